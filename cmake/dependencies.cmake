@@ -1,0 +1,11 @@
+# Everything comes from Debian packages; ./run and docs/building name them.
+find_package(Threads REQUIRED)
+find_package(Boost 1.81 REQUIRED)
+find_package(fmt REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(simdjson REQUIRED)
+find_package(OpenSSL 3 REQUIRED)
+find_package(CLI11 REQUIRED)
+if(PATCHBAY_DEVELOPER)
+  find_package(GTest REQUIRED)
+endif()

@@ -1,0 +1,35 @@
+# Compiler flags shared by every target of ours.
+set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g1 -DNDEBUG")
+set(CMAKE_C_FLAGS_RELWITHDEBINFO "-O2 -g1 -DNDEBUG")
+set(CMAKE_CXX_FLAGS_DEBUG "-O0 -g1")
+set(CMAKE_C_FLAGS_DEBUG "-O0 -g1")
+
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual
+    -Wno-missing-field-initializers -fno-omit-frame-pointer)
+  if(CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 19)
+    add_compile_options(-Wno-missing-designated-field-initializers)
+  endif()
+  find_program(PATCHBAY_LLD NAMES ld.lld-19 ld.lld)
+  if(PATCHBAY_LLD)
+    add_link_options(-fuse-ld=${PATCHBAY_LLD} -Wl,--gc-sections)
+    add_compile_options(-ffunction-sections -fdata-sections)
+  endif()
+endif()
+if(PATCHBAY_WERROR)
+  add_compile_options(-Werror)
+endif()
+if(PATCHBAY_SANITIZE)
+  add_compile_options(-fsanitize=${PATCHBAY_SANITIZE} -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${PATCHBAY_SANITIZE} -fno-sanitize-recover=all)
+endif()
+
+find_program(PATCHBAY_CCACHE ccache)
+if(PATCHBAY_CCACHE)
+  # Precompiled headers are cached too; both settings are what ccache asks for then.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros
+    CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${PATCHBAY_CCACHE})
+  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
+  endif()
+endif()

@@ -1,0 +1,79 @@
+// The one error type of Patchbay. Coroutines throw it, pure code returns it in a
+// Result. Errc says what the caller can do about it; the message says what happened
+// and, where a command fixes it, ends in that command. A tool that answers with
+// isError is not an Error: that is a value (see types.h).
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <expected>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace patchbay {
+
+enum class Errc : std::uint8_t {
+  cancelled,         // the caller asked for it
+  timeout,           // a limit of ours ran out
+  closed,            // the connection ended while something was pending
+  connect,           // the server could not be started or reached
+  tls,               // a certificate or handshake was refused
+  http,              // an HTTP status that is neither sign-in nor session
+  unauthorized,      // sign-in needed
+  forbidden,         // signed in, but not allowed
+  protocol,          // the peer broke the protocol
+  rpc,               // the peer answered with a JSON-RPC error
+  unsupported,       // the peer or this build lacks the feature
+  invalid_argument,  // the caller's input is wrong
+  limit,             // a size, depth or count limit was passed
+  config,            // a configuration file or entry is wrong
+  denied,            // a rule or a person said no
+  internal,          // a bug of ours
+};
+
+std::string_view to_string(Errc code) noexcept;
+
+class Error : public std::exception {
+ public:
+  Error(Errc code, std::string message) : code_(code), message_(std::move(message)) {}
+
+  // A JSON-RPC error as the peer sent it; `data` is JSON text, empty when absent.
+  static Error rpc(std::int64_t rpc_code, std::string message, std::string data = {});
+
+  Errc code() const noexcept { return code_; }
+  const std::string& message() const noexcept { return message_; }
+  const char* what() const noexcept override { return message_.c_str(); }
+
+  // Set for Errc::rpc, and for errors a server handler wants on the wire as given.
+  std::optional<std::int64_t> rpc_code() const noexcept { return rpc_code_; }
+  const std::string& rpc_data() const noexcept { return rpc_data_; }
+
+  // Lines that explain without being the message: a stderr tail, a response body.
+  const std::string& detail() const noexcept { return detail_; }
+  Error&& with_detail(std::string detail) && {
+    detail_ = std::move(detail);
+    return std::move(*this);
+  }
+
+  // The same error with "context: " in front of its message.
+  Error within(std::string_view context) const;
+
+  bool operator==(const Error&) const;
+
+ private:
+  Errc code_;
+  std::string message_;
+  std::optional<std::int64_t> rpc_code_;
+  std::string rpc_data_;
+  std::string detail_;
+};
+
+template <class T = void>
+using Result = std::expected<T, Error>;
+
+inline std::unexpected<Error> fail(Errc code, std::string message) {
+  return std::unexpected(Error(code, std::move(message)));
+}
+
+}  // namespace patchbay

@@ -1,0 +1,204 @@
+// Json: a small JSON value. Integers stay exact (int64, uint64), doubles round-trip,
+// numbers beyond all three keep their text; objects keep the order of their keys.
+// Payload: a JSON text that is parsed only when someone looks inside, and forwarded
+// byte for byte when nobody changed it.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <patchbay/error.h>
+
+namespace patchbay {
+
+class Json {
+ public:
+  enum class Kind : std::uint8_t { null, boolean, integer, unsigned_integer, real, big_number, string, array, object };
+  using Array = std::vector<Json>;
+  using Member = std::pair<std::string, Json>;
+
+  // Members in the order they were added. Lookup is linear up to 16 keys, indexed above.
+  class Object {
+   public:
+    Object();
+    Object(const Object&);
+    Object(Object&&) noexcept;
+    Object& operator=(const Object&);
+    Object& operator=(Object&&) noexcept;
+    ~Object();
+
+    std::size_t size() const noexcept { return members_.size(); }
+    bool empty() const noexcept { return members_.empty(); }
+    auto begin() const noexcept { return members_.begin(); }
+    auto end() const noexcept { return members_.end(); }
+
+    const Json* find(std::string_view key) const noexcept;
+    Json* find(std::string_view key) noexcept;
+    bool contains(std::string_view key) const noexcept { return find(key) != nullptr; }
+    Json& operator[](std::string_view key);          // adds null when absent
+    void set(std::string_view key, Json value);      // adds or replaces in place
+    bool erase(std::string_view key);                // keeps the order of the others
+    // Adds a member known to be new; the reader uses it after its own duplicate check.
+    void append(std::string key, Json value);
+
+    // Same members whatever their order.
+    bool operator==(const Object& other) const;
+
+   private:
+    struct Index;
+    std::vector<Member> members_;
+    std::unique_ptr<Index> index_;
+  };
+
+  Json() noexcept = default;
+  Json(std::nullptr_t) noexcept {}
+  Json(bool value) noexcept : data_(value) {}
+  template <class T>
+    requires(std::integral<T> && std::is_signed_v<T> && !std::same_as<T, bool> && !std::same_as<T, char>)
+  Json(T value) noexcept : data_(static_cast<std::int64_t>(value)) {}
+  template <class T>
+    requires(std::integral<T> && std::is_unsigned_v<T> && !std::same_as<T, bool>)
+  Json(T value) noexcept;  // an int64 when it fits, so that equal numbers are equal values
+  Json(double value) noexcept : data_(value) {}
+  Json(std::string value) noexcept : data_(std::move(value)) {}
+  Json(std::string_view value) : data_(std::string(value)) {}
+  Json(const char* value) : data_(std::string(value)) {}
+  Json(Array value) noexcept : data_(std::move(value)) {}
+  Json(Object value) noexcept : data_(std::move(value)) {}
+  // {{"key", value}, ...} is an object; arrays are written Json::array({...}).
+  Json(std::initializer_list<Member> members);
+
+  Json(const Json&);
+  Json(Json&&) noexcept;
+  Json& operator=(const Json&);
+  Json& operator=(Json&&) noexcept;
+  ~Json();  // iterative: depth never costs stack
+
+  static Json array(std::initializer_list<Json> items = {});
+  static Json object() { return Json(Object{}); }
+  // A number kept as text because no machine type holds it; `text` must be a JSON number.
+  static Json number(std::string text);
+
+  Kind kind() const noexcept { return static_cast<Kind>(data_.index()); }
+  bool is_null() const noexcept { return kind() == Kind::null; }
+  bool is_bool() const noexcept { return kind() == Kind::boolean; }
+  bool is_number() const noexcept { return kind() >= Kind::integer && kind() <= Kind::big_number; }
+  bool is_integer() const noexcept { return kind() == Kind::integer || kind() == Kind::unsigned_integer; }
+  bool is_string() const noexcept { return kind() == Kind::string; }
+  bool is_array() const noexcept { return kind() == Kind::array; }
+  bool is_object() const noexcept { return kind() == Kind::object; }
+
+  // Pointers are null when the kind differs.
+  const bool* if_bool() const noexcept { return std::get_if<bool>(&data_); }
+  const std::string* if_string() const noexcept { return std::get_if<std::string>(&data_); }
+  const Array* if_array() const noexcept { return std::get_if<Array>(&data_); }
+  const Object* if_object() const noexcept { return std::get_if<Object>(&data_); }
+  Array* if_array() noexcept { return std::get_if<Array>(&data_); }
+  Object* if_object() noexcept { return std::get_if<Object>(&data_); }
+  // Also from a real without a fraction (2.0) and from unsigned values that fit.
+  std::optional<std::int64_t> to_int() const noexcept;
+  std::optional<std::uint64_t> to_uint() const noexcept;
+  std::optional<double> to_double() const noexcept;  // any number, rounded
+  // The text of a big_number, else empty.
+  std::string_view number_text() const noexcept;
+
+  // Throw Error{invalid_argument} naming the kind that was found.
+  bool as_bool() const;
+  std::int64_t as_int() const;
+  double as_double() const;
+  const std::string& as_string() const;
+  const Array& as_array() const;
+  Array& as_array();
+  const Object& as_object() const;
+  Object& as_object();
+
+  // Null when this is no object, or has no such member.
+  const Json* find(std::string_view key) const noexcept;
+  Json* find(std::string_view key) noexcept;
+  // The member; null value (a shared one) when absent or not an object.
+  const Json& operator[](std::string_view key) const noexcept;
+  // Turns null into an object; adds the member when absent; throws on other kinds.
+  Json& operator[](std::string_view key);
+  // Turns null into an array; throws on other kinds.
+  void push_back(Json value);
+  std::size_t size() const noexcept;  // of an array or object, else 0
+
+  // Numbers compare by value across integer, unsigned, and real.
+  bool operator==(const Json& other) const;
+
+ private:
+  struct BigNumber {
+    std::string text;
+    bool operator==(const BigNumber&) const = default;
+  };
+  std::variant<std::monostate, bool, std::int64_t, std::uint64_t, double, BigNumber, std::string, Array, Object> data_;
+};
+
+std::string_view to_string(Json::Kind kind) noexcept;
+
+template <class T>
+  requires(std::integral<T> && std::is_unsigned_v<T> && !std::same_as<T, bool>)
+Json::Json(T value) noexcept {
+  if (static_cast<std::uint64_t>(value) <= static_cast<std::uint64_t>(INT64_MAX)) {
+    data_ = static_cast<std::int64_t>(value);
+  } else {
+    data_ = static_cast<std::uint64_t>(value);
+  }
+}
+
+struct JsonOptions {
+  std::size_t max_depth = 128;
+};
+
+// Errors are Errc::protocol and say what was expected at which byte offset
+// ("expected ',' or '}' at byte 17"). Duplicate keys are an error. A lone surrogate
+// escape becomes U+FFFD.
+Result<Json> parse_json(std::string_view text, JsonOptions options = {});
+
+// Why and where a text is not JSON, for callers that show line and column.
+struct JsonFault {
+  std::size_t offset = 0;
+  std::string reason;
+};
+std::expected<Json, JsonFault> parse_json_located(std::string_view text, JsonOptions options = {});
+
+// Compact: no blanks, no newline, UTF-8 as is, the shortest text of a double that reads
+// back the same. A double that JSON cannot hold (infinity, NaN) is written as null.
+std::string to_text(const Json& value);
+void append_text(std::string& out, const Json& value);
+// Indented by two blanks, for people.
+std::string to_pretty_text(const Json& value);
+
+class Payload {
+ public:
+  Payload() noexcept;  // absent: no bytes, no value
+  Payload(Json value);
+  // Text that is checked here; Errc::protocol with an offset when it is not JSON.
+  static Result<Payload> parse(std::string text, JsonOptions options = {});
+  // Text the caller has already validated, owned by (a part of) a shared block.
+  static Payload from_validated(std::shared_ptr<const std::string> block, std::string_view slice);
+
+  bool absent() const noexcept { return state_ == nullptr; }
+  explicit operator bool() const noexcept { return state_ != nullptr; }
+
+  // The JSON text: as received, or written once from the value. "null" when absent.
+  std::string_view text() const;
+  // Parsed on first use. Throws Errc::protocol on a duplicate key. A null value when absent.
+  const Json& value() const;
+  // The value, moved out when nobody else refers to it.
+  Json take() &&;
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace patchbay

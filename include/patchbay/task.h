@@ -1,0 +1,25 @@
+// Task<T> is what every asynchronous function of Patchbay returns: a lazy coroutine
+// that runs on the loop of whoever awaits it. run() is a loop for a whole program.
+#pragma once
+
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ < 14
+#error "g++ before 14 miscompiles coroutines (double free); build with clang-19, or use <patchbay/blocking.h>"
+#endif
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+
+#include <patchbay/error.h>
+
+namespace patchbay {
+
+namespace asio = boost::asio;
+
+template <class T = void>
+using Task = asio::awaitable<T>;
+
+// Runs `task` on a loop of its own until it ends. An Error that escapes is printed
+// to stderr and becomes its exit code (docs/errors.md).
+int run(Task<int> task);
+
+}  // namespace patchbay

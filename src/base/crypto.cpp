@@ -1,0 +1,126 @@
+#include "base/crypto.h"
+
+#include <openssl/evp.h>
+#include <openssl/sha.h>
+
+#include <memory>
+
+namespace patchbay {
+namespace {
+
+constexpr std::size_t nonce_size = 12;
+constexpr std::size_t tag_size = 16;
+
+const std::uint8_t* bytes_of(std::string_view text) { return reinterpret_cast<const std::uint8_t*>(text.data()); }
+
+std::string encode(std::string_view bytes, std::string_view alphabet, bool pad) {
+  std::string out;
+  out.reserve((bytes.size() + 2) / 3 * 4);
+  std::uint32_t bits = 0;
+  int count = 0;
+  for (char c : bytes) {
+    bits = bits << 8 | static_cast<std::uint8_t>(c);
+    count += 8;
+    while (count >= 6) {
+      count -= 6;
+      out.push_back(alphabet[bits >> count & 63]);
+    }
+  }
+  if (count > 0) out.push_back(alphabet[bits << (6 - count) & 63]);
+  while (pad && out.size() % 4 != 0) out.push_back('=');
+  return out;
+}
+
+Result<std::string> decode(std::string_view text, std::string_view alphabet, bool padded) {
+  auto bad = [] { return fail(Errc::invalid_argument, "not valid base64"); };
+  if (padded) {
+    if (text.size() % 4 != 0) return bad();
+    if (text.ends_with('=')) text.remove_suffix(1);
+    if (text.ends_with('=')) text.remove_suffix(1);
+  }
+  if (text.size() % 4 == 1) return bad();
+  std::array<std::int8_t, 256> value{};
+  value.fill(-1);
+  for (std::size_t i = 0; i < alphabet.size(); ++i) value[static_cast<std::uint8_t>(alphabet[i])] = static_cast<std::int8_t>(i);
+  std::string out;
+  out.reserve(text.size() * 3 / 4);
+  std::uint32_t bits = 0;
+  int count = 0;
+  for (char c : text) {
+    auto v = value[static_cast<std::uint8_t>(c)];
+    if (v < 0) return bad();
+    bits = bits << 6 | static_cast<std::uint32_t>(v);
+    count += 6;
+    if (count >= 8) {
+      count -= 8;
+      out.push_back(static_cast<char>(bits >> count & 0xFF));
+    }
+  }
+  return out;
+}
+
+constexpr std::string_view standard = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+constexpr std::string_view url_safe = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+using CipherContext = std::unique_ptr<EVP_CIPHER_CTX, decltype(&EVP_CIPHER_CTX_free)>;
+
+}  // namespace
+
+std::array<std::uint8_t, 32> sha256(std::string_view bytes) {
+  std::array<std::uint8_t, 32> digest;
+  SHA256(bytes_of(bytes), bytes.size(), digest.data());
+  return digest;
+}
+
+std::string sha256_hex(std::string_view bytes) {
+  static constexpr std::string_view hex = "0123456789abcdef";
+  std::string text;
+  for (auto byte : sha256(bytes)) {
+    text.push_back(hex[byte >> 4]);
+    text.push_back(hex[byte & 15]);
+  }
+  return text;
+}
+
+std::string base64_encode(std::string_view bytes) { return encode(bytes, standard, true); }
+Result<std::string> base64_decode(std::string_view text) { return decode(text, standard, true); }
+std::string base64url_encode(std::string_view bytes) { return encode(bytes, url_safe, false); }
+Result<std::string> base64url_decode(std::string_view text) { return decode(text, url_safe, false); }
+
+Sealer::Sealer(Random random) : random_(std::move(random)) { random_(key_); }
+
+std::string Sealer::seal(std::string_view plain, std::string_view context) const {
+  std::string box(nonce_size + plain.size() + tag_size, '\0');
+  auto* out = reinterpret_cast<std::uint8_t*>(box.data());
+  random_(std::span(out, nonce_size));
+  CipherContext cipher(EVP_CIPHER_CTX_new(), &EVP_CIPHER_CTX_free);
+  int size = 0;
+  bool ok = cipher && EVP_EncryptInit_ex(cipher.get(), EVP_aes_256_gcm(), nullptr, key_.data(), out) == 1 &&
+            EVP_EncryptUpdate(cipher.get(), nullptr, &size, bytes_of(context), static_cast<int>(context.size())) == 1 &&
+            EVP_EncryptUpdate(cipher.get(), out + nonce_size, &size, bytes_of(plain), static_cast<int>(plain.size())) == 1 &&
+            EVP_EncryptFinal_ex(cipher.get(), out + nonce_size + size, &size) == 1 &&
+            EVP_CIPHER_CTX_ctrl(cipher.get(), EVP_CTRL_GCM_GET_TAG, tag_size, out + nonce_size + plain.size()) == 1;
+  if (!ok) throw Error(Errc::internal, "sealing failed");
+  return base64url_encode(box);
+}
+
+Result<std::string> Sealer::open(std::string_view sealed, std::string_view context) const {
+  auto refused = [] { return fail(Errc::invalid_argument, "the state was not issued by this server, or was altered"); };
+  auto box = base64url_decode(sealed);
+  if (!box || box->size() < nonce_size + tag_size) return refused();
+  auto* in = reinterpret_cast<std::uint8_t*>(box->data());
+  std::size_t plain_size = box->size() - nonce_size - tag_size;
+  std::string plain(plain_size, '\0');
+  auto* out = reinterpret_cast<std::uint8_t*>(plain.data());
+  CipherContext cipher(EVP_CIPHER_CTX_new(), &EVP_CIPHER_CTX_free);
+  int size = 0;
+  bool ok = cipher && EVP_DecryptInit_ex(cipher.get(), EVP_aes_256_gcm(), nullptr, key_.data(), in) == 1 &&
+            EVP_DecryptUpdate(cipher.get(), nullptr, &size, bytes_of(context), static_cast<int>(context.size())) == 1 &&
+            EVP_DecryptUpdate(cipher.get(), out, &size, in + nonce_size, static_cast<int>(plain_size)) == 1 &&
+            EVP_CIPHER_CTX_ctrl(cipher.get(), EVP_CTRL_GCM_SET_TAG, tag_size, in + nonce_size + plain_size) == 1 &&
+            EVP_DecryptFinal_ex(cipher.get(), out + size, &size) == 1;
+  if (!ok) return refused();
+  return plain;
+}
+
+}  // namespace patchbay

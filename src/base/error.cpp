@@ -1,0 +1,35 @@
+#include <array>
+
+#include <fmt/format.h>
+
+#include <patchbay/error.h>
+
+namespace patchbay {
+
+std::string_view to_string(Errc code) noexcept {
+  static constexpr std::array names{"cancelled",    "timeout",   "closed",      "connect",
+                                    "tls",          "http",      "unauthorized", "forbidden",
+                                    "protocol",     "rpc",       "unsupported", "invalid_argument",
+                                    "limit",        "config",    "denied",      "internal"};
+  return names.at(static_cast<std::size_t>(code));
+}
+
+Error Error::rpc(std::int64_t rpc_code, std::string message, std::string data) {
+  Error error(Errc::rpc, std::move(message));
+  error.rpc_code_ = rpc_code;
+  error.rpc_data_ = std::move(data);
+  return error;
+}
+
+Error Error::within(std::string_view context) const {
+  Error error = *this;
+  error.message_ = fmt::format("{}: {}", context, message_);
+  return error;
+}
+
+bool Error::operator==(const Error& other) const {
+  return code_ == other.code_ && message_ == other.message_ && rpc_code_ == other.rpc_code_ &&
+         rpc_data_ == other.rpc_data_;
+}
+
+}  // namespace patchbay

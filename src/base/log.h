@@ -1,0 +1,43 @@
+// One line per event, key=value, server name first. The library writes nothing unless
+// the program hands it a Log; the command line wires one to stderr or --log-file.
+// Secrets cannot be logged: Secret has no formatter.
+#pragma once
+
+#include <fmt/format.h>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace patchbay {
+
+enum class LogLevel { trace, debug, info, warning, error, off };
+
+class Log {
+ public:
+  using Sink = std::function<void(LogLevel, std::string_view line)>;
+
+  Log() = default;
+  Log(LogLevel threshold, Sink sink) : threshold_(threshold), sink_(std::make_shared<const Sink>(std::move(sink))) {}
+
+  bool enabled(LogLevel level) const noexcept { return sink_ && level >= threshold_; }
+
+  // The same log with "server=<name> " in front of every line.
+  Log for_server(std::string_view name) const {
+    Log log = *this;
+    log.prefix_ = fmt::format("server={} ", name);
+    return log;
+  }
+
+  template <class... Args>
+  void operator()(LogLevel level, fmt::format_string<Args...> text, Args&&... args) const {
+    if (enabled(level)) (*sink_)(level, prefix_ + fmt::format(text, std::forward<Args>(args)...));
+  }
+
+ private:
+  LogLevel threshold_ = LogLevel::off;
+  std::shared_ptr<const Sink> sink_;
+  std::string prefix_;
+};
+
+}  // namespace patchbay

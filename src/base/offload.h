@@ -1,0 +1,22 @@
+// Runs heavy or blocking work on a helper thread and resumes on the loop. The work gets
+// only what it captures by value; cancelling the wait abandons the result, not the work.
+#pragma once
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <patchbay/task.h>
+
+namespace patchbay {
+
+asio::thread_pool& offload_pool();
+
+template <class F>
+auto offload(F work) -> Task<std::invoke_result_t<F>> {
+  using T = std::invoke_result_t<F>;
+  co_return co_await asio::co_spawn(
+      offload_pool(), [work = std::move(work)]() mutable -> Task<T> { co_return work(); }, asio::use_awaitable);
+}
+
+}  // namespace patchbay

@@ -1,0 +1,67 @@
+#include "base/scope.h"
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <exception>
+#include <list>
+
+#include "base/as_result.h"
+#include "base/waiting.h"
+
+namespace patchbay {
+
+struct Scope::State {
+  explicit State(asio::any_io_executor e) : executor(std::move(e)) {}
+  asio::any_io_executor executor;
+  std::list<asio::cancellation_signal> running;
+  Event ended;
+  std::exception_ptr failure;
+  bool cancelled = false;
+};
+
+Scope::Scope(asio::any_io_executor executor) : state_(std::make_shared<State>(std::move(executor))) {}
+
+Scope::~Scope() { cancel(); }
+
+void Scope::spawn(Task<void> task) {
+  if (state_->cancelled) return;
+  state_->running.emplace_back();
+  auto position = std::prev(state_->running.end());
+  asio::co_spawn(state_->executor, std::move(task),
+                 asio::bind_cancellation_slot(position->slot(), [state = state_, position](std::exception_ptr exception) {
+                   if (exception && error_from(exception).code() != Errc::cancelled && !state->failure) {
+                     state->failure = exception;
+                   }
+                   state->running.erase(position);
+                   state->ended.notify_all();
+                 }));
+}
+
+void Scope::cancel() {
+  state_->cancelled = true;
+  // Emitting may end coroutines and so erase list entries other than the current one's successor.
+  auto state = state_;
+  for (auto it = state->running.begin(); it != state->running.end();) {
+    auto next = std::next(it);
+    it->emit(asio::cancellation_type::terminal);
+    it = next;
+  }
+}
+
+bool Scope::empty() const noexcept { return state_->running.empty(); }
+std::size_t Scope::size() const noexcept { return state_->running.size(); }
+const asio::any_io_executor& Scope::executor() const noexcept { return state_->executor; }
+
+Task<void> Scope::join() {
+  auto state = state_;
+  co_await asio::this_coro::throw_if_cancelled(false);
+  while (!state->running.empty()) {
+    // Cancelled while joining: what we own must still end first. A slot fires once per
+    // emit, so this loop does not spin.
+    auto woken = co_await as_result(state->ended.wait());
+    if (!woken) co_await asio::this_coro::reset_cancellation_state();
+  }
+  if (state->failure) std::rethrow_exception(std::exchange(state->failure, nullptr));
+}
+
+}  // namespace patchbay

@@ -1,0 +1,40 @@
+// Scope owns the coroutines it spawned: nothing runs on after the Scope's owner is
+// gone. It is the only caller of asio::co_spawn in Patchbay. The owner calls cancel()
+// and then co_awaits join() before it is destroyed. Loop thread only.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include <patchbay/task.h>
+
+namespace patchbay {
+
+class Scope {
+ public:
+  explicit Scope(asio::any_io_executor executor);
+  Scope(const Scope&) = delete;
+  Scope& operator=(const Scope&) = delete;
+  // Cancels what still runs. A frame that has not ended by then outlives the Scope only
+  // until the loop next turns, so an owner whose members those frames use must join first.
+  ~Scope();
+
+  // Starts `task` on the next turn of the loop. After cancel() it is destroyed unstarted.
+  // An Error escaping from it is a bug: it is kept for join() to throw.
+  void spawn(Task<void> task);
+
+  void cancel();
+  bool empty() const noexcept;
+  std::size_t size() const noexcept;
+
+  // Waits until every spawned coroutine has ended, even when itself cancelled.
+  Task<void> join();
+
+  const asio::any_io_executor& executor() const noexcept;
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace patchbay

@@ -1,0 +1,118 @@
+#include "base/strings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+
+namespace patchbay {
+
+std::string_view trim(std::string_view text) noexcept {
+  constexpr std::string_view blank = " \t\r\n\v\f";
+  auto first = text.find_first_not_of(blank);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(blank) - first + 1);
+}
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  for (;;) {
+    auto at = text.find(separator);
+    parts.push_back(text.substr(0, at));
+    if (at == std::string_view::npos) return parts;
+    text.remove_prefix(at + 1);
+  }
+}
+
+std::string join(const std::vector<std::string>& parts, std::string_view separator) {
+  return fmt::format("{}", fmt::join(parts, separator));
+}
+
+std::string to_lower_ascii(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return lower;
+}
+
+std::size_t edit_distance(std::string_view a, std::string_view b, std::size_t limit) {
+  if (a.size() > b.size()) std::swap(a, b);
+  if (b.size() - a.size() > limit) return limit + 1;
+  std::vector<std::size_t> row(a.size() + 1);
+  for (std::size_t i = 0; i <= a.size(); ++i) row[i] = i;
+  for (std::size_t j = 1; j <= b.size(); ++j) {
+    std::size_t diagonal = row[0];
+    row[0] = j;
+    std::size_t best = row[0];
+    for (std::size_t i = 1; i <= a.size(); ++i) {
+      std::size_t substitute = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[i];
+      row[i] = std::min({row[i] + 1, row[i - 1] + 1, substitute});
+      best = std::min(best, row[i]);
+    }
+    if (best > limit) return limit + 1;
+  }
+  return std::min(row[a.size()], limit + 1);
+}
+
+std::string_view nearest(std::string_view word, const std::vector<std::string>& candidates) {
+  std::string_view best;
+  std::size_t best_distance = std::min<std::size_t>(3, (word.size() + 1) / 2) + 1;
+  for (const auto& candidate : candidates) {
+    auto distance = edit_distance(word, candidate, best_distance);
+    if (distance < best_distance) {
+      best_distance = distance;
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+std::string plural(std::size_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+std::string_view cut_utf8(std::string_view text, std::size_t bytes) noexcept {
+  if (text.size() <= bytes) return text;
+  while (bytes > 0 && (static_cast<std::uint8_t>(text[bytes]) & 0xC0) == 0x80) --bytes;
+  return text.substr(0, bytes);
+}
+
+bool valid_utf8(std::string_view text) noexcept {
+  std::size_t i = 0;
+  auto byte = [&](std::size_t at) { return static_cast<std::uint8_t>(text[at]); };
+  while (i < text.size()) {
+    std::uint8_t lead = byte(i);
+    if (lead < 0x80) {
+      ++i;
+      continue;
+    }
+    std::size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+    if (lead < 0xC2 || lead > 0xF4 || i + length > text.size()) return false;
+    std::uint8_t low = 0x80, high = 0xBF;  // RFC 3629: no overlong forms, surrogates or values past U+10FFFF
+    if (lead == 0xE0) low = 0xA0;
+    if (lead == 0xED) high = 0x9F;
+    if (lead == 0xF0) low = 0x90;
+    if (lead == 0xF4) high = 0x8F;
+    if (byte(i + 1) < low || byte(i + 1) > high) return false;
+    for (std::size_t k = 2; k < length; ++k) {
+      if ((byte(i + k) & 0xC0) != 0x80) return false;
+    }
+    i += length;
+  }
+  return true;
+}
+
+Position position_of(std::string_view text, std::size_t offset) noexcept {
+  auto before = text.substr(0, offset);
+  Position position;
+  position.line = 1 + static_cast<std::size_t>(std::ranges::count(before, '\n'));
+  auto line_start = before.rfind('\n');
+  auto line = line_start == std::string_view::npos ? before : before.substr(line_start + 1);
+  position.column = 1 + static_cast<std::size_t>(
+                            std::ranges::count_if(line, [](char c) { return (static_cast<std::uint8_t>(c) & 0xC0) != 0x80; }));
+  return position;
+}
+
+}  // namespace patchbay

@@ -1,0 +1,31 @@
+// Small text helpers used across folders.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace patchbay {
+
+std::string_view trim(std::string_view text) noexcept;                  // ASCII white space
+std::vector<std::string_view> split(std::string_view text, char separator);
+std::string join(const std::vector<std::string>& parts, std::string_view separator);
+std::string to_lower_ascii(std::string_view text);
+// Edit distance at most `limit`, else limit + 1.
+std::size_t edit_distance(std::string_view a, std::string_view b, std::size_t limit);
+// The candidate nearest to `word` (distance <= 3 and under half its length), or empty.
+std::string_view nearest(std::string_view word, const std::vector<std::string>& candidates);
+// "1 tool", "2 tools".
+std::string plural(std::size_t count, std::string_view noun);
+// Cuts to at most `bytes` without splitting a UTF-8 sequence.
+std::string_view cut_utf8(std::string_view text, std::size_t bytes) noexcept;
+bool valid_utf8(std::string_view text) noexcept;
+// Line and column (from 1) of a byte offset.
+struct Position {
+  std::size_t line = 1;
+  std::size_t column = 1;
+  bool operator==(const Position&) const = default;
+};
+Position position_of(std::string_view text, std::size_t offset) noexcept;
+
+}  // namespace patchbay

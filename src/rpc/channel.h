@@ -1,0 +1,49 @@
+// Channel: one live connection to a peer, made by a Transport. It frames messages and
+// knows nothing of methods or eras. All calls on the loop thread.
+//
+//   send     never blocks and never waits for the peer: it queues. Errc::limit when the
+//            peer has not read for so long that the queue is full, Errc::closed after the end.
+//   receive  one caller at a time. Yields messages in order; throws Errc::closed (with the
+//            cause: exit status, stderr tail) when the peer is gone, Errc::limit or protocol
+//            when it broke a bound. After a throw every later call throws the same.
+//   abandon  nobody waits for this request any more: a channel with one stream per request
+//            closes that stream; others do nothing.
+//   close    ends the connection within its bounded waits and returns when nothing of it is
+//            left. Idempotent; a second caller waits for the first. Pending receives throw closed.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+
+#include <patchbay/task.h>
+
+#include "rpc/message.h"
+
+namespace patchbay {
+
+// This request's own stream ended without an answer (HTTP); its call fails with `error` now.
+struct Lost {
+  RequestId id;
+  Error error;
+};
+
+using Incoming = std::variant<Message, Lost>;
+
+// How much a graceful close may take; quick is for a program that has printed its answer.
+enum class CloseMode { graceful, quick };
+
+class Channel {
+ public:
+  virtual ~Channel() = default;
+  virtual Result<void> send(Message message) = 0;
+  virtual Task<Incoming> receive() = 0;
+  virtual void abandon(const RequestId& id) = 0;
+  virtual Task<void> close(CloseMode mode) = 0;
+  // The negotiated revision, for transports that repeat it outside the message (HTTP headers).
+  virtual void set_protocol_version(std::string_view version) { (void)version; }
+  // What the peer wrote to stderr lately, cleaned of nothing; empty where there is none.
+  virtual std::string diagnostics() const { return {}; }
+};
+
+}  // namespace patchbay

@@ -1,0 +1,26 @@
+#include "support/loop.h"
+
+#include <gtest/gtest.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+
+#include "base/as_result.h"
+
+namespace patchbay::test {
+
+void run_task(std::function<Task<void>()> body) {
+  asio::io_context loop(1);
+  bool done = false;
+  asio::co_spawn(loop, body(), [&](std::exception_ptr exception) {
+    done = true;
+    if (exception) {
+      auto error = error_from(exception);
+      ADD_FAILURE() << to_string(error.code()) << ": " << error.message() << "\n" << error.detail();
+    }
+  });
+  loop.run_for(std::chrono::minutes(1));
+  if (!done) ADD_FAILURE() << "the coroutine did not end within a minute";
+}
+
+}  // namespace patchbay::test

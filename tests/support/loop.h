@@ -1,0 +1,14 @@
+// Runs one coroutine to its end on a fresh loop, for tests. Whatever it throws is
+// reported as a test failure. A coroutine that hangs is ended after a minute, so a
+// broken wait fails the test instead of stopping the suite.
+#pragma once
+
+#include <functional>
+
+#include <patchbay/task.h>
+
+namespace patchbay::test {
+
+void run_task(std::function<Task<void>()> body);
+
+}  // namespace patchbay::test
