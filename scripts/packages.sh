@@ -1,0 +1,91 @@
+# shellcheck shell=bash
+# What Patchbay needs from the system, and how to get it. Sourced by ./run and ./test,
+# which stand in the top directory of the source tree.
+#
+# ensure_packages NAME LIST... installs what is missing and leaves build/.packages-NAME
+# behind. While that stamp is newer knowledge than this file (it holds this file's
+# checksum) nothing is checked again. Exits 2 when something is missing that it cannot
+# install. PATCHBAY_SKIP_PACKAGES=1 skips everything here.
+
+# Debian 12 packages: to build and run the program …
+packages_run=(
+  clang-19 lld-19 cmake ninja-build ccache pkg-config
+  libboost1.81-dev libsimdjson-dev libfmt-dev libspdlog-dev libcli11-dev libssl-dev
+)
+# … to test it …
+packages_test=(
+  libclang-rt-19-dev clang-format-19 libgtest-dev libgmock-dev
+  util-linux procps git ca-certificates
+)
+# … and what single flags of ./test need on top.
+packages_tidy=(clang-tidy-19 clang-tools-19)
+packages_bare=(debootstrap)
+
+say() { printf 'patchbay: %s\n' "$*" >&2; }
+
+# For systems without apt-get, and for Debian relatives that lack a package.
+explain_requirements() {
+  cat >&2 <<'EOF'
+Patchbay needs, to build:
+  clang and lld 19 or newer (g++ before 14 miscompiles coroutines), with libstdc++ 12 or newer
+  CMake 3.25, Ninja 1.11, pkg-config; ccache if you like
+  Boost 1.81 (headers), simdjson 3.0, fmt 9, spdlog 1.10, CLI11 2.1, OpenSSL 3.0, each with its development files
+and for ./test also:
+  the sanitizer runtimes of that clang, clang-format 19, GoogleTest and GoogleMock 1.12
+  node 18 or newer with npm, git, util-linux, procps, CA certificates
+Once they are installed: PATCHBAY_SKIP_PACKAGES=1 CC=clang CXX=clang++ ./run
+EOF
+}
+
+packages_stamp() { printf 'build/.packages-%s' "$1"; }
+packages_key() { cksum < scripts/packages.sh; }
+
+ensure_packages() {
+  local name=$1 stamp missing=() package
+  shift
+  [[ ${PATCHBAY_SKIP_PACKAGES:-} == 1 ]] && return 0
+  stamp=$(packages_stamp "$name")
+  [[ -f $stamp && $(<"$stamp") == "$(packages_key)" ]] && return 0
+
+  if ! command -v apt-get > /dev/null || ! command -v dpkg-query > /dev/null; then
+    say "this system has no apt-get, so nothing can be installed for you."
+    explain_requirements
+    exit 2
+  fi
+  for package in "$@"; do
+    [[ $(dpkg-query -W -f '${db:Status-Status}' "$package" 2> /dev/null) == installed ]] || missing+=("$package")
+  done
+  if ((${#missing[@]})); then
+    local line="apt-get install -y --no-install-recommends ${missing[*]}"
+    if ((EUID != 0)); then
+      say "these packages are missing: ${missing[*]}"
+      say "install them with"
+      printf '  sudo apt-get update && sudo %s\n' "$line" >&2
+      exit 2
+    fi
+    say "installing ${#missing[@]} packages: ${missing[*]}"
+    mkdir -p build
+    if ! install_packages "$line" > build/packages.log 2>&1; then
+      tail -n 20 build/packages.log >&2
+      say "the packages could not be installed; the whole log is build/packages.log"
+      explain_requirements
+      exit 2
+    fi
+  fi
+  mkdir -p build
+  packages_key > "$stamp"
+}
+
+install_packages() {
+  export DEBIAN_FRONTEND=noninteractive
+  apt-get update || return 1
+  # shellcheck disable=SC2086  # the line is words by design: it is what a person would type
+  $1
+}
+
+# node and npm are taken from wherever they come; Debian's are installed only when there
+# are none, because Debian's npm conflicts with a node from another source.
+node_packages() {
+  command -v node > /dev/null || printf 'nodejs\n'
+  command -v npm > /dev/null || printf 'npm\n'
+}
