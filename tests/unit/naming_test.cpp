@@ -1,0 +1,185 @@
+// Rows of docs/requirements.md: W1.
+#include "host/naming.h"
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "base/crypto.h"
+
+namespace patchbay {
+namespace {
+
+std::string hash8(std::string_view server, std::string_view tool) {
+  std::string original(server);
+  original += '\0';
+  original += tool;
+  return sha256_hex(original).substr(0, 8);
+}
+
+TEST(Naming, OtherCharactersBecomeOneUnderscorePerCodePoint) {
+  struct Case {
+    std::string_view in, out;
+  };
+  for (auto [in, out] : std::initializer_list<Case>{
+           {"", ""},
+           {"read_file", "read_file"},
+           {"Read-File9", "Read-File9"},
+           {"a.b/c d", "a_b_c_d"},
+           {"caf\xC3\xA9", "caf_"},
+           {"\xF0\x9F\x98\x80x", "_x"},
+           {"\xE6\x97\xA5\xE6\x9C\xAC", "__"},
+           {"\xFF\xC3", "__"},
+           {"\xC3z", "_z"},
+           {std::string_view("a\0b", 3), "a_b"},
+       }) {
+    EXPECT_EQ(normalise_name(in), out);
+  }
+}
+
+TEST(Naming, ExposesServerAndToolOrShortensOrHashes) {
+  struct Case {
+    std::vector<ToolId> ids;
+    std::vector<std::string> names;
+  };
+  const std::string long_tool(80, 't');
+  const std::string long_server(60, 's');
+  std::vector<Case> cases{
+      {{}, {}},
+      {{{"fs", "read"}}, {"mcp__fs__read"}},
+      {{{"my server", "read.file"}}, {"mcp__my_server__read_file"}},
+      // Exactly 64 characters stay, 65 do not.
+      {{{"fs", std::string(55, 'x')}}, {"mcp__fs__" + std::string(55, 'x')}},
+      {{{"fs", std::string(56, 'x')}}, {"mcp__fs__" + std::string(46, 'x') + "_" + hash8("fs", std::string(56, 'x'))}},
+      {{{"fs", long_tool}}, {"mcp__fs__" + std::string(46, 't') + "_" + hash8("fs", long_tool)}},
+      {{{long_server, "go"}}, {"mcp__" + std::string(46, 's') + "__go_" + hash8(long_server, "go")}},
+      {{{long_server, long_tool}},
+       {"mcp__" + std::string(24, 's') + "__" + std::string(24, 't') + "_" + hash8(long_server, long_tool)}},
+      // The one already in normal form keeps the name.
+      {{{"fs", "a.b"}, {"fs", "a_b"}}, {"mcp__fs__a_b_" + hash8("fs", "a.b"), "mcp__fs__a_b"}},
+      // Nobody is: all get a hash.
+      {{{"fs", "a.b"}, {"fs", "a/b"}}, {"mcp__fs__a_b_" + hash8("fs", "a.b"), "mcp__fs__a_b_" + hash8("fs", "a/b")}},
+      // Servers that normalise to the same name.
+      {{{"my server", "x"}, {"my_server", "x"}, {"my_server", "y"}},
+       {"mcp__my_server__x_" + hash8("my server", "x"), "mcp__my_server__x", "mcp__my_server__y"}},
+      // Two in normal form: neither may answer to the other's name.
+      {{{"a", "b__c"}, {"a__b", "c"}}, {"mcp__a__b__c_" + hash8("a", "b__c"), "mcp__a__b__c_" + hash8("a__b", "c")}},
+      {{{"fs", ""}}, {"mcp__fs__"}},
+      {{{"", ""}}, {"mcp____"}},
+      {{{"sdk", "go", NamePrefix::none}}, {"go"}},
+      {{{"sdk", "", NamePrefix::none}}, {"tool_" + hash8("sdk", "")}},
+      {{{"sdk", std::string(65, 'x'), NamePrefix::none}},
+       {std::string(55, 'x') + "_" + hash8("sdk", std::string(65, 'x'))}},
+      {{{"one", "go", NamePrefix::none}, {"two", "go", NamePrefix::none}},
+       {"go_" + hash8("one", "go"), "go_" + hash8("two", "go")}},
+      {{{"fs", "read"}, {"sdk", "mcp__fs__read", NamePrefix::none}},
+       {"mcp__fs__read_" + hash8("fs", "read"), "mcp__fs__read_" + hash8("sdk", "mcp__fs__read")}},
+      // The same tool listed twice is one tool.
+      {{{"fs", "read"}, {"fs", "read"}}, {"mcp__fs__read", "mcp__fs__read"}},
+  };
+  for (const auto& c : cases) EXPECT_EQ(expose_names(c.ids), c.names);
+}
+
+TEST(Naming, AHashThatSpellsAnExistingToolMovesOn) {
+  auto squatted = "a_b_" + hash8("fs", "a.b");
+  std::vector<ToolId> ids{{"fs", "a.b"}, {"fs", "a/b"}, {"fs", squatted}};
+  auto names = expose_names(ids);
+  EXPECT_EQ(names[2], "mcp__fs__" + squatted);
+  EXPECT_EQ(names[1], "mcp__fs__a_b_" + hash8("fs", "a/b"));
+  EXPECT_TRUE(names[0].starts_with("mcp__fs__a_b_")) << names[0];
+  EXPECT_EQ(std::set(names.begin(), names.end()).size(), 3u);
+  // Even one that foresees the second attempt is evaded.
+  ids.push_back({"fs", names[0].substr(9)});
+  auto again = expose_names(ids);
+  EXPECT_EQ(again[3], names[0]);
+  EXPECT_EQ(std::set(again.begin(), again.end()).size(), 4u);
+}
+
+TEST(Naming, IdsThatHashAlikeStillGetDifferentNames) {
+  // Joined by NUL these two are the same bytes, and both are cut to the same letters.
+  std::string x(80, '\0');
+  std::vector<ToolId> ids{{x, x + "z"}, {x + '\0', x.substr(1) + "z"}};
+  auto names = expose_names(ids);
+  EXPECT_NE(names[0], names[1]);
+  // A bare and a prefixed tool whose cut names are the same.
+  std::string periodic;
+  while (periodic.size() < 100) periodic += "mcp__s__";
+  std::vector<ToolId> twice{{"s", periodic}, {"s", periodic, NamePrefix::none}};
+  names = expose_names(twice);
+  EXPECT_NE(names[0], names[1]);
+}
+
+TEST(Naming, NamesAreUniqueValidAndIndependentOfOrder) {
+  std::mt19937 random(20260728);
+  const std::vector<std::string> parts{"a", "_", ".", "__", "b", "/", "\xC3\xA9", "-", "long-long-long-long-name", ""};
+  for (int round = 0; round < 200; ++round) {
+    std::set<ToolId> set;
+    for (int i = 0; i < 30; ++i) {
+      auto word = [&] {
+        std::string out;
+        for (auto n = random() % 5; n > 0; --n) out += parts[random() % parts.size()];
+        return out;
+      };
+      set.insert({word(), word(), random() % 8 == 0 ? NamePrefix::none : NamePrefix::server});
+    }
+    std::vector<ToolId> ids(set.begin(), set.end());
+    auto names = expose_names(ids);
+    std::map<ToolId, std::string> by_id;
+    std::set<std::string> unique;
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      by_id[ids[i]] = names[i];
+      unique.insert(names[i]);
+      EXPECT_FALSE(names[i].empty());
+      EXPECT_LE(names[i].size(), exposed_name_limit);
+      EXPECT_EQ(normalise_name(names[i]), names[i]);
+    }
+    EXPECT_EQ(unique.size(), ids.size());
+    std::ranges::shuffle(ids, random);
+    names = expose_names(ids);
+    for (std::size_t i = 0; i < ids.size(); ++i) EXPECT_EQ(names[i], by_id[ids[i]]);
+  }
+}
+
+TEST(Naming, FindsByEverySpellingTheMostDirectFirst) {
+  std::vector<ToolId> ids{
+      {"fs", "read"}, {"my server", "read.all"}, {"a/b", "c"}, {"a", "b/c"}, {"s", "mcp__fs__read"}, {"git", "read"},
+  };
+  auto names = expose_names(ids);
+  struct Case {
+    std::string_view text;
+    std::vector<std::size_t> found;
+  };
+  for (const auto& [text, found] : std::initializer_list<Case>{
+           {"mcp__fs__read", {0}},  // the exposed name beats the other tool's own name
+           {"fs/read", {0}},
+           {"my server/read.all", {1}},
+           {"mcp__my server__read.all", {1}},
+           {"mcp__my_server__read_all", {1}},
+           {"read.all", {1}},
+           {"a/b/c", {2, 3}},
+           {"c", {2}},
+           {"b/c", {3}},
+           {"read", {0, 5}},
+           {"write", {}},
+           {"", {}},
+           {"mcp__", {}},
+           {"/", {}},
+       }) {
+    EXPECT_EQ(find_named(text, ids, names), found) << text;
+  }
+}
+
+TEST(Naming, ShortenedAndHashedToolsAreStillFoundByTheirFullNames) {
+  std::vector<ToolId> ids{{"fs", std::string(80, 'x')}, {"fs", "a.b"}, {"fs", "a/b"}};
+  auto names = expose_names(ids);
+  EXPECT_EQ(find_named("mcp__fs__" + std::string(80, 'x'), ids, names), (std::vector<std::size_t>{0}));
+  EXPECT_EQ(find_named("mcp__fs__a.b", ids, names), (std::vector<std::size_t>{1}));
+  EXPECT_EQ(find_named("mcp__fs__a_b", ids, names), (std::vector<std::size_t>{1, 2}));
+  EXPECT_EQ(find_named(names[2], ids, names), (std::vector<std::size_t>{2}));
+}
+
+}  // namespace
+}  // namespace patchbay
