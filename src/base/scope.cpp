@@ -4,6 +4,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <exception>
 #include <list>
+#include <vector>
 
 #include "base/as_result.h"
 #include "base/waiting.h"
@@ -13,7 +14,7 @@ namespace patchbay {
 struct Scope::State {
   explicit State(asio::any_io_executor e) : executor(std::move(e)) {}
   asio::any_io_executor executor;
-  std::list<asio::cancellation_signal> running;
+  std::list<std::shared_ptr<asio::cancellation_signal>> running;
   Event ended;
   std::exception_ptr failure;
   bool cancelled = false;
@@ -23,29 +24,32 @@ Scope::Scope(asio::any_io_executor executor) : state_(std::make_shared<State>(st
 
 Scope::~Scope() { cancel(); }
 
-void Scope::spawn(Task<void> task) {
-  if (state_->cancelled) return;
-  state_->running.emplace_back();
+void Spawned::cancel() {
+  if (auto signal = signal_.lock()) signal->emit(asio::cancellation_type::terminal);
+}
+
+Spawned Scope::spawn(Task<void> task) {
+  Spawned spawned;
+  if (state_->cancelled) return spawned;
+  state_->running.push_back(std::make_shared<asio::cancellation_signal>());
+  spawned.signal_ = state_->running.back();
   auto position = std::prev(state_->running.end());
   asio::co_spawn(state_->executor, std::move(task),
-                 asio::bind_cancellation_slot(position->slot(), [state = state_, position](std::exception_ptr exception) {
+                 asio::bind_cancellation_slot((*position)->slot(), [state = state_, position](std::exception_ptr exception) {
                    if (exception && error_from(exception).code() != Errc::cancelled && !state->failure) {
                      state->failure = exception;
                    }
                    state->running.erase(position);
                    state->ended.notify_all();
                  }));
+  return spawned;
 }
 
 void Scope::cancel() {
   state_->cancelled = true;
-  // Emitting may end coroutines and so erase list entries other than the current one's successor.
-  auto state = state_;
-  for (auto it = state->running.begin(); it != state->running.end();) {
-    auto next = std::next(it);
-    it->emit(asio::cancellation_type::terminal);
-    it = next;
-  }
+  // Emitting may run code that ends other entries, so the list is walked as a copy.
+  auto running = std::vector(state_->running.begin(), state_->running.end());
+  for (auto& signal : running) signal->emit(asio::cancellation_type::terminal);
 }
 
 bool Scope::empty() const noexcept { return state_->running.empty(); }

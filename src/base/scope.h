@@ -3,12 +3,24 @@
 // and then co_awaits join() before it is destroyed. Loop thread only.
 #pragma once
 
+#include <boost/asio/cancellation_signal.hpp>
 #include <memory>
 #include <string_view>
 
 #include <patchbay/task.h>
 
 namespace patchbay {
+
+// A handle on one spawned coroutine, to cancel it alone. Does nothing once it has ended.
+class Spawned {
+ public:
+  Spawned() = default;
+  void cancel();
+
+ private:
+  friend class Scope;
+  std::weak_ptr<asio::cancellation_signal> signal_;
+};
 
 class Scope {
  public:
@@ -21,7 +33,7 @@ class Scope {
 
   // Starts `task` on the next turn of the loop. After cancel() it is destroyed unstarted.
   // An Error escaping from it is a bug: it is kept for join() to throw.
-  void spawn(Task<void> task);
+  Spawned spawn(Task<void> task);
 
   void cancel();
   bool empty() const noexcept;

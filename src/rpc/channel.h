@@ -15,6 +15,7 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include <patchbay/task.h>
 
@@ -28,7 +29,12 @@ struct Lost {
   Error error;
 };
 
-using Incoming = std::variant<Message, Lost>;
+// Several messages that came as one JSON array (one legacy revision allows it).
+struct Batch {
+  std::vector<Message> messages;
+};
+
+using Incoming = std::variant<Message, Lost, Batch>;
 
 // How much a graceful close may take; quick is for a program that has printed its answer.
 enum class CloseMode { graceful, quick };
@@ -37,6 +43,13 @@ class Channel {
  public:
   virtual ~Channel() = default;
   virtual Result<void> send(Message message) = 0;
+  // The answers to a batch, as one array; a channel that cannot frame arrays sends them singly.
+  virtual Result<void> send_batch(std::vector<Message> messages) {
+    for (auto& message : messages) {
+      if (auto sent = send(std::move(message)); !sent) return sent;
+    }
+    return {};
+  }
   virtual Task<Incoming> receive() = 0;
   virtual void abandon(const RequestId& id) = 0;
   virtual Task<void> close(CloseMode mode) = 0;

@@ -1,0 +1,96 @@
+// Server: tools, resources and prompts offered to MCP clients of either protocol era. The
+// same handlers serve both; which era a client speaks is decided when it opens, and both
+// may be served at once. One loop thread; handlers run there as coroutines.
+//
+// A handler that asks the client something (elicit, sample, list_roots) is written as if
+// the answer simply came back. With an older client it does: the request goes out while
+// the handler waits. With a newer one the call ends, the client answers by repeating it,
+// and the handler runs again from its beginning with the answers so far at hand: keep what
+// happens before a question free of side effects.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <patchbay/task.h>
+#include <patchbay/types.h>
+
+namespace patchbay {
+
+class Channel;
+struct Runtime;
+
+// What a handler knows about the request it serves, and what it can do meanwhile.
+class RequestContext {
+ public:
+  virtual ~RequestContext() = default;
+  // Empty when the client did not say. For display and logs only.
+  virtual const std::optional<Implementation>& client() const = 0;
+  virtual const ClientCapabilities& client_capabilities() const = 0;
+
+  // Does nothing unless the client asked to hear about progress. `value` must increase.
+  virtual void progress(double value, std::optional<double> total = {}, std::optional<std::string> message = {}) = 0;
+  // Does nothing below the level the client asked for.
+  virtual void log(LoggingLevel level, Json data, std::optional<std::string> logger = {}) = 0;
+
+  // Errc::unsupported when the client did not declare the capability.
+  virtual Task<ElicitResult> elicit(ElicitRequest request) = 0;
+  virtual Task<CreateMessageResult> sample(CreateMessageRequest request) = 0;
+  virtual Task<std::vector<Root>> list_roots() = 0;
+};
+
+// An Error thrown by a tool handler becomes a result with is_error (the model can read it),
+// except one with a JSON-RPC code, which is sent as that error.
+using ToolHandler = std::function<Task<CallToolResult>(RequestContext&, Json arguments)>;
+using ResourceHandler = std::function<Task<std::vector<ResourceContents>>(RequestContext&, std::string uri)>;
+using TemplateHandler =
+    std::function<Task<std::vector<ResourceContents>>(RequestContext&, std::string uri, std::map<std::string, std::string> variables)>;
+using PromptHandler = std::function<Task<GetPromptResult>(RequestContext&, std::map<std::string, std::string> arguments)>;
+using CompletionHandler = std::function<Task<CompleteResult>(RequestContext&, CompleteRequest request)>;
+
+struct ServerOptions {
+  Implementation info;
+  std::optional<std::string> instructions;
+  std::size_t page_size = 100;                         // of every list
+  CacheHints cache{.ttl_ms = 0, .scope = CacheScope::personal};  // said about lists
+  std::size_t requests_in_flight = 1024;               // per connection
+  std::int64_t request_state_seconds = 600;            // how long a client may take to answer a question
+};
+
+class Server {
+ public:
+  explicit Server(ServerOptions options);
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+  ~Server();
+
+  // Adding replaces what has the same name or URI. Clients that listen are told of changes.
+  void add_tool(Tool tool, ToolHandler handler);
+  bool remove_tool(std::string_view name);
+  void add_resource(Resource resource, ResourceHandler handler);
+  bool remove_resource(std::string_view uri);
+  void add_resource_template(ResourceTemplate resource_template, TemplateHandler handler);
+  void add_prompt(Prompt prompt, PromptHandler handler);
+  bool remove_prompt(std::string_view name);
+  void set_completion(CompletionHandler handler);
+  // Tells subscribers of this URI (or of one it lies under) to read again.
+  void resource_updated(std::string_view uri);
+
+  const ServerOptions& options() const noexcept;
+
+  // Serves one connection until it ends; any number may run at once.
+  Task<void> serve(std::unique_ptr<Channel> channel, const Runtime& runtime);
+  // Serves this process's stdin and stdout until EOF. Nothing else may write to stdout.
+  Task<void> serve_stdio();
+
+  struct Core;
+
+ private:
+  std::shared_ptr<Core> core_;
+};
+
+}  // namespace patchbay

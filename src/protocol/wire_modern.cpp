@@ -1,0 +1,290 @@
+// The stateless era: every request repeats version and capabilities in `_meta`, every
+// result says what kind it is, servers ask inside results instead of sending requests.
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "protocol/codec.h"
+#include "protocol/methods.h"
+#include "protocol/wire_parts.h"
+
+namespace patchbay {
+namespace {
+
+constexpr std::array<std::string_view, 1> versions{"2026-07-28"};
+
+constexpr std::string_view key_version = "io.modelcontextprotocol/protocolVersion";
+constexpr std::string_view key_capabilities = "io.modelcontextprotocol/clientCapabilities";
+constexpr std::string_view key_client_info = "io.modelcontextprotocol/clientInfo";
+constexpr std::string_view key_log_level = "io.modelcontextprotocol/logLevel";
+constexpr std::string_view key_server_info = "io.modelcontextprotocol/serverInfo";
+constexpr std::string_view key_subscription = "io.modelcontextprotocol/subscriptionId";
+
+constexpr std::array requests{method::discover,       method::list_tools,
+                              method::call_tool,      method::list_resources,
+                              method::list_resource_templates, method::read_resource,
+                              method::list_prompts,   method::get_prompt,
+                              method::complete,       method::listen};
+constexpr std::array may_need_input{method::call_tool, method::read_resource, method::get_prompt};
+constexpr std::array cacheable{method::discover,       method::list_tools,    method::list_prompts,
+                               method::list_resources, method::list_resource_templates, method::read_resource};
+
+template <std::size_t N>
+bool contains(const std::array<std::string_view, N>& table, std::string_view method) {
+  return std::ranges::find(table, method) != table.end();
+}
+
+Result<InputRequest> decode_input_request(const std::string& key, const Json& item) {
+  const Json& name = item["method"];
+  const Json* found = item.find("params");
+  const Json params = found ? *found : Json::object();
+  auto wrap = [&](auto decoded) -> Result<InputRequest> {
+    if (!decoded) return std::unexpected(decoded.error().within(fmt::format("inputRequests.{}.params", key)));
+    return InputRequest(std::move(*decoded));
+  };
+  if (name == Json(method::elicit)) return wrap(decode<ElicitRequest>(params));
+  if (name == Json(method::create_message)) return wrap(decode<CreateMessageRequest>(params));
+  if (name == Json(method::list_roots)) return wrap(decode<ListRootsRequest>(params));
+  return fail(Errc::protocol, fmt::format("inputRequests.{} asks for an unknown method", key));
+}
+
+Json encode_input_request(const InputRequest& request) {
+  if (auto* elicit = std::get_if<ElicitRequest>(&request)) return {{"method", method::elicit}, {"params", encode(*elicit)}};
+  if (auto* sample = std::get_if<CreateMessageRequest>(&request)) {
+    return {{"method", method::create_message}, {"params", encode(*sample)}};
+  }
+  return {{"method", method::list_roots}};
+}
+
+Json encode_input_response(const InputResponse& response) {
+  return std::visit([](const auto& value) { return encode(value); }, response);
+}
+
+Result<Outcome> decode_input_required(const Json& result) {
+  InputRequired input;
+  if (const Json* list = result.find("inputRequests"); list && !list->is_null()) {
+    if (!list->is_object()) return fail(Errc::protocol, "inputRequests is not an object");
+    for (const auto& [key, item] : list->as_object()) {
+      auto request = decode_input_request(key, item);
+      if (!request) return std::unexpected(std::move(request).error());
+      input.requests.emplace_back(key, std::move(*request));
+    }
+  }
+  if (const Json* state = result.find("requestState"); state && !state->is_null()) {
+    if (!state->is_string()) return fail(Errc::protocol, "requestState is not a string");
+    input.state = state->as_string();
+  }
+  if (input.requests.empty() && !input.state) {
+    return fail(Errc::protocol, "the server needs input but asked for none");
+  }
+  return input;
+}
+
+class ModernWire final : public Wire {
+ public:
+  explicit constexpr ModernWire(std::string_view version) : version_(version) {}
+
+  Era era() const noexcept override { return Era::modern; }
+  std::string_view version() const noexcept override { return version_; }
+  bool has_request(std::string_view method) const noexcept override { return contains(requests, method); }
+  bool has_server_request(std::string_view) const noexcept override { return false; }
+  bool allows_batches() const noexcept override { return false; }
+  bool closing_cancels() const noexcept override { return true; }
+
+  Payload params(const Members& members, const ClientIdentity& client, const RequestMeta& meta) const override {
+    Json::Object object;
+    if (meta.progress_token) object.append("progressToken", token_json(*meta.progress_token));
+    object.append(std::string(key_version), version_);
+    object.append(std::string(key_client_info), encode(client.info));
+    object.append(std::string(key_capabilities), encode(client.capabilities));
+    if (meta.log_level) object.append(std::string(key_log_level), to_string(*meta.log_level));
+    return params_text(members, to_text(Json(std::move(object))));
+  }
+
+  Result<Outcome> outcome(std::string_view method, Json result) const override {
+    if (!result.is_object()) {
+      return fail(Errc::protocol, fmt::format("the result of {} is {}, not an object", method, to_string(result.kind())));
+    }
+    const Json type = result["resultType"];  // absent means complete
+    if (type == Json("input_required")) {
+      if (!contains(may_need_input, method)) {
+        return fail(Errc::protocol, fmt::format("{} answered input_required, which only calls, reads and prompts may", method));
+      }
+      return decode_input_required(result);
+    }
+    if (!type.is_null() && type != Json("complete")) {
+      return fail(Errc::protocol, fmt::format("{} answered with the unknown result type {}", method, to_text(type)));
+    }
+    auto& object = result.as_object();
+    object.erase("resultType");
+    if (Json* meta = object.find("_meta"); meta && meta->is_object()) {
+      meta->as_object().erase(key_server_info);
+      if (meta->size() == 0) object.erase("_meta");
+    }
+    return result;
+  }
+
+  std::optional<InputRequired> input_needed(const Error&) const override { return std::nullopt; }
+
+  void add_input(Members& members, const InputAnswers& answers, const std::optional<std::string>& state) const override {
+    if (!answers.empty()) {
+      Json::Object object;
+      for (const auto& [key, answer] : answers) object.set(key, encode_input_response(answer));
+      members.emplace_back("inputResponses", Json(std::move(object)));
+    }
+    if (state) members.emplace_back("requestState", Json(*state));
+  }
+
+  Json complete(std::string_view method, Json result, const Implementation& server, const CacheHints& cache) const override {
+    auto& object = result.as_object();
+    object.set("resultType", "complete");
+    if (contains(cacheable, method)) {
+      object.set("ttlMs", cache.ttl_ms.value_or(0));
+      object.set("cacheScope", cache.scope == CacheScope::shared ? "public" : "private");
+    }
+    object["_meta"][key_server_info] = encode(server);
+    return result;
+  }
+
+  Json needs_input(const InputRequired& input, const Implementation& server) const override {
+    Json result{{"resultType", "input_required"}};
+    if (!input.requests.empty()) {
+      Json::Object requests_object;
+      for (const auto& [key, request] : input.requests) requests_object.set(key, encode_input_request(request));
+      result["inputRequests"] = std::move(requests_object);
+    }
+    if (input.state) result["requestState"] = *input.state;
+    result["_meta"][key_server_info] = encode(server);
+    return result;
+  }
+  std::int64_t resource_not_found_code() const noexcept override { return -32602; }
+
+ private:
+  std::string_view version_;
+};
+
+constexpr ModernWire wire_2026_07{versions[0]};
+constexpr std::array<const Wire*, 1> wires{&wire_2026_07};
+
+}  // namespace
+
+std::span<const Wire* const> modern_wires() noexcept { return wires; }
+std::span<const std::string_view> modern_versions() noexcept { return versions; }
+
+bool is_modern_request(const Json& params) noexcept { return params["_meta"].find(key_version) != nullptr; }
+
+Result<ReceivedMeta> read_meta(const Json& params) {
+  ReceivedMeta received;
+  const Json& meta = params["_meta"];
+  if (meta.is_null()) return received;
+  auto bad = [](std::string_view what) { return fail(Errc::invalid_argument, fmt::format("_meta.{}", what)); };
+  if (!meta.is_object()) return fail(Errc::invalid_argument, "_meta is not an object");
+  if (const Json* token = meta.find("progressToken"); token && !token->is_null()) {
+    if (token->is_string()) {
+      received.progress_token = token->as_string();
+    } else if (auto number = token->to_int()) {
+      received.progress_token = *number;
+    } else {
+      return bad("progressToken is neither a string nor an integer");
+    }
+  }
+  if (const Json* version = meta.find(key_version)) {
+    if (!version->is_string()) return bad(fmt::format("{} is not a string", key_version));
+    received.protocol_version = version->as_string();
+  }
+  if (const Json* info = meta.find(key_client_info); info && info->is_object()) {
+    if (auto decoded = decode<Implementation>(*info)) received.client_info = std::move(*decoded);
+  }
+  if (const Json* capabilities = meta.find(key_capabilities)) {
+    auto decoded = decode<ClientCapabilities>(*capabilities);
+    if (!decoded) return bad(fmt::format("{}: {}", key_capabilities, decoded.error().message()));
+    received.client_capabilities = std::move(*decoded);
+  }
+  if (const Json* level = meta.find(key_log_level)) {
+    auto parsed = level->is_string() ? parse_logging_level(level->as_string()) : std::nullopt;
+    if (!parsed) return bad(fmt::format("{} is no logging level", key_log_level));
+    received.log_level = parsed;
+  }
+  return received;
+}
+
+Result<CarriedInput> read_carried_input(const Json& params) {
+  CarriedInput carried;
+  if (const Json* answers = params.find("inputResponses"); answers && !answers->is_null()) {
+    if (!answers->is_object()) return fail(Errc::invalid_argument, "inputResponses is not an object");
+    for (const auto& [key, answer] : answers->as_object()) carried.answers.emplace_back(key, answer);
+  }
+  if (const Json* state = params.find("requestState"); state && !state->is_null()) {
+    if (!state->is_string()) return fail(Errc::invalid_argument, "requestState is not a string");
+    carried.state = state->as_string();
+  }
+  return carried;
+}
+
+std::optional<ServerDescription> read_discover_result(const Json& result) {
+  const Json& supported = result["supportedVersions"];
+  const Json& capabilities = result["capabilities"];
+  if (!supported.is_array() || supported.size() == 0 || !capabilities.is_object()) return std::nullopt;
+  ServerDescription server;
+  for (const auto& version : supported.as_array()) {
+    if (!version.is_string()) return std::nullopt;
+    server.supported_versions.push_back(version.as_string());
+  }
+  auto decoded = decode<ServerCapabilities>(capabilities);
+  if (!decoded) return std::nullopt;
+  server.capabilities = std::move(*decoded);
+  // The identity belongs in `_meta`; some servers put it beside the capabilities.
+  const Json* info = result["_meta"].find(key_server_info);
+  if (!info) info = result.find("serverInfo");
+  if (info) {
+    if (auto implementation = decode<Implementation>(*info)) server.info = std::move(*implementation);
+  }
+  if (const auto* text = result["instructions"].if_string()) server.instructions = *text;
+  server.cache.ttl_ms = result["ttlMs"].to_int();
+  if (result["cacheScope"] == Json("public")) server.cache.scope = CacheScope::shared;
+  return server;
+}
+
+Json discover_result(const ServerDescription& server, std::span<const std::string_view> supported) {
+  Json list = Json::array();
+  for (auto version : supported) list.push_back(version);
+  Json result{{"supportedVersions", std::move(list)}, {"capabilities", encode(server.capabilities)}};
+  if (server.instructions) result["instructions"] = *server.instructions;
+  return result;
+}
+
+Json subscription_meta(const Json& subscription_id) { return Json{{std::string(key_subscription), subscription_id}}; }
+
+const Json* subscription_id_of(const Json& params) noexcept { return params["_meta"].find(key_subscription); }
+
+bool is_modern_error(std::int64_t code) noexcept {
+  return code == modern_code::header_mismatch || code == modern_code::missing_client_capability ||
+         code == modern_code::unsupported_version;
+}
+
+std::vector<std::string> supported_versions_of(const Error& error) {
+  std::vector<std::string> supported;
+  auto data = parse_json(error.rpc_data());
+  if (!data) return supported;
+  if (const auto* list = (*data)["supported"].if_array()) {
+    for (const auto& version : *list) {
+      if (const auto* text = version.if_string()) supported.push_back(*text);
+    }
+  }
+  return supported;
+}
+
+Error unsupported_version_error(std::string_view requested, std::span<const std::string_view> supported) {
+  Json list = Json::array();
+  for (auto version : supported) list.push_back(version);
+  return Error::rpc(modern_code::unsupported_version, fmt::format("protocol version {} is not supported", requested),
+                    to_text(Json{{"supported", std::move(list)}, {"requested", requested}}));
+}
+
+Error missing_capability_error(const Json& required_capabilities) {
+  return Error::rpc(modern_code::missing_client_capability, "the client lacks a capability this request needs",
+                    to_text(Json{{"requiredCapabilities", required_capabilities}}));
+}
+
+}  // namespace patchbay

@@ -1,0 +1,349 @@
+#include "rpc/peer.h"
+
+#include <utility>
+
+#include "base/as_result.h"
+#include "protocol/methods.h"
+
+namespace patchbay {
+namespace {
+
+std::chrono::steady_clock::time_point after(std::chrono::steady_clock::time_point now, Duration wait) {
+  using Point = std::chrono::steady_clock::time_point;
+  return wait >= Point::max() - now ? Point::max() : now + wait;
+}
+
+}  // namespace
+
+// The answers to one batch are sent together when the last is known.
+struct Peer::BatchReplies {
+  Peer* peer;
+  std::vector<Message> replies;
+  ~BatchReplies() {
+    if (!replies.empty() && !peer->closed()) (void)peer->channel_->send_batch(std::move(replies));
+  }
+};
+
+Peer::Peer(asio::any_io_executor executor, std::unique_ptr<Channel> channel, const Runtime& runtime, Handlers handlers)
+    : executor_(executor),
+      channel_(std::move(channel)),
+      runtime_(runtime),
+      handlers_(std::move(handlers)),
+      scope_(executor),
+      deadline_timer_(executor) {}
+
+Peer::~Peer() = default;
+
+void Peer::start() {
+  scope_.spawn(read());
+  scope_.spawn(watch_deadlines());
+}
+
+Task<Payload> Peer::call(PeerCall call) {
+  if (ended_) throw Error(*ended_);
+  Pending pending;
+  pending.call = &call;
+  const auto now = std::chrono::steady_clock::now();
+  pending.total_end = after(now, call.total);
+  pending.idle_end = after(now, call.idle);
+  pending_.emplace(call.id, &pending);
+  struct Forget {
+    Peer& peer;
+    std::int64_t id;
+    ~Forget() { peer.pending_.erase(id); }
+  } forget{*this, call.id};
+
+  // The params travel as bytes; the call itself keeps none of them while it waits.
+  auto sent = channel_->send(Request{call.id, call.method, std::move(call.params)});
+  if (!sent) throw std::move(sent).error();
+  arm(std::min(pending.total_end, pending.idle_end));
+
+  std::optional<Result<Payload>> outcome;
+  try {
+    outcome = co_await pending.done.wait();
+  } catch (...) {
+    // Whoever waited is leaving: say so to the peer, without waiting for it.
+    tell_cancelled(call.id, call, "cancelled by the caller");
+    throw;
+  }
+  if (!*outcome) throw std::move(*outcome).error();
+  co_return std::move(**outcome);
+}
+
+Result<void> Peer::notify(std::string_view method, Payload params) {
+  if (ended_) return std::unexpected(*ended_);
+  return channel_->send(Notification{std::string(method), std::move(params)});
+}
+
+Task<void> Peer::read() {
+  std::optional<Error> cause;
+  while (!cause) {
+    auto incoming = co_await as_result(channel_->receive());
+    if (!incoming) {
+      cause = std::move(incoming).error();
+    } else if (auto* lost = std::get_if<Lost>(&*incoming)) {
+      on_response(lost->id, std::unexpected(std::move(lost->error)));
+    } else if (auto* batch = std::get_if<Batch>(&*incoming)) {
+      if (handlers_.accepts_batches && !handlers_.accepts_batches()) {
+        ++counters_.refused_requests;
+        answer(ErrorResponse{std::nullopt, {rpc_code::invalid_request, "batches are not part of this revision", {}}}, nullptr);
+        continue;
+      }
+      auto replies = std::make_shared<BatchReplies>(this);
+      for (auto& message : batch->messages) dispatch(std::move(message), replies);
+    } else {
+      dispatch(std::move(std::get<Message>(*incoming)), nullptr);
+    }
+  }
+  end(cause->code() == Errc::cancelled ? Error(Errc::closed, "the connection was closed") : *cause);
+}
+
+void Peer::dispatch(Message message, std::shared_ptr<BatchReplies> batch) {
+  if (auto* request = std::get_if<Request>(&message)) {
+    on_request(std::move(*request), std::move(batch));
+  } else if (auto* notification = std::get_if<Notification>(&message)) {
+    on_notification(std::move(*notification));
+  } else if (auto* response = std::get_if<Response>(&message)) {
+    on_response(response->id, std::move(response->result));
+  } else {
+    auto& failed = std::get<ErrorResponse>(message);
+    auto error = Error::rpc(failed.error.code, std::move(failed.error.message),
+                            failed.error.data ? std::string(failed.error.data.text()) : std::string());
+    if (failed.id) {
+      on_response(*failed.id, std::unexpected(std::move(error)));
+    } else if (pending_.size() == 1) {
+      // The peer could not read an id; with one call pending there is no doubt which it was.
+      on_response(pending_.begin()->first, std::unexpected(std::move(error)));
+    } else {
+      ++counters_.unknown_replies;
+      runtime_.log(LogLevel::warning, "event=error_without_id code={} pending={}", failed.error.code, pending_.size());
+    }
+  }
+}
+
+void Peer::on_response(const RequestId& id, Result<Payload> outcome) {
+  const auto* number = std::get_if<std::int64_t>(&id);
+  auto found = number ? pending_.find(*number) : pending_.end();
+  if (!number) {
+    // "1" is not 1, yet a server that turns numbers into strings has answered this call for
+    // good: waiting on would only end in a timeout.
+    const auto& text = std::get<std::string>(id);
+    for (auto it = pending_.begin(); it != pending_.end(); ++it) {
+      if (std::to_string(it->first) == text) {
+        found = it;
+        outcome = std::unexpected(Error(
+            Errc::protocol, fmt::format("the server answered request {} with the string id \"{}\"", it->first, text)));
+        break;
+      }
+    }
+  }
+  if (found == pending_.end()) {
+    ++counters_.unknown_replies;
+    runtime_.log(LogLevel::debug, "event=unknown_reply id={}", to_text(id));
+    return;
+  }
+  found->second->done.set(std::move(outcome));
+  pending_.erase(found);
+}
+
+void Peer::on_notification(Notification notification) {
+  if (notification.method == method::progress) {
+    on_progress(notification.params);
+    return;
+  }
+  if (notification.method == method::cancelled && notification.params) {
+    auto params = parse_json(notification.params.text());
+    const Json* id = params ? params->find("requestId") : nullptr;
+    if (id) {
+      if (auto running = running_.find(to_text(*id)); running != running_.end()) {
+        auto spawned = running->second;
+        running_.erase(running);
+        spawned.cancel();
+        return;
+      }
+    }
+  }
+  if (handlers_.notification) handlers_.notification(std::move(notification));
+}
+
+void Peer::on_progress(const Payload& params) {
+  auto value = parse_json(params.text());
+  if (!value) return;
+  const Json* token = value->find("progressToken");
+  auto id = token ? token->to_int() : std::nullopt;
+  if (!id) return;
+  auto found = pending_.find(*id);
+  if (found == pending_.end()) return;
+  auto& pending = *found->second;
+  pending.idle_end = after(std::chrono::steady_clock::now(), pending.call->idle);
+  if (pending.call->on_progress) pending.call->on_progress(*value);
+}
+
+void Peer::on_request(Request request, std::shared_ptr<BatchReplies> batch) {
+  auto refuse = [&](std::int64_t code, std::string message) {
+    ++counters_.refused_requests;
+    answer(ErrorResponse{request.id, {code, std::move(message), {}}}, batch);
+  };
+  auto key = key_of(request.id);
+  if (!handlers_.request) return refuse(rpc_code::method_not_found, "this side takes no requests");
+  if (running_.contains(key)) return refuse(rpc_code::invalid_request, "this id is already in use");
+  if (running_.size() >= runtime_.limits.server_requests) {
+    return refuse(rpc_code::internal_error, "too many requests at once; wait for answers");
+  }
+  running_.emplace(key, Spawned());
+  auto spawned = scope_.spawn(run_request(std::move(request), std::move(batch)));
+  running_[key] = spawned;
+}
+
+Task<void> Peer::run_request(Request request, std::shared_ptr<BatchReplies> batch) {
+  auto id = request.id;
+  auto outcome = co_await as_result(handlers_.request(std::move(request)));
+  auto running = running_.extract(key_of(id));
+  // Cancelled by the peer (then it is no longer listed) or by our end: either way no answer.
+  if (running.empty() || ended_) co_return;
+  if (outcome) {
+    answer(Response{id, std::move(*outcome)}, batch);
+  } else if (outcome.error().code() != Errc::cancelled) {
+    answer(ErrorResponse{id, rpc_error_of(outcome.error())}, batch);
+  }
+}
+
+void Peer::answer(Message message, const std::shared_ptr<BatchReplies>& batch) {
+  if (batch) {
+    batch->replies.push_back(std::move(message));
+  } else if (auto sent = channel_->send(std::move(message)); !sent) {
+    runtime_.log(LogLevel::warning, "event=answer_not_sent reason=\"{}\"", sent.error().message());
+  }
+}
+
+void Peer::tell_cancelled(std::int64_t id, const PeerCall& call, std::string_view reason) {
+  if (ended_) return;
+  switch (call.cancel_by) {
+    case CancelBy::notification:
+      (void)notify(method::cancelled, Json{{"requestId", id}, {"reason", reason}});
+      break;
+    case CancelBy::abandon:
+      channel_->abandon(id);
+      break;
+    case CancelBy::nothing:
+      break;
+  }
+}
+
+void Peer::end(const Error& error) {
+  if (ended_) return;
+  ended_ = error;
+  auto pending = std::exchange(pending_, {});
+  for (auto& [id, call] : pending) call->done.set(std::unexpected(error));
+  auto running = std::exchange(running_, {});
+  for (auto& [key, spawned] : running) spawned.cancel();
+  deadline_timer_.cancel();
+  ended_event_.notify_all();
+  if (handlers_.closed) handlers_.closed(error);
+}
+
+Task<void> Peer::close(CloseMode mode) {
+  end(Error(Errc::closed, "the connection was closed"));
+  co_await asio::this_coro::throw_if_cancelled(false);
+  co_await channel_->close(mode);
+  scope_.cancel();
+  co_await scope_.join();
+}
+
+Task<void> Peer::wait_closed() {
+  while (!ended_) co_await ended_event_.wait();
+}
+
+// One timer for all pending calls: it is armed for the earliest deadline and, when it
+// fires, looks at every call. Calls usually end long before, so arming is rare.
+void Peer::arm(TimePoint deadline) {
+  if (deadline >= armed_for_) return;
+  armed_for_ = deadline;
+  deadline_timer_.expires_at(deadline);  // wakes watch_deadlines, which waits anew
+}
+
+Task<void> Peer::watch_deadlines() {
+  deadline_timer_.expires_at(armed_for_);
+  while (!ended_) {
+    auto waited = co_await as_result(deadline_timer_.async_wait(asio::use_awaitable));
+    auto state = co_await asio::this_coro::cancellation_state;
+    if (state.cancelled() != asio::cancellation_type::none) co_return;
+    if (!waited) continue;  // rearmed
+    if (clock_stops_ == 0) {
+      expire(std::chrono::steady_clock::now());
+    } else {
+      armed_for_ = TimePoint::max();
+      deadline_timer_.expires_at(armed_for_);
+    }
+  }
+}
+
+void Peer::expire(TimePoint now) {
+  auto next = TimePoint::max();
+  std::vector<std::int64_t> expired;
+  for (auto& [id, pending] : pending_) {
+    auto deadline = std::min(pending->total_end, pending->idle_end);
+    if (deadline <= now) {
+      expired.push_back(id);
+    } else {
+      next = std::min(next, deadline);
+    }
+  }
+  for (auto id : expired) {
+    auto* pending = pending_.at(id);
+    const bool idle = pending->idle_end <= now && pending->total_end > now;
+    auto limit = std::chrono::duration_cast<std::chrono::milliseconds>(idle ? pending->call->idle : pending->call->total);
+    tell_cancelled(id, *pending->call, "timed out");
+    auto text = limit.count() % 1000 == 0 ? fmt::format("{} s", limit.count() / 1000) : fmt::format("{} ms", limit.count());
+    pending->done.set(std::unexpected(
+        Error(Errc::timeout, fmt::format(idle ? "no answer and no progress on {} for {}" : "no answer to {} within {}",
+                                         pending->call->method, text))));
+    pending_.erase(id);
+  }
+  armed_for_ = next;
+  deadline_timer_.expires_at(next);
+}
+
+Peer::ClockStop::ClockStop(Peer& peer) : peer_(peer) {
+  if (peer_.clock_stops_++ == 0) peer_.stopped_at_ = std::chrono::steady_clock::now();
+}
+
+Peer::ClockStop::~ClockStop() {
+  if (--peer_.clock_stops_ > 0) return;
+  const auto now = std::chrono::steady_clock::now();
+  const auto stopped = now - peer_.stopped_at_;
+  auto next = TimePoint::max();
+  for (auto& [id, pending] : peer_.pending_) {
+    pending->total_end = pending->total_end == TimePoint::max() ? pending->total_end : pending->total_end + stopped;
+    pending->idle_end = pending->idle_end == TimePoint::max() ? pending->idle_end : pending->idle_end + stopped;
+    next = std::min({next, pending->total_end, pending->idle_end});
+  }
+  peer_.armed_for_ = next;
+  if (!peer_.ended_) peer_.deadline_timer_.expires_at(next);
+}
+
+RpcError rpc_error_of(const Error& error) {
+  RpcError rpc;
+  rpc.message = error.message();
+  if (!error.rpc_data().empty()) {
+    if (auto data = Payload::parse(error.rpc_data())) rpc.data = std::move(*data);
+  }
+  if (error.rpc_code()) {
+    rpc.code = *error.rpc_code();
+    return rpc;
+  }
+  switch (error.code()) {
+    case Errc::invalid_argument:
+    case Errc::protocol:
+      rpc.code = rpc_code::invalid_params;
+      break;
+    case Errc::unsupported:
+      rpc.code = rpc_code::method_not_found;
+      break;
+    default:
+      rpc.code = rpc_code::internal_error;
+  }
+  return rpc;
+}
+
+}  // namespace patchbay
