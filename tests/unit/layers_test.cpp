@@ -1,0 +1,365 @@
+// Reads every #include under src/ and include/patchbay/ and holds it against the order of
+// the layers in docs/architecture.md, keeps third-party headers behind the files that wrap
+// them, and keeps the words of one protocol era where eras are told apart.
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+// What each folder may include besides itself.
+const std::map<std::string, std::set<std::string>, std::less<>>& allowed_layers() {
+  static const auto table = [] {
+    const std::set<std::string> to_protocol{"base", "json", "protocol"};
+    auto with = [](std::set<std::string> base, std::initializer_list<std::string> more) {
+      base.insert(more);
+      return base;
+    };
+    const auto to_net = with(to_protocol, {"rpc", "net"});
+    const auto to_transport = with(to_net, {"transport", "auth"});
+    const auto to_server = with(to_transport, {"server"});
+    const auto below_host = with(to_transport, {"config", "client", "server", "builtin"});
+    const auto to_host = with(below_host, {"host"});
+    return std::map<std::string, std::set<std::string>, std::less<>>{
+        {"base", {}},
+        {"json", {"base"}},
+        {"protocol", {"base", "json"}},
+        {"rpc", to_protocol},
+        {"net", to_protocol},
+        {"transport", to_net},
+        {"auth", to_net},
+        {"client", to_transport},
+        {"server", to_transport},
+        {"config", to_transport},
+        {"builtin", to_server},
+        {"host", below_host},
+        {"agent", to_host},
+        {"gateway", to_host},
+        {"console", to_host},
+        {"cli", with(to_host, {"agent", "gateway", "console"})},
+    };
+  }();
+  return table;
+}
+
+// The layer whose promise each public header states.
+const std::map<std::string, std::string, std::less<>> public_headers{
+    {"error.h", "base"},    {"task.h", "base"},      {"version.h", "base"},  {"fwd.h", "base"},
+    {"json.h", "json"},     {"types.h", "protocol"}, {"auth.h", "auth"},     {"transport.h", "transport"},
+    {"client.h", "client"}, {"session.h", "client"}, {"server.h", "server"}, {"config.h", "config"},
+    {"host.h", "host"},     {"blocking.h", "host"},  {"patchbay.h", "host"},
+};
+
+struct Wrapped {
+  std::string_view library;
+  std::vector<std::string_view> prefixes;  // of the included path
+  std::set<std::string_view> files;        // the only ones that may include it, all of them .cpp
+};
+const std::vector<Wrapped> wrapped_libraries{
+    {"libcurl", {"curl/"}, {"src/net/http_client.cpp"}},
+    {"Beast", {"boost/beast"}, {"src/net/http_server.cpp", "src/net/websocket.cpp"}},
+    {"OpenSSL", {"openssl/"}, {"src/base/crypto.cpp"}},
+    {"simdjson", {"simdjson"}, {"src/json/reader.cpp", "src/json/envelope.cpp"}},
+    {"libsecret", {"libsecret/"}, {"src/auth/secret_store.cpp"}},
+    {"spdlog", {"spdlog/"}, {"src/base/log.cpp", "src/cli/main.cpp"}},
+};
+
+// Folders of pure decisions: no Asio, not even through a header of ours.
+const std::set<std::string_view> pure_folders{"json", "protocol", "config"};
+
+// Words that belong to one protocol era.
+const std::vector<std::string_view> era_words{"2024-11-05", "2025-03-26", "2025-06-18",   "2025-11-25",
+                                              "2026-07-28", "resultType", "inputRequests"};
+
+struct Include {
+  std::string path;
+  bool quoted = false;
+};
+
+// The text without comments; string literals stay.
+std::string without_comments(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  enum { code, string, character, line_comment, block_comment } state = code;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    const char next = i + 1 < text.size() ? text[i + 1] : '\0';
+    switch (state) {
+      case code:
+        if (c == '/' && next == '/') {
+          state = line_comment;
+        } else if (c == '/' && next == '*') {
+          state = block_comment;
+        } else {
+          // 1'000 is a number, not the beginning of a character.
+          const bool digit_before = i > 0 && std::isalnum(static_cast<unsigned char>(text[i - 1])) != 0;
+          if (c == '"') state = string;
+          if (c == '\'' && !digit_before) state = character;
+          out += c;
+        }
+        break;
+      case string:
+      case character:
+        out += c;
+        if (c == '\\' && next != '\0') {
+          out += next;
+          ++i;
+        } else if (c == (state == string ? '"' : '\'') || c == '\n') {
+          state = code;
+        }
+        break;
+      case line_comment:
+        if (c == '\n') {
+          state = code;
+          out += c;
+        }
+        break;
+      case block_comment:
+        if (c == '*' && next == '/') {
+          state = code;
+          ++i;
+        } else if (c == '\n') {
+          out += c;
+        }
+        break;
+    }
+  }
+  return out;
+}
+
+std::vector<Include> includes_of(std::string_view code) {
+  std::vector<Include> out;
+  std::istringstream lines{std::string(code)};
+  for (std::string line; std::getline(lines, line);) {
+    std::string_view rest = line;
+    auto skip_blanks = [&] { rest.remove_prefix(std::min(rest.find_first_not_of(" \t"), rest.size())); };
+    skip_blanks();
+    if (!rest.starts_with('#')) continue;
+    rest.remove_prefix(1);
+    skip_blanks();
+    if (!rest.starts_with("include")) continue;
+    rest.remove_prefix(7);
+    skip_blanks();
+    if (rest.empty() || (rest[0] != '"' && rest[0] != '<')) continue;
+    const bool quoted = rest[0] == '"';
+    const auto end = rest.find(quoted ? '"' : '>', 1);
+    if (end == std::string_view::npos) continue;
+    out.push_back({.path = std::string(rest.substr(1, end - 1)), .quoted = quoted});
+  }
+  return out;
+}
+
+// The layer of a file given by its path from the top of the tree; empty when it has none.
+std::string layer_of(std::string_view file) {
+  if (file.starts_with("include/patchbay/")) {
+    const auto found = public_headers.find(file.substr(17));
+    return found == public_headers.end() ? std::string() : found->second;
+  }
+  if (!file.starts_with("src/")) return {};
+  file.remove_prefix(4);
+  const auto slash = file.find('/');
+  return slash == std::string_view::npos ? std::string() : std::string(file.substr(0, slash));
+}
+
+// Where an include of ours points to, from the top of the tree; empty for others' headers.
+std::string target_of(std::string_view file, const Include& include) {
+  if (include.path.starts_with("patchbay/")) return "include/" + include.path;
+  if (!include.quoted) return {};
+  if (include.path.find('/') == std::string::npos) {
+    return std::string(file.substr(0, file.rfind('/') + 1)) + include.path;
+  }
+  return "src/" + include.path;
+}
+
+bool may_know_eras(std::string_view file) {
+  for (std::string_view prefix : {"src/protocol/wire_", "src/client/negotiate", "src/client/probe"}) {
+    if (file.starts_with(prefix)) return true;
+  }
+  return file.starts_with("src/server/") && file.find("front", 11) != std::string_view::npos;
+}
+
+// Everything wrong in one file, one line each.
+std::vector<std::string> problems_in(std::string_view file, std::string_view text) {
+  std::vector<std::string> problems;
+  auto report = [&](const std::string& what) { problems.push_back(std::string(file) + ": " + what); };
+  const std::string layer = layer_of(file);
+  const auto allowed = allowed_layers().find(layer);
+  if (allowed == allowed_layers().end()) {
+    report("belongs to no layer; add its folder or header to the table in this test and to docs/architecture.md");
+    return problems;
+  }
+  const std::string code = without_comments(text);
+  for (const Include& include : includes_of(code)) {
+    for (const Wrapped& wrapped : wrapped_libraries) {
+      const bool matches = std::ranges::any_of(
+          wrapped.prefixes, [&](std::string_view prefix) { return include.path.starts_with(prefix); });
+      if (matches && !wrapped.files.contains(file)) {
+        report("includes " + include.path + ", but " + std::string(wrapped.library) +
+               " stays behind the files this test names");
+      }
+    }
+    if (pure_folders.contains(layer) && include.path.starts_with("boost/asio")) {
+      report("includes " + include.path + ", but " + layer + " is pure");
+    }
+    const std::string target = target_of(file, include);
+    if (target.empty()) continue;
+    const std::string target_layer = layer_of(target);
+    if (!allowed_layers().contains(target_layer)) {
+      report("includes " + include.path + ", which belongs to no layer");
+    } else if (target_layer != layer && !allowed->second.contains(target_layer)) {
+      report("includes " + include.path + ", but " + layer + " may not use " + target_layer);
+    }
+  }
+  if (!may_know_eras(file)) {
+    for (std::string_view word : era_words) {
+      if (code.find(word) != std::string::npos) {
+        report("says " + std::string(word) + ", which belongs to one protocol era");
+      }
+    }
+  }
+  return problems;
+}
+
+using Tree = std::map<std::string, std::string, std::less<>>;  // path from the top → text
+
+Tree source_tree() {
+  Tree tree;
+  const fs::path top = PATCHBAY_SOURCE_DIR;
+  for (const char* folder : {"src", "include/patchbay"}) {
+    for (const auto& entry : fs::recursive_directory_iterator(top / folder)) {
+      const auto extension = entry.path().extension();
+      if (!entry.is_regular_file() || (extension != ".h" && extension != ".cpp" && extension != ".c")) continue;
+      std::ifstream file(entry.path(), std::ios::binary);
+      std::ostringstream text;
+      text << file.rdbuf();
+      tree.emplace(entry.path().lexically_relative(top).generic_string(), text.str());
+    }
+  }
+  return tree;
+}
+
+// The chain of our own headers by which a file of a pure folder reaches Asio, if any.
+std::vector<std::string> hidden_asio(const Tree& tree) {
+  std::vector<std::string> problems;
+  for (const auto& [file, text] : tree) {
+    if (!pure_folders.contains(layer_of(file))) continue;
+    std::vector<std::pair<std::string, std::string>> open{{file, file}};  // file, chain that led there
+    std::set<std::string> seen{file};
+    while (!open.empty()) {
+      auto [current, chain] = open.back();
+      open.pop_back();
+      const auto found = tree.find(current);
+      if (found == tree.end()) continue;
+      for (const Include& include : includes_of(without_comments(found->second))) {
+        if (include.path.starts_with("boost/asio") && current != file) {
+          problems.push_back(chain + " → " + include.path);
+          continue;
+        }
+        std::string target = target_of(current, include);
+        if (!target.empty() && seen.insert(target).second) open.emplace_back(target, chain + " → " + target);
+      }
+    }
+  }
+  return problems;
+}
+
+std::string joined(const std::vector<std::string>& lines) {
+  std::string out;
+  for (const auto& line : lines) out += line + "\n";
+  return out;
+}
+
+TEST(Layers, EveryFile_IncludesOnlyWhatItsLayerMay) {
+  const Tree tree = source_tree();
+  ASSERT_GT(tree.size(), 10u) << "no sources found under " << PATCHBAY_SOURCE_DIR;
+  std::vector<std::string> problems;
+  for (const auto& [file, text] : tree) {
+    for (auto& problem : problems_in(file, text)) problems.push_back(std::move(problem));
+  }
+  EXPECT_THAT(problems, IsEmpty()) << joined(problems);
+}
+
+TEST(Layers, PureFolders_ReachNoAsioThroughOurHeaders) {
+  const auto problems = hidden_asio(source_tree());
+  EXPECT_THAT(problems, IsEmpty()) << joined(problems);
+}
+
+TEST(Layers, BadFiles_AreReported) {
+  struct Case {
+    const char* file;
+    const char* text;
+    const char* problem;
+  };
+  const Case cases[] = {
+      {"src/json/x.cpp", "#include \"rpc/peer.h\"\n", "json may not use rpc"},
+      {"src/rpc/x.cpp", "#include \"net/process.h\"\n", "rpc may not use net"},
+      {"src/net/x.cpp", "#include \"rpc/peer.h\"\n", "net may not use rpc"},
+      {"src/transport/x.cpp", "#include \"auth/token.h\"\n", "transport may not use auth"},
+      {"src/auth/x.cpp", "#include \"transport/http.h\"\n", "auth may not use transport"},
+      {"src/client/x.cpp", "#include \"server/server.h\"\n", "client may not use server"},
+      {"src/server/x.h", "#include <patchbay/session.h>\n", "server may not use client"},
+      {"src/builtin/x.cpp", "#include \"client/session.h\"\n", "builtin may not use client"},
+      {"src/host/x.cpp", "#include \"cli/io.h\"\n", "host may not use cli"},
+      {"src/agent/x.cpp", "#  include  \"gateway/gateway.h\"\n", "agent may not use gateway"},
+      {"include/patchbay/types.h", "#include <patchbay/client.h>\n", "protocol may not use client"},
+      {"include/patchbay/novel.h", "", "belongs to no layer"},
+      {"src/novel/x.cpp", "", "belongs to no layer"},
+      {"src/base/x.cpp", "#include \"novel/y.h\"\n", "belongs to no layer"},
+      {"src/base/log.h", "#include <spdlog/spdlog.h>\n", "spdlog stays behind"},
+      {"src/client/x.cpp", "#include <simdjson.h>\n", "simdjson stays behind"},
+      {"src/net/x.h", "#include <boost/beast/http.hpp>\n", "Beast stays behind"},
+      {"src/cli/x.cpp", "#include <curl/curl.h>\n", "libcurl stays behind"},
+      {"src/config/x.cpp", "#include <boost/asio/post.hpp>\n", "config is pure"},
+      {"src/host/x.cpp", "if (version == \"2026-07-28\") {}\n", "2026-07-28"},
+      {"src/client/session.cpp", "json[\"resultType\"];\n", "resultType"},
+  };
+  for (const Case& item : cases) {
+    EXPECT_THAT(problems_in(item.file, item.text), ElementsAre(HasSubstr(item.problem)))
+        << item.file << ": " << item.text;
+  }
+}
+
+TEST(Layers, GoodFiles_AreNotReported) {
+  struct Case {
+    const char* file;
+    const char* text;
+  };
+  const Case cases[] = {
+      {"src/client/x.cpp", "#include \"client/x.h\"\n#include <vector>\n#include \"rpc/peer.h\"\n"},
+      {"src/builtin/x.cpp", "#include <patchbay/server.h>\n#include \"server/server.h\"\n"},
+      {"src/host/x.cpp", "#include \"builtin/files.h\"\n#include \"config/load.h\"\n"},
+      {"src/cli/x.cpp", "#include <patchbay/patchbay.h>\n#include <boost/asio/signal_set.hpp>\n"},
+      {"src/json/x.cpp", "// #include \"rpc/peer.h\"\n/* #include \"cli/io.h\" 2026-07-28 */\nint n = 1'000'000;\n"},
+      {"src/protocol/wire_modern.cpp", "\"2026-07-28\" \"resultType\""},
+      {"src/client/probe.cpp", "\"2025-11-25\""},
+      {"src/server/legacy_front.cpp", "\"2025-11-25\""},
+      {"src/net/warden/warden.c", "#include \"warden.h\"\n"},
+  };
+  for (const Case& item : cases) {
+    EXPECT_THAT(problems_in(item.file, item.text), IsEmpty()) << item.file << ": " << item.text;
+  }
+}
+
+TEST(Layers, HiddenAsio_IsFoundThroughTwoHeaders) {
+  const Tree tree{{"src/config/x.cpp", "#include \"base/a.h\"\n"},
+                  {"src/base/a.h", "#include <patchbay/task.h>\n"},
+                  {"include/patchbay/task.h", "#include <boost/asio/awaitable.hpp>\n"}};
+  EXPECT_THAT(hidden_asio(tree), ElementsAre("src/config/x.cpp → src/base/a.h → include/patchbay/task.h → "
+                                             "boost/asio/awaitable.hpp"));
+}
+
+}  // namespace
