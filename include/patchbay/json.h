@@ -101,6 +101,7 @@ class Json {
   const std::string* if_string() const noexcept { return std::get_if<std::string>(&data_); }
   const Array* if_array() const noexcept { return std::get_if<Array>(&data_); }
   const Object* if_object() const noexcept { return std::get_if<Object>(&data_); }
+  std::string* if_string() noexcept { return std::get_if<std::string>(&data_); }
   Array* if_array() noexcept { return std::get_if<Array>(&data_); }
   Object* if_object() noexcept { return std::get_if<Object>(&data_); }
   // Also from a real without a fraction (2.0) and from unsigned values that fit.
