@@ -1,0 +1,278 @@
+// Drives a server over stdio with the official TypeScript clients: the v2 SDK in legacy mode,
+// pinned to the modern revision and choosing by itself, and the v1 SDK.
+//
+//   node ts_client.mjs PROGRAM [ARGUMENT...]     e.g. build/release/bin/patchbay serve --allow-run
+//
+// The server is the built-in one; it is started in a fresh directory, which is its root. The
+// packages are looked up in $PATCHBAY_NPM_DIR. Prints one line per check in the form of
+// GoogleTest, so that ./test counts them, and exits 1 when any failed.
+//
+// N1: both eras as a server over stdio, judged by a client that is not ours.
+import assert from 'node:assert/strict';
+import { mkdtemp, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const [command, ...args] = process.argv.slice(2);
+const npmDir = process.env.PATCHBAY_NPM_DIR;
+if (!command || !npmDir) {
+  console.error('usage: PATCHBAY_NPM_DIR=DIR node ts_client.mjs PROGRAM [ARGUMENT...]');
+  process.exit(2);
+}
+const require = createRequire(join(npmDir, 'package.json'));
+const v2 = require('@modelcontextprotocol/client');
+const v2stdio = require('@modelcontextprotocol/client/stdio');
+const v1 = require('@modelcontextprotocol/sdk/client/index.js');
+const v1stdio = require('@modelcontextprotocol/sdk/client/stdio.js');
+
+const modern = '2026-07-28';
+const legacy = '2025-11-25';
+const identity = { name: 'patchbay-interop', version: '1.0.0' };
+
+const clients = [
+  {
+    name: 'V2Legacy',
+    era: 'legacy',
+    client: () => new v2.Client(identity, { versionNegotiation: { mode: 'legacy' } }),
+    transport: (parameters) => new v2stdio.StdioClientTransport(parameters),
+  },
+  {
+    name: 'V2Modern',
+    era: 'modern',
+    client: () => new v2.Client(identity, { versionNegotiation: { mode: { pin: modern } } }),
+    transport: (parameters) => new v2stdio.StdioClientTransport(parameters),
+  },
+  {
+    name: 'V2Auto',
+    era: 'modern',
+    client: () => new v2.Client(identity, { versionNegotiation: { mode: 'auto' } }),
+    transport: (parameters) => new v2stdio.StdioClientTransport(parameters),
+  },
+  {
+    name: 'V1',
+    era: 'legacy',
+    client: () => new v1.Client(identity, { capabilities: {} }),
+    transport: (parameters) => new v1stdio.StdioClientTransport(parameters),
+  },
+];
+
+const expectedTools = ['edit_file', 'glob', 'grep', 'list_dir', 'read_file', 'run_command', 'write_file'];
+
+const textOf = (result) =>
+  result.content
+    .filter((block) => block.type === 'text')
+    .map((block) => block.text)
+    .join('\n');
+
+async function call(client, name, parameters) {
+  const result = await client.callTool({ name, arguments: parameters });
+  assert.ok(Array.isArray(result.content), `${name} answered without content`);
+  return result;
+}
+
+async function callText(client, name, parameters) {
+  const result = await call(client, name, parameters);
+  assert.ok(!result.isError, `${name} failed: ${textOf(result)}`);
+  return textOf(result);
+}
+
+// A tool may refuse bad arguments as a result or as a protocol error; both reach the caller.
+async function refused(client, name, parameters) {
+  try {
+    const result = await call(client, name, parameters);
+    return result.isError === true;
+  } catch (error) {
+    return typeof error.code === 'number' && error.code < 0;
+  }
+}
+
+const checks = {
+  async NegotiatesItsEra({ client, era }) {
+    const info = client.getServerVersion();
+    assert.equal(typeof info?.name, 'string');
+    assert.notEqual(info.name, '');
+    assert.equal(typeof info.version, 'string');
+    assert.ok(client.getServerCapabilities()?.tools, 'the tools capability is not declared');
+    if (client.getProtocolEra) assert.equal(client.getProtocolEra(), era);
+    if (client.getNegotiatedProtocolVersion) {
+      assert.equal(client.getNegotiatedProtocolVersion(), era === 'modern' ? modern : legacy);
+    }
+  },
+
+  async ListsTheBuiltInTools({ client }) {
+    const { tools } = await client.listTools();
+    assert.deepEqual(tools.map((tool) => tool.name).sort(), expectedTools);
+    for (const tool of tools) {
+      assert.equal(tool.inputSchema.type, 'object', `${tool.name} has no object schema`);
+      assert.ok(tool.description?.length > 10, `${tool.name} has no description`);
+      assert.equal(typeof tool.annotations?.readOnlyHint, 'boolean', `${tool.name} says nothing of read-only`);
+    }
+    const readOnly = tools.filter((tool) => tool.annotations.readOnlyHint).map((tool) => tool.name);
+    assert.deepEqual(readOnly.sort(), ['glob', 'grep', 'list_dir', 'read_file']);
+  },
+
+  async ListsResourcesAndPrompts({ client }) {
+    const capabilities = client.getServerCapabilities();
+    if (capabilities.resources) {
+      const { resources } = await client.listResources();
+      assert.ok(Array.isArray(resources));
+      for (const resource of resources.slice(0, 5)) {
+        const { contents } = await client.readResource({ uri: resource.uri });
+        assert.ok(contents.length > 0, `${resource.uri} is empty`);
+        assert.equal(contents[0].uri, resource.uri);
+      }
+      const { resourceTemplates } = await client.listResourceTemplates();
+      assert.ok(Array.isArray(resourceTemplates));
+    }
+    if (capabilities.prompts) {
+      const { prompts } = await client.listPrompts();
+      assert.ok(Array.isArray(prompts));
+    }
+  },
+
+  async ReadsAFile({ client }) {
+    assert.match(await callText(client, 'read_file', { path: 'greeting.txt' }), /hello, wörld ☕/);
+  },
+
+  async WritesAndEditsAFile({ client, root, edit }) {
+    const tricky = 'first "quoted" line\nsecond \\ line\ttab\nlast é 你好\n';
+    await callText(client, 'write_file', { path: 'written.txt', content: tricky });
+    assert.equal(await readFile(join(root, 'written.txt'), 'utf8'), tricky);
+    await callText(client, 'edit_file', { path: 'written.txt', ...edit('second \\ line', 'changed line') });
+    assert.equal(await readFile(join(root, 'written.txt'), 'utf8'), tricky.replace('second \\ line', 'changed line'));
+  },
+
+  async FindsFiles({ client }) {
+    const listing = await callText(client, 'list_dir', { path: '.' });
+    for (const name of ['greeting.txt', 'deep']) assert.ok(listing.includes(name), `${name} is not in ${listing}`);
+    const globbed = await callText(client, 'glob', { pattern: '**/*.md' });
+    assert.match(globbed, /deep\/er\/notes\.md/);
+    assert.doesNotMatch(globbed, /greeting\.txt/);
+    const grepped = await callText(client, 'grep', { pattern: 'needle [0-9]+' });
+    assert.match(grepped, /notes\.md/);
+    assert.match(grepped, /needle 42/);
+    assert.doesNotMatch(grepped, /greeting/);
+  },
+
+  async RunsACommand({ client, run }) {
+    assert.match(await callText(client, 'run_command', run('printf', 'one two')), /one two/);
+  },
+
+  async RefusesWhatLiesOutsideItsRoot({ client }) {
+    for (const path of ['../outside.txt', '/etc/hostname', 'escape/hostname']) {
+      assert.ok(await refused(client, 'read_file', { path }), `${path} was read`);
+    }
+  },
+
+  async ReportsFailuresAsResults({ client }) {
+    const missing = await call(client, 'read_file', { path: 'no-such-file.txt' });
+    assert.equal(missing.isError, true);
+    assert.match(textOf(missing), /no-such-file\.txt/);
+  },
+
+  async RefusesWrongArgumentsAndUnknownTools({ client }) {
+    assert.ok(await refused(client, 'read_file', {}), 'a call without its argument passed');
+    assert.ok(await refused(client, 'read_file', { path: 17 }), 'a number passed as a path');
+    assert.ok(await refused(client, 'no_such_tool', {}), 'an unknown tool was called');
+  },
+
+  async AnswersManyCallsAtOnce({ client }) {
+    const texts = await Promise.all(
+      Array.from({ length: 40 }, (_, i) => callText(client, 'read_file', { path: `many/${i}.txt` }).then((text) => [i, text])),
+    );
+    for (const [i, text] of texts) assert.match(text, new RegExp(`content of ${i}\\.`));
+  },
+
+  async GoesOnAfterACancelledCall({ client, run }) {
+    const abort = new AbortController();
+    const pending = client.callTool({ name: 'run_command', arguments: run('sleep', '30') }, ...cancelOptions(client, abort.signal));
+    const ended = assert.rejects(pending);
+    // The server has the request once it answers the next one.
+    await client.listTools();
+    abort.abort();
+    await ended;
+    assert.match(await callText(client, 'read_file', { path: 'greeting.txt' }), /hello/);
+  },
+};
+
+// The v1 client takes a result schema between the request and its options.
+function cancelOptions(client, signal) {
+  return client instanceof v1.Client ? [undefined, { signal }] : [{ signal }];
+}
+
+// Two argument names are the server's choice; they are taken from the schemas it lists.
+async function spellings(client) {
+  const { tools } = await client.listTools();
+  const properties = (name) => tools.find((tool) => tool.name === name)?.inputSchema.properties ?? {};
+  const pick = (tool, ...names) => {
+    const found = names.find((name) => name in properties(tool));
+    assert.ok(found, `${tool} takes none of ${names.join(', ')}, only ${Object.keys(properties(tool)).join(', ')}`);
+    return found;
+  };
+  const oldName = pick('edit_file', 'old_text', 'old_string', 'old');
+  const newName = pick('edit_file', 'new_text', 'new_string', 'new');
+  const commandType = properties('run_command').command?.type;
+  return {
+    edit: (before, after) => ({ [oldName]: before, [newName]: after }),
+    run: (program, argument) => {
+      if (commandType === 'array') return { command: [program, argument] };
+      if ('args' in properties('run_command')) return { command: program, args: [argument] };
+      return { command: `${program} '${argument}'` };
+    },
+  };
+}
+
+async function makeRoot() {
+  const top = await mkdtemp(join(tmpdir(), 'ts-client-'));
+  const root = join(top, 'root');
+  await mkdir(join(root, 'deep', 'er'), { recursive: true });
+  await mkdir(join(root, 'many'));
+  await writeFile(join(top, 'outside.txt'), 'not for the server\n');
+  await writeFile(join(root, 'greeting.txt'), 'hello, wörld ☕\n');
+  await writeFile(join(root, 'deep', 'er', 'notes.md'), '# Notes\na needle 42 in the hay\n');
+  for (let i = 0; i < 40; ++i) await writeFile(join(root, 'many', `${i}.txt`), `content of ${i}.\n`);
+  await symlink('/etc', join(root, 'escape'));
+  return { top, root };
+}
+
+let failed = 0;
+async function check(name, body) {
+  const began = performance.now();
+  const took = () => `(${Math.round(performance.now() - began)} ms)`;
+  try {
+    await body();
+    console.log(`[       OK ] ${name} ${took()}`);
+    return true;
+  } catch (error) {
+    failed += 1;
+    console.log(`${error.stack}\n[  FAILED  ] ${name} ${took()}`);
+    return false;
+  }
+}
+
+for (const { name, era, client: makeClient, transport: makeTransport } of clients) {
+  const { top, root } = await makeRoot();
+  const client = makeClient();
+  try {
+    const transport = makeTransport({ command, args, cwd: root, env: { ...process.env }, stderr: 'inherit' });
+    const context = { client, era, root };
+    const connected = await check(`${name}.Connects`, async () => {
+      await client.connect(transport);
+      Object.assign(context, await spellings(client));
+    });
+    if (!connected) continue;
+    for (const [title, body] of Object.entries(checks)) await check(`${name}.${title}`, () => body(context));
+    await check(`${name}.EndsWhenItsInputEnds`, async () => {
+      const pid = transport.pid;
+      assert.ok(pid > 0);
+      await client.close();
+      assert.throws(() => process.kill(pid, 0), 'the server is still running');
+    });
+  } finally {
+    await client.close().catch(() => {});
+    await rm(top, { recursive: true, force: true });
+  }
+}
+console.log(failed ? `${failed} checks failed` : 'all checks passed');
+process.exit(failed ? 1 : 0);
