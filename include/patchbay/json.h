@@ -4,13 +4,16 @@
 // byte for byte when nobody changed it.
 #pragma once
 
-#include <compare>
+#include <concepts>
+#include <cstddef>
 #include <cstdint>
+#include <expected>
 #include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -43,29 +46,37 @@ class Json {
     const Json* find(std::string_view key) const noexcept;
     Json* find(std::string_view key) noexcept;
     bool contains(std::string_view key) const noexcept { return find(key) != nullptr; }
-    Json& operator[](std::string_view key);          // adds null when absent
-    void set(std::string_view key, Json value);      // adds or replaces in place
-    bool erase(std::string_view key);                // keeps the order of the others
+    Json& operator[](std::string_view key);      // adds null when absent
+    void set(std::string_view key, Json value);  // adds or replaces in place
+    bool erase(std::string_view key);            // keeps the order of the others
     // Adds a member known to be new; the reader uses it after its own duplicate check.
-    void append(std::string key, Json value);
+    Json& append(std::string key, Json value);
 
     // Same members whatever their order.
     bool operator==(const Object& other) const;
 
    private:
+    friend class Json;
     struct Index;
+    std::size_t locate(std::string_view key) const noexcept;
+    void index_new_member();
+    void rebuild_index();
+
     std::vector<Member> members_;
     std::unique_ptr<Index> index_;
   };
 
   Json() noexcept = default;
   Json(std::nullptr_t) noexcept {}
-  Json(bool value) noexcept : data_(value) {}
+  // Exactly bool: a pointer must not become true by accident, nor a char a number.
+  template <std::same_as<bool> T>
+  Json(T value) noexcept : data_(value) {}
+  Json(char) = delete;
   template <class T>
     requires(std::integral<T> && std::is_signed_v<T> && !std::same_as<T, bool> && !std::same_as<T, char>)
   Json(T value) noexcept : data_(static_cast<std::int64_t>(value)) {}
   template <class T>
-    requires(std::integral<T> && std::is_unsigned_v<T> && !std::same_as<T, bool>)
+    requires(std::integral<T> && std::is_unsigned_v<T> && !std::same_as<T, bool> && !std::same_as<T, char>)
   Json(T value) noexcept;  // an int64 when it fits, so that equal numbers are equal values
   Json(double value) noexcept : data_(value) {}
   Json(std::string value) noexcept : data_(std::move(value)) {}
@@ -76,15 +87,17 @@ class Json {
   // {{"key", value}, ...} is an object; arrays are written Json::array({...}).
   Json(std::initializer_list<Member> members);
 
+  // Copying, comparing and destroying are iterative: depth never costs stack.
   Json(const Json&);
   Json(Json&&) noexcept;
   Json& operator=(const Json&);
   Json& operator=(Json&&) noexcept;
-  ~Json();  // iterative: depth never costs stack
+  ~Json();
 
   static Json array(std::initializer_list<Json> items = {});
   static Json object() { return Json(Object{}); }
-  // A number kept as text because no machine type holds it; `text` must be a JSON number.
+  // A number from its JSON text: an integer or real where one holds it, else the text is
+  // kept. Throws Error{invalid_argument} when `text` is not a JSON number.
   static Json number(std::string text);
 
   Kind kind() const noexcept { return static_cast<Kind>(data_.index()); }
@@ -136,6 +149,9 @@ class Json {
   bool operator==(const Json& other) const;
 
  private:
+  bool has_nested() const noexcept;
+  static bool equal(const Json& left, const Json& right);
+
   struct BigNumber {
     std::string text;
     bool operator==(const BigNumber&) const = default;
@@ -146,7 +162,7 @@ class Json {
 std::string_view to_string(Json::Kind kind) noexcept;
 
 template <class T>
-  requires(std::integral<T> && std::is_unsigned_v<T> && !std::same_as<T, bool>)
+  requires(std::integral<T> && std::is_unsigned_v<T> && !std::same_as<T, bool> && !std::same_as<T, char>)
 Json::Json(T value) noexcept {
   if (static_cast<std::uint64_t>(value) <= static_cast<std::uint64_t>(INT64_MAX)) {
     data_ = static_cast<std::int64_t>(value);
@@ -172,19 +188,22 @@ struct JsonFault {
 std::expected<Json, JsonFault> parse_json_located(std::string_view text, JsonOptions options = {});
 
 // Compact: no blanks, no newline, UTF-8 as is, the shortest text of a double that reads
-// back the same. A double that JSON cannot hold (infinity, NaN) is written as null.
+// back the same. A double that JSON cannot hold (infinity, NaN) is written as null;
+// bytes of a string that are not UTF-8 are written as U+FFFD, so the text is always JSON.
 std::string to_text(const Json& value);
 void append_text(std::string& out, const Json& value);
 // Indented by two blanks, for people.
 std::string to_pretty_text(const Json& value);
 
+// Copies share their state. Not for use from several threads at once.
 class Payload {
  public:
   Payload() noexcept;  // absent: no bytes, no value
   Payload(Json value);
   // Text that is checked here; Errc::protocol with an offset when it is not JSON.
   static Result<Payload> parse(std::string text, JsonOptions options = {});
-  // Text the caller has already validated, owned by (a part of) a shared block.
+  // Text the caller has already validated, owned by (a part of) a shared block. A slice
+  // under a quarter of its block is copied, so that it does not pin the block.
   static Payload from_validated(std::shared_ptr<const std::string> block, std::string_view slice);
 
   bool absent() const noexcept { return state_ == nullptr; }

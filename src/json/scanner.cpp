@@ -1,0 +1,421 @@
+#include "json/scanner.h"
+
+#include <bit>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "json/number.h"
+#include "json/utf8.h"
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+namespace patchbay {
+namespace {
+
+bool special(char c) noexcept { return c == '"' || c == '\\' || static_cast<unsigned char>(c) < 0x20; }
+
+const char* find_special(const char* at, const char* end) noexcept {
+#if defined(__SSE2__)
+  const __m128i quote = _mm_set1_epi8('"');
+  const __m128i backslash = _mm_set1_epi8('\\');
+  const __m128i control = _mm_set1_epi8(0x1F);
+  for (; end - at >= 16; at += 16) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
+    const __m128i hits = _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(bytes, quote), _mm_cmpeq_epi8(bytes, backslash)),
+                                      _mm_cmpeq_epi8(_mm_min_epu8(bytes, control), bytes));
+    if (const int mask = _mm_movemask_epi8(hits)) return at + std::countr_zero(static_cast<unsigned>(mask));
+  }
+#endif
+  while (at != end && !special(*at)) ++at;
+  return at;
+}
+
+int hex_digit(char c) noexcept {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+unsigned hex4(const char* at) noexcept {
+  unsigned value = 0;
+  for (int i = 0; i < 4; ++i) value = value << 4 | static_cast<unsigned>(hex_digit(at[i]));
+  return value;
+}
+
+void append_utf8(std::string& out, unsigned code) {
+  if (code < 0x80) {
+    out += static_cast<char>(code);
+  } else if (code < 0x800) {
+    out += static_cast<char>(0xC0 | code >> 6);
+    out += static_cast<char>(0x80 | (code & 0x3F));
+  } else if (code < 0x10000) {
+    out += static_cast<char>(0xE0 | code >> 12);
+    out += static_cast<char>(0x80 | (code >> 6 & 0x3F));
+    out += static_cast<char>(0x80 | (code & 0x3F));
+  } else {
+    out += static_cast<char>(0xF0 | code >> 18);
+    out += static_cast<char>(0x80 | (code >> 12 & 0x3F));
+    out += static_cast<char>(0x80 | (code >> 6 & 0x3F));
+    out += static_cast<char>(0x80 | (code & 0x3F));
+  }
+}
+
+// Which of the open brackets are objects: the innermost 64 in a word, the rest behind it.
+class Nesting {
+ public:
+  bool empty() const noexcept { return size_ == 0; }
+  std::size_t size() const noexcept { return size_; }
+  bool in_object() const noexcept { return (word_ & 1) != 0; }
+  void push(bool object) {
+    if (size_ != 0 && size_ % 64 == 0) outer_.push_back(word_);
+    word_ = word_ << 1 | (object ? 1u : 0u);
+    ++size_;
+  }
+  void pop() noexcept {
+    --size_;
+    word_ >>= 1;
+    if (size_ != 0 && size_ % 64 == 0) {
+      word_ = outer_.back();
+      outer_.pop_back();
+    }
+  }
+
+ private:
+  std::size_t size_ = 0;
+  std::uint64_t word_ = 0;
+  std::vector<std::uint64_t> outer_;
+};
+
+struct Skipper {
+  void begin_object() {}
+  void begin_array() {}
+  void end() {}
+  bool key(StringToken) { return true; }
+  void string(StringToken) {}
+  void number(NumberToken) {}
+  void boolean(bool) {}
+  void null() {}
+  std::string duplicate() const { return {}; }
+};
+
+// Containers under construction are reached by address: a container grows only while it
+// is the innermost one, so nothing on the way to it moves.
+class Builder {
+ public:
+  explicit Builder(Json& root) : root_(root) {}
+
+  void begin_object() { open_.push_back(&add(Json(Json::Object()))); }
+  void begin_array() { open_.push_back(&add(Json(Json::Array()))); }
+  void end() { open_.pop_back(); }
+  bool key(StringToken token) {
+    key_.clear();
+    append_unescaped(key_, token);
+    return !open_.back()->if_object()->contains(key_);
+  }
+  void string(StringToken token) {
+    if (!token.escaped) {
+      add(Json(std::string(token.raw)));
+      return;
+    }
+    std::string text;
+    text.reserve(token.raw.size());
+    append_unescaped(text, token);
+    add(Json(std::move(text)));
+  }
+  void number(NumberToken token) {
+    const Number number = convert_number(token.text, token.integral);
+    if (const auto* integer = std::get_if<std::int64_t>(&number)) {
+      add(Json(*integer));
+    } else if (const auto* real = std::get_if<double>(&number)) {
+      add(Json(*real));
+    } else if (const auto* large = std::get_if<std::uint64_t>(&number)) {
+      add(Json(*large));
+    } else {
+      add(Json::number(std::string(token.text)));
+    }
+  }
+  void boolean(bool value) { add(Json(value)); }
+  void null() { add(Json()); }
+  std::string duplicate() const { return fmt::format("duplicate key \"{}\"", std::string_view(key_).substr(0, 64)); }
+
+ private:
+  Json& add(Json&& value) {
+    if (open_.empty()) {
+      root_ = std::move(value);
+      return root_;
+    }
+    if (auto* array = open_.back()->if_array()) return array->emplace_back(std::move(value));
+    return open_.back()->if_object()->append(std::move(key_), std::move(value));
+  }
+
+  Json& root_;
+  std::vector<Json*> open_;
+  std::string key_;
+};
+
+}  // namespace
+
+std::size_t plain_length(std::string_view text) noexcept {
+  return static_cast<std::size_t>(find_special(text.data(), text.data() + text.size()) - text.data());
+}
+
+void append_unescaped(std::string& out, StringToken token) {
+  const char* at = token.raw.data();
+  const char* const end = at + token.raw.size();
+  if (!token.escaped) {
+    out.append(at, end);
+    return;
+  }
+  while (at != end) {
+    const auto* stop = static_cast<const char*>(std::memchr(at, '\\', static_cast<std::size_t>(end - at)));
+    if (!stop) stop = end;
+    out.append(at, stop);
+    if (stop == end) return;
+    at = stop + 2;
+    switch (stop[1]) {
+      case 'b':
+        out += '\b';
+        break;
+      case 'f':
+        out += '\f';
+        break;
+      case 'n':
+        out += '\n';
+        break;
+      case 'r':
+        out += '\r';
+        break;
+      case 't':
+        out += '\t';
+        break;
+      case 'u': {
+        unsigned code = hex4(at);
+        at += 4;
+        if (code >= 0xD800 && code <= 0xDFFF) {
+          const bool paired = code < 0xDC00 && end - at >= 6 && at[0] == '\\' && at[1] == 'u';
+          const unsigned low = paired ? hex4(at + 2) : 0;
+          if (low >= 0xDC00 && low <= 0xDFFF) {
+            code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
+            at += 6;
+          } else {
+            code = 0xFFFD;
+          }
+        }
+        append_utf8(out, code);
+        break;
+      }
+      default:
+        out += stop[1];
+    }
+  }
+}
+
+bool JsonScanner::fail_at(std::string reason, std::size_t offset) {
+  fault_ = {offset, std::move(reason)};
+  return false;
+}
+
+bool JsonScanner::fail_depth() { return fail(fmt::format("nested deeper than {} levels", max_depth_)); }
+
+bool JsonScanner::fail_value() {
+  if (at_ == begin_ && std::string_view(at_, static_cast<std::size_t>(end_ - at_)).starts_with("\xEF\xBB\xBF")) {
+    return fail("expected a JSON value, found a byte order mark");
+  }
+  return fail("expected a JSON value");
+}
+
+bool JsonScanner::check_utf8() {
+  const auto offset = first_invalid_utf8({begin_, static_cast<std::size_t>(end_ - begin_)});
+  return offset == all_utf8 || fail_at("invalid UTF-8", offset);
+}
+
+bool JsonScanner::escape(std::size_t string_offset) {
+  // at_ is on the backslash.
+  if (end_ - at_ < 2) return fail_at("unterminated string", string_offset);
+  switch (at_[1]) {
+    case '"':
+    case '\\':
+    case '/':
+    case 'b':
+    case 'f':
+    case 'n':
+    case 'r':
+    case 't':
+      at_ += 2;
+      return true;
+    case 'u':
+      for (int i = 2; i < 6; ++i) {
+        if (end_ - at_ <= i) return fail_at("unterminated string", string_offset);
+        if (hex_digit(at_[i]) < 0) return fail("expected four hexadecimal digits after \\u");
+      }
+      at_ += 6;
+      return true;
+    default:
+      return fail("unknown escape in a string");
+  }
+}
+
+bool JsonScanner::string(StringToken& token) {
+  if (at_ == end_ || *at_ != '"') return fail("expected a string");
+  const std::size_t begins = offset();
+  const char* const first = ++at_;
+  token.escaped = false;
+  while (true) {
+    at_ = find_special(at_, end_);
+    if (at_ == end_) return fail_at("unterminated string", begins);
+    if (*at_ == '"') break;
+    if (*at_ != '\\') return fail("control character in a string");
+    token.escaped = true;
+    if (!escape(begins)) return false;
+  }
+  token.raw = {first, static_cast<std::size_t>(at_ - first)};
+  ++at_;
+  return true;
+}
+
+bool JsonScanner::number(NumberToken& token) {
+  const std::string_view rest(at_, static_cast<std::size_t>(end_ - at_));
+  const auto length = number_length(rest, token.integral);
+  if (length == 0) return fail(rest.starts_with('-') || !rest.empty() ? "malformed number" : "expected a number");
+  if (token.integral && length < rest.size() && rest[length] >= '0' && rest[length] <= '9') {
+    return fail("a number must not begin with 0");
+  }
+  token.text = rest.substr(0, length);
+  at_ += length;
+  return true;
+}
+
+bool JsonScanner::literal(std::string_view word) {
+  if (!std::string_view(at_, static_cast<std::size_t>(end_ - at_)).starts_with(word)) return fail_value();
+  at_ += word.size();
+  return true;
+}
+
+template <class Sink>
+bool JsonScanner::walk(Sink& sink) {
+  Nesting nesting;
+  StringToken string_token;
+  NumberToken number_token;
+
+value:
+  skip_space();
+  if (at_ == end_) return fail_value();
+  switch (*at_) {
+    case '{':
+    case '[': {
+      if (depth_ + nesting.size() >= max_depth_) return fail_depth();
+      const bool object = *at_ == '{';
+      ++at_;
+      nesting.push(object);
+      if (object) {
+        sink.begin_object();
+        skip_space();
+        if (at_ == end_ || *at_ != '}') goto key;
+      } else {
+        sink.begin_array();
+        skip_space();
+        if (at_ == end_ || *at_ != ']') goto value;
+      }
+      ++at_;
+      nesting.pop();
+      sink.end();
+      break;
+    }
+    case '"':
+      if (!string(string_token)) return false;
+      sink.string(string_token);
+      break;
+    case 't':
+      if (!literal("true")) return false;
+      sink.boolean(true);
+      break;
+    case 'f':
+      if (!literal("false")) return false;
+      sink.boolean(false);
+      break;
+    case 'n':
+      if (!literal("null")) return false;
+      sink.null();
+      break;
+    default:
+      if (*at_ != '-' && (*at_ < '0' || *at_ > '9')) return fail_value();
+      if (!number(number_token)) return false;
+      sink.number(number_token);
+  }
+
+after_value:
+  if (nesting.empty()) return true;
+  skip_space();
+  if (nesting.in_object()) {
+    if (at_ == end_ || (*at_ != ',' && *at_ != '}')) return fail("expected ',' or '}'");
+    if (*at_++ == ',') {
+      skip_space();
+      goto key;
+    }
+  } else {
+    if (at_ == end_ || (*at_ != ',' && *at_ != ']')) return fail("expected ',' or ']'");
+    if (*at_++ == ',') goto value;
+  }
+  nesting.pop();
+  sink.end();
+  goto after_value;
+
+key: {
+  const std::size_t begins = offset();
+  if (at_ == end_ || *at_ != '"') return fail("expected a string as a key");
+  if (!string(string_token)) return false;
+  if (!sink.key(string_token)) return fail_at(sink.duplicate(), begins);
+  skip_space();
+  if (at_ == end_ || *at_ != ':') return fail("expected ':'");
+  ++at_;
+  goto value;
+}
+}
+
+bool JsonScanner::skip_value(std::string_view& slice) {
+  skip_space();
+  const char* const first = at_;
+  Skipper skipper;
+  if (!walk(skipper)) return false;
+  slice = {first, static_cast<std::size_t>(at_ - first)};
+  return true;
+}
+
+bool JsonScanner::build_value(Json& value) {
+  Builder builder(value);
+  return walk(builder);
+}
+
+bool JsonScanner::finish() {
+  skip_space();
+  return at_ == end_ || fail("expected the end of the text after the value");
+}
+
+Error to_error(const JsonFault& fault) {
+  return Error(Errc::protocol, fmt::format("{} at byte {}", fault.reason, fault.offset));
+}
+
+std::expected<Json, JsonFault> build_validated(std::string_view text) {
+  JsonScanner scanner(text, static_cast<std::size_t>(-1));
+  Json value;
+  if (scanner.build_value(value) && scanner.finish()) return value;
+  return std::unexpected(scanner.fault());
+}
+
+std::expected<Json, JsonFault> parse_json_located(std::string_view text, JsonOptions options) {
+  JsonScanner scanner(text, options.max_depth);
+  Json value;
+  if (scanner.check_utf8() && scanner.build_value(value) && scanner.finish()) return value;
+  return std::unexpected(scanner.fault());
+}
+
+Result<Json> parse_json(std::string_view text, JsonOptions options) {
+  auto value = parse_json_located(text, options);
+  if (value) return std::move(*value);
+  return std::unexpected(to_error(value.error()));
+}
+
+}  // namespace patchbay
