@@ -47,18 +47,19 @@ class RequestContext {
 // except one with a JSON-RPC code, which is sent as that error.
 using ToolHandler = std::function<Task<CallToolResult>(RequestContext&, Json arguments)>;
 using ResourceHandler = std::function<Task<std::vector<ResourceContents>>(RequestContext&, std::string uri)>;
-using TemplateHandler =
-    std::function<Task<std::vector<ResourceContents>>(RequestContext&, std::string uri, std::map<std::string, std::string> variables)>;
-using PromptHandler = std::function<Task<GetPromptResult>(RequestContext&, std::map<std::string, std::string> arguments)>;
+using TemplateHandler = std::function<Task<std::vector<ResourceContents>>(
+    RequestContext&, std::string uri, std::map<std::string, std::string> variables)>;
+using PromptHandler =
+    std::function<Task<GetPromptResult>(RequestContext&, std::map<std::string, std::string> arguments)>;
 using CompletionHandler = std::function<Task<CompleteResult>(RequestContext&, CompleteRequest request)>;
 
 struct ServerOptions {
   Implementation info;
   std::optional<std::string> instructions;
-  std::size_t page_size = 100;                         // of every list
+  std::size_t page_size = 100;                                   // of every list
   CacheHints cache{.ttl_ms = 0, .scope = CacheScope::personal};  // said about lists
-  std::size_t requests_in_flight = 1024;               // per connection
-  std::int64_t request_state_seconds = 600;            // how long a client may take to answer a question
+  std::size_t requests_in_flight = 1024;                         // per connection
+  std::int64_t request_state_seconds = 600;                      // how long a client may take to answer a question
 };
 
 class Server {

@@ -1,9 +1,9 @@
 #include "base/crypto.h"
 
+#include <memory>
+
 #include <openssl/evp.h>
 #include <openssl/sha.h>
-
-#include <memory>
 
 namespace patchbay {
 namespace {
@@ -41,7 +41,8 @@ Result<std::string> decode(std::string_view text, std::string_view alphabet, boo
   if (text.size() % 4 == 1) return bad();
   std::array<std::int8_t, 256> value{};
   value.fill(-1);
-  for (std::size_t i = 0; i < alphabet.size(); ++i) value[static_cast<std::uint8_t>(alphabet[i])] = static_cast<std::int8_t>(i);
+  for (std::size_t i = 0; i < alphabet.size(); ++i)
+    value[static_cast<std::uint8_t>(alphabet[i])] = static_cast<std::int8_t>(i);
   std::string out;
   out.reserve(text.size() * 3 / 4);
   std::uint32_t bits = 0;
@@ -95,11 +96,12 @@ std::string Sealer::seal(std::string_view plain, std::string_view context) const
   random_(std::span(out, nonce_size));
   CipherContext cipher(EVP_CIPHER_CTX_new(), &EVP_CIPHER_CTX_free);
   int size = 0;
-  bool ok = cipher && EVP_EncryptInit_ex(cipher.get(), EVP_aes_256_gcm(), nullptr, key_.data(), out) == 1 &&
-            EVP_EncryptUpdate(cipher.get(), nullptr, &size, bytes_of(context), static_cast<int>(context.size())) == 1 &&
-            EVP_EncryptUpdate(cipher.get(), out + nonce_size, &size, bytes_of(plain), static_cast<int>(plain.size())) == 1 &&
-            EVP_EncryptFinal_ex(cipher.get(), out + nonce_size + size, &size) == 1 &&
-            EVP_CIPHER_CTX_ctrl(cipher.get(), EVP_CTRL_GCM_GET_TAG, tag_size, out + nonce_size + plain.size()) == 1;
+  bool ok =
+      cipher && EVP_EncryptInit_ex(cipher.get(), EVP_aes_256_gcm(), nullptr, key_.data(), out) == 1 &&
+      EVP_EncryptUpdate(cipher.get(), nullptr, &size, bytes_of(context), static_cast<int>(context.size())) == 1 &&
+      EVP_EncryptUpdate(cipher.get(), out + nonce_size, &size, bytes_of(plain), static_cast<int>(plain.size())) == 1 &&
+      EVP_EncryptFinal_ex(cipher.get(), out + nonce_size + size, &size) == 1 &&
+      EVP_CIPHER_CTX_ctrl(cipher.get(), EVP_CTRL_GCM_GET_TAG, tag_size, out + nonce_size + plain.size()) == 1;
   if (!ok) throw Error(Errc::internal, "sealing failed");
   return base64url_encode(box);
 }

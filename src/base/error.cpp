@@ -7,10 +7,9 @@
 namespace patchbay {
 
 std::string_view to_string(Errc code) noexcept {
-  static constexpr std::array names{"cancelled",    "timeout",   "closed",      "connect",
-                                    "tls",          "http",      "unauthorized", "forbidden",
-                                    "protocol",     "rpc",       "unsupported", "invalid_argument",
-                                    "limit",        "config",    "denied",      "internal"};
+  static constexpr std::array names{
+      "cancelled", "timeout", "closed",      "connect",          "tls",   "http",   "unauthorized", "forbidden",
+      "protocol",  "rpc",     "unsupported", "invalid_argument", "limit", "config", "denied",       "internal"};
   return names.at(static_cast<std::size_t>(code));
 }
 

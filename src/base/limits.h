@@ -8,18 +8,18 @@ namespace patchbay {
 
 struct Limits {
   // Sizes.
-  std::size_t message = 64u << 20;        // one line, event or body; one byte more closes the channel
-  std::size_t depth = 128;                // JSON nesting
-  std::size_t buffered = 256u << 20;      // unread input over all channels, then reading pauses
-  std::size_t outgoing = 64u << 20;       // bytes queued for a peer that does not read
-  std::size_t stderr_tail = 64u << 10;    // kept of a child's stderr
+  std::size_t message = 64u << 20;      // one line, event or body; one byte more closes the channel
+  std::size_t depth = 128;              // JSON nesting
+  std::size_t buffered = 256u << 20;    // unread input over all channels, then reading pauses
+  std::size_t outgoing = 64u << 20;     // bytes queued for a peer that does not read
+  std::size_t stderr_tail = 64u << 10;  // kept of a child's stderr
   // Counts.
-  std::size_t pages = 1000;               // of one list
-  std::size_t items = 10'000;             // of one list
-  std::size_t cursor = 64u << 10;         // bytes of a pagination cursor
-  std::size_t server_requests = 32;       // a server's requests to us, in flight
-  std::size_t input_rounds = 10;          // times a server may ask back during one call
-  std::size_t list_tries = 3;             // per list call
+  std::size_t pages = 1000;          // of one list
+  std::size_t items = 10'000;        // of one list
+  std::size_t cursor = 64u << 10;    // bytes of a pagination cursor
+  std::size_t server_requests = 32;  // a server's requests to us, in flight
+  std::size_t input_rounds = 10;     // times a server may ask back during one call
+  std::size_t list_tries = 3;        // per list call
   // Waits.
   std::chrono::milliseconds connect{30'000};       // from spawn to a working session
   std::chrono::milliseconds silent_probe{3'000};   // before `initialize` is sent as well

@@ -3,11 +3,12 @@
 // Secrets cannot be logged: Secret has no formatter.
 #pragma once
 
-#include <fmt/format.h>
 #include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
+
+#include <fmt/format.h>
 
 namespace patchbay {
 

@@ -1,8 +1,8 @@
-#include <fmt/format.h>
+#include <cstdio>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
-#include <cstdio>
+#include <fmt/format.h>
 
 #include <patchbay/task.h>
 

@@ -1,10 +1,11 @@
 #include "base/scope.h"
 
-#include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/co_spawn.hpp>
 #include <exception>
 #include <list>
 #include <vector>
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/co_spawn.hpp>
 
 #include "base/as_result.h"
 #include "base/waiting.h"
@@ -34,15 +35,20 @@ Spawned Scope::spawn(Task<void> task) {
   state_->running.push_back(std::make_shared<asio::cancellation_signal>());
   spawned.signal_ = state_->running.back();
   auto position = std::prev(state_->running.end());
-  asio::co_spawn(state_->executor, std::move(task),
-                 asio::bind_cancellation_slot((*position)->slot(), [state = state_, position](std::exception_ptr exception) {
-                   if (exception && error_from(exception).code() != Errc::cancelled && !state->failure) {
-                     state->failure = exception;
-                   }
-                   state->running.erase(position);
-                   state->ended.notify_all();
-                 }));
+  asio::co_spawn(
+      state_->executor, std::move(task),
+      asio::bind_cancellation_slot((*position)->slot(), [state = state_, position](std::exception_ptr exception) {
+        if (exception && error_from(exception).code() != Errc::cancelled && !state->failure) {
+          state->failure = exception;
+        }
+        state->running.erase(position);
+        state->ended.notify_all();
+      }));
   return spawned;
+}
+
+void Scope::spawn_last(Task<void> task) {
+  asio::co_spawn(state_->executor, std::move(task), [](std::exception_ptr) {});
 }
 
 void Scope::cancel() {
@@ -58,13 +64,15 @@ const asio::any_io_executor& Scope::executor() const noexcept { return state_->e
 
 Task<void> Scope::join() {
   auto state = state_;
+  // The setting belongs to the whole chain of awaiting coroutines, so it is put back below.
+  const bool throws = co_await asio::this_coro::throw_if_cancelled();
   co_await asio::this_coro::throw_if_cancelled(false);
   while (!state->running.empty()) {
     // Cancelled while joining: what we own must still end first. A slot fires once per
     // emit, so this loop does not spin.
-    auto woken = co_await as_result(state->ended.wait());
-    if (!woken) co_await asio::this_coro::reset_cancellation_state();
+    (void)co_await as_result(state->ended.wait());
   }
+  co_await asio::this_coro::throw_if_cancelled(throws);
   if (state->failure) std::rethrow_exception(std::exchange(state->failure, nullptr));
 }
 

@@ -3,9 +3,10 @@
 // and then co_awaits join() before it is destroyed. Loop thread only.
 #pragma once
 
-#include <boost/asio/cancellation_signal.hpp>
 #include <memory>
 #include <string_view>
+
+#include <boost/asio/cancellation_signal.hpp>
 
 #include <patchbay/task.h>
 
@@ -34,6 +35,10 @@ class Scope {
   // Starts `task` on the next turn of the loop. After cancel() it is destroyed unstarted.
   // An Error escaping from it is a bug: it is kept for join() to throw.
   Spawned spawn(Task<void> task);
+
+  // Starts `task` and lets go of it: neither cancel() nor the destructor reaches it. Only for
+  // a task that keeps alive all it uses and ends by itself in bounded time: a last clean-up.
+  void spawn_last(Task<void> task);
 
   void cancel();
   bool empty() const noexcept;

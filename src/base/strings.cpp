@@ -1,9 +1,9 @@
 #include "base/strings.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstdint>
+
+#include <fmt/format.h>
 
 namespace patchbay {
 
@@ -110,8 +110,8 @@ Position position_of(std::string_view text, std::size_t offset) noexcept {
   position.line = 1 + static_cast<std::size_t>(std::ranges::count(before, '\n'));
   auto line_start = before.rfind('\n');
   auto line = line_start == std::string_view::npos ? before : before.substr(line_start + 1);
-  position.column = 1 + static_cast<std::size_t>(
-                            std::ranges::count_if(line, [](char c) { return (static_cast<std::uint8_t>(c) & 0xC0) != 0x80; }));
+  position.column = 1 + static_cast<std::size_t>(std::ranges::count_if(
+                            line, [](char c) { return (static_cast<std::uint8_t>(c) & 0xC0) != 0x80; }));
   return position;
 }
 

@@ -7,7 +7,7 @@
 
 namespace patchbay {
 
-std::string_view trim(std::string_view text) noexcept;                  // ASCII white space
+std::string_view trim(std::string_view text) noexcept;  // ASCII white space
 std::vector<std::string_view> split(std::string_view text, char separator);
 std::string join(const std::vector<std::string>& parts, std::string_view separator);
 std::string to_lower_ascii(std::string_view text);

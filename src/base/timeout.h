@@ -3,10 +3,11 @@
 // as_result(work). Loop thread only.
 #pragma once
 
+#include <chrono>
+
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
-#include <chrono>
 
 #include "base/as_result.h"
 

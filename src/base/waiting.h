@@ -4,6 +4,11 @@
 // cancelled wait throws operation_aborted and leaves the list. Loop thread only.
 #pragma once
 
+#include <list>
+#include <memory>
+#include <optional>
+#include <utility>
+
 #include <boost/asio/associated_cancellation_slot.hpp>
 #include <boost/asio/associated_executor.hpp>
 #include <boost/asio/async_result.hpp>
@@ -12,10 +17,6 @@
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <list>
-#include <memory>
-#include <optional>
-#include <utility>
 
 #include <patchbay/task.h>
 

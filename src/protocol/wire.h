@@ -70,10 +70,12 @@ class Wire {
   // Some errors mean "ask the person, then try again".
   virtual std::optional<InputRequired> input_needed(const Error& error) const = 0;
   // The members to repeat a request with.
-  virtual void add_input(Members& members, const InputAnswers& answers, const std::optional<std::string>& state) const = 0;
+  virtual void add_input(Members& members, const InputAnswers& answers,
+                         const std::optional<std::string>& state) const = 0;
 
   // Server half.
-  virtual Json complete(std::string_view method, Json result, const Implementation& server, const CacheHints& cache) const = 0;
+  virtual Json complete(std::string_view method, Json result, const Implementation& server,
+                        const CacheHints& cache) const = 0;
   virtual Json needs_input(const InputRequired& input, const Implementation& server) const = 0;
   virtual std::int64_t resource_not_found_code() const noexcept = 0;
 };

@@ -18,12 +18,10 @@ constexpr std::string_view v2025_03 = "2025-03-26";
 constexpr std::string_view v2024_11 = "2024-11-05";
 constexpr std::array versions{v2025_11, v2025_06, v2025_03, v2024_11};
 
-constexpr std::array requests{method::initialize,     method::ping,
-                              method::list_tools,     method::call_tool,
-                              method::list_resources, method::list_resource_templates,
-                              method::read_resource,  method::subscribe,
-                              method::unsubscribe,    method::list_prompts,
-                              method::get_prompt,     method::complete,
+constexpr std::array requests{method::initialize,    method::ping,           method::list_tools,
+                              method::call_tool,     method::list_resources, method::list_resource_templates,
+                              method::read_resource, method::subscribe,      method::unsubscribe,
+                              method::list_prompts,  method::get_prompt,     method::complete,
                               method::set_log_level};
 
 constexpr std::int64_t resource_not_found = -32002;
@@ -55,7 +53,8 @@ class LegacyWire final : public Wire {
   // A legacy result has no envelope; one that a dual server adds out of habit is taken off.
   Result<Outcome> outcome(std::string_view method, Json result) const override {
     if (!result.is_object()) {
-      return fail(Errc::protocol, fmt::format("the result of {} is {}, not an object", method, to_string(result.kind())));
+      return fail(Errc::protocol,
+                  fmt::format("the result of {} is {}, not an object", method, to_string(result.kind())));
     }
     result.as_object().erase("resultType");
     return result;
@@ -80,7 +79,9 @@ class LegacyWire final : public Wire {
   // The person went to the URL; the request itself is repeated as it was.
   void add_input(Members&, const InputAnswers&, const std::optional<std::string>&) const override {}
 
-  Json complete(std::string_view, Json result, const Implementation&, const CacheHints&) const override { return result; }
+  Json complete(std::string_view, Json result, const Implementation&, const CacheHints&) const override {
+    return result;
+  }
 
   Json needs_input(const InputRequired&, const Implementation&) const override {
     throw Error(Errc::internal, "a legacy result cannot ask for input");

@@ -21,14 +21,23 @@ constexpr std::string_view key_log_level = "io.modelcontextprotocol/logLevel";
 constexpr std::string_view key_server_info = "io.modelcontextprotocol/serverInfo";
 constexpr std::string_view key_subscription = "io.modelcontextprotocol/subscriptionId";
 
-constexpr std::array requests{method::discover,       method::list_tools,
-                              method::call_tool,      method::list_resources,
-                              method::list_resource_templates, method::read_resource,
-                              method::list_prompts,   method::get_prompt,
-                              method::complete,       method::listen};
+constexpr std::array requests{method::discover,
+                              method::list_tools,
+                              method::call_tool,
+                              method::list_resources,
+                              method::list_resource_templates,
+                              method::read_resource,
+                              method::list_prompts,
+                              method::get_prompt,
+                              method::complete,
+                              method::listen};
 constexpr std::array may_need_input{method::call_tool, method::read_resource, method::get_prompt};
-constexpr std::array cacheable{method::discover,       method::list_tools,    method::list_prompts,
-                               method::list_resources, method::list_resource_templates, method::read_resource};
+constexpr std::array cacheable{method::discover,
+                               method::list_tools,
+                               method::list_prompts,
+                               method::list_resources,
+                               method::list_resource_templates,
+                               method::read_resource};
 
 template <std::size_t N>
 bool contains(const std::array<std::string_view, N>& table, std::string_view method) {
@@ -50,7 +59,8 @@ Result<InputRequest> decode_input_request(const std::string& key, const Json& it
 }
 
 Json encode_input_request(const InputRequest& request) {
-  if (auto* elicit = std::get_if<ElicitRequest>(&request)) return {{"method", method::elicit}, {"params", encode(*elicit)}};
+  if (auto* elicit = std::get_if<ElicitRequest>(&request))
+    return {{"method", method::elicit}, {"params", encode(*elicit)}};
   if (auto* sample = std::get_if<CreateMessageRequest>(&request)) {
     return {{"method", method::create_message}, {"params", encode(*sample)}};
   }
@@ -104,12 +114,14 @@ class ModernWire final : public Wire {
 
   Result<Outcome> outcome(std::string_view method, Json result) const override {
     if (!result.is_object()) {
-      return fail(Errc::protocol, fmt::format("the result of {} is {}, not an object", method, to_string(result.kind())));
+      return fail(Errc::protocol,
+                  fmt::format("the result of {} is {}, not an object", method, to_string(result.kind())));
     }
     const Json type = result["resultType"];  // absent means complete
     if (type == Json("input_required")) {
       if (!contains(may_need_input, method)) {
-        return fail(Errc::protocol, fmt::format("{} answered input_required, which only calls, reads and prompts may", method));
+        return fail(Errc::protocol,
+                    fmt::format("{} answered input_required, which only calls, reads and prompts may", method));
       }
       return decode_input_required(result);
     }
@@ -127,7 +139,8 @@ class ModernWire final : public Wire {
 
   std::optional<InputRequired> input_needed(const Error&) const override { return std::nullopt; }
 
-  void add_input(Members& members, const InputAnswers& answers, const std::optional<std::string>& state) const override {
+  void add_input(Members& members, const InputAnswers& answers,
+                 const std::optional<std::string>& state) const override {
     if (!answers.empty()) {
       Json::Object object;
       for (const auto& [key, answer] : answers) object.set(key, encode_input_response(answer));
@@ -136,7 +149,8 @@ class ModernWire final : public Wire {
     if (state) members.emplace_back("requestState", Json(*state));
   }
 
-  Json complete(std::string_view method, Json result, const Implementation& server, const CacheHints& cache) const override {
+  Json complete(std::string_view method, Json result, const Implementation& server,
+                const CacheHints& cache) const override {
     auto& object = result.as_object();
     object.set("resultType", "complete");
     if (contains(cacheable, method)) {

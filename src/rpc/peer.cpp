@@ -86,7 +86,8 @@ Task<void> Peer::read() {
     } else if (auto* batch = std::get_if<Batch>(&*incoming)) {
       if (handlers_.accepts_batches && !handlers_.accepts_batches()) {
         ++counters_.refused_requests;
-        answer(ErrorResponse{std::nullopt, {rpc_code::invalid_request, "batches are not part of this revision", {}}}, nullptr);
+        answer(ErrorResponse{std::nullopt, {rpc_code::invalid_request, "batches are not part of this revision", {}}},
+               nullptr);
         continue;
       }
       auto replies = std::make_shared<BatchReplies>(this);
@@ -184,7 +185,7 @@ void Peer::on_request(Request request, std::shared_ptr<BatchReplies> batch) {
     ++counters_.refused_requests;
     answer(ErrorResponse{request.id, {code, std::move(message), {}}}, batch);
   };
-  auto key = key_of(request.id);
+  auto key = to_text(request.id);
   if (!handlers_.request) return refuse(rpc_code::method_not_found, "this side takes no requests");
   if (running_.contains(key)) return refuse(rpc_code::invalid_request, "this id is already in use");
   if (running_.size() >= runtime_.limits.server_requests) {
@@ -198,7 +199,7 @@ void Peer::on_request(Request request, std::shared_ptr<BatchReplies> batch) {
 Task<void> Peer::run_request(Request request, std::shared_ptr<BatchReplies> batch) {
   auto id = request.id;
   auto outcome = co_await as_result(handlers_.request(std::move(request)));
-  auto running = running_.extract(key_of(id));
+  auto running = running_.extract(to_text(id));
   // Cancelled by the peer (then it is no longer listed) or by our end: either way no answer.
   if (running.empty() || ended_) co_return;
   if (outcome) {
@@ -244,10 +245,12 @@ void Peer::end(const Error& error) {
 
 Task<void> Peer::close(CloseMode mode) {
   end(Error(Errc::closed, "the connection was closed"));
+  const bool throws = co_await asio::this_coro::throw_if_cancelled();
   co_await asio::this_coro::throw_if_cancelled(false);
   co_await channel_->close(mode);
   scope_.cancel();
   co_await scope_.join();
+  co_await asio::this_coro::throw_if_cancelled(throws);
 }
 
 Task<void> Peer::wait_closed() {
@@ -292,12 +295,14 @@ void Peer::expire(TimePoint now) {
   for (auto id : expired) {
     auto* pending = pending_.at(id);
     const bool idle = pending->idle_end <= now && pending->total_end > now;
-    auto limit = std::chrono::duration_cast<std::chrono::milliseconds>(idle ? pending->call->idle : pending->call->total);
+    auto limit =
+        std::chrono::duration_cast<std::chrono::milliseconds>(idle ? pending->call->idle : pending->call->total);
     tell_cancelled(id, *pending->call, "timed out");
-    auto text = limit.count() % 1000 == 0 ? fmt::format("{} s", limit.count() / 1000) : fmt::format("{} ms", limit.count());
-    pending->done.set(std::unexpected(
-        Error(Errc::timeout, fmt::format(idle ? "no answer and no progress on {} for {}" : "no answer to {} within {}",
-                                         pending->call->method, text))));
+    auto text =
+        limit.count() % 1000 == 0 ? fmt::format("{} s", limit.count() / 1000) : fmt::format("{} ms", limit.count());
+    auto message = idle ? fmt::format("no answer and no progress on {} for {}", pending->call->method, text)
+                        : fmt::format("no answer to {} within {}", pending->call->method, text);
+    pending->done.set(std::unexpected(Error(Errc::timeout, std::move(message))));
     pending_.erase(id);
   }
   armed_for_ = next;

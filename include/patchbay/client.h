@@ -1,0 +1,59 @@
+// Client: who we are to servers, what we can do for them, and connect(). A value-like
+// object; any number of sessions can be made from one. The handlers run on the loop of
+// the session; leaving one unset means the capability is not declared.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <patchbay/session.h>
+#include <patchbay/task.h>
+#include <patchbay/transport.h>
+#include <patchbay/types.h>
+
+namespace patchbay {
+
+struct ClientOptions {
+  Implementation info{.name = "patchbay", .version = "0"};
+
+  // Answers a server's question to the person. Nobody to ask: leave it unset.
+  std::function<Task<ElicitResult>(ElicitRequest)> elicit;
+  bool elicit_by_url = false;  // whether `elicit` also takes url mode
+  // Answers a server's request for text from a model.
+  std::function<Task<CreateMessageResult>(CreateMessageRequest)> sample;
+  bool sample_with_tools = false;
+  // The folders the person works in.
+  std::function<Task<std::vector<Root>>()> roots;
+
+  std::function<void(const LogMessage&)> on_log;
+  std::function<void(const Change&)> on_change;
+  // Once per session, when it ends for a reason other than close().
+  std::function<void(const Error&)> on_lost;
+
+  // Wanted of servers that log; unset: whatever an older server sends, nothing of a newer one.
+  std::optional<LoggingLevel> log_level;
+
+  // "auto" tries the newest revision and falls back; "legacy" or a revision's date skips that.
+  std::string protocol = "auto";
+};
+
+class Client {
+ public:
+  explicit Client(ClientOptions options);
+
+  // Opens the transport, settles the protocol and returns a working session. Errors carry
+  // what the server wrote to stderr as their detail; nothing of the attempt is left behind.
+  Task<Session> connect(std::shared_ptr<Transport> transport) const;
+  Task<Session> connect(std::shared_ptr<Transport> transport, const Runtime& runtime) const;
+
+  const ClientOptions& options() const noexcept { return options_; }
+
+ private:
+  ClientOptions options_;
+};
+
+}  // namespace patchbay

@@ -1,0 +1,97 @@
+// Session: one connected server. Its methods are the protocol's, whatever revision the
+// server speaks; the difference ends below this line. A handle: copies refer to the same
+// connection, which is closed by close() or when the last handle goes. Use it on the loop
+// it was made on; every wait can be cancelled and every call ends.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <patchbay/task.h>
+#include <patchbay/types.h>
+
+namespace patchbay {
+
+struct CallOptions {
+  // For the whole call, not counting the time a person is asked. Unset: the default of the kind.
+  std::optional<std::chrono::milliseconds> total;
+  // Without an answer or progress. Unset: none.
+  std::optional<std::chrono::milliseconds> idle;
+  std::function<void(const Progress&)> on_progress;
+};
+
+// All pages of a list, within bounds.
+template <class T>
+struct Listing {
+  std::vector<T> items;
+  std::vector<DecodeProblem> problems;  // items that could not be read
+  std::optional<std::string> cut;       // why the list is not complete
+};
+
+// A wish to hear about changes; they arrive at ClientOptions::on_change.
+class Watch {
+ public:
+  Watch() = default;
+  // What the server agreed to.
+  const SubscriptionFilter& honoured() const noexcept;
+  Task<void> stop();
+
+  struct State;
+
+ private:
+  friend class Session;
+  std::shared_ptr<State> state_;
+};
+
+class SessionCore;
+
+class Session {
+ public:
+  Session() = default;
+
+  const ServerDescription& server() const noexcept;
+  bool is_legacy() const noexcept;  // for display; nothing should depend on it
+  bool closed() const noexcept;
+  // What the server wrote to stderr lately.
+  std::string diagnostics() const;
+
+  Task<Listing<Tool>> list_tools();
+  Task<Listing<Resource>> list_resources();
+  Task<Listing<ResourceTemplate>> list_resource_templates();
+  Task<Listing<Prompt>> list_prompts();
+  // One page, for callers that show pages.
+  Task<Page<Tool>> list_tools_page(std::optional<std::string> cursor);
+
+  // `arguments` is an object, or null for none. A payload is sent byte for byte.
+  Task<CallToolResult> call_tool(std::string name, Payload arguments, CallOptions options = {});
+  Task<ReadResourceResult> read_resource(std::string uri, CallOptions options = {});
+  Task<GetPromptResult> get_prompt(std::string name, std::map<std::string, std::string> arguments,
+                                   CallOptions options = {});
+  Task<CompleteResult> complete(CompleteRequest request, CallOptions options = {});
+
+  // From now on; servers without logging answer Errc::unsupported.
+  Task<void> set_log_level(LoggingLevel level);
+  // Asks for a sign of life, by the cheapest request the server knows.
+  Task<void> ping(CallOptions options = {});
+  Task<Watch> watch(SubscriptionFilter filter);
+  // Tells servers that care that ClientOptions::roots would answer differently now.
+  void roots_changed();
+
+  // Ends the connection in bounded time. Pending calls fail with Errc::closed.
+  Task<void> close();
+  Task<void> close_quickly();
+
+  explicit Session(std::shared_ptr<SessionCore> core);
+
+ private:
+  struct Holder;
+  std::shared_ptr<Holder> holder_;
+};
+
+}  // namespace patchbay

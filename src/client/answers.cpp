@@ -1,0 +1,98 @@
+// Answering what a server asks of us. The same handlers serve a legacy server's requests
+// and the questions a modern server puts inside a result.
+#include "client/answers.h"
+
+#include "base/as_result.h"
+#include "client/session_core.h"
+#include "protocol/codec.h"
+#include "protocol/methods.h"
+
+namespace patchbay {
+
+Json with_defaults(const Json& requested_schema, Json content) {
+  if (!content.is_object()) content = Json::object();
+  if (const auto* properties = requested_schema["properties"].if_object()) {
+    for (const auto& [name, property] : *properties) {
+      const Json* fallback = property.find("default");
+      if (fallback && !content.find(name)) content[name] = *fallback;
+    }
+  }
+  return content;
+}
+
+ClientCapabilities capabilities_of(const ClientOptions& options) {
+  ClientCapabilities capabilities;
+  if (options.roots) capabilities.roots = ListChangedCapability{.list_changed = true};
+  if (options.sample) {
+    capabilities.sampling = SamplingCapability{};
+    if (options.sample_with_tools) capabilities.sampling->tools = Json::object();
+  }
+  if (options.elicit) {
+    capabilities.elicitation = ElicitationCapability{};
+    capabilities.elicitation->form = Json::object();
+    if (options.elicit_by_url) capabilities.elicitation->url = Json::object();
+  }
+  return capabilities;
+}
+
+Task<InputResponse> SessionCore::answer(InputRequest request) {
+  Peer::ClockStop stop(*peer);
+  if (auto* elicit = std::get_if<ElicitRequest>(&request)) {
+    if (!options.elicit) throw Error(Errc::unsupported, "nobody can be asked here");
+    if (elicit->mode == ElicitRequest::Mode::url && !options.elicit_by_url) {
+      throw Error(Errc::invalid_argument, "this client does not open URLs for a server");
+    }
+    const bool form = elicit->mode == ElicitRequest::Mode::form;
+    const Json schema = elicit->requested_schema;
+    auto result = co_await options.elicit(std::move(*elicit));
+    if (result.action == ElicitResult::Action::accept && form) {
+      result.content = with_defaults(schema, result.content.value_or(Json::object()));
+    } else {
+      result.content.reset();
+    }
+    co_return result;
+  }
+  if (auto* sample = std::get_if<CreateMessageRequest>(&request)) {
+    if (!options.sample) throw Error(Errc::unsupported, "no model is available here");
+    if (!sample->tools.empty() && !options.sample_with_tools) {
+      throw Error(Errc::invalid_argument, "this client does not sample with tools");
+    }
+    co_return co_await options.sample(std::move(*sample));
+  }
+  if (!options.roots) throw Error(Errc::unsupported, "this client has no roots");
+  ListRootsResult result;
+  result.roots = co_await options.roots();
+  co_return result;
+}
+
+// A request of the server's own.
+Task<Payload> SessionCore::on_request(Request request) {
+  if (wire && !wire->has_server_request(request.method)) {
+    if (wire->era() == Era::modern) {
+      // A modern server sends no requests, so there is nothing to answer: only to note.
+      runtime.log(LogLevel::warning, "event=unexpected_request method={}", request.method);
+      throw Error(Errc::cancelled, "not answered");
+    }
+    throw Error::rpc(rpc_code::method_not_found, fmt::format("unknown method {}", request.method));
+  }
+  const Json params = request.params ? request.params.value() : Json::object();
+  auto decoded = [](auto result) {
+    if (!result) throw Error::rpc(rpc_code::invalid_params, result.error().message());
+    return InputRequest(std::move(*result));
+  };
+  if (request.method == method::ping) co_return Json::object();
+  InputRequest wish;
+  if (request.method == method::elicit) {
+    wish = decoded(decode<ElicitRequest>(params));
+  } else if (request.method == method::create_message) {
+    wish = decoded(decode<CreateMessageRequest>(params));
+  } else if (request.method == method::list_roots) {
+    wish = decoded(decode<ListRootsRequest>(params));
+  } else {
+    throw Error::rpc(rpc_code::method_not_found, fmt::format("unknown method {}", request.method));
+  }
+  auto response = co_await answer(std::move(wish));
+  co_return std::visit([](const auto& value) { return encode(value); }, response);
+}
+
+}  // namespace patchbay

@@ -1,0 +1,101 @@
+// The loop around every request that may need something first: call, answer what the
+// server asks, call again with the answers and its state, a bounded number of times. The
+// time a person takes does not count against the call.
+#include "base/as_result.h"
+#include "client/session_core.h"
+#include "protocol/codec.h"
+
+namespace patchbay {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+// The server's own pause between rounds that ask nothing (it is shedding load).
+Duration pause_before(std::size_t round) {
+  return std::chrono::milliseconds(100) * (1 << std::min<std::size_t>(round, 6));
+}
+
+std::function<void(const Json&)> progress_handler(std::function<void(const Progress&)> wanted) {
+  if (!wanted) return {};
+  return [wanted = std::move(wanted)](const Json& params) {
+    if (auto decoded = decode<ProgressNotification>(params)) wanted(decoded->progress);
+  };
+}
+
+}  // namespace
+
+Task<Json> SessionCore::bare_request(const Wire& with, std::string_view method, Members members,
+                                     RequestSettings settings, CancelBy cancel_by) {
+  PeerCall call;
+  call.id = peer->reserve_id();
+  call.method = method;
+  RequestMeta meta;
+  if (settings.on_progress) meta.progress_token = call.id;
+  meta.log_level = log_level;
+  call.params = with.params(members, identity, meta);
+  call.total = settings.total;
+  call.idle = settings.idle;
+  call.cancel_by = cancel_by;
+  call.on_progress = progress_handler(std::move(settings.on_progress));
+  auto result = co_await peer->call(std::move(call));
+  co_return std::move(result).take();
+}
+
+Task<Json> SessionCore::request(std::string_view method, Members members, RequestSettings settings) {
+  if (!wire->has_request(method)) {
+    throw Error(Errc::unsupported, fmt::format("revision {} of the protocol has no {}", wire->version(), method));
+  }
+  const auto cancel_by = wire->closing_cancels() && transport->kind() == Transport::Kind::http ? CancelBy::abandon
+                                                                                               : CancelBy::notification;
+  Members sending = members;
+  auto left = settings.total;
+  for (std::size_t round = 0;; ++round) {
+    const auto begun = SteadyClock::now();
+    auto this_round = settings;
+    this_round.total = left;
+    auto answered =
+        co_await as_result(bare_request(*wire, method, std::move(sending), std::move(this_round), cancel_by));
+    if (left != Duration::max()) left = std::max(Duration::zero(), left - (SteadyClock::now() - begun));
+
+    InputRequired input;
+    if (answered) {
+      auto outcome = wire->outcome(method, std::move(*answered));
+      if (!outcome) throw std::move(outcome).error();
+      if (auto* done = std::get_if<Json>(&*outcome)) co_return std::move(*done);
+      input = std::move(std::get<InputRequired>(*outcome));
+    } else if (auto needed = wire->input_needed(answered.error())) {
+      input = std::move(*needed);
+    } else {
+      throw std::move(answered).error();
+    }
+
+    if (round + 1 >= runtime.limits.input_rounds) {
+      throw Error(Errc::limit, fmt::format("the server asked for input {} times during one {}", round + 1, method));
+    }
+    InputAnswers answers;
+    for (auto& [key, wish] : input.requests) {
+      auto response = co_await answer(std::move(wish));
+      auto* elicited = std::get_if<ElicitResult>(&response);
+      // Where answers cannot be carried back, a refusal ends the call here.
+      if (!answered && elicited && elicited->action != ElicitResult::Action::accept) {
+        throw Error(Errc::denied, fmt::format("the person did not agree to open the address the server named ({})",
+                                              to_string(elicited->action)));
+      }
+      answers.emplace_back(key, std::move(response));
+    }
+    if (input.requests.empty()) co_await sleep_for(pause_before(round));
+    sending = members;
+    wire->add_input(sending, answers, input.state);
+  }
+}
+
+Task<Json> SessionCore::cached_request(std::string_view method, Members members, std::string key) {
+  if (const Json* cached = cache.find(method, key)) co_return *cached;
+  RequestSettings settings;
+  settings.total = runtime.limits.list;
+  auto result = co_await request(method, std::move(members), settings);
+  if (auto ttl = result["ttlMs"].to_int(); ttl && *ttl > 0) cache.store(method, key, *ttl, result);
+  co_return result;
+}
+
+}  // namespace patchbay

@@ -1,0 +1,126 @@
+#include "client/negotiate.h"
+
+#include <deque>
+
+#include "base/as_result.h"
+#include "client/probe.h"
+#include "protocol/codec.h"
+#include "protocol/methods.h"
+
+namespace patchbay {
+namespace {
+
+// What happened on the channel, in the order it happened.
+struct Happening {
+  enum class Kind { discover, initialize, silence, closed };
+  Kind kind;
+  Result<Json> answer;
+};
+
+struct Happenings {
+  std::deque<Happening> queue;
+  Event arrived;
+  void push(Happening happening) {
+    queue.push_back(std::move(happening));
+    arrived.notify_all();
+  }
+};
+
+Task<void> ask_discover(SessionCore& core, Happenings& out, std::string version) {
+  auto answer = co_await as_result(core.bare_request(*find_wire(version), method::discover, {}, {}, CancelBy::nothing));
+  out.push({Happening::Kind::discover, std::move(answer)});
+}
+
+Task<void> ask_initialize(SessionCore& core, Happenings& out, std::string version) {
+  Members members;
+  members.emplace_back("protocolVersion", Json(version));
+  members.emplace_back("capabilities", encode(core.identity.capabilities));
+  members.emplace_back("clientInfo", encode(core.identity.info));
+  auto answer = co_await as_result(
+      core.bare_request(*find_wire(version), method::initialize, std::move(members), {}, CancelBy::nothing));
+  out.push({Happening::Kind::initialize, std::move(answer)});
+}
+
+Task<void> note_silence(Happenings& out, Duration after) {
+  co_await sleep_for(after);
+  out.push({Happening::Kind::silence, Json()});
+}
+
+Task<void> follow_probe(SessionCore& core, Happenings& happenings, Scope& scope) {
+  using Do = Probe::Step::Do;
+  Probe probe(core.options.protocol);
+  core.on_channel_end = [&happenings](const Error& error) {
+    happenings.push({Happening::Kind::closed, std::unexpected(error)});
+  };
+  auto step = probe.start();
+  if (step.what != Do::fail) co_await core.open_channel();
+  for (;;) {
+    switch (step.what) {
+      case Do::send_discover:
+        scope.spawn(ask_discover(core, happenings, step.version));
+        scope.spawn(note_silence(happenings, core.runtime.limits.silent_probe));
+        break;
+      case Do::reopen:
+        core.runtime.log(LogLevel::info, "event=reopen reason=\"ended at the first request\"");
+        core.on_channel_end = nullptr;
+        co_await core.close_channel(CloseMode::quick);
+        happenings.queue.clear();
+        core.on_channel_end = [&happenings](const Error& error) {
+          happenings.push({Happening::Kind::closed, std::unexpected(error)});
+        };
+        co_await core.open_channel();
+        [[fallthrough]];
+      case Do::send_initialize:
+        scope.spawn(ask_initialize(core, happenings, step.version));
+        break;
+      case Do::wait:
+        break;
+      case Do::settled:
+        core.wire = find_wire(step.version);
+        core.server = std::move(step.server);
+        core.peer->channel().set_protocol_version(step.version);
+        if (core.wire->has_request(method::initialize)) {
+          if (auto sent = core.peer->notify(method::initialized, {}); !sent) throw std::move(sent).error();
+        }
+        co_return;
+      case Do::fail:
+        throw std::move(*step.error);
+    }
+    while (happenings.queue.empty()) co_await happenings.arrived.wait();
+    auto happening = std::move(happenings.queue.front());
+    happenings.queue.pop_front();
+    switch (happening.kind) {
+      case Happening::Kind::discover:
+        // A call that failed because the channel ended is told by the channel's own end.
+        step = core.peer->closed() ? Probe::Step{} : probe.on_discover(happening.answer);
+        break;
+      case Happening::Kind::initialize:
+        step = core.peer->closed() ? Probe::Step{} : probe.on_initialize(happening.answer);
+        break;
+      case Happening::Kind::silence:
+        step = probe.on_silence();
+        break;
+      case Happening::Kind::closed:
+        step = probe.on_closed(happening.answer.error());
+        break;
+    }
+  }
+}
+
+}  // namespace
+
+Task<void> negotiate(SessionCore& core) {
+  Happenings happenings;
+  Scope scope(core.executor);
+  auto outcome = co_await as_result(follow_probe(core, happenings, scope));
+  core.on_channel_end = nullptr;
+  // The question that lost (a late discover, say) is dropped; its answer will be unknown.
+  scope.cancel();
+  const bool throws = co_await asio::this_coro::throw_if_cancelled();
+  co_await asio::this_coro::throw_if_cancelled(false);
+  co_await scope.join();
+  co_await asio::this_coro::throw_if_cancelled(throws);
+  value_or_throw(std::move(outcome));
+}
+
+}  // namespace patchbay

@@ -1,0 +1,158 @@
+#include "client/probe.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "protocol/codec.h"
+#include "protocol/wire.h"
+
+namespace patchbay {
+namespace {
+
+bool in(std::span<const std::string_view> ours, std::string_view version) {
+  return std::ranges::find(ours, version) != ours.end();
+}
+
+// The newest of ours that the server has too.
+std::optional<std::string> common(std::span<const std::string_view> ours, const std::vector<std::string>& theirs) {
+  for (auto version : ours) {
+    if (std::ranges::find(theirs, version) != theirs.end()) return std::string(version);
+  }
+  return std::nullopt;
+}
+
+Error no_common_version(const std::vector<std::string>& theirs) {
+  std::vector<std::string_view> ours(modern_versions().begin(), modern_versions().end());
+  ours.insert(ours.end(), legacy_versions().begin(), legacy_versions().end());
+  return Error(Errc::unsupported,
+               fmt::format("no protocol revision in common: the server speaks {}, Patchbay speaks {}",
+                           fmt::join(theirs, ", "), fmt::join(ours, ", ")));
+}
+
+}  // namespace
+
+Probe::Probe(std::string_view wanted) : wanted_(wanted) {}
+
+Probe::Step Probe::failed(Error error) { return Step{.what = Step::Do::fail, .error = std::move(error)}; }
+
+Probe::Step Probe::discover(std::string version) {
+  discover_open_ = true;
+  discovered_with_.insert(version);
+  return Step{.what = Step::Do::send_discover, .version = std::move(version)};
+}
+
+Probe::Step Probe::initialize(std::string version) {
+  initialize_open_ = true;
+  initialize_sent_ = true;
+  initialized_with_.insert(version);
+  return Step{.what = Step::Do::send_initialize, .version = std::move(version)};
+}
+
+Probe::Step Probe::start() {
+  if (wanted_ == "auto" || wanted_.empty()) return discover(std::string(modern_versions().front()));
+  if (wanted_ == "legacy") return initialize(std::string(legacy_versions().front()));
+  if (in(modern_versions(), wanted_)) return discover(wanted_);
+  if (in(legacy_versions(), wanted_)) return initialize(wanted_);
+  return failed(Error(Errc::config, fmt::format("unknown protocol \"{}\"; use auto, legacy or a revision such as {}",
+                                                wanted_, legacy_versions().front())));
+}
+
+Probe::Step Probe::choose(const std::vector<std::string>& supported, const ServerDescription* server) {
+  if (auto modern = common(modern_versions(), supported)) {
+    if (server) {
+      Step step{.what = Step::Do::settled, .version = *modern, .server = *server};
+      step.server.protocol_version = *modern;
+      return step;
+    }
+    if (!discovered_with_.contains(*modern)) return discover(*modern);
+    // It refused the very revision it lists: ask once more, then believe the refusal.
+    if (!retried_same_) {
+      retried_same_ = true;
+      return discover(*modern);
+    }
+    return failed(Error(Errc::protocol, fmt::format("the server lists revision {} and refuses it", *modern)));
+  }
+  if (auto legacy = common(legacy_versions(), supported); legacy && wanted_ == "auto") {
+    if (!initialize_sent_) return initialize(*legacy);
+    return Step{};
+  }
+  return failed(no_common_version(supported));
+}
+
+Probe::Step Probe::not_modern() {
+  if (in(modern_versions(), wanted_)) {
+    return failed(Error(Errc::unsupported,
+                        fmt::format("the server does not speak revision {}, which its entry demands", wanted_)));
+  }
+  if (!initialize_sent_) return initialize(std::string(legacy_versions().front()));
+  if (initialize_open_) return Step{};
+  return failed(refusal_.value_or(Error(Errc::protocol, "the server refused both ways to begin")));
+}
+
+Probe::Step Probe::on_discover(const Result<Json>& answer) {
+  discover_open_ = false;
+  if (answer) {
+    if (auto server = read_discover_result(*answer)) return choose(server->supported_versions, &*server);
+    return not_modern();
+  }
+  const auto& error = answer.error();
+  if (error.code() != Errc::rpc) {
+    return initialize_open_ ? Step{} : failed(error);
+  }
+  if (error.rpc_code() == modern_code::unsupported_version) {
+    auto supported = supported_versions_of(error);
+    return supported.empty() ? failed(error) : choose(supported, nullptr);
+  }
+  if (is_modern_error(*error.rpc_code())) return failed(error);
+  return not_modern();
+}
+
+Probe::Step Probe::on_initialize(const Result<Json>& answer) {
+  initialize_open_ = false;
+  if (answer) {
+    const Json& version = (*answer)["protocolVersion"];
+    if (!version.is_string()) return failed(Error(Errc::protocol, "the answer to initialize names no protocolVersion"));
+    if (!in(legacy_versions(), version.as_string())) return failed(no_common_version({version.as_string()}));
+    Step step{.what = Step::Do::settled, .version = version.as_string()};
+    step.server.protocol_version = step.version;
+    step.server.supported_versions = {step.version};
+    if (auto info = decode<Implementation>((*answer)["serverInfo"])) step.server.info = std::move(*info);
+    if (const Json* capabilities = answer->find("capabilities")) {
+      if (auto decoded = decode<ServerCapabilities>(*capabilities)) step.server.capabilities = std::move(*decoded);
+    }
+    if (const auto* text = (*answer)["instructions"].if_string()) step.server.instructions = *text;
+    return step;
+  }
+  const auto& error = answer.error();
+  if (error.code() == Errc::rpc && !is_modern_error(*error.rpc_code())) {
+    // Some servers refuse an unknown revision instead of offering their own.
+    if (auto other = common(legacy_versions(), supported_versions_of(error));
+        other && !initialized_with_.contains(*other)) {
+      return initialize(*other);
+    }
+  }
+  refusal_ = error;
+  if (discover_open_) return Step{};
+  return failed(error);
+}
+
+Probe::Step Probe::on_silence() {
+  if (initialize_sent_ || wanted_ != "auto") return Step{};
+  return initialize(std::string(legacy_versions().front()));
+}
+
+Probe::Step Probe::on_closed(const Error& error) {
+  // Some old servers end at the first request they do not know.
+  const bool only_discover = discover_open_ && !initialize_sent_;
+  if (only_discover && !reopened_ && wanted_ == "auto") {
+    reopened_ = true;
+    discover_open_ = false;
+    auto step = initialize(std::string(legacy_versions().front()));
+    step.what = Step::Do::reopen;
+    return step;
+  }
+  return failed(error);
+}
+
+}  // namespace patchbay

@@ -1,0 +1,66 @@
+// Probe: which era and revision a server speaks, decided from what it answers. Pure: it is
+// told what happened and says what to do next; client/negotiate does it. For channels where
+// both eras can be tried on one connection (stdio, in-process).
+//
+// The newest revision is tried first by `server/discover`. Anything but a modern sign leads
+// to `initialize` on the same connection; silence leads there too while the first question
+// stays open, so a slow server may answer either. A modern error never leads to `initialize`
+// unless the server itself names a revision of that era.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include <patchbay/error.h>
+#include <patchbay/json.h>
+#include <patchbay/types.h>
+
+namespace patchbay {
+
+class Probe {
+ public:
+  struct Step {
+    enum class Do {
+      send_discover,    // with `version`
+      send_initialize,  // with `version`
+      wait,             // something is still open
+      settled,          // on `version`; `server` describes the peer
+      reopen,           // a new connection, then send_initialize with `version`
+      fail,             // with `error`
+    };
+    Do what = Do::wait;
+    std::string version;
+    ServerDescription server;
+    std::optional<Error> error;
+  };
+
+  // `wanted` is ClientOptions::protocol.
+  explicit Probe(std::string_view wanted);
+
+  Step start();
+  Step on_discover(const Result<Json>& answer);
+  Step on_initialize(const Result<Json>& answer);
+  Step on_silence();
+  Step on_closed(const Error& error);
+
+ private:
+  Step discover(std::string version);
+  Step initialize(std::string version);
+  Step choose(const std::vector<std::string>& supported, const ServerDescription* server);
+  Step not_modern();
+  static Step failed(Error error);
+
+  std::string wanted_;
+  bool discover_open_ = false;
+  bool initialize_open_ = false;
+  bool initialize_sent_ = false;
+  bool reopened_ = false;
+  std::set<std::string> discovered_with_;  // versions already sent, each once more after a refusal
+  bool retried_same_ = false;
+  std::set<std::string> initialized_with_;
+  std::optional<Error> refusal_;  // of initialize, while discover is still open
+};
+
+}  // namespace patchbay
