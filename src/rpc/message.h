@@ -1,8 +1,11 @@
 // Message: one JSON-RPC 2.0 message, as a value. The envelope is decoded, the payload
-// (params, result) is kept as bytes until someone looks inside.
+// (params, result) is kept as bytes until someone looks inside. Channels decode and
+// append, peers match and dispatch. Pure; knows neither methods nor framing.
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -52,16 +55,28 @@ inline constexpr std::int64_t invalid_params = -32602;
 inline constexpr std::int64_t internal_error = -32603;
 }  // namespace rpc_code
 
-// One line (without its newline) or body. A batch yields several messages. The block is
-// kept alive by the payloads that point into it. Duplicate envelope keys, both result
-// and error, ids that are neither string nor integer: Errc::protocol.
 struct Decoded {
   std::vector<Message> messages;
   bool batch = false;
 };
-Result<Decoded> decode_messages(std::shared_ptr<const std::string> block, std::string_view text, JsonOptions options = {});
 
-// Compact JSON without newline.
+// One line (without its newline) or body: `text` is `*block` or a part of it, and payloads
+// keep the block alive. A batch (a filled array) yields several messages. Every byte is
+// validated; whatever is not JSON-RPC 2.0 is Errc::protocol with its byte offset in `text`:
+// duplicate envelope keys, a result beside an error, an id that is no string or integer, and
+// so on. Tolerated, because peers do it: unknown members, null for absent params, null for
+// whichever of result and error does not apply, an error without a message.
+Result<Decoded> decode_messages(std::shared_ptr<const std::string> block, std::string_view text,
+                                JsonOptions options = {});
+
+// The id of a text that failed to decode, if it looks like a reply (an object with a
+// top-level id and one of jsonrpc, result, error, without a method): its call can then fail
+// at once instead of waiting for its time-out. Reads as far as the text makes sense.
+std::optional<RequestId> peek_id(std::string_view text);
+
+// Compact JSON without newline. Payload texts are spliced in byte for byte, except that a
+// line break between tokens (a body received pretty-printed) becomes a blank, so that the
+// result fits on one line. A response without a result is written with an empty object.
 void append_message(std::string& out, const Message& message);
 
 }  // namespace patchbay
