@@ -1,0 +1,51 @@
+#include <fmt/format.h>
+
+#include <patchbay/config.h>
+
+namespace patchbay {
+
+std::string_view to_string(ServerKind kind) noexcept {
+  switch (kind) {
+    case ServerKind::stdio:
+      return "stdio";
+    case ServerKind::http:
+      return "http";
+    case ServerKind::sse:
+      return "sse";
+    case ServerKind::websocket:
+      return "ws";
+  }
+  return "stdio";
+}
+
+std::string_view to_string(ConfigScope scope) noexcept {
+  switch (scope) {
+    case ConfigScope::dynamic:
+      return "dynamic";
+    case ConfigScope::project:
+      return "project";
+    case ConfigScope::local:
+      return "local";
+    case ConfigScope::user:
+      return "user";
+    case ConfigScope::enterprise:
+      return "enterprise";
+    case ConfigScope::plugin:
+      return "plugin";
+    case ConfigScope::connector:
+      return "connector";
+    case ConfigScope::embedded:
+      return "embedded";
+  }
+  return "dynamic";
+}
+
+ConfigTrust trust_of(ConfigScope scope) noexcept {
+  return scope == ConfigScope::project ? ConfigTrust::needs_approval : ConfigTrust::trusted;
+}
+
+std::string ConfigProblem::text() const {
+  return line == 0 ? fmt::format("{}: {}", file, message) : fmt::format("{}:{}:{}: {}", file, line, column, message);
+}
+
+}  // namespace patchbay

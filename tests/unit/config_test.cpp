@@ -1,0 +1,491 @@
+// Rows of docs/requirements.md: C2, C5.
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <patchbay/config.h>
+
+#include "config/files.h"
+#include "config/merge.h"
+#include "config/parse.h"
+#include "config/places.h"
+
+namespace patchbay {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+const ConfigOrigin origin{".mcp.json", 0, ConfigScope::project, ConfigTrust::needs_approval};
+
+std::vector<std::string> texts(const std::vector<ConfigProblem>& problems, Severity severity) {
+  std::vector<std::string> out;
+  for (const auto& problem : problems) {
+    if (problem.severity == severity) out.push_back(problem.text());
+  }
+  return out;
+}
+std::vector<std::string> names(const std::vector<ServerConfig>& servers) {
+  std::vector<std::string> out;
+  for (const auto& server : servers) out.push_back(server.name);
+  return out;
+}
+// An entry of its own, followed by a good one that must survive whatever it says.
+ParsedServers parse_entry(std::string_view entry, std::string_view name = "bad") {
+  return parse_servers(
+      R"({"mcpServers": {")" + std::string(name) + R"(": )" + std::string(entry) + R"(, "good": {"command": "true"}}})",
+      origin);
+}
+
+TEST(Places, PointAtKeysAndValues) {
+  std::string_view text = R"( {"a" : [1, {"x":[[]]}, "q\"]"], "b":{"c":true},"d":null} )";
+  auto root = places_in(text, 2);
+  auto from = [&](std::size_t offset) { return text.substr(offset, 3); };
+  ASSERT_EQ(root.children.size(), 3u);
+  EXPECT_EQ(from(root.value), "{\"a");
+  EXPECT_EQ(from(root.children[0].key), "\"a\"");
+  EXPECT_EQ(from(root.children[0].value), "[1,");
+  ASSERT_EQ(root.children[0].children.size(), 3u);
+  EXPECT_EQ(from(root.children[0].children[1].value), "{\"x");
+  EXPECT_THAT(root.children[0].children[1].children, IsEmpty());
+  EXPECT_EQ(from(root.children[0].children[2].key), "\"q\\");
+  EXPECT_EQ(from(root.children[1].children[0].key), "\"c\"");
+  EXPECT_EQ(from(root.children[1].children[0].value), "tru");
+  EXPECT_EQ(from(root.children[2].key), "\"d\"");
+}
+
+TEST(Places, CounterAgreesWithCountingFromTheStartInAnyOrder) {
+  std::string text =
+      "a\xC3\xA9\n\nb\xE2\x82\xAC"
+      "c\nlong line\n";
+  PositionCounter counter(text);
+  for (std::size_t step : {1u, 3u, 5u, 7u, 11u}) {
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      auto offset = i * step % (text.size() + 1);
+      EXPECT_EQ(counter.at(offset), position_of(text, offset)) << offset;
+    }
+  }
+  EXPECT_EQ(counter.at(1000), position_of(text, text.size()));
+}
+
+TEST(Config, ReadsEveryKeyOfAStdioEntry) {
+  auto parsed = parse_servers(R"({
+  "mcpServers": {
+    "db": {
+      "type": "stdio",
+      "command": "npx",
+      "args": ["-y", "db"],
+      "env": {"B": "${X}", "A": "1"},
+      "cwd": "sub",
+      "timeout": 30000,
+      "disabled": true,
+      "enabledTools": ["a", "b*"],
+      "disabledTools": ["c"]
+    }
+  }
+})",
+                              origin);
+  ServerConfig db;
+  db.name = "db";
+  db.command = "npx";
+  db.args = {"-y", "db"};
+  db.env = {{"B", "${X}"}, {"A", "1"}};
+  db.cwd = "sub";
+  db.timeout = std::chrono::seconds(30);
+  db.disabled = true;
+  db.enabled_tools = {"a", "b*"};
+  db.disabled_tools = {"c"};
+  db.origin = origin;
+  db.origin.line = 3;
+  EXPECT_EQ(parsed, (ParsedServers{{db}, {}, {}}));
+}
+
+TEST(Config, ReadsRemoteEntriesOfEveryType) {
+  struct Case {
+    std::string_view type;
+    ServerKind kind;
+  };
+  for (auto [type, kind] : std::initializer_list<Case>{
+           {R"("type":"http")", ServerKind::http},
+           {R"("type":"streamable-http")", ServerKind::http},
+           {R"("type":"sse")", ServerKind::sse},
+           {R"("type":"ws")", ServerKind::websocket},
+           {R"("transport":"sse")", ServerKind::sse},
+           {R"("type":"http","transport":"streamable-http")", ServerKind::http},
+       }) {
+    auto parsed = parse_servers(
+        R"({"mcpServers":{"r":{)" + std::string(type) + R"(,"url":"https://h/mcp","headers":{"X-A":"b"}}}})", origin);
+    EXPECT_THAT(parsed.problems, IsEmpty()) << type;
+    ASSERT_EQ(parsed.servers.size(), 1u) << type;
+    EXPECT_EQ(parsed.servers[0].kind, kind) << type;
+    EXPECT_EQ(parsed.servers[0].url, "https://h/mcp");
+    EXPECT_EQ(parsed.servers[0].headers, (NamedTexts{{"X-A", "b"}}));
+  }
+}
+
+TEST(Config, AcceptsTheMapBareOrWrapped) {
+  EXPECT_THAT(names(parse_servers(R"({"b":{"command":"x"},"a":{"command":"y"}})", origin).servers),
+              ElementsAre("b", "a"));
+  EXPECT_THAT(names(parse_servers(R"({"$schema":"s","a":{"command":"y"}})", origin).servers), ElementsAre("a"));
+  EXPECT_THAT(names(parse_servers(R"({"servers":{"command":"y"}})", origin).servers), ElementsAre("servers"));
+  EXPECT_THAT(names(parse_servers(R"({"other":1,"mcpServers":{"a":{"command":"y"}}})", origin).servers),
+              ElementsAre("a"));
+  EXPECT_EQ(parse_servers("{}", origin), ParsedServers{});
+  EXPECT_EQ(parse_servers(R"({"mcpServers":{}})", origin), ParsedServers{});
+  // In a settings file only the wrapped form is looked for.
+  EXPECT_EQ(parse_servers(R"({"a":{"command":"y"},"model":"m"})", origin, ServerMap::wrapped), ParsedServers{});
+}
+
+TEST(Config, ABadEntryCostsOnlyItselfAndSaysWhere) {
+  struct Case {
+    std::string_view entry;
+    std::string_view error;  // behind ".mcp.json:1:"
+  };
+  for (auto [entry, error] : std::initializer_list<Case>{
+           {R"({"url": "https://h"})",
+            "25: MCP server \"bad\" has a \"url\" but no \"type\"; add \"type\": \"http\" (or \"sse\" / \"ws\") to "
+            "this "
+            "entry"},
+           {"{}", "24: MCP server \"bad\": expected a \"command\" to start, or a \"type\" and a \"url\" to connect to"},
+           {"3", "24: MCP server \"bad\": expected an object with a \"command\" or a \"url\", found a number"},
+           {"null", "24: MCP server \"bad\": expected an object with a \"command\" or a \"url\", found null"},
+           {R"(["npx"])", "24: MCP server \"bad\": expected an object with a \"command\" or a \"url\", found an array"},
+           {R"({"command": ""})", "36: MCP server \"bad\": \"command\" is empty"},
+           {R"({"command": ["x"]})", "36: MCP server \"bad\": \"command\" must be a string, found an array"},
+           {R"({"command": "a\u0000b"})", "36: MCP server \"bad\": \"command\" contains a NUL character"},
+           {R"({"command": "x", "args": "y"})",
+            "49: MCP server \"bad\": \"args\" must be an array of strings, found a string"},
+           {R"({"command": "x", "args": ["y", 2]})",
+            "55: MCP server \"bad\": \"args[1]\" must be a string, found a number"},
+           {R"({"command": "x", "args": ["a\u0000"]})", "50: MCP server \"bad\": \"args[0]\" contains a NUL character"},
+           {R"({"command": "x", "env": []})",
+            "48: MCP server \"bad\": \"env\" must be an object of strings, found an array"},
+           {R"({"command": "x", "env": {"PORT": 80}})",
+            "57: MCP server \"bad\": \"env.PORT\" must be a string, found a number"},
+           {R"({"command": "x", "env": {"A=B": ""}})",
+            "49: MCP server \"bad\": \"A=B\" in \"env\" cannot be the name of a variable"},
+           {R"({"command": "x", "env": {"": ""}})", "49: MCP server \"bad\": a variable in \"env\" has an empty name"},
+           {R"({"command": "x", "cwd": 1})", "48: MCP server \"bad\": \"cwd\" must be a string, found a number"},
+           {R"({"command": "x", "disabled": "yes"})",
+            "53: MCP server \"bad\": \"disabled\" must be true or false, found a string"},
+           {R"({"command": "x", "timeout": "1s"})",
+            "52: MCP server \"bad\": \"timeout\" must be a number of milliseconds, found a string"},
+           {R"({"command": "x", "timeout": 1500.5})",
+            "52: MCP server \"bad\": \"timeout\" must be a whole number of milliseconds, found 1500.5"},
+           {R"({"command": "x", "timeout": -1})",
+            "52: MCP server \"bad\": \"timeout\" must be a whole number of milliseconds, found -1"},
+           {R"({"command": "x", "enabledTools": {}})",
+            "57: MCP server \"bad\": \"enabledTools\" must be an array of strings, found an object"},
+           {R"({"type": "stdio"})", "24: MCP server \"bad\": a server of type \"stdio\" needs a \"command\""},
+           {R"({"type": "ws"})", "24: MCP server \"bad\": a server of type \"ws\" needs a \"url\""},
+           {R"({"type": 1})", "33: MCP server \"bad\": \"type\" must be a string, found a number"},
+           {R"({"type": "htpp"})",
+            "33: MCP server \"bad\": unknown type \"htpp\"; use \"stdio\", \"http\", \"sse\" or \"ws\""},
+           {R"({"type": "sdk"})",
+            "33: MCP server \"bad\": type \"sdk\" cannot be used in a file: it is for servers that a program registers "
+            "in "
+            "its own process"},
+           {R"({"type": "sse-ide", "url": "http://127.0.0.1"})",
+            "33: MCP server \"bad\": type \"sse-ide\" cannot be used in a file: editors are found through their lock "
+            "files, not through configuration"},
+           {R"({"transport": "ws-ide"})",
+            "38: MCP server \"bad\": type \"ws-ide\" cannot be used in a file: editors are found through their lock "
+            "files, not through configuration"},
+           {R"({"type": "claudeai-proxy"})",
+            "33: MCP server \"bad\": type \"claudeai-proxy\" cannot be used in a file: connectors come from the "
+            "connector "
+            "directory after signing in"},
+           {R"({"type": "http", "transport": "sse", "url": "https://h"})",
+            "54: MCP server \"bad\": \"transport\" says \"sse\" and \"type\" says \"http\"; they mean the same, keep "
+            "one"},
+           {R"({"type": "http", "url": 5})", "48: MCP server \"bad\": \"url\" must be a string, found a number"},
+           {R"({"type": "http", "url": "h", "headers": {"A B": "c"}})",
+            "65: MCP server \"bad\": \"A B\" in \"headers\" cannot be the name of a header"},
+           {R"({"type": "http", "url": "h", "headers": {"A": "b\r\nC: d"}})",
+            "65: MCP server \"bad\": the header \"A\" contains a line break"},
+           {R"({"type": "http", "url": "h", "headers": {"A": 1}})",
+            "70: MCP server \"bad\": \"headers.A\" must be a string, found a number"},
+       }) {
+    auto parsed = parse_entry(entry);
+    EXPECT_THAT(texts(parsed.problems, Severity::error), ElementsAre(".mcp.json:1:" + std::string(error))) << entry;
+    EXPECT_THAT(names(parsed.servers), ElementsAre("good")) << entry;
+    EXPECT_THAT(parsed.broken, ElementsAre("bad")) << entry;
+    ASSERT_FALSE(parsed.problems.empty());
+    EXPECT_EQ(parsed.problems[0].server, "bad");
+  }
+}
+
+TEST(Config, SomeNamesCannotBeUsed) {
+  struct Case {
+    std::string_view name, error;
+  };
+  for (auto [name, error] : std::initializer_list<Case>{
+           {"", "\"\": the name is empty"},
+           {"workspace", "\"workspace\": the name is reserved; give the server another one"},
+           {"claude-in-chrome", "\"claude-in-chrome\": the name is reserved; give the server another one"},
+           {"computer-use", "\"computer-use\": the name is reserved; give the server another one"},
+           {"Claude Preview", "\"Claude Preview\": the name is reserved; give the server another one"},
+           {"Claude Browser", "\"Claude Browser\": the name is reserved; give the server another one"},
+           {"a\\u001b[2J", "\"a\\u001b[2J\": the name contains a control character"},
+           {"a\\u0000", "\"a\\u0000\": the name contains a control character"},
+       }) {
+    auto parsed = parse_entry(R"({"command":"x"})", name);
+    EXPECT_THAT(texts(parsed.problems, Severity::error),
+                ElementsAre(".mcp.json:1:17: MCP server " + std::string(error)));
+    EXPECT_THAT(names(parsed.servers), ElementsAre("good")) << name;
+  }
+  EXPECT_EQ(server_name_fault("Workspace"), "");
+  EXPECT_EQ(server_name_fault("with space and \xC3\xA9"), "");
+}
+
+TEST(Config, DoubtsAreWarningsAndTheEntryStays) {
+  struct Case {
+    std::string_view entry;
+    std::string_view position;
+    std::string_view warning;
+  };
+  for (auto [entry, position, warning] : std::initializer_list<Case>{
+           {R"({"command": " npx"})", "1:36", "\"command\" begins or ends with a blank, which is passed on as it is"},
+           {R"({"command": "x", "args": ["a "]})", "1:50",
+            "\"args[0]\" begins or ends with a blank, which is passed on as it is"},
+           {R"({"command": "x", "env": {"A": "\t1"}})", "1:54",
+            "\"env.A\" begins or ends with a blank, which is passed on as it is"},
+           {R"({"command": "x", "env": {"A ": "1"}})", "1:49",
+            "the name \"A \" in \"env\" begins or ends with a blank, which is part of it"},
+           {R"({"type":"http", "url": "https://h\n"})", "1:47",
+            "\"url\" begins or ends with a blank, which is passed on as it is"},
+           {R"({"type":"http", "url": ""})", "1:47", "\"url\" is empty, so there is nothing to connect to"},
+           {R"({"command": "x", "cwd": ""})", "1:48", "\"cwd\" is empty and ignored"},
+           {R"({"command": "x", "url": "https://h"})", "1:41", "\"url\" is not used by a server of type \"stdio\""},
+           {R"({"type":"sse", "url": "h", "command": "x"})", "1:51",
+            "\"command\" is not used by a server of type \"sse\""},
+           {R"({"command": "x", "timeout": 30})", "1:52",
+            "\"timeout\" is in milliseconds and 30 is less than a second: it is ignored"},
+           {R"({"command": "x", "colour": "red"})", "1:41", "unknown key \"colour\" is ignored"},
+           {R"({"command": "x", "enviro": {}})", "1:41", "unknown key \"enviro\" is ignored; did you mean \"env\"?"},
+           {R"({"command": "x", "arg": []})", "1:41", "unknown key \"arg\" is ignored; did you mean \"args\"?"},
+       }) {
+    auto parsed = parse_entry(entry);
+    EXPECT_THAT(texts(parsed.problems, Severity::warning),
+                ElementsAre(".mcp.json:" + std::string(position) + ": MCP server \"bad\": " + std::string(warning)))
+        << entry;
+    EXPECT_THAT(names(parsed.servers), ElementsAre("bad", "good")) << entry;
+    ASSERT_FALSE(parsed.servers.empty());
+    EXPECT_THAT(parsed.servers[0].warnings, ElementsAre(std::string(warning))) << entry;
+  }
+  auto padded = parse_entry(R"({"command":" x "})", " name ");
+  EXPECT_EQ(padded.servers.at(0).name, " name ");
+  EXPECT_EQ(padded.servers.at(0).command, " x ");
+  EXPECT_EQ(padded.servers.at(0).warnings.size(), 2u);
+}
+
+TEST(Config, UnknownKeysAreKept) {
+  auto parsed = parse_entry(R"({"command":"x","oauth":{"clientId":"c"},"n":1})");
+  EXPECT_EQ(parsed.servers.at(0).extra, (Json{{"oauth", Json{{"clientId", "c"}}}, {"n", 1}}));
+  EXPECT_TRUE(parsed.servers.at(1).extra.is_null());
+}
+
+TEST(Config, EverythingWrongWithAnEntryIsSaidAtOnce) {
+  auto parsed = parse_entry(R"({"command": 1, "args": 2, "timeout": "x", "what": 3})");
+  EXPECT_EQ(texts(parsed.problems, Severity::error).size(), 3u);
+  EXPECT_EQ(texts(parsed.problems, Severity::warning).size(), 1u);
+}
+
+TEST(Config, ABrokenFileIsOneProblemWithItsPosition) {
+  struct Case {
+    std::string_view text;
+    std::string_view position;
+  };
+  for (auto [text, position] : std::initializer_list<Case>{
+           {"", "1:1"},
+           {" \n ", "1:1"},
+           {"\xEF\xBB\xBF{}", "1:1"},
+           {"{\n \"a\": \"\xC3\xA9\xFF\"}", "2:9"},
+           {"[]", "1:1"},
+           {" \"x\"", "1:2"},
+           {"{\"mcpServers\": []}", "1:16"},
+           {"{\n  \"servers\": {\"a\": {\"command\": \"x\"}}\n}", "2:3"},
+           {"{\"mcpservers\": {}}", "1:2"},
+           {"{\"mcpServer\": {}}", "1:2"},
+       }) {
+    auto parsed = parse_servers(text, origin);
+    ASSERT_EQ(parsed.problems.size(), 1u) << text;
+    EXPECT_TRUE(parsed.problems[0].text().starts_with(".mcp.json:" + std::string(position) + ": "))
+        << parsed.problems[0].text();
+    EXPECT_EQ(parsed.problems[0].severity, Severity::error);
+    EXPECT_THAT(parsed.servers, IsEmpty());
+  }
+}
+
+TEST(Config, ASyntaxErrorSaysWhatWasExpectedAndWhatToDo) {
+  auto parsed = parse_servers("{\n  \"mcpServers\": {\n    \"a\": {\n      \"command\" \"x\"\n    }\n  }\n}", origin);
+  ASSERT_EQ(parsed.problems.size(), 1u);
+  EXPECT_TRUE(parsed.problems[0].text().starts_with(".mcp.json:4:17: expected ")) << parsed.problems[0].text();
+  EXPECT_TRUE(parsed.problems[0].text().ends_with("; fix the file and run the command again"));
+}
+
+TEST(Config, ANameGivenTwiceIsReportedAtTheSecond) {
+  auto parsed =
+      parse_servers("{\"mcpServers\": {\n  \"a\": {\"command\": \"x\"},\n  \"a\": {\"command\": \"y\"}\n}}", origin);
+  ASSERT_EQ(parsed.problems.size(), 1u);
+  EXPECT_TRUE(parsed.problems[0].text().starts_with(".mcp.json:3:3: ")) << parsed.problems[0].text();
+  EXPECT_THAT(parsed.servers, IsEmpty());
+}
+
+TEST(Config, AnyPrefixOfAFileYieldsServersOrAPositionedProblem) {
+  std::string text =
+      R"({"mcpServers": {"a": {"command": "x", "args": ["\u00e9", "b"], "env": {"K": "v"}, "n": [1e3, null]}}})";
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    auto parsed = parse_servers(std::string_view(text).substr(0, i), origin);
+    ASSERT_EQ(parsed.problems.size(), 1u) << i;
+    EXPECT_EQ(parsed.problems[0].line, 1u);
+    EXPECT_GE(parsed.problems[0].column, 1u);
+    EXPECT_LE(parsed.problems[0].column, i + 1);
+  }
+}
+
+TEST(Config, TheHigherSourceWinsWholeAndABrokenEntryHoldsItsName) {
+  auto high = parse_servers(R"({"a":{"command":"high"},"b":{"command":""}})", origin);
+  auto low =
+      parse_servers(R"({"a":{"command":"low","args":["x"]},"b":{"command":"low"},"c":{"command":"low"}})", origin);
+  std::vector<ParsedServers> sources{high, low};
+  auto merged = merge_sources(sources);
+  EXPECT_EQ(merged.servers, (std::vector{high.servers[0], low.servers[2]}));
+  EXPECT_EQ(merged.shadowed, (std::vector{low.servers[0], low.servers[1]}));
+  EXPECT_EQ(merged.problems, high.problems);
+}
+
+class ConfigFiles : public testing::Test {
+ protected:
+  ConfigFiles() {
+    std::string pattern = (fs::temp_directory_path() / "patchbay-config-XXXXXX").string();
+    root_ = ::mkdtemp(pattern.data());
+  }
+  ~ConfigFiles() override { fs::remove_all(root_); }
+
+  std::string path(std::string_view name) const { return (root_ / name).string(); }
+  void write(std::string_view name, std::string_view text) const {
+    fs::create_directories((root_ / name).parent_path());
+    std::ofstream(root_ / name, std::ios::binary) << text;
+  }
+  LoadedConfig load(std::string_view directory, std::vector<std::string> configs = {}, bool strict = false) const {
+    return load_servers({path(directory), std::move(configs), strict});
+  }
+
+  fs::path root_;
+};
+
+TEST_F(ConfigFiles, ReadsOnlyRegularFilesAndNeverWaits) {
+  write("file", "text");
+  fs::create_symlink("file", root_ / "link");
+  fs::create_symlink("loop", root_ / "loop");
+  fs::create_symlink("nowhere", root_ / "dangling");
+  fs::create_directory(root_ / "directory");
+  ASSERT_EQ(::mkfifo(path("fifo").c_str(), 0600), 0);
+  fs::create_symlink("fifo", root_ / "to-fifo");
+  int socket = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  path("socket").copy(address.sun_path, sizeof(address.sun_path) - 1);
+  ASSERT_EQ(::bind(socket, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+  ::close(socket);
+
+  EXPECT_EQ(read_config_file(path("file")).value(), "text");
+  EXPECT_EQ(read_config_file(path("link")).value(), "text");
+  struct Case {
+    std::string_view name, reason;
+  };
+  for (auto [name, reason] : std::initializer_list<Case>{
+           {"missing", "there is no such file"},
+           {"dangling", "there is no such file"},
+           {"loop", "its symbolic links go in a circle"},
+           {"directory", "it is a directory, not a file"},
+           {"fifo", "it is a pipe, not a file"},
+           {"to-fifo", "it is a pipe, not a file"},
+           {"socket", "it is a socket, not a file"},
+           {"file/x", "Not a directory"},
+       }) {
+    auto result = read_config_file(path(name));
+    ASSERT_FALSE(result) << name;
+    EXPECT_EQ(result.error(), Error(Errc::config, path(name) + " cannot be read: " + std::string(reason)));
+  }
+  auto device = read_config_file("/dev/zero");
+  ASSERT_FALSE(device);
+  EXPECT_EQ(device.error().message(), "/dev/zero cannot be read: it is a device, not a file");
+}
+
+TEST_F(ConfigFiles, ReadsUpToTheLimitAndNotAByteMore) {
+  write("most", std::string(config_file_limit, ' '));
+  write("more", std::string(config_file_limit + 1, ' '));
+  EXPECT_EQ(read_config_file(path("most")).value().size(), config_file_limit);
+  auto more = read_config_file(path("more"));
+  ASSERT_FALSE(more);
+  EXPECT_EQ(more.error().message(), path("more") + " cannot be read: it is larger than 10 MiB");
+}
+
+TEST_F(ConfigFiles, SearchesUpToTheRepositoryRootOnly) {
+  write(".mcp.json", "{}");
+  write("repo/.mcp.json", "{}");
+  write("repo/a/b/.mcp.json", "{}");
+  fs::create_directories(root_ / "repo/a/b/c");
+  // Not in a repository: the directory itself, nothing above it.
+  EXPECT_THAT(project_config_files(path("repo")), ElementsAre(path("repo/.mcp.json")));
+  EXPECT_THAT(project_config_files(path("repo/a")), IsEmpty());
+  write("repo/.git", "gitdir: elsewhere");  // a work tree has a file
+  EXPECT_THAT(project_config_files(path("repo")), ElementsAre(path("repo/.mcp.json")));
+  EXPECT_THAT(project_config_files(path("repo/a/b/c/")),
+              ElementsAre(path("repo/a/b/.mcp.json"), path("repo/.mcp.json")));
+  EXPECT_THAT(project_config_files("/"), testing::SizeIs(testing::Le(1)));
+}
+
+TEST_F(ConfigFiles, TheNearestProjectFileWinsPerName) {
+  fs::create_directories(root_ / "repo/.git");
+  write("repo/.mcp.json", R"({"mcpServers":{"a":{"command":"far"},"b":{"command":"far"}}})");
+  write("repo/sub/.mcp.json", R"({"mcpServers":{"a":{"command":"near"}}})");
+  auto loaded = load("repo/sub");
+  EXPECT_THAT(names(loaded.servers), ElementsAre("a", "b"));
+  EXPECT_EQ(loaded.servers.at(0).command, "near");
+  EXPECT_EQ(loaded.servers.at(0).origin,
+            (ConfigOrigin{path("repo/sub/.mcp.json"), 1, ConfigScope::project, ConfigTrust::needs_approval}));
+  EXPECT_THAT(names(loaded.shadowed), ElementsAre("a"));
+  EXPECT_THAT(loaded.problems, IsEmpty());
+}
+
+TEST_F(ConfigFiles, FlagsBeatTheProjectAndALaterFlagAnEarlier) {
+  write(".mcp.json", R"({"a":{"command":"project"},"b":{"command":"project"},"c":{"command":"project"}})");
+  write("one.json", R"({"mcpServers":{"a":{"command":"one"},"b":{"command":"one"}}})");
+  std::vector<std::string> flags{"one.json", " \n{\"a\":{\"command\":\"two\"}}"};
+  auto loaded = load("", flags);
+  EXPECT_THAT(names(loaded.servers), ElementsAre("a", "b", "c"));
+  EXPECT_EQ(loaded.servers.at(0).command, "two");
+  EXPECT_EQ(loaded.servers.at(0).origin, (ConfigOrigin{"--mcp-config", 2, ConfigScope::dynamic, ConfigTrust::trusted}));
+  EXPECT_EQ(loaded.servers.at(1).origin,
+            (ConfigOrigin{path("one.json"), 1, ConfigScope::dynamic, ConfigTrust::trusted}));
+  EXPECT_THAT(names(load("", flags, true).servers), ElementsAre("a", "b"));
+  EXPECT_THAT(load("", {}, true).servers, IsEmpty());
+}
+
+TEST_F(ConfigFiles, WhatCannotBeReadIsAProblemAndTheRestLoads) {
+  write(".mcp.json", "{\n  \"a\": }");
+  write("good.json", R"({"mcpServers":{"g":{"command":"x"}}})");
+  auto loaded = load("", {"missing.json", "good.json", "{\"h\":1}"});
+  EXPECT_THAT(names(loaded.servers), ElementsAre("g"));
+  auto all = texts(loaded.problems, Severity::error);
+  ASSERT_EQ(all.size(), 3u);
+  EXPECT_EQ(all[0],
+            "--mcp-config:1:6: MCP server \"h\": expected an object with a \"command\" or a \"url\", found a number");
+  EXPECT_EQ(all[1], "missing.json: cannot be read: there is no such file");
+  EXPECT_TRUE(all[2].starts_with(".mcp.json:2:8: ")) << all[2];
+  EXPECT_THAT(load("empty").problems, IsEmpty());
+}
+
+}  // namespace
+}  // namespace patchbay
