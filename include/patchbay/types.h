@@ -69,7 +69,7 @@ struct Annotations {
 // An item of a list that could not be read, so that one bad item does not hide the rest.
 struct DecodeProblem {
   std::string path;    // "tools[3].name"
-  std::string reason;  // "expected string, found null"
+  std::string reason;  // "expected a string, found null"
   bool operator==(const DecodeProblem&) const = default;
 };
 

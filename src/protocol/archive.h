@@ -148,7 +148,7 @@ class Reader {
   void required_object(std::string_view key, Json& out) {
     if (!ok_) return;
     Json* member = in_.find(key);
-    if (member == nullptr) return missing(key, "object");
+    if (member == nullptr) return missing(key, "an object");
     take_object(key, *member, out);
   }
 
@@ -170,7 +170,7 @@ class Reader {
   void one_or_many(std::string_view key, std::vector<Content>& out) {
     if (!ok_) return;
     Json* member = in_.find(key);
-    if (member == nullptr) return missing(key, "object or array");
+    if (member == nullptr) return missing(key, "an object or an array");
     if (member->is_object()) {
       const JsonPath here{&path_, key, {}};
       read(*member, out.emplace_back(), here, problem_);
@@ -184,7 +184,7 @@ class Reader {
   void group(std::string_view key, F describe) {
     if (!ok_) return;
     Json* member = in_.find(key);
-    if (member == nullptr) return missing(key, "object");
+    if (member == nullptr) return missing(key, "an object");
     read_group(key, *member, describe);
   }
   template <class F>
@@ -227,19 +227,19 @@ class Reader {
     if constexpr (is_optional<T>) {
       return expected_kind<typename OptionalValue<T>::type>();
     } else if constexpr (std::same_as<T, std::string> || std::is_enum_v<T>) {
-      return "string";
+      return "a string";
     } else if constexpr (std::same_as<T, bool>) {
-      return "boolean";
+      return "a boolean";
     } else if constexpr (std::integral<T>) {
-      return "integer";
+      return "an integer";
     } else if constexpr (std::floating_point<T>) {
-      return "number";
+      return "a number";
     } else if constexpr (is_vector<T>) {
-      return "array";
+      return "an array";
     } else if constexpr (std::same_as<T, ProgressToken>) {
-      return "string or integer";
+      return "a string or an integer";
     } else {
-      return "object";
+      return "an object";
     }
   }
 
@@ -260,7 +260,7 @@ class Reader {
   }
 
   void take_object(std::string_view key, Json& member, Json& out) {
-    if (!member.is_object()) return wrong(key, "object", member);
+    if (!member.is_object()) return wrong(key, "an object", member);
     out = std::move(member);
     consume(key);
   }
@@ -268,7 +268,7 @@ class Reader {
   template <class F>
   void read_group(std::string_view key, Json& member, F& describe) {
     Json::Object* object = member.if_object();
-    if (object == nullptr) return wrong(key, "object", member);
+    if (object == nullptr) return wrong(key, "an object", member);
     const JsonPath here{&path_, key, {}};
     Reader inner(*object, here, problem_);
     describe(inner);
@@ -317,7 +317,7 @@ inline bool wrong_kind(std::string_view expected, const Json& found, const JsonP
 template <class E>
 bool read_enum(const Json& from, E& out, const JsonPath& path, DecodeProblem& problem) {
   const std::string* name = from.if_string();
-  if (name == nullptr) return wrong_kind("string", from, path, problem);
+  if (name == nullptr) return wrong_kind("a string", from, path, problem);
   if (auto value = value_named<E>(*name)) {
     out = *value;
     return true;
@@ -334,7 +334,7 @@ bool read_enum(const Json& from, E& out, const JsonPath& path, DecodeProblem& pr
 template <class T>
 bool read_object(Json& from, T& out, const JsonPath& path, DecodeProblem& problem) {
   Json::Object* object = from.if_object();
-  if (object == nullptr) return wrong_kind("object", from, path, problem);
+  if (object == nullptr) return wrong_kind("an object", from, path, problem);
   Reader reader(*object, path, problem);
   fields(reader, out);
   return reader.ok();
@@ -349,22 +349,22 @@ bool read(Json& from, T& out, const JsonPath& path, DecodeProblem& problem) {
     return true;
   } else if constexpr (std::same_as<T, std::string>) {
     std::string* text = from.if_string();
-    if (text == nullptr) return wrong_kind("string", from, path, problem);
+    if (text == nullptr) return wrong_kind("a string", from, path, problem);
     out = std::move(*text);
     return true;
   } else if constexpr (std::same_as<T, bool>) {
     const bool* value = from.if_bool();
-    if (value == nullptr) return wrong_kind("boolean", from, path, problem);
+    if (value == nullptr) return wrong_kind("a boolean", from, path, problem);
     out = *value;
     return true;
   } else if constexpr (std::same_as<T, std::int64_t>) {
     const auto value = from.to_int();
-    if (!value) return wrong_kind("integer", from, path, problem);
+    if (!value) return wrong_kind("an integer", from, path, problem);
     out = *value;
     return true;
   } else if constexpr (std::same_as<T, double>) {
     const auto value = from.to_double();
-    if (!value) return wrong_kind("number", from, path, problem);
+    if (!value) return wrong_kind("a number", from, path, problem);
     out = *value;
     return true;
   } else if constexpr (std::is_enum_v<T>) {
@@ -378,13 +378,13 @@ bool read(Json& from, T& out, const JsonPath& path, DecodeProblem& problem) {
       out = *text;
       return true;
     }
-    return wrong_kind("string or integer", from, path, problem);
+    return wrong_kind("a string or an integer", from, path, problem);
   } else if constexpr (std::same_as<T, Content>) {
     read_content(from, out, path);
     return true;
   } else if constexpr (is_vector<T>) {
     Json::Array* items = from.if_array();
-    if (items == nullptr) return wrong_kind("array", from, path, problem);
+    if (items == nullptr) return wrong_kind("an array", from, path, problem);
     out.clear();
     out.reserve(items->size());
     for (std::size_t i = 0; i < items->size(); ++i) {
@@ -394,7 +394,7 @@ bool read(Json& from, T& out, const JsonPath& path, DecodeProblem& problem) {
     return true;
   } else if constexpr (is_map<T>) {
     const Json::Object* members = from.if_object();
-    if (members == nullptr) return wrong_kind("object", from, path, problem);
+    if (members == nullptr) return wrong_kind("an object", from, path, problem);
     out.clear();
     for (const auto& [key, value] : *members) {
       const JsonPath here{&path, key, {}};

@@ -124,7 +124,7 @@ DecodedList<T> decode_list(Json array, std::string_view path) {
   const JsonPath root{nullptr, path, {}};
   Json::Array* items = array.if_array();
   if (items == nullptr) {
-    wrong_kind("array", array, root, out.problems.emplace_back());
+    wrong_kind("an array", array, root, out.problems.emplace_back());
     return out;
   }
   out.items.reserve(items->size());
@@ -144,11 +144,11 @@ template <class T>
 Result<Page<T>> decode_page(Json result, std::string_view key) {
   Json::Object* object = result.if_object();
   if (object == nullptr) {
-    return fail(Errc::protocol, fmt::format("expected object, found {}", to_string(result.kind())));
+    return fail(Errc::protocol, fmt::format("expected an object, found {}", to_string(result.kind())));
   }
   Json* list = object->find(key);
   if (list == nullptr || !(list->is_array() || list->is_null())) {
-    return fail(Errc::protocol, fmt::format("{}: expected array, found {}", key,
+    return fail(Errc::protocol, fmt::format("{}: expected an array, found {}", key,
                                             list == nullptr ? "nothing" : to_string(list->kind())));
   }
   auto [items, problems] = decode_list<T>(std::move(*list), key);

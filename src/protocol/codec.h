@@ -17,7 +17,7 @@
 
 namespace patchbay {
 
-// Errc::protocol with the path in front: "messages[2].role: expected string, found null".
+// Errc::protocol with the path in front: "messages[2].role: expected a string, found null".
 // `path` names the value itself in such messages; empty for the root. The value is taken
 // apart; move it in where it is not needed afterwards.
 template <class T>
