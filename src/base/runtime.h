@@ -2,6 +2,9 @@
 // creates it: time, randomness, a log and the limits. A cheap value; no globals.
 #pragma once
 
+#include <functional>
+#include <string_view>
+
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/log.h"
@@ -13,6 +16,8 @@ struct Runtime {
   Random random = system_random();
   Log log;
   Limits limits;
+  // Every message as JSON, "->" for sent and "<-" for received; unset costs nothing.
+  std::function<void(std::string_view direction, std::string_view message)> trace;
 };
 
 }  // namespace patchbay

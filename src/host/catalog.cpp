@@ -1,11 +1,12 @@
-#include "host/catalog.h"
-
 #include <algorithm>
 #include <set>
 
 #include <fmt/format.h>
 
+#include <patchbay/catalog.h>
+
 #include "base/strings.h"
+#include "host/naming.h"
 
 namespace patchbay {
 namespace {

@@ -13,20 +13,11 @@
 #include <string_view>
 #include <vector>
 
+#include <patchbay/catalog.h>
+
 namespace patchbay {
 
 inline constexpr std::size_t exposed_name_limit = 64;
-
-// `none` is for servers an embedder registers in-process under their tools' own names.
-enum class NamePrefix : std::uint8_t { server, none };
-
-struct ToolId {
-  std::string server;
-  std::string tool;
-  NamePrefix prefix = NamePrefix::server;
-
-  auto operator<=>(const ToolId&) const = default;
-};
 
 // Each code point outside [A-Za-z0-9_-] becomes one '_'; each byte that is not part of
 // UTF-8 as well.

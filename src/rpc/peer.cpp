@@ -54,7 +54,7 @@ Task<Payload> Peer::call(PeerCall call) {
   } forget{*this, call.id};
 
   // The params travel as bytes; the call itself keeps none of them while it waits.
-  auto sent = channel_->send(Request{call.id, call.method, std::move(call.params)});
+  auto sent = send(Request{call.id, call.method, std::move(call.params)});
   if (!sent) throw std::move(sent).error();
   arm(std::min(pending.total_end, pending.idle_end));
 
@@ -72,7 +72,7 @@ Task<Payload> Peer::call(PeerCall call) {
 
 Result<void> Peer::notify(std::string_view method, Payload params) {
   if (ended_) return std::unexpected(*ended_);
-  return channel_->send(Notification{std::string(method), std::move(params)});
+  return send(Notification{std::string(method), std::move(params)});
 }
 
 Task<void> Peer::read() {
@@ -99,7 +99,20 @@ Task<void> Peer::read() {
   end(cause->code() == Errc::cancelled ? Error(Errc::closed, "the connection was closed") : *cause);
 }
 
+void Peer::trace(std::string_view direction, const Message& message) {
+  if (!runtime_.trace) return;
+  std::string text;
+  append_message(text, message);
+  runtime_.trace(direction, text);
+}
+
+Result<void> Peer::send(Message message) {
+  trace("->", message);
+  return channel_->send(std::move(message));
+}
+
 void Peer::dispatch(Message message, std::shared_ptr<BatchReplies> batch) {
+  trace("<-", message);
   if (auto* request = std::get_if<Request>(&message)) {
     on_request(std::move(*request), std::move(batch));
   } else if (auto* notification = std::get_if<Notification>(&message)) {
@@ -212,7 +225,7 @@ Task<void> Peer::run_request(Request request, std::shared_ptr<BatchReplies> batc
 void Peer::answer(Message message, const std::shared_ptr<BatchReplies>& batch) {
   if (batch) {
     batch->replies.push_back(std::move(message));
-  } else if (auto sent = channel_->send(std::move(message)); !sent) {
+  } else if (auto sent = send(std::move(message)); !sent) {
     runtime_.log(LogLevel::warning, "event=answer_not_sent reason=\"{}\"", sent.error().message());
   }
 }

@@ -107,6 +107,8 @@ class Peer {
   void on_response(const RequestId& id, Result<Payload> outcome);
   void on_notification(Notification notification);
   void on_progress(const Payload& params);
+  Result<void> send(Message message);
+  void trace(std::string_view direction, const Message& message);
   void answer(Message message, const std::shared_ptr<BatchReplies>& batch);
   void tell_cancelled(std::int64_t id, const PeerCall& call, std::string_view reason);
   void end(const Error& error);

@@ -5,6 +5,8 @@
 // Pure and safe to read from any thread; it holds no connection and decides no rights.
 #pragma once
 
+#include <compare>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -14,9 +16,18 @@
 
 #include <patchbay/types.h>
 
-#include "host/naming.h"
-
 namespace patchbay {
+
+// `none` is for servers an embedder registers in-process under their tools' own names.
+enum class NamePrefix : std::uint8_t { server, none };
+
+struct ToolId {
+  std::string server;
+  std::string tool;
+  NamePrefix prefix = NamePrefix::server;
+
+  auto operator<=>(const ToolId&) const = default;
+};
 
 // What one server offers. Tools are shared, so rebuilding copies none of them.
 struct ServerTools {
@@ -59,7 +70,7 @@ class Catalog {
   };
   using Found = std::variant<const CatalogEntry*, Ambiguous, Unknown>;
 
-  // Accepts every Spelling of naming.h, the most direct one first. The pointer lives as
+  // Accepts server/tool and a bare tool name beside the full one, the most direct one first. The pointer lives as
   // long as the catalog.
   Found find(std::string_view text) const;
   // The same as an error that names what was meant: Errc::invalid_argument.

@@ -1,0 +1,100 @@
+// Host: any number of servers behind one door. It starts them when something needs them,
+// keeps their tools in one catalog and routes calls. It knows nothing of JSON-RPC. Loop
+// thread only; one owner. Call stop() before it goes: the destructor can only let go of
+// what is left (children end with it all the same).
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <patchbay/catalog.h>
+#include <patchbay/client.h>
+#include <patchbay/config.h>
+#include <patchbay/session.h>
+#include <patchbay/task.h>
+
+namespace patchbay {
+
+struct Runtime;
+
+enum class ServerState : std::uint8_t { connected, failed, needs_auth, pending, disabled };
+std::string_view to_string(ServerState state) noexcept;  // "needs-auth"
+
+// What is known about one server now.
+struct ServerStatus {
+  std::string name;
+  ServerState state = ServerState::pending;
+  std::string reason;  // machine-readable: "not started", "connecting", "awaiting approval", ...
+  std::optional<ServerDescription> server;
+  std::string era;  // "legacy", "modern", or empty
+  std::size_t tool_count = 0;
+  std::optional<Error> error;
+  std::string transport;  // for display: the command line or URL
+  ConfigOrigin origin;
+};
+
+struct HostOptions {
+  // Which servers: those of this load, or when unset those a command line in the current
+  // directory would see.
+  std::optional<LoadedConfig> config;
+  ClientOptions client;
+  // Starts servers of a project file without asking.
+  bool trust_project = false;
+  // Asks the person about a server that a repository brought along; unset: nobody can say yes.
+  std::function<Task<bool>(const ServerConfig&)> approve;
+  // A server connected or failed. Called on the loop.
+  std::function<void(const ServerStatus&)> on_status;
+  // The catalog was replaced.
+  std::function<void()> on_catalog;
+  // Whether to follow changes of the servers' lists; a program that asks once need not.
+  bool follow_changes = true;
+};
+
+class Host {
+ public:
+  Host();
+  explicit Host(HostOptions options);
+  Host(HostOptions options, const Runtime& runtime);
+  Host(const Host&) = delete;
+  Host& operator=(const Host&) = delete;
+  ~Host();
+
+  // A server in this process, offered like the others; with NamePrefix::none under the bare
+  // names of its tools.
+  void add_server(std::string name, std::shared_ptr<Server> server, NamePrefix prefix = NamePrefix::server);
+  void add_server(ServerConfig config);
+
+  // Starts every server that may be started and returns when each has connected or failed.
+  // One bad server never hurts another; look at status().
+  Task<void> start();
+  // The same for some; a name nobody configured is Errc::invalid_argument.
+  Task<void> start(std::vector<std::string> names);
+
+  std::shared_ptr<const Catalog> catalog() const noexcept;
+  std::vector<ServerStatus> status() const;
+  const LoadedConfig& config() const noexcept;
+
+  // Accepts mcp__server__tool, server/tool, or a bare tool name if only one server has it.
+  // Starts the servers that can be meant, and no others. The only door to a tool.
+  Task<CallToolResult> call(std::string tool, Payload arguments = {}, CallOptions options = {});
+  // The entry such a name means.
+  Task<CatalogEntry> find_tool(std::string tool);
+
+  // A connected session; starts the server when needed. However many ask at once, there is
+  // one connection.
+  Task<Session> session(std::string server);
+
+  // Ends every connection in parallel within bounded time.
+  Task<void> stop();
+  Task<void> stop_quickly();
+
+ private:
+  class Impl;
+  std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace patchbay

@@ -1,0 +1,16 @@
+// Everything of Patchbay for programs that use coroutines. Programs that do not, or that
+// are built with another compiler, include <patchbay/blocking.h> instead.
+#pragma once
+
+#include <patchbay/catalog.h>
+#include <patchbay/client.h>
+#include <patchbay/config.h>
+#include <patchbay/error.h>
+#include <patchbay/host.h>
+#include <patchbay/json.h>
+#include <patchbay/server.h>
+#include <patchbay/session.h>
+#include <patchbay/task.h>
+#include <patchbay/transport.h>
+#include <patchbay/types.h>
+#include <patchbay/version.h>

@@ -1,0 +1,212 @@
+#include "host/connection.h"
+
+#include <fmt/format.h>
+
+#include "base/as_result.h"
+#include "base/timeout.h"
+#include "host/tool_filter.h"
+
+namespace patchbay {
+namespace {
+
+// A burst of change notices leads to one refresh.
+constexpr auto refresh_delay = std::chrono::milliseconds(200);
+constexpr auto first_retry_pause = std::chrono::milliseconds(100);
+
+}  // namespace
+
+Connection::Connection(asio::any_io_executor executor, const Runtime& runtime, ClientOptions client, Semaphore& slots,
+                       Parts parts)
+    : executor_(executor),
+      runtime_(runtime),
+      client_(std::move(client)),
+      slots_(slots),
+      parts_(std::move(parts)),
+      scope_(executor) {
+  runtime_.log = runtime_.log.for_server(name());
+  if (runtime_.trace) {
+    runtime_.trace = [next = runtime_.trace, server = name()](std::string_view direction, std::string_view message) {
+      next(fmt::format("{} {}", server, direction), message);
+    };
+  }
+  client_.on_lost = [this](const Error& error) { on_lost(error); };
+  client_.on_change = [this, next = client_.on_change](const Change& change) {
+    on_server_change(change);
+    if (next) next(change);
+  };
+  if (parts_.config.disabled) {
+    state_ = ServerState::disabled;
+    reason_ = "disabled in its entry";
+  } else if (parts_.unusable) {
+    state_ = ServerState::failed;
+    reason_ = "not usable";
+    error_ = parts_.unusable;
+  } else if (!parts_.approved) {
+    reason_ = "awaiting approval";
+  }
+}
+
+ServerStatus Connection::status() const {
+  ServerStatus status;
+  status.name = name();
+  status.state = state_;
+  status.reason = reason_;
+  status.error = error_;
+  status.origin = parts_.config.origin;
+  if (parts_.transport) status.transport = parts_.transport->describe();
+  if (connected()) {
+    status.server = session_.server();
+    status.era = session_.is_legacy() ? "legacy" : "modern";
+    status.tool_count = tools_.size();
+  }
+  return status;
+}
+
+Task<Session> Connection::ensure() {
+  while (!connected()) {
+    if (closing_) throw Error(Errc::closed, fmt::format("'{}' is being closed", name()));
+    if (state_ == ServerState::disabled) {
+      throw Error(Errc::config, fmt::format("server '{}' is disabled in {}", name(), parts_.config.origin.file));
+    }
+    if (parts_.unusable) throw *parts_.unusable;
+    if (!attempting_) {
+      attempting_ = true;
+      scope_.spawn(attempt());
+    }
+    co_await settled_.wait();
+    if (!connected() && !attempting_ && error_) throw *error_;
+  }
+  co_return session_;
+}
+
+// Runs in our own scope, so that a caller who stops waiting does not stop the others.
+Task<void> Connection::attempt() {
+  auto outcome = co_await as_result(connect());
+  attempting_ = false;
+  if (!outcome) {
+    const auto& error = outcome.error();
+    const bool unapproved = error.code() == Errc::denied;
+    settle(unapproved ? ServerState::pending : ServerState::failed, unapproved ? "awaiting approval" : "connect failed",
+           error);
+  }
+  settled_.notify_all();
+}
+
+Task<void> Connection::connect() {
+  if (!parts_.approved) {
+    if (parts_.approve) parts_.approved = co_await parts_.approve(parts_.config);
+    if (!parts_.approved) {
+      throw Error(Errc::denied,
+                  fmt::format("server '{}' comes from {} and is not approved; if you trust that project, run the "
+                              "command again with --trust-project",
+                              name(), parts_.config.origin.file));
+    }
+  }
+  auto permit = co_await slots_.acquire();
+  state_ = ServerState::pending;
+  reason_ = "connecting";
+  error_.reset();
+  session_ = co_await Client(client_).connect(parts_.transport, runtime_);
+  auto listed = co_await as_result(list_tools());
+  if (listed) {
+    settle(ServerState::connected, "");
+  } else {
+    settle(ServerState::connected, "tools fetch failed", listed.error());
+  }
+  if (parts_.follow_changes) scope_.spawn(follow());
+}
+
+Task<void> Connection::list_tools() {
+  if (!session_.server().capabilities.tools) {
+    tools_.clear();
+    co_return;
+  }
+  auto pause = std::chrono::duration_cast<Duration>(first_retry_pause);
+  for (std::size_t tried = 1;; ++tried) {
+    auto listing = co_await as_result(session_.list_tools());
+    if (listing) {
+      std::vector<std::shared_ptr<const Tool>> tools;
+      for (auto& tool : listing->items) {
+        if (lets_through(parts_.config, tool.name)) tools.push_back(std::make_shared<const Tool>(std::move(tool)));
+      }
+      for (const auto& problem : listing->problems) {
+        runtime_.log(LogLevel::warning, "event=tool_left_out path={} reason=\"{}\"", problem.path, problem.reason);
+      }
+      tools_ = std::move(tools);
+      co_return;
+    }
+    if (tried >= runtime_.limits.list_tries || session_.closed()) throw std::move(listing).error();
+    co_await sleep_for(pause);
+    pause *= 2;
+  }
+}
+
+Task<void> Connection::follow() {
+  const auto& capabilities = session_.server().capabilities;
+  SubscriptionFilter filter;
+  filter.tools_list_changed = capabilities.tools && capabilities.tools->list_changed;
+  filter.prompts_list_changed = capabilities.prompts && capabilities.prompts->list_changed;
+  filter.resources_list_changed = capabilities.resources && capabilities.resources->list_changed;
+  if (!filter.tools_list_changed && !filter.prompts_list_changed && !filter.resources_list_changed) co_return;
+  auto watch = co_await as_result(session_.watch(filter));
+  if (!watch) runtime_.log(LogLevel::info, "event=not_following reason=\"{}\"", watch.error().message());
+}
+
+void Connection::on_server_change(const Change& change) {
+  if (change.kind != Change::Kind::tools || !parts_.follow_changes || refresh_scheduled_ || closing_) return;
+  refresh_scheduled_ = true;
+  scope_.spawn(refresh_later());
+}
+
+Task<void> Connection::refresh_later() {
+  co_await sleep_for(refresh_delay);
+  refresh_scheduled_ = false;
+  if (!connected()) co_return;
+  // A refetch that fails keeps the old list.
+  auto listed = co_await as_result(list_tools());
+  if (!listed) {
+    runtime_.log(LogLevel::warning, "event=tools_not_refreshed reason=\"{}\"", listed.error().message());
+    co_return;
+  }
+  if (parts_.on_change) parts_.on_change(*this);
+}
+
+void Connection::on_lost(const Error& error) {
+  if (closing_) return;
+  if (!connected()) return;  // still being listed: the list call reports it
+  tools_.clear();
+  settle(ServerState::failed, "connection lost", error);
+}
+
+void Connection::settle(ServerState state, std::string reason, std::optional<Error> error) {
+  if (state == ServerState::connected && session_.closed()) {
+    state = ServerState::failed;
+    reason = "connection lost";
+  }
+  state_ = state;
+  reason_ = std::move(reason);
+  error_ = std::move(error);
+  if (parts_.on_change && !closing_) parts_.on_change(*this);
+}
+
+Task<void> Connection::close(CloseMode mode) {
+  closing_ = true;
+  const bool throws = co_await asio::this_coro::throw_if_cancelled();
+  co_await asio::this_coro::throw_if_cancelled(false);
+  scope_.cancel();
+  if (connected()) {
+    state_ = ServerState::pending;
+    reason_ = "closed";
+    auto session = session_;
+    if (mode == CloseMode::graceful) {
+      co_await session.close();
+    } else {
+      co_await session.close_quickly();
+    }
+  }
+  settled_.notify_all();
+  co_await scope_.join();
+  co_await asio::this_coro::throw_if_cancelled(throws);
+}
+
+}  // namespace patchbay

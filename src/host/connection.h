@@ -1,0 +1,77 @@
+// Connection: one server's life inside a Host, from its entry to its end. It connects when
+// first needed, shares that attempt among all who ask, lists the tools and keeps what is
+// known for status(). Owned by the Host; loop thread only. It does not name tools or route
+// calls.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include <patchbay/host.h>
+
+#include "base/runtime.h"
+#include "base/scope.h"
+#include "base/semaphore.h"
+#include "base/waiting.h"
+#include "rpc/channel.h"
+
+namespace patchbay {
+
+class Connection {
+ public:
+  struct Parts {
+    ServerConfig config;                   // expanded; for in-process servers only the name counts
+    std::shared_ptr<Transport> transport;  // null: `unusable` says why
+    std::optional<Error> unusable;
+    NamePrefix prefix = NamePrefix::server;
+    bool approved = true;
+    std::function<Task<bool>(const ServerConfig&)> approve;
+    bool follow_changes = true;
+    std::function<void(Connection&)> on_change;  // state or tools are different now
+  };
+
+  Connection(asio::any_io_executor executor, const Runtime& runtime, ClientOptions client, Semaphore& slots,
+             Parts parts);
+
+  const std::string& name() const noexcept { return parts_.config.name; }
+  const ServerConfig& config() const noexcept { return parts_.config; }
+  NamePrefix prefix() const noexcept { return parts_.prefix; }
+  const std::vector<std::shared_ptr<const Tool>>& tools() const noexcept { return tools_; }
+  ServerStatus status() const;
+  bool connected() const noexcept { return state_ == ServerState::connected; }
+
+  // Returns when the server is connected; throws why it is not. Idempotent.
+  Task<Session> ensure();
+
+  Task<void> close(CloseMode mode);
+
+ private:
+  Task<void> attempt();
+  Task<void> connect();
+  Task<void> list_tools();
+  Task<void> follow();
+  Task<void> refresh_later();
+  void settle(ServerState state, std::string reason, std::optional<Error> error = {});
+  void on_lost(const Error& error);
+  void on_server_change(const Change& change);
+
+  asio::any_io_executor executor_;
+  Runtime runtime_;
+  ClientOptions client_;
+  Semaphore& slots_;
+  Parts parts_;
+
+  ServerState state_ = ServerState::pending;
+  std::string reason_ = "not started";
+  std::optional<Error> error_;
+  Session session_;
+  std::vector<std::shared_ptr<const Tool>> tools_;
+  bool attempting_ = false;
+  bool closing_ = false;
+  bool refresh_scheduled_ = false;
+  Event settled_;
+  Scope scope_;
+};
+
+}  // namespace patchbay
