@@ -45,7 +45,7 @@ build() {
     (cd "$tree" && NINJA_STATUS='[%f/%t %es] ' ninja -j "$(build_jobs)" "$@" >&2)
   else
     ninja -C "$tree" -j "$(build_jobs)" "$@" > "$tree/build.log" 2>&1 && return 0
-    grep -vE '^\[[0-9]+/[0-9]+\] |^ninja: Entering' "$tree/build.log" | head -n 200 >&2
+    grep -vE '^\[[0-9]+/[0-9]+\] |^ninja: Entering|^-- |^/usr/bin/cmake -E env ' "$tree/build.log" | head -n 200 >&2
     say "the whole log is $tree/build.log"
     return 1
   fi

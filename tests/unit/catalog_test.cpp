@@ -1,9 +1,9 @@
 // Rows of docs/requirements.md: W1.
-#include "host/catalog.h"
-
 #include <algorithm>
 
 #include <gtest/gtest.h>
+
+#include <patchbay/catalog.h>
 
 namespace patchbay {
 namespace {
