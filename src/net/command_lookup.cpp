@@ -1,0 +1,93 @@
+#include "net/command_lookup.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "base/strings.h"
+
+namespace patchbay {
+namespace {
+
+enum class Found { nothing, executable, not_executable, directory, hidden };
+
+Found look(const std::string& file) {
+  struct stat info{};
+  if (::stat(file.c_str(), &info) != 0) return errno == EACCES ? Found::hidden : Found::nothing;
+  if (S_ISDIR(info.st_mode)) return Found::directory;
+  return ::faccessat(AT_FDCWD, file.c_str(), X_OK, AT_EACCESS) == 0 ? Found::executable : Found::not_executable;
+}
+
+std::string within(std::string_view directory, std::string_view part) {
+  return (std::filesystem::path(directory) / std::filesystem::path(part)).string();
+}
+
+}  // namespace
+
+Result<std::string> find_command(std::string_view command, std::string_view path, std::string_view directory) {
+  if (command.empty()) return fail(Errc::invalid_argument, "the command is empty: name a program to start");
+  if (command.find('/') != command.npos) {
+    auto file = within(directory, command);
+    switch (look(file)) {
+      case Found::executable:
+        return file;
+      case Found::not_executable:
+        return fail(Errc::connect, fmt::format("{} is not executable; run: chmod +x {}", file, file));
+      case Found::directory:
+        return fail(Errc::connect, fmt::format("{} is a directory, not a program", file));
+      case Found::hidden:
+        return fail(Errc::connect, fmt::format("{} cannot be reached: permission denied", file));
+      case Found::nothing:
+        break;
+    }
+    return fail(Errc::connect, fmt::format("{} does not exist; correct the command of this server", file));
+  }
+  std::string refused;
+  for (auto part : split(path, ':')) {
+    auto file = within(within(directory, part.empty() ? "." : part), command);
+    switch (look(file)) {
+      case Found::executable:
+        return file;
+      case Found::not_executable:
+        if (refused.empty()) refused = file;
+        break;
+      default:
+        break;
+    }
+  }
+  if (!refused.empty())
+    return fail(Errc::connect, fmt::format("{} is not executable; run: chmod +x {}", refused, refused));
+  return fail(Errc::connect, fmt::format("command not found: {} (looked in PATH {}); install it, or give its full path",
+                                         command, path.empty() ? "\"\"" : path));
+}
+
+std::vector<std::string> overlay_environment(const char* const* base,
+                                             const std::map<std::string, std::string>& overlay) {
+  std::vector<std::string> out;
+  for (; base != nullptr && *base != nullptr; ++base) {
+    std::string_view entry = *base;
+    const auto equals = entry.find('=');
+    if (equals != entry.npos && overlay.contains(std::string(entry.substr(0, equals)))) continue;
+    out.emplace_back(entry);
+  }
+  for (const auto& [name, value] : overlay) out.push_back(name + "=" + value);
+  return out;
+}
+
+std::string_view variable(const std::vector<std::string>& environment, std::string_view name,
+                          std::string_view fallback) {
+  for (std::string_view entry : environment) {
+    if (entry.size() > name.size() && entry.starts_with(name) && entry[name.size()] == '=') {
+      return entry.substr(name.size() + 1);
+    }
+  }
+  return fallback;
+}
+
+}  // namespace patchbay

@@ -1,0 +1,28 @@
+// Which file a command names, and what is wrong when it names none. Looks at the file
+// system, starts nothing. Called by Process; any thread.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <patchbay/error.h>
+
+namespace patchbay {
+
+// The absolute path of the file to execute. A command with a '/' is taken from `directory`,
+// any other is looked up along `path` (what PATH says, relative parts taken from `directory`
+// as well). Errc::connect says whether it was not found, and where it was looked for, or is
+// not executable.
+Result<std::string> find_command(std::string_view command, std::string_view path, std::string_view directory);
+
+// "NAME=value" for every variable of `base` (as in environ), overlaid by `overlay`.
+std::vector<std::string> overlay_environment(const char* const* base,
+                                             const std::map<std::string, std::string>& overlay);
+
+// The value of a variable in such a list; `fallback` when absent.
+std::string_view variable(const std::vector<std::string>& environment, std::string_view name,
+                          std::string_view fallback);
+
+}  // namespace patchbay
