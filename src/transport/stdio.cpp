@@ -1,0 +1,348 @@
+#include "transport/stdio.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "base/strings.h"
+#include "base/timeout.h"
+#include "base/waiting.h"
+#include "net/line_reader.h"
+#include "net/process.h"
+
+namespace patchbay {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto for_exit_status = 200ms;  // between the end of stdout and the exit status
+constexpr auto for_reader = 500ms;       // between a failed write and the reader's own verdict
+constexpr auto quick_step = 100ms;       // each step of a quick close
+constexpr std::size_t detail_lines = 20;
+constexpr std::size_t kept_buffer = 1u << 20;
+
+// "--api-key VALUE" and "--token=VALUE" are shown without the value.
+bool names_secret(std::string_view name) {
+  const auto lower = to_lower_ascii(name);
+  for (std::string_view word : {"key", "token", "secret", "password", "passwd", "auth", "credential"}) {
+    if (lower.find(word) != lower.npos) return true;
+  }
+  return false;
+}
+
+class StdioTransport final : public Transport {
+ public:
+  explicit StdioTransport(StdioOptions options) : options_(std::move(options)) {}
+
+  Kind kind() const noexcept override { return Kind::stdio; }
+
+  std::string describe() const override {
+    std::string text = options_.command;
+    bool value_follows = false;
+    for (const auto& argument : options_.args) {
+      const auto equals = argument.find('=');
+      text += ' ';
+      if (value_follows && !argument.starts_with('-')) {
+        text += "***";
+        value_follows = false;
+      } else if (equals != argument.npos && names_secret(argument.substr(0, equals))) {
+        text += argument.substr(0, equals + 1) + "***";
+      } else {
+        text += argument;
+        value_follows = argument.starts_with('-') && equals == argument.npos && names_secret(argument);
+      }
+    }
+    return text;
+  }
+
+  Task<std::unique_ptr<Channel>> open(const Runtime& runtime) override {
+    auto copy = runtime;
+    auto process = co_await Process::start({options_.command, options_.args, options_.env, options_.cwd}, copy);
+    auto label = std::filesystem::path(options_.command).filename().string();
+    co_return std::make_unique<StdioChannel>(std::move(process), std::move(label), std::move(copy),
+                                             co_await asio::this_coro::executor);
+  }
+
+ private:
+  StdioOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Transport> stdio_transport(StdioOptions options) {
+  return std::make_unique<StdioTransport>(std::move(options));
+}
+
+// Shared with the handlers that wait for the pipe; those may outlive the channel by one
+// turn of the loop.
+struct StdioChannel::State : std::enable_shared_from_this<State> {
+  State(std::unique_ptr<Process> p, std::string l, Runtime r, asio::any_io_executor e)
+      : process(std::move(p)),
+        label(std::move(l)),
+        runtime(std::move(r)),
+        executor(e),
+        reader(runtime.limits.message),
+        silence(e) {}
+
+  std::unique_ptr<Process> process;
+  std::string label;
+  Runtime runtime;
+  asio::any_io_executor executor;
+
+  // Reading.
+  LineReader reader;
+  std::optional<Error> failure;  // what receive() throws from now on
+  std::uint64_t junk = 0;        // lines that looked like JSON and were no message
+  std::uint64_t junk_told = 0;   // lines of either kind that were logged
+
+  // Writing. `writing` is on its way to the pipe from `written` on; `waiting` gathers.
+  std::string writing;
+  std::size_t written = 0;
+  std::string waiting;
+  bool pipe_full = false;     // a handler waits for room
+  bool flush_posted = false;  // a handler will flush in this turn of the loop
+  bool broken = false;        // nobody reads stdin any more
+  asio::steady_timer silence;
+  Event flushed;
+
+  bool closing = false;
+  bool closed = false;
+
+  std::size_t queued() const noexcept { return writing.size() - written + waiting.size(); }
+
+  void fail_with(Error error) {
+    if (!failure) failure = std::move(error);
+  }
+
+  void stop(Error error) {
+    fail_with(std::move(error));
+    if (process) process->interrupt_read();
+  }
+
+  Error closed_error(std::string what) {
+    return Error(Errc::closed, fmt::format("server \"{}\" {}", label, what))
+        .with_detail(process->stderr_tail(detail_lines));
+  }
+
+  void flush() {
+    while (!broken && !pipe_full && queued() > 0) {
+      if (written == writing.size()) {
+        writing.clear();
+        written = 0;
+        if (writing.capacity() > kept_buffer) writing.shrink_to_fit();
+        writing.swap(waiting);
+      }
+      auto sent = process->write_some(std::string_view(writing).substr(written));
+      if (!sent) {
+        break_input(sent.error());
+      } else if (*sent == 0) {
+        pipe_full = true;
+        process->when_writable([self = shared_from_this()] {
+          self->pipe_full = false;
+          if (!self->closed) self->flush();
+        });
+      } else {
+        written += *sent;
+      }
+    }
+    if (queued() == 0 || broken) flushed.notify_all();
+  }
+
+  // The reader's verdict (exit status, stderr) says more than EPIPE does, so it gets a
+  // moment to arrive first.
+  void break_input(const Error& why) {
+    broken = true;
+    writing.clear();
+    waiting.clear();
+    written = 0;
+    runtime.log(LogLevel::debug, "event=write-failed text=\"{}\"", why.message());
+    silence.expires_after(for_reader);
+    silence.async_wait([self = shared_from_this()](boost::system::error_code aborted) {
+      if (aborted || self->closing || self->failure) return;
+      self->stop(self->closed_error("closed its input but keeps running"));
+    });
+  }
+
+  std::optional<Incoming> decode(const LineReader::Line& line, std::string& why) const {
+    auto decoded = decode_messages(line.block, line.text, {.max_depth = runtime.limits.depth});
+    if (!decoded) {
+      why = decoded.error().message();
+    } else if (decoded->messages.empty()) {
+      why = "an empty batch";
+    } else if (decoded->batch) {
+      return Batch{std::move(decoded->messages)};
+    } else {
+      return std::move(decoded->messages.front());
+    }
+    return std::nullopt;
+  }
+
+  // A message, an answer that was lost, or nothing when the line is junk.
+  std::optional<Incoming> judge(const LineReader::Line& line) {
+    std::string why;
+    if (auto incoming = decode(line, why)) return incoming;
+    if (auto id = peek_id(line.text)) {
+      return Lost{
+          std::move(*id),
+          Error(Errc::protocol, fmt::format("server \"{}\": the answer is not valid JSON-RPC: {}", label, why))};
+    }
+    ++junk;
+    tell_junk(why, line.text);
+    return std::nullopt;
+  }
+
+  void tell_junk(std::string_view why, std::string_view text) {
+    runtime.log(junk_told++ == 0 ? LogLevel::warning : LogLevel::debug, "event=junk why=\"{}\" text=\"{}\"", why,
+                cut_utf8(text, 120));
+  }
+
+  std::optional<Incoming> next_buffered() {
+    const auto junk_before = reader.junk_lines();
+    std::optional<Incoming> incoming;
+    while (auto line = reader.next()) {
+      if ((incoming = judge(*line))) break;
+    }
+    if (reader.junk_lines() != junk_before) tell_junk("not JSON", reader.junk_sample());
+    return incoming;
+  }
+
+  // After the last byte: half a line may still be a message.
+  Task<std::optional<Incoming>> finish() {
+    auto line = reader.rest();
+    std::optional<Incoming> last;
+    std::string cut;
+    if (line) {
+      std::string why;
+      last = decode(*line, why);
+      if (!last) cut = fmt::format(" in the middle of a message ({} bytes of it came)", line->text.size());
+    }
+    line.reset();
+    const bool ended = co_await process->ended_within(for_exit_status);
+    if (failure) co_return last;
+    if (const auto& status = process->exit_status()) {
+      fail_with(closed_error(patchbay::describe(*status) + cut));
+    } else if (process->warden_lost()) {
+      fail_with(closed_error("was lost: a stranger killed its patchbay-warden process" + cut));
+    } else if (!ended) {
+      fail_with(closed_error("closed its output but keeps running" + cut));
+    } else {
+      fail_with(closed_error("ended" + cut));
+    }
+    co_return last;
+  }
+};
+
+StdioChannel::StdioChannel(std::unique_ptr<Process> process, std::string label, Runtime runtime,
+                           asio::any_io_executor executor)
+    : state_(std::make_shared<State>(std::move(process), std::move(label), std::move(runtime), std::move(executor))) {}
+
+StdioChannel::~StdioChannel() {
+  state_->closing = true;
+  state_->closed = true;
+  state_->silence.cancel();
+  state_->fail_with(Error(Errc::closed, "the connection was closed"));
+  // Handlers that wait for the pipe hold the state; the child must not wait for them.
+  state_->process.reset();
+}
+
+Result<void> StdioChannel::send(Message message) {
+  return enqueue([&](std::string& out) { append_message(out, message); });
+}
+
+Result<void> StdioChannel::send_batch(std::vector<Message> messages) {
+  return enqueue([&](std::string& out) {
+    out += '[';
+    for (std::size_t i = 0; i < messages.size(); ++i) {
+      if (i > 0) out += ',';
+      append_message(out, messages[i]);
+    }
+    out += ']';
+  });
+}
+
+template <class Write>
+Result<void> StdioChannel::enqueue(Write write) {
+  auto& s = *state_;
+  if (s.failure) return std::unexpected(*s.failure);
+  if (s.broken || s.closing) {
+    return fail(Errc::closed, fmt::format("server \"{}\" does not read its input any more", s.label));
+  }
+  const auto before = s.waiting.size();
+  write(s.waiting);
+  s.waiting += '\n';
+  if (s.queued() > s.runtime.limits.outgoing) {
+    s.waiting.resize(before);
+    return fail(Errc::limit, fmt::format("server \"{}\" has stopped reading: {} bytes wait for it (the limit is {})",
+                                         s.label, s.queued(), s.runtime.limits.outgoing));
+  }
+  if (s.pipe_full || s.flush_posted) return {};
+  // The first message of a turn is written at once; those that follow in the same turn are
+  // gathered and written together at its end.
+  s.flush();
+  s.flush_posted = true;
+  asio::post(s.executor, [state = state_] {
+    state->flush_posted = false;
+    if (!state->closed) state->flush();
+  });
+  return {};
+}
+
+Task<Incoming> StdioChannel::receive() {
+  auto s = state_;
+  for (;;) {
+    if (s->closing) throw *s->failure;
+    // What came before the failure is delivered before it.
+    if (auto incoming = s->next_buffered()) co_return std::move(*incoming);
+    if (s->failure) throw *s->failure;
+    if (s->reader.too_long()) {
+      s->fail_with(Error(Errc::limit, fmt::format("server \"{}\" sent a message of more than {} bytes", s->label,
+                                                  s->runtime.limits.message)));
+      throw *s->failure;
+    }
+    auto room = s->reader.room();
+    const auto length = co_await s->process->read_some(room);
+    if (s->closing) throw *s->failure;
+    if (!length) continue;
+    if (*length > 0) {
+      s->reader.commit(*length);
+      continue;
+    }
+    if (auto last = co_await s->finish()) co_return std::move(*last);
+  }
+}
+
+void StdioChannel::abandon(const RequestId&) {}
+
+Task<void> StdioChannel::close(CloseMode mode) {
+  auto s = state_;
+  const auto& limits = s->runtime.limits;
+  Patience patience{limits.exit_after_eof, limits.exit_after_int, limits.exit_after_term};
+  if (mode == CloseMode::quick) {
+    patience.after_eof = std::min(patience.after_eof, quick_step);
+    patience.after_interrupt = std::min(patience.after_interrupt, quick_step);
+    patience.after_terminate = std::min(patience.after_terminate, quick_step);
+  }
+  if (!s->closing) {
+    s->closing = true;
+    s->silence.cancel();
+    s->stop(Error(Errc::closed, fmt::format("the connection to server \"{}\" was closed", s->label)));
+    // What was sent before close is still delivered if the child reads it.
+    if (s->queued() > 0 && !s->broken && !s->process->ended()) {
+      auto waited = co_await as_result(with_timeout(s->flushed.wait(), patience.after_eof, ""));
+      if (!waited && waited.error().code() == Errc::cancelled) throw std::move(waited).error();
+    }
+  }
+  if (!s->process) co_return;
+  co_await s->process->shutdown(patience);
+  s->closed = true;
+}
+
+std::string StdioChannel::diagnostics() const {
+  return state_->process ? state_->process->stderr_tail() : std::string();
+}
+
+std::uint64_t StdioChannel::junk_lines() const noexcept { return state_->junk + state_->reader.junk_lines(); }
+
+}  // namespace patchbay

@@ -1,0 +1,47 @@
+// The stdio transport: a child process that speaks JSON-RPC, one message per line.
+//
+// Reading happens inside receive(): a caller that does not ask leaves the bytes in the
+// pipe, so a flooding server is slowed down, not buffered. Lines that are no messages are
+// skipped and counted; a line that is none but carries an id fails that call (Lost).
+// Writing never waits: what the pipe does not take is gathered and written together later.
+// The end of stdout, or of the command, ends the channel with exit status and stderr tail.
+//
+// Loop thread only. Knows nothing of methods, eras or configuration.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <patchbay/transport.h>
+
+#include "base/runtime.h"
+#include "rpc/channel.h"
+
+namespace patchbay {
+
+class Process;
+
+class StdioChannel final : public Channel {
+ public:
+  StdioChannel(std::unique_ptr<Process> process, std::string label, Runtime runtime, asio::any_io_executor executor);
+  ~StdioChannel() override;
+
+  Result<void> send(Message message) override;
+  Result<void> send_batch(std::vector<Message> messages) override;
+  Task<Incoming> receive() override;
+  void abandon(const RequestId& id) override;
+  Task<void> close(CloseMode mode) override;
+  std::string diagnostics() const override;
+
+  // Lines skipped so far because they were no messages.
+  std::uint64_t junk_lines() const noexcept;
+
+ private:
+  struct State;
+  template <class Write>
+  Result<void> enqueue(Write write);
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace patchbay
