@@ -15,27 +15,12 @@
 #include <patchbay/client.h>
 #include <patchbay/config.h>
 #include <patchbay/session.h>
+#include <patchbay/status.h>
 #include <patchbay/task.h>
 
 namespace patchbay {
 
 struct Runtime;
-
-enum class ServerState : std::uint8_t { connected, failed, needs_auth, pending, disabled };
-std::string_view to_string(ServerState state) noexcept;  // "needs-auth"
-
-// What is known about one server now.
-struct ServerStatus {
-  std::string name;
-  ServerState state = ServerState::pending;
-  std::string reason;  // machine-readable: "not started", "connecting", "awaiting approval", ...
-  std::optional<ServerDescription> server;
-  std::string era;  // "legacy", "modern", or empty
-  std::size_t tool_count = 0;
-  std::optional<Error> error;
-  std::string transport;  // for display: the command line or URL
-  ConfigOrigin origin;
-};
 
 struct HostOptions {
   // Which servers: those of this load, or when unset those a command line in the current

@@ -2,6 +2,7 @@
 // are built with another compiler, include <patchbay/blocking.h> instead.
 #pragma once
 
+#include <patchbay/call.h>
 #include <patchbay/catalog.h>
 #include <patchbay/client.h>
 #include <patchbay/config.h>
@@ -10,6 +11,7 @@
 #include <patchbay/json.h>
 #include <patchbay/server.h>
 #include <patchbay/session.h>
+#include <patchbay/status.h>
 #include <patchbay/task.h>
 #include <patchbay/transport.h>
 #include <patchbay/types.h>

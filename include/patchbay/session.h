@@ -13,26 +13,11 @@
 #include <string_view>
 #include <vector>
 
+#include <patchbay/call.h>
 #include <patchbay/task.h>
 #include <patchbay/types.h>
 
 namespace patchbay {
-
-struct CallOptions {
-  // For the whole call, not counting the time a person is asked. Unset: the default of the kind.
-  std::optional<std::chrono::milliseconds> total;
-  // Without an answer or progress. Unset: none.
-  std::optional<std::chrono::milliseconds> idle;
-  std::function<void(const Progress&)> on_progress;
-};
-
-// All pages of a list, within bounds.
-template <class T>
-struct Listing {
-  std::vector<T> items;
-  std::vector<DecodeProblem> problems;  // items that could not be read
-  std::optional<std::string> cut;       // why the list is not complete
-};
 
 // A wish to hear about changes; they arrive at ClientOptions::on_change.
 class Watch {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include <patchbay/call.h>
 #include <patchbay/task.h>
 
 namespace patchbay {
@@ -27,14 +28,7 @@ class Transport {
   virtual Task<std::unique_ptr<Channel>> open(const Runtime& runtime) = 0;
 };
 
-// A child process that speaks MCP on stdin and stdout. The command is looked up along the
-// PATH of `env` overlaid on the parent's environment; no shell is involved.
-struct StdioOptions {
-  std::string command;
-  std::vector<std::string> args;
-  std::map<std::string, std::string> env;  // overlays the environment; nothing is removed
-  std::string cwd;                         // empty: the current directory
-};
+// A child process; see StdioOptions in call.h.
 std::unique_ptr<Transport> stdio_transport(StdioOptions options);
 
 // A server in this process. The server must outlive every channel opened to it.

@@ -1,0 +1,311 @@
+// The blocking face: a thread with a loop, and calls that wait for a coroutine on it.
+#include <unistd.h>
+
+#include <future>
+#include <thread>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <patchbay/blocking.h>
+#include <patchbay/host.h>
+
+#include "base/as_result.h"
+#include "base/scope.h"
+
+namespace patchbay::blocking {
+namespace {
+constexpr auto farewell = std::chrono::seconds(5);
+}
+
+// The loop thread and the thread callbacks run on. Shared by everything that was made from
+// one Host or connect(); the last owner ends both.
+class Loop : public std::enable_shared_from_this<Loop> {
+ public:
+  static std::shared_ptr<Loop> start() {
+    auto loop = std::make_shared<Loop>();
+    loop->thread_ = std::thread([parts = loop->parts_] {
+      parts->id = std::this_thread::get_id();
+      parts->io.run();
+      parts->ended.set_value();
+    });
+    return loop;
+  }
+
+  // Ends the loop. A callback that never returns cannot keep the program: after a while the
+  // threads are left to it.
+  ~Loop() {
+    asio::post(parts_->io, [parts = parts_] {
+      parts->scope.cancel();
+      parts->guard.reset();
+    });
+    if (parts_->ended.get_future().wait_for(farewell) == std::future_status::ready) {
+      thread_.join();
+    } else {
+      parts_->io.stop();
+      thread_.detach();
+    }
+    parts_->callbacks.stop();
+  }
+
+  // Runs `make()` on the loop and waits for what it returns.
+  template <class T>
+  T run(std::function<Task<T>()> make, std::stop_token stop = {}) {
+    check_caller();
+    auto outcome = std::make_shared<std::promise<Result<T>>>();
+    auto future = outcome->get_future();
+    auto running = std::make_shared<Spawned>();
+    asio::post(parts_->io, [parts = parts_, make = std::move(make), outcome, running] {
+      *running = parts->scope.spawn(
+          [](std::function<Task<T>()> m, std::shared_ptr<std::promise<Result<T>>> out) -> Task<void> {
+            auto result = co_await as_result(m());
+            out->set_value(std::move(result));
+          }(make, outcome));
+    });
+    std::stop_callback on_stop(stop,
+                               [parts = parts_, running] { asio::post(parts->io, [running] { running->cancel(); }); });
+    return value_or_throw(future.get());
+  }
+
+  // A function of the embedder, run where it may block, awaited on the loop.
+  template <class T>
+  Task<T> callback(std::function<T()> function) {
+    co_return co_await asio::co_spawn(
+        parts_->callbacks, [](std::function<T()> f) -> Task<T> { co_return f(); }(std::move(function)),
+        asio::use_awaitable);
+  }
+  void post_callback(std::function<void()> function) { asio::post(parts_->callbacks, std::move(function)); }
+
+ private:
+  struct Parts {
+    asio::io_context io{1};
+    asio::executor_work_guard<asio::io_context::executor_type> guard{io.get_executor()};
+    Scope scope{io.get_executor()};
+    asio::thread_pool callbacks{1};
+    std::promise<void> ended;
+    std::atomic<std::thread::id> id;
+    pid_t owner = getpid();
+  };
+
+  void check_caller() const {
+    if (getpid() != parts_->owner) {
+      throw Error(Errc::internal, "this process was forked after Patchbay was set up; make a new Host after fork()");
+    }
+    if (std::this_thread::get_id() == parts_->id.load()) {
+      throw Error(Errc::internal, "a blocking call on the loop thread would wait for itself");
+    }
+  }
+
+  std::shared_ptr<Parts> parts_ = std::make_shared<Parts>();
+  std::thread thread_;
+};
+
+namespace {
+
+ClientOptions client_options(const Options& options, const std::weak_ptr<Loop>& weak) {
+  ClientOptions client;
+  client.info = options.info;
+  client.protocol = options.protocol;
+  const auto& callbacks = options.callbacks;
+  auto strong = [weak] {
+    auto loop = weak.lock();
+    if (!loop) throw Error(Errc::closed, "the host is gone");
+    return loop;
+  };
+  if (callbacks.elicit) {
+    client.elicit = [strong, f = callbacks.elicit](ElicitRequest request) -> Task<ElicitResult> {
+      return strong()->callback<ElicitResult>([f, request = std::move(request)] { return f(request); });
+    };
+    client.elicit_by_url = callbacks.elicit_by_url;
+  }
+  if (callbacks.sample) {
+    client.sample = [strong, f = callbacks.sample](CreateMessageRequest request) -> Task<CreateMessageResult> {
+      return strong()->callback<CreateMessageResult>([f, request = std::move(request)] { return f(request); });
+    };
+  }
+  if (callbacks.roots) {
+    client.roots = [strong, f = callbacks.roots]() -> Task<std::vector<Root>> {
+      return strong()->callback<std::vector<Root>>(f);
+    };
+  }
+  if (callbacks.on_log) {
+    client.on_log = [weak, f = callbacks.on_log](const LogMessage& message) {
+      if (auto loop = weak.lock()) loop->post_callback([f, message] { f(message); });
+    };
+  }
+  if (callbacks.on_change) {
+    client.on_change = [weak, f = callbacks.on_change](const Change& change) {
+      if (auto loop = weak.lock()) loop->post_callback([f, change] { f(change); });
+    };
+  }
+  return client;
+}
+
+// Progress, too, is told on the helper thread.
+CallOptions off_loop(CallOptions options, const std::shared_ptr<Loop>& loop) {
+  if (options.on_progress) {
+    options.on_progress = [f = std::move(options.on_progress), weak = std::weak_ptr(loop)](const Progress& progress) {
+      if (auto alive = weak.lock()) alive->post_callback([f, progress] { f(progress); });
+    };
+  }
+  return options;
+}
+
+}  // namespace
+
+struct Session::Impl {
+  std::shared_ptr<Loop> loop;
+  patchbay::Session session;
+  Impl(std::shared_ptr<Loop> l, patchbay::Session s) : loop(std::move(l)), session(std::move(s)) {}
+  // The handle belongs to the loop, so it is let go of there.
+  ~Impl() {
+    try {
+      loop->run<void>([s = std::make_shared<patchbay::Session>(std::move(session))]() -> Task<void> {
+        return [](std::shared_ptr<patchbay::Session> last) -> Task<void> {
+          *last = patchbay::Session();
+          co_return;
+        }(s);
+      });
+    } catch (const Error&) {
+    }
+  }
+};
+
+const ServerDescription& Session::server() const { return impl_->session.server(); }
+
+Listing<Tool> Session::list_tools() {
+  return impl_->loop->run<Listing<Tool>>([s = impl_->session]() mutable { return s.list_tools(); });
+}
+Listing<Resource> Session::list_resources() {
+  return impl_->loop->run<Listing<Resource>>([s = impl_->session]() mutable { return s.list_resources(); });
+}
+Listing<ResourceTemplate> Session::list_resource_templates() {
+  return impl_->loop->run<Listing<ResourceTemplate>>(
+      [s = impl_->session]() mutable { return s.list_resource_templates(); });
+}
+Listing<Prompt> Session::list_prompts() {
+  return impl_->loop->run<Listing<Prompt>>([s = impl_->session]() mutable { return s.list_prompts(); });
+}
+CallToolResult Session::call_tool(std::string name, Json arguments, CallOptions options, std::stop_token stop) {
+  auto& loop = impl_->loop;
+  return loop->run<CallToolResult>(
+      [s = impl_->session, name, arguments = std::move(arguments),
+       options = off_loop(std::move(options), loop)]() mutable {
+        return s.call_tool(name, arguments.is_null() ? Payload() : Payload(arguments), options);
+      },
+      stop);
+}
+ReadResourceResult Session::read_resource(std::string uri, CallOptions options, std::stop_token stop) {
+  auto& loop = impl_->loop;
+  return loop->run<ReadResourceResult>(
+      [s = impl_->session, uri, options = off_loop(std::move(options), loop)]() mutable {
+        return s.read_resource(uri, options);
+      },
+      stop);
+}
+GetPromptResult Session::get_prompt(std::string name, std::map<std::string, std::string> arguments, CallOptions options,
+                                    std::stop_token stop) {
+  auto& loop = impl_->loop;
+  return loop->run<GetPromptResult>(
+      [s = impl_->session, name, arguments = std::move(arguments),
+       options = off_loop(std::move(options), loop)]() mutable { return s.get_prompt(name, arguments, options); },
+      stop);
+}
+CompleteResult Session::complete(CompleteRequest request, CallOptions options) {
+  auto& loop = impl_->loop;
+  return loop->run<CompleteResult>(
+      [s = impl_->session, request = std::move(request), options = off_loop(std::move(options), loop)]() mutable {
+        return s.complete(request, options);
+      });
+}
+void Session::set_log_level(LoggingLevel level) {
+  impl_->loop->run<void>([s = impl_->session, level]() mutable { return s.set_log_level(level); });
+}
+void Session::ping(CallOptions options) {
+  auto& loop = impl_->loop;
+  loop->run<void>(
+      [s = impl_->session, options = off_loop(std::move(options), loop)]() mutable { return s.ping(options); });
+}
+void Session::close() {
+  impl_->loop->run<void>([s = impl_->session]() mutable { return s.close(); });
+}
+
+Session connect(StdioOptions server, Options options) {
+  auto loop = Loop::start();
+  auto client = std::make_shared<Client>(client_options(options, loop));
+  auto transport = std::shared_ptr<Transport>(stdio_transport(std::move(server)));
+  Session session;
+  auto connected = loop->run<patchbay::Session>([client, transport]() -> Task<patchbay::Session> {
+    return [](std::shared_ptr<Client> c, std::shared_ptr<Transport> t) -> Task<patchbay::Session> {
+      co_return co_await c->connect(t);
+    }(client, transport);
+  });
+  session.impl_ = std::make_shared<Session::Impl>(std::move(loop), std::move(connected));
+  return session;
+}
+
+struct Host::Impl {
+  std::shared_ptr<Loop> loop = Loop::start();
+  std::shared_ptr<patchbay::Host> host;
+};
+
+Host::Host(Options options) : impl_(std::make_shared<Impl>()) {
+  HostOptions host_options;
+  host_options.client = client_options(options, impl_->loop);
+  host_options.config = std::move(options.config);
+  host_options.trust_project = options.trust_project;
+  impl_->host = std::make_shared<patchbay::Host>(std::move(host_options));
+}
+
+Host::~Host() {
+  try {
+    stop();
+    // What belongs to the loop is let go of there.
+    impl_->loop->run<void>([impl = impl_.get()] {
+      return [](Impl* last) -> Task<void> {
+        last->host.reset();
+        co_return;
+      }(impl);
+    });
+  } catch (const Error&) {
+  }
+}
+
+void Host::start() {
+  impl_->loop->run<void>([h = impl_->host] { return h->start(); });
+}
+std::shared_ptr<const Catalog> Host::catalog() const {
+  return impl_->loop->run<std::shared_ptr<const Catalog>>([h = impl_->host] {
+    return [](std::shared_ptr<patchbay::Host> host) -> Task<std::shared_ptr<const Catalog>> {
+      co_return host->catalog();
+    }(h);
+  });
+}
+std::vector<ServerStatus> Host::status() const {
+  return impl_->loop->run<std::vector<ServerStatus>>([h = impl_->host] {
+    return [](std::shared_ptr<patchbay::Host> host) -> Task<std::vector<ServerStatus>> { co_return host->status(); }(h);
+  });
+}
+CallToolResult Host::call(std::string tool, Json arguments, CallOptions options, std::stop_token stop) {
+  auto& loop = impl_->loop;
+  return loop->run<CallToolResult>(
+      [h = impl_->host, tool, arguments = std::move(arguments), options = off_loop(std::move(options), loop)] {
+        return h->call(tool, arguments.is_null() ? Payload() : Payload(arguments), options);
+      },
+      stop);
+}
+Session Host::session(std::string server) {
+  auto connected = impl_->loop->run<patchbay::Session>([h = impl_->host, server] { return h->session(server); });
+  Session session;
+  session.impl_ = std::make_shared<Session::Impl>(impl_->loop, std::move(connected));
+  return session;
+}
+void Host::stop() {
+  impl_->loop->run<void>([h = impl_->host] { return h->stop(); });
+}
+
+}  // namespace patchbay::blocking
