@@ -73,9 +73,9 @@ const std::vector<Wrapped> wrapped_libraries{
     {"libcurl", {"curl/"}, {"src/net/http_client.cpp"}},
     {"Beast", {"boost/beast"}, {"src/net/http_server.cpp", "src/net/websocket.cpp"}},
     {"OpenSSL", {"openssl/"}, {"src/base/crypto.cpp"}},
-    {"simdjson", {"simdjson"}, {"src/json/reader.cpp", "src/json/envelope.cpp"}},
+    {"simdjson", {"simdjson"}, {"src/json/utf8.cpp"}},
     {"libsecret", {"libsecret/"}, {"src/auth/secret_store.cpp"}},
-    {"spdlog", {"spdlog/"}, {"src/base/log.cpp", "src/cli/main.cpp"}},
+    {"spdlog", {"spdlog/"}, {"src/cli/logging.cpp"}},
 };
 
 // Folders of pure decisions: no Asio, not even through a header of ours.
