@@ -6,6 +6,8 @@
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
 
 #include "base/as_result.h"
 #include "base/waiting.h"
@@ -29,6 +31,16 @@ void Spawned::cancel() {
   if (auto signal = signal_.lock()) signal->emit(asio::cancellation_type::terminal);
 }
 
+namespace {
+
+// co_spawn alone would run the beginning on the caller's stack.
+Task<void> on_next_turn(Task<void> task) {
+  co_await asio::post(asio::use_awaitable);
+  co_await std::move(task);
+}
+
+}  // namespace
+
 Spawned Scope::spawn(Task<void> task) {
   Spawned spawned;
   if (state_->cancelled) return spawned;
@@ -36,7 +48,7 @@ Spawned Scope::spawn(Task<void> task) {
   spawned.signal_ = state_->running.back();
   auto position = std::prev(state_->running.end());
   asio::co_spawn(
-      state_->executor, std::move(task),
+      state_->executor, on_next_turn(std::move(task)),
       asio::bind_cancellation_slot((*position)->slot(), [state = state_, position](std::exception_ptr exception) {
         if (exception && error_from(exception).code() != Errc::cancelled && !state->failure) {
           state->failure = exception;

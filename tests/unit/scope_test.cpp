@@ -27,6 +27,20 @@ TEST(Scope, JoinReturnsAfterEverySpawnedCoroutineEnded) {
   EXPECT_EQ(ended, 3);
 }
 
+TEST(Scope, NothingSpawnedRunsOnTheCallersStack) {
+  run_task([]() -> Task<void> {
+    Scope scope(co_await asio::this_coro::executor);
+    bool ran = false;
+    scope.spawn([](bool& flag) -> Task<void> {
+      flag = true;
+      co_return;
+    }(ran));
+    EXPECT_FALSE(ran);
+    co_await scope.join();
+    EXPECT_TRUE(ran);
+  });
+}
+
 TEST(Scope, CancelEndsWaitersAndRefusesNewOnes) {
   run_task([]() -> Task<void> {
     Scope scope(co_await asio::this_coro::executor);
