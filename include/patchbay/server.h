@@ -74,6 +74,7 @@ class Server {
   bool remove_tool(std::string_view name);
   void add_resource(Resource resource, ResourceHandler handler);
   bool remove_resource(std::string_view uri);
+  // Throws Errc::invalid_argument when the URI template is malformed.
   void add_resource_template(ResourceTemplate resource_template, TemplateHandler handler);
   void add_prompt(Prompt prompt, PromptHandler handler);
   bool remove_prompt(std::string_view name);

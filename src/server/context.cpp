@@ -1,0 +1,94 @@
+#include "server/context.h"
+
+#include "protocol/codec.h"
+#include "protocol/methods.h"
+
+namespace patchbay {
+namespace {
+
+template <class T>
+Task<T> typed(Task<InputResponse> answer) {
+  auto response = co_await std::move(answer);
+  co_return std::get<T>(std::move(response));
+}
+
+template <class T>
+Result<InputResponse> as_answer(Json answer) {
+  auto decoded = decode<T>(std::move(answer));
+  if (!decoded) return std::unexpected(std::move(decoded).error());
+  return InputResponse(std::move(*decoded));
+}
+
+}  // namespace
+
+Json missing_capability(const ClientCapabilities& capabilities, const InputRequest& question) {
+  if (const auto* elicit = std::get_if<ElicitRequest>(&question)) {
+    const auto& declared = capabilities.elicitation;
+    if (elicit->mode == ElicitRequest::Mode::url) {
+      return declared && declared->url ? Json() : Json{{"elicitation", Json{{"url", Json::object()}}}};
+    }
+    // Declared without a mode it means forms.
+    return declared && (declared->form || !declared->url) ? Json()
+                                                          : Json{{"elicitation", Json{{"form", Json::object()}}}};
+  }
+  if (const auto* sample = std::get_if<CreateMessageRequest>(&question)) {
+    const auto& declared = capabilities.sampling;
+    const bool tools = !sample->tools.empty() || sample->tool_choice;
+    if (tools) return declared && declared->tools ? Json() : Json{{"sampling", Json{{"tools", Json::object()}}}};
+    return declared ? Json() : Json{{"sampling", Json::object()}};
+  }
+  return capabilities.roots ? Json() : Json{{"roots", Json::object()}};
+}
+
+std::string_view method_of(const InputRequest& question) noexcept {
+  if (std::holds_alternative<ElicitRequest>(question)) return method::elicit;
+  return std::holds_alternative<CreateMessageRequest>(question) ? method::create_message : method::list_roots;
+}
+
+Result<InputResponse> decode_answer(const InputRequest& question, Json answer) {
+  if (const auto* elicit = std::get_if<ElicitRequest>(&question)) {
+    auto decoded = decode<ElicitResult>(std::move(answer));
+    if (!decoded) return std::unexpected(std::move(decoded).error());
+    const bool form = elicit->mode == ElicitRequest::Mode::form && decoded->action == ElicitResult::Action::accept;
+    if (form && !(decoded->content && decoded->content->is_object())) {
+      return fail(Errc::protocol, "content: an accepted form needs an object");
+    }
+    return InputResponse(std::move(*decoded));
+  }
+  if (std::holds_alternative<CreateMessageRequest>(question)) return as_answer<CreateMessageResult>(std::move(answer));
+  return as_answer<ListRootsResult>(std::move(answer));
+}
+
+void Context::progress(double value, std::optional<double> total, std::optional<std::string> message) {
+  // The specification wants every value above the one before; a handler that counts
+  // badly must not make its client drop the call.
+  if (!caller_.progress_token || (last_progress_ && value <= *last_progress_)) return;
+  last_progress_ = value;
+  ProgressNotification notification{.token = *caller_.progress_token,
+                                    .progress = {.progress = value, .total = total, .message = std::move(message)},
+                                    .meta = {},
+                                    .extra = {}};
+  (void)peer_.notify(method::progress, encode(notification));
+}
+
+void Context::log(LoggingLevel level, Json data, std::optional<std::string> logger) {
+  const auto least = log_level();
+  if (!least || level < *least) return;
+  LogMessage message{.level = level, .logger = std::move(logger), .data = std::move(data), .meta = {}, .extra = {}};
+  (void)peer_.notify(method::log_message, encode(message));
+}
+
+Task<ElicitResult> Context::elicit(ElicitRequest request) { return typed<ElicitResult>(ask(std::move(request))); }
+
+Task<CreateMessageResult> Context::sample(CreateMessageRequest request) {
+  return typed<CreateMessageResult>(ask(std::move(request)));
+}
+
+Task<std::vector<Root>> Context::list_roots() {
+  return [](Task<InputResponse> answer) -> Task<std::vector<Root>> {
+    auto response = co_await std::move(answer);
+    co_return std::move(std::get<ListRootsResult>(response).roots);
+  }(ask(ListRootsRequest{}));
+}
+
+}  // namespace patchbay

@@ -1,0 +1,54 @@
+#include "server/request_state.h"
+
+#include <algorithm>
+
+namespace patchbay {
+namespace {
+
+// The same value has one text, whatever order a client writes its keys in.
+Json in_key_order(const Json& value) {
+  if (const auto* array = value.if_array()) {
+    Json::Array items;
+    items.reserve(array->size());
+    for (const auto& item : *array) items.push_back(in_key_order(item));
+    return Json(std::move(items));
+  }
+  if (const auto* object = value.if_object()) {
+    std::vector<const Json::Member*> members;
+    for (const auto& member : *object) members.push_back(&member);
+    std::ranges::sort(members, {}, [](const auto* member) -> const std::string& { return member->first; });
+    Json::Object sorted;
+    for (const auto* member : members) sorted.append(member->first, in_key_order(member->second));
+    return Json(std::move(sorted));
+  }
+  return value;
+}
+
+std::string binding(std::string_view method, const Json& params) {
+  return std::string(method) + '\n' + sha256_hex(to_text(in_key_order(params)));
+}
+
+}  // namespace
+
+std::string seal_state(const Sealer& sealer, const RequestState& state, std::string_view method, const Json& params) {
+  Json::Object answers;
+  for (const auto& [key, answer] : state.answers) answers.set(key, answer);
+  const Json plain{{"expires", state.expires_ms}, {"answers", std::move(answers)}};
+  return sealer.seal(to_text(plain), binding(method, params));
+}
+
+Result<RequestState> open_state(const Sealer& sealer, std::string_view sealed, std::string_view method,
+                                const Json& params, std::int64_t now_ms) {
+  auto plain = sealer.open(sealed, binding(method, params));
+  if (!plain) return std::unexpected(std::move(plain).error());
+  auto value = parse_json(*plain);
+  if (!value) return std::unexpected(std::move(value).error());
+  RequestState state;
+  state.expires_ms = (*value)["expires"].as_int();
+  if (now_ms >= state.expires_ms)
+    return fail(Errc::invalid_argument, "the state has expired; repeat the request without it");
+  for (const auto& [key, answer] : (*value)["answers"].as_object()) state.answers.emplace_back(key, answer);
+  return state;
+}
+
+}  // namespace patchbay

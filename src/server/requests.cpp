@@ -1,0 +1,146 @@
+#include "server/requests.h"
+
+#include <fmt/format.h>
+
+#include "base/as_result.h"
+#include "protocol/codec.h"
+#include "protocol/methods.h"
+#include "rpc/message.h"
+
+namespace patchbay {
+namespace {
+
+constexpr std::size_t max_completions = 100;  // the specification's bound
+
+template <class R>
+Json list_page(const R& registry, std::string_view key, std::size_t size, Json params) {
+  auto request = params_or_throw(decode<ListRequest>(std::move(params)));
+  return encode_page(params_or_throw(registry.page(request.cursor, size)), key);
+}
+
+CallToolResult failed_call(const Error& error) {
+  std::string text = error.message();
+  if (!error.detail().empty()) text += "\n" + error.detail();
+  CallToolResult result;
+  result.content.push_back(TextContent{.text = std::move(text), .annotations = {}, .meta = {}, .extra = {}});
+  result.is_error = true;
+  return result;
+}
+
+Task<bool> is_cancelled() {
+  auto state = co_await asio::this_coro::cancellation_state;
+  co_return state.cancelled() != asio::cancellation_type::none;
+}
+
+Task<Json> call_tool(std::shared_ptr<Server::Core> core, Context& context, Json params) {
+  if (const Json* arguments = params.find("arguments"); arguments && !arguments->is_null() && !arguments->is_object()) {
+    throw invalid_params(fmt::format("arguments: expected an object, found {}", to_string(arguments->kind())));
+  }
+  auto request = params_or_throw(decode<CallToolRequest>(std::move(params)));
+  auto entry = core->tools.find(request.name);
+  if (!entry) throw invalid_params(fmt::format("unknown tool: {}", request.name));
+  if (request.arguments.is_null()) request.arguments = Json::object();
+
+  auto outcome = co_await as_result(entry->handler(context, std::move(request.arguments)));
+  CallToolResult result;
+  if (outcome) {
+    result = std::move(*outcome);
+  } else {
+    auto error = context.refine(std::move(outcome).error());
+    if (error.rpc_code()) throw error;
+    // A request the client gave up gets no answer; a handler that merely says "cancelled" does.
+    const bool cancelled = co_await is_cancelled();
+    if (cancelled) throw error;
+    result = failed_call(error);
+  }
+  // Clients that do not read structured content still get something to show.
+  if (result.content.empty() && result.structured_content) {
+    result.content.push_back(
+        TextContent{.text = to_text(*result.structured_content), .annotations = {}, .meta = {}, .extra = {}});
+  }
+  co_return encode(result);
+}
+
+Error resource_not_found(const Wire& wire, const std::string& uri) {
+  return Error::rpc(wire.resource_not_found_code(), fmt::format("resource not found: {}", uri),
+                    to_text(Json{{"uri", uri}}));
+}
+
+Task<Json> read_resource(std::shared_ptr<Server::Core> core, const Wire& wire, Context& context, Json params) {
+  auto request = params_or_throw(decode<ReadResourceRequest>(std::move(params)));
+  ReadResourceResult result;
+  if (auto entry = core->resources.find(request.uri)) {
+    result.contents = co_await entry->handler(context, request.uri);
+  } else {
+    decltype(core->templates)::EntryPtr matching;
+    std::map<std::string, std::string> variables;
+    for (const auto& [place, candidate] : core->templates.in_order()) {
+      auto match = candidate->handler.pattern.match(request.uri);
+      if (!match) continue;
+      matching = candidate;
+      variables = std::move(*match);
+      break;
+    }
+    if (!matching) throw resource_not_found(wire, request.uri);
+    result.contents = co_await matching->handler.handler(context, request.uri, std::move(variables));
+  }
+  // A resource without contents does not exist; an empty text is contents.
+  if (result.contents.empty()) throw resource_not_found(wire, request.uri);
+  co_return encode(result);
+}
+
+Task<Json> get_prompt(std::shared_ptr<Server::Core> core, Context& context, Json params) {
+  auto request = params_or_throw(decode<GetPromptRequest>(std::move(params)));
+  auto entry = core->prompts.find(request.name);
+  if (!entry) throw invalid_params(fmt::format("unknown prompt: {}", request.name));
+  for (const auto& argument : entry->item.arguments) {
+    if (argument.required.value_or(false) && !request.arguments.contains(argument.name)) {
+      throw invalid_params(fmt::format("missing argument: {}", argument.name));
+    }
+  }
+  auto result = co_await entry->handler(context, std::move(request.arguments));
+  co_return encode(result);
+}
+
+Task<Json> complete(std::shared_ptr<Server::Core> core, Context& context, Json params) {
+  auto request = params_or_throw(decode<CompleteRequest>(std::move(params)));
+  const auto& ref = request.ref;
+  const bool known = ref.kind == CompletionReference::Kind::prompt
+                         ? core->prompts.find(ref.name) != nullptr
+                         : core->templates.find(ref.name) != nullptr || core->resources.find(ref.name) != nullptr;
+  if (!known) throw invalid_params(fmt::format("nothing called {} takes arguments here", ref.name));
+  auto handler = core->completion;
+  auto result = co_await (*handler)(context, std::move(request));
+  if (result.values.size() > max_completions) {
+    if (!result.total) result.total = static_cast<std::int64_t>(result.values.size());
+    result.values.resize(max_completions);
+    result.has_more = true;
+  }
+  co_return encode(result);
+}
+
+}  // namespace
+
+Error invalid_params(std::string message) { return Error::rpc(rpc_code::invalid_params, std::move(message)); }
+
+Error method_not_found(std::string_view method) {
+  return Error::rpc(rpc_code::method_not_found, fmt::format("unknown method: {}", method));
+}
+
+Task<Json> serve_method(std::shared_ptr<Server::Core> core, const Wire& wire, Context& context, std::string method,
+                        Json params) {
+  const auto size = core->options.page_size;
+  if (method == method::list_tools) co_return list_page(core->tools, "tools", size, std::move(params));
+  if (method == method::list_resources) co_return list_page(core->resources, "resources", size, std::move(params));
+  if (method == method::list_prompts) co_return list_page(core->prompts, "prompts", size, std::move(params));
+  if (method == method::list_resource_templates) {
+    co_return list_page(core->templates, "resourceTemplates", size, std::move(params));
+  }
+  if (method == method::call_tool) co_return co_await call_tool(core, context, std::move(params));
+  if (method == method::read_resource) co_return co_await read_resource(core, wire, context, std::move(params));
+  if (method == method::get_prompt) co_return co_await get_prompt(core, context, std::move(params));
+  if (method == method::complete) co_return co_await complete(core, context, std::move(params));
+  throw method_not_found(method);
+}
+
+}  // namespace patchbay

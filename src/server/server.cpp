@@ -1,0 +1,84 @@
+#include <boost/asio/this_coro.hpp>
+
+#include <patchbay/server.h>
+
+#include "base/as_result.h"
+#include "rpc/channel.h"
+#include "server/connection.h"
+#include "server/core.h"
+
+namespace patchbay {
+
+Server::Server(ServerOptions options) : core_(std::make_shared<Core>(std::move(options))) {}
+Server::~Server() = default;
+
+const ServerOptions& Server::options() const noexcept { return core_->options; }
+
+void Server::add_tool(Tool tool, ToolHandler handler) {
+  const auto name = tool.name;
+  core_->tools.put(name, std::move(tool), std::move(handler));
+  core_->announce({Change::Kind::tools, {}});
+}
+
+bool Server::remove_tool(std::string_view name) {
+  const bool removed = core_->tools.erase(name);
+  if (removed) core_->announce({Change::Kind::tools, {}});
+  return removed;
+}
+
+void Server::add_resource(Resource resource, ResourceHandler handler) {
+  const auto uri = resource.uri;
+  core_->resources.put(uri, std::move(resource), std::move(handler));
+  core_->announce({Change::Kind::resources, {}});
+}
+
+bool Server::remove_resource(std::string_view uri) {
+  const bool removed = core_->resources.erase(uri);
+  if (removed) core_->announce({Change::Kind::resources, {}});
+  return removed;
+}
+
+void Server::add_resource_template(ResourceTemplate resource_template, TemplateHandler handler) {
+  const auto text = resource_template.uri_template;
+  auto pattern = value_or_throw(UriTemplate::parse(text));
+  core_->templates.put(text, std::move(resource_template), {std::move(pattern), std::move(handler)});
+  core_->announce({Change::Kind::resources, {}});
+}
+
+void Server::add_prompt(Prompt prompt, PromptHandler handler) {
+  const auto name = prompt.name;
+  core_->prompts.put(name, std::move(prompt), std::move(handler));
+  core_->announce({Change::Kind::prompts, {}});
+}
+
+bool Server::remove_prompt(std::string_view name) {
+  const bool removed = core_->prompts.erase(name);
+  if (removed) core_->announce({Change::Kind::prompts, {}});
+  return removed;
+}
+
+void Server::set_completion(CompletionHandler handler) {
+  core_->completion = std::make_shared<const CompletionHandler>(std::move(handler));
+}
+
+void Server::resource_updated(std::string_view uri) {
+  core_->announce({Change::Kind::resource_updated, std::string(uri)});
+}
+
+namespace {
+
+// Holds what it needs itself: the Server may be destroyed while a connection lasts.
+Task<void> serve_channel(std::shared_ptr<Server::Core> core, std::unique_ptr<Channel> channel, Runtime runtime,
+                         Duration drain) {
+  auto executor = co_await asio::this_coro::executor;
+  Connection connection(std::move(core), executor, std::move(channel), std::move(runtime), drain);
+  co_await connection.run();
+}
+
+}  // namespace
+
+Task<void> Server::serve(std::unique_ptr<Channel> channel, const Runtime& runtime) {
+  return serve_channel(core_, std::move(channel), runtime, Duration::zero());
+}
+
+}  // namespace patchbay
