@@ -1,0 +1,355 @@
+// Real servers from npm, as users have them. T1 X1 X3 N1.
+// ./test installs them and sets PATCHBAY_NPM_DIR and PATCHBAY_NODE.
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <patchbay/patchbay.h>
+
+#include "base/as_result.h"
+#include "base/timeout.h"
+#include "base/waiting.h"
+#include "support/loop.h"
+
+namespace patchbay {
+namespace {
+
+namespace fs = std::filesystem;
+using test::run_task;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsSupersetOf;
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  EXPECT_NE(value, nullptr) << name << " is not set; run this through ./test";
+  return value ? value : "";
+}
+
+std::shared_ptr<Transport> npm_server(std::string script, std::vector<std::string> args = {},
+                                      std::map<std::string, std::string> env = {}) {
+  StdioOptions options;
+  options.command = environment("PATCHBAY_NODE");
+  options.args = {environment("PATCHBAY_NPM_DIR") + "/node_modules/" + script};
+  options.args.insert(options.args.end(), args.begin(), args.end());
+  options.env = std::move(env);
+  return stdio_transport(std::move(options));
+}
+
+std::shared_ptr<Transport> everything() {
+  return npm_server("@modelcontextprotocol/server-everything/dist/index.js", {"stdio"});
+}
+
+struct TemporaryDirectory {
+  fs::path path =
+      fs::temp_directory_path() / ("patchbay-interop-" + std::to_string(::getpid()) + "-" + std::to_string(next++));
+  TemporaryDirectory() { fs::create_directories(path); }
+  ~TemporaryDirectory() { fs::remove_all(path); }
+  static inline int next = 0;
+};
+
+std::vector<std::string> names_of(const std::vector<Tool>& tools) {
+  std::vector<std::string> names;
+  for (const auto& tool : tools) names.push_back(tool.name);
+  return names;
+}
+
+// Everything our client can do for a server, with what it was asked kept for the test.
+struct FullClient {
+  std::vector<ElicitRequest> elicited;
+  std::vector<CreateMessageRequest> sampled;
+  std::vector<LogMessage> logged;
+  std::vector<Change> changes;
+  Event heard;
+
+  ClientOptions options() {
+    ClientOptions options;
+    options.info = {.name = "patchbay-interop", .version = "1"};
+    options.elicit = [this](ElicitRequest request) -> Task<ElicitResult> {
+      elicited.push_back(request);
+      ElicitResult result{.action = ElicitResult::Action::accept};
+      if (request.mode == ElicitRequest::Mode::form) result.content = Json{{"name", "Ada"}, {"check", true}};
+      co_return result;
+    };
+    options.elicit_by_url = true;
+    options.sample = [this](CreateMessageRequest request) -> Task<CreateMessageResult> {
+      sampled.push_back(request);
+      CreateMessageResult result;
+      result.content = {TextContent{.text = "sampled answer"}};
+      result.model = "test-model";
+      result.stop_reason = "endTurn";
+      co_return result;
+    };
+    options.roots = []() -> Task<std::vector<Root>> {
+      co_return std::vector{Root{.uri = "file:///tmp/interop-root", .name = "root of the test"}};
+    };
+    options.on_log = [this](const LogMessage& message) {
+      logged.push_back(message);
+      heard.notify_all();
+    };
+    options.on_change = [this](const Change& change) {
+      changes.push_back(change);
+      heard.notify_all();
+    };
+    return options;
+  }
+};
+
+TEST(ServerEverything, EveryToolThatNeedsNeitherTasksNorTheInternetAnswersAsItShould) {
+  run_task([]() -> Task<void> {
+    FullClient us;
+    auto session = co_await Client(us.options()).connect(everything());
+    EXPECT_EQ(session.server().info.name, "mcp-servers/everything");
+    EXPECT_TRUE(session.is_legacy());
+    auto listing = co_await session.list_tools();
+    const auto tools = names_of(listing.items);
+    EXPECT_THAT(
+        tools,
+        IsSupersetOf({"echo", "get-annotated-message", "get-env", "get-resource-links", "get-resource-reference",
+                      "get-roots-list", "get-structured-content", "get-sum", "get-tiny-image", "gzip-file-as-resource",
+                      "toggle-simulated-logging", "toggle-subscriber-updates", "trigger-elicitation-request",
+                      "trigger-long-running-operation", "trigger-sampling-request", "trigger-url-elicitation"}));
+    // Those left out below need tasks. A tool this test does not know must not go unnoticed.
+    std::set<std::string> known{"simulate-research-query"};
+
+    auto call = [&](std::string name, Json arguments, CallOptions options = {}) -> Task<CallToolResult> {
+      known.insert(name);
+      return session.call_tool(name, arguments, options);
+    };
+
+    auto echo = co_await call("echo", Json{{"message", "grüße \xF0\x9F\x91\x8B\n\"quoted\""}});
+    EXPECT_EQ(text_of(echo), "Echo: grüße \xF0\x9F\x91\x8B\n\"quoted\"");
+
+    auto annotated = co_await call("get-annotated-message", Json{{"messageType", "error"}, {"includeImage", true}});
+    EXPECT_EQ(annotated.content.size(), 2u);
+    const auto* error_text = std::get_if<TextContent>(&annotated.content.at(0));
+    EXPECT_TRUE(error_text && error_text->annotations && error_text->annotations->priority == 1.0);
+    EXPECT_TRUE(std::holds_alternative<ImageContent>(annotated.content.at(1)));
+
+    auto env = co_await call("get-env", Json());
+    auto variables = parse_json(text_of(env));
+    EXPECT_TRUE(variables && variables->find("PATH"));
+
+    auto links = co_await call("get-resource-links", Json{{"count", 4}});
+    EXPECT_EQ(
+        std::ranges::count_if(links.content, [](const Content& c) { return kind_of(c) == ContentKind::resource_link; }),
+        4);
+
+    auto reference = co_await call("get-resource-reference", Json{{"resourceType", "Blob"}, {"resourceId", 2}});
+    auto embedded = std::ranges::find(reference.content, ContentKind::resource, kind_of);
+    EXPECT_TRUE(embedded != reference.content.end() && std::get<EmbeddedResource>(*embedded).resource.blob);
+
+    auto roots = co_await call("get-roots-list", Json());
+    EXPECT_THAT(text_of(roots), HasSubstr("file:///tmp/interop-root"));
+
+    auto weather = co_await call("get-structured-content", Json{{"location", "Chicago"}});
+    EXPECT_EQ(weather.structured_content,
+              Json({{"temperature", 36}, {"conditions", "Light rain / drizzle"}, {"humidity", 82}}));
+
+    auto sum = co_await call("get-sum", Json{{"a", 2}, {"b", 40}});
+    EXPECT_THAT(text_of(sum), HasSubstr("42"));
+    auto bad_sum = co_await call("get-sum", Json{{"a", "two"}, {"b", 40}});
+    EXPECT_TRUE(bad_sum.is_error);
+
+    auto image = co_await call("get-tiny-image", Json());
+    auto picture = std::ranges::find(image.content, ContentKind::image, kind_of);
+    EXPECT_TRUE(picture != image.content.end());
+    if (picture != image.content.end()) EXPECT_EQ(std::get<ImageContent>(*picture).mime_type, "image/png");
+
+    auto gzip = co_await call(
+        "gzip-file-as-resource",
+        Json{{"name", "a.gz"}, {"data", "data:text/plain;base64,aGVsbG8="}, {"outputType", "resourceLink"}});
+    const auto* link = std::get_if<ResourceLink>(&gzip.content.at(0));
+    EXPECT_TRUE(link);
+    if (link) {
+      auto zipped = co_await session.read_resource(link->uri);
+      EXPECT_EQ(zipped.contents.at(0).mime_type, "application/gzip");
+      EXPECT_THAT(*zipped.contents.at(0).blob, testing::StartsWith("H4sI"));
+    }
+
+    auto elicited = co_await call("trigger-elicitation-request", Json());
+    EXPECT_EQ(us.elicited.size(), 1u);
+    EXPECT_THAT(text_of(elicited), HasSubstr("Ada"));
+    // Untouched fields carry their defaults.
+    EXPECT_THAT(text_of(elicited), HasSubstr("It was a dark and stormy night."));
+
+    auto url = co_await call("trigger-url-elicitation", Json{{"url", "https://example.com/go"}, {"errorPath", true}});
+    EXPECT_FALSE(url.is_error);
+    EXPECT_EQ(us.elicited.size(), 3u);  // the prerequisite named by error -32042, then the request itself
+    EXPECT_EQ(us.elicited.at(1).url, "https://modelcontextprotocol.io");
+    EXPECT_EQ(us.elicited.at(2).url, "https://example.com/go");
+
+    auto sampled = co_await call("trigger-sampling-request", Json{{"prompt", "say something"}, {"maxTokens", 50}});
+    EXPECT_EQ(us.sampled.size(), 1u);
+    EXPECT_EQ(us.sampled.at(0).max_tokens, 50);
+    EXPECT_THAT(text_of(sampled), HasSubstr("sampled answer"));
+
+    std::vector<Progress> steps;
+    CallOptions watched;
+    watched.on_progress = [&](const Progress& progress) { steps.push_back(progress); };
+    auto slow = co_await call("trigger-long-running-operation", Json{{"duration", 0.5}, {"steps", 3}}, watched);
+    EXPECT_THAT(text_of(slow), HasSubstr("completed"));
+    EXPECT_EQ(steps.size(), 3u);
+    if (!steps.empty()) EXPECT_EQ(steps.back().progress, steps.back().total);
+
+    co_await session.set_log_level(LoggingLevel::debug);
+    co_await call("toggle-simulated-logging", Json());
+    co_await with_timeout(
+        [](FullClient& client) -> Task<void> {
+          // It also logs about roots; the simulated ones speak of their level.
+          auto simulated = [](const LogMessage& message) {
+            const auto* text = message.data.if_string();
+            return text && text->find("level") != std::string::npos;
+          };
+          while (std::ranges::none_of(client.logged, simulated)) co_await client.heard.wait();
+        }(us),
+        std::chrono::seconds(30), "no log message came");
+    co_await call("toggle-simulated-logging", Json());
+
+    const std::string uri = "demo://resource/dynamic/text/1";
+    auto watch = co_await session.watch({.resource_subscriptions = {uri}});
+    EXPECT_THAT(watch.honoured().resource_subscriptions, ElementsAre(uri));
+    us.changes.clear();
+    co_await call("toggle-subscriber-updates", Json());
+    co_await with_timeout(
+        [](FullClient& client, std::string wanted) -> Task<void> {
+          const Change updated{Change::Kind::resource_updated, wanted};
+          while (std::ranges::find(client.changes, updated) == client.changes.end()) co_await client.heard.wait();
+        }(us, uri),
+        std::chrono::seconds(30), "no update came");
+    co_await call("toggle-subscriber-updates", Json());
+    co_await watch.stop();
+
+    for (const auto& name : tools) {
+      const bool needs_tasks = name.ends_with("-async");
+      EXPECT_TRUE(needs_tasks || known.contains(name)) << name << " is new and is not called";
+    }
+    co_await session.close();
+  });
+}
+
+TEST(ServerEverything, ResourcesPromptsAndCompletionWork) {
+  run_task([]() -> Task<void> {
+    FullClient us;
+    auto session = co_await Client(us.options()).connect(everything());
+    auto resources = co_await session.list_resources();
+    EXPECT_GE(resources.items.size(), 5u);
+    auto text = co_await session.read_resource(resources.items.at(0).uri);
+    EXPECT_TRUE(text.contents.at(0).text && !text.contents.at(0).text->empty());
+    auto templates = co_await session.list_resource_templates();
+    EXPECT_EQ(templates.items.size(), 2u);
+    auto missing = co_await as_result(session.read_resource("demo://resource/none"));
+    EXPECT_FALSE(missing);
+    EXPECT_EQ(missing.error().code(), Errc::rpc);
+
+    auto prompts = co_await session.list_prompts();
+    EXPECT_GE(prompts.items.size(), 4u);
+    auto prompt = co_await session.get_prompt("args-prompt", {{"city", "Ulm"}});
+    EXPECT_THAT(text_of(prompt.messages.at(0).content), HasSubstr("Ulm"));
+    auto unknown = co_await as_result(session.get_prompt("no-such-prompt", {}));
+    EXPECT_EQ(unknown.error().rpc_code(), -32602);
+
+    CompleteRequest request;
+    request.ref = {.kind = CompletionReference::Kind::prompt, .name = "completable-prompt"};
+    request.argument = {.name = "department", .value = "E"};
+    auto completion = co_await session.complete(request);
+    EXPECT_THAT(completion.values, ElementsAre("Engineering"));
+    co_await session.ping();
+    co_await session.close();
+  });
+}
+
+TEST(ServerEverything, CancelledCallLeavesTheServerUsable) {
+  run_task([]() -> Task<void> {
+    FullClient us;
+    auto session = co_await Client(us.options()).connect(everything());
+    auto late =
+        co_await as_result(session.call_tool("trigger-long-running-operation", Json{{"duration", 60}, {"steps", 60}},
+                                             {.total = std::chrono::milliseconds(200)}));
+    EXPECT_FALSE(late);
+    EXPECT_EQ(late.error().code(), Errc::timeout);
+    auto echo = co_await session.call_tool("echo", Json{{"message", "still here"}});
+    EXPECT_EQ(text_of(echo), "Echo: still here");
+    co_await session.close();
+  });
+}
+
+TEST(ServerFilesystem, ReadsAndWritesWhatTheRootsAllow) {
+  run_task([]() -> Task<void> {
+    TemporaryDirectory directory;
+    auto session = co_await Client({}).connect(
+        npm_server("@modelcontextprotocol/server-filesystem/dist/index.js", {directory.path.string()}));
+    auto tools = co_await session.list_tools();
+    EXPECT_THAT(names_of(tools.items), IsSupersetOf({"read_text_file", "write_file", "list_directory"}));
+    const auto path = (directory.path / "note.txt").string();
+    auto written = co_await session.call_tool("write_file", Json{{"path", path}, {"content", "one\ntwo\n"}});
+    EXPECT_FALSE(written.is_error);
+    auto read = co_await session.call_tool("read_text_file", Json{{"path", path}});
+    EXPECT_EQ(text_of(read), "one\ntwo\n");
+    auto outside = co_await session.call_tool("read_text_file", Json{{"path", "/etc/passwd"}});
+    EXPECT_TRUE(outside.is_error);
+    co_await session.close();
+  });
+}
+
+TEST(ServerMemory, KeepsWhatItWasTold) {
+  run_task([]() -> Task<void> {
+    TemporaryDirectory directory;
+    auto session =
+        co_await Client({}).connect(npm_server("@modelcontextprotocol/server-memory/dist/index.js", {},
+                                               {{"MEMORY_FILE_PATH", (directory.path / "memory.jsonl").string()}}));
+    Json entity{{"name", "Patchbay"}, {"entityType", "project"}, {"observations", Json::array({"written in C++"})}};
+    co_await session.call_tool("create_entities", Json{{"entities", Json::array({entity})}});
+    auto graph = co_await session.call_tool("read_graph", Json::object());
+    EXPECT_THAT(text_of(graph), HasSubstr("written in C++"));
+    co_await session.close();
+    EXPECT_TRUE(fs::exists(directory.path / "memory.jsonl"));
+  });
+}
+
+TEST(ServerSequentialThinking, AnswersWithStructuredContent) {
+  run_task([]() -> Task<void> {
+    auto session =
+        co_await Client({}).connect(npm_server("@modelcontextprotocol/server-sequential-thinking/dist/index.js"));
+    auto thought = co_await session.call_tool(
+        "sequentialthinking",
+        Json{{"thought", "first"}, {"nextThoughtNeeded", true}, {"thoughtNumber", 1}, {"totalThoughts", 2}});
+    EXPECT_TRUE(thought.structured_content);
+    EXPECT_EQ((*thought.structured_content)["thoughtNumber"], Json(1));
+    co_await session.close();
+  });
+}
+
+// Speaks both eras on one process; we take the newer one, and the older when told to.
+TEST(Context7, ConnectsAndListsInBothEras) {
+  run_task([]() -> Task<void> {
+    for (const char* protocol : {"auto", "legacy"}) {
+      ClientOptions options;
+      options.protocol = protocol;
+      auto session = co_await Client(options).connect(npm_server("@upstash/context7-mcp/dist/index.js"));
+      EXPECT_EQ(session.is_legacy(), std::string_view(protocol) == "legacy");
+      auto tools = co_await session.list_tools();
+      EXPECT_THAT(names_of(tools.items), IsSupersetOf({"resolve-library-id", "query-docs"}));
+      co_await session.close();
+    }
+  });
+}
+
+TEST(CodeRunner, JunkOnStdoutIsSkipped) {
+  run_task([]() -> Task<void> {
+    auto session = co_await Client({}).connect(npm_server("mcp-server-code-runner/dist/cli.js"));
+    auto tools = co_await session.list_tools();
+    EXPECT_THAT(names_of(tools.items), Contains("run-code"));
+    auto run =
+        co_await session.call_tool("run-code", Json{{"code", "console.log(6 * 7)"}, {"languageId", "javascript"}});
+    EXPECT_THAT(text_of(run), HasSubstr("42"));
+    co_await session.close();
+  });
+}
+
+}  // namespace
+}  // namespace patchbay
