@@ -1,0 +1,54 @@
+#include "builtin/builtin_server.h"
+
+#include <fmt/format.h>
+
+#include <patchbay/version.h>
+
+#include "base/as_result.h"
+#include "builtin/background.h"
+#include "builtin/tools.h"
+
+namespace patchbay {
+
+namespace {
+
+using builtin::FileTool;
+using builtin::Settings;
+
+void add_file_tool(Server& server, const Settings& settings, Tool tool, FileTool* run) {
+  server.add_tool(std::move(tool), [settings, run](RequestContext&, Json arguments) -> Task<CallToolResult> {
+    return builtin::in_background([settings, run, arguments = std::move(arguments)](const builtin::Stop& stop) {
+      return run(settings, arguments, stop);
+    });
+  });
+}
+
+std::string instructions(const BuiltinOptions& options, const std::string& root) {
+  return fmt::format(
+      "Files and directories beneath {}; relative paths count from there and nothing outside can be reached{}. Find "
+      "files with "
+      "glob, places in them with grep, look with read_file, change with edit_file. Results end in a note in brackets "
+      "when "
+      "something was cut or left out.",
+      root, options.allow_run ? " by the file tools" : "");
+}
+
+}  // namespace
+
+std::shared_ptr<Server> make_builtin_server(BuiltinOptions options) {
+  const Settings settings{value_or_throw(ConfinedRoot::open(options.root.string())), options.limits};
+  auto server = std::make_shared<Server>(ServerOptions{
+      .info = {.name = "patchbay", .title = "Patchbay", .version = std::string(version())},
+      .instructions = instructions(options, settings.root.path()),
+  });
+  const auto& limits = settings.limits;
+  add_file_tool(*server, settings, builtin::read_file_tool(limits), builtin::read_file);
+  add_file_tool(*server, settings, builtin::write_file_tool(), builtin::write_file);
+  add_file_tool(*server, settings, builtin::edit_file_tool(limits), builtin::edit_file);
+  add_file_tool(*server, settings, builtin::list_dir_tool(limits), builtin::list_dir);
+  add_file_tool(*server, settings, builtin::glob_tool(limits), builtin::glob);
+  add_file_tool(*server, settings, builtin::grep_tool(limits), builtin::grep);
+  return server;
+}
+
+}  // namespace patchbay
