@@ -1,9 +1,8 @@
 #include "support/loop.h"
 
-#include <gtest/gtest.h>
-
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
+#include <gtest/gtest.h>
 
 #include "base/as_result.h"
 

@@ -8,8 +8,14 @@ namespace patchbay {
 namespace {
 
 TEST(Strings, PositionCountsLinesAndCharactersNotBytes) {
-  EXPECT_EQ(position_of("ab\nc\xC3\xA9" "d", 0), (Position{1, 1}));
-  EXPECT_EQ(position_of("ab\nc\xC3\xA9" "d", 6), (Position{2, 3}));
+  EXPECT_EQ(position_of("ab\nc\xC3\xA9"
+                        "d",
+                        0),
+            (Position{1, 1}));
+  EXPECT_EQ(position_of("ab\nc\xC3\xA9"
+                        "d",
+                        6),
+            (Position{2, 3}));
   EXPECT_EQ(position_of("", 5), (Position{1, 1}));
 }
 
@@ -22,7 +28,8 @@ TEST(Strings, ValidUtf8RejectsOverlongSurrogateAndTooHigh) {
   for (std::string_view good : {"", "a", "\xC3\xA9", "\xE2\x82\xAC", "\xF0\x9F\x98\x80", "\xF4\x8F\xBF\xBF"}) {
     EXPECT_TRUE(valid_utf8(good)) << good;
   }
-  for (std::string_view bad : {"\x80", "\xC0\xAF", "\xC3", "\xE0\x80\x80", "\xED\xA0\x80", "\xF4\x90\x80\x80", "\xFF"}) {
+  for (std::string_view bad :
+       {"\x80", "\xC0\xAF", "\xC3", "\xE0\x80\x80", "\xED\xA0\x80", "\xF4\x90\x80\x80", "\xFF"}) {
     EXPECT_FALSE(valid_utf8(bad));
   }
 }
