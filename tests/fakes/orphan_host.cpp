@@ -67,7 +67,10 @@ int without_warden(std::string_view way, std::vector<std::string> command) {
   for (auto& text : command) argv.push_back(text.data());
   argv.push_back(nullptr);
   pid_t pid = 0;
-  if (::posix_spawn(&pid, argv[0], &actions, &attributes, argv.data(), environ) != 0) return 73;
+  const int failed = ::posix_spawn(&pid, argv[0], &actions, &attributes, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+  if (failed != 0) return 73;
   ::close(out[1]);
   std::string seen;
   for (char byte; seen.find("ready\n") == seen.npos;) {
