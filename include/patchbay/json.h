@@ -57,7 +57,9 @@ class Json {
 
    private:
     friend class Json;
+    friend class JsonBuilder;
     struct Index;
+    Json& append_null(std::string key);
     std::size_t locate(std::string_view key) const noexcept;
     void index_new_member();
     void rebuild_index();
@@ -149,6 +151,7 @@ class Json {
   bool operator==(const Json& other) const;
 
  private:
+  friend class JsonBuilder;  // the reader fills values in place
   bool has_nested() const noexcept;
   static bool equal(const Json& left, const Json& right);
 

@@ -101,14 +101,24 @@ struct Skipper {
   std::string duplicate() const { return {}; }
 };
 
+}  // namespace
+
 // Containers under construction are reached by address: a container grows only while it
 // is the innermost one, so nothing on the way to it moves.
-class Builder {
+class JsonBuilder {
  public:
-  explicit Builder(Json& root) : root_(root) {}
+  explicit JsonBuilder(Json& root) : root_(root) {}
 
-  void begin_object() { open_.push_back(&add(Json(Json::Object()))); }
-  void begin_array() { open_.push_back(&add(Json(Json::Array()))); }
+  void begin_object() {
+    Json& value = slot();
+    value.data_.emplace<Json::Object>();
+    open_.push_back(&value);
+  }
+  void begin_array() {
+    Json& value = slot();
+    value.data_.emplace<Json::Array>();
+    open_.push_back(&value);
+  }
   void end() { open_.pop_back(); }
   bool key(StringToken token) {
     key_.clear();
@@ -117,46 +127,45 @@ class Builder {
   }
   void string(StringToken token) {
     if (!token.escaped) {
-      add(Json(std::string(token.raw)));
+      slot().data_.emplace<std::string>(token.raw);
       return;
     }
-    std::string text;
+    auto& text = slot().data_.emplace<std::string>();
     text.reserve(token.raw.size());
     append_unescaped(text, token);
-    add(Json(std::move(text)));
   }
   void number(NumberToken token) {
+    auto& data = slot().data_;
     const Number number = convert_number(token.text, token.integral);
     if (const auto* integer = std::get_if<std::int64_t>(&number)) {
-      add(Json(*integer));
+      data = *integer;
     } else if (const auto* real = std::get_if<double>(&number)) {
-      add(Json(*real));
+      data = *real;
     } else if (const auto* large = std::get_if<std::uint64_t>(&number)) {
-      add(Json(*large));
+      data = *large;
     } else {
-      add(Json::number(std::string(token.text)));
+      data.emplace<Json::BigNumber>(std::string(token.text));
     }
   }
-  void boolean(bool value) { add(Json(value)); }
-  void null() { add(Json()); }
+  void boolean(bool value) { slot().data_ = value; }
+  void null() { slot(); }
   std::string duplicate() const { return fmt::format("duplicate key \"{}\"", std::string_view(key_).substr(0, 64)); }
 
  private:
-  Json& add(Json&& value) {
+  // A new null at the current place.
+  Json& slot() {
     if (open_.empty()) {
-      root_ = std::move(value);
+      root_ = Json();
       return root_;
     }
-    if (auto* array = open_.back()->if_array()) return array->emplace_back(std::move(value));
-    return open_.back()->if_object()->append(std::move(key_), std::move(value));
+    if (auto* array = open_.back()->if_array()) return array->emplace_back();
+    return open_.back()->if_object()->append_null(std::move(key_));
   }
 
   Json& root_;
   std::vector<Json*> open_;
   std::string key_;
 };
-
-}  // namespace
 
 std::size_t plain_length(std::string_view text) noexcept {
   return static_cast<std::size_t>(find_special(text.data(), text.data() + text.size()) - text.data());
@@ -279,7 +288,7 @@ bool JsonScanner::string(StringToken& token) {
 bool JsonScanner::number(NumberToken& token) {
   const std::string_view rest(at_, static_cast<std::size_t>(end_ - at_));
   const auto length = number_length(rest, token.integral);
-  if (length == 0) return fail(rest.starts_with('-') || !rest.empty() ? "malformed number" : "expected a number");
+  if (length == 0) return fail("malformed number");
   if (token.integral && length < rest.size() && rest[length] >= '0' && rest[length] <= '9') {
     return fail("a number must not begin with 0");
   }
@@ -385,7 +394,7 @@ bool JsonScanner::skip_value(std::string_view& slice) {
 }
 
 bool JsonScanner::build_value(Json& value) {
-  Builder builder(value);
+  JsonBuilder builder(value);
   return walk(builder);
 }
 

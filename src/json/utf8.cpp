@@ -1,5 +1,8 @@
 #include "json/utf8.h"
 
+#include <cstdint>
+#include <cstring>
+
 #include <simdjson.h>
 
 namespace patchbay {
@@ -27,7 +30,26 @@ std::size_t utf8_sequence(std::string_view text, std::size_t offset) noexcept {
   return 0;
 }
 
+namespace {
+
+bool short_ascii(std::string_view text) noexcept {
+  if (text.size() > 64) return false;
+  std::uint64_t high = 0;
+  const char* at = text.data();
+  std::size_t left = text.size();
+  for (; left >= 8; at += 8, left -= 8) {
+    std::uint64_t word;
+    std::memcpy(&word, at, 8);
+    high |= word;
+  }
+  for (; left != 0; ++at, --left) high |= static_cast<unsigned char>(*at);
+  return (high & 0x8080808080808080u) == 0;
+}
+
+}  // namespace
+
 std::size_t first_invalid_utf8(std::string_view text) noexcept {
+  if (short_ascii(text)) return all_utf8;  // cheaper than choosing the vector code
   if (simdjson::validate_utf8(text.data(), text.size())) return all_utf8;
   std::size_t offset = 0;
   while (offset < text.size()) {

@@ -197,7 +197,7 @@ Json* Json::Object::find(std::string_view key) noexcept {
 
 Json& Json::Object::operator[](std::string_view key) {
   if (Json* found = find(key)) return *found;
-  return append(std::string(key), Json());
+  return append_null(std::string(key));
 }
 
 void Json::Object::set(std::string_view key, Json value) {
@@ -216,8 +216,11 @@ bool Json::Object::erase(std::string_view key) {
   return true;
 }
 
-Json& Json::Object::append(std::string key, Json value) {
-  members_.emplace_back(std::move(key), std::move(value));
+Json& Json::Object::append(std::string key, Json value) { return append_null(std::move(key)) = std::move(value); }
+
+Json& Json::Object::append_null(std::string key) {
+  if (members_.capacity() == 0) members_.reserve(3);  // most objects hold two or three
+  members_.emplace_back(std::piecewise_construct, std::forward_as_tuple(std::move(key)), std::tuple<>());
   index_new_member();
   return members_.back().second;
 }
@@ -300,7 +303,7 @@ bool Json::has_nested() const noexcept {
 }
 
 Json::~Json() {
-  if (!has_nested()) return;
+  if (kind() < Kind::array || !has_nested()) return;
   // Takes children off from the back, keeping only the path to the current one: memory is
   // bounded by depth, stack by two frames.
   std::vector<Json> path;

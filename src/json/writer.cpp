@@ -110,7 +110,12 @@ void write(std::string& out, const Json& root, Layout layout) {
     const Json* container;
     std::size_t next;
   };
+  if (root.kind() < Json::Kind::array) {
+    append_scalar(out, root);
+    return;
+  }
   std::vector<Open> open;
+  open.reserve(16);
   const auto new_line = [&] {
     if (layout == Layout::compact) return;
     out += '\n';
