@@ -102,12 +102,15 @@ Task<Payload> Connection::on_request(Request request) {
 
   auto outcome = co_await as_result(route(std::move(request)));
   if (outcome) co_return std::move(*outcome);
-  auto state = co_await asio::this_coro::cancellation_state;
-  if (outcome.error().code() == Errc::cancelled && state.cancelled() == asio::cancellation_type::none) {
-    // The handler says so, but the client still waits: it must hear something.
-    throw Error(Errc::internal, outcome.error().message());
+  const auto& error = outcome.error();
+  const auto state = co_await asio::this_coro::cancellation_state;
+  const bool cancelled = state.cancelled() != asio::cancellation_type::none;
+  // What a handler let escape: a "cancelled" of its own must not leave the client without
+  // an answer, and an "unsupported" must not tell it that the method is unknown.
+  if ((error.code() == Errc::cancelled && !cancelled) || (error.code() == Errc::unsupported && !error.rpc_code())) {
+    throw Error(Errc::internal, error.message());
   }
-  throw std::move(outcome).error();
+  throw error;
 }
 
 Task<Json> Connection::route(Request request) {
