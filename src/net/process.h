@@ -87,6 +87,8 @@ class Process {
   bool ended() const noexcept;
   const std::optional<ExitStatus>& exit_status() const noexcept;
   bool warden_lost() const noexcept;
+  // The command is on its way out, though its exit status has not come yet.
+  bool exiting() const;
   // True when the command ends within `limit`.
   Task<bool> ended_within(std::chrono::milliseconds limit);
 

@@ -18,6 +18,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto for_exit_status = 200ms;  // between the end of stdout and the exit status
+constexpr auto for_slow_exit = 2s;       // the same, when it is seen to be ending on a busy machine
 constexpr auto for_reader = 500ms;       // between a failed write and the reader's own verdict
 constexpr auto quick_step = 100ms;       // each step of a quick close
 constexpr std::size_t detail_lines = 20;
@@ -219,7 +220,9 @@ struct StdioChannel::State : std::enable_shared_from_this<State> {
       if (!last) cut = fmt::format(" in the middle of a message ({} bytes of it came)", line->text.size());
     }
     line.reset();
-    const bool ended = co_await process->ended_within(for_exit_status);
+    bool ended = co_await process->ended_within(for_exit_status);
+    if (failure) co_return last;
+    if (!ended && process->exiting()) ended = co_await process->ended_within(for_slow_exit);
     if (failure) co_return last;
     if (const auto& status = process->exit_status()) {
       fail_with(closed_error(patchbay::describe(*status) + cut));
@@ -330,8 +333,12 @@ Task<void> StdioChannel::close(CloseMode mode) {
     s->stop(Error(Errc::closed, fmt::format("the connection to server \"{}\" was closed", s->label)));
     // What was sent before close is still delivered if the child reads it.
     if (s->queued() > 0 && !s->broken && !s->process->ended()) {
+      const auto begin = std::chrono::steady_clock::now();
       auto waited = co_await as_result(with_timeout(s->flushed.wait(), patience.after_eof, ""));
       if (!waited && waited.error().code() == Errc::cancelled) throw std::move(waited).error();
+      const auto spent =
+          std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - begin);
+      patience.after_eof = std::max(patience.after_eof - spent, 10ms);
     }
   }
   if (!s->process) co_return;

@@ -1,8 +1,9 @@
 // A program that starts one server and then ends, for the orphan test:
-//   orphan-host warden|direct exit|abort|kill SERVER ARGS...
+//   orphan-host warden|direct exit|abort|kill|kill-after:MICROSECONDS SERVER ARGS...
 // "warden" uses the library. "direct" starts the child as a careful program without a warden
 // would (TERM, then KILL, to the child on a normal end): the control that shows
-// that the test can fail. The environment is passed on.
+// that the test can fail. "kill-after" does not wait for the server: it is killed that long
+// after it begins to start it. The environment is passed on.
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
@@ -16,6 +17,8 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <time.h>
 
 #include "base/as_result.h"
 #include "base/timeout.h"
@@ -39,6 +42,17 @@ int end_by(std::string_view way) {
 }
 
 Task<int> with_warden(std::string way, std::vector<std::string> command) {
+  if (way.starts_with("kill-after:")) {
+    // By the kernel's timer, wherever this program is by then.
+    const auto delay = std::stol(way.substr(way.find(':') + 1));
+    struct sigevent event{};
+    event.sigev_notify = SIGEV_SIGNAL;
+    event.sigev_signo = SIGKILL;
+    timer_t timer{};
+    ::timer_create(CLOCK_MONOTONIC, &event, &timer);
+    const struct itimerspec when{{}, {0, delay * 1000}};
+    ::timer_settime(timer, 0, &when, nullptr);
+  }
   ProcessSpec spec{.command = command[0], .args = {command.begin() + 1, command.end()}};
   auto process = co_await Process::start(std::move(spec), Runtime{});
   std::string seen;

@@ -45,9 +45,9 @@ std::string fresh_mark() {
 }
 
 struct Attempt {
-  Attempt(const std::string& how, const std::string& way, const std::string& mode) {
-    std::vector<std::string> command{program("orphan-host"),   how,  way,
-                                     program("orphan-server"), mode, directory.path()};
+  Attempt(const std::string& how, const std::string& way, const std::string& mode,
+          const std::string& host_program = program("orphan-host")) {
+    std::vector<std::string> command{host_program, how, way, program("orphan-server"), mode, directory.path()};
     std::vector<char*> argv;
     for (auto& text : command) argv.push_back(text.data());
     argv.push_back(nullptr);
@@ -119,6 +119,46 @@ TEST_P(Orphans, SomeAreLeftWithoutTheWarden) {
   auto [by_mark, by_lock] = run.survivors();
   EXPECT_THAT(by_mark, Not(IsEmpty()));
   EXPECT_THAT(by_lock, Not(IsEmpty()));
+}
+
+// A target that has another pid at every look.
+TEST(Runaway, IsCaught) {
+  for (int i = 0; i < repetitions() && !testing::Test::HasFailure(); ++i) {
+    Attempt run("warden", "kill", "runaway");
+    run.await_end_of_host("kill");
+    auto [by_mark, by_lock] = run.survivors();
+    EXPECT_THAT(by_mark, IsEmpty());
+    EXPECT_THAT(by_lock, IsEmpty());
+  }
+}
+
+TEST(HostKilledWhileStarting, LeavesNothingWhereverItWas) {
+  const int count = repetitions() * 8;
+  for (int i = 0; i < count && !testing::Test::HasFailure(); ++i) {
+    // From before the warden runs to after the server has multiplied.
+    Attempt run("warden", "kill-after:" + std::to_string(1 + i * 12'000 / count), "ignores");
+    int status = 0;
+    ASSERT_EQ(::waitpid(run.host, &status, 0), run.host);
+    EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) << "host ended with wait status " << status;
+    run.ended = std::chrono::steady_clock::now();
+    auto [by_mark, by_lock] = run.survivors();
+    EXPECT_THAT(by_mark, IsEmpty());
+    EXPECT_THAT(by_lock, IsEmpty());
+  }
+}
+
+// A program that was copied somewhere else has no libexec beside it: the warden then comes
+// out of the program itself.
+TEST(EmbeddedWarden, LeavesNothingEither) {
+  test::TemporaryDirectory elsewhere;
+  const auto copy = elsewhere.path() + "/bin/orphan-host";
+  std::filesystem::create_directory(elsewhere.path() + "/bin");
+  std::filesystem::copy_file(program("orphan-host"), copy);
+  Attempt run("warden", "kill", "ignores", copy);
+  run.await_end_of_host("kill");
+  auto [by_mark, by_lock] = run.survivors();
+  EXPECT_THAT(by_mark, IsEmpty());
+  EXPECT_THAT(by_lock, IsEmpty());
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Orphans,

@@ -82,12 +82,33 @@ static pid_t parent_of(const char* pid) {
 
 static int is_pid(const char* name) { return name[0] >= '1' && name[0] <= '9'; }
 
-// SIGKILL for every direct child. Those already dead and not yet reaped do not mind.
-static void kill_children(void) {
+// SIGKILL for every direct child, as the kernel lists them: one short read, so that a chain
+// of processes that fork and end does not outrun it. False when the kernel keeps no list.
+static int kill_listed_children(void) {
+  int fd = open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return 0;
+  static char text[65536];
+  ssize_t length = read(fd, text, sizeof text - 1);
+  close(fd);
+  if (length < 0) return 0;
+  text[length] = '\0';
+  for (char* next = text; *next != '\0';) {
+    char* end;
+    long pid = strtol(next, &end, 10);
+    // A number cut off by the end of the buffer would be somebody else's.
+    if (end == next || *end != ' ') break;
+    if (pid > 1) kill((pid_t)pid, SIGKILL);
+    next = end + 1;
+  }
+  return 1;
+}
+
+// The same by looking at every process.
+static void kill_found_children(void) {
   DIR* proc = opendir("/proc");
   if (proc == NULL) {
     // Out of memory or descriptors: the command and its group are known without looking.
-    if (command > 0 && waitid(P_PID, (id_t)command, &(siginfo_t){0}, WEXITED | WNOHANG | WNOWAIT) == 0) {
+    if (command > 0) {
       kill(-command, SIGKILL);
       kill(command, SIGKILL);
     }
@@ -246,7 +267,8 @@ int main(int argc, char** argv) {
     if (orphaned && !killing && now_ms() >= deadline) killing = 1;
     int wait = -1;
     if (killing) {
-      kill_children();
+      // The list may miss some while others end; what is still here after a while gets looked for.
+      if (!kill_listed_children() || pause > 5) kill_found_children();
       wait = pause;
       if (pause < 320) pause *= 2;  // what does not die at once sits in the kernel
     } else if (orphaned) {
