@@ -6,6 +6,7 @@
 
 #include "base/as_result.h"
 #include "builtin/background.h"
+#include "builtin/run_command.h"
 #include "builtin/tools.h"
 
 namespace patchbay {
@@ -48,6 +49,15 @@ std::shared_ptr<Server> make_builtin_server(BuiltinOptions options) {
   add_file_tool(*server, settings, builtin::list_dir_tool(limits), builtin::list_dir);
   add_file_tool(*server, settings, builtin::glob_tool(limits), builtin::glob);
   add_file_tool(*server, settings, builtin::grep_tool(limits), builtin::grep);
+  if (options.allow_run) {
+    const builtin::RunSettings run{settings.root, limits, options.runtime};
+    server->add_tool(builtin::run_command_tool(limits), [run](RequestContext& context, Json arguments) {
+      // The context lives as long as the call.
+      return builtin::run_command(run, std::move(arguments), [&context](double seconds, std::string message) {
+        context.progress(seconds, {}, std::move(message));
+      });
+    });
+  }
   return server;
 }
 

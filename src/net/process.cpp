@@ -253,6 +253,7 @@ struct Process::State {
   stream_descriptor errors;
   TextTail tail;
   std::string partial;  // of a stderr line not yet logged
+  std::function<void(std::string_view)> on_stderr;
   LargePipe large;
   pid_t owner = ::getpid();
   pid_t warden = 0;
@@ -335,6 +336,7 @@ struct Process::State {
 
   void keep_errors(std::string_view text) {
     tail.append(text);
+    if (on_stderr) on_stderr(text);
     if (!log.enabled(LogLevel::debug)) return;
     partial.append(text);
     std::size_t from = 0;
@@ -532,6 +534,7 @@ Task<std::unique_ptr<Process>> Process::start(ProcessSpec spec, Runtime runtime)
   auto image = value_or_throw(find_warden());
 
   auto state = std::make_shared<State>(co_await asio::this_coro::executor, runtime);
+  state->on_stderr = std::move(spec.on_stderr);
   {
     auto input = make_pipe(true, spec.command);
     auto output = make_pipe(false, spec.command);

@@ -37,6 +37,8 @@ struct ProcessSpec {
   std::vector<std::string> args;
   std::map<std::string, std::string> env;  // overlays ours
   std::string cwd;                         // empty: ours
+  // Gets stderr as it comes, for who needs more than the tail. Never called after shutdown.
+  std::function<void(std::string_view)> on_stderr;
 };
 
 struct ExitStatus {
