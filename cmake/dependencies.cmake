@@ -1,4 +1,4 @@
-# Everything comes from Debian packages; ./run and docs/building name them.
+# Everything comes from Debian packages; scripts/packages.sh names them.
 find_package(Threads REQUIRED)
 find_package(Boost 1.81 REQUIRED)
 find_package(fmt REQUIRED)
