@@ -17,5 +17,6 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/patchbayConfigVersion.cma
 install(FILES ${PROJECT_BINARY_DIR}/patchbayConfig.cmake ${PROJECT_BINARY_DIR}/patchbayConfigVersion.cmake
   DESTINATION ${package_dir})
 
+file(RELATIVE_PATH PATCHBAY_PC_TO_PREFIX /p/${CMAKE_INSTALL_LIBDIR}/pkgconfig /p)
 configure_file(${CMAKE_CURRENT_LIST_DIR}/patchbay.pc.in ${PROJECT_BINARY_DIR}/patchbay.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/patchbay.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
