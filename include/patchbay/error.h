@@ -51,7 +51,7 @@ class Error : public std::exception {
 
   // Lines that explain without being the message: a stderr tail, a response body.
   const std::string& detail() const noexcept { return detail_; }
-  Error&& with_detail(std::string detail) && {
+  Error with_detail(std::string detail) && {
     detail_ = std::move(detail);
     return std::move(*this);
   }

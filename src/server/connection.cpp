@@ -51,8 +51,8 @@ bool known_method(std::string_view method) {
 
 }  // namespace
 
-Connection::Connection(std::shared_ptr<Server::Core> core, asio::any_io_executor executor,
-                       std::unique_ptr<Channel> channel, Runtime runtime, Duration drain)
+ClientConnection::ClientConnection(std::shared_ptr<Server::Core> core, asio::any_io_executor executor,
+                                   std::unique_ptr<Channel> channel, Runtime runtime, Duration drain)
     : core_(std::move(core)),
       runtime_(for_server(std::move(runtime), core_->options)),
       scope_(executor),
@@ -70,9 +70,9 @@ Connection::Connection(std::shared_ptr<Server::Core> core, asio::any_io_executor
   core_->listeners.insert(this);
 }
 
-Connection::~Connection() { core_->listeners.erase(this); }
+ClientConnection::~ClientConnection() { core_->listeners.erase(this); }
 
-Task<void> Connection::run() {
+Task<void> ClientConnection::run() {
   peer_.start();
   (void)co_await as_result(peer_.wait_closed());
   co_await asio::this_coro::throw_if_cancelled(false);
@@ -84,20 +84,20 @@ Task<void> Connection::run() {
   co_await peer_.close(CloseMode::graceful);
 }
 
-Task<void> Connection::finish_requests() {
+Task<void> ClientConnection::finish_requests() {
   co_await modern_.end_subscriptions();
   while (running_ > 0) co_await idle_.wait();
 }
 
-Task<Payload> Connection::on_request(Request request) {
+Task<Payload> ClientConnection::on_request(Request request) {
   struct Running {
-    explicit Running(Connection& c) : connection(c) { ++connection.running_; }
+    explicit Running(ClientConnection& c) : connection(c) { ++connection.running_; }
     Running(const Running&) = delete;
     Running& operator=(const Running&) = delete;
     ~Running() {
       if (--connection.running_ == 0) connection.idle_.notify_all();
     }
-    Connection& connection;
+    ClientConnection& connection;
   } running(*this);
 
   auto outcome = co_await as_result(route(std::move(request)));
@@ -113,7 +113,7 @@ Task<Payload> Connection::on_request(Request request) {
   throw error;
 }
 
-Task<Json> Connection::route(Request request) {
+Task<Json> ClientConnection::route(Request request) {
   Json params = std::move(request.params).take();
   if (params.is_null()) params = Json::object();
   if (!params.is_object())
@@ -129,16 +129,18 @@ Task<Json> Connection::route(Request request) {
   throw invalid_params("_meta names no protocol version and the connection is not initialized");
 }
 
-void Connection::on_notification(const Notification& notification) { legacy_.on_notification(notification.method); }
+void ClientConnection::on_notification(const Notification& notification) {
+  legacy_.on_notification(notification.method);
+}
 
-void Connection::on_change(const Change& change) {
+void ClientConnection::on_change(const Change& change) {
   const bool scheduled = !changes_.empty();
   changes_.emplace(change.kind, change.uri);
   if (!scheduled) scope_.spawn(tell_changes());
 }
 
 // A program that adds ten tools in a row is heard once.
-Task<void> Connection::tell_changes() {
+Task<void> ClientConnection::tell_changes() {
   for (const auto& [kind, uri] : std::exchange(changes_, {})) {
     const Change change{kind, uri};
     legacy_.on_change(change);

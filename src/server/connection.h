@@ -1,4 +1,4 @@
-// Connection: one client on one channel. It decides for every request which front serves
+// ClientConnection: one client on one channel. It decides for every request which front serves
 // it (a client may speak both eras over the same connection), passes changes on, and ends
 // in good order. Lives in the frame of Server::serve; loop thread only.
 #pragma once
@@ -17,15 +17,15 @@
 
 namespace patchbay {
 
-class Connection final : public ChangeListener {
+class ClientConnection final : public ChangeListener {
  public:
   // `drain`: how long running requests may go on answering after the client's last message,
   // on channels where the end of input does not end the output. Zero: not at all.
-  Connection(std::shared_ptr<Server::Core> core, asio::any_io_executor executor, std::unique_ptr<Channel> channel,
-             Runtime runtime, Duration drain);
-  Connection(const Connection&) = delete;
-  Connection& operator=(const Connection&) = delete;
-  ~Connection() override;
+  ClientConnection(std::shared_ptr<Server::Core> core, asio::any_io_executor executor, std::unique_ptr<Channel> channel,
+                   Runtime runtime, Duration drain);
+  ClientConnection(const ClientConnection&) = delete;
+  ClientConnection& operator=(const ClientConnection&) = delete;
+  ~ClientConnection() override;
 
   // Serves until the channel ends. Cancelled: says goodbye first.
   Task<void> run();

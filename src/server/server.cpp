@@ -71,7 +71,7 @@ namespace {
 Task<void> serve_channel(std::shared_ptr<Server::Core> core, std::unique_ptr<Channel> channel, Runtime runtime,
                          Duration drain) {
   auto executor = co_await asio::this_coro::executor;
-  Connection connection(std::move(core), executor, std::move(channel), std::move(runtime), drain);
+  ClientConnection connection(std::move(core), executor, std::move(channel), std::move(runtime), drain);
   co_await connection.run();
 }
 
