@@ -86,8 +86,10 @@ class Server {
 
   // Serves one connection until it ends; any number may run at once.
   Task<void> serve(std::unique_ptr<Channel> channel, const Runtime& runtime);
-  // Serves this process's stdin and stdout until EOF. Nothing else may write to stdout.
+  // Serves this process's stdin and stdout until EOF; requests still running then may
+  // answer for a while. Nothing else may write to stdout.
   Task<void> serve_stdio();
+  Task<void> serve_stdio(const Runtime& runtime);
 
   struct Core;
 

@@ -32,6 +32,7 @@
 #include "net/text_tail.h"
 #include "net/warden/image.h"
 #include "net/warden/protocol.h"
+#include "net/write_quietly.h"
 
 extern char** environ;
 
@@ -193,36 +194,6 @@ int spawn_warden(const WardenImage& image, const std::string& cwd, const std::ar
   ::posix_spawnattr_destroy(&attributes);
   ::posix_spawn_file_actions_destroy(&actions);
   return failed;
-}
-
-// write(2) that can fail with EPIPE but not end the program. The disposition of SIGPIPE
-// belongs to the embedder, so the signal is blocked for this thread and taken back if the
-// write raised it.
-ssize_t write_quietly(int fd, std::string_view bytes) {
-  sigset_t pipe_only;
-  sigset_t before;
-  ::sigemptyset(&pipe_only);
-  ::sigaddset(&pipe_only, SIGPIPE);
-  ::pthread_sigmask(SIG_BLOCK, &pipe_only, &before);
-  const bool was_blocked = ::sigismember(&before, SIGPIPE) == 1;
-  bool was_pending = false;
-  if (was_blocked) {
-    sigset_t pending;
-    was_pending = ::sigpending(&pending) == 0 && ::sigismember(&pending, SIGPIPE) == 1;
-  }
-  ssize_t written = 0;
-  do {
-    written = ::write(fd, bytes.data(), bytes.size());
-  } while (written < 0 && errno == EINTR);
-  const int failed = errno;
-  if (written < 0 && failed == EPIPE && !was_pending) {
-    const struct timespec now{};
-    while (::sigtimedwait(&pipe_only, nullptr, &now) < 0 && errno == EINTR) {
-    }
-  }
-  if (!was_blocked) ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  errno = failed;
-  return written;
 }
 
 }  // namespace

@@ -625,7 +625,8 @@ TEST(ServerModern, SeveralQuestionsMayBeAskedAtOnce) {
       auto name = as_result(context.elicit({.message = "Name?", .requested_schema = Json{{"type", "object"}}}));
       auto roots = as_result(context.list_roots());
       auto answers = co_await (std::move(name) && std::move(roots));
-      co_return text_result(std::get<1>(answers)->at(0).uri);
+      const auto& listed = std::get<1>(answers);
+      co_return text_result(listed ? listed->at(0).uri : "nothing yet");
     });
     RawClient client(co_await asio::this_coro::executor, *server);
     auto answer = co_await client.ask(call("both"));
