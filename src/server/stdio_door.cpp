@@ -21,7 +21,7 @@ constexpr auto after_eof = 10s;
 Task<void> serve_descriptors(std::shared_ptr<Server::Core> core, Runtime runtime) {
   auto executor = co_await asio::this_coro::executor;
   auto channel = std::make_unique<LineChannel>(executor, STDIN_FILENO, STDOUT_FILENO, runtime);
-  Connection connection(std::move(core), executor, std::move(channel), std::move(runtime), after_eof);
+  ClientConnection connection(std::move(core), executor, std::move(channel), std::move(runtime), after_eof);
   co_await connection.run();
 }
 

@@ -1,0 +1,74 @@
+#include "cli/approval.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <fmt/format.h>
+
+#include "base/strings.h"
+#include "protocol/clean_text.h"
+
+namespace patchbay::cli {
+namespace {
+
+constexpr std::string_view plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_./:=@%+,";
+
+std::string quoted(std::string_view word) {
+  if (!word.empty() && word.find_first_not_of(plain) == std::string_view::npos) return std::string(word);
+  std::string out = "'";
+  for (char c : word) {
+    if (c == '\'') {
+      out += "'\\''";
+    } else {
+      out.push_back(c);
+    }
+  }
+  return out + "'";
+}
+
+}  // namespace
+
+std::string command_line_of(const ServerConfig& server) {
+  if (server.kind != ServerKind::stdio) return clean_line(server.url);
+  std::string line = quoted(server.command);
+  for (const auto& arg : server.args) line += " " + quoted(arg);
+  return clean_line(line);
+}
+
+Task<bool> ask_approval(Io& io, Waiting& waiting, const ServerConfig& server) {
+  waiting.pause();
+  io.talk(fmt::format("{} wants to start the server '{}':\n  {}\nStart it? [y/N] ", clean_line(server.origin.file),
+                      clean_line(server.name), command_line_of(server)));
+  int fd = ::open("/dev/tty", O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (fd < 0) co_return false;
+  asio::posix::stream_descriptor terminal(co_await asio::this_coro::executor, fd);
+  std::string answer;
+  while (answer.find('\n') == std::string::npos && answer.size() < 4096) {
+    char buffer[256];
+    auto got = co_await terminal.async_read_some(asio::buffer(buffer), asio::use_awaitable);
+    if (got == 0) break;
+    answer.append(buffer, got);
+  }
+  auto word = to_lower_ascii(trim(answer));
+  co_return word == "y" || word == "yes";
+}
+
+std::string file_uri(const std::string& path) {
+  static constexpr std::string_view hex = "0123456789ABCDEF";
+  std::string uri = "file://";
+  for (char c : path) {
+    if (plain.find(c) != std::string_view::npos && c != '%') {
+      uri.push_back(c);
+    } else {
+      const auto byte = static_cast<unsigned char>(c);
+      uri += fmt::format("%{}{}", hex[byte >> 4], hex[byte & 15]);
+    }
+  }
+  return uri;
+}
+
+}  // namespace patchbay::cli

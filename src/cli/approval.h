@@ -1,0 +1,21 @@
+// Asking the person whether a server that a repository brought along may be started.
+#pragma once
+
+#include <string>
+
+#include <patchbay/config.h>
+#include <patchbay/task.h>
+
+#include "cli/io.h"
+#include "cli/waiting.h"
+
+namespace patchbay::cli {
+
+// The command line of a server as a person should see it: whole, quoted, cleaned.
+std::string command_line_of(const ServerConfig& server);
+// Shows it and reads the answer from the terminal; anything but a yes is a no.
+Task<bool> ask_approval(Io& io, Waiting& waiting, const ServerConfig& server);
+// file:// form of an absolute path.
+std::string file_uri(const std::string& path);
+
+}  // namespace patchbay::cli

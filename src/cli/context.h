@@ -1,0 +1,43 @@
+// What a command gets: its settings, the terminal, a host that has started nothing yet.
+#pragma once
+
+#include <patchbay/host.h>
+
+#include "base/runtime.h"
+#include "cli/io.h"
+#include "cli/settings.h"
+#include "cli/waiting.h"
+
+namespace patchbay::cli {
+
+struct Context {
+  const Settings& settings;
+  Io& io;
+  const Runtime& runtime;
+  Host& host;
+  Waiting& waiting;
+
+  CallOptions call_options() const;
+  void print_json(const Json& value) const;
+};
+
+// One function per command; each file says what it prints.
+Task<int> overview(Context& context);
+Task<int> tools(Context& context);
+Task<int> call(Context& context);
+Task<int> resources(Context& context);
+Task<int> read(Context& context);
+Task<int> prompts(Context& context);
+Task<int> prompt(Context& context);
+
+// These need no host.
+int show_version(const Settings& settings, Io& io);
+int serve(const Settings& settings, Io& io, const Runtime& runtime);
+
+// Starts the named server, or all, and returns the names that are connected. Throws when a
+// named one failed; when all failed, returns none.
+Task<std::vector<std::string>> start_servers(Context& context, const std::string& only);
+// Exit code of a listing: 0 unless everything that could have answered failed.
+int listing_exit_code(const Context& context, const std::string& only);
+
+}  // namespace patchbay::cli

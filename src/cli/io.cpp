@@ -1,0 +1,75 @@
+#include "cli/io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include <fmt/format.h>
+
+namespace patchbay::cli {
+namespace {
+
+bool write_all(int fd, std::string_view text) {
+  while (!text.empty()) {
+    auto written = ::write(fd, text.data(), text.size());
+    if (written < 0) {
+      if (errno == EINTR) continue;
+      return false;
+    }
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+constexpr std::size_t input_limit = 64u << 20;
+
+std::string read_all(int fd, std::string_view name) {
+  std::string all;
+  char buffer[65536];
+  for (;;) {
+    auto got = ::read(fd, buffer, sizeof buffer);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw Error(Errc::invalid_argument, fmt::format("cannot read {}: {}", name, std::strerror(errno)));
+    if (got == 0) return all;
+    all.append(buffer, static_cast<std::size_t>(got));
+    if (all.size() > input_limit) throw Error(Errc::limit, fmt::format("{} is larger than 64 MiB", name));
+  }
+}
+
+}  // namespace
+
+Result<std::string> read_argument_file(const std::string& path) {
+  int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return fail(Errc::invalid_argument, fmt::format("cannot open {}: {}", path, std::strerror(errno)));
+  try {
+    auto text = read_all(fd, path);
+    ::close(fd);
+    return text;
+  } catch (const Error& error) {
+    ::close(fd);
+    return std::unexpected(error);
+  }
+}
+
+Io process_io(bool no_color) {
+  Io io;
+  io.out = [](std::string_view text) {
+    if (write_all(STDOUT_FILENO, text)) return;
+    if (errno == EPIPE) throw BrokenPipe{};
+    throw Error(Errc::internal, fmt::format("cannot write to standard output: {}", std::strerror(errno)));
+  };
+  io.talk = [](std::string_view text) { (void)write_all(STDERR_FILENO, text); };
+  io.read_input = [] { return read_all(STDIN_FILENO, "standard input"); };
+  io.out_is_terminal = isatty(STDOUT_FILENO) == 1;
+  io.talk_is_terminal = isatty(STDERR_FILENO) == 1;
+  io.in_is_terminal = isatty(STDIN_FILENO) == 1;
+  const char* none = std::getenv("NO_COLOR");
+  const char* term = std::getenv("TERM");
+  io.color = io.out_is_terminal && !no_color && !(none && *none) && !(term && std::string_view(term) == "dumb");
+  return io;
+}
+
+}  // namespace patchbay::cli

@@ -1,0 +1,31 @@
+// Io: what a command may touch of the terminal. stdout is the product, stderr is talk.
+// Tests hand in buffers; main hands in the process's own streams.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include <patchbay/error.h>
+
+namespace patchbay::cli {
+
+struct Io {
+  std::function<void(std::string_view)> out;   // throws BrokenPipe when nobody reads any more
+  std::function<void(std::string_view)> talk;  // stderr
+  std::function<std::string()> read_input;     // all of stdin
+  bool out_is_terminal = false;
+  bool talk_is_terminal = false;
+  bool in_is_terminal = false;
+  bool color = false;
+};
+
+// Whoever read our output left: not an error of ours, the program ends quietly.
+struct BrokenPipe {};
+
+Io process_io(bool no_color);
+
+// The content of a file named on the command line, at most 64 MiB.
+Result<std::string> read_argument_file(const std::string& path);
+
+}  // namespace patchbay::cli

@@ -1,0 +1,21 @@
+// How results look: JSON for scripts, text for people. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <patchbay/host.h>
+
+namespace patchbay::cli {
+
+Json status_json(const ServerStatus& status);
+Json tools_json(const std::vector<ServerStatus>& servers, const Catalog& catalog, const std::string& only_server);
+Json error_json(const Error& error);
+
+// What a server says, as one line or as a block, safe for a terminal.
+std::string safe_line(std::string_view text, std::size_t max_width);
+std::string status_line(const ServerStatus& status, bool color);
+std::string tool_line(const CatalogEntry& entry, std::size_t name_width, std::size_t width);
+std::string error_text(const Error& error);
+
+}  // namespace patchbay::cli

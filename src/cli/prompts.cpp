@@ -1,0 +1,124 @@
+// `patchbay prompts [SERVER]` lists; `patchbay prompt NAME key=value ...` shows one filled in.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/as_result.h"
+#include "base/strings.h"
+#include "cli/context.h"
+#include "cli/present.h"
+#include "host/naming.h"
+#include "protocol/clean_text.h"
+#include "protocol/codec.h"
+
+namespace patchbay::cli {
+namespace {
+
+struct ServerPrompt {
+  std::string name;  // mcp__server__prompt
+  std::string server;
+  Prompt prompt;
+};
+
+Task<std::vector<ServerPrompt>> list_prompts(Context& context, std::vector<std::string> servers) {
+  std::vector<ServerPrompt> all;
+  for (const auto& name : servers) {
+    auto session = co_await context.host.session(name);
+    if (!session.server().capabilities.prompts) continue;
+    auto listed = co_await as_result(session.list_prompts());
+    if (!listed) {
+      context.io.talk(fmt::format("patchbay: {}: {}\n", name, clean_for_display(listed.error().message())));
+      continue;
+    }
+    for (auto& prompt : listed->items)
+      all.push_back({normalised_full_name({name, prompt.name}), name, std::move(prompt)});
+  }
+  std::ranges::sort(all, {}, &ServerPrompt::name);
+  co_return all;
+}
+
+const ServerPrompt& find_prompt(const std::vector<ServerPrompt>& all, const std::string& text) {
+  std::vector<const ServerPrompt*> found;
+  for (const auto& one : all) {
+    if (one.name == text || fmt::format("{}/{}", one.server, one.prompt.name) == text) return one;
+    if (one.prompt.name == text) found.push_back(&one);
+  }
+  if (found.size() == 1) return *found.front();
+  std::vector<std::string> names;
+  if (found.empty()) {
+    for (const auto& one : all) {
+      names.push_back(one.name);
+      names.push_back(one.prompt.name);
+    }
+    auto meant = nearest(text, names);
+    throw Error(Errc::invalid_argument, fmt::format("no prompt is called '{}'{}", text,
+                                                    meant.empty() ? "; run `patchbay prompts` for what there is"
+                                                                  : fmt::format("; did you mean '{}'?", meant)));
+  }
+  for (const auto* one : found) names.push_back(one->name);
+  throw Error(Errc::invalid_argument,
+              fmt::format("several servers have a prompt '{}': {}", text, fmt::join(names, ", ")));
+}
+
+}  // namespace
+
+Task<int> prompts(Context& context) {
+  const auto only = context.settings.words.empty() ? std::string() : context.settings.words.front();
+  auto connected = co_await start_servers(context, only);
+  auto all = co_await list_prompts(context, connected);
+  if (context.settings.json) {
+    Json list = Json::array();
+    for (const auto& one : all) {
+      Json item = encode(one.prompt);
+      Json::Object out;
+      out.append("name", one.name);
+      out.append("server", one.server);
+      out.append("prompt", one.prompt.name);
+      for (const auto& [key, value] : item.as_object()) {
+        if (key != "name") out.set(key, value);
+      }
+      list.push_back(std::move(out));
+    }
+    context.print_json({{"prompts", std::move(list)}});
+  } else {
+    for (const auto& one : all) {
+      std::string arguments;
+      for (const auto& argument : one.prompt.arguments) {
+        const auto one_argument = fmt::format("{}=...", safe_line(argument.name, 40));
+        arguments += argument.required == true ? " " + one_argument : fmt::format(" [{}]", one_argument);
+      }
+      context.io.out(
+          fmt::format("{}{}  {}\n", one.name, arguments, safe_line(one.prompt.description.value_or(""), 100)));
+    }
+    if (all.empty()) context.io.talk("No connected server has prompts.\n");
+  }
+  co_return listing_exit_code(context, only);
+}
+
+Task<int> prompt(Context& context) {
+  const auto& words = context.settings.words;
+  std::map<std::string, std::string> arguments;
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    auto equals = words[i].find('=');
+    if (equals == std::string::npos || equals == 0) {
+      throw Error(Errc::invalid_argument, fmt::format("'{}' is not of the form key=value", words[i]));
+    }
+    arguments[words[i].substr(0, equals)] = words[i].substr(equals + 1);
+  }
+  auto connected = co_await start_servers(context, "");
+  auto all = co_await list_prompts(context, connected);
+  const auto& found = find_prompt(all, words.front());
+  auto session = co_await context.host.session(found.server);
+  auto result = co_await session.get_prompt(found.prompt.name, std::move(arguments), context.call_options());
+  if (context.settings.json) {
+    context.print_json(encode(result));
+    co_return 0;
+  }
+  for (const auto& message : result.messages) {
+    auto text = fmt::format("{}: {}\n", to_string(message.role), text_of(message.content));
+    context.io.out(context.io.out_is_terminal ? clean_for_display(text) : text);
+  }
+  co_return 0;
+}
+
+}  // namespace patchbay::cli

@@ -1,0 +1,129 @@
+#include "cli/settings.h"
+
+#include <sstream>
+
+#include <CLI/CLI.hpp>
+
+#include <patchbay/version.h>
+
+#include "base/strings.h"
+
+namespace patchbay::cli {
+namespace {
+
+struct CommandEntry {
+  Command command;
+  const char* name;
+  const char* summary;
+  const char* examples;
+  const char* words_name;  // null: takes none
+  const char* words_help;
+  std::size_t words_min;
+  std::size_t words_max;  // 0: any number
+};
+
+constexpr CommandEntry commands[] = {
+    {Command::tools, "tools", "List the tools of all servers, or of one",
+     "  patchbay tools\n  patchbay tools filesystem --json | jq -r '.tools[].name'", "SERVER", "Only this server", 0,
+     1},
+    {Command::call, "call", "Call a tool",
+     "  patchbay call read_file path=README.md\n"
+     "  patchbay call mcp__db__query sql='select 1' limit:=10\n"
+     "  patchbay call fs/write_file path=notes.txt content=@draft.txt\n"
+     "  echo '{\"path\":\"README.md\"}' | patchbay call read_file -",
+     "TOOL",
+     "The tool (mcp__server__tool, server/tool, or its bare name), then key=value, key:=json, key=@file, {json} or -",
+     1, 0},
+    {Command::resources, "resources", "List resources and resource templates", "  patchbay resources docs", "SERVER",
+     "Only this server", 0, 1},
+    {Command::read, "read", "Read a resource",
+     "  patchbay read docs file:///guide.md\n  patchbay read file:///logo.png > logo.png", "[SERVER] URI",
+     "The resource, after its server if several have it", 1, 2},
+    {Command::prompts, "prompts", "List prompts", "  patchbay prompts", "SERVER", "Only this server", 0, 1},
+    {Command::prompt, "prompt", "Show a prompt filled in", "  patchbay prompt review file=main.cpp", "NAME",
+     "The prompt, then key=value", 1, 0},
+    {Command::serve, "serve", "Offer the built-in tools as an MCP server on stdin and stdout",
+     "  patchbay serve --root ~/project\n  patchbay serve --root . --allow-run", nullptr, nullptr, 0, 0},
+};
+
+std::string help_text(const CLI::App& app) { return app.help("", CLI::AppFormatMode::Normal); }
+
+}  // namespace
+
+std::variant<Settings, Stop> parse_command_line(int argc, const char* const* argv) {
+  Settings settings;
+  bool version = false;
+  CLI::App app("Connects to MCP servers and calls their tools.", "patchbay");
+  app.set_help_flag("-h,--help", "Show this help");
+  app.footer(
+      "Servers come from .mcp.json in this directory or one above it, and from --mcp-config.\n"
+      "Without any, a built-in server with file tools is offered.\n\n"
+      "Examples:\n"
+      "  patchbay                         what is here, and what to type next\n"
+      "  patchbay tools --json            every tool, for scripts\n"
+      "  patchbay call read_file path=README.md\n"
+      "  patchbay --mcp-config '{\"echo\":{\"command\":\"my-server\"}}' tools\n\n"
+      "Exit codes: 0 ok, 1 the tool or server answered with an error, 2 usage or configuration,\n"
+      "3 connection, time-out or limit, 70 a bug in patchbay, 130/143 interrupted.");
+  app.fallthrough();
+  app.require_subcommand(0, 1);
+  app.add_flag("--version", version, "Show the version");
+  auto* servers = app.add_option_group("Servers");
+  servers->add_option("--mcp-config", settings.mcp_config, "Servers from this file or JSON text (repeatable)")
+      ->type_name("FILE|JSON")
+      ->allow_extra_args(false);
+  servers->add_flag("--strict-mcp-config", settings.strict, "Use only the servers of --mcp-config");
+  servers->add_flag("--trust-project", settings.trust_project, "Start servers of .mcp.json without asking");
+  servers->add_flag("--builtin", settings.builtin, "Offer the built-in server beside the others");
+  servers->add_flag("--allow-run", settings.allow_run, "Let the built-in server run commands");
+  servers->add_option("--root", settings.root, "Directory the built-in server is confined to")->type_name("DIR");
+  auto* output = app.add_option_group("Output");
+  output->add_flag("--json", settings.json, "Print JSON, for scripts");
+  output->add_flag("-q,--quiet", settings.quiet, "Say nothing about servers starting");
+  output->add_flag("--no-color", settings.no_color, "No colours (also: NO_COLOR)");
+  output->add_option("--timeout", settings.timeout_seconds, "Give up on a call after this many seconds")
+      ->type_name("SECONDS")
+      ->check(CLI::PositiveNumber);
+  output->add_option("--log-level", settings.log_level, "trace, debug, info, warning, error or off")
+      ->check(CLI::IsMember({"trace", "debug", "info", "warning", "error", "off"}));
+  output->add_option("--log-file", settings.log_file, "Write the log here instead of stderr")->type_name("FILE");
+  output->add_flag("--trace", settings.trace, "Log every message, secrets taken out");
+
+  for (const auto& entry : commands) {
+    auto* sub = app.add_subcommand(entry.name, entry.summary);
+    sub->footer(std::string("Examples:\n") + entry.examples);
+    sub->callback([&settings, command = entry.command] { settings.command = command; });
+    if (entry.words_name) {
+      auto* words = sub->add_option("words", settings.words, entry.words_help)->type_name(entry.words_name);
+      if (entry.words_min > 0) words->required();
+      words->expected(static_cast<int>(entry.words_min),
+                      entry.words_max == 0 ? 1 << 20 : static_cast<int>(entry.words_max));
+    }
+  }
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    for (auto* sub : app.get_subcommands()) {
+      if (sub->parsed()) return Stop{0, help_text(*sub), {}};
+    }
+    return Stop{0, help_text(app), {}};
+  } catch (const CLI::ParseError& error) {
+    std::string message = error.what();
+    if (argc > 1 && argv[1][0] != '-') {
+      std::vector<std::string> names;
+      for (const auto& entry : commands) names.emplace_back(entry.name);
+      const bool known = std::ranges::find(names, argv[1]) != names.end();
+      auto meant = nearest(argv[1], names);
+      if (!known) {
+        message = std::string("unknown command '") + argv[1] + "'";
+        if (!meant.empty()) message += "; did you mean '" + std::string(meant) + "'?";
+      }
+    }
+    return Stop{2, {}, "patchbay: " + message + "\nRun `patchbay --help` for what there is.\n"};
+  }
+  if (version) settings.command = Command::version;
+  return settings;
+}
+
+}  // namespace patchbay::cli

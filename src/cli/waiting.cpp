@@ -1,0 +1,57 @@
+#include "cli/waiting.h"
+
+#include <array>
+
+#include <fmt/format.h>
+
+#include "base/timeout.h"
+#include "cli/present.h"
+
+namespace patchbay::cli {
+namespace {
+constexpr auto patience = std::chrono::milliseconds(400);  // quick work shows nothing
+constexpr auto tick = std::chrono::milliseconds(120);
+constexpr std::array frames{"|", "/", "-", "\\"};
+}  // namespace
+
+Task<void> Waiting::draw() {
+  if (!io_.talk_is_terminal) co_return;
+  for (;;) {
+    co_await sleep_for(tick);
+    if (active_ && std::chrono::steady_clock::now() - begun_ >= patience) show();
+  }
+}
+
+void Waiting::begin(std::string what) {
+  what_ = std::move(what);
+  progress_.reset();
+  begun_ = std::chrono::steady_clock::now();
+  active_ = true;
+}
+
+void Waiting::progress(const Progress& progress) { progress_ = progress; }
+
+void Waiting::show() {
+  const auto seconds =
+      std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - begun_).count();
+  std::string line = fmt::format("{} {} {} s", frames.at(frame_++ % frames.size()), what_, seconds);
+  if (progress_) {
+    line += progress_->total ? fmt::format("  {:g}/{:g}", progress_->progress, *progress_->total)
+                             : fmt::format("  {:g}", progress_->progress);
+    if (progress_->message) line += fmt::format("  {}", safe_line(*progress_->message, 60));
+  }
+  io_.talk(fmt::format("\r\033[K{}", line));
+  drawn_ = true;
+}
+
+void Waiting::pause() {
+  if (drawn_) io_.talk("\r\033[K");
+  drawn_ = false;
+}
+
+void Waiting::end() {
+  active_ = false;
+  pause();
+}
+
+}  // namespace patchbay::cli

@@ -1,0 +1,183 @@
+// An MCP server of the session era that behaves well except in one chosen way:
+//   mode-server MODE [ARGUMENT]
+// "good" has the tools echo (text back), add (two integers), fail (isError), boom (JSON-RPC
+// error), slow (answers after progress), raw (text with terminal controls), and one
+// resource and one prompt. Every other mode is named after what it does wrong.
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <string>
+
+#include <patchbay/json.h>
+
+using patchbay::Json;
+
+namespace {
+
+std::string mode;
+std::string argument;
+
+void put(const std::string& line) { std::cout << line << "\n" << std::flush; }
+void put(const Json& message) { put(patchbay::to_text(message)); }
+
+Json tool(const std::string& name, Json properties, Json required = Json::array()) {
+  return {
+      {"name", name},
+      {"description", "The " + name + " tool"},
+      {"inputSchema", {{"type", "object"}, {"properties", std::move(properties)}, {"required", std::move(required)}}}};
+}
+
+Json text_result(const std::string& text, bool is_error = false) {
+  return {{"content", Json::array({Json{{"type", "text"}, {"text", text}}})}, {"isError", is_error}};
+}
+
+Json tools() {
+  Json list = Json::array();
+  list.push_back(tool("echo", {{"text", {{"type", "string"}}}}, Json::array({"text"})));
+  list.push_back(tool("add", {{"a", {{"type", "integer"}}}, {"b", {{"type", "integer"}}}}, Json::array({"a", "b"})));
+  list.push_back(tool("fail", Json::object()));
+  list.push_back(tool("boom", Json::object()));
+  list.push_back(tool("slow", Json::object()));
+  list.push_back(tool("raw", Json::object()));
+  if (mode == "null-schema") {
+    Json odd{{"name", "odd"}, {"inputSchema", nullptr}};
+    list.push_back(std::move(odd));
+    list.push_back(Json{{"description", "a tool without a name"}});
+  }
+  return list;
+}
+
+Json list_tools(const Json& params) {
+  static int page = 0;
+  ++page;
+  if (mode == "pages") {
+    return {{"tools", Json::array({tool("page-" + std::to_string(page), Json::object())})},
+            {"nextCursor", std::to_string(page)}};
+  }
+  if (mode == "repeated-cursor") {
+    return {{"tools", Json::array({tool("t" + std::to_string(page), Json::object())})}, {"nextCursor", "again"}};
+  }
+  if (mode == "huge-cursor") return {{"tools", tools()}, {"nextCursor", std::string(70'000, 'c')}};
+  (void)params;
+  return {{"tools", tools()}};
+}
+
+// Null: no answer is sent.
+Json call(const Json& params) {
+  const auto& name = params["name"].as_string();
+  const auto& arguments = params["arguments"];
+  if (mode == "exits-on-call") {
+    std::cerr << "cannot go on\nlast words\n" << std::flush;
+    std::_Exit(7);
+  }
+  if (mode == "closes-on-call") {
+    ::close(1);
+    std::string line;
+    while (std::getline(std::cin, line)) {
+    }
+    std::_Exit(0);
+  }
+  if (mode == "silent-on-call") return nullptr;
+  if (name == "echo")
+    return text_result(arguments["text"].if_string() ? arguments["text"].as_string() : to_text(arguments));
+  if (name == "add") return text_result(std::to_string(arguments["a"].as_int() + arguments["b"].as_int()));
+  if (name == "fail") return text_result("the tool failed", true);
+  if (name == "raw")
+    return text_result(
+        "plain \033[31mred\033[0m \xE2\x80\xAE"
+        "desrever");
+  if (name == "slow") {
+    const Json* token = params["_meta"].find("progressToken");
+    for (int step = 1; token && step <= 3; ++step) {
+      put(Json{{"jsonrpc", "2.0"},
+               {"method", "notifications/progress"},
+               {"params", {{"progressToken", *token}, {"progress", step}, {"total", 3}}}});
+    }
+    return text_result("done");
+  }
+  return text_result("?");
+}
+
+void answer(const Json& request) {
+  const auto& method = request["method"].as_string();
+  const Json id = request["id"];
+  Json reply{{"jsonrpc", "2.0"}, {"id", id}};
+  const Json& params = request["params"];
+  if (method == "initialize") {
+    reply["result"] =
+        Json{{"protocolVersion", params["protocolVersion"]},
+             {"capabilities", {{"tools", Json::object()}, {"resources", Json::object()}, {"prompts", Json::object()}}},
+             {"serverInfo", {{"name", "mode-server"}, {"version", "1.0"}}}};
+  } else if (method == "tools/list") {
+    reply["result"] = list_tools(params);
+  } else if (method == "tools/call") {
+    if (params["name"] == Json("boom")) {
+      reply["error"] = Json{{"code", -32050}, {"message", "boom"}, {"data", {{"why", "asked to"}}}};
+    } else {
+      reply["result"] = call(params);
+      if (reply["result"].is_null()) return;
+    }
+  } else if (method == "resources/list") {
+    reply["result"] = Json{{"resources", Json::array({Json{{"uri", "mode://one"}, {"name", "one"}}})}};
+  } else if (method == "resources/templates/list") {
+    reply["result"] = Json{{"resourceTemplates", Json::array()}};
+  } else if (method == "resources/read") {
+    reply["result"] = Json{{"contents", Json::array({Json{{"uri", params["uri"]}, {"text", "first line\n"}}})}};
+  } else if (method == "prompts/list") {
+    reply["result"] =
+        Json{{"prompts", Json::array({Json{{"name", "greet"}, {"arguments", Json::array({Json{{"name", "who"}}})}}})}};
+  } else if (method == "prompts/get") {
+    reply["result"] =
+        Json{{"messages",
+              Json::array({Json{
+                  {"role", "user"},
+                  {"content", {{"type", "text"}, {"text", "Hello " + params["arguments"]["who"].as_string()}}}}})}};
+  } else if (method == "ping") {
+    reply["result"] = Json::object();
+  } else {
+    reply["error"] = Json{{"code", -32601}, {"message", "no such method"}};
+  }
+  if (mode == "string-ids") reply["id"] = patchbay::to_text(id);
+  if (mode == "garbage-on-call" && method == "tools/call") {
+    put("{\"jsonrpc\":\"2.0\",\"id\":" + patchbay::to_text(id) + ",\"result\":{\"content\":[}}");
+    return;
+  }
+  if (mode == "bad-utf8-on-call" && method == "tools/call") {
+    put("{\"jsonrpc\":\"2.0\",\"id\":" + patchbay::to_text(id) +
+        ",\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"\xFF\xFE\"}]}}");
+    return;
+  }
+  put(reply);
+  if (mode == "answers-twice") put(reply);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  mode = argc > 1 ? argv[1] : "good";
+  argument = argc > 2 ? argv[2] : "";
+  // Says that it was started, for tests of what is started when.
+  if (!argument.empty()) std::ofstream(argument, std::ios::app) << ::getpid() << "\n";
+  if (mode == "exits-at-once") {
+    std::cerr << "configuration missing: set API_KEY\n" << std::flush;
+    return 3;
+  }
+  if (mode == "junk") {
+    put(std::string("Server starting on stdio..."));
+    put(std::string("{\"level\":\"info\",\"msg\":\"json, but not JSON-RPC\"}"));
+    std::cout << std::string(3 << 20, 'x') << "\n" << std::flush;
+  }
+  std::string line;
+  while (std::getline(std::cin, line)) {
+    if (mode == "never-answers") continue;
+    if (mode == "garbage") {
+      put(std::string("<html>not this</html>"));
+      continue;
+    }
+    auto request = patchbay::parse_json(line);
+    if (request && request->find("id") && request->find("method")) answer(*request);
+  }
+  return 0;
+}

@@ -1,0 +1,289 @@
+// The binary as people and scripts use it, against a server that misbehaves in one way at a
+// time. L1 L5 W7 X1 X3.
+#include <fstream>
+#include <sstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <patchbay/json.h>
+
+#include "support/command.h"
+
+namespace patchbay {
+namespace {
+
+using test::CommandOptions;
+using test::CommandResult;
+using test::run_program;
+using test::TemporaryDirectory;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+const std::string program = PATCHBAY_BIN_DIR "/patchbay";
+const std::string fake = PATCHBAY_BIN_DIR "/mode-server";
+
+std::string one_server(const std::string& mode, const std::string& argument = {}) {
+  Json args = Json::array({mode});
+  if (!argument.empty()) args.push_back(argument);
+  return to_text(Json{{"mcpServers", {{"fake", {{"command", fake}, {"args", std::move(args)}}}}}});
+}
+
+CommandResult patchbay(std::vector<std::string> words, CommandOptions options = {}) {
+  words.insert(words.begin(), program);
+  return run_program(words, options);
+}
+
+CommandResult with_server(const std::string& mode, std::vector<std::string> words, CommandOptions options = {}) {
+  words.insert(words.begin(), {"--mcp-config", one_server(mode), "--strict-mcp-config"});
+  return patchbay(std::move(words), std::move(options));
+}
+
+Json json_of(const CommandResult& result) {
+  auto value = parse_json(result.out);
+  EXPECT_TRUE(value) << result.out << "\n" << result.err;
+  return value.value_or(Json());
+}
+
+TEST(Cli, VersionAndHelpNeedNothing) {
+  EXPECT_THAT(patchbay({"--version"}).out, StartsWith("patchbay 0."));
+  auto version = patchbay({"--version", "--json"});
+  EXPECT_TRUE(json_of(version)["version"].is_string());
+  auto help = patchbay({"--help"});
+  EXPECT_EQ(help.code, 0);
+  EXPECT_THAT(help.out, AllOf(HasSubstr("Examples:"), HasSubstr("--mcp-config"), HasSubstr("call")));
+  EXPECT_THAT(patchbay({"call", "--help"}).out, HasSubstr("key=value"));
+}
+
+TEST(Cli, UsageErrorsNameTheMistakeAndTheWayOut) {
+  auto unknown = patchbay({"tolls"});
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_THAT(unknown.err, AllOf(HasSubstr("did you mean 'tools'"), HasSubstr("patchbay --help")));
+  EXPECT_EQ(patchbay({"call"}).code, 2);
+  EXPECT_EQ(patchbay({"tools", "--no-such-flag"}).code, 2);
+}
+
+TEST(Cli, WithoutConfigurationTheBuiltInServerIsOffered) {
+  TemporaryDirectory empty;
+  auto overview = patchbay({}, {.cwd = empty.path()});
+  EXPECT_EQ(overview.code, 0) << overview.err;
+  EXPECT_THAT(overview.out,
+              AllOf(HasSubstr("mcp__patchbay__read_file"), HasSubstr("Next:"), HasSubstr("patchbay call")));
+  EXPECT_THAT(overview.err, HasSubstr("[mcp] Connected to 'patchbay' — "));
+  EXPECT_THAT(overview.out, Not(HasSubstr("run_command")));
+  EXPECT_THAT(patchbay({"--allow-run", "tools"}, {.cwd = empty.path()}).out, HasSubstr("mcp__patchbay__run_command"));
+  empty.write("note.txt", "hello\n");
+  auto read = patchbay({"call", "read_file", "path=note.txt"}, {.cwd = empty.path()});
+  EXPECT_EQ(read.code, 0) << read.err;
+  EXPECT_THAT(read.out, HasSubstr("hello"));
+}
+
+TEST(Cli, ToolsAsJsonHaveThePromisedShape) {
+  auto result = with_server("good", {"tools", "--json"});
+  EXPECT_EQ(result.code, 0);
+  EXPECT_EQ(result.err, "");
+  auto json = json_of(result);
+  auto server = json["servers"].as_array().at(0);
+  EXPECT_EQ(server, Json({{"name", "fake"},
+                          {"state", "connected"},
+                          {"reason", ""},
+                          {"era", "legacy"},
+                          {"protocolVersion", "2025-11-25"},
+                          {"serverInfo", {{"name", "mode-server"}, {"version", "1.0"}}},
+                          {"toolCount", 6},
+                          {"error", nullptr}}));
+  auto tool = json["tools"].as_array().at(0);
+  EXPECT_EQ(tool["name"], Json("mcp__fake__add"));
+  EXPECT_EQ(tool["server"], Json("fake"));
+  EXPECT_EQ(tool["tool"], Json("add"));
+  EXPECT_EQ(tool["description"], Json("The add tool"));
+  EXPECT_EQ(tool["inputSchema"]["required"], Json::array({"a", "b"}));
+  EXPECT_TRUE(tool.find("annotations"));
+}
+
+TEST(Cli, CallTakesEverySpellingOfAToolAndOfItsArguments) {
+  EXPECT_EQ(with_server("good", {"call", "mcp__fake__add", "a=2", "b=40"}).out, "42\n");
+  EXPECT_EQ(with_server("good", {"call", "fake/add", "a:=2", "b=40"}).out, "42\n");
+  EXPECT_EQ(with_server("good", {"call", "add", "{\"a\":2,\"b\":40}"}).out, "42\n");
+  EXPECT_EQ(with_server("good", {"call", "add", "-"}, {.input = "{\"a\":2,\"b\":40}"}).out, "42\n");
+  TemporaryDirectory directory;
+  auto file = directory.write("text", "from a file");
+  EXPECT_EQ(with_server("good", {"call", "echo", "text=@" + file}).out, "from a file\n");
+  auto json = json_of(with_server("good", {"call", "--json", "echo", "text=hi"}));
+  EXPECT_EQ(json["content"].as_array().at(0)["text"], Json("hi"));
+}
+
+TEST(Cli, WrongCallsSayWhatWasExpected) {
+  auto unknown = with_server("good", {"call", "ad"});
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_THAT(unknown.err, HasSubstr("add"));
+  auto type = with_server("good", {"call", "add", "a=two", "b=1"});
+  EXPECT_EQ(type.code, 2);
+  EXPECT_THAT(type.err, AllOf(HasSubstr("a"), HasSubstr("integer")));
+  auto array = with_server("good", {"call", "add", "-"}, {.input = "[1,2]"});
+  EXPECT_EQ(array.code, 2);
+  EXPECT_THAT(array.err, HasSubstr("object"));
+}
+
+TEST(Cli, FailedToolsAndServersHaveTheirOwnExitCodes) {
+  auto failed = with_server("good", {"call", "fail"});
+  EXPECT_EQ(failed.code, 1);
+  EXPECT_EQ(failed.out, "the tool failed\n");
+  auto boom = with_server("good", {"call", "boom", "--json"});
+  EXPECT_EQ(boom.code, 1);
+  auto error = json_of(boom)["error"];
+  EXPECT_EQ(error["code"], Json("rpc"));
+  EXPECT_EQ(error["rpcCode"], Json(-32050));
+  EXPECT_EQ(error["rpcData"], Json({{"why", "asked to"}}));
+  EXPECT_EQ(with_server("exits-at-once", {"tools"}).code, 3);
+}
+
+TEST(Cli, NothingIsPrintedAboutProgressOnAPipe) {
+  auto slow = with_server("good", {"--quiet", "call", "slow"});
+  EXPECT_EQ(slow.out, "done\n");
+  EXPECT_EQ(slow.err, "");
+}
+
+// On a pipe the bytes are the server's; a terminal gets them cleaned (terminal_test).
+TEST(Cli, PipedOutputIsByteExact) {
+  EXPECT_EQ(with_server("good", {"call", "raw"}).out,
+            "plain \033[31mred\033[0m \xE2\x80\xAE"
+            "desrever\n");
+}
+
+TEST(Cli, ResourcesAndPromptsAreListedAndShown) {
+  auto resources = json_of(with_server("good", {"resources", "--json"}));
+  EXPECT_EQ(resources["resources"].as_array().at(0),
+            Json({{"server", "fake"}, {"uri", "mode://one"}, {"name", "one"}}));
+  EXPECT_EQ(with_server("good", {"read", "mode://one"}).out, "first line\n");
+  EXPECT_EQ(with_server("good", {"read", "fake", "mode://one"}).out, "first line\n");
+  EXPECT_THAT(with_server("good", {"prompts"}).out, HasSubstr("mcp__fake__greet"));
+  EXPECT_EQ(with_server("good", {"prompt", "greet", "who=Ada"}).out, "user: Hello Ada\n");
+  EXPECT_THAT(with_server("good", {"prompt", "gret"}).err, HasSubstr("did you mean"));
+}
+
+struct BadServer {
+  const char* mode;
+  std::vector<std::string> words;
+  int code;
+  std::vector<const char*> says;  // all of these, on stderr
+};
+
+class BadServers : public testing::TestWithParam<BadServer> {};
+
+TEST_P(BadServers, EndInAClearErrorAndTheRightExitCode) {
+  const auto& bad = GetParam();
+  auto result = with_server(bad.mode, bad.words, {.env = {{"MCP_TIMEOUT", "1500"}}});
+  EXPECT_EQ(result.code, bad.code) << result.out << result.err;
+  for (const char* text : bad.says) EXPECT_THAT(result.err, HasSubstr(text));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Cli, BadServers,
+    testing::Values(BadServer{"exits-at-once",
+                              {"call", "fake/echo", "text=x"},
+                              3,
+                              {"exited with status 3", "configuration missing: set API_KEY"}},
+                    BadServer{"never-answers", {"call", "fake/echo", "text=x"}, 3, {"no answer", "MCP_TIMEOUT"}},
+                    BadServer{"garbage", {"call", "fake/echo", "text=x"}, 3, {"no answer"}},
+                    BadServer{"string-ids", {"call", "fake/echo", "text=x"}, 3, {"string id"}},
+                    BadServer{"answers-twice", {"call", "fake/echo", "text=x"}, 0, {}},
+                    BadServer{"junk", {"call", "fake/echo", "text=x"}, 0, {}},
+                    BadServer{
+                        "exits-on-call", {"call", "fake/echo", "text=x"}, 3, {"exited with status 7", "last words"}},
+                    BadServer{"closes-on-call", {"call", "fake/echo", "text=x"}, 3, {"closed its output"}},
+                    BadServer{"silent-on-call",
+                              {"--timeout", "0.3", "call", "fake/echo", "text=x"},
+                              3,
+                              {"no answer to tools/call within 300 ms"}},
+                    BadServer{"garbage-on-call", {"call", "fake/echo", "text=x"}, 3, {"not valid JSON-RPC"}},
+                    BadServer{"bad-utf8-on-call", {"call", "fake/echo", "text=x"}, 3, {"UTF-8"}},
+                    BadServer{"null-schema", {"call", "fake/odd"}, 0, {}},
+                    BadServer{"pages", {"tools", "--log-level", "warning"}, 0, {"more than 1000 pages"}},
+                    BadServer{"repeated-cursor", {"tools", "--log-level", "warning"}, 0, {"repeated a cursor"}},
+                    BadServer{"huge-cursor", {"tools", "--log-level", "warning"}, 0, {"cursor of 70000 bytes"}}),
+    [](const auto& instance) {
+      std::string name = instance.param.mode;
+      std::ranges::replace(name, '-', '_');
+      return name;
+    });
+
+TEST(Cli, MissingCommandIsNamedWithItsRemedy) {
+  auto result = patchbay({"--mcp-config", R"({"gone":{"command":"no-such-program-here"}})", "call", "gone/x"});
+  EXPECT_EQ(result.code, 3);
+  EXPECT_THAT(result.err, AllOf(HasSubstr("no-such-program-here"), HasSubstr("PATH")));
+}
+
+TEST(Cli, OneBadServerNeverHurtsAnother) {
+  auto config = to_text(Json{{"good", {{"command", fake}, {"args", Json::array({"good"})}}},
+                             {"bad", {{"command", fake}, {"args", Json::array({"exits-at-once"})}}},
+                             {"gone", {{"command", "/no/such/file"}}}});
+  auto result = patchbay({"--mcp-config", config, "--strict-mcp-config", "tools", "--json"});
+  EXPECT_EQ(result.code, 0);
+  auto servers = json_of(result)["servers"];
+  std::map<std::string, std::string> states;
+  for (const auto& server : servers.as_array()) states[server["name"].as_string()] = server["state"].as_string();
+  EXPECT_EQ(states, (std::map<std::string, std::string>{{"good", "connected"}, {"bad", "failed"}, {"gone", "failed"}}));
+  EXPECT_EQ(json_of(result)["tools"].size(), 6u);
+  EXPECT_EQ(patchbay({"--mcp-config", config, "--strict-mcp-config", "tools", "bad"}).code, 3);
+}
+
+// Only the server that is needed is started. L1.
+TEST(Cli, CallStartsOnlyTheServerItNeeds) {
+  TemporaryDirectory directory;
+  auto entry = [&](const std::string& name) {
+    return Json{{"command", fake}, {"args", Json::array({"good", directory.path() + "/" + name})}};
+  };
+  auto config = to_text(Json{{"one", entry("one")}, {"two", entry("two")}});
+  EXPECT_EQ(patchbay({"--mcp-config", config, "call", "one/echo", "text=x"}).out, "x\n");
+  EXPECT_TRUE(std::ifstream(directory.path() + "/one").good());
+  EXPECT_FALSE(std::ifstream(directory.path() + "/two").good());
+  auto ambiguous = patchbay({"--mcp-config", config, "call", "echo", "text=x"});
+  EXPECT_EQ(ambiguous.code, 2);
+  EXPECT_THAT(ambiguous.err, AllOf(HasSubstr("one/echo"), HasSubstr("two/echo")));
+}
+
+TEST(Cli, BrokenFileIsReportedWithLineAndColumnAndNothingIsStarted) {
+  TemporaryDirectory project;
+  project.write(".mcp.json", "{\n  \"mcpServers\": {\n    \"a\": {\"command\": \"x\" \"args\": []}\n  }\n}\n");
+  auto result = patchbay({"tools"}, {.cwd = project.path()});
+  EXPECT_EQ(result.code, 2);
+  EXPECT_THAT(result.err, HasSubstr(".mcp.json:3:"));
+  auto json = patchbay({"tools", "--json"}, {.cwd = project.path()});
+  EXPECT_EQ(json_of(json)["error"]["code"], Json("config"));
+}
+
+TEST(Cli, ProjectServersWaitForAYes) {
+  TemporaryDirectory project;
+  project.write(".mcp.json", one_server("good", project.path() + "/started"));
+  auto result = patchbay({"tools", "--json"}, {.cwd = project.path()});
+  auto server = json_of(result)["servers"].as_array().at(0);
+  EXPECT_EQ(server["state"], Json("pending"));
+  EXPECT_EQ(server["reason"], Json("awaiting approval"));
+  EXPECT_FALSE(std::ifstream(project.path() + "/started").good());
+  auto call = patchbay({"call", "fake/echo", "text=x"}, {.cwd = project.path()});
+  EXPECT_EQ(call.code, 2);
+  EXPECT_THAT(call.err, HasSubstr("--trust-project"));
+  EXPECT_FALSE(std::ifstream(project.path() + "/started").good());
+  EXPECT_EQ(patchbay({"--trust-project", "call", "fake/echo", "text=x"}, {.cwd = project.path()}).out, "x\n");
+}
+
+TEST(Cli, TraceShowsTrafficWithoutSecrets) {
+  auto result = with_server("good", {"--trace", "call", "echo", R"({"text":"x","api_key":"sk-12345"})"});
+  EXPECT_EQ(result.code, 0);
+  EXPECT_THAT(result.err, AllOf(HasSubstr("fake -> "), HasSubstr("fake <- "), HasSubstr("tools/call"),
+                                HasSubstr("[redacted]"), Not(HasSubstr("sk-12345"))));
+}
+
+TEST(Cli, ReaderThatLeavesIsNotAnError) {
+  auto result = run_program({"/bin/sh", "-c",
+                             program + " --mcp-config '" + one_server("pages") +
+                                 "' tools --json | head -c 10 >/dev/null; echo ${PIPESTATUS:-}"});
+  EXPECT_EQ(result.code, 0);
+  EXPECT_THAT(result.err, Not(HasSubstr("error")));
+}
+
+}  // namespace
+}  // namespace patchbay

@@ -1,0 +1,137 @@
+// The binary on a real terminal: cleaned text, a waiting line, the question before a
+// project's server is started. W7 X3.
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <pty.h>
+
+#include <patchbay/json.h>
+
+#include "support/command.h"
+
+namespace patchbay {
+namespace {
+
+using test::TemporaryDirectory;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+const std::string program = PATCHBAY_BIN_DIR "/patchbay";
+const std::string fake = PATCHBAY_BIN_DIR "/mode-server";
+
+// A program with a terminal for stdin, stdout and stderr.
+class Terminal {
+ public:
+  Terminal(std::vector<std::string> words, const std::string& cwd) {
+    struct winsize size{40, 200, 0, 0};
+    child_ = ::forkpty(&fd_, nullptr, nullptr, &size);
+    if (child_ == 0) {
+      if (::chdir(cwd.c_str()) != 0) ::_exit(126);
+      ::setenv("TERM", "xterm", 1);
+      std::vector<char*> argv;
+      for (auto& word : words) argv.push_back(word.data());
+      argv.push_back(nullptr);
+      ::execv(argv[0], argv.data());
+      ::_exit(127);
+    }
+  }
+  ~Terminal() {
+    ::close(fd_);
+    if (!ended_) {
+      ::kill(child_, SIGKILL);
+      ::waitpid(child_, nullptr, 0);
+    }
+  }
+
+  // Reads until the text has been shown; false when the program ended, or after a minute.
+  bool wait_for(const std::string& text) {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+    while (seen_.find(text) == std::string::npos) {
+      if (std::chrono::steady_clock::now() > until || !read_more()) return seen_.find(text) != std::string::npos;
+    }
+    return true;
+  }
+  void type(const std::string& text) {
+    EXPECT_EQ(::write(fd_, text.data(), text.size()), static_cast<ssize_t>(text.size()));
+  }
+  int wait_for_end() {
+    while (read_more()) {
+    }
+    int status = 0;
+    ::waitpid(child_, &status, 0);
+    ended_ = true;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  }
+  const std::string& seen() const { return seen_; }
+
+ private:
+  bool read_more() {
+    pollfd descriptor{fd_, POLLIN, 0};
+    if (::poll(&descriptor, 1, 60'000) <= 0) return false;
+    char buffer[4096];
+    const auto got = ::read(fd_, buffer, sizeof buffer);
+    if (got <= 0) return false;
+    seen_.append(buffer, static_cast<std::size_t>(got));
+    return true;
+  }
+
+  int fd_ = -1;
+  pid_t child_ = -1;
+  bool ended_ = false;
+  std::string seen_;
+};
+
+std::string one_server(const std::string& mode, const std::string& argument = {}) {
+  Json args = Json::array({mode});
+  if (!argument.empty()) args.push_back(argument);
+  return to_text(Json{{"mcpServers", {{"fake", {{"command", fake}, {"args", std::move(args)}}}}}});
+}
+
+TEST(OnATerminal, WhatAServerSaysIsCleaned) {
+  TemporaryDirectory directory;
+  Terminal terminal({program, "--mcp-config", one_server("good"), "call", "raw"}, directory.path());
+  EXPECT_EQ(terminal.wait_for_end(), 0);
+  EXPECT_THAT(terminal.seen(),
+              AllOf(HasSubstr("plain red desrever"), Not(HasSubstr("\033[31m")), Not(HasSubstr("\xE2\x80\xAE"))));
+}
+
+TEST(OnATerminal, WaitingIsShownAndInterruptEndsTheCallAndTheServer) {
+  TemporaryDirectory directory;
+  const auto started = directory.path() + "/pid";
+  Terminal terminal({program, "--mcp-config", one_server("silent-on-call", started), "call", "fake/echo", "text=x"},
+                    directory.path());
+  EXPECT_TRUE(terminal.wait_for("calling fake/echo")) << terminal.seen();
+  terminal.type("\003");
+  EXPECT_EQ(terminal.wait_for_end(), 130);
+  pid_t server = 0;
+  std::ifstream(started) >> server;
+  ASSERT_GT(server, 0);
+  EXPECT_EQ(::kill(server, 0), -1) << "the server is still there";
+}
+
+TEST(OnATerminal, AYesStartsAProjectServerAndANoDoesNot) {
+  for (const bool yes : {true, false}) {
+    TemporaryDirectory project;
+    const auto started = project.path() + "/started";
+    project.write(".mcp.json", one_server("good", started));
+    Terminal terminal({program, "call", "fake/echo", "text=hello"}, project.path());
+    EXPECT_TRUE(terminal.wait_for("Start it? [y/N]")) << terminal.seen();
+    EXPECT_THAT(terminal.seen(), AllOf(HasSubstr("'fake'"), HasSubstr(fake)));
+    EXPECT_FALSE(std::ifstream(started).good());
+    terminal.type(yes ? "y\n" : "\n");
+    EXPECT_EQ(terminal.wait_for_end(), yes ? 0 : 2) << terminal.seen();
+    EXPECT_EQ(std::ifstream(started).good(), yes);
+    if (yes) EXPECT_THAT(terminal.seen(), HasSubstr("hello"));
+  }
+}
+
+}  // namespace
+}  // namespace patchbay

@@ -1,0 +1,40 @@
+// Runs a program to its end and keeps what it printed, for tests of the binary.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace patchbay::test {
+
+struct CommandResult {
+  int code = -1;  // exit code, or 128 + signal
+  std::string out;
+  std::string err;
+};
+
+struct CommandOptions {
+  std::string cwd;
+  std::string input;
+  std::map<std::string, std::string> env;
+};
+
+// The words are argv; the first is looked up as a path.
+CommandResult run_program(const std::vector<std::string>& words, const CommandOptions& options = {});
+
+// A directory of its own, removed with everything in it.
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory();
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+  ~TemporaryDirectory();
+  const std::string& path() const noexcept { return path_; }
+  // Writes a file below it and returns its path.
+  std::string write(const std::string& name, const std::string& content) const;
+
+ private:
+  std::string path_;
+};
+
+}  // namespace patchbay::test
