@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <regex>
 #include <set>
 #include <sstream>
 #include <string>
@@ -280,6 +281,33 @@ std::vector<std::string> hidden_asio(const Tree& tree) {
   return problems;
 }
 
+// Two files that define a type of the same full name: no compiler and no linker sees it, and
+// either definition may be used for both. Types of an unnamed namespace are nobody else's.
+std::vector<std::string> types_defined_twice(const Tree& tree) {
+  static const std::regex type(R"(^(?:class|struct|union|enum class|enum)\s+(\w+)(?:\s+final)?\s*(?::[^:;]*)?\{.*)");
+  std::vector<std::string> problems;
+  std::map<std::string, std::string> defined;  // full name → file
+  for (const auto& [file, text] : tree) {
+    std::vector<std::string> scopes;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+      if (line.starts_with("namespace ") && line.ends_with("{")) {
+        scopes.push_back(line.substr(10, line.size() - 11));
+      } else if (line.starts_with("}  // namespace") && !scopes.empty()) {
+        scopes.pop_back();
+      }
+      std::smatch match;
+      if (std::ranges::count(scopes, std::string()) > 0 || !std::regex_match(line, match, type)) continue;
+      std::string name;
+      for (const auto& scope : scopes) name += scope.substr(0, scope.find(' ')) + "::";
+      name += match[1].str();
+      const auto [found, fresh] = defined.emplace(name, file);
+      if (!fresh && found->second != file) problems.push_back(name + ": " + found->second + " and " + file);
+    }
+  }
+  return problems;
+}
+
 std::string joined(const std::vector<std::string>& lines) {
   std::string out;
   for (const auto& line : lines) out += line + "\n";
@@ -299,6 +327,20 @@ TEST(Layers, EveryFile_IncludesOnlyWhatItsLayerMay) {
 TEST(Layers, PureFolders_ReachNoAsioThroughOurHeaders) {
   const auto problems = hidden_asio(source_tree());
   EXPECT_THAT(problems, IsEmpty()) << joined(problems);
+}
+
+TEST(Layers, EveryType_IsDefinedInOneFile) {
+  const auto problems = types_defined_twice(source_tree());
+  EXPECT_THAT(problems, IsEmpty()) << joined(problems);
+}
+
+TEST(Layers, TypesDefinedTwice_AreReportedUnlessTheyAreLocal) {
+  const Tree tree{
+      {"src/a/x.h", "namespace patchbay {\nclass X final : public Y {\n};\nclass Z;\n}  // namespace patchbay\n"},
+      {"src/b/x.h", "namespace patchbay {\nclass X {\n};\nclass Z {\n};\n}  // namespace patchbay\n"},
+      {"src/b/y.cpp", "namespace patchbay {\nnamespace {\nstruct Z {\n};\n}  // namespace\n}  // namespace patchbay\n"},
+      {"src/c/y.h", "namespace patchbay::cli {\nstruct Z {\n};\n}  // namespace patchbay::cli\n"}};
+  EXPECT_THAT(types_defined_twice(tree), ElementsAre("patchbay::X: src/a/x.h and src/b/x.h"));
 }
 
 TEST(Layers, BadFiles_AreReported) {
