@@ -68,8 +68,8 @@ std::shared_ptr<Server::Core> plain_core() {
 Task<void> serve(std::shared_ptr<Server::Core> core, int input, int output, Runtime runtime = {},
                  Duration drain = 1min) {
   auto executor = co_await asio::this_coro::executor;
-  Connection connection(std::move(core), executor, std::make_unique<LineChannel>(executor, input, output, runtime),
-                        runtime, drain);
+  ClientConnection connection(std::move(core), executor,
+                              std::make_unique<LineChannel>(executor, input, output, runtime), runtime, drain);
   co_await connection.run();
 }
 
