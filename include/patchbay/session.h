@@ -40,6 +40,8 @@ class Session {
  public:
   Session() = default;
 
+  // Whether this handle refers to a connection at all; a default-made one does not.
+  bool connected() const noexcept { return holder_ != nullptr; }
   const ServerDescription& server() const noexcept;
   bool is_legacy() const noexcept;  // for display; nothing should depend on it
   bool closed() const noexcept;

@@ -6,7 +6,11 @@
 #include <memory>
 #include <string_view>
 
+#include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
 
 #include <patchbay/task.h>
 
@@ -53,5 +57,14 @@ class Scope {
   struct State;
   std::shared_ptr<State> state_;
 };
+
+// Runs clean-up that must reach its end: cancelling whoever waits does not cancel the work.
+// The caller has set throw_if_cancelled to false, or it may not get here at all.
+template <class T>
+Task<T> shielded(Task<T> work) {
+  auto executor = co_await asio::this_coro::executor;
+  co_return co_await asio::co_spawn(executor, std::move(work),
+                                    asio::bind_cancellation_slot(asio::cancellation_slot(), asio::use_awaitable));
+}
 
 }  // namespace patchbay

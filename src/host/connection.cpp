@@ -1,5 +1,7 @@
 #include "host/connection.h"
 
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "base/as_result.h"
@@ -176,6 +178,7 @@ void Connection::on_lost(const Error& error) {
   if (!connected()) return;  // still being listed: the list call reports it
   tools_.clear();
   settle(ServerState::failed, "connection lost", error);
+  scope_.spawn(end_session(CloseMode::quick));
 }
 
 void Connection::settle(ServerState state, std::string reason, std::optional<Error> error) {
@@ -189,6 +192,17 @@ void Connection::settle(ServerState state, std::string reason, std::optional<Err
   if (parts_.on_change && !closing_) parts_.on_change(*this);
 }
 
+// Whatever is left of the connection: a server that stopped talking may still run.
+Task<void> Connection::end_session(CloseMode mode) {
+  auto session = std::exchange(session_, Session());
+  if (!session.connected()) co_return;
+  if (mode == CloseMode::graceful) {
+    co_await session.close();
+  } else {
+    co_await session.close_quickly();
+  }
+}
+
 Task<void> Connection::close(CloseMode mode) {
   closing_ = true;
   const bool throws = co_await asio::this_coro::throw_if_cancelled();
@@ -197,13 +211,8 @@ Task<void> Connection::close(CloseMode mode) {
   if (connected()) {
     state_ = ServerState::pending;
     reason_ = "closed";
-    auto session = session_;
-    if (mode == CloseMode::graceful) {
-      co_await session.close();
-    } else {
-      co_await session.close_quickly();
-    }
   }
+  co_await end_session(mode);
   settled_.notify_all();
   co_await scope_.join();
   co_await asio::this_coro::throw_if_cancelled(throws);

@@ -53,6 +53,7 @@ class Connection {
   Task<void> follow();
   Task<void> refresh_later();
   void settle(ServerState state, std::string reason, std::optional<Error> error = {});
+  Task<void> end_session(CloseMode mode);
   void on_lost(const Error& error);
   void on_server_change(const Change& change);
 

@@ -260,7 +260,7 @@ Task<void> Peer::close(CloseMode mode) {
   end(Error(Errc::closed, "the connection was closed"));
   const bool throws = co_await asio::this_coro::throw_if_cancelled();
   co_await asio::this_coro::throw_if_cancelled(false);
-  co_await channel_->close(mode);
+  co_await shielded(channel_->close(mode));
   scope_.cancel();
   co_await scope_.join();
   co_await asio::this_coro::throw_if_cancelled(throws);
