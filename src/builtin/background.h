@@ -6,6 +6,7 @@
 #include <atomic>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -35,7 +36,8 @@ auto in_background(F work) -> Task<std::invoke_result_t<F, const std::atomic<boo
                                     handler = std::move(handler)]() mutable {
           std::exception_ptr failed;
           try {
-            result->emplace(blocking(*stop));
+            // Cancelled while it waited for its turn: then it has no effect at all.
+            if (!*stop) result->emplace(blocking(*stop));
           } catch (...) {
             failed = std::current_exception();
           }

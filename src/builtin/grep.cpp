@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <deque>
+#include <optional>
 
 #include <fmt/format.h>
 #include <re2/re2.h>
@@ -20,14 +21,47 @@ namespace {
 constexpr std::int64_t most_context = 20;
 constexpr std::int64_t pattern_memory = 16 << 20;
 
+RE2::Options options_for(bool ignore_case) {
+  RE2::Options options;
+  options.set_log_errors(false);
+  options.set_case_sensitive(!ignore_case);
+  options.set_max_mem(pattern_memory);
+  return options;
+}
+
+// Tells files without any match apart by one pass over all their bytes, which is many times
+// faster than a look at each line. It may only err on the side of looking.
+class Prefilter {
+ public:
+  Prefilter(const std::string& pattern, const RE2::Options& options) {
+    // These see where the text ends or change how lines are seen; a line is then not the same as a text.
+    for (const auto* special : {"\\A", "\\z", "\\C", "(?"}) {
+      if (pattern.contains(special)) return;
+    }
+    whole_.emplace("(?m)" + pattern, options);
+    if (!whole_->ok()) whole_.reset();
+  }
+  bool may_match(std::string_view content) const {
+    // '$' stands before "\n" only, so the ends of these lines look different to it.
+    if (!whole_ || content.contains('\r')) return true;
+    return whole_->Match(re2::StringPiece(content.data(), content.size()), 0, content.size(), RE2::UNANCHORED, nullptr,
+                         0);
+  }
+
+ private:
+  std::optional<RE2> whole_;
+};
+
 // Collects the matches of many files until a limit is reached.
 class Search {
  public:
-  Search(const RE2& pattern, const BuiltinLimits& limits, std::size_t context, std::size_t most)
-      : pattern_(pattern), limits_(limits), context_(context), most_(most) {}
+  Search(const RE2& pattern, const Prefilter& prefilter, const BuiltinLimits& limits, std::size_t context,
+         std::size_t most)
+      : pattern_(pattern), prefilter_(prefilter), limits_(limits), context_(context), most_(most) {}
 
   // False when enough was found. `content` is text.
   bool file(const std::string& path, std::string_view content) {
+    if (!prefilter_.may_match(content)) return true;
     const auto name = printable_name(path);
     std::deque<std::pair<std::size_t, std::string_view>> before;
     std::size_t number = 0, after = 0, shown = 0;  // the last line shown
@@ -82,6 +116,7 @@ class Search {
   }
 
   const RE2& pattern_;
+  const Prefilter& prefilter_;
   const BuiltinLimits& limits_;
   std::size_t context_;
   std::size_t most_;
@@ -199,10 +234,7 @@ CallToolResult grep(const Settings& settings, const Json& arguments, const Stop&
                                static_cast<std::int64_t>(limits.most_matches));
   if (const auto fault = in.fault()) return error_result(*fault);
 
-  RE2::Options options;
-  options.set_log_errors(false);
-  options.set_case_sensitive(!ignore_case);
-  options.set_max_mem(pattern_memory);
+  const auto options = options_for(ignore_case);
   const RE2 pattern(wanted, options);
   if (!pattern.ok()) {
     return error_result(
@@ -218,7 +250,8 @@ CallToolResult grep(const Settings& settings, const Json& arguments, const Stop&
   const auto status = settings.root.status(*path);
   if (!status) return error_result(status.error());
 
-  Search search(pattern, limits, static_cast<std::size_t>(context), static_cast<std::size_t>(most));
+  const Prefilter prefilter(wanted, options);
+  Search search(pattern, prefilter, limits, static_cast<std::size_t>(context), static_cast<std::size_t>(most));
   Reading reading{.left = limits.search_total};
   WalkOutcome outcome;
   if (status->kind == FileKind::directory) {

@@ -175,11 +175,18 @@ Task<CallToolResult> run_command(RunSettings settings, Json arguments, RunProgre
   auto output = HeadAndTail(limits.run_output);
   auto errors = std::make_shared<HeadAndTail>(limits.run_output);
   spec.on_stderr = [errors](std::string_view bytes) { errors->append(bytes); };
+  const bool line_as_command = spec.command.contains(' ');
   const auto name = std::string(last_part(spec.command));
   auto started = co_await as_result(Process::start(std::move(spec), settings.runtime));
   if (!started) {
     if (started.error().code() == Errc::cancelled) throw std::move(started).error();
-    co_return error_result(started.error());
+    std::string message = started.error().message();
+    if (line_as_command) {
+      message +=
+          ". Give the program alone as command and each argument in args; for a shell line run sh with args [\"-c\", "
+          "\"the line\"].";
+    }
+    co_return error_result(std::move(message));
   }
   auto& process = **started;
   auto feeder = std::make_shared<Feeder>();

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/strings.h"
+#include "builtin/text.h"
 
 namespace patchbay::builtin {
 
@@ -20,18 +21,38 @@ CallToolResult error_result(std::string message) {
 
 CallToolResult error_result(const Error& error) { return error_result(error.message()); }
 
+namespace {
+
+constexpr std::size_t most_candidates = 1000;  // looked at for a better name
+
+// The error, with the name in the same directory that was probably meant.
+std::string not_there(const ConfinedRoot& root, const std::string& path, const Error& error) {
+  const auto slash = path.rfind('/');
+  const auto parent = slash == std::string::npos ? std::string() : path.substr(0, slash + 1);
+  const auto listing = root.list(parent.empty() ? "." : parent, most_candidates);
+  if (!listing) return error.message();
+  std::vector<std::string> names;
+  for (const auto& entry : listing->entries) names.push_back(entry.name);
+  const auto meant = nearest(path.substr(parent.size()), names);
+  if (meant.empty() || meant == path.substr(parent.size())) return error.message();
+  return fmt::format("{}; did you mean {}{}?", error.message(), parent, printable_name(meant));
+}
+
+}  // namespace
+
 std::optional<std::string> unless_file(const ConfinedRoot& root, const std::string& path) {
   const auto status = root.status(path);
-  if (!status) return status.error().message();
-  if (status->kind == FileKind::directory)
+  if (!status) return not_there(root, path, status.error());
+  if (status->kind == FileKind::directory) {
     return fmt::format("{} is a directory; use list_dir to see what is in it", path);
+  }
   if (status->kind != FileKind::file) return fmt::format("{} is a pipe, socket or device, not a file", path);
   return {};
 }
 
 std::optional<std::string> unless_directory(const ConfinedRoot& root, const std::string& path) {
   const auto status = root.status(path);
-  if (!status) return status.error().message();
+  if (!status) return not_there(root, path, status.error());
   if (status->kind != FileKind::directory) return fmt::format("{} is not a directory", path);
   return {};
 }

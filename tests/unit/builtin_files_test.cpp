@@ -148,7 +148,7 @@ TEST_F(BuiltinFiles, ReadReturnsImages) {
 }
 
 TEST_F(BuiltinFiles, ReadRefusals) {
-  tree.directory("d");
+  tree.file("d/read_me.txt", "");
   tree.fifo("pipe");
   tree.file("elf",
             "\x7F"
@@ -177,6 +177,8 @@ TEST_F(BuiltinFiles, ReadRefusals) {
       {{{"path", root + "x"}}, "outside " + root},
       {{{"path", "loop"}}, "loop"},
       {{{"path", "f"}, {"lines", 3}}, "unknown argument 'lines'"},
+      {{{"path", "d/reed_me.txt"}}, "did you mean d/read_me.txt?"},
+      {{{"path", "zeroes"}}, "did you mean zeros?"},
   };
   for (const auto& item : cases) {
     EXPECT_THAT(error(read_file, item.arguments), HasSubstr(item.message)) << to_text(item.arguments);

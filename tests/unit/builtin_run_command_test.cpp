@@ -209,7 +209,7 @@ TEST_F(BuiltinRunCommand, Refusals) {
   const Case cases[] = {
       {Json::object(), "'command' is missing"},
       {{{"command", ""}}, "'command' must not be empty"},
-      {{{"command", "ls -l"}}, "ls -l"},
+      {{{"command", "ls -l"}}, "each argument in args"},
       {{{"command", "no-such-program-here"}}, "no-such-program-here"},
       {{{"command", "./file"}}, "file"},
       {{{"command", "ls"}, {"args", "-l"}}, "'args' must be an array of strings, not a string"},

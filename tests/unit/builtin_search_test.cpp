@@ -139,6 +139,29 @@ TEST_F(BuiltinGrep, FindsLines) {
   for (const auto& item : cases) EXPECT_EQ(text(grep, item.arguments), item.found) << to_text(item.arguments);
 }
 
+// Whole files are ruled out before lines are looked at; these are the ends of lines and texts
+// where the two could disagree.
+TEST_F(BuiltinGrep, EndsOfLinesAreSeenAlikeInWholeFiles) {
+  tree.file("lf", "one\ntwo\nthree");
+  tree.file("crlf", "one\r\ntwo\r\nthree");
+  struct Case {
+    const char* pattern;
+    const char* lines;  // of each file
+  };
+  const Case cases[] = {
+      {"two$", "2"},   {"^two", "2"},      {"^two$", "2"},     {"\\Atwo", "2"}, {"two\\z", "2"},    {"(?s)o$", "2"},
+      {"three$", "3"}, {"\\btwo\\b", "2"}, {"one.two", ""},    {"(?s)e.t", ""}, {"one\\stwo", ""},  {"^$", ""},
+      {"e\\n", ""},    {"[^x]o$", "2"},    {"(?i:TWO)$", "2"}, {"\\AT", ""},    {"(?-m)^two", "2"},
+  };
+  for (const auto& [pattern, lines] : cases) {
+    for (const std::string file : {"lf", "crlf"}) {
+      const std::string expected = *lines == '\0' ? "[No line matches.]\n" : file + ":" + lines + ": ";
+      EXPECT_THAT(text(grep, {{"pattern", pattern}, {"path", file}}), StartsWith(expected))
+          << pattern << " in " << file;
+    }
+  }
+}
+
 TEST_F(BuiltinGrep, ContextIsShownOnceAndGroupsAreSetApart) {
   tree.file("f", "1\n2\nX\n4\nX\n6\n7\n8\n9\nX\n");
   tree.file("g", "X\n");

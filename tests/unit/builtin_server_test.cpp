@@ -1,8 +1,6 @@
 // The built-in server as a client sees it, and the thread its file work runs on.
 #include "builtin/builtin_server.h"
 
-#include <condition_variable>
-#include <mutex>
 #include <thread>
 
 #include <gmock/gmock.h>
