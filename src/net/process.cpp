@@ -270,7 +270,7 @@ struct Process::State {
   void lose() {
     if (ended) return;
     lost = true;
-    if (command > 0) ::kill(-command, SIGKILL);
+    if (command > 0 && !warden_reaped) ::kill(-command, SIGKILL);
     end();
   }
 
@@ -361,7 +361,8 @@ Task<void> Process::State::watch(std::shared_ptr<State> self) {
     error_code failed;
     const auto length = co_await self->control.async_read_some(asio::buffer(&record, sizeof record),
                                                                asio::redirect_error(asio::use_awaitable, failed));
-    if (failed == asio::error::operation_aborted) co_return;
+    // Aborted, or closed before this coroutine first ran: the destructor has seen to the rest.
+    if (failed == asio::error::operation_aborted || !self->control.is_open()) co_return;
     if (failed) break;
     if (length == sizeof record) self->take(record);
   }

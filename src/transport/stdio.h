@@ -9,6 +9,7 @@
 // Loop thread only. Knows nothing of methods, eras or configuration.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
