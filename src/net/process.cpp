@@ -343,7 +343,10 @@ struct Process::State {
         ::poll(&watched, 1, static_cast<int>(left));
       }
     }
-    reap(WNOHANG);
+    // A warden that has not even started the command guards nothing. One that has keeps trying
+    // what we could not do, and stays.
+    if (command == 0 && !reap(WNOHANG)) ::kill(warden, SIGKILL);
+    reap(command == 0 ? 0 : WNOHANG);
   }
 
   static Task<void> watch(std::shared_ptr<State> self);
