@@ -32,7 +32,7 @@ Error no_common_version(const std::vector<std::string>& theirs) {
 
 }  // namespace
 
-Probe::Probe(std::string_view wanted) : wanted_(wanted) {}
+Probe::Probe(std::string_view wanted) : wanted_(wanted.empty() ? "auto" : wanted) {}
 
 Probe::Step Probe::failed(Error error) { return Step{.what = Step::Do::fail, .error = std::move(error)}; }
 
@@ -50,7 +50,7 @@ Probe::Step Probe::initialize(std::string version) {
 }
 
 Probe::Step Probe::start() {
-  if (wanted_ == "auto" || wanted_.empty()) return discover(std::string(modern_versions().front()));
+  if (wanted_ == "auto") return discover(std::string(modern_versions().front()));
   if (wanted_ == "legacy") return initialize(std::string(legacy_versions().front()));
   if (in(modern_versions(), wanted_)) return discover(wanted_);
   if (in(legacy_versions(), wanted_)) return initialize(wanted_);
@@ -74,8 +74,9 @@ Probe::Step Probe::choose(const std::vector<std::string>& supported, const Serve
     return failed(Error(Errc::protocol, fmt::format("the server lists revision {} and refuses it", *modern)));
   }
   if (auto legacy = common(legacy_versions(), supported); legacy && wanted_ == "auto") {
-    if (!initialize_sent_) return initialize(*legacy);
-    return Step{};
+    if (initialize_open_) return Step{};
+    if (!initialized_with_.contains(*legacy)) return initialize(*legacy);
+    return failed(refusal_.value_or(Error(Errc::protocol, "the server refused both ways to begin")));
   }
   return failed(no_common_version(supported));
 }
@@ -113,6 +114,11 @@ Probe::Step Probe::on_initialize(const Result<Json>& answer) {
   if (answer) {
     const Json& version = (*answer)["protocolVersion"];
     if (!version.is_string()) return failed(Error(Errc::protocol, "the answer to initialize names no protocolVersion"));
+    if (in(modern_versions(), version.as_string())) {
+      return failed(Error(Errc::unsupported,
+                          fmt::format("the server answered initialize with revision {}, which has no initialize",
+                                      version.as_string())));
+    }
     if (!in(legacy_versions(), version.as_string())) return failed(no_common_version({version.as_string()}));
     Step step{.what = Step::Do::settled, .version = version.as_string()};
     step.server.protocol_version = step.version;
@@ -143,9 +149,10 @@ Probe::Step Probe::on_silence() {
 }
 
 Probe::Step Probe::on_closed(const Error& error) {
-  // Some old servers end at the first request they do not know.
-  const bool only_discover = discover_open_ && !initialize_sent_;
-  if (only_discover && !reopened_ && wanted_ == "auto") {
+  // Some old servers end at the first request they do not know, however long they took to
+  // read it: whether initialize was sent as well meanwhile does not matter.
+  const bool nothing_answered = discover_open_ && (initialize_open_ || !initialize_sent_);
+  if (nothing_answered && !reopened_ && wanted_ == "auto") {
     reopened_ = true;
     discover_open_ = false;
     auto step = initialize(std::string(legacy_versions().front()));
