@@ -24,13 +24,26 @@ void append_member(std::string& out, std::string_view key, std::string_view valu
   out += value_text;
 }
 
-Payload params_text(const Members& members, std::string_view meta_text) {
+constexpr std::string_view meta_key = "_meta";
+
+Json::Object meta_of(const Members& members) {
+  for (const auto& [key, value] : members) {
+    if (key != meta_key) continue;
+    if (const auto* object = value.value().if_object()) return *object;
+  }
+  return {};
+}
+
+Payload params_text(const Members& members, Json::Object meta) {
+  const auto meta_text = meta.empty() ? std::string() : to_text(Json(std::move(meta)));
   auto block = std::make_shared<std::string>("{");
   std::size_t size = meta_text.size() + 16;
   for (const auto& [key, value] : members) size += key.size() + value.text().size() + 4;
   block->reserve(size);
-  for (const auto& [key, value] : members) append_member(*block, key, value.text());
-  if (!meta_text.empty()) append_member(*block, "_meta", meta_text);
+  for (const auto& [key, value] : members) {
+    if (key != meta_key) append_member(*block, key, value.text());
+  }
+  if (!meta_text.empty()) append_member(*block, meta_key, meta_text);
   block->push_back('}');
   std::string_view text = *block;
   return Payload::from_validated(std::move(block), text);

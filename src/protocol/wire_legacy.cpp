@@ -44,10 +44,10 @@ class LegacyWire final : public Wire {
   bool closing_cancels() const noexcept override { return false; }
 
   Payload params(const Members& members, const ClientIdentity&, const RequestMeta& meta) const override {
-    std::string meta_text;
-    if (meta.progress_token) meta_text = to_text(Json{{"progressToken", token_json(*meta.progress_token)}});
-    if (members.empty() && meta_text.empty()) return {};
-    return params_text(members, meta_text);
+    auto object = meta_of(members);
+    if (meta.progress_token) object.set("progressToken", token_json(*meta.progress_token));
+    if (members.empty() && object.empty()) return {};
+    return params_text(members, std::move(object));
   }
 
   // A legacy result has no envelope; one that a dual server adds out of habit is taken off.

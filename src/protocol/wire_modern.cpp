@@ -103,13 +103,13 @@ class ModernWire final : public Wire {
   bool closing_cancels() const noexcept override { return true; }
 
   Payload params(const Members& members, const ClientIdentity& client, const RequestMeta& meta) const override {
-    Json::Object object;
-    if (meta.progress_token) object.append("progressToken", token_json(*meta.progress_token));
-    object.append(std::string(key_version), version_);
-    object.append(std::string(key_client_info), encode(client.info));
-    object.append(std::string(key_capabilities), encode(client.capabilities));
-    if (meta.log_level) object.append(std::string(key_log_level), to_string(*meta.log_level));
-    return params_text(members, to_text(Json(std::move(object))));
+    auto object = meta_of(members);
+    if (meta.progress_token) object.set("progressToken", token_json(*meta.progress_token));
+    object.set(key_version, version_);
+    object.set(key_client_info, encode(client.info));
+    object.set(key_capabilities, encode(client.capabilities));
+    if (meta.log_level) object.set(key_log_level, to_string(*meta.log_level));
+    return params_text(members, std::move(object));
   }
 
   Result<Outcome> outcome(std::string_view method, Json result) const override {
@@ -279,7 +279,7 @@ bool is_modern_error(std::int64_t code) noexcept {
 
 std::vector<std::string> supported_versions_of(const Error& error) {
   std::vector<std::string> supported;
-  auto data = parse_json(error.rpc_data());
+  const auto data = parse_json(error.rpc_data());
   if (!data) return supported;
   if (const auto* list = (*data)["supported"].if_array()) {
     for (const auto& version : *list) {

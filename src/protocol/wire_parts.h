@@ -12,8 +12,10 @@ std::span<const Wire* const> legacy_wires() noexcept;
 
 // Adds "key":value to an object text that is still open.
 void append_member(std::string& out, std::string_view key, std::string_view value_text);
-// The members and, unless empty, `_meta`, as one object.
-Payload params_text(const Members& members, std::string_view meta_text);
+// The `_meta` the caller put among the members, for a wire to add its own keys to.
+Json::Object meta_of(const Members& members);
+// The members and, unless empty, `meta` in place of any `_meta` among them, as one object.
+Payload params_text(const Members& members, Json::Object meta);
 Json token_json(const ProgressToken& token);
 
 }  // namespace patchbay
