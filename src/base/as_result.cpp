@@ -1,6 +1,7 @@
 #include "base/as_result.h"
 
 #include <boost/asio/error.hpp>
+#include <boost/asio/multiple_exceptions.hpp>
 #include <boost/system/system_error.hpp>
 
 namespace patchbay {
@@ -17,6 +18,10 @@ Error error_from(std::exception_ptr exception) {
       return Error(Errc::closed, error.code().message());
     }
     return Error(Errc::internal, error.code().message());
+  } catch (const asio::multiple_exceptions& error) {
+    // Several things that were raced all failed: that is what cancelling a race looks like
+    // when it had not yet begun.
+    return error_from(error.first_exception());
   } catch (const std::bad_alloc&) {
     return Error(Errc::limit, "out of memory");
   } catch (const std::exception& error) {

@@ -88,4 +88,21 @@ Task<void> Scope::join() {
   if (state->failure) std::rethrow_exception(std::exchange(state->failure, nullptr));
 }
 
+Task<void> Scope::finish() {
+  auto state = state_;
+  const bool throws = co_await asio::this_coro::throw_if_cancelled();
+  co_await asio::this_coro::throw_if_cancelled(false);
+  bool cancelled = false;
+  while (!state->running.empty()) {
+    auto waited = co_await as_result(state->ended.wait());
+    if (waited || cancelled) continue;
+    cancelled = true;
+    auto running = std::vector(state->running.begin(), state->running.end());
+    for (auto& signal : running) signal->emit(asio::cancellation_type::terminal);
+  }
+  co_await asio::this_coro::throw_if_cancelled(throws);
+  if (state->failure) std::rethrow_exception(std::exchange(state->failure, nullptr));
+  if (cancelled) throw Error(Errc::cancelled, "cancelled");
+}
+
 }  // namespace patchbay

@@ -50,6 +50,8 @@ class Scope {
 
   // Waits until every spawned coroutine has ended, even when itself cancelled.
   Task<void> join();
+  // The same, but passes its own cancellation on to them; then throws Errc::cancelled.
+  Task<void> finish();
 
   const asio::any_io_executor& executor() const noexcept;
 

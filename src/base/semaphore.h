@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <list>
 #include <utility>
 
 #include "base/waiting.h"
@@ -36,14 +37,29 @@ class Semaphore {
   };
 
   Task<Permit> acquire() {
-    while (free_ == 0) co_await freed_.wait();
+    Place place(*this);
+    // A permit that is free already belongs to whoever waits longest.
+    while (free_ == 0 || queue_.front() != &place) co_await freed_.wait();
     --free_;
     co_return Permit(this);
   }
   std::size_t free() const noexcept { return free_; }
 
  private:
+  // A position in the queue, left when served and when cancelled.
+  struct Place {
+    explicit Place(Semaphore& s) : semaphore(s) { semaphore.queue_.push_back(this); }
+    Place(const Place&) = delete;
+    Place& operator=(const Place&) = delete;
+    ~Place() {
+      semaphore.queue_.remove(this);
+      if (semaphore.free_ > 0) semaphore.freed_.notify_all();
+    }
+    Semaphore& semaphore;
+  };
+
   std::size_t free_;
+  std::list<Place*> queue_;
   Event freed_;
 };
 

@@ -15,6 +15,12 @@ namespace patchbay {
 
 using Duration = std::chrono::steady_clock::duration;
 
+// Without overflow: what is longer than a clock can count is no limit.
+inline Duration as_duration(std::chrono::milliseconds wait) {
+  return wait >= std::chrono::duration_cast<std::chrono::milliseconds>(Duration::max()) ? Duration::max()
+                                                                                        : Duration(wait);
+}
+
 // The work's value or error; when `limit` passes first, the work is cancelled and
 // Errc::timeout with `message` is thrown. A limit of Duration::max() means none.
 template <class T>

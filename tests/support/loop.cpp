@@ -2,6 +2,8 @@
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <gtest/gtest.h>
 
 #include "base/as_result.h"
@@ -20,6 +22,10 @@ void run_task(std::function<Task<void>()> body) {
   });
   loop.run_for(std::chrono::minutes(1));
   if (!done) ADD_FAILURE() << "the coroutine did not end within a minute";
+}
+
+Task<void> settle() {
+  for (int hop = 0; hop < 50; ++hop) co_await asio::post(asio::use_awaitable);
 }
 
 }  // namespace patchbay::test

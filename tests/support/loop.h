@@ -11,4 +11,8 @@ namespace patchbay::test {
 
 void run_task(std::function<Task<void>()> body);
 
+// Lets everything that is ready run, several hops deep. For checking that something did not
+// happen; to wait for something, wait for it.
+Task<void> settle();
+
 }  // namespace patchbay::test

@@ -1,5 +1,7 @@
 #include "base/scope.h"
 
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <gtest/gtest.h>
 
 #include "base/timeout.h"
@@ -101,6 +103,47 @@ TEST(Scope, JoinWaitsForItsCoroutinesEvenWhenCancelled) {
   });
 }
 
+TEST(Scope, FinishPassesItsCancellationOnAndStillWaits) {
+  run_task([]() -> Task<void> {
+    auto executor = co_await asio::this_coro::executor;
+    Scope outer(executor);
+    Event never;
+    bool inner_cancelled = false;
+    std::optional<Error> finished;
+    outer.spawn([](asio::any_io_executor ex, Event& event, bool& flag, std::optional<Error>& out) -> Task<void> {
+      Scope inner(ex);
+      inner.spawn([](Event& e, bool& f) -> Task<void> {
+        auto waited = co_await as_result(e.wait());
+        f = !waited;
+      }(event, flag));
+      auto result = co_await as_result(inner.finish());
+      EXPECT_TRUE(inner.empty());
+      if (!result) out = result.error();
+    }(executor, never, inner_cancelled, finished));
+    co_await test::settle();
+    outer.cancel();
+    co_await outer.join();
+    EXPECT_TRUE(inner_cancelled);
+    EXPECT_TRUE(finished);
+    EXPECT_EQ(finished->code(), Errc::cancelled);
+  });
+}
+
+TEST(Scope, FinishWithoutACancelIsAJoin) {
+  run_task([]() -> Task<void> {
+    Scope scope(co_await asio::this_coro::executor);
+    int ended = 0;
+    for (int i = 0; i < 3; ++i) {
+      scope.spawn([](int& n) -> Task<void> {
+        co_await test::settle();
+        ++n;
+      }(ended));
+    }
+    co_await scope.finish();
+    EXPECT_EQ(ended, 3);
+  });
+}
+
 TEST(Timeout, FailureOfTheWorkIsReportedAtOnceNotWhenTheTimerFires) {
   run_task([]() -> Task<void> {
     auto result = co_await as_result(with_timeout(
@@ -136,6 +179,25 @@ TEST(Timeout, OuterCancelIsACancelNotATimeout) {
     EXPECT_FALSE(seen);
     EXPECT_EQ(seen.error().code(), Errc::cancelled);
   });
+}
+
+// Between the call and the first turn of the loop neither side of the race has begun.
+TEST(Timeout, ACancelBeforeTheRaceBeginsIsACancelToo) {
+  for (int turns = 0; turns < 6; ++turns) {
+    run_task([turns]() -> Task<void> {
+      Scope scope(co_await asio::this_coro::executor);
+      std::optional<Result<void>> seen;
+      Event never;
+      scope.spawn([](Event& event, std::optional<Result<void>>& out) -> Task<void> {
+        out = co_await as_result(with_timeout(event.wait(), 1h, "too slow"));
+      }(never, seen));
+      for (int i = 0; i < turns; ++i) co_await asio::post(asio::use_awaitable);
+      scope.cancel();
+      co_await scope.join();
+      if (seen) EXPECT_EQ(seen->error().code(), Errc::cancelled);
+      EXPECT_FALSE(never.has_waiters());
+    });
+  }
 }
 
 TEST(Completion, FirstValueWins) {
