@@ -8,6 +8,7 @@
 namespace patchbay {
 namespace {
 
+// Without overflow: the end of time plus anything is the end of time.
 std::chrono::steady_clock::time_point after(std::chrono::steady_clock::time_point now, Duration wait) {
   using Point = std::chrono::steady_clock::time_point;
   return wait >= Point::max() - now ? Point::max() : now + wait;
@@ -20,8 +21,21 @@ struct Peer::BatchReplies {
   Peer* peer;
   std::vector<Message> replies;
   ~BatchReplies() {
-    if (!replies.empty() && !peer->closed()) (void)peer->channel_->send_batch(std::move(replies));
+    if (replies.empty() || peer->closed()) return;
+    for (const auto& reply : replies) peer->trace("->", reply);
+    (void)peer->channel_->send_batch(std::move(replies));
   }
+};
+
+// Counts a handler for as long as its frame exists.
+struct Peer::Active {
+  explicit Active(Peer& p) : peer(&p) { ++peer->active_; }
+  Active(Active&& other) noexcept : peer(std::exchange(other.peer, nullptr)) {}
+  Active& operator=(Active&&) = delete;
+  ~Active() {
+    if (peer) --peer->active_;
+  }
+  Peer* peer;
 };
 
 Peer::Peer(asio::any_io_executor executor, std::unique_ptr<Channel> channel, const Runtime& runtime, Handlers handlers)
@@ -43,7 +57,7 @@ Task<Payload> Peer::call(PeerCall call) {
   if (ended_) throw Error(*ended_);
   Pending pending;
   pending.call = &call;
-  const auto now = std::chrono::steady_clock::now();
+  const auto now = call_time();
   pending.total_end = after(now, call.total);
   pending.idle_end = after(now, call.idle);
   pending_.emplace(call.id, &pending);
@@ -79,24 +93,30 @@ Task<void> Peer::read() {
   std::optional<Error> cause;
   while (!cause) {
     auto incoming = co_await as_result(channel_->receive());
-    if (!incoming) {
-      cause = std::move(incoming).error();
-    } else if (auto* lost = std::get_if<Lost>(&*incoming)) {
-      on_response(lost->id, std::unexpected(std::move(lost->error)));
-    } else if (auto* batch = std::get_if<Batch>(&*incoming)) {
-      if (handlers_.accepts_batches && !handlers_.accepts_batches()) {
-        ++counters_.refused_requests;
-        answer(ErrorResponse{std::nullopt, {rpc_code::invalid_request, "batches are not part of this revision", {}}},
-               nullptr);
-        continue;
-      }
-      auto replies = std::make_shared<BatchReplies>(this);
-      for (auto& message : batch->messages) dispatch(std::move(message), replies);
+    if (incoming) {
+      take(std::move(*incoming));
     } else {
-      dispatch(std::move(std::get<Message>(*incoming)), nullptr);
+      cause = std::move(incoming).error();
     }
   }
   end(cause->code() == Errc::cancelled ? Error(Errc::closed, "the connection was closed") : *cause);
+}
+
+void Peer::take(Incoming incoming) {
+  if (auto* lost = std::get_if<Lost>(&incoming)) {
+    on_response(lost->id, std::unexpected(std::move(lost->error)));
+  } else if (auto* batch = std::get_if<Batch>(&incoming)) {
+    if (handlers_.accepts_batches && !handlers_.accepts_batches()) {
+      ++counters_.refused_requests;
+      answer(ErrorResponse{std::nullopt, {rpc_code::invalid_request, "batches are not part of this revision", {}}},
+             nullptr);
+      return;
+    }
+    auto replies = std::make_shared<BatchReplies>(this);
+    for (auto& message : batch->messages) dispatch(std::move(message), replies);
+  } else {
+    dispatch(std::move(std::get<Message>(incoming)), nullptr);
+  }
 }
 
 void Peer::trace(std::string_view direction, const Message& message) {
@@ -170,14 +190,23 @@ void Peer::on_notification(Notification notification) {
     const Json* id = params ? params->find("requestId") : nullptr;
     if (id) {
       if (auto running = running_.find(to_text(*id)); running != running_.end()) {
-        auto spawned = running->second;
+        auto spawned = running->second.spawned;
         running_.erase(running);
         spawned.cancel();
         return;
       }
     }
   }
-  if (handlers_.notification) handlers_.notification(std::move(notification));
+  if (!handlers_.notification) return;
+  // Every other call waits for what is read next, so a callback of the program above must
+  // not be able to end the reading.
+  const auto name = notification.method;
+  try {
+    handlers_.notification(std::move(notification));
+  } catch (...) {
+    runtime_.log(LogLevel::error, "event=notification_handler_failed method={} reason=\"{}\"", name,
+                 error_from(std::current_exception()).message());
+  }
 }
 
 void Peer::on_progress(const Payload& params) {
@@ -189,8 +218,14 @@ void Peer::on_progress(const Payload& params) {
   auto found = pending_.find(*id);
   if (found == pending_.end()) return;
   auto& pending = *found->second;
-  pending.idle_end = after(std::chrono::steady_clock::now(), pending.call->idle);
-  if (pending.call->on_progress) pending.call->on_progress(*value);
+  pending.idle_end = after(call_time(), pending.call->idle);
+  if (!pending.call->on_progress) return;
+  try {
+    pending.call->on_progress(*value);
+  } catch (...) {
+    runtime_.log(LogLevel::error, "event=progress_handler_failed reason=\"{}\"",
+                 error_from(std::current_exception()).message());
+  }
 }
 
 void Peer::on_request(Request request, std::shared_ptr<BatchReplies> batch) {
@@ -201,20 +236,26 @@ void Peer::on_request(Request request, std::shared_ptr<BatchReplies> batch) {
   auto key = to_text(request.id);
   if (!handlers_.request) return refuse(rpc_code::method_not_found, "this side takes no requests");
   if (running_.contains(key)) return refuse(rpc_code::invalid_request, "this id is already in use");
-  if (running_.size() >= runtime_.limits.server_requests) {
+  if (active_ >= runtime_.limits.server_requests) {
     return refuse(rpc_code::internal_error, "too many requests at once; wait for answers");
   }
-  running_.emplace(key, Spawned());
-  auto spawned = scope_.spawn(run_request(std::move(request), std::move(batch)));
-  running_[key] = spawned;
+  const auto serial = next_serial_++;
+  auto spawned = scope_.spawn(run_request(std::move(request), std::move(batch), serial, Active(*this)));
+  running_.emplace(std::move(key), Running{spawned, serial});
 }
 
-Task<void> Peer::run_request(Request request, std::shared_ptr<BatchReplies> batch) {
+// A handler that throws before it first waits fails like one that throws later.
+Task<Payload> Peer::handle(Request request) { co_return co_await handlers_.request(std::move(request)); }
+
+Task<void> Peer::run_request(Request request, std::shared_ptr<BatchReplies> batch, std::uint64_t serial,
+                             Active /*active*/) {
   auto id = request.id;
-  auto outcome = co_await as_result(handlers_.request(std::move(request)));
-  auto running = running_.extract(to_text(id));
-  // Cancelled by the peer (then it is no longer listed) or by our end: either way no answer.
-  if (running.empty() || ended_) co_return;
+  auto outcome = co_await as_result(handle(std::move(request)));
+  // Cancelled by the peer (then it is no longer listed, and its id may be in use again) or by
+  // our end: either way no answer.
+  auto running = running_.find(to_text(id));
+  if (ended_ || running == running_.end() || running->second.serial != serial) co_return;
+  running_.erase(running);
   if (outcome) {
     answer(Response{id, std::move(*outcome)}, batch);
   } else if (outcome.error().code() != Errc::cancelled) {
@@ -250,17 +291,25 @@ void Peer::end(const Error& error) {
   auto pending = std::exchange(pending_, {});
   for (auto& [id, call] : pending) call->done.set(std::unexpected(error));
   auto running = std::exchange(running_, {});
-  for (auto& [key, spawned] : running) spawned.cancel();
+  for (auto& [key, request] : running) request.spawned.cancel();
   deadline_timer_.cancel();
   ended_event_.notify_all();
-  if (handlers_.closed) handlers_.closed(error);
+  if (!handlers_.closed) return;
+  try {
+    handlers_.closed(error);
+  } catch (...) {
+    runtime_.log(LogLevel::error, "event=closed_handler_failed reason=\"{}\"",
+                 error_from(std::current_exception()).message());
+  }
 }
 
 Task<void> Peer::close(CloseMode mode) {
   end(Error(Errc::closed, "the connection was closed"));
   const bool throws = co_await asio::this_coro::throw_if_cancelled();
   co_await asio::this_coro::throw_if_cancelled(false);
-  co_await shielded(channel_->close(mode));
+  // Whatever the channel says, the coroutines that use this object must have ended first.
+  auto closed = co_await as_result(shielded(channel_->close(mode)));
+  if (!closed) runtime_.log(LogLevel::warning, "event=close_failed reason=\"{}\"", closed.error().message());
   scope_.cancel();
   co_await scope_.join();
   co_await asio::this_coro::throw_if_cancelled(throws);
@@ -275,26 +324,43 @@ Task<void> Peer::wait_closed() {
 void Peer::arm(TimePoint deadline) {
   if (deadline >= armed_for_) return;
   armed_for_ = deadline;
-  deadline_timer_.expires_at(deadline);  // wakes watch_deadlines, which waits anew
+  set_timer(deadline);  // wakes watch_deadlines, which waits anew
+}
+
+void Peer::set_timer(TimePoint deadline) {
+  if (deadline == TimePoint::max()) {
+    deadline_timer_.expires_at(deadline);
+  } else {
+    deadline_timer_.expires_after(deadline - call_time());
+  }
+}
+
+Peer::TimePoint Peer::call_time() const {
+  return (clock_stops_ > 0 ? stopped_at_ : runtime_.clock.now()) - stopped_for_;
+}
+
+void Peer::fail_call(std::int64_t id, Error error) {
+  if (pending_.contains(id)) on_response(id, std::unexpected(std::move(error)));
 }
 
 Task<void> Peer::watch_deadlines() {
-  deadline_timer_.expires_at(armed_for_);
+  set_timer(armed_for_);
   while (!ended_) {
     auto waited = co_await as_result(deadline_timer_.async_wait(asio::use_awaitable));
     auto state = co_await asio::this_coro::cancellation_state;
     if (state.cancelled() != asio::cancellation_type::none) co_return;
     if (!waited) continue;  // rearmed
     if (clock_stops_ == 0) {
-      expire(std::chrono::steady_clock::now());
+      expire();
     } else {
-      armed_for_ = TimePoint::max();
-      deadline_timer_.expires_at(armed_for_);
+      armed_for_ = TimePoint::max();  // the end of the stop arms it again
+      set_timer(armed_for_);
     }
   }
 }
 
-void Peer::expire(TimePoint now) {
+void Peer::expire() {
+  const auto now = call_time();
   auto next = TimePoint::max();
   std::vector<std::int64_t> expired;
   for (auto& [id, pending] : pending_) {
@@ -319,25 +385,20 @@ void Peer::expire(TimePoint now) {
     pending_.erase(id);
   }
   armed_for_ = next;
-  deadline_timer_.expires_at(next);
+  set_timer(next);
 }
 
 Peer::ClockStop::ClockStop(Peer& peer) : peer_(peer) {
-  if (peer_.clock_stops_++ == 0) peer_.stopped_at_ = std::chrono::steady_clock::now();
+  if (peer_.clock_stops_ == 0) peer_.stopped_at_ = peer_.runtime_.clock.now();
+  ++peer_.clock_stops_;
 }
 
 Peer::ClockStop::~ClockStop() {
   if (--peer_.clock_stops_ > 0) return;
-  const auto now = std::chrono::steady_clock::now();
-  const auto stopped = now - peer_.stopped_at_;
-  auto next = TimePoint::max();
-  for (auto& [id, pending] : peer_.pending_) {
-    pending->total_end = pending->total_end == TimePoint::max() ? pending->total_end : pending->total_end + stopped;
-    pending->idle_end = pending->idle_end == TimePoint::max() ? pending->idle_end : pending->idle_end + stopped;
-    next = std::min({next, pending->total_end, pending->idle_end});
-  }
-  peer_.armed_for_ = next;
-  if (!peer_.ended_) peer_.deadline_timer_.expires_at(next);
+  peer_.stopped_for_ += peer_.runtime_.clock.now() - peer_.stopped_at_;
+  if (peer_.ended_) return;
+  peer_.armed_for_ = TimePoint::max();
+  for (auto& [id, pending] : peer_.pending_) peer_.arm(std::min(pending->total_end, pending->idle_end));
 }
 
 RpcError rpc_error_of(const Error& error) {

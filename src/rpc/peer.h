@@ -42,6 +42,7 @@ class Peer {
   struct Handlers {
     // The other side's request; what it throws becomes the error answer. Cancelled: no answer.
     std::function<Task<Payload>(Request)> request;
+    // What this or a progress handler throws is logged; the connection goes on.
     std::function<void(Notification)> notification;
     // Once, when nothing more will arrive. Pending calls have failed by then.
     std::function<void(const Error&)> closed;
@@ -64,6 +65,9 @@ class Peer {
   std::int64_t reserve_id() { return next_id_++; }
   Task<Payload> call(PeerCall call);
   Result<void> notify(std::string_view method, Payload params);
+  // Ends one pending call with `error`, when the other side took it back by other means than
+  // an answer. Nothing happens when no such call is pending.
+  void fail_call(std::int64_t id, Error error);
 
   // Stops the clocks of pending calls while a person is asked on their behalf.
   class ClockStop {
@@ -94,14 +98,22 @@ class Peer {
   struct Pending {
     Completion<Result<Payload>> done;
     const PeerCall* call = nullptr;
+    // In call_time().
     TimePoint total_end = TimePoint::max();
     TimePoint idle_end = TimePoint::max();
   };
   struct BatchReplies;
+  struct Active;
+  struct Running {
+    Spawned spawned;
+    std::uint64_t serial = 0;  // ids may come again; this does not
+  };
 
   Task<void> read();
+  void take(Incoming incoming);
   Task<void> watch_deadlines();
-  Task<void> run_request(Request request, std::shared_ptr<BatchReplies> batch);
+  Task<Payload> handle(Request request);
+  Task<void> run_request(Request request, std::shared_ptr<BatchReplies> batch, std::uint64_t serial, Active active);
   void dispatch(Message message, std::shared_ptr<BatchReplies> batch);
   void on_request(Request request, std::shared_ptr<BatchReplies> batch);
   void on_response(const RequestId& id, Result<Payload> outcome);
@@ -112,8 +124,11 @@ class Peer {
   void answer(Message message, const std::shared_ptr<BatchReplies>& batch);
   void tell_cancelled(std::int64_t id, const PeerCall& call, std::string_view reason);
   void end(const Error& error);
-  void expire(TimePoint now);
+  // Time as pending calls see it: it stands still while a person is asked.
+  TimePoint call_time() const;
+  void expire();
   void arm(TimePoint deadline);
+  void set_timer(TimePoint deadline);
 
   asio::any_io_executor executor_;
   std::unique_ptr<Channel> channel_;
@@ -123,13 +138,16 @@ class Peer {
 
   std::int64_t next_id_ = 1;
   std::unordered_map<std::int64_t, Pending*> pending_;
-  std::unordered_map<std::string, Spawned> running_;  // their requests, by id as JSON text
+  std::unordered_map<std::string, Running> running_;  // their requests, by id as JSON text
+  std::uint64_t next_serial_ = 1;
+  std::size_t active_ = 0;  // handlers that have not ended, also cancelled ones
   Counters counters_;
 
   asio::steady_timer deadline_timer_;
-  TimePoint armed_for_ = TimePoint::max();
+  TimePoint armed_for_ = TimePoint::max();  // in call_time()
   int clock_stops_ = 0;
   TimePoint stopped_at_{};
+  Duration stopped_for_{};  // all stops that have ended
 
   std::optional<Error> ended_;
   Event ended_event_;
