@@ -1,5 +1,6 @@
 #include "protocol/redact.h"
 
+#include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
@@ -13,29 +14,47 @@ constexpr std::string_view mark = "[redacted]";
 
 // "Bearer abc" keeps its scheme: what kind of credential was there is worth seeing.
 void redact_bearer(std::string& text) {
-  static constexpr std::string_view scheme = "bearer ";
+  static constexpr std::string_view scheme = "bearer";
+  static constexpr std::string_view blanks = " \t";
   const auto lower = to_lower_ascii(text);
-  std::size_t from = 0;
+  std::size_t copied = 0;
   std::string out;
-  for (auto at = lower.find(scheme); at != std::string::npos; at = lower.find(scheme, from)) {
-    auto begin = at + scheme.size();
-    auto end = text.find_first_of(" \t\r\n\"',;", begin);
-    if (end == std::string::npos) end = text.size();
-    if (end == begin) break;
-    out.append(text, from, begin - from);
+  for (auto at = lower.find(scheme); at != std::string::npos; at = lower.find(scheme, at + scheme.size())) {
+    const auto after = at + scheme.size();
+    const auto begin = std::min(text.find_first_not_of(blanks, after), text.size());
+    if (begin == after) continue;  // "bearers"
+    const auto end = std::min(text.find_first_of(" \t\r\n\"',;", begin), text.size());
+    if (end == begin || at < copied) continue;
+    out.append(text, copied, begin - copied);
     out += mark;
-    from = end;
+    copied = end;
   }
-  if (from == 0) return;
-  out.append(text, from);
+  if (copied == 0) return;
+  out.append(text, copied);
   text = std::move(out);
+}
+
+// What stands under a secret name is secret however deep it lies.
+Json hidden(Json value) {
+  if (const auto* object = value.if_object()) {
+    Json::Object out;
+    for (const auto& [key, member] : *object) out.append(key, hidden(member));
+    return out;
+  }
+  if (auto* array = value.if_array()) {
+    for (auto& item : *array) item = hidden(std::move(item));
+    return value;
+  }
+  return value.is_string() || value.is_number() ? Json(mark) : value;
 }
 
 }  // namespace
 
 bool is_secret_name(std::string_view name) {
-  static constexpr std::array parts{"token",   "secret",  "password",   "passwd", "passphrase",    "apikey",
-                                    "api_key", "api-key", "credential", "cookie", "authorization", "privatekey"};
+  static constexpr std::array parts{"token",         "secret",     "password",    "passwd",      "passphrase",
+                                    "apikey",        "api_key",    "api-key",     "credential",  "cookie",
+                                    "authorization", "privatekey", "private_key", "private-key", "accesskey",
+                                    "access_key",    "access-key"};
   const auto lower = to_lower_ascii(name);
   // These name a counter or a handle of the protocol, not a secret.
   if (lower == "progresstoken" || lower == "maxtokens") return false;
@@ -49,8 +68,7 @@ Json redacted(Json value) {
   if (auto* object = value.if_object()) {
     Json::Object out;
     for (const auto& [key, member] : *object) {
-      const bool secret = is_secret_name(key) && (member.is_string() || member.is_number());
-      out.append(key, secret ? Json(mark) : redacted(member));
+      out.append(key, is_secret_name(key) ? hidden(member) : redacted(member));
     }
     return out;
   }
