@@ -30,7 +30,7 @@ const Json* Cache::find(std::string_view method, std::string_view key) {
 }
 
 void Cache::store(std::string_view method, std::string_view key, std::int64_t ttl_ms, Json result) {
-  drop(method, key);
+  forget(id_of(method, key));
   if (ttl_ms <= 0) return;
   auto until = clock_.now() + std::chrono::milliseconds(std::min(ttl_ms, longest_ttl_ms));
   entries_.push_front(Entry{id_of(method, key), until, std::move(result)});
@@ -42,6 +42,7 @@ void Cache::store(std::string_view method, std::string_view key, std::int64_t tt
 }
 
 void Cache::drop(std::string_view method) {
+  ++drops_;
   auto prefix = id_of(method, "");
   for (auto it = entries_.begin(); it != entries_.end();) {
     if (it->id.starts_with(prefix)) {
@@ -54,13 +55,19 @@ void Cache::drop(std::string_view method) {
 }
 
 void Cache::drop(std::string_view method, std::string_view key) {
-  auto found = index_.find(id_of(method, key));
+  ++drops_;
+  forget(id_of(method, key));
+}
+
+void Cache::forget(const std::string& id) {
+  auto found = index_.find(id);
   if (found == index_.end()) return;
   entries_.erase(found->second);
   index_.erase(found);
 }
 
 void Cache::clear() {
+  ++drops_;
   index_.clear();
   entries_.clear();
 }

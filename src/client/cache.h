@@ -4,6 +4,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <list>
 #include <string>
 #include <string_view>
@@ -26,6 +27,9 @@ class Cache {
   void drop(std::string_view method);                        // every key of a method
   void drop(std::string_view method, std::string_view key);  // one
   void clear();
+  // How often something was dropped. An answer that was asked for before a drop may be older
+  // than the change that caused it: compare, and do not store it then.
+  std::uint64_t drops() const noexcept { return drops_; }
   std::size_t size() const noexcept { return entries_.size(); }
 
  private:
@@ -34,10 +38,12 @@ class Cache {
     std::chrono::steady_clock::time_point fresh_until;
     Json result;
   };
+  void forget(const std::string& id);
   static std::string id_of(std::string_view method, std::string_view key);
 
   Clock clock_;
   std::size_t capacity_;
+  std::uint64_t drops_ = 0;
   std::list<Entry> entries_;  // most recently used first
   std::unordered_map<std::string, std::list<Entry>::iterator> index_;
 };

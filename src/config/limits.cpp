@@ -1,9 +1,13 @@
 #include "config/limits.h"
 
+#include <algorithm>
 #include <charconv>
 
 namespace patchbay {
 namespace {
+
+// Some centuries in milliseconds: what clocks can still count.
+constexpr std::int64_t largest = 9'000'000'000'000;
 
 std::optional<std::int64_t> positive(const VariableLookup& lookup, std::string_view name) {
   auto text = lookup(name);
@@ -11,7 +15,7 @@ std::optional<std::int64_t> positive(const VariableLookup& lookup, std::string_v
   std::int64_t value = 0;
   auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
   if (error != std::errc() || end != text->data() + text->size() || value <= 0) return std::nullopt;
-  return value;
+  return std::min(value, largest);
 }
 
 }  // namespace
