@@ -30,7 +30,8 @@ Task<Json> SessionCore::bare_request(const Wire& with, std::string_view method, 
   call.id = peer->reserve_id();
   call.method = method;
   RequestMeta meta;
-  if (settings.on_progress) meta.progress_token = call.id;
+  // Progress keeps a call with an idle limit alive, so it is asked for then too.
+  if (settings.on_progress || settings.idle != Duration::max()) meta.progress_token = call.id;
   meta.log_level = log_level;
   call.params = with.params(members, identity, meta);
   call.total = settings.total;
@@ -41,7 +42,7 @@ Task<Json> SessionCore::bare_request(const Wire& with, std::string_view method, 
   co_return std::move(result).take();
 }
 
-Task<Json> SessionCore::request(std::string_view method, Members members, RequestSettings settings) {
+Task<Json> SessionCore::request(std::string_view method, Members members, RequestSettings settings, bool* asked) {
   if (!wire->has_request(method)) {
     throw Error(Errc::unsupported, fmt::format("revision {} of the protocol has no {}", wire->version(), method));
   }
@@ -69,7 +70,8 @@ Task<Json> SessionCore::request(std::string_view method, Members members, Reques
       throw std::move(answered).error();
     }
 
-    if (round + 1 >= runtime.limits.input_rounds) {
+    if (asked) *asked = true;
+    if (round >= runtime.limits.input_rounds) {
       throw Error(Errc::limit, fmt::format("the server asked for input {} times during one {}", round + 1, method));
     }
     InputAnswers answers;
@@ -83,18 +85,25 @@ Task<Json> SessionCore::request(std::string_view method, Members members, Reques
       }
       answers.emplace_back(key, std::move(response));
     }
-    if (input.requests.empty()) co_await sleep_for(pause_before(round));
+    if (input.requests.empty()) {
+      const auto pause = std::min(pause_before(round), left);
+      co_await sleep_for(pause);
+      if (left != Duration::max()) left -= pause;
+    }
     sending = members;
     wire->add_input(sending, answers, input.state);
   }
 }
 
-Task<Json> SessionCore::cached_request(std::string_view method, Members members, std::string key) {
+Task<Json> SessionCore::cached_request(std::string_view method, Members members, std::string key,
+                                       RequestSettings settings) {
   if (const Json* cached = cache.find(method, key)) co_return *cached;
-  RequestSettings settings;
-  settings.total = runtime.limits.list;
-  auto result = co_await request(method, std::move(members), settings);
-  if (auto ttl = result["ttlMs"].to_int(); ttl && *ttl > 0) cache.store(method, key, *ttl, result);
+  const auto drops = cache.drops();
+  bool asked = false;
+  const Json result = co_await request(method, std::move(members), std::move(settings), &asked);
+  const auto ttl = result["ttlMs"].to_int();
+  // An answer that needed answers of ours belongs to this call alone.
+  if (ttl && *ttl > 0 && !asked && cache.drops() == drops) cache.store(method, key, *ttl, result);
   co_return result;
 }
 

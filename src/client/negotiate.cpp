@@ -46,6 +46,18 @@ Task<void> note_silence(Happenings& out, Duration after) {
   out.push({Happening::Kind::silence, Json()});
 }
 
+// Older servers are told the wanted level once; newer ones by every request. A server that
+// does not take it is used all the same, and not waited for.
+Task<void> ask_log_level(SessionCore& core) {
+  if (!core.log_level || !core.server.capabilities.logging || !core.wire->has_request(method::set_log_level)) co_return;
+  Members members;
+  members.emplace_back("level", Json(to_string(*core.log_level)));
+  RequestSettings settings;
+  settings.total = core.runtime.limits.silent_probe;
+  auto told = co_await as_result(core.request(method::set_log_level, std::move(members), std::move(settings)));
+  if (!told) core.runtime.log(LogLevel::warning, "event=log_level_not_set reason=\"{}\"", told.error().message());
+}
+
 Task<void> follow_probe(SessionCore& core, Happenings& happenings, Scope& scope) {
   using Do = Probe::Step::Do;
   Probe probe(core.options.protocol);
@@ -82,6 +94,7 @@ Task<void> follow_probe(SessionCore& core, Happenings& happenings, Scope& scope)
         if (core.wire->has_request(method::initialize)) {
           if (auto sent = core.peer->notify(method::initialized, {}); !sent) throw std::move(sent).error();
         }
+        co_await ask_log_level(core);
         co_return;
       case Do::fail:
         throw std::move(*step.error);

@@ -29,7 +29,14 @@ struct Session::Holder {
 
 namespace {
 
-Page<Tool> checked(Result<Page<Tool>> page) { return value_or_throw(std::move(page)); }
+// One page. The key tells the first page from the one after an empty cursor, which is legal.
+Task<Json> page_of(SessionCore& core, std::string_view method, std::optional<std::string> cursor) {
+  Members members;
+  if (cursor) members.emplace_back("cursor", Json(*cursor));
+  RequestSettings settings;
+  settings.total = core.runtime.limits.list;
+  co_return co_await core.cached_request(method, std::move(members), cursor ? *cursor + "+" : "", std::move(settings));
+}
 
 // Follows the cursors of one list within its bounds.
 template <class T>
@@ -38,16 +45,30 @@ Task<Listing<T>> list_all(SessionCore& core, std::string_view method, std::strin
   Listing<T> listing;
   std::set<std::string> seen;
   std::optional<std::string> cursor;
+  bool restarted = false;
   for (std::size_t pages = 0;; ++pages) {
     if (pages == limits.pages) {
       listing.cut = fmt::format("the server sent more than {} pages", limits.pages);
       break;
     }
-    Members members;
-    if (cursor) members.emplace_back("cursor", Json(*cursor));
-    auto result = co_await core.cached_request(method, std::move(members), cursor.value_or("") + (cursor ? "+" : ""));
-    auto page = value_or_throw(decode_page<T>(std::move(result), key));
-    for (auto& problem : page.problems) listing.problems.push_back(std::move(problem));
+    auto result = co_await as_result(page_of(core, method, cursor));
+    if (!result) {
+      // The server may have forgotten a cursor that came out of our cache: begin again, once.
+      if (!cursor || restarted || result.error().rpc_code() != rpc_code::invalid_params) {
+        throw std::move(result).error();
+      }
+      restarted = true;
+      core.cache.drop(method);
+      listing = {};
+      seen.clear();
+      cursor.reset();
+      continue;
+    }
+    auto page = value_or_throw(decode_page<T>(std::move(*result), key));
+    for (auto& problem : page.problems) {
+      if (listing.problems.size() == limits.items) break;
+      listing.problems.push_back(std::move(problem));
+    }
     for (auto& item : page.items) {
       if (listing.items.size() == limits.items) {
         listing.cut = fmt::format("the server listed more than {} items", limits.items);
@@ -98,11 +119,8 @@ Task<Listing<Prompt>> Session::list_prompts() {
 
 Task<Page<Tool>> Session::list_tools_page(std::optional<std::string> cursor) {
   auto core = holder_->core;
-  Members members;
-  if (cursor) members.emplace_back("cursor", Json(*cursor));
-  auto result =
-      co_await core->cached_request(method::list_tools, std::move(members), cursor.value_or("") + (cursor ? "+" : ""));
-  co_return checked(decode_page<Tool>(std::move(result), "tools"));
+  auto result = co_await page_of(*core, method::list_tools, std::move(cursor));
+  co_return value_or_throw(decode_page<Tool>(std::move(result), "tools"));
 }
 
 Task<CallToolResult> Session::call_tool(std::string name, Payload arguments, CallOptions options) {
@@ -125,14 +143,11 @@ Task<CallToolResult> Session::call_tool(std::string name, Payload arguments, Cal
 
 Task<ReadResourceResult> Session::read_resource(std::string uri, CallOptions options) {
   auto core = holder_->core;
-  if (const Json* cached = core->cache.find(method::read_resource, uri)) {
-    co_return value_or_throw(decode<ReadResourceResult>(*cached));
-  }
   Members members;
   members.emplace_back("uri", Json(uri));
   auto settings = core->settings_for(options, core->runtime.limits.request);
-  auto result = co_await core->request(method::read_resource, std::move(members), std::move(settings));
-  if (auto ttl = result["ttlMs"].to_int(); ttl && *ttl > 0) core->cache.store(method::read_resource, uri, *ttl, result);
+  auto result =
+      co_await core->cached_request(method::read_resource, std::move(members), std::move(uri), std::move(settings));
   co_return value_or_throw(decode<ReadResourceResult>(std::move(result)));
 }
 

@@ -35,7 +35,7 @@ Task<void> SessionCore::close_channel(CloseMode mode) {
 }
 
 Task<void> SessionCore::connect() {
-  const auto limit = runtime.limits.connect;
+  const auto limit = as_duration(runtime.limits.connect);
   auto outcome = co_await as_result(with_timeout(
       negotiate(*this), limit,
       fmt::format("no answer from {} within {} s; if it needs longer to start, set MCP_TIMEOUT (milliseconds)",
@@ -57,7 +57,9 @@ Task<void> SessionCore::close(CloseMode mode) {
   co_await asio::this_coro::throw_if_cancelled(false);
   scope.cancel();
   if (peer) co_await peer->close(mode);
-  co_await scope.join();
+  if (auto joined = co_await as_result(scope.join()); !joined) {
+    runtime.log(LogLevel::error, "event=watch_failed reason=\"{}\"", joined.error().message());
+  }
   co_await asio::this_coro::throw_if_cancelled(throws);
 }
 
@@ -69,41 +71,66 @@ void SessionCore::on_closed(const Error& error) {
   }
 }
 
+void SessionCore::announce(const Change& change) {
+  switch (change.kind) {
+    case Change::Kind::tools:
+      cache.drop(method::list_tools);
+      break;
+    case Change::Kind::prompts:
+      cache.drop(method::list_prompts);
+      break;
+    case Change::Kind::resources:
+      cache.drop(method::list_resources);
+      cache.drop(method::list_resource_templates);
+      break;
+    case Change::Kind::resource_updated:
+      cache.drop(method::read_resource, change.uri);
+      break;
+    case Change::Kind::roots:
+      break;
+  }
+  if (!options.on_change) return;
+  try {
+    options.on_change(change);
+  } catch (...) {
+    runtime.log(LogLevel::error, "event=change_handler_failed reason=\"{}\"",
+                error_from(std::current_exception()).message());
+  }
+}
+
 void SessionCore::on_notification(Notification notification) {
   const auto& name = notification.method;
-  auto changed = [&](Change::Kind kind, std::string uri = {}) {
-    if (options.on_change) options.on_change(Change{kind, std::move(uri)});
-  };
-  auto params = [&]() -> Json {
+  auto read_params = [&]() -> Json {
     auto value = notification.params ? parse_json(notification.params.text()) : Result<Json>(Json::object());
     return value ? std::move(*value) : Json::object();
   };
   if (name == method::tools_changed) {
-    cache.drop(method::list_tools);
-    changed(Change::Kind::tools);
+    announce({Change::Kind::tools, {}});
   } else if (name == method::prompts_changed) {
-    cache.drop(method::list_prompts);
-    changed(Change::Kind::prompts);
+    announce({Change::Kind::prompts, {}});
   } else if (name == method::resources_changed) {
-    cache.drop(method::list_resources);
-    cache.drop(method::list_resource_templates);
-    changed(Change::Kind::resources);
+    announce({Change::Kind::resources, {}});
   } else if (name == method::resource_updated) {
-    auto value = params();
-    if (const auto* uri = value["uri"].if_string()) {
-      cache.drop(method::read_resource, *uri);
-      changed(Change::Kind::resource_updated, *uri);
-    }
+    const Json params = read_params();
+    if (const auto* uri = params["uri"].if_string()) announce({Change::Kind::resource_updated, *uri});
   } else if (name == method::log_message) {
     if (!options.on_log) return;
-    if (auto message = decode<LogMessage>(params())) options.on_log(*message);
+    if (auto message = decode<LogMessage>(read_params())) options.on_log(*message);
   } else if (name == method::listen_acknowledged) {
-    auto value = params();
-    const Json* id = subscription_id_of(value);
+    const Json params = read_params();
+    const Json* id = subscription_id_of(params);
     auto number = id ? id->to_int() : std::nullopt;
     auto watch = number ? watches.find(*number) : watches.end();
     if (watch == watches.end()) return;
-    if (auto filter = decode<SubscriptionFilter>(value["notifications"])) watch->second.acknowledged(*filter);
+    // A server that does not say what it honours is taken to honour nothing.
+    auto filter = decode<SubscriptionFilter>(params["notifications"]);
+    auto acknowledged = watch->second.acknowledged;
+    acknowledged(filter ? *filter : SubscriptionFilter{});
+  } else if (name == method::cancelled) {
+    // One of the ways in which a server ends a subscription.
+    const Json params = read_params();
+    auto id = params["requestId"].to_int();
+    if (id && watches.contains(*id)) peer->fail_call(*id, Error(Errc::closed, "the server ended the subscription"));
   } else {
     runtime.log(LogLevel::debug, "event=unknown_notification method={}", name);
   }
@@ -111,8 +138,8 @@ void SessionCore::on_notification(Notification notification) {
 
 RequestSettings SessionCore::settings_for(const CallOptions& call, std::chrono::milliseconds standard) const {
   RequestSettings settings;
-  settings.total = call.total.value_or(standard);
-  if (call.idle) settings.idle = *call.idle;
+  settings.total = as_duration(call.total.value_or(standard));
+  if (call.idle) settings.idle = as_duration(*call.idle);
   settings.on_progress = call.on_progress;
   return settings;
 }

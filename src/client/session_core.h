@@ -4,6 +4,7 @@
 // thread only.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,15 +38,18 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
   Task<void> close_channel(CloseMode mode);
 
   // Sends a request and returns its result without envelope, having answered whatever the
-  // server asked back meanwhile (client/input_loop.cpp).
-  Task<Json> request(std::string_view method, Members members, RequestSettings settings);
+  // server asked back meanwhile (client/input_loop.cpp). `asked` tells whether it did.
+  Task<Json> request(std::string_view method, Members members, RequestSettings settings, bool* asked = nullptr);
   // Through the cache: `key` names the request among those that may be answered from it.
-  Task<Json> cached_request(std::string_view method, Members members, std::string key);
+  Task<Json> cached_request(std::string_view method, Members members, std::string key, RequestSettings settings);
   // One request, one answer, no asking back; for negotiation.
   Task<Json> bare_request(const Wire& with, std::string_view method, Members members, RequestSettings settings,
                           CancelBy cancel_by);
 
   Task<void> close(CloseMode mode);
+
+  // Something is out of date: forgets what is cached of it and tells the program.
+  void announce(const Change& change);
 
   // Answers what a server asks of us, in either era (client/answers.cpp).
   Task<InputResponse> answer(InputRequest request);
@@ -68,7 +72,8 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
     std::function<void(const SubscriptionFilter&)> acknowledged;
   };
   std::unordered_map<std::int64_t, OpenWatch> watches;
-  Scope scope;  // watches live here
+  std::map<std::string, std::size_t> subscriptions;  // legacy: watches per subscribed URI
+  Scope scope;                                       // watches live here
   bool closing = false;
 
  private:

@@ -22,25 +22,57 @@ struct Watch::State {
 
 const SubscriptionFilter& Watch::honoured() const noexcept { return state_->honoured; }
 
+namespace {
+
+Task<void> ask_about(SessionCore& core, std::string_view method, std::string uri) {
+  Members members;
+  members.emplace_back("uri", Json(std::move(uri)));
+  RequestSettings settings;
+  settings.total = core.runtime.limits.request;
+  co_await core.request(method, std::move(members), std::move(settings));
+}
+
+// A server knows a subscription once, however many watches share it: the last one out ends it.
+std::vector<std::string> give_up(SessionCore& core, std::vector<std::string> uris) {
+  std::erase_if(uris, [&](const auto& uri) {
+    auto found = core.subscriptions.find(uri);
+    if (found == core.subscriptions.end() || --found->second > 0) return true;
+    core.subscriptions.erase(found);
+    return false;
+  });
+  return uris;
+}
+
+Task<void> unsubscribe(std::shared_ptr<SessionCore> core, std::vector<std::string> uris) {
+  if (core->peer->closed()) co_return;
+  for (auto& uri : uris) (void)co_await as_result(ask_about(*core, method::unsubscribe, std::move(uri)));
+}
+
+}  // namespace
+
 Task<void> Watch::stop() {
   auto state = std::exchange(state_, nullptr);
   if (!state) co_return;
-  auto& core = *state->core;
   state->listening.cancel();
-  if (core.wire->has_request(method::listen) || core.peer->closed()) co_return;
-  for (const auto& uri : state->honoured.resource_subscriptions) {
-    Members members;
-    members.emplace_back("uri", Json(uri));
-    RequestSettings settings;
-    settings.total = core.runtime.limits.request;
-    (void)co_await as_result(core.request(method::unsubscribe, std::move(members), settings));
-  }
+  if (state->core->wire->has_request(method::listen)) co_return;
+  auto uris = give_up(*state->core, std::move(state->honoured.resource_subscriptions));
+  co_await unsubscribe(state->core, std::move(uris));
 }
 
 namespace {
 
 constexpr auto first_pause = std::chrono::seconds(1);
 constexpr auto longest_pause = std::chrono::seconds(30);
+
+// What changed while nobody listened is unknown: say that everything may have.
+void announce_all(Watch::State& state) {
+  auto& core = *state.core;
+  const auto wanted = state.wanted;
+  if (wanted.tools_list_changed) core.announce({Change::Kind::tools, {}});
+  if (wanted.prompts_list_changed) core.announce({Change::Kind::prompts, {}});
+  if (wanted.resources_list_changed) core.announce({Change::Kind::resources, {}});
+  for (const auto& uri : wanted.resource_subscriptions) core.announce({Change::Kind::resource_updated, uri});
+}
 
 // One listen request; returns when the server ended it.
 Task<void> listen_once(std::shared_ptr<Watch::State> state) {
@@ -54,16 +86,30 @@ Task<void> listen_once(std::shared_ptr<Watch::State> state) {
   call.params = core.wire->params(members, core.identity, {});
   const auto id = call.id;
   core.watches[id] = {[state](const SubscriptionFilter& filter) {
+    const bool again = std::exchange(state->answered, true);
     state->honoured = filter;
-    state->answered = true;
     state->acknowledged.notify_all();
+    if (again) announce_all(*state);
   }};
   auto ended = co_await as_result(core.peer->call(std::move(call)));
   core.watches.erase(id);
   if (!ended) throw std::move(ended).error();
 }
 
-Task<void> keep_listening(std::shared_ptr<Watch::State> state) {
+// Whoever waits for a yes or no gets one, even if the listening never began.
+struct Unanswered {
+  explicit Unanswered(std::shared_ptr<Watch::State> s) : state(std::move(s)) {}
+  Unanswered(Unanswered&&) = default;
+  ~Unanswered() {
+    if (!state || state->answered) return;
+    if (!state->refused) state->refused = Error(Errc::closed, "the connection was closed");
+    state->answered = true;
+    state->acknowledged.notify_all();
+  }
+  std::shared_ptr<Watch::State> state;
+};
+
+Task<void> keep_listening(std::shared_ptr<Watch::State> state, Unanswered /*guard*/) {
   auto pause = std::chrono::duration_cast<Duration>(first_pause);
   for (;;) {
     const auto begun = std::chrono::steady_clock::now();
@@ -73,24 +119,12 @@ Task<void> keep_listening(std::shared_ptr<Watch::State> state) {
       // Never acknowledged: the caller of watch() is still waiting for a yes or no.
       state->refused = ended ? Error(Errc::protocol, "the server ended the subscription without acknowledging it")
                              : std::move(ended).error();
-      state->answered = true;
-      state->acknowledged.notify_all();
       co_return;
     }
     if (state->core->peer->closed()) co_return;  // a new connection gets new watches
     if (std::chrono::steady_clock::now() - begun > longest_pause) pause = first_pause;
     co_await sleep_for(pause);
     pause = std::min<Duration>(pause * 2, longest_pause);
-    // What changed while nobody listened is unknown: say that everything may have.
-    if (state->core->options.on_change) {
-      auto& wanted = state->wanted;
-      if (wanted.tools_list_changed) state->core->options.on_change({Change::Kind::tools, {}});
-      if (wanted.prompts_list_changed) state->core->options.on_change({Change::Kind::prompts, {}});
-      if (wanted.resources_list_changed) state->core->options.on_change({Change::Kind::resources, {}});
-      for (const auto& uri : wanted.resource_subscriptions) {
-        state->core->options.on_change({Change::Kind::resource_updated, uri});
-      }
-    }
   }
 }
 
@@ -101,7 +135,7 @@ Task<std::shared_ptr<Watch::State>> open_watch(std::shared_ptr<SessionCore> core
   state->core = core;
   state->wanted = std::move(filter);
   if (core->wire->has_request(method::listen)) {
-    state->listening = core->scope.spawn(keep_listening(state));
+    state->listening = core->scope.spawn(keep_listening(state, Unanswered(state)));
     auto answered = co_await as_result(with_timeout(
         [](std::shared_ptr<Watch::State> s) -> Task<void> {
           while (!s->answered) co_await s->acknowledged.wait();
@@ -122,12 +156,13 @@ Task<std::shared_ptr<Watch::State>> open_watch(std::shared_ptr<SessionCore> core
       state->wanted.resources_list_changed && capabilities.resources && capabilities.resources->list_changed;
   if (capabilities.resources && capabilities.resources->subscribe) {
     for (const auto& uri : state->wanted.resource_subscriptions) {
-      Members members;
-      members.emplace_back("uri", Json(uri));
-      RequestSettings settings;
-      settings.total = core->runtime.limits.request;
-      co_await core->request(method::subscribe, std::move(members), settings);
       state->honoured.resource_subscriptions.push_back(uri);
+      if (++core->subscriptions[uri] > 1) continue;
+      auto subscribed = co_await as_result(ask_about(*core, method::subscribe, uri));
+      if (subscribed) continue;
+      auto uris = give_up(*core, std::move(state->honoured.resource_subscriptions));
+      co_await unsubscribe(core, std::move(uris));
+      throw std::move(subscribed).error();
     }
   }
   co_return state;
