@@ -31,21 +31,37 @@ Connection::Connection(asio::any_io_executor executor, const Runtime& runtime, C
       next(fmt::format("{} {}", server, direction), message);
     };
   }
-  client_.on_lost = [this](const Error& error) { on_lost(error); };
+  client_.on_lost = [this, next = client_.on_lost](const Error& error) {
+    on_lost(error);
+    if (next) next(error);
+  };
   client_.on_change = [this, next = client_.on_change](const Change& change) {
     on_server_change(change);
     if (next) next(change);
   };
-  if (parts_.config.disabled) {
-    state_ = ServerState::disabled;
-    reason_ = "disabled in its entry";
-  } else if (parts_.unusable) {
-    state_ = ServerState::failed;
-    reason_ = "not usable";
-    error_ = parts_.unusable;
-  } else if (!parts_.approved) {
-    reason_ = "awaiting approval";
+  auto initial = initial_status(parts_);
+  state_ = initial.state;
+  reason_ = std::move(initial.reason);
+  error_ = std::move(initial.error);
+}
+
+ServerStatus Connection::initial_status(const Parts& parts) {
+  ServerStatus status;
+  status.name = parts.config.name;
+  status.origin = parts.config.origin;
+  if (parts.transport) status.transport = parts.transport->describe();
+  status.reason = "not started";
+  if (parts.config.disabled) {
+    status.state = ServerState::disabled;
+    status.reason = "disabled in its entry";
+  } else if (parts.unusable) {
+    status.state = ServerState::failed;
+    status.reason = "not usable";
+    status.error = parts.unusable;
+  } else if (!parts.approved) {
+    status.reason = "awaiting approval";
   }
+  return status;
 }
 
 ServerStatus Connection::status() const {
@@ -57,8 +73,8 @@ ServerStatus Connection::status() const {
   status.origin = parts_.config.origin;
   if (parts_.transport) status.transport = parts_.transport->describe();
   if (connected()) {
-    status.server = session_.server();
-    status.era = session_.is_legacy() ? "legacy" : "modern";
+    status.server = session_->server();
+    status.era = session_->is_legacy() ? "legacy" : "modern";
     status.tool_count = tools_.size();
   }
   return status;
@@ -76,16 +92,20 @@ Task<Session> Connection::ensure() {
       scope_.spawn(attempt());
     }
     co_await settled_.wait();
-    if (!connected() && !attempting_ && error_) throw *error_;
+    if (closing_) throw Error(Errc::closed, fmt::format("'{}' is being closed", name()));
+    if (!connected() && !attempting_) {
+      throw error_.value_or(Error(Errc::closed, fmt::format("'{}' ended as soon as it was connected", name())));
+    }
   }
-  co_return session_;
+  co_return *session_;
 }
 
 // Runs in our own scope, so that a caller who stops waiting does not stop the others.
 Task<void> Connection::attempt() {
   auto outcome = co_await as_result(connect());
   attempting_ = false;
-  if (!outcome) {
+  attempt_failed_ = !outcome;
+  if (!outcome && !closing_) {
     const auto& error = outcome.error();
     const bool unapproved = error.code() == Errc::denied;
     settle(unapproved ? ServerState::pending : ServerState::failed, unapproved ? "awaiting approval" : "connect failed",
@@ -108,24 +128,26 @@ Task<void> Connection::connect() {
   state_ = ServerState::pending;
   reason_ = "connecting";
   error_.reset();
+  lost_.reset();
   session_ = co_await Client(client_).connect(parts_.transport, runtime_);
-  auto listed = co_await as_result(list_tools());
+  auto listed = co_await as_result(list_tools(*session_));
+  if (closing_) throw Error(Errc::cancelled, "cancelled");
   if (listed) {
     settle(ServerState::connected, "");
   } else {
     settle(ServerState::connected, "tools fetch failed", listed.error());
   }
-  if (parts_.follow_changes) scope_.spawn(follow());
+  if (connected() && parts_.follow_changes) scope_.spawn(follow(*session_));
 }
 
-Task<void> Connection::list_tools() {
-  if (!session_.server().capabilities.tools) {
+Task<void> Connection::list_tools(Session session) {
+  if (!session.server().capabilities.tools) {
     tools_.clear();
     co_return;
   }
   auto pause = std::chrono::duration_cast<Duration>(first_retry_pause);
   for (std::size_t tried = 1;; ++tried) {
-    auto listing = co_await as_result(session_.list_tools());
+    auto listing = co_await as_result(session.list_tools());
     if (listing) {
       std::vector<std::shared_ptr<const Tool>> tools;
       for (auto& tool : listing->items) {
@@ -137,20 +159,20 @@ Task<void> Connection::list_tools() {
       tools_ = std::move(tools);
       co_return;
     }
-    if (tried >= runtime_.limits.list_tries || session_.closed()) throw std::move(listing).error();
+    if (tried >= runtime_.limits.list_tries || session.closed()) throw std::move(listing).error();
     co_await sleep_for(pause);
     pause *= 2;
   }
 }
 
-Task<void> Connection::follow() {
-  const auto& capabilities = session_.server().capabilities;
+Task<void> Connection::follow(Session session) {
+  const auto& capabilities = session.server().capabilities;
   SubscriptionFilter filter;
   filter.tools_list_changed = capabilities.tools && capabilities.tools->list_changed;
   filter.prompts_list_changed = capabilities.prompts && capabilities.prompts->list_changed;
   filter.resources_list_changed = capabilities.resources && capabilities.resources->list_changed;
   if (!filter.tools_list_changed && !filter.prompts_list_changed && !filter.resources_list_changed) co_return;
-  auto watch = co_await as_result(session_.watch(filter));
+  auto watch = co_await as_result(session.watch(filter));
   if (!watch) runtime_.log(LogLevel::info, "event=not_following reason=\"{}\"", watch.error().message());
 }
 
@@ -165,7 +187,7 @@ Task<void> Connection::refresh_later() {
   refresh_scheduled_ = false;
   if (!connected()) co_return;
   // A refetch that fails keeps the old list.
-  auto listed = co_await as_result(list_tools());
+  auto listed = co_await as_result(list_tools(*session_));
   if (!listed) {
     runtime_.log(LogLevel::warning, "event=tools_not_refreshed reason=\"{}\"", listed.error().message());
     co_return;
@@ -175,16 +197,30 @@ Task<void> Connection::refresh_later() {
 
 void Connection::on_lost(const Error& error) {
   if (closing_) return;
-  if (!connected()) return;  // still being listed: the list call reports it
-  tools_.clear();
+  lost_ = error;
+  if (!connected()) return;  // still being listed: settle() will see it
+  retire_session();
   settle(ServerState::failed, "connection lost", error);
-  scope_.spawn(end_session(CloseMode::quick));
+}
+
+// What is left of a connection that ended by itself (a child to be reaped, say) is cleaned up
+// now, not when somebody connects again.
+void Connection::retire_session() {
+  tools_.clear();
+  if (session_) scope_.spawn(end(*std::exchange(session_, std::nullopt), CloseMode::quick));
+}
+
+Task<void> Connection::end(Session session, CloseMode mode) {
+  auto ended = mode == CloseMode::graceful ? session.close() : session.close_quickly();
+  co_await std::move(ended);
 }
 
 void Connection::settle(ServerState state, std::string reason, std::optional<Error> error) {
-  if (state == ServerState::connected && session_.closed()) {
+  if (state == ServerState::connected && session_->closed()) {
     state = ServerState::failed;
     reason = "connection lost";
+    if (!error) error = lost_;
+    retire_session();
   }
   state_ = state;
   reason_ = std::move(reason);
@@ -192,29 +228,23 @@ void Connection::settle(ServerState state, std::string reason, std::optional<Err
   if (parts_.on_change && !closing_) parts_.on_change(*this);
 }
 
-// Whatever is left of the connection: a server that stopped talking may still run.
-Task<void> Connection::end_session(CloseMode mode) {
-  auto session = std::exchange(session_, Session());
-  if (!session.connected()) co_return;
-  if (mode == CloseMode::graceful) {
-    co_await session.close();
-  } else {
-    co_await session.close_quickly();
-  }
-}
-
 Task<void> Connection::close(CloseMode mode) {
   closing_ = true;
   const bool throws = co_await asio::this_coro::throw_if_cancelled();
   co_await asio::this_coro::throw_if_cancelled(false);
-  scope_.cancel();
-  if (connected()) {
+  if (state_ != ServerState::disabled) {
     state_ = ServerState::pending;
     reason_ = "closed";
+    error_.reset();
   }
-  co_await end_session(mode);
+  scope_.cancel();
   settled_.notify_all();
-  co_await scope_.join();
+  // An attempt that was too far to be cancelled may leave a session behind while it ends.
+  for (int pass = 0; pass < 2; ++pass) {
+    if (auto session = std::exchange(session_, std::nullopt)) co_await end(std::move(*session), mode);
+    co_await scope_.join();
+  }
+  tools_.clear();
   co_await asio::this_coro::throw_if_cancelled(throws);
 }
 

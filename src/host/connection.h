@@ -31,6 +31,9 @@ class Connection {
     std::function<void(Connection&)> on_change;  // state or tools are different now
   };
 
+  // What is known of a server that nobody has asked for yet.
+  static ServerStatus initial_status(const Parts& parts);
+
   Connection(asio::any_io_executor executor, const Runtime& runtime, ClientOptions client, Semaphore& slots,
              Parts parts);
 
@@ -40,6 +43,9 @@ class Connection {
   const std::vector<std::shared_ptr<const Tool>>& tools() const noexcept { return tools_; }
   ServerStatus status() const;
   bool connected() const noexcept { return state_ == ServerState::connected; }
+  // Whether ensure() may have another outcome than last time. Who merely looks for something
+  // should not wait again for a server that cannot be started.
+  bool worth_trying() const noexcept { return !attempt_failed_ && state_ != ServerState::disabled; }
 
   // Returns when the server is connected; throws why it is not. Idempotent.
   Task<Session> ensure();
@@ -49,11 +55,12 @@ class Connection {
  private:
   Task<void> attempt();
   Task<void> connect();
-  Task<void> list_tools();
-  Task<void> follow();
+  Task<void> list_tools(Session session);
+  Task<void> follow(Session session);
   Task<void> refresh_later();
+  static Task<void> end(Session session, CloseMode mode);
+  void retire_session();
   void settle(ServerState state, std::string reason, std::optional<Error> error = {});
-  Task<void> end_session(CloseMode mode);
   void on_lost(const Error& error);
   void on_server_change(const Change& change);
 
@@ -66,9 +73,11 @@ class Connection {
   ServerState state_ = ServerState::pending;
   std::string reason_ = "not started";
   std::optional<Error> error_;
-  Session session_;
+  std::optional<Session> session_;  // also while its tools are being listed
+  std::optional<Error> lost_;       // why the session ended by itself
   std::vector<std::shared_ptr<const Tool>> tools_;
   bool attempting_ = false;
+  bool attempt_failed_ = false;
   bool closing_ = false;
   bool refresh_scheduled_ = false;
   Event settled_;

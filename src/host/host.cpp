@@ -3,6 +3,7 @@
 #include <array>
 #include <filesystem>
 #include <map>
+#include <ranges>
 
 #include <fmt/format.h>
 
@@ -66,37 +67,54 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
     NamePrefix prefix;
   };
 
-  // Connections need a loop, and so are made when one is there.
-  Task<void> prepare() {
-    auto executor = co_await asio::this_coro::executor;
-    if (prepared_) co_return;
-    prepared_ = true;
-    for (const auto& config : options_.config->servers) add(executor, config);
-    for (auto& [name, in_process] : in_process_) {
+  // Servers that have no connection yet, by name. One in this process goes before an entry of
+  // the same name, and the entry that was added last before the others.
+  std::map<std::string, Connection::Parts> new_servers() const {
+    std::map<std::string, Connection::Parts> found;
+    auto is_new = [&](const std::string& name) { return !connections_.contains(name) && !found.contains(name); };
+    for (const auto& [name, in_process] : in_process_) {
+      if (!is_new(name)) continue;
       Connection::Parts parts;
       parts.config.name = name;
       parts.config.origin.scope = ConfigScope::embedded;
       parts.transport = memory_transport(in_process.server);
       parts.prefix = in_process.prefix;
-      add(executor, std::move(parts), local_slots_);
+      found.emplace(name, std::move(parts));
+    }
+    for (const auto& config : std::views::reverse(options_.config->servers)) {
+      if (!is_new(config.name)) continue;
+      Connection::Parts parts;
+      parts.config = expand_server(config, process_environment());
+      parts.transport = transport_for(parts.config, parts.unusable);
+      parts.approved = config.origin.trust == ConfigTrust::trusted || options_.trust_project;
+      parts.approve = options_.approve;
+      found.emplace(config.name, std::move(parts));
+    }
+    return found;
+  }
+
+  // Connections need a loop, and so are made when one is there.
+  Task<void> prepare() {
+    if (stopped_) throw Error(Errc::closed, "the host was stopped");
+    auto executor = co_await asio::this_coro::executor;
+    executor_ = executor;
+    for (auto& [name, parts] : new_servers()) {
+      auto& slots = parts.config.kind == ServerKind::stdio ? local_slots_ : remote_slots_;
+      parts.follow_changes = options_.follow_changes;
+      parts.on_change = [this](Connection& connection) { changed(connection); };
+      connections_[name] = std::make_unique<Connection>(executor, runtime_, options_.client, slots, std::move(parts));
     }
   }
 
-  void add(const asio::any_io_executor& executor, const ServerConfig& config) {
-    Connection::Parts parts;
-    parts.config = expand_server(config, process_environment());
-    parts.transport = transport_for(parts.config, parts.unusable);
-    parts.approved = config.origin.trust == ConfigTrust::trusted || options_.trust_project;
-    parts.approve = options_.approve;
-    add(executor, std::move(parts), config.kind == ServerKind::stdio ? local_slots_ : remote_slots_);
-  }
-
-  void add(const asio::any_io_executor& executor, Connection::Parts parts, Semaphore& slots) {
-    parts.follow_changes = options_.follow_changes;
-    parts.on_change = [this](Connection& connection) { changed(connection); };
-    auto name = parts.config.name;
-    executor_ = executor;
-    connections_[name] = std::make_unique<Connection>(executor, runtime_, options_.client, slots, std::move(parts));
+  std::vector<ServerStatus> status() const {
+    std::map<std::string, ServerStatus> known;
+    for (const auto& [name, connection] : connections_) known.emplace(name, connection->status());
+    if (!stopped_) {
+      for (const auto& [name, parts] : new_servers()) known.emplace(name, Connection::initial_status(parts));
+    }
+    std::vector<ServerStatus> list;
+    for (auto& [name, one] : known) list.push_back(std::move(one));
+    return list;
   }
 
   Connection& require(const std::string& name) {
@@ -117,7 +135,8 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
     for (auto* connection : wanted) {
       scope.spawn([](Connection& one) -> Task<void> { (void)co_await as_result(one.ensure()); }(*connection));
     }
-    co_await scope.join();
+    // Whoever stops waiting stops waiting now; the attempts go on for others.
+    co_await scope.finish();
   }
 
   void changed(Connection& connection) {
@@ -148,15 +167,17 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
     } else if (!meant.empty()) {
       co_await start(meant);
     }
-    auto found = catalog_->require(text);
-    if (!found && meant.empty()) {
+    if (meant.empty()) {
+      // Any server may have it, so the answer must not depend on which happen to be connected.
+      // One that could not be started is not tried again for every name that nobody knows.
       std::vector<Connection*> all;
-      for (const auto& [name, connection] : connections_) all.push_back(connection.get());
+      for (const auto& [name, connection] : connections_) {
+        if (connection->worth_trying()) all.push_back(connection.get());
+      }
       co_await start(all);
-      found = catalog_->require(text);
-      if (!found) throw with_failures(std::move(found).error());
     }
-    if (!found) throw std::move(found).error();
+    auto found = catalog_->require(text);
+    if (!found) throw meant.empty() ? with_failures(std::move(found).error()) : std::move(found).error();
     co_return **found;
   }
 
@@ -190,7 +211,6 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   std::map<std::string, std::unique_ptr<Connection>> connections_;
   std::shared_ptr<const Catalog> catalog_ = std::make_shared<const Catalog>();
   asio::any_io_executor executor_;
-  bool prepared_ = false;
   bool stopped_ = false;
 };
 
@@ -231,11 +251,7 @@ Task<void> Host::start(std::vector<std::string> names) {
 
 std::shared_ptr<const Catalog> Host::catalog() const noexcept { return impl_->catalog_; }
 
-std::vector<ServerStatus> Host::status() const {
-  std::vector<ServerStatus> list;
-  for (const auto& [name, connection] : impl_->connections_) list.push_back(connection->status());
-  return list;
-}
+std::vector<ServerStatus> Host::status() const { return impl_->status(); }
 
 const LoadedConfig& Host::config() const noexcept { return *impl_->options_.config; }
 
