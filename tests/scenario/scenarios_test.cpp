@@ -1,0 +1,775 @@
+// One table: every feature of a client (rows) over every way to reach a server in either era
+// (columns). The same body runs in all of them; what differs between eras must not show.
+// N1, T1, T7
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <patchbay/client.h>
+
+#include "base/as_result.h"
+#include "base/runtime.h"
+#include "base/scope.h"
+#include "base/waiting.h"
+#include "protocol/methods.h"
+#include "protocol/wire.h"
+#include "support/fixture_server.h"
+#include "support/loop.h"
+#include "transport/memory.h"
+
+namespace patchbay {
+namespace {
+
+using namespace std::chrono_literals;
+using test::run_task;
+using test::settle;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::SizeIs;
+
+enum class Door { shared, copied, stdio };
+
+struct Column {
+  Era era;
+  Door door;
+};
+
+std::string name_of(const Column& column) {
+  static constexpr std::array doors{"shared", "copied", "stdio"};
+  return fmt::format("{}_{}", to_string(column.era), doors.at(static_cast<std::size_t>(column.door)));
+}
+
+// Reaches the fixture in this process, with payloads handed over or written and read again.
+class FixtureTransport final : public Transport {
+ public:
+  FixtureTransport(std::shared_ptr<Server> server, MemoryPayloads payloads)
+      : server_(std::move(server)), payloads_(payloads) {}
+  Kind kind() const noexcept override { return Kind::memory; }
+  std::string describe() const override { return "the fixture"; }
+  Task<std::unique_ptr<Channel>> open(const Runtime& runtime) override { return open_to(server_, payloads_, runtime); }
+
+ private:
+  class Door final : public Channel {
+   public:
+    Door(asio::any_io_executor executor, std::unique_ptr<Channel> inner)
+        : inner_(std::move(inner)), scope_(std::move(executor)) {}
+    Scope& scope() { return scope_; }
+    Result<void> send(Message message) override { return inner_->send(std::move(message)); }
+    Result<void> send_batch(std::vector<Message> messages) override { return inner_->send_batch(std::move(messages)); }
+    Task<Incoming> receive() override { return inner_->receive(); }
+    void abandon(const RequestId& id) override { inner_->abandon(id); }
+    Task<void> close(CloseMode mode) override {
+      co_await inner_->close(mode);
+      co_await scope_.join();
+    }
+
+   private:
+    std::unique_ptr<Channel> inner_;
+    Scope scope_;
+  };
+
+  static Task<std::unique_ptr<Channel>> open_to(std::shared_ptr<Server> server, MemoryPayloads payloads,
+                                                Runtime runtime) {
+    auto executor = co_await asio::this_coro::executor;
+    auto [near, far] = make_memory_pair(runtime.limits, payloads);
+    auto door = std::make_unique<Door>(executor, std::move(near));
+    Runtime theirs;
+    theirs.limits = runtime.limits;
+    door->scope().spawn([](std::shared_ptr<Server> s, std::unique_ptr<Channel> c, Runtime r) -> Task<void> {
+      co_await s->serve(std::move(c), r);
+    }(std::move(server), std::move(far), std::move(theirs)));
+    co_return door;
+  }
+
+  std::shared_ptr<Server> server_;
+  MemoryPayloads payloads_;
+};
+
+class Scenario : public ::testing::TestWithParam<Column> {
+ protected:
+  using Body = std::function<Task<void>(Session)>;
+
+  std::shared_ptr<Transport> transport() const {
+    if (GetParam().door == Door::stdio) {
+      return stdio_transport({.command = PATCHBAY_BIN_DIR "/scenario-server", .args = {}, .env = {}, .cwd = {}});
+    }
+    return std::make_shared<FixtureTransport>(
+        test::make_fixture_server(), GetParam().door == Door::shared ? MemoryPayloads::share : MemoryPayloads::copy);
+  }
+
+  ClientOptions options() const {
+    ClientOptions made;
+    made.info = {.name = "scenario", .version = "1"};
+    made.protocol = modern() ? std::string(modern_versions().front()) : "legacy";
+    return made;
+  }
+
+  bool modern() const { return GetParam().era == Era::modern; }
+
+  // Requests the client sent, by method.
+  std::size_t sent(std::string_view method) const {
+    return static_cast<std::size_t>(std::ranges::count_if(
+        trace_, [&](const auto& line) { return line.find(fmt::format(R"("method":"{}")", method)) != line.npos; }));
+  }
+  std::size_t sent_containing(std::string_view text) const {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(trace_, [&](const auto& line) { return line.find(text) != line.npos; }));
+  }
+
+  Runtime runtime() {
+    Runtime made;
+    made.clock.now = [this] { return std::chrono::steady_clock::now() + skipped_; };
+    made.trace = [this](std::string_view direction, std::string_view message) {
+      if (direction == "->") trace_.emplace_back(message);
+    };
+    return made;
+  }
+
+  void run(ClientOptions client, Body body) { run(std::move(client), runtime(), std::move(body)); }
+  void run(ClientOptions client, Runtime with, Body body) {
+    run_task([&]() -> Task<void> {
+      auto session = co_await Client(client).connect(transport(), with);
+      auto outcome = co_await as_result(body(session));
+      co_await session.close();
+      value_or_throw(std::move(outcome));
+    });
+  }
+  void run(Body body) { run(options(), std::move(body)); }
+
+  std::vector<std::string> trace_;
+  std::chrono::hours skipped_{0};  // by the clock of the cache
+};
+
+INSTANTIATE_TEST_SUITE_P(Columns, Scenario,
+                         ::testing::Values(Column{Era::legacy, Door::shared}, Column{Era::legacy, Door::copied},
+                                           Column{Era::legacy, Door::stdio}, Column{Era::modern, Door::shared},
+                                           Column{Era::modern, Door::copied}, Column{Era::modern, Door::stdio}),
+                         [](const auto& column) { return name_of(column.param); });
+
+// What only a process can do.
+class StdioScenario : public Scenario {};
+INSTANTIATE_TEST_SUITE_P(Columns, StdioScenario,
+                         ::testing::Values(Column{Era::legacy, Door::stdio}, Column{Era::modern, Door::stdio}),
+                         [](const auto& column) { return name_of(column.param); });
+
+std::vector<std::string> names_of(const Listing<Tool>& listing) {
+  std::vector<std::string> names;
+  for (const auto& tool : listing.items) names.push_back(tool.name);
+  return names;
+}
+
+// Something the session tells by a callback, to be waited for.
+template <class T>
+struct Heard {
+  std::vector<T> all;
+  Event more;
+  void add(T value) {
+    all.push_back(std::move(value));
+    more.notify_all();
+  }
+  Task<void> wait(std::size_t count) {
+    while (all.size() < count) co_await more.wait();
+  }
+};
+
+TEST_P(Scenario, TheServerSaysWhoItIs) {
+  run([this](Session session) -> Task<void> {
+    const auto& server = session.server();
+    EXPECT_EQ(server.info.name, "fixture");
+    EXPECT_EQ(server.instructions, "Use with care.");
+    EXPECT_TRUE(server.capabilities.tools && server.capabilities.resources && server.capabilities.prompts);
+    EXPECT_EQ(session.is_legacy(), !modern());
+    EXPECT_EQ(server.protocol_version, modern() ? modern_versions().front() : legacy_versions().front());
+    EXPECT_FALSE(session.closed());
+    co_return;
+  });
+}
+
+TEST_P(Scenario, TheEraIsFoundWithoutBeingTold) {
+  auto client = options();
+  client.protocol = "auto";
+  run(client, [](Session session) -> Task<void> {
+    EXPECT_FALSE(session.is_legacy());  // the fixture speaks both, and the newer one wins
+    co_return;
+  });
+}
+
+TEST_P(Scenario, ToolsAreListedOverAllPages) {
+  run([this](Session session) -> Task<void> {
+    auto listing = co_await session.list_tools();
+    EXPECT_FALSE(listing.cut);
+    EXPECT_THAT(listing.problems, SizeIs(0));
+    auto names = names_of(listing);
+    EXPECT_GT(names.size(), 30u);
+    EXPECT_GE(sent(method::list_tools), 8u);  // the fixture's pages hold four
+    for (auto expected : {"echo", "hang", "ask_form", "filler_00", "filler_19"}) {
+      EXPECT_EQ(std::ranges::count(names, expected), 1) << expected;
+    }
+    // Page by page it is the same list.
+    std::vector<std::string> paged;
+    std::optional<std::string> cursor;
+    do {
+      auto page = co_await session.list_tools_page(cursor);
+      EXPECT_LE(page.items.size(), 4u);
+      for (const auto& tool : page.items) paged.push_back(tool.name);
+      cursor = page.next_cursor;
+    } while (cursor);
+    EXPECT_EQ(paged, names);
+  });
+}
+
+// X1
+TEST_P(Scenario, EveryKindOfContentArrivesAsItWasSent) {
+  run([](Session session) -> Task<void> {
+    auto result = co_await session.call_tool("blocks", {});
+    CallToolResult expected;
+    expected.content.push_back(TextContent{.text = "hello"});
+    expected.content.push_back(ImageContent{.data = "aGk=", .mime_type = "image/png"});
+    expected.content.push_back(AudioContent{.data = "aGk=", .mime_type = "audio/wav"});
+    expected.content.push_back(ResourceLink{.uri = "file:///a", .name = "a"});
+    expected.content.push_back(
+        EmbeddedResource{.resource = {.uri = "file:///e", .mime_type = "text/plain", .text = "inside"}});
+    EXPECT_EQ(result, expected);
+
+    auto structured = co_await session.call_tool("structured_only", {});
+    EXPECT_EQ(structured.structured_content, (Json{{"n", 1}}));
+    EXPECT_EQ(text_of(structured), R"({"n":1})");
+  });
+}
+
+// X1
+TEST_P(Scenario, AToolThatFailsIsAValueAndARefusalIsAnError) {
+  run([](Session session) -> Task<void> {
+    auto failed = co_await session.call_tool("is_error", {});
+    EXPECT_TRUE(failed.is_error);
+    EXPECT_EQ(text_of(failed), "no luck");
+    auto threw = co_await session.call_tool("fails", {});
+    EXPECT_TRUE(threw.is_error);
+    EXPECT_EQ(text_of(threw), "it broke");
+    auto refused = co_await as_result(session.call_tool("refuses", {}));
+    EXPECT_EQ(refused.error(), Error::rpc(1234, "refused", R"({"why":"because"})"));
+    auto unknown = co_await as_result(session.call_tool("nonesuch", {}));
+    EXPECT_EQ(unknown.error().rpc_code(), -32602);
+    // Neither harms the connection.
+    auto after = co_await session.call_tool("echo", Json{{"a", 1}});
+    EXPECT_EQ(text_of(after), R"({"a":1})");
+  });
+}
+
+TEST_P(Scenario, ArgumentsTravelByteForByte) {
+  struct Row {
+    std::string name;
+    std::string arguments;
+    std::string expected;  // as the server read them
+  };
+  const std::vector<Row> rows{
+      {"an escaped NUL", R"({"a":"x\u0000y"})", R"({"a":"x\u0000y"})"},
+      {"beyond the basic plane", "{\"a\":\"\xf0\x9f\x98\x80 \xc3\xa9 \xe2\x80\xa8\"}",
+       "{\"a\":\"\xf0\x9f\x98\x80 \xc3\xa9 \xe2\x80\xa8\"}"},
+      {"numbers exactly",
+       R"({"i":9223372036854775807,"u":18446744073709551615,"big":123456789012345678901234567890,"d":0.1})",
+       R"({"i":9223372036854775807,"u":18446744073709551615,"big":123456789012345678901234567890,"d":0.1})"},
+      {"line breaks inside", R"({"a":"1\n2\r\n3"})", R"({"a":"1\n2\r\n3"})"},
+      {"line breaks between tokens", "{\n\t\"a\" : [ 1 ,\r\n 2 ]\n}", R"({"a":[1,2]})"},
+      {"the order of keys", R"({"z":1,"a":2,"m":3})", R"({"z":1,"a":2,"m":3})"},
+      {"an empty object", "{}", "{}"},
+      {"a long text", R"({"a":")" + std::string(300'000, 'x') + R"("})",
+       R"({"a":")" + std::string(300'000, 'x') + R"("})"},
+  };
+  run([&](Session session) -> Task<void> {
+    for (const auto& row : rows) {
+      auto result = co_await session.call_tool("echo", *Payload::parse(row.arguments));
+      EXPECT_EQ(text_of(result), row.expected) << row.name;
+    }
+    // None at all, in both spellings.
+    EXPECT_EQ(text_of(co_await session.call_tool("echo", {})), "{}");
+    EXPECT_EQ(text_of(co_await session.call_tool("echo", Json())), "{}");
+  });
+}
+
+TEST_P(Scenario, ArgumentsThatAreNoObjectAreRefusedHere) {
+  run([this](Session session) -> Task<void> {
+    const auto before = sent(method::call_tool);
+    for (auto text : {"[]", "5", R"("x")", "true", " [1] "}) {
+      auto result = co_await as_result(session.call_tool("echo", *Payload::parse(text)));
+      EXPECT_EQ(result.error().code(), Errc::invalid_argument) << text;
+    }
+    EXPECT_EQ(sent(method::call_tool), before);
+  });
+}
+
+// X3
+TEST_P(Scenario, ProgressIsHeardInOrder) {
+  run([](Session session) -> Task<void> {
+    std::vector<Progress> heard;
+    CallOptions call;
+    call.on_progress = [&](const Progress& progress) { heard.push_back(progress); };
+    auto result = co_await session.call_tool("count_up", Json{{"to", 3}}, call);
+    EXPECT_EQ(text_of(result), "counted to 3");
+    EXPECT_THAT(heard, ElementsAre(Progress{1, 3, "step 1"}, Progress{2, 3, "step 2"}, Progress{3, 3, "step 3"}));
+    // Nobody asked, nothing is sent.
+    (void)co_await session.call_tool("count_up", Json{{"to", 3}});
+    EXPECT_EQ(heard.size(), 3u);
+  });
+}
+
+TEST_P(Scenario, AnIdleLimitAsksForProgressByItself) {
+  run([this](Session session) -> Task<void> {
+    (void)co_await session.call_tool("count_up", Json{{"to", 2}}, {.total = {}, .idle = 1h, .on_progress = {}});
+    EXPECT_EQ(sent_containing("progressToken"), 1u);
+  });
+}
+
+// X3
+TEST_P(Scenario, ACallCancelledHereIsCancelledThere) {
+  run([](Session session) -> Task<void> {
+    Scope scope(co_await asio::this_coro::executor);
+    std::optional<Result<CallToolResult>> outcome;
+    auto running = scope.spawn([](Session s, std::optional<Result<CallToolResult>>& out) -> Task<void> {
+      out = co_await as_result(s.call_tool("hang", {}));
+    }(session, outcome));
+    for (std::string seen; seen != "1 began, 0 were cancelled";)
+      seen = text_of(co_await session.call_tool("hangs", {}));
+    running.cancel();
+    co_await scope.join();
+    EXPECT_EQ(outcome->error().code(), Errc::cancelled);
+    for (std::string seen; seen != "1 began, 1 were cancelled";)
+      seen = text_of(co_await session.call_tool("hangs", {}));
+  });
+}
+
+// L4
+TEST_P(Scenario, ACallThatTakesTooLongEndsHereAndThere) {
+  run([](Session session) -> Task<void> {
+    auto late = co_await as_result(session.call_tool("hang", {}, {.total = 20ms, .idle = {}, .on_progress = {}}));
+    EXPECT_EQ(late.error(), Error(Errc::timeout, "no answer to tools/call within 20 ms"));
+    auto idle = co_await as_result(session.call_tool("hang", {}, {.total = {}, .idle = 20ms, .on_progress = {}}));
+    EXPECT_EQ(idle.error(), Error(Errc::timeout, "no answer and no progress on tools/call for 20 ms"));
+    for (std::string seen; seen != "2 began, 2 were cancelled";)
+      seen = text_of(co_await session.call_tool("hangs", {}));
+    // The longest time there is does not wrap around.
+    auto patient = co_await session.call_tool(
+        "echo", {}, {.total = std::chrono::milliseconds::max(), .idle = {}, .on_progress = {}});
+    EXPECT_EQ(text_of(patient), "{}");
+  });
+}
+
+// X3
+TEST_P(Scenario, AHundredCallsAtOnceEachGetTheirOwnAnswer) {
+  run([](Session session) -> Task<void> {
+    Scope scope(co_await asio::this_coro::executor);
+    int right = 0;
+    for (int i = 0; i < 100; ++i) {
+      scope.spawn([](Session s, int n, int& count) -> Task<void> {
+        auto result = co_await s.call_tool("echo", Json{{"n", n}});
+        if (text_of(result) == fmt::format(R"({{"n":{}}})", n)) ++count;
+      }(session, i, right));
+    }
+    co_await scope.join();
+    EXPECT_EQ(right, 100);
+  });
+}
+
+TEST_P(Scenario, ResourcesAreListedAndRead) {
+  run([this](Session session) -> Task<void> {
+    auto resources = co_await session.list_resources();
+    EXPECT_THAT(resources.items, SizeIs(11));
+    auto templates = co_await session.list_resource_templates();
+    EXPECT_THAT(templates.items, SizeIs(1));
+    EXPECT_EQ(templates.items.at(0).uri_template, "note:///{name}");
+    auto text = co_await session.read_resource("file:///a");
+    EXPECT_THAT(text.contents,
+                ElementsAre(ResourceContents{.uri = "file:///a", .mime_type = "text/plain", .text = "text of a"}));
+    auto blob = co_await session.read_resource("file:///b");
+    EXPECT_THAT(blob.contents, ElementsAre(ResourceContents{.uri = "file:///b", .blob = "aGk="}));
+    auto note = co_await session.read_resource("note:///today");
+    EXPECT_EQ(note.contents.at(0).text, "note today");
+    auto missing = co_await as_result(session.read_resource("file:///none"));
+    EXPECT_EQ(missing.error().rpc_code(), modern() ? -32602 : -32002);
+    EXPECT_EQ(missing.error().rpc_data(), R"({"uri":"file:///none"})");
+  });
+}
+
+TEST_P(Scenario, PromptsAreListedAndFilled) {
+  run([](Session session) -> Task<void> {
+    auto prompts = co_await session.list_prompts();
+    EXPECT_THAT(prompts.items, SizeIs(2));
+    auto filled = co_await session.get_prompt("greet", {{"who", "Ann"}});
+    EXPECT_EQ(filled.description, "a greeting");
+    EXPECT_EQ(std::get<TextContent>(filled.messages.at(0).content).text, "greet Ann");
+    auto lacking = co_await as_result(session.get_prompt("greet", {}));
+    EXPECT_EQ(lacking.error().rpc_code(), -32602);
+    auto unknown = co_await as_result(session.get_prompt("nonesuch", {}));
+    EXPECT_EQ(unknown.error().rpc_code(), -32602);
+  });
+}
+
+TEST_P(Scenario, ArgumentsAreCompleted) {
+  run([](Session session) -> Task<void> {
+    CompleteRequest request;
+    request.ref = {.kind = CompletionReference::Kind::prompt, .name = "greet"};
+    request.argument = {.name = "who", .value = "A"};
+    request.context = {{"how", "warmly"}};
+    // What the caller says about the request goes along with what the protocol says.
+    request.meta = Json{{"traceparent", "00-1"}};
+    auto result = co_await session.complete(request);
+    EXPECT_THAT(result.values, ElementsAre("Alice", "Anna", "warmly"));
+    EXPECT_EQ(result.total, 2);
+    request.ref.name = "nonesuch";
+    auto unknown = co_await as_result(session.complete(request));
+    EXPECT_EQ(unknown.error().rpc_code(), -32602);
+  });
+}
+
+TEST_P(Scenario, LogMessagesArriveFromTheWantedLevelOn) {
+  auto client = options();
+  Heard<std::string> heard;
+  client.on_log = [&](const LogMessage& message) { heard.add(std::string(to_string(message.level))); };
+  client.log_level = LoggingLevel::warning;
+  run(client, [&](Session session) -> Task<void> {
+    (void)co_await session.call_tool("speak", {});
+    EXPECT_THAT(heard.all, ElementsAre("warning", "error"));
+    heard.all.clear();
+    co_await session.set_log_level(LoggingLevel::error);
+    (void)co_await session.call_tool("speak", {});
+    EXPECT_THAT(heard.all, ElementsAre("error"));
+    heard.all.clear();
+    co_await session.set_log_level(LoggingLevel::debug);
+    (void)co_await session.call_tool("speak", {});
+    EXPECT_THAT(heard.all, ElementsAre("debug", "info", "warning", "error"));
+  });
+}
+
+TEST_P(Scenario, APingIsAnswered) {
+  run([](Session session) -> Task<void> {
+    co_await session.ping();
+    co_await session.ping({.total = 1h, .idle = {}, .on_progress = {}});
+  });
+}
+
+// Asking back --------------------------------------------------------------------------
+
+ClientOptions with_answers(ClientOptions client, std::vector<ElicitRequest>& asked, ElicitResult answer) {
+  client.elicit = [&asked, answer](ElicitRequest request) -> Task<ElicitResult> {
+    asked.push_back(std::move(request));
+    return [](ElicitResult given) -> Task<ElicitResult> { co_return given; }(answer);
+  };
+  client.elicit_by_url = true;
+  return client;
+}
+
+TEST_P(Scenario, AFormIsAnsweredAndUntouchedFieldsCarryTheirDefault) {
+  std::vector<ElicitRequest> asked;
+  auto client =
+      with_answers(options(), asked, {.action = ElicitResult::Action::accept, .content = Json{{"name", "Ann"}}});
+  run(client, [&](Session session) -> Task<void> {
+    auto result = co_await session.call_tool("ask_form", {});
+    EXPECT_EQ(text_of(result), R"(accept {"name":"Ann","size":7})");
+    EXPECT_THAT(asked, SizeIs(1));
+    EXPECT_EQ(asked.at(0).message, "who are you?");
+    EXPECT_EQ(asked.at(0).mode, ElicitRequest::Mode::form);
+  });
+}
+
+TEST_P(Scenario, ARefusalIsAnAnswerToo) {
+  for (auto action : {ElicitResult::Action::decline, ElicitResult::Action::cancel}) {
+    std::vector<ElicitRequest> asked;
+    // Content beside a refusal is not sent.
+    auto client = with_answers(options(), asked, {.action = action, .content = Json{{"name", "Ann"}}});
+    run(client, [&](Session session) -> Task<void> {
+      EXPECT_EQ(text_of(co_await session.call_tool("ask_form", {})), fmt::format("{} -", to_string(action)));
+      EXPECT_EQ(text_of(co_await session.call_tool("ask_url", {})), fmt::format("{} -", to_string(action)));
+    });
+  }
+}
+
+TEST_P(Scenario, AnAddressIsShownAndAgreedTo) {
+  std::vector<ElicitRequest> asked;
+  auto client = with_answers(options(), asked, {.action = ElicitResult::Action::accept});
+  run(client, [&](Session session) -> Task<void> {
+    EXPECT_EQ(text_of(co_await session.call_tool("ask_url", {})), "accept -");
+    EXPECT_THAT(asked, SizeIs(1));
+    EXPECT_EQ(asked.at(0).mode, ElicitRequest::Mode::url);
+    EXPECT_EQ(asked.at(0).url, "https://example.com/sign-in");
+  });
+}
+
+TEST_P(Scenario, TwoQuestionsInOneCall) {
+  std::vector<ElicitRequest> asked;
+  auto client = with_answers(options(), asked,
+                             {.action = ElicitResult::Action::accept, .content = Json{{"name", "Ann"}, {"size", 1}}});
+  run(client, [&](Session session) -> Task<void> {
+    EXPECT_EQ(text_of(co_await session.call_tool("ask_both", {})),
+              R"(accept {"name":"Ann","size":1} then accept {"name":"Ann","size":1})");
+    EXPECT_EQ(asked.size(), 2u);
+    EXPECT_EQ(asked.at(0).message, "first?");
+    EXPECT_EQ(asked.at(1).message, "second?");
+  });
+}
+
+TEST_P(Scenario, WhatCannotBeAnsweredFailsTheCallAndNothingElse) {
+  run([](Session session) -> Task<void> {
+    for (auto tool : {"ask_form", "ask_url", "ask_sample", "ask_roots"}) {
+      auto result = co_await as_result(session.call_tool(tool, {}));
+      if (result) {
+        EXPECT_TRUE(result->is_error) << tool;
+      } else {
+        EXPECT_EQ(result.error().rpc_code(), -32021) << tool;
+      }
+    }
+    EXPECT_EQ(text_of(co_await session.call_tool("echo", {})), "{}");
+  });
+}
+
+TEST_P(Scenario, AnAddressIsNotShownToAClientThatOnlyTakesForms) {
+  std::vector<ElicitRequest> asked;
+  auto client = with_answers(options(), asked, {.action = ElicitResult::Action::accept});
+  client.elicit_by_url = false;
+  run(client, [&](Session session) -> Task<void> {
+    auto result = co_await as_result(session.call_tool("ask_url", {}));
+    EXPECT_TRUE(!result || result->is_error);
+    EXPECT_THAT(asked, SizeIs(0));
+  });
+}
+
+TEST_P(Scenario, AHandlerThatThrowsFailsTheCallAndNothingElse) {
+  auto client = options();
+  client.elicit = [](ElicitRequest) -> Task<ElicitResult> {
+    throw Error(Errc::denied, "the person left");
+    co_return ElicitResult{};
+  };
+  run(client, [](Session session) -> Task<void> {
+    auto result = co_await as_result(session.call_tool("ask_form", {}));
+    if (result) {
+      EXPECT_TRUE(result->is_error);
+      EXPECT_THAT(text_of(*result), HasSubstr("the person left"));
+    } else {
+      EXPECT_EQ(result.error(), Error(Errc::denied, "the person left"));
+    }
+    EXPECT_EQ(text_of(co_await session.call_tool("echo", {})), "{}");
+  });
+}
+
+TEST_P(Scenario, AModelIsAskedForText) {
+  auto client = options();
+  std::vector<CreateMessageRequest> asked;
+  client.sample = [&](CreateMessageRequest request) -> Task<CreateMessageResult> {
+    asked.push_back(std::move(request));
+    return []() -> Task<CreateMessageResult> {
+      CreateMessageResult result;
+      result.model = "m-1";
+      result.content.push_back(TextContent{.text = "something"});
+      result.stop_reason = "endTurn";
+      co_return result;
+    }();
+  };
+  run(client, [&](Session session) -> Task<void> {
+    EXPECT_EQ(text_of(co_await session.call_tool("ask_sample", {})), "m-1 said something");
+    EXPECT_THAT(asked, SizeIs(1));
+    EXPECT_EQ(asked.at(0).max_tokens, 10);
+  });
+}
+
+TEST_P(Scenario, RootsAreToldWhenAsked) {
+  auto client = options();
+  client.roots = []() -> Task<std::vector<Root>> {
+    std::vector<Root> roots;
+    roots.push_back({.uri = "file:///home"});
+    roots.push_back({.uri = "file:///work"});
+    co_return roots;
+  };
+  run(client, [this](Session session) -> Task<void> {
+    EXPECT_EQ(text_of(co_await session.call_tool("ask_roots", {})), "file:///home file:///work ");
+    session.roots_changed();
+    co_await session.ping();
+    EXPECT_EQ(sent(method::roots_changed), modern() ? 0u : 1u);
+  });
+}
+
+// L4: a person's time is not the server's.
+TEST_P(Scenario, TheTimeAPersonTakesDoesNotCount) {
+  auto client = options();
+  client.elicit = [this](ElicitRequest) -> Task<ElicitResult> {
+    skipped_ += 24h;  // by our clock
+    return []() -> Task<ElicitResult> {
+      co_await settle();
+      co_return ElicitResult{.action = ElicitResult::Action::decline};
+    }();
+  };
+  run(client, [](Session session) -> Task<void> {
+    auto result = co_await session.call_tool("ask_both", {}, {.total = 1h, .idle = 30min, .on_progress = {}});
+    EXPECT_EQ(text_of(result), "decline - then decline -");
+  });
+}
+
+TEST_P(Scenario, AServerThatKeepsAskingIsStopped) {
+  if (!modern()) {
+    // Here the server's questions are requests of their own, and it may ask as long as the call may take.
+    std::vector<ElicitRequest> asked;
+    run(with_answers(options(), asked, {.action = ElicitResult::Action::decline}), [&](Session session) -> Task<void> {
+      EXPECT_EQ(text_of(co_await session.call_tool("ask_times", Json{{"times", 12}})), "asked 12 times");
+      EXPECT_EQ(asked.size(), 12u);
+    });
+    return;
+  }
+  std::vector<ElicitRequest> asked;
+  auto with = runtime();
+  with.limits.input_rounds = 3;
+  run(with_answers(options(), asked, {.action = ElicitResult::Action::decline}), with,
+      [&](Session session) -> Task<void> {
+        EXPECT_EQ(text_of(co_await session.call_tool("ask_times", Json{{"times", 3}})), "asked 3 times");
+        EXPECT_EQ(asked.size(), 3u);
+        asked.clear();
+        auto result = co_await as_result(session.call_tool("ask_times", Json{{"times", 4}}));
+        EXPECT_EQ(result.error(), Error(Errc::limit, "the server asked for input 4 times during one tools/call"));
+        EXPECT_EQ(asked.size(), 3u);
+      });
+}
+
+// Changes ------------------------------------------------------------------------------
+
+TEST_P(Scenario, AChangeOfTheToolsIsHeardAndTheListIsNew) {
+  auto client = options();
+  Heard<Change> heard;
+  client.on_change = [&](const Change& change) { heard.add(change); };
+  run(client, [&](Session session) -> Task<void> {
+    SubscriptionFilter filter;
+    filter.tools_list_changed = true;
+    auto watch = co_await session.watch(filter);
+    EXPECT_TRUE(watch.honoured().tools_list_changed);
+    EXPECT_FALSE(watch.honoured().prompts_list_changed);
+    auto before = names_of(co_await session.list_tools());
+    (void)co_await session.call_tool("add_tool", Json{{"name", "brand_new"}});
+    co_await heard.wait(1);
+    EXPECT_EQ(heard.all.at(0), (Change{Change::Kind::tools, {}}));
+    auto after = names_of(co_await session.list_tools());
+    EXPECT_EQ(after.size(), before.size() + 1);
+    EXPECT_EQ(std::ranges::count(after, "brand_new"), 1);
+    EXPECT_EQ(text_of(co_await session.call_tool("brand_new", {})), "new");
+    (void)co_await session.call_tool("remove_tool", Json{{"name", "brand_new"}});
+    co_await heard.wait(2);
+    EXPECT_EQ(names_of(co_await session.list_tools()), before);
+    co_await watch.stop();
+    co_await watch.stop();
+  });
+}
+
+TEST_P(Scenario, AResourceThatIsWatchedIsHeardOfAndOthersAreNot) {
+  auto client = options();
+  Heard<Change> heard;
+  client.on_change = [&](const Change& change) { heard.add(change); };
+  run(client, [&](Session session) -> Task<void> {
+    SubscriptionFilter filter;
+    filter.resource_subscriptions = {"file:///a"};
+    auto watch = co_await session.watch(filter);
+    auto second = co_await session.watch(filter);
+    EXPECT_THAT(watch.honoured().resource_subscriptions, ElementsAre("file:///a"));
+    (void)co_await session.call_tool("touch", Json{{"uri", "file:///b"}});
+    (void)co_await session.call_tool("touch", Json{{"uri", "file:///a"}});
+    co_await heard.wait(1);
+    EXPECT_EQ(heard.all.at(0), (Change{Change::Kind::resource_updated, "file:///a"}));
+    // One watch less is still one watch.
+    co_await watch.stop();
+    co_await session.ping();
+    heard.all.clear();
+    (void)co_await session.call_tool("touch", Json{{"uri", "file:///a"}});
+    co_await heard.wait(1);
+    co_await second.stop();
+    co_await session.ping();
+    co_await settle();
+    heard.all.clear();
+    (void)co_await session.call_tool("touch", Json{{"uri", "file:///a"}});
+    co_await session.ping();
+    co_await settle();
+    EXPECT_THAT(heard.all, SizeIs(0));
+  });
+}
+
+TEST_P(Scenario, AListIsAskedForAgainOnlyWhenItIsOutOfDate) {
+  run([this](Session session) -> Task<void> {
+    auto first = names_of(co_await session.list_tools());
+    const auto pages = sent(method::list_tools);
+    EXPECT_EQ(names_of(co_await session.list_tools()), first);
+    // The fixture says its lists stay fresh for a minute; older revisions cannot say so.
+    EXPECT_EQ(sent(method::list_tools), modern() ? pages : 2 * pages);
+    skipped_ += 1h;
+    const auto before = sent(method::list_tools);
+    EXPECT_EQ(names_of(co_await session.list_tools()), first);
+    EXPECT_EQ(sent(method::list_tools), before + pages);
+  });
+}
+
+// The end --------------------------------------------------------------------------------
+
+// L9
+TEST_P(Scenario, CallsThatArePendingWhenTheSessionIsClosedEndAtOnce) {
+  run([](Session session) -> Task<void> {
+    Scope scope(co_await asio::this_coro::executor);
+    std::vector<Error> errors;
+    for (int i = 0; i < 5; ++i) {
+      scope.spawn([](Session s, std::vector<Error>& out) -> Task<void> {
+        auto result = co_await as_result(s.call_tool("hang", {}));
+        out.push_back(result.error());
+      }(session, errors));
+    }
+    for (std::string seen; seen != "5 began, 0 were cancelled";)
+      seen = text_of(co_await session.call_tool("hangs", {}));
+    co_await session.close();
+    co_await scope.join();
+    EXPECT_THAT(errors, testing::Each(Error(Errc::closed, "the connection was closed")));
+    EXPECT_THAT(errors, SizeIs(5));
+    EXPECT_TRUE(session.closed());
+    auto after = co_await as_result(session.list_tools());
+    EXPECT_EQ(after.error().code(), Errc::closed);
+    SubscriptionFilter filter;
+    filter.tools_list_changed = true;
+    auto watch = co_await as_result(session.watch(filter));
+    if (!watch) EXPECT_EQ(watch.error().code(), Errc::closed);
+    co_await session.close();
+    co_await session.close_quickly();
+  });
+}
+
+TEST_P(Scenario, TheLastHandleClosesTheConnection) {
+  run_task([this]() -> Task<void> {
+    int lost = 0;
+    auto client = options();
+    client.on_lost = [&](const Error&) { ++lost; };
+    auto session = co_await Client(client).connect(transport(), runtime());
+    auto copy = session;
+    session = Session();
+    EXPECT_EQ(text_of(co_await copy.call_tool("echo", {})), "{}");
+    copy = Session();  // run_task fails when anything is left running
+    EXPECT_EQ(lost, 0);
+  });
+}
+
+// L9
+TEST_P(StdioScenario, ACallPendingWhenTheServerDiesFailsAtOnceWithTheReason) {
+  auto client = options();
+  std::vector<Error> lost;
+  client.on_lost = [&](const Error& error) { lost.push_back(error); };
+  run(client, [&](Session session) -> Task<void> {
+    Scope scope(co_await asio::this_coro::executor);
+    std::vector<Error> errors;
+    for (auto tool : {"hang", "hang", "end_process"}) {
+      scope.spawn([](Session s, std::string name, std::vector<Error>& out) -> Task<void> {
+        auto result = co_await as_result(s.call_tool(name, {}));
+        out.push_back(result.error());
+      }(session, tool, errors));
+    }
+    co_await scope.join();
+    EXPECT_THAT(errors, SizeIs(3));
+    for (const auto& error : errors) {
+      EXPECT_EQ(error.code(), Errc::closed);
+      EXPECT_THAT(error.message(), HasSubstr("7"));
+    }
+    EXPECT_TRUE(session.closed());
+    EXPECT_THAT(lost, SizeIs(1));
+  });
+}
+
+}  // namespace
+}  // namespace patchbay
