@@ -56,15 +56,14 @@ class Loop : public std::enable_shared_from_this<Loop> {
   template <class T>
   T run(std::function<Task<T>()> make, std::stop_token stop = {}) {
     check_caller();
-    auto outcome = std::make_shared<std::promise<Result<T>>>();
-    auto future = outcome->get_future();
+    auto outcome = std::make_shared<Outcome<T>>();
+    auto future = outcome->promise.get_future();
     auto running = std::make_shared<Spawned>();
-    asio::post(parts_->io, [parts = parts_, make = std::move(make), outcome, running] {
-      *running = parts->scope.spawn(
-          [](std::function<Task<T>()> m, std::shared_ptr<std::promise<Result<T>>> out) -> Task<void> {
-            auto result = co_await as_result(m());
-            out->set_value(std::move(result));
-          }(make, outcome));
+    asio::post(parts_->io, [parts = parts_, make = std::move(make), outcome = std::move(outcome), running] {
+      *running = parts->scope.spawn([](std::function<Task<T>()> m, std::shared_ptr<Outcome<T>> out) -> Task<void> {
+        auto result = co_await as_result(m());
+        out->set(std::move(result));
+      }(make, outcome));
     });
     std::stop_callback on_stop(stop,
                                [parts = parts_, running] { asio::post(parts->io, [running] { running->cancel(); }); });
@@ -78,7 +77,15 @@ class Loop : public std::enable_shared_from_this<Loop> {
         parts_->callbacks, [](std::function<T()> f) -> Task<T> { co_return f(); }(std::move(function)),
         asio::use_awaitable);
   }
-  void post_callback(std::function<void()> function) { asio::post(parts_->callbacks, std::move(function)); }
+  // There is nobody to tell what such a function throws.
+  void post_callback(std::function<void()> function) {
+    asio::post(parts_->callbacks, [function = std::move(function)] {
+      try {
+        function();
+      } catch (...) {
+      }
+    });
+  }
 
  private:
   struct Parts {
@@ -89,6 +96,21 @@ class Loop : public std::enable_shared_from_this<Loop> {
     std::promise<void> ended;
     std::atomic<std::thread::id> id;
     pid_t owner = getpid();
+  };
+
+  // Kept by the coroutine alone: one that is cancelled before it begins is destroyed unrun,
+  // and whoever waits must hear of that too.
+  template <class T>
+  struct Outcome {
+    std::promise<Result<T>> promise;
+    bool is_set = false;
+    void set(Result<T> result) {
+      is_set = true;
+      promise.set_value(std::move(result));
+    }
+    ~Outcome() {
+      if (!is_set) promise.set_value(std::unexpected(Error(Errc::cancelled, "cancelled")));
+    }
   };
 
   void check_caller() const {

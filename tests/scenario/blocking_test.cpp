@@ -112,6 +112,21 @@ TEST(Blocking, StopTokenCancelsACallFromAnotherThread) {
   EXPECT_EQ(code_of([&] { session.call_tool("echo", {{"text", "x"}}, {}, stop.get_token()); }), Errc::cancelled);
 }
 
+TEST(Blocking, AStopThatCameBeforeTheCallEndsItToo) {
+  auto session = blocking::connect(server("silent-on-call"));
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_EQ(code_of([&] { session.call_tool("echo", {{"text", "x"}}, {}, stop.get_token()); }), Errc::cancelled);
+}
+
+TEST(Blocking, ACallbackThatThrowsEndsNothing) {
+  auto session = blocking::connect(server("good"));
+  CallOptions options;
+  options.on_progress = [](const Progress&) { throw std::runtime_error("a bug of the program"); };
+  EXPECT_EQ(text_of(session.call_tool("slow", {}, options)), "done");
+  EXPECT_EQ(text_of(session.call_tool("add", {{"a", 2}, {"b", 40}})), "42");
+}
+
 TEST(Blocking, CallbacksRunOffTheLoopAndMayCallBack) {
   auto session = std::make_shared<blocking::Session>(blocking::connect(server("good")));
   std::vector<double> seen;
