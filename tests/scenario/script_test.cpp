@@ -529,7 +529,7 @@ TEST(Script, AWatchSaysWhatTheServerHonours) {
       auto watch = co_await session.watch(tools_only());
       EXPECT_EQ(watch.honoured().tools_list_changed, row.tools) << row.honoured;
       co_await watch.stop();
-      co_await server->wait_told(method::cancelled);
+      co_await server->wait_taken_back(method::listen);
     });
   }
 }
@@ -559,7 +559,7 @@ TEST(Script, AWatchThatIsNeverAcknowledgedEndsWithItsSessionOrItsCaller) {
     auto impatient = scope.spawn(watch(session, codes));
     co_await server->wait_asked(method::listen);
     impatient.cancel();
-    co_await server->wait_told(method::cancelled);
+    co_await server->wait_taken_back(method::listen);
     scope.spawn(watch(session, codes));
     co_await server->wait_asked(method::listen, 2);
     co_await session.close();

@@ -94,6 +94,7 @@ std::unique_ptr<ScriptServer> ScriptServer::legacy(std::string capabilities) {
   server->on(std::string(method::initialize),
              fmt::format(R"({{"protocolVersion":"{}","capabilities":{},"serverInfo":{{"name":"s","version":"1"}}}})",
                          legacy_versions().front(), capabilities));
+  server->on(std::string(method::ping), "{}");
   return server;
 }
 
@@ -111,7 +112,13 @@ Task<Payload> ScriptServer::answer(Request request) {
   if (found == answers_.end()) throw Error::rpc(rpc_code::method_not_found, "unknown method " + request.method);
   // A copy: the script may be changed while this answer is on its way.
   auto script = std::make_shared<Answer>(found->second);
-  co_return co_await (*script)(std::move(request));
+  const auto name = request.method;
+  auto outcome = co_await as_result((*script)(std::move(request)));
+  if (!outcome && outcome.error().code() == Errc::cancelled) {
+    taken_back.push_back(name);
+    happened.notify_all();
+  }
+  co_return value_or_throw(std::move(outcome));
 }
 
 void ScriptServer::notify(std::string_view method, Payload params) {
@@ -145,6 +152,10 @@ Task<void> ScriptServer::wait_asked(std::string_view method, std::size_t times) 
 
 Task<void> ScriptServer::wait_told(std::string_view method, std::size_t times) {
   while (static_cast<std::size_t>(std::ranges::count(told, method)) < times) co_await happened.wait();
+}
+
+Task<void> ScriptServer::wait_taken_back(std::string_view method, std::size_t times) {
+  while (static_cast<std::size_t>(std::ranges::count(taken_back, method)) < times) co_await happened.wait();
 }
 
 std::unique_ptr<ScriptServer> tool_server(std::vector<std::string> tools) {

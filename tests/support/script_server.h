@@ -39,9 +39,10 @@ class ScriptServer {
 
   std::shared_ptr<Transport> transport();
 
-  std::vector<std::string> asked;  // methods of requests, in order
-  std::vector<std::string> told;   // methods of notifications, in order
-  Event happened;                  // after each of these, and after each open and close
+  std::vector<std::string> asked;       // methods of requests, in order
+  std::vector<std::string> told;        // methods of notifications, in order
+  std::vector<std::string> taken_back;  // methods of requests that were cancelled
+  Event happened;                       // after each of these, and after each open and close
   int opens = 0;
   int open_now = 0;
   int most_open_at_once = 0;                // including those that are being opened
@@ -50,6 +51,7 @@ class ScriptServer {
   std::size_t count(std::string_view method) const;
   Task<void> wait_asked(std::string_view method, std::size_t times = 1);
   Task<void> wait_told(std::string_view method, std::size_t times = 1);
+  Task<void> wait_taken_back(std::string_view method, std::size_t times = 1);
 
   std::size_t connections() const noexcept { return peers_.size(); }
 
