@@ -130,6 +130,7 @@ int run_with_host(const Settings& settings, Io& io, const Runtime& runtime) {
     BuiltinOptions builtin;
     builtin.root = settings.root.empty() ? std::filesystem::current_path() : std::filesystem::path(settings.root);
     builtin.allow_run = settings.allow_run;
+    builtin.runtime = runtime;
     host.add_server("patchbay", make_builtin_server(builtin));
   }
   Context context{settings, io, runtime, host, waiting};

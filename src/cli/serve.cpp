@@ -6,10 +6,11 @@
 
 namespace patchbay::cli {
 
-int serve(const Settings& settings, Io&, const Runtime&) {
+int serve(const Settings& settings, Io&, const Runtime& runtime) {
   BuiltinOptions options;
   options.root = settings.root.empty() ? std::filesystem::current_path() : std::filesystem::path(settings.root);
   options.allow_run = settings.allow_run;
+  options.runtime = runtime;
   return run([](std::shared_ptr<Server> server) -> Task<int> {
     co_await server->serve_stdio();
     co_return 0;
