@@ -77,7 +77,7 @@ const std::vector<Wrapped> wrapped_libraries{
     {"OpenSSL", {"openssl/"}, {"src/base/crypto.cpp"}},
     {"simdjson", {"simdjson"}, {"src/json/utf8.cpp"}},
     {"RE2", {"re2/"}, {"src/builtin/grep.cpp"}},
-    {"RE2", {"re2/"}, {"src/builtin/grep.cpp"}},
+    {"PCRE2", {"pcre2"}, {"src/json/regex.cpp"}},
     {"libsecret", {"libsecret/"}, {"src/auth/secret_store.cpp"}},
     {"spdlog", {"spdlog/"}, {"src/cli/logging.cpp"}},
 };

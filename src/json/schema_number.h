@@ -1,0 +1,36 @@
+// Exact arithmetic on JSON numbers for the numeric keywords: comparing, divisibility and
+// "is it an integer" across 64-bit integers, doubles and numbers kept as text. A double
+// stands for the shortest decimal that reads back as it, so that 0.0075 is a multiple of
+// 0.0001. Pure.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+
+#include <patchbay/json.h>
+
+namespace patchbay::schema {
+
+bool is_integral(const Json& number);
+
+// Both are numbers.
+std::strong_ordering compare_numbers(const Json& left, const Json& right);
+
+// Json equality, except that numbers kept as text are compared by value too.
+bool equal_values(const Json& left, const Json& right);
+
+// A positive number, prepared for the question whether others are its multiples.
+class Divisor {
+ public:
+  // nullopt unless positive and of at most 18 significant digits.
+  static std::optional<Divisor> from(const Json& number);
+  bool divides(const Json& number) const;
+
+ private:
+  std::uint64_t digits_ = 1;  // without zeros at the end
+  std::int64_t exponent_ = 0;
+  std::int64_t integer_ = 0;  // the value where it is an int64, else 0
+};
+
+}  // namespace patchbay::schema
