@@ -36,6 +36,7 @@ struct StdioOptions {
   std::vector<std::string> args;
   std::map<std::string, std::string> env;  // overlays the environment; nothing is removed
   std::string cwd;                         // empty: the current directory
+  std::string shown;                       // in messages, instead of the command line with secrets taken out
 };
 
 }  // namespace patchbay

@@ -1,9 +1,10 @@
 // Host: any number of servers behind one door. It starts them when something needs them,
 // keeps their tools in one catalog and routes calls. It knows nothing of JSON-RPC. Loop
 // thread only; one owner. Call stop() before it goes: the destructor can only let go of
-// what is left (children end with it all the same).
+// what is left (children end with it all the same). The loop must outlive the Host.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -37,6 +38,11 @@ struct HostOptions {
   std::function<void()> on_catalog;
   // Whether to follow changes of the servers' lists; a program that asks once need not.
   bool follow_changes = true;
+  // Unset: MCP_TIMEOUT, MCP_TOOL_TIMEOUT and the batch sizes of the environment, else the defaults.
+  std::optional<std::chrono::milliseconds> connect_limit;
+  std::optional<std::chrono::milliseconds> tool_limit;
+  std::optional<std::size_t> local_starts;   // servers started at once on this machine
+  std::optional<std::size_t> remote_starts;  // and elsewhere
 };
 
 class Host {

@@ -8,6 +8,7 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <fmt/format.h>
+#include <termios.h>
 
 #include "base/strings.h"
 #include "protocol/clean_text.h"
@@ -40,11 +41,17 @@ std::string command_line_of(const ServerConfig& server) {
 }
 
 Task<bool> ask_approval(Io& io, Waiting& waiting, const ServerConfig& server) {
-  waiting.pause();
-  io.talk(fmt::format("{} wants to start the server '{}':\n  {}\nStart it? [y/N] ", clean_line(server.origin.file),
-                      clean_line(server.name), command_line_of(server)));
   int fd = ::open("/dev/tty", O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (fd < 0) co_return false;
+  // What was typed before the question is no answer to it.
+  ::tcflush(fd, TCIFLUSH);
+  waiting.suspend();
+  struct Resume {
+    Waiting& line;
+    ~Resume() { line.resume(); }
+  } resume{waiting};
+  io.talk(fmt::format("{} wants to start the server '{}':\n  {}\nStart it? [y/N] ", clean_line(server.origin.file),
+                      clean_line(server.name), command_line_of(server)));
   asio::posix::stream_descriptor terminal(co_await asio::this_coro::executor, fd);
   std::string answer;
   while (answer.find('\n') == std::string::npos && answer.size() < 4096) {
@@ -55,20 +62,6 @@ Task<bool> ask_approval(Io& io, Waiting& waiting, const ServerConfig& server) {
   }
   auto word = to_lower_ascii(trim(answer));
   co_return word == "y" || word == "yes";
-}
-
-std::string file_uri(const std::string& path) {
-  static constexpr std::string_view hex = "0123456789ABCDEF";
-  std::string uri = "file://";
-  for (char c : path) {
-    if (plain.find(c) != std::string_view::npos && c != '%') {
-      uri.push_back(c);
-    } else {
-      const auto byte = static_cast<unsigned char>(c);
-      uri += fmt::format("%{}{}", hex[byte >> 4], hex[byte & 15]);
-    }
-  }
-  return uri;
 }
 
 }  // namespace patchbay::cli

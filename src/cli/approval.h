@@ -15,7 +15,5 @@ namespace patchbay::cli {
 std::string command_line_of(const ServerConfig& server);
 // Shows it and reads the answer from the terminal; anything but a yes is a no.
 Task<bool> ask_approval(Io& io, Waiting& waiting, const ServerConfig& server);
-// file:// form of an absolute path.
-std::string file_uri(const std::string& path);
 
 }  // namespace patchbay::cli

@@ -1,22 +1,28 @@
 #include "cli/context.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "base/exit_code.h"
+#include "cli/present.h"
 
 namespace patchbay::cli {
 
+std::chrono::milliseconds timeout_of(const Settings& settings) {
+  const double milliseconds = std::clamp(settings.timeout_seconds.value_or(0) * 1000, 1.0, 9e12);
+  return std::chrono::milliseconds(static_cast<std::int64_t>(milliseconds));
+}
+
 CallOptions Context::call_options() const {
   CallOptions options;
-  if (settings.timeout_seconds) {
-    options.total = std::chrono::milliseconds(static_cast<std::int64_t>(*settings.timeout_seconds * 1000));
-  }
+  if (settings.timeout_seconds) options.total = timeout_of(settings);
   options.on_progress = [this](const Progress& progress) { waiting.progress(progress); };
   return options;
 }
 
 void Context::print_json(const Json& value) const {
-  io.out(io.out_is_terminal ? to_pretty_text(value) : to_text(value));
+  io.out(io.out_is_terminal ? safe_json(to_pretty_text(value)) : to_text(value));
   io.out("\n");
 }
 
@@ -38,14 +44,45 @@ Task<std::vector<std::string>> start_servers(Context& context, const std::string
 
 int listing_exit_code(const Context& context, const std::string& only) {
   int code = 0;
+  bool connected = false;
   for (const auto& status : context.host.status()) {
     if (!only.empty() && status.name != only) continue;
-    if (status.state == ServerState::connected) return 0;
-    if (status.state == ServerState::failed) code = 3;
+    if (status.state == ServerState::connected) connected = true;
+    if (status.state == ServerState::failed) {
+      code = 3;
+      // Said already unless -q was given; a listing that fails says why in any case.
+      if (context.settings.quiet && !context.settings.json && status.error) {
+        context.io.talk(
+            fmt::format("patchbay: '{}': {}\n", safe_line(status.name, 80), safe_line(status.error->message(), 500)));
+      }
+    }
+    if (status.state == ServerState::pending && !context.settings.json) {
+      context.io.talk(fmt::format(
+          "patchbay: '{}' waits for a yes: {} brought it along. If you trust that project: --trust-project\n",
+          safe_line(status.name, 80), safe_line(status.origin.file, 200)));
+    }
     // Waiting for a yes nobody gave is a matter of configuration, not of connecting.
     if (status.state == ServerState::pending && code == 0 && !only.empty()) code = 2;
   }
-  return code;
+  return connected ? 0 : code;
+}
+
+Error with_failures(const Context& context, const Error& error) {
+  std::vector<std::string> failed;
+  for (const auto& status : context.host.status()) {
+    if (status.state == ServerState::connected || status.state == ServerState::disabled) continue;
+    failed.push_back(fmt::format("'{}': {}", status.name, status.error ? status.error->message() : status.reason));
+  }
+  if (failed.empty()) return error;
+  return Error(error.code(), fmt::format("{} (not connected: {})", error.message(), fmt::join(failed, "; ")));
+}
+
+Json servers_json(const Context& context, const std::string& only) {
+  Json list = Json::array();
+  for (const auto& status : context.host.status()) {
+    if (only.empty() || status.name == only) list.push_back(status_json(status));
+  }
+  return list;
 }
 
 }  // namespace patchbay::cli

@@ -21,6 +21,9 @@ struct Context {
   void print_json(const Json& value) const;
 };
 
+// --timeout, at least a millisecond and at most what a clock can hold.
+std::chrono::milliseconds timeout_of(const Settings& settings);
+
 // One function per command; each file says what it prints.
 Task<int> overview(Context& context);
 Task<int> tools(Context& context);
@@ -39,5 +42,9 @@ int serve(const Settings& settings, Io& io, const Runtime& runtime);
 Task<std::vector<std::string>> start_servers(Context& context, const std::string& only);
 // Exit code of a listing: 0 unless everything that could have answered failed.
 int listing_exit_code(const Context& context, const std::string& only);
+// The same error, with the servers that did not start: what was asked for may be theirs.
+Error with_failures(const Context& context, const Error& error);
+// The states of the servers a listing is about, for its JSON.
+Json servers_json(const Context& context, const std::string& only);
 
 }  // namespace patchbay::cli

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -56,13 +57,20 @@ Result<std::string> read_argument_file(const std::string& path) {
 
 Io process_io(bool no_color) {
   Io io;
-  io.out = [](std::string_view text) {
+  io.out = [left = io.reader_left](std::string_view text) {
     if (write_all(STDOUT_FILENO, text)) return;
-    if (errno == EPIPE) throw BrokenPipe{};
-    throw Error(Errc::internal, fmt::format("cannot write to standard output: {}", std::strerror(errno)));
+    if (errno == EPIPE) *left = true;
+    throw Error(Errc::closed, fmt::format("cannot write to standard output: {}", std::strerror(errno)));
   };
   io.talk = [](std::string_view text) { (void)write_all(STDERR_FILENO, text); };
   io.read_input = [] { return read_all(STDIN_FILENO, "standard input"); };
+  io.width = [] {
+    struct winsize size{};
+    for (int fd : {STDOUT_FILENO, STDERR_FILENO}) {
+      if (::isatty(fd) == 1 && ::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return std::size_t{size.ws_col};
+    }
+    return std::size_t{118};
+  };
   io.out_is_terminal = isatty(STDOUT_FILENO) == 1;
   io.talk_is_terminal = isatty(STDERR_FILENO) == 1;
   io.in_is_terminal = isatty(STDIN_FILENO) == 1;

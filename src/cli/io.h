@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -11,17 +12,18 @@
 namespace patchbay::cli {
 
 struct Io {
-  std::function<void(std::string_view)> out;   // throws BrokenPipe when nobody reads any more
+  std::function<void(std::string_view)> out;   // throws when nobody reads any more; see reader_left
   std::function<void(std::string_view)> talk;  // stderr
   std::function<std::string()> read_input;     // all of stdin
   bool out_is_terminal = false;
   bool talk_is_terminal = false;
   bool in_is_terminal = false;
   bool color = false;
+  // Columns of the terminal now; what fits a page when there is none.
+  std::function<std::size_t()> width = [] { return std::size_t{118}; };
+  // Whoever read our output left: not an error of ours, the program ends quietly.
+  std::shared_ptr<bool> reader_left = std::make_shared<bool>(false);
 };
-
-// Whoever read our output left: not an error of ours, the program ends quietly.
-struct BrokenPipe {};
 
 Io process_io(bool no_color);
 

@@ -1,5 +1,11 @@
 #include "cli/logging.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstring>
+
 #include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
@@ -36,12 +42,21 @@ spdlog::level::level_enum spdlog_level(LogLevel level) {
   }
 }
 
+// Readable by its owner only: messages can hold what others should not see. A missing
+// directory is an error, not something to make.
+void prepare_file(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  if (fd < 0) throw Error(Errc::invalid_argument, fmt::format("--log-file {}: {}", path, std::strerror(errno)));
+  ::close(fd);
+}
+
 std::shared_ptr<spdlog::logger> make_logger(const Settings& settings) {
   spdlog::sink_ptr sink;
   try {
     if (settings.log_file.empty()) {
       sink = std::make_shared<spdlog::sinks::stderr_sink_st>();
     } else {
+      prepare_file(settings.log_file);
       sink = std::make_shared<spdlog::sinks::basic_file_sink_st>(settings.log_file);
     }
   } catch (const spdlog::spdlog_ex& error) {
@@ -68,10 +83,17 @@ Log make_log(const Settings& settings) {
   });
 }
 
-std::function<void(std::string_view, std::string_view)> make_trace(const Settings& settings) {
+std::function<void(std::string_view, std::string_view)> make_trace(const Settings& settings,
+                                                                   std::vector<std::string> secrets) {
   auto logger = make_logger(settings);
-  return [logger](std::string_view direction, std::string_view message) {
-    logger->log(spdlog::level::trace, "{} {}", direction, clean_line(redacted_text(message)));
+  return [logger, secrets = std::move(secrets)](std::string_view direction, std::string_view message) {
+    auto text = clean_line(redacted_text(message));
+    for (const auto& secret : secrets) {
+      for (auto at = text.find(secret); at != std::string::npos; at = text.find(secret, at)) {
+        text.replace(at, secret.size(), "[redacted]");
+      }
+    }
+    logger->log(spdlog::level::trace, "{} {}", direction, text);
   };
 }
 

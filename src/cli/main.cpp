@@ -23,6 +23,7 @@
 #include "cli/logging.h"
 #include "cli/present.h"
 #include "config/limits.h"
+#include "protocol/redact.h"
 
 namespace patchbay::cli {
 
@@ -33,6 +34,15 @@ int show_version(const Settings& settings, Io& io) {
     io.out(fmt::format("patchbay {}\n", version()));
   }
   return 0;
+}
+
+int report(const Error& error, bool json, Io& io) {
+  if (json) {
+    io.out(to_text(error_json(error)) + "\n");
+  } else {
+    io.talk(error_text(error));
+  }
+  return exit_code(error);
 }
 
 namespace {
@@ -66,24 +76,34 @@ HostOptions host_options(const Settings& settings, Io& io, Waiting& waiting) {
   options.trust_project = settings.trust_project;
   options.follow_changes = false;
   options.client.info = Implementation{.name = "patchbay", .version = std::string(version())};
-  options.client.roots = [cwd = request.cwd]() -> Task<std::vector<Root>> {
-    co_return std::vector{Root{.uri = file_uri(cwd)}};
-  };
-  if (io.in_is_terminal && io.talk_is_terminal) {
+  if (io.talk_is_terminal) {
     options.approve = [&io, &waiting](const ServerConfig& server) { return ask_approval(io, waiting, server); };
   }
   if (!settings.json && !settings.quiet) {
     options.on_status = [&io, &waiting](const ServerStatus& status) {
       waiting.pause();
+      const auto name = safe_line(status.name, 80);
       if (status.state == ServerState::connected) {
-        io.talk(fmt::format("[mcp] Connected to '{}' — {} tools\n", safe_line(status.name, 80), status.tool_count));
+        io.talk(fmt::format("[mcp] Connected to '{}' — {} tools\n", name, status.tool_count));
       } else if (status.error && status.state == ServerState::failed) {
-        io.talk(fmt::format("[mcp] Failed to connect to '{}': {}\n", safe_line(status.name, 80),
-                            safe_line(status.error->message(), 500)));
+        io.talk(fmt::format("[mcp] {} '{}': {}\n", status.reason == "connection lost" ? "Lost" : "Failed to connect to",
+                            name, safe_line(status.error->message(), 500)));
       }
     };
   }
   return options;
+}
+
+// What entries hand to their servers under a name that says it is secret.
+std::vector<std::string> secrets_of(const LoadedConfig& config) {
+  std::vector<std::string> secrets;
+  for (const auto& entry : config.servers) {
+    const auto expanded = expand_server(entry, process_environment());
+    for (const auto& [name, value] : expanded.env) {
+      if (is_secret_name(name) && value.size() >= 4) secrets.push_back(value);
+    }
+  }
+  return secrets;
 }
 
 // Problems that cost an entry are always said; hints only to people.
@@ -101,21 +121,14 @@ Task<void> run_to_end(Context& context, Result<int>& outcome) {
   co_await context.host.stop_quickly();
 }
 
-int report(const Error& error, const Settings& settings, Io& io) {
-  if (settings.json) {
-    io.out(to_text(error_json(error)) + "\n");
-  } else {
-    io.talk(error_text(error));
-  }
-  return exit_code(error);
-}
-
-int run_with_host(const Settings& settings, Io& io, const Runtime& runtime) {
+int run_with_host(const Settings& settings, Io& io, const Runtime& given) {
   asio::io_context loop(1);
   Waiting waiting(io);
   auto options = host_options(settings, io, waiting);
   say_problems(options.config.value(), settings, io);
   const bool no_servers = options.config->servers.empty();
+  Runtime runtime = given;
+  if (settings.trace) runtime.trace = make_trace(settings, secrets_of(*options.config));
   bool broken = false;
   for (const auto& problem : options.config->problems) broken |= problem.severity == Severity::error;
   if (no_servers && broken && !settings.builtin) {
@@ -158,7 +171,8 @@ int run_with_host(const Settings& settings, Io& io, const Runtime& runtime) {
   loop.run();
 
   if (stopped_by != 0) return 128 + stopped_by;
-  if (!outcome) return report(outcome.error(), settings, io);
+  if (*io.reader_left) return 0;
+  if (!outcome) return report(outcome.error(), settings.json, io);
   return *outcome;
 }
 
@@ -167,8 +181,11 @@ int run_settings(const Settings& settings, Io& io) {
   Runtime runtime;
   runtime.limits = limits_from(process_environment());
   runtime.log = make_log(settings);
-  if (settings.trace) runtime.trace = make_trace(settings);
-  if (settings.command == Command::serve) return serve(settings, io, runtime);
+  if (settings.timeout_seconds) runtime.limits.connect = std::min(runtime.limits.connect, timeout_of(settings));
+  if (settings.command == Command::serve) {
+    if (settings.trace) runtime.trace = make_trace(settings, {});
+    return serve(settings, io, runtime);
+  }
   return run_with_host(settings, io, runtime);
 }
 
@@ -186,16 +203,15 @@ int main(int argc, char** argv) {
   try {
     if (!settings) {
       const auto& stop = std::get<Stop>(parsed);
+      const bool json = std::find(argv, argv + argc, std::string_view("--json")) != argv + argc;
+      if (json && stop.code != 0) return report(Error(Errc::invalid_argument, stop.message), true, io);
       if (!stop.out.empty()) io.out(stop.out);
       if (!stop.talk.empty()) io.talk(stop.talk);
       return stop.code;
     }
     return run_settings(*settings, io);
-  } catch (const BrokenPipe&) {
-    return 0;
   } catch (...) {
-    auto error = error_from(std::current_exception());
-    io.talk(error_text(error));
-    return exit_code(error);
+    if (*io.reader_left) return 0;
+    return report(error_from(std::current_exception()), settings && settings->json, io);
   }
 }

@@ -34,6 +34,16 @@ Json status_json(const ServerStatus& status) {
           {"error", status.error ? Json(status.error->message()) : Json()}};
 }
 
+Json tool_json(const CatalogEntry& entry) {
+  const auto& tool = *entry.tool;
+  return {{"name", entry.name},
+          {"server", entry.server},
+          {"tool", tool.name},
+          {"description", tool.description ? Json(*tool.description) : Json()},
+          {"inputSchema", tool.input_schema},
+          {"annotations", or_null(tool.annotations)}};
+}
+
 Json tools_json(const std::vector<ServerStatus>& servers, const Catalog& catalog, const std::string& only_server) {
   Json server_list = Json::array();
   for (const auto& status : servers) {
@@ -42,13 +52,7 @@ Json tools_json(const std::vector<ServerStatus>& servers, const Catalog& catalog
   Json tool_list = Json::array();
   for (const auto& entry : catalog.tools()) {
     if (!only_server.empty() && entry.server != only_server) continue;
-    const auto& tool = *entry.tool;
-    tool_list.push_back(Json{{"name", entry.name},
-                             {"server", entry.server},
-                             {"tool", tool.name},
-                             {"description", tool.description ? Json(*tool.description) : Json()},
-                             {"inputSchema", tool.input_schema},
-                             {"annotations", or_null(tool.annotations)}});
+    tool_list.push_back(tool_json(entry));
   }
   return {{"servers", std::move(server_list)}, {"tools", std::move(tool_list)}};
 }
@@ -67,6 +71,40 @@ std::string safe_line(std::string_view text, std::size_t max_width) {
   auto line = clean_line(text);
   if (line.size() <= max_width) return line;
   return fmt::format("{}…", cut_utf8(line, max_width - 1));
+}
+
+std::string safe_json(std::string_view json) {
+  std::string out;
+  out.reserve(json.size());
+  auto escape = [&out](unsigned unit) { out += fmt::format("\\u{:04x}", unit); };
+  for (std::size_t i = 0; i < json.size();) {
+    const auto lead = static_cast<unsigned char>(json[i]);
+    if (lead < 0x80) {
+      if (lead == 0x7F) {
+        escape(lead);
+      } else {
+        out.push_back(json[i]);
+      }
+      ++i;
+      continue;
+    }
+    const std::size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+    const auto character = json.substr(i, length);
+    i += character.size();
+    if (clean_for_display(character) == character) {
+      out += character;
+      continue;
+    }
+    unsigned code = lead & (0xFFu >> (length + 1));
+    for (char c : character.substr(1)) code = code << 6 | (static_cast<unsigned char>(c) & 0x3Fu);
+    if (code >= 0x10000) {
+      escape(0xD800 + ((code - 0x10000) >> 10));
+      escape(0xDC00 + ((code - 0x10000) & 0x3FF));
+    } else {
+      escape(code);
+    }
+  }
+  return out;
 }
 
 std::string status_line(const ServerStatus& status, bool color) {
@@ -105,12 +143,45 @@ std::string tool_line(const CatalogEntry& entry, std::size_t name_width, std::si
   return fmt::format("  {:<{}}  {}{}", entry.name, name_width, safe_line(text, room), hints);
 }
 
+std::string tool_page(const CatalogEntry& entry) {
+  const auto& tool = *entry.tool;
+  std::string page = fmt::format("{}\n", entry.name);
+  if (tool.title) page += fmt::format("{}\n", safe_line(*tool.title, 200));
+  if (tool.description) page += fmt::format("\n{}\n", trim(clean_for_display(*tool.description)));
+  const auto* properties = tool.input_schema["properties"].if_object();
+  page += properties && !properties->empty() ? "\nArguments:\n" : "\nTakes no named arguments.\n";
+  if (!properties) return page;
+  const auto* required = tool.input_schema["required"].if_array();
+  for (const auto& [name, property] : *properties) {
+    const bool needed = required && std::ranges::find(*required, Json(name)) != required->end();
+    std::string kind;
+    if (const auto* type = property["type"].if_string()) kind = *type;
+    if (const auto* options = property["enum"].if_array()) {
+      std::vector<std::string> texts;
+      for (const auto& option : *options) texts.push_back(option.if_string() ? option.as_string() : to_text(option));
+      kind = join(texts, " | ");
+    }
+    page += fmt::format("  {}{}{}{}", safe_line(name, 60), kind.empty() ? "" : "  ", safe_line(kind, 200),
+                        needed ? "  (required)" : "");
+    if (const Json* fallback = property.find("default"))
+      page += fmt::format("  (default {})", safe_line(to_text(*fallback), 80));
+    page += "\n";
+    if (const auto* text = property["description"].if_string())
+      page += fmt::format("      {}\n", safe_line(*text, 600));
+  }
+  return page;
+}
+
+std::string indented(std::string_view text) {
+  const auto cleaned = clean_for_display(text);
+  std::string out;
+  for (auto line : split(trim(cleaned), '\n')) out += fmt::format("  | {}\n", line);
+  return out;
+}
+
 std::string error_text(const Error& error) {
   std::string text = fmt::format("patchbay: {}\n", clean_for_display(error.message()));
-  if (!error.detail().empty()) {
-    auto detail = clean_for_display(error.detail());
-    for (auto line : split(trim(detail), '\n')) text += fmt::format("  | {}\n", line);
-  }
+  if (!error.detail().empty()) text += indented(error.detail());
   return text;
 }
 

@@ -37,7 +37,7 @@ Task<std::vector<ServerPrompt>> list_prompts(Context& context, std::vector<std::
   co_return all;
 }
 
-const ServerPrompt& find_prompt(const std::vector<ServerPrompt>& all, const std::string& text) {
+const ServerPrompt& find_prompt(const Context& context, const std::vector<ServerPrompt>& all, const std::string& text) {
   std::vector<const ServerPrompt*> found;
   for (const auto& one : all) {
     if (one.name == text || fmt::format("{}/{}", one.server, one.prompt.name) == text) return one;
@@ -51,9 +51,9 @@ const ServerPrompt& find_prompt(const std::vector<ServerPrompt>& all, const std:
       names.push_back(one.prompt.name);
     }
     auto meant = nearest(text, names);
-    throw Error(Errc::invalid_argument, fmt::format("no prompt is called '{}'{}", text,
-                                                    meant.empty() ? "; run `patchbay prompts` for what there is"
-                                                                  : fmt::format("; did you mean '{}'?", meant)));
+    const auto hint =
+        meant.empty() ? "; run `patchbay prompts` for what there is" : fmt::format("; did you mean '{}'?", meant);
+    throw with_failures(context, Error(Errc::invalid_argument, fmt::format("no prompt is called '{}'{}", text, hint)));
   }
   for (const auto* one : found) names.push_back(one->name);
   throw Error(Errc::invalid_argument,
@@ -79,7 +79,7 @@ Task<int> prompts(Context& context) {
       }
       list.push_back(std::move(out));
     }
-    context.print_json({{"prompts", std::move(list)}});
+    context.print_json({{"servers", servers_json(context, only)}, {"prompts", std::move(list)}});
   } else {
     for (const auto& one : all) {
       std::string arguments;
@@ -105,9 +105,15 @@ Task<int> prompt(Context& context) {
     }
     arguments[words[i].substr(0, equals)] = words[i].substr(equals + 1);
   }
-  auto connected = co_await start_servers(context, "");
+  // A name that says whose prompt it is starts only that server.
+  std::string only;
+  for (const auto& status : context.host.status()) {
+    const auto prefix = normalised_full_name({status.name, ""});
+    if (words.front().starts_with(prefix) || words.front().starts_with(status.name + "/")) only = status.name;
+  }
+  auto connected = co_await start_servers(context, only);
   auto all = co_await list_prompts(context, connected);
-  const auto& found = find_prompt(all, words.front());
+  const auto& found = find_prompt(context, all, words.front());
   auto session = co_await context.host.session(found.server);
   auto result = co_await session.get_prompt(found.prompt.name, std::move(arguments), context.call_options());
   if (context.settings.json) {

@@ -4,6 +4,7 @@
 
 #include "base/as_result.h"
 #include "base/crypto.h"
+#include "base/exit_code.h"
 #include "cli/context.h"
 #include "cli/present.h"
 #include "protocol/clean_text.h"
@@ -71,8 +72,9 @@ Task<std::string> server_of(Context& context, std::string uri) {
   if (candidates.empty() && all.size() == 1) co_return all.front().server;
   if (candidates.size() == 1) co_return candidates.front();
   if (candidates.empty()) {
-    throw Error(Errc::invalid_argument,
-                fmt::format("no connected server lists {}; name one: patchbay read SERVER {}", uri, uri));
+    throw with_failures(
+        context, Error(Errc::invalid_argument,
+                       fmt::format("no connected server lists {}; name one: patchbay read SERVER {}", uri, uri)));
   }
   throw Error(Errc::invalid_argument, fmt::format("several servers have {}: {}; name one: patchbay read {} {}", uri,
                                                   fmt::join(candidates, ", "), candidates.front(), uri));
@@ -84,6 +86,12 @@ Task<int> resources(Context& context) {
   const auto only = context.settings.words.empty() ? std::string() : context.settings.words.front();
   auto connected = co_await start_servers(context, only);
   auto all = co_await list_resources(context, connected);
+  int failed = 0;
+  for (const auto& one : all) {
+    if (!one.error) continue;
+    failed = exit_code(*one.error);
+    context.io.talk(fmt::format("patchbay: {}: {}\n", one.server, clean_for_display(one.error->message())));
+  }
   if (context.settings.json) {
     Json list = Json::array();
     Json templates = Json::array();
@@ -91,12 +99,12 @@ Task<int> resources(Context& context) {
       for (const auto& resource : one.resources) list.push_back(with_server(one.server, encode(resource)));
       for (const auto& item : one.templates) templates.push_back(with_server(one.server, encode(item)));
     }
-    context.print_json({{"resources", std::move(list)}, {"resourceTemplates", std::move(templates)}});
+    context.print_json({{"servers", servers_json(context, only)},
+                        {"resources", std::move(list)},
+                        {"resourceTemplates", std::move(templates)}});
   } else {
     for (const auto& one : all) {
       context.io.out(fmt::format("{}\n", safe_line(one.server, 60)));
-      if (one.error)
-        context.io.talk(fmt::format("patchbay: {}: {}\n", one.server, clean_for_display(one.error->message())));
       for (const auto& resource : one.resources) {
         context.io.out(fmt::format("  {}  {}\n", safe_line(resource.uri, 200),
                                    safe_line(resource.title.value_or(resource.name), 80)));
@@ -106,9 +114,10 @@ Task<int> resources(Context& context) {
             fmt::format("  {}  {} (template)\n", safe_line(item.uri_template, 200), safe_line(item.name, 80)));
       }
     }
-    if (all.empty()) context.io.talk("No connected server has resources.\n");
+    if (all.empty()) context.io.talk(only.empty() ? "No connected server has resources.\n" : "It has no resources.\n");
   }
-  co_return listing_exit_code(context, only);
+  const int code = listing_exit_code(context, only);
+  co_return code != 0 || all.size() != 1 ? code : failed;
 }
 
 Task<int> read(Context& context) {

@@ -23,9 +23,10 @@ struct CommandEntry {
 };
 
 constexpr CommandEntry commands[] = {
-    {Command::tools, "tools", "List the tools of all servers, or of one",
-     "  patchbay tools\n  patchbay tools filesystem --json | jq -r '.tools[].name'", "SERVER", "Only this server", 0,
-     1},
+    {Command::tools, "tools", "List the tools of all servers or of one, or show one tool whole",
+     "  patchbay tools\n  patchbay tools filesystem/read_text_file\n  patchbay tools filesystem --json | jq -r "
+     "'.tools[].name'",
+     "SERVER|TOOL", "Only this server, or everything about this tool", 0, 1},
     {Command::call, "call", "Call a tool",
      "  patchbay call read_file path=README.md\n"
      "  patchbay call mcp__db__query sql='select 1' limit:=10\n"
@@ -37,8 +38,8 @@ constexpr CommandEntry commands[] = {
     {Command::resources, "resources", "List resources and resource templates", "  patchbay resources docs", "SERVER",
      "Only this server", 0, 1},
     {Command::read, "read", "Read a resource",
-     "  patchbay read docs file:///guide.md\n  patchbay read file:///logo.png > logo.png", "[SERVER] URI",
-     "The resource, after its server if several have it", 1, 2},
+     "  patchbay read docs file:///guide.md\n  patchbay read file:///logo.png > logo.png", "URI",
+     "The resource; its server may be named before it", 1, 2},
     {Command::prompts, "prompts", "List prompts", "  patchbay prompts", "SERVER", "Only this server", 0, 1},
     {Command::prompt, "prompt", "Show a prompt filled in", "  patchbay prompt review file=main.cpp", "NAME",
      "The prompt, then key=value", 1, 0},
@@ -56,7 +57,8 @@ std::variant<Settings, Stop> parse_command_line(int argc, const char* const* arg
   CLI::App app("Connects to MCP servers and calls their tools.", "patchbay");
   app.set_help_flag("-h,--help", "Show this help");
   app.footer(
-      "Servers come from .mcp.json in this directory or one above it, and from --mcp-config.\n"
+      "Servers come from .mcp.json in this directory (inside a git repository: or one above it, up to its\n"
+      "root) and from --mcp-config. MCP_TIMEOUT (milliseconds, 30000) is how long one may take to start.\n"
       "Without any, a built-in server with file tools is offered.\n\n"
       "Examples:\n"
       "  patchbay                         what is here, and what to type next\n"
@@ -83,7 +85,11 @@ std::variant<Settings, Stop> parse_command_line(int argc, const char* const* arg
   output->add_flag("--no-color", settings.no_color, "No colours (also: NO_COLOR)");
   output->add_option("--timeout", settings.timeout_seconds, "Give up on a call after this many seconds")
       ->type_name("SECONDS")
-      ->check(CLI::PositiveNumber);
+      ->check([](const std::string& text) -> std::string {
+        char* end = nullptr;
+        const double value = std::strtod(text.c_str(), &end);
+        return end != text.c_str() && *end == 0 && value > 0 ? "" : "expected a number of seconds above 0";
+      });
   output->add_option("--log-level", settings.log_level, "trace, debug, info, warning, error or off")
       ->check(CLI::IsMember({"trace", "debug", "info", "warning", "error", "off"}));
   output->add_option("--log-file", settings.log_file, "Write the log here instead of stderr")->type_name("FILE");
@@ -94,7 +100,7 @@ std::variant<Settings, Stop> parse_command_line(int argc, const char* const* arg
     sub->footer(std::string("Examples:\n") + entry.examples);
     sub->callback([&settings, command = entry.command] { settings.command = command; });
     if (entry.words_name) {
-      auto* words = sub->add_option("words", settings.words, entry.words_help)->type_name(entry.words_name);
+      auto* words = sub->add_option(entry.words_name, settings.words, entry.words_help)->type_name("");
       if (entry.words_min > 0) words->required();
       words->expected(static_cast<int>(entry.words_min),
                       entry.words_max == 0 ? 1 << 20 : static_cast<int>(entry.words_max));
@@ -105,9 +111,9 @@ std::variant<Settings, Stop> parse_command_line(int argc, const char* const* arg
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
     for (auto* sub : app.get_subcommands()) {
-      if (sub->parsed()) return Stop{0, help_text(*sub), {}};
+      if (sub->parsed()) return Stop{0, sub->help("patchbay"), {}, {}};
     }
-    return Stop{0, help_text(app), {}};
+    return Stop{0, help_text(app), {}, {}};
   } catch (const CLI::ParseError& error) {
     std::string message = error.what();
     if (argc > 1 && argv[1][0] != '-') {
@@ -120,7 +126,7 @@ std::variant<Settings, Stop> parse_command_line(int argc, const char* const* arg
         if (!meant.empty()) message += "; did you mean '" + std::string(meant) + "'?";
       }
     }
-    return Stop{2, {}, "patchbay: " + message + "\nRun `patchbay --help` for what there is.\n"};
+    return Stop{2, {}, "patchbay: " + message + "\nRun `patchbay --help` for what there is.\n", message};
   }
   if (version) settings.command = Command::version;
   return settings;

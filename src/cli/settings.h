@@ -39,6 +39,7 @@ struct Stop {
   int code = 0;
   std::string out;
   std::string talk;
+  std::string message;  // of a usage error, without advice
 };
 
 std::variant<Settings, Stop> parse_command_line(int argc, const char* const* argv);

@@ -8,6 +8,8 @@
 
 namespace patchbay::cli {
 
+namespace {
+
 void print_tools(Context& context, const std::string& only) {
   const auto catalog = context.host.catalog();
   std::size_t width = 0;
@@ -15,21 +17,46 @@ void print_tools(Context& context, const std::string& only) {
   for (const auto& status : context.host.status()) {
     if (!only.empty() && status.name != only) continue;
     context.io.out(status_line(status, context.io.color) + "\n");
+    if (status.state == ServerState::failed && status.error && !status.error->detail().empty()) {
+      context.io.out(indented(status.error->detail()));
+    }
     for (const auto& entry : catalog->tools()) {
-      if (entry.server == status.name) context.io.out(tool_line(entry, width, 118) + "\n");
+      if (entry.server == status.name) context.io.out(tool_line(entry, width, context.io.width()) + "\n");
     }
   }
 }
 
+bool is_server(const Context& context, const std::string& word) {
+  return std::ranges::any_of(context.host.status(), [&](const ServerStatus& status) { return status.name == word; });
+}
+
+// Everything about one tool, so that it can be called without guessing.
+Task<int> show_tool(Context& context, std::string word) {
+  context.waiting.begin(fmt::format("looking for {}", word));
+  auto entry = co_await context.host.find_tool(word);
+  context.waiting.end();
+  if (context.settings.json) {
+    context.print_json(tool_json(entry));
+  } else {
+    context.io.out(tool_page(entry));
+  }
+  co_return 0;
+}
+
+}  // namespace
+
 Task<int> tools(Context& context) {
   const auto only = context.settings.words.empty() ? std::string() : context.settings.words.front();
+  const bool names_tool = only.find('/') != std::string::npos || only.starts_with("mcp__");
+  if (!only.empty() && names_tool && !is_server(context, only)) co_return co_await show_tool(context, only);
   co_await start_servers(context, only);
   if (context.settings.json) {
     context.print_json(tools_json(context.host.status(), *context.host.catalog(), only));
   } else {
     print_tools(context, only);
-    if (context.host.status().empty())
+    if (context.host.status().empty()) {
       context.io.talk("No server is configured. Run `patchbay --help` for how to name one.\n");
+    }
   }
   co_return listing_exit_code(context, only);
 }

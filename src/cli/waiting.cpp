@@ -1,5 +1,6 @@
 #include "cli/waiting.h"
 
+#include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
@@ -18,7 +19,7 @@ Task<void> Waiting::draw() {
   if (!io_.talk_is_terminal) co_return;
   for (;;) {
     co_await sleep_for(tick);
-    if (active_ && std::chrono::steady_clock::now() - begun_ >= patience) show();
+    if (active_ && !suspended_ && std::chrono::steady_clock::now() - begun_ >= patience) show();
   }
 }
 
@@ -40,7 +41,7 @@ void Waiting::show() {
                              : fmt::format("  {:g}", progress_->progress);
     if (progress_->message) line += fmt::format("  {}", safe_line(*progress_->message, 60));
   }
-  io_.talk(fmt::format("\r\033[K{}", line));
+  io_.talk(fmt::format("\r\033[K{}", safe_line(line, std::max<std::size_t>(io_.width(), 10) - 1)));
   drawn_ = true;
 }
 
@@ -48,6 +49,13 @@ void Waiting::pause() {
   if (drawn_) io_.talk("\r\033[K");
   drawn_ = false;
 }
+
+void Waiting::suspend() {
+  pause();
+  suspended_ = true;
+}
+
+void Waiting::resume() { suspended_ = false; }
 
 void Waiting::end() {
   active_ = false;

@@ -24,6 +24,9 @@ class Waiting {
   void end();
   // Clears the line so that something else can be printed.
   void pause();
+  // Draws nothing while a person is asked something.
+  void suspend();
+  void resume();
 
  private:
   void show();
@@ -34,6 +37,7 @@ class Waiting {
   std::chrono::steady_clock::time_point begun_;
   bool active_ = false;
   bool drawn_ = false;
+  bool suspended_ = false;
   std::size_t frame_ = 0;
 };
 

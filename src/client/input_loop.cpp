@@ -8,8 +8,6 @@
 namespace patchbay {
 namespace {
 
-using SteadyClock = std::chrono::steady_clock;
-
 // The server's own pause between rounds that ask nothing (it is shedding load).
 Duration pause_before(std::size_t round) {
   return std::chrono::milliseconds(100) * (1 << std::min<std::size_t>(round, 6));
@@ -51,12 +49,12 @@ Task<Json> SessionCore::request(std::string_view method, Members members, Reques
   Members sending = members;
   auto left = settings.total;
   for (std::size_t round = 0;; ++round) {
-    const auto begun = SteadyClock::now();
+    const auto begun = runtime.clock.now();
     auto this_round = settings;
     this_round.total = left;
     auto answered =
         co_await as_result(bare_request(*wire, method, std::move(sending), std::move(this_round), cancel_by));
-    if (left != Duration::max()) left = std::max(Duration::zero(), left - (SteadyClock::now() - begun));
+    if (left != Duration::max()) left = std::max(Duration::zero(), left - (runtime.clock.now() - begun));
 
     InputRequired input;
     if (answered) {

@@ -1,7 +1,9 @@
 // The blocking face: a thread with a loop, and calls that wait for a coroutine on it.
 #include <unistd.h>
 
+#include <condition_variable>
 #include <future>
+#include <mutex>
 #include <thread>
 
 #include <boost/asio/co_spawn.hpp>
@@ -15,12 +17,63 @@
 #include <patchbay/host.h>
 
 #include "base/as_result.h"
+#include "base/runtime.h"
 #include "base/scope.h"
+#include "config/limits.h"
 
 namespace patchbay::blocking {
 namespace {
 constexpr auto farewell = std::chrono::seconds(5);
 }
+
+// The thread callbacks run on. Functions that outlive their Loop hold this weakly.
+struct CallbackParts {
+  asio::thread_pool callbacks{1};
+  std::mutex mutex;
+  std::condition_variable idle;
+  int busy = 0;
+
+  virtual ~CallbackParts() = default;
+
+  struct Busy {
+    CallbackParts& parts;
+    explicit Busy(CallbackParts& p) : parts(p) {
+      std::lock_guard lock(parts.mutex);
+      ++parts.busy;
+    }
+    ~Busy() {
+      std::lock_guard lock(parts.mutex);
+      if (--parts.busy == 0) parts.idle.notify_all();
+    }
+  };
+  bool wait_idle(std::chrono::seconds limit) {
+    std::unique_lock lock(mutex);
+    return idle.wait_for(lock, limit, [this] { return busy == 0; });
+  }
+
+  // A function of the embedder, run where it may block, awaited on the loop.
+  template <class T>
+  static Task<T> callback(std::shared_ptr<CallbackParts> self, std::function<T()> function) {
+    co_return co_await asio::co_spawn(
+        self->callbacks,
+        [](std::shared_ptr<CallbackParts> parts, std::function<T()> f) -> Task<T> {
+          Busy now(*parts);
+          co_return f();
+        }(self, std::move(function)),
+        asio::use_awaitable);
+  }
+  // There is nobody to tell what such a function throws. The pool must not own itself, so
+  // the function refers to it plainly: the pool outlives what runs on it.
+  void post(std::function<void()> function) {
+    asio::post(callbacks, [this, function = std::move(function)] {
+      Busy now(*this);
+      try {
+        function();
+      } catch (...) {
+      }
+    });
+  }
+};
 
 // The loop thread and the thread callbacks run on. Shared by everything that was made from
 // one Host or connect(); the last owner ends both.
@@ -37,19 +90,21 @@ class Loop : public std::enable_shared_from_this<Loop> {
   }
 
   // Ends the loop. A callback that never returns cannot keep the program: after a while the
-  // threads are left to it.
+  // threads, and what they use, are left to it.
   ~Loop() {
     asio::post(parts_->io, [parts = parts_] {
       parts->scope.cancel();
       parts->guard.reset();
     });
-    if (parts_->ended.get_future().wait_for(farewell) == std::future_status::ready) {
+    const bool ended = parts_->ended.get_future().wait_for(farewell) == std::future_status::ready;
+    if (ended) {
       thread_.join();
     } else {
       parts_->io.stop();
       thread_.detach();
     }
     parts_->callbacks.stop();
+    if (!parts_->wait_idle(farewell)) (void)new std::shared_ptr<CallbackParts>(parts_);
   }
 
   // Runs `make()` on the loop and waits for what it returns.
@@ -70,29 +125,11 @@ class Loop : public std::enable_shared_from_this<Loop> {
     return value_or_throw(future.get());
   }
 
-  // A function of the embedder, run where it may block, awaited on the loop.
-  template <class T>
-  Task<T> callback(std::function<T()> function) {
-    co_return co_await asio::co_spawn(
-        parts_->callbacks, [](std::function<T()> f) -> Task<T> { co_return f(); }(std::move(function)),
-        asio::use_awaitable);
-  }
-  // There is nobody to tell what such a function throws.
-  void post_callback(std::function<void()> function) {
-    asio::post(parts_->callbacks, [function = std::move(function)] {
-      try {
-        function();
-      } catch (...) {
-      }
-    });
-  }
-
  private:
-  struct Parts {
+  struct Parts : CallbackParts {
     asio::io_context io{1};
     asio::executor_work_guard<asio::io_context::executor_type> guard{io.get_executor()};
     Scope scope{io.get_executor()};
-    asio::thread_pool callbacks{1};
     std::promise<void> ended;
     std::atomic<std::thread::id> id;
     pid_t owner = getpid();
@@ -124,44 +161,48 @@ class Loop : public std::enable_shared_from_this<Loop> {
 
   std::shared_ptr<Parts> parts_ = std::make_shared<Parts>();
   std::thread thread_;
+
+ public:
+  std::weak_ptr<CallbackParts> callbacks() const { return parts_; }
 };
 
 namespace {
 
-ClientOptions client_options(const Options& options, const std::weak_ptr<Loop>& weak) {
+ClientOptions client_options(const Options& options, const std::weak_ptr<CallbackParts>& weak) {
   ClientOptions client;
   client.info = options.info;
   client.protocol = options.protocol;
   const auto& callbacks = options.callbacks;
   auto strong = [weak] {
-    auto loop = weak.lock();
-    if (!loop) throw Error(Errc::closed, "the host is gone");
-    return loop;
+    auto parts = weak.lock();
+    if (!parts) throw Error(Errc::closed, "the host is gone");
+    return parts;
   };
   if (callbacks.elicit) {
     client.elicit = [strong, f = callbacks.elicit](ElicitRequest request) -> Task<ElicitResult> {
-      return strong()->callback<ElicitResult>([f, request = std::move(request)] { return f(request); });
+      return CallbackParts::callback<ElicitResult>(strong(), [f, request = std::move(request)] { return f(request); });
     };
     client.elicit_by_url = callbacks.elicit_by_url;
   }
   if (callbacks.sample) {
     client.sample = [strong, f = callbacks.sample](CreateMessageRequest request) -> Task<CreateMessageResult> {
-      return strong()->callback<CreateMessageResult>([f, request = std::move(request)] { return f(request); });
+      return CallbackParts::callback<CreateMessageResult>(strong(),
+                                                          [f, request = std::move(request)] { return f(request); });
     };
   }
   if (callbacks.roots) {
     client.roots = [strong, f = callbacks.roots]() -> Task<std::vector<Root>> {
-      return strong()->callback<std::vector<Root>>(f);
+      return CallbackParts::callback<std::vector<Root>>(strong(), f);
     };
   }
   if (callbacks.on_log) {
     client.on_log = [weak, f = callbacks.on_log](const LogMessage& message) {
-      if (auto loop = weak.lock()) loop->post_callback([f, message] { f(message); });
+      if (auto parts = weak.lock()) parts->post([f, message] { f(message); });
     };
   }
   if (callbacks.on_change) {
     client.on_change = [weak, f = callbacks.on_change](const Change& change) {
-      if (auto loop = weak.lock()) loop->post_callback([f, change] { f(change); });
+      if (auto parts = weak.lock()) parts->post([f, change] { f(change); });
     };
   }
   return client;
@@ -170,8 +211,8 @@ ClientOptions client_options(const Options& options, const std::weak_ptr<Loop>& 
 // Progress, too, is told on the helper thread.
 CallOptions off_loop(CallOptions options, const std::shared_ptr<Loop>& loop) {
   if (options.on_progress) {
-    options.on_progress = [f = std::move(options.on_progress), weak = std::weak_ptr(loop)](const Progress& progress) {
-      if (auto alive = weak.lock()) alive->post_callback([f, progress] { f(progress); });
+    options.on_progress = [f = std::move(options.on_progress), weak = loop->callbacks()](const Progress& progress) {
+      if (auto alive = weak.lock()) alive->post([f, progress] { f(progress); });
     };
   }
   return options;
@@ -258,12 +299,14 @@ void Session::close() {
 
 Session connect(StdioOptions server, Options options) {
   auto loop = Loop::start();
-  auto client = std::make_shared<Client>(client_options(options, loop));
+  auto client = std::make_shared<Client>(client_options(options, loop->callbacks()));
   auto transport = std::shared_ptr<Transport>(stdio_transport(std::move(server)));
   Session session;
   auto connected = loop->run<patchbay::Session>([client, transport]() -> Task<patchbay::Session> {
     return [](std::shared_ptr<Client> c, std::shared_ptr<Transport> t) -> Task<patchbay::Session> {
-      co_return co_await c->connect(t);
+      Runtime runtime;
+      runtime.limits = limits_from(process_environment());
+      co_return co_await c->connect(t, runtime);
     }(client, transport);
   });
   session.impl_ = std::make_shared<Session::Impl>(std::move(loop), std::move(connected));
@@ -277,7 +320,7 @@ struct Host::Impl {
 
 Host::Host(Options options) : impl_(std::make_shared<Impl>()) {
   HostOptions host_options;
-  host_options.client = client_options(options, impl_->loop);
+  host_options.client = client_options(options, impl_->loop->callbacks());
   host_options.config = std::move(options.config);
   host_options.trust_project = options.trust_project;
   impl_->host = std::make_shared<patchbay::Host>(std::move(host_options));

@@ -12,6 +12,7 @@
 #include "base/as_result.h"
 #include "base/scope.h"
 #include "base/strings.h"
+#include "config/limits.h"
 #include "host/connection.h"
 #include "host/naming.h"
 
@@ -24,19 +25,34 @@ std::string_view to_string(ServerState state) noexcept {
 
 namespace {
 
-// The recipe for an entry, or why there is none.
-std::shared_ptr<Transport> transport_for(const ServerConfig& config, std::optional<Error>& unusable) {
+StdioOptions stdio_options(const ServerConfig& config) {
+  StdioOptions options;
+  options.command = config.command;
+  options.args = config.args;
+  for (const auto& [key, value] : config.env) options.env[key] = value;
+  options.cwd = config.cwd.value_or("");
+  return options;
+}
+
+// The recipe for an entry, or why there is none. Messages show the entry as it was written,
+// so that no value of a variable appears in them.
+std::shared_ptr<Transport> transport_for(const ServerConfig& config, const ServerConfig& written,
+                                         std::optional<Error>& unusable) {
   if (config.kind == ServerKind::stdio) {
-    StdioOptions options;
-    options.command = config.command;
-    options.args = config.args;
-    for (const auto& [key, value] : config.env) options.env[key] = value;
-    options.cwd = config.cwd.value_or("");
+    auto options = stdio_options(config);
+    options.shown = stdio_transport(stdio_options(written))->describe();
     return stdio_transport(std::move(options));
   }
   unusable = Error(Errc::unsupported, fmt::format("server '{}' is of type {}; this version reaches stdio servers only",
                                                   config.name, to_string(config.kind)));
   return nullptr;
+}
+
+// What applies when the program does not hand in a Runtime.
+Runtime runtime_of_environment() {
+  Runtime runtime;
+  runtime.limits = limits_from(process_environment());
+  return runtime;
 }
 
 // Servers the text can mean; none when it is a bare tool name.
@@ -53,8 +69,10 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   Impl(HostOptions options, const Runtime& runtime)
       : options_(std::move(options)),
         runtime_(runtime),
-        local_slots_(runtime.limits.local_starts),
-        remote_slots_(runtime.limits.remote_starts) {
+        local_slots_(options_.local_starts.value_or(runtime.limits.local_starts)),
+        remote_slots_(options_.remote_starts.value_or(runtime.limits.remote_starts)) {
+    if (options_.connect_limit) runtime_.limits.connect = *options_.connect_limit;
+    if (options_.tool_limit) runtime_.limits.tool = *options_.tool_limit;
     if (!options_.config) {
       LoadRequest request;
       request.cwd = std::filesystem::current_path();
@@ -85,9 +103,8 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
       if (!is_new(config.name)) continue;
       Connection::Parts parts;
       parts.config = expand_server(config, process_environment());
-      parts.transport = transport_for(parts.config, parts.unusable);
+      parts.transport = transport_for(parts.config, config, parts.unusable);
       parts.approved = config.origin.trust == ConfigTrust::trusted || options_.trust_project;
-      parts.approve = options_.approve;
       found.emplace(config.name, std::move(parts));
     }
     return found;
@@ -100,6 +117,12 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
     executor_ = executor;
     for (auto& [name, parts] : new_servers()) {
       auto& slots = parts.config.kind == ServerKind::stdio ? local_slots_ : remote_slots_;
+      for (const auto& warning : parts.config.warnings) {
+        runtime_.log(LogLevel::warning, "server={} event=config text=\"{}\"", name, warning);
+      }
+      if (options_.approve) {
+        parts.approve = [this](const ServerConfig& server) { return approve(server); };
+      }
       parts.follow_changes = options_.follow_changes;
       parts.on_change = [this](Connection& connection) { changed(connection); };
       connections_[name] = std::make_unique<Connection>(executor, runtime_, options_.client, slots, std::move(parts));
@@ -139,9 +162,26 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
     co_await scope.finish();
   }
 
+  // A person is asked one thing at a time.
+  Task<bool> approve(const ServerConfig& server) {
+    auto turn = co_await asking_.acquire();
+    co_return co_await options_.approve(server);
+  }
+
+  // What the program's own functions throw must not stop ours.
+  template <class Function, class... Args>
+  void tell(const Function& function, Args&&... args) {
+    if (!function) return;
+    try {
+      function(std::forward<Args>(args)...);
+    } catch (...) {
+      runtime_.log(LogLevel::error, "event=callback_threw text=\"{}\"", error_from(std::current_exception()).message());
+    }
+  }
+
   void changed(Connection& connection) {
     rebuild();
-    if (options_.on_status) options_.on_status(connection.status());
+    tell(options_.on_status, connection.status());
   }
 
   void rebuild() {
@@ -150,7 +190,7 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
       if (connection->connected()) servers.push_back({name, connection->tools(), connection->prefix()});
     }
     catalog_ = Catalog::build(servers);
-    if (options_.on_catalog) options_.on_catalog();
+    tell(options_.on_catalog);
   }
 
   Task<CatalogEntry> find_tool(std::string text) {
@@ -207,6 +247,7 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   Runtime runtime_;
   Semaphore local_slots_;
   Semaphore remote_slots_;
+  Semaphore asking_{1};
   std::map<std::string, InProcess> in_process_;
   std::map<std::string, std::unique_ptr<Connection>> connections_;
   std::shared_ptr<const Catalog> catalog_ = std::make_shared<const Catalog>();
@@ -215,7 +256,7 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
 };
 
 Host::Host() : Host(HostOptions{}) {}
-Host::Host(HostOptions options) : Host(std::move(options), Runtime{}) {}
+Host::Host(HostOptions options) : Host(std::move(options), runtime_of_environment()) {}
 Host::Host(HostOptions options, const Runtime& runtime) : impl_(std::make_shared<Impl>(std::move(options), runtime)) {}
 
 // A host that was not stopped ends its connections now; the last coroutine keeps what it

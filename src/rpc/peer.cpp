@@ -14,6 +14,10 @@ std::chrono::steady_clock::time_point after(std::chrono::steady_clock::time_poin
   return wait >= Point::max() - now ? Point::max() : now + wait;
 }
 
+// The codes of a peer that could not read a request, and so could not name its id either.
+// Others without an id answer something that is no request, such as a notification.
+bool unread_request(std::int64_t code) { return code == rpc_code::parse_error || code == rpc_code::invalid_request; }
+
 }  // namespace
 
 // The answers to one batch are sent together when the last is known.
@@ -145,8 +149,8 @@ void Peer::dispatch(Message message, std::shared_ptr<BatchReplies> batch) {
                             failed.error.data ? std::string(failed.error.data.text()) : std::string());
     if (failed.id) {
       on_response(*failed.id, std::unexpected(std::move(error)));
-    } else if (pending_.size() == 1) {
-      // The peer could not read an id; with one call pending there is no doubt which it was.
+    } else if (unread_request(failed.error.code) && pending_.size() == 1) {
+      // With one call pending there is no doubt which request it could not read.
       on_response(pending_.begin()->first, std::unexpected(std::move(error)));
     } else {
       ++counters_.unknown_replies;

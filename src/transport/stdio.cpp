@@ -40,6 +40,7 @@ class StdioTransport final : public Transport {
   Kind kind() const noexcept override { return Kind::stdio; }
 
   std::string describe() const override {
+    if (!options_.shown.empty()) return options_.shown;
     std::string text = options_.command;
     bool value_follows = false;
     for (const auto& argument : options_.args) {
@@ -48,6 +49,9 @@ class StdioTransport final : public Transport {
       if (value_follows && !argument.starts_with('-')) {
         text += "***";
         value_follows = false;
+      } else if (const auto colon = argument.find(':');
+                 colon != argument.npos && names_secret(argument.substr(0, colon)) && colon < equals) {
+        text += argument.substr(0, colon + 1) + " ***";
       } else if (equals != argument.npos && names_secret(argument.substr(0, equals))) {
         text += argument.substr(0, equals + 1) + "***";
       } else {
@@ -195,7 +199,7 @@ struct StdioChannel::State : std::enable_shared_from_this<State> {
   }
 
   void tell_junk(std::string_view why, std::string_view text) {
-    runtime.log(junk_told++ == 0 ? LogLevel::warning : LogLevel::debug, "event=junk why=\"{}\" text=\"{}\"", why,
+    runtime.log(junk_told++ == 0 ? LogLevel::info : LogLevel::debug, "event=junk why=\"{}\" text=\"{}\"", why,
                 cut_utf8(text, 120));
   }
 

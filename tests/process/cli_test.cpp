@@ -1,5 +1,6 @@
 // The binary as people and scripts use it, against a server that misbehaves in one way at a
 // time. L1 L5 W7 X1 X3.
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -277,12 +278,72 @@ TEST(Cli, TraceShowsTrafficWithoutSecrets) {
                                 HasSubstr("[redacted]"), Not(HasSubstr("sk-12345"))));
 }
 
+// The reader is gone before the first byte is written.
 TEST(Cli, ReaderThatLeavesIsNotAnError) {
-  auto result = run_program({"/bin/sh", "-c",
-                             program + " --mcp-config '" + one_server("pages") +
-                                 "' tools --json | head -c 10 >/dev/null; echo ${PIPESTATUS:-}"});
+  auto result = run_program({"/bin/bash", "-c",
+                             "set -o pipefail; " + program + " --quiet --mcp-config '" + one_server("good") +
+                                 "' --strict-mcp-config tools | true"});
   EXPECT_EQ(result.code, 0);
-  EXPECT_THAT(result.err, Not(HasSubstr("error")));
+  EXPECT_EQ(result.err, "");
+}
+
+TEST(Cli, OneToolIsShownWhole) {
+  auto page = with_server("good", {"tools", "fake/add"});
+  EXPECT_EQ(page.code, 0);
+  EXPECT_THAT(page.out,
+              AllOf(HasSubstr("mcp__fake__add"), HasSubstr("The add tool"), HasSubstr("a  integer  (required)")));
+  EXPECT_EQ(json_of(with_server("good", {"tools", "mcp__fake__add", "--json"}))["tool"], Json("add"));
+}
+
+TEST(Cli, ErrorsAreJsonWhereverTheyComeFrom) {
+  EXPECT_EQ(json_of(patchbay({"tolls", "--json"}))["error"]["code"], Json("invalid_argument"));
+  EXPECT_EQ(json_of(patchbay({"tools", "--json", "--root", "/no/such/place"}))["error"]["code"],
+            Json("invalid_argument"));
+}
+
+TEST(Cli, FailuresAreSaidEvenWhenQuietAndNextToWhatWasAskedFor) {
+  auto quiet = with_server("exits-at-once", {"--quiet", "resources"});
+  EXPECT_EQ(quiet.code, 3);
+  EXPECT_THAT(quiet.err, HasSubstr("exited with status 3"));
+  auto prompt = with_server("exits-at-once", {"--quiet", "prompt", "greet"});
+  EXPECT_THAT(prompt.err, AllOf(HasSubstr("no prompt is called 'greet'"), HasSubstr("exited with status 3")));
+  auto json = json_of(with_server("exits-at-once", {"resources", "--json"}));
+  EXPECT_EQ(json["servers"].as_array().at(0)["state"], Json("failed"));
+  EXPECT_THAT(with_server("exits-at-once", {"tools"}).out, HasSubstr("set API_KEY"));
+}
+
+TEST(Cli, SecretsOfAnEntryAppearInNoMessage) {
+  auto config =
+      to_text(Json{{"s",
+                    {{"command", fake},
+                     {"args", Json::array({"never-answers", "", "--header", "Authorization: Bearer ${TEST_TOKEN}"})},
+                     {"env", {{"API_TOKEN", "env-secret-77"}}}}}});
+  auto result = patchbay({"--mcp-config", config, "--strict-mcp-config", "--trace", "call", "s/echo"},
+                         {.env = {{"MCP_TIMEOUT", "300"}, {"TEST_TOKEN", "arg-secret-55"}}});
+  EXPECT_EQ(result.code, 3);
+  EXPECT_THAT(result.err,
+              AllOf(HasSubstr("no answer from"), Not(HasSubstr("arg-secret-55")), Not(HasSubstr("env-secret-77"))));
+}
+
+TEST(Cli, UnsetVariablesAreNamed) {
+  auto config = to_text(Json{{"s", {{"command", fake}, {"args", Json::array({"good", "${NOT_SET_ANYWHERE}"})}}}});
+  TemporaryDirectory directory;
+  auto result = patchbay({"--mcp-config", config, "--strict-mcp-config", "tools"}, {.cwd = directory.path()});
+  EXPECT_THAT(result.err, HasSubstr("NOT_SET_ANYWHERE"));
+}
+
+TEST(Cli, OddTimeoutsAreKeptWithinBounds) {
+  EXPECT_EQ(with_server("good", {"--timeout", "1e300", "call", "fake/echo", "text=x"}).out, "x\n");
+  EXPECT_EQ(with_server("good", {"--timeout", "-1", "tools"}).code, 2);
+}
+
+TEST(Cli, LogFileIsForItsOwnerAndItsDirectoryMustExist) {
+  TemporaryDirectory directory;
+  const auto file = directory.path() + "/log";
+  EXPECT_EQ(with_server("good", {"--log-file", file, "--trace", "tools"}).code, 0);
+  EXPECT_EQ(std::filesystem::status(file).permissions(),
+            std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  EXPECT_EQ(with_server("good", {"--log-file", directory.path() + "/none/log", "tools"}).code, 2);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <fstream>
+#include <map>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -71,6 +72,8 @@ class Terminal {
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   }
   const std::string& seen() const { return seen_; }
+  // From here on only what is shown later counts.
+  void forget() { seen_.clear(); }
 
  private:
   bool read_more() {
@@ -131,6 +134,27 @@ TEST(OnATerminal, AYesStartsAProjectServerAndANoDoesNot) {
     EXPECT_EQ(std::ifstream(started).good(), yes);
     if (yes) EXPECT_THAT(terminal.seen(), HasSubstr("hello"));
   }
+}
+
+// Each question has its own answer, and nothing draws over it while it waits.
+TEST(OnATerminal, SeveralProjectServersAreAskedAboutOneAtATime) {
+  TemporaryDirectory project;
+  Json servers = Json::object();
+  for (const std::string name : {"one", "two", "three"}) {
+    servers[name] = Json{{"command", fake}, {"args", Json::array({"good", project.path() + "/" + name})}};
+  }
+  project.write(".mcp.json", to_text(Json{{"mcpServers", std::move(servers)}}));
+  Terminal terminal({program, "tools"}, project.path());
+  std::map<std::string, bool> answers{{"one", false}, {"two", true}, {"three", false}};
+  for (int asked = 0; asked < 3; ++asked) {
+    ASSERT_TRUE(terminal.wait_for("Start it? [y/N]")) << terminal.seen();
+    auto at = terminal.seen().rfind("wants to start the server '");
+    auto name = terminal.seen().substr(at + 27, terminal.seen().find('\'', at + 27) - at - 27);
+    terminal.type(answers.at(name) ? "y\n" : "n\n");
+    terminal.forget();
+  }
+  EXPECT_EQ(terminal.wait_for_end(), 0) << terminal.seen();
+  for (const auto& [name, yes] : answers) EXPECT_EQ(std::ifstream(project.path() + "/" + name).good(), yes) << name;
 }
 
 }  // namespace
