@@ -10,7 +10,6 @@ struct Limits {
   // Sizes.
   std::size_t message = 64u << 20;      // one line, event or body; one byte more closes the channel
   std::size_t depth = 128;              // JSON nesting
-  std::size_t buffered = 256u << 20;    // unread input over all channels, then reading pauses
   std::size_t outgoing = 64u << 20;     // bytes queued for a peer that does not read
   std::size_t stderr_tail = 64u << 10;  // kept of a child's stderr
   // Counts.
@@ -26,7 +25,6 @@ struct Limits {
   std::chrono::milliseconds list{15'000};          // each list call
   std::chrono::milliseconds request{60'000};       // other requests
   std::chrono::milliseconds tool{100'000'000};     // a tool call in total (MCP_TOOL_TIMEOUT)
-  std::chrono::milliseconds cancel_notice{5'000};  // telling the peer about a cancel, off-path
   std::chrono::milliseconds exit_after_eof{1'000};
   std::chrono::milliseconds exit_after_int{500};
   std::chrono::milliseconds exit_after_term{500};
