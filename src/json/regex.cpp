@@ -29,9 +29,16 @@ int on_callout(pcre2_callout_block* block, void* data) {
   const std::size_t at = block->current_position;
   const std::size_t way = at > budget.last ? at - budget.last : budget.last - at;
   budget.last = at;
-  const std::uint64_t bytes = block->callout_number == regex::whole_text_callout ? block->subject_length : way;
-  const std::uint64_t cost =
-      bytes / 32 + (block->callout_number == regex::whole_text_callout ? 1 : 1 + block->callout_number / 32);
+  const unsigned number = block->callout_number;
+  std::uint64_t work = way;
+  if (number == regex::whole_text_callout) {
+    work = block->subject_length;
+  } else if (number > regex::plain_callouts) {
+    work = std::uint64_t{way} << (number - regex::plain_callouts);
+  } else {
+    work += number;
+  }
+  const std::uint64_t cost = 1 + work / 32;
   if (cost > *budget.steps) {
     *budget.steps = 0;
     return PCRE2_ERROR_CALLOUT;

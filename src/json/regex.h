@@ -5,7 +5,9 @@
 // The pattern is read and rewritten here, because PCRE2 means other things by \d, \s, \w,
 // $, dot, \A and a dozen more; what ECMA-262 does not know is an error. Of its lenient
 // (non-unicode) syntax only escaped punctuation, lone braces and class escapes beside a
-// hyphen are accepted, since real schemas contain them.
+// hyphen are accepted, since real schemas contain them. One difference is left: a group
+// keeps what it matched when the repetition around it begins anew, which only a backreference
+// into the same repetition can tell.
 #pragma once
 
 #include <cstddef>
@@ -53,11 +55,15 @@ class Regex {
 
 namespace regex {
 
-// The same pattern in PCRE2's syntax, with numbered callouts wherever work can repeat.
-// Callout 1…240 costs that many steps, 250 as many as the text has bytes.
+// The same pattern in PCRE2's syntax, with numbered callouts wherever work can pile up. Each
+// stands for the work since the one before:
+//   1…240    as many plain comparisons, and the way the match has moved
+//   241…254  the way it has moved, times 2, 4, 8 … for a class that is slow to look up
+//   255      a comparison that may run over the whole text
 Result<std::string> translate(std::string_view pattern);
 
-inline constexpr unsigned whole_text_callout = 250;
+inline constexpr unsigned plain_callouts = 240;
+inline constexpr unsigned whole_text_callout = 255;
 
 }  // namespace regex
 }  // namespace patchbay

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <map>
 #include <optional>
 #include <utility>
@@ -131,6 +132,11 @@ class Translator {
     bool single = false;  // one code point, which may begin or end a range
 
     void add(const std::vector<Range>& more) { ranges.insert(ranges.end(), more.begin(), more.end()); }
+    // PCRE2 has a bitmap for the first 256 characters and goes through the rest one by one.
+    std::uint64_t weight() const {
+      const auto beyond = std::ranges::count_if(ranges, [](const Range& range) { return range.second > 0xFF; });
+      return 1 + static_cast<std::uint64_t>(beyond) + properties.size() / 4;
+    }
   };
 
   char32_t peek(std::size_t* length = nullptr) const {
@@ -213,10 +219,10 @@ class Translator {
         atom(literal('{'));
         return;
       case '.':
-        atom("[^\\n\\r\\x{2028}\\x{2029}]");
+        atom("[^\\n\\r\\x{2028}\\x{2029}]", 3);
         return;
       case '[':
-        atom(char_class());
+        char_class();
         return;
       case '\\':
         escape();
@@ -311,15 +317,33 @@ class Translator {
     return value;
   }
 
-  // A single item, with the callouts that pay for its repetition.
-  void atom(std::string_view text) {
+  // A single item, with the callouts that pay for it. `weight` is what looking up one
+  // character costs, in plain comparisons.
+  void atom(std::string_view text, std::uint64_t weight = 1) {
     const auto repeat = quantifier();
     if (!repeat) {
       out_ += text;
+      unpaid_ += weight;
+      pay();
       return;
     }
-    const auto cost = repeat->least > 240 ? whole_text_callout : std::max<std::uint64_t>(repeat->least, 1);
-    out_ += fmt::format("(?C{}){}{}(?C1)", cost, text, repeat->text);
+    unsigned after = 1;
+    if (weight >= 8) after = plain_callouts + static_cast<unsigned>(std::bit_width(weight / 8));
+    if (repeat->least > plain_callouts) {
+      if (weight > 16) throw Bad{"a large class is repeated too often"};
+      out_ += fmt::format("(?C{})", whole_text_callout);
+    } else {
+      unpaid_ += std::max<std::uint64_t>(repeat->least, 1) * weight;
+      pay();
+    }
+    out_ += fmt::format("(?C1){}{}(?C{})", text, repeat->text, after);
+  }
+
+  // Runs of literals cost as well.
+  void pay() {
+    for (; unpaid_ >= 64; unpaid_ -= std::min<std::uint64_t>(unpaid_, plain_callouts)) {
+      out_ += fmt::format("(?C{})", std::min<std::uint64_t>(unpaid_, plain_callouts));
+    }
   }
 
   static std::string literal(char32_t c) {
@@ -356,11 +380,14 @@ class Translator {
     return out + set.properties + "]";
   }
 
-  std::string char_class() {
+  void char_class() {
     const bool negated = take_if("^");
     Set all;
     while (true) {
-      if (take_if("]")) return bracketed(all, negated);
+      if (take_if("]")) {
+        atom(bracketed(all, negated), all.weight());
+        return;
+      }
       const Set first = class_atom();
       all.properties += first.properties;
       const std::size_t hyphen = at_;
@@ -413,7 +440,7 @@ class Translator {
     if (set.single && !is_surrogate(set.ranges[0].first)) {
       atom(literal(set.ranges[0].first));
     } else {
-      atom(bracketed(set, false));
+      atom(bracketed(set, false), set.weight());
     }
   }
 
@@ -549,7 +576,8 @@ class Translator {
   std::string_view pattern_;
   std::size_t at_ = 0;
   std::string out_;
-  std::vector<bool> open_;  // per open group: whether it may be repeated
+  std::uint64_t unpaid_ = 0;  // work since the last callout
+  std::vector<bool> open_;    // per open group: whether it may be repeated
   std::uint64_t groups_ = 0;
   std::map<std::string, std::uint64_t, std::less<>> names_;
 };

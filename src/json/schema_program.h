@@ -194,6 +194,7 @@ Result<std::shared_ptr<const Program>> compile(const Json& schema, const SchemaO
 std::string_view builtin_document(std::string_view uri) noexcept;
 
 Result<bool> accepts(const Program& program, const Json& value, const ValidateOptions& options);
-Result<std::vector<Violation>> violations(const Program& program, const Json& value, const ValidateOptions& options);
+// Of a value that is known not to be accepted.
+std::vector<Violation> violations(const Program& program, const Json& value, const ValidateOptions& options);
 
 }  // namespace patchbay::schema

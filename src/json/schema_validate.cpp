@@ -197,7 +197,7 @@ class Run {
 
  private:
   void charge(std::uint64_t steps) {
-    if (steps > steps_) throw Exhausted{"validating took more steps than allowed"};
+    if (steps > steps_) throw Exhausted{"validating takes more steps than allowed"};
     steps_ -= steps;
   }
 
@@ -233,7 +233,7 @@ class Run {
       if constexpr (collecting) report(node, "false", path, "nothing is allowed here");
       return false;
     }
-    if (depth_ >= max_depth_) throw Exhausted{fmt::format("validating went deeper than {} levels", max_depth_)};
+    if (depth_ >= max_depth_) throw Exhausted{fmt::format("validating goes deeper than {} levels", max_depth_)};
     struct Level {
       std::uint32_t& depth;
       explicit Level(std::uint32_t& d) : depth(d) { ++depth; }
@@ -414,7 +414,7 @@ class Run {
 
   bool matches(const Regex& regex, std::string_view text) {
     const auto outcome = regex.search(text, scratch_, steps_);
-    if (outcome == Regex::Outcome::limit) throw Exhausted{"matching a pattern took more steps or memory than allowed"};
+    if (outcome == Regex::Outcome::limit) throw Exhausted{"matching a pattern takes more steps or memory than allowed"};
     return outcome == Regex::Outcome::match;
   }
 
@@ -826,7 +826,9 @@ class Run {
     std::vector<Violation>* const sink = std::exchange(sink_, &found);
     const std::size_t most = std::exchange(most_, 1);
     const std::uint32_t depth = depth_;
+    ++reasons_;
     const auto restore = [&] {
+      --reasons_;
       sink_ = sink;
       most_ = most;
       depth_ = depth;
@@ -847,6 +849,8 @@ class Run {
   std::string no_alternative(const std::vector<const Node*>& nodes, const Json& value, const Scope& scope) {
     constexpr std::size_t most = 4;
     std::string out = fmt::format("matches none of {}", plural(nodes.size(), "alternative", "alternatives"));
+    // Alternatives of alternatives of alternatives explain nothing, and would multiply.
+    if (reasons_ >= 2) return out;
     for (std::size_t i = 0; i < std::min(nodes.size(), most); ++i) {
       std::string reason = first_reason(*nodes[i], value, scope);
       out += fmt::format("{} ({}) {}", i == 0 ? ":" : ";", i + 1, cut(std::move(reason), 160));
@@ -859,6 +863,7 @@ class Run {
   std::uint64_t steps_;
   const std::uint32_t max_depth_;
   std::uint32_t depth_ = 0;
+  int reasons_ = 0;  // how many alternatives deep first_reason() is
   RegexScratch scratch_;
   std::vector<Violation>* sink_ = nullptr;
   std::size_t most_ = 0;
@@ -874,13 +879,18 @@ Result<bool> accepts(const Program& program, const Json& value, const ValidateOp
   }
 }
 
-Result<std::vector<Violation>> violations(const Program& program, const Json& value, const ValidateOptions& options) {
+std::vector<Violation> violations(const Program& program, const Json& value, const ValidateOptions& options) {
   std::vector<Violation> found;
   try {
     Run(program, options).collect(value, found, std::max<std::size_t>(options.max_violations, 1));
   } catch (const Exhausted& exhausted) {
-    // What was found until then is true all the same.
-    if (found.empty()) return fail(Errc::limit, exhausted.reason);
+    // The verdict stands, only the reasons are incomplete.
+    if (found.empty()) {
+      found.push_back({.instance_path = "",
+                       .keyword = "",
+                       .schema_location = location_of(*program.root->place),
+                       .message = "is not valid; why is not known, because " + exhausted.reason});
+    }
   }
   return found;
 }
