@@ -49,12 +49,12 @@ Task<Json> SessionCore::request(std::string_view method, Members members, Reques
   Members sending = members;
   auto left = settings.total;
   for (std::size_t round = 0;; ++round) {
-    const auto begun = runtime.clock.now();
+    const auto begun = peer->call_time();
     auto this_round = settings;
     this_round.total = left;
     auto answered =
         co_await as_result(bare_request(*wire, method, std::move(sending), std::move(this_round), cancel_by));
-    if (left != Duration::max()) left = std::max(Duration::zero(), left - (runtime.clock.now() - begun));
+    if (left != Duration::max()) left = std::max(Duration::zero(), left - (peer->call_time() - begun));
 
     InputRequired input;
     if (answered) {

@@ -69,6 +69,9 @@ class Peer {
   // an answer. Nothing happens when no such call is pending.
   void fail_call(std::int64_t id, Error error);
 
+  // Time as pending calls see it: it stands still while a person is asked.
+  using TimePoint = std::chrono::steady_clock::time_point;
+  TimePoint call_time() const;
   // Stops the clocks of pending calls while a person is asked on their behalf.
   class ClockStop {
    public:
@@ -94,7 +97,6 @@ class Peer {
   std::size_t pending_calls() const noexcept { return pending_.size(); }
 
  private:
-  using TimePoint = std::chrono::steady_clock::time_point;
   struct Pending {
     Completion<Result<Payload>> done;
     const PeerCall* call = nullptr;
@@ -124,8 +126,6 @@ class Peer {
   void answer(Message message, const std::shared_ptr<BatchReplies>& batch);
   void tell_cancelled(std::int64_t id, const PeerCall& call, std::string_view reason);
   void end(const Error& error);
-  // Time as pending calls see it: it stands still while a person is asked.
-  TimePoint call_time() const;
   void expire();
   void arm(TimePoint deadline);
   void set_timer(TimePoint deadline);

@@ -412,6 +412,30 @@ TEST(Script, AnAddressDemandedByAnErrorIsAskedAboutAndTheCallRepeated) {
   }
 }
 
+// L4: neither does the time a person takes during one round count in the next.
+TEST(Script, WhatAPersonTookIsNotMissingFromTheNextRound) {
+  auto server = ScriptServer::legacy(R"({"tools":{}})");
+  int calls = 0;
+  server->on(m(method::call_tool), [&](Request) -> Task<Payload> {
+    if (++calls > 1) co_return parsed(R"({"content":[]})");
+    (void)co_await server->ask(m(method::elicit), parsed(R"({"message":"?","requestedSchema":{}})"));
+    throw Error::rpc(
+        -32042, "sign in",
+        R"({"elicitations":[{"mode":"url","elicitationId":"e","message":"there","url":"https://example.com"}]})");
+  });
+  HandClock clock;
+  auto options = legacy_client();
+  options.elicit_by_url = true;
+  options.elicit = [&](ElicitRequest) -> Task<ElicitResult> {
+    clock.now += 24h;
+    co_return ElicitResult{.action = ElicitResult::Action::accept};
+  };
+  with_session(*server, options, clock.runtime(), [&](Session session) -> Task<void> {
+    (void)co_await session.call_tool("t", {}, {.total = 1h, .idle = {}, .on_progress = {}});
+    EXPECT_EQ(calls, 2);
+  });
+}
+
 // What a server sends of its own --------------------------------------------------------
 
 TEST(Script, NotificationsOfEveryShapeDoNoHarm) {
