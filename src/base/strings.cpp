@@ -58,8 +58,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b, std::size_t li
 
 std::string_view nearest(std::string_view word, const std::vector<std::string>& candidates) {
   std::string_view best;
-  // One slip in three letters, at most three: more is another word.
-  std::size_t best_distance = std::clamp<std::size_t>(word.size() / 3, 1, 3) + 1;
+  // A word of which half is wrong is another word.
+  std::size_t best_distance = std::clamp<std::size_t>(word.size() / 2, 1, 3) + 1;
   for (const auto& candidate : candidates) {
     auto distance = edit_distance(word, candidate, best_distance);
     if (distance < best_distance) {

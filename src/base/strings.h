@@ -13,7 +13,7 @@ std::string join(const std::vector<std::string>& parts, std::string_view separat
 std::string to_lower_ascii(std::string_view text);
 // Edit distance at most `limit`, else limit + 1.
 std::size_t edit_distance(std::string_view a, std::string_view b, std::size_t limit);
-// The candidate nearest to `word` (one slip in three letters, at most three), or empty.
+// The candidate nearest to `word` (at most three slips, and not in half of it), or empty.
 std::string_view nearest(std::string_view word, const std::vector<std::string>& candidates);
 // "1 tool", "2 tools".
 std::string plural(std::size_t count, std::string_view noun);
