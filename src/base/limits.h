@@ -20,11 +20,11 @@ struct Limits {
   std::size_t input_rounds = 10;     // times a server may ask back during one call
   std::size_t list_tries = 3;        // per list call
   // Waits.
-  std::chrono::milliseconds connect{30'000};       // from spawn to a working session
-  std::chrono::milliseconds silent_probe{3'000};   // before `initialize` is sent as well
-  std::chrono::milliseconds list{15'000};          // each list call
-  std::chrono::milliseconds request{60'000};       // other requests
-  std::chrono::milliseconds tool{100'000'000};     // a tool call in total (MCP_TOOL_TIMEOUT)
+  std::chrono::milliseconds connect{30'000};      // from spawn to a working session
+  std::chrono::milliseconds silent_probe{3'000};  // before `initialize` is sent as well
+  std::chrono::milliseconds list{15'000};         // each list call
+  std::chrono::milliseconds request{60'000};      // other requests
+  std::chrono::milliseconds tool{100'000'000};    // a tool call in total (MCP_TOOL_TIMEOUT)
   std::chrono::milliseconds exit_after_eof{1'000};
   std::chrono::milliseconds exit_after_int{500};
   std::chrono::milliseconds exit_after_term{500};
