@@ -134,17 +134,22 @@ TEST(Runaway, IsCaught) {
 
 TEST(HostKilledWhileStarting, LeavesNothingWhereverItWas) {
   const int count = repetitions() * 8;
+  int killed = 0;
   for (int i = 0; i < count && !testing::Test::HasFailure(); ++i) {
     // From before the warden runs to after the server has multiplied.
     Attempt run("warden", "kill-after:" + std::to_string(1 + i * 12'000 / count), "ignores");
     int status = 0;
     ASSERT_EQ(::waitpid(run.host, &status, 0), run.host);
-    EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) << "host ended with wait status " << status;
+    // On a fast machine the last of them are done before their time is up.
+    const bool by_signal = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+    EXPECT_TRUE(by_signal || status == 0) << "host ended with wait status " << status;
+    killed += by_signal ? 1 : 0;
     run.ended = std::chrono::steady_clock::now();
     auto [by_mark, by_lock] = run.survivors();
     EXPECT_THAT(by_mark, IsEmpty());
     EXPECT_THAT(by_lock, IsEmpty());
   }
+  EXPECT_GE(killed, count / 4);
 }
 
 // A program that was copied somewhere else has no libexec beside it: the warden then comes

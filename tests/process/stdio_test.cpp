@@ -208,7 +208,7 @@ TEST(Stdio, FirstJunkLineIsAWarningTheOthersAreDebug) {
     });
     auto channel = co_await open({"print", "banner\\n{}\\n{}\\n", "exit"}, runtime);
     co_await hear(*channel);
-    EXPECT_THAT(levels, testing::UnorderedElementsAre(LogLevel::warning, LogLevel::debug, LogLevel::debug));
+    EXPECT_THAT(levels, testing::UnorderedElementsAre(LogLevel::info, LogLevel::debug, LogLevel::debug));
     co_await channel->close(CloseMode::graceful);
   });
 }
