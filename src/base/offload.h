@@ -1,5 +1,6 @@
 // Runs heavy or blocking work on a helper thread and resumes on the loop. The work gets
-// only what it captures by value; cancelling the wait abandons the result, not the work.
+// only what it captures by value. Cancelling does not shorten the wait: the work is not
+// interrupted, and its result is dropped when it has ended.
 #pragma once
 
 #include <boost/asio/co_spawn.hpp>
