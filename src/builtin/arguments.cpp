@@ -5,37 +5,18 @@
 #include <fmt/format.h>
 
 #include "base/strings.h"
+#include "json/kind_text.h"
 
 namespace patchbay::builtin {
 
-namespace {
-
-// As a model would name what it sent.
-std::string_view kind_name(const Json& value) {
-  switch (value.kind()) {
-    case Json::Kind::null:
-      return "null";
-    case Json::Kind::boolean:
-      return "a boolean";
-    case Json::Kind::string:
-      return "a string";
-    case Json::Kind::array:
-      return "an array";
-    case Json::Kind::object:
-      return "an object";
-    default:
-      return "a number";
-  }
-}
-
-}  // namespace
+namespace {}  // namespace
 
 Arguments::Arguments(std::string_view tool, const Json& arguments, std::vector<std::string> known)
     : tool_(tool), arguments_(arguments), known_(std::move(known)) {
   if (arguments_.is_null()) return;
   const auto* object = arguments_.if_object();
   if (!object) {
-    problems_.push_back(fmt::format("the arguments must be an object, not {}", kind_name(arguments_)));
+    problems_.push_back(fmt::format("the arguments must be an object, not {}", kind_with_article(arguments_)));
     return;
   }
   for (const auto& [name, value] : *object) {
@@ -54,7 +35,7 @@ const Json* Arguments::find(std::string_view name) const {
 }
 
 void Arguments::wrong(std::string_view name, std::string_view expected, const Json& found) {
-  problems_.push_back(fmt::format("'{}' must be {}, not {}", name, expected, kind_name(found)));
+  problems_.push_back(fmt::format("'{}' must be {}, not {}", name, expected, kind_with_article(found)));
 }
 
 std::string Arguments::string(std::string_view name) {
@@ -139,7 +120,8 @@ std::vector<std::string> Arguments::strings(std::string_view name) {
   for (const auto& item : *items) {
     const auto* text = item.if_string();
     if (!text) {
-      problems_.push_back(fmt::format("'{}[{}]' must be a string, not {}", name, texts.size(), kind_name(item)));
+      problems_.push_back(
+          fmt::format("'{}[{}]' must be a string, not {}", name, texts.size(), kind_with_article(item)));
       return {};
     }
     if (text->contains('\0')) {

@@ -8,6 +8,7 @@
 
 #include "base/strings.h"
 #include "config/places.h"
+#include "json/kind_text.h"
 
 namespace patchbay {
 namespace {
@@ -53,23 +54,6 @@ constexpr auto known_keys =
 constexpr std::int64_t least_timeout_ms = 1000;
 // Some thirty years, so that adding it to a clock cannot overflow.
 constexpr std::int64_t most_timeout_ms = 1'000'000'000'000;
-
-std::string_view kind_with_article(const Json& value) noexcept {
-  switch (value.kind()) {
-    case Json::Kind::null:
-      return "null";
-    case Json::Kind::boolean:
-      return "a boolean";
-    case Json::Kind::string:
-      return "a string";
-    case Json::Kind::array:
-      return "an array";
-    case Json::Kind::object:
-      return "an object";
-    default:
-      return "a number";
-  }
-}
 
 bool padded(std::string_view text) noexcept { return trim(text).size() != text.size(); }
 bool has_nul(std::string_view text) noexcept { return text.find('\0') != std::string_view::npos; }

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/strings.h"
+#include "json/kind_text.h"
 
 namespace patchbay {
 namespace {
@@ -54,24 +55,6 @@ std::string quoted(std::string_view text) {
   constexpr std::size_t shown = 80;
   auto cut = cut_utf8(text, shown);
   return to_text(Json(cut.size() < text.size() ? std::string(cut) + "…" : std::string(cut)));
-}
-
-// A value whose kind is named for a person.
-std::string_view kind_of(const Json& value) noexcept {
-  switch (value.kind()) {
-    case Json::Kind::null:
-      return "null";
-    case Json::Kind::boolean:
-      return "a boolean";
-    case Json::Kind::string:
-      return "a string";
-    case Json::Kind::array:
-      return "an array";
-    case Json::Kind::object:
-      return "an object";
-    default:
-      return "a number";
-  }
 }
 
 Type type_of(const Json& value) noexcept {
@@ -342,7 +325,7 @@ class Collector {
         child = target.parent->find(head);
       }
       if (!child->is_object()) {
-        return wrong(fmt::format("{}: \"{}\" is already given as {}", key, head, kind_of(*child)));
+        return wrong(fmt::format("{}: \"{}\" is already given as {}", key, head, kind_with_article(*child)));
       }
       target = {child, target.key.substr(dot + 1), inner};
     }
@@ -425,7 +408,7 @@ Result<Json> whole_object(std::string_view text, std::string_view where) {
   auto value = parse_json(text);
   if (!value) return wrong(fmt::format("{}: not JSON: {}", where, value.error().message()));
   if (!value->is_object()) {
-    return wrong(fmt::format("{}: expected a JSON object, found {}", where, kind_of(*value)));
+    return wrong(fmt::format("{}: expected a JSON object, found {}", where, kind_with_article(*value)));
   }
   return value;
 }

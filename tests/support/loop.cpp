@@ -21,7 +21,11 @@ void run_task(std::function<Task<void>()> body) {
     }
   });
   loop.run_for(std::chrono::minutes(1));
-  if (!done) ADD_FAILURE() << "the coroutine did not end within a minute";
+  if (!done) {
+    ADD_FAILURE() << "the coroutine did not end within a minute";
+  } else if (!loop.stopped()) {
+    ADD_FAILURE() << "the coroutine ended, but something it started still ran after a minute";
+  }
 }
 
 Task<void> settle() {
