@@ -37,6 +37,7 @@
 enum {
   TERM_GRACE_MS = 300,  // between TERM and KILL when the host is gone
   MAX_TREE = 4096,      // descendants that one INT or TERM reaches; KILL has no bound
+  MAX_LOOKS = 8,        // at /proc for one INT or TERM; a tree that grows at each look gets KILL
 };
 
 static pid_t self;
@@ -126,7 +127,7 @@ static void signal_tree(int number) {
   static pid_t tree[MAX_TREE];
   int count = 0;
   tree[count++] = self;
-  for (int before = 0; before != count;) {
+  for (int before = 0, looks = 0; before != count && looks < MAX_LOOKS; ++looks) {
     before = count;
     DIR* proc = opendir("/proc");
     if (proc == NULL) break;
