@@ -26,10 +26,26 @@ endif()
 
 find_program(PATCHBAY_CCACHE ccache)
 if(PATCHBAY_CCACHE)
-  # Precompiled headers are cached too; both settings are what ccache asks for then.
+  # Precompiled headers are cached too; these settings are what ccache asks for then.
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros
-    CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${PATCHBAY_CCACHE})
+    CCACHE_PCH_EXTSUM=1 CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${PATCHBAY_CCACHE})
   if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
     add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
   endif()
 endif()
+
+# A precompiled header holds the path it was made in, so two checkouts would never share an
+# object. ccache takes this sum for it instead: ours hold system headers alone, which are
+# known by the versions they state.
+function(patchbay_share_precompiled_header target)
+  set(sum "${CMAKE_CXX_COMPILER_VERSION}")
+  foreach(file ${PROJECT_SOURCE_DIR}/src/base/pch.h /usr/include/boost/version.hpp /usr/include/fmt/core.h
+          /usr/include/gtest/gtest.h /usr/include/gmock/gmock.h)
+    if(EXISTS ${file})
+      file(SHA256 ${file} content)
+      string(APPEND sum " ${content}")
+    endif()
+  endforeach()
+  string(SHA256 sum "${target} ${sum}")
+  file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/${target}.dir/cmake_pch.hxx.pch.sum CONTENT "${sum}\n")
+endfunction()
