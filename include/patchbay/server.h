@@ -9,6 +9,7 @@
 // happens before a question free of side effects.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
@@ -36,6 +37,10 @@ class RequestContext {
   virtual void progress(double value, std::optional<double> total = {}, std::optional<std::string> message = {}) = 0;
   // Does nothing below the level the client asked for.
   virtual void log(LoggingLevel level, Json data, std::optional<std::string> logger = {}) = 0;
+
+  // For long work over HTTP: the connection this request came on may close now, and the client
+  // comes back for the answer after `retry`. Nothing happens where a client could not come back.
+  virtual void release_stream(std::optional<std::chrono::milliseconds> retry = {}) = 0;
 
   // Errc::unsupported when the client did not declare the capability.
   virtual Task<ElicitResult> elicit(ElicitRequest request) = 0;

@@ -63,6 +63,9 @@ class Wire {
   // Whether a broken-off request is cancelled by closing its stream, where it has one.
   virtual bool closing_cancels() const noexcept = 0;
 
+  // Whether a stream over HTTP opens with an empty event, so that it can be resumed from its beginning.
+  virtual bool primes_streams() const noexcept = 0;
+
   // Client half.
   virtual Payload params(const Members& members, const ClientIdentity& client, const RequestMeta& meta) const = 0;
   // The result without its envelope; errors when the peer broke the rules of this era.

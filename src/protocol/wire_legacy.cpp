@@ -42,6 +42,7 @@ class LegacyWire final : public Wire {
   }
   bool allows_batches() const noexcept override { return version_ == v2025_03; }
   bool closing_cancels() const noexcept override { return false; }
+  bool primes_streams() const noexcept override { return version_ == v2025_11; }
 
   Payload params(const Members& members, const ClientIdentity&, const RequestMeta& meta) const override {
     auto object = meta_of(members);

@@ -101,6 +101,7 @@ class ModernWire final : public Wire {
   bool has_server_request(std::string_view) const noexcept override { return false; }
   bool allows_batches() const noexcept override { return false; }
   bool closing_cancels() const noexcept override { return true; }
+  bool primes_streams() const noexcept override { return false; }
 
   Payload params(const Members& members, const ClientIdentity& client, const RequestMeta& meta) const override {
     auto object = meta_of(members);

@@ -12,6 +12,7 @@
 //            left. Idempotent; a second caller waits for the first. Pending receives throw closed.
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <variant>
@@ -49,6 +50,20 @@ class Channel {
       if (auto sent = send(std::move(message)); !sent) return sent;
     }
     return {};
+  }
+  // The same for what concerns a request of the other side that is still being served: its
+  // progress, its log, a question it raised. A channel with one stream per request sends it there.
+  virtual Result<void> send_about(const RequestId& request, Message message) {
+    (void)request;
+    return send(std::move(message));
+  }
+  // The other side's request gets no answer: it was taken back.
+  virtual void forget(const RequestId& request) { (void)request; }
+  // The stream of this request of the other side may close before the answer; the client comes
+  // back for the rest. Nothing where requests have no stream that can be resumed.
+  virtual void release_stream(const RequestId& request, std::optional<std::chrono::milliseconds> retry) {
+    (void)request;
+    (void)retry;
   }
   virtual Task<Incoming> receive() = 0;
   virtual void abandon(const RequestId& id) = 0;

@@ -18,6 +18,12 @@ std::chrono::steady_clock::time_point after(std::chrono::steady_clock::time_poin
 // Others without an id answer something that is no request, such as a notification.
 bool unread_request(std::int64_t code) { return code == rpc_code::parse_error || code == rpc_code::invalid_request; }
 
+std::optional<RequestId> request_id_of(const Json& id) {
+  if (const auto* text = id.if_string()) return RequestId(*text);
+  if (auto number = id.to_int()) return RequestId(*number);
+  return std::nullopt;
+}
+
 }  // namespace
 
 // The answers to one batch are sent together when the last is known.
@@ -72,7 +78,7 @@ Task<Payload> Peer::call(PeerCall call) {
   } forget{*this, call.id};
 
   // The params travel as bytes; the call itself keeps none of them while it waits.
-  auto sent = send(Request{call.id, call.method, std::move(call.params)});
+  auto sent = send(Request{call.id, call.method, std::move(call.params)}, call.about);
   if (!sent) throw std::move(sent).error();
   arm(std::min(pending.total_end, pending.idle_end));
 
@@ -88,9 +94,9 @@ Task<Payload> Peer::call(PeerCall call) {
   co_return std::move(**outcome);
 }
 
-Result<void> Peer::notify(std::string_view method, Payload params) {
+Result<void> Peer::notify(std::string_view method, Payload params, const std::optional<RequestId>& about) {
   if (ended_) return std::unexpected(*ended_);
-  return send(Notification{std::string(method), std::move(params)});
+  return send(Notification{std::string(method), std::move(params)}, about);
 }
 
 Task<void> Peer::read() {
@@ -130,9 +136,9 @@ void Peer::trace(std::string_view direction, const Message& message) {
   runtime_.trace(direction, text);
 }
 
-Result<void> Peer::send(Message message) {
+Result<void> Peer::send(Message message, const std::optional<RequestId>& about) {
   trace("->", message);
-  return channel_->send(std::move(message));
+  return about ? channel_->send_about(*about, std::move(message)) : channel_->send(std::move(message));
 }
 
 void Peer::dispatch(Message message, std::shared_ptr<BatchReplies> batch) {
@@ -197,6 +203,7 @@ void Peer::on_notification(Notification notification) {
         auto spawned = running->second.spawned;
         running_.erase(running);
         spawned.cancel();
+        if (auto taken_back = request_id_of(*id)) channel_->forget(*taken_back);
         return;
       }
     }
@@ -264,6 +271,8 @@ Task<void> Peer::run_request(Request request, std::shared_ptr<BatchReplies> batc
     answer(Response{id, std::move(*outcome)}, batch);
   } else if (outcome.error().code() != Errc::cancelled) {
     answer(ErrorResponse{id, rpc_error_of(outcome.error())}, batch);
+  } else {
+    channel_->forget(id);
   }
 }
 
@@ -279,7 +288,7 @@ void Peer::tell_cancelled(std::int64_t id, const PeerCall& call, std::string_vie
   if (ended_) return;
   switch (call.cancel_by) {
     case CancelBy::notification:
-      (void)notify(method::cancelled, Json{{"requestId", id}, {"reason", reason}});
+      (void)notify(method::cancelled, Json{{"requestId", id}, {"reason", reason}}, call.about);
       break;
     case CancelBy::abandon:
       channel_->abandon(id);

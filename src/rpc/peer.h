@@ -35,6 +35,7 @@ struct PeerCall {
   Duration idle = Duration::max();  // since the request or the last progress
   CancelBy cancel_by = CancelBy::notification;
   std::function<void(const Json& params)> on_progress;
+  std::optional<RequestId> about;  // the request of the other side that raised it
 };
 
 class Peer {
@@ -64,7 +65,8 @@ class Peer {
 
   std::int64_t reserve_id() { return next_id_++; }
   Task<Payload> call(PeerCall call);
-  Result<void> notify(std::string_view method, Payload params);
+  // `about`: the request of the other side this belongs to, if any.
+  Result<void> notify(std::string_view method, Payload params, const std::optional<RequestId>& about = {});
   // Ends one pending call with `error`, when the other side took it back by other means than
   // an answer. Nothing happens when no such call is pending.
   void fail_call(std::int64_t id, Error error);
@@ -121,7 +123,7 @@ class Peer {
   void on_response(const RequestId& id, Result<Payload> outcome);
   void on_notification(Notification notification);
   void on_progress(const Payload& params);
-  Result<void> send(Message message);
+  Result<void> send(Message message, const std::optional<RequestId>& about = {});
   void trace(std::string_view direction, const Message& message);
   void answer(Message message, const std::shared_ptr<BatchReplies>& batch);
   void tell_cancelled(std::int64_t id, const PeerCall& call, std::string_view reason);

@@ -18,6 +18,13 @@ class DrainingChannel final : public Channel {
 
   Result<void> send(Message message) override { return inner_->send(std::move(message)); }
   Result<void> send_batch(std::vector<Message> messages) override { return inner_->send_batch(std::move(messages)); }
+  Result<void> send_about(const RequestId& request, Message message) override {
+    return inner_->send_about(request, std::move(message));
+  }
+  void forget(const RequestId& request) override { inner_->forget(request); }
+  void release_stream(const RequestId& request, std::optional<std::chrono::milliseconds> retry) override {
+    inner_->release_stream(request, retry);
+  }
   Task<Incoming> receive() override {
     auto incoming = co_await as_result(inner_->receive());
     if (incoming) co_return std::move(*incoming);
@@ -123,7 +130,7 @@ Task<Json> ClientConnection::route(Request request) {
     co_return co_await modern_.handle(std::move(request.id), std::move(request.method), std::move(params));
   }
   if (legacy_.open() || request.method == method::initialize || request.method == method::ping) {
-    co_return co_await legacy_.handle(std::move(request.method), std::move(params));
+    co_return co_await legacy_.handle(std::move(request.id), std::move(request.method), std::move(params));
   }
   if (!known_method(request.method)) throw method_not_found(request.method);
   throw invalid_params("_meta names no protocol version and the connection is not initialized");

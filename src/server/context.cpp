@@ -68,14 +68,18 @@ void Context::progress(double value, std::optional<double> total, std::optional<
                                     .progress = {.progress = value, .total = total, .message = std::move(message)},
                                     .meta = {},
                                     .extra = {}};
-  (void)peer_.notify(method::progress, encode(notification));
+  (void)peer_.notify(method::progress, encode(notification), caller_.request);
 }
 
 void Context::log(LoggingLevel level, Json data, std::optional<std::string> logger) {
   const auto least = log_level();
   if (!least || level < *least) return;
   LogMessage message{.level = level, .logger = std::move(logger), .data = std::move(data), .meta = {}, .extra = {}};
-  (void)peer_.notify(method::log_message, encode(message));
+  (void)peer_.notify(method::log_message, encode(message), caller_.request);
+}
+
+void Context::release_stream(std::optional<std::chrono::milliseconds> retry) {
+  if (caller_.request) peer_.channel().release_stream(*caller_.request, retry);
 }
 
 Task<ElicitResult> Context::elicit(ElicitRequest request) { return typed<ElicitResult>(ask(std::move(request))); }

@@ -16,6 +16,7 @@ struct Caller {
   std::optional<Implementation> info;
   ClientCapabilities capabilities;
   std::optional<ProgressToken> progress_token;
+  std::optional<RequestId> request;  // its id: what is sent on its behalf goes where its answer goes
 };
 
 // The capability this question needs and the client did not declare, as the object that
@@ -33,6 +34,7 @@ class Context : public RequestContext {
   const ClientCapabilities& client_capabilities() const final { return caller_.capabilities; }
   void progress(double value, std::optional<double> total, std::optional<std::string> message) final;
   void log(LoggingLevel level, Json data, std::optional<std::string> logger) final;
+  void release_stream(std::optional<std::chrono::milliseconds> retry) final;
 
   Task<ElicitResult> elicit(ElicitRequest request) final;
   Task<CreateMessageResult> sample(CreateMessageRequest request) final;
@@ -48,6 +50,7 @@ class Context : public RequestContext {
   virtual std::optional<LoggingLevel> log_level() const = 0;
 
   Peer& peer() noexcept { return peer_; }
+  const std::optional<RequestId>& request() const noexcept { return caller_.request; }
 
  private:
   Peer& peer_;

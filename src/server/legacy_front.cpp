@@ -36,6 +36,7 @@ class LegacyContext final : public Context {
     PeerCall call;
     call.id = peer().reserve_id();
     call.method = method;
+    call.about = request();
     // A person or a model may take as long as the call itself may; a list of roots may not.
     if (std::holds_alternative<ListRootsRequest>(question)) {
       call.total = runtime_.limits.request;
@@ -115,7 +116,7 @@ void LegacyFront::subscribe(std::string_view method, Json params) {
   subscriptions_.insert(std::move(request.uri));
 }
 
-Task<Json> LegacyFront::handle(std::string method, Json params) {
+Task<Json> LegacyFront::handle(RequestId id, std::string method, Json params) {
   if (method == method::initialize) co_return initialize(std::move(params));
   if (method == method::ping) co_return Json::object();
   if (!wire_->has_request(method) || !core_->offers(method)) throw method_not_found(method);
@@ -128,8 +129,8 @@ Task<Json> LegacyFront::handle(std::string method, Json params) {
     co_return Json::object();
   }
   auto meta = params_or_throw(read_meta(params));
-  LegacyContext context(peer_, Caller{client_, capabilities_, std::move(meta.progress_token)}, *wire_, log_level_,
-                        runtime_);
+  LegacyContext context(peer_, Caller{client_, capabilities_, std::move(meta.progress_token), std::move(id)}, *wire_,
+                        log_level_, runtime_);
   auto result = co_await serve_method(core_, *wire_, context, method, std::move(params));
   fit_result(method, result);
   co_return wire_->complete(method, std::move(result), core_->options.info, {});

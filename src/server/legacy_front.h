@@ -26,7 +26,7 @@ class LegacyFront {
   bool allows_batches() const noexcept { return wire_ && wire_->allows_batches(); }
 
   // `params` is an object.
-  Task<Json> handle(std::string method, Json params);
+  Task<Json> handle(RequestId id, std::string method, Json params);
   void on_notification(std::string_view method);
   void on_change(const Change& change);
 

@@ -158,15 +158,16 @@ Task<Json> ModernFront::handle(RequestId id, std::string method, Json params) {
     description.instructions = options.instructions;
     co_return wire->complete(method, discover_result(description, modern_versions()), options.info, options.cache);
   }
-  co_return co_await run(*wire, std::move(meta), std::move(method), std::move(params));
+  co_return co_await run(*wire, std::move(id), std::move(meta), std::move(method), std::move(params));
 }
 
-Task<Json> ModernFront::run(const Wire& wire, ReceivedMeta meta, std::string method, Json params) {
+Task<Json> ModernFront::run(const Wire& wire, RequestId id, ReceivedMeta meta, std::string method, Json params) {
   const auto& options = core_->options;
   const bool asks = std::ranges::find(may_ask, method) != may_ask.end();
-  ModernContext context(
-      peer_, Caller{std::move(meta.client_info), std::move(*meta.client_capabilities), std::move(meta.progress_token)},
-      meta.log_level, asks);
+  ModernContext context(peer_,
+                        Caller{std::move(meta.client_info), std::move(*meta.client_capabilities),
+                               std::move(meta.progress_token), std::move(id)},
+                        meta.log_level, asks);
   Json own;  // the params without what differs from round to round
   if (asks) {
     auto carried = params_or_throw(read_carried_input(params));

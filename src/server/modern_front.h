@@ -33,7 +33,7 @@ class ModernFront {
   struct Subscription;
 
   Task<Json> listen(const Wire& wire, RequestId id, Json params);
-  Task<Json> run(const Wire& wire, ReceivedMeta meta, std::string method, Json params);
+  Task<Json> run(const Wire& wire, RequestId id, ReceivedMeta meta, std::string method, Json params);
   std::int64_t now_ms() const;
 
   std::shared_ptr<Server::Core> core_;
