@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -47,6 +48,8 @@ CommandResult run_program(const std::vector<std::string>& words, const CommandOp
 
   CommandResult result;
   std::string input = options.input;
+  // A program that answers while it reads would wait for us, and a blocking write for it.
+  ::fcntl(in[1], F_SETFL, O_NONBLOCK);
   ::signal(SIGPIPE, SIG_IGN);
   bool writing = true, reading_out = true, reading_err = true;
   while (reading_out || reading_err) {
@@ -70,7 +73,7 @@ CommandResult run_program(const std::vector<std::string>& words, const CommandOp
       const auto put = ::write(in[1], input.data(), input.size());
       if (put > 0) {
         input.erase(0, static_cast<std::size_t>(put));
-      } else {
+      } else if (errno != EAGAIN) {
         input.clear();
       }
     }
