@@ -111,9 +111,22 @@ TEST(ServerStdio, ALineThatIsNoMessageIsAnsweredWithAnErrorAndHarmsNothing) {
       {R"({"jsonrpc":"2.0","id":1.5,"method":"ping"})", R"({"jsonrpc":"2.0","error":{"code":-32600,)"},
       {R"({"jsonrpc":"2.0","id":7,"method":"ping","params":3})", R"({"jsonrpc":"2.0","id":7,"error":{"code":-32600,)"},
       {"[]", R"({"jsonrpc":"2.0","error":{"code":-32600,)"},
+      {"[1]", R"({"jsonrpc":"2.0","error":{"code":-32600,)"},
+      {"[[]]", R"({"jsonrpc":"2.0","error":{"code":-32600,)"},
+      {R"([{"jsonrpc":"2.0","id":7,"method":"ping"},1])", R"({"jsonrpc":"2.0","error":{"code":-32600,)"},
+      {R"([{"jsonrpc":"2.0","id":7,"method":"ping"})", R"({"jsonrpc":"2.0","error":{"code":-32700,)"},
+      {R"({"jsonrpc":"2.0","id":true,"method":"ping"})", R"({"jsonrpc":"2.0","error":{"code":-32600,)"},
+      {R"({"jsonrpc":"2.0","id":{"a":1},"method":"ping"})", R"({"jsonrpc":"2.0","error":{"code":-32600,)"},
+      {R"({"jsonrpc":"2.0","id":9223372036854775808,"method":"ping"})", R"({"jsonrpc":"2.0","error":{"code":-32600,)"},
+      {R"({"jsonrpc":"2.0","id":-7,"method":3})", R"({"jsonrpc":"2.0","id":-7,"error":{"code":-32600,)"},
+      {R"({"jsonrpc":"2.0","id":""})", R"({"jsonrpc":"2.0","id":"","error":{"code":-32600,)"},
+      {R"({"jsonrpc":"2.0","id":7,"id":8,"method":"ping"})", R"({"jsonrpc":"2.0","error":{"code":-32700,)"},
       // Answers, good or bad, are never answered.
       {R"({"jsonrpc":"2.0","id":7,"result":{},"error":{"code":1,"message":"x"}})", ""},
       {R"({"jsonrpc":"2.0","id":7,"result":{}})", ""},
+      {R"({"jsonrpc":"2.0","id":1.5,"result":{}})", ""},
+      {R"({"jsonrpc":"2.0","id":7,"error":{"code":1.5}})", ""},
+      {R"({"jsonrpc":"2.0","id":7,"error":"no"})", ""},
   };
   for (const auto& c : cases) {
     const auto said = converse(fmt::format("{}\n{}\n", c.line, ping));
