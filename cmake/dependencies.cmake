@@ -15,6 +15,8 @@ find_path(PCRE2_INCLUDE_DIR pcre2.h REQUIRED)
 find_library(PCRE2_LIBRARY pcre2-8 REQUIRED)
 add_library(pcre2::pcre2 UNKNOWN IMPORTED)
 set_target_properties(pcre2::pcre2 PROPERTIES IMPORTED_LOCATION ${PCRE2_LIBRARY} INTERFACE_INCLUDE_DIRECTORIES ${PCRE2_INCLUDE_DIR})
+# Its headers only: libcurl itself is loaded when the first HTTP request is sent (docs/adr/0004).
+find_path(CURL_INCLUDE_DIR curl/curl.h REQUIRED)
 if(PATCHBAY_DEVELOPER)
   find_package(GTest REQUIRED)
 endif()

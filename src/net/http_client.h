@@ -13,12 +13,10 @@
 
 #include <chrono>
 #include <cstddef>
-#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include <patchbay/task.h>
 
@@ -26,12 +24,9 @@
 #include "base/secret.h"
 #include "base/timeout.h"
 #include "net/http_message.h"
+#include "net/proxy_choice.h"
 
 namespace patchbay {
-
-// Looks a variable up; unset and empty are not the same.
-using Environment = std::function<std::optional<std::string>(std::string_view name)>;
-Environment process_environment();
 
 struct HttpClientOptions {
   // Trust. The default is the system's; SSL_CERT_FILE and SSL_CERT_DIR replace it as they do for
@@ -43,7 +38,7 @@ struct HttpClientOptions {
   Secret client_key_password;
   // "" is no proxy; unset is what HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY say.
   std::optional<std::string> proxy;
-  Environment environment = process_environment();
+  EnvironmentLookup environment = environment_lookup();
   std::string user_agent;                // unset: "patchbay/<version>"
   std::size_t idle_connections = 8;      // kept for reuse
   std::size_t header_limit = 64u << 10;  // of all fields of one answer

@@ -1,0 +1,336 @@
+#include "net/http_client.h"
+
+#include <algorithm>
+
+#include <boost/asio/steady_timer.hpp>
+#include <fmt/format.h>
+
+#include "base/as_result.h"
+#include "base/waiting.h"
+#include "net/curl_transfer.h"
+#include "net/http_failure.h"
+#include "net/http_redirect.h"
+#include "net/url.h"
+
+namespace patchbay {
+namespace {
+
+using TimePoint = std::chrono::steady_clock::time_point;
+
+TimePoint after(Duration limit) {
+  const auto now = std::chrono::steady_clock::now();
+  return limit >= TimePoint::max() - now ? TimePoint::max() : now + limit;
+}
+
+std::string written(Duration limit) {
+  const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(limit).count();
+  return milliseconds % 1000 == 0 ? fmt::format("{} s", milliseconds / 1000) : fmt::format("{} ms", milliseconds);
+}
+
+std::string written(std::size_t bytes) {
+  if (bytes >= (1u << 20) && bytes % (1u << 20) == 0) return fmt::format("{} MiB", bytes >> 20);
+  if (bytes >= 1024 && bytes % 1024 == 0) return fmt::format("{} KiB", bytes >> 10);
+  return fmt::format("{} bytes", bytes);
+}
+
+bool token(std::string_view name) {
+  static constexpr std::string_view marks = "!#$%&'*+-.^_`|~";
+  return !name.empty() && std::ranges::all_of(name, [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           marks.find(c) != std::string_view::npos;
+  });
+}
+
+// A line end in a header would begin another header, or another request.
+void check(const HttpRequest& request) {
+  if (!token(request.method)) throw Error(Errc::invalid_argument, "the HTTP method is not a word");
+  for (const auto& field : request.headers) {
+    if (!token(field.name)) {
+      throw Error(Errc::invalid_argument, fmt::format("'{}' is not the name of a header", redacted_url(field.name)));
+    }
+    for (char c : field.value) {
+      const auto byte = static_cast<unsigned char>(c);
+      if ((byte < 0x20 && c != '\t') || byte == 0x7F) {
+        throw Error(Errc::invalid_argument,
+                    fmt::format("the value of the header {} contains a control character", field.name));
+      }
+    }
+  }
+}
+
+}  // namespace
+
+class HttpClient::Core {
+ public:
+  Core(asio::any_io_executor e, HttpClientOptions o) : executor(std::move(e)), options(std::move(o)) {
+    if (options.user_agent.empty()) options.user_agent = "patchbay/" PATCHBAY_VERSION;
+  }
+
+  CurlLoop& loop() {
+    if (closed) throw Error(Errc::closed, "the HTTP client was closed");
+    if (!curl) curl = std::make_unique<CurlLoop>(executor, options.idle_connections);
+    return *curl;
+  }
+
+  asio::any_io_executor executor;
+  HttpClientOptions options;
+  std::unique_ptr<CurlLoop> curl;
+  bool closed = false;
+
+  static Task<std::unique_ptr<HttpExchange>> send(std::shared_ptr<Core> core, HttpRequest request,
+                                                  HttpRequestLimits limits);
+
+  class Exchange;
+};
+
+// Everything between one request and the end of its answer. The sink's functions run inside
+// libcurl and only take notes; `changed_` wakes whoever waits, on a later turn.
+class HttpClient::Core::Exchange final : public HttpExchange, private TransferSink {
+ public:
+  Exchange(std::shared_ptr<Core> core, HttpRequest request, const HttpRequestLimits& limits, TimePoint end)
+      : core_(std::move(core)), request_(std::move(request)), limits_(limits), end_(end), timer_(core_->executor) {}
+  Exchange(const Exchange&) = delete;
+  Exchange& operator=(const Exchange&) = delete;
+
+  void start() {
+    const auto url = value_or_throw(parse_url(request_.url));
+    if (url.scheme != "http" && url.scheme != "https") {
+      throw Error(Errc::invalid_argument, fmt::format("{} is neither http nor https", url.redacted()));
+    }
+    const auto& settings = core_->options;
+    context_.method = request_.method;
+    context_.url = request_.url;
+    auto proxy = value_or_throw(choose_proxy(url, settings.proxy, settings.environment));
+    context_.proxy = proxy.url;
+    context_.proxy_source = proxy.source;
+
+    TransferOptions transfer;
+    auto wire_url = url;
+    wire_url.fragment.reset();
+    transfer.url = wire_url.text();
+    transfer.proxy = proxy.url;
+    auto variable = [&](std::string_view name) {
+      return settings.environment ? settings.environment(name).value_or("") : std::string();
+    };
+    if (!settings.ca_file.empty()) {
+      transfer.ca_file = settings.ca_file;
+      transfer.only_ca_file = true;
+      context_.ca_source = "this server's CA file";
+    } else {
+      transfer.ca_file = variable("SSL_CERT_FILE");
+      transfer.ca_path = variable("SSL_CERT_DIR");
+      context_.ca_source = "SSL_CERT_FILE";
+    }
+    context_.ca_file = transfer.ca_file;
+    transfer.client_certificate = settings.client_certificate;
+    transfer.client_key = settings.client_key;
+    transfer.client_key_password = settings.client_key_password;
+    transfer.user_agent = settings.user_agent;
+    transfer.header_limit = settings.header_limit;
+    if (limits_.connect != Duration::max()) {
+      transfer.connect_limit = std::chrono::ceil<std::chrono::milliseconds>(limits_.connect);
+    }
+    transfer_ = core_->loop().start(request_, std::move(transfer), *this);
+    arm();
+  }
+
+  Task<void> wait_for_head() {
+    while (!has_head_ && !failure_) co_await changed_.wait();
+    if (!has_head_) throw Error(*failure_);
+    stage_end_ = TimePoint::max();
+  }
+
+  const HttpHead& head() const noexcept override { return head_; }
+  const HttpRequest& request() const noexcept { return request_; }
+
+  Task<std::string> read() override {
+    for (;;) {
+      if (!buffer_.empty()) {
+        auto piece = std::move(buffer_);
+        buffer_.clear();
+        if (transfer_) transfer_->resume();
+        co_return piece;
+      }
+      if (failure_) throw Error(*failure_);
+      if (ended_) co_return std::string();
+      // Only while somebody waits, and no longer: a cancelled read leaves no limit behind.
+      struct Stage {
+        explicit Stage(Exchange& e) : exchange(e) {
+          exchange.begin_stage(HttpFault::idle_timeout, exchange.limits_.idle);
+        }
+        Stage(const Stage&) = delete;
+        Stage& operator=(const Stage&) = delete;
+        ~Stage() { exchange.stage_end_ = TimePoint::max(); }
+        Exchange& exchange;
+      } stage(*this);
+      arm();
+      co_await changed_.wait();
+    }
+  }
+
+  void cancel() override { fail_with(Error(Errc::cancelled, "cancelled")); }
+
+ private:
+  void on_connected() override {
+    begin_stage(HttpFault::first_byte_timeout, limits_.first_byte);
+    arm();
+  }
+  void on_head(int status, HttpHeaders headers) override {
+    head_ = {.status = status, .headers = std::move(headers), .url = request_.url};
+    has_head_ = true;
+    stage_end_ = TimePoint::max();
+    changed_.notify_all();
+  }
+  Verdict on_body(std::string_view bytes) override {
+    // A piece is taken whole or not at all, so the bound can be passed by one piece.
+    if (buffer_.size() >= core_->options.buffer) return Verdict::pause;
+    if (bytes.size() > limits_.body - received_) return Verdict::stop;
+    received_ += bytes.size();
+    buffer_.append(bytes);
+    changed_.notify_all();
+    return Verdict::taken;
+  }
+  void on_end(std::optional<HttpFailure> failure) override {
+    if (failure) {
+      failure_ = told(*failure);
+    } else if (!has_head_) {
+      failure_ = told(HttpFault::closed, HttpPhase::waiting);
+    }
+    ended_ = true;
+    timer_.cancel();
+    changed_.notify_all();
+  }
+
+  Error told(HttpFault fault, HttpPhase phase) {
+    HttpFailure failure;
+    failure.fault = fault;
+    failure.phase = phase;
+    return told(failure);
+  }
+  Error told(const HttpFailure& failure) {
+    auto context = context_;
+    switch (failure.fault) {
+      case HttpFault::connect_timeout:
+        context.limit = written(limits_.connect);
+        break;
+      case HttpFault::first_byte_timeout:
+        context.limit = written(limits_.first_byte);
+        break;
+      case HttpFault::idle_timeout:
+        context.limit = written(limits_.idle);
+        break;
+      case HttpFault::total_timeout:
+        context.limit = written(limits_.total);
+        break;
+      case HttpFault::headers_too_large:
+        context.limit = written(core_->options.header_limit);
+        break;
+      case HttpFault::body_too_large:
+        context.limit = written(limits_.body);
+        break;
+      default:
+        break;
+    }
+    return http_error(failure, context);
+  }
+
+  void fail_with(Error error) {
+    if (failure_ || ended_) return;
+    failure_ = std::move(error);
+    buffer_.clear();
+    transfer_.reset();
+    timer_.cancel();
+    changed_.notify_all();
+  }
+
+  void begin_stage(HttpFault fault, Duration limit) {
+    stage_ = fault;
+    stage_end_ = after(limit);
+  }
+
+  // One timer for every limit. It is left alone as long as it does not fire too late; what it
+  // finds when it fires decides.
+  void arm() {
+    const auto due = std::min(end_, stage_end_);
+    if (ended_ || failure_ || due == TimePoint::max() || armed_ <= due) return;
+    armed_ = due;
+    timer_.expires_at(due);
+    timer_.async_wait([this, alive = std::weak_ptr<int>(alive_)](boost::system::error_code error) {
+      if (error || alive.expired()) return;
+      armed_ = TimePoint::max();
+      check_limits();
+    });
+  }
+
+  void check_limits() {
+    if (ended_ || failure_) return;
+    const auto now = std::chrono::steady_clock::now();
+    if (now < std::min(end_, stage_end_)) return arm();
+    const auto phase = transfer_ ? transfer_->phase() : HttpPhase::waiting;
+    fail_with(told(now >= end_ ? HttpFault::total_timeout : stage_, phase));
+  }
+
+  std::shared_ptr<Core> core_;
+  HttpRequest request_;
+  HttpRequestLimits limits_;
+  HttpFailureContext context_;
+  HttpHead head_;
+  bool has_head_ = false;
+  bool ended_ = false;
+  std::string buffer_;
+  std::size_t received_ = 0;
+  std::optional<Error> failure_;
+  Event changed_;
+  TimePoint end_;                               // of the whole exchange
+  TimePoint stage_end_ = TimePoint::max();      // of the wait that is on now
+  HttpFault stage_ = HttpFault::total_timeout;  // which one it is
+  TimePoint armed_ = TimePoint::max();          // when the timer fires
+  asio::steady_timer timer_;
+  std::shared_ptr<int> alive_ = std::make_shared<int>();
+  std::unique_ptr<CurlTransfer> transfer_;  // last: it refers to all the others
+};
+
+HttpClient::HttpClient(asio::any_io_executor executor, HttpClientOptions options)
+    : core_(std::make_shared<Core>(std::move(executor), std::move(options))) {}
+
+HttpClient::~HttpClient() {
+  core_->closed = true;
+  core_->curl.reset();
+}
+
+Task<std::unique_ptr<HttpExchange>> HttpClient::send(HttpRequest request, HttpRequestLimits limits) {
+  return Core::send(core_, std::move(request), limits);
+}
+
+Task<std::unique_ptr<HttpExchange>> HttpClient::Core::send(std::shared_ptr<Core> core, HttpRequest request,
+                                                           HttpRequestLimits limits) {
+  check(request);
+  const auto end = after(limits.total);
+  RedirectTrail trail;
+  trail.allowed = limits.redirects;
+  for (;;) {
+    auto exchange = std::make_unique<Exchange>(core, std::move(request), limits, end);
+    exchange->start();
+    co_await exchange->wait_for_head();
+    auto next = value_or_throw(redirected(exchange->request(), exchange->head(), trail));
+    if (!next) co_return exchange;
+    core->options.log(LogLevel::debug, "http redirect status={} to={}", exchange->head().status,
+                      redacted_url(next->url));
+    request = std::move(*next);
+  }
+}
+
+Task<std::string> read_all(HttpExchange& exchange, std::size_t limit) {
+  std::string body = co_await exchange.read();
+  for (;;) {
+    if (body.size() > limit) {
+      throw Error(Errc::limit,
+                  fmt::format("{}: the answer is larger than {}", redacted_url(exchange.head().url), written(limit)));
+    }
+    auto piece = co_await exchange.read();
+    if (piece.empty()) co_return body;
+    body += piece;
+  }
+}
+
+}  // namespace patchbay

@@ -1,0 +1,30 @@
+// Where an answer sends a request on, and what goes along. Pure; the HTTP client calls it
+// after every head.
+//
+// GET and HEAD follow 301, 302, 303, 307 and 308. Other methods follow 307 and 308, which
+// keep method and body; the others would turn a call into something else and are errors.
+// From https nothing leads to http. Another origin gets the fields that describe the message
+// and no others: credentials, cookies, session ids and whatever somebody configured stay
+// behind.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <patchbay/error.h>
+
+#include "net/http_message.h"
+
+namespace patchbay {
+
+struct RedirectTrail {
+  int allowed = 5;
+  std::vector<std::string> visited;  // URLs, in order
+};
+
+// The request to send next, nothing when the answer is final, or why it cannot be followed.
+// Adds to the trail.
+Result<std::optional<HttpRequest>> redirected(const HttpRequest& sent, const HttpHead& answer, RedirectTrail& trail);
+
+}  // namespace patchbay

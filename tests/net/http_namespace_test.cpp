@@ -1,0 +1,84 @@
+// The HTTP client where the network itself is broken: names that do not resolve, a resolver that
+// never answers, a machine without IPv4. Each runs in a network namespace of its own; a
+// system that makes none fails these tests.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/command.h"
+
+namespace patchbay::test {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+// Runs http-probe in a fresh namespace whose loopback is up, with these two files in /etc.
+CommandResult probe(const std::string& prepare, const std::string& words, const std::string& hosts = "") {
+  TemporaryDirectory directory;
+  const auto resolv = directory.write("resolv.conf", "nameserver 127.0.0.1\noptions timeout:30 attempts:5\n");
+  const auto nsswitch = directory.write("nsswitch.conf", "hosts: files dns\n");
+  const auto names = directory.write("hosts", hosts);
+  const std::string script = "set -e; ip link set lo up; mount --bind " + resolv + " /etc/resolv.conf; mount --bind " +
+                             nsswitch + " /etc/nsswitch.conf; mount --bind " + names + " /etc/hosts; " + prepare +
+                             "; exec " PATCHBAY_BIN_DIR "/http-probe " + words;
+  CommandOptions options;
+  for (const char* name : {"http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"}) {
+    options.env[name] = "";
+  }
+  return run_program({"/usr/bin/unshare", "--map-root-user", "--net", "--mount", "/bin/sh", "-c", script}, options);
+}
+
+TEST(HttpNamespace, NameThatDoesNotResolve_IsToldAsSuch) {
+  // Nobody listens at the resolver's port, which answers at once.
+  const auto result = probe(":", "get http://server.example/mcp");
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.out, AllOf(StartsWith("connect "), HasSubstr("http://server.example/mcp"),
+                                HasSubstr("server.example could not be resolved"),
+                                HasSubstr("while resolving the host name"), HasSubstr("check its spelling")));
+}
+
+// A dead lookup is cancelled at once, and the loop answers a timer meanwhile.
+TEST(HttpNamespace, SilentResolver_DoesNotHoldTheLoopOrACancellation) {
+  const auto result = probe(":", "silent-resolver http://server.example/mcp");
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(result.out, "cancelled after 5 turns\n");
+}
+
+TEST(HttpNamespace, SilentResolver_EndsAtTheConnectLimit) {
+  const auto result = probe(":", "silent-limit http://server.example/mcp");
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.out, AllOf(StartsWith("timeout "), HasSubstr("no connection within 200 ms"),
+                                HasSubstr("while resolving the host name")));
+}
+
+TEST(HttpNamespace, Ipv6Only_Works) {
+  for (const char* host : {"[::1]", "six.example"}) {
+    SCOPED_TRACE(host);
+    const auto result = probe("ip -4 addr flush dev lo", std::string("serve ::1 ") + host, "::1 six.example\n");
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_EQ(result.out, "200 hello\n");
+  }
+}
+
+// A name with an address of either kind, of which only one works: the other is tried.
+TEST(HttpNamespace, HalfDeadName_IsReachedByItsOtherAddress) {
+  struct Case {
+    const char* address;
+    const char* hosts;
+  };
+  for (const auto& c : {Case{"127.0.0.1", "127.0.0.1 both.example\nfd00::1 both.example\n"},
+                        Case{"::1", "10.255.255.1 both.example\n::1 both.example\n"}}) {
+    SCOPED_TRACE(c.address);
+    // The dead addresses are on a device that swallows everything.
+    const auto result = probe(
+        "ip link add dead type dummy && ip link set dead up && ip addr add 10.255.255.2/24 dev dead && "
+        "ip -6 addr add fd00::2/64 dev dead nodad",
+        std::string("serve ") + c.address + " both.example", c.hosts);
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_EQ(result.out, "200 hello\n");
+  }
+}
+
+}  // namespace
+}  // namespace patchbay::test

@@ -1,0 +1,87 @@
+#include "net/http_failure.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace patchbay {
+namespace {
+
+using testing::HasSubstr;
+
+// Whole messages, as a person reads them.
+TEST(HttpFailure, Messages_NameUrlPhaseReasonAndRemedy) {
+  HttpFailureContext direct;
+  direct.method = "POST";
+  direct.url = "https://u:s3cret@h.example/mcp?api_key=s3cret";
+  auto proxied = direct;
+  proxied.proxy = "http://u:s3cret@p.example:3128";
+  proxied.proxy_source = "HTTPS_PROXY";
+  auto with_ca = direct;
+  with_ca.ca_file = "/etc/corp.pem";
+  with_ca.ca_source = "SSL_CERT_FILE";
+  auto limited = direct;
+  limited.limit = "30 s";
+
+  auto failure = [](HttpFault fault, HttpPhase phase, std::string reason = {}, int status = 0, std::string names = {}) {
+    return HttpFailure{fault, phase, std::move(reason), status, std::move(names)};
+  };
+  struct Case {
+    HttpFailure failure;
+    HttpFailureContext context;
+    Errc code;
+    const char* message;  // behind "POST https://h.example/mcp?api_key=***: "
+  };
+  const Case cases[] = {
+      {failure(HttpFault::name_unknown, HttpPhase::resolving), direct, Errc::connect,
+       "the host name h.example could not be resolved (while resolving the host name); check its spelling and that "
+       "name "
+       "resolution works here"},
+      {failure(HttpFault::refused, HttpPhase::connecting, "Connection refused"), direct, Errc::connect,
+       "no connection: Connection refused (while connecting); check that the server runs, and its host and port"},
+      {failure(HttpFault::refused, HttpPhase::connecting, "Connection refused"), proxied, Errc::connect,
+       "no connection to the proxy http://p.example:3128 from HTTPS_PROXY: Connection refused (while connecting); "
+       "check "
+       "HTTPS_PROXY, or add h.example to NO_PROXY"},
+      {failure(HttpFault::proxy_name_unknown, HttpPhase::resolving), proxied, Errc::connect,
+       "the name of the proxy http://p.example:3128 from HTTPS_PROXY could not be resolved (while resolving the host "
+       "name); "
+       "check HTTPS_PROXY, or add h.example to NO_PROXY"},
+      {failure(HttpFault::proxy_refused, HttpPhase::proxy, "", 407), proxied, Errc::connect,
+       "the proxy http://p.example:3128 from HTTPS_PROXY answered 407 (while talking to the proxy); put its user name "
+       "and "
+       "password into HTTPS_PROXY: http://user:password@host:port"},
+      {failure(HttpFault::connect_timeout, HttpPhase::tls), limited, Errc::timeout,
+       "no connection within 30 s (during the TLS handshake); check that the server can be reached from here, or raise "
+       "the "
+       "limit"},
+      {failure(HttpFault::self_signed, HttpPhase::tls, "self-signed certificate"), direct, Errc::tls,
+       "the certificate is self-signed: self-signed certificate (during the TLS handshake); if you trust its CA, name "
+       "the "
+       "CA's file in SSL_CERT_FILE or as this server's CA file"},
+      {failure(HttpFault::untrusted, HttpPhase::tls, "unable to get local issuer certificate"), with_ca, Errc::tls,
+       "the certificate is not trusted: unable to get local issuer certificate (during the TLS handshake); add the CA "
+       "that "
+       "signed it to /etc/corp.pem (SSL_CERT_FILE)"},
+      {failure(HttpFault::expired, HttpPhase::tls, "certificate has expired"), direct, Errc::tls,
+       "the certificate is not valid now: certificate has expired (during the TLS handshake); check this machine's "
+       "clock; "
+       "otherwise the server needs a new certificate"},
+      {failure(HttpFault::wrong_name, HttpPhase::tls, "", 0, "a.example, b.example"), direct, Errc::tls,
+       "the certificate is for a.example, b.example, not for h.example (during the TLS handshake); use a name the "
+       "certificate has"},
+      {failure(HttpFault::reset, HttpPhase::reading, "Connection reset by peer"), direct, Errc::closed,
+       "the connection broke: Connection reset by peer (while reading the body); try again; if it stays, look at the "
+       "server's log"},
+      {failure(HttpFault::client_gone, HttpPhase::waiting), direct, Errc::closed,
+       "the HTTP client was closed (while waiting for the answer)"},
+  };
+  for (const auto& c : cases) {
+    SCOPED_TRACE(c.message);
+    const auto error = http_error(c.failure, c.context);
+    EXPECT_EQ(error.code(), c.code);
+    EXPECT_EQ(error.message(), std::string("POST https://h.example/mcp?api_key=***: ") + c.message);
+  }
+}
+
+}  // namespace
+}  // namespace patchbay
