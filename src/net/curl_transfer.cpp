@@ -427,6 +427,7 @@ class EasyTransfer final : public CurlTransfer {
   }
 
   CURL* easy() const noexcept { return easy_; }
+  bool is_connected() const noexcept { return connected_ || socket_connected_; }
   void note_connected() noexcept { socket_connected_ = true; }
 
   void finish(CURLcode code) {
@@ -482,13 +483,12 @@ class EasyTransfer final : public CurlTransfer {
     set(CURLOPT_CERTINFO, 1L);  // for the names to show when they do not fit
     if (!options_.ca_file.empty()) {
       set(CURLOPT_CAINFO, options_.ca_file.c_str());
-      set(CURLOPT_PROXY_CAINFO, options_.ca_file.c_str());
     }
     if (!options_.ca_path.empty() || options_.only_ca_file) {
-      const char* path = options_.ca_path.empty() ? nullptr : options_.ca_path.c_str();
-      set(CURLOPT_CAPATH, path);
-      set(CURLOPT_PROXY_CAPATH, path);
+      set(CURLOPT_CAPATH, options_.ca_path.empty() ? nullptr : options_.ca_path.c_str());
     }
+    if (!options_.proxy_ca_file.empty()) set(CURLOPT_PROXY_CAINFO, options_.proxy_ca_file.c_str());
+    if (!options_.proxy_ca_path.empty()) set(CURLOPT_PROXY_CAPATH, options_.proxy_ca_path.c_str());
     if (!options_.client_certificate.empty()) {
       set(CURLOPT_SSLCERT, options_.client_certificate.c_str());
       set(CURLOPT_SSLKEY,
@@ -582,6 +582,7 @@ class EasyTransfer final : public CurlTransfer {
       }
       return true;
     }
+    if (line.starts_with(' ') || line.starts_with('\t')) return true;  // a folded line: long forbidden, nothing of ours
     if (!line.empty()) {
       const auto colon = line.find(':');
       if (colon != std::string_view::npos) {
@@ -685,7 +686,7 @@ void CurlLoop::State::remove(EasyTransfer& transfer) {
 // How far a connection has come is asked of the socket: the library tells only when it is done.
 void CurlLoop::State::note_connection(CURL* easy, int socket) {
   const auto found = transfers_.find(easy);
-  if (found == transfers_.end()) return;
+  if (found == transfers_.end() || found->second->is_connected()) return;
   sockaddr_storage address{};
   socklen_t length = sizeof address;
   const bool connected = ::getpeername(socket, reinterpret_cast<sockaddr*>(&address), &length) == 0;

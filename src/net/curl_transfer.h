@@ -44,10 +44,12 @@ class TransferSink {
 
 struct TransferOptions {
   std::string url;
-  std::string proxy;    // empty: none
-  std::string ca_file;  // empty: the system's
-  std::string ca_path;  // empty: the system's
-  bool only_ca_file = false;
+  std::string proxy;          // empty: none
+  std::string ca_file;        // empty: the system's
+  std::string ca_path;        // empty: the system's
+  bool only_ca_file = false;  // ca_file is all that is trusted
+  std::string proxy_ca_file;  // the same two for a proxy that is spoken to by TLS
+  std::string proxy_ca_path;
   std::string client_certificate;
   std::string client_key;
   Secret client_key_password;

@@ -112,13 +112,16 @@ class HttpClient::Core::Exchange final : public HttpExchange, private TransferSi
     auto variable = [&](std::string_view name) {
       return settings.environment ? settings.environment(name).value_or("") : std::string();
     };
+    // A server's own CA says nothing about the proxy in front of it.
+    transfer.proxy_ca_file = variable("SSL_CERT_FILE");
+    transfer.proxy_ca_path = variable("SSL_CERT_DIR");
     if (!settings.ca_file.empty()) {
       transfer.ca_file = settings.ca_file;
       transfer.only_ca_file = true;
       context_.ca_source = "this server's CA file";
     } else {
-      transfer.ca_file = variable("SSL_CERT_FILE");
-      transfer.ca_path = variable("SSL_CERT_DIR");
+      transfer.ca_file = transfer.proxy_ca_file;
+      transfer.ca_path = transfer.proxy_ca_path;
       context_.ca_source = "SSL_CERT_FILE";
     }
     context_.ca_file = transfer.ca_file;
