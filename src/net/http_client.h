@@ -40,7 +40,7 @@ struct HttpClientOptions {
   std::optional<std::string> proxy;
   EnvironmentLookup environment = environment_lookup();
   std::string user_agent;                // unset: "patchbay/<version>"
-  std::size_t idle_connections = 8;      // kept for reuse
+  std::size_t idle_connections = 32;     // kept for reuse
   std::size_t header_limit = 64u << 10;  // of all fields of one answer
   std::size_t buffer = 256u << 10;       // body bytes held for a reader that is slow
   Log log;
