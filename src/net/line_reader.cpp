@@ -123,6 +123,7 @@ std::optional<LineReader::Line> LineReader::next() {
 std::optional<LineReader::Line> LineReader::rest() {
   if (too_long_ || !block_ || !skip_to_line()) return std::nullopt;
   std::string_view text(block_->data() + begin_, end_ - begin_);
+  if (text.ends_with('\r')) text.remove_suffix(1);  // half a line end; next() left room for it
   begin_ = scanned_ = end_;
   return Line{block_, text};
 }

@@ -58,6 +58,7 @@ const std::vector<Case> cases{
     {"one_byte_more", "{2}\n{1234567}\n{3}\n", {"{2}"}, "", 0, true},
     {"one_byte_more_without_end", "{1234567}", {}, "", 0, true},
     {"one_byte_more_before_carriage_return", "{1234567}\r\n", {}, "", 0, true},
+    {"rest_of_limit_before_carriage_return", "{123456}\r", {}, "{123456}"},
     {"only_blanks", "              ", {}},
     {"nothing", "", {}},
 };
