@@ -371,7 +371,11 @@ class Peeker {
     } else {
       NumberToken token;
       std::int64_t value = 0;
-      if (scanner.number(token) && token.integral && parse_int(token.text, value)) return RequestId(value);
+      // A number that the text ends in may be the beginning of a longer one.
+      if (scanner.number(token) && token.integral && at_ + scanner.offset() < text_.size() &&
+          parse_int(token.text, value)) {
+        return RequestId(value);
+      }
     }
     return std::nullopt;
   }

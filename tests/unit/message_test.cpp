@@ -263,6 +263,7 @@ TEST(Message, PeekFindsTheIdOfABrokenReply) {
       {R"({"jsonrpc":"2.0","id":1.5,"result":{}})", std::nullopt},
       {R"({"jsonrpc":"2.0","id":null,"result":{}})", std::nullopt},
       {R"({"jsonrpc":"2.0","id":)", std::nullopt},
+      {R"({"jsonrpc":"2.0","id":12)", std::nullopt},  // perhaps of 123
       {R"({"jsonrpc":"2.0","id)", std::nullopt},
       {R"({"jsonrpc":"2.0\)", std::nullopt},
       {"[1]", std::nullopt},
