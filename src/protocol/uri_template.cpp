@@ -83,6 +83,27 @@ std::string percent_decoded(std::string_view text) {
   return valid_utf8(out) ? out : std::string(text);
 }
 
+// The bytes of a URI that stand for one character at `at`, encoded or not: what a variable
+// takes or leaves whole. One byte or one triplet where no character can be made out.
+std::size_t character_length(std::string_view uri, std::size_t at) noexcept {
+  const auto unit = [&](std::size_t i, unsigned char& byte) -> std::size_t {
+    if (i >= uri.size()) return 0;
+    const bool triplet = is_triplet(uri, i);
+    byte = static_cast<unsigned char>(triplet ? hex_value(uri[i + 1]) * 16 + hex_value(uri[i + 2]) : uri[i]);
+    return triplet ? 3 : 1;
+  };
+  unsigned char byte = 0;
+  const std::size_t first = unit(at, byte);
+  std::size_t more = byte >= 0xF0 ? 3 : byte >= 0xE0 ? 2 : byte >= 0xC0 ? 1 : 0;
+  std::size_t length = first;
+  for (; more > 0; --more) {
+    const std::size_t next = unit(at + length, byte);
+    if (next == 0 || (byte & 0xC0) != 0x80) return first;
+    length += next;
+  }
+  return length;
+}
+
 // The first `count` characters, not bytes.
 std::string_view first_characters(std::string_view text, std::size_t count) noexcept {
   std::size_t at = 0;
@@ -406,8 +427,10 @@ std::optional<std::map<std::string, std::string>> UriTemplate::match(std::string
           fits = uri.substr(j).starts_with(piece.literal) && can[at(i + 1, j + piece.literal.size())];
           break;
         case Piece::Kind::variable:
-          fits = j < uri.size() && piece.stops.find(uri[j]) == std::string_view::npos &&
-                 (can[at(i + 1, j + 1)] || can[at(i, j + 1)]);
+          if (j < uri.size() && piece.stops.find(uri[j]) == std::string_view::npos) {
+            const std::size_t next = j + character_length(uri, j);
+            fits = can[at(i + 1, next)] || can[at(i, next)];
+          }
           break;
         case Piece::Kind::pairs:
           fits = can[at(i + 1, j)];
@@ -438,8 +461,10 @@ std::optional<std::map<std::string, std::string>> UriTemplate::match(std::string
         j += piece.literal.size();
         break;
       case Piece::Kind::variable: {
-        const std::size_t start = j++;
-        while (can[at(i, j)]) ++j;
+        const std::size_t start = j;
+        do {
+          j += character_length(uri, j);
+        } while (can[at(i, j)]);
         assign(piece.name, uri.substr(start, j - start));
         break;
       }

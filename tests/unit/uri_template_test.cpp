@@ -284,6 +284,9 @@ TEST(UriTemplate, Uris_Match) {
       {"x:{id}{?q}{#f}", "x:7?q=1#top", Found{{"id", "7"}, {"q", "1"}, {"f", "top"}}},
       {"x:y{;a,b}", "x:y;b;a=1", Found{{"a", "1"}, {"b", ""}}},
       {"weather://{city}", "weather://São Paulo", Found{{"city", "São Paulo"}}},
+      {"x:{a}2", "x:1%42", std::nullopt},
+      {"x:{a}{b}", "x:1%42", Found{{"a", "1"}, {"b", "B"}}},
+      {"x:{a}{b}", "x:ü%C3%BC", Found{{"a", "ü"}, {"b", "ü"}}},
       {"x:é{a}", "x:%C3%A91", Found{{"a", "1"}}},
   };
   for (const Match& each : cases) {
