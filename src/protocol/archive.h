@@ -16,6 +16,7 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <map>
@@ -365,6 +366,8 @@ bool read(Json& from, T& out, const JsonPath& path, DecodeProblem& problem) {
   } else if constexpr (std::same_as<T, double>) {
     const auto value = from.to_double();
     if (!value) return wrong_kind("a number", from, path, problem);
+    // Infinity could not be written again.
+    if (!std::isfinite(*value)) return wrong_kind("a number within the range of a double", from, path, problem);
     out = *value;
     return true;
   } else if constexpr (std::is_enum_v<T>) {

@@ -523,6 +523,9 @@ TEST(Types, LogMessageWithAnOddLevel_IsStillRead) {
 TEST(Types, Numbers_AreTakenHoweverTheyAreWritten) {
   EXPECT_EQ(read<Resource>(R"({"uri":"a:b","name":"b","size":2.0})").size, 2);
   EXPECT_EQ(read<ProgressNotification>(R"({"progressToken":3,"progress":1})").progress.progress, 1.0);
+  EXPECT_EQ(read<Annotations>(R"({"priority":1e400})").extra, json(R"({"priority":1e400})"));
+  EXPECT_EQ(error_of<ProgressNotification>(R"({"progressToken":3,"progress":-1e400})"),
+            "progress: expected a number within the range of a double, found a number");
   EXPECT_EQ(read<CancelledNotification>(R"({"requestId":"3"})").request_id, ProgressToken("3"));
   EXPECT_EQ(read<CancelledNotification>(R"({"requestId":3})").request_id, ProgressToken(std::int64_t{3}));
 }
