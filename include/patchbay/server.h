@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include <patchbay/server_http.h>
 #include <patchbay/task.h>
 #include <patchbay/types.h>
 
@@ -42,10 +43,11 @@ class RequestContext {
   // comes back for the answer after `retry`. Nothing happens where a client could not come back.
   virtual void release_stream(std::optional<std::chrono::milliseconds> retry = {}) = 0;
 
-  // Errc::unsupported when the client did not declare the capability.
-  virtual Task<ElicitResult> elicit(ElicitRequest request) = 0;
-  virtual Task<CreateMessageResult> sample(CreateMessageRequest request) = 0;
-  virtual Task<std::vector<Root>> list_roots() = 0;
+  // Errc::unsupported when the client did not declare the capability. `name` is what a newer
+  // client sees the question under, unique in the call; empty: named by kind and order.
+  virtual Task<ElicitResult> elicit(ElicitRequest request, std::string name = {}) = 0;
+  virtual Task<CreateMessageResult> sample(CreateMessageRequest request, std::string name = {}) = 0;
+  virtual Task<std::vector<Root>> list_roots(std::string name = {}) = 0;
 };
 
 // An Error thrown by a tool handler becomes a result with is_error (the model can read it),
@@ -95,6 +97,10 @@ class Server {
   // answer for a while. Nothing else may write to stdout.
   Task<void> serve_stdio();
   Task<void> serve_stdio(const Runtime& runtime);
+  // Serves HTTP on a port until cancelled, then lets running requests finish for a while.
+  // Throws when it cannot listen there.
+  Task<void> serve_http(ServerHttpOptions options);
+  Task<void> serve_http(ServerHttpOptions options, const Runtime& runtime);
 
   struct Core;
 

@@ -1,20 +1,109 @@
-// `patchbay serve`: the built-in tools as an MCP server on stdin and stdout.
+// `patchbay serve`: the built-in tools as an MCP server, on stdin and stdout or over HTTP.
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <charconv>
 #include <filesystem>
 
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <fmt/format.h>
+
+#include "base/as_result.h"
+#include "base/scope.h"
+#include "base/strings.h"
 #include "builtin/builtin_server.h"
 #include "cli/context.h"
+#include "cli/serve_address.h"
+#include "net/http_server.h"
 
 namespace patchbay::cli {
+namespace {
 
-int serve(const Settings& settings, Io&, const Runtime& runtime) {
+// The token clients must show: from --bearer-file, else from the environment; empty: none.
+std::string bearer_of(const Settings& settings) {
+  std::string token;
+  if (!settings.bearer_file.empty()) {
+    auto text = value_or_throw(read_argument_file(settings.bearer_file));
+    token = std::string(trim(text));
+    if (token.empty()) {
+      throw Error(Errc::invalid_argument, fmt::format("{} holds no token; write one line into it, for example with "
+                                                      "`openssl rand -hex 32`",
+                                                      settings.bearer_file));
+    }
+  } else if (const char* from_environment = ::getenv("PATCHBAY_SERVE_TOKEN")) {
+    token = std::string(trim(from_environment));
+  }
+  return token;
+}
+
+ServerHttpOptions http_options(const Settings& settings, Io& io) {
+  const auto place = value_or_throw(parse_serve_address(settings.http));
+  ServerHttpOptions options;
+  options.address = place.address;
+  options.port = place.port;
+  options.allowed_hosts = settings.allow_hosts;
+  options.allowed_origins = settings.allow_origins;
+  const auto token = bearer_of(settings);
+  if (!token.empty()) options.authorize = bearer_token(token);
+  if (!is_loopback_name(options.address)) {
+    if (token.empty() && settings.allow_run) {
+      throw Error(Errc::denied, fmt::format("--allow-run on {} would let everyone on the network run commands; add "
+                                            "--bearer-file FILE, or listen on 127.0.0.1",
+                                            options.address));
+    }
+    io.talk(fmt::format("patchbay: warning: {} is reachable from other machines{}; put TLS in front of it\n",
+                        options.address, token.empty() ? ", and no token is asked for (--bearer-file FILE)" : ""));
+  }
+  options.on_listening = [&io, json = settings.json](const std::string& url) {
+    if (json) {
+      io.out(to_text(Json{{"url", url}}) + "\n");
+    } else {
+      io.talk(fmt::format("patchbay: serving on {} — Ctrl-C ends it\n", url));
+    }
+  };
+  return options;
+}
+
+int serve_http(const Settings& settings, Io& io, std::shared_ptr<Server> server, const Runtime& runtime) {
+  auto options = http_options(settings, io);
+  asio::io_context loop(1);
+  Scope scope(loop.get_executor());
+  Scope side(loop.get_executor());
+  asio::signal_set signals(loop, SIGINT, SIGTERM, SIGHUP);
+  Result<void> outcome;
+  auto serving = scope.spawn([](Task<void> work, Result<void>& o, Scope& beside, asio::signal_set& s) -> Task<void> {
+    o = co_await as_result(std::move(work));
+    beside.cancel();
+    s.cancel();
+  }(server->serve_http(std::move(options), runtime), outcome, side, signals));
+  side.spawn([](asio::signal_set& s, Spawned running) -> Task<void> {
+    (void)co_await s.async_wait(asio::use_awaitable);
+    running.cancel();
+    // A second signal means now.
+    const int by = co_await s.async_wait(asio::use_awaitable);
+    _exit(128 + by);
+  }(signals, serving));
+  loop.run();
+  if (!outcome && outcome.error().code() != Errc::cancelled) throw std::move(outcome).error();
+  return 0;
+}
+
+}  // namespace
+
+int serve(const Settings& settings, Io& io, const Runtime& runtime) {
   BuiltinOptions options;
   options.root = settings.root.empty() ? std::filesystem::current_path() : std::filesystem::path(settings.root);
   options.allow_run = settings.allow_run;
   options.runtime = runtime;
-  return run([](std::shared_ptr<Server> server, Runtime with) -> Task<int> {
-    co_await server->serve_stdio(with);
+  auto server = make_builtin_server(options);
+  if (!settings.http.empty()) return serve_http(settings, io, std::move(server), runtime);
+  return run([](std::shared_ptr<Server> offered, Runtime with) -> Task<int> {
+    co_await offered->serve_stdio(with);
     co_return 0;
-  }(make_builtin_server(options), runtime));
+  }(std::move(server), runtime));
 }
 
 }  // namespace patchbay::cli

@@ -43,8 +43,14 @@ constexpr CommandEntry commands[] = {
     {Command::prompts, "prompts", "List prompts", "  patchbay prompts", "SERVER", "Only this server", 0, 1},
     {Command::prompt, "prompt", "Show a prompt filled in", "  patchbay prompt review file=main.cpp", "NAME",
      "The prompt, then key=value", 1, 0},
-    {Command::serve, "serve", "Offer the built-in tools as an MCP server on stdin and stdout",
-     "  patchbay serve --root ~/project\n  patchbay serve --root . --allow-run", nullptr, nullptr, 0, 0},
+    {Command::serve, "serve", "Offer the built-in tools as an MCP server on stdin and stdout, or over HTTP",
+     "  patchbay serve --root ~/project\n  patchbay serve --root . --allow-run\n"
+     "  patchbay serve --http 127.0.0.1:8080\n"
+     "  patchbay serve --http 127.0.0.1:0 --json          any free port; prints {\"url\":…}\n"
+     "  patchbay serve --http 0.0.0.0:8080 --bearer-file token --allow-host mcp.example\n\n"
+     "Over HTTP the endpoint is /mcp. SIGINT and SIGTERM let running calls finish and exit with 0.\n"
+     "Without --bearer-file, PATCHBAY_SERVE_TOKEN is the token if it is set.",
+     nullptr, nullptr, 0, 0},
 };
 
 std::string help_text(const CLI::App& app) { return app.help("", CLI::AppFormatMode::Normal); }
@@ -99,6 +105,17 @@ std::variant<Settings, Stop> parse_command_line(int argc, const char* const* arg
     auto* sub = app.add_subcommand(entry.name, entry.summary);
     sub->footer(std::string("Examples:\n") + entry.examples);
     sub->callback([&settings, command = entry.command] { settings.command = command; });
+    if (entry.command == Command::serve) {
+      sub->add_option("--http", settings.http, "Listen here instead of on stdin (port 0: any)")->type_name("ADDR:PORT");
+      sub->add_option("--bearer-file", settings.bearer_file, "Only clients with the token in this file may call")
+          ->type_name("FILE");
+      sub->add_option("--allow-host", settings.allow_hosts, "Host name requests may use (repeatable)")
+          ->type_name("NAME")
+          ->allow_extra_args(false);
+      sub->add_option("--allow-origin", settings.allow_origins, "Origin of web pages that may call (repeatable)")
+          ->type_name("ORIGIN")
+          ->allow_extra_args(false);
+    }
     if (entry.words_name) {
       auto* words = sub->add_option(entry.words_name, settings.words, entry.words_help)->type_name("");
       if (entry.words_min > 0) words->required();

@@ -21,6 +21,12 @@ struct Settings {
   bool allow_run = false;
   std::string root;  // of the built-in server; empty: the current directory
 
+  // How `serve` is reached.
+  std::string http;  // ADDRESS:PORT; empty: stdin and stdout
+  std::string bearer_file;
+  std::vector<std::string> allow_hosts;
+  std::vector<std::string> allow_origins;
+
   // How to talk.
   bool json = false;
   bool quiet = false;

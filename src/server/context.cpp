@@ -82,17 +82,19 @@ void Context::release_stream(std::optional<std::chrono::milliseconds> retry) {
   if (caller_.request) peer_.channel().release_stream(*caller_.request, retry);
 }
 
-Task<ElicitResult> Context::elicit(ElicitRequest request) { return typed<ElicitResult>(ask(std::move(request))); }
-
-Task<CreateMessageResult> Context::sample(CreateMessageRequest request) {
-  return typed<CreateMessageResult>(ask(std::move(request)));
+Task<ElicitResult> Context::elicit(ElicitRequest request, std::string name) {
+  return typed<ElicitResult>(ask(std::move(request), std::move(name)));
 }
 
-Task<std::vector<Root>> Context::list_roots() {
+Task<CreateMessageResult> Context::sample(CreateMessageRequest request, std::string name) {
+  return typed<CreateMessageResult>(ask(std::move(request), std::move(name)));
+}
+
+Task<std::vector<Root>> Context::list_roots(std::string name) {
   return [](Task<InputResponse> answer) -> Task<std::vector<Root>> {
     auto response = co_await std::move(answer);
     co_return std::move(std::get<ListRootsResult>(response).roots);
-  }(ask(ListRootsRequest{}));
+  }(ask(ListRootsRequest{}, std::move(name)));
 }
 
 }  // namespace patchbay

@@ -36,16 +36,16 @@ class Context : public RequestContext {
   void log(LoggingLevel level, Json data, std::optional<std::string> logger) final;
   void release_stream(std::optional<std::chrono::milliseconds> retry) final;
 
-  Task<ElicitResult> elicit(ElicitRequest request) final;
-  Task<CreateMessageResult> sample(CreateMessageRequest request) final;
-  Task<std::vector<Root>> list_roots() final;
+  Task<ElicitResult> elicit(ElicitRequest request, std::string name) final;
+  Task<CreateMessageResult> sample(CreateMessageRequest request, std::string name) final;
+  Task<std::vector<Root>> list_roots(std::string name) final;
 
   // The error a failed handler means for this client.
   virtual Error refine(Error error) const { return error; }
 
  protected:
   // Called in the order the handler asks, before anything is awaited.
-  virtual Task<InputResponse> ask(InputRequest question) = 0;
+  virtual Task<InputResponse> ask(InputRequest question, std::string name) = 0;
   // The least level to send now; none means that nothing is sent.
   virtual std::optional<LoggingLevel> log_level() const = 0;
 

@@ -28,7 +28,7 @@ class LegacyContext final : public Context {
  protected:
   std::optional<LoggingLevel> log_level() const override { return level_; }
 
-  Task<InputResponse> ask(InputRequest question) override {
+  Task<InputResponse> ask(InputRequest question, std::string) override {
     const auto method = method_of(question);
     if (!wire_.has_server_request(method) || !missing_capability(client_capabilities(), question).is_null()) {
       throw Error(Errc::unsupported, fmt::format("the client does not support {}", method));

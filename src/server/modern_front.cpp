@@ -46,7 +46,8 @@ class ModernContext final : public Context {
  protected:
   std::optional<LoggingLevel> log_level() const override { return level_; }
 
-  Task<InputResponse> ask(InputRequest question) override {
+  Task<InputResponse> ask(InputRequest question, std::string name) override {
+    if (!name.empty()) return answer(std::move(name), std::move(question));
     // Named by kind and order: a handler that runs again asks the same under the same name.
     static constexpr std::array names{"elicitation", "sampling", "roots"};
     auto key = fmt::format("{}-{}", names[question.index()], ++asked_[question.index()]);

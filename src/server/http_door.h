@@ -1,0 +1,65 @@
+// HttpDoor: a server behind one URL, for both eras. It lets requests in (names, then who),
+// reads them, and tells the eras apart: a modern request is a connection of its own that ends
+// with its answer; the others belong to sessions. Made by Server::serve_http, which stops it;
+// loop thread only.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+
+#include <patchbay/server_http.h>
+
+#include "base/runtime.h"
+#include "base/scope.h"
+#include "net/http_server.h"
+#include "server/core.h"
+#include "server/http_checks.h"
+#include "server/http_session.h"
+
+namespace patchbay {
+
+class HttpDoor {
+ public:
+  HttpDoor(std::shared_ptr<Server::Core> core, asio::any_io_executor executor, ServerHttpOptions options,
+           const Runtime& runtime);
+  HttpDoor(const HttpDoor&) = delete;
+  HttpDoor& operator=(const HttpDoor&) = delete;
+  ~HttpDoor();
+
+  // Listens and serves until cancelled; then running requests may finish within the grace.
+  Task<void> run();
+
+  std::size_t sessions() const noexcept { return sessions_.size(); }
+
+ private:
+  struct OneRequest;
+  class OneRequestChannel;
+
+  Task<void> handle(ServerExchange& exchange);
+  Task<void> post(ServerExchange& exchange, std::string principal);
+  Task<void> modern(ServerExchange& exchange, Message message, AcceptedTypes accepted);
+  Task<void> legacy(ServerExchange& exchange, Decoded decoded, std::string principal, AcceptedTypes accepted);
+  Task<void> get(ServerExchange& exchange, std::string principal);
+  void remove(ServerExchange& exchange, const std::string& principal);
+  // The session the request names, or null after an answer that says why there is none.
+  std::shared_ptr<HttpSession> session_of(ServerExchange& exchange, const std::string& principal);
+  std::shared_ptr<HttpSession> open_session(ServerExchange& exchange, std::string principal);
+  Task<void> run_session(std::shared_ptr<HttpSession> session);
+  Task<void> tend();
+
+  std::shared_ptr<Server::Core> core_;
+  ServerHttpOptions options_;
+  Runtime runtime_;
+  HttpGate gate_;
+  Scope scope_;
+  Scope tending_;
+  HttpServer server_;
+  std::shared_ptr<ReplayTotal> replay_total_ = std::make_shared<ReplayTotal>();
+  std::map<std::string, std::shared_ptr<HttpSession>, std::less<>> sessions_;
+  std::set<OneRequest*> requests_;
+  bool stopping_ = false;
+};
+
+}  // namespace patchbay

@@ -1,0 +1,154 @@
+// `patchbay serve --http` as people start it: where it listens, whom it lets in, how it ends.
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <patchbay/json.h>
+
+#include "support/command.h"
+#include "support/http_wire.h"
+#include "support/loop.h"
+
+extern char** environ;
+
+namespace patchbay {
+namespace {
+
+using test::HttpWire;
+using test::run_program;
+using test::run_task;
+using testing::HasSubstr;
+
+const std::string binary = PATCHBAY_BIN_DIR "/patchbay";
+
+// The program, running; its stdout is ours.
+class Running {
+ public:
+  explicit Running(std::vector<std::string> words) {
+    int ends[2];
+    EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+    out_ = ends[0];
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+    words.insert(words.begin(), binary);
+    std::vector<char*> argv;
+    for (auto& word : words) argv.push_back(word.data());
+    argv.push_back(nullptr);
+    EXPECT_EQ(::posix_spawn(&pid_, binary.c_str(), &actions, nullptr, argv.data(), environ), 0);
+    posix_spawn_file_actions_destroy(&actions);
+    ::close(ends[1]);
+  }
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+  ~Running() {
+    if (pid_ > 0) {
+      ::kill(pid_, SIGKILL);
+      ::waitpid(pid_, nullptr, 0);
+    }
+    ::close(out_);
+  }
+  std::string line() {
+    std::string text;
+    char c = 0;
+    while (::read(out_, &c, 1) == 1 && c != '\n') text += c;
+    return text;
+  }
+  // The exit code, or 128 and the signal that ended it.
+  int end(int signal) {
+    ::kill(pid_, signal);
+    int status = 0;
+    ::waitpid(pid_, &status, 0);
+    pid_ = -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  }
+
+ private:
+  pid_t pid_ = -1;
+  int out_ = -1;
+};
+
+std::string url_of(Running& program) {
+  auto said = parse_json(program.line());
+  EXPECT_TRUE(said);
+  return said ? (*said)["url"].as_string() : std::string();
+}
+
+std::string list_tools(std::string_view more = "") {
+  return test::post_text(
+      "/mcp",
+      R"({"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}})",
+      fmt::format("MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/list\r\n{}", more));
+}
+
+TEST(ServeHttp, ItServesUntilItIsToldToStop) {
+  for (int signal : {SIGINT, SIGTERM}) {
+    test::TemporaryDirectory root;
+    Running program({"serve", "--http", "127.0.0.1:0", "--json", "--root", root.path()});
+    const auto url = url_of(program);
+    EXPECT_THAT(url, testing::StartsWith("http://127.0.0.1:"));
+    run_task([&]() -> Task<void> {
+      HttpWire wire(co_await asio::this_coro::executor);
+      co_await wire.connect(url);
+      co_await wire.send(list_tools());
+      auto answer = co_await wire.answer();
+      EXPECT_EQ(answer.status, 200);
+      EXPECT_THAT(answer.body, HasSubstr("read_file"));
+      EXPECT_EQ(program.end(signal), 0);
+      EXPECT_EQ(co_await wire.rest(), "");
+    });
+  }
+}
+
+TEST(ServeHttp, ATokenInAFileIsAskedFor) {
+  test::TemporaryDirectory root;
+  const auto file = root.write("token", "s3cret\n");
+  Running program({"serve", "--http", "localhost:0", "--json", "--root", root.path(), "--bearer-file", file});
+  const auto url = url_of(program);
+  run_task([&]() -> Task<void> {
+    HttpWire wire(co_await asio::this_coro::executor);
+    co_await wire.connect(url);
+    co_await wire.send(list_tools("Authorization: Bearer s3cret\r\n"));
+    EXPECT_EQ((co_await wire.answer()).status, 200);
+    co_await wire.send(list_tools());
+    EXPECT_EQ((co_await wire.answer()).status, 401);
+  });
+  EXPECT_EQ(program.end(SIGTERM), 0);
+}
+
+TEST(ServeHttp, WhatCannotWorkIsSaid) {
+  test::TemporaryDirectory root;
+  Running first({"serve", "--http", "127.0.0.1:0", "--json", "--root", root.path()});
+  const auto url = url_of(first);
+  const auto port = url.substr(url.rfind(':') + 1, url.rfind('/') - url.rfind(':') - 1);
+  const auto empty = root.write("empty", "\n");
+  struct Case {
+    std::vector<std::string> words;
+    int code;
+    std::string message;
+  };
+  const std::vector<Case> cases{
+      {{"--http", "127.0.0.1:" + port}, 3, fmt::format("port {} on 127.0.0.1 is in use by another program", port)},
+      {{"--http", "nowhere"}, 2, "is no ADDRESS:PORT; for example --http 127.0.0.1:8080"},
+      {{"--http", "example.org:80"}, 2, "is no address to listen on"},
+      {{"--http", "127.0.0.1:0", "--bearer-file", empty}, 2, "holds no token"},
+      {{"--http", "0.0.0.0:0", "--allow-run"}, 2, "would let everyone on the network run commands"},
+  };
+  for (const auto& c : cases) {
+    std::vector<std::string> words{binary, "serve", "--root", root.path()};
+    words.insert(words.end(), c.words.begin(), c.words.end());
+    auto result = run_program(words);
+    EXPECT_EQ(result.code, c.code) << result.err;
+    EXPECT_THAT(result.err, HasSubstr(c.message));
+  }
+  EXPECT_EQ(first.end(SIGTERM), 0);
+}
+
+}  // namespace
+}  // namespace patchbay
