@@ -4,7 +4,6 @@
 // cancelled wait throws operation_aborted and leaves the list. Loop thread only.
 #pragma once
 
-#include <list>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -15,6 +14,7 @@
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
@@ -22,25 +22,38 @@
 
 namespace patchbay {
 
+// asio::post; past the type erasure where it is an ordinary loop, which is most of the cost.
+template <class Executor, class Function>
+void post_on(const Executor& executor, Function function) {
+  if constexpr (std::is_same_v<Executor, asio::any_io_executor>) {
+    if (const auto* loop = executor.template target<asio::io_context::executor_type>()) {
+      asio::post(*loop, std::move(function));
+      return;
+    }
+  }
+  asio::post(executor, std::move(function));
+}
+
 class Event {
  public:
   Event() = default;
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
   // Waiters left behind (their loop is gone, or is about to be) are destroyed, not resumed.
-  ~Event() = default;
+  ~Event() { drop(std::exchange(first_, nullptr)); }
 
   // Returns after the next notify; a notify before the call does not count.
   Task<void> wait();
   void notify_all();
-  bool has_waiters() const noexcept { return !waiters_.empty(); }
+  bool has_waiters() const noexcept { return first_ != nullptr; }
 
  private:
   struct Waiter {
     virtual ~Waiter() = default;
     virtual void complete(boost::system::error_code error) = 0;
+    Waiter* previous = nullptr;
+    Waiter* next = nullptr;
   };
-  using Waiters = std::list<std::unique_ptr<Waiter>>;
 
   template <class Handler>
   struct HandlerWaiter final : Waiter {
@@ -48,14 +61,30 @@ class Event {
     void complete(boost::system::error_code error) override {
       asio::get_associated_cancellation_slot(handler).clear();
       auto executor = work.get_executor();
-      asio::post(executor, [h = std::move(handler), error]() mutable { std::move(h)(error); });
+      post_on(executor, [h = std::move(handler), error]() mutable { std::move(h)(error); });
     }
     Handler handler;
     // A pending wait counts as work: the loop does not end under it.
     asio::executor_work_guard<asio::associated_executor_t<Handler>> work;
   };
 
-  Waiters waiters_;
+  void append(Waiter* waiter) noexcept {
+    waiter->previous = last_;
+    (last_ != nullptr ? last_->next : first_) = waiter;
+    last_ = waiter;
+  }
+  std::unique_ptr<Waiter> remove(Waiter* waiter) noexcept {
+    (waiter->previous != nullptr ? waiter->previous->next : first_) = waiter->next;
+    (waiter->next != nullptr ? waiter->next->previous : last_) = waiter->previous;
+    return std::unique_ptr<Waiter>(waiter);
+  }
+  static void drop(Waiter* waiter) noexcept {
+    while (waiter != nullptr) delete std::exchange(waiter, waiter->next);
+  }
+
+  // In the order in which they began to wait; each was made by new.
+  Waiter* first_ = nullptr;
+  Waiter* last_ = nullptr;
 };
 
 inline Task<void> Event::wait() {
@@ -63,23 +92,23 @@ inline Task<void> Event::wait() {
       [this](auto handler) {
         auto slot = asio::get_associated_cancellation_slot(handler);
         using Handler = decltype(handler);
-        waiters_.push_back(std::make_unique<HandlerWaiter<Handler>>(std::move(handler)));
-        auto position = std::prev(waiters_.end());
+        auto* waiter = new HandlerWaiter<Handler>(std::move(handler));
+        append(waiter);
         if (slot.is_connected()) {
-          slot.assign([this, position](asio::cancellation_type) {
-            auto waiter = std::move(*position);
-            waiters_.erase(position);
-            waiter->complete(asio::error::operation_aborted);
-          });
+          slot.assign(
+              [this, waiter](asio::cancellation_type) { remove(waiter)->complete(asio::error::operation_aborted); });
         }
       },
       asio::use_awaitable);
 }
 
 inline void Event::notify_all() {
-  Waiters woken;
-  woken.swap(waiters_);
-  for (auto& waiter : woken) waiter->complete({});
+  Waiter* woken = std::exchange(first_, nullptr);
+  last_ = nullptr;
+  while (woken != nullptr) {
+    const std::unique_ptr<Waiter> waiter(std::exchange(woken, woken->next));
+    waiter->complete({});
+  }
 }
 
 // One value for one waiting coroutine; the first set() wins.
@@ -98,6 +127,11 @@ class Completion {
     while (!value_) co_await event_.wait();
     co_return std::move(*value_);
   }
+
+  // The same in two steps, for a coroutine that would rather not have another one inside it:
+  // while it is not set, await changed(); then take the value.
+  Task<void> changed() { return event_.wait(); }
+  T take() { return std::move(*value_); }
 
  private:
   std::optional<T> value_;

@@ -22,8 +22,8 @@ std::function<void(const Json&)> progress_handler(std::function<void(const Progr
 
 }  // namespace
 
-Task<Json> SessionCore::bare_request(const Wire& with, std::string_view method, Members members,
-                                     RequestSettings settings, CancelBy cancel_by) {
+Task<Payload> SessionCore::send_request(const Wire& with, std::string_view method, const Members& members,
+                                        const RequestSettings& settings, CancelBy cancel_by) {
   PeerCall call;
   call.id = peer->reserve_id();
   call.method = method;
@@ -35,30 +35,40 @@ Task<Json> SessionCore::bare_request(const Wire& with, std::string_view method, 
   call.total = settings.total;
   call.idle = settings.idle;
   call.cancel_by = cancel_by;
-  call.on_progress = progress_handler(std::move(settings.on_progress));
-  auto result = co_await peer->call(std::move(call));
+  call.on_progress = progress_handler(settings.on_progress);
+  return peer->call(std::move(call));
+}
+
+Task<Json> SessionCore::bare_request(const Wire& with, std::string_view method, Members members,
+                                     RequestSettings settings, CancelBy cancel_by) {
+  auto result = co_await send_request(with, method, members, settings, cancel_by);
   co_return std::move(result).take();
 }
 
-Task<Json> SessionCore::request(std::string_view method, Members members, RequestSettings settings, bool* asked) {
+Task<Json> SessionCore::request(std::string_view method, Members members, RequestSettings settings, bool* asked,
+                                CallToolResult* plain) {
   if (!wire->has_request(method)) {
     throw Error(Errc::unsupported, fmt::format("revision {} of the protocol has no {}", wire->version(), method));
   }
   const auto cancel_by = wire->closing_cancels() && transport->kind() == Transport::Kind::http ? CancelBy::abandon
                                                                                                : CancelBy::notification;
-  Members sending = members;
+  std::optional<Members> again;  // what later rounds send
   auto left = settings.total;
   for (std::size_t round = 0;; ++round) {
     const auto begun = peer->call_time();
-    auto this_round = settings;
-    this_round.total = left;
-    auto answered =
-        co_await as_result(bare_request(*wire, method, std::move(sending), std::move(this_round), cancel_by));
+    settings.total = left;
+    Result<Payload> answered = Payload();
+    try {
+      answered = co_await send_request(*wire, method, again ? *again : members, settings, cancel_by);
+    } catch (...) {
+      answered = std::unexpected(error_from(std::current_exception()));
+    }
     if (left != Duration::max()) left = std::max(Duration::zero(), left - (peer->call_time() - begun));
 
     InputRequired input;
     if (answered) {
-      auto outcome = wire->outcome(method, std::move(*answered));
+      if (plain && wire->read_plain(answered->text(), *plain)) co_return Json();
+      auto outcome = wire->outcome(method, std::move(*answered).take());
       if (!outcome) throw std::move(outcome).error();
       if (auto* done = std::get_if<Json>(&*outcome)) co_return std::move(*done);
       input = std::move(std::get<InputRequired>(*outcome));
@@ -88,8 +98,8 @@ Task<Json> SessionCore::request(std::string_view method, Members members, Reques
       co_await sleep_for(pause);
       if (left != Duration::max()) left -= pause;
     }
-    sending = members;
-    wire->add_input(sending, answers, input.state);
+    again = members;
+    wire->add_input(*again, answers, input.state);
   }
 }
 

@@ -137,7 +137,9 @@ Task<CallToolResult> Session::call_tool(std::string name, Payload arguments, Cal
     }
   }
   auto settings = core->settings_for(options, core->runtime.limits.tool);
-  auto result = co_await core->request(method::call_tool, std::move(members), std::move(settings));
+  CallToolResult plain;
+  auto result = co_await core->request(method::call_tool, std::move(members), std::move(settings), nullptr, &plain);
+  if (result.is_null()) co_return plain;
   co_return value_or_throw(decode<CallToolResult>(std::move(result)));
 }
 

@@ -39,7 +39,10 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
 
   // Sends a request and returns its result without envelope, having answered whatever the
   // server asked back meanwhile (client/input_loop.cpp). `asked` tells whether it did.
-  Task<Json> request(std::string_view method, Members members, RequestSettings settings, bool* asked = nullptr);
+  // With `plain`, the result of a call that is nothing but text may go there at once; null is
+  // returned then, which no result is.
+  Task<Json> request(std::string_view method, Members members, RequestSettings settings, bool* asked = nullptr,
+                     CallToolResult* plain = nullptr);
   // Through the cache: `key` names the request among those that may be answered from it.
   Task<Json> cached_request(std::string_view method, Members members, std::string key, RequestSettings settings);
   // One request, one answer, no asking back; for negotiation.
@@ -77,6 +80,9 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
   bool closing = false;
 
  private:
+  // Writes the params now; the request goes out when the task is awaited.
+  Task<Payload> send_request(const Wire& with, std::string_view method, const Members& members,
+                             const RequestSettings& settings, CancelBy cancel_by);
   Task<Payload> on_request(Request request);
   void on_notification(Notification notification);
   void on_closed(const Error& error);

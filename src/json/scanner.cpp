@@ -1,5 +1,7 @@
 #include "json/scanner.h"
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 
@@ -32,6 +34,23 @@ const char* find_special(const char* at, const char* end) noexcept {
   return at;
 }
 
+#if defined(__SSE2__)
+// One bit for each of 64 bytes that a string cannot hold as is.
+std::uint64_t special_bits(const char* at) noexcept {
+  const __m128i quote = _mm_set1_epi8('"');
+  const __m128i backslash = _mm_set1_epi8('\\');
+  const __m128i control = _mm_set1_epi8(0x1F);
+  std::uint64_t bits = 0;
+  for (int i = 0; i < 4; ++i) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at + i * 16));
+    const __m128i hits = _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(bytes, quote), _mm_cmpeq_epi8(bytes, backslash)),
+                                      _mm_cmpeq_epi8(_mm_min_epu8(bytes, control), bytes));
+    bits |= static_cast<std::uint64_t>(static_cast<unsigned>(_mm_movemask_epi8(hits))) << (i * 16);
+  }
+  return bits;
+}
+#endif
+
 int hex_digit(char c) noexcept {
   if (c >= '0' && c <= '9') return c - '0';
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;
@@ -45,22 +64,23 @@ unsigned hex4(const char* at) noexcept {
   return value;
 }
 
-void append_utf8(std::string& out, unsigned code) {
+char* put_utf8(char* to, unsigned code) noexcept {
   if (code < 0x80) {
-    out += static_cast<char>(code);
+    *to++ = static_cast<char>(code);
   } else if (code < 0x800) {
-    out += static_cast<char>(0xC0 | code >> 6);
-    out += static_cast<char>(0x80 | (code & 0x3F));
+    *to++ = static_cast<char>(0xC0 | code >> 6);
+    *to++ = static_cast<char>(0x80 | (code & 0x3F));
   } else if (code < 0x10000) {
-    out += static_cast<char>(0xE0 | code >> 12);
-    out += static_cast<char>(0x80 | (code >> 6 & 0x3F));
-    out += static_cast<char>(0x80 | (code & 0x3F));
+    *to++ = static_cast<char>(0xE0 | code >> 12);
+    *to++ = static_cast<char>(0x80 | (code >> 6 & 0x3F));
+    *to++ = static_cast<char>(0x80 | (code & 0x3F));
   } else {
-    out += static_cast<char>(0xF0 | code >> 18);
-    out += static_cast<char>(0x80 | (code >> 12 & 0x3F));
-    out += static_cast<char>(0x80 | (code >> 6 & 0x3F));
-    out += static_cast<char>(0x80 | (code & 0x3F));
+    *to++ = static_cast<char>(0xF0 | code >> 18);
+    *to++ = static_cast<char>(0x80 | (code >> 12 & 0x3F));
+    *to++ = static_cast<char>(0x80 | (code >> 6 & 0x3F));
+    *to++ = static_cast<char>(0x80 | (code & 0x3F));
   }
+  return to;
 }
 
 // Which of the open brackets are objects: the innermost 64 in a word, the rest behind it.
@@ -111,15 +131,21 @@ class JsonBuilder {
 
   void begin_object() {
     Json& value = slot();
-    value.data_.emplace<Json::Object>();
+    auto& object = value.data_.emplace<Json::Object>();
+    if (const auto expected = sizes_[level()]) object.members_.reserve(expected);
     open_.push_back(&value);
   }
   void begin_array() {
     Json& value = slot();
-    value.data_.emplace<Json::Array>();
+    auto& array = value.data_.emplace<Json::Array>();
+    if (const auto expected = sizes_[level()]) array.reserve(expected);
     open_.push_back(&value);
   }
-  void end() { open_.pop_back(); }
+  void end() {
+    const auto size = open_.back()->size();
+    open_.pop_back();
+    sizes_[level()] = static_cast<std::uint8_t>(std::min(size, most_expected));
+  }
   bool key(StringToken token) {
     key_.clear();
     append_unescaped(key_, token);
@@ -162,43 +188,70 @@ class JsonBuilder {
     return open_.back()->if_object()->append_null(std::move(key_));
   }
 
+  // What comes in rows has rows of one size: a container is given room for as many values as
+  // the one before it at its level had. Few, so that one large row costs the next ones little.
+  static constexpr std::size_t most_expected = 16;
+  static constexpr std::size_t levels = 16;
+  std::size_t level() const noexcept { return std::min(open_.size(), levels - 1); }
+
   Json& root_;
   std::vector<Json*> open_;
   std::string key_;
+  std::array<std::uint8_t, levels> sizes_{};
 };
 
 std::size_t plain_length(std::string_view text) noexcept {
   return static_cast<std::size_t>(find_special(text.data(), text.data() + text.size()) - text.data());
 }
 
-void append_unescaped(std::string& out, StringToken token) {
-  const char* at = token.raw.data();
-  const char* const end = at + token.raw.size();
-  if (!token.escaped) {
-    out.append(at, end);
-    return;
+namespace {
+
+// Copies up to the next backslash or `stop`, or all of it; returns how much. What lies behind that in
+// `to` may be overwritten, but not beyond as many bytes as `from` has.
+std::size_t copy_plain(char* to, const char* from, const char* end, char stop) noexcept {
+  const char* at = from;
+#if defined(__SSE2__)
+  const __m128i backslash = _mm_set1_epi8('\\');
+  const __m128i other = _mm_set1_epi8(stop);
+  for (; end - at >= 16; at += 16, to += 16) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to), bytes);
+    const __m128i hits = _mm_or_si128(_mm_cmpeq_epi8(bytes, backslash), _mm_cmpeq_epi8(bytes, other));
+    if (const int mask = _mm_movemask_epi8(hits)) {
+      return static_cast<std::size_t>(at - from) +
+             static_cast<std::size_t>(std::countr_zero(static_cast<unsigned>(mask)));
+    }
   }
-  while (at != end) {
-    const auto* stop = static_cast<const char*>(std::memchr(at, '\\', static_cast<std::size_t>(end - at)));
-    if (!stop) stop = end;
-    out.append(at, stop);
-    if (stop == end) return;
-    at = stop + 2;
-    switch (stop[1]) {
+#endif
+  while (at != end && *at != '\\' && *at != stop) *to++ = *at++;
+  return static_cast<std::size_t>(at - from);
+}
+
+// Writes what a string stands for from `at` up to its quote, or to the end; never more bytes
+// than it crosses. Both pointers are left behind what was read and written.
+void unescape(char*& to, const char*& at, const char* end) noexcept {
+  while (true) {
+    const std::size_t plain = copy_plain(to, at, end, '"');
+    to += plain;
+    at += plain;
+    if (at == end || *at == '"') return;
+    const char kind = at[1];
+    at += 2;
+    switch (kind) {
       case 'b':
-        out += '\b';
+        *to++ = '\b';
         break;
       case 'f':
-        out += '\f';
+        *to++ = '\f';
         break;
       case 'n':
-        out += '\n';
+        *to++ = '\n';
         break;
       case 'r':
-        out += '\r';
+        *to++ = '\r';
         break;
       case 't':
-        out += '\t';
+        *to++ = '\t';
         break;
       case 'u': {
         unsigned code = hex4(at);
@@ -213,13 +266,39 @@ void append_unescaped(std::string& out, StringToken token) {
             code = 0xFFFD;
           }
         }
-        append_utf8(out, code);
+        to = put_utf8(to, code);
         break;
       }
       default:
-        out += stop[1];
+        *to++ = kind;
     }
   }
+}
+
+}  // namespace
+
+void append_unescaped(std::string& out, StringToken token) {
+  if (!token.escaped) {
+    out.append(token.raw);
+    return;
+  }
+  const std::size_t before = out.size();
+  out.resize_and_overwrite(before + token.raw.size(), [&](char* data, std::size_t) {
+    char* to = data + before;
+    const char* at = token.raw.data();
+    unescape(to, at, at + token.raw.size());
+    return static_cast<std::size_t>(to - data);
+  });
+}
+
+void JsonScanner::validated_string(std::string& out) {
+  out.resize_and_overwrite(static_cast<std::size_t>(end_ - at_), [&](char* data, std::size_t) {
+    char* to = data;
+    const char* at = at_ + 1;
+    unescape(to, at, end_);
+    at_ = at == end_ ? at : at + 1;
+    return static_cast<std::size_t>(to - data);
+  });
 }
 
 bool JsonScanner::fail_at(std::string reason, std::size_t offset) {
@@ -272,6 +351,30 @@ bool JsonScanner::string(StringToken& token) {
   const std::size_t begins = offset();
   const char* const first = ++at_;
   token.escaped = false;
+#if defined(__SSE2__)
+  // Most strings are short. Long ones are full of escapes; a block at a time, each costs little
+  // more than its bit.
+  if (end_ - at_ >= 16) at_ = find_special(at_, at_ + 16);
+  while (end_ - at_ >= 64 && *at_ != '"') {
+    const char* const block = at_;
+    std::uint64_t bits = special_bits(block);
+    while (bits != 0) {
+      at_ = block + std::countr_zero(bits);
+      if (*at_ == '"') {
+        token.raw = {first, static_cast<std::size_t>(at_ - first)};
+        ++at_;
+        return true;
+      }
+      if (*at_ != '\\') return fail("control character in a string");
+      token.escaped = true;
+      if (!escape(begins)) return false;
+      const auto crossed = at_ - block;
+      if (crossed >= 64) break;
+      bits &= ~std::uint64_t{0} << crossed;
+    }
+    if (at_ - block < 64) at_ = block + 64;
+  }
+#endif
   while (true) {
     at_ = find_special(at_, end_);
     if (at_ == end_) return fail_at("unterminated string", begins);

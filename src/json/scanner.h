@@ -45,10 +45,15 @@ class JsonScanner {
     return true;
   }
   std::size_t offset() const noexcept { return static_cast<std::size_t>(at_ - begin_); }
+  std::size_t left() const noexcept { return static_cast<std::size_t>(end_ - at_); }
 
   // Tokens at the current place, without white space in front.
   bool string(StringToken& token);
   bool number(NumberToken& token);
+
+  // A string, from its quote, of a text that was validated before: `out` becomes what it
+  // stands for, in one pass. Takes room for the rest of the text at first.
+  void validated_string(std::string& out);
 
   bool skip_value(std::string_view& slice);
   bool build_value(Json& value);

@@ -33,7 +33,7 @@ std::size_t utf8_sequence(std::string_view text, std::size_t offset) noexcept {
 namespace {
 
 bool short_ascii(std::string_view text) noexcept {
-  if (text.size() > 64) return false;
+  if (text.size() > 256) return false;
   std::uint64_t high = 0;
   const char* at = text.data();
   std::size_t left = text.size();

@@ -42,6 +42,14 @@ void append_escape(std::string& out, char c) {
   }
 }
 
+// Names and short values are most of what is written: one look at each byte is enough.
+bool short_and_plain(std::string_view text) noexcept {
+  if (text.size() > 32) return false;
+  bool plain = true;
+  for (const char c : text) plain &= c >= 0x20 && c < 0x7F && c != '"' && c != '\\';
+  return plain;
+}
+
 void append_escaped(std::string& out, std::string_view text) {
   while (true) {
     const auto plain = plain_length(text);
@@ -156,7 +164,9 @@ void write(std::string& out, const Json& root, Layout layout) {
 
 void append_json_string(std::string& out, std::string_view text) {
   out += '"';
-  if (first_invalid_utf8(text) == all_utf8) {
+  if (short_and_plain(text)) {
+    out += text;
+  } else if (first_invalid_utf8(text) == all_utf8) {
     append_escaped(out, text);
   } else {
     append_escaped(out, repaired_utf8(text));

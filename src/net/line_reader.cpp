@@ -37,8 +37,10 @@ std::span<char> LineReader::room() {
   if (ours && kept == 0) begin_ = scanned_ = end_ = 0;
   const std::size_t left = room_of(*block_) - end_;
   if (!ours || left < least_room) {
-    // A long line gets a block four times its present size, so that it is copied few times.
+    // A long line gets a block four times its present size, so that it is copied few times;
+    // but not so large a one that it is thrown away afterwards, while that can be helped.
     std::size_t wanted = kept < block_size / 2 ? block_size : std::max(block_size, kept * 4);
+    if (kept < most_kept / 2) wanted = std::min(wanted, most_kept);
     wanted = std::min(wanted, std::max(block_size, limit_ + least_room + 2));
     wanted = std::max(wanted, kept + least_room);
     std::shared_ptr<std::string> target;

@@ -1,6 +1,7 @@
 // What both eras share: finding the wire of a revision and writing params.
 #include "protocol/wire.h"
 
+#include "json/writer.h"
 #include "protocol/wire_parts.h"
 
 namespace patchbay {
@@ -19,7 +20,7 @@ const Wire* find_wire(std::string_view version) noexcept {
 
 void append_member(std::string& out, std::string_view key, std::string_view value_text) {
   if (out.back() != '{') out.push_back(',');
-  append_text(out, Json(key));
+  append_json_string(out, key);
   out.push_back(':');
   out += value_text;
 }

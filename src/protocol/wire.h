@@ -70,6 +70,11 @@ class Wire {
   virtual Payload params(const Members& members, const ClientIdentity& client, const RequestMeta& meta) const = 0;
   // The result without its envelope; errors when the peer broke the rules of this era.
   virtual Result<Outcome> outcome(std::string_view method, Json result) const = 0;
+  // Reads the result of a tool call straight from its text when it is complete and of the
+  // plainest kind: text, a flag, structured content. False, and `out` is nothing to look at,
+  // when it is more than that or broken: then outcome() and decode() say what it is. `text`
+  // has been validated.
+  virtual bool read_plain(std::string_view text, CallToolResult& out) const = 0;
   // Some errors mean "ask the person, then try again".
   virtual std::optional<InputRequired> input_needed(const Error& error) const = 0;
   // The members to repeat a request with.

@@ -61,6 +61,10 @@ class LegacyWire final : public Wire {
     return result;
   }
 
+  bool read_plain(std::string_view text, CallToolResult& out) const override {
+    return read_plain_result(text, out, nullptr);
+  }
+
   std::optional<InputRequired> input_needed(const Error& error) const override {
     if (error.rpc_code() != url_elicitation_required || error.rpc_data().empty()) return std::nullopt;
     auto data = parse_json(error.rpc_data());

@@ -138,6 +138,18 @@ class ModernWire final : public Wire {
     return result;
   }
 
+  bool read_plain(std::string_view text, CallToolResult& out) const override {
+    const auto known = [](std::string_view key, std::string_view value) {
+      return key == "resultType" && value == "\"complete\"";
+    };
+    if (!read_plain_result(text, out, known)) return false;
+    if (auto* meta = out.meta.if_object()) {
+      meta->erase(key_server_info);
+      if (meta->empty()) out.meta = Json();
+    }
+    return true;
+  }
+
   std::optional<InputRequired> input_needed(const Error&) const override { return std::nullopt; }
 
   void add_input(Members& members, const InputAnswers& answers,

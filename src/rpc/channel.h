@@ -66,6 +66,8 @@ class Channel {
     (void)retry;
   }
   virtual Task<Incoming> receive() = 0;
+  // What receive() would yield without waiting, if that is known to be a message.
+  virtual std::optional<Incoming> received() { return std::nullopt; }
   virtual void abandon(const RequestId& id) = 0;
   virtual Task<void> close(CloseMode mode) = 0;
   // The negotiated revision, for transports that repeat it outside the message (HTTP headers).

@@ -82,16 +82,16 @@ Task<Payload> Peer::call(PeerCall call) {
   if (!sent) throw std::move(sent).error();
   arm(std::min(pending.total_end, pending.idle_end));
 
-  std::optional<Result<Payload>> outcome;
   try {
-    outcome = co_await pending.done.wait();
+    while (!pending.done.is_set()) co_await pending.done.changed();
   } catch (...) {
     // Whoever waited is leaving: say so to the peer, without waiting for it.
     tell_cancelled(call.id, call, "cancelled by the caller");
     throw;
   }
-  if (!*outcome) throw std::move(*outcome).error();
-  co_return std::move(**outcome);
+  auto outcome = pending.done.take();
+  if (!outcome) throw std::move(outcome).error();
+  co_return std::move(*outcome);
 }
 
 Result<void> Peer::notify(std::string_view method, Payload params, const std::optional<RequestId>& about) {
@@ -102,12 +102,13 @@ Result<void> Peer::notify(std::string_view method, Payload params, const std::op
 Task<void> Peer::read() {
   std::optional<Error> cause;
   while (!cause) {
-    auto incoming = co_await as_result(channel_->receive());
-    if (incoming) {
-      take(std::move(*incoming));
-    } else {
-      cause = std::move(incoming).error();
+    std::optional<Incoming> incoming;
+    try {
+      incoming = co_await channel_->receive();
+    } catch (...) {
+      cause = error_from(std::current_exception());
     }
+    for (; incoming; incoming = channel_->received()) take(std::move(*incoming));
   }
   end(cause->code() == Errc::cancelled ? Error(Errc::closed, "the connection was closed") : *cause);
 }

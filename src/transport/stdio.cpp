@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <utility>
 
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -108,6 +109,7 @@ struct StdioChannel::State : std::enable_shared_from_this<State> {
   std::string waiting;
   bool pipe_full = false;     // a handler waits for room
   bool flush_posted = false;  // a handler will flush in this turn of the loop
+  bool unanswered = false;    // something was written since the last read
   bool broken = false;        // nobody reads stdin any more
   asio::steady_timer silence;
   Event flushed;
@@ -285,9 +287,12 @@ Result<void> StdioChannel::enqueue(Write write) {
                                          s.label, s.queued(), s.runtime.limits.outgoing));
   }
   if (s.pipe_full || s.flush_posted) return {};
-  // The first message of a turn is written at once; those that follow in the same turn are
-  // gathered and written together at its end.
-  s.flush();
+  // A message after an answer is written at once. Those that follow before anything else is
+  // read are gathered and written together at the end of this turn of the loop.
+  if (!std::exchange(s.unanswered, true)) {
+    s.flush();
+    return {};
+  }
   s.flush_posted = true;
   asio::post(s.executor, [state = state_] {
     state->flush_posted = false;
@@ -313,12 +318,15 @@ Task<Incoming> StdioChannel::receive() {
     if (s->closing) throw *s->failure;
     if (!length) continue;
     if (*length > 0) {
+      s->unanswered = false;
       s->reader.commit(*length);
       continue;
     }
     if (auto last = co_await s->finish()) co_return std::move(*last);
   }
 }
+
+std::optional<Incoming> StdioChannel::received() { return state_->closing ? std::nullopt : state_->next_buffered(); }
 
 void StdioChannel::abandon(const RequestId&) {}
 

@@ -31,6 +31,7 @@ class StdioChannel final : public Channel {
   Result<void> send(Message message) override;
   Result<void> send_batch(std::vector<Message> messages) override;
   Task<Incoming> receive() override;
+  std::optional<Incoming> received() override;
   void abandon(const RequestId& id) override;
   Task<void> close(CloseMode mode) override;
   std::string diagnostics() const override;
