@@ -20,6 +20,7 @@ packages_test=(
 # … and what single flags of ./test need on top.
 packages_tidy=(clang-tidy-19 clang-tools-19)
 packages_bare=(debootstrap)
+packages_bench=(valgrind binutils python3-venv util-linux)
 
 say() { printf 'patchbay: %s\n' "$*" >&2; }
 

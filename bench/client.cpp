@@ -1,0 +1,147 @@
+// The measuring client of this library: its public coroutine face, as a program would use it.
+// Only `forward` goes one layer deeper, to where an answer is handed on as the bytes it came
+// in. bench/README.md has the arguments and the line that is printed.
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <patchbay/client.h>
+#include <patchbay/transport.h>
+
+#include "base/runtime.h"
+#include "base/scope.h"
+#include "figures.h"
+#include "rpc/peer.h"
+
+namespace {
+
+namespace pb = patchbay;
+using bench::Arguments;
+using pb::Task;
+
+std::shared_ptr<pb::Transport> transport(const Arguments& arguments) {
+  return pb::stdio_transport({.command = arguments.server});
+}
+
+pb::Client client() { return pb::Client({.info = {.name = "bench", .version = "1"}}); }
+
+Task<std::size_t> echo(pb::Session session) {
+  auto result = co_await session.call_tool("echo", pb::Json{{"text", "hello"}});
+  co_return std::get<pb::TextContent>(result.content.at(0)).text.size();
+}
+
+Task<std::size_t> large(pb::Session session) {
+  auto result = co_await session.call_tool("large", {});
+  co_return std::get<pb::TextContent>(result.content.at(0)).text.size();
+}
+
+Task<std::size_t> many(pb::Session session) {
+  auto result = co_await session.call_tool("many", {});
+  co_return (*result.structured_content)["rows"].size();
+}
+
+void check(bool right) {
+  if (!right) throw pb::Error(pb::Errc::protocol, "not the answer that was expected");
+}
+
+Task<void> one_by_one(const Arguments& arguments, pb::Session session) {
+  auto call = arguments.measure == "large" ? large : arguments.measure == "many" ? many : echo;
+  for (int i = 0; i < arguments.warm_up(); ++i) check(co_await call(session) >= 4);
+  bench::Meter meter(arguments.measure);
+  for (int i = 0; i < arguments.count; ++i) {
+    const double began = bench::wall_us();
+    const auto size = co_await call(session);
+    meter.took(bench::wall_us() - began);
+    check(size >= 4);
+  }
+  meter.print(arguments.count);
+}
+
+Task<void> work(pb::Session session, int& left) {
+  while (left > 0) {
+    --left;
+    check(co_await echo(session) == 4);
+  }
+}
+
+Task<void> flood(pb::Session session, int calls, int depth) {
+  pb::Scope scope(co_await pb::asio::this_coro::executor);
+  for (int i = 0; i < depth; ++i) scope.spawn(work(session, calls));
+  co_await scope.join();
+}
+
+Task<void> in_flight(const Arguments& arguments, pb::Session session) {
+  co_await flood(session, arguments.warm_up(), arguments.at_once);
+  bench::Meter meter(arguments.measure);
+  co_await flood(session, arguments.count, arguments.at_once);
+  meter.print(arguments.count);
+}
+
+Task<void> connect_next(const Arguments& arguments, const pb::Client& client, int& left,
+                        std::vector<pb::Session>& sessions) {
+  while (left > 0) {
+    --left;
+    auto session = co_await client.connect(transport(arguments));
+    auto tools = co_await session.list_tools();
+    check(tools.items.size() == 3);
+    sessions.push_back(std::move(session));
+  }
+}
+
+Task<void> connect_many(const Arguments& arguments) {
+  const auto connecting = client();
+  std::vector<pb::Session> sessions;
+  int left = arguments.count;
+  pb::Scope scope(co_await pb::asio::this_coro::executor);
+  bench::Meter meter(arguments.measure);
+  for (int i = 0; i < arguments.at_once; ++i) scope.spawn(connect_next(arguments, connecting, left, sessions));
+  co_await scope.join();
+  meter.print(1);
+  pb::Scope closing(co_await pb::asio::this_coro::executor);
+  for (auto& session : sessions) closing.spawn(session.close_quickly());
+  co_await closing.join();
+}
+
+Task<void> forward(const Arguments& arguments) {
+  const pb::Runtime runtime;
+  auto how = transport(arguments);
+  auto channel = co_await how->open(runtime);
+  pb::Peer peer(co_await pb::asio::this_coro::executor, std::move(channel), runtime, {});
+  peer.start();
+  const auto call = [&](const char* method, pb::Payload params) {
+    return peer.call({.id = peer.reserve_id(), .method = method, .params = std::move(params)});
+  };
+  co_await call("initialize", pb::Json{{"protocolVersion", "2025-11-25"},
+                                       {"capabilities", pb::Json::object()},
+                                       {"clientInfo", pb::Json{{"name", "bench"}, {"version", "1"}}}});
+  (void)peer.notify("notifications/initialized", {});
+  for (int i = 0; i < arguments.warm_up(); ++i) co_await call("tools/call", pb::Json{{"name", "large"}});
+  bench::Meter meter(arguments.measure);
+  for (int i = 0; i < arguments.count; ++i) {
+    const auto result = co_await call("tools/call", pb::Json{{"name", "large"}});
+    check(result.text().size() > 4'900'000 && result.text().ends_with('}'));
+  }
+  meter.print(arguments.count);
+  co_await peer.close(pb::CloseMode::quick);
+}
+
+Task<int> measure(Arguments arguments) {
+  if (arguments.measure == "connect") {
+    co_await connect_many(arguments);
+  } else if (arguments.measure == "forward") {
+    co_await forward(arguments);
+  } else {
+    auto session = co_await client().connect(transport(arguments));
+    if (arguments.measure == "parallel") {
+      co_await in_flight(arguments, session);
+    } else {
+      co_await one_by_one(arguments, session);
+    }
+    co_await session.close_quickly();
+  }
+  co_return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) { return pb::run(measure(bench::arguments_of(argc, argv))); }
