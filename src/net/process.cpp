@@ -171,11 +171,11 @@ int spawn_warden(const WardenImage& image, const std::string& cwd, const std::ar
     return failed;
   }
   sigset_t all;
-  sigset_t none;
   ::sigfillset(&all);
-  ::sigemptyset(&none);
-  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
-  ::posix_spawnattr_setsigmask(&attributes, &none);
+  // The warden begins with every signal blocked and makes its session itself. Here we wait
+  // until it has been executed, and on a busy machine a new session waits for its first turn.
+  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  ::posix_spawnattr_setsigmask(&attributes, &all);
   ::posix_spawnattr_setsigdefault(&attributes, &all);
   for (int target = 0; failed == 0 && target < static_cast<int>(fds.size()); ++target) {
     failed = ::posix_spawn_file_actions_adddup2(&actions, fds[static_cast<std::size_t>(target)], target);

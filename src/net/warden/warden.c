@@ -234,7 +234,7 @@ int main(int argc, char** argv) {
   }
   // An ignored SIGCHLD would be inherited over exec and children would vanish unreaped.
   signal(SIGCHLD, SIG_DFL);
-  setsid();  // fails when the library did it already
+  setsid();  // away from the signals of the host's terminal, which were blocked until here
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   // The end of the socket says that the host is gone. So does its pidfd, even when a fork
   // of the host still holds a copy of the socket.
