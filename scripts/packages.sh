@@ -16,6 +16,7 @@ packages_run=(
 packages_test=(
   libclang-rt-19-dev clang-format-19 libgtest-dev libgmock-dev g++
   util-linux iproute2 procps git ca-certificates python3 openssl nginx-light
+  groff-base
 )
 # … and what single flags of ./test need on top.
 packages_tidy=(clang-tidy-19 clang-tools-19)

@@ -36,6 +36,8 @@ Task<int> prompt(Context& context);
 // These need no host.
 int show_version(const Settings& settings, Io& io);
 int serve(const Settings& settings, Io& io, const Runtime& runtime);
+int completion(const Settings& settings, Io& io);
+int manual(Io& io);
 
 // Starts the named server, or all, and returns the names that are connected. Throws when a
 // named one failed; when all failed, returns none.

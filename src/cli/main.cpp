@@ -178,6 +178,8 @@ int run_with_host(const Settings& settings, Io& io, const Runtime& given) {
 
 int run_settings(const Settings& settings, Io& io) {
   if (settings.command == Command::version) return show_version(settings, io);
+  if (settings.command == Command::completion) return completion(settings, io);
+  if (settings.command == Command::manual) return manual(io);
   Runtime runtime;
   runtime.limits = limits_from(process_environment());
   runtime.log = make_log(settings);

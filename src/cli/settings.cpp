@@ -16,7 +16,7 @@ struct CommandEntry {
   const char* name;
   const char* summary;
   const char* examples;
-  const char* words_name;  // null: takes none
+  const char* words_name;  // null: takes none; in lower case: these very words
   const char* words_help;
   std::size_t words_min;
   std::size_t words_max;  // 0: any number
@@ -51,28 +51,43 @@ constexpr CommandEntry commands[] = {
      "Over HTTP the endpoint is /mcp. SIGINT and SIGTERM let running calls finish and exit with 0.\n"
      "Without --bearer-file, PATCHBAY_SERVE_TOKEN is the token if it is set.",
      nullptr, nullptr, 0, 0},
+    {Command::serve, "serve", "Offer the built-in tools as an MCP server on stdin and stdout",
+     "  patchbay serve --root ~/project\n  patchbay serve --root . --allow-run", nullptr, nullptr, 0, 0},
+    {Command::completion, "completion", "Print the completion script of a shell, or the names of the servers it offers",
+     "  source <(patchbay completion bash)\n  patchbay completion zsh > ~/.zfunc/_patchbay\n"
+     "  patchbay completion fish > ~/.config/fish/completions/patchbay.fish",
+     "bash|zsh|fish|servers", "The shell; or servers: what is declared, starting nothing", 1, 1},
+    {Command::manual, "man", "Print the manual page", "  patchbay man | man -l -", nullptr, nullptr, 0, 0},
 };
+
+constexpr const char* about = "Connects to MCP servers and calls their tools.";
+constexpr const char* about_servers =
+    "Servers come from .mcp.json in this directory (inside a git repository: or one above it, up to its\n"
+    "root) and from --mcp-config. MCP_TIMEOUT (milliseconds, 30000) is how long one may take to start.\n"
+    "Without any, a built-in server with file tools is offered.";
+constexpr const char* about_examples =
+    "  patchbay                         what is here, and what to type next\n"
+    "  patchbay tools --json            every tool, for scripts\n"
+    "  patchbay call read_file path=README.md\n"
+    "  patchbay --mcp-config '{\"echo\":{\"command\":\"my-server\"}}' tools";
+constexpr const char* about_exit_codes =
+    "0 ok, 1 the tool or server answered with an error, 2 usage or configuration,\n"
+    "3 connection, time-out or limit, 70 a bug in patchbay, 130/143 interrupted.";
+
+// Words that stand for themselves: a name in lower case.
+std::vector<std::string> choices_of(const CommandEntry& entry) {
+  if (!entry.words_name ||
+      std::string_view(entry.words_name).find_first_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ") != std::string_view::npos)
+    return {};
+  return CLI::detail::split(entry.words_name, '|');
+}
 
 std::string help_text(const CLI::App& app) { return app.help("", CLI::AppFormatMode::Normal); }
 
-}  // namespace
-
-std::variant<Settings, Stop> parse_command_line(int argc, const char* const* argv) {
-  Settings settings;
-  bool version = false;
-  CLI::App app("Connects to MCP servers and calls their tools.", "patchbay");
+// Declares everything; what is parsed lands in `settings` and `version`.
+void declare(CLI::App& app, Settings& settings, bool& version) {
   app.set_help_flag("-h,--help", "Show this help");
-  app.footer(
-      "Servers come from .mcp.json in this directory (inside a git repository: or one above it, up to its\n"
-      "root) and from --mcp-config. MCP_TIMEOUT (milliseconds, 30000) is how long one may take to start.\n"
-      "Without any, a built-in server with file tools is offered.\n\n"
-      "Examples:\n"
-      "  patchbay                         what is here, and what to type next\n"
-      "  patchbay tools --json            every tool, for scripts\n"
-      "  patchbay call read_file path=README.md\n"
-      "  patchbay --mcp-config '{\"echo\":{\"command\":\"my-server\"}}' tools\n\n"
-      "Exit codes: 0 ok, 1 the tool or server answered with an error, 2 usage or configuration,\n"
-      "3 connection, time-out or limit, 70 a bug in patchbay, 130/143 interrupted.");
+  app.footer(std::string(about_servers) + "\n\nExamples:\n" + about_examples + "\n\nExit codes: " + about_exit_codes);
   app.fallthrough();
   app.require_subcommand(0, 1);
   app.add_flag("--version", version, "Show the version");
@@ -121,9 +136,23 @@ std::variant<Settings, Stop> parse_command_line(int argc, const char* const* arg
       if (entry.words_min > 0) words->required();
       words->expected(static_cast<int>(entry.words_min),
                       entry.words_max == 0 ? 1 << 20 : static_cast<int>(entry.words_max));
+      if (const auto choices = choices_of(entry); !choices.empty()) {
+        words->check([choices](const std::string& word) -> std::string {
+          if (std::ranges::find(choices, word) != choices.end()) return {};
+          return "expected " + CLI::detail::join(choices, ", ") + ", not '" + word + "'";
+        });
+      }
     }
   }
+}
 
+}  // namespace
+
+std::variant<Settings, Stop> parse_command_line(int argc, const char* const* argv) {
+  Settings settings;
+  bool version = false;
+  CLI::App app(about, "patchbay");
+  declare(app, settings, version);
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
@@ -147,6 +176,54 @@ std::variant<Settings, Stop> parse_command_line(int argc, const char* const* arg
   }
   if (version) settings.command = Command::version;
   return settings;
+}
+
+CommandLineText describe_command_line() {
+  Settings settings;
+  bool version = false;
+  CLI::App app(about, "patchbay");
+  declare(app, settings, version);
+
+  CommandLineText text{about, about_servers, about_examples, about_exit_codes, {}, {}};
+  // Groups of options are nameless subcommands; only real ones have a name.
+  std::vector<const CLI::App*> groups{&app};
+  for (const auto* group : app.get_subcommands([](const CLI::App* one) { return one->get_name().empty(); })) {
+    groups.push_back(group);
+  }
+  for (const auto* group : groups) {
+    for (const auto* option : group->get_options()) {
+      if (group != &app && option == group->get_help_ptr()) continue;  // every group inherits its own
+      FlagText flag{.group = group == &app ? "General" : group->get_group(),
+                    .names = {},
+                    .value = {},
+                    .choices = {},
+                    .help = option->get_description(),
+                    .repeatable = option->get_expected_max() > 1};
+      for (const auto& name : option->get_snames()) flag.names.push_back("-" + name);
+      for (const auto& name : option->get_lnames()) flag.names.push_back("--" + name);
+      if (option->get_type_size() > 0) {
+        flag.value = option->get_type_name();
+        // A value out of a set is described as TYPE:{one,two}.
+        if (const auto open = flag.value.find('{'); open != std::string::npos) {
+          const auto inside = flag.value.substr(open + 1, flag.value.find('}') - open - 1);
+          flag.choices = CLI::detail::split(inside, ',');
+        }
+        flag.value = flag.value.substr(0, flag.value.find(':'));
+      }
+      text.flags.push_back(std::move(flag));
+    }
+  }
+  for (const auto& entry : commands) {
+    text.commands.push_back({.name = entry.name,
+                             .summary = entry.summary,
+                             .examples = entry.examples,
+                             .words = entry.words_name ? entry.words_name : "",
+                             .words_help = entry.words_help ? entry.words_help : "",
+                             .words_required = entry.words_min > 0,
+                             .words_many = entry.words_max != 1,
+                             .choices = choices_of(entry)});
+  }
+  return text;
 }
 
 }  // namespace patchbay::cli

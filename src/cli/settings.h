@@ -1,4 +1,5 @@
-// The command line as values: one table of flags makes parsing and help.
+// The command line as values: one table of commands and flags makes parsing, help, the manual
+// page and the completions. Called by main, before there is a loop; touches nothing.
 #pragma once
 
 #include <optional>
@@ -8,7 +9,7 @@
 
 namespace patchbay::cli {
 
-enum class Command { overview, tools, call, resources, read, prompts, prompt, serve, version };
+enum class Command { overview, tools, call, resources, read, prompts, prompt, serve, completion, manual, version };
 
 struct Settings {
   Command command = Command::overview;
@@ -49,5 +50,37 @@ struct Stop {
 };
 
 std::variant<Settings, Stop> parse_command_line(int argc, const char* const* argv);
+
+// The same table as text, for whoever writes about it.
+struct FlagText {
+  std::string group;
+  std::vector<std::string> names;  // with their dashes, short ones first
+  std::string value;               // what its value is called; empty: takes none
+  std::vector<std::string> choices;
+  std::string help;
+  bool repeatable = false;
+};
+
+struct CommandText {
+  std::string name;
+  std::string summary;
+  std::string examples;
+  std::string words;  // empty: takes none
+  std::string words_help;
+  bool words_required = false;
+  bool words_many = false;
+  std::vector<std::string> choices;  // when only these words will do
+};
+
+struct CommandLineText {
+  std::string summary;
+  std::string servers;
+  std::string examples;
+  std::string exit_codes;
+  std::vector<FlagText> flags;
+  std::vector<CommandText> commands;
+};
+
+CommandLineText describe_command_line();
 
 }  // namespace patchbay::cli

@@ -1,0 +1,117 @@
+// `patchbay man`: patchbay(1) for man(1), in the macros of man(7).
+#include "cli/manual.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <patchbay/version.h>
+
+#include "cli/context.h"
+
+namespace patchbay::cli {
+namespace {
+
+// Text as it is: a hyphen stays what a shell understands, and no line becomes a request.
+std::string roff(std::string_view text) {
+  std::string out;
+  bool line_begins = true;
+  for (const char c : text) {
+    if (line_begins && (c == '.' || c == '\'')) out += "\\&";
+    line_begins = c == '\n';
+    switch (c) {
+      case '\\':
+        out += "\\e";
+        break;
+      case '-':
+        out += "\\-";
+        break;
+      case '\'':
+        out += "\\(aq";
+        break;
+      case '`':
+        out += "\\(ga";
+        break;
+      case '^':
+        out += "\\(ha";
+        break;
+      case '~':
+        out += "\\(ti";
+        break;
+      default:
+        out += c;
+    }
+  }
+  return out;
+}
+
+std::string sentence(std::string_view text) { return roff(text) + (text.ends_with('.') ? "\n" : ".\n"); }
+
+// Lines as they stand, in the indentation of the paragraph around them.
+std::string verbatim(std::string_view text) { return ".nf\n" + roff(text) + "\n.fi\n"; }
+
+std::string flag_entry(const FlagText& flag) {
+  std::string names;
+  for (const auto& name : flag.names) names += (names.empty() ? "\\fB" : ", \\fB") + roff(name) + "\\fR";
+  if (!flag.value.empty()) names += " \\fI" + roff(flag.value) + "\\fR";
+  return ".TP\n" + names + "\n" + sentence(flag.help);
+}
+
+std::string command_entry(const CommandText& command) {
+  std::string title = "\\fB" + roff(command.name) + "\\fR";
+  if (!command.words.empty()) {
+    const auto word = "\\fI" + roff(command.words) + "\\fR";
+    title += command.words_required ? " " + word : " [" + word + "]";
+    if (command.words_many) title += " ...";
+  }
+  auto out = ".TP\n" + title + "\n" + sentence(command.summary);
+  if (!command.words_help.empty()) out += "\\fI" + roff(command.words) + "\\fR: " + sentence(command.words_help);
+  return out + ".IP\n" + verbatim(command.examples);
+}
+
+}  // namespace
+
+std::string manual_page(const CommandLineText& line, std::string_view version) {
+  // A summary in the NAME section is no sentence.
+  auto summary = line.summary.substr(0, line.summary.find_last_not_of('.') + 1);
+  summary.front() = static_cast<char>(std::tolower(static_cast<unsigned char>(summary.front())));
+
+  auto out = fmt::format(
+      ".\\\" Made by `patchbay man` from the table that also makes its help.\n"
+      ".TH PATCHBAY 1 \"\" \"patchbay {}\" \"User Commands\"\n",
+      version);
+  out += ".SH NAME\npatchbay \\- " + roff(summary) + "\n";
+  out += ".SH SYNOPSIS\n.B patchbay\n[\\fIOPTION\\fR ...] [\\fICOMMAND\\fR [\\fIARGUMENT\\fR ...]]\n";
+  out += ".SH DESCRIPTION\n" + sentence(line.summary) +
+         "Without a command it shows the servers it found, their state and their tools.\n.PP\n" + roff(line.servers) +
+         "\n";
+  out += ".SH COMMANDS\n";
+  for (const auto& command : line.commands) out += command_entry(command);
+  out += ".SH OPTIONS\nOptions may stand before or after the command.\n";
+  std::string group;
+  for (const auto& flag : line.flags) {
+    if (flag.group != group) out += ".SS " + roff(flag.group) + "\n";
+    group = flag.group;
+    out += flag_entry(flag);
+  }
+  out += ".SH EXIT STATUS\n" + roff(line.exit_codes) + "\n";
+  out +=
+      ".SH ENVIRONMENT\n"
+      ".TP\n\\fBMCP_TIMEOUT\\fR\nMilliseconds a server may take to start.\n"
+      ".TP\n\\fBMCP_TOOL_TIMEOUT\\fR\nMilliseconds a call may take.\n"
+      ".TP\n\\fBNO_COLOR\\fR\nNo colours.\n"
+      ".TP\n\\fBPATCHBAY_WARDEN\\fR\nThe program that ends servers and all their children, if it is not the installed "
+      "one.\n";
+  out += ".SH FILES\n.TP\n\\fI.mcp.json\\fR\nServers of a project. They are started when the person has agreed.\n";
+  out += ".SH EXAMPLES\n" + verbatim(line.examples);
+  return out;
+}
+
+int manual(Io& io) {
+  io.out(manual_page(describe_command_line(), version()));
+  return 0;
+}
+
+}  // namespace patchbay::cli

@@ -1,0 +1,174 @@
+// The manual page and the completions say what --help says, and their readers take them.
+#include <algorithm>
+#include <regex>
+#include <set>
+#include <sstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/command.h"
+
+namespace patchbay {
+namespace {
+
+using test::CommandOptions;
+using test::run_program;
+using test::TemporaryDirectory;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsSupersetOf;
+
+const std::string program = PATCHBAY_BIN_DIR "/patchbay";
+
+std::string printed_by(std::vector<std::string> words) {
+  words.insert(words.begin(), program);
+  auto result = run_program(words);
+  EXPECT_EQ(result.code, 0) << result.err;
+  return result.out;
+}
+
+std::set<std::string> matches(const std::string& text, const std::string& pattern) {
+  std::set<std::string> found;
+  const std::regex regex(pattern);
+  for (std::sregex_iterator at(text.begin(), text.end(), regex), end; at != end; ++at) found.insert((*at)[1]);
+  return found;
+}
+
+// The names as the help has them: flags begin a line or follow a comma, commands come after their heading.
+std::set<std::string> flags_in_help() {
+  std::set<std::string> flags;
+  std::istringstream lines(printed_by({"--help"}));
+  for (std::string line; std::getline(lines, line);) {
+    const auto text = line.find_first_not_of(' ');
+    if ((text != 2 && text != 4) || line[text] != '-') continue;
+    for (const auto& flag : matches(line.substr(0, 24), "[ ,](--?[a-z][a-z-]*)")) flags.insert(flag);
+  }
+  return flags;
+}
+
+std::set<std::string> commands_in_help() {
+  const auto help = printed_by({"--help"});
+  const auto begin = help.find("Subcommands:\n");
+  EXPECT_NE(begin, std::string::npos);
+  return matches(help.substr(begin, help.find("\n\n", begin) - begin), "\n  ([a-z]+) ");
+}
+
+// What bash would offer for these words; the last one is being typed.
+std::vector<std::string> offered(const std::vector<std::string>& words, const CommandOptions& options = {}) {
+  std::vector<std::string> argv{"/bin/bash",
+                                "--norc",
+                                "-c",
+                                "compopt() { echo \"compopt $*\"; }\n"
+                                "source <(\"$1\" completion bash) || exit 1\n"
+                                "COMP_WORDS=(\"${@:1}\") COMP_CWORD=$(($# - 1))\n"
+                                "_patchbay\n"
+                                "printf '%s\\n' \"${COMPREPLY[@]}\"",
+                                "bash",
+                                program};
+  argv.insert(argv.end(), words.begin(), words.end());
+  auto result = run_program(argv, options);
+  EXPECT_EQ(result.code, 0);
+  EXPECT_EQ(result.err, "");
+  std::vector<std::string> lines;
+  std::istringstream text(result.out);
+  for (std::string line; std::getline(text, line);) {
+    if (!line.empty()) lines.push_back(line);
+  }
+  return lines;
+}
+
+TEST(Manual, HelpIsReadRight) {
+  EXPECT_THAT(flags_in_help(), IsSupersetOf({"-h", "--help", "--version", "--mcp-config", "--log-level", "-q"}));
+  EXPECT_THAT(commands_in_help(), IsSupersetOf({"tools", "call", "serve", "completion", "man"}));
+}
+
+TEST(Manual, PageHasEveryCommandAndFlagOfTheHelp) {
+  auto page = printed_by({"man"});
+  for (const auto& command : commands_in_help()) EXPECT_THAT(page, HasSubstr(".TP\n\\fB" + command + "\\fR"));
+  for (const auto& flag : flags_in_help()) {
+    EXPECT_THAT(page, HasSubstr("\\fB" + std::regex_replace(flag, std::regex("-"), "\\-") + "\\fR")) << flag;
+  }
+}
+
+TEST(Manual, PageIsTypesetWithoutAWarning) {
+  auto typeset = run_program({"/usr/bin/groff", "-ww", "-man", "-Tascii", "-P-cbou"}, {.input = printed_by({"man"})});
+  EXPECT_EQ(typeset.code, 0);
+  EXPECT_EQ(typeset.err, "");
+  EXPECT_THAT(typeset.out, HasSubstr("EXIT STATUS"));
+  // Not text that a request swallowed.
+  EXPECT_THAT(typeset.out, HasSubstr(".mcp.json"));
+  EXPECT_THAT(typeset.out, HasSubstr("echo '{\"path\":\"README.md\"}' | patchbay call read_file -"));
+}
+
+TEST(Completion, EveryShellKnowsEveryCommandAndFlagOfTheHelp) {
+  const auto bash = printed_by({"completion", "bash"});
+  const auto zsh = printed_by({"completion", "zsh"});
+  const auto fish = printed_by({"completion", "fish"});
+  for (const auto& command : commands_in_help()) {
+    EXPECT_THAT(zsh, HasSubstr("\n    '" + command + ":"));
+    EXPECT_THAT(fish, HasSubstr(" -a " + command + " -d "));
+  }
+  for (const auto& flag : flags_in_help()) {
+    const bool is_long = flag.starts_with("--");
+    EXPECT_TRUE(zsh.find(")" + flag + "[") != std::string::npos || zsh.find(flag + "=[") != std::string::npos) << flag;
+    EXPECT_THAT(fish + " ", HasSubstr((is_long ? " -l " + flag.substr(2) : " -s " + flag.substr(1)) + " "));
+  }
+  EXPECT_THAT(offered({""}), testing::UnorderedElementsAreArray(commands_in_help()));
+  EXPECT_THAT(offered({"-"}), testing::UnorderedElementsAreArray(flags_in_help()));
+}
+
+TEST(Completion, BashOffersWhatFits) {
+  struct Case {
+    std::vector<std::string> words;
+    std::vector<std::string> expected;
+  };
+  const std::vector<Case> cases{
+      {{"to"}, {"tools"}},
+      {{"--json", "res"}, {"resources"}},
+      {{"--str"}, {"--strict-mcp-config"}},
+      {{"tools", "--tru"}, {"--trust-project"}},
+      {{"--log-level", "de"}, {"debug"}},
+      {{"--log-level", "=", "w"}, {"warning"}},
+      {{"--log-level", "="}, {"trace", "debug", "info", "warning", "error", "off"}},
+      {{"--timeout", ""}, {}},
+      {{"--root", ""}, {"compopt -o dirnames"}},
+      {{"--mcp-config", "x"}, {"compopt -o default"}},
+      // The value of a flag is not the command.
+      {{"--log-file", "tools", "ser"}, {"serve"}},
+      {{"--log-file", "=", "tools", "ser"}, {"serve"}},
+      {{"completion", "f"}, {"fish"}},
+      {{"call", "x"}, {"compopt -o default"}},
+      {{"serve", ""}, {}},
+  };
+  for (const auto& one : cases) EXPECT_EQ(offered(one.words), one.expected) << testing::PrintToString(one.words);
+}
+
+TEST(Completion, ServersAreThoseDeclaredAndNothingIsStarted) {
+  TemporaryDirectory here;
+  EXPECT_THAT(offered({"tools", ""}, {.cwd = here.path()}), ElementsAre("patchbay"));
+  here.write(".mcp.json", R"({"mcpServers": {"files": {"command": "/bin/sh", "args": ["-c", "touch started"]},
+                                             "fetch": {"command": "true"}, "other": {"command": "true"}}})");
+  EXPECT_THAT(offered({"tools", "f"}, {.cwd = here.path()}), testing::UnorderedElementsAre("files", "fetch"));
+  EXPECT_EQ(run_program({"/bin/ls", here.path()}).out, "");
+}
+
+TEST(Completion, NamesThatAShellWouldRunAreNotOffered) {
+  TemporaryDirectory here;
+  here.write(".mcp.json",
+             R"json({"mcpServers": {"$(touch ran)": {"command": "true"}, "`touch ran`": {"command": "true"},
+    "a;touch ran": {"command": "true"}, "good": {"command": "true"}}})json");
+  EXPECT_THAT(offered({"tools", ""}, {.cwd = here.path()}), ElementsAre("good"));
+  EXPECT_EQ(run_program({"/bin/ls", here.path()}).out, "");
+}
+
+TEST(Completion, UnknownShellIsAUsageError) {
+  auto result = run_program({program, "completion", "tcsh"});
+  EXPECT_EQ(result.code, 2);
+  EXPECT_THAT(result.err, HasSubstr("bash, zsh, fish"));
+  EXPECT_EQ(run_program({program, "completion"}).code, 2);
+  EXPECT_EQ(run_program({program, "man", "page"}).code, 2);
+}
+
+}  // namespace
+}  // namespace patchbay
