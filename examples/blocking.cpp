@@ -1,24 +1,18 @@
-// The same library without coroutines; builds with g++ 12 too:
-//   g++ -std=c++23 blocking.cpp $(pkg-config --cflags --libs patchbay)
-//   ./a.out COMMAND [ARGUMENT...]        lists the tools of the server that the command starts
+// The same without coroutines; g++ 12 will do.
 #include <iostream>
 
 #include <patchbay/blocking.h>
 
-int main(int argc, char** argv) try {
-  if (argc < 2) {
-    std::cerr << "usage: blocking COMMAND [ARGUMENT...]\n";
-    return 2;
-  }
-  patchbay::StdioOptions server;
-  server.command = argv[1];
-  server.args.assign(argv + 2, argv + argc);
-  auto session = patchbay::blocking::connect(std::move(server));
-  std::cout << session.server().info.name << ' ' << session.server().protocol_version << '\n';
-  for (const auto& tool : session.list_tools().items) std::cout << tool.name << '\n';
-  session.close();
-  return 0;
+int main() try {
+  patchbay::blocking::Options options;
+  options.trust_project = true;  // whoever runs this has read the .mcp.json
+  patchbay::blocking::Host host(std::move(options));
+  host.start();
+  for (const auto& tool : host.catalog()->tools()) std::cout << tool.name << '\n';
+  auto result = host.call("files/read_file", patchbay::Json{{"path", "todo.md"}});
+  std::cout << patchbay::text_of(result) << '\n';
+  return result.is_error ? 1 : 0;
 } catch (const patchbay::Error& error) {
-  std::cerr << error.message() << '\n' << error.detail();
+  std::cerr << error.message() << '\n';
   return 1;
 }

@@ -16,12 +16,13 @@ packages_run=(
 packages_test=(
   libclang-rt-19-dev clang-format-19 libgtest-dev libgmock-dev g++
   util-linux iproute2 procps git ca-certificates python3 openssl nginx-light
-  groff-base
+  groff-base dpkg-dev file
 )
 # … and what single flags of ./test need on top.
 packages_tidy=(clang-tidy-19 clang-tools-19)
 packages_bare=(debootstrap)
 packages_bench=(valgrind binutils python3-venv util-linux)
+packages_docs=(doxygen mandoc lintian zsh fish)
 
 say() { printf 'patchbay: %s\n' "$*" >&2; }
 
@@ -34,7 +35,8 @@ Patchbay needs, to build:
   Boost 1.81 (headers), simdjson 3.0, fmt 9, spdlog 1.10, CLI11 2.1, OpenSSL 3.0, RE2, PCRE2 10.40, libcurl 7.87, each with its development files
 and for ./test also:
   the sanitizer runtimes of that clang, clang-format 19, GoogleTest and GoogleMock 1.12, g++ 12
-  node 18 or newer with npm, Python 3.11 or newer, git, util-linux, iproute2, procps, CA certificates, openssl, nginx
+  node 18 or newer with npm, Python 3.11 or newer, git, util-linux, iproute2, procps, CA certificates, openssl, nginx,
+  groff; dpkg-dev and file for the packages
 Once they are installed: PATCHBAY_SKIP_PACKAGES=1 CC=clang CXX=clang++ ./run
 EOF
 }

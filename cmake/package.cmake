@@ -1,0 +1,61 @@
+# Two Debian packages, made by `cpack -G DEB` in a build tree: patchbay (the program) and
+# libpatchbay-dev (the library). ./test --only=package builds and uses them.
+set(PATCHBAY_PACKAGE_CONTACT "Patchbay maintainers <maintainers@patchbay.invalid>" CACHE STRING
+  "Maintainer named in the Debian packages")
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_CONTACT ${PATCHBAY_PACKAGE_CONTACT})
+set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_COMPONENTS_ALL runtime development)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_STRIP_FILES ON)
+# Only programs are stripped by that; the archive keeps its symbols and loses its line numbers.
+set(CPACK_PRE_BUILD_SCRIPTS ${CMAKE_CURRENT_LIST_DIR}/package_finish.cmake)
+set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS
+  OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_RELEASE 1)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
+
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME patchbay)
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION utils)
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_SHLIBDEPS ON)
+# Loaded by name when HTTP is used, which dpkg-shlibdeps does not see.
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_DEPENDS libcurl4)
+set(CPACK_DEBIAN_RUNTIME_DESCRIPTION "connects agents and people to MCP servers
+Starts the servers that a configuration names, finds out which revision of
+the Model Context Protocol each speaks, lists their tools, resources and
+prompts, calls them, and leaves no process behind. A server with tools for
+files, search and commands is built in.")
+
+# A static library is linked where it is used, so whoever installs it needs what it was
+# compiled against: the same versions, as far as their interfaces are bound to them.
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libpatchbay-dev)
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libboost1.81-dev, libfmt-dev (>= 9), libfmt-dev (<< 10), \
+libsimdjson-dev (>= 3.0), libsimdjson-dev (<< 3.1), \
+libre2-dev (>= 20220601), libre2-dev (<< 20220701), libpcre2-dev (>= 10.40), libssl-dev (>= 3.0)")
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_RECOMMENDS libcurl4)
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SUGGESTS "patchbay, clang-19, pkg-config, cmake")
+set(CPACK_DEBIAN_DEVELOPMENT_DESCRIPTION "connects programs to MCP servers (static library)
+Headers and static library of Patchbay: any number of servers of the Model
+Context Protocol behind one catalog of tools, with coroutines (clang 19) or
+without (g++ 12 too). CMake and pkg-config find it.")
+
+# What Debian expects beside every package's files.
+string(TIMESTAMP package_date "%a, %d %b %Y %H:%M:%S +0000" UTC)
+set(debian_dir ${PROJECT_BINARY_DIR}/debian)
+configure_file(${CMAKE_CURRENT_LIST_DIR}/debian/changelog.in ${debian_dir}/changelog.Debian @ONLY)
+find_program(PATCHBAY_GZIP gzip)
+if(PATCHBAY_GZIP)
+  add_custom_command(OUTPUT ${debian_dir}/changelog.Debian.gz
+    COMMAND ${PATCHBAY_GZIP} -9nkf changelog.Debian WORKING_DIRECTORY ${debian_dir}
+    DEPENDS ${debian_dir}/changelog.Debian VERBATIM)
+  add_custom_target(patchbay_debian_files ALL DEPENDS ${debian_dir}/changelog.Debian.gz)
+endif()
+# Laid into the package only: other installs have no use for them.
+set(CPACK_PATCHBAY_DEBIAN_FILES ${debian_dir}/changelog.Debian.gz ${CMAKE_CURRENT_LIST_DIR}/debian/copyright)
+include(CPack)

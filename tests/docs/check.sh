@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# check.sh PROGRAM: the documents against what is there. Links between them lead somewhere, the
+# commands and flags they show exist, and the README shows the examples as they are.
+set -uo pipefail
+program=$1
+cd "$(dirname "$(readlink -f "$0")")/../.." || exit 1
+bad=0
+wrong() { printf '%s\n' "$*"; bad=1; }
+
+mapfile -t documents < <(find . -name build -prune -o -name node_modules -prune -o -name '.?*' -prune -o -name '*.md' -print | sort)
+((${#documents[@]} > 5)) || wrong 'no documents were found'
+
+links=0
+for document in "${documents[@]}"; do
+  # Code is not prose: brackets and parentheses mean other things there.
+  while IFS= read -r target; do
+    case $target in
+      http://* | https://* | mailto:* | '#'*) continue ;;
+    esac
+    links=$((links + 1))
+    [[ -e $(dirname "$document")/${target%%#*} ]] || wrong "$document: nothing at $target"
+  done < <(awk '/^ *```/ { code = !code; next } !code { gsub(/`[^`]*`/, ""); print }' "$document" |
+    grep -oE '\]\([^) ]+\)' | sed -E 's/^\]\(|\)$//g')
+done
+((links > 10)) || wrong "only $links links were found"
+
+# Every `patchbay WORD` in a table or a block of commands. A flag that takes a value is followed by it.
+help=$("$program" --help)
+commands=0
+check_line() {
+  local words word skip=0
+  read -ra words <<< "$1"
+  for word in "${words[@]}"; do
+    if ((skip)); then
+      skip=0
+      continue
+    fi
+    case $word in
+      --mcp-config | --root | --timeout | --log-level | --log-file) skip=1 ;;&
+      --*)
+        grep -qE -- "(^|[ ,])${word%%=*}([ ,:=]|\$)" <<< "$help" || wrong "$2: there is no flag ${word%%=*}"
+        continue
+        ;;
+    esac
+    [[ $word =~ ^[a-z]+$ ]] || return
+    commands=$((commands + 1))
+    "$program" "$word" --help > /dev/null 2>&1 || wrong "$2: there is no command $word"
+    return
+  done
+}
+for document in "${documents[@]}"; do
+  [[ $document == ./CHANGELOG.md ]] && continue
+  while IFS= read -r line; do check_line "$line" "$document"; done < <(
+    awk '/^ *```/ { code = /```(sh|bash|console)/; next } code { sub(/ #.*/, ""); print }' "$document" |
+      sed -nE 's/^[ $]*(.*\| *)?(\.\/run|patchbay)( +|$)//p'
+    grep -oE '`(\./run|patchbay)( [^`]*)`' "$document" | sed -E 's/^`(\.\/run|patchbay) //; s/`$//'
+  )
+done
+((commands > 5)) || wrong "only $commands commands were found"
+
+readme=$(< README.md)
+for example in examples/*.cpp examples/CMakeLists.txt examples/.mcp.json; do
+  [[ $readme == *"$(< "$example")"* ]] || wrong "README.md does not show $example as it is"
+done
+
+printf '%d links, %d commands\n' "$links" "$commands"
+exit $bad
