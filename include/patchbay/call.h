@@ -7,11 +7,20 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <patchbay/types.h>
 
 namespace patchbay {
+
+// Whether a tool call may go on at the server as a task, to be asked for its result. Either
+// way the call returns that result.
+enum class TaskUse : std::uint8_t {
+  automatic,  // when the tool needs it, or the server decides
+  prefer,     // whenever the tool can
+  avoid,      // never; a tool that needs it refuses
+};
 
 struct CallOptions {
   // For the whole call, not counting the time a person is asked. Unset: the default of the kind.
@@ -19,6 +28,18 @@ struct CallOptions {
   // Without an answer or progress. Unset: none.
   std::optional<std::chrono::milliseconds> idle;
   std::function<void(const Progress&)> on_progress;
+
+  // Of tool calls alone.
+  TaskUse task = TaskUse::automatic;
+  // How long the server is asked to keep the result of a task. Unset: as it likes.
+  std::optional<std::chrono::milliseconds> task_ttl;
+  // The task a call became, at first and whenever its state or status message changed.
+  std::function<void(const RemoteTask&)> on_task;
+  // Of a tool call, when the tool was listed before: arguments that do not fit its inputSchema
+  // are not sent (Errc::invalid_argument), and structured content that does not fit its
+  // outputSchema is an Errc::protocol. A schema that cannot be understood checks nothing.
+  bool check_arguments = true;
+  bool check_result = true;
 };
 
 // All pages of a list, within bounds.
@@ -37,6 +58,18 @@ struct StdioOptions {
   std::map<std::string, std::string> env;  // overlays the environment; nothing is removed
   std::string cwd;                         // empty: the current directory
   std::string shown;                       // in messages, instead of the command line with secrets taken out
+};
+
+// A server reached by HTTP: Streamable HTTP in either protocol era and, where a server does
+// not know that, the older pair of endpoints.
+struct HttpOptions {
+  std::string url;
+  // Sent with every request; none of them replaces what the protocol needs.
+  std::vector<std::pair<std::string, std::string>> headers;
+  std::string ca_file;               // the only trust of this server; empty: the system's, or SSL_CERT_FILE
+  std::string client_certificate;    // PEM
+  std::string client_key;            // PEM; empty: it is in the certificate's file
+  std::optional<std::string> proxy;  // "" for none; unset: HTTPS_PROXY, HTTP_PROXY and NO_PROXY decide
 };
 
 }  // namespace patchbay

@@ -49,6 +49,13 @@ class Error : public std::exception {
   std::optional<std::int64_t> rpc_code() const noexcept { return rpc_code_; }
   const std::string& rpc_data() const noexcept { return rpc_data_; }
 
+  // The status of the HTTP answer behind this error, where there was one.
+  std::optional<int> http_status() const noexcept { return http_status_; }
+  Error with_http_status(int status) && {
+    http_status_ = status;
+    return std::move(*this);
+  }
+
   // Lines that explain without being the message: a stderr tail, a response body.
   const std::string& detail() const noexcept { return detail_; }
   Error with_detail(std::string detail) && {
@@ -66,6 +73,7 @@ class Error : public std::exception {
   std::string message_;
   std::optional<std::int64_t> rpc_code_;
   std::string rpc_data_;
+  std::optional<int> http_status_;
   std::string detail_;
 };
 

@@ -7,6 +7,12 @@
 // the handler waits. With a newer one the call ends, the client answers by repeating it,
 // and the handler runs again from its beginning with the answers so far at hand: keep what
 // happens before a question free of side effects.
+//
+// A tool whose `execution` allows tasks may go on after its call was answered: the client
+// gets the task's id, asks how it stands and fetches the result. An older client says which
+// calls shall be tasks; with a newer one every call of such a tool is, if the client takes
+// tasks at all. Inside a task a question waits for its answer in both, and nothing runs
+// twice. Tasks belong to the server: they outlive a connection and end with it.
 #pragma once
 
 #include <chrono>
@@ -42,14 +48,21 @@ class RequestContext {
   // For long work over HTTP: the connection this request came on may close now, and the client
   // comes back for the answer after `retry`. Nothing happens where a client could not come back.
   virtual void release_stream(std::optional<std::chrono::milliseconds> retry = {}) = 0;
+  // For the person who waits for a task. Does nothing when the call is none.
+  virtual void status(std::string message) = 0;
+  // Makes the call a task from here on, if client and tool allow it; true when it is one.
+  virtual bool start_task() = 0;
 
-  // Errc::unsupported when the client did not declare the capability. `name` is what a newer
-  // client sees the question under, unique in the call; empty: named by kind and order.
+  // Errc::unsupported when the client did not declare the capability. The content of an accepted
+  // form fits its schema. `name` is what a newer client sees the question under, unique in the
+  // call; empty: named by kind and order.
   virtual Task<ElicitResult> elicit(ElicitRequest request, std::string name = {}) = 0;
   virtual Task<CreateMessageResult> sample(CreateMessageRequest request, std::string name = {}) = 0;
   virtual Task<std::vector<Root>> list_roots(std::string name = {}) = 0;
 };
 
+// Arguments fit the tool's inputSchema when a tool handler sees them; others are answered with
+// is_error. What it returns must fit the outputSchema, if there is one and it is no error.
 // An Error thrown by a tool handler becomes a result with is_error (the model can read it),
 // except one with a JSON-RPC code, which is sent as that error.
 using ToolHandler = std::function<Task<CallToolResult>(RequestContext&, Json arguments)>;
@@ -60,13 +73,28 @@ using PromptHandler =
     std::function<Task<GetPromptResult>(RequestContext&, std::map<std::string, std::string> arguments)>;
 using CompletionHandler = std::function<Task<CompleteResult>(RequestContext&, CompleteRequest request)>;
 
+// When a call that may be a task becomes one, where the server decides.
+enum class TaskStart : std::uint8_t {
+  at_once,     // before its handler runs
+  by_handler,  // when the handler calls start_task(): what it asks before is asked of the
+               // call itself, and one that returns before answers the call
+};
+
+struct ToolOptions {
+  TaskStart task_start = TaskStart::at_once;
+};
+
 struct ServerOptions {
   Implementation info;
   std::optional<std::string> instructions;
-  std::size_t page_size = 100;                                   // of every list
-  CacheHints cache{.ttl_ms = 0, .scope = CacheScope::personal};  // said about lists
-  std::size_t requests_in_flight = 1024;                         // per connection
-  std::int64_t request_state_seconds = 600;                      // how long a client may take to answer a question
+  std::size_t page_size = 100;                                      // of every list
+  CacheHints cache{.ttl_ms = 0, .scope = CacheScope::personal};     // said about lists
+  std::size_t requests_in_flight = 1024;                            // per connection
+  std::int64_t request_state_seconds = 600;                         // how long a client may take to answer a question
+  std::size_t tasks = 1000;                                         // kept at once; more are refused
+  std::chrono::milliseconds task_ttl{std::chrono::hours(1)};        // kept from creation, finished or not
+  std::chrono::milliseconds task_ttl_most{std::chrono::hours(24)};  // whatever a client asks for
+  std::chrono::milliseconds task_poll_interval{500};                // how often clients should ask
 };
 
 class Server {
@@ -77,7 +105,8 @@ class Server {
   ~Server();
 
   // Adding replaces what has the same name or URI. Clients that listen are told of changes.
-  void add_tool(Tool tool, ToolHandler handler);
+  // Throws Errc::invalid_argument when a schema of the tool is none that can be checked.
+  void add_tool(Tool tool, ToolHandler handler, ToolOptions options = {});
   bool remove_tool(std::string_view name);
   void add_resource(Resource resource, ResourceHandler handler);
   bool remove_resource(std::string_view uri);

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include <patchbay/call.h>
@@ -36,6 +37,9 @@ class Watch {
 
 class SessionCore;
 
+// A call that goes on as a task, or was answered at once.
+using StartedTool = std::variant<RemoteTask, CallToolResult>;
+
 class Session {
  public:
   Session() = default;
@@ -57,6 +61,17 @@ class Session {
 
   // `arguments` is an object, or null for none. A payload is sent byte for byte.
   Task<CallToolResult> call_tool(std::string name, Payload arguments, CallOptions options = {});
+  // The same, without waiting for what goes on as a task: its id is good for await_task(),
+  // here or on a later connection. `options.task` counts as `prefer`.
+  Task<StartedTool> start_tool(std::string name, Payload arguments, CallOptions options = {});
+  // The result of a task, whose questions are answered meanwhile. Giving up the wait leaves
+  // the task running.
+  Task<CallToolResult> await_task(std::string id, CallOptions options = {});
+  Task<RemoteTask> get_task(std::string id);
+  // Those this session began; newer servers do not list them (Errc::unsupported).
+  Task<Listing<RemoteTask>> list_tasks();
+  Task<void> cancel_task(std::string id);
+
   Task<ReadResourceResult> read_resource(std::string uri, CallOptions options = {});
   Task<GetPromptResult> get_prompt(std::string name, std::map<std::string, std::string> arguments,
                                    CallOptions options = {});

@@ -26,10 +26,17 @@ class Transport {
   // For messages: the command line or URL, secrets redacted.
   virtual std::string describe() const = 0;
   virtual Task<std::unique_ptr<Channel>> open(const Runtime& runtime) = 0;
+  // An older way to reach the same server, for when this one turns out to be unknown to it.
+  virtual std::unique_ptr<Transport> fallback() const { return nullptr; }
 };
 
 // A child process; see StdioOptions in call.h.
 std::unique_ptr<Transport> stdio_transport(StdioOptions options);
+
+// A server behind a URL; see HttpOptions in call.h.
+std::unique_ptr<Transport> http_transport(HttpOptions options);
+// The same by the older pair of endpoints alone (revision 2024-11-05).
+std::unique_ptr<Transport> sse_transport(HttpOptions options);
 
 // A server in this process. The server must outlive every channel opened to it.
 std::unique_ptr<Transport> memory_transport(std::shared_ptr<Server> server);

@@ -245,6 +245,28 @@ struct CallToolResult {
   bool operator==(const CallToolResult&) const = default;
 };
 
+// Tasks --------------------------------------------------------------------------------
+
+enum class TaskStatus : std::uint8_t { working, input_required, completed, failed, cancelled };
+std::string_view to_string(TaskStatus status) noexcept;
+// Nothing changes after that.
+constexpr bool is_final(TaskStatus status) noexcept { return status >= TaskStatus::completed; }
+
+// A call that goes on at the other side after it was answered with this. Its result is
+// fetched by the id, which is all that is needed: it may be kept beyond a connection.
+struct RemoteTask {
+  std::string id;
+  TaskStatus status = TaskStatus::working;
+  std::optional<std::string> status_message;  // for a person
+  std::string created_at;                     // ISO 8601
+  std::string last_updated_at;
+  std::optional<std::int64_t> ttl_ms;  // kept for so long from its creation; empty: without limit
+  std::optional<std::int64_t> poll_interval_ms;
+  Json meta;
+  Json extra;
+  bool operator==(const RemoteTask&) const = default;
+};
+
 // Resources ----------------------------------------------------------------------------
 
 struct Resource {
@@ -622,15 +644,16 @@ struct SubscriptionFilter {
   bool prompts_list_changed = false;
   bool resources_list_changed = false;
   std::vector<std::string> resource_subscriptions;  // URIs
+  std::vector<std::string> task_ids;
   Json extra;
   bool operator==(const SubscriptionFilter&) const = default;
 };
 
-// A list is out of date, or one resource is.
+// A list is out of date, or one resource or task is.
 struct Change {
-  enum class Kind : std::uint8_t { tools, prompts, resources, resource_updated, roots };
+  enum class Kind : std::uint8_t { tools, prompts, resources, resource_updated, roots, task };
   Kind kind = Kind::tools;
-  std::string uri;  // of the updated resource, else empty
+  std::string uri;  // of the updated resource, or the id of the task; else empty
   bool operator==(const Change&) const = default;
 };
 

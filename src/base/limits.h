@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 
 namespace patchbay {
 
@@ -19,12 +20,22 @@ struct Limits {
   std::size_t server_requests = 32;  // a server's requests to us, in flight
   std::size_t input_rounds = 10;     // times a server may ask back during one call
   std::size_t list_tries = 3;        // per list call
+  std::size_t tasks = 256;           // a server's requests that we run as tasks, and keep
+  std::size_t task_questions = 100;  // a task may ask during its life
+  // Steps to check one value against its schema. Beyond them it counts as not checked; that
+  // takes some tens of milliseconds with the worst schemas we know, during which nothing else runs.
+  std::uint64_t schema_steps = 200'000;
   // Waits.
-  std::chrono::milliseconds connect{30'000};      // from spawn to a working session
-  std::chrono::milliseconds silent_probe{3'000};  // before `initialize` is sent as well
-  std::chrono::milliseconds list{15'000};         // each list call
-  std::chrono::milliseconds request{60'000};      // other requests
-  std::chrono::milliseconds tool{100'000'000};    // a tool call in total (MCP_TOOL_TIMEOUT)
+  std::chrono::milliseconds connect{30'000};            // from spawn to a working session
+  std::chrono::milliseconds silent_probe{3'000};        // before `initialize` is sent as well
+  std::chrono::milliseconds list{15'000};               // each list call
+  std::chrono::milliseconds request{60'000};            // other requests
+  std::chrono::milliseconds tool{100'000'000};          // a tool call in total (MCP_TOOL_TIMEOUT)
+  std::chrono::milliseconds task_poll{1'000};           // between looks at a task of a server that does not say
+  std::chrono::milliseconds task_poll_least{100};       // however often it wants to be asked
+  std::chrono::milliseconds task_poll_most{30'000};     // however seldom
+  std::chrono::milliseconds task_ttl{3'600'000};        // of a task a server gives us, if it does not say
+  std::chrono::milliseconds task_ttl_most{86'400'000};  // however long it wants it kept
   std::chrono::milliseconds exit_after_eof{1'000};
   std::chrono::milliseconds exit_after_int{500};
   std::chrono::milliseconds exit_after_term{500};

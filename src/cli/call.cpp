@@ -10,6 +10,18 @@
 
 namespace patchbay::cli {
 
+namespace {
+
+// Wrong arguments end in the command that shows the right ones.
+Error with_remedy(const Error& error, const CatalogEntry& entry) {
+  if (error.code() != Errc::invalid_argument) return error;
+  return Error(error.code(), fmt::format("{}; run `patchbay tools {}/{}` to see what it takes", error.message(),
+                                         entry.server, entry.tool->name))
+      .with_detail(error.detail());
+}
+
+}  // namespace
+
 Task<int> call(Context& context) {
   const auto& words = context.settings.words;
   context.waiting.begin(fmt::format("calling {}", words.front()));
@@ -19,9 +31,12 @@ Task<int> call(Context& context) {
   sources.read_stdin = [&context]() -> Result<std::string> { return context.io.read_input(); };
   sources.read_file = read_argument_file;
   const std::vector<std::string> given(words.begin() + 1, words.end());
-  auto arguments = value_or_throw(call_arguments(given, entry.tool->input_schema, sources));
+  auto arguments = call_arguments(given, entry.tool->input_schema, sources);
+  if (!arguments) throw with_remedy(arguments.error(), entry);
 
-  auto result = co_await context.host.call(entry.name, std::move(arguments), context.call_options());
+  auto outcome = co_await as_result(context.host.call(entry.name, std::move(*arguments), context.call_options()));
+  if (!outcome) throw with_remedy(outcome.error(), entry);
+  const auto& result = *outcome;
   context.waiting.end();
   if (context.settings.json) {
     context.print_json(encode(result));

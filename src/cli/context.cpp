@@ -17,7 +17,10 @@ std::chrono::milliseconds timeout_of(const Settings& settings) {
 CallOptions Context::call_options() const {
   CallOptions options;
   if (settings.timeout_seconds) options.total = timeout_of(settings);
+  options.check_arguments = options.check_result = !settings.no_check;
   options.on_progress = [this](const Progress& progress) { waiting.progress(progress); };
+  // What a task says of itself is as good as progress to somebody who waits.
+  options.on_task = [this](const RemoteTask& task) { waiting.status(task); };
   return options;
 }
 

@@ -51,8 +51,6 @@ constexpr CommandEntry commands[] = {
      "Over HTTP the endpoint is /mcp. SIGINT and SIGTERM let running calls finish and exit with 0.\n"
      "Without --bearer-file, PATCHBAY_SERVE_TOKEN is the token if it is set.",
      nullptr, nullptr, 0, 0},
-    {Command::serve, "serve", "Offer the built-in tools as an MCP server on stdin and stdout",
-     "  patchbay serve --root ~/project\n  patchbay serve --root . --allow-run", nullptr, nullptr, 0, 0},
     {Command::completion, "completion", "Print the completion script of a shell, or the names of the servers it offers",
      "  source <(patchbay completion bash)\n  patchbay completion zsh > ~/.zfunc/_patchbay\n"
      "  patchbay completion fish > ~/.config/fish/completions/patchbay.fish",
@@ -111,6 +109,7 @@ void declare(CLI::App& app, Settings& settings, bool& version) {
         const double value = std::strtod(text.c_str(), &end);
         return end != text.c_str() && *end == 0 && value > 0 ? "" : "expected a number of seconds above 0";
       });
+  output->add_flag("--no-check", settings.no_check, "Send and show what does not fit a tool's schemas, too");
   output->add_option("--log-level", settings.log_level, "trace, debug, info, warning, error or off")
       ->check(CLI::IsMember({"trace", "debug", "info", "warning", "error", "off"}));
   output->add_option("--log-file", settings.log_file, "Write the log here instead of stderr")->type_name("FILE");

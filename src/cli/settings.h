@@ -36,6 +36,7 @@ struct Settings {
   std::string log_file;
   bool trace = false;
   std::optional<double> timeout_seconds;
+  bool no_check = false;
 
   // What the command is about.
   std::vector<std::string> words;

@@ -26,11 +26,18 @@ Task<void> Waiting::draw() {
 void Waiting::begin(std::string what) {
   what_ = std::move(what);
   progress_.reset();
+  status_.clear();
   begun_ = std::chrono::steady_clock::now();
   active_ = true;
 }
 
 void Waiting::progress(const Progress& progress) { progress_ = progress; }
+
+void Waiting::status(const RemoteTask& task) {
+  status_ = task.status_message                         ? *task.status_message
+            : task.status == TaskStatus::input_required ? "needs an answer"
+                                                        : std::string();
+}
 
 void Waiting::show() {
   const auto seconds =
@@ -41,6 +48,7 @@ void Waiting::show() {
                              : fmt::format("  {:g}", progress_->progress);
     if (progress_->message) line += fmt::format("  {}", safe_line(*progress_->message, 60));
   }
+  if (!status_.empty()) line += fmt::format("  {}", safe_line(status_, 60));
   io_.talk(fmt::format("\r\033[K{}", safe_line(line, std::max<std::size_t>(io_.width(), 10) - 1)));
   drawn_ = true;
 }

@@ -21,6 +21,7 @@ class Waiting {
 
   void begin(std::string what);
   void progress(const Progress& progress);
+  void status(const RemoteTask& task);
   void end();
   // Clears the line so that something else can be printed.
   void pause();
@@ -34,6 +35,7 @@ class Waiting {
   Io& io_;
   std::string what_;
   std::optional<Progress> progress_;
+  std::string status_;
   std::chrono::steady_clock::time_point begun_;
   bool active_ = false;
   bool drawn_ = false;

@@ -32,7 +32,27 @@ ClientCapabilities capabilities_of(const ClientOptions& options) {
     capabilities.elicitation->form = Json::object();
     if (options.elicit_by_url) capabilities.elicitation->url = Json::object();
   }
+  // What we answer we can also work on while the server waits, where servers ask for that.
+  if (options.sample || options.elicit) {
+    Json requests = Json::object();
+    if (options.sample) requests["sampling"] = Json{{"createMessage", Json::object()}};
+    if (options.elicit) requests["elicitation"] = Json{{"create", Json::object()}};
+    capabilities.tasks = Json{{"list", Json::object()}, {"cancel", Json::object()}, {"requests", std::move(requests)}};
+  }
+  // Calls may become tasks wherever it is the server that decides.
+  capabilities.extensions[std::string(tasks_extension)] = Json::object();
   return capabilities;
+}
+
+// What a handler made up must not reach the server as the person's answer. A form that cannot
+// be checked is answered all the same.
+void SessionCore::check_answer(const Json& requested_schema, const Json& content) const {
+  auto checked = check_form(requested_schema, content, runtime.limits.schema_steps);
+  if (checked) return;
+  if (checked.error().code() == Errc::invalid_argument) {
+    throw checked.error().within("the answer does not fit the server's form");
+  }
+  runtime.log(LogLevel::warning, "event=not_checked what=form reason=\"{}\"", checked.error().message());
 }
 
 Task<InputResponse> SessionCore::answer(InputRequest request) {
@@ -47,6 +67,7 @@ Task<InputResponse> SessionCore::answer(InputRequest request) {
     auto result = co_await options.elicit(std::move(*elicit));
     if (result.action == ElicitResult::Action::accept && form) {
       result.content = with_defaults(schema, result.content.value_or(Json::object()));
+      check_answer(schema, *result.content);
     } else {
       result.content.reset();
     }
@@ -81,6 +102,9 @@ Task<Payload> SessionCore::on_request(Request request) {
     return InputRequest(std::move(*result));
   };
   if (request.method == method::ping) co_return Json::object();
+  if (wire && request.method.starts_with("tasks/") && identity.capabilities.tasks) {
+    co_return co_await on_task_request(std::move(request.method), params);
+  }
   InputRequest wish;
   if (request.method == method::elicit) {
     wish = decoded(decode<ElicitRequest>(params));
@@ -91,8 +115,23 @@ Task<Payload> SessionCore::on_request(Request request) {
   } else {
     throw Error::rpc(rpc_code::method_not_found, fmt::format("unknown method {}", request.method));
   }
-  auto response = co_await answer(std::move(wish));
-  co_return std::visit([](const auto& value) { return encode(value); }, response);
+  if (wire && identity.capabilities.tasks && !std::holds_alternative<ListRootsRequest>(wish)) {
+    auto how = wire->task_wish(params);
+    if (!how) throw Error::rpc(rpc_code::invalid_params, how.error().message());
+    if (*how) co_return start_received(std::move(wish), **how);
+  }
+  const auto* elicit = std::get_if<ElicitRequest>(&wish);
+  const bool form = elicit && elicit->mode == ElicitRequest::Mode::form;
+  auto response = co_await as_result(answer(std::move(wish)));
+  if (!response) {
+    // The question was a good one; what is wrong with the answer is not the server's fault.
+    if (form && response.error().code() == Errc::invalid_argument) {
+      runtime.log(LogLevel::warning, "event=answer_not_sent reason=\"{}\"", response.error().message());
+      throw Error(Errc::internal, response.error().message());
+    }
+    throw std::move(response).error();
+  }
+  co_return std::visit([](const auto& value) { return encode(value); }, *response);
 }
 
 }  // namespace patchbay

@@ -4,6 +4,7 @@
 #include "base/as_result.h"
 #include "client/session_core.h"
 #include "protocol/codec.h"
+#include "protocol/methods.h"
 
 namespace patchbay {
 namespace {
@@ -23,15 +24,18 @@ std::function<void(const Json&)> progress_handler(std::function<void(const Progr
 }  // namespace
 
 Task<Payload> SessionCore::send_request(const Wire& with, std::string_view method, const Members& members,
-                                        const RequestSettings& settings, CancelBy cancel_by) {
+                                        const RequestSettings& settings, CancelBy cancel_by, std::int64_t id) {
   PeerCall call;
-  call.id = peer->reserve_id();
+  call.id = id;
   call.method = method;
   RequestMeta meta;
   // Progress keeps a call with an idle limit alive, so it is asked for then too.
   if (settings.on_progress || settings.idle != Duration::max()) meta.progress_token = call.id;
   meta.log_level = log_level;
+  // Whoever follows a task must be able to ask for it, whatever its own answers may be.
+  meta.tasks = settings.tasks || method != method::call_tool;
   call.params = with.params(members, identity, meta);
+  call.headers = headers_for(with, method, members);
   call.total = settings.total;
   call.idle = settings.idle;
   call.cancel_by = cancel_by;
@@ -41,12 +45,19 @@ Task<Payload> SessionCore::send_request(const Wire& with, std::string_view metho
 
 Task<Json> SessionCore::bare_request(const Wire& with, std::string_view method, Members members,
                                      RequestSettings settings, CancelBy cancel_by) {
-  auto result = co_await send_request(with, method, members, settings, cancel_by);
+  auto result = co_await send_request(with, method, members, settings, cancel_by, peer->reserve_id());
   co_return std::move(result).take();
 }
 
-Task<Json> SessionCore::request(std::string_view method, Members members, RequestSettings settings, bool* asked,
-                                CallToolResult* plain) {
+Task<Json> SessionCore::request(std::string_view method, Members members, RequestSettings settings, bool* asked) {
+  settings.tasks = false;
+  auto exchanged = co_await exchange(method, std::move(members), std::move(settings), asked);
+  co_return std::move(std::get<Json>(exchanged.answer));
+}
+
+Task<Exchanged> SessionCore::exchange(std::string_view method, Members members, RequestSettings settings, bool* asked,
+                                      CallToolResult* plain) {
+  while (renewing) co_await renewed.wait();
   if (!wire->has_request(method)) {
     throw Error(Errc::unsupported, fmt::format("revision {} of the protocol has no {}", wire->version(), method));
   }
@@ -54,12 +65,19 @@ Task<Json> SessionCore::request(std::string_view method, Members members, Reques
                                                                                                : CancelBy::notification;
   std::optional<Members> again;  // what later rounds send
   auto left = settings.total;
+  bool recovered = false;
   for (std::size_t round = 0;; ++round) {
     const auto begun = peer->call_time();
     settings.total = left;
+    const auto seen = renewals;
+    const auto id = peer->reserve_id();
+    Exchanged exchanged;
+    if (settings.tasks && (settings.on_progress || settings.idle != Duration::max())) {
+      exchanged.progress = std::make_unique<Peer::ProgressHold>(*peer, id, progress_handler(settings.on_progress));
+    }
     Result<Payload> answered = Payload();
     try {
-      answered = co_await send_request(*wire, method, again ? *again : members, settings, cancel_by);
+      answered = co_await send_request(*wire, method, again ? *again : members, settings, cancel_by, id);
     } catch (...) {
       answered = std::unexpected(error_from(std::current_exception()));
     }
@@ -67,13 +85,31 @@ Task<Json> SessionCore::request(std::string_view method, Members members, Reques
 
     InputRequired input;
     if (answered) {
-      if (plain && wire->read_plain(answered->text(), *plain)) co_return Json();
+      if (plain && wire->read_plain(answered->text(), *plain)) {
+        exchanged.progress = nullptr;
+        co_return exchanged;
+      }
       auto outcome = wire->outcome(method, std::move(*answered).take());
       if (!outcome) throw std::move(outcome).error();
-      if (auto* done = std::get_if<Json>(&*outcome)) co_return std::move(*done);
+      if (auto* done = std::get_if<Json>(&*outcome)) {
+        exchanged.progress = nullptr;
+        exchanged.answer = std::move(*done);
+        co_return exchanged;
+      }
+      if (auto* task = std::get_if<RemoteTask>(&*outcome)) {
+        if (!settings.tasks) {
+          throw Error(Errc::protocol, fmt::format("{} was answered with a task nobody asked for", method));
+        }
+        exchanged.answer = std::move(*task);
+        co_return exchanged;
+      }
       input = std::move(std::get<InputRequired>(*outcome));
     } else if (auto needed = wire->input_needed(answered.error())) {
       input = std::move(*needed);
+    } else if (!recovered && can_recover(method, answered.error())) {
+      recovered = true;
+      co_await recover(answered.error(), seen);
+      continue;
     } else {
       throw std::move(answered).error();
     }

@@ -34,7 +34,7 @@ Task<void> ask_discover(SessionCore& core, Happenings& out, std::string version)
 Task<void> ask_initialize(SessionCore& core, Happenings& out, std::string version) {
   Members members;
   members.emplace_back("protocolVersion", Json(version));
-  members.emplace_back("capabilities", encode(core.identity.capabilities));
+  members.emplace_back("capabilities", encode(find_wire(version)->offered(core.identity.capabilities)));
   members.emplace_back("clientInfo", encode(core.identity.info));
   auto answer = co_await as_result(
       core.bare_request(*find_wire(version), method::initialize, std::move(members), {}, CancelBy::nothing));
@@ -58,12 +58,36 @@ Task<void> ask_log_level(SessionCore& core) {
   if (!told) core.runtime.log(LogLevel::warning, "event=log_level_not_set reason=\"{}\"", told.error().message());
 }
 
-Task<void> follow_probe(SessionCore& core, Happenings& happenings, Scope& scope) {
-  using Do = Probe::Step::Do;
-  Probe probe(core.options.protocol);
+void hear_of_the_end(SessionCore& core, Happenings& happenings) {
   core.on_channel_end = [&happenings](const Error& error) {
     happenings.push({Happening::Kind::closed, std::unexpected(error)});
   };
+}
+
+Task<void> open_again(SessionCore& core, Happenings& happenings) {
+  core.on_channel_end = nullptr;
+  co_await core.close_channel(CloseMode::quick);
+  happenings.queue.clear();
+  hear_of_the_end(core, happenings);
+  co_await core.open_channel();
+}
+
+// The session keeps the transport that worked; when neither does, both reasons are told.
+Task<void> open_older(SessionCore& core, std::unique_ptr<Transport> older, Error why, Happenings& happenings) {
+  core.runtime.log(LogLevel::info, "event=older_transport reason=\"{}\"", why.message());
+  core.transport = std::move(older);
+  auto opened = co_await as_result(open_again(core, happenings));
+  if (opened) co_return;
+  if (opened.error().code() == Errc::cancelled) throw std::move(opened).error();
+  throw Error(why.code(), fmt::format("{}; and as an older server: {}", why.message(), opened.error().message()))
+      .with_detail(why.detail());
+}
+
+Task<void> follow_probe(SessionCore& core, Happenings& happenings, Scope& scope) {
+  using Do = Probe::Step::Do;
+  auto older = core.transport->fallback();
+  Probe probe(core.options.protocol, older != nullptr);
+  hear_of_the_end(core, happenings);
   auto step = probe.start();
   if (step.what != Do::fail) co_await core.open_channel();
   for (;;) {
@@ -74,15 +98,11 @@ Task<void> follow_probe(SessionCore& core, Happenings& happenings, Scope& scope)
         break;
       case Do::reopen:
         core.runtime.log(LogLevel::info, "event=reopen reason=\"ended at the first request\"");
-        core.on_channel_end = nullptr;
-        co_await core.close_channel(CloseMode::quick);
-        happenings.queue.clear();
-        core.on_channel_end = [&happenings](const Error& error) {
-          happenings.push({Happening::Kind::closed, std::unexpected(error)});
-        };
-        co_await core.open_channel();
+        co_await open_again(core, happenings);
         [[fallthrough]];
       case Do::send_initialize:
+      case Do::fall_back:
+        if (step.what == Do::fall_back) co_await open_older(core, std::move(older), *step.error, happenings);
         scope.spawn(ask_initialize(core, happenings, step.version));
         break;
       case Do::wait:

@@ -30,9 +30,25 @@ Error no_common_version(const std::vector<std::string>& theirs) {
                            fmt::join(theirs, ", "), fmt::join(ours, ", ")));
 }
 
+// Whether an HTTP answer to the first request says that its sender does not know it: some
+// 4xx, or a success that is no JSON-RPC at all.
+bool says_unknown(const Error& error) {
+  const int status = error.http_status().value_or(0);
+  if (error.code() == Errc::protocol) return status / 100 == 2;
+  return error.code() == Errc::http && status / 100 == 4 && status != 408 && status != 429;
+}
+
+// What a server without Streamable HTTP answers to a POST.
+bool wants_older_transport(const Error& error) {
+  const int status = error.http_status().value_or(0);
+  if (error.rpc_code() && is_modern_error(*error.rpc_code())) return false;
+  return status == 400 || status == 404 || status == 405;
+}
+
 }  // namespace
 
-Probe::Probe(std::string_view wanted) : wanted_(wanted.empty() ? "auto" : wanted) {}
+Probe::Probe(std::string_view wanted, bool older_transport)
+    : wanted_(wanted.empty() ? "auto" : wanted), older_transport_(older_transport) {}
 
 Probe::Step Probe::failed(Error error) { return Step{.what = Step::Do::fail, .error = std::move(error)}; }
 
@@ -88,7 +104,17 @@ Probe::Step Probe::not_modern() {
   }
   if (!initialize_sent_) return initialize(std::string(legacy_versions().front()));
   if (initialize_open_) return Step{};
-  return failed(refusal_.value_or(Error(Errc::protocol, "the server refused both ways to begin")));
+  return give_up(refusal_.value_or(Error(Errc::protocol, "the server refused both ways to begin")));
+}
+
+// Both ways to begin were refused over this transport.
+Probe::Step Probe::give_up(const Error& error) {
+  if (!older_transport_ || !wants_older_transport(error)) return failed(error);
+  older_transport_ = false;
+  auto step = initialize(std::string(legacy_versions().front()));
+  step.what = Step::Do::fall_back;
+  step.error = error;
+  return step;
 }
 
 Probe::Step Probe::on_discover(const Result<Json>& answer) {
@@ -98,6 +124,7 @@ Probe::Step Probe::on_discover(const Result<Json>& answer) {
     return not_modern();
   }
   const auto& error = answer.error();
+  if (says_unknown(error)) return not_modern();
   if (error.code() != Errc::rpc) {
     return initialize_open_ ? Step{} : failed(error);
   }
@@ -140,7 +167,7 @@ Probe::Step Probe::on_initialize(const Result<Json>& answer) {
   }
   refusal_ = error;
   if (discover_open_) return Step{};
-  return failed(error);
+  return give_up(error);
 }
 
 Probe::Step Probe::on_silence() {

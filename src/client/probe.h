@@ -1,11 +1,13 @@
 // Probe: which era and revision a server speaks, decided from what it answers. Pure: it is
-// told what happened and says what to do next; client/negotiate does it. For channels where
-// both eras can be tried on one connection (stdio, in-process).
+// told what happened and says what to do next; client/negotiate does it. Both eras are tried
+// on one connection, whatever it is made of.
 //
 // The newest revision is tried first by `server/discover`. Anything but a modern sign leads
 // to `initialize` on the same connection; silence leads there too while the first question
 // stays open, so a slow server may answer either. A modern error never leads to `initialize`
-// unless the server itself names a revision of that era.
+// unless the server itself names a revision of that era. Over HTTP a status that means "I do
+// not know this" is such an answer too, and when `initialize` meets one as well, the older
+// transport is left to try; a status that will pass (429, 5xx) or asks for sign-in is none.
 #pragma once
 
 #include <optional>
@@ -28,6 +30,7 @@ class Probe {
       wait,             // something is still open
       settled,          // on `version`; `server` describes the peer
       reopen,           // a new connection, then send_initialize with `version`
+      fall_back,        // the same over the transport's older form; `error` is what led there
       fail,             // with `error`
     };
     Do what = Do::wait;
@@ -36,8 +39,8 @@ class Probe {
     std::optional<Error> error;
   };
 
-  // `wanted` is ClientOptions::protocol.
-  explicit Probe(std::string_view wanted);
+  // `wanted` is ClientOptions::protocol; `older_transport`: whether there is one to fall back to.
+  explicit Probe(std::string_view wanted, bool older_transport = false);
 
   Step start();
   Step on_discover(const Result<Json>& answer);
@@ -50,12 +53,14 @@ class Probe {
   Step initialize(std::string version);
   Step choose(const std::vector<std::string>& supported, const ServerDescription* server);
   Step not_modern();
+  Step give_up(const Error& error);
   static Step failed(Error error);
 
   std::string wanted_;
   bool discover_open_ = false;
   bool initialize_open_ = false;
   bool initialize_sent_ = false;
+  bool older_transport_ = false;
   bool reopened_ = false;
   std::set<std::string> discovered_with_;  // versions already sent, each once more after a refusal
   bool retried_same_ = false;

@@ -4,6 +4,7 @@
 #include <patchbay/session.h>
 
 #include "base/as_result.h"
+#include "client/remote_tasks.h"
 #include "client/session_core.h"
 #include "client/watch.h"
 #include "protocol/codec.h"
@@ -91,18 +92,106 @@ Task<Listing<T>> list_all(SessionCore& core, std::string_view method, std::strin
   co_return listing;
 }
 
+void note_tools(SessionCore& core, const std::vector<Tool>& tools) {
+  if (!core.task_tools) core.task_tools.emplace();
+  for (const auto& tool : tools) {
+    const auto support = tool.execution ? tool.execution->task_support : std::nullopt;
+    core.task_tools->insert_or_assign(tool.name, support.value_or(TaskSupport::forbidden));
+  }
+}
+
+// What a tool says of tasks; none when the tools are not known.
+std::optional<TaskSupport> task_support(const SessionCore& core, const std::string& name) {
+  if (!core.task_tools) return std::nullopt;
+  auto found = core.task_tools->find(name);
+  return found == core.task_tools->end() ? TaskSupport::forbidden : found->second;
+}
+
+// Whether the arguments fit what the tool said of them when it was listed.
+Task<void> check_before(SessionCore& core, std::shared_ptr<ListedTool> listed, Payload arguments,
+                        const CallOptions& options) {
+  if (!listed->ready()) co_await ListedTool::prepare(listed, core.runtime);
+  if (!options.check_arguments) co_return;
+  if (ListedTool::is_large(arguments)) {
+    co_await ListedTool::check_large_arguments(listed, arguments, core.runtime);
+  } else {
+    listed->check_arguments(arguments, core.runtime);
+  }
+}
+
+// Arguments that are null are none, for whoever looks at them afterwards too.
+Members call_members(const std::string& name, Payload& arguments) {
+  Members members;
+  members.emplace_back("name", Json(name));
+  if (!arguments) return members;
+  const auto text = arguments.text();
+  const auto first = text.find_first_not_of(" \t\r\n");
+  if (first != text.npos && text[first] == '{') {
+    members.emplace_back("arguments", arguments);
+  } else if (text == "null") {
+    arguments = {};
+  } else {
+    throw Error(Errc::invalid_argument, "the arguments of a tool are a JSON object");
+  }
+  return members;
+}
+
+// The call itself, up to its answer or the task it became.
+Task<Exchanged> begin_call(SessionCore& core, std::string name, Members members, TaskUse use,
+                           std::optional<std::chrono::milliseconds> ttl, RequestSettings settings) {
+  settings.tasks = use != TaskUse::avoid;
+  if (!settings.tasks || !core.wire->asks_for_tasks(core.server.capabilities)) {
+    co_return co_await core.exchange(method::call_tool, std::move(members), std::move(settings));
+  }
+  if (use == TaskUse::prefer && !core.task_tools) co_await core.relist_tools();
+  const auto support = task_support(core, name);
+  Members as_task = members;
+  core.wire->add_task_wish(as_task, {ttl ? std::optional<std::int64_t>(ttl->count()) : std::nullopt});
+  const bool wanted =
+      support && (*support == TaskSupport::required || (*support == TaskSupport::optional && use == TaskUse::prefer));
+  auto sent = co_await as_result(core.exchange(method::call_tool, wanted ? as_task : std::move(members), settings));
+  if (sent) co_return std::move(*sent);
+  // A tool that nobody listed may run as a task only, and says so by refusing.
+  const auto code = sent.error().rpc_code();
+  if (support || (code != rpc_code::method_not_found && code != rpc_code::invalid_request)) {
+    throw std::move(sent).error();
+  }
+  auto learned = co_await as_result(core.relist_tools());
+  if (!learned || task_support(core, name) != TaskSupport::required) throw std::move(sent).error();
+  co_return co_await core.exchange(method::call_tool, std::move(as_task), std::move(settings));
+}
+
 }  // namespace
+
+Task<void> SessionCore::relist_tools() {
+  auto listing = co_await list_all<Tool>(*this, method::list_tools, "tools");
+  note_mirrored(listing.items, listing.problems);
+  note_tools(*this, listing.items);
+  listed_tools.clear();
+  listed_tools.add(listing.items);
+}
 
 Session::Session(std::shared_ptr<SessionCore> core) : holder_(std::make_shared<Holder>(std::move(core))) {}
 
 const ServerDescription& Session::server() const noexcept { return holder_->core->server; }
 bool Session::is_legacy() const noexcept { return holder_->core->wire->era() == Era::legacy; }
-bool Session::closed() const noexcept { return !holder_ || holder_->core->peer->closed(); }
+bool Session::closed() const noexcept {
+  if (!holder_) return true;
+  const auto& core = *holder_->core;
+  // A forgotten session is replaced by the next call.
+  return core.closing || (core.peer->closed() && !session_forgotten(core.peer->close_error()));
+}
 std::string Session::diagnostics() const { return holder_->core->peer->channel().diagnostics(); }
 
 Task<Listing<Tool>> Session::list_tools() {
   auto core = holder_->core;
-  co_return co_await list_all<Tool>(*core, method::list_tools, "tools");
+  auto listing = co_await list_all<Tool>(*core, method::list_tools, "tools");
+  core->note_mirrored(listing.items, listing.problems);
+  core->task_tools.reset();
+  note_tools(*core, listing.items);
+  core->listed_tools.clear();
+  core->listed_tools.add(listing.items);
+  co_return listing;
 }
 Task<Listing<Resource>> Session::list_resources() {
   auto core = holder_->core;
@@ -120,27 +209,84 @@ Task<Listing<Prompt>> Session::list_prompts() {
 Task<Page<Tool>> Session::list_tools_page(std::optional<std::string> cursor) {
   auto core = holder_->core;
   auto result = co_await page_of(*core, method::list_tools, std::move(cursor));
-  co_return value_or_throw(decode_page<Tool>(std::move(result), "tools"));
+  auto page = value_or_throw(decode_page<Tool>(std::move(result), "tools"));
+  core->note_mirrored(page.items, page.problems);
+  core->listed_tools.add(page.items);
+  co_return page;
 }
 
 Task<CallToolResult> Session::call_tool(std::string name, Payload arguments, CallOptions options) {
   auto core = holder_->core;
-  Members members;
-  members.emplace_back("name", Json(std::move(name)));
-  if (arguments) {
-    const auto text = arguments.text();
-    if (text.empty() || text.find_first_not_of(" \t\r\n") == text.npos ||
-        text[text.find_first_not_of(" \t\r\n")] != '{') {
-      if (text != "null") throw Error(Errc::invalid_argument, "the arguments of a tool are a JSON object");
+  auto members = call_members(name, arguments);
+  auto listed = options.check_arguments || options.check_result ? core->listed_tools.find(name) : nullptr;
+  if (listed) {
+    // The usual case without a coroutine of its own.
+    if (listed->ready() && !ListedTool::is_large(arguments)) {
+      if (options.check_arguments) listed->check_arguments(arguments, core->runtime);
     } else {
-      members.emplace_back("arguments", std::move(arguments));
+      co_await check_before(*core, listed, arguments, options);
     }
   }
   auto settings = core->settings_for(options, core->runtime.limits.tool);
-  CallToolResult plain;
-  auto result = co_await core->request(method::call_tool, std::move(members), std::move(settings), nullptr, &plain);
-  if (result.is_null()) co_return plain;
+  const auto begun = core->peer->call_time();
+  settings.tasks = options.task != TaskUse::avoid;
+  CallToolResult decoded;
+  Exchanged exchanged;
+  if (settings.tasks && core->wire->asks_for_tasks(core->server.capabilities)) {
+    exchanged =
+        co_await begin_call(*core, std::move(name), std::move(members), options.task, options.task_ttl, settings);
+  } else {
+    exchanged = co_await core->exchange(method::call_tool, std::move(members), settings, nullptr, &decoded);
+  }
+  if (auto* task = std::get_if<RemoteTask>(&exchanged.answer)) {
+    FollowTask how{.settings = std::move(settings), .begun = begun, .on_task = std::move(options.on_task)};
+    how.progress = std::move(exchanged.progress);
+    decoded = value_or_throw(decode<CallToolResult>(co_await follow_task(core, std::move(*task), std::move(how))));
+  } else if (auto& result = std::get<Json>(exchanged.answer); !result.is_null()) {
+    decoded = value_or_throw(decode<CallToolResult>(std::move(result)));
+  }
+  if (listed && options.check_result) listed->check_result(decoded, core->runtime);
+  co_return decoded;
+}
+
+Task<StartedTool> Session::start_tool(std::string name, Payload arguments, CallOptions options) {
+  auto core = holder_->core;
+  auto members = call_members(name, arguments);
+  if (auto listed = core->listed_tools.find(name)) co_await check_before(*core, listed, arguments, options);
+  auto settings = core->settings_for(options, core->runtime.limits.tool);
+  auto exchanged = co_await begin_call(*core, std::move(name), std::move(members), TaskUse::prefer, options.task_ttl,
+                                       std::move(settings));
+  if (auto* task = std::get_if<RemoteTask>(&exchanged.answer)) co_return std::move(*task);
+  co_return value_or_throw(decode<CallToolResult>(std::move(std::get<Json>(exchanged.answer))));
+}
+
+Task<CallToolResult> Session::await_task(std::string id, CallOptions options) {
+  auto core = holder_->core;
+  FollowTask how{.settings = core->settings_for(options, core->runtime.limits.tool),
+                 .begun = core->peer->call_time(),
+                 .on_task = std::move(options.on_task),
+                 .cancel_when_left = false,
+                 .look_first = true};
+  RemoteTask task;
+  task.id = std::move(id);
+  auto result = co_await follow_task(core, std::move(task), std::move(how));
   co_return value_or_throw(decode<CallToolResult>(std::move(result)));
+}
+
+Task<RemoteTask> Session::get_task(std::string id) {
+  auto core = holder_->core;
+  auto state = co_await look_at_task(*core, std::move(id), core->runtime.limits.request);
+  co_return std::move(state.task);
+}
+
+Task<Listing<RemoteTask>> Session::list_tasks() {
+  auto core = holder_->core;
+  co_return co_await list_all<RemoteTask>(*core, method::list_tasks, "tasks");
+}
+
+Task<void> Session::cancel_task(std::string id) {
+  auto core = holder_->core;
+  co_await cancel_remote_task(*core, std::move(id));
 }
 
 Task<ReadResourceResult> Session::read_resource(std::string uri, CallOptions options) {

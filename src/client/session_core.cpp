@@ -6,6 +6,11 @@
 #include "protocol/methods.h"
 
 namespace patchbay {
+namespace {
+
+constexpr std::size_t kept_peers = 64;  // of sessions that were forgotten
+
+}  // namespace
 
 SessionCore::SessionCore(asio::any_io_executor ex, const Runtime& rt, const ClientOptions& opts,
                          std::shared_ptr<Transport> how)
@@ -16,6 +21,11 @@ SessionCore::SessionCore(asio::any_io_executor ex, const Runtime& rt, const Clie
       transport(std::move(how)),
       cache(rt.clock),
       log_level(opts.log_level),
+      received_tasks(std::make_shared<TaskStore>(TaskStore::Bounds{.count = rt.limits.tasks,
+                                                                   .ttl = rt.limits.task_ttl,
+                                                                   .ttl_most = rt.limits.task_ttl_most,
+                                                                   .poll_interval = rt.limits.task_poll},
+                                                 rt.clock, rt.random)),
       scope(ex) {}
 
 Task<void> SessionCore::open_channel() {
@@ -24,14 +34,15 @@ Task<void> SessionCore::open_channel() {
   handlers.request = [this](Request request) { return on_request(std::move(request)); };
   handlers.notification = [this](Notification notification) { on_notification(std::move(notification)); };
   handlers.closed = [this](const Error& error) { on_closed(error); };
+  // Calls that wait for a person still refer to the peer they were made on.
+  if (peer) retired.push_back(std::move(peer));
+  if (retired.size() > kept_peers) retired.pop_front();
   peer = std::make_unique<Peer>(executor, std::move(channel), runtime, std::move(handlers));
   peer->start();
 }
 
 Task<void> SessionCore::close_channel(CloseMode mode) {
-  if (!peer) co_return;
-  auto ending = std::move(peer);
-  co_await ending->close(mode);
+  if (peer) co_await peer->close(mode);
 }
 
 Task<void> SessionCore::connect() {
@@ -56,7 +67,9 @@ Task<void> SessionCore::close(CloseMode mode) {
   const bool throws = co_await asio::this_coro::throw_if_cancelled();
   co_await asio::this_coro::throw_if_cancelled(false);
   scope.cancel();
+  received_tasks->stop();
   if (peer) co_await peer->close(mode);
+  co_await received_tasks->finish();
   if (auto joined = co_await as_result(scope.join()); !joined) {
     runtime.log(LogLevel::error, "event=watch_failed reason=\"{}\"", joined.error().message());
   }
@@ -66,6 +79,8 @@ Task<void> SessionCore::close(CloseMode mode) {
 void SessionCore::on_closed(const Error& error) {
   if (on_channel_end) {
     on_channel_end(error);
+  } else if (session_forgotten(error)) {
+    runtime.log(LogLevel::info, "event=session_forgotten server=\"{}\"", transport->describe());
   } else if (wire && !closing && options.on_lost) {
     options.on_lost(error);
   }
@@ -75,6 +90,8 @@ void SessionCore::announce(const Change& change) {
   switch (change.kind) {
     case Change::Kind::tools:
       cache.drop(method::list_tools);
+      task_tools.reset();
+      listed_tools.clear();
       break;
     case Change::Kind::prompts:
       cache.drop(method::list_prompts);
@@ -87,6 +104,7 @@ void SessionCore::announce(const Change& change) {
       cache.drop(method::read_resource, change.uri);
       break;
     case Change::Kind::roots:
+    case Change::Kind::task:
       break;
   }
   if (!options.on_change) return;
@@ -126,6 +144,13 @@ void SessionCore::on_notification(Notification notification) {
     auto filter = decode<SubscriptionFilter>(params["notifications"]);
     auto acknowledged = watch->second.acknowledged;
     acknowledged(filter ? *filter : SubscriptionFilter{});
+  } else if (name == method::task_status || name == method::task_changed) {
+    const Json params = read_params();
+    const auto* id = params["taskId"].if_string();
+    if (!id) return;
+    auto [first, last] = task_news.equal_range(*id);
+    for (; first != last; ++first) first->second->notify_all();
+    announce({Change::Kind::task, *id});
   } else if (name == method::cancelled) {
     // One of the ways in which a server ends a subscription.
     const Json params = read_params();

@@ -4,19 +4,25 @@
 // thread only.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <variant>
 
 #include <patchbay/client.h>
 
 #include "base/runtime.h"
 #include "base/scope.h"
 #include "client/cache.h"
+#include "client/listed_tools.h"
+#include "protocol/mirrored_headers.h"
 #include "protocol/wire.h"
 #include "rpc/peer.h"
+#include "rpc/task_store.h"
 
 namespace patchbay {
 
@@ -24,6 +30,13 @@ struct RequestSettings {
   Duration total = Duration::max();
   Duration idle = Duration::max();
   std::function<void(const Progress&)> on_progress;
+  bool tasks = false;  // whether the answer may be a task
+};
+
+// What a request led to.
+struct Exchanged {
+  std::variant<Json, RemoteTask> answer;
+  std::unique_ptr<Peer::ProgressHold> progress;  // with a task, when progress was asked for
 };
 
 class SessionCore : public std::enable_shared_from_this<SessionCore> {
@@ -39,15 +52,29 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
 
   // Sends a request and returns its result without envelope, having answered whatever the
   // server asked back meanwhile (client/input_loop.cpp). `asked` tells whether it did.
-  // With `plain`, the result of a call that is nothing but text may go there at once; null is
-  // returned then, which no result is.
-  Task<Json> request(std::string_view method, Members members, RequestSettings settings, bool* asked = nullptr,
-                     CallToolResult* plain = nullptr);
+  Task<Json> request(std::string_view method, Members members, RequestSettings settings, bool* asked = nullptr);
+  // The same where the answer may be a task that goes on (client/remote_tasks.h). With `plain`,
+  // the result of a call that is nothing but text may go there at once; the answer is null then,
+  // which no result is.
+  Task<Exchanged> exchange(std::string_view method, Members members, RequestSettings settings, bool* asked = nullptr,
+                           CallToolResult* plain = nullptr);
   // Through the cache: `key` names the request among those that may be answered from it.
   Task<Json> cached_request(std::string_view method, Members members, std::string key, RequestSettings settings);
   // One request, one answer, no asking back; for negotiation.
   Task<Json> bare_request(const Wire& with, std::string_view method, Members members, RequestSettings settings,
                           CancelBy cancel_by);
+
+  // What a request says beside its body, where the transport and the wire have that
+  // (client/routing.cpp). Throws when an argument does not fit.
+  std::vector<std::pair<std::string, std::string>> headers_for(const Wire& with, std::string_view method,
+                                                               const Members& members) const;
+  bool uses_headers(const Wire& with) const noexcept {
+    return with.repeats_in_headers() && transport->kind() == Transport::Kind::http;
+  }
+  // Takes out the tools that cannot be called over this transport.
+  void note_mirrored(std::vector<Tool>& tools, std::vector<DecodeProblem>& problems);
+  // Lists the tools anew for what they say about calling them.
+  Task<void> relist_tools();
 
   Task<void> close(CloseMode mode);
 
@@ -68,6 +95,7 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
   const Wire* wire = nullptr;  // set when negotiated
   ServerDescription server;
   Cache cache;
+  ListedTools listed_tools;
   std::optional<LoggingLevel> log_level;
   std::function<void(const Error&)> on_channel_end;  // used while negotiating
   // Open watches by listen id: where their acknowledgement goes.
@@ -76,17 +104,38 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
   };
   std::unordered_map<std::int64_t, OpenWatch> watches;
   std::map<std::string, std::size_t> subscriptions;  // legacy: watches per subscribed URI
-  Scope scope;                                       // watches live here
+  // What the tools listed last say of tasks; none when they are not known.
+  std::optional<std::map<std::string, TaskSupport, std::less<>>> task_tools;
+  // Who wants to hear that a task changed, by its id.
+  std::multimap<std::string, Event*, std::less<>> task_news;
+  std::map<std::string, MirroredArguments, std::less<>> mirrored;  // arguments repeated in headers, by tool
+  std::size_t renewals = 0;                                        // sessions after the first (client/renew.cpp)
+  bool renewing = false;
+  Event renewed;
+  std::deque<std::unique_ptr<Peer>> retired;
+  std::shared_ptr<TaskStore> received_tasks;  // what servers gave us to do (client/received_tasks.cpp)
+  Scope scope;                                // watches live here
   bool closing = false;
 
  private:
   // Writes the params now; the request goes out when the task is awaited.
   Task<Payload> send_request(const Wire& with, std::string_view method, const Members& members,
-                             const RequestSettings& settings, CancelBy cancel_by);
+                             const RequestSettings& settings, CancelBy cancel_by, std::int64_t id);
+  // Whether a request that failed so may be sent once more after recover().
+  bool can_recover(std::string_view method, const Error& error) const;
+  Task<void> recover(const Error& error, std::size_t seen);
+  Task<void> renew(std::size_t seen);
   Task<Payload> on_request(Request request);
+  Task<Payload> on_task_request(std::string method, Json params);
+  Payload start_received(InputRequest wish, const TaskWish& how);
+  Task<void> run_received(std::shared_ptr<StoredTask> task, InputRequest wish);
   void on_notification(Notification notification);
   void on_closed(const Error& error);
+  void check_answer(const Json& requested_schema, const Json& content) const;
 };
+
+// Whether a call failed because the server no longer knows the session it was made in.
+bool session_forgotten(const Error& error) noexcept;
 
 // What we tell servers we can do, from the handlers that are set.
 ClientCapabilities capabilities_of(const ClientOptions& options);

@@ -72,6 +72,7 @@ void announce_all(Watch::State& state) {
   if (wanted.prompts_list_changed) core.announce({Change::Kind::prompts, {}});
   if (wanted.resources_list_changed) core.announce({Change::Kind::resources, {}});
   for (const auto& uri : wanted.resource_subscriptions) core.announce({Change::Kind::resource_updated, uri});
+  for (const auto& id : wanted.task_ids) core.announce({Change::Kind::task, id});
 }
 
 // One listen request; returns when the server ended it.
@@ -84,6 +85,7 @@ Task<void> listen_once(std::shared_ptr<Watch::State> state) {
   Members members;
   members.emplace_back("notifications", encode(state->wanted));
   call.params = core.wire->params(members, core.identity, {});
+  call.headers = core.headers_for(*core.wire, method::listen, members);
   const auto id = call.id;
   core.watches[id] = {[state](const SubscriptionFilter& filter) {
     const bool again = std::exchange(state->answered, true);
@@ -154,6 +156,7 @@ Task<std::shared_ptr<Watch::State>> open_watch(std::shared_ptr<SessionCore> core
       state->wanted.prompts_list_changed && capabilities.prompts && capabilities.prompts->list_changed;
   state->honoured.resources_list_changed =
       state->wanted.resources_list_changed && capabilities.resources && capabilities.resources->list_changed;
+  if (capabilities.tasks) state->honoured.task_ids = state->wanted.task_ids;
   if (capabilities.resources && capabilities.resources->subscribe) {
     for (const auto& uri : state->wanted.resource_subscriptions) {
       state->honoured.resource_subscriptions.push_back(uri);

@@ -208,11 +208,16 @@ ClientOptions client_options(const Options& options, const std::weak_ptr<Callbac
   return client;
 }
 
-// Progress, too, is told on the helper thread.
+// Progress and the state of tasks, too, are told on the helper thread.
 CallOptions off_loop(CallOptions options, const std::shared_ptr<Loop>& loop) {
   if (options.on_progress) {
     options.on_progress = [f = std::move(options.on_progress), weak = loop->callbacks()](const Progress& progress) {
       if (auto alive = weak.lock()) alive->post([f, progress] { f(progress); });
+    };
+  }
+  if (options.on_task) {
+    options.on_task = [f = std::move(options.on_task), weak = loop->callbacks()](const RemoteTask& task) {
+      if (auto alive = weak.lock()) alive->post([f, task] { f(task); });
     };
   }
   return options;

@@ -175,6 +175,22 @@ void fields(V& v, As<V, CallToolResult>& t) {
   v.extra(t.extra);
 }
 
+// Tasks --------------------------------------------------------------------------------
+// With the newer era's names; the older one's wire changes them.
+
+template <class V>
+void fields(V& v, As<V, RemoteTask>& t) {
+  v.required("taskId", t.id);
+  v.required("status", t.status);
+  v.optional("statusMessage", t.status_message);
+  v.lenient("createdAt", t.created_at);
+  v.lenient("lastUpdatedAt", t.last_updated_at);
+  v.optional("ttlMs", t.ttl_ms);
+  v.optional("pollIntervalMs", t.poll_interval_ms);
+  v.meta(t.meta);
+  v.extra(t.extra);
+}
+
 // Resources ----------------------------------------------------------------------------
 
 template <class V>
@@ -542,6 +558,7 @@ void fields(V& v, As<V, SubscriptionFilter>& t) {
   v.optional("promptsListChanged", t.prompts_list_changed);
   v.optional("resourcesListChanged", t.resources_list_changed);
   v.optional("resourceSubscriptions", t.resource_subscriptions);
+  v.optional("taskIds", t.task_ids);
   v.extra(t.extra);
 }
 

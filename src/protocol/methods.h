@@ -22,6 +22,13 @@ inline constexpr std::string_view complete = "completion/complete";
 inline constexpr std::string_view set_log_level = "logging/setLevel";
 inline constexpr std::string_view listen = "subscriptions/listen";
 
+// Of tasks; either side may be the one that keeps them in the older era.
+inline constexpr std::string_view get_task = "tasks/get";
+inline constexpr std::string_view task_result = "tasks/result";
+inline constexpr std::string_view list_tasks = "tasks/list";
+inline constexpr std::string_view cancel_task = "tasks/cancel";
+inline constexpr std::string_view update_task = "tasks/update";
+
 // What a server asks of a client: as requests of its own, or inside a result.
 inline constexpr std::string_view elicit = "elicitation/create";
 inline constexpr std::string_view create_message = "sampling/createMessage";
@@ -37,6 +44,8 @@ inline constexpr std::string_view resources_changed = "notifications/resources/l
 inline constexpr std::string_view resource_updated = "notifications/resources/updated";
 inline constexpr std::string_view roots_changed = "notifications/roots/list_changed";
 inline constexpr std::string_view elicitation_complete = "notifications/elicitation/complete";
+inline constexpr std::string_view task_status = "notifications/tasks/status";
+inline constexpr std::string_view task_changed = "notifications/tasks";
 inline constexpr std::string_view listen_acknowledged = "notifications/subscriptions/acknowledged";
 
 }  // namespace patchbay::method

@@ -33,6 +33,11 @@ struct WireNames<TaskSupport> {
   static constexpr std::array<std::string_view, 3> table{"forbidden", "optional", "required"};
 };
 template <>
+struct WireNames<TaskStatus> {
+  static constexpr std::array<std::string_view, 5> table{"working", "input_required", "completed", "failed",
+                                                         "cancelled"};
+};
+template <>
 struct WireNames<CompletionReference::Kind> {
   static constexpr std::array<std::string_view, 2> table{"ref/prompt", "ref/resource"};
 };

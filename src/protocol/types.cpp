@@ -6,6 +6,7 @@ namespace patchbay {
 
 std::string_view to_string(Role role) noexcept { return name_of(role); }
 std::string_view to_string(LoggingLevel level) noexcept { return name_of(level); }
+std::string_view to_string(TaskStatus status) noexcept { return name_of(status); }
 std::string_view to_string(ElicitResult::Action action) noexcept { return name_of(action); }
 
 std::optional<LoggingLevel> parse_logging_level(std::string_view name) noexcept {

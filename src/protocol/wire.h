@@ -33,6 +33,7 @@ struct ClientIdentity {
 struct RequestMeta {
   std::optional<ProgressToken> progress_token;
   std::optional<LoggingLevel> log_level;  // legacy servers are told once, by a request of its own
+  bool tasks = true;                      // whether the answer may be a task, where the server decides
 };
 
 // The same, as a server reads it.
@@ -46,8 +47,26 @@ struct ReceivedMeta {
 
 using InputAnswers = std::vector<std::pair<std::string, InputResponse>>;
 
-// An answer is final, or the server needs something first.
-using Outcome = std::variant<Json, InputRequired>;
+// What the extension for tasks is called where it is one.
+inline constexpr std::string_view tasks_extension = "io.modelcontextprotocol/tasks";
+
+// How it stands with a task. One era tells all of it at once; in the other, questions come
+// as requests and the result is asked for.
+struct TaskState {
+  RemoteTask task;
+  std::vector<std::pair<std::string, InputRequest>> requests;  // unanswered, by key
+  std::optional<Json> result;
+  std::optional<Error> error;
+};
+
+// What a caller that wants a task says about it.
+struct TaskWish {
+  std::optional<std::int64_t> ttl_ms;
+  bool operator==(const TaskWish&) const = default;
+};
+
+// An answer is final, or the server needs something first, or works on as a task.
+using Outcome = std::variant<Json, InputRequired, RemoteTask>;
 
 class Wire {
  public:
@@ -62,11 +81,20 @@ class Wire {
   virtual bool allows_batches() const noexcept = 0;
   // Whether a broken-off request is cancelled by closing its stream, where it has one.
   virtual bool closing_cancels() const noexcept = 0;
+  // Whether a request repeats its method and more in headers, where the transport has some.
+  virtual bool repeats_in_headers() const noexcept = 0;
 
   // Whether a stream over HTTP opens with an empty event, so that it can be resumed from its beginning.
   virtual bool primes_streams() const noexcept = 0;
+  // Of what could be declared, what this revision knows.
+  virtual ClientCapabilities offered(ClientCapabilities capabilities) const = 0;
+  virtual ServerCapabilities offered(ServerCapabilities capabilities) const = 0;
 
   // Client half.
+  // Whether this server wants to be told which calls shall be tasks; else it decides.
+  virtual bool asks_for_tasks(const ServerCapabilities& server) const noexcept = 0;
+  virtual void add_task_wish(Members& members, const TaskWish& wish) const = 0;
+  virtual Result<TaskState> read_task(Json state) const = 0;
   virtual Payload params(const Members& members, const ClientIdentity& client, const RequestMeta& meta) const = 0;
   // The result without its envelope; errors when the peer broke the rules of this era.
   virtual Result<Outcome> outcome(std::string_view method, Json result) const = 0;
@@ -86,6 +114,13 @@ class Wire {
                         const CacheHints& cache) const = 0;
   virtual Json needs_input(const InputRequired& input, const Implementation& server) const = 0;
   virtual std::int64_t resource_not_found_code() const noexcept = 0;
+  // The wish for a task among a request's params; an error when it is malformed.
+  virtual Result<std::optional<TaskWish>> task_wish(const Json& params) const = 0;
+  // The answer that a call has become this task.
+  virtual Json task_created(const RemoteTask& task, const Implementation& server) const = 0;
+  virtual Json write_task(const TaskState& state) const = 0;
+  // Whether a task whose tool answered isError counts as failed.
+  virtual bool tool_error_fails_task() const noexcept = 0;
 };
 
 // Null when this build does not speak the revision.
@@ -114,6 +149,13 @@ Json discover_result(const ServerDescription& server, std::span<const std::strin
 // The tag that ties notifications to the listen request they belong to.
 Json subscription_meta(const Json& subscription_id);
 const Json* subscription_id_of(const Json& params) noexcept;
+
+// Ties a message to the task it belongs to, where messages of tasks travel on their own.
+Json related_task_meta(std::string_view task_id);
+// Whether answers to this client may be tasks, where it says so with each request.
+bool declares_tasks(const ClientCapabilities& client) noexcept;
+// The capability it lacks otherwise, as an object that would declare it.
+Json tasks_capability();
 
 // Errors that only modern servers send, and their data.
 namespace modern_code {

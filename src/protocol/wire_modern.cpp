@@ -21,6 +21,8 @@ constexpr std::string_view key_log_level = "io.modelcontextprotocol/logLevel";
 constexpr std::string_view key_server_info = "io.modelcontextprotocol/serverInfo";
 constexpr std::string_view key_subscription = "io.modelcontextprotocol/subscriptionId";
 
+constexpr std::int64_t internal_error = -32603;
+
 constexpr std::array requests{method::discover,
                               method::list_tools,
                               method::call_tool,
@@ -30,7 +32,10 @@ constexpr std::array requests{method::discover,
                               method::list_prompts,
                               method::get_prompt,
                               method::complete,
-                              method::listen};
+                              method::listen,
+                              method::get_task,
+                              method::update_task,
+                              method::cancel_task};
 constexpr std::array may_need_input{method::call_tool, method::read_resource, method::get_prompt};
 constexpr std::array cacheable{method::discover,
                                method::list_tools,
@@ -71,16 +76,40 @@ Json encode_input_response(const InputResponse& response) {
   return std::visit([](const auto& value) { return encode(value); }, response);
 }
 
+Result<void> decode_input_requests(const Json& result, std::vector<std::pair<std::string, InputRequest>>& into) {
+  const Json* list = result.find("inputRequests");
+  if (!list || list->is_null()) return {};
+  if (!list->is_object()) return fail(Errc::protocol, "inputRequests is not an object");
+  for (const auto& [key, item] : list->as_object()) {
+    auto request = decode_input_request(key, item);
+    if (!request) return std::unexpected(std::move(request).error());
+    into.emplace_back(key, std::move(*request));
+  }
+  return {};
+}
+
+Json encode_input_requests(const std::vector<std::pair<std::string, InputRequest>>& asked) {
+  Json::Object object;
+  for (const auto& [key, request] : asked) object.set(key, encode_input_request(request));
+  return object;
+}
+
+Json write_flat_task(const RemoteTask& task) {
+  Json written = encode(task);
+  if (!task.ttl_ms) written["ttlMs"] = Json();  // said, also when there is no limit
+  return written;
+}
+
+Error task_error(const Json& error) {
+  const auto* message = error["message"].if_string();
+  const Json* data = error.find("data");
+  return Error::rpc(error["code"].to_int().value_or(internal_error),
+                    message ? *message : "the task failed without a reason", data ? to_text(*data) : std::string());
+}
+
 Result<Outcome> decode_input_required(const Json& result) {
   InputRequired input;
-  if (const Json* list = result.find("inputRequests"); list && !list->is_null()) {
-    if (!list->is_object()) return fail(Errc::protocol, "inputRequests is not an object");
-    for (const auto& [key, item] : list->as_object()) {
-      auto request = decode_input_request(key, item);
-      if (!request) return std::unexpected(std::move(request).error());
-      input.requests.emplace_back(key, std::move(*request));
-    }
-  }
+  if (auto read = decode_input_requests(result, input.requests); !read) return std::unexpected(std::move(read).error());
   if (const Json* state = result.find("requestState"); state && !state->is_null()) {
     if (!state->is_string()) return fail(Errc::protocol, "requestState is not a string");
     input.state = state->as_string();
@@ -89,6 +118,14 @@ Result<Outcome> decode_input_required(const Json& result) {
     return fail(Errc::protocol, "the server needs input but asked for none");
   }
   return input;
+}
+
+// Said in the description of the server already.
+void erase_server_info(Json::Object& object) {
+  Json* meta = object.find("_meta");
+  if (!meta || !meta->is_object()) return;
+  meta->as_object().erase(key_server_info);
+  if (meta->size() == 0) object.erase("_meta");
 }
 
 class ModernWire final : public Wire {
@@ -101,14 +138,49 @@ class ModernWire final : public Wire {
   bool has_server_request(std::string_view) const noexcept override { return false; }
   bool allows_batches() const noexcept override { return false; }
   bool closing_cancels() const noexcept override { return true; }
+  bool repeats_in_headers() const noexcept override { return true; }
   bool primes_streams() const noexcept override { return false; }
+
+  ClientCapabilities offered(ClientCapabilities capabilities) const override {
+    capabilities.tasks.reset();  // the older era's; an extension here
+    return capabilities;
+  }
+  ServerCapabilities offered(ServerCapabilities capabilities) const override {
+    capabilities.tasks.reset();
+    return capabilities;
+  }
+
+  bool asks_for_tasks(const ServerCapabilities&) const noexcept override { return false; }
+  void add_task_wish(Members&, const TaskWish&) const override {}
+
+  Result<TaskState> read_task(Json state) const override {
+    TaskState read;
+    if (!state.is_object()) return fail(Errc::protocol, "the state of a task is not an object");
+    if (auto asked = decode_input_requests(state, read.requests); !asked) {
+      return std::unexpected(std::move(asked).error());
+    }
+    auto& object = state.as_object();
+    if (Json* result = object.find("result"); result && result->is_object()) {
+      result->as_object().erase("resultType");
+      read.result = std::move(*result);
+    }
+    if (const Json* error = object.find("error"); error && error->is_object()) read.error = task_error(*error);
+    for (auto key : {"resultType", "inputRequests", "result", "error"}) object.erase(key);
+    erase_server_info(object);
+    auto task = decode<RemoteTask>(std::move(state));
+    if (!task) return std::unexpected(task.error().within("the state of a task"));
+    read.task = std::move(*task);
+    return read;
+  }
 
   Payload params(const Members& members, const ClientIdentity& client, const RequestMeta& meta) const override {
     auto object = meta_of(members);
     if (meta.progress_token) object.set("progressToken", token_json(*meta.progress_token));
     object.set(key_version, version_);
     object.set(key_client_info, encode(client.info));
-    object.set(key_capabilities, encode(client.capabilities));
+    auto capabilities = offered(client.capabilities);
+    if (!meta.tasks) capabilities.extensions.erase(std::string(tasks_extension));
+    object.set(key_capabilities, encode(capabilities));
     if (meta.log_level) object.set(key_log_level, to_string(*meta.log_level));
     return params_text(members, std::move(object));
   }
@@ -126,15 +198,19 @@ class ModernWire final : public Wire {
       }
       return decode_input_required(result);
     }
-    if (!type.is_null() && type != Json("complete")) {
+    const bool task = type == Json("task");
+    if (task && method == method::call_tool) {
+      auto state = read_task(std::move(result));
+      if (!state) return std::unexpected(std::move(state).error());
+      return std::move(state->task);
+    }
+    // Some servers name the state of a task so, too.
+    if (!type.is_null() && type != Json("complete") && !(task && method == method::get_task)) {
       return fail(Errc::protocol, fmt::format("{} answered with the unknown result type {}", method, to_text(type)));
     }
     auto& object = result.as_object();
     object.erase("resultType");
-    if (Json* meta = object.find("_meta"); meta && meta->is_object()) {
-      meta->as_object().erase(key_server_info);
-      if (meta->size() == 0) object.erase("_meta");
-    }
+    erase_server_info(object);
     return result;
   }
 
@@ -176,16 +252,33 @@ class ModernWire final : public Wire {
 
   Json needs_input(const InputRequired& input, const Implementation& server) const override {
     Json result{{"resultType", "input_required"}};
-    if (!input.requests.empty()) {
-      Json::Object requests_object;
-      for (const auto& [key, request] : input.requests) requests_object.set(key, encode_input_request(request));
-      result["inputRequests"] = std::move(requests_object);
-    }
+    if (!input.requests.empty()) result["inputRequests"] = encode_input_requests(input.requests);
     if (input.state) result["requestState"] = *input.state;
     result["_meta"][key_server_info] = encode(server);
     return result;
   }
   std::int64_t resource_not_found_code() const noexcept override { return -32602; }
+
+  // The older era's wish is no error here, and says nothing.
+  Result<std::optional<TaskWish>> task_wish(const Json&) const override { return std::nullopt; }
+  Json task_created(const RemoteTask& task, const Implementation& server) const override {
+    Json result = write_flat_task(task);
+    result["resultType"] = "task";
+    result["_meta"][key_server_info] = encode(server);
+    return result;
+  }
+  Json write_task(const TaskState& state) const override {
+    Json written = write_flat_task(state.task);
+    if (!state.requests.empty()) written["inputRequests"] = encode_input_requests(state.requests);
+    if (state.result) written["result"] = *state.result;
+    if (state.error) {
+      Json error{{"code", state.error->rpc_code().value_or(internal_error)}, {"message", state.error->message()}};
+      if (auto data = parse_json(state.error->rpc_data())) error["data"] = std::move(*data);
+      written["error"] = std::move(error);
+    }
+    return written;
+  }
+  bool tool_error_fails_task() const noexcept override { return false; }
 
  private:
   std::string_view version_;
@@ -280,6 +373,11 @@ Json discover_result(const ServerDescription& server, std::span<const std::strin
   if (server.instructions) result["instructions"] = *server.instructions;
   return result;
 }
+
+bool declares_tasks(const ClientCapabilities& client) noexcept {
+  return client.extensions.contains(std::string(tasks_extension));
+}
+Json tasks_capability() { return Json{{"extensions", Json{{std::string(tasks_extension), Json::object()}}}}; }
 
 Json subscription_meta(const Json& subscription_id) { return Json{{std::string(key_subscription), subscription_id}}; }
 

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -24,12 +25,15 @@ struct RpcError {
   std::int64_t code = 0;
   std::string message;
   Payload data;
+  std::optional<int> http_status = std::nullopt;  // what a transport said beside it
 };
 
 struct Request {
   RequestId id;
   std::string method;
   Payload params;
+  // What a transport with headers says about this request beside it; not part of the text.
+  std::vector<std::pair<std::string, std::string>> headers = {};
 };
 struct Notification {
   std::string method;

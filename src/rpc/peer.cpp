@@ -78,7 +78,7 @@ Task<Payload> Peer::call(PeerCall call) {
   } forget{*this, call.id};
 
   // The params travel as bytes; the call itself keeps none of them while it waits.
-  auto sent = send(Request{call.id, call.method, std::move(call.params)}, call.about);
+  auto sent = send(Request{call.id, call.method, std::move(call.params), std::move(call.headers)}, call.about);
   if (!sent) throw std::move(sent).error();
   arm(std::min(pending.total_end, pending.idle_end));
 
@@ -97,6 +97,12 @@ Task<Payload> Peer::call(PeerCall call) {
 Result<void> Peer::notify(std::string_view method, Payload params, const std::optional<RequestId>& about) {
   if (ended_) return std::unexpected(*ended_);
   return send(Notification{std::string(method), std::move(params)}, about);
+}
+
+Result<void> Peer::send_unawaited(std::string_view method, Payload params,
+                                  std::vector<std::pair<std::string, std::string>> headers) {
+  if (ended_) return std::unexpected(*ended_);
+  return send(Request{reserve_id(), std::string(method), std::move(params), std::move(headers)});
 }
 
 Task<void> Peer::read() {
@@ -154,6 +160,7 @@ void Peer::dispatch(Message message, std::shared_ptr<BatchReplies> batch) {
     auto& failed = std::get<ErrorResponse>(message);
     auto error = Error::rpc(failed.error.code, std::move(failed.error.message),
                             failed.error.data ? std::string(failed.error.data.text()) : std::string());
+    if (failed.error.http_status) error = std::move(error).with_http_status(*failed.error.http_status);
     if (failed.id) {
       on_response(*failed.id, std::unexpected(std::move(error)));
     } else if (unread_request(failed.error.code) && pending_.size() == 1) {
@@ -228,12 +235,21 @@ void Peer::on_progress(const Payload& params) {
   auto id = token ? token->to_int() : std::nullopt;
   if (!id) return;
   auto found = pending_.find(*id);
-  if (found == pending_.end()) return;
-  auto& pending = *found->second;
-  pending.idle_end = after(call_time(), pending.call->idle);
-  if (!pending.call->on_progress) return;
+  auto hold = holds_.find(*id);
+  if (found == pending_.end() && hold == holds_.end()) return;
+  std::function<void(const Json&)> handler;
+  if (found != pending_.end()) {
+    auto& pending = *found->second;
+    pending.idle_end = after(call_time(), pending.call->idle);
+    handler = pending.call->on_progress;
+  }
+  if (hold != holds_.end()) {
+    hold->second->last_ = call_time();
+    if (!handler) handler = hold->second->on_progress_;
+  }
+  if (!handler) return;
   try {
-    pending.call->on_progress(*value);
+    handler(*value);
   } catch (...) {
     runtime_.log(LogLevel::error, "event=progress_handler_failed reason=\"{}\"",
                  error_from(std::current_exception()).message());
@@ -290,6 +306,7 @@ void Peer::tell_cancelled(std::int64_t id, const PeerCall& call, std::string_vie
   switch (call.cancel_by) {
     case CancelBy::notification:
       (void)notify(method::cancelled, Json{{"requestId", id}, {"reason", reason}}, call.about);
+      channel_->abandon(id);  // nobody reads its stream any more
       break;
     case CancelBy::abandon:
       channel_->abandon(id);
@@ -414,6 +431,13 @@ Peer::ClockStop::~ClockStop() {
   peer_.armed_for_ = TimePoint::max();
   for (auto& [id, pending] : peer_.pending_) peer_.arm(std::min(pending->total_end, pending->idle_end));
 }
+
+Peer::ProgressHold::ProgressHold(Peer& peer, std::int64_t token, std::function<void(const Json& params)> on_progress)
+    : peer_(peer), token_(token), on_progress_(std::move(on_progress)), last_(peer.call_time()) {
+  peer_.holds_.emplace(token_, this);
+}
+
+Peer::ProgressHold::~ProgressHold() { peer_.holds_.erase(token_); }
 
 RpcError rpc_error_of(const Error& error) {
   RpcError rpc;

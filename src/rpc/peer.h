@@ -31,6 +31,7 @@ struct PeerCall {
   std::int64_t id = 0;  // from Peer::reserve_id, so that it can serve as progress token
   std::string method;
   Payload params;
+  std::vector<std::pair<std::string, std::string>> headers;  // see Request
   Duration total = Duration::max();
   Duration idle = Duration::max();  // since the request or the last progress
   CancelBy cancel_by = CancelBy::notification;
@@ -63,6 +64,7 @@ class Peer {
   // Begins reading. Once.
   void start();
 
+  const Runtime& runtime() const noexcept { return runtime_; }
   std::int64_t reserve_id() { return next_id_++; }
   Task<Payload> call(PeerCall call);
   // `about`: the request of the other side this belongs to, if any.
@@ -70,6 +72,10 @@ class Peer {
   // Ends one pending call with `error`, when the other side took it back by other means than
   // an answer. Nothing happens when no such call is pending.
   void fail_call(std::int64_t id, Error error);
+
+  // Sends a request whose answer nobody waits for; it is dropped when it comes.
+  Result<void> send_unawaited(std::string_view method, Payload params,
+                              std::vector<std::pair<std::string, std::string>> headers = {});
 
   // Time as pending calls see it: it stands still while a person is asked.
   using TimePoint = std::chrono::steady_clock::time_point;
@@ -84,6 +90,25 @@ class Peer {
 
    private:
     Peer& peer_;
+  };
+
+  // Passes progress on for a token whose request may have been answered already, because
+  // what it began goes on. Made before the request is sent; the token is its id.
+  class ProgressHold {
+   public:
+    ProgressHold(Peer& peer, std::int64_t token, std::function<void(const Json& params)> on_progress);
+    ProgressHold(const ProgressHold&) = delete;
+    ProgressHold& operator=(const ProgressHold&) = delete;
+    ~ProgressHold();
+    // When there was progress last, in call_time().
+    TimePoint last() const noexcept { return last_; }
+
+   private:
+    friend class Peer;
+    Peer& peer_;
+    std::int64_t token_;
+    std::function<void(const Json& params)> on_progress_;
+    TimePoint last_;
   };
 
   // Fails pending calls, cancels running handlers, closes the channel, returns when all of
@@ -140,6 +165,7 @@ class Peer {
 
   std::int64_t next_id_ = 1;
   std::unordered_map<std::int64_t, Pending*> pending_;
+  std::unordered_map<std::int64_t, ProgressHold*> holds_;
   std::unordered_map<std::string, Running> running_;  // their requests, by id as JSON text
   std::uint64_t next_serial_ = 1;
   std::size_t active_ = 0;  // handlers that have not ended, also cancelled ones

@@ -72,12 +72,16 @@ ClientConnection::ClientConnection(std::shared_ptr<Server::Core> core, asio::any
              .notification = [this](Notification notification) { on_notification(notification); },
              .closed = {},
              .accepts_batches = [this] { return legacy_.allows_batches(); }}),
-      legacy_(core_, peer_, runtime_),
-      modern_(core_, peer_, runtime_) {
+      link_(std::make_shared<PeerLink>(&peer_)),
+      legacy_(core_, link_, peer_, runtime_),
+      modern_(core_, link_, peer_, runtime_) {
   core_->listeners.insert(this);
 }
 
-ClientConnection::~ClientConnection() { core_->listeners.erase(this); }
+ClientConnection::~ClientConnection() {
+  core_->listeners.erase(this);
+  link_->peer = nullptr;
+}
 
 Task<void> ClientConnection::run() {
   peer_.start();

@@ -43,6 +43,7 @@ class ClientConnection final : public ChangeListener {
   Runtime runtime_;
   Scope scope_;
   Peer peer_;
+  std::shared_ptr<PeerLink> link_;
   LegacyFront legacy_;
   ModernFront modern_;
 

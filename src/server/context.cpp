@@ -1,7 +1,12 @@
 #include "server/context.h"
 
+#include <utility>
+
+#include <fmt/format.h>
+
 #include "protocol/codec.h"
 #include "protocol/methods.h"
+#include "protocol/schema_check.h"
 
 namespace patchbay {
 namespace {
@@ -10,6 +15,12 @@ template <class T>
 Task<T> typed(Task<InputResponse> answer) {
   auto response = co_await std::move(answer);
   co_return std::get<T>(std::move(response));
+}
+
+template <class T>
+Task<T> failed(Error error) {
+  throw error;
+  co_return T{};
 }
 
 template <class T>
@@ -45,7 +56,7 @@ std::string_view method_of(const InputRequest& question) noexcept {
   return std::holds_alternative<CreateMessageRequest>(question) ? method::create_message : method::list_roots;
 }
 
-Result<InputResponse> decode_answer(const InputRequest& question, Json answer) {
+Result<InputResponse> decode_answer(const InputRequest& question, Json answer, std::uint64_t steps) {
   if (const auto* elicit = std::get_if<ElicitRequest>(&question)) {
     auto decoded = decode<ElicitResult>(std::move(answer));
     if (!decoded) return std::unexpected(std::move(decoded).error());
@@ -53,36 +64,73 @@ Result<InputResponse> decode_answer(const InputRequest& question, Json answer) {
     if (form && !(decoded->content && decoded->content->is_object())) {
       return fail(Errc::protocol, "content: an accepted form needs an object");
     }
+    if (form) {
+      if (auto fits = check_form(elicit->requested_schema, *decoded->content, steps); !fits) {
+        return fail(Errc::protocol, fmt::format("the content does not fit the form: {}", fits.error().message()));
+      }
+    }
     return InputResponse(std::move(*decoded));
   }
   if (std::holds_alternative<CreateMessageRequest>(question)) return as_answer<CreateMessageResult>(std::move(answer));
   return as_answer<ListRootsResult>(std::move(answer));
 }
 
+Peer* Context::listener() const {
+  if (task_ && (task_->ended() || !tasks_talk())) return nullptr;
+  return link_->peer;
+}
+
+Json Context::message_meta() const { return task_ ? related_task_meta(task_->task().id) : Json(); }
+
+void Context::status(std::string message) {
+  if (task_) task_->say(std::move(message));
+}
+
+bool Context::start_task() {
+  if (!task_ && starter_) task_ = std::exchange(starter_, nullptr)();
+  return task_ != nullptr;
+}
+
+// Not a coroutine, so that questions have the order in which they were asked.
+Task<InputResponse> Context::ask(InputRequest question, std::string name) {
+  if (!task_) return ask_client(std::move(question), std::move(name));
+  require(question);
+  return task_->ask(std::move(question));
+}
+
 void Context::progress(double value, std::optional<double> total, std::optional<std::string> message) {
   // The specification wants every value above the one before; a handler that counts
   // badly must not make its client drop the call.
-  if (!caller_.progress_token || (last_progress_ && value <= *last_progress_)) return;
+  auto* peer = listener();
+  if (!peer || !caller_.progress_token || (last_progress_ && value <= *last_progress_)) return;
   last_progress_ = value;
   ProgressNotification notification{.token = *caller_.progress_token,
                                     .progress = {.progress = value, .total = total, .message = std::move(message)},
-                                    .meta = {},
+                                    .meta = message_meta(),
                                     .extra = {}};
-  (void)peer_.notify(method::progress, encode(notification), caller_.request);
+  (void)peer->notify(method::progress, encode(notification), about());
 }
 
 void Context::log(LoggingLevel level, Json data, std::optional<std::string> logger) {
-  const auto least = log_level();
+  auto* peer = listener();
+  const auto least = peer ? log_level() : std::nullopt;
   if (!least || level < *least) return;
-  LogMessage message{.level = level, .logger = std::move(logger), .data = std::move(data), .meta = {}, .extra = {}};
-  (void)peer_.notify(method::log_message, encode(message), caller_.request);
+  LogMessage message{
+      .level = level, .logger = std::move(logger), .data = std::move(data), .meta = message_meta(), .extra = {}};
+  (void)peer->notify(method::log_message, encode(message), about());
 }
 
 void Context::release_stream(std::optional<std::chrono::milliseconds> retry) {
-  if (caller_.request) peer_.channel().release_stream(*caller_.request, retry);
+  if (auto* peer = listener(); peer && about()) peer->channel().release_stream(*about(), retry);
 }
 
+// Not a coroutine, so that a question takes its number when it is asked.
 Task<ElicitResult> Context::elicit(ElicitRequest request, std::string name) {
+  if (request.mode == ElicitRequest::Mode::form) {
+    if (auto usable = check_form_schema(request.requested_schema); !usable) {
+      return failed<ElicitResult>(std::move(usable).error());
+    }
+  }
   return typed<ElicitResult>(ask(std::move(request), std::move(name)));
 }
 

@@ -1,15 +1,23 @@
 // Context: the part of RequestContext that is the same for every client: who asks,
 // progress and log messages. The fronts derive from it and say how a question reaches the
-// client. One lives in the frame of each running request.
+// client. One lives in the frame of each running request or task.
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <optional>
 
 #include <patchbay/server.h>
 
 #include "rpc/peer.h"
+#include "rpc/task_store.h"
 
 namespace patchbay {
+
+// The way to the client. A task may outlive its connection, and then there is none.
+struct PeerLink {
+  Peer* peer = nullptr;
+};
 
 // What the front knows about the caller of one request.
 struct Caller {
@@ -23,12 +31,17 @@ struct Caller {
 // would declare it; null when the question may be asked.
 Json missing_capability(const ClientCapabilities& capabilities, const InputRequest& question);
 std::string_view method_of(const InputRequest& question) noexcept;
-// The answer to a question of this kind; Errc::protocol when it is malformed.
-Result<InputResponse> decode_answer(const InputRequest& question, Json answer);
+// The answer to a question of this kind; Errc::protocol when it is malformed or, for a form, does
+// not fit what was asked. `steps` bounds finding that out.
+Result<InputResponse> decode_answer(const InputRequest& question, Json answer, std::uint64_t steps);
 
 class Context : public RequestContext {
  public:
-  Context(Peer& peer, Caller caller) : peer_(peer), caller_(std::move(caller)) {}
+  Context(std::shared_ptr<const PeerLink> link, Caller caller)
+      : link_(std::move(link)),
+        caller_(std::move(caller)),
+        schema_steps_(link_->peer->runtime().limits.schema_steps),
+        log_(link_->peer->runtime().log) {}
 
   const std::optional<Implementation>& client() const final { return caller_.info; }
   const ClientCapabilities& client_capabilities() const final { return caller_.capabilities; }
@@ -36,25 +49,53 @@ class Context : public RequestContext {
   void log(LoggingLevel level, Json data, std::optional<std::string> logger) final;
   void release_stream(std::optional<std::chrono::milliseconds> retry) final;
 
+  void status(std::string message) final;
+  bool start_task() final;
+
   Task<ElicitResult> elicit(ElicitRequest request, std::string name) final;
   Task<CreateMessageResult> sample(CreateMessageRequest request, std::string name) final;
   Task<std::vector<Root>> list_roots(std::string name) final;
 
+  // Kept here because a task may outlive its connection.
+  std::uint64_t schema_steps() const noexcept { return schema_steps_; }
+  const Log& own_log() const noexcept { return log_; }
   // The error a failed handler means for this client.
   virtual Error refine(Error error) const { return error; }
 
+  // Makes a task of the call; null when it cannot be one.
+  using TaskStarter = std::function<std::shared_ptr<StoredTask>()>;
+  void allow_task(TaskStarter starter) { starter_ = std::move(starter); }
+  // The task this call is by now, or null.
+  const std::shared_ptr<StoredTask>& task() const noexcept { return task_; }
+
  protected:
   // Called in the order the handler asks, before anything is awaited.
-  virtual Task<InputResponse> ask(InputRequest question, std::string name) = 0;
+  virtual Task<InputResponse> ask_client(InputRequest question, std::string name) = 0;
+  // Throws when the client cannot be asked this.
+  virtual void require(const InputRequest& question) = 0;
   // The least level to send now; none means that nothing is sent.
   virtual std::optional<LoggingLevel> log_level() const = 0;
+  // Whether a task's progress and log messages reach its client.
+  virtual bool tasks_talk() const noexcept = 0;
 
-  Peer& peer() noexcept { return peer_; }
+  // Not for tasks.
+  Peer& peer() noexcept { return *link_->peer; }
   const std::optional<RequestId>& request() const noexcept { return caller_.request; }
 
  private:
-  Peer& peer_;
+  Task<InputResponse> ask(InputRequest question, std::string name);
+  // Where messages about this call go now, or null.
+  Peer* listener() const;
+  Json message_meta() const;
+  // The request whose stream they belong on; that of a task was answered when it became one.
+  std::optional<RequestId> about() const { return task_ ? std::nullopt : caller_.request; }
+
+  std::shared_ptr<const PeerLink> link_;
   Caller caller_;
+  std::uint64_t schema_steps_;
+  Log log_;
+  TaskStarter starter_;
+  std::shared_ptr<StoredTask> task_;
   std::optional<double> last_progress_;
 };
 

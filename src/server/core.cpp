@@ -1,5 +1,7 @@
 #include "server/core.h"
 
+#include <algorithm>
+
 #include "protocol/methods.h"
 
 namespace patchbay {
@@ -21,6 +23,10 @@ Result<std::uint64_t> decode_cursor(std::string_view list, std::string_view curs
   return place;
 }
 
+TaskSupport task_support_of(const Tool& tool) noexcept {
+  return tool.execution && tool.execution->task_support ? *tool.execution->task_support : TaskSupport::forbidden;
+}
+
 bool concerns(std::string_view subscribed, std::string_view updated) noexcept {
   if (!updated.starts_with(subscribed)) return false;
   return updated.size() == subscribed.size() || subscribed.ends_with('/') || updated[subscribed.size()] == '/';
@@ -28,6 +34,21 @@ bool concerns(std::string_view subscribed, std::string_view updated) noexcept {
 
 Server::Core::Core(ServerOptions o) : options(std::move(o)), sealer(system_random()) {
   if (options.page_size == 0) options.page_size = 1;
+  const TaskStore::Bounds bounds{.count = options.tasks,
+                                 .ttl = options.task_ttl,
+                                 .ttl_most = std::max(options.task_ttl, options.task_ttl_most),
+                                 .poll_interval = options.task_poll_interval};
+  for (auto* store : {&legacy_tasks, &modern_tasks}) {
+    *store = std::make_shared<TaskStore>(bounds, Clock{}, system_random());
+    (*store)->on_change = [this](const StoredTask& task) { announce({Change::Kind::task, task.task().id}); };
+  }
+}
+
+Server::Core::~Core() { end_tasks(); }
+
+void Server::Core::end_tasks() {
+  legacy_tasks->stop();
+  modern_tasks->stop();
 }
 
 ServerCapabilities Server::Core::capabilities() const {
@@ -39,12 +60,19 @@ ServerCapabilities Server::Core::capabilities() const {
     capabilities.resources = ResourcesCapability{.subscribe = true, .list_changed = true, .extra = {}};
   }
   if (tools.ever_used()) capabilities.tools = ListChangedCapability{.list_changed = true, .extra = {}};
+  if (tasks_offered) {
+    capabilities.tasks = Json{{"list", Json::object()},
+                              {"cancel", Json::object()},
+                              {"requests", Json{{"tools", Json{{"call", Json::object()}}}}}};
+    capabilities.extensions[std::string(tasks_extension)] = Json::object();
+  }
   return capabilities;
 }
 
 bool Server::Core::offers(std::string_view method) const noexcept {
   if (method == method::complete) return completion != nullptr;
   if (method.starts_with("tools/")) return tools.ever_used();
+  if (method.starts_with("tasks/")) return tasks_offered;
   if (method.starts_with("prompts/")) return prompts.ever_used();
   if (method.starts_with("resources/")) return offers_resources();
   return true;

@@ -10,7 +10,9 @@
 #include <patchbay/server.h>
 
 #include "base/crypto.h"
+#include "protocol/schema_check.h"
 #include "protocol/uri_template.h"
+#include "rpc/task_store.h"
 #include "server/registry.h"
 
 namespace patchbay {
@@ -28,24 +30,41 @@ struct TemplateRoute {
   TemplateHandler handler;
 };
 
+// What a tool takes and returns is compiled when it is added.
+struct ToolRoute {
+  ToolSchemas schemas;
+  ToolHandler handler;
+  ToolOptions options;
+};
+
 struct Server::Core {
   explicit Core(ServerOptions o);
+  Core(const Core&) = delete;
+  Core& operator=(const Core&) = delete;
+  ~Core();
 
   ServerOptions options;
-  Registry<Tool, ToolHandler> tools{"tools"};
+  Registry<Tool, ToolRoute> tools{"tools"};
   Registry<Resource, ResourceHandler> resources{"resources"};
   Registry<ResourceTemplate, TemplateRoute> templates{"resourceTemplates"};
   Registry<Prompt, PromptHandler> prompts{"prompts"};
   std::shared_ptr<const CompletionHandler> completion;
   Sealer sealer;
   std::set<ChangeListener*> listeners;
+  // Apart, because a client of one era cannot read the other's tasks.
+  std::shared_ptr<TaskStore> legacy_tasks;
+  std::shared_ptr<TaskStore> modern_tasks;
+  bool tasks_offered = false;  // by any tool, once: clients were told of it
 
   bool offers_resources() const noexcept { return resources.ever_used() || templates.ever_used(); }
   ServerCapabilities capabilities() const;
   // Whether there is anything behind this method; methods without a capability always.
   bool offers(std::string_view method) const noexcept;
   void announce(Change change);
+  void end_tasks();
 };
+
+TaskSupport task_support_of(const Tool& tool) noexcept;
 
 // Whether news of `updated` is for who subscribed to `subscribed`: the same URI, or one above it.
 bool concerns(std::string_view subscribed, std::string_view updated) noexcept;

@@ -10,14 +10,14 @@
 #include "base/runtime.h"
 #include "protocol/wire.h"
 #include "rpc/peer.h"
+#include "server/context.h"
 #include "server/core.h"
 
 namespace patchbay {
 
 class LegacyFront {
  public:
-  LegacyFront(std::shared_ptr<Server::Core> core, Peer& peer, const Runtime& runtime)
-      : core_(std::move(core)), peer_(peer), runtime_(runtime) {}
+  LegacyFront(std::shared_ptr<Server::Core> core, std::shared_ptr<PeerLink> link, Peer& peer, const Runtime& runtime);
   LegacyFront(const LegacyFront&) = delete;
   LegacyFront& operator=(const LegacyFront&) = delete;
 
@@ -34,8 +34,12 @@ class LegacyFront {
   Json initialize(Json params);
   void set_log_level(Json params);
   void subscribe(std::string_view method, Json params);
+  Json list_tasks(Json params);
+  Task<Json> task_result(std::shared_ptr<StoredTask> task, RequestId id);
+  Task<Json> call_tool(Json params, std::shared_ptr<Context> context);
 
   std::shared_ptr<Server::Core> core_;
+  std::shared_ptr<PeerLink> link_;
   Peer& peer_;
   const Runtime& runtime_;
 
@@ -43,7 +47,8 @@ class LegacyFront {
   std::optional<Implementation> client_;
   ClientCapabilities capabilities_;
   ServerCapabilities declared_;
-  LoggingLevel log_level_ = LoggingLevel::info;
+  std::shared_ptr<LoggingLevel> log_level_;  // a task may outlive us
+  std::string session_;                      // whose tasks are listed
   std::set<std::string, std::less<>> subscriptions_;
   bool initialized_ = false;
 };

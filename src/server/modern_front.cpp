@@ -25,8 +25,8 @@ struct AnswerMissing {};
 
 class ModernContext final : public Context {
  public:
-  ModernContext(Peer& peer, Caller caller, std::optional<LoggingLevel> level, bool asks)
-      : Context(peer, std::move(caller)), level_(level), asks_(asks) {}
+  ModernContext(std::shared_ptr<PeerLink> link, Caller caller, std::optional<LoggingLevel> level, bool asks)
+      : Context(std::move(link), std::move(caller)), level_(level), asks_(asks) {}
 
   // Answers given in earlier rounds, which stay as they are, and in this one.
   void add_earlier(std::vector<std::pair<std::string, Json>> answers) { earlier_ = std::move(answers); }
@@ -45,8 +45,17 @@ class ModernContext final : public Context {
 
  protected:
   std::optional<LoggingLevel> log_level() const override { return level_; }
+  bool tasks_talk() const noexcept override { return false; }
 
-  Task<InputResponse> ask(InputRequest question, std::string name) override {
+  void require(const InputRequest& question) override {
+    if (!asks_) throw Error(Errc::unsupported, "this kind of request cannot ask the client");
+    if (auto missing = missing_capability(client_capabilities(), question); !missing.is_null()) {
+      missing_ = std::move(missing);
+      throw Error(Errc::unsupported, fmt::format("the client does not support {}", method_of(question)));
+    }
+  }
+
+  Task<InputResponse> ask_client(InputRequest question, std::string name) override {
     if (!name.empty()) return answer(std::move(name), std::move(question));
     // Named by kind and order: a handler that runs again asks the same under the same name.
     static constexpr std::array names{"elicitation", "sampling", "roots"};
@@ -56,18 +65,14 @@ class ModernContext final : public Context {
 
  private:
   Task<InputResponse> answer(std::string key, InputRequest question) {
-    if (!asks_) throw Error(Errc::unsupported, "this kind of request cannot ask the client");
-    if (auto missing = missing_capability(client_capabilities(), question); !missing.is_null()) {
-      missing_ = std::move(missing);
-      throw Error(Errc::unsupported, fmt::format("the client does not support {}", method_of(question)));
-    }
+    require(question);
     const Json* given = find(earlier_, key);
     if (!given) given = find(new_, key);
     if (!given) {
       questions_.emplace_back(std::move(key), std::move(question));
       throw AnswerMissing();
     }
-    auto decoded = decode_answer(question, *given);
+    auto decoded = decode_answer(question, *given, schema_steps());
     if (!decoded) {
       malformed_ = invalid_params(fmt::format("inputResponses.{}: {}", key, decoded.error().message()));
       throw Error(*malformed_);
@@ -103,6 +108,8 @@ bool wants(const SubscriptionFilter& filter, const Change& change) {
     case Change::Kind::resource_updated:
       return std::ranges::any_of(filter.resource_subscriptions,
                                  [&](const auto& uri) { return concerns(uri, change.uri); });
+    case Change::Kind::task:
+      return std::ranges::find(filter.task_ids, change.uri) != filter.task_ids.end();
     case Change::Kind::roots:
       return false;
   }
@@ -117,6 +124,8 @@ std::string_view notification_of(Change::Kind kind) {
       return method::prompts_changed;
     case Change::Kind::resources:
       return method::resources_changed;
+    case Change::Kind::task:
+      return method::task_changed;
     default:
       return method::resource_updated;
   }
@@ -125,7 +134,8 @@ std::string_view notification_of(Change::Kind kind) {
 }  // namespace
 
 struct ModernFront::Subscription {
-  Subscription(ModernFront& f, Json i, SubscriptionFilter s) : front(f), id(std::move(i)), filter(std::move(s)) {
+  Subscription(ModernFront& f, const Wire& w, Json i, SubscriptionFilter s)
+      : front(f), wire(w), id(std::move(i)), filter(std::move(s)) {
     front.subscriptions_.push_back(this);
   }
   Subscription(const Subscription&) = delete;
@@ -135,6 +145,7 @@ struct ModernFront::Subscription {
     front.ended_.notify_all();
   }
   ModernFront& front;
+  const Wire& wire;
   Json id;
   SubscriptionFilter filter;
 };
@@ -151,24 +162,54 @@ Task<Json> ModernFront::handle(RequestId id, std::string method, Json params) {
   if (!wire->has_request(method) || !core_->offers(method)) throw method_not_found(method);
 
   const auto& options = core_->options;
-  if (method == method::listen) co_return co_await listen(*wire, std::move(id), std::move(params));
+  if (method.starts_with("tasks/")) {
+    if (!declares_tasks(*meta.client_capabilities)) throw missing_capability_error(tasks_capability());
+    co_return about_task(*wire, method, params);
+  }
+  if (method == method::listen) co_return co_await listen(*wire, std::move(id), meta, std::move(params));
   if (method == method::discover) {
     ServerDescription description;
     description.info = options.info;
-    description.capabilities = core_->capabilities();
+    description.capabilities = wire->offered(core_->capabilities());
     description.instructions = options.instructions;
     co_return wire->complete(method, discover_result(description, modern_versions()), options.info, options.cache);
   }
   co_return co_await run(*wire, std::move(id), std::move(meta), std::move(method), std::move(params));
 }
 
+Json ModernFront::about_task(const Wire& wire, std::string_view method, const Json& params) {
+  const auto& info = core_->options.info;
+  auto task = named_task(*core_->modern_tasks, params);
+  if (method == method::get_task) return wire.complete(method, wire.write_task(task->state()), info, {});
+  if (method == method::cancel_task) {
+    // What has ended stays as it is.
+    (void)task->cancel("cancelled by the client");
+    return wire.complete(method, Json::object(), info, {});
+  }
+  auto carried = params_or_throw(read_carried_input(params));
+  std::vector<std::pair<std::string, InputResponse>> answers;
+  for (auto& [key, answer] : carried.answers) {
+    const auto* question = task->find_question(key);
+    if (!question) continue;  // answered before, or never asked
+    auto decoded = decode_answer(question->request, std::move(answer), runtime_.limits.schema_steps);
+    if (!decoded) throw invalid_params(fmt::format("inputResponses.{}: {}", key, decoded.error().message()));
+    answers.emplace_back(key, std::move(*decoded));
+  }
+  for (auto& [key, answer] : answers) (void)task->answer(key, std::move(answer));
+  return wire.complete(method, Json::object(), info, {});
+}
+
 Task<Json> ModernFront::run(const Wire& wire, RequestId id, ReceivedMeta meta, std::string method, Json params) {
   const auto& options = core_->options;
   const bool asks = std::ranges::find(may_ask, method) != may_ask.end();
-  ModernContext context(peer_,
-                        Caller{std::move(meta.client_info), std::move(*meta.client_capabilities),
-                               std::move(meta.progress_token), std::move(id)},
-                        meta.log_level, asks);
+  const bool takes_tasks = declares_tasks(*meta.client_capabilities);
+  // Shared with what a call becomes when it becomes a task.
+  auto shared_context =
+      std::make_shared<ModernContext>(link_,
+                                      Caller{std::move(meta.client_info), std::move(*meta.client_capabilities),
+                                             std::move(meta.progress_token), std::move(id)},
+                                      meta.log_level, asks);
+  auto& context = *shared_context;
   Json own;  // the params without what differs from round to round
   if (asks) {
     auto carried = params_or_throw(read_carried_input(params));
@@ -183,7 +224,24 @@ Task<Json> ModernFront::run(const Wire& wire, RequestId id, ReceivedMeta meta, s
     context.add_new(std::move(carried.answers));
   }
 
-  auto outcome = co_await as_result(serve_method(core_, wire, context, method, std::move(params)));
+  Result<Json> outcome;
+  auto support = TaskSupport::forbidden;
+  std::optional<ToolCall> call;
+  if (method == method::call_tool) {
+    call = read_tool_call(*core_, std::move(params));
+    support = task_support_of(call->entry->item);
+    if (support == TaskSupport::required && !takes_tasks) throw missing_capability_error(tasks_capability());
+  }
+  if (takes_tasks && support != TaskSupport::forbidden) {
+    const bool at_once = call->entry->handler.options.task_start == TaskStart::at_once;
+    auto run = co_await run_as_task(core_->modern_tasks, wire, std::move(*call), shared_context, {}, {}, at_once);
+    if (run->task) co_return wire.task_created(run->created, options.info);
+    outcome = std::move(*run->outcome);
+  } else if (call) {
+    outcome = co_await as_result(run_tool(std::move(*call), context));
+  } else {
+    outcome = co_await as_result(serve_method(core_, wire, context, method, std::move(params)));
+  }
   if (!outcome && outcome.error().code() == Errc::cancelled) throw std::move(outcome).error();
   if (context.malformed()) throw Error(*context.malformed());
   if (!context.questions().empty()) {
@@ -194,19 +252,30 @@ Task<Json> ModernFront::run(const Wire& wire, RequestId id, ReceivedMeta meta, s
     co_return wire.needs_input(input, options.info);
   }
   if (!outcome) throw context.refine(std::move(outcome).error());
+  if (method == method::list_tools) {
+    // The older era's word; here the server decides and need not say.
+    for (Json& tool : (*outcome)["tools"].as_array()) tool.as_object().erase("execution");
+  }
   const CacheHints unsaid{.ttl_ms = 0, .scope = CacheScope::personal};
   co_return wire.complete(method, std::move(*outcome), options.info,
                           method == method::read_resource ? unsaid : options.cache);
 }
 
-Task<Json> ModernFront::listen(const Wire& wire, RequestId id, Json params) {
+Task<Json> ModernFront::listen(const Wire& wire, RequestId id, const ReceivedMeta& meta, Json params) {
   const Json* wanted = params.find("notifications");
   if (!wanted) throw invalid_params("notifications: expected an object, found nothing");
   auto filter = params_or_throw(decode<SubscriptionFilter>(*wanted, "notifications"));
   if (filter.resource_subscriptions.size() > runtime_.limits.items) {
     throw invalid_params(fmt::format("no more than {} resource subscriptions at once", runtime_.limits.items));
   }
+  if (core_->tasks_offered && !filter.task_ids.empty() && !declares_tasks(*meta.client_capabilities)) {
+    throw missing_capability_error(tasks_capability());
+  }
+  if (filter.task_ids.size() > runtime_.limits.items) {
+    throw invalid_params(fmt::format("no more than {} tasks at once", runtime_.limits.items));
+  }
   // What this server will never send is not acknowledged.
+  std::erase_if(filter.task_ids, [&](const auto& task) { return !core_->modern_tasks->find(task); });
   filter.extra = {};
   filter.tools_list_changed &= core_->tools.ever_used();
   filter.prompts_list_changed &= core_->prompts.ever_used();
@@ -218,15 +287,17 @@ Task<Json> ModernFront::listen(const Wire& wire, RequestId id, Json params) {
       !sent) {
     throw std::move(sent).error();
   }
-  Subscription subscription(*this, to_json(id), std::move(filter));
+  Subscription subscription(*this, wire, to_json(id), std::move(filter));
   while (!ending_) co_await end_.wait();
   co_return wire.complete(method::listen, Json{{"_meta", tag}}, core_->options.info, {});
 }
 
 void ModernFront::on_change(const Change& change) {
+  const auto task = change.kind == Change::Kind::task ? core_->modern_tasks->find(change.uri) : nullptr;
+  if (change.kind == Change::Kind::task && !task) return;
   for (const auto* subscription : subscriptions_) {
     if (!wants(subscription->filter, change)) continue;
-    Json params = Json::object();
+    Json params = task ? subscription->wire.write_task(task->state()) : Json::object();
     if (change.kind == Change::Kind::resource_updated) params["uri"] = change.uri;
     params["_meta"] = subscription_meta(subscription->id);
     (void)peer_.notify(notification_of(change.kind), std::move(params));

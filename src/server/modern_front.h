@@ -12,14 +12,15 @@
 #include "base/waiting.h"
 #include "protocol/wire.h"
 #include "rpc/peer.h"
+#include "server/context.h"
 #include "server/core.h"
 
 namespace patchbay {
 
 class ModernFront {
  public:
-  ModernFront(std::shared_ptr<Server::Core> core, Peer& peer, const Runtime& runtime)
-      : core_(std::move(core)), peer_(peer), runtime_(runtime) {}
+  ModernFront(std::shared_ptr<Server::Core> core, std::shared_ptr<PeerLink> link, Peer& peer, const Runtime& runtime)
+      : core_(std::move(core)), link_(std::move(link)), peer_(peer), runtime_(runtime) {}
   ModernFront(const ModernFront&) = delete;
   ModernFront& operator=(const ModernFront&) = delete;
 
@@ -32,11 +33,13 @@ class ModernFront {
  private:
   struct Subscription;
 
-  Task<Json> listen(const Wire& wire, RequestId id, Json params);
+  Task<Json> listen(const Wire& wire, RequestId id, const ReceivedMeta& meta, Json params);
+  Json about_task(const Wire& wire, std::string_view method, const Json& params);
   Task<Json> run(const Wire& wire, RequestId id, ReceivedMeta meta, std::string method, Json params);
   std::int64_t now_ms() const;
 
   std::shared_ptr<Server::Core> core_;
+  std::shared_ptr<PeerLink> link_;
   Peer& peer_;
   const Runtime& runtime_;
   std::list<Subscription*> subscriptions_;

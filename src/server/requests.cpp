@@ -32,16 +32,29 @@ Task<bool> is_cancelled() {
   co_return state.cancelled() != asio::cancellation_type::none;
 }
 
-Task<Json> call_tool(std::shared_ptr<Server::Core> core, Context& context, Json params) {
+}  // namespace
+
+ToolCall read_tool_call(const Server::Core& core, Json params) {
   if (const Json* arguments = params.find("arguments"); arguments && !arguments->is_null() && !arguments->is_object()) {
     throw invalid_params(fmt::format("arguments: expected an object, found {}", to_string(arguments->kind())));
   }
   auto request = params_or_throw(decode<CallToolRequest>(std::move(params)));
-  auto entry = core->tools.find(request.name);
+  auto entry = core.tools.find(request.name);
   if (!entry) throw invalid_params(fmt::format("unknown tool: {}", request.name));
   if (request.arguments.is_null()) request.arguments = Json::object();
+  return {std::move(entry), std::move(request.arguments)};
+}
 
-  auto outcome = co_await as_result(entry->handler(context, std::move(request.arguments)));
+Task<Json> run_tool(ToolCall call, Context& context) {
+  const auto& [schemas, handler, options] = call.entry->handler;
+  const auto steps = context.schema_steps();
+  const auto& name = call.entry->item.name;
+  // The model reads a result and can do better; a JSON-RPC error may never reach it.
+  if (auto fits = schemas.check_arguments(name, call.arguments, steps); !fits) {
+    co_return encode(failed_call(fits.error()));
+  }
+
+  auto outcome = co_await as_result(handler(context, std::move(call.arguments)));
   CallToolResult result;
   if (outcome) {
     result = std::move(*outcome);
@@ -53,6 +66,10 @@ Task<Json> call_tool(std::shared_ptr<Server::Core> core, Context& context, Json 
     if (cancelled) throw error;
     result = failed_call(error);
   }
+  if (auto fits = schemas.check_result(name, result, steps); !fits) {
+    context.own_log()(LogLevel::error, "event=bad_result tool={} reason=\"{}\"", name, fits.error().message());
+    throw Error(Errc::internal, fits.error().message());
+  }
   // Clients that do not read structured content still get something to show.
   if (result.content.empty() && result.structured_content) {
     result.content.push_back(
@@ -60,6 +77,79 @@ Task<Json> call_tool(std::shared_ptr<Server::Core> core, Context& context, Json 
   }
   co_return encode(result);
 }
+
+namespace {
+
+void end_task(StoredTask& task, const Wire& wire, Result<Json> outcome) {
+  if (!outcome && outcome.error().code() == Errc::cancelled) {
+    task.finish(TaskStatus::cancelled, Json(), "what it ran was cancelled");
+    return;
+  }
+  const bool failed = !outcome || (wire.tool_error_fails_task() && std::as_const(*outcome)["isError"] == Json(true));
+  task.finish(failed ? TaskStatus::failed : TaskStatus::completed, std::move(outcome));
+}
+
+// `wire` is one of the build's own and never ends.
+Task<void> run_apart(std::shared_ptr<TaskRun> run, const Wire* wire, ToolCall call, std::shared_ptr<Context> context) {
+  auto outcome = co_await as_result(run_tool(std::move(call), *context));
+  // Whoever put the question that has no answer yet is told by the context.
+  if (const auto& task = context->task()) {
+    end_task(*task, *wire, std::move(outcome));
+  } else {
+    run->outcome = std::move(outcome);
+    run->changed.notify_all();
+  }
+}
+
+}  // namespace
+
+Task<std::shared_ptr<TaskRun>> run_as_task(std::shared_ptr<TaskStore> store, const Wire& wire, ToolCall call,
+                                           std::shared_ptr<Context> context, TaskWish wish, std::string owner,
+                                           bool at_once) {
+  auto executor = co_await asio::this_coro::executor;
+  auto run = std::make_shared<TaskRun>();
+  auto spawned = std::make_shared<Spawned>();
+  // Weak: the store owns the frame that owns the context that owns this.
+  context->allow_task(
+      [kept = std::weak_ptr(store), begun = std::weak_ptr(run), spawned, wish, owner]() -> std::shared_ptr<StoredTask> {
+        auto tasks = kept.lock();
+        auto waiting = begun.lock();
+        if (!tasks || !waiting) return nullptr;
+        auto created = tasks->create(wish, owner);
+        if (!created) throw Error::rpc(rpc_code::internal_error, created.error().message());
+        TaskStore::set_running(**created, *spawned);
+        waiting->task = *created;
+        waiting->created = (*created)->task();
+        waiting->changed.notify_all();
+        return *created;
+      });
+  if (at_once) context->start_task();
+  *spawned = store->run(executor, run_apart(run, &wire, std::move(call), context));
+  if (run->task) {
+    TaskStore::set_running(*run->task, *spawned);
+    co_return run;
+  }
+  // The request given up before it became a task takes its handler along.
+  struct Leave {
+    std::shared_ptr<Spawned> running;
+    ~Leave() {
+      if (running) running->cancel();
+    }
+  } leave{spawned};
+  while (!run->task && !run->outcome) co_await run->changed.wait();
+  leave.running = nullptr;
+  co_return run;
+}
+
+std::shared_ptr<StoredTask> named_task(TaskStore& store, const Json& params) {
+  const auto* id = params["taskId"].if_string();
+  if (!id) throw invalid_params("taskId: expected a string");
+  auto task = store.find(*id);
+  if (!task) throw invalid_params("the task is unknown or has expired");
+  return task;
+}
+
+namespace {
 
 Error resource_not_found(const Wire& wire, const std::string& uri) {
   return Error::rpc(wire.resource_not_found_code(), fmt::format("resource not found: {}", uri),
@@ -136,7 +226,7 @@ Task<Json> serve_method(std::shared_ptr<Server::Core> core, const Wire& wire, Co
   if (method == method::list_resource_templates) {
     co_return list_page(core->templates, "resourceTemplates", size, std::move(params));
   }
-  if (method == method::call_tool) co_return co_await call_tool(core, context, std::move(params));
+  if (method == method::call_tool) co_return co_await run_tool(read_tool_call(*core, std::move(params)), context);
   if (method == method::read_resource) co_return co_await read_resource(core, wire, context, std::move(params));
   if (method == method::get_prompt) co_return co_await get_prompt(core, context, std::move(params));
   if (method == method::complete) co_return co_await complete(core, context, std::move(params));

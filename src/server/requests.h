@@ -23,6 +23,31 @@ T params_or_throw(Result<T> result) {
   return std::move(*result);
 }
 
+// One call of a tool: what it runs and with what. Throws -32602 when there is none such.
+struct ToolCall {
+  Registry<Tool, ToolRoute>::EntryPtr entry;
+  Json arguments;
+};
+ToolCall read_tool_call(const Server::Core& core, Json params);
+// The result before its envelope. `context` outlives the task.
+Task<Json> run_tool(ToolCall call, Context& context);
+
+// A tool call that may become a task, running apart from the request that began it. The
+// request waits until one of the two is there.
+struct TaskRun {
+  std::shared_ptr<StoredTask> task;
+  RemoteTask created;  // the task as it was at first
+  std::optional<Result<Json>> outcome;
+  Event changed;
+};
+// Runs `call` in `store` and returns when it has become a task or ended without. With
+// `at_once` it is a task before its handler runs.
+Task<std::shared_ptr<TaskRun>> run_as_task(std::shared_ptr<TaskStore> store, const Wire& wire, ToolCall call,
+                                           std::shared_ptr<Context> context, TaskWish wish, std::string owner,
+                                           bool at_once);
+// The task `params` name, or -32602.
+std::shared_ptr<StoredTask> named_task(TaskStore& store, const Json& params);
+
 // `params` is an object. `context` and `wire` outlive the task.
 Task<Json> serve_method(std::shared_ptr<Server::Core> core, const Wire& wire, Context& context, std::string method,
                         Json params);

@@ -1,4 +1,5 @@
 #include <boost/asio/this_coro.hpp>
+#include <fmt/format.h>
 
 #include <patchbay/server.h>
 
@@ -10,13 +11,20 @@
 namespace patchbay {
 
 Server::Server(ServerOptions options) : core_(std::make_shared<Core>(std::move(options))) {}
-Server::~Server() = default;
+Server::~Server() { core_->end_tasks(); }
 
 const ServerOptions& Server::options() const noexcept { return core_->options; }
 
-void Server::add_tool(Tool tool, ToolHandler handler) {
+void Server::add_tool(Tool tool, ToolHandler handler, ToolOptions options) {
   const auto name = tool.name;
-  core_->tools.put(name, std::move(tool), std::move(handler));
+  ToolSchemas schemas(tool.input_schema, tool.output_schema ? &*tool.output_schema : nullptr);
+  for (const auto& [schema, problem] :
+       {std::pair("inputSchema", schemas.input_problem()), std::pair("outputSchema", schemas.output_problem())}) {
+    if (problem)
+      throw Error(Errc::invalid_argument, fmt::format("tool '{}': {}: {}", name, schema, problem->message()));
+  }
+  core_->tasks_offered |= task_support_of(tool) != TaskSupport::forbidden;
+  core_->tools.put(name, std::move(tool), {std::move(schemas), std::move(handler), options});
   core_->announce({Change::Kind::tools, {}});
 }
 

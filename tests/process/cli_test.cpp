@@ -128,6 +128,21 @@ TEST(Cli, WrongCallsSayWhatWasExpected) {
   EXPECT_THAT(array.err, HasSubstr("object"));
 }
 
+// W3: what does not fit is not sent, and the message ends in how to find out what does.
+TEST(Cli, ArgumentsThatDoNotFitAreListedWithTheirRemedy) {
+  auto missing = with_server("good", {"call", "add"});
+  EXPECT_EQ(missing.code, 2);
+  EXPECT_THAT(missing.err,
+              AllOf(HasSubstr(R"(missing property "a" (required))"), HasSubstr(R"(missing property "b" (required))"),
+                    HasSubstr("`patchbay tools fake/add`")));
+  auto type = with_server("good", {"call", "add", R"({"a":"x","b":1})", "--json"});
+  EXPECT_EQ(type.code, 2);
+  EXPECT_EQ(json_of(type)["error"]["code"], Json("invalid_argument"));
+  EXPECT_THAT(json_of(type)["error"]["message"].as_string(), HasSubstr("/a: expected integer, found string (type)"));
+  EXPECT_THAT(with_server("good", {"call", "add", "a=two"}).err, HasSubstr("`patchbay tools fake/add`"));
+  EXPECT_EQ(with_server("good", {"--no-check", "call", "echo", R"({"text":"x","more":1})"}).out, "x\n");
+}
+
 TEST(Cli, FailedToolsAndServersHaveTheirOwnExitCodes) {
   auto failed = with_server("good", {"call", "fail"});
   EXPECT_EQ(failed.code, 1);

@@ -25,6 +25,7 @@ namespace {
 using namespace std::chrono_literals;
 using test::run_task;
 using test::settle;
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::SizeIs;
@@ -121,6 +122,7 @@ class Scenario : public ::testing::TestWithParam<Column> {
   Runtime runtime() {
     Runtime made;
     made.clock.now = [this] { return std::chrono::steady_clock::now() + skipped_; };
+    made.limits.task_poll_least = 1ms;
     made.trace = [this](std::string_view direction, std::string_view message) {
       if (direction == "->") trace_.emplace_back(message);
     };
@@ -297,6 +299,62 @@ TEST_P(Scenario, ArgumentsThatAreNoObjectAreRefusedHere) {
       EXPECT_EQ(result.error().code(), Errc::invalid_argument) << text;
     }
     EXPECT_EQ(sent(method::call_tool), before);
+  });
+}
+
+// W3
+TEST_P(Scenario, BothSidesKeepToWhatAToolDeclares) {
+  run([this](Session session) -> Task<void> {
+    (void)co_await session.list_tools();
+    auto good = co_await session.call_tool("area", Json{{"width", 2}, {"height", 3}});
+    EXPECT_EQ(good.structured_content, (Json{{"area", 6}}));
+    const auto before = sent(method::call_tool);
+    const Json wrong{{"width", 0}, {"depth", 1}};
+    auto refused = co_await as_result(session.call_tool("area", wrong));
+    EXPECT_EQ(refused.error().code(), Errc::invalid_argument);
+    EXPECT_THAT(refused.error().message(),
+                AllOf(HasSubstr("'area'"), HasSubstr("/width: "), HasSubstr("(minimum)"), HasSubstr("\"height\"")));
+    EXPECT_EQ(sent(method::call_tool), before);
+    // A server does not rely on its clients: the model reads the same reasons.
+    auto answered = co_await session.call_tool("area", wrong, {.check_arguments = false});
+    EXPECT_TRUE(answered.is_error);
+    EXPECT_EQ(text_of(answered), refused.error().message());
+    // Nor does it send what it did not promise.
+    for (const auto& [unit, says] :
+         {std::pair("m", "/area: expected integer"), std::pair("", "no structured content")}) {
+      Json arguments{{"width", 1}, {"height", 1}};
+      if (*unit) arguments["unit"] = unit;
+      auto broken = co_await as_result(session.call_tool("bad_area", arguments));
+      EXPECT_EQ(broken.error().rpc_code(), -32603);
+      EXPECT_THAT(broken.error().message(), HasSubstr(says));
+    }
+    auto failed = co_await session.call_tool("bad_area", Json{{"width", 1}, {"height", 1}, {"unit", "ft"}});
+    EXPECT_TRUE(failed.is_error);
+  });
+}
+
+// A handler's slip does not reach the server as the person's answer.
+TEST_P(Scenario, AnswersThatDoNotFitTheFormAreNotSent) {
+  auto client = options();
+  Json content;
+  client.elicit = [&content](ElicitRequest) -> Task<ElicitResult> {
+    co_return ElicitResult{.action = ElicitResult::Action::accept, .content = content};
+  };
+  run(client, [&, this](Session session) -> Task<void> {
+    for (const auto& [answer, path] : std::vector<std::pair<Json, std::string>>{
+             {Json{{"name", 5}}, "/name"}, {Json{{"size", "big"}}, "/size"}, {Json{{"mail", "nobody"}}, "/mail"}}) {
+      content = answer;
+      auto outcome = co_await as_result(session.call_tool("ask_form", {}));
+      // Where the server asks by a request, it hears that there is no answer and the tool fails.
+      const bool failed = outcome ? outcome->is_error : outcome.error().code() == Errc::invalid_argument;
+      EXPECT_TRUE(failed) << path;
+      EXPECT_EQ(outcome.has_value(), !modern());
+      EXPECT_THAT(outcome ? text_of(*outcome) : outcome.error().message(), HasSubstr(path));
+      EXPECT_EQ(sent_containing(to_text(answer)), 0u);
+    }
+    content = Json{{"name", "Ada"}, {"mail", "ada@example.com"}};
+    auto good = co_await session.call_tool("ask_form", {});
+    EXPECT_EQ(text_of(good), R"(accept {"name":"Ada","mail":"ada@example.com","size":7})");
   });
 }
 
@@ -768,6 +826,209 @@ TEST_P(StdioScenario, ACallPendingWhenTheServerDiesFailsAtOnceWithTheReason) {
     }
     EXPECT_TRUE(session.closed());
     EXPECT_THAT(lost, SizeIs(1));
+  });
+}
+
+// Tasks --------------------------------------------------------------------------------
+
+// Calls task_release when the tool under test says that it waits.
+struct Releaser {
+  explicit Releaser(Session s) : session(std::move(s)) {}
+  Session session;
+  Heard<RemoteTask> states;
+  std::vector<double> steps;
+  Event waiting;
+  bool waits = false;
+
+  CallOptions options(TaskUse use = TaskUse::automatic) {
+    CallOptions made;
+    made.task = use;
+    made.on_task = [this](const RemoteTask& task) {
+      states.add(task);
+      if (task.status_message) note();
+    };
+    made.on_progress = [this](const Progress& progress) {
+      steps.push_back(progress.progress);
+      note();
+    };
+    return made;
+  }
+  void note() {
+    waits = true;
+    waiting.notify_all();
+  }
+  Task<void> release() {
+    while (!waits) co_await waiting.wait();
+    (void)co_await session.call_tool("task_release", {});
+  }
+  Task<CallToolResult> call(std::string tool, TaskUse use = TaskUse::automatic) {
+    Scope scope(co_await asio::this_coro::executor);
+    scope.spawn(release());
+    auto result = co_await session.call_tool(std::move(tool), {}, options(use));
+    co_await scope.join();
+    co_return result;
+  }
+};
+
+// C11-22, X3
+TEST_P(Scenario, ACallThatBecomesATaskReturnsItsResult) {
+  run([this](Session session) -> Task<void> {
+    Releaser us(session);
+    auto result = co_await us.call("task_held");
+    EXPECT_EQ(text_of(result), "released");
+    EXPECT_EQ(us.states.all.front().status, TaskStatus::working);
+    EXPECT_FALSE(us.states.all.front().id.empty());
+    EXPECT_EQ(us.states.all.front().poll_interval_ms, 100);
+    EXPECT_EQ(us.states.all.back().status, TaskStatus::completed);
+    EXPECT_EQ(us.states.all.back().status_message, "waiting to be released");
+    // Newer servers do not report progress of tasks; older ones go on until the end.
+    EXPECT_EQ(us.steps, modern() ? std::vector<double>() : std::vector<double>({1, 2}));
+    EXPECT_EQ(sent(method::task_result), modern() ? 0u : 1u);
+  });
+}
+
+TEST_P(Scenario, ATaskFailsLikeTheCallItIs) {
+  run([](Session session) -> Task<void> {
+    auto refused = co_await as_result(session.call_tool("task_fails", {}));
+    EXPECT_EQ(refused.error(), Error::rpc(1234, "refused", R"({"why":"because"})"));
+    auto result = co_await session.call_tool("task_is_error", {});
+    EXPECT_TRUE(result.is_error);
+    EXPECT_EQ(text_of(result), "no luck");
+    EXPECT_EQ(result.meta["k"], Json(1));
+  });
+}
+
+TEST_P(Scenario, QuestionsInsideATaskAreAnsweredOnceEach) {
+  std::vector<ElicitRequest> asked;
+  auto client =
+      with_answers(options(), asked, {.action = ElicitResult::Action::accept, .content = Json{{"name", "Ann"}}});
+  run(client, [&](Session session) -> Task<void> {
+    auto result = co_await session.call_tool("task_asks", {});
+    EXPECT_EQ(text_of(result), R"(accept {"name":"Ann","size":7} then accept {"name":"Ann","size":7})");
+    EXPECT_THAT(asked, SizeIs(2));
+    EXPECT_EQ(asked.at(0).message, "first?");
+    EXPECT_EQ(sent(method::update_task), modern() ? 2u : 0u);
+    auto after = co_await session.call_tool("task_after_question", {});
+    EXPECT_EQ(text_of(after), R"(as a task accept {"name":"Ann","size":7})");
+    EXPECT_THAT(asked, SizeIs(3));
+  });
+}
+
+TEST_P(Scenario, ATaskThatCannotAskFailsAsAToolDoes) {
+  run([](Session session) -> Task<void> {
+    auto result = co_await as_result(session.call_tool("task_asks", {}));
+    EXPECT_TRUE(result ? result->is_error : result.error().rpc_code() == -32021);
+  });
+}
+
+TEST_P(Scenario, WhetherACallIsATaskCanBeChosen) {
+  run([this](Session session) -> Task<void> {
+    struct Row {
+      TaskUse use;
+      bool legacy;
+      bool modern;
+    };
+    for (auto row :
+         {Row{TaskUse::automatic, false, true}, Row{TaskUse::prefer, true, true}, Row{TaskUse::avoid, false, false}}) {
+      SCOPED_TRACE(static_cast<int>(row.use));
+      Releaser us(session);
+      auto result = co_await us.call("task_optional", row.use);
+      EXPECT_EQ(text_of(result), "released");
+      EXPECT_EQ(us.states.all.empty(), modern() ? !row.modern : !row.legacy);
+    }
+    auto refused = co_await as_result(session.call_tool("task_held", {}, {.task = TaskUse::avoid}));
+    EXPECT_EQ(refused.error().rpc_code(), modern() ? -32021 : -32601);
+  });
+}
+
+TEST_P(Scenario, GivingUpACallEndsItsTask) {
+  run([](Session session) -> Task<void> {
+    Releaser us(session);
+    {
+      Scope scope(co_await asio::this_coro::executor);
+      scope.spawn([](Releaser& r) -> Task<void> {
+        (void)co_await as_result(r.session.call_tool("task_held", {}, r.options()));
+      }(us));
+      while (!us.waits) co_await us.waiting.wait();
+      scope.cancel();
+      co_await scope.join();
+    }
+    auto late = co_await as_result(session.call_tool("task_held", {}, {.total = 50ms}));
+    EXPECT_EQ(late.error().code(), Errc::timeout);
+    std::string counts;
+    while (counts != "0 running, 2 cancelled") counts = text_of(co_await session.call_tool("task_release", {}));
+  });
+}
+
+TEST_P(Scenario, ATaskIsKnownByItsId) {
+  auto client = options();
+  Heard<std::string> heard;
+  client.on_change = [&](const Change& change) {
+    if (change.kind == Change::Kind::task) heard.add(change.uri);
+  };
+  run(client, [&](Session session) -> Task<void> {
+    auto started = co_await session.start_tool("task_held", {}, {.task_ttl = 60s});
+    const auto task = std::get<RemoteTask>(started);
+    EXPECT_EQ(task.ttl_ms, modern() ? 3'600'000 : 60'000);  // where the server decides, it does
+    auto other = std::get<RemoteTask>(co_await session.start_tool("task_held", {}));
+    EXPECT_NE(task.id, other.id);
+    auto watch = co_await session.watch({.task_ids = {task.id, other.id}});
+    EXPECT_THAT(watch.honoured().task_ids, ElementsAre(task.id, other.id));
+
+    auto state = co_await session.get_task(task.id);
+    EXPECT_EQ(state.status, TaskStatus::working);
+    auto listed = co_await as_result(session.list_tasks());
+    if (modern()) {
+      EXPECT_EQ(listed.error().code(), Errc::unsupported);
+    } else {
+      EXPECT_THAT(listed->items, SizeIs(2));
+    }
+    heard.all.clear();
+    co_await session.cancel_task(other.id);
+    EXPECT_EQ((co_await session.get_task(other.id)).status, TaskStatus::cancelled);
+    co_await heard.wait(1);
+    EXPECT_EQ(heard.all.front(), other.id);
+    auto cancelled = co_await as_result(session.await_task(other.id));
+    EXPECT_EQ(cancelled.error().code(), Errc::rpc);
+    EXPECT_THAT(cancelled.error().message(), HasSubstr("cancelled"));
+
+    Releaser us(session);
+    Scope scope(co_await asio::this_coro::executor);
+    scope.spawn(us.release());
+    auto result = co_await session.await_task(task.id, us.options());
+    co_await scope.join();
+    EXPECT_EQ(text_of(result), "released");
+    // Fetching it again gets it again.
+    EXPECT_EQ(text_of(co_await session.await_task(task.id)), "released");
+    auto unknown = co_await as_result(session.await_task("no-such-task"));
+    EXPECT_EQ(unknown.error().rpc_code(), -32602);
+    EXPECT_THAT(unknown.error().message(), HasSubstr("no-such-task"));
+    co_await watch.stop();
+
+    // One that was not a task answers at once.
+    auto echo = co_await session.start_tool("echo", Json{{"a", 1}});
+    EXPECT_EQ(text_of(std::get<CallToolResult>(echo)), R"({"a":1})");
+  });
+}
+
+TEST_P(Scenario, ATaskOutlivesTheConnectionButNotTheServer) {
+  run_task([&]() -> Task<void> {
+    auto way = transport();
+    auto first = co_await Client(options()).connect(way, runtime());
+    auto task = std::get<RemoteTask>(co_await first.start_tool("task_held", {}));
+    co_await first.close();
+    auto second = co_await Client(options()).connect(way, runtime());
+    auto state = co_await as_result(second.get_task(task.id));
+    if (GetParam().door == Door::stdio) {
+      EXPECT_EQ(state.error().rpc_code(), -32602);
+    } else {
+      EXPECT_EQ(state->status, TaskStatus::working);
+      (void)co_await second.call_tool("task_release", {});
+      EXPECT_EQ(text_of(co_await second.await_task(task.id)), "released");
+      // This one is left to the server's end.
+      (void)co_await second.start_tool("task_held", {});
+    }
+    co_await second.close();
   });
 }
 

@@ -29,9 +29,10 @@ std::string described(const ElicitResult& answer) {
 ElicitRequest form(std::string message) {
   ElicitRequest request;
   request.message = std::move(message);
-  request.requested_schema = Json{
-      {"type", "object"},
-      {"properties", Json{{"name", Json{{"type", "string"}}}, {"size", Json{{"type", "integer"}, {"default", 7}}}}}};
+  request.requested_schema = Json{{"type", "object"},
+                                  {"properties", Json{{"name", Json{{"type", "string"}}},
+                                                      {"size", Json{{"type", "integer"}, {"default", 7}}},
+                                                      {"mail", Json{{"type", "string"}, {"format", "email"}}}}}};
   return request;
 }
 
@@ -100,6 +101,32 @@ void add_plain_tools(Server& server) {
   }
 }
 
+// Tools that say exactly what they take and return; the second does not keep to it.
+void add_declared_tools(Server& server) {
+  Tool area = named("area");
+  area.input_schema = Json{{"type", "object"},
+                           {"properties", Json{{"width", Json{{"type", "integer"}, {"minimum", 1}}},
+                                               {"height", Json{{"type", "integer"}, {"minimum", 1}}},
+                                               {"unit", Json{{"enum", Json::array({"m", "ft"})}}}}},
+                           {"required", Json::array({"width", "height"})},
+                           {"additionalProperties", false}};
+  area.output_schema = Json{{"type", "object"},
+                            {"properties", Json{{"area", Json{{"type", "integer"}}}}},
+                            {"required", Json::array({"area"})}};
+  server.add_tool(area, [](RequestContext&, Json arguments) -> Task<CallToolResult> {
+    CallToolResult result;
+    result.structured_content = Json{{"area", arguments["width"].as_int() * arguments["height"].as_int()}};
+    co_return result;
+  });
+  area.name = "bad_area";
+  server.add_tool(area, [](RequestContext&, Json arguments) -> Task<CallToolResult> {
+    auto result = text("as you wish");
+    if (arguments["unit"] == Json("m")) result.structured_content = Json{{"area", "wide"}};
+    result.is_error = arguments["unit"] == Json("ft");
+    co_return result;
+  });
+}
+
 void add_waiting_tools(Server& server) {
   auto state = std::make_shared<State>();
   server.add_tool(named("hang"), [state](RequestContext&, Json) -> Task<CallToolResult> {
@@ -155,6 +182,70 @@ void add_asking_tools(Server& server) {
     for (const auto& root : roots) list += root.uri + " ";
     co_return text(list);
   });
+}
+
+Tool task_tool(std::string name, TaskSupport support) {
+  auto tool = named(std::move(name));
+  tool.execution = ToolExecution{.task_support = support, .extra = {}};
+  return tool;
+}
+
+struct Held {
+  int running = 0;
+  int cancelled = 0;
+  Event release;
+};
+
+Task<CallToolResult> hold(std::shared_ptr<Held> held, RequestContext& context) {
+  context.status("waiting to be released");
+  context.progress(1, 2, "half");
+  ++held->running;
+  auto waited = co_await as_result(held->release.wait());
+  --held->running;
+  if (!waited) {
+    ++held->cancelled;
+    throw waited.error();
+  }
+  context.progress(2, 2, "whole");
+  co_return text("released");
+}
+
+void add_task_tools(Server& server) {
+  auto held = std::make_shared<Held>();
+  for (auto [name, support] :
+       {std::pair("task_held", TaskSupport::required), std::pair("task_optional", TaskSupport::optional)}) {
+    server.add_tool(task_tool(name, support), [held](RequestContext& context, Json) { return hold(held, context); });
+  }
+  server.add_tool(named("task_release"), [held](RequestContext&, Json) -> Task<CallToolResult> {
+    return [](std::shared_ptr<Held> h) -> Task<CallToolResult> {
+      h->release.notify_all();
+      co_return text(fmt::format("{} running, {} cancelled", h->running, h->cancelled));
+    }(held);
+  });
+  server.add_tool(task_tool("task_asks", TaskSupport::required),
+                  [](RequestContext& context, Json) -> Task<CallToolResult> {
+                    auto first = co_await context.elicit(form("first?"));
+                    context.status("asked once");
+                    auto second = co_await context.elicit(form("second?"));
+                    co_return text(described(first) + " then " + described(second));
+                  });
+  server.add_tool(task_tool("task_fails", TaskSupport::required), [](RequestContext&, Json) -> Task<CallToolResult> {
+    throw Error::rpc(1234, "refused", R"({"why":"because"})");
+    co_return CallToolResult{};
+  });
+  server.add_tool(task_tool("task_is_error", TaskSupport::required), [](RequestContext&, Json) -> Task<CallToolResult> {
+    auto result = text("no luck");
+    result.is_error = true;
+    result.meta = Json{{"k", 1}};
+    co_return result;
+  });
+  server.add_tool(task_tool("task_after_question", TaskSupport::required),
+                  [](RequestContext& context, Json) -> Task<CallToolResult> {
+                    auto answer = co_await context.elicit(form("who?"));
+                    const bool task = context.start_task();
+                    co_return text(fmt::format("{} {}", task ? "as a task" : "at once", described(answer)));
+                  },
+                  {.task_start = TaskStart::by_handler});
 }
 
 // The server's own tools that change it. It outlives its handlers' calls.
@@ -236,11 +327,14 @@ std::shared_ptr<Server> make_fixture_server() {
   options.info = {.name = "fixture", .version = "1"};
   options.instructions = "Use with care.";
   options.page_size = 4;
+  options.task_poll_interval = std::chrono::milliseconds(100);
   options.cache = {.ttl_ms = 60'000, .scope = CacheScope::personal};
   auto server = std::make_shared<Server>(std::move(options));
   add_plain_tools(*server);
+  add_declared_tools(*server);
   add_waiting_tools(*server);
   add_asking_tools(*server);
+  add_task_tools(*server);
   add_changing_tools(server);
   add_resources_and_prompts(*server);
   return server;

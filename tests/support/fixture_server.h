@@ -10,6 +10,8 @@
 //   hang             until cancelled; hangs: how many began and how many were cancelled
 //   ask_form, ask_url, ask_both, ask_times{times}, ask_sample, ask_roots
 //   speak            one log message per level
+//   task_held, task_optional   until task_release, as a task if need be; task_asks: two forms inside
+//   the task; task_fails: JSON-RPC error 1234; task_is_error; task_after_question: a form before it
 //   add_tool{name}, remove_tool{name}, touch{uri}, end_process
 //   filler_00 ... filler_19
 #pragma once

@@ -69,7 +69,17 @@ TEST(Answers, ACapabilityIsDeclaredWhenItsHandlerIsThere) {
            {"roots", roots, R"({"roots":{"listChanged":true}})"},
        }) {
     SCOPED_TRACE(row.name);
-    EXPECT_EQ(encode(capabilities_of(row.options)), json(row.declared));
+    auto capabilities = capabilities_of(row.options);
+    EXPECT_TRUE(capabilities.extensions.contains(std::string(tasks_extension)));
+    // What can be answered can be answered as a task, too. C11-16
+    std::string requests;
+    if (row.options.sample) requests = R"("sampling":{"createMessage":{}})";
+    if (row.options.elicit) requests = R"("elicitation":{"create":{}})";
+    EXPECT_EQ(capabilities.tasks ? to_text(*capabilities.tasks) : "",
+              requests.empty() ? "" : R"({"list":{},"cancel":{},"requests":{)" + requests + "}}");
+    capabilities.extensions.clear();
+    capabilities.tasks.reset();
+    EXPECT_EQ(encode(capabilities), json(row.declared));
   }
 }
 

@@ -27,6 +27,16 @@ Happened initialized(Json result) { return {Happened::Kind::initialize, std::mov
 Happened initialize_failed(std::int64_t code, Json data = {}) {
   return {Happened::Kind::initialize, std::unexpected(Error::rpc(code, "no", data.is_null() ? "" : to_text(data)))};
 }
+// What HTTP says without a JSON-RPC answer; 200 is a success that is none.
+Error http_error(int status) {
+  return Error(status == 200 ? Errc::protocol : Errc::http, "no").with_http_status(status);
+}
+Happened discover_answered(int status) { return {Happened::Kind::discover, std::unexpected(http_error(status))}; }
+Happened initialize_answered(int status) { return {Happened::Kind::initialize, std::unexpected(http_error(status))}; }
+Happened discover_broke(Errc code) { return {Happened::Kind::discover, std::unexpected(Error(code, "no"))}; }
+Happened initialize_refused(std::int64_t code, int status) {
+  return {Happened::Kind::initialize, std::unexpected(Error::rpc(code, "no").with_http_status(status))};
+}
 Happened silence() { return {Happened::Kind::silence, Json()}; }
 Happened closed() { return {Happened::Kind::closed, std::unexpected(Error(Errc::closed, "it ended"))}; }
 
@@ -58,6 +68,8 @@ std::string text_of(const Probe::Step& step) {
       return "settled " + step.version;
     case Do::reopen:
       return "reopen " + step.version;
+    case Do::fall_back:
+      return "older " + step.version;
     case Do::fail:
       return "fail " + std::string(to_string(step.error->code()));
   }
@@ -201,6 +213,28 @@ std::vector<Conversation> conversations() {
        d,
        {{silence(), i}, {initialize_failed(-32022), "wait"}, {closed(), "fail closed"}}},
       {"ended at initialize: fail", "auto", d, {{discover_failed(-32601), i}, {closed(), "fail closed"}}},
+      // HTTP.
+      {"500 is transient", "auto", d, {{discover_answered(500), "fail http"}}},
+      {"429 is transient", "auto", d, {{discover_answered(429), "fail http"}}},
+      {"408 is transient", "auto", d, {{discover_answered(408), "fail http"}}},
+      {"sign-in says nothing about the era", "auto", d, {{discover_broke(Errc::unauthorized), "fail unauthorized"}}},
+      {"neither does a refusal", "auto", d, {{discover_broke(Errc::forbidden), "fail forbidden"}}},
+      {"nor a server that cannot be reached", "auto", d, {{discover_broke(Errc::connect), "fail connect"}}},
+      {"nor a broken protocol without a status", "auto", d, {{discover_broke(Errc::protocol), "fail protocol"}}},
+      {"modern by date does not take 404 for legacy", modern, d, {{discover_answered(404), "fail unsupported"}}},
+      {"initialize meets 500", "auto", d, {{discover_answered(404), i}, {initialize_answered(500), "fail http"}}},
+      {"a modern error with 400 never leads to the older transport",
+       "legacy",
+       i,
+       {{initialize_refused(-32022, 400), "fail rpc"}}},
+      {"a JSON-RPC error with 400 leads to the older transport",
+       "legacy",
+       i,
+       {{initialize_refused(-32000, 400), "older " + newest_legacy}}},
+      {"silence, then both unknown",
+       "auto",
+       d,
+       {{silence(), i}, {initialize_answered(404), "wait"}, {discover_answered(404), "older " + newest_legacy}}},
       // A wish.
       {"legacy skips discover", "legacy", i, {{initialized(initialize_answer(newest_legacy)), l}}},
       {"legacy: silence only waits", "legacy", i, {{silence(), "wait"}}},
@@ -253,6 +287,25 @@ std::vector<Conversation> conversations() {
                    d,
                    {{discover_failed(code), i}, {initialized(initialize_answer(newest_legacy)), l}}});
   }
+  for (int status : {200, 400, 402, 404, 405, 406, 410, 415, 422}) {
+    all.push_back({fmt::format("HTTP {} looks legacy", status),
+                   "auto",
+                   d,
+                   {{discover_answered(status), i}, {initialized(initialize_answer(newest_legacy)), l}}});
+  }
+  for (int status : {400, 404, 405}) {
+    all.push_back({fmt::format("HTTP {} to both looks like the older transport", status),
+                   "auto",
+                   d,
+                   {{discover_answered(status), i},
+                    {initialize_answered(status), "older " + newest_legacy},
+                    {initialized(initialize_answer("2024-11-05")), "settled 2024-11-05"}}});
+    all.push_back(
+        {fmt::format("HTTP {} from the older transport too", status),
+         "legacy",
+         i,
+         {{initialize_answered(status), "older " + newest_legacy}, {initialize_answered(status), "fail http"}}});
+  }
   for (auto version : legacy_versions()) {
     const std::string v(version);
     all.push_back(
@@ -265,7 +318,7 @@ std::vector<Conversation> conversations() {
 TEST(Probe, SettlesEveryConversation) {
   for (const auto& conversation : conversations()) {
     SCOPED_TRACE(conversation.name);
-    Probe probe(conversation.wanted);
+    Probe probe(conversation.wanted, true);
     std::vector<std::string> expected{conversation.begins};
     std::vector<std::string> seen{text_of(probe.start())};
     for (const auto& [happened, then] : conversation.turns) {
@@ -287,6 +340,14 @@ TEST(Probe, SettlesEveryConversation) {
     }
     EXPECT_EQ(seen, expected);
   }
+}
+
+TEST(Probe, WithoutAnOlderTransportTheStatusIsTheError) {
+  Probe probe("legacy");
+  (void)probe.start();
+  auto step = probe.on_initialize(initialize_answered(404).answer);
+  EXPECT_EQ(text_of(step), "fail http");
+  EXPECT_EQ(step.error->http_status(), 404);
 }
 
 TEST(Probe, DescribesAModernServer) {

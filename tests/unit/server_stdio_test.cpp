@@ -55,7 +55,7 @@ std::shared_ptr<Server::Core> core_with(std::string name, ToolHandler handler) {
   ServerOptions options;
   options.info = {.name = "sample", .version = "1.0"};
   auto core = std::make_shared<Server::Core>(std::move(options));
-  core->tools.put(name, Tool{.name = name}, std::move(handler));
+  core->tools.put(name, Tool{.name = name}, ToolRoute{ToolSchemas(Json(), nullptr), std::move(handler), {}});
   return core;
 }
 

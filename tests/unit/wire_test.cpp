@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "protocol/codec.h"
 #include "protocol/methods.h"
 
 namespace patchbay {
@@ -72,6 +73,7 @@ TEST(Wire, AMethodAbsentFromAnEraIsAbsentFromItsTable) {
            {method::complete, true, true},
            {method::set_log_level, true, false},
            {method::listen, false, true},
+           {method::update_task, false, true},
            {method::elicit, false, false},
            {method::create_message, false, false},
            {method::list_roots, false, false},
@@ -182,6 +184,7 @@ TEST(Wire, ParamsAreWrittenAsTheEraWantsThem) {
 std::string outcome_text(const Result<Outcome>& outcome) {
   if (!outcome) return fmt::format("{}: {}", to_string(outcome.error().code()), outcome.error().message());
   if (const auto* done = std::get_if<Json>(&*outcome)) return to_text(*done);
+  if (const auto* task = std::get_if<RemoteTask>(&*outcome)) return "task " + to_text(encode(*task));
   const auto& input = std::get<InputRequired>(*outcome);
   std::string text = "asks";
   for (const auto& [key, request] : input.requests) {
@@ -204,8 +207,25 @@ TEST(Wire, ResultsAreReadByTheRulesOfTheEra) {
       {method::list_tools, R"({"tools":[]})", R"({"tools":[]})", R"({"tools":[]})"},
       {method::list_tools, R"({"resultType":"complete","tools":[]})", R"({"tools":[]})", R"({"tools":[]})"},
       {method::list_tools, R"({"resultType":null,"tools":[]})", R"({"tools":[]})", R"({"tools":[]})"},
+      // Tasks: flat in one era, wrapped in the other, and an answer to calls alone.
       {method::call_tool, R"({"resultType":"task","taskId":"1"})", R"({"taskId":"1"})",
-       R"(protocol: tools/call answered with the unknown result type "task")"},
+       "protocol: the state of a task: status: expected a string, found nothing"},
+      {method::call_tool,
+       R"({"resultType":"task","taskId":"1","status":"working","ttlMs":null,"pollIntervalMs":5,"x":1})",
+       R"({"taskId":"1","status":"working","ttlMs":null,"pollIntervalMs":5,"x":1})",
+       R"(task {"taskId":"1","status":"working","createdAt":"","lastUpdatedAt":"","pollIntervalMs":5,"x":1})"},
+      {method::call_tool, R"({"task":{"taskId":"1","status":"working","ttl":9,"pollInterval":5}})",
+       R"(task {"taskId":"1","status":"working","createdAt":"","lastUpdatedAt":"","ttlMs":9,"pollIntervalMs":5})",
+       R"({"task":{"taskId":"1","status":"working","ttl":9,"pollInterval":5}})"},
+      {method::call_tool, R"({"content":[],"task":{"taskId":"1","status":"working"}})",
+       R"({"content":[],"task":{"taskId":"1","status":"working"}})",
+       R"({"content":[],"task":{"taskId":"1","status":"working"}})"},
+      {method::call_tool, R"({"task":{"taskId":"1","status":"asleep"}})",
+       R"(protocol: task.status: expected one of working, input_required, completed, failed, cancelled, found "asleep")",
+       R"({"task":{"taskId":"1","status":"asleep"}})"},
+      {method::get_task, R"({"resultType":"task","taskId":"1"})", R"({"taskId":"1"})", R"({"taskId":"1"})"},
+      {method::get_prompt, R"({"resultType":"task","taskId":"1"})", R"({"taskId":"1"})",
+       R"(protocol: prompts/get answered with the unknown result type "task")"},
       {method::call_tool, R"({"resultType":5})", "{}", "protocol: tools/call answered with the unknown result type 5"},
       {method::call_tool, R"("text")", "protocol: the result of tools/call is a string, not an object",
        "protocol: the result of tools/call is a string, not an object"},
@@ -542,6 +562,132 @@ TEST(Wire, SupportedVersionsAreReadFromWhateverDataThereIs) {
     EXPECT_THAT(supported_versions_of(Error::rpc(-32022, "x", data)), ElementsAre()) << data;
   }
   EXPECT_THAT(supported_versions_of(Error::rpc(-32602, "x", R"({"supported":["a",1,"b"]})")), ElementsAre("a", "b"));
+}
+
+// C11-22, S26-20
+TEST(Wire, TasksAreOfTheLastLegacyRevisionAndAnExtensionOfTheModernOne) {
+  for (auto name : {method::get_task, method::cancel_task, method::task_result, method::list_tasks}) {
+    SCOPED_TRACE(name);
+    const bool shared = name == method::get_task || name == method::cancel_task;
+    EXPECT_EQ(modern().has_request(name), shared);
+    EXPECT_FALSE(modern().has_server_request(name));
+    EXPECT_TRUE(find_wire("2025-11-25")->has_request(name) && find_wire("2025-11-25")->has_server_request(name));
+    EXPECT_FALSE(find_wire("2025-06-18")->has_request(name) || find_wire("2025-06-18")->has_server_request(name));
+  }
+  ClientCapabilities client;
+  client.tasks = Json::object();
+  client.extensions[std::string(tasks_extension)] = Json::object();
+  ServerCapabilities server;
+  server.tasks = json(R"({"requests":{"tools":{"call":{}}}})");
+  server.extensions[std::string(tasks_extension)] = Json::object();
+  const auto extension = R"({"extensions":{"io.modelcontextprotocol/tasks":{}}})";
+  EXPECT_EQ(to_text(encode(modern().offered(client))), extension);
+  EXPECT_EQ(to_text(encode(modern().offered(server))), extension);
+  EXPECT_EQ(to_text(encode(legacy().offered(client))), R"({"tasks":{}})");
+  EXPECT_EQ(to_text(encode(find_wire("2025-06-18")->offered(client))), "{}");
+  EXPECT_EQ(to_text(encode(find_wire("2025-06-18")->offered(server))), "{}");
+  EXPECT_TRUE(declares_tasks(client));
+  EXPECT_FALSE(declares_tasks({}));
+  EXPECT_EQ(to_text(tasks_capability()), extension);
+
+  EXPECT_TRUE(legacy().asks_for_tasks(server));
+  EXPECT_FALSE(find_wire("2025-06-18")->asks_for_tasks(server));
+  EXPECT_FALSE(modern().asks_for_tasks(server));
+  server.tasks = json(R"({"requests":{"tools":{}}})");
+  EXPECT_FALSE(legacy().asks_for_tasks(server));
+
+  ClientIdentity who{.info = {.name = "c", .version = "1"}, .capabilities = client};
+  EXPECT_THAT(std::string(modern().params({}, who, {}).text()), HasSubstr("io.modelcontextprotocol/tasks"));
+  EXPECT_THAT(std::string(modern().params({}, who, {.tasks = false}).text()),
+              Not(HasSubstr("io.modelcontextprotocol/tasks")));
+}
+
+TEST(Wire, AWishForATaskIsWrittenAndReadInTheLegacyEraAlone) {
+  Members members;
+  legacy().add_task_wish(members, {});
+  legacy().add_task_wish(members, {.ttl_ms = 5});
+  modern().add_task_wish(members, {.ttl_ms = 5});
+  ASSERT_EQ(members.size(), 2u);
+  EXPECT_EQ(members[0].second.text(), "{}");
+  EXPECT_EQ(members[1].second.text(), R"({"ttl":5})");
+  struct Row {
+    std::string params;
+    std::string read;
+  };
+  for (const auto& row : std::vector<Row>{
+           {"{}", "none"},
+           {R"({"task":null})", "none"},
+           {R"({"task":{}})", "no ttl"},
+           {R"({"task":{"ttl":60000}})", "60000"},
+           {R"({"task":7})", "task is not an object"},
+           {R"({"task":{"ttl":"long"}})", "task.ttl is no number of milliseconds"},
+           {R"({"task":{"ttl":-1}})", "task.ttl is no number of milliseconds"},
+       }) {
+    SCOPED_TRACE(row.params);
+    auto wish = legacy().task_wish(json(row.params));
+    EXPECT_EQ(!wish              ? wish.error().message()
+              : !*wish           ? "none"
+              : !(*wish)->ttl_ms ? "no ttl"
+                                 : std::to_string(*(*wish)->ttl_ms),
+              row.read);
+    for (const Wire* wire : {&modern(), find_wire("2025-06-18")}) {
+      auto unread = wire->task_wish(json(row.params));
+      EXPECT_TRUE(unread && !*unread);
+    }
+  }
+}
+
+TEST(Wire, TheStateOfATaskSurvivesBothWires) {
+  TaskState state;
+  state.task = {.id = "t",
+                .status = TaskStatus::input_required,
+                .status_message = "one moment",
+                .created_at = "2026-01-01T00:00:00Z",
+                .last_updated_at = "2026-01-01T00:00:01Z",
+                .ttl_ms = 1000,
+                .poll_interval_ms = 50,
+                .extra = Json{{"more", true}}};
+  state.requests.emplace_back("elicitation-1", ElicitRequest{.message = "?", .requested_schema = Json::object()});
+  const std::string head =
+      R"({"taskId":"t","status":"input_required","statusMessage":"one moment","createdAt":"2026-01-01T00:00:00Z",)"
+      R"("lastUpdatedAt":"2026-01-01T00:00:01Z")";
+  EXPECT_EQ(to_text(modern().write_task(state)),
+            head + R"(,"ttlMs":1000,"pollIntervalMs":50,"more":true,"inputRequests":{"elicitation-1":)"
+                   R"({"method":"elicitation/create","params":{"message":"?","requestedSchema":{}}}}})");
+  EXPECT_EQ(to_text(legacy().write_task(state)), head + R"(,"more":true,"ttl":1000,"pollInterval":50})");
+  for (const Wire* wire : {&modern(), &legacy()}) {
+    auto read = wire->read_task(wire->write_task(state));
+    ASSERT_TRUE(read) << read.error().message();
+    EXPECT_EQ(read->task, state.task);
+    EXPECT_EQ(read->requests.size(), wire == &modern() ? 1u : 0u);
+  }
+  state.task.ttl_ms.reset();
+  EXPECT_TRUE(legacy().write_task(state)["ttl"].is_null() && legacy().write_task(state).find("ttl"));
+  EXPECT_TRUE(modern().write_task(state)["ttlMs"].is_null() && modern().write_task(state).find("ttlMs"));
+
+  state.requests.clear();
+  state.error = Error::rpc(-32001, "no", R"({"a":1})");
+  auto failed = modern().read_task(modern().write_task(state));
+  ASSERT_TRUE(failed && failed->error);
+  EXPECT_EQ(*failed->error, *state.error);
+  state.error.reset();
+  state.result = json(R"({"content":[]})");
+  auto done = modern().read_task(modern().write_task(state));
+  ASSERT_TRUE(done && done->result);
+  EXPECT_EQ(*done->result, *state.result);
+  EXPECT_FALSE(modern().read_task(Json(7)));
+  EXPECT_FALSE(legacy().read_task(Json(7)));
+}
+
+TEST(Wire, ACreatedTaskIsFlatInOneEraAndWrappedInTheOther) {
+  const RemoteTask task{.id = "t", .created_at = "c", .last_updated_at = "u"};
+  const Implementation server{.name = "s", .version = "1"};
+  EXPECT_EQ(to_text(legacy().task_created(task, server)),
+            R"({"task":{"taskId":"t","status":"working","createdAt":"c","lastUpdatedAt":"u","ttl":null}})");
+  EXPECT_EQ(to_text(modern().task_created(task, server)),
+            R"({"taskId":"t","status":"working","createdAt":"c","lastUpdatedAt":"u","ttlMs":null,"resultType":"task",)"
+            R"("_meta":{"io.modelcontextprotocol/serverInfo":{"name":"s","version":"1"}}})");
+  EXPECT_EQ(to_text(related_task_meta("t")), R"({"io.modelcontextprotocol/related-task":{"taskId":"t"}})");
 }
 
 }  // namespace

@@ -1,0 +1,253 @@
+#include "client/remote_tasks.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/as_result.h"
+#include "protocol/methods.h"
+
+namespace patchbay {
+namespace {
+
+constexpr int failed_looks = 3;  // in a row, before the call fails with the last
+
+Members naming(const std::string& id) {
+  Members members;
+  members.emplace_back("taskId", Json(id));
+  return members;
+}
+
+// While it lives, notifications about the task are noted.
+class TaskNews {
+ public:
+  TaskNews(SessionCore& core, const std::string& id) : core_(core), place_(core.task_news.emplace(id, &event_)) {}
+  TaskNews(const TaskNews&) = delete;
+  TaskNews& operator=(const TaskNews&) = delete;
+  ~TaskNews() { core_.task_news.erase(place_); }
+
+  // Returns after `pause`, or sooner when there is news; never before `least`.
+  Task<void> wait(Duration pause, Duration least) {
+    bool heard = false;
+    auto listen = [](Event& event, bool& flag) -> Task<void> {
+      co_await event.wait();
+      flag = true;
+    };
+    const auto first = std::min(pause, least);
+    value_unless_timeout(co_await as_result(with_timeout(listen(event_, heard), first, "")));
+    if (heard) {
+      co_await sleep_for(first);
+    } else if (pause > first) {
+      value_unless_timeout(co_await as_result(with_timeout(listen(event_, heard), pause - first, "")));
+    }
+  }
+
+ private:
+  static void value_unless_timeout(Result<void> waited) {
+    if (!waited && waited.error().code() != Errc::timeout) throw std::move(waited).error();
+  }
+
+  SessionCore& core_;
+  Event event_;
+  std::multimap<std::string, Event*, std::less<>>::iterator place_;
+};
+
+// Says at the server that nobody waits for the task any more, unless there is a result.
+struct LeaveTask {
+  LeaveTask(SessionCore& c, std::string i) : core(c), id(std::move(i)) {}
+  LeaveTask(const LeaveTask&) = delete;
+  LeaveTask& operator=(const LeaveTask&) = delete;
+  ~LeaveTask() {
+    if (id.empty() || core.peer->closed()) return;
+    const auto members = naming(id);
+    (void)core.peer->send_unawaited(method::cancel_task, core.wire->params(members, core.identity, {}),
+                                    core.headers_for(*core.wire, method::cancel_task, members));
+  }
+  SessionCore& core;
+  std::string id;
+};
+
+Error unknown_task(const std::string& id, const Error& error) {
+  return Error::rpc(*error.rpc_code(),
+                    fmt::format("the server does not know the task {}; it may have expired ({})", id, error.message()),
+                    error.rpc_data());
+}
+
+class Following {
+ public:
+  Following(std::shared_ptr<SessionCore> core, RemoteTask task, FollowTask how)
+      : core_(std::move(core)),
+        how_(std::move(how)),
+        task_(std::move(task)),
+        news_(*core_, task_.id),
+        leave_(*core_, how_.cancel_when_left ? task_.id : std::string()),
+        heard_at_(core_->peer->call_time()) {}
+
+  Task<Json> run() {
+    const bool fetches = core_->wire->has_request(method::task_result);
+    TaskState state;
+    state.task = task_;
+    // Where a task is told with its questions and its result, the first answer lacks them.
+    bool known = fetches;
+    if (how_.look_first) {
+      state = co_await look();
+      known = true;
+    }
+    tell();
+    for (;;) {
+      // Asking for the result also gives a server a way to ask us.
+      if (known && (is_final(task_.status) || (fetches && task_.status == TaskStatus::input_required))) {
+        co_return co_await result(std::move(state));
+      }
+      if (known && task_.status == TaskStatus::input_required) co_await answer(std::move(state.requests));
+      if (known || !is_final(task_.status)) co_await news_.wait(pause(), core_->runtime.limits.task_poll_least);
+      (void)left();
+      state = co_await look();
+      known = true;
+    }
+  }
+
+ private:
+  void tell() {
+    if (!how_.on_task || (told_ && *told_ == std::pair(task_.status, task_.status_message))) return;
+    told_ = std::pair(task_.status, task_.status_message);
+    try {
+      how_.on_task(task_);
+    } catch (...) {
+      core_->runtime.log(LogLevel::error, "event=task_handler_failed reason=\"{}\"",
+                         error_from(std::current_exception()).message());
+    }
+  }
+
+  Peer::TimePoint heard_at() const { return how_.progress ? std::max(heard_at_, how_.progress->last()) : heard_at_; }
+
+  // What remains of the call's time; throws when nothing does.
+  Duration left() const {
+    const auto now = core_->peer->call_time();
+    const auto& settings = how_.settings;
+    auto text = [](Duration limit) { return fmt::format("{} s", std::chrono::duration<double>(limit).count()); };
+    if (settings.total != Duration::max() && now - how_.begun >= settings.total) {
+      throw Error(Errc::timeout, fmt::format("no result of the task within {}", text(settings.total)));
+    }
+    if (settings.idle != Duration::max() && now - heard_at() >= settings.idle) {
+      throw Error(Errc::timeout, fmt::format("no news of the task for {}", text(settings.idle)));
+    }
+    return settings.total == Duration::max() ? Duration::max() : settings.total - (now - how_.begun);
+  }
+
+  Duration pause() const {
+    auto pause = std::min(poll_pause(task_, core_->runtime.limits), left());
+    if (how_.settings.idle != Duration::max()) {
+      pause = std::min(pause, how_.settings.idle - (core_->peer->call_time() - heard_at()));
+    }
+    return std::max(pause, Duration(std::chrono::milliseconds(1)));
+  }
+
+  Task<TaskState> look() {
+    for (int failures = 1;; ++failures) {
+      const auto limit = std::min(left(), as_duration(core_->runtime.limits.request));
+      auto looked = co_await as_result(look_at_task(*core_, task_.id, limit));
+      if (looked) {
+        note(looked->task);
+        tell();
+        co_return std::move(*looked);
+      }
+      auto error = std::move(looked).error();
+      if (error.rpc_code()) leave_.id.clear();  // not there, or not ours
+      const bool again = error.code() == Errc::timeout || error.code() == Errc::http || error.code() == Errc::connect;
+      if (!again || failures == failed_looks) throw error;
+      co_await sleep_for(poll_pause(task_, core_->runtime.limits));
+    }
+  }
+
+  void note(const RemoteTask& now) {
+    if (now.status != task_.status || now.status_message != task_.status_message ||
+        now.last_updated_at != task_.last_updated_at) {
+      heard_at_ = core_->peer->call_time();
+    }
+    auto id = std::move(task_.id);
+    task_ = now;
+    task_.id = std::move(id);  // whatever it calls itself
+  }
+
+  Task<Json> result(TaskState state) {
+    if (task_.status == TaskStatus::cancelled) {
+      leave_.id.clear();
+      throw Error(Errc::rpc, fmt::format("the server cancelled the task{}{}", task_.status_message ? ": " : "",
+                                         task_.status_message.value_or("")));
+    }
+    if (!core_->wire->has_request(method::task_result)) {
+      leave_.id.clear();
+      if (state.error) throw std::move(*state.error);
+      if (!state.result) throw Error(Errc::protocol, "the server says that the task is done and sent no result");
+      co_return std::move(*state.result);
+    }
+    RequestSettings settings;
+    settings.total = left();
+    auto fetched = co_await as_result(core_->request(method::task_result, naming(task_.id), std::move(settings)));
+    if (fetched || fetched.error().rpc_code()) leave_.id.clear();
+    if (!fetched && fetched.error().code() == Errc::timeout) (void)left();
+    co_return value_or_throw(std::move(fetched));
+  }
+
+  // Each question is put to the person once, however often it is seen.
+  Task<void> answer(std::vector<std::pair<std::string, InputRequest>> requests) {
+    InputAnswers answers;
+    for (auto& [key, wish] : requests) {
+      if (!answered_.insert(key).second) continue;
+      if (answered_.size() > core_->runtime.limits.task_questions) {
+        throw Error(Errc::limit, fmt::format("the task asked more than {} questions", answered_.size() - 1));
+      }
+      auto response = co_await core_->answer(std::move(wish));
+      answers.emplace_back(key, std::move(response));
+    }
+    if (answers.empty()) co_return;
+    heard_at_ = core_->peer->call_time();
+    Members members = naming(task_.id);
+    core_->wire->add_input(members, answers, std::nullopt);
+    RequestSettings settings;
+    settings.total = std::min(left(), as_duration(core_->runtime.limits.request));
+    co_await core_->request(method::update_task, std::move(members), std::move(settings));
+  }
+
+  std::shared_ptr<SessionCore> core_;
+  FollowTask how_;
+  RemoteTask task_;
+  TaskNews news_;
+  LeaveTask leave_;
+  Peer::TimePoint heard_at_;
+  std::set<std::string> answered_;
+  std::optional<std::pair<TaskStatus, std::optional<std::string>>> told_;
+};
+
+}  // namespace
+
+Duration poll_pause(const RemoteTask& task, const Limits& limits) {
+  const auto least = limits.task_poll_least.count();
+  const auto most = std::max<std::int64_t>(least, limits.task_poll_most.count());
+  const auto wanted = task.poll_interval_ms.value_or(limits.task_poll.count());
+  return std::chrono::milliseconds(std::clamp<std::int64_t>(wanted, least, most));
+}
+
+Task<TaskState> look_at_task(SessionCore& core, std::string id, Duration limit) {
+  RequestSettings settings;
+  settings.total = limit;
+  auto answered = co_await as_result(core.request(method::get_task, naming(id), std::move(settings)));
+  if (!answered) {
+    if (answered.error().rpc_code() == rpc_code::invalid_params) throw unknown_task(id, answered.error());
+    throw std::move(answered).error();
+  }
+  co_return value_or_throw(core.wire->read_task(std::move(*answered)));
+}
+
+Task<void> cancel_remote_task(SessionCore& core, std::string id) {
+  RequestSettings settings;
+  settings.total = core.runtime.limits.request;
+  co_await core.request(method::cancel_task, naming(id), std::move(settings));
+}
+
+Task<Json> follow_task(std::shared_ptr<SessionCore> core, RemoteTask task, FollowTask how) {
+  Following following(std::move(core), std::move(task), std::move(how));
+  co_return co_await following.run();
+}
+
+}  // namespace patchbay

@@ -1,0 +1,66 @@
+// A server that has forgotten the session is asked for a new one, and the call that met this
+// is repeated once. Calls that meet it together share the new session.
+#include "base/as_result.h"
+#include "client/negotiate.h"
+#include "client/session_core.h"
+#include "protocol/methods.h"
+
+namespace patchbay {
+
+bool session_forgotten(const Error& error) noexcept {
+  return error.code() == Errc::closed && error.http_status() == 404;
+}
+
+bool SessionCore::can_recover(std::string_view method, const Error& error) const {
+  if (session_forgotten(error)) return !closing;
+  // The tool repeats other arguments in headers than when it was listed, or was never listed.
+  return method == method::call_tool && error.rpc_code() == modern_code::header_mismatch && uses_headers(*wire);
+}
+
+Task<void> SessionCore::recover(const Error& error, std::size_t seen) {
+  if (session_forgotten(error)) {
+    co_await renew(seen);
+  } else {
+    cache.drop(method::list_tools);
+    co_await relist_tools();
+  }
+}
+
+Task<void> SessionCore::renew(std::size_t seen) {
+  while (renewing) co_await renewed.wait();
+  if (renewals != seen) co_return;
+  struct Guard {
+    explicit Guard(SessionCore& c) : core(c) { core.renewing = true; }
+    Guard(const Guard&) = delete;
+    Guard& operator=(const Guard&) = delete;
+    ~Guard() {
+      core.renewing = false;
+      core.renewed.notify_all();
+    }
+    SessionCore& core;
+  } guard(*this);
+  runtime.log(LogLevel::info, "event=session_renewed server=\"{}\"", transport->describe());
+  cache.clear();
+  task_tools.reset();
+  co_await close_channel(CloseMode::quick);
+  auto connected = co_await as_result(
+      with_timeout(negotiate(*this), as_duration(runtime.limits.connect),
+                   fmt::format("{} had forgotten the session and gave no new one", transport->describe())));
+  if (!connected) throw std::move(connected).error();
+  ++renewals;
+  for (const auto& [uri, watches_of_it] : std::map(subscriptions)) {
+    Members members;
+    members.emplace_back("uri", Json(uri));
+    RequestSettings settings;
+    settings.total = runtime.limits.request;
+    auto again = co_await as_result(
+        send_request(*wire, method::subscribe, members, settings, CancelBy::notification, peer->reserve_id()));
+    if (!again) runtime.log(LogLevel::warning, "event=not_subscribed_again reason=\"{}\"", again.error().message());
+  }
+  // What the new session offers may be something else.
+  announce({Change::Kind::tools, {}});
+  announce({Change::Kind::prompts, {}});
+  announce({Change::Kind::resources, {}});
+}
+
+}  // namespace patchbay

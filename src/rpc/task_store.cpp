@@ -1,0 +1,187 @@
+#include "rpc/task_store.h"
+
+#include <algorithm>
+#include <ctime>
+
+#include <fmt/format.h>
+
+#include "base/as_result.h"
+#include "base/crypto.h"
+
+namespace patchbay {
+
+TaskState StoredTask::state() const {
+  TaskState state;
+  state.task = task_;
+  for (const auto& question : questions_) state.requests.emplace_back(question->key, question->request);
+  if (outcome_ && *outcome_) state.result = **outcome_;
+  if (outcome_ && !*outcome_) state.error = outcome_->error();
+  return state;
+}
+
+void StoredTask::touch() {
+  auto store = store_.lock();
+  if (store) task_.last_updated_at = store->now_text();
+  changed.notify_all();
+  if (store && store->on_change) store->on_change(*this);
+}
+
+void StoredTask::say(std::string message) {
+  if (ended() || task_.status_message == message) return;
+  task_.status_message = std::move(message);
+  touch();
+}
+
+void StoredTask::finish(TaskStatus status, Result<Json> outcome, std::optional<std::string> message) {
+  if (!may_follow(task_.status, status)) return;
+  task_.status = status;
+  if (message) task_.status_message = std::move(message);
+  if (status != TaskStatus::cancelled) outcome_ = std::move(outcome);
+  questions_.clear();
+  touch();
+}
+
+bool StoredTask::cancel(std::string reason) {
+  if (ended()) return false;
+  finish(TaskStatus::cancelled, Json(), std::move(reason));
+  running_.cancel();
+  return true;
+}
+
+// A question for as long as its handler waits: one that gives up takes it back.
+struct StoredTask::Open {
+  Open(std::shared_ptr<StoredTask> t, std::shared_ptr<Question> q) : task(std::move(t)), question(std::move(q)) {}
+  Open(const Open&) = delete;
+  Open& operator=(const Open&) = delete;
+  ~Open() {
+    const auto erased = task->questions_.remove(question);
+    if (erased == 0 || task->ended()) return;
+    if (task->questions_.empty()) task->task_.status = TaskStatus::working;
+    task->touch();
+  }
+  std::shared_ptr<StoredTask> task;
+  std::shared_ptr<Question> question;
+};
+
+Task<InputResponse> StoredTask::wait_for(std::unique_ptr<Open> open) {
+  auto response = co_await open->question->answer.wait();
+  co_return value_or_throw(std::move(response));
+}
+
+Task<InputResponse> StoredTask::ask(InputRequest request) {
+  static constexpr std::array names{"elicitation", "sampling", "roots"};
+  auto question = std::make_shared<Question>();
+  question->key = fmt::format("{}-{}", names.at(request.index()), ++asked_.at(request.index()));
+  question->request = std::move(request);
+  if (ended()) throw Error(Errc::cancelled, "the task has ended");
+  questions_.push_back(question);
+  auto open = std::make_unique<Open>(shared_from_this(), std::move(question));
+  task_.status = TaskStatus::input_required;
+  touch();
+  return wait_for(std::move(open));
+}
+
+std::shared_ptr<StoredTask::Question> StoredTask::unsent_question() const {
+  auto found = std::ranges::find_if(questions_, [](const auto& question) { return !question->sent; });
+  return found == questions_.end() ? nullptr : *found;
+}
+
+const StoredTask::Question* StoredTask::find_question(std::string_view key) const {
+  auto found = std::ranges::find_if(questions_, [&](const auto& question) { return question->key == key; });
+  return found == questions_.end() ? nullptr : found->get();
+}
+
+bool StoredTask::answer(std::string_view key, Result<InputResponse> response) {
+  auto found = std::ranges::find_if(questions_, [&](const auto& question) { return question->key == key; });
+  if (found == questions_.end()) return false;
+  auto question = *found;
+  // It is answered now, not when its handler next runs.
+  questions_.erase(found);
+  question->answer.set(std::move(response));
+  if (questions_.empty()) task_.status = TaskStatus::working;
+  touch();
+  return true;
+}
+
+TaskStore::TaskStore(Bounds bounds, Clock clock, Random random)
+    : bounds_(bounds), clock_(std::move(clock)), random_(std::move(random)) {}
+
+TaskStore::~TaskStore() = default;
+
+std::string TaskStore::now_text() const {
+  const auto now = std::chrono::floor<std::chrono::milliseconds>(clock_.wall()).time_since_epoch();
+  const auto seconds = static_cast<std::time_t>(std::chrono::floor<std::chrono::seconds>(now).count());
+  const auto milliseconds = (now - std::chrono::floor<std::chrono::seconds>(now)).count();
+  std::tm utc{};
+  gmtime_r(&seconds, &utc);
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday,
+                     utc.tm_hour, utc.tm_min, utc.tm_sec, milliseconds);
+}
+
+void TaskStore::drop_old() {
+  const auto now = clock_.now();
+  std::vector<std::shared_ptr<StoredTask>> old;
+  for (const auto& [id, task] : tasks_) {
+    if (task->expires_ && *task->expires_ <= now) old.push_back(task);
+  }
+  for (const auto& task : old) {
+    tasks_.erase(task->task_.id);
+    task->cancel("kept for as long as was promised, and still not done");
+  }
+}
+
+Result<std::shared_ptr<StoredTask>> TaskStore::create(const TaskWish& wish, std::string owner) {
+  drop_old();
+  if (stopped_) return fail(Errc::closed, "no tasks are run any more");
+  if (tasks_.size() >= bounds_.count) return fail(Errc::limit, "too many tasks are kept; wait until some have expired");
+  std::array<std::uint8_t, 24> bytes{};
+  random_(bytes);
+  RemoteTask task;
+  task.id = base64url_encode(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+  task.created_at = task.last_updated_at = now_text();
+  const auto ttl =
+      std::clamp<std::chrono::milliseconds>(wish.ttl_ms ? std::chrono::milliseconds(*wish.ttl_ms) : bounds_.ttl,
+                                            std::chrono::milliseconds(1), bounds_.ttl_most);
+  task.ttl_ms = ttl.count();
+  task.poll_interval_ms = bounds_.poll_interval.count();
+  auto id = task.id;
+  auto stored = std::make_shared<StoredTask>(weak_from_this(), std::move(task), std::move(owner));
+  stored->expires_ = clock_.now() + ttl;
+  if (!tasks_.emplace(std::move(id), stored).second) return fail(Errc::internal, "two tasks got the same id");
+  return stored;
+}
+
+std::shared_ptr<StoredTask> TaskStore::find(std::string_view id) {
+  drop_old();
+  auto found = tasks_.find(id);
+  return found == tasks_.end() ? nullptr : found->second;
+}
+
+std::vector<std::shared_ptr<StoredTask>> TaskStore::owned_by(std::string_view owner) {
+  drop_old();
+  std::vector<std::shared_ptr<StoredTask>> owned;
+  for (const auto& [id, task] : tasks_) {
+    if (task->owner_ == owner) owned.push_back(task);
+  }
+  return owned;
+}
+
+Spawned TaskStore::run(const asio::any_io_executor& executor, Task<void> work) {
+  if (!scope_) scope_ = std::make_unique<Scope>(executor);
+  return scope_->spawn(std::move(work));
+}
+
+void TaskStore::stop() {
+  stopped_ = true;
+  on_change = nullptr;
+  for (auto& [id, task] : std::exchange(tasks_, {})) task->cancel("the server has ended");
+  if (scope_) scope_->cancel();
+}
+
+Task<void> TaskStore::finish() {
+  auto keep = shared_from_this();
+  stop();
+  if (scope_) (void)co_await as_result(scope_->join());
+}
+
+}  // namespace patchbay

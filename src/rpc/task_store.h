@@ -1,0 +1,134 @@
+// TaskStore: what one side runs as tasks for the other, and keeps until it was fetched or
+// has grown old: bounded in number and in time, found by ids nobody can guess. A
+// StoredTask goes from working to a final state, by legal steps only; whoever waits for it
+// waits on `changed`. Owned by a server (one store per era) or by a client's session; the
+// coroutines it runs belong to it. Loop thread only.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <patchbay/task.h>
+#include <patchbay/types.h>
+
+#include "base/clock.h"
+#include "base/scope.h"
+#include "base/waiting.h"
+#include "protocol/wire.h"
+
+namespace patchbay {
+
+class TaskStore;
+
+class StoredTask : public std::enable_shared_from_this<StoredTask> {
+ public:
+  struct Question {
+    std::string key;  // never used again by this task
+    InputRequest request;
+    bool sent = false;  // on its way to the caller as a request of its own
+    Completion<Result<InputResponse>> answer;
+  };
+
+  StoredTask(std::weak_ptr<TaskStore> store, RemoteTask task, std::string owner)
+      : store_(std::move(store)), task_(std::move(task)), owner_(std::move(owner)) {}
+
+  const RemoteTask& task() const noexcept { return task_; }
+  const std::string& owner() const noexcept { return owner_; }
+  bool ended() const noexcept { return is_final(task_.status); }
+  // All that is known: open questions, or how it ended.
+  TaskState state() const;
+  // Set when it completed or failed.
+  const std::optional<Result<Json>>& outcome() const noexcept { return outcome_; }
+
+  // Nothing happens to a task that has ended.
+  void say(std::string message);
+  void finish(TaskStatus status, Result<Json> outcome, std::optional<std::string> message = {});
+  // Cancels what runs; false when the task had ended.
+  bool cancel(std::string reason);
+
+  // Puts a question to the caller and waits for the answer. The question has its place
+  // when this returns, not when it is awaited.
+  Task<InputResponse> ask(InputRequest question);
+  // The oldest question nobody has sent yet, or null.
+  std::shared_ptr<Question> unsent_question() const;
+  const Question* find_question(std::string_view key) const;
+  bool answer(std::string_view key, Result<InputResponse> response);
+
+  Event changed;
+
+ private:
+  friend class TaskStore;
+  struct Open;
+  static Task<InputResponse> wait_for(std::unique_ptr<Open> open);
+  void touch();
+
+  std::weak_ptr<TaskStore> store_;
+  RemoteTask task_;
+  std::string owner_;
+  std::optional<Result<Json>> outcome_;
+  std::list<std::shared_ptr<Question>> questions_;  // open ones
+  std::array<int, 3> asked_{};
+  Spawned running_;
+  std::optional<std::chrono::steady_clock::time_point> expires_;
+};
+
+class TaskStore : public std::enable_shared_from_this<TaskStore> {
+ public:
+  struct Bounds {
+    std::size_t count = 1000;
+    std::chrono::milliseconds ttl{3'600'000};        // of a task whose caller does not say
+    std::chrono::milliseconds ttl_most{86'400'000};  // whatever the caller says
+    std::chrono::milliseconds poll_interval{500};
+  };
+
+  TaskStore(Bounds bounds, Clock clock, Random random);
+  TaskStore(const TaskStore&) = delete;
+  TaskStore& operator=(const TaskStore&) = delete;
+  ~TaskStore();
+
+  // A new task, working. Errc::limit when the store is full: a task is kept for as long as
+  // was promised. `owner` says whose list shows it.
+  Result<std::shared_ptr<StoredTask>> create(const TaskWish& wish, std::string owner);
+  // Null when unknown or too old.
+  std::shared_ptr<StoredTask> find(std::string_view id);
+  std::vector<std::shared_ptr<StoredTask>> owned_by(std::string_view owner);
+  std::size_t size() const noexcept { return tasks_.size(); }
+
+  // Runs the work of tasks on `executor`'s loop until it ends or the store does.
+  Spawned run(const asio::any_io_executor& executor, Task<void> work);
+  // Ties a task to what runs it, for cancel().
+  static void set_running(StoredTask& task, Spawned running) { task.running_ = std::move(running); }
+
+  // Called in the middle of someone else's work: take note, act later.
+  std::function<void(const StoredTask&)> on_change;
+
+  // Ends every task; nothing is created afterwards. finish() also waits.
+  void stop();
+  Task<void> finish();
+
+ private:
+  friend class StoredTask;
+  std::string now_text() const;
+  void drop_old();
+
+  Bounds bounds_;
+  Clock clock_;
+  Random random_;
+  std::map<std::string, std::shared_ptr<StoredTask>, std::less<>> tasks_;
+  std::unique_ptr<Scope> scope_;
+  bool stopped_ = false;
+};
+
+// Whether a task may go from one state to another.
+constexpr bool may_follow(TaskStatus before, TaskStatus after) noexcept { return !is_final(before) && before != after; }
+
+}  // namespace patchbay

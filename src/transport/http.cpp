@@ -1,0 +1,443 @@
+#include "transport/http.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include <fmt/format.h>
+
+#include "base/as_result.h"
+#include "base/scope.h"
+#include "base/timeout.h"
+#include "base/waiting.h"
+#include "net/sse_parser.h"
+#include "net/url.h"
+#include "protocol/methods.h"
+#include "transport/http_requester.h"
+#include "transport/inbox.h"
+
+namespace patchbay {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto head_wait = 30s;          // for answers that take no work: notifications, GET, DELETE
+constexpr auto rest_wait = 1s;           // for a stream to end after its answer, so that the connection can be reused
+constexpr auto goodbye_wait = 2s;        // DELETE in a graceful close
+constexpr auto quick_goodbye = 300ms;    // DELETE in a quick one
+constexpr auto standard_pause = 1000ms;  // before resuming, unless the server said otherwise
+constexpr auto longest_pause = 60'000ms;
+constexpr int resume_tries = 5;               // in a row without a new event
+constexpr std::size_t inbox_room = 8u << 20;  // bytes received that nobody has taken
+
+// What a stream leaves for its continuation.
+struct StreamMemory {
+  std::string last_id;
+  std::optional<std::chrono::milliseconds> retry;
+  std::optional<Error> broken;  // how it ended, if not in good order
+};
+
+// The server's wish holds for the first attempt; those after it wait longer and longer.
+Duration pause_before(const StreamMemory& memory, int attempt) {
+  const auto first = std::min<std::chrono::milliseconds>(memory.retry.value_or(standard_pause), longest_pause);
+  if (attempt <= 1) return first;
+  const auto longer = std::max<std::chrono::milliseconds>(first, 100ms) * (1 << std::min(attempt - 1, 6));
+  return std::min<std::chrono::milliseconds>(longer, longest_pause);
+}
+
+// Visible ASCII is all a session id may consist of; anything else would be a header of its own.
+bool valid_session_id(std::string_view id) {
+  return !id.empty() && id.size() <= 1024 && std::ranges::all_of(id, [](char c) { return c > 0x20 && c < 0x7f; });
+}
+
+std::optional<RpcError> rpc_error_in(std::string_view body, const RequestId& id) {
+  auto block = std::make_shared<const std::string>(body);
+  auto decoded = decode_messages(block, *block);
+  if (!decoded || decoded->messages.size() != 1) return {};
+  auto* error = std::get_if<ErrorResponse>(&decoded->messages.front());
+  if (error == nullptr || (error->id && *error->id != id)) return {};
+  return std::move(error->error);
+}
+
+bool is_json(std::string_view type) { return type == "application/json" || type.ends_with("+json"); }
+
+}  // namespace
+
+struct HttpChannel::State : std::enable_shared_from_this<State> {
+  using Self = std::shared_ptr<State>;
+
+  State(asio::any_io_executor e, HttpOptions o, std::shared_ptr<HttpAuth> auth, Runtime r)
+      : options(std::move(o)),
+        runtime(std::move(r)),
+        requester(e, options, std::move(auth), runtime),
+        inbox(inbox_room),
+        scope(e) {}
+
+  HttpOptions options;
+  Runtime runtime;
+  HttpRequester requester;
+  MessageInbox inbox;
+  std::unordered_map<std::string, Spawned> posts;  // requests under way, by id as JSON text
+  std::size_t outgoing = 0;                        // bytes of bodies nobody has answered yet
+  std::string version;
+  std::string session;
+  // While the server has not taken `initialized`, requests wait: it may refuse them.
+  bool opening = false;
+  Event opened;
+  bool expired = false;
+  bool closing = false;
+  bool closed = false;
+  Event closed_event;
+  Scope scope;
+
+  Error lost(const std::optional<Error>& cause, std::string_view what) const {
+    return Error(Errc::closed, cause ? fmt::format("{} {}: {}", requester.shown(), what, cause->message())
+                                     : fmt::format("{} {}", requester.shown(), what));
+  }
+
+  HttpHeaders headers_for(const Request* request, bool posting) const {
+    HttpHeaders headers;
+    const bool stateless = request && !request->headers.empty();
+    if (posting) headers.set("Content-Type", "application/json");
+    if (!version.empty()) headers.set("MCP-Protocol-Version", version);
+    if (!session.empty() && !stateless) headers.set("Mcp-Session-Id", session);
+    if (stateless) {
+      for (const auto& [name, value] : request->headers) headers.set(name, value);
+    }
+    // Last, so that nothing configured can drop it.
+    headers.set("Accept", posting ? "application/json, text/event-stream" : "text/event-stream");
+    return headers;
+  }
+
+  // True when the server no longer knows the session this was sent in.
+  bool session_gone(const HttpHead& head, bool carried) {
+    if (head.status != 404 || !carried) return false;
+    expired = true;
+    inbox.finish(
+        Error(Errc::closed, fmt::format("{} no longer knows the session", requester.shown())).with_http_status(404));
+    return true;
+  }
+
+  // Reads one event stream to its end. True when the answer to `wanted` was in it.
+  static Task<bool> read_events(Self self, HttpExchange& exchange, std::optional<RequestId> wanted,
+                                StreamMemory& memory) {
+    SseParser parser(self->runtime.limits.message);
+    bool answered = false;
+    memory.broken.reset();
+    while (!answered) {
+      auto piece = co_await as_result(exchange.read());
+      if (!piece) {
+        if (piece.error().code() == Errc::cancelled) throw std::move(piece).error();
+        memory.broken = std::move(piece).error();
+        co_return false;
+      }
+      if (piece->empty()) co_return false;
+      if (auto fed = parser.feed(*piece); !fed) throw fed.error().within(self->requester.shown());
+      while (auto event = parser.next()) {
+        if (event->id) memory.last_id = *event->id;
+        if (event->retry) memory.retry = *event->retry;
+        if (event->data.empty() || !event->is_message()) continue;
+        co_await self->inbox.wait_for_room();
+        if (self->inbox.put_text(std::move(event->data), wanted, self->runtime)) answered = true;
+      }
+    }
+    co_return true;
+  }
+
+  // An answer that comes as a stream, over as many connections as an older server needs.
+  static Task<void> follow_stream(Self self, std::unique_ptr<HttpExchange> exchange, RequestId id, bool stateless) {
+    StreamMemory memory;
+    int attempt = 0;
+    for (;;) {
+      const auto before = memory.last_id;
+      if (exchange && co_await read_events(self, *exchange, id, memory)) {
+        self->posts.erase(to_text(id));
+        (void)co_await as_result(with_timeout(read_all(*exchange, 64u << 10), rest_wait, "the stream goes on"));
+        co_return;
+      }
+      exchange.reset();
+      if (stateless || memory.last_id.empty()) {
+        throw self->lost(memory.broken, "broke off before the answer");
+      }
+      if (memory.last_id != before) attempt = 0;
+      if (++attempt > resume_tries) throw self->lost(memory.broken, "broke off and could not be resumed");
+      co_await sleep_for(pause_before(memory, attempt));
+      auto resumed = co_await as_result(get(self, memory.last_id));
+      if (!resumed) {
+        if (resumed.error().code() == Errc::cancelled || resumed.error().http_status())
+          throw std::move(resumed).error();
+        memory.broken = std::move(resumed).error();
+        continue;
+      }
+      exchange = std::move(*resumed);
+      const auto& head = exchange->head();
+      if (self->session_gone(head, !self->session.empty())) co_return;
+      if (head.status != 200 || media_type(head.headers.get("Content-Type")) != "text/event-stream") {
+        throw self->lost({}, fmt::format("broke off before the answer and does not resume (status {})", head.status));
+      }
+    }
+  }
+
+  static Task<std::unique_ptr<HttpExchange>> get(Self self, std::string last_id) {
+    auto headers = self->headers_for(nullptr, false);
+    if (!last_id.empty()) headers.set("Last-Event-ID", std::move(last_id));
+    HttpRequestLimits limits;
+    limits.first_byte = head_wait;
+    co_return co_await self->requester.send("GET", self->options.url, std::move(headers), {}, limits);
+  }
+
+  static Task<std::unique_ptr<HttpExchange>> post(Self self, const Request* request, std::string body, Duration wait) {
+    struct Counted {
+      Counted(State& s, std::size_t n) : state(s), size(n) { state.outgoing += size; }
+      Counted(const Counted&) = delete;
+      Counted& operator=(const Counted&) = delete;
+      ~Counted() { state.outgoing -= size; }
+      State& state;
+      std::size_t size;
+    } counted(*self, body.size());
+    auto headers = self->headers_for(request, true);
+    HttpRequestLimits limits;
+    limits.first_byte = wait;
+    co_return co_await self->requester.send("POST", self->options.url, std::move(headers), std::move(body), limits);
+  }
+
+  // One request and all that becomes of it; throws when its answer will never come.
+  static Task<void> run(Self self, Request request, std::string body) {
+    while (self->opening) co_await self->opened.wait();
+    const bool stateless = !request.headers.empty();
+    const bool in_session = !stateless && !self->session.empty();
+    auto exchange = co_await post(self, &request, std::move(body), Duration::max());
+    const auto& head = exchange->head();
+    if (self->session_gone(head, in_session)) co_return;
+    if (head.status / 100 != 2) {
+      const auto text = co_await explaining_body(*exchange);
+      auto error = rpc_error_in(text, request.id);
+      if (!error) throw self->requester.status_error(head, text);
+      error->http_status = head.status;
+      self->inbox.put(ErrorResponse{request.id, std::move(*error)}, text.size());
+      co_return;
+    }
+    if (request.method == method::initialize) {
+      const auto id = head.headers.get("Mcp-Session-Id");
+      self->session = valid_session_id(id) ? std::string(id) : std::string();
+    }
+    const auto type = media_type(head.headers.get("Content-Type"));
+    if (type == "text/event-stream") {
+      co_await follow_stream(self, std::move(exchange), request.id, stateless);
+      co_return;
+    }
+    if (!is_json(type)) {
+      // A body of another type may still be an answer: some servers do not say what they send.
+      auto text = co_await explaining_body(*exchange);
+      if (type.empty() && !text.empty() && self->inbox.put_text(text, request.id, self->runtime)) co_return;
+      throw self->requester.content_error(head, text);
+    }
+    auto text = co_await read_all(*exchange, self->runtime.limits.message);
+    if (text.empty()) throw self->requester.content_error(HttpHead{.status = head.status}, text);
+    co_await self->inbox.wait_for_room();
+    if (!self->inbox.put_text(std::move(text), request.id, self->runtime)) {
+      throw Error(Errc::protocol,
+                  fmt::format("{} answered without an answer to {}", self->requester.shown(), request.method));
+    }
+  }
+
+  static Task<void> ask(Self self, Request request, std::string body) {
+    const auto id = request.id;
+    auto outcome = co_await as_result(run(self, std::move(request), std::move(body)));
+    self->posts.erase(to_text(id));
+    if (outcome || outcome.error().code() == Errc::cancelled) co_return;
+    self->inbox.put(Lost{id, std::move(outcome).error()}, 0);
+  }
+
+  // Notifications and our answers: nothing comes back but a nod.
+  static Task<void> tell(Self self, std::string body, bool opens) {
+    const bool in_session = !self->session.empty();
+    auto sent = co_await as_result(post(self, nullptr, std::move(body), head_wait));
+    bool accepted = false;
+    if (sent) {
+      const auto& head = (*sent)->head();
+      const auto text = co_await explaining_body(**sent);
+      accepted = head.status / 100 == 2;
+      if (!accepted && !self->session_gone(head, in_session)) {
+        self->runtime.log(LogLevel::warning, "event=not_accepted status={} reason=\"{}\"", head.status, excerpt(text));
+      }
+    } else if (sent.error().code() != Errc::cancelled) {
+      self->runtime.log(LogLevel::warning, "event=not_sent reason=\"{}\"", sent.error().message());
+    }
+    if (!opens) co_return;
+    self->opening = false;
+    self->opened.notify_all();
+    if (accepted && !self->closing) self->scope.spawn(listen_quietly(self));
+  }
+
+  // What an older server says outside of calls. Many have no such stream; that is no fault.
+  static Task<void> listen(Self self) {
+    StreamMemory memory;
+    for (int attempt = 0; attempt <= resume_tries;) {
+      if (attempt > 0) co_await sleep_for(pause_before(memory, attempt));
+      auto opened = co_await as_result(get(self, memory.last_id));
+      if (!opened) {
+        if (opened.error().code() == Errc::cancelled || opened.error().http_status()) throw std::move(opened).error();
+        ++attempt;
+        continue;
+      }
+      const auto& head = (*opened)->head();
+      if (self->session_gone(head, !self->session.empty())) co_return;
+      if (head.status / 100 == 5 || head.status == 429) {
+        ++attempt;
+        continue;
+      }
+      if (head.status != 200 || media_type(head.headers.get("Content-Type")) != "text/event-stream") {
+        self->runtime.log(LogLevel::debug, "event=no_get_stream status={}", head.status);
+        co_return;
+      }
+      const auto begun = self->runtime.clock.now();
+      (void)co_await read_events(self, **opened, std::nullopt, memory);
+      // A stream that lived a while may come back at once; one that ends as soon as it begins may not.
+      attempt = self->runtime.clock.now() - begun > head_wait ? 1 : attempt + 1;
+    }
+    self->runtime.log(LogLevel::info, "event=get_stream_given_up url={}", self->requester.shown());
+  }
+
+  static Task<void> listen_quietly(Self self) {
+    auto ended = co_await as_result(listen(self));
+    if (ended || ended.error().code() == Errc::cancelled) co_return;
+    self->runtime.log(LogLevel::info, "event=get_stream_ended reason=\"{}\"", ended.error().message());
+  }
+
+  // The server may forget the session now; it need not answer.
+  static Task<void> say_goodbye(Self self, Duration limit) {
+    if (self->session.empty() || self->expired) co_return;
+    auto headers = self->headers_for(nullptr, false);
+    HttpRequestLimits limits;
+    limits.connect = limit;
+    limits.total = limit;
+    auto answer = co_await as_result(self->requester.send("DELETE", self->options.url, std::move(headers), {}, limits));
+    if (!answer) self->runtime.log(LogLevel::debug, "event=session_not_ended reason=\"{}\"", answer.error().message());
+  }
+
+  Result<void> check_room(std::size_t size) const {
+    if (inbox.end()) return std::unexpected(*inbox.end());
+    if (closing) return fail(Errc::closed, "the connection was closed");
+    if (outgoing > 0 && outgoing + size > runtime.limits.outgoing) {
+      return fail(Errc::limit, fmt::format("{} bytes wait for {} to take them", outgoing, requester.shown()));
+    }
+    return {};
+  }
+};
+
+HttpChannel::HttpChannel(asio::any_io_executor executor, HttpOptions options, std::shared_ptr<HttpAuth> auth,
+                         Runtime runtime)
+    : state_(std::make_shared<State>(std::move(executor), std::move(options), std::move(auth), std::move(runtime))) {}
+
+HttpChannel::~HttpChannel() {
+  state_->closing = true;
+  state_->scope.cancel();
+  state_->inbox.finish(Error(Errc::closed, "the connection was closed"));
+}
+
+Result<void> HttpChannel::send(Message message) {
+  std::string body;
+  append_message(body, message);
+  if (auto room = state_->check_room(body.size()); !room) return room;
+  if (auto* request = std::get_if<Request>(&message)) {
+    request->params = {};
+    auto key = to_text(request->id);
+    auto spawned = state_->scope.spawn(State::ask(state_, std::move(*request), std::move(body)));
+    state_->posts.insert_or_assign(std::move(key), spawned);
+    return {};
+  }
+  const auto* notification = std::get_if<Notification>(&message);
+  const bool opens = notification && notification->method == method::initialized;
+  if (opens) state_->opening = true;
+  state_->scope.spawn(State::tell(state_, std::move(body), opens));
+  return {};
+}
+
+Result<void> HttpChannel::send_batch(std::vector<Message> messages) {
+  std::string body = "[";
+  for (const auto& message : messages) {
+    if (body.size() > 1) body += ',';
+    append_message(body, message);
+  }
+  body += ']';
+  if (auto room = state_->check_room(body.size()); !room) return room;
+  state_->scope.spawn(State::tell(state_, std::move(body), false));
+  return {};
+}
+
+Task<Incoming> HttpChannel::receive() {
+  return [](std::shared_ptr<State> state) -> Task<Incoming> { co_return co_await state->inbox.take(); }(state_);
+}
+
+void HttpChannel::abandon(const RequestId& id) {
+  auto found = state_->posts.find(to_text(id));
+  if (found == state_->posts.end()) return;
+  auto spawned = found->second;
+  state_->posts.erase(found);
+  spawned.cancel();
+}
+
+Task<void> HttpChannel::close(CloseMode mode) {
+  return [](std::shared_ptr<State> state, CloseMode how) -> Task<void> {
+    if (state->closing) {
+      while (!state->closed) co_await state->closed_event.wait();
+      co_return;
+    }
+    state->closing = true;
+    state->inbox.clear();
+    state->inbox.finish(Error(Errc::closed, "the connection was closed"));
+    state->scope.cancel();
+    co_await state->scope.join();
+    co_await State::say_goodbye(state, how == CloseMode::quick ? Duration(quick_goodbye) : Duration(goodbye_wait));
+    state->closed = true;
+    state->closed_event.notify_all();
+  }(state_, mode);
+}
+
+void HttpChannel::set_protocol_version(std::string_view version) { state_->version = version; }
+
+Result<void> check_server_url(std::string_view url) {
+  auto parsed = parse_url(url);
+  if (!parsed)
+    return fail(Errc::config, fmt::format("\"{}\" is no url: {}", redacted_url(url), parsed.error().message()));
+  if (parsed->scheme != "http" && parsed->scheme != "https") {
+    return fail(Errc::config,
+                fmt::format("\"{}\": a url of an MCP server begins with https:// or http://", parsed->redacted()));
+  }
+  return {};
+}
+
+namespace {
+
+class HttpTransport final : public Transport {
+ public:
+  HttpTransport(HttpOptions options, std::shared_ptr<HttpAuth> auth)
+      : options_(std::move(options)), auth_(std::move(auth)) {}
+
+  Kind kind() const noexcept override { return Kind::http; }
+  std::string describe() const override { return redacted_url(options_.url); }
+  Task<std::unique_ptr<Channel>> open(const Runtime& runtime) override {
+    return [](HttpOptions options, std::shared_ptr<HttpAuth> auth, Runtime with) -> Task<std::unique_ptr<Channel>> {
+      if (auto good = check_server_url(options.url); !good) throw good.error();
+      auto executor = co_await asio::this_coro::executor;
+      co_return std::make_unique<HttpChannel>(executor, std::move(options), std::move(auth), std::move(with));
+    }(options_, auth_, runtime);
+  }
+  std::unique_ptr<Transport> fallback() const override { return sse_transport_with(options_, auth_); }
+
+ private:
+  HttpOptions options_;
+  std::shared_ptr<HttpAuth> auth_;
+};
+
+}  // namespace
+
+std::unique_ptr<Transport> http_transport_with(HttpOptions options, std::shared_ptr<HttpAuth> auth) {
+  return std::make_unique<HttpTransport>(std::move(options), std::move(auth));
+}
+
+std::unique_ptr<Transport> http_transport(HttpOptions options) {
+  return http_transport_with(std::move(options), nullptr);
+}
+
+}  // namespace patchbay

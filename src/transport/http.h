@@ -1,0 +1,48 @@
+// The Streamable HTTP transport, for both protocol eras. Every request is a POST of its own,
+// answered by one JSON body or by a stream of events that ends in the answer; when that
+// stream dies, that call is lost and no other.
+//
+// What only an older server has stays in here: the session id it hands out with the answer
+// to `initialize`, the GET stream for what belongs to no call, resuming a broken stream by
+// the id of its last event, and DELETE at the end. A session the server has forgotten (404)
+// ends the channel with Errc::closed and that status: the client opens a new one.
+//
+// Loop thread only. Methods matter here only where the transport is tied to them:
+// `initialize`, after which a session exists, and its notification.
+#pragma once
+
+#include <memory>
+
+#include <patchbay/transport.h>
+
+#include "base/runtime.h"
+#include "net/http_auth.h"
+#include "rpc/channel.h"
+
+namespace patchbay {
+
+class HttpChannel final : public Channel {
+ public:
+  HttpChannel(asio::any_io_executor executor, HttpOptions options, std::shared_ptr<HttpAuth> auth, Runtime runtime);
+  ~HttpChannel() override;
+
+  Result<void> send(Message message) override;
+  Result<void> send_batch(std::vector<Message> messages) override;
+  Task<Incoming> receive() override;
+  void abandon(const RequestId& id) override;
+  Task<void> close(CloseMode mode) override;
+  void set_protocol_version(std::string_view version) override;
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+// With sign-in; http_transport() in the public header is the same without.
+std::unique_ptr<Transport> http_transport_with(HttpOptions options, std::shared_ptr<HttpAuth> auth);
+std::unique_ptr<Transport> sse_transport_with(HttpOptions options, std::shared_ptr<HttpAuth> auth);
+
+// Errc::config when the text cannot be the URL of a server; says why.
+Result<void> check_server_url(std::string_view url);
+
+}  // namespace patchbay

@@ -1,0 +1,160 @@
+#include "transport/http_requester.h"
+
+#include <fmt/format.h>
+
+#include "base/as_result.h"
+#include "base/strings.h"
+#include "net/url.h"
+#include "protocol/clean_text.h"
+
+namespace patchbay {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::size_t explanation_limit = 64u << 10;
+constexpr auto explanation_wait = 5s;
+constexpr std::size_t excerpt_limit = 200;
+
+HttpClientOptions client_options(const HttpOptions& options, const Runtime& runtime) {
+  HttpClientOptions result;
+  result.ca_file = options.ca_file;
+  result.client_certificate = options.client_certificate;
+  result.client_key = options.client_key;
+  result.proxy = options.proxy;
+  result.log = runtime.log;
+  return result;
+}
+
+std::string_view reason_of(int status) {
+  switch (status) {
+    case 400:
+      return "Bad Request";
+    case 404:
+      return "Not Found";
+    case 405:
+      return "Method Not Allowed";
+    case 406:
+      return "Not Acceptable";
+    case 408:
+      return "Request Timeout";
+    case 413:
+      return "Content Too Large";
+    case 415:
+      return "Unsupported Media Type";
+    case 429:
+      return "Too Many Requests";
+    case 431:
+      return "Request Header Fields Too Large";
+    case 500:
+      return "Internal Server Error";
+    case 502:
+      return "Bad Gateway";
+    case 503:
+      return "Service Unavailable";
+    case 504:
+      return "Gateway Timeout";
+    default:
+      return {};
+  }
+}
+
+std::string_view remedy_for(int status) {
+  switch (status) {
+    case 404:
+    case 405:
+      return "check the path of its url";
+    case 408:
+    case 429:
+    case 500:
+    case 502:
+    case 503:
+    case 504:
+      return "try again later";
+    case 413:
+    case 431:
+      return "the request is too large for it";
+    default:
+      return {};
+  }
+}
+
+}  // namespace
+
+std::string shown_type(const HttpHead& head) {
+  auto type = media_type(head.headers.get("Content-Type"));
+  return type.empty() ? "no content type" : type;
+}
+
+std::string excerpt(std::string_view body) { return clean_line(cut_utf8(trim(body), excerpt_limit)); }
+
+Task<std::string> explaining_body(HttpExchange& exchange) {
+  std::string body;
+  auto read = [](HttpExchange& from, std::string& into) -> Task<void> {
+    while (into.size() < explanation_limit) {
+      auto piece = co_await from.read();
+      if (piece.empty()) co_return;
+      into += piece;
+    }
+  };
+  (void)co_await as_result(with_timeout(read(exchange, body), explanation_wait, "the body did not end"));
+  co_return body;
+}
+
+HttpRequester::HttpRequester(asio::any_io_executor executor, const HttpOptions& options, std::shared_ptr<HttpAuth> auth,
+                             const Runtime& runtime)
+    : options_(options),
+      auth_(std::move(auth)),
+      shown_(redacted_url(options.url)),
+      client_(std::move(executor), client_options(options, runtime)) {}
+
+Task<std::unique_ptr<HttpExchange>> HttpRequester::send(std::string method, std::string url, HttpHeaders own,
+                                                        std::string body, HttpRequestLimits limits) {
+  HttpRequest request{.method = std::move(method), .url = std::move(url), .headers = {}, .body = std::move(body)};
+  for (const auto& [name, value] : options_.headers) request.headers.add(name, value);
+  for (const auto& field : own) request.headers.set(field.name, field.value);
+  for (bool again = false;; again = true) {
+    auto sending = request;
+    SentCredentials sent;
+    if (auth_) sent = co_await auth_->authorize(sending);
+    auto exchange = co_await client_.send(sending, limits);
+    const auto status = exchange->head().status;
+    if (status != 401 && status != 403) co_return exchange;
+    if (auth_ && !again && co_await auth_->on_challenge(std::move(sent), std::move(sending), exchange->head()))
+      continue;
+    const auto explained = excerpt(co_await explaining_body(*exchange));
+    const auto because = explained.empty() ? std::string() : fmt::format(": {}", explained);
+    if (status == 401) {
+      throw Error(Errc::unauthorized, fmt::format("{} wants credentials (401 Unauthorized){}; give them as headers of "
+                                                  "its entry",
+                                                  shown_, because))
+          .with_http_status(status);
+    }
+    throw Error(Errc::forbidden, fmt::format("{} refuses us (403 Forbidden){}", shown_, because))
+        .with_http_status(status);
+  }
+}
+
+Error HttpRequester::status_error(const HttpHead& head, std::string_view body) const {
+  auto message = fmt::format("{} answered {}", shown_, head.status);
+  if (const auto reason = reason_of(head.status); !reason.empty()) message += fmt::format(" {}", reason);
+  if (const auto type = media_type(head.headers.get("Content-Type")); type != "text/html") {
+    if (const auto text = excerpt(body); !text.empty()) message += fmt::format(": {}", text);
+  }
+  if (const auto remedy = remedy_for(head.status); !remedy.empty()) message += fmt::format("; {}", remedy);
+  return Error(Errc::http, std::move(message)).with_http_status(head.status).with_detail(excerpt(body));
+}
+
+Error HttpRequester::content_error(const HttpHead& head, std::string_view body) const {
+  if (trim(body).empty() && head.headers.get("Content-Type").empty()) {
+    return Error(Errc::protocol,
+                 fmt::format("{} answered {} with nothing in it; is it the url of an MCP server?", shown_, head.status))
+        .with_http_status(head.status);
+  }
+  return Error(Errc::protocol, fmt::format("{} answered with {} instead of JSON; is it the url of an MCP server?",
+                                           shown_, shown_type(head)))
+      .with_http_status(head.status)
+      .with_detail(excerpt(body));
+}
+
+}  // namespace patchbay

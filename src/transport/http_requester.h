@@ -1,0 +1,49 @@
+// HttpRequester: the requests of one HTTP transport. It adds the configured headers and the
+// credentials, answers one sign-in challenge per request, and turns an answer that is none
+// into an Error that names the URL and what to do. The HTTP and the SSE channel each own one;
+// loop thread only. Knows nothing of JSON-RPC.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <patchbay/call.h>
+
+#include "base/runtime.h"
+#include "net/http_auth.h"
+#include "net/http_client.h"
+
+namespace patchbay {
+
+class HttpRequester {
+ public:
+  HttpRequester(asio::any_io_executor executor, const HttpOptions& options, std::shared_ptr<HttpAuth> auth,
+                const Runtime& runtime);
+
+  // `own` are the headers of the protocol; they win over configured ones. Throws
+  // Errc::unauthorized or forbidden when the server refuses us; every other status is returned.
+  Task<std::unique_ptr<HttpExchange>> send(std::string method, std::string url, HttpHeaders own, std::string body,
+                                           HttpRequestLimits limits);
+
+  // What a status means that the protocol gives no meaning; `body` is what came with it.
+  Error status_error(const HttpHead& head, std::string_view body) const;
+  // An answer with a body that cannot be ours.
+  Error content_error(const HttpHead& head, std::string_view body) const;
+  const std::string& shown() const noexcept { return shown_; }
+
+ private:
+  HttpOptions options_;
+  std::shared_ptr<HttpAuth> auth_;
+  std::string shown_;
+  HttpClient client_;
+};
+
+// The body that explains a refusal: what arrives of it within bounds.
+Task<std::string> explaining_body(HttpExchange& exchange);
+
+// "text/html", or "no type"; and the first line of a body, fit for a message.
+std::string shown_type(const HttpHead& head);
+std::string excerpt(std::string_view body);
+
+}  // namespace patchbay

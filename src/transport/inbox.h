@@ -1,0 +1,75 @@
+// MessageInbox: what several streams of one channel have received and nobody has taken yet. A
+// stream that is ahead of the reader waits for room, so that a server cannot fill memory.
+// Owned by the state of an HTTP channel; loop thread only.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <optional>
+
+#include <patchbay/task.h>
+
+#include "base/runtime.h"
+#include "base/waiting.h"
+#include "rpc/channel.h"
+
+namespace patchbay {
+
+class MessageInbox {
+ public:
+  explicit MessageInbox(std::size_t room) : room_(room) {}
+
+  // Never waits; wait_for_room() beforehand keeps it small.
+  void put(Incoming incoming, std::size_t size) {
+    if (end_) return;
+    items_.push_back({std::move(incoming), size});
+    held_ += size;
+    arrived_.notify_all();
+  }
+  // The message or messages of one event or body. True when one of them answers `wanted`.
+  // What is no message fails the call it seems to answer, else it is logged and skipped.
+  bool put_text(std::string text, const std::optional<RequestId>& wanted, const Runtime& runtime);
+  // Keep the owner alive meanwhile.
+  Task<void> wait_for_room() {
+    while (held_ > room_ && !end_) co_await taken_.wait();
+  }
+  // After what is already there, takers get this error, and nothing more is put.
+  void finish(Error error) {
+    if (end_) return;
+    end_ = std::move(error);
+    arrived_.notify_all();
+    taken_.notify_all();
+  }
+  const std::optional<Error>& end() const noexcept { return end_; }
+  void clear() {
+    items_.clear();
+    held_ = 0;
+  }
+
+  // One taker at a time.
+  Task<Incoming> take() {
+    while (items_.empty()) {
+      if (end_) throw Error(*end_);
+      co_await arrived_.wait();
+    }
+    auto item = std::move(items_.front());
+    items_.pop_front();
+    held_ -= item.size;
+    taken_.notify_all();
+    co_return std::move(item.incoming);
+  }
+
+ private:
+  struct Item {
+    Incoming incoming;
+    std::size_t size;
+  };
+  std::size_t room_;
+  std::size_t held_ = 0;
+  std::deque<Item> items_;
+  std::optional<Error> end_;
+  Event arrived_;
+  Event taken_;
+};
+
+}  // namespace patchbay

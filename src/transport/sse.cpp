@@ -1,0 +1,239 @@
+#include "transport/sse.h"
+
+#include <deque>
+
+#include <fmt/format.h>
+
+#include "base/as_result.h"
+#include "base/scope.h"
+#include "base/timeout.h"
+#include "base/waiting.h"
+#include "net/sse_parser.h"
+#include "net/url.h"
+#include "transport/http.h"
+#include "transport/http_requester.h"
+#include "transport/inbox.h"
+
+namespace patchbay {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto head_wait = 30s;
+constexpr std::size_t inbox_room = 8u << 20;
+
+}  // namespace
+
+struct SseChannel::State : std::enable_shared_from_this<State> {
+  using Self = std::shared_ptr<State>;
+
+  State(asio::any_io_executor e, HttpOptions o, std::shared_ptr<HttpAuth> auth, Runtime r)
+      : options(std::move(o)),
+        runtime(std::move(r)),
+        requester(e, options, std::move(auth), runtime),
+        inbox(inbox_room),
+        parser(runtime.limits.message),
+        scope(e) {}
+
+  struct Outgoing {
+    std::optional<RequestId> id;  // whose call fails when this is not taken
+    std::string body;
+  };
+
+  HttpOptions options;
+  Runtime runtime;
+  HttpRequester requester;
+  MessageInbox inbox;
+  std::unique_ptr<HttpExchange> stream;
+  SseParser parser;
+  std::string endpoint;
+  std::string version;
+  std::deque<Outgoing> outgoing;
+  std::size_t queued = 0;
+  bool writing = false;
+  bool closing = false;
+  bool closed = false;
+  Event closed_event;
+  Scope scope;
+
+  static Task<void> connect(Self self) {
+    HttpHeaders headers;
+    headers.set("Accept", "text/event-stream");
+    HttpRequestLimits limits;
+    limits.first_byte = head_wait;
+    self->stream = co_await self->requester.send("GET", self->options.url, std::move(headers), {}, limits);
+    const auto& head = self->stream->head();
+    if (head.status != 200) throw self->requester.status_error(head, co_await explaining_body(*self->stream));
+    if (media_type(head.headers.get("Content-Type")) != "text/event-stream") {
+      throw Error(Errc::protocol,
+                  fmt::format("{} answered with {} instead of a stream of events; is it the url of an MCP server?",
+                              self->requester.shown(), shown_type(head)))
+          .with_http_status(head.status);
+    }
+    auto first = co_await with_timeout(
+        next_event(self), head_wait, fmt::format("{} opened a stream and named no endpoint", self->requester.shown()));
+    if (!first || first->event != "endpoint") {
+      throw Error(Errc::protocol,
+                  fmt::format("the stream of {} does not begin with an endpoint; is it the url of an MCP server?",
+                              self->requester.shown()));
+    }
+    auto base = parse_url(head.url.empty() ? self->options.url : head.url);
+    auto target = base ? resolve_url(*base, first->data) : base;
+    if (!target) throw target.error().within(fmt::format("the endpoint {} names", self->requester.shown()));
+    if (!same_origin(*base, *target)) {
+      throw Error(Errc::protocol, fmt::format("{} names an endpoint at another place ({}); nothing is sent there",
+                                              self->requester.shown(), target->origin()));
+    }
+    self->endpoint = target->text();
+  }
+
+  // The next event with data, or nothing at the end of the stream.
+  static Task<std::optional<SseEvent>> next_event(Self self) {
+    for (;;) {
+      while (auto event = self->parser.next()) {
+        if (!event->data.empty()) co_return std::move(event);
+      }
+      auto piece = co_await self->stream->read();
+      if (piece.empty()) co_return std::nullopt;
+      if (auto fed = self->parser.feed(piece); !fed) throw fed.error().within(self->requester.shown());
+    }
+  }
+
+  static Task<void> read(Self self) {
+    for (;;) {
+      auto event = co_await as_result(next_event(self));
+      if (!event) {
+        if (event.error().code() == Errc::cancelled) co_return;
+        const auto& cause = event.error();
+        self->inbox.finish(cause.code() == Errc::limit
+                               ? cause
+                               : Error(Errc::closed, fmt::format("the stream of {} broke off: {}",
+                                                                 self->requester.shown(), cause.message())));
+        co_return;
+      }
+      if (!*event) {
+        self->inbox.finish(Error(Errc::closed, fmt::format("{} ended its stream", self->requester.shown())));
+        co_return;
+      }
+      if (!(*event)->is_message()) continue;
+      co_await self->inbox.wait_for_room();
+      (void)self->inbox.put_text(std::move((*event)->data), std::nullopt, self->runtime);
+    }
+  }
+
+  static Task<void> post(Self self, std::string body) {
+    HttpHeaders headers;
+    headers.set("Content-Type", "application/json");
+    if (!self->version.empty()) headers.set("MCP-Protocol-Version", self->version);
+    headers.set("Accept", "application/json, text/event-stream");
+    HttpRequestLimits limits;
+    limits.first_byte = head_wait;
+    auto exchange = co_await self->requester.send("POST", self->endpoint, std::move(headers), std::move(body), limits);
+    const auto text = co_await explaining_body(*exchange);
+    if (exchange->head().status / 100 != 2) throw self->requester.status_error(exchange->head(), text);
+  }
+
+  // One at a time: these servers rely on the order.
+  static Task<void> write(Self self) {
+    while (!self->outgoing.empty()) {
+      auto next = std::move(self->outgoing.front());
+      self->outgoing.pop_front();
+      self->queued -= next.body.size();
+      auto sent = co_await as_result(post(self, std::move(next.body)));
+      if (sent) continue;
+      if (sent.error().code() == Errc::cancelled) break;
+      if (next.id) {
+        self->inbox.put(Lost{std::move(*next.id), std::move(sent).error()}, 0);
+      } else {
+        self->runtime.log(LogLevel::warning, "event=not_sent reason=\"{}\"", sent.error().message());
+      }
+    }
+    self->writing = false;
+  }
+};
+
+Task<std::unique_ptr<Channel>> SseChannel::open(HttpOptions options, std::shared_ptr<HttpAuth> auth, Runtime runtime) {
+  auto executor = co_await asio::this_coro::executor;
+  auto state = std::make_shared<State>(executor, std::move(options), std::move(auth), std::move(runtime));
+  co_await State::connect(state);
+  auto channel = std::make_unique<SseChannel>(state);
+  state->scope.spawn(State::read(state));
+  co_return channel;
+}
+
+SseChannel::~SseChannel() {
+  state_->closing = true;
+  state_->scope.cancel();
+  state_->inbox.finish(Error(Errc::closed, "the connection was closed"));
+}
+
+Result<void> SseChannel::send(Message message) {
+  auto& state = *state_;
+  if (state.inbox.end()) return std::unexpected(*state.inbox.end());
+  std::string body;
+  append_message(body, message);
+  if (state.queued > 0 && state.queued + body.size() > state.runtime.limits.outgoing) {
+    return fail(Errc::limit, fmt::format("{} bytes wait for {} to take them", state.queued, state.requester.shown()));
+  }
+  const auto* request = std::get_if<Request>(&message);
+  state.queued += body.size();
+  state.outgoing.push_back({request ? std::optional(request->id) : std::nullopt, std::move(body)});
+  if (!std::exchange(state.writing, true)) state.scope.spawn(State::write(state_));
+  return {};
+}
+
+Task<Incoming> SseChannel::receive() {
+  return [](std::shared_ptr<State> state) -> Task<Incoming> { co_return co_await state->inbox.take(); }(state_);
+}
+
+Task<void> SseChannel::close(CloseMode) {
+  return [](std::shared_ptr<State> state) -> Task<void> {
+    if (state->closing) {
+      while (!state->closed) co_await state->closed_event.wait();
+      co_return;
+    }
+    state->closing = true;
+    state->inbox.clear();
+    state->inbox.finish(Error(Errc::closed, "the connection was closed"));
+    state->scope.cancel();
+    co_await state->scope.join();
+    state->stream.reset();
+    state->closed = true;
+    state->closed_event.notify_all();
+  }(state_);
+}
+
+void SseChannel::set_protocol_version(std::string_view version) { state_->version = version; }
+
+namespace {
+
+class SseTransport final : public Transport {
+ public:
+  SseTransport(HttpOptions options, std::shared_ptr<HttpAuth> auth)
+      : options_(std::move(options)), auth_(std::move(auth)) {}
+
+  Kind kind() const noexcept override { return Kind::sse; }
+  std::string describe() const override { return redacted_url(options_.url); }
+  Task<std::unique_ptr<Channel>> open(const Runtime& runtime) override {
+    return [](HttpOptions options, std::shared_ptr<HttpAuth> auth, Runtime with) -> Task<std::unique_ptr<Channel>> {
+      if (auto good = check_server_url(options.url); !good) throw good.error();
+      co_return co_await SseChannel::open(std::move(options), std::move(auth), std::move(with));
+    }(options_, auth_, runtime);
+  }
+
+ private:
+  HttpOptions options_;
+  std::shared_ptr<HttpAuth> auth_;
+};
+
+}  // namespace
+
+std::unique_ptr<Transport> sse_transport_with(HttpOptions options, std::shared_ptr<HttpAuth> auth) {
+  return std::make_unique<SseTransport>(std::move(options), std::move(auth));
+}
+
+std::unique_ptr<Transport> sse_transport(HttpOptions options) {
+  return sse_transport_with(std::move(options), nullptr);
+}
+
+}  // namespace patchbay

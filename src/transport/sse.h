@@ -1,0 +1,35 @@
+// The HTTP+SSE transport of revision 2024-11-05: one GET stream brings everything the server
+// says, beginning with the address that our messages are posted to, one after the other.
+// When that stream ends, the connection does. Loop thread only; knows no method.
+#pragma once
+
+#include <memory>
+
+#include <patchbay/transport.h>
+
+#include "base/runtime.h"
+#include "net/http_auth.h"
+#include "rpc/channel.h"
+
+namespace patchbay {
+
+class SseChannel final : public Channel {
+ public:
+  // Connects and waits for the address.
+  static Task<std::unique_ptr<Channel>> open(HttpOptions options, std::shared_ptr<HttpAuth> auth, Runtime runtime);
+
+  struct State;
+  explicit SseChannel(std::shared_ptr<State> state) : state_(std::move(state)) {}
+  ~SseChannel() override;
+
+  Result<void> send(Message message) override;
+  Task<Incoming> receive() override;
+  void abandon(const RequestId&) override {}
+  Task<void> close(CloseMode mode) override;
+  void set_protocol_version(std::string_view version) override;
+
+ private:
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace patchbay

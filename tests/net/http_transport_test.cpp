@@ -1,0 +1,482 @@
+// T2, T3, L7: what the HTTP transports put on the wire and make of what comes back, against
+// scripted servers on real sockets.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/as_result.h"
+#include "base/timeout.h"
+#include "support/loop.h"
+#include "support/scripted_server.h"
+#include "transport/http.h"
+
+namespace patchbay::test {
+namespace {
+
+using namespace std::literals;
+using testing::HasSubstr;
+using testing::Not;
+
+HttpOptions to(const ScriptedServer& server, std::string_view path = "/mcp") {
+  HttpOptions options{.url = server.url(path)};
+  options.proxy = "";
+  return options;
+}
+
+Request request(std::int64_t id, std::string method) { return {.id = id, .method = std::move(method), .params = {}}; }
+Request stateless(std::int64_t id, std::string method) {
+  auto made = request(id, method);
+  made.headers = {{"MCP-Protocol-Version", "2026-07-28"}, {"Mcp-Method", method}};
+  return made;
+}
+Notification initialized() { return {.method = "notifications/initialized", .params = {}}; }
+
+std::string event(std::string_view data, std::string_view id = "") {
+  return (id.empty() ? ""s : "id: " + std::string(id) + "\n") + "data: " + std::string(data) + "\n\n";
+}
+constexpr auto stream_head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"sv;
+
+std::string text_of(const Incoming& incoming) {
+  if (const auto* message = std::get_if<Message>(&incoming)) {
+    std::string text;
+    append_message(text, *message);
+    return text;
+  }
+  if (const auto* lost = std::get_if<Lost>(&incoming)) {
+    return "lost " + to_text(lost->id) + " " + std::string(to_string(lost->error.code())) + ": " +
+           lost->error.message();
+  }
+  return "batch of " + std::to_string(std::get<Batch>(incoming).messages.size());
+}
+
+// A channel that is closed when the test's body is done.
+void with_channel(HttpOptions options, std::function<Task<void>(Channel&)> body, bool sse = false) {
+  run_task([&]() -> Task<void> {
+    auto transport = sse ? sse_transport(options) : http_transport(options);
+    auto channel = co_await transport->open(Runtime{});
+    co_await body(*channel);
+    co_await channel->close(CloseMode::graceful);
+  });
+}
+
+Task<std::string> received(Channel& channel) { co_return text_of(co_await channel.receive()); }
+
+void send(Channel& channel, Message message) {
+  auto sent = channel.send(std::move(message));
+  EXPECT_TRUE(sent) << sent.error().message();
+}
+
+constexpr auto result_1 = R"({"jsonrpc":"2.0","id":1,"result":{}})"sv;
+constexpr auto result_2 = R"({"jsonrpc":"2.0","id":2,"result":{}})"sv;
+
+TEST(HttpChannel, NoConfiguredHeaderDropsWhatTheProtocolNeeds) {
+  std::string head;
+  ScriptedServer server([&](ScriptConnection& connection) {
+    head = connection.read_request().head;
+    connection.answer("200 OK", result_1, "Content-Type: application/json; charset=utf-8\r\n");
+    connection.wait_for_end();
+  });
+  auto options = to(server);
+  options.headers = {{"accept", "text/plain"}, {"X-Own", "yes"}, {"content-type", "text/plain"}, {"Mcp-Method", "no"}};
+  with_channel(options, [](Channel& channel) -> Task<void> {
+    send(channel, stateless(1, "tools/list"));
+    EXPECT_EQ(co_await received(channel), result_1);
+  });
+  EXPECT_THAT(head, HasSubstr("POST /mcp HTTP/1.1\r\n"));
+  EXPECT_THAT(head, HasSubstr("Accept: application/json, text/event-stream\r\n"));
+  EXPECT_THAT(head, HasSubstr("Content-Type: application/json\r\n"));
+  EXPECT_THAT(head, HasSubstr("X-Own: yes"));
+  EXPECT_THAT(head, HasSubstr("Mcp-Method: tools/list"));
+  EXPECT_THAT(head, HasSubstr("MCP-Protocol-Version: 2026-07-28"));
+  EXPECT_THAT(head, Not(HasSubstr("text/plain")));
+}
+
+TEST(HttpChannel, MessagesOfAStreamArriveBeforeItsAnswer) {
+  Signal seen;
+  ScriptedServer server([&](ScriptConnection& connection) {
+    (void)connection.read_request();
+    connection.write(stream_head);
+    connection.write(": hello\r\n\r\n" + event(R"({"jsonrpc":"2.0","method":"notifications/x"})"));
+    EXPECT_TRUE(seen.wait());
+    connection.write(event(result_1));
+    connection.finish();
+    connection.wait_for_end();
+  });
+  with_channel(to(server), [&](Channel& channel) -> Task<void> {
+    send(channel, stateless(1, "tools/call"));
+    EXPECT_EQ(co_await received(channel), R"({"jsonrpc":"2.0","method":"notifications/x"})");
+    seen.set();
+    EXPECT_EQ(co_await received(channel), result_1);
+  });
+}
+
+// Each a complete answer; the call ends at once, and says why.
+TEST(HttpChannel, AnAnswerThatIsNoneEndsTheCall) {
+  struct Case {
+    std::string_view answer;
+    std::string_view outcome;
+  };
+  for (const auto& [answer, outcome] : {
+           Case{"HTTP/1.1 404 Not Found\r\nContent-Type: text/html\r\nContent-Length: 13\r\n\r\n<h1>gone</h1>",
+                "lost 1 http: "},
+           Case{"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 4\r\n\r\nbusy", "busy; try again later"},
+           Case{"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 13\r\n\r\n<h1>home</h1>",
+                "answered with text/html instead of JSON; is it the url of an MCP server?"},
+           Case{"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", "with nothing in it"},
+           Case{"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 0\r\n\r\n", "with nothing in it"},
+           Case{"HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n", "with nothing in it"},
+           Case{"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}",
+                "without an answer to tools/call"},
+           Case{"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 8\r\n\r\n{\"id\":1,",
+                "lost 1 protocol: "},
+           Case{"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{\"id\":1",
+                "lost 1 closed"},
+           Case{"HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n", "lost 1 unauthorized: "},
+           Case{"HTTP/1.1 403 Forbidden\r\nContent-Length: 10\r\n\r\nbad origin", "403 Forbidden): bad origin"},
+           Case{"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n: only a comment\n\n",
+                "broke off before the answer"},
+           // No id was seen that would let an older server be asked to go on.
+           Case{"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\ndata: {}\n\n",
+                "broke off before the answer"},
+       }) {
+    ScriptedServer server([&](ScriptConnection& connection) {
+      (void)connection.read_request();
+      connection.write(answer);
+      connection.finish();
+      connection.wait_for_end();
+    });
+    with_channel(to(server), [&](Channel& channel) -> Task<void> {
+      send(channel, request(1, "tools/call"));
+      const auto text = co_await received(channel);
+      EXPECT_THAT(text, HasSubstr("lost 1 ")) << answer;
+      EXPECT_THAT(text, HasSubstr(outcome)) << answer;
+      EXPECT_THAT(text, HasSubstr(server.url("/mcp"))) << answer;
+    });
+  }
+}
+
+TEST(HttpChannel, AnErrorInAnErrorsBodyIsTheAnswer) {
+  ScriptedServer server([&](ScriptConnection& connection) {
+    (void)connection.read_request();
+    connection.answer("400 Bad Request", R"({"jsonrpc":"2.0","id":null,"error":{"code":-32022,"message":"no"}})",
+                      "Content-Type: application/json\r\n");
+    connection.wait_for_end();
+  });
+  with_channel(to(server), [](Channel& channel) -> Task<void> {
+    send(channel, stateless(7, "server/discover"));
+    auto incoming = co_await channel.receive();
+    const auto& failed = std::get<ErrorResponse>(std::get<Message>(incoming));
+    EXPECT_EQ(failed.id, RequestId(7));
+    EXPECT_EQ(failed.error.code, -32022);
+    EXPECT_EQ(failed.error.http_status, 400);
+  });
+}
+
+TEST(HttpChannel, AnotherTypeWithTheAnswerInItIsTaken) {
+  ScriptedServer server([&](ScriptConnection& connection) {
+    (void)connection.read_request();
+    connection.answer("200 OK", result_1);
+    connection.wait_for_end();
+  });
+  with_channel(to(server), [](Channel& channel) -> Task<void> {
+    send(channel, request(1, "initialize"));
+    EXPECT_EQ(co_await received(channel), result_1);
+  });
+}
+
+// A server of an older revision: everything a session needs.
+TEST(HttpChannel, ASessionIsOpenedUsedAndEnded) {
+  std::mutex mutex;
+  std::vector<std::string> lines;
+  std::vector<std::string> sessions;
+  Signal listening;
+  Signal deleted;
+  ScriptedServer server([&](ScriptConnection& connection) {
+    for (;;) {
+      const auto got = connection.read_request();
+      {
+        std::lock_guard lock(mutex);
+        lines.push_back(got.line());
+        sessions.push_back(got.field("Mcp-Session-Id") + " " + got.field("MCP-Protocol-Version"));
+      }
+      if (got.line().starts_with("GET")) {
+        connection.write(stream_head);
+        connection.write(event(R"({"jsonrpc":"2.0","method":"notifications/tools/list_changed"})"));
+        listening.set();
+        connection.wait_for_end();
+        return;
+      }
+      if (got.line().starts_with("DELETE")) {
+        deleted.set();
+        connection.answer("405 Method Not Allowed", "");
+      } else if (got.body.find("initialized") != std::string::npos) {
+        connection.answer("202 Accepted", "");
+      } else if (got.body.find("initialize") != std::string::npos) {
+        connection.answer("200 OK", result_1, "Content-Type: application/json\r\nMCP-Session-ID: s-1\r\n");
+      } else {
+        connection.answer("200 OK", result_2, "Content-Type: application/json\r\n");
+      }
+    }
+  });
+  with_channel(to(server), [&](Channel& channel) -> Task<void> {
+    send(channel, request(1, "initialize"));
+    EXPECT_EQ(co_await received(channel), result_1);
+    channel.set_protocol_version("2025-11-25");
+    send(channel, initialized());
+    EXPECT_THAT(co_await received(channel), HasSubstr("list_changed"));
+    send(channel, request(2, "tools/list"));
+    EXPECT_EQ(co_await received(channel), result_2);
+  });
+  EXPECT_TRUE(deleted.is_set());
+  std::lock_guard lock(mutex);
+  EXPECT_THAT(lines, testing::ElementsAre("POST /mcp HTTP/1.1", "POST /mcp HTTP/1.1", "GET /mcp HTTP/1.1",
+                                          "POST /mcp HTTP/1.1", "DELETE /mcp HTTP/1.1"));
+  EXPECT_THAT(sessions, testing::ElementsAre("(none) (none)", "s-1 2025-11-25", "s-1 2025-11-25", "s-1 2025-11-25",
+                                             "s-1 2025-11-25"));
+}
+
+TEST(HttpChannel, ARequestWaitsUntilInitializedWasTaken) {
+  std::atomic<bool> accepted = false;
+  std::atomic<bool> early = false;
+  ScriptedServer server([&](ScriptConnection& connection) {
+    for (;;) {
+      const auto got = connection.read_request();
+      if (got.line().starts_with("GET")) {
+        connection.answer("405 Method Not Allowed", "");
+      } else if (got.body.find("initialized") != std::string::npos) {
+        accepted = true;
+        connection.answer("202 Accepted", "");
+      } else {
+        early = early || !accepted;
+        connection.answer("200 OK", result_2, "Content-Type: application/json\r\n");
+      }
+    }
+  });
+  with_channel(to(server), [](Channel& channel) -> Task<void> {
+    send(channel, initialized());
+    send(channel, request(2, "tools/list"));
+    EXPECT_EQ(co_await received(channel), result_2);
+  });
+  EXPECT_TRUE(accepted);
+  EXPECT_FALSE(early);
+}
+
+// Whatever the body says: a JSON-RPC error, a page, or nothing.
+TEST(HttpChannel, AForgottenSessionEndsTheChannel) {
+  for (std::string_view body :
+       {R"({"jsonrpc":"2.0","id":2,"error":{"code":-32001,"message":"x"}})", "<p>404</p>", ""}) {
+    ScriptedServer server([&](ScriptConnection& connection) {
+      for (;;) {
+        const auto got = connection.read_request();
+        if (got.body.find("initialize") != std::string::npos) {
+          connection.answer("200 OK", result_1, "Content-Type: application/json\r\nMcp-Session-Id: s-1\r\n");
+        } else {
+          EXPECT_FALSE(got.line().starts_with("DELETE"));
+          connection.answer("404 Not Found", body);
+        }
+      }
+    });
+    with_channel(to(server), [](Channel& channel) -> Task<void> {
+      send(channel, request(1, "initialize"));
+      EXPECT_EQ(co_await received(channel), result_1);
+      send(channel, request(2, "tools/list"));
+      auto ended = co_await as_result(channel.receive());
+      EXPECT_FALSE(ended);
+      if (ended) co_return;
+      EXPECT_EQ(ended.error().code(), Errc::closed);
+      EXPECT_EQ(ended.error().http_status(), 404);
+    });
+  }
+}
+
+TEST(HttpChannel, ABrokenStreamIsResumedWhereItStopped) {
+  std::mutex mutex;
+  std::vector<std::string> resumed;
+  ScriptedServer server([&](ScriptConnection& connection) {
+    const auto got = connection.read_request();
+    connection.write(stream_head);
+    if (got.line().starts_with("POST")) {
+      connection.write("retry: 20\nid: a-0\ndata:\n\n" +
+                       event(R"({"jsonrpc":"2.0","method":"notifications/x"})", "a-1"));
+    } else {
+      std::lock_guard lock(mutex);
+      resumed.push_back(got.field("Last-Event-ID"));
+      if (resumed.size() == 2) connection.write(event(result_1, "a-2"));
+    }
+    connection.finish();
+    connection.wait_for_end();
+  });
+  with_channel(to(server), [](Channel& channel) -> Task<void> {
+    send(channel, request(1, "tools/call"));
+    EXPECT_THAT(co_await received(channel), HasSubstr("notifications/x"));
+    EXPECT_EQ(co_await received(channel), result_1);
+  });
+  std::lock_guard lock(mutex);
+  EXPECT_THAT(resumed, testing::ElementsAre("a-1", "a-1"));
+}
+
+TEST(HttpChannel, AStreamIsNotResumedForever) {
+  std::atomic<int> gets = 0;
+  ScriptedServer server([&](ScriptConnection& connection) {
+    if (connection.read_request().line().starts_with("GET")) ++gets;
+    connection.write(stream_head);
+    connection.write("retry: 1\nid: a\ndata:\n\n");
+    connection.finish();
+    connection.wait_for_end();
+  });
+  with_channel(to(server), [](Channel& channel) -> Task<void> {
+    send(channel, request(1, "tools/call"));
+    EXPECT_THAT(co_await received(channel), HasSubstr("lost 1 closed: "));
+  });
+  EXPECT_EQ(gets, 5);
+}
+
+TEST(HttpChannel, AModernStreamIsNeverResumed) {
+  std::atomic<int> requests = 0;
+  ScriptedServer server([&](ScriptConnection& connection) {
+    (void)connection.read_request();
+    ++requests;
+    connection.write(stream_head);
+    connection.write("retry: 1\nid: a\ndata:\n\n");
+    connection.finish();
+    connection.wait_for_end();
+  });
+  with_channel(to(server), [](Channel& channel) -> Task<void> {
+    send(channel, stateless(1, "tools/call"));
+    EXPECT_THAT(co_await received(channel), HasSubstr("broke off before the answer"));
+  });
+  EXPECT_EQ(requests, 1);
+}
+
+TEST(HttpChannel, AnAbandonedRequestClosesItsStream) {
+  Signal streaming;
+  Signal closed;
+  ScriptedServer server([&](ScriptConnection& connection) {
+    (void)connection.read_request();
+    connection.write(stream_head);
+    connection.write(event(R"({"jsonrpc":"2.0","method":"notifications/x"})"));
+    connection.wait_for_end();
+    closed.set();
+  });
+  with_channel(to(server), [&](Channel& channel) -> Task<void> {
+    send(channel, stateless(1, "tools/call"));
+    EXPECT_THAT(co_await received(channel), HasSubstr("notifications/x"));
+    channel.abandon(1);
+    while (!closed.is_set()) co_await sleep_for(1ms);
+  });
+}
+
+TEST(HttpChannel, ClosingEndsWhatIsUnderWay) {
+  ScriptedServer server([&](ScriptConnection& connection) {
+    (void)connection.read_request();
+    connection.wait_for_end();
+  });
+  with_channel(to(server), [](Channel& channel) -> Task<void> {
+    send(channel, stateless(1, "tools/call"));
+    co_await sleep_for(1ms);
+    co_await channel.close(CloseMode::quick);
+    auto ended = co_await as_result(channel.receive());
+    EXPECT_EQ(ended.error().code(), Errc::closed);
+    EXPECT_FALSE(channel.send(stateless(2, "x")));
+  });
+}
+
+TEST(HttpTransport, SaysWhatIsWrongWithAUrl) {
+  for (std::string_view url : {"", "localhost:8080", "ftp://h/mcp", "stdio", "http://", "https://h h/"}) {
+    run_task([&]() -> Task<void> {
+      auto opened = co_await as_result(http_transport({.url = std::string(url)})->open(Runtime{}));
+      EXPECT_FALSE(opened) << url;
+      if (!opened) EXPECT_EQ(opened.error().code(), Errc::config) << url;
+    });
+  }
+}
+
+// The older pair of endpoints.
+TEST(SseChannel, PostsToTheEndpointItWasGiven) {
+  std::mutex mutex;
+  std::vector<std::string> lines;
+  Signal posted;
+  ScriptedServer server([&](ScriptConnection& connection) {
+    const auto got = connection.read_request();
+    {
+      std::lock_guard lock(mutex);
+      lines.push_back(got.line());
+    }
+    if (got.line().starts_with("GET")) {
+      connection.write(stream_head);
+      connection.write("event: endpoint\ndata: /messages?session=1\n\n");
+      EXPECT_TRUE(posted.wait());
+      connection.write("event: message\n" + event(result_1));
+      connection.finish();
+      connection.wait_for_end();
+    } else {
+      connection.answer("202 Accepted", "Accepted", "Connection: close\r\n");
+      posted.set();
+    }
+  });
+  with_channel(
+      to(server, "/sse"),
+      [](Channel& channel) -> Task<void> {
+        send(channel, request(1, "initialize"));
+        EXPECT_EQ(co_await received(channel), result_1);
+        auto ended = co_await as_result(channel.receive());
+        EXPECT_EQ(ended.error().code(), Errc::closed);
+      },
+      true);
+  std::lock_guard lock(mutex);
+  EXPECT_THAT(lines, testing::ElementsAre("GET /sse HTTP/1.1", "POST /messages?session=1 HTTP/1.1"));
+}
+
+TEST(SseChannel, RefusesWhatIsNoMcpServer) {
+  struct Case {
+    std::string_view answer;
+    std::string_view reason;
+  };
+  for (const auto& [answer, reason] : {
+           Case{"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", "404 Not Found"},
+           Case{"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 2\r\n\r\nhi", "instead of a stream"},
+           Case{"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\ndata: hello\n\n",
+                "does not begin with an endpoint"},
+           Case{"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n",
+                "does not begin with an endpoint"},
+           Case{"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
+                "event: endpoint\ndata: https://elsewhere.example/steal\n\n",
+                "another place"},
+           Case{"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
+                "event: endpoint\ndata: //127.0.0.1:1/steal\n\n",
+                "another place"},
+       }) {
+    ScriptedServer server([&](ScriptConnection& connection) {
+      (void)connection.read_request();
+      connection.write(answer);
+      connection.finish();
+      connection.wait_for_end();
+    });
+    run_task([&]() -> Task<void> {
+      auto opened = co_await as_result(sse_transport(to(server, "/sse"))->open(Runtime{}));
+      EXPECT_FALSE(opened) << answer;
+      if (!opened) EXPECT_THAT(opened.error().message(), HasSubstr(reason));
+    });
+  }
+}
+
+TEST(SseChannel, AMessageThatIsNotTakenFailsItsCall) {
+  ScriptedServer server([&](ScriptConnection& connection) {
+    if (connection.read_request().line().starts_with("GET")) {
+      connection.write(stream_head);
+      connection.write("event: endpoint\ndata: /messages\n\n");
+      connection.wait_for_end();
+    } else {
+      connection.answer("400 Bad Request", "no such session", "Connection: close\r\n");
+    }
+  });
+  with_channel(
+      to(server, "/sse"),
+      [](Channel& channel) -> Task<void> {
+        send(channel, request(3, "tools/list"));
+        EXPECT_THAT(co_await received(channel), HasSubstr("400 Bad Request: no such session"));
+      },
+      true);
+}
+
+}  // namespace
+}  // namespace patchbay::test
