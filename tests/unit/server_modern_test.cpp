@@ -640,6 +640,23 @@ TEST(ServerModern, SeveralQuestionsMayBeAskedAtOnce) {
   });
 }
 
+TEST(ServerModern, AQuestionMayHaveANameOfItsOwn) {
+  run_task([]() -> Task<void> {
+    auto server = sample_server();
+    server->add_tool({.name = "named"}, [](RequestContext& context, Json) -> Task<CallToolResult> {
+      auto roots = co_await context.list_roots("places");
+      co_return text_result(roots.at(0).uri);
+    });
+    RawClient client(co_await asio::this_coro::executor, *server);
+    auto answer = co_await client.ask(call("named"));
+    auto state = take_state(answer);
+    EXPECT_EQ(answer, asks("places", R"({"method":"roots/list"})"));
+    EXPECT_EQ(co_await client.ask(call("named", carry(R"({"places":{"roots":[{"uri":"file:///r"}]}})", state))),
+              complete(R"("content":[{"type":"text","text":"file:///r"}])"));
+    co_await client.close();
+  });
+}
+
 TEST(ServerModern, AThousandCallsAtOnceAreAllAnswered) {
   run_task([]() -> Task<void> {
     auto server = sample_server();
