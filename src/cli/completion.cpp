@@ -49,6 +49,16 @@ std::string names_of(const std::vector<CommandText>& commands, bool (*wanted)(co
 bool takes_anything(const CommandText& command) {
   return !command.words.empty() && !takes_server(command) && command.choices.empty();
 }
+// The flags that only this command takes; of no command: those that all take.
+std::string flag_names(const CommandLineText& line, std::string_view command) {
+  std::string out;
+  for (const auto& flag : line.flags) {
+    if (flag.command != command) continue;
+    for (const auto& name : flag.names) out += (out.empty() ? "" : " ") + name;
+  }
+  return out;
+}
+
 bool any_command(const CommandText&) { return true; }
 
 }  // namespace
@@ -59,11 +69,16 @@ bool is_plain_word(std::string_view name) {
 }
 
 std::string bash_completion(const CommandLineText& line) {
-  std::vector<std::string> flags;
+  std::string flags = "    local flags='" + flag_names(line, "") + "'\n    case $command in\n";
+  for (const auto& command : line.commands) {
+    if (const auto own = flag_names(line, command.name); !own.empty()) {
+      flags += fmt::format("      {}) flags+=' {}' ;;\n", command.name, own);
+    }
+  }
+  flags += "    esac\n";
   std::vector<std::string> with_value;
   std::string values;
   for (const auto& flag : line.flags) {
-    flags.insert(flags.end(), flag.names.begin(), flag.names.end());
     if (flag.value.empty()) continue;
     with_value.insert(with_value.end(), flag.names.begin(), flag.names.end());
     std::string action;
@@ -109,7 +124,7 @@ _patchbay() {{
   case $previous in
 {}  esac
   if [[ $current == -* ]]; then
-    mapfile -t COMPREPLY < <(compgen -W '{}' -- "$current")
+{}    mapfile -t COMPREPLY < <(compgen -W "$flags" -- "$current")
     return
   fi
   case $command in
@@ -124,7 +139,7 @@ _patchbay() {{
 }}
 complete -F _patchbay patchbay
 )sh",
-      fmt::join(with_value, "|"), names_of(line.commands, any_command, '|'), values, fmt::join(flags, " "),
+      fmt::join(with_value, "|"), names_of(line.commands, any_command, '|'), values, flags,
       names_of(line.commands, any_command, ' '), names_of(line.commands, takes_server, '|'),
       names_of(line.commands, takes_anything, '|'), words);
 }
@@ -166,9 +181,10 @@ std::string zsh_completion(const CommandLineText& line) {
     for (const auto& name : flag.names) {
       const auto before = flag.repeatable ? std::string("*") : fmt::format("({})", fmt::join(flag.names, " "));
       const bool joined = !flag.value.empty() && name.starts_with("--");
-      flags += fmt::format(
-          "    {} \\\n",
-          quoted(before + name + (joined ? "=" : "") + "[" + escaped(flag.help) + "]" + action, quote_inside));
+      const auto spec =
+          quoted(before + name + (joined ? "=" : "") + "[" + escaped(flag.help) + "]" + action, quote_inside);
+      flags += flag.command.empty() ? fmt::format("  specs+=({})\n", spec)
+                                    : fmt::format("  (( $words[(I){}] )) && specs+=({})\n", flag.command, spec);
     }
   }
   std::string words;
@@ -184,8 +200,8 @@ _patchbay() {{
   local -a line names
   local -a commands=(
 {}  )
-  _arguments -C \
-{}    '1: :->command' '*: :->word'
+  local -a specs
+{}  _arguments -C $specs '1: :->command' '*: :->word'
   case $state in
     command) _describe command commands ;;
     word)
@@ -218,6 +234,7 @@ std::string fish_completion(const CommandLineText& line) {
   }
   for (const auto& flag : line.flags) {
     out += "complete -c patchbay";
+    if (!flag.command.empty()) out += fmt::format(" -n '__fish_seen_subcommand_from {}'", flag.command);
     for (const auto& name : flag.names) {
       out += name.starts_with("--") ? fmt::format(" -l {}", name.substr(2)) : fmt::format(" -s {}", name.substr(1));
     }

@@ -14,11 +14,23 @@
 namespace patchbay::cli {
 namespace {
 
-// Text as it is: a hyphen stays what a shell understands, and no line becomes a request.
+// Text as it is: a hyphen stays what a shell understands, no line becomes a request, and what is not
+// ASCII is named by its number, which every reader of the page understands.
 std::string roff(std::string_view text) {
   std::string out;
   bool line_begins = true;
-  for (const char c : text) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (const auto lead = static_cast<unsigned char>(c); lead >= 0xc0) {
+      const std::size_t more = lead >= 0xf0 ? 3 : lead >= 0xe0 ? 2 : 1;
+      unsigned code = lead & (0x3fU >> more);
+      for (std::size_t n = 0; n < more && i + 1 < text.size(); ++n) {
+        code = code << 6 | (static_cast<unsigned char>(text[++i]) & 0x3fU);
+      }
+      out += fmt::format("\\[u{:04X}]", code);
+      line_begins = false;
+      continue;
+    }
     if (line_begins && (c == '.' || c == '\'')) out += "\\&";
     line_begins = c == '\n';
     switch (c) {
@@ -59,7 +71,7 @@ std::string flag_entry(const FlagText& flag) {
   return ".TP\n" + names + "\n" + sentence(flag.help);
 }
 
-std::string command_entry(const CommandText& command) {
+std::string command_entry(const CommandText& command, const std::vector<FlagText>& flags) {
   std::string title = "\\fB" + roff(command.name) + "\\fR";
   if (!command.words.empty()) {
     const auto word = "\\fI" + roff(command.words) + "\\fR";
@@ -68,7 +80,12 @@ std::string command_entry(const CommandText& command) {
   }
   auto out = ".TP\n" + title + "\n" + sentence(command.summary);
   if (!command.words_help.empty()) out += "\\fI" + roff(command.words) + "\\fR: " + sentence(command.words_help);
-  return out + ".IP\n" + verbatim(command.examples);
+  out += ".IP\n" + verbatim(command.examples);
+  std::string own;
+  for (const auto& flag : flags) {
+    if (flag.command == command.name) own += flag_entry(flag);
+  }
+  return own.empty() ? out : out + ".RS\n" + own + ".RE\n";
 }
 
 }  // namespace
@@ -88,10 +105,11 @@ std::string manual_page(const CommandLineText& line, std::string_view version) {
          "Without a command it shows the servers it found, their state and their tools.\n.PP\n" + roff(line.servers) +
          "\n";
   out += ".SH COMMANDS\n";
-  for (const auto& command : line.commands) out += command_entry(command);
+  for (const auto& command : line.commands) out += command_entry(command, line.flags);
   out += ".SH OPTIONS\nOptions may stand before or after the command.\n";
   std::string group;
   for (const auto& flag : line.flags) {
+    if (!flag.command.empty()) continue;
     if (flag.group != group) out += ".SS " + roff(flag.group) + "\n";
     group = flag.group;
     out += flag_entry(flag);

@@ -145,6 +145,27 @@ void declare(CLI::App& app, Settings& settings, bool& version) {
   }
 }
 
+FlagText flag_text(const CLI::Option& option, std::string group, std::string command) {
+  FlagText flag{.group = std::move(group),
+                .command = std::move(command),
+                .names = {},
+                .value = {},
+                .choices = {},
+                .help = option.get_description(),
+                .repeatable = option.get_expected_max() > 1};
+  for (const auto& name : option.get_snames()) flag.names.push_back("-" + name);
+  for (const auto& name : option.get_lnames()) flag.names.push_back("--" + name);
+  if (option.get_type_size() > 0) {
+    flag.value = option.get_type_name();
+    // A value out of a set is described as TYPE:{one,two}.
+    if (const auto open = flag.value.find(":{"); open != std::string::npos) {
+      flag.choices = CLI::detail::split(flag.value.substr(open + 2, flag.value.find('}') - open - 2), ',');
+      flag.value.resize(open);
+    }
+  }
+  return flag;
+}
+
 }  // namespace
 
 std::variant<Settings, Stop> parse_command_line(int argc, const char* const* argv) {
@@ -184,32 +205,15 @@ CommandLineText describe_command_line() {
   declare(app, settings, version);
 
   CommandLineText text{about, about_servers, about_examples, about_exit_codes, {}, {}};
-  // Groups of options are nameless subcommands; only real ones have a name.
-  std::vector<const CLI::App*> groups{&app};
-  for (const auto* group : app.get_subcommands([](const CLI::App* one) { return one->get_name().empty(); })) {
-    groups.push_back(group);
-  }
-  for (const auto* group : groups) {
-    for (const auto* option : group->get_options()) {
-      if (group != &app && option == group->get_help_ptr()) continue;  // every group inherits its own
-      FlagText flag{.group = group == &app ? "General" : group->get_group(),
-                    .names = {},
-                    .value = {},
-                    .choices = {},
-                    .help = option->get_description(),
-                    .repeatable = option->get_expected_max() > 1};
-      for (const auto& name : option->get_snames()) flag.names.push_back("-" + name);
-      for (const auto& name : option->get_lnames()) flag.names.push_back("--" + name);
-      if (option->get_type_size() > 0) {
-        flag.value = option->get_type_name();
-        // A value out of a set is described as TYPE:{one,two}.
-        if (const auto open = flag.value.find('{'); open != std::string::npos) {
-          const auto inside = flag.value.substr(open + 1, flag.value.find('}') - open - 1);
-          flag.choices = CLI::detail::split(inside, ',');
-        }
-        flag.value = flag.value.substr(0, flag.value.find(':'));
-      }
-      text.flags.push_back(std::move(flag));
+  // Groups of options are subcommands without a name.
+  std::vector<const CLI::App*> owners{&app};
+  for (const auto* owner : app.get_subcommands([](const CLI::App*) { return true; })) owners.push_back(owner);
+  for (const auto* owner : owners) {
+    for (const auto* option : owner->get_options()) {
+      if (option->get_positional()) continue;
+      if (owner != &app && option == owner->get_help_ptr()) continue;  // each inherits its own
+      text.flags.push_back(flag_text(*option, owner == &app ? "General" : owner->get_group(),
+                                     owner == &app ? std::string() : owner->get_name()));
     }
   }
   for (const auto& entry : commands) {

@@ -55,6 +55,7 @@ std::variant<Settings, Stop> parse_command_line(int argc, const char* const* arg
 // The same table as text, for whoever writes about it.
 struct FlagText {
   std::string group;
+  std::string command;             // the only one that takes it; empty: all do
   std::vector<std::string> names;  // with their dashes, short ones first
   std::string value;               // what its value is called; empty: takes none
   std::vector<std::string> choices;

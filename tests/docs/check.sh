@@ -26,6 +26,9 @@ done
 
 # Every `patchbay WORD` in a table or a block of commands. A flag that takes a value is followed by it.
 help=$("$program" --help)
+while IFS= read -r name; do help+=$'\n'$("$program" "$name" --help); done < <(
+  sed -nE '/^Subcommands:/,/^$/ s/^  ([a-z]+) .*/\1/p' <<< "$help")
+takes_value() { grep -qE -- "^ +(-[a-z],)?$1 [A-Z]" <<< "$help"; }
 commands=0
 check_line() {
   local words word skip=0
@@ -36,8 +39,8 @@ check_line() {
       continue
     fi
     case $word in
-      --mcp-config | --root | --timeout | --log-level | --log-file) skip=1 ;;&
       --*)
+        if takes_value "$word"; then skip=1; fi
         grep -qE -- "(^|[ ,])${word%%=*}([ ,:=]|\$)" <<< "$help" || wrong "$2: there is no flag ${word%%=*}"
         continue
         ;;

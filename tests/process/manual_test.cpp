@@ -36,9 +36,9 @@ std::set<std::string> matches(const std::string& text, const std::string& patter
 }
 
 // The names as the help has them: flags begin a line or follow a comma, commands come after their heading.
-std::set<std::string> flags_in_help() {
+std::set<std::string> flags_in_help(const std::string& command = {}) {
   std::set<std::string> flags;
-  std::istringstream lines(printed_by({"--help"}));
+  std::istringstream lines(command.empty() ? printed_by({"--help"}) : printed_by({command, "--help"}));
   for (std::string line; std::getline(lines, line);) {
     const auto text = line.find_first_not_of(' ');
     if ((text != 2 && text != 4) || line[text] != '-') continue;
@@ -52,6 +52,12 @@ std::set<std::string> commands_in_help() {
   const auto begin = help.find("Subcommands:\n");
   EXPECT_NE(begin, std::string::npos);
   return matches(help.substr(begin, help.find("\n\n", begin) - begin), "\n  ([a-z]+) ");
+}
+
+std::set<std::string> flags_in_every_help() {
+  auto flags = flags_in_help();
+  for (const auto& command : commands_in_help()) flags.merge(flags_in_help(command));
+  return flags;
 }
 
 // What bash would offer for these words; the last one is being typed.
@@ -80,22 +86,25 @@ std::vector<std::string> offered(const std::vector<std::string>& words, const Co
 
 TEST(Manual, HelpIsReadRight) {
   EXPECT_THAT(flags_in_help(), IsSupersetOf({"-h", "--help", "--version", "--mcp-config", "--log-level", "-q"}));
+  EXPECT_THAT(flags_in_help("serve"), IsSupersetOf({"-h", "--http", "--bearer-file", "--allow-origin"}));
   EXPECT_THAT(commands_in_help(), IsSupersetOf({"tools", "call", "serve", "completion", "man"}));
 }
 
 TEST(Manual, PageHasEveryCommandAndFlagOfTheHelp) {
   auto page = printed_by({"man"});
   for (const auto& command : commands_in_help()) EXPECT_THAT(page, HasSubstr(".TP\n\\fB" + command + "\\fR"));
-  for (const auto& flag : flags_in_help()) {
+  for (const auto& flag : flags_in_every_help()) {
     EXPECT_THAT(page, HasSubstr("\\fB" + std::regex_replace(flag, std::regex("-"), "\\-") + "\\fR")) << flag;
   }
 }
 
 TEST(Manual, PageIsTypesetWithoutAWarning) {
-  auto typeset = run_program({"/usr/bin/groff", "-ww", "-man", "-Tascii", "-P-cbou"}, {.input = printed_by({"man"})});
+  auto typeset = run_program({"/usr/bin/groff", "-ww", "-man", "-Tutf8", "-P-cbou"}, {.input = printed_by({"man"})});
   EXPECT_EQ(typeset.code, 0);
   EXPECT_EQ(typeset.err, "");
   EXPECT_THAT(typeset.out, HasSubstr("EXIT STATUS"));
+  for (const char c : printed_by({"man"})) ASSERT_LT(static_cast<unsigned char>(c), 0x80);
+  EXPECT_THAT(typeset.out, HasSubstr("prints {\"url\":…}"));
   // Not text that a request swallowed.
   EXPECT_THAT(typeset.out, HasSubstr(".mcp.json"));
   EXPECT_THAT(typeset.out, HasSubstr("echo '{\"path\":\"README.md\"}' | patchbay call read_file -"));
@@ -109,13 +118,18 @@ TEST(Completion, EveryShellKnowsEveryCommandAndFlagOfTheHelp) {
     EXPECT_THAT(zsh, HasSubstr("\n    '" + command + ":"));
     EXPECT_THAT(fish, HasSubstr(" -a " + command + " -d "));
   }
-  for (const auto& flag : flags_in_help()) {
+  for (const auto& flag : flags_in_every_help()) {
     const bool is_long = flag.starts_with("--");
     EXPECT_TRUE(zsh.find(")" + flag + "[") != std::string::npos || zsh.find(flag + "=[") != std::string::npos) << flag;
     EXPECT_THAT(fish + " ", HasSubstr((is_long ? " -l " + flag.substr(2) : " -s " + flag.substr(1)) + " "));
   }
   EXPECT_THAT(offered({""}), testing::UnorderedElementsAreArray(commands_in_help()));
   EXPECT_THAT(offered({"-"}), testing::UnorderedElementsAreArray(flags_in_help()));
+  for (const auto& command : commands_in_help()) {
+    auto expected = flags_in_help();
+    expected.merge(flags_in_help(command));
+    EXPECT_THAT(offered({command, "-"}), testing::UnorderedElementsAreArray(expected)) << command;
+  }
 }
 
 TEST(Completion, BashOffersWhatFits) {
@@ -140,6 +154,8 @@ TEST(Completion, BashOffersWhatFits) {
       {{"completion", "f"}, {"fish"}},
       {{"call", "x"}, {"compopt -o default"}},
       {{"serve", ""}, {}},
+      {{"serve", "--http", ""}, {}},
+      {{"serve", "--bearer-file", ""}, {"compopt -o default"}},
   };
   for (const auto& one : cases) EXPECT_EQ(offered(one.words), one.expected) << testing::PrintToString(one.words);
 }
