@@ -70,6 +70,7 @@ struct HttpOptions {
   std::string client_certificate;    // PEM
   std::string client_key;            // PEM; empty: it is in the certificate's file
   std::optional<std::string> proxy;  // "" for none; unset: HTTPS_PROXY, HTTP_PROXY and NO_PROXY decide
+  std::string shown;                 // in messages, instead of the url with secrets taken out
 };
 
 }  // namespace patchbay

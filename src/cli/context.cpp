@@ -51,7 +51,7 @@ int listing_exit_code(const Context& context, const std::string& only) {
   for (const auto& status : context.host.status()) {
     if (!only.empty() && status.name != only) continue;
     if (status.state == ServerState::connected) connected = true;
-    if (status.state == ServerState::failed) {
+    if (status.state == ServerState::failed || status.state == ServerState::needs_auth) {
       code = 3;
       // Said already unless -q was given; a listing that fails says why in any case.
       if (context.settings.quiet && !context.settings.json && status.error) {

@@ -85,7 +85,7 @@ HostOptions host_options(const Settings& settings, Io& io, Waiting& waiting) {
       const auto name = safe_line(status.name, 80);
       if (status.state == ServerState::connected) {
         io.talk(fmt::format("[mcp] Connected to '{}' — {} tools\n", name, status.tool_count));
-      } else if (status.error && status.state == ServerState::failed) {
+      } else if (status.error && (status.state == ServerState::failed || status.state == ServerState::needs_auth)) {
         io.talk(fmt::format("[mcp] {} '{}': {}\n", status.reason == "connection lost" ? "Lost" : "Failed to connect to",
                             name, safe_line(status.error->message(), 500)));
       }

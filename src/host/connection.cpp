@@ -108,8 +108,12 @@ Task<void> Connection::attempt() {
   if (!outcome && !closing_) {
     const auto& error = outcome.error();
     const bool unapproved = error.code() == Errc::denied;
-    settle(unapproved ? ServerState::pending : ServerState::failed, unapproved ? "awaiting approval" : "connect failed",
-           error);
+    if (error.code() == Errc::unauthorized) {
+      settle(ServerState::needs_auth, "wants credentials", error);
+    } else {
+      settle(unapproved ? ServerState::pending : ServerState::failed,
+             unapproved ? "awaiting approval" : "connect failed", error);
+    }
   }
   settled_.notify_all();
 }

@@ -34,6 +34,13 @@ StdioOptions stdio_options(const ServerConfig& config) {
   return options;
 }
 
+HttpOptions http_options(const ServerConfig& config) {
+  HttpOptions options;
+  options.url = config.url;
+  options.headers = config.headers;
+  return options;
+}
+
 // The recipe for an entry, or why there is none. Messages show the entry as it was written,
 // so that no value of a variable appears in them.
 std::shared_ptr<Transport> transport_for(const ServerConfig& config, const ServerConfig& written,
@@ -43,8 +50,20 @@ std::shared_ptr<Transport> transport_for(const ServerConfig& config, const Serve
     options.shown = stdio_transport(stdio_options(written))->describe();
     return stdio_transport(std::move(options));
   }
-  unusable = Error(Errc::unsupported, fmt::format("server '{}' is of type {}; this version reaches stdio servers only",
-                                                  config.name, to_string(config.kind)));
+  const bool sse = config.kind == ServerKind::sse;
+  if (!sse && config.kind != ServerKind::http) {
+    unusable = Error(Errc::unsupported,
+                     fmt::format("server '{}' is of type {}, which this version does not reach; it reaches stdio, http "
+                                 "and sse",
+                                 config.name, to_string(config.kind)));
+  } else if (config.url.empty()) {
+    unusable = Error(Errc::config,
+                     fmt::format("server '{}' has an empty url; set it in {}", config.name, written.origin.file));
+  } else {
+    auto options = http_options(config);
+    options.shown = http_transport(http_options(written))->describe();
+    return sse ? sse_transport(std::move(options)) : http_transport(std::move(options));
+  }
   return nullptr;
 }
 

@@ -415,7 +415,7 @@ class HttpTransport final : public Transport {
       : options_(std::move(options)), auth_(std::move(auth)) {}
 
   Kind kind() const noexcept override { return Kind::http; }
-  std::string describe() const override { return redacted_url(options_.url); }
+  std::string describe() const override { return options_.shown.empty() ? redacted_url(options_.url) : options_.shown; }
   Task<std::unique_ptr<Channel>> open(const Runtime& runtime) override {
     return [](HttpOptions options, std::shared_ptr<HttpAuth> auth, Runtime with) -> Task<std::unique_ptr<Channel>> {
       if (auto good = check_server_url(options.url); !good) throw good.error();

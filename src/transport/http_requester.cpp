@@ -105,7 +105,7 @@ HttpRequester::HttpRequester(asio::any_io_executor executor, const HttpOptions& 
                              const Runtime& runtime)
     : options_(options),
       auth_(std::move(auth)),
-      shown_(redacted_url(options.url)),
+      shown_(options.shown.empty() ? redacted_url(options.url) : options.shown),
       client_(std::move(executor), client_options(options, runtime)) {}
 
 Task<std::unique_ptr<HttpExchange>> HttpRequester::send(std::string method, std::string url, HttpHeaders own,

@@ -122,6 +122,37 @@ TEST(ServeHttp, ATokenInAFileIsAskedFor) {
   EXPECT_EQ(program.end(SIGTERM), 0);
 }
 
+// T2: the program at both ends.
+TEST(ServeHttp, AnEntryWithAUrlIsCalledLikeAnyOther) {
+  test::TemporaryDirectory root;
+  const auto note = root.write("note.txt", "written elsewhere\n");
+  const auto token = root.write("token", "s3cret");
+  Running program({"serve", "--http", "127.0.0.1:0", "--json", "--root", root.path(), "--bearer-file", token});
+  const auto url = url_of(program);
+  auto ask = [&](const Json& headers, std::vector<std::string> words) {
+    const Json entry{{"type", "http"}, {"url", url}, {"headers", headers}};
+    words.insert(words.begin(), {binary, "--strict-mcp-config", "--mcp-config", to_text(Json{{"far", entry}})});
+    return run_program(words, {});
+  };
+  const Json bearer{{"Authorization", "Bearer s3cret"}};
+  auto called = ask(bearer, {"call", "far/read_file", "path=note.txt"});
+  EXPECT_EQ(called.code, 0) << called.err;
+  EXPECT_THAT(called.out, HasSubstr("written elsewhere"));
+  auto listed = ask(bearer, {"tools", "--json"});
+  EXPECT_EQ((*parse_json(listed.out))["servers"].as_array().at(0)["era"], Json("modern")) << listed.out;
+  auto refused = ask(Json::object(), {"tools", "--json"});
+  EXPECT_EQ(refused.code, 3);
+  EXPECT_EQ((*parse_json(refused.out))["servers"].as_array().at(0)["state"], Json("needs-auth")) << refused.out;
+  EXPECT_THAT(refused.out, HasSubstr("401 Unauthorized"));
+  auto told = ask(Json::object(), {"tools"});
+  EXPECT_EQ(told.code, 3);
+  EXPECT_THAT(told.err, HasSubstr("Failed to connect to 'far'"));
+  EXPECT_EQ(program.end(SIGTERM), 0);
+  auto gone = ask(bearer, {"call", "far/read_file", "path=note.txt"});
+  EXPECT_EQ(gone.code, 3);
+  EXPECT_THAT(gone.err, HasSubstr(url));
+}
+
 TEST(ServeHttp, WhatCannotWorkIsSaid) {
   test::TemporaryDirectory root;
   Running first({"serve", "--http", "127.0.0.1:0", "--json", "--root", root.path()});

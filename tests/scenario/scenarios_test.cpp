@@ -30,7 +30,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::SizeIs;
 
-enum class Door { shared, copied, stdio };
+enum class Door { shared, copied, stdio, http };
 
 struct Column {
   Era era;
@@ -38,7 +38,7 @@ struct Column {
 };
 
 std::string name_of(const Column& column) {
-  static constexpr std::array doors{"shared", "copied", "stdio"};
+  static constexpr std::array doors{"shared", "copied", "stdio", "http"};
   return fmt::format("{}_{}", to_string(column.era), doors.at(static_cast<std::size_t>(column.door)));
 }
 
@@ -88,6 +88,58 @@ class FixtureTransport final : public Transport {
   MemoryPayloads payloads_;
 };
 
+// Reaches the fixture through a socket: each channel has a listener of its own beside it.
+class HttpFixtureTransport final : public Transport {
+ public:
+  explicit HttpFixtureTransport(std::shared_ptr<Server> server) : server_(std::move(server)) {}
+  Kind kind() const noexcept override { return Kind::http; }
+  std::string describe() const override { return "the fixture behind a url"; }
+  Task<std::unique_ptr<Channel>> open(const Runtime& runtime) override { return open_to(server_, runtime); }
+
+ private:
+  class Reached final : public Channel {
+   public:
+    explicit Reached(asio::any_io_executor executor) : scope_(std::move(executor)) {}
+    Task<void> start(std::shared_ptr<Server> server, Runtime runtime) {
+      std::string url;
+      Event listening;
+      ServerHttpOptions options;
+      options.on_listening = [&](const std::string& where) {
+        url = where;
+        listening.notify_all();
+      };
+      scope_.spawn(serve(std::move(server), std::move(options)));
+      while (url.empty()) co_await listening.wait();
+      inner_ = co_await http_transport({.url = url, .headers = {}, .proxy = ""})->open(runtime);
+    }
+    Result<void> send(Message message) override { return inner_->send(std::move(message)); }
+    Result<void> send_batch(std::vector<Message> messages) override { return inner_->send_batch(std::move(messages)); }
+    Task<Incoming> receive() override { return inner_->receive(); }
+    void abandon(const RequestId& id) override { inner_->abandon(id); }
+    void set_protocol_version(std::string_view version) override { inner_->set_protocol_version(version); }
+    Task<void> close(CloseMode mode) override {
+      co_await inner_->close(mode);
+      scope_.cancel();
+      co_await scope_.join();
+    }
+
+   private:
+    static Task<void> serve(std::shared_ptr<Server> server, ServerHttpOptions options) {
+      (void)co_await as_result(server->serve_http(std::move(options)));
+    }
+    std::unique_ptr<Channel> inner_;
+    Scope scope_;
+  };
+
+  static Task<std::unique_ptr<Channel>> open_to(std::shared_ptr<Server> server, Runtime runtime) {
+    auto reached = std::make_unique<Reached>(co_await asio::this_coro::executor);
+    co_await reached->start(std::move(server), std::move(runtime));
+    co_return reached;
+  }
+
+  std::shared_ptr<Server> server_;
+};
+
 class Scenario : public ::testing::TestWithParam<Column> {
  protected:
   using Body = std::function<Task<void>(Session)>;
@@ -96,6 +148,7 @@ class Scenario : public ::testing::TestWithParam<Column> {
     if (GetParam().door == Door::stdio) {
       return stdio_transport({.command = PATCHBAY_BIN_DIR "/scenario-server", .args = {}, .env = {}, .cwd = {}});
     }
+    if (GetParam().door == Door::http) return std::make_shared<HttpFixtureTransport>(test::make_fixture_server());
     return std::make_shared<FixtureTransport>(
         test::make_fixture_server(), GetParam().door == Door::shared ? MemoryPayloads::share : MemoryPayloads::copy);
   }
@@ -147,7 +200,8 @@ class Scenario : public ::testing::TestWithParam<Column> {
 INSTANTIATE_TEST_SUITE_P(Columns, Scenario,
                          ::testing::Values(Column{Era::legacy, Door::shared}, Column{Era::legacy, Door::copied},
                                            Column{Era::legacy, Door::stdio}, Column{Era::modern, Door::shared},
-                                           Column{Era::modern, Door::copied}, Column{Era::modern, Door::stdio}),
+                                           Column{Era::modern, Door::copied}, Column{Era::modern, Door::stdio},
+                                           Column{Era::legacy, Door::http}, Column{Era::modern, Door::http}),
                          [](const auto& column) { return name_of(column.param); });
 
 // What only a process can do.
