@@ -1,5 +1,6 @@
 #include "net/url.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 
@@ -156,6 +157,14 @@ void read_rest(std::string_view rest, Url& url) {
 
 std::string_view authority_end(std::string_view text) { return text.substr(0, text.find_first_of("/?#")); }
 
+// What stands in front of the authority: "https://", with however many slashes, or "//".
+std::size_t lead_length(std::string_view text) {
+  const auto scheme = scheme_of(text);
+  const auto slashes = scheme.empty() ? 0 : scheme.size() + 1;
+  if (scheme.empty() ? !text.starts_with("//") : text.substr(slashes).find_first_of("/\\") != 0) return 0;
+  return std::min(text.find_first_not_of("/\\", slashes), text.size());
+}
+
 std::string bracketed(const std::string& host) { return host.find(':') == std::string::npos ? host : "[" + host + "]"; }
 
 std::string authority_of(const Url& url) {
@@ -252,20 +261,16 @@ bool is_loopback_host(std::string_view host) noexcept {
 
 std::string redacted_url(std::string_view text) {
   // By hand: this is for texts that may not parse.
-  text = text.substr(0, text.find('#'));
-  std::string out;
-  std::string_view rest = text;
-  const auto slashes = text.find("//");
-  if (slashes != std::string_view::npos) {
-    out = text.substr(0, slashes + 2);
-    rest = text.substr(slashes + 2);
-  }
-  // Wherever a browser or curl might see the end of the user name, it is hidden.
-  const auto mark = rest.find('?');
-  if (const auto at = rest.substr(0, mark).rfind('@'); at != std::string_view::npos) {
-    const bool in_authority = rest.substr(0, at).find('/') == std::string_view::npos;
-    if (in_authority) rest.remove_prefix(at + 1);
-  }
+  std::string_view rest = text.substr(0, text.find('#'));
+  // Wherever a browser or curl might see the end of the user name, it is hidden; an '@' in the
+  // path ends none.
+  const auto hide_user = [&] {
+    if (const auto at = authority_end(rest).rfind('@'); at != std::string_view::npos) rest.remove_prefix(at + 1);
+  };
+  if (lead_length(rest) == 0) hide_user();
+  std::string out(rest.substr(0, lead_length(rest)));
+  rest.remove_prefix(out.size());
+  hide_user();
   const auto question = rest.find('?');
   out += rest.substr(0, question);
   if (question != std::string_view::npos) out += "?" + redacted_query(rest.substr(question + 1));
