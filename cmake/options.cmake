@@ -23,7 +23,7 @@ if(PATCHBAY_SANITIZE)
   add_compile_options(-fsanitize=${PATCHBAY_SANITIZE} -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${PATCHBAY_SANITIZE} -fno-sanitize-recover=all)
   if(PATCHBAY_SANITIZE MATCHES "fuzzer")
-    add_compile_options(-O1)  # behind -O0 of the build type; three times the inputs per second
+    add_compile_options(-O1)  # comes behind the -O0 of the build type; inputs per second count here
   endif()
 endif()
 

@@ -12,6 +12,7 @@ FUZZ_TARGET(url) {
   const auto text = fuzz::take_line(input);
   const auto shown = redacted_url(text);
   require(shown.size() <= 303, "too long to show");
+  if (const auto read = parse_url(shown)) require(read->userinfo.empty(), "user information is shown");
   const auto url = parse_url(text);
   if (!url) return;
   const auto again = parse_url(url->text());
