@@ -20,35 +20,30 @@ Members naming(const std::string& id) {
 // While it lives, notifications about the task are noted.
 class TaskNews {
  public:
-  TaskNews(SessionCore& core, const std::string& id) : core_(core), place_(core.task_news.emplace(id, &event_)) {}
+  TaskNews(SessionCore& core, const std::string& id) : core_(core), place_(core.task_news.emplace(id, &signal_)) {}
   TaskNews(const TaskNews&) = delete;
   TaskNews& operator=(const TaskNews&) = delete;
   ~TaskNews() { core_.task_news.erase(place_); }
 
   // Returns after `pause`, or sooner when there is news; never before `least`.
   Task<void> wait(Duration pause, Duration least) {
-    bool heard = false;
-    auto listen = [](Event& event, bool& flag) -> Task<void> {
-      co_await event.wait();
-      flag = true;
-    };
     const auto first = std::min(pause, least);
-    value_unless_timeout(co_await as_result(with_timeout(listen(event_, heard), first, "")));
-    if (heard) {
-      co_await sleep_for(first);
-    } else if (pause > first) {
-      value_unless_timeout(co_await as_result(with_timeout(listen(event_, heard), pause - first, "")));
+    co_await sleep_for(first);
+    if (!signal_.raised && pause > first) {
+      auto waited = co_await as_result(with_timeout(raised(signal_), pause - first, "no news"));
+      if (!waited && waited.error().code() != Errc::timeout) throw std::move(waited).error();
     }
+    signal_.raised = false;
   }
 
  private:
-  static void value_unless_timeout(Result<void> waited) {
-    if (!waited && waited.error().code() != Errc::timeout) throw std::move(waited).error();
+  static Task<void> raised(SessionCore::TaskSignal& signal) {
+    while (!signal.raised) co_await signal.event.wait();
   }
 
   SessionCore& core_;
-  Event event_;
-  std::multimap<std::string, Event*, std::less<>>::iterator place_;
+  SessionCore::TaskSignal signal_;
+  std::multimap<std::string, SessionCore::TaskSignal*, std::less<>>::iterator place_;
 };
 
 // Says at the server that nobody waits for the task any more, unless there is a result.

@@ -149,7 +149,10 @@ void SessionCore::on_notification(Notification notification) {
     const auto* id = params["taskId"].if_string();
     if (!id) return;
     auto [first, last] = task_news.equal_range(*id);
-    for (; first != last; ++first) first->second->notify_all();
+    for (; first != last; ++first) {
+      first->second->raised = true;
+      first->second->event.notify_all();
+    }
     announce({Change::Kind::task, *id});
   } else if (name == method::cancelled) {
     // One of the ways in which a server ends a subscription.

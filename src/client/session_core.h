@@ -107,7 +107,11 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
   // What the tools listed last say of tasks; none when they are not known.
   std::optional<std::map<std::string, TaskSupport, std::less<>>> task_tools;
   // Who wants to hear that a task changed, by its id.
-  std::multimap<std::string, Event*, std::less<>> task_news;
+  struct TaskSignal {
+    Event event;
+    bool raised = false;
+  };
+  std::multimap<std::string, TaskSignal*, std::less<>> task_news;
   std::map<std::string, MirroredArguments, std::less<>> mirrored;  // arguments repeated in headers, by tool
   std::size_t renewals = 0;                                        // sessions after the first (client/renew.cpp)
   bool renewing = false;

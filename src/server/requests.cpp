@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/as_result.h"
+#include "base/timeout.h"
 #include "protocol/codec.h"
 #include "protocol/methods.h"
 #include "rpc/message.h"
@@ -90,8 +91,10 @@ void end_task(StoredTask& task, const Wire& wire, Result<Json> outcome) {
 }
 
 // `wire` is one of the build's own and never ends.
-Task<void> run_apart(std::shared_ptr<TaskRun> run, const Wire* wire, ToolCall call, std::shared_ptr<Context> context) {
-  auto outcome = co_await as_result(run_tool(std::move(call), *context));
+Task<void> run_apart(std::shared_ptr<TaskRun> run, const Wire* wire, ToolCall call, std::shared_ptr<Context> context,
+                     Duration limit) {
+  auto outcome = co_await as_result(
+      with_timeout(run_tool(std::move(call), *context), limit, "the task took longer than it is kept"));
   // Whoever put the question that has no answer yet is told by the context.
   if (const auto& task = context->task()) {
     end_task(*task, *wire, std::move(outcome));
@@ -124,7 +127,8 @@ Task<std::shared_ptr<TaskRun>> run_as_task(std::shared_ptr<TaskStore> store, con
         return *created;
       });
   if (at_once) context->start_task();
-  *spawned = store->run(executor, run_apart(run, &wire, std::move(call), context));
+  const auto limit = run->task ? as_duration(std::chrono::milliseconds(*run->created.ttl_ms)) : Duration::max();
+  *spawned = store->run(executor, run_apart(run, &wire, std::move(call), context, limit));
   if (run->task) {
     TaskStore::set_running(*run->task, *spawned);
     co_return run;

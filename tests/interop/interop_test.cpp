@@ -72,7 +72,10 @@ struct FullClient {
     options.elicit = [this](ElicitRequest request) -> Task<ElicitResult> {
       elicited.push_back(request);
       ElicitResult result{.action = ElicitResult::Action::accept};
-      if (request.mode == ElicitRequest::Mode::form) result.content = Json{{"name", "Ada"}, {"check", true}};
+      if (request.mode == ElicitRequest::Mode::form) {
+        const bool research = request.requested_schema["properties"].find("interpretation");
+        result.content = research ? Json{{"interpretation", "snake"}} : Json{{"name", "Ada"}, {"check", true}};
+      }
       co_return result;
     };
     options.elicit_by_url = true;
@@ -99,7 +102,7 @@ struct FullClient {
   }
 };
 
-TEST(ServerEverything, EveryToolThatNeedsNeitherTasksNorTheInternetAnswersAsItShould) {
+TEST(ServerEverything, EveryToolThatDoesNotNeedTheInternetAnswersAsItShould) {
   run_task([]() -> Task<void> {
     FullClient us;
     auto session = co_await Client(us.options()).connect(everything());
@@ -113,8 +116,8 @@ TEST(ServerEverything, EveryToolThatNeedsNeitherTasksNorTheInternetAnswersAsItSh
                       "get-roots-list", "get-structured-content", "get-sum", "get-tiny-image", "gzip-file-as-resource",
                       "toggle-simulated-logging", "toggle-subscriber-updates", "trigger-elicitation-request",
                       "trigger-long-running-operation", "trigger-sampling-request", "trigger-url-elicitation"}));
-    // Those left out below need tasks. A tool this test does not know must not go unnoticed.
-    std::set<std::string> known{"simulate-research-query"};
+    // A tool this test does not know must not go unnoticed.
+    std::set<std::string> known;
 
     auto call = [&](std::string name, Json arguments, CallOptions options = {}) -> Task<CallToolResult> {
       known.insert(name);
@@ -224,10 +227,28 @@ TEST(ServerEverything, EveryToolThatNeedsNeitherTasksNorTheInternetAnswersAsItSh
     co_await call("toggle-subscriber-updates", Json());
     co_await watch.stop();
 
-    for (const auto& name : tools) {
-      const bool needs_tasks = name.ends_with("-async");
-      EXPECT_TRUE(needs_tasks || known.contains(name)) << name << " is new and is not called";
-    }
+    // A tool that runs as a task only, asks in the middle of it and says how it stands.
+    std::vector<RemoteTask> states;
+    CallOptions followed;
+    followed.on_task = [&](const RemoteTask& task) { states.push_back(task); };
+    us.elicited.clear();
+    auto research = co_await call("simulate-research-query", Json{{"topic", "python"}, {"ambiguous", true}}, followed);
+    EXPECT_THAT(text_of(research), HasSubstr("# Research Report: python (snake)"));
+    EXPECT_EQ(us.elicited.size(), 1u);
+    EXPECT_FALSE(states.empty());
+    EXPECT_TRUE(std::ranges::any_of(states, [](const auto& task) { return task.status_message.has_value(); }));
+    EXPECT_TRUE(
+        std::ranges::any_of(states, [](const auto& task) { return task.status == TaskStatus::input_required; }));
+
+    // Questions it gives us as tasks of ours, and comes back for the answers.
+    auto sampled_later = co_await call("trigger-sampling-request-async", Json{{"prompt", "say something"}});
+    EXPECT_THAT(text_of(sampled_later), HasSubstr("[COMPLETED]"));
+    EXPECT_THAT(text_of(sampled_later), HasSubstr("sampled answer"));
+    auto elicited_later = co_await call("trigger-elicitation-request-async", Json::object());
+    EXPECT_THAT(text_of(elicited_later), HasSubstr("[COMPLETED]"));
+    EXPECT_THAT(text_of(elicited_later), HasSubstr("- Name: Ada"));
+
+    for (const auto& name : tools) EXPECT_TRUE(known.contains(name)) << name << " is new and is not called";
     co_await session.close();
   });
 }
@@ -274,6 +295,27 @@ TEST(ServerEverything, CancelledCallLeavesTheServerUsable) {
     EXPECT_EQ(late.error().code(), Errc::timeout);
     auto echo = co_await session.call_tool("echo", Json{{"message", "still here"}});
     EXPECT_EQ(text_of(echo), "Echo: still here");
+    co_await session.close();
+  });
+}
+
+TEST(ServerEverything, TasksAreStartedListedAndCancelledByTheirId) {
+  run_task([]() -> Task<void> {
+    FullClient us;
+    auto session = co_await Client(us.options()).connect(everything());
+    auto started = co_await session.start_tool("simulate-research-query", Json{{"topic", "boats"}});
+    EXPECT_TRUE(std::holds_alternative<RemoteTask>(started));
+    if (!std::holds_alternative<RemoteTask>(started)) co_return;
+    const auto id = std::get<RemoteTask>(started).id;
+    auto listed = co_await session.list_tasks();
+    EXPECT_THAT(listed.items, Contains(testing::Field(&RemoteTask::id, id)));
+    auto state = co_await session.get_task(id);
+    EXPECT_EQ(state.status, TaskStatus::working);
+    co_await session.cancel_task(id);
+    auto after = co_await session.get_task(id);
+    EXPECT_EQ(after.status, TaskStatus::cancelled);
+    auto unknown = co_await as_result(session.get_task("no-such-task"));
+    EXPECT_EQ(unknown.error().rpc_code(), -32602);
     co_await session.close();
   });
 }

@@ -7,6 +7,9 @@
 // packages are looked up in $PATCHBAY_NPM_DIR. Prints one line per check in the form of
 // GoogleTest, so that ./test counts them, and exits 1 when any failed.
 //
+// $PATCHBAY_TASK_SERVER names a second server, the one of the scenarios, which has tools that run as
+// tasks; without it those checks are left out.
+//
 // N1: both eras as a server over stdio, judged by a client that is not ours.
 import assert from 'node:assert/strict';
 import { mkdtemp, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
@@ -273,6 +276,65 @@ for (const { name, era, client: makeClient, transport: makeTransport } of client
     await client.close().catch(() => {});
     await rm(top, { recursive: true, force: true });
   }
+}
+// Tasks, against a server that has tools for them: the v1 client follows one to its result,
+// answers what it asks on the way, and cancels one.
+const taskServer = process.env.PATCHBAY_TASK_SERVER;
+if (taskServer) {
+  const types = require('@modelcontextprotocol/sdk/types.js');
+  const client = new v1.Client(identity, { capabilities: { elicitation: {} } });
+  client.setRequestHandler(types.ElicitRequestSchema, () => ({ action: 'accept', content: { name: 'Ann' } }));
+  const transport = new v1stdio.StdioClientTransport({ command: taskServer, args: [], stderr: 'inherit' });
+  const follow = async (name, onStatus) => {
+    const seen = [];
+    for await (const message of client.experimental.tasks.callToolStream({ name, arguments: {} })) {
+      seen.push(message.type);
+      if (message.type === 'taskCreated' || message.type === 'taskStatus') await onStatus?.(message.task);
+      if (message.type === 'result') return { seen, result: message.result };
+      if (message.type === 'error') return { seen, error: message.error };
+    }
+    throw new Error(`${name} ended without a result`);
+  };
+  await check('V1Tasks.Connects', async () => {
+    await client.connect(transport);
+    assert.ok(client.getServerCapabilities().tasks?.requests?.tools?.call, 'tasks are not declared');
+    await client.listTools();
+    for (let cursor; ; ) {
+      const page = await client.listTools({ cursor });
+      if (!(cursor = page.nextCursor)) break;
+    }
+  });
+  await check('V1Tasks.FollowsATaskToItsResult', async () => {
+    let released = false;
+    const { seen, result } = await follow('task_held', async (task) => {
+      if (released || task.statusMessage !== 'waiting to be released') return;
+      released = true;
+      await client.callTool({ name: 'task_release', arguments: {} });
+    });
+    assert.equal(seen[0], 'taskCreated');
+    assert.equal(textOf(result), 'released');
+  });
+  await check('V1Tasks.AnswersWhatATaskAsks', async () => {
+    const { result } = await follow('task_asks');
+    assert.match(textOf(result), /^accept .*Ann.* then accept .*Ann/);
+  });
+  await check('V1Tasks.ReportsAFailedTask', async () => {
+    const { error, result } = await follow('task_fails');
+    assert.ok(error || result?.isError, 'a failed task gave a result');
+  });
+  await check('V1Tasks.CancelsATask', async () => {
+    const created = await client.request(
+      { method: 'tools/call', params: { name: 'task_held', arguments: {}, task: { ttl: 60000 } } },
+      types.CreateTaskResultSchema,
+    );
+    const id = created.task.taskId;
+    const { tasks } = await client.experimental.tasks.listTasks();
+    assert.ok(tasks.length > 0);
+    assert.equal((await client.experimental.tasks.cancelTask(id)).status, 'cancelled');
+    assert.equal((await client.experimental.tasks.getTask(id)).status, 'cancelled');
+    await assert.rejects(client.experimental.tasks.cancelTask(id));
+  });
+  await client.close().catch(() => {});
 }
 console.log(failed ? `${failed} checks failed` : 'all checks passed');
 process.exit(failed ? 1 : 0);
