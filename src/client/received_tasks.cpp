@@ -17,7 +17,7 @@ Json encoded(const InputResponse& response) {
 }  // namespace
 
 Payload SessionCore::start_received(InputRequest wish, const TaskWish& how) {
-  auto created = received_tasks->create(how, std::string(owner));
+  auto created = received_tasks->create(how, {{}, std::string(owner)});
   if (!created) throw Error::rpc(rpc_code::internal_error, created.error().message());
   const auto& task = *created;
   Json answer = wire->task_created(task->task(), {});
@@ -42,11 +42,11 @@ Task<void> SessionCore::run_received(std::shared_ptr<StoredTask> task, InputRequ
 Task<Payload> SessionCore::on_task_request(std::string method, Json params) {
   if (method == method::list_tasks) {
     Json tasks = Json::array();
-    for (const auto& task : received_tasks->owned_by(owner)) tasks.push_back(wire->write_task(task->state()));
+    for (const auto& task : received_tasks->of_session(owner)) tasks.push_back(wire->write_task(task->state()));
     co_return Json{{"tasks", std::move(tasks)}};
   }
   const auto* id = params["taskId"].if_string();
-  auto task = id ? received_tasks->find(*id) : nullptr;
+  auto task = id ? received_tasks->find(*id, {}) : nullptr;
   if (!task) throw Error::rpc(rpc_code::invalid_params, "the task is unknown or has expired");
   if (method == method::get_task) co_return wire->write_task(task->state());
   if (method == method::cancel_task) {

@@ -68,10 +68,13 @@ Task<InputResponse> StoredTask::wait_for(std::unique_ptr<Open> open) {
   co_return value_or_throw(std::move(response));
 }
 
-Task<InputResponse> StoredTask::ask(InputRequest request) {
+Task<InputResponse> StoredTask::ask(InputRequest request, std::string name) {
   static constexpr std::array names{"elicitation", "sampling", "roots"};
   auto question = std::make_shared<Question>();
-  question->key = fmt::format("{}-{}", names.at(request.index()), ++asked_.at(request.index()));
+  while (name.empty() || !keys_.insert(name).second) {
+    name = fmt::format("{}-{}", names.at(request.index()), ++asked_.at(request.index()));
+  }
+  question->key = std::move(name);
   question->request = std::move(request);
   if (ended()) throw Error(Errc::cancelled, "the task has ended");
   questions_.push_back(question);
@@ -130,7 +133,7 @@ void TaskStore::drop_old() {
   }
 }
 
-Result<std::shared_ptr<StoredTask>> TaskStore::create(const TaskWish& wish, std::string owner) {
+Result<std::shared_ptr<StoredTask>> TaskStore::create(const TaskWish& wish, StoredTask::Owner owner) {
   drop_old();
   if (stopped_) return fail(Errc::closed, "no tasks are run any more");
   if (tasks_.size() >= bounds_.count) return fail(Errc::limit, "too many tasks are kept; wait until some have expired");
@@ -151,17 +154,17 @@ Result<std::shared_ptr<StoredTask>> TaskStore::create(const TaskWish& wish, std:
   return stored;
 }
 
-std::shared_ptr<StoredTask> TaskStore::find(std::string_view id) {
+std::shared_ptr<StoredTask> TaskStore::find(std::string_view id, std::string_view principal) {
   drop_old();
   auto found = tasks_.find(id);
-  return found == tasks_.end() ? nullptr : found->second;
+  return found == tasks_.end() || found->second->owner_.principal != principal ? nullptr : found->second;
 }
 
-std::vector<std::shared_ptr<StoredTask>> TaskStore::owned_by(std::string_view owner) {
+std::vector<std::shared_ptr<StoredTask>> TaskStore::of_session(std::string_view session) {
   drop_old();
   std::vector<std::shared_ptr<StoredTask>> owned;
   for (const auto& [id, task] : tasks_) {
-    if (task->owner_ == owner) owned.push_back(task);
+    if (task->owner_.session == session) owned.push_back(task);
   }
   return owned;
 }
@@ -171,17 +174,23 @@ Spawned TaskStore::run(const asio::any_io_executor& executor, Task<void> work) {
   return scope_->spawn(std::move(work));
 }
 
+void TaskStore::end_all() {
+  for (auto& [id, task] : std::exchange(tasks_, {})) task->cancel("whoever ran it has ended");
+  if (scope_) scope_->cancel();
+}
+
 void TaskStore::stop() {
   stopped_ = true;
   on_change = nullptr;
-  for (auto& [id, task] : std::exchange(tasks_, {})) task->cancel("the server has ended");
-  if (scope_) scope_->cancel();
+  end_all();
 }
 
 Task<void> TaskStore::finish() {
   auto keep = shared_from_this();
-  stop();
-  if (scope_) (void)co_await as_result(scope_->join());
+  end_all();
+  // A scope that was cancelled runs nothing new; what comes later gets another.
+  auto ending = std::move(scope_);
+  if (ending) (void)co_await as_result(ending->join());
 }
 
 }  // namespace patchbay

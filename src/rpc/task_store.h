@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -38,11 +39,17 @@ class StoredTask : public std::enable_shared_from_this<StoredTask> {
     Completion<Result<InputResponse>> answer;
   };
 
-  StoredTask(std::weak_ptr<TaskStore> store, RemoteTask task, std::string owner)
+  // Whose it is: `principal` may ask for it, and the list of `session` shows it.
+  struct Owner {
+    std::string principal;
+    std::string session;
+  };
+
+  StoredTask(std::weak_ptr<TaskStore> store, RemoteTask task, Owner owner)
       : store_(std::move(store)), task_(std::move(task)), owner_(std::move(owner)) {}
 
   const RemoteTask& task() const noexcept { return task_; }
-  const std::string& owner() const noexcept { return owner_; }
+  const Owner& owner() const noexcept { return owner_; }
   bool ended() const noexcept { return is_final(task_.status); }
   // All that is known: open questions, or how it ended.
   TaskState state() const;
@@ -56,8 +63,8 @@ class StoredTask : public std::enable_shared_from_this<StoredTask> {
   bool cancel(std::string reason);
 
   // Puts a question to the caller and waits for the answer. The question has its place
-  // when this returns, not when it is awaited.
-  Task<InputResponse> ask(InputRequest question);
+  // when this returns, not when it is awaited. `name` is its key unless that was one before.
+  Task<InputResponse> ask(InputRequest question, std::string name = {});
   // The oldest question nobody has sent yet, or null.
   std::shared_ptr<Question> unsent_question() const;
   const Question* find_question(std::string_view key) const;
@@ -73,10 +80,11 @@ class StoredTask : public std::enable_shared_from_this<StoredTask> {
 
   std::weak_ptr<TaskStore> store_;
   RemoteTask task_;
-  std::string owner_;
+  Owner owner_;
   std::optional<Result<Json>> outcome_;
   std::list<std::shared_ptr<Question>> questions_;  // open ones
   std::array<int, 3> asked_{};
+  std::set<std::string> keys_;  // of all questions ever
   Spawned running_;
   std::optional<std::chrono::steady_clock::time_point> expires_;
 };
@@ -96,11 +104,11 @@ class TaskStore : public std::enable_shared_from_this<TaskStore> {
   ~TaskStore();
 
   // A new task, working. Errc::limit when the store is full: a task is kept for as long as
-  // was promised. `owner` says whose list shows it.
-  Result<std::shared_ptr<StoredTask>> create(const TaskWish& wish, std::string owner);
-  // Null when unknown or too old.
-  std::shared_ptr<StoredTask> find(std::string_view id);
-  std::vector<std::shared_ptr<StoredTask>> owned_by(std::string_view owner);
+  // was promised.
+  Result<std::shared_ptr<StoredTask>> create(const TaskWish& wish, StoredTask::Owner owner);
+  // Null when unknown, too old or someone else's.
+  std::shared_ptr<StoredTask> find(std::string_view id, std::string_view principal);
+  std::vector<std::shared_ptr<StoredTask>> of_session(std::string_view session);
   std::size_t size() const noexcept { return tasks_.size(); }
 
   // Runs the work of tasks on `executor`'s loop until it ends or the store does.
@@ -111,14 +119,16 @@ class TaskStore : public std::enable_shared_from_this<TaskStore> {
   // Called in the middle of someone else's work: take note, act later.
   std::function<void(const StoredTask&)> on_change;
 
-  // Ends every task; nothing is created afterwards. finish() also waits.
-  void stop();
+  // Ends every task, and waits until nothing of them runs.
   Task<void> finish();
+  // Ends every task for good: nothing is created afterwards, and nobody told.
+  void stop();
 
  private:
   friend class StoredTask;
   std::string now_text() const;
   void drop_old();
+  void end_all();
 
   Bounds bounds_;
   Clock clock_;

@@ -27,6 +27,9 @@ class ClientConnection final : public ChangeListener {
   ClientConnection& operator=(const ClientConnection&) = delete;
   ~ClientConnection() override;
 
+  // Who is at the other end, as the door found out: tasks are theirs alone. Before run().
+  void set_principal(std::string principal) { link_->principal = std::move(principal); }
+
   // Serves until the channel ends. Cancelled: says goodbye first.
   Task<void> run();
 

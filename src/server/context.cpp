@@ -95,7 +95,7 @@ bool Context::start_task() {
 Task<InputResponse> Context::ask(InputRequest question, std::string name) {
   if (!task_) return ask_client(std::move(question), std::move(name));
   require(question);
-  return task_->ask(std::move(question));
+  return task_->ask(std::move(question), std::move(name));
 }
 
 void Context::progress(double value, std::optional<double> total, std::optional<std::string> message) {

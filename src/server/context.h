@@ -17,6 +17,7 @@ namespace patchbay {
 // The way to the client. A task may outlive its connection, and then there is none.
 struct PeerLink {
   Peer* peer = nullptr;
+  std::string principal;  // who the client is known to be; empty where nobody asks
 };
 
 // What the front knows about the caller of one request.

@@ -51,6 +51,12 @@ void Server::Core::end_tasks() {
   modern_tasks->stop();
 }
 
+Task<void> Server::Core::close_door(std::shared_ptr<Core> core) {
+  if (--core->doors > 0) co_return;
+  co_await core->legacy_tasks->finish();
+  co_await core->modern_tasks->finish();
+}
+
 ServerCapabilities Server::Core::capabilities() const {
   ServerCapabilities capabilities;
   capabilities.logging = Json::object();

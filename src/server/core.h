@@ -62,6 +62,10 @@ struct Server::Core {
   bool offers(std::string_view method) const noexcept;
   void announce(Change change);
   void end_tasks();
+  // The ways in of a whole program (stdio, HTTP) that are open. When the last one closes,
+  // nobody is left to fetch what tasks would still find.
+  int doors = 0;
+  static Task<void> close_door(std::shared_ptr<Core> core);
 };
 
 TaskSupport task_support_of(const Tool& tool) noexcept;

@@ -324,11 +324,11 @@ Task<void> HttpDoor::post(ServerExchange& exchange, std::string principal) {
   } else if (decoded->batch) {
     refuse(exchange, 400, {}, "batches are not part of this revision");
   } else {
-    co_await modern(exchange, std::move(decoded->messages.front()), accepted);
+    co_await modern(exchange, std::move(decoded->messages.front()), std::move(principal), accepted);
   }
 }
 
-Task<void> HttpDoor::modern(ServerExchange& exchange, Message message, AcceptedTypes accepted) {
+Task<void> HttpDoor::modern(ServerExchange& exchange, Message message, std::string principal, AcceptedTypes accepted) {
   if (std::holds_alternative<Notification>(message)) {
     exchange.respond(202, {}, {});
     co_return;
@@ -358,6 +358,7 @@ Task<void> HttpDoor::modern(ServerExchange& exchange, Message message, AcceptedT
   if (exchange.gone()) co_return;
   ClientConnection connection(core_, executor, std::make_unique<OneRequestChannel>(one), runtime_,
                               as_duration(options_.grace));
+  connection.set_principal(std::move(principal));
   co_await connection.run();
 }
 
@@ -456,6 +457,7 @@ Task<void> HttpDoor::run_session(std::shared_ptr<HttpSession> session) {
   auto executor = co_await asio::this_coro::executor;
   {
     ClientConnection connection(core_, executor, session->make_channel(), runtime_, as_duration(options_.grace));
+    connection.set_principal(session->principal());
     (void)co_await as_result(connection.run());
   }
   sessions_.erase(session->id());
@@ -465,8 +467,16 @@ namespace {
 
 Task<void> serve_over_http(std::shared_ptr<Server::Core> core, ServerHttpOptions options, Runtime runtime) {
   auto executor = co_await asio::this_coro::executor;
-  HttpDoor door(std::move(core), executor, std::move(options), runtime);
-  co_await door.run();
+  ++core->doors;
+  Result<void> ended;
+  {
+    HttpDoor door(core, executor, std::move(options), runtime);
+    ended = co_await as_result(door.run());
+  }
+  co_await asio::this_coro::throw_if_cancelled(false);
+  co_await asio::this_coro::reset_cancellation_state();
+  co_await Server::Core::close_door(core);
+  value_or_throw(std::move(ended));
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ class HttpDoor {
 
   Task<void> handle(ServerExchange& exchange);
   Task<void> post(ServerExchange& exchange, std::string principal);
-  Task<void> modern(ServerExchange& exchange, Message message, AcceptedTypes accepted);
+  Task<void> modern(ServerExchange& exchange, Message message, std::string principal, AcceptedTypes accepted);
   Task<void> legacy(ServerExchange& exchange, Decoded decoded, std::string principal, AcceptedTypes accepted);
   Task<void> get(ServerExchange& exchange, std::string principal);
   void remove(ServerExchange& exchange, const std::string& principal);

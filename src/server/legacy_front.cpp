@@ -160,17 +160,17 @@ Task<Json> LegacyFront::handle(RequestId id, std::string method, Json params) {
   }
   if (method == method::list_tasks) co_return list_tasks(std::move(params));
   if (method == method::get_task) {
-    co_return wire_->write_task(named_task(*core_->legacy_tasks, params)->state());
+    co_return wire_->write_task(named_task(*core_->legacy_tasks, params, link_->principal)->state());
   }
   if (method == method::cancel_task) {
-    auto task = named_task(*core_->legacy_tasks, params);
+    auto task = named_task(*core_->legacy_tasks, params, link_->principal);
     if (!task->cancel("cancelled by the client")) {
       throw invalid_params(fmt::format("the task is {} already", to_string(task->task().status)));
     }
     co_return wire_->write_task(task->state());
   }
   if (method == method::task_result)
-    co_return co_await task_result(named_task(*core_->legacy_tasks, params), std::move(id));
+    co_return co_await task_result(named_task(*core_->legacy_tasks, params, link_->principal), std::move(id));
 
   auto meta = params_or_throw(read_meta(params));
   auto context = std::make_shared<LegacyContext>(
@@ -199,7 +199,8 @@ Task<Json> LegacyFront::call_tool(Json params, std::shared_ptr<Context> context)
     throw Error::rpc(rpc_code::method_not_found, fmt::format("{} runs as a task only", call.entry->item.name));
   }
   if (!wish) co_return co_await run_tool(std::move(call), *context);
-  auto run = co_await run_as_task(core_->legacy_tasks, *wire_, std::move(call), context, *wish, session_, true);
+  auto run = co_await run_as_task(core_->legacy_tasks, *wire_, std::move(call), context, *wish,
+                                  {link_->principal, session_}, true);
   co_return wire_->task_created(run->created, core_->options.info);
 }
 
@@ -209,7 +210,7 @@ Json LegacyFront::list_tasks(Json params) {
   const std::string after = request.cursor ? params_or_throw(base64url_decode(*request.cursor)) : std::string();
   Json listed = Json::array();
   std::optional<std::string> last;
-  for (const auto& task : core_->legacy_tasks->owned_by(session_)) {
+  for (const auto& task : core_->legacy_tasks->of_session(session_)) {
     if (task->task().id <= after) continue;
     if (listed.size() == core_->options.page_size) {
       return Json{{"tasks", std::move(listed)}, {"nextCursor", base64url_encode(*last)}};
@@ -276,7 +277,8 @@ void LegacyFront::on_change(const Change& change) {
       }
       break;
     case Change::Kind::task:
-      if (auto task = core_->legacy_tasks->find(change.uri); task && task->owner() == session_) {
+      if (auto task = core_->legacy_tasks->find(change.uri, link_->principal);
+          task && task->owner().session == session_) {
         (void)peer_.notify(method::task_status, wire_->write_task(task->state()));
       }
       break;

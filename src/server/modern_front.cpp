@@ -179,7 +179,7 @@ Task<Json> ModernFront::handle(RequestId id, std::string method, Json params) {
 
 Json ModernFront::about_task(const Wire& wire, std::string_view method, const Json& params) {
   const auto& info = core_->options.info;
-  auto task = named_task(*core_->modern_tasks, params);
+  auto task = named_task(*core_->modern_tasks, params, link_->principal);
   if (method == method::get_task) return wire.complete(method, wire.write_task(task->state()), info, {});
   if (method == method::cancel_task) {
     // What has ended stays as it is.
@@ -234,7 +234,8 @@ Task<Json> ModernFront::run(const Wire& wire, RequestId id, ReceivedMeta meta, s
   }
   if (takes_tasks && support != TaskSupport::forbidden) {
     const bool at_once = call->entry->handler.options.task_start == TaskStart::at_once;
-    auto run = co_await run_as_task(core_->modern_tasks, wire, std::move(*call), shared_context, {}, {}, at_once);
+    auto run = co_await run_as_task(core_->modern_tasks, wire, std::move(*call), shared_context, {},
+                                    {link_->principal, {}}, at_once);
     if (run->task) co_return wire.task_created(run->created, options.info);
     outcome = std::move(*run->outcome);
   } else if (call) {
@@ -275,7 +276,7 @@ Task<Json> ModernFront::listen(const Wire& wire, RequestId id, const ReceivedMet
     throw invalid_params(fmt::format("no more than {} tasks at once", runtime_.limits.items));
   }
   // What this server will never send is not acknowledged.
-  std::erase_if(filter.task_ids, [&](const auto& task) { return !core_->modern_tasks->find(task); });
+  std::erase_if(filter.task_ids, [&](const auto& task) { return !core_->modern_tasks->find(task, link_->principal); });
   filter.extra = {};
   filter.tools_list_changed &= core_->tools.ever_used();
   filter.prompts_list_changed &= core_->prompts.ever_used();
@@ -293,7 +294,8 @@ Task<Json> ModernFront::listen(const Wire& wire, RequestId id, const ReceivedMet
 }
 
 void ModernFront::on_change(const Change& change) {
-  const auto task = change.kind == Change::Kind::task ? core_->modern_tasks->find(change.uri) : nullptr;
+  const auto task =
+      change.kind == Change::Kind::task ? core_->modern_tasks->find(change.uri, link_->principal) : nullptr;
   if (change.kind == Change::Kind::task && !task) return;
   for (const auto* subscription : subscriptions_) {
     if (!wants(subscription->filter, change)) continue;

@@ -107,7 +107,7 @@ Task<void> run_apart(std::shared_ptr<TaskRun> run, const Wire* wire, ToolCall ca
 }  // namespace
 
 Task<std::shared_ptr<TaskRun>> run_as_task(std::shared_ptr<TaskStore> store, const Wire& wire, ToolCall call,
-                                           std::shared_ptr<Context> context, TaskWish wish, std::string owner,
+                                           std::shared_ptr<Context> context, TaskWish wish, StoredTask::Owner owner,
                                            bool at_once) {
   auto executor = co_await asio::this_coro::executor;
   auto run = std::make_shared<TaskRun>();
@@ -145,10 +145,10 @@ Task<std::shared_ptr<TaskRun>> run_as_task(std::shared_ptr<TaskStore> store, con
   co_return run;
 }
 
-std::shared_ptr<StoredTask> named_task(TaskStore& store, const Json& params) {
+std::shared_ptr<StoredTask> named_task(TaskStore& store, const Json& params, std::string_view principal) {
   const auto* id = params["taskId"].if_string();
   if (!id) throw invalid_params("taskId: expected a string");
-  auto task = store.find(*id);
+  auto task = store.find(*id, principal);
   if (!task) throw invalid_params("the task is unknown or has expired");
   return task;
 }

@@ -43,10 +43,10 @@ struct TaskRun {
 // Runs `call` in `store` and returns when it has become a task or ended without. With
 // `at_once` it is a task before its handler runs.
 Task<std::shared_ptr<TaskRun>> run_as_task(std::shared_ptr<TaskStore> store, const Wire& wire, ToolCall call,
-                                           std::shared_ptr<Context> context, TaskWish wish, std::string owner,
+                                           std::shared_ptr<Context> context, TaskWish wish, StoredTask::Owner owner,
                                            bool at_once);
-// The task `params` name, or -32602.
-std::shared_ptr<StoredTask> named_task(TaskStore& store, const Json& params);
+// The task `params` name, or -32602: one of somebody else is as unknown as any other.
+std::shared_ptr<StoredTask> named_task(TaskStore& store, const Json& params, std::string_view principal);
 
 // `params` is an object. `context` and `wire` outlive the task.
 Task<Json> serve_method(std::shared_ptr<Server::Core> core, const Wire& wire, Context& context, std::string method,

@@ -21,13 +21,12 @@ constexpr auto after_eof = 10s;
 Task<void> serve_descriptors(std::shared_ptr<Server::Core> core, Runtime runtime) {
   auto executor = co_await asio::this_coro::executor;
   auto channel = std::make_unique<LineChannel>(executor, STDIN_FILENO, STDOUT_FILENO, runtime);
+  ++core->doors;
   {
     ClientConnection connection(core, executor, std::move(channel), std::move(runtime), after_eof);
     co_await connection.run();
   }
-  // This process has no other client: nobody will fetch what its tasks would still find.
-  co_await core->legacy_tasks->finish();
-  co_await core->modern_tasks->finish();
+  co_await Server::Core::close_door(core);
 }
 
 }  // namespace

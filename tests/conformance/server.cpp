@@ -337,6 +337,67 @@ void add_asking_tools(pb::Server& server) {
 }
 
 // Tools and prompts that come and go.
+// A tool that may or must run as a task. `start` says when it becomes one.
+void add_task(pb::Server& server, std::string name, pb::TaskSupport support, pb::ToolHandler handler,
+              Json input = no_arguments(), pb::TaskStart start = pb::TaskStart::at_once) {
+  pb::Tool tool;
+  tool.name = std::move(name);
+  tool.description = "Runs as a task.";
+  tool.input_schema = std::move(input);
+  tool.execution.emplace().task_support = support;
+  pb::ToolOptions options;
+  options.task_start = start;
+  server.add_tool(std::move(tool), std::move(handler), options);
+}
+
+void add_task_tools(pb::Server& server) {
+  using enum pb::TaskSupport;
+  add(
+      server, "greet", "Greets.",
+      [](RequestContext&, Json arguments) -> Task<pb::CallToolResult> {
+        co_return said("Hello, " + arguments["name"].as_string() + "!");
+      },
+      schema(string_property("name"), Json::array({"name"})));
+  add_task(
+      server, "slow_compute", optional,
+      [](RequestContext& context, Json arguments) -> Task<pb::CallToolResult> {
+        context.status("computing");
+        co_await pause(1000ms * arguments["seconds"].to_int().value_or(0));
+        co_return said("computed " + pb::to_text(arguments["label"]));
+      },
+      schema(Json{{"seconds", Json{{"type", "number"}}}, {"label", Json{{"type", "string"}}}}));
+  add_task(server, "failing_job", required, [](RequestContext&, Json) -> Task<pb::CallToolResult> {
+    co_await pause(1s);
+    throw pb::Error(pb::Errc::internal, "the job failed");
+  });
+  add_task(server, "protocol_error_job", required, [](RequestContext&, Json) -> Task<pb::CallToolResult> {
+    throw pb::Error::rpc(-32603, "the job broke");
+    co_return pb::CallToolResult{};
+  });
+  add_task(
+      server, "confirm_delete", required,
+      [](RequestContext& context, Json arguments) -> Task<pb::CallToolResult> {
+        auto wanted = schema(Json{{"confirm", Json{{"type", "boolean"}}}}, Json::array({"confirm"}));
+        auto answer = co_await context.elicit(form("Delete " + arguments["filename"].as_string() + "?", wanted));
+        const bool yes = answer.content && (*answer.content)["confirm"] == Json(true);
+        co_return said(yes ? "deleted" : "kept");
+      },
+      schema(string_property("filename"), Json::array({"filename"})));
+  add_task(server, "multi_input", required, [](RequestContext& context, Json) -> Task<pb::CallToolResult> {
+    auto [first, second] =
+        co_await (context.elicit(ask_for("First name?", "name")) && context.elicit(ask_for("Second name?", "name")));
+    co_return said(outcome_of(first) + "; " + outcome_of(second));
+  });
+  add_task(
+      server, "test_tool_with_task", required,
+      [](RequestContext& context, Json) -> Task<pb::CallToolResult> {
+        auto answer = co_await context.elicit(ask_for("What is your name?", "name"), "user_name");
+        context.start_task();
+        co_return said("Hello, " + (answer.content ? (*answer.content)["name"].as_string() : "stranger") + "!");
+      },
+      no_arguments(), pb::TaskStart::by_handler);
+}
+
 void add_changing_tools(pb::Server& server) {
   add(server, "test_trigger_tool_change", "Changes the list of tools.",
       [&server](RequestContext&, Json) -> Task<pb::CallToolResult> {
@@ -484,6 +545,7 @@ int main(int argc, char** argv) {
   add_content_tools(server);
   add_talking_tools(server);
   add_asking_tools(server);
+  add_task_tools(server);
   add_changing_tools(server);
   add_resources(server);
   add_prompts(server);

@@ -402,19 +402,21 @@ TEST(TaskStore, KeepsATaskForAsLongAsItSaidAndNoLonger) {
     clock.wall = [] { return std::chrono::system_clock::time_point(std::chrono::milliseconds(1'767'225'600'123)); };
     auto store = std::make_shared<TaskStore>(
         TaskStore::Bounds{.count = 2, .ttl = 10s, .ttl_most = 20s, .poll_interval = 1s}, clock, system_random());
-    auto short_one = *store->create({.ttl_ms = 5000}, "a");
-    auto long_one = *store->create({.ttl_ms = 60'000}, "b");
+    auto short_one = *store->create({.ttl_ms = 5000}, {"p", "a"});
+    auto long_one = *store->create({.ttl_ms = 60'000}, {{}, "b"});
     EXPECT_EQ(short_one->task().created_at, "2026-01-01T00:00:00.123Z");
     EXPECT_EQ(long_one->task().ttl_ms, 20'000);
-    EXPECT_EQ(store->create({}, "a").error().code(), Errc::limit);
-    EXPECT_THAT(store->owned_by("a"), ElementsAre(short_one));
+    EXPECT_EQ(store->create({}, {{}, "a"}).error().code(), Errc::limit);
+    EXPECT_THAT(store->of_session("a"), ElementsAre(short_one));
+    // Of somebody else it is as unknown as any other.
+    EXPECT_EQ(store->find(short_one->task().id, ""), nullptr);
     now += 4999ms;
-    EXPECT_EQ(store->find(short_one->task().id), short_one);
+    EXPECT_EQ(store->find(short_one->task().id, "p"), short_one);
     now += 1ms;
-    EXPECT_EQ(store->find(short_one->task().id), nullptr);
+    EXPECT_EQ(store->find(short_one->task().id, "p"), nullptr);
     EXPECT_EQ(short_one->task().status, TaskStatus::cancelled);
-    EXPECT_THAT(store->owned_by("a"), IsEmpty());
-    auto next = *store->create({}, "a");
+    EXPECT_THAT(store->of_session("a"), IsEmpty());
+    auto next = *store->create({}, {{}, "a"});
     EXPECT_EQ(next->task().ttl_ms, 10'000);
     EXPECT_EQ(store->size(), 2u);
     co_return;
@@ -426,7 +428,7 @@ TEST(TaskStore, OnlyLegalStepsHappen) {
     auto store = std::make_shared<TaskStore>(TaskStore::Bounds{}, Clock{}, system_random());
     int changes = 0;
     store->on_change = [&](const StoredTask&) { ++changes; };
-    auto task = *store->create({}, "");
+    auto task = *store->create({}, {});
     task->say("one");
     task->say("one");
     EXPECT_EQ(changes, 1);
@@ -442,6 +444,13 @@ TEST(TaskStore, OnlyLegalStepsHappen) {
     co_await scope.join();
     EXPECT_EQ(task->task().status, TaskStatus::working);
     EXPECT_THAT(task->state().requests, IsEmpty());
+    // A name is the key once; a key is never used again.
+    {
+      auto named = task->ask(ListRootsRequest{}, "place");
+      auto again = task->ask(ListRootsRequest{}, "place");
+      const auto open = task->state().requests;
+      EXPECT_THAT(open, ElementsAre(testing::Pair("place", testing::_), testing::Pair("roots-2", testing::_)));
+    }
     task->finish(TaskStatus::completed, Json(1));
     task->finish(TaskStatus::failed, fail(Errc::internal, "late"));
     task->say("late");
