@@ -287,7 +287,10 @@ if (taskServer) {
   const transport = new v1stdio.StdioClientTransport({ command: taskServer, args: [], stderr: 'inherit' });
   const follow = async (name, onStatus) => {
     const seen = [];
-    for await (const message of client.experimental.tasks.callToolStream({ name, arguments: {} })) {
+    // Said here, because the client remembers which tools need it for the last page of a list only.
+    const options = { task: { ttl: 60000 } };
+    const stream = client.experimental.tasks.callToolStream({ name, arguments: {} }, undefined, options);
+    for await (const message of stream) {
       seen.push(message.type);
       if (message.type === 'taskCreated' || message.type === 'taskStatus') await onStatus?.(message.task);
       if (message.type === 'result') return { seen, result: message.result };
@@ -298,11 +301,6 @@ if (taskServer) {
   await check('V1Tasks.Connects', async () => {
     await client.connect(transport);
     assert.ok(client.getServerCapabilities().tasks?.requests?.tools?.call, 'tasks are not declared');
-    await client.listTools();
-    for (let cursor; ; ) {
-      const page = await client.listTools({ cursor });
-      if (!(cursor = page.nextCursor)) break;
-    }
   });
   await check('V1Tasks.FollowsATaskToItsResult', async () => {
     let released = false;
