@@ -56,7 +56,8 @@ void SessionCore::check_answer(const Json& requested_schema, const Json& content
 }
 
 Task<InputResponse> SessionCore::answer(InputRequest request) {
-  Peer::ClockStop stop(*peer);
+  const auto here = peer;
+  Peer::ClockStop stop(*here);
   if (auto* elicit = std::get_if<ElicitRequest>(&request)) {
     if (!options.elicit) throw Error(Errc::unsupported, "nobody can be asked here");
     if (elicit->mode == ElicitRequest::Mode::url && !options.elicit_by_url) {

@@ -58,6 +58,7 @@ Task<Json> SessionCore::request(std::string_view method, Members members, Reques
 Task<Exchanged> SessionCore::exchange(std::string_view method, Members members, RequestSettings settings, bool* asked,
                                       CallToolResult* plain) {
   while (renewing) co_await renewed.wait();
+  if (must_renew && !closing) co_await renew(renewals);
   if (!wire->has_request(method)) {
     throw Error(Errc::unsupported, fmt::format("revision {} of the protocol has no {}", wire->version(), method));
   }
@@ -67,13 +68,15 @@ Task<Exchanged> SessionCore::exchange(std::string_view method, Members members, 
   auto left = settings.total;
   bool recovered = false;
   for (std::size_t round = 0;; ++round) {
-    const auto begun = peer->call_time();
+    const auto here = peer;
+    const auto begun = here->call_time();
     settings.total = left;
     const auto seen = renewals;
-    const auto id = peer->reserve_id();
+    const auto id = here->reserve_id();
     Exchanged exchanged;
     if (settings.tasks && (settings.on_progress || settings.idle != Duration::max())) {
-      exchanged.progress = std::make_unique<Peer::ProgressHold>(*peer, id, progress_handler(settings.on_progress));
+      exchanged.peer = here;
+      exchanged.progress = std::make_unique<Peer::ProgressHold>(*here, id, progress_handler(settings.on_progress));
     }
     Result<Payload> answered = Payload();
     try {
@@ -81,7 +84,7 @@ Task<Exchanged> SessionCore::exchange(std::string_view method, Members members, 
     } catch (...) {
       answered = std::unexpected(error_from(std::current_exception()));
     }
-    if (left != Duration::max()) left = std::max(Duration::zero(), left - (peer->call_time() - begun));
+    if (left != Duration::max()) left = std::max(Duration::zero(), left - (here->call_time() - begun));
 
     InputRequired input;
     if (answered) {

@@ -54,7 +54,8 @@ Task<void> ask_log_level(SessionCore& core) {
   members.emplace_back("level", Json(to_string(*core.log_level)));
   RequestSettings settings;
   settings.total = core.runtime.limits.silent_probe;
-  auto told = co_await as_result(core.request(method::set_log_level, std::move(members), std::move(settings)));
+  auto told = co_await as_result(core.bare_request(*core.wire, method::set_log_level, std::move(members),
+                                                   std::move(settings), CancelBy::notification));
   if (!told) core.runtime.log(LogLevel::warning, "event=log_level_not_set reason=\"{}\"", told.error().message());
 }
 

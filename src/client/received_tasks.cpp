@@ -1,5 +1,7 @@
 // Questions that a server gives us as tasks: it gets an id at once, looks at how it stands and
 // fetches the answer when there is one. The same handlers answer as for any other question.
+#include <algorithm>
+
 #include "base/as_result.h"
 #include "client/session_core.h"
 #include "protocol/codec.h"
@@ -17,6 +19,11 @@ Json encoded(const InputResponse& response) {
 }  // namespace
 
 Payload SessionCore::start_received(InputRequest wish, const TaskWish& how) {
+  const auto tasks = received_tasks->of_session(owner);
+  const auto running = std::ranges::count_if(tasks, [](const auto& task) { return !task->ended(); });
+  if (static_cast<std::size_t>(running) >= runtime.limits.server_requests) {
+    throw Error::rpc(rpc_code::internal_error, "too many tasks at once; wait for answers");
+  }
   auto created = received_tasks->create(how, {{}, std::string(owner)});
   if (!created) throw Error::rpc(rpc_code::internal_error, created.error().message());
   const auto& task = *created;

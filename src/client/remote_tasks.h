@@ -21,6 +21,7 @@ struct FollowTask {
   // Nothing is known of the task but its id.
   bool look_first = false;
   // Progress of a call does not end with the answer that made it a task.
+  std::shared_ptr<Peer> peer;  // the one `progress` listens on
   std::unique_ptr<Peer::ProgressHold> progress;
 };
 

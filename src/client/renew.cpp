@@ -30,7 +30,7 @@ Task<void> SessionCore::renew(std::size_t seen) {
   while (renewing) co_await renewed.wait();
   if (renewals != seen) co_return;
   struct Guard {
-    explicit Guard(SessionCore& c) : core(c) { core.renewing = true; }
+    explicit Guard(SessionCore& c) : core(c) { core.renewing = core.must_renew = true; }
     Guard(const Guard&) = delete;
     Guard& operator=(const Guard&) = delete;
     ~Guard() {
@@ -42,11 +42,21 @@ Task<void> SessionCore::renew(std::size_t seen) {
   runtime.log(LogLevel::info, "event=session_renewed server=\"{}\"", transport->describe());
   cache.clear();
   task_tools.reset();
+  listed_tools.clear();
+  mirrored.clear();
   co_await close_channel(CloseMode::quick);
   auto connected = co_await as_result(
       with_timeout(negotiate(*this), as_duration(runtime.limits.connect),
                    fmt::format("{} had forgotten the session and gave no new one", transport->describe())));
-  if (!connected) throw std::move(connected).error();
+  if (!connected) {
+    // Half a connection is none; the next call tries again.
+    const bool throws = co_await asio::this_coro::throw_if_cancelled();
+    co_await asio::this_coro::throw_if_cancelled(false);
+    co_await close_channel(CloseMode::quick);
+    co_await asio::this_coro::throw_if_cancelled(throws);
+    throw std::move(connected).error();
+  }
+  must_renew = false;
   ++renewals;
   for (const auto& [uri, watches_of_it] : std::map(subscriptions)) {
     Members members;

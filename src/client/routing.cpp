@@ -32,8 +32,10 @@ std::vector<std::pair<std::string, std::string>> SessionCore::headers_for(const 
   return std::move(*headers);
 }
 
-void SessionCore::note_mirrored(std::vector<Tool>& tools, std::vector<DecodeProblem>& problems) {
+void SessionCore::note_mirrored(std::vector<Tool>& tools, std::vector<DecodeProblem>& problems, bool all) {
   if (!uses_headers(*wire)) return;
+  // Page by page there is no end to see; what is forgotten is asked for again when it is missed.
+  if (all || mirrored.size() > runtime.limits.items) mirrored.clear();
   std::erase_if(tools, [&](const Tool& tool) {
     auto arguments = mirrored_arguments(tool.input_schema);
     if (!arguments) {

@@ -165,7 +165,7 @@ Task<Exchanged> begin_call(SessionCore& core, std::string name, Members members,
 
 Task<void> SessionCore::relist_tools() {
   auto listing = co_await list_all<Tool>(*this, method::list_tools, "tools");
-  note_mirrored(listing.items, listing.problems);
+  note_mirrored(listing.items, listing.problems, true);
   note_tools(*this, listing.items);
   listed_tools.clear();
   listed_tools.add(listing.items);
@@ -179,14 +179,14 @@ bool Session::closed() const noexcept {
   if (!holder_) return true;
   const auto& core = *holder_->core;
   // A forgotten session is replaced by the next call.
-  return core.closing || (core.peer->closed() && !session_forgotten(core.peer->close_error()));
+  return core.closing || (core.peer->closed() && !core.must_renew && !session_forgotten(core.peer->close_error()));
 }
 std::string Session::diagnostics() const { return holder_->core->peer->channel().diagnostics(); }
 
 Task<Listing<Tool>> Session::list_tools() {
   auto core = holder_->core;
   auto listing = co_await list_all<Tool>(*core, method::list_tools, "tools");
-  core->note_mirrored(listing.items, listing.problems);
+  core->note_mirrored(listing.items, listing.problems, true);
   core->task_tools.reset();
   note_tools(*core, listing.items);
   core->listed_tools.clear();
@@ -210,7 +210,7 @@ Task<Page<Tool>> Session::list_tools_page(std::optional<std::string> cursor) {
   auto core = holder_->core;
   auto result = co_await page_of(*core, method::list_tools, std::move(cursor));
   auto page = value_or_throw(decode_page<Tool>(std::move(result), "tools"));
-  core->note_mirrored(page.items, page.problems);
+  core->note_mirrored(page.items, page.problems, false);
   core->listed_tools.add(page.items);
   co_return page;
 }
@@ -240,6 +240,7 @@ Task<CallToolResult> Session::call_tool(std::string name, Payload arguments, Cal
   }
   if (auto* task = std::get_if<RemoteTask>(&exchanged.answer)) {
     FollowTask how{.settings = std::move(settings), .begun = begun, .on_task = std::move(options.on_task)};
+    how.peer = std::move(exchanged.peer);
     how.progress = std::move(exchanged.progress);
     decoded = value_or_throw(decode<CallToolResult>(co_await follow_task(core, std::move(*task), std::move(how))));
   } else if (auto& result = std::get<Json>(exchanged.answer); !result.is_null()) {
@@ -252,12 +253,15 @@ Task<CallToolResult> Session::call_tool(std::string name, Payload arguments, Cal
 Task<StartedTool> Session::start_tool(std::string name, Payload arguments, CallOptions options) {
   auto core = holder_->core;
   auto members = call_members(name, arguments);
-  if (auto listed = core->listed_tools.find(name)) co_await check_before(*core, listed, arguments, options);
+  auto listed = core->listed_tools.find(name);
+  if (listed) co_await check_before(*core, listed, arguments, options);
   auto settings = core->settings_for(options, core->runtime.limits.tool);
   auto exchanged = co_await begin_call(*core, std::move(name), std::move(members), TaskUse::prefer, options.task_ttl,
                                        std::move(settings));
   if (auto* task = std::get_if<RemoteTask>(&exchanged.answer)) co_return std::move(*task);
-  co_return value_or_throw(decode<CallToolResult>(std::move(std::get<Json>(exchanged.answer))));
+  auto result = value_or_throw(decode<CallToolResult>(std::move(std::get<Json>(exchanged.answer))));
+  if (listed && options.check_result) listed->check_result(result, core->runtime);
+  co_return result;
 }
 
 Task<CallToolResult> Session::await_task(std::string id, CallOptions options) {

@@ -6,11 +6,6 @@
 #include "protocol/methods.h"
 
 namespace patchbay {
-namespace {
-
-constexpr std::size_t kept_peers = 64;  // of sessions that were forgotten
-
-}  // namespace
 
 SessionCore::SessionCore(asio::any_io_executor ex, const Runtime& rt, const ClientOptions& opts,
                          std::shared_ptr<Transport> how)
@@ -30,19 +25,20 @@ SessionCore::SessionCore(asio::any_io_executor ex, const Runtime& rt, const Clie
 
 Task<void> SessionCore::open_channel() {
   auto channel = co_await transport->open(runtime);
+  if (closing) {
+    co_await channel->close(CloseMode::quick);
+    throw Error(Errc::closed, "the connection was closed");
+  }
   Peer::Handlers handlers;
   handlers.request = [this](Request request) { return on_request(std::move(request)); };
   handlers.notification = [this](Notification notification) { on_notification(std::move(notification)); };
   handlers.closed = [this](const Error& error) { on_closed(error); };
-  // Calls that wait for a person still refer to the peer they were made on.
-  if (peer) retired.push_back(std::move(peer));
-  if (retired.size() > kept_peers) retired.pop_front();
-  peer = std::make_unique<Peer>(executor, std::move(channel), runtime, std::move(handlers));
+  peer = std::make_shared<Peer>(executor, std::move(channel), runtime, std::move(handlers));
   peer->start();
 }
 
 Task<void> SessionCore::close_channel(CloseMode mode) {
-  if (peer) co_await peer->close(mode);
+  if (auto ending = peer) co_await ending->close(mode);
 }
 
 Task<void> SessionCore::connect() {
@@ -68,7 +64,7 @@ Task<void> SessionCore::close(CloseMode mode) {
   co_await asio::this_coro::throw_if_cancelled(false);
   scope.cancel();
   received_tasks->stop();
-  if (peer) co_await peer->close(mode);
+  co_await close_channel(mode);
   co_await received_tasks->finish();
   if (auto joined = co_await as_result(scope.join()); !joined) {
     runtime.log(LogLevel::error, "event=watch_failed reason=\"{}\"", joined.error().message());
@@ -79,6 +75,8 @@ Task<void> SessionCore::close(CloseMode mode) {
 void SessionCore::on_closed(const Error& error) {
   if (on_channel_end) {
     on_channel_end(error);
+  } else if (renewing) {
+    // The call that renews the session tells how that went.
   } else if (session_forgotten(error)) {
     runtime.log(LogLevel::info, "event=session_forgotten server=\"{}\"", transport->describe());
   } else if (wire && !closing && options.on_lost) {

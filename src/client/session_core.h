@@ -4,7 +4,6 @@
 // thread only.
 #pragma once
 
-#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -36,6 +35,7 @@ struct RequestSettings {
 // What a request led to.
 struct Exchanged {
   std::variant<Json, RemoteTask> answer;
+  std::shared_ptr<Peer> peer;                    // the one `progress` listens on
   std::unique_ptr<Peer::ProgressHold> progress;  // with a task, when progress was asked for
 };
 
@@ -71,8 +71,8 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
   bool uses_headers(const Wire& with) const noexcept {
     return with.repeats_in_headers() && transport->kind() == Transport::Kind::http;
   }
-  // Takes out the tools that cannot be called over this transport.
-  void note_mirrored(std::vector<Tool>& tools, std::vector<DecodeProblem>& problems);
+  // Takes out the tools that cannot be called over this transport. `all`: there are no others.
+  void note_mirrored(std::vector<Tool>& tools, std::vector<DecodeProblem>& problems, bool all);
   // Lists the tools anew for what they say about calling them.
   Task<void> relist_tools();
 
@@ -91,7 +91,8 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
   ClientOptions options;
   ClientIdentity identity;
   std::shared_ptr<Transport> transport;
-  std::unique_ptr<Peer> peer;
+  // Replaced when the session is renewed: whoever refers to it over a wait keeps a copy.
+  std::shared_ptr<Peer> peer;
   const Wire* wire = nullptr;  // set when negotiated
   ServerDescription server;
   Cache cache;
@@ -116,7 +117,7 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
   std::size_t renewals = 0;                                        // sessions after the first (client/renew.cpp)
   bool renewing = false;
   Event renewed;
-  std::deque<std::unique_ptr<Peer>> retired;
+  bool must_renew = false;                    // the session is gone and no new one was to be had yet
   std::shared_ptr<TaskStore> received_tasks;  // what servers gave us to do (client/received_tasks.cpp)
   Scope scope;                                // watches live here
   bool closing = false;

@@ -132,19 +132,19 @@ class JsonBuilder {
   void begin_object() {
     Json& value = slot();
     auto& object = value.data_.emplace<Json::Object>();
-    if (const auto expected = sizes_[level()]) object.members_.reserve(expected);
+    if (const auto expected = expected_size()) object.members_.reserve(expected);
     open_.push_back(&value);
   }
   void begin_array() {
     Json& value = slot();
     auto& array = value.data_.emplace<Json::Array>();
-    if (const auto expected = sizes_[level()]) array.reserve(expected);
+    if (const auto expected = expected_size()) array.reserve(expected);
     open_.push_back(&value);
   }
   void end() {
     const auto size = open_.back()->size();
     open_.pop_back();
-    sizes_[level()] = static_cast<std::uint8_t>(std::min(size, most_expected));
+    if (open_.size() < levels) sizes_[open_.size()] = static_cast<std::uint8_t>(std::min(size, most_expected));
   }
   bool key(StringToken token) {
     key_.clear();
@@ -192,7 +192,8 @@ class JsonBuilder {
   // the one before it at its level had. Few, so that one large row costs the next ones little.
   static constexpr std::size_t most_expected = 16;
   static constexpr std::size_t levels = 16;
-  std::size_t level() const noexcept { return std::min(open_.size(), levels - 1); }
+  // Deeper down nothing is expected: levels that shared an expectation would multiply it.
+  std::size_t expected_size() const noexcept { return open_.size() < levels ? sizes_[open_.size()] : 0; }
 
   Json& root_;
   std::vector<Json*> open_;

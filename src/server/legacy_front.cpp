@@ -14,6 +14,8 @@
 namespace patchbay {
 namespace {
 
+using asio::experimental::awaitable_operators::operator||;
+
 std::string random_id(const Random& random) {
   std::array<std::uint8_t, 16> bytes;
   random(bytes);
@@ -221,6 +223,10 @@ Json LegacyFront::list_tasks(Json params) {
   return Json{{"tasks", std::move(listed)}};
 }
 
+Task<void> until_ended(std::shared_ptr<StoredTask> task) {
+  while (!task->ended()) co_await task->changed.wait();
+}
+
 // The answer of the call itself, once there is one. Until then this request is the way on
 // which the task's questions reach the client.
 Task<Json> LegacyFront::task_result(std::shared_ptr<StoredTask> task, RequestId id) {
@@ -239,7 +245,10 @@ Task<Json> LegacyFront::task_result(std::shared_ptr<StoredTask> task, RequestId 
       ~Sending() { question->sent = false; }
       std::shared_ptr<StoredTask::Question> question;
     } sending(question);
-    auto answer = co_await as_result(send_question(peer_, runtime_, question->request, tag, id));
+    // A task that ends meanwhile takes its question back.
+    auto raced = co_await (as_result(send_question(peer_, runtime_, question->request, tag, id)) || until_ended(task));
+    if (raced.index() == 1) break;
+    auto& answer = std::get<0>(raced);
     if (!answer && (answer.error().code() == Errc::cancelled || answer.error().code() == Errc::closed)) {
       throw std::move(answer).error();
     }

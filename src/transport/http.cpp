@@ -20,13 +20,14 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto head_wait = 30s;          // for answers that take no work: notifications, GET, DELETE
-constexpr auto rest_wait = 1s;           // for a stream to end after its answer, so that the connection can be reused
-constexpr auto goodbye_wait = 2s;        // DELETE in a graceful close
-constexpr auto quick_goodbye = 300ms;    // DELETE in a quick one
-constexpr auto standard_pause = 1000ms;  // before resuming, unless the server said otherwise
-constexpr auto longest_pause = 60'000ms;
-constexpr int resume_tries = 5;               // in a row without a new event
+constexpr auto head_wait = 30s;           // for answers that take no work: notifications, GET, DELETE
+constexpr auto rest_wait = 1s;            // for a stream to end after its answer, so that the connection can be reused
+constexpr auto goodbye_wait = 2s;         // DELETE in a graceful close
+constexpr auto quick_goodbye = 300ms;     // DELETE in a quick one
+constexpr auto standard_pause = 1000ms;   // before resuming, unless the server said otherwise
+constexpr auto longest_pause = 60'000ms;  // that a server may ask for
+constexpr auto longest_growth = 5'000ms;  // that ours may grow to
+constexpr int resume_tries = 5;           // after broken streams, in a row without a new event
 constexpr std::size_t inbox_room = 8u << 20;  // bytes received that nobody has taken
 
 // What a stream leaves for its continuation.
@@ -34,6 +35,7 @@ struct StreamMemory {
   std::string last_id;
   std::optional<std::chrono::milliseconds> retry;
   std::optional<Error> broken;  // how it ended, if not in good order
+  std::size_t events = 0;
 };
 
 // The server's wish holds for the first attempt; those after it wait longer and longer.
@@ -41,7 +43,7 @@ Duration pause_before(const StreamMemory& memory, int attempt) {
   const auto first = std::min<std::chrono::milliseconds>(memory.retry.value_or(standard_pause), longest_pause);
   if (attempt <= 1) return first;
   const auto longer = std::max<std::chrono::milliseconds>(first, 100ms) * (1 << std::min(attempt - 1, 6));
-  return std::min<std::chrono::milliseconds>(longer, longest_pause);
+  return std::min(longer, std::max<std::chrono::milliseconds>(first, longest_growth));
 }
 
 // Visible ASCII is all a session id may consist of; anything else would be a header of its own.
@@ -133,6 +135,7 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
       if (piece->empty()) co_return false;
       if (auto fed = parser.feed(*piece); !fed) throw fed.error().within(self->requester.shown());
       while (auto event = parser.next()) {
+        ++memory.events;
         if (event->id) memory.last_id = *event->id;
         if (event->retry) memory.retry = *event->retry;
         if (event->data.empty() || !event->is_message()) continue;
@@ -147,6 +150,7 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
   static Task<void> follow_stream(Self self, std::unique_ptr<HttpExchange> exchange, RequestId id, bool stateless) {
     StreamMemory memory;
     int attempt = 0;
+    int failures = 0;
     for (;;) {
       const auto before = memory.last_id;
       if (exchange && co_await read_events(self, *exchange, id, memory)) {
@@ -158,9 +162,12 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
       if (stateless || memory.last_id.empty()) {
         throw self->lost(memory.broken, "broke off before the answer");
       }
-      if (memory.last_id != before) attempt = 0;
-      if (++attempt > resume_tries) throw self->lost(memory.broken, "broke off and could not be resumed");
-      co_await sleep_for(pause_before(memory, attempt));
+      if (memory.last_id != before) attempt = failures = 0;
+      // A server that ends the stream in good order wants to be asked again; the call has limits of its own.
+      if (memory.broken && ++failures > resume_tries) {
+        throw self->lost(memory.broken, "broke off and could not be resumed");
+      }
+      co_await sleep_for(pause_before(memory, ++attempt));
       auto resumed = co_await as_result(get(self, memory.last_id));
       if (!resumed) {
         if (resumed.error().code() == Errc::cancelled || resumed.error().http_status())
@@ -272,30 +279,24 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
   // What an older server says outside of calls. Many have no such stream; that is no fault.
   static Task<void> listen(Self self) {
     StreamMemory memory;
-    for (int attempt = 0; attempt <= resume_tries;) {
+    for (int attempt = 0;; ++attempt) {
       if (attempt > 0) co_await sleep_for(pause_before(memory, attempt));
       auto opened = co_await as_result(get(self, memory.last_id));
       if (!opened) {
         if (opened.error().code() == Errc::cancelled || opened.error().http_status()) throw std::move(opened).error();
-        ++attempt;
         continue;
       }
       const auto& head = (*opened)->head();
       if (self->session_gone(head, !self->session.empty())) co_return;
-      if (head.status / 100 == 5 || head.status == 429) {
-        ++attempt;
-        continue;
-      }
+      if (head.status / 100 == 5 || head.status == 429) continue;
       if (head.status != 200 || media_type(head.headers.get("Content-Type")) != "text/event-stream") {
         self->runtime.log(LogLevel::debug, "event=no_get_stream status={}", head.status);
         co_return;
       }
-      const auto begun = self->runtime.clock.now();
+      const auto events = memory.events;
       (void)co_await read_events(self, **opened, std::nullopt, memory);
-      // A stream that lived a while may come back at once; one that ends as soon as it begins may not.
-      attempt = self->runtime.clock.now() - begun > head_wait ? 1 : attempt + 1;
+      if (memory.events > events) attempt = 0;  // it is worth having
     }
-    self->runtime.log(LogLevel::info, "event=get_stream_given_up url={}", self->requester.shown());
   }
 
   static Task<void> listen_quietly(Self self) {

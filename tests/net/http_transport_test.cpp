@@ -318,9 +318,9 @@ TEST(HttpChannel, AStreamIsNotResumedForever) {
   std::atomic<int> gets = 0;
   ScriptedServer server([&](ScriptConnection& connection) {
     if (connection.read_request().line().starts_with("GET")) ++gets;
-    connection.write(stream_head);
-    connection.write("retry: 1\nid: a\ndata:\n\n");
-    connection.finish();
+    connection.write("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n");
+    connection.write("16\r\nretry: 1\nid: a\ndata:\n\n\r\n");
+    connection.finish();  // in the middle of the body
     connection.wait_for_end();
   });
   with_channel(to(server), [](Channel& channel) -> Task<void> {

@@ -278,8 +278,8 @@ TEST(Envelope, CutRepliesAreRefusedAndTheirCallIsFound) {
     const auto cut = text.substr(0, length);
     EXPECT_FALSE(outcome(cut).starts_with("{")) << cut;
     const auto id = peek_id(cut);
-    if (length < known - 1) EXPECT_EQ(id, std::nullopt) << cut;
-    if (length >= known) EXPECT_EQ(id, RequestId(77)) << cut;
+    // Digits at the very end may be the beginning of another number.
+    EXPECT_EQ(id, length > known ? std::optional<RequestId>(77) : std::nullopt) << cut;
   }
   EXPECT_EQ(outcome(text), text);
 }

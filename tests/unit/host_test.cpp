@@ -597,8 +597,8 @@ TEST(Host, OneBadServerDoesNotHurtTheOthers) {
     host.add_server(missing_command("bad"));
     ServerConfig remote;
     remote.name = "remote";
-    remote.kind = ServerKind::http;
-    remote.url = "http://127.0.0.1:1/";
+    remote.kind = ServerKind::websocket;
+    remote.url = "ws://127.0.0.1:1/";
     host.add_server(remote);
     auto off = missing_command("off");
     off.disabled = true;
