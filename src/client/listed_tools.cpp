@@ -9,7 +9,7 @@ namespace patchbay {
 namespace {
 
 // Above these, others on the loop would notice.
-constexpr std::size_t large_schemas = 64u << 10;
+constexpr std::size_t large_schemas = 16u << 10;
 constexpr std::size_t large_arguments = 1u << 20;
 
 std::shared_ptr<const ToolSchemas> compile(const std::string& input, const std::string& output) {

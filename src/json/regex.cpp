@@ -11,7 +11,11 @@
 namespace patchbay {
 namespace {
 
-constexpr std::uint32_t heap_limit_kib = 32 * 1024;
+// What a search may remember grows with what it may do: touching new memory costs more than a
+// step does, and a small budget is meant to be a short time.
+constexpr std::uint64_t steps_per_kib = 25;
+constexpr std::uint64_t least_heap_kib = 1024;
+constexpr std::uint64_t most_heap_kib = 32 * 1024;
 // Only a second line of defence: PCRE2 counts anew for every starting position, so it
 // cannot bound a search. The callouts do.
 constexpr std::uint32_t match_limit = 20'000'000;
@@ -91,7 +95,8 @@ Regex::Outcome Regex::search(std::string_view text, RegexScratch& scratch, std::
   auto* context = static_cast<pcre2_match_context*>(scratch.match_context_);
   if (!data || !context) return Outcome::limit;
   Budget budget{.steps = &steps};
-  pcre2_set_heap_limit(context, heap_limit_kib);
+  const auto heap_kib = std::clamp(steps / steps_per_kib, least_heap_kib, most_heap_kib);
+  pcre2_set_heap_limit(context, static_cast<std::uint32_t>(heap_kib));
   pcre2_set_match_limit(context, match_limit);
   pcre2_set_callout(context, on_callout, &budget);
   const char* const begin = text.data() ? text.data() : "";
