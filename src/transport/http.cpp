@@ -271,9 +271,11 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
       self->runtime.log(LogLevel::warning, "event=not_sent reason=\"{}\"", sent.error().message());
     }
     if (!opens) co_return;
+    // The stream goes first and takes the connection that is there already: what the server has to
+    // say about the first requests would otherwise find no stream, and few servers keep it.
+    if (accepted && !self->closing) self->scope.spawn(listen_quietly(self));
     self->opening = false;
     self->opened.notify_all();
-    if (accepted && !self->closing) self->scope.spawn(listen_quietly(self));
   }
 
   // What an older server says outside of calls. Many have no such stream; that is no fault.

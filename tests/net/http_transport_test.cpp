@@ -1,5 +1,8 @@
 // T2, T3, L7: what the HTTP transports put on the wire and make of what comes back, against
 // scripted servers on real sockets.
+#include <map>
+#include <mutex>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -258,6 +261,42 @@ TEST(HttpChannel, ARequestWaitsUntilInitializedWasTaken) {
   });
   EXPECT_TRUE(accepted);
   EXPECT_FALSE(early);
+}
+
+// On the connection that is open already, while the request has to make one: a server that talks
+// about its first request has somewhere to say it.
+TEST(HttpChannel, TheStreamOfASessionIsAskedForBeforeTheFirstRequest) {
+  std::mutex mutex;
+  std::map<std::string, int> connections;
+  ScriptedServer server([&](ScriptConnection& connection) {
+    for (;;) {
+      const auto got = connection.read_request();
+      const bool stream = got.line().starts_with("GET");
+      {
+        std::lock_guard lock(mutex);
+        connections[stream                                             ? "stream"
+                    : got.body.find("tools/list") != std::string::npos ? "request"
+                                                                       : "opening"] = connection.number();
+      }
+      if (stream) {
+        connection.write(stream_head);
+        connection.wait_for_end();
+        return;
+      }
+      if (got.body.find("initialized") != std::string::npos) {
+        connection.answer("202 Accepted", "");
+      } else {
+        connection.answer("200 OK", result_2, "Content-Type: application/json\r\n");
+      }
+    }
+  });
+  with_channel(to(server), [](Channel& channel) -> Task<void> {
+    send(channel, initialized());
+    send(channel, request(2, "tools/list"));
+    EXPECT_EQ(co_await received(channel), result_2);
+  });
+  std::lock_guard lock(mutex);
+  EXPECT_EQ(connections, (std::map<std::string, int>{{"opening", 0}, {"stream", 0}, {"request", 1}}));
 }
 
 // Whatever the body says: a JSON-RPC error, a page, or nothing.
