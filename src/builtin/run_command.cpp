@@ -63,6 +63,7 @@ Task<void> run_to_end(Process& process, HeadAndTail& output) {
   }
   // It can close its output and go on.
   while (!process.ended()) (void)co_await process.ended_within(1h);
+  co_await process.take_waiting_errors();
 }
 
 Task<void> report(RunProgress progress, std::string name) {

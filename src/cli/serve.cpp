@@ -100,6 +100,10 @@ int serve(const Settings& settings, Io& io, const Runtime& runtime) {
   options.runtime = runtime;
   auto server = make_builtin_server(options);
   if (!settings.http.empty()) return serve_http(settings, io, std::move(server), runtime);
+  if (!settings.bearer_file.empty() || !settings.allow_hosts.empty() || !settings.allow_origins.empty()) {
+    throw Error(Errc::invalid_argument,
+                "--bearer-file, --allow-host and --allow-origin are about HTTP; add --http 127.0.0.1:8080");
+  }
   return run([](std::shared_ptr<Server> offered, Runtime with) -> Task<int> {
     co_await offered->serve_stdio(with);
     co_return 0;

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -21,6 +22,7 @@
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/this_coro.hpp>
 
@@ -654,6 +656,18 @@ Task<bool> Process::ended_within(std::chrono::milliseconds limit) {
     if (!woken && woken.error().code() != Errc::timeout) throw std::move(woken).error();
   }
   co_return state->ended;
+}
+
+Task<void> Process::take_waiting_errors() {
+  // Turns of the loop; a pipe is empty after sixteen reads, unless somebody keeps filling it.
+  constexpr int most_turns = 1000;
+  auto state = state_;
+  for (int turn = 0, after_empty = 0; turn < most_turns && after_empty < 3; ++turn) {
+    int waiting = 0;
+    const bool open = state->errors.is_open() && ::ioctl(state->errors.native_handle(), FIONREAD, &waiting) == 0;
+    if (!open || waiting == 0) ++after_empty;  // what was read last is told in one of the next turns
+    co_await asio::post(asio::use_awaitable);
+  }
 }
 
 std::string Process::stderr_tail() {

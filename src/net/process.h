@@ -94,6 +94,8 @@ class Process {
   // True when the command ends within `limit`.
   Task<bool> ended_within(std::chrono::milliseconds limit);
 
+  // Returns when what lies in the stderr pipe now has gone to on_stderr and the tail.
+  Task<void> take_waiting_errors();
   // What the command wrote to stderr lately.
   std::string stderr_tail();
   std::string stderr_tail(std::size_t lines);

@@ -125,9 +125,12 @@ Task<std::unique_ptr<HttpExchange>> HttpRequester::send(std::string method, std:
     const auto explained = excerpt(co_await explaining_body(*exchange));
     const auto because = explained.empty() ? std::string() : fmt::format(": {}", explained);
     if (status == 401) {
-      throw Error(Errc::unauthorized, fmt::format("{} wants credentials (401 Unauthorized){}; give them as headers of "
-                                                  "its entry",
-                                                  shown_, because))
+      const bool had_some = request.headers.contains("Authorization");
+      throw Error(Errc::unauthorized,
+                  fmt::format("{} {} (401 Unauthorized){}; {} \"headers\": {{\"Authorization\": \"Bearer …\"}} of its "
+                              "entry",
+                              shown_, had_some ? "refuses the credentials" : "wants credentials", because,
+                              had_some ? "check" : "give them as"))
           .with_http_status(status);
     }
     throw Error(Errc::forbidden, fmt::format("{} refuses us (403 Forbidden){}", shown_, because))

@@ -63,7 +63,10 @@ struct SseChannel::State : std::enable_shared_from_this<State> {
     limits.first_byte = head_wait;
     self->stream = co_await self->requester.send("GET", self->options.url, std::move(headers), {}, limits);
     const auto& head = self->stream->head();
-    if (head.status != 200) throw self->requester.status_error(head, co_await explaining_body(*self->stream));
+    if (head.status != 200) {
+      throw self->requester.status_error(head, co_await explaining_body(*self->stream))
+          .within("no stream of events (a newer server has \"type\": \"http\")");
+    }
     if (media_type(head.headers.get("Content-Type")) != "text/event-stream") {
       throw Error(Errc::protocol,
                   fmt::format("{} answered with {} instead of a stream of events; is it the url of an MCP server?",

@@ -166,6 +166,7 @@ TEST(ServeHttp, WhatCannotWorkIsSaid) {
   };
   const std::vector<Case> cases{
       {{"--http", "127.0.0.1:" + port}, 3, fmt::format("port {} on 127.0.0.1 is in use by another program", port)},
+      {{"--bearer-file", empty}, 2, "add --http 127.0.0.1:8080"},
       {{"--http", "nowhere"}, 2, "is no ADDRESS:PORT; for example --http 127.0.0.1:8080"},
       {{"--http", "example.org:80"}, 2, "is no address to listen on"},
       {{"--http", "127.0.0.1:0", "--bearer-file", empty}, 2, "holds no token"},
