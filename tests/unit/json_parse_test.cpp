@@ -365,5 +365,22 @@ TEST(JsonParse, LocatedFaultsCarryTheOffsetApart) {
   EXPECT_EQ(read.error().reason, "expected a string as a key");
 }
 
+// Room is made for as many values as the row before had; deep down that would multiply.
+TEST(JsonParse, DeepLevelsAreGivenNoRoomInAdvance) {
+  const std::string row = "[0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]";
+  std::string text(20, '[');
+  text += row + "," + std::string(60, '[') + std::string(60, ']') + std::string(20, ']');
+  const auto parsed = parse_json(text);
+  ASSERT_TRUE(parsed) << parsed.error().message();
+  const Json* deep = &*parsed;
+  for (int level = 1; level < 20; ++level) deep = &deep->as_array().at(0);
+  ASSERT_EQ(deep->size(), 2u);
+  int levels = 0;
+  for (deep = &deep->as_array().at(1); deep->size() > 0; deep = &deep->as_array().at(0), ++levels) {
+    EXPECT_LT(deep->as_array().capacity(), 16u) << levels;
+  }
+  EXPECT_EQ(levels, 59);
+}
+
 }  // namespace
 }  // namespace patchbay
