@@ -7,7 +7,6 @@
 #include <gtest/gtest.h>
 
 #include "base/as_result.h"
-#include "base/timeout.h"
 #include "support/loop.h"
 #include "support/scripted_server.h"
 #include "transport/http.h"
@@ -400,18 +399,20 @@ TEST(HttpChannel, AnAbandonedRequestClosesItsStream) {
     send(channel, stateless(1, "tools/call"));
     EXPECT_THAT(co_await received(channel), HasSubstr("notifications/x"));
     channel.abandon(1);
-    while (!closed.is_set()) co_await sleep_for(1ms);
+    while (!closed.is_set()) co_await settle();
   });
 }
 
 TEST(HttpChannel, ClosingEndsWhatIsUnderWay) {
+  Signal asked;
   ScriptedServer server([&](ScriptConnection& connection) {
     (void)connection.read_request();
+    asked.set();
     connection.wait_for_end();
   });
-  with_channel(to(server), [](Channel& channel) -> Task<void> {
+  with_channel(to(server), [&](Channel& channel) -> Task<void> {
     send(channel, stateless(1, "tools/call"));
-    co_await sleep_for(1ms);
+    while (!asked.is_set()) co_await settle();
     co_await channel.close(CloseMode::quick);
     auto ended = co_await as_result(channel.receive());
     EXPECT_EQ(ended.error().code(), Errc::closed);
