@@ -83,6 +83,8 @@ enter() {
   # The process namespace takes every process down with it, the mount namespace every mount.
   root=$1 unshare --mount --pid --fork --kill-child --propagation private bash -c '
     set -e
+    # A mount of its own: what unshares mounts inside asks for one at /.
+    mount --bind "$root" "$root"
     mount -t proc proc "$root/proc"
     mount -t sysfs sysfs "$root/sys" -o ro
     mount -t tmpfs tmpfs "$root/dev" -o mode=755,size=64m
