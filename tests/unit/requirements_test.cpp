@@ -1,5 +1,6 @@
-// Holds docs/requirements.md against the tests: a row called built, or partly built, must be
-// cited by at least one test, in a comment.
+// Holds docs/requirements.md and docs/compatibility.md against the tests: a row called built, or
+// partly built, must be cited by at least one test, in a comment. Rows of the first page are cited
+// by their id alone, lines of the second behind the word compat: "// compat: B3.4, C4.a".
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -32,6 +33,16 @@ bool is_id(std::string_view word) {
          std::ranges::all_of(word.substr(1), digit);
 }
 
+// "B3.4", "C4.a": the id of a line of the compatibility page.
+bool is_line_id(std::string_view word) {
+  const auto dot = word.find('.');
+  if (dot == std::string_view::npos || dot + 1 == word.size() || !is_id(word.substr(0, dot))) return false;
+  const std::string_view rest = word.substr(dot + 1);
+  auto digit = [](char c) { return c >= '0' && c <= '9'; };
+  return (rest.size() <= 2 && std::ranges::all_of(rest, digit)) ||
+         (rest.size() == 1 && rest[0] >= 'a' && rest[0] <= 'z');
+}
+
 std::string_view trimmed(std::string_view text) {
   const auto first = text.find_first_not_of(' ');
   if (first == std::string_view::npos) return {};
@@ -39,7 +50,7 @@ std::string_view trimmed(std::string_view text) {
 }
 
 // Rows of the tables: "| T1 | built | text |".
-std::vector<Row> rows_of(const std::string& page) {
+std::vector<Row> rows_of(const std::string& page, bool (*wanted)(std::string_view) = is_id) {
   std::vector<Row> rows;
   std::istringstream lines(page);
   for (std::string line; std::getline(lines, line);) {
@@ -50,7 +61,7 @@ std::vector<Row> rows_of(const std::string& page) {
       cells.push_back(trimmed(rest.substr(0, bar)));
       rest.remove_prefix(std::min(bar + 1, rest.size()));
     }
-    if (cells.size() >= 3 && is_id(cells[0])) rows.push_back({std::string(cells[0]), std::string(cells[1])});
+    if (cells.size() >= 3 && wanted(cells[0])) rows.push_back({std::string(cells[0]), std::string(cells[1])});
   }
   return rows;
 }
@@ -79,6 +90,29 @@ std::set<std::string> citations_in(const std::string& text) {
   return ids;
 }
 
+// Ids of the compatibility page behind "compat:" in a line of comment.
+std::set<std::string> compat_citations_in(const std::string& text) {
+  constexpr std::string_view marker = "compat:";
+  std::set<std::string> ids;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    const auto begin = line.find(marker);
+    const auto comment = std::min(line.find("//"), line.find('#'));
+    if (begin == std::string::npos || comment > begin) continue;
+    std::string word;
+    for (const char c : line.substr(begin + marker.size()) + ' ') {
+      if (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.') {
+        word += c;
+        continue;
+      }
+      if (word.ends_with('.')) word.pop_back();
+      if (is_line_id(word)) ids.insert(word);
+      word.clear();
+    }
+  }
+  return ids;
+}
+
 std::string read(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
@@ -99,20 +133,49 @@ TEST(Requirements, EveryRow_HasAKnownStatusAndAUniqueId) {
   }
 }
 
-TEST(Requirements, EveryBuiltRow_IsCitedByATest) {
+std::set<std::string> cited_by_tests(std::set<std::string> (*citations)(const std::string&)) {
   std::set<std::string> cited;
   for (const auto& entry : fs::recursive_directory_iterator(top / "tests")) {
     const auto extension = entry.path().extension();
     const auto name = entry.path().filename();
     if (!entry.is_regular_file() || extension == ".md" || extension == ".json") continue;
     if (name == "requirements_test.cpp" || name == "layers_test.cpp") continue;
-    cited.merge(citations_in(read(entry.path())));
+    cited.merge(citations(read(entry.path())));
   }
+  return cited;
+}
+
+TEST(Requirements, EveryBuiltRow_IsCitedByATest) {
+  const std::set<std::string> cited = cited_by_tests(citations_in);
   std::vector<std::string> uncited;
   for (const Row& row : rows_of(read(top / "docs/requirements.md"))) {
     if (row.status != "later" && !cited.contains(row.id)) uncited.push_back(row.id);
   }
   EXPECT_THAT(uncited, IsEmpty()) << "rows that docs/requirements.md calls built and no test cites";
+}
+
+TEST(Requirements, EveryLineOfTheCompatibilityPage_IsCoveredOrSaysWhyNot) {
+  const auto rows = rows_of(read(top / "docs/compatibility.md"), is_line_id);
+  EXPECT_GT(rows.size(), 140u);
+  const std::set<std::string> cited = cited_by_tests(compat_citations_in);
+  std::set<std::string> known;
+  std::vector<std::string> uncited;
+  for (const Row& row : rows) {
+    EXPECT_TRUE(row.status == "built" || row.status == "later" || row.status == "no")
+        << row.id << " has status " << row.status;
+    EXPECT_TRUE(known.insert(row.id).second) << row.id << " appears twice";
+    if (row.status == "built" && !cited.contains(row.id)) uncited.push_back(row.id);
+  }
+  EXPECT_THAT(uncited, IsEmpty()) << "lines that docs/compatibility.md calls built and no test cites";
+  std::vector<std::string> unknown;
+  std::ranges::set_difference(cited, known, std::back_inserter(unknown));
+  EXPECT_THAT(unknown, IsEmpty()) << "lines that tests cite and docs/compatibility.md does not have";
+}
+
+TEST(Requirements, LinesOfTheCompatibilityPage_AreCitedBehindTheirWord) {
+  EXPECT_THAT(
+      compat_citations_in("// compat: B3.4, C4.a: x\n# compat: B1.12.\nB1.3 // B1.4\nauto s = \"compat: B2.1\";\n"),
+      UnorderedElementsAre("B3.4", "C4.a", "B1.12"));
 }
 
 TEST(Requirements, Rows_AreReadFromTables) {
