@@ -15,7 +15,7 @@ packages_run=(
 # … to test it …
 packages_test=(
   libclang-rt-19-dev clang-format-19 libgtest-dev libgmock-dev g++
-  util-linux iproute2 procps git ca-certificates python3 openssl nginx-light
+  util-linux iproute2 procps git ca-certificates python3 openssl nginx-light tinyproxy-bin
   groff-base dpkg-dev file
 )
 # … and what single flags of ./test need on top.
@@ -35,7 +35,7 @@ Patchbay needs, to build:
   Boost 1.81 (headers), simdjson 3.0, fmt 9, spdlog 1.10, CLI11 2.1, OpenSSL 3.0, RE2, PCRE2 10.40, libcurl 7.87, each with its development files
 and for ./test also:
   the sanitizer runtimes of that clang, clang-format 19, GoogleTest and GoogleMock 1.12, g++ 12
-  node 18 or newer with npm, Python 3.11 or newer, git, util-linux, iproute2, procps, CA certificates, openssl, nginx,
+  node 18 or newer with npm, Python 3.11 or newer, git, util-linux, iproute2, procps, CA certificates, openssl, nginx, tinyproxy,
   groff; dpkg-dev and file for the packages
 Once they are installed: PATCHBAY_SKIP_PACKAGES=1 CC=clang CXX=clang++ ./run
 EOF

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,12 +13,15 @@
 #include "base/as_result.h"
 #include "base/timeout.h"
 #include "base/waiting.h"
+#include "support/command.h"
 #include "support/loop.h"
+#include "support/running_program.h"
 
 namespace patchbay {
 namespace {
 
 namespace fs = std::filesystem;
+using namespace std::literals;
 using test::run_task;
 using testing::Contains;
 using testing::ElementsAre;
@@ -40,9 +44,47 @@ std::shared_ptr<Transport> npm_server(std::string script, std::vector<std::strin
   return stdio_transport(std::move(options));
 }
 
-std::shared_ptr<Transport> everything() {
-  return npm_server("@modelcontextprotocol/server-everything/dist/index.js", {"stdio"});
-}
+// T2 T3: one server in the three ways it can be reached. Over HTTP one process serves all tests.
+class ServerEverything : public testing::TestWithParam<const char*> {
+ protected:
+  static constexpr auto script = "@modelcontextprotocol/server-everything/dist/index.js";
+  static std::shared_ptr<Transport> everything() {
+    if (GetParam() == "stdio"sv) return npm_server(script, {"stdio"});
+    if (GetParam() == "sse"sv) return sse_transport({.url = url()});
+    return http_transport({.url = url()});
+  }
+  // As a person writes it into a configuration.
+  static Json entry() {
+    if (GetParam() == "sse"sv) return Json{{"type", "sse"}, {"url", url()}};
+    if (GetParam() == "streamableHttp"sv) return Json{{"type", "http"}, {"url", url()}};
+    return Json{{"command", environment("PATCHBAY_NODE")},
+                {"args", Json::array({environment("PATCHBAY_NPM_DIR") + "/node_modules/" + script, "stdio"})}};
+  }
+  static std::string url() {
+    const std::string way = GetParam();
+    auto& running = servers_[way];
+    if (!running.program) {
+      running.port = test::free_port();
+      test::RunningProgram::Options options;
+      options.env["PORT"] = std::to_string(running.port);
+      running.program = std::make_unique<test::RunningProgram>(
+          std::vector{environment("PATCHBAY_NODE"), environment("PATCHBAY_NPM_DIR") + "/node_modules/" + script, way},
+          options);
+      running.program->wait_for_port(running.port);
+    }
+    return fmt::format("http://127.0.0.1:{}/{}", running.port, way == "sse" ? "sse" : "mcp");
+  }
+  static void TearDownTestSuite() { servers_.clear(); }
+
+ private:
+  struct Running {
+    std::unique_ptr<test::RunningProgram> program;
+    std::uint16_t port = 0;
+  };
+  static inline std::map<std::string, Running> servers_;
+};
+INSTANTIATE_TEST_SUITE_P(Ways, ServerEverything, testing::Values("stdio", "streamableHttp", "sse"),
+                         [](const auto& way) { return std::string(way.param); });
 
 struct TemporaryDirectory {
   fs::path path =
@@ -102,7 +144,7 @@ struct FullClient {
   }
 };
 
-TEST(ServerEverything, EveryToolThatDoesNotNeedTheInternetAnswersAsItShould) {
+TEST_P(ServerEverything, EveryToolThatDoesNotNeedTheInternetAnswersAsItShould) {
   run_task([]() -> Task<void> {
     FullClient us;
     auto session = co_await Client(us.options()).connect(everything());
@@ -255,7 +297,7 @@ TEST(ServerEverything, EveryToolThatDoesNotNeedTheInternetAnswersAsItShould) {
   });
 }
 
-TEST(ServerEverything, ResourcesPromptsAndCompletionWork) {
+TEST_P(ServerEverything, ResourcesPromptsAndCompletionWork) {
   run_task([]() -> Task<void> {
     FullClient us;
     auto session = co_await Client(us.options()).connect(everything());
@@ -286,7 +328,7 @@ TEST(ServerEverything, ResourcesPromptsAndCompletionWork) {
   });
 }
 
-TEST(ServerEverything, CancelledCallLeavesTheServerUsable) {
+TEST_P(ServerEverything, CancelledCallLeavesTheServerUsable) {
   run_task([]() -> Task<void> {
     FullClient us;
     auto session = co_await Client(us.options()).connect(everything());
@@ -301,7 +343,7 @@ TEST(ServerEverything, CancelledCallLeavesTheServerUsable) {
   });
 }
 
-TEST(ServerEverything, TasksAreStartedListedAndCancelledByTheirId) {
+TEST_P(ServerEverything, TasksAreStartedListedAndCancelledByTheirId) {
   run_task([]() -> Task<void> {
     FullClient us;
     auto session = co_await Client(us.options()).connect(everything());
@@ -320,6 +362,29 @@ TEST(ServerEverything, TasksAreStartedListedAndCancelledByTheirId) {
     EXPECT_EQ(unknown.error().rpc_code(), -32602);
     co_await session.close();
   });
+}
+
+TEST_P(ServerEverything, TheProgramListsAndCallsIt) {
+  auto patchbay = [](const Json& entry, std::vector<std::string> words) {
+    words.insert(words.begin(),
+                 {PATCHBAY_BIN_DIR "/patchbay", "--strict-mcp-config", "--mcp-config", to_text(Json{{"far", entry}})});
+    return test::run_program(words);
+  };
+  auto listed = patchbay(entry(), {"tools", "--json"});
+  EXPECT_EQ(listed.code, 0) << listed.err;
+  auto servers = parse_json(listed.out).value_or(Json())["servers"];
+  EXPECT_EQ(servers.as_array().at(0)["era"], Json("legacy")) << listed.out;
+  EXPECT_THAT(listed.out, HasSubstr("mcp__far__get-structured-content"));
+  auto called = patchbay(entry(), {"call", "far/echo", "message=as the program"});
+  EXPECT_EQ(called.code, 0) << called.err;
+  EXPECT_THAT(called.out, HasSubstr("Echo: as the program"));
+  auto sum = patchbay(entry(), {"call", "mcp__far__get-sum", "a=2", "b=40"});
+  EXPECT_THAT(sum.out, HasSubstr("42"));
+  if (GetParam() != "sse"sv) return;
+  // Who does not know that it is an older server says http, and gets there all the same.
+  auto fallen_back = patchbay(Json{{"type", "http"}, {"url", url()}}, {"call", "far/echo", "message=by fallback"});
+  EXPECT_EQ(fallen_back.code, 0) << fallen_back.err;
+  EXPECT_THAT(fallen_back.out, HasSubstr("Echo: by fallback"));
 }
 
 TEST(ServerFilesystem, ReadsAndWritesWhatTheRootsAllow) {

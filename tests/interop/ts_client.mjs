@@ -1,26 +1,32 @@
-// Drives a server over stdio with the official TypeScript clients: the v2 SDK in legacy mode,
-// pinned to the modern revision and choosing by itself, and the v1 SDK.
+// Drives a server over stdio, or over HTTP, with the official TypeScript clients: the v2 SDK in
+// legacy mode, pinned to the modern revision and choosing by itself, and the v1 SDK.
 //
-//   node ts_client.mjs PROGRAM [ARGUMENT...]     e.g. build/release/bin/patchbay serve --allow-run
+//   node ts_client.mjs [--http] PROGRAM [ARGUMENT...]     e.g. build/release/bin/patchbay serve --allow-run
 //
-// The server is the built-in one; it is started in a fresh directory, which is its root. The
+// The server is the built-in one; it is started in a fresh directory, which is its root, with
+// --http for the second. The
 // packages are looked up in $PATCHBAY_NPM_DIR. Prints one line per check in the form of
 // GoogleTest, so that ./test counts them, and exits 1 when any failed.
 //
 // $PATCHBAY_TASK_SERVER names a second server, the one of the scenarios, which has tools that run as
 // tasks; without it those checks are left out.
 //
-// N1: both eras as a server over stdio, judged by a client that is not ours.
+// N1: both eras as a server over stdio and HTTP, judged by a client that is not ours.
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 
-const [command, ...args] = process.argv.slice(2);
+const words = process.argv.slice(2);
+const overHttp = words[0] === '--http';
+const [command, ...args] = overHttp ? words.slice(1) : words;
 const npmDir = process.env.PATCHBAY_NPM_DIR;
 if (!command || !npmDir) {
-  console.error('usage: PATCHBAY_NPM_DIR=DIR node ts_client.mjs PROGRAM [ARGUMENT...]');
+  console.error('usage: PATCHBAY_NPM_DIR=DIR node ts_client.mjs [--http] PROGRAM [ARGUMENT...]');
   process.exit(2);
 }
 const require = createRequire(join(npmDir, 'package.json'));
@@ -28,37 +34,37 @@ const v2 = require('@modelcontextprotocol/client');
 const v2stdio = require('@modelcontextprotocol/client/stdio');
 const v1 = require('@modelcontextprotocol/sdk/client/index.js');
 const v1stdio = require('@modelcontextprotocol/sdk/client/stdio.js');
+const v1http = require('@modelcontextprotocol/sdk/client/streamableHttp.js');
 
 const modern = '2026-07-28';
 const legacy = '2025-11-25';
 const identity = { name: 'patchbay-interop', version: '1.0.0' };
 
+const v2Client = (mode) => () => new v2.Client(identity, { versionNegotiation: { mode } });
 const clients = [
-  {
-    name: 'V2Legacy',
-    era: 'legacy',
-    client: () => new v2.Client(identity, { versionNegotiation: { mode: 'legacy' } }),
-    transport: (parameters) => new v2stdio.StdioClientTransport(parameters),
-  },
-  {
-    name: 'V2Modern',
-    era: 'modern',
-    client: () => new v2.Client(identity, { versionNegotiation: { mode: { pin: modern } } }),
-    transport: (parameters) => new v2stdio.StdioClientTransport(parameters),
-  },
-  {
-    name: 'V2Auto',
-    era: 'modern',
-    client: () => new v2.Client(identity, { versionNegotiation: { mode: 'auto' } }),
-    transport: (parameters) => new v2stdio.StdioClientTransport(parameters),
-  },
-  {
-    name: 'V1',
-    era: 'legacy',
-    client: () => new v1.Client(identity, { capabilities: {} }),
-    transport: (parameters) => new v1stdio.StdioClientTransport(parameters),
-  },
+  { name: 'V2Legacy', era: 'legacy', client: v2Client('legacy'), stdio: v2stdio, http: v2 },
+  { name: 'V2Modern', era: 'modern', client: v2Client({ pin: modern }), stdio: v2stdio, http: v2 },
+  { name: 'V2Auto', era: 'modern', client: v2Client('auto'), stdio: v2stdio, http: v2 },
+  { name: 'V1', era: 'legacy', client: () => new v1.Client(identity, { capabilities: {} }), stdio: v1stdio, http: v1http },
 ];
+
+// The server as a process of its own, behind the URL it prints.
+async function startHttpServer(root) {
+  const server = spawn(command, [...args, '--http', '127.0.0.1:0', '--json'], { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] });
+  const ended = once(server, 'exit');
+  const [line] = await Promise.race([
+    once(createInterface({ input: server.stdout }), 'line'),
+    ended.then(([code]) => Promise.reject(new Error(`the server ended with ${code}`))),
+  ]);
+  return {
+    url: new URL(JSON.parse(line).url),
+    async stop() {
+      server.kill('SIGTERM');
+      const [code, signal] = await ended;
+      return code ?? signal;
+    },
+  };
+}
 
 const expectedTools = ['edit_file', 'glob', 'grep', 'list_dir', 'read_file', 'run_command', 'write_file'];
 
@@ -254,18 +260,33 @@ async function check(name, body) {
   }
 }
 
-for (const { name, era, client: makeClient, transport: makeTransport } of clients) {
+for (const { name: plainName, era, client: makeClient, stdio, http } of clients) {
+  const name = overHttp ? `Http${plainName}` : plainName;
   const { top, root } = await makeRoot();
   const client = makeClient();
+  let server;
   try {
-    const transport = makeTransport({ command, args, cwd: root, env: { ...process.env }, stderr: 'inherit' });
+    let transport;
     const context = { client, era, root };
     const connected = await check(`${name}.Connects`, async () => {
+      if (overHttp) server = await startHttpServer(root);
+      transport = overHttp
+        ? new http.StreamableHTTPClientTransport(server.url)
+        : new stdio.StdioClientTransport({ command, args, cwd: root, env: { ...process.env }, stderr: 'inherit' });
       await client.connect(transport);
       Object.assign(context, await spellings(client));
     });
     if (!connected) continue;
     for (const [title, body] of Object.entries(checks)) await check(`${name}.${title}`, () => body(context));
+    if (overHttp) {
+      await check(`${name}.EndsItsSession`, async () => {
+        assert.equal(Boolean(transport.sessionId), era === 'legacy', 'only older clients have a session');
+        if (transport.sessionId) await transport.terminateSession();
+        await client.close();
+      });
+      await check(`${name}.TheServerEndsWhenItIsTold`, async () => assert.equal(await server.stop(), 0));
+      continue;
+    }
     await check(`${name}.EndsWhenItsInputEnds`, async () => {
       const pid = transport.pid;
       assert.ok(pid > 0);
@@ -274,12 +295,13 @@ for (const { name, era, client: makeClient, transport: makeTransport } of client
     });
   } finally {
     await client.close().catch(() => {});
+    await server?.stop();
     await rm(top, { recursive: true, force: true });
   }
 }
 // Tasks, against a server that has tools for them: the v1 client follows one to its result,
 // answers what it asks on the way, and cancels one.
-const taskServer = process.env.PATCHBAY_TASK_SERVER;
+const taskServer = overHttp ? undefined : process.env.PATCHBAY_TASK_SERVER;
 if (taskServer) {
   const types = require('@modelcontextprotocol/sdk/types.js');
   const client = new v1.Client(identity, { capabilities: { elicitation: {} } });

@@ -1,126 +1,25 @@
 // The HTTP client against nginx: HTTP/2 as a real server speaks it, and a stream that comes
 // through a reverse proxy.
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <signal.h>
-#include <spawn.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <fstream>
-#include <sstream>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/scope.h"
 #include "net/http_client.h"
-#include "support/command.h"
+#include "support/front_programs.h"
 #include "support/loop.h"
 #include "support/scripted_server.h"
-
-extern char** environ;  // NOLINT
 
 namespace patchbay::test {
 namespace {
 
 using namespace std::literals;
 
-int free_port() {
-  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t length = sizeof address;
-  EXPECT_EQ(::bind(fd, reinterpret_cast<sockaddr*>(&address), length), 0);
-  EXPECT_EQ(::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &length), 0);
-  ::close(fd);
-  return ntohs(address.sin_port);
+HttpClientOptions trusting(const Nginx& nginx) {
+  HttpClientOptions options;
+  options.environment = nullptr;
+  options.ca_file = nginx.ca_file();
+  return options;
 }
-
-// nginx with TLS and HTTP/2: /protocol says what was spoken, /stream comes from `upstream`.
-class Nginx {
- public:
-  explicit Nginx(std::uint16_t upstream) : authority_(directory_.path()), port_(free_port()) {
-    const auto certificate = authority_.issue("nginx", "IP:127.0.0.1");
-    const auto& top = directory_.path();
-    const auto config =
-        directory_.write("nginx.conf", fmt::format(R"(
-daemon off;
-master_process off;
-pid {0}/pid;
-error_log {0}/error.log;
-events {{}}
-http {{
-  access_log off;
-  client_body_temp_path {0}/body;
-  proxy_temp_path {0}/proxy;
-  fastcgi_temp_path {0}/fastcgi;
-  uwsgi_temp_path {0}/uwsgi;
-  scgi_temp_path {0}/scgi;
-  server {{
-    listen 127.0.0.1:{1} ssl http2;
-    ssl_certificate {2};
-    ssl_certificate_key {3};
-    client_max_body_size 100m;
-    location /protocol {{ return 200 "$server_protocol $request_method $connection"; }}
-    location / {{ proxy_pass http://127.0.0.1:{4}; proxy_buffering off; proxy_http_version 1.1; }}
-  }}
-}}
-)",
-                                                   top, port_, certificate.certificate, certificate.key, upstream));
-    std::string words[] = {"/usr/sbin/nginx", "-p", top, "-c", config, "-e", top + "/error.log"};
-    std::vector<char*> argv;
-    for (auto& word : words) argv.push_back(word.data());
-    argv.push_back(nullptr);
-    if (::posix_spawn(&child_, argv[0], nullptr, nullptr, argv.data(), environ) != 0) {
-      throw std::runtime_error("nginx cannot be started: apt-get install nginx-light");
-    }
-    for (int i = 0; i < 1000 && !listening(); ++i) {
-      if (::waitpid(child_, nullptr, WNOHANG) == child_) {
-        child_ = -1;
-        throw std::runtime_error("nginx ended: " + log());
-      }
-      std::this_thread::sleep_for(10ms);
-    }
-  }
-  ~Nginx() {
-    if (child_ <= 0) return;
-    ::kill(child_, SIGTERM);
-    ::waitpid(child_, nullptr, 0);
-  }
-
-  HttpClientOptions options() const {
-    HttpClientOptions options;
-    options.environment = nullptr;
-    options.ca_file = authority_.root().certificate;
-    return options;
-  }
-  std::string url(std::string_view path) const { return fmt::format("https://127.0.0.1:{}{}", port_, path); }
-
- private:
-  bool listening() const {
-    const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(static_cast<std::uint16_t>(port_));
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    const bool open = ::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
-    ::close(fd);
-    return open;
-  }
-  std::string log() const {
-    std::ostringstream text;
-    text << std::ifstream(directory_.path() + "/error.log").rdbuf();
-    return text.str();
-  }
-
-  TemporaryDirectory directory_;
-  CertificateAuthority authority_;
-  int port_;
-  pid_t child_ = -1;
-};
 
 Task<std::string> body_of(HttpClient& client, HttpRequest request) {
   auto exchange = co_await client.send(std::move(request));
@@ -138,7 +37,7 @@ HttpRequest request(std::string method, std::string url, std::string body = {}) 
 TEST(HttpNginx, Http2_IsSpokenAndTheConnectionKept) {
   Nginx nginx(1);
   run_task([&]() -> Task<void> {
-    HttpClient client(co_await asio::this_coro::executor, nginx.options());
+    HttpClient client(co_await asio::this_coro::executor, trusting(nginx));
     // The answer names the connection.
     const auto first = co_await body_of(client, request("GET", nginx.url("/protocol")));
     EXPECT_TRUE(first.starts_with("HTTP/2.0 GET ")) << first;
@@ -149,7 +48,7 @@ TEST(HttpNginx, Http2_IsSpokenAndTheConnectionKept) {
 TEST(HttpNginx, ManyHttp2Requests_RunAtOnce) {
   Nginx nginx(1);
   run_task([&]() -> Task<void> {
-    HttpClient client(co_await asio::this_coro::executor, nginx.options());
+    HttpClient client(co_await asio::this_coro::executor, trusting(nginx));
     Scope scope(co_await asio::this_coro::executor);
     int done = 0;
     auto one = [](HttpClient& c, HttpRequest r, int& count) -> Task<void> {
@@ -187,7 +86,7 @@ TEST(HttpNginx, Http2Streams_AreIndependent) {
   });
   Nginx nginx(upstream.port());
   run_task([&]() -> Task<void> {
-    HttpClient client(co_await asio::this_coro::executor, nginx.options());
+    HttpClient client(co_await asio::this_coro::executor, trusting(nginx));
     auto unread = co_await client.send(request("GET", nginx.url("/flood")));
     auto endless = co_await client.send(request("GET", nginx.url("/endless")));
     auto stream = co_await client.send(request("GET", nginx.url("/stream")));
@@ -212,7 +111,7 @@ TEST(HttpNginx, Http2StreamThatBreaks_IsAnError) {
   });
   Nginx nginx(upstream.port());
   run_task([&]() -> Task<void> {
-    HttpClient client(co_await asio::this_coro::executor, nginx.options());
+    HttpClient client(co_await asio::this_coro::executor, trusting(nginx));
     const auto result = co_await as_result(body_of(client, request("GET", nginx.url("/"))));
     EXPECT_FALSE(result);
     if (result) co_return;
