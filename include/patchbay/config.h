@@ -1,7 +1,7 @@
-// The servers a person has declared: what one entry says, where it was written, and
-// what is wrong with it. Values only. load_servers reads the files that a command line
-// in `cwd` would see; nothing here starts a server, asks for approval or writes a file.
-// Any thread.
+// The servers a person has declared: what one entry says, where it was written, whether it
+// counts and why not, and what is wrong with it. Values only. load_servers reads the files
+// that a command line in `cwd` would see; nothing here starts a server, asks for approval or
+// writes a file. Any thread.
 #pragma once
 
 #include <chrono>
@@ -34,13 +34,14 @@ struct ConfigOrigin {
   std::size_t line = 0;  // of the entry, from 1; 0 when it was not in a text
   ConfigScope scope = ConfigScope::dynamic;
   ConfigTrust trust = ConfigTrust::trusted;
+  std::size_t column = 0;
   bool operator==(const ConfigOrigin&) const = default;
 };
 
-enum class Severity : std::uint8_t { warning, error };
+enum class Severity : std::uint8_t { warning, error, note };
 
-// One thing wrong with a file or an entry. An error costs that entry (or, when `server`
-// is empty, that file); a warning costs nothing.
+// One thing wrong with a file or an entry. An error costs that entry (or, when `server` is empty,
+// that file); a warning costs nothing; a note may well be meant that way, and is for who asks.
 struct ConfigProblem {
   std::string file;
   std::size_t line = 0;  // 0: the file as a whole
@@ -57,6 +58,31 @@ struct ConfigProblem {
 // Name and value in the order of the file.
 using NamedTexts = std::vector<std::pair<std::string, std::string>>;
 
+// What became of an entry when everything was put together. `active` alone may be started.
+enum class ServerStanding : std::uint8_t {
+  active,
+  awaiting_approval,  // a repository brought it along and the person has not said yes
+  rejected,           // they said no
+  disabled,           // switched off, in its entry or by name
+  policy,             // an organisation's list keeps it away
+  duplicate,          // the same server as another entry under another name
+  not_configured,     // its url is empty
+  broken,             // it could not be read; only name and origin are there
+  shadowed,           // another entry has the name
+};
+std::string_view to_string(ServerStanding standing) noexcept;  // "awaiting approval"
+
+// How to sign in at a server. Read and kept; nothing here uses it.
+struct OAuthConfig {
+  std::optional<std::string> client_id;
+  std::optional<std::uint16_t> callback_port;
+  std::optional<std::string> scopes;  // separated by blanks
+  std::optional<std::string> auth_server_metadata_url;
+  bool xaa = false;  // one sign-in at an identity provider for many servers
+  Json extra;        // an object: keys we do not know, as written; null when there are none
+  bool operator==(const OAuthConfig&) const = default;
+};
+
 struct ServerConfig {
   std::string name;
   ServerKind kind = ServerKind::stdio;
@@ -64,21 +90,36 @@ struct ServerConfig {
   // stdio. Relative paths are relative to the directory the command was started in.
   std::string command;
   std::vector<std::string> args;
-  NamedTexts env;  // laid over the parent's environment
+  NamedTexts env;                       // laid over the parent's environment
+  std::optional<std::string> env_file;  // NAME=value lines, laid under `env`
   std::optional<std::string> cwd;
 
   // The others. An empty url means: declared, but not configured.
   std::string url;
   NamedTexts headers;
+  std::optional<std::string> headers_helper;  // a shell command that prints more headers, as a JSON object
+  std::optional<OAuthConfig> oauth;
 
-  std::optional<std::chrono::milliseconds> timeout;  // of one tool call in total
+  std::optional<std::chrono::milliseconds> timeout;          // of one tool call in total
+  std::optional<std::chrono::milliseconds> request_timeout;  // of any other request
   bool disabled = false;
+  bool required = false;                                  // a run without it is a failure
+  bool always_load = false;                               // its tools are always shown to a model
+  std::string protocol;                                   // "legacy", or a revision's date; empty: found out by asking
   std::optional<std::vector<std::string>> enabled_tools;  // absent: all
   std::vector<std::string> disabled_tools;
 
   ConfigOrigin origin;
+  // What ${...} means in this entry before any variable of the environment: a plugin's directories
+  // and settings.
+  NamedTexts variables;
   Json extra;  // an object: keys we do not know, as written; null when there are none
   std::vector<std::string> warnings;
+
+  // Filled in when everything was put together.
+  ServerStanding standing = ServerStanding::active;
+  std::string reason;                 // why it is not active, for people
+  std::vector<ConfigOrigin> shadows;  // entries of the same name that do not count because of this one
 
   bool operator==(const ServerConfig&) const = default;
 };
@@ -96,13 +137,36 @@ ServerConfig expand_server(ServerConfig server, const VariableLookup& lookup);
 struct LoadRequest {
   std::string cwd;                       // absolute
   std::vector<std::string> mcp_configs;  // each a path, or JSON when it begins with '{'
-  bool strict = false;                   // nothing but mcp_configs
+  bool strict = false;                   // nothing but mcp_configs and mcp_servers
+  std::vector<std::string> mcp_servers;  // each NAME=URL, NAME={"command":...} or NAME=command and arguments
+  std::vector<std::string> settings;     // more settings: each a path, or JSON when it begins with '{'
+  std::vector<std::string> plugin_dirs;  // directories of one plugin each, beside the installed ones
+  bool trust_project = false;            // servers of project files count as approved
+
+  // Where things are. Unset: as the variables below say, else below `home`.
+  std::optional<std::string> home;        // HOME
+  std::optional<std::string> config_dir;  // ours: XDG_CONFIG_HOME/patchbay
+  std::optional<std::string> claude_dir;  // CLAUDE_CONFIG_DIR
+  // Of an organisation. Never taken from a variable: who is bound by it must not be able to move it.
+  std::string enterprise_dir = "/etc/claude-code";
+  // What variables are set to; unset: the environment of this process.
+  VariableLookup variables;
 };
 
 struct LoadedConfig {
-  std::vector<ServerConfig> servers;   // names are unique
-  std::vector<ServerConfig> shadowed;  // declared, but another entry has the name
+  // One for each name: the entry that counts, or when none does the one that would come first.
+  // `standing` says which it is.
+  std::vector<ServerConfig> servers;
+  std::vector<ServerConfig> shadowed;  // all others, with their standing
   std::vector<ConfigProblem> problems;
+
+  // The file of an organisation that alone says which servers there are, if there is one.
+  std::optional<std::string> exclusive;
+  // The person trusts what is in this project's directory.
+  bool project_trusted = false;
+  std::string cwd;          // as asked for
+  std::string project_dir;  // the root of the repository, else cwd
+  std::string config_dir;   // where the person's own files are
   bool operator==(const LoadedConfig&) const = default;
 };
 

@@ -109,6 +109,7 @@ std::vector<std::string> secrets_of(const LoadedConfig& config) {
 // Problems that cost an entry are always said; hints only to people.
 void say_problems(const LoadedConfig& config, const Settings& settings, Io& io) {
   for (const auto& problem : config.problems) {
+    if (problem.severity == Severity::note) continue;
     if (problem.severity == Severity::warning && (settings.json || settings.quiet)) continue;
     io.talk(fmt::format("patchbay: {}{}\n", problem.severity == Severity::warning ? "warning: " : "", problem.text()));
   }

@@ -40,6 +40,30 @@ std::string_view to_string(ConfigScope scope) noexcept {
   return "dynamic";
 }
 
+std::string_view to_string(ServerStanding standing) noexcept {
+  switch (standing) {
+    case ServerStanding::active:
+      return "active";
+    case ServerStanding::awaiting_approval:
+      return "awaiting approval";
+    case ServerStanding::rejected:
+      return "rejected";
+    case ServerStanding::disabled:
+      return "disabled";
+    case ServerStanding::policy:
+      return "policy";
+    case ServerStanding::duplicate:
+      return "duplicate";
+    case ServerStanding::not_configured:
+      return "not configured";
+    case ServerStanding::broken:
+      return "broken";
+    case ServerStanding::shadowed:
+      return "shadowed";
+  }
+  return "active";
+}
+
 ConfigTrust trust_of(ConfigScope scope) noexcept {
   return scope == ConfigScope::project ? ConfigTrust::needs_approval : ConfigTrust::trusted;
 }

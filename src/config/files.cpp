@@ -109,7 +109,7 @@ ParsedServers read_source(const std::string& path, const LoadRequest& request, C
   if (!text) {
     return {{}, {{shown(path, request.cwd), 0, 0, "cannot be read: " + text.error(), {}, Severity::error}}, {}};
   }
-  auto parsed = parse_servers(*text, {path, 0, scope, trust_of(scope)});
+  auto parsed = parse_servers(*text, {path, 0, scope, trust_of(scope), 0});
   for (auto& problem : parsed.problems) problem.file = shown(path, request.cwd);
   return parsed;
 }
@@ -117,7 +117,7 @@ ParsedServers read_source(const std::string& path, const LoadRequest& request, C
 ParsedServers read_argument(const std::string& argument, const LoadRequest& request) {
   if (is_inline_config(argument)) {
     auto scope = ConfigScope::dynamic;
-    return parse_servers(argument, {std::string(inline_origin), 0, scope, trust_of(scope)});
+    return parse_servers(argument, {std::string(inline_origin), 0, scope, trust_of(scope), 0});
   }
   auto path = (fs::path(request.cwd) / argument).lexically_normal().string();
   return read_source(path, request, ConfigScope::dynamic);

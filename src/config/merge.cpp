@@ -13,7 +13,7 @@ LoadedConfig merge_sources(std::span<const ParsedServers> sources) {
       auto& list = taken.insert(server.name).second ? out.servers : out.shadowed;
       list.push_back(server);
     }
-    taken.insert(source.broken.begin(), source.broken.end());
+    for (const auto& broken : source.broken) taken.insert(broken.name);
     out.problems.insert(out.problems.end(), source.problems.begin(), source.problems.end());
   }
   return out;

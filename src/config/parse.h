@@ -1,7 +1,6 @@
-// From the text of a configuration file to the servers it declares. Every decision about
-// an entry is a function of its own in parse.cpp; every problem says where it is. A bad
-// entry costs only itself, a text that is not JSON costs the file. Pure; load.h decides
-// between files, expand.h fills in variables.
+// From the text of a configuration file to the servers it declares. Every problem says where it
+// is. A bad entry costs only itself, a text that is not JSON costs the file. Pure; entry.h reads one
+// entry, merge.h decides between files, expand.h fills in variables.
 #pragma once
 
 #include <string>
@@ -10,15 +9,30 @@
 
 #include <patchbay/config.h>
 
+#include "config/document.h"
+#include "config/entry.h"
+
 namespace patchbay {
 
-// A bare map has the servers at the top of the file instead of under "mcpServers".
-enum class ServerMap : std::uint8_t { wrapped, wrapped_or_bare };
+// Where in a file the servers are.
+enum class ServerMap : std::uint8_t {
+  wrapped,          // under "mcpServers", if at all: the file is about other things too
+  required,         // under "mcpServers", which must be there
+  wrapped_or_bare,  // there, or at the top of the file
+};
+
+// An entry that was dropped because of an error.
+struct BrokenEntry {
+  std::string name;
+  ConfigOrigin origin;
+  std::string reason;
+  bool operator==(const BrokenEntry&) const = default;
+};
 
 struct ParsedServers {
   std::vector<ServerConfig> servers;    // in the order of the file
   std::vector<ConfigProblem> problems;  // in the order of the file
-  std::vector<std::string> broken;      // names of entries that were dropped because of an error
+  std::vector<BrokenEntry> broken;
   bool operator==(const ParsedServers&) const = default;
 };
 
@@ -26,7 +40,7 @@ struct ParsedServers {
 ParsedServers parse_servers(std::string_view text, const ConfigOrigin& origin,
                             ServerMap map = ServerMap::wrapped_or_bare);
 
-// Why nothing may be called `name` in a file; empty when it may.
-std::string server_name_fault(std::string_view name);
+// The same for a map of servers somewhere inside a text that was read.
+ParsedServers parse_server_map(std::string_view text, const ConfigDocument::Member& map, const ConfigOrigin& origin);
 
 }  // namespace patchbay

@@ -11,13 +11,14 @@ class PlaceScanner {
 
   Place value(std::size_t depth) {
     blanks();
-    Place place{at_, at_, {}};
+    Place place{at_, at_, at_, {}};
     char open = peek();
     if (depth > 0 && (open == '{' || open == '[')) {
       children(place, open, depth);
     } else {
       skip_value();
     }
+    place.end = std::min(at_, text_.size());
     return place;
   }
 

@@ -14,6 +14,7 @@ namespace patchbay {
 struct Place {
   std::size_t key = 0;    // offset of the member's name; of the value in arrays and at the root
   std::size_t value = 0;  // offset of the value
+  std::size_t end = 0;    // offset behind it
   std::vector<Place> children;
 };
 

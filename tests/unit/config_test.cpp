@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-const ConfigOrigin origin{".mcp.json", 0, ConfigScope::project, ConfigTrust::needs_approval};
+const ConfigOrigin origin{".mcp.json", 0, ConfigScope::project, ConfigTrust::needs_approval, 0};
 
 std::vector<std::string> texts(const std::vector<ConfigProblem>& problems, Severity severity) {
   std::vector<std::string> out;
@@ -84,9 +84,14 @@ TEST(Config, ReadsEveryKeyOfAStdioEntry) {
       "command": "npx",
       "args": ["-y", "db"],
       "env": {"B": "${X}", "A": "1"},
+      "envFile": ".env",
       "cwd": "sub",
       "timeout": 30000,
+      "request_timeout_ms": 5000,
       "disabled": true,
+      "required": true,
+      "alwaysLoad": true,
+      "protocol": "legacy",
       "enabledTools": ["a", "b*"],
       "disabledTools": ["c"]
     }
@@ -98,13 +103,19 @@ TEST(Config, ReadsEveryKeyOfAStdioEntry) {
   db.command = "npx";
   db.args = {"-y", "db"};
   db.env = {{"B", "${X}"}, {"A", "1"}};
+  db.env_file = ".env";
   db.cwd = "sub";
   db.timeout = std::chrono::seconds(30);
+  db.request_timeout = std::chrono::seconds(5);
   db.disabled = true;
+  db.required = true;
+  db.always_load = true;
+  db.protocol = "legacy";
   db.enabled_tools = {"a", "b*"};
   db.disabled_tools = {"c"};
   db.origin = origin;
   db.origin.line = 3;
+  db.origin.column = 5;
   EXPECT_EQ(parsed, (ParsedServers{{db}, {}, {}}));
 }
 
@@ -129,6 +140,50 @@ TEST(Config, ReadsRemoteEntriesOfEveryType) {
     EXPECT_EQ(parsed.servers[0].url, "https://h/mcp");
     EXPECT_EQ(parsed.servers[0].headers, (NamedTexts{{"X-A", "b"}}));
   }
+}
+
+TEST(Config, ReadsEveryKeyOfARemoteEntry) {
+  auto parsed = parse_entry(
+      R"({"type":"http","url":"https://h/mcp","headers":{"X-A":"b"},"headersHelper":"./token.sh","protocol":"auto",)"
+      R"("oauth":{"clientId":"c","callbackPort":8080,"scopes":"a b","authServerMetadataUrl":"https://as/m","xaa":true,)"
+      R"("idp":{"x":1}}})",
+      "r");
+  OAuthConfig oauth;
+  oauth.client_id = "c";
+  oauth.callback_port = 8080;
+  oauth.scopes = "a b";
+  oauth.auth_server_metadata_url = "https://as/m";
+  oauth.xaa = true;
+  oauth.extra = Json{{"idp", Json{{"x", 1}}}};
+  ASSERT_EQ(parsed.servers.size(), 2u);
+  EXPECT_EQ(parsed.servers[0].oauth, oauth);
+  EXPECT_EQ(parsed.servers[0].headers_helper, "./token.sh");
+  EXPECT_EQ(parsed.servers[0].protocol, "");
+  EXPECT_EQ(parse_entry(R"({"command":"x","protocol":"2000-01-01"})").servers[0].protocol, "2000-01-01");
+}
+
+TEST(Config, CommentsAndCommasAtTheEndAreFine) {
+  auto parsed = parse_servers(
+      "\xEF\xBB\xBF// mine\n{\n  /* all */ \"mcpServers\": {\n"
+      "    \"a\": {\"command\": \"http://x//y\", \"args\": [\"/*\", ], }, // last\n"
+      "    \"b\": {\"command\": 1,},\n  },\n}\n",
+      origin);
+  ASSERT_EQ(parsed.servers.size(), 1u);
+  EXPECT_EQ(parsed.servers[0].command, "http://x//y");
+  EXPECT_THAT(parsed.servers[0].args, ElementsAre("/*"));
+  EXPECT_EQ(parsed.servers[0].origin.line, 4u);
+  EXPECT_THAT(texts(parsed.problems, Severity::error),
+              ElementsAre(".mcp.json:5:22: MCP server \"b\": \"command\" must be a string, found a number"));
+}
+
+TEST(Config, AFileThatMustWrapItsServersSaysSo) {
+  auto parsed = parse_servers(R"({"a":{"command":"x"}})", origin, ServerMap::required);
+  EXPECT_THAT(parsed.servers, IsEmpty());
+  EXPECT_THAT(texts(parsed.problems, Severity::error),
+              ElementsAre(".mcp.json:1:1: there is no \"mcpServers\"; put the servers into an object of that name and "
+                          "run the command again"));
+  EXPECT_EQ(parse_servers(R"({"servers":{}})", origin, ServerMap::required).problems.at(0).message,
+            "\"servers\" is not read here; rename it to \"mcpServers\"");
 }
 
 TEST(Config, AcceptsTheMapBareOrWrapped) {
@@ -180,6 +235,33 @@ TEST(Config, ABadEntryCostsOnlyItselfAndSaysWhere) {
             "52: MCP server \"bad\": \"timeout\" must be a number of milliseconds, found a string"},
            {R"({"command": "x", "timeout": 1500.5})",
             "52: MCP server \"bad\": \"timeout\" must be a whole number of milliseconds, found 1500.5"},
+           {R"({"command": "x", "request_timeout_ms": null})",
+            "63: MCP server \"bad\": \"request_timeout_ms\" must be a number of milliseconds, found null"},
+           {R"({"command": "x", "required": 1})",
+            "53: MCP server \"bad\": \"required\" must be true or false, found a number"},
+           {R"({"command": "x", "alwaysLoad": []})",
+            "55: MCP server \"bad\": \"alwaysLoad\" must be true or false, found an array"},
+           {R"({"command": "x", "envFile": {}})",
+            "52: MCP server \"bad\": \"envFile\" must be a string, found an object"},
+           {R"({"command": "x", "protocol": 1})",
+            "53: MCP server \"bad\": \"protocol\" must be a string, found a number"},
+           {R"({"command": "x", "protocol": "modern"})",
+            "53: MCP server \"bad\": unknown protocol \"modern\"; use \"auto\", \"legacy\" or the date of a revision"},
+           {R"({"type": "http", "url": "h", "headersHelper": []})",
+            "70: MCP server \"bad\": \"headersHelper\" must be a string, found an array"},
+           {R"({"type": "http", "url": "h", "oauth": true})",
+            "62: MCP server \"bad\": \"oauth\" must be an object, found a boolean"},
+           {R"({"type": "http", "url": "h", "oauth": {"clientId": 1}})",
+            "75: MCP server \"bad\": \"oauth.clientId\" must be a string, found a number"},
+           {R"({"type": "http", "url": "h", "oauth": {"callbackPort": 70000}})",
+            "79: MCP server \"bad\": \"oauth.callbackPort\" must be a port from 1 to 65535, found 70000"},
+           {R"({"type": "http", "url": "h", "oauth": {"scopes": ["a"]}})",
+            "73: MCP server \"bad\": \"oauth.scopes\" must be one string with blanks between the scopes, found an "
+            "array"},
+           {R"({"type": "http", "url": "h", "oauth": {"authServerMetadataUrl": "http://a"}})",
+            "88: MCP server \"bad\": \"oauth.authServerMetadataUrl\" must begin with https://"},
+           {R"({"type": "http", "url": "h", "oauth": {"xaa": "yes"}})",
+            "70: MCP server \"bad\": \"oauth.xaa\" must be true or false, found a string"},
            {R"({"command": "x", "timeout": -1})",
             "52: MCP server \"bad\": \"timeout\" must be a whole number of milliseconds, found -1"},
            {R"({"command": "x", "enabledTools": {}})",
@@ -217,7 +299,10 @@ TEST(Config, ABadEntryCostsOnlyItselfAndSaysWhere) {
     auto parsed = parse_entry(entry);
     EXPECT_THAT(texts(parsed.problems, Severity::error), ElementsAre(".mcp.json:1:" + std::string(error))) << entry;
     EXPECT_THAT(names(parsed.servers), ElementsAre("good")) << entry;
-    EXPECT_THAT(parsed.broken, ElementsAre("bad")) << entry;
+    ASSERT_EQ(parsed.broken.size(), 1u) << entry;
+    EXPECT_EQ(parsed.broken[0].name, "bad");
+    EXPECT_EQ(parsed.broken[0].origin.line, 1u);
+    EXPECT_TRUE(parsed.problems[0].message.ends_with(parsed.broken[0].reason)) << parsed.broken[0].reason;
     ASSERT_FALSE(parsed.problems.empty());
     EXPECT_EQ(parsed.problems[0].server, "bad");
   }
@@ -269,9 +354,21 @@ TEST(Config, DoubtsAreWarningsAndTheEntryStays) {
             "\"command\" is not used by a server of type \"sse\""},
            {R"({"command": "x", "timeout": 30})", "1:52",
             "\"timeout\" is in milliseconds and 30 is less than a second: it is ignored"},
-           {R"({"command": "x", "colour": "red"})", "1:41", "unknown key \"colour\" is ignored"},
-           {R"({"command": "x", "enviro": {}})", "1:41", "unknown key \"enviro\" is ignored; did you mean \"env\"?"},
-           {R"({"command": "x", "arg": []})", "1:41", "unknown key \"arg\" is ignored; did you mean \"args\"?"},
+           {R"({"command": "x", "envFile": ""})", "1:52", "\"envFile\" is empty and ignored"},
+           {R"({"command": "x", "headersHelper": "h"})", "1:41",
+            "\"headersHelper\" is not used by a server of type \"stdio\""},
+           {R"({"command": "x", "request_timeout_ms": 5})", "1:63",
+            "\"request_timeout_ms\" is in milliseconds and 5 is less than a second: it is ignored"},
+           {R"({"type":"http", "url": "h", "headersHelper": ""})", "1:69", "\"headersHelper\" is empty and ignored"},
+           {R"({"type":"http", "url": "h", "oauth": {"clientSecret": "s"}})", "1:62",
+            "\"oauth.clientSecret\" is ignored: a secret does not belong into this file"},
+           {R"({"type":"http", "url": "h", "oauth": {"clientID": "s"}})", "1:62",
+            "unknown key \"oauth.clientID\" is kept and ignored; did you mean \"oauth.clientId\"?"},
+           {R"({"command": "x", "colour": "red"})", "1:41", "unknown key \"colour\" is kept and ignored"},
+           {R"({"command": "x", "enviro": {}})", "1:41",
+            "unknown key \"enviro\" is kept and ignored; did you mean \"env\"?"},
+           {R"({"command": "x", "arg": []})", "1:41",
+            "unknown key \"arg\" is kept and ignored; did you mean \"args\"?"},
        }) {
     auto parsed = parse_entry(entry);
     EXPECT_THAT(texts(parsed.problems, Severity::warning),
@@ -288,8 +385,8 @@ TEST(Config, DoubtsAreWarningsAndTheEntryStays) {
 }
 
 TEST(Config, UnknownKeysAreKept) {
-  auto parsed = parse_entry(R"({"command":"x","oauth":{"clientId":"c"},"n":1})");
-  EXPECT_EQ(parsed.servers.at(0).extra, (Json{{"oauth", Json{{"clientId", "c"}}}, {"n", 1}}));
+  auto parsed = parse_entry(R"({"command":"x","auto":{"approve":"c"},"n":1})");
+  EXPECT_EQ(parsed.servers.at(0).extra, (Json{{"auto", Json{{"approve", "c"}}}, {"n", 1}}));
   EXPECT_TRUE(parsed.servers.at(1).extra.is_null());
 }
 
@@ -307,10 +404,12 @@ TEST(Config, ABrokenFileIsOneProblemWithItsPosition) {
   for (auto [text, position] : std::initializer_list<Case>{
            {"", "1:1"},
            {" \n ", "1:1"},
-           {"\xEF\xBB\xBF{}", "1:1"},
            {"{\n \"a\": \"\xC3\xA9\xFF\"}", "2:9"},
            {"[]", "1:1"},
            {" \"x\"", "1:2"},
+           {"{} /* forever", "1:4"},
+           {"// nothing", "1:1"},
+           {"{\"a\": [,]}", "1:8"},
            {"{\"mcpServers\": []}", "1:16"},
            {"{\n  \"servers\": {\"a\": {\"command\": \"x\"}}\n}", "2:3"},
            {"{\"mcpservers\": {}}", "1:2"},
@@ -377,7 +476,11 @@ class ConfigFiles : public testing::Test {
     std::ofstream(root_ / name, std::ios::binary) << text;
   }
   LoadedConfig load(std::string_view directory, std::vector<std::string> configs = {}, bool strict = false) const {
-    return load_servers({path(directory), std::move(configs), strict});
+    LoadRequest request;
+    request.cwd = path(directory);
+    request.mcp_configs = std::move(configs);
+    request.strict = strict;
+    return load_servers(request);
   }
 
   fs::path root_;
@@ -454,7 +557,7 @@ TEST_F(ConfigFiles, TheNearestProjectFileWinsPerName) {
   EXPECT_THAT(names(loaded.servers), ElementsAre("a", "b"));
   EXPECT_EQ(loaded.servers.at(0).command, "near");
   EXPECT_EQ(loaded.servers.at(0).origin,
-            (ConfigOrigin{path("repo/sub/.mcp.json"), 1, ConfigScope::project, ConfigTrust::needs_approval}));
+            (ConfigOrigin{path("repo/sub/.mcp.json"), 1, ConfigScope::project, ConfigTrust::needs_approval, 16}));
   EXPECT_THAT(names(loaded.shadowed), ElementsAre("a"));
   EXPECT_THAT(loaded.problems, IsEmpty());
 }
@@ -466,9 +569,10 @@ TEST_F(ConfigFiles, FlagsBeatTheProjectAndALaterFlagAnEarlier) {
   auto loaded = load("", flags);
   EXPECT_THAT(names(loaded.servers), ElementsAre("a", "b", "c"));
   EXPECT_EQ(loaded.servers.at(0).command, "two");
-  EXPECT_EQ(loaded.servers.at(0).origin, (ConfigOrigin{"--mcp-config", 2, ConfigScope::dynamic, ConfigTrust::trusted}));
+  EXPECT_EQ(loaded.servers.at(0).origin,
+            (ConfigOrigin{"--mcp-config", 2, ConfigScope::dynamic, ConfigTrust::trusted, 2}));
   EXPECT_EQ(loaded.servers.at(1).origin,
-            (ConfigOrigin{path("one.json"), 1, ConfigScope::dynamic, ConfigTrust::trusted}));
+            (ConfigOrigin{path("one.json"), 1, ConfigScope::dynamic, ConfigTrust::trusted, 38}));
   EXPECT_THAT(names(load("", flags, true).servers), ElementsAre("a", "b"));
   EXPECT_THAT(load("", {}, true).servers, IsEmpty());
 }

@@ -1,0 +1,28 @@
+// One server entry: from the object in a file to a ServerConfig. Every key has a function of its own in
+// entry.cpp. Problems are errors unless said otherwise, and an entry with an error is dropped; it is read
+// to its end all the same, so that a person sees everything that is wrong with it at once. Pure;
+// parse.h finds the entries.
+#pragma once
+
+#include <expected>
+#include <string>
+#include <string_view>
+
+#include <patchbay/config.h>
+
+#include "config/document.h"
+#include "config/report.h"
+
+namespace patchbay {
+
+// `origin.line` is filled in. When the entry is dropped: its first error, without the name.
+std::expected<ServerConfig, std::string> read_entry(std::string_view name, const ConfigDocument::Member& entry,
+                                                    const ConfigOrigin& origin, ConfigReport& report);
+
+// Why nothing may be called `name` in a file; empty when it may.
+std::string server_name_fault(std::string_view name);
+
+// A name as it is shown: in quotes, so that an escape sequence inside stays visible.
+std::string quoted_name(std::string_view text);
+
+}  // namespace patchbay
