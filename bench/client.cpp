@@ -20,6 +20,7 @@ using bench::Arguments;
 using pb::Task;
 
 std::shared_ptr<pb::Transport> transport(const Arguments& arguments) {
+  if (arguments.server.starts_with("http://")) return pb::http_transport({.url = arguments.server});
   return pb::stdio_transport({.command = arguments.server});
 }
 
@@ -55,6 +56,20 @@ Task<void> one_by_one(const Arguments& arguments, pb::Session session) {
     check(size >= 4);
   }
   meter.print(arguments.count);
+}
+
+// The delay of each event of a stream: the server writes the time into it.
+Task<void> stream(const Arguments& arguments, pb::Session session) {
+  std::optional<bench::Meter> meter;
+  pb::CallOptions options;
+  options.on_progress = [&](const pb::Progress& progress) {
+    const double now = bench::wall_us();
+    if (meter && progress.message) meter->took(now - std::strtod(progress.message->c_str(), nullptr) / 1e3);
+  };
+  co_await session.call_tool("stream", pb::Json::object(), options);
+  meter.emplace(arguments.measure);
+  for (int i = 0; i < arguments.count; ++i) co_await session.call_tool("stream", pb::Json::object(), options);
+  meter->print(arguments.count);
 }
 
 Task<void> work(pb::Session session, int& left) {
@@ -134,6 +149,8 @@ Task<int> measure(Arguments arguments) {
     auto session = co_await client().connect(transport(arguments));
     if (arguments.measure == "parallel") {
       co_await in_flight(arguments, session);
+    } else if (arguments.measure == "stream") {
+      co_await stream(arguments, session);
     } else {
       co_await one_by_one(arguments, session);
     }

@@ -48,23 +48,38 @@ class Meter {
   explicit Meter(std::string_view measure) : measure_(measure), wall_(wall_us()), cpu_(cpu_us()) {}
 
   void took(double us) { each_.push_back(us); }
+  // Another process is what was measured: its CPU time, its memory.
+  void instead(double cpu, long peak) {
+    of_another_ = true;
+    other_cpu_ = cpu;
+    other_peak_ = peak;
+  }
 
   void print(int calls) {
     const double wall = wall_us() - wall_;
-    const double cpu = cpu_us() - cpu_;
+    const double cpu = of_another_ ? other_cpu_ : cpu_us() - cpu_;
     std::ranges::sort(each_);
-    std::printf(R"({"measure":"%s","count":%d,"wall_us":%.3f,"cpu_us":%.3f,"p50_us":%.3f,"peak_kib":%ld})"
+    std::printf(R"({"measure":"%s","count":%d,"wall_us":%.3f,"cpu_us":%.3f,"p50_us":%.3f,"p99_us":%.3f,"peak_kib":%ld})"
                 "\n",
-                measure_.c_str(), calls, wall / calls, cpu / calls, each_.empty() ? 0.0 : each_[each_.size() / 2],
-                peak_kib());
+                measure_.c_str(), calls, wall / calls, cpu / calls, quantile(0.5), quantile(0.99),
+                of_another_ ? other_peak_ : peak_kib());
     std::fflush(stdout);
   }
 
  private:
+  // each_ is sorted.
+  double quantile(double part) const {
+    if (each_.empty()) return 0;
+    return each_[std::min(each_.size() - 1, static_cast<std::size_t>(part * static_cast<double>(each_.size())))];
+  }
+
   std::string measure_;
   std::vector<double> each_;
   double wall_;
   double cpu_;
+  bool of_another_ = false;
+  double other_cpu_ = 0;
+  long other_peak_ = 0;
 };
 
 struct Arguments {
@@ -77,7 +92,7 @@ struct Arguments {
 
 inline Arguments arguments_of(int argc, char** argv) {
   if (argc < 4) {
-    std::fprintf(stderr, "usage: %s SERVER sequential|parallel|forward|large|many|connect COUNT [AT-ONCE]\n", argv[0]);
+    std::fprintf(stderr, "usage: %s SERVER MEASURE COUNT [AT-ONCE]\n", argv[0]);
     std::exit(2);
   }
   return {argv[1], argv[2], std::max(1, std::atoi(argv[3])), argc > 4 ? std::max(1, std::atoi(argv[4])) : 1};

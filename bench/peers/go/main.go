@@ -9,10 +9,13 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -23,11 +26,18 @@ import (
 
 var (
 	server  = os.Args[1]
-	measure = os.Args[2]
+	measure = text(2)
 	count   = number(3)
 	atOnce  = number(4)
 	warmUp  = count/5 + 1
 )
+
+func text(at int) string {
+	if len(os.Args) <= at {
+		return ""
+	}
+	return os.Args[at]
+}
 
 func number(at int) int {
 	if len(os.Args) <= at {
@@ -53,7 +63,11 @@ func check(right bool) {
 
 func connected() *mcp.ClientSession {
 	client := mcp.NewClient(&mcp.Implementation{Name: "bench", Version: "1"}, nil)
-	session, err := client.Connect(context.Background(), &mcp.CommandTransport{Command: exec.Command(server)}, nil)
+	var transport mcp.Transport = &mcp.CommandTransport{Command: exec.Command(server)}
+	if strings.HasPrefix(server, "http://") {
+		transport = &mcp.StreamableClientTransport{Endpoint: server}
+	}
+	session, err := client.Connect(context.Background(), transport, nil)
 	must(err)
 	return session
 }
@@ -126,7 +140,28 @@ func share(total int, work func()) {
 	all.Wait()
 }
 
+// One tool over HTTP; prints its URL.
+func serve() {
+	offered := mcp.NewServer(&mcp.Implementation{Name: "bench", Version: "1"}, nil)
+	type input struct {
+		Text string `json:"text"`
+	}
+	mcp.AddTool(offered, &mcp.Tool{Name: "echo", Description: "Says it again"},
+		func(context.Context, *mcp.CallToolRequest, input) (*mcp.CallToolResult, any, error) {
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "said"}}}, nil, nil
+		})
+	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return offered },
+		&mcp.StreamableHTTPOptions{JSONResponse: true})
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	must(err)
+	fmt.Printf("http://%s/mcp\n", listener.Addr())
+	must(http.Serve(listener, handler))
+}
+
 func main() {
+	if server == "serve" {
+		serve()
+	}
 	if measure == "connect" {
 		m := begin()
 		share(count, func() {

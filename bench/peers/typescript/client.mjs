@@ -17,10 +17,19 @@ const { Client } = require(sdk === 'v1' ? '@modelcontextprotocol/sdk/client/inde
 const { StdioClientTransport } = require(
   sdk === 'v1' ? '@modelcontextprotocol/sdk/client/stdio.js' : '@modelcontextprotocol/client/stdio',
 );
+const { StreamableHTTPClientTransport } = require(
+  sdk === 'v1' ? '@modelcontextprotocol/sdk/client/streamableHttp.js' : '@modelcontextprotocol/client',
+);
+
+function transport() {
+  return server.startsWith('http://')
+    ? new StreamableHTTPClientTransport(new URL(server))
+    : new StdioClientTransport({ command: server, stderr: 'ignore' });
+}
 
 async function connected() {
   const client = new Client({ name: 'bench', version: '1' }, { capabilities: {} });
-  await client.connect(new StdioClientTransport({ command: server, stderr: 'ignore' }));
+  await client.connect(transport());
   return client;
 }
 
@@ -60,6 +69,7 @@ function print(began, counted, each = []) {
       wall_us: (ended.wall - began.wall) / counted,
       cpu_us: (ended.cpu - began.cpu) / counted,
       p50_us: each.length > 0 ? each[each.length >> 1] : 0,
+      p99_us: each.length > 0 ? each[Math.min(each.length - 1, Math.floor(0.99 * each.length))] : 0,
       peak_kib: peak,
     }),
   );
@@ -86,7 +96,19 @@ if (measure === 'connect') {
   print(began, 1);
 } else {
   const client = await connected();
-  if (measure === 'parallel') {
+  if (measure === 'stream') {
+    // The delay of each event of a stream: the server writes the time into it, by the same clock.
+    const each = [];
+    const stream = () =>
+      client.callTool({ name: 'stream' }, ...(sdk === 'v1' ? [undefined] : []), {
+        onprogress: ({ message }) => each.push(Number(process.hrtime.bigint() - BigInt(message)) / 1000),
+      });
+    await stream();
+    each.length = 0;
+    const began = now();
+    for (let i = 0; i < count; ++i) await stream();
+    print(began, count, each);
+  } else if (measure === 'parallel') {
     await inFlight(client, warmUp);
     const began = now();
     await inFlight(client, count);

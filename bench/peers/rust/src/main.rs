@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use rmcp::model::CallToolRequestParams;
 use rmcp::service::{RoleClient, RunningService, ServiceExt};
-use rmcp::transport::TokioChildProcess;
+use rmcp::transport::{StreamableHttpClientTransport, TokioChildProcess};
 use tokio::process::Command;
 
 type Client = RunningService<RoleClient, ()>;
@@ -22,6 +22,9 @@ fn check(right: bool) -> Outcome<()> {
 }
 
 async fn connected(server: &str) -> Outcome<Client> {
+    if server.starts_with("http://") {
+        return Ok(().serve(StreamableHttpClientTransport::from_uri(server)).await?);
+    }
     Ok(().serve(TokioChildProcess::new(Command::new(server))?).await?)
 }
 
