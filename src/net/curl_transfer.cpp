@@ -1,7 +1,7 @@
 #include "net/curl_transfer.h"
 
-#include <sys/epoll.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -11,7 +11,6 @@
 #include <cstring>
 #include <system_error>
 #include <unordered_map>
-#include <unordered_set>
 
 #include <boost/asio/error.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -21,7 +20,6 @@
 #include <fmt/format.h>
 
 #include "base/strings.h"
-#include "net/fd.h"
 
 #define CURL_DISABLE_TYPECHECK
 #include <curl/curl.h>
@@ -232,19 +230,15 @@ std::string reason_of(CURLcode code, const char* buffer) {
 
 class EasyTransfer;
 
-// The library tells which sockets it waits for. They go into an epoll of their own, and Asio
-// watches that one descriptor: the library may close and reopen sockets as it likes, and no
-// Asio object ever refers to a number that means another socket by now.
+// The library tells which sockets it waits for. Those of connections it opens and closes through us:
+// an Asio descriptor refers to each until it is closed, so that a connection that is used again and
+// again is registered once. Of others (a resolver's) the descriptor is let go when the library no
+// longer waits, and none ever refers to a number that means another socket by now.
 class CurlLoop::State : public std::enable_shared_from_this<CurlLoop::State> {
  public:
-  State(asio::any_io_executor executor, std::size_t idle_connections) : timer_(executor), ready_(executor) {
+  State(asio::any_io_executor executor, std::size_t idle_connections) : timer_(executor) {
     multi_ = curl().multi_init();
-    Fd epoll(::epoll_create1(EPOLL_CLOEXEC));
-    if (!multi_ || !epoll) {
-      if (multi_) curl().multi_cleanup(multi_);
-      throw Error(Errc::internal, "no descriptor or memory left for HTTP");
-    }
-    ready_.assign(epoll.release());
+    if (!multi_) throw Error(Errc::internal, "no memory left for HTTP");
     const auto set = curl().multi_setopt;
     set(multi_, CURLMOPT_SOCKETFUNCTION, &State::on_socket);
     set(multi_, CURLMOPT_SOCKETDATA, this);
@@ -265,24 +259,38 @@ class CurlLoop::State : public std::enable_shared_from_this<CurlLoop::State> {
   // Lets the library do what is due now. Not from inside its callbacks.
   void kick() { act(CURL_SOCKET_TIMEOUT, 0); }
 
-  CURL* take_easy() {
-    if (spare_.empty()) return curl().easy_init();
-    auto* easy = spare_.back();
-    spare_.pop_back();
-    return easy;
+  // A handle, and whether it is set up for these options already.
+  struct Handle {
+    CURL* easy = nullptr;
+    std::shared_ptr<const TransferOptions> options;  // null: nothing is set
+  };
+  Handle take_easy(const std::shared_ptr<const TransferOptions>& options) {
+    if (spare_.empty()) return {curl().easy_init(), nullptr};
+    auto found = std::ranges::find(spare_, options, &Handle::options);
+    if (found == spare_.end()) found = spare_.end() - 1;
+    auto handle = std::move(*found);
+    spare_.erase(found);
+    if (handle.options && handle.options != options) {
+      curl().easy_reset(handle.easy);
+      handle.options.reset();
+    }
+    return handle;
   }
-  // A used handle costs less than a new one; its settings are gone, its caches are in multi_.
-  void give_back(CURL* easy) {
+  // A used handle costs less than a new one, and less still when what was set is what the next
+  // request needs; its caches are in multi_.
+  void give_back(CURL* easy, std::shared_ptr<const TransferOptions> set_for) {
     if (!multi_ || spare_.size() >= most_spare) {
       curl().easy_cleanup(easy);
       return;
     }
-    curl().easy_reset(easy);
-    spare_.push_back(easy);
+    if (!set_for) curl().easy_reset(easy);
+    spare_.push_back({easy, std::move(set_for)});
   }
 
  private:
   static constexpr std::size_t most_spare = 8;
+
+  friend class EasyTransfer;
 
   static int on_socket(CURL* easy, curl_socket_t socket, int what, void* self, void*) {
     static_cast<State*>(self)->watch(socket, what);
@@ -294,22 +302,96 @@ class CurlLoop::State : public std::enable_shared_from_this<CurlLoop::State> {
     return 0;
   }
 
+  struct Watched {
+    explicit Watched(const asio::any_io_executor& executor) : descriptor(executor) {}
+    asio::posix::stream_descriptor descriptor;
+    bool ours = false;  // opened, and so closed, by us
+    int what = 0;       // CURL_POLL_* the library waits for now
+    bool reading = false;
+    bool writing = false;
+  };
+
   void watch(int socket, int what) {
-    const int epoll = ready_.native_handle();
+    const auto found = sockets_.find(socket);
     if (what == CURL_POLL_REMOVE) {
-      // Fails when the socket is closed already, and then there is nothing to remove.
-      ::epoll_ctl(epoll, EPOLL_CTL_DEL, socket, nullptr);
-      watched_.erase(socket);
+      if (found == sockets_.end()) return;
+      auto& watched = *found->second;
+      watched.what = 0;
+      if (!watched.ours) {
+        forget(found);
+      } else if (watched.reading || watched.writing) {
+        // An idle connection does not keep a loop alive.
+        boost::system::error_code ignored;
+        watched.descriptor.cancel(ignored);
+      }
       return;
     }
-    epoll_event event{};
-    event.data.fd = socket;
-    if (what & CURL_POLL_IN) event.events |= EPOLLIN;
-    if (what & CURL_POLL_OUT) event.events |= EPOLLOUT;
-    if (::epoll_ctl(epoll, EPOLL_CTL_MOD, socket, &event) != 0 && errno == ENOENT) {
-      ::epoll_ctl(epoll, EPOLL_CTL_ADD, socket, &event);
+    const auto watched = found != sockets_.end() ? found->second : add_socket(socket, false);
+    if (!watched) return;  // no room in the loop's epoll; the limits of the request end it
+    watched->what = what;
+    wait(socket, watched);
+  }
+
+  using Sockets = std::unordered_map<int, std::shared_ptr<Watched>>;
+
+  std::shared_ptr<Watched> add_socket(int socket, bool ours) {
+    auto watched = std::make_shared<Watched>(timer_.get_executor());
+    watched->ours = ours;
+    boost::system::error_code failed;
+    watched->descriptor.assign(socket, failed);
+    if (failed) return nullptr;
+    sockets_[socket] = watched;
+    return watched;
+  }
+
+  void forget(Sockets::iterator socket) {
+    socket->second->descriptor.release();
+    sockets_.erase(socket);
+  }
+
+  void wait(int socket, const std::shared_ptr<Watched>& watched) {
+    using Descriptor = asio::posix::stream_descriptor;
+    if (!watched->descriptor.is_open()) return;
+    if ((watched->what & CURL_POLL_IN) != 0 && !watched->reading) {
+      watched->reading = true;
+      watched->descriptor.async_wait(Descriptor::wait_read, Ready{weak_from_this(), watched, socket, CURL_CSELECT_IN});
     }
-    watched_.insert(socket);
+    if ((watched->what & CURL_POLL_OUT) != 0 && !watched->writing) {
+      watched->writing = true;
+      watched->descriptor.async_wait(Descriptor::wait_write,
+                                     Ready{weak_from_this(), watched, socket, CURL_CSELECT_OUT});
+    }
+  }
+
+  struct Ready {
+    std::weak_ptr<State> state;
+    std::weak_ptr<Watched> watched;
+    int socket;
+    int how;
+    void operator()(boost::system::error_code error) const {
+      const auto self = state.lock();
+      const auto waited = watched.lock();
+      if (!self || !waited) return;
+      (how == CURL_CSELECT_IN ? waited->reading : waited->writing) = false;
+      if (error == asio::error::operation_aborted) return self->wait(socket, waited);
+      if (waited->what != 0) self->act(socket, error ? CURL_CSELECT_ERR : how);
+      self->wait(socket, waited);
+    }
+  };
+
+  static curl_socket_t on_open(void* self, curlsocktype, curl_sockaddr* address) {
+    const int socket = ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+    if (socket < 0) return CURL_SOCKET_BAD;
+    if (!static_cast<State*>(self)->add_socket(socket, true)) {
+      ::close(socket);
+      return CURL_SOCKET_BAD;
+    }
+    return socket;
+  }
+  static int on_close(void* self, curl_socket_t socket) {
+    auto& state = *static_cast<State*>(self);
+    if (const auto found = state.sockets_.find(socket); found != state.sockets_.end()) state.forget(found);
+    return ::close(socket);
   }
 
   void note_connection(CURL* easy, int socket);
@@ -338,66 +420,33 @@ class CurlLoop::State : public std::enable_shared_from_this<CurlLoop::State> {
     int running = 0;
     curl().multi_socket_action(multi_, socket, events, &running);
     finish_done();
-    rearm();
   }
 
   void finish_done();
 
-  // One wait at a time, and none when there is nothing to wait for: an idle client does not
-  // keep a loop alive.
-  void rearm() {
-    if (watched_.empty()) {
-      if (waiting_) ready_.cancel();
-      return;
-    }
-    if (waiting_) return;
-    waiting_ = true;
-    ready_.async_wait(asio::posix::stream_descriptor::wait_read, [weak = weak_from_this()](boost::system::error_code) {
-      if (auto self = weak.lock()) {
-        self->waiting_ = false;
-        self->handle_ready();
-      }
-    });
-  }
-
-  void handle_ready() {
-    if (!multi_) return;
-    std::array<epoll_event, 64> events;
-    const int count = ::epoll_wait(ready_.native_handle(), events.data(), static_cast<int>(events.size()), 0);
-    for (int i = 0; i < count && multi_; ++i) {
-      const auto& event = events[static_cast<std::size_t>(i)];
-      // Handling one socket may have closed another.
-      if (!watched_.contains(event.data.fd)) continue;
-      int what = 0;
-      if (event.events & (EPOLLIN | EPOLLHUP | EPOLLRDHUP)) what |= CURL_CSELECT_IN;
-      if (event.events & EPOLLOUT) what |= CURL_CSELECT_OUT;
-      if (event.events & EPOLLERR) what |= CURL_CSELECT_ERR;
-      int running = 0;
-      curl().multi_socket_action(multi_, event.data.fd, what, &running);
-    }
-    finish_done();
-    rearm();
-  }
-
   CURLM* multi_ = nullptr;
   asio::steady_timer timer_;
   std::uint64_t timer_round_ = 0;
-  asio::posix::stream_descriptor ready_;  // the epoll
-  bool waiting_ = false;
-  std::unordered_set<int> watched_;
+  Sockets sockets_;
   std::unordered_map<CURL*, EasyTransfer*> transfers_;
-  std::vector<CURL*> spare_;
+  std::vector<Handle> spare_;
 };
 
 // ---- one request --------------------------------------------------------------------------
 
 class EasyTransfer final : public CurlTransfer {
  public:
-  EasyTransfer(std::shared_ptr<CurlLoop::State> loop, const HttpRequest& request, TransferOptions options,
-               TransferSink& sink)
-      : loop_(std::move(loop)), options_(std::move(options)), sink_(&sink), body_size_(request.body.size()) {
-    easy_ = loop_->take_easy();
+  EasyTransfer(std::shared_ptr<CurlLoop::State> loop, const HttpRequest& request,
+               std::shared_ptr<const TransferOptions> options, TransferSink& sink)
+      : loop_(std::move(loop)),
+        shared_options_(std::move(options)),
+        options_(*shared_options_),
+        sink_(&sink),
+        body_size_(request.body.size()) {
+    auto handle = loop_->take_easy(shared_options_);
+    easy_ = handle.easy;
     if (!easy_) throw Error(Errc::internal, "no memory left for HTTP");
+    if (!handle.options) configure();
     configure(request);
     loop_->add(*this);
   }
@@ -452,7 +501,8 @@ class EasyTransfer final : public CurlTransfer {
     // Given up in the middle: the server hears of it by the end of the connection.
     if (!ended_) set(CURLOPT_FORBID_REUSE, 1L);
     loop_->remove(*this);
-    loop_->give_back(std::exchange(easy_, nullptr));
+    // What only some requests set would be in the way of the next.
+    loop_->give_back(std::exchange(easy_, nullptr), ended_ && plain_post_ ? shared_options_ : nullptr);
     curl().slist_free_all(std::exchange(fields_, nullptr));
   }
 
@@ -462,9 +512,8 @@ class EasyTransfer final : public CurlTransfer {
     curl().easy_setopt(easy_, option, value);
   }
 
-  void configure(const HttpRequest& request) {
-    set(CURLOPT_PRIVATE, this);
-    set(CURLOPT_ERRORBUFFER, error_.data());
+  // What is the same for all requests with these options.
+  void configure() {
     set(CURLOPT_NOSIGNAL, 1L);
     set(CURLOPT_QUICK_EXIT, 1L);
     set(CURLOPT_URL, options_.url.c_str());
@@ -472,7 +521,6 @@ class EasyTransfer final : public CurlTransfer {
     set(CURLOPT_PATH_AS_IS, 1L);
     set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
     set(CURLOPT_TCP_KEEPALIVE, 1L);
-    set(CURLOPT_BUFFERSIZE, 65536L);
     set(CURLOPT_CONNECTTIMEOUT_MS, connect_milliseconds());
     // Both always, or the library looks at the environment itself.
     set(CURLOPT_PROXY, options_.proxy.c_str());
@@ -498,7 +546,23 @@ class EasyTransfer final : public CurlTransfer {
       }
     }
     set(CURLOPT_USERAGENT, options_.user_agent.c_str());
+    set(CURLOPT_HEADERFUNCTION, &EasyTransfer::on_header);
+    set(CURLOPT_WRITEFUNCTION, &EasyTransfer::on_write);
+    set(CURLOPT_PREREQFUNCTION, &EasyTransfer::on_request);
+    // Kept with the connection, which may live as long as the loop.
+    set(CURLOPT_OPENSOCKETFUNCTION, &CurlLoop::State::on_open);
+    set(CURLOPT_OPENSOCKETDATA, loop_.get());
+    set(CURLOPT_CLOSESOCKETFUNCTION, &CurlLoop::State::on_close);
+    set(CURLOPT_CLOSESOCKETDATA, loop_.get());
+  }
 
+  void configure(const HttpRequest& request) {
+    set(CURLOPT_PRIVATE, this);
+    set(CURLOPT_ERRORBUFFER, error_.data());
+    set(CURLOPT_HEADERDATA, this);
+    set(CURLOPT_WRITEDATA, this);
+    set(CURLOPT_PREREQDATA, this);
+    plain_post_ = request.method == "POST";
     const bool has_body =
         !request.body.empty() || request.method == "POST" || request.method == "PUT" || request.method == "PATCH";
     if (request.method == "HEAD") {
@@ -512,25 +576,20 @@ class EasyTransfer final : public CurlTransfer {
       set(CURLOPT_HTTPGET, 1L);
       if (request.method != "GET") set(CURLOPT_CUSTOMREQUEST, request.method.c_str());
     }
+    std::string line;
     for (const auto& field : request.headers) {
       // The library takes "Name:" as "do not send it"; an empty value is written with a semicolon.
-      add_field(field.value.empty() ? field.name + ";" : field.name + ": " + field.value);
+      line.assign(field.name).append(field.value.empty() ? ";" : ": ").append(field.value);
+      add_field(line.c_str());
     }
     if (has_body && !request.headers.contains("Content-Type")) add_field("Content-Type:");
     if (!request.headers.contains("Accept")) add_field("Accept: */*");
     add_field("Expect:");  // waiting for "100 Continue" costs a round trip, or a second of silence
     set(CURLOPT_HTTPHEADER, fields_);
-
-    set(CURLOPT_HEADERFUNCTION, &EasyTransfer::on_header);
-    set(CURLOPT_HEADERDATA, this);
-    set(CURLOPT_WRITEFUNCTION, &EasyTransfer::on_write);
-    set(CURLOPT_WRITEDATA, this);
-    set(CURLOPT_PREREQFUNCTION, &EasyTransfer::on_request);
-    set(CURLOPT_PREREQDATA, this);
   }
 
-  void add_field(const std::string& line) {
-    if (auto* longer = curl().slist_append(fields_, line.c_str())) fields_ = longer;
+  void add_field(const char* line) {
+    if (auto* longer = curl().slist_append(fields_, line)) fields_ = longer;
   }
 
   long connect_milliseconds() const {
@@ -654,7 +713,8 @@ class EasyTransfer final : public CurlTransfer {
   }
 
   std::shared_ptr<CurlLoop::State> loop_;
-  TransferOptions options_;
+  std::shared_ptr<const TransferOptions> shared_options_;
+  const TransferOptions& options_;
   TransferSink* sink_;
   CURL* easy_ = nullptr;
   curl_slist* fields_ = nullptr;
@@ -668,6 +728,7 @@ class EasyTransfer final : public CurlTransfer {
   bool head_done_ = false;
   bool paused_ = false;
   bool ended_ = false;
+  bool plain_post_ = false;  // it set nothing that another POST does not set
   std::optional<HttpFault> stopped_;
 };
 
@@ -680,7 +741,6 @@ void CurlLoop::State::remove(EasyTransfer& transfer) {
   transfers_.erase(transfer.easy());
   if (!multi_) return;
   curl().multi_remove_handle(multi_, transfer.easy());
-  rearm();
 }
 
 // How far a connection has come is asked of the socket: the library tells only when it is done.
@@ -712,10 +772,9 @@ void CurlLoop::State::close() {
   ++timer_round_;
   timer_.cancel();
   auto* multi = std::exchange(multi_, nullptr);
-  for (auto* easy : std::exchange(spare_, {})) curl().easy_cleanup(easy);
+  for (auto& spare : std::exchange(spare_, {})) curl().easy_cleanup(spare.easy);
   curl().multi_cleanup(multi);
-  boost::system::error_code ignored;
-  ready_.close(ignored);
+  while (!sockets_.empty()) forget(sockets_.begin());
 }
 
 CurlLoop::CurlLoop(asio::any_io_executor executor, std::size_t idle_connections) {
@@ -729,7 +788,8 @@ CurlLoop::CurlLoop(asio::any_io_executor executor, std::size_t idle_connections)
 
 CurlLoop::~CurlLoop() { state_->close(); }
 
-std::unique_ptr<CurlTransfer> CurlLoop::start(const HttpRequest& request, TransferOptions options, TransferSink& sink) {
+std::unique_ptr<CurlTransfer> CurlLoop::start(const HttpRequest& request,
+                                              std::shared_ptr<const TransferOptions> options, TransferSink& sink) {
   auto transfer = std::make_unique<EasyTransfer>(state_, request, std::move(options), sink);
   state_->kick();
   return transfer;

@@ -75,8 +75,10 @@ class CurlLoop {
   // Every transfer still under way ends with HttpFault::client_gone.
   ~CurlLoop();
 
-  // `request` and `sink` outlive the transfer. Nothing but its URL may differ from `options`.
-  std::unique_ptr<CurlTransfer> start(const HttpRequest& request, TransferOptions options, TransferSink& sink);
+  // `request` and `sink` outlive the transfer. Nothing but its URL may differ from `options`, which
+  // are best the same object for many requests: what was set for one then serves the next.
+  std::unique_ptr<CurlTransfer> start(const HttpRequest& request, std::shared_ptr<const TransferOptions> options,
+                                      TransferSink& sink);
 
   class State;
 

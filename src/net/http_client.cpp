@@ -77,6 +77,23 @@ class HttpClient::Core {
   std::unique_ptr<CurlLoop> curl;
   bool closed = false;
 
+  // How a URL is reached: proxy, trust and all that does not change from request to request.
+  struct Route {
+    std::string url;
+    Duration connect_limit;
+    HttpFailureContext context;  // but for the method
+    std::shared_ptr<const TransferOptions> transfer;
+  };
+  // The last one is kept: nearly all requests of a client go to one URL.
+  std::shared_ptr<const Route> route_to(const std::string& url, Duration connect_limit) {
+    if (!last_route || last_route->url != url || last_route->connect_limit != connect_limit) {
+      last_route = std::make_shared<const Route>(make_route(url, connect_limit));
+    }
+    return last_route;
+  }
+  Route make_route(const std::string& text, Duration connect_limit) const;
+  std::shared_ptr<const Route> last_route;
+
   static Task<std::unique_ptr<HttpExchange>> send(std::shared_ptr<Core> core, HttpRequest request,
                                                   HttpRequestLimits limits);
 
@@ -93,52 +110,15 @@ class HttpClient::Core::Exchange final : public HttpExchange, private TransferSi
   Exchange& operator=(const Exchange&) = delete;
 
   void start() {
-    const auto url = value_or_throw(parse_url(request_.url));
-    if (url.scheme != "http" && url.scheme != "https") {
-      throw Error(Errc::invalid_argument, fmt::format("{} is neither http nor https", url.redacted()));
-    }
-    const auto& settings = core_->options;
-    context_.method = request_.method;
-    context_.url = request_.url;
-    auto proxy = value_or_throw(choose_proxy(url, settings.proxy, settings.environment));
-    context_.proxy = proxy.url;
-    context_.proxy_source = proxy.source;
-
-    TransferOptions transfer;
-    auto wire_url = url;
-    wire_url.fragment.reset();
-    transfer.url = wire_url.text();
-    transfer.proxy = proxy.url;
-    auto variable = [&](std::string_view name) {
-      return settings.environment ? settings.environment(name).value_or("") : std::string();
-    };
-    // A server's own CA says nothing about the proxy in front of it.
-    transfer.proxy_ca_file = variable("SSL_CERT_FILE");
-    transfer.proxy_ca_path = variable("SSL_CERT_DIR");
-    if (!settings.ca_file.empty()) {
-      transfer.ca_file = settings.ca_file;
-      transfer.only_ca_file = true;
-      context_.ca_source = "this server's CA file";
-    } else {
-      transfer.ca_file = transfer.proxy_ca_file;
-      transfer.ca_path = transfer.proxy_ca_path;
-      context_.ca_source = "SSL_CERT_FILE";
-    }
-    context_.ca_file = transfer.ca_file;
-    transfer.client_certificate = settings.client_certificate;
-    transfer.client_key = settings.client_key;
-    transfer.client_key_password = settings.client_key_password;
-    transfer.user_agent = settings.user_agent;
-    transfer.header_limit = settings.header_limit;
-    if (limits_.connect != Duration::max()) {
-      transfer.connect_limit = std::chrono::ceil<std::chrono::milliseconds>(limits_.connect);
-    }
-    transfer_ = core_->loop().start(request_, std::move(transfer), *this);
+    route_ = core_->route_to(request_.url, limits_.connect);
+    transfer_ = core_->loop().start(request_, route_->transfer, *this);
     arm();
   }
 
-  Task<void> wait_for_head() {
-    while (!has_head_ && !failure_) co_await changed_.wait();
+  // For whoever waits for the head: `while (!settled()) co_await changed().wait(); check_head();`
+  bool settled() const noexcept { return has_head_ || failure_; }
+  Event& changed() noexcept { return changed_; }
+  void check_head() {
     if (!has_head_) throw Error(*failure_);
     stage_end_ = TimePoint::max();
   }
@@ -169,6 +149,11 @@ class HttpClient::Core::Exchange final : public HttpExchange, private TransferSi
       arm();
       co_await changed_.wait();
     }
+  }
+
+  std::optional<std::string> take_whole(std::size_t limit) override {
+    if (!ended_ || failure_ || buffer_.empty() || buffer_.size() > limit) return {};
+    return std::exchange(buffer_, {});
   }
 
   void cancel() override { fail_with(Error(Errc::cancelled, "cancelled")); }
@@ -211,7 +196,8 @@ class HttpClient::Core::Exchange final : public HttpExchange, private TransferSi
     return told(failure);
   }
   Error told(const HttpFailure& failure) {
-    auto context = context_;
+    auto context = route_ ? route_->context : HttpFailureContext{.url = request_.url};
+    context.method = request_.method;
     switch (failure.fault) {
       case HttpFault::connect_timeout:
         context.limit = written(limits_.connect);
@@ -276,7 +262,7 @@ class HttpClient::Core::Exchange final : public HttpExchange, private TransferSi
   std::shared_ptr<Core> core_;
   HttpRequest request_;
   HttpRequestLimits limits_;
-  HttpFailureContext context_;
+  std::shared_ptr<const Route> route_;
   HttpHead head_;
   bool has_head_ = false;
   bool ended_ = false;
@@ -292,6 +278,51 @@ class HttpClient::Core::Exchange final : public HttpExchange, private TransferSi
   std::shared_ptr<int> alive_ = std::make_shared<int>();
   std::unique_ptr<CurlTransfer> transfer_;  // last: it refers to all the others
 };
+
+HttpClient::Core::Route HttpClient::Core::make_route(const std::string& text, Duration connect_limit) const {
+  const auto url = value_or_throw(parse_url(text));
+  if (url.scheme != "http" && url.scheme != "https") {
+    throw Error(Errc::invalid_argument, fmt::format("{} is neither http nor https", url.redacted()));
+  }
+  Route route{.url = text, .connect_limit = connect_limit, .context = {}, .transfer = {}};
+  auto& context = route.context;
+  context.url = text;
+  auto proxy = value_or_throw(choose_proxy(url, options.proxy, options.environment));
+  context.proxy = proxy.url;
+  context.proxy_source = proxy.source;
+
+  TransferOptions transfer;
+  auto wire_url = url;
+  wire_url.fragment.reset();
+  transfer.url = wire_url.text();
+  transfer.proxy = proxy.url;
+  auto variable = [&](std::string_view name) {
+    return options.environment ? options.environment(name).value_or("") : std::string();
+  };
+  // A server's own CA says nothing about the proxy in front of it.
+  transfer.proxy_ca_file = variable("SSL_CERT_FILE");
+  transfer.proxy_ca_path = variable("SSL_CERT_DIR");
+  if (!options.ca_file.empty()) {
+    transfer.ca_file = options.ca_file;
+    transfer.only_ca_file = true;
+    context.ca_source = "this server's CA file";
+  } else {
+    transfer.ca_file = transfer.proxy_ca_file;
+    transfer.ca_path = transfer.proxy_ca_path;
+    context.ca_source = "SSL_CERT_FILE";
+  }
+  context.ca_file = transfer.ca_file;
+  transfer.client_certificate = options.client_certificate;
+  transfer.client_key = options.client_key;
+  transfer.client_key_password = options.client_key_password;
+  transfer.user_agent = options.user_agent;
+  transfer.header_limit = options.header_limit;
+  if (connect_limit != Duration::max()) {
+    transfer.connect_limit = std::chrono::ceil<std::chrono::milliseconds>(connect_limit);
+  }
+  route.transfer = std::make_shared<const TransferOptions>(std::move(transfer));
+  return route;
+}
 
 HttpClient::HttpClient(asio::any_io_executor executor, HttpClientOptions options)
     : core_(std::make_shared<Core>(std::move(executor), std::move(options))) {}
@@ -314,7 +345,8 @@ Task<std::unique_ptr<HttpExchange>> HttpClient::Core::send(std::shared_ptr<Core>
   for (;;) {
     auto exchange = std::make_unique<Exchange>(core, std::move(request), limits, end);
     exchange->start();
-    co_await exchange->wait_for_head();
+    while (!exchange->settled()) co_await exchange->changed().wait();
+    exchange->check_head();
     auto next = value_or_throw(redirected(exchange->request(), exchange->head(), trail));
     if (!next) co_return exchange;
     core->options.log(LogLevel::debug, "http redirect status={} to={}", exchange->head().status,

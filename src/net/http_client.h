@@ -68,6 +68,9 @@ class HttpExchange {
   // a time. Bytes nobody reads are held up to a bound, then the server has to wait. Cancelling
   // a read ends the read, not the exchange.
   virtual Task<std::string> read() = 0;
+  // What is there of the body, if that is all of it and at most `limit`: the answer that came in one piece. Otherwise
+  // nothing, and read() goes on.
+  virtual std::optional<std::string> take_whole(std::size_t limit) = 0;
   // Aborts: a read that waits throws Errc::cancelled, and so does every later one.
   virtual void cancel() = 0;
 };

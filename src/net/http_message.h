@@ -63,6 +63,9 @@ class HttpHeaders {
     return std::erase_if(fields_, [&](const Field& field) { return same_name(field.name, name); });
   }
 
+  void reserve(std::size_t fields) { fields_.reserve(fields); }
+  auto begin() noexcept { return fields_.begin(); }
+  auto end() noexcept { return fields_.end(); }
   auto begin() const noexcept { return fields_.begin(); }
   auto end() const noexcept { return fields_.end(); }
   std::size_t size() const noexcept { return fields_.size(); }

@@ -238,7 +238,12 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
       if (type.empty() && !text.empty() && self->inbox.put_text(text, request.id, self->runtime)) co_return;
       throw self->requester.content_error(head, text);
     }
-    auto text = co_await read_all(*exchange, self->runtime.limits.message);
+    std::string text;
+    if (auto whole = exchange->take_whole(self->runtime.limits.message)) {
+      text = std::move(*whole);
+    } else {
+      text = co_await read_all(*exchange, self->runtime.limits.message);
+    }
     if (text.empty()) throw self->requester.content_error(HttpHead{.status = head.status}, text);
     co_await self->inbox.wait_for_room();
     if (!self->inbox.put_text(std::move(text), request.id, self->runtime)) {

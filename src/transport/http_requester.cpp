@@ -111,31 +111,40 @@ HttpRequester::HttpRequester(asio::any_io_executor executor, const HttpOptions& 
 Task<std::unique_ptr<HttpExchange>> HttpRequester::send(std::string method, std::string url, HttpHeaders own,
                                                         std::string body, HttpRequestLimits limits) {
   HttpRequest request{.method = std::move(method), .url = std::move(url), .headers = {}, .body = std::move(body)};
+  request.headers.reserve(options_.headers.size() + own.size() + 2);
   for (const auto& [name, value] : options_.headers) request.headers.add(name, value);
-  for (const auto& field : own) request.headers.set(field.name, field.value);
+  for (auto& field : own) request.headers.set(std::move(field.name), std::move(field.value));
+  if (!auth_) {
+    const bool had_some = request.headers.contains("Authorization");
+    auto exchange = co_await client_.send(std::move(request), limits);
+    const auto status = exchange->head().status;
+    if (status == 401 || status == 403) throw refusal(status, had_some, co_await explaining_body(*exchange));
+    co_return exchange;
+  }
   for (bool again = false;; again = true) {
     auto sending = request;
-    SentCredentials sent;
-    if (auth_) sent = co_await auth_->authorize(sending);
+    auto sent = co_await auth_->authorize(sending);
     auto exchange = co_await client_.send(sending, limits);
     const auto status = exchange->head().status;
     if (status != 401 && status != 403) co_return exchange;
-    if (auth_ && !again && co_await auth_->on_challenge(std::move(sent), std::move(sending), exchange->head()))
-      continue;
-    const auto explained = excerpt(co_await explaining_body(*exchange));
-    const auto because = explained.empty() ? std::string() : fmt::format(": {}", explained);
-    if (status == 401) {
-      const bool had_some = request.headers.contains("Authorization");
-      throw Error(Errc::unauthorized,
-                  fmt::format("{} {} (401 Unauthorized){}; {} \"headers\": {{\"Authorization\": \"Bearer …\"}} of its "
-                              "entry",
-                              shown_, had_some ? "refuses the credentials" : "wants credentials", because,
-                              had_some ? "check" : "give them as"))
-          .with_http_status(status);
-    }
-    throw Error(Errc::forbidden, fmt::format("{} refuses us (403 Forbidden){}", shown_, because))
+    if (!again && co_await auth_->on_challenge(std::move(sent), std::move(sending), exchange->head())) continue;
+    throw refusal(status, request.headers.contains("Authorization"), co_await explaining_body(*exchange));
+  }
+}
+
+Error HttpRequester::refusal(int status, bool had_credentials, std::string_view body) const {
+  const auto explained = excerpt(body);
+  const auto because = explained.empty() ? std::string() : fmt::format(": {}", explained);
+  if (status != 401) {
+    return Error(Errc::forbidden, fmt::format("{} refuses us (403 Forbidden){}", shown_, because))
         .with_http_status(status);
   }
+  return Error(Errc::unauthorized,
+               fmt::format("{} {} (401 Unauthorized){}; {} \"headers\": {{\"Authorization\": \"Bearer …\"}} of its "
+                           "entry",
+                           shown_, had_credentials ? "refuses the credentials" : "wants credentials", because,
+                           had_credentials ? "check" : "give them as"))
+      .with_http_status(status);
 }
 
 Error HttpRequester::status_error(const HttpHead& head, std::string_view body) const {

@@ -33,6 +33,8 @@ class HttpRequester {
   const std::string& shown() const noexcept { return shown_; }
 
  private:
+  Error refusal(int status, bool had_credentials, std::string_view body) const;
+
   HttpOptions options_;
   std::shared_ptr<HttpAuth> auth_;
   std::string shown_;
