@@ -7,7 +7,9 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -153,6 +155,20 @@ struct LoadRequest {
   VariableLookup variables;
 };
 
+// What settings files say about servers and tools, for the host to apply. Shared, and compared by
+// content; what is in one is not part of the API.
+struct SettingsLayer;
+class SettingsLayers {
+ public:
+  SettingsLayers() = default;
+  explicit SettingsLayers(std::vector<SettingsLayer> layers);
+  std::span<const SettingsLayer> all() const noexcept;
+  bool operator==(const SettingsLayers& other) const;
+
+ private:
+  std::shared_ptr<const std::vector<SettingsLayer>> layers_;
+};
+
 struct LoadedConfig {
   // One for each name: the entry that counts, or when none does the one that would come first.
   // `standing` says which it is.
@@ -160,11 +176,13 @@ struct LoadedConfig {
   std::vector<ServerConfig> shadowed;  // all others, with their standing
   std::vector<ConfigProblem> problems;
 
+  SettingsLayers settings;  // of every file that was read, in no particular order
   // The file of an organisation that alone says which servers there are, if there is one.
   std::optional<std::string> exclusive;
   // The person trusts what is in this project's directory.
   bool project_trusted = false;
   std::string cwd;          // as asked for
+  std::string home;         // of the person; empty: not known
   std::string project_dir;  // the root of the repository, else cwd
   std::string config_dir;   // where the person's own files are
   bool operator==(const LoadedConfig&) const = default;

@@ -60,14 +60,14 @@ RegexScratch::~RegexScratch() {
 
 void Regex::Free::operator()(void* code) const noexcept { pcre2_code_free(code_of(code)); }
 
-Result<Regex> Regex::compile(std::string_view pattern, std::size_t max_bytes) {
+Result<Regex> Regex::compile(std::string_view pattern, std::size_t max_bytes, RegexCase letter_case) {
   if (pattern.size() > max_bytes) {
     return fail(Errc::limit, fmt::format("the pattern has {} bytes, more than {}", pattern.size(), max_bytes));
   }
   auto translated = regex::translate(pattern);
   if (!translated) return std::unexpected(translated.error());
-  constexpr std::uint32_t options =
-      PCRE2_UTF | PCRE2_NO_UTF_CHECK | PCRE2_MATCH_UNSET_BACKREF | PCRE2_NEVER_BACKSLASH_C;
+  const std::uint32_t options = PCRE2_UTF | PCRE2_NO_UTF_CHECK | PCRE2_MATCH_UNSET_BACKREF | PCRE2_NEVER_BACKSLASH_C |
+                                (letter_case == RegexCase::ignored ? PCRE2_CASELESS : 0);
   int error = 0;
   std::size_t offset = 0;
   pcre2_code* code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(translated->data()), translated->size(), options,

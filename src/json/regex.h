@@ -34,12 +34,16 @@ class RegexScratch {
   void* match_context_ = nullptr;
 };
 
+// Whether an upper case letter is another one than the lower case letter.
+enum class RegexCase : std::uint8_t { counts, ignored };
+
 class Regex {
  public:
   enum class Outcome : std::uint8_t { no_match, match, limit };
 
   // Errc::invalid_argument with the reason, or Errc::limit above `max_bytes`.
-  static Result<Regex> compile(std::string_view pattern, std::size_t max_bytes = 8'192);
+  static Result<Regex> compile(std::string_view pattern, std::size_t max_bytes = 8'192,
+                               RegexCase letter_case = RegexCase::counts);
 
   // Takes what the search costs off `steps`; `limit` when that is not enough. Text that is
   // not UTF-8 never matches.

@@ -59,11 +59,11 @@ const std::map<std::string, std::set<std::string>, std::less<>>& allowed_layers(
 
 // The layer whose promise each public header states.
 const std::map<std::string, std::string, std::less<>> public_headers{
-    {"error.h", "base"},    {"task.h", "base"},      {"version.h", "base"},  {"fwd.h", "base"},
-    {"json.h", "json"},     {"types.h", "protocol"}, {"auth.h", "auth"},     {"transport.h", "transport"},
-    {"client.h", "client"}, {"session.h", "client"}, {"server.h", "server"}, {"server_http.h", "server"},
-    {"config.h", "config"}, {"host.h", "host"},      {"catalog.h", "host"},  {"status.h", "host"},
-    {"call.h", "protocol"}, {"blocking.h", "host"},  {"patchbay.h", "host"},
+    {"error.h", "base"},    {"task.h", "base"},         {"version.h", "base"},  {"fwd.h", "base"},
+    {"json.h", "json"},     {"types.h", "protocol"},    {"auth.h", "auth"},     {"transport.h", "transport"},
+    {"client.h", "client"}, {"session.h", "client"},    {"server.h", "server"}, {"server_http.h", "server"},
+    {"config.h", "config"}, {"permission.h", "config"}, {"host.h", "host"},     {"catalog.h", "host"},
+    {"status.h", "host"},   {"call.h", "protocol"},     {"blocking.h", "host"}, {"patchbay.h", "host"},
 };
 
 struct Wrapped {

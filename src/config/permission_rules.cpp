@@ -1,0 +1,273 @@
+#include "config/permission_rules.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "base/strings.h"
+
+namespace patchbay {
+
+std::string_view to_string(PermissionMode mode) noexcept {
+  static constexpr std::array names{"default", "acceptReads", "bypass", "dontAsk"};
+  return names.at(static_cast<std::size_t>(mode));
+}
+
+std::optional<PermissionMode> permission_mode(std::string_view text) noexcept {
+  // acceptEdits, plan and auto are about tools that are no server's.
+  if (text == "default" || text == "acceptEdits" || text == "plan" || text == "auto") return PermissionMode::standard;
+  if (text == "acceptReads") return PermissionMode::accept_reads;
+  if (text == "bypass" || text == "bypassPermissions") return PermissionMode::bypass;
+  if (text == "dontAsk") return PermissionMode::dont_ask;
+  return std::nullopt;
+}
+
+std::string_view to_string(PermissionOutcome outcome) noexcept {
+  static constexpr std::array names{"allow", "ask", "deny"};
+  return names.at(static_cast<std::size_t>(outcome));
+}
+
+std::string_view to_string(RuleList list) noexcept {
+  static constexpr std::array names{"allow", "ask", "deny"};
+  return names.at(static_cast<std::size_t>(list));
+}
+
+bool PermissionRule::fits(const CallFacts& call) const {
+  if (any_arguments) return list != RuleList::allow;
+  return std::ranges::all_of(conditions, [&](const ArgumentCondition& condition) {
+    return list == RuleList::allow ? condition.surely(call) : condition.possibly(call);
+  });
+}
+
+namespace {
+
+bool is_blank(char c) noexcept { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+
+// Whether a pattern without parentheses can be the name of a server's tool.
+bool may_name_server_tool(std::string_view pattern) noexcept {
+  constexpr std::string_view prefix = "mcp__";
+  const auto star = pattern.find('*');
+  const auto literal = pattern.substr(0, star);
+  if (literal.starts_with(prefix) || literal.find('/') != std::string_view::npos) return true;
+  return star != std::string_view::npos && prefix.starts_with(literal);
+}
+
+// mcp__<server>__ or <server>/ written out in front of the first *.
+bool names_server(std::string_view pattern) noexcept {
+  constexpr std::string_view prefix = "mcp__";
+  const auto literal = pattern.substr(0, pattern.find('*'));
+  if (literal.starts_with(prefix)) return literal.find("__", prefix.size() + 1) != std::string_view::npos;
+  return literal.find('/', 1) != std::string_view::npos;
+}
+
+std::string quoted(std::string_view text) { return to_text(Json(text)); }
+
+std::string_view consequence(RuleList list) noexcept {
+  switch (list) {
+    case RuleList::allow:
+      return "it allows nothing";
+    case RuleList::ask:
+      return "until that is fixed it asks whatever the arguments are";
+    case RuleList::deny:
+      break;
+  }
+  return "until that is fixed it denies whatever the arguments are";
+}
+
+}  // namespace
+
+ReadRule read_rule(std::string_view text, RuleList list, const RulePlaces& places) {
+  ReadRule out;
+  PermissionRule rule;
+  rule.list = list;
+  rule.text = text;
+  // The part that names tools and their arguments; offsets stay those of `text`.
+  std::size_t from = 0, to = text.size();
+  auto shrink = [&] {
+    while (from < to && is_blank(text[from])) ++from;
+    while (to > from && is_blank(text[to - 1])) --to;
+  };
+  bool wrapped = false;
+  auto unreadable = [&](std::size_t offset, std::string reason) {
+    out.faults.push_back(
+        {offset,
+         fmt::format("the {} rule {} cannot be read: {}; {}", to_string(list), quoted(text), reason, consequence(list)),
+         Severity::error});
+    rule.any_arguments = true;
+  };
+
+  shrink();
+  if (from == to) {
+    out.faults.push_back({0, fmt::format("an empty {} rule is ignored", to_string(list)), Severity::warning});
+    return out;
+  }
+  if (constexpr std::string_view word = "MCPTool"; text.substr(from, to - from).starts_with(word)) {
+    const auto rest = trim(text.substr(from + word.size(), to - from - word.size()));
+    if (rest.empty()) {
+      wrapped = true;
+      rule.pattern = "*";
+      from = to;
+    } else if (rest.starts_with('(')) {
+      wrapped = true;
+      from = text.find('(', from) + 1;
+      if (text[to - 1] == ')') {
+        --to;
+      } else {
+        unreadable(to, "')' is missing");
+      }
+      shrink();
+    }
+  }
+  if (rule.pattern.empty()) {
+    const auto open = std::min(text.find('(', from), to);
+    rule.pattern = trim(text.substr(from, open - from));
+    rule.foreign = !wrapped && !rule.pattern.empty() && !may_name_server_tool(rule.pattern);
+    if (text.size() > longest_rule) {
+      unreadable(0, fmt::format("it is longer than {} bytes", longest_rule));
+    } else if (open < to && text[to - 1] != ')') {
+      unreadable(to, "')' is missing");
+    } else if (open < to && !rule.any_arguments) {
+      auto conditions = read_conditions(text, open + 1, to - 1, places);
+      if (conditions) {
+        rule.conditions = std::move(*conditions);
+      } else {
+        unreadable(conditions.error().offset, conditions.error().reason);
+      }
+    }
+    if (rule.pattern.empty()) {
+      // Nothing says which tools are meant.
+      rule.pattern = "*";
+      unreadable(from, "it names no tool");
+    }
+  }
+  // Rules about the tools of other programs are theirs to judge.
+  if (rule.foreign) out.faults.clear();
+  if (list == RuleList::allow && !rule.foreign && rule.has_wildcard() && !names_server(rule.pattern)) {
+    out.faults.push_back({0,
+                          fmt::format("the allow rule {} is skipped: '*' may only stand behind a written-out "
+                                      "mcp__<server>__",
+                                      quoted(text)),
+                          Severity::warning});
+    return out;
+  }
+  if (list == RuleList::allow && rule.any_arguments) return out;
+  out.rule = std::move(rule);
+  return out;
+}
+
+std::vector<ConfigProblem> rule_problems(const TextSetting& rule, RuleList list, const std::string& file) {
+  std::vector<ConfigProblem> out;
+  // Any place will do to find out whether it can be read.
+  for (auto& fault : read_rule(rule.value, list, {"/", "/"}).faults) {
+    // A column counts characters, the first behind the quote.
+    const auto ahead = position_of(rule.value, std::min(fault.offset, rule.value.size()));
+    const auto column = rule.verbatim && ahead.line == 1 ? rule.place.column + ahead.column : rule.place.column;
+    out.push_back({file, rule.place.line, column, std::move(fault.reason), {}, fault.severity});
+  }
+  return out;
+}
+
+RuleSet collect_rules(std::span<const SettingsLayer> layers, const RuleRequest& request) {
+  RuleSet out;
+  auto add = [&](const TextSetting& text, RuleList list, const std::string& file) {
+    auto read = read_rule(text.value, list, request.places);
+    if (!read.rule) return;
+    read.rule->file = file;
+    read.rule->line = text.place.line;
+    read.rule->column = text.place.column;
+    out.rules.push_back(std::move(*read.rule));
+  };
+  auto add_flag = [&](const std::vector<std::string>& texts, RuleList list, const std::string& flag) {
+    for (const auto& text : texts) {
+      const TextSetting setting{text, {}, false};
+      for (auto& problem : rule_problems(setting, list, flag)) {
+        problem.line = problem.column = 0;
+        out.problems.push_back(std::move(problem));
+      }
+      add(setting, list, flag);
+    }
+  };
+  add_flag(request.disallowed_tools, RuleList::deny, "--disallowedTools");
+  add_flag(request.allowed_tools, RuleList::allow, "--allowedTools");
+
+  std::vector<const SettingsLayer*> ranked;
+  for (const auto& layer : layers) ranked.push_back(&layer);
+  std::ranges::sort(ranked, {}, [](const auto* layer) { return std::pair(settings_rank(layer->source), layer); });
+
+  auto warn = [&](const SettingsLayer& layer, const SettingPlace& place, std::string message) {
+    out.problems.push_back({layer.file, place.line, place.column, std::move(message), {}, Severity::warning});
+  };
+  for (const auto* layer : ranked) {
+    for (const auto& text : layer->deny_rules) add(text, RuleList::deny, layer->file);
+    for (const auto& text : layer->ask_rules) add(text, RuleList::ask, layer->file);
+    const bool counts = request.trusted || !is_inside_repository(layer->source);
+    const auto before = out.rules.size();
+    for (const auto& text : layer->allow_rules) add(text, RuleList::allow, layer->file);
+    if (!counts) {
+      // Only those about servers' tools are worth a word.
+      const bool ours = std::any_of(out.rules.begin() + static_cast<std::ptrdiff_t>(before), out.rules.end(),
+                                    [](const auto& rule) { return !rule.foreign; });
+      out.rules.erase(out.rules.begin() + static_cast<std::ptrdiff_t>(before), out.rules.end());
+      if (ours) {
+        warn(*layer, layer->allow_rules.front().place,
+             "the allow rules of this file do not count, because it is inside a repository you have not said you "
+             "trust; use --trust-project, or write them into your own settings");
+      }
+    }
+    if (!out.ask_always && (layer->unreadable || layer->rules_unreadable)) {
+      const auto place = layer->rules_unreadable.value_or(SettingPlace());
+      PermissionDecision ask;
+      ask.outcome = PermissionOutcome::ask;
+      ask.file = layer->file;
+      ask.line = place.line;
+      ask.column = place.column;
+      ask.reason = fmt::format("the rules in {} cannot be read, so every call asks", layer->file);
+      out.ask_always = std::move(ask);
+    }
+  }
+
+  // The mode: a flag, else the highest file that may choose it.
+  const SettingsLayer* switched_off = nullptr;
+  for (const auto* layer : ranked) {
+    if (switched_off == nullptr && layer->bypass_switched_off && layer->bypass_switched_off->value) {
+      switched_off = layer;
+    }
+  }
+  if (request.mode) {
+    out.mode = *request.mode;
+    out.mode_from = "--permission-mode";
+  } else {
+    for (const auto* layer : ranked) {
+      const bool inside = is_inside_repository(layer->source);
+      auto mode = layer->default_mode ? permission_mode(layer->default_mode->value) : std::nullopt;
+      auto place = layer->default_mode ? layer->default_mode->place : SettingPlace();
+      if (layer->skip_permissions && layer->skip_permissions->value && !inside) {
+        mode = PermissionMode::bypass;
+        place = layer->skip_permissions->place;
+      }
+      if (!mode) continue;
+      if (inside && *mode == PermissionMode::bypass) continue;  // said when the file was read
+      if (inside && *mode == PermissionMode::accept_reads && !request.trusted) {
+        warn(*layer, place,
+             "the mode acceptReads does not count, because this file is inside a repository you have not said you "
+             "trust; use --trust-project");
+        continue;
+      }
+      out.mode = *mode;
+      out.mode_from = fmt::format("{}:{}", layer->file, place.line);
+      break;
+    }
+  }
+  if (out.mode == PermissionMode::bypass && switched_off != nullptr) {
+    warn(
+        *switched_off, switched_off->bypass_switched_off->place,
+        fmt::format("\"permissions.disableBypassPermissionsMode\" is set here, so the mode bypass of {} does not count",
+                    out.mode_from));
+    out.mode = PermissionMode::standard;
+    out.mode_from.clear();
+  }
+  return out;
+}
+
+}  // namespace patchbay

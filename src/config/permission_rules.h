@@ -1,0 +1,92 @@
+// One permission rule: which tools it names and what it asks of their arguments. Reading a rule and
+// holding it against arguments happens here; host/permission.h matches names and decides. Pure.
+//
+//   mcp__fs                                  every tool of a server
+//   mcp__fs__write_file                      one tool
+//   mcp__fs__read_*                          an allow rule may have * behind mcp__<server>__ alone
+//   MCPTool(mcp__fs__write_file)             the same in another spelling
+//   mcp__fs__write_file(path: ./docs/**)     only these arguments; several are joined by commas
+//
+// What a rule cannot judge (an argument that is absent or of another type, a pattern that takes too
+// long, a path that may mean several places) never satisfies an allow rule and always an ask or deny
+// rule. A rule of which only the tool can be read holds for any arguments if it asks or denies, and
+// never if it allows.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <patchbay/config.h>
+#include <patchbay/permission.h>
+
+#include "config/argument_condition.h"
+#include "config/settings_file.h"
+
+namespace patchbay {
+
+enum class RuleList : std::uint8_t { allow, ask, deny };
+std::string_view to_string(RuleList list) noexcept;
+
+struct PermissionRule {
+  RuleList list = RuleList::ask;
+  std::string text;  // as written
+  std::string file;
+  std::size_t line = 0;
+  std::size_t column = 0;
+
+  std::string pattern;  // of names; `*` stands for any characters
+  // It is about tools that are no server's, unless one is offered under its bare name.
+  bool foreign = false;
+  std::vector<ArgumentCondition> conditions;
+  // What stands in parentheses could not be read.
+  bool any_arguments = false;
+
+  bool has_wildcard() const noexcept { return pattern.find('*') != std::string::npos; }
+  // By arguments alone; the name is the host's part.
+  bool fits(const CallFacts& call) const;
+};
+
+struct RuleFault {
+  std::size_t offset = 0;  // in the text of the rule
+  std::string reason;      // what is wrong, and what that means
+  Severity severity = Severity::error;
+};
+
+struct ReadRule {
+  std::optional<PermissionRule> rule;  // nothing: it must not be used
+  std::vector<RuleFault> faults;
+};
+
+ReadRule read_rule(std::string_view text, RuleList list, const RulePlaces& places);
+
+// What is wrong with a rule of a settings file, with its place in the file.
+std::vector<ConfigProblem> rule_problems(const TextSetting& rule, RuleList list, const std::string& file);
+
+// --- what a set of settings comes to
+
+struct RuleRequest {
+  std::vector<std::string> allowed_tools;     // --allowedTools
+  std::vector<std::string> disallowed_tools;  // --disallowedTools
+  std::optional<PermissionMode> mode;         // --permission-mode, --dangerously-skip-permissions
+  // The person trusts this directory: allow rules inside it count.
+  bool trusted = false;
+  RulePlaces places;
+};
+
+struct RuleSet {
+  std::vector<PermissionRule> rules;  // flags first, then by rank of their file
+  PermissionMode mode = PermissionMode::standard;
+  std::string mode_from;  // "--permission-mode" or file:line; empty: nobody chose it
+  // Set when something that may deny could not be read: every call asks.
+  std::optional<PermissionDecision> ask_always;
+  // What was not applied, and why. What is wrong with the rules of files is in their layers.
+  std::vector<ConfigProblem> problems;
+};
+
+RuleSet collect_rules(std::span<const SettingsLayer> layers, const RuleRequest& request);
+
+}  // namespace patchbay

@@ -1,0 +1,158 @@
+#include "config/url_pattern.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/strings.h"
+
+namespace patchbay {
+namespace {
+
+constexpr std::string_view hex_digits = "0123456789ABCDEF";
+
+int hex_value(char c) noexcept {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+// RFC 3986, 2.3: these mean the same encoded and not.
+bool is_unreserved(char c) noexcept {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' ||
+         c == '_' || c == '~';
+}
+
+bool stays_plain(char c) noexcept {
+  const auto byte = static_cast<unsigned char>(c);
+  return byte > 0x20 && byte < 0x7F && std::string_view("\"<>`{}").find(c) == std::string_view::npos;
+}
+
+// One spelling of a path: what needs no encoding has none, what does has upper case.
+std::string canonical(std::string_view path) {
+  std::string out;
+  out.reserve(path.size());
+  auto encode = [&](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    out += '%';
+    out += hex_digits[byte >> 4];
+    out += hex_digits[byte & 15];
+  };
+  for (std::size_t i = 0; i < path.size(); ++i) {
+    if (path[i] == '%' && i + 2 < path.size() && hex_value(path[i + 1]) >= 0 && hex_value(path[i + 2]) >= 0) {
+      const char c = static_cast<char>(hex_value(path[i + 1]) * 16 + hex_value(path[i + 2]));
+      if (is_unreserved(c)) {
+        out += c;
+      } else {
+        encode(c);
+      }
+      i += 2;
+    } else if (stays_plain(path[i])) {
+      out += path[i];
+    } else {
+      encode(path[i]);
+    }
+  }
+  return out;
+}
+
+std::string plain_host(std::string_view host) {
+  auto lower = to_lower_ascii(host);
+  if (lower.size() > 1 && lower.ends_with('.')) lower.pop_back();
+  return lower;
+}
+
+bool has_dot_segment(std::string_view path) {
+  const auto end = path.find('?');
+  return std::ranges::any_of(split(path.substr(0, end), '/'), [](auto part) { return part == "." || part == ".."; });
+}
+
+std::unexpected<Error> bad(std::string_view why) { return fail(Errc::invalid_argument, std::string(why)); }
+
+}  // namespace
+
+// Greedy with one point to return to, so the time is at most the product of the lengths.
+bool matches_wildcard(std::string_view pattern, std::string_view text) noexcept {
+  std::size_t p = 0, t = 0;
+  std::size_t star = std::string_view::npos, resume = 0;
+  while (t < text.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      resume = t;
+    } else if (p < pattern.size() && pattern[p] == text[t]) {
+      ++p;
+      ++t;
+    } else if (star != std::string_view::npos) {
+      p = star + 1;
+      t = ++resume;
+    } else {
+      return false;
+    }
+  }
+  while (p < pattern.size() && pattern[p] == '*') ++p;
+  return p == pattern.size();
+}
+
+Result<UrlPattern> UrlPattern::parse(std::string_view pattern) {
+  UrlPattern out;
+  if (pattern.empty()) return bad("the pattern is empty");
+  for (char c : pattern) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte <= 0x20 || byte == 0x7F) return bad("the pattern contains a blank or a control character");
+    if (c == '\\') return bad("the pattern contains a backslash");
+  }
+  if (const auto end = pattern.find("://"); end != std::string_view::npos) {
+    out.scheme_ = to_lower_ascii(pattern.substr(0, end));
+    if (out.scheme_.empty() || !std::ranges::all_of(out.scheme_, [](char c) {
+          return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.' || c == '*';
+        })) {
+      return bad("what stands before \"://\" is no scheme");
+    }
+    pattern.remove_prefix(end + 3);
+  }
+  pattern = pattern.substr(0, pattern.find('#'));
+  const auto path = pattern.find_first_of("/?");
+  auto authority = pattern.substr(0, path);
+  if (path != std::string_view::npos) {
+    auto text = canonical(pattern.substr(path));
+    if (text.starts_with('?')) text.insert(0, 1, '/');
+    if (has_dot_segment(text)) return bad("the pattern contains '.' or '..' as a part of its path");
+    out.path_ = std::move(text);
+  }
+  if (const auto at = authority.rfind('@'); at != std::string_view::npos) authority.remove_prefix(at + 1);
+  if (authority.starts_with('[')) {
+    const auto close = authority.find(']');
+    if (close == std::string_view::npos) return bad("the bracket of its address is not closed");
+    out.host_ = plain_host(authority.substr(1, close - 1));
+    authority.remove_prefix(close + 1);
+    if (!authority.empty() && !authority.starts_with(':')) return bad("something stands between address and port");
+    if (authority.starts_with(':')) out.port_ = authority.substr(1);
+  } else {
+    const auto colon = authority.find(':');
+    out.host_ = plain_host(authority.substr(0, colon));
+    if (colon != std::string_view::npos) out.port_ = authority.substr(colon + 1);
+  }
+  if (out.host_.empty()) return bad("the pattern names no host");
+  if (out.port_ && (out.port_->empty() ||
+                    !std::ranges::all_of(*out.port_, [](char c) { return (c >= '0' && c <= '9') || c == '*'; }))) {
+    return bad("the port is neither a number nor '*'");
+  }
+  return out;
+}
+
+bool UrlPattern::matches(const Url& url) const {
+  if (!matches_wildcard(scheme_, url.scheme) || !matches_wildcard(host_, plain_host(url.host))) return false;
+  if (port_) {
+    const auto port = url.effective_port() == 0 ? url.port : url.effective_port();
+    if (!matches_wildcard(*port_, fmt::to_string(port))) return false;
+  } else if (url.port != 0 && host_ != "*") {
+    return false;  // parsing takes the scheme's own port away
+  }
+  if (!path_) return true;
+  auto path = canonical(url.path);
+  if (path_->find('?') != std::string::npos && url.query) path += "?" + canonical(*url.query);
+  return matches_wildcard(*path_, path);
+}
+
+}  // namespace patchbay

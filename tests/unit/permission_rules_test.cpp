@@ -1,0 +1,529 @@
+// Permission rules as texts: what they name, what they ask of arguments, what is said about those that
+// cannot be read, and what a set of settings comes to. P1 P2.
+#include "config/permission_rules.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace patchbay {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+const RulePlaces places{"/home/me/project", "/home/me"};
+
+PermissionRule rule(std::string_view text, RuleList list = RuleList::deny) {
+  auto read = read_rule(text, list, places);
+  EXPECT_THAT(read.faults, IsEmpty()) << text << ": " << (read.faults.empty() ? "" : read.faults[0].reason);
+  EXPECT_TRUE(read.rule) << text;
+  return read.rule.value_or(PermissionRule());
+}
+
+// compat: B7.4, B7.5, P1.a
+TEST(PermissionRule, NamesInEverySpelling) {
+  struct Case {
+    std::string text;
+    std::string pattern;
+    bool foreign;
+    std::size_t conditions;
+  };
+  for (const auto& [text, pattern, foreign, conditions] : std::vector<Case>{
+           {"mcp__github", "mcp__github", false, 0},
+           {"mcp__github__*", "mcp__github__*", false, 0},
+           {" mcp__github__get_* ", "mcp__github__get_*", false, 0},
+           {"mcp__my server__do it", "mcp__my server__do it", false, 0},
+           {"MCPTool(mcp__github__*)", "mcp__github__*", false, 0},
+           {"MCPTool( mcp__fs__write )", "mcp__fs__write", false, 0},
+           {"MCPTool(mcp__fs__write(path: ./x))", "mcp__fs__write", false, 1},
+           {"MCPTool", "*", false, 0},
+           {"MCPTool(*)", "*", false, 0},
+           {"fs/write_file", "fs/write_file", false, 0},
+           {"fs/*(path: /etc/**)", "fs/*", false, 1},
+           {"*", "*", false, 0},
+           {"m*", "m*", false, 0},
+           {"mcp__*__delete*", "mcp__*__delete*", false, 0},
+           {"mcp__fs__write(*)", "mcp__fs__write", false, 0},
+           {"mcp__fs__move(source: ./a/**, destination: ./b/**)", "mcp__fs__move", false, 2},
+           {"Bash", "Bash", true, 0},
+           {"Bash*", "Bash*", true, 0},
+       }) {
+    const auto read = rule(text);
+    EXPECT_EQ(read.pattern, pattern) << text;
+    EXPECT_EQ(read.foreign, foreign) << text;
+    EXPECT_EQ(read.conditions.size(), conditions) << text;
+    EXPECT_FALSE(read.any_arguments) << text;
+    EXPECT_EQ(read.text, text);
+  }
+}
+
+// compat: B7.5
+TEST(PermissionRule, AllowRulesMayHaveAWildcardOnlyBehindTheServer) {
+  for (std::string_view text : {"*", "mcp__*", "mcp__git*", "mcp__*__read", "m*", "MCPTool", "MCPTool(*)", "*/read"}) {
+    const auto read = read_rule(text, RuleList::allow, places);
+    EXPECT_FALSE(read.rule) << text;
+    ASSERT_THAT(read.faults, SizeIs(1)) << text;
+    EXPECT_THAT(read.faults[0].reason, HasSubstr("is skipped"));
+    EXPECT_EQ(read.faults[0].severity, Severity::warning);
+    EXPECT_TRUE(read_rule(text, RuleList::deny, places).rule) << text;
+    EXPECT_TRUE(read_rule(text, RuleList::ask, places).rule) << text;
+  }
+  for (std::string_view text : {"mcp__github__*", "mcp__github__get_*", "mcp__a__*b*", "github/*", "mcp__github"}) {
+    EXPECT_TRUE(read_rule(text, RuleList::allow, places).rule) << text;
+  }
+  // Rules about other programs' tools are not ours to judge.
+  EXPECT_THAT(read_rule("Bash*", RuleList::allow, places).faults, IsEmpty());
+}
+
+// What a condition makes of a value: for an allow rule, and for one that denies.
+enum class Verdict { yes, no, unclear };
+
+Verdict verdict(std::string_view condition, const Json& arguments, const ToolAnnotations* hints = nullptr,
+                std::string_view cwd = "/home/me/project") {
+  const auto text = "mcp__s__t(" + std::string(condition) + ")";
+  const CallFacts call{&arguments, hints, cwd};
+  const bool allows = rule(text, RuleList::allow).fits(call);
+  const bool denies = rule(text, RuleList::deny).fits(call);
+  EXPECT_EQ(rule(text, RuleList::ask).fits(call), denies);
+  EXPECT_FALSE(allows && !denies) << text;
+  return allows ? Verdict::yes : denies ? Verdict::unclear : Verdict::no;
+}
+
+struct ValueCase {
+  std::string condition;
+  Json value;
+  Verdict expected;
+};
+
+void check(const std::vector<ValueCase>& cases) {
+  for (const auto& [condition, value, expected] : cases) {
+    EXPECT_EQ(verdict(condition, Json{{"x", value}}), expected) << condition << " and " << to_text(value);
+  }
+}
+
+// compat: B7.8
+TEST(ArgumentRule, Texts) {
+  const auto yes = Verdict::yes, no = Verdict::no, unclear = Verdict::unclear;
+  check({
+      {R"q(x: "exact, (this)")q", "exact, (this)", yes},
+      {R"q(x: "exact, (this)")q", "exact", no},
+      {R"(x: "a\"bé")", "a\"b\u00e9", yes},
+      {R"(x: "*")", "anything", no},
+      {"x: gmail_*", "gmail_send", yes},
+      {"x: gmail_*", "xgmail_send", no},
+      {"x: *", "", yes},
+      {"x: word", "word", yes},
+      {"x: word", "Word", no},
+      {"x: two words", "two words", yes},
+      {"x: gmail_*", 5, unclear},
+      {"x: gmail_*", nullptr, unclear},
+      {"x: true", true, yes},
+      {"x: true", false, no},
+      {"x: true", "true", unclear},
+      {"x: null", nullptr, yes},
+      {"x: null", 0, unclear},
+  });
+}
+
+// compat: B7.8
+TEST(ArgumentRule, Numbers) {
+  const auto yes = Verdict::yes, no = Verdict::no, unclear = Verdict::unclear;
+  check({
+      {"x: 5", 5, yes},
+      {"x: 5", 5.0, yes},
+      {"x: 5", 6, no},
+      {"x: 5", "5", unclear},
+      {"x: 1..10", 1, yes},
+      {"x: 1..10", 10, yes},
+      {"x: 1..10", 10.5, no},
+      {"x: 1..10", 0, no},
+      {"x: -5..-1", -3, yes},
+      {"x: ..10", -1e300, yes},
+      {"x: 10..", 9, no},
+      {"x: 10 .. 20", 15, yes},
+      {"x: <10", 10, no},
+      {"x: <= 10", 10, yes},
+      {"x: >10", 10, no},
+      {"x: >=1e3", 1000, yes},
+      {"x: 0.5..1", 0.75, yes},
+      {"x: ..9007199254740992", Json(std::int64_t{9007199254740993}), no},
+      {"x: ..18446744073709551614", Json(std::uint64_t{18446744073709551615u}), no},
+      {"x: 1..10", Json::number("123456789012345678901234567890"), unclear},
+      {"x: 1..10", true, unclear},
+      {"x: 1..10", "5", unclear},
+  });
+}
+
+// compat: B7.8
+TEST(ArgumentRule, Patterns) {
+  const auto yes = Verdict::yes, no = Verdict::no, unclear = Verdict::unclear;
+  check({
+      {R"(x: /^select\b/i)", "SELECT 1", yes},
+      {R"(x: /^select\b/)", "SELECT 1", no},
+      {R"(x: /^select\b/i)", " select 1", no},
+      {R"(x: /^select\b/i)", "selectx", no},
+      {R"(x: /drop|delete/i)", "please Drop it", yes},
+      {R"(x: /^a{1,3}$/)", "aa", yes},
+      {R"(x: /^\/etc\/(a|b)$/)", "/etc/a", yes},
+      {R"(x: /[/,)]/)", "a/b", yes},
+      {R"(x: /^É$/iu)", "é", yes},
+      {R"(x: /x/)", 7, unclear},
+      {R"(x: /^(a+)+$/)", std::string(40, 'a') + "!", unclear},
+  });
+}
+
+// compat: B7.8
+TEST(ArgumentRule, Paths) {
+  const auto yes = Verdict::yes, no = Verdict::no, unclear = Verdict::unclear;
+  check({
+      {"x: ./docs/**", "docs/a.md", yes},
+      {"x: ./docs/**", "./docs/a/b/c.md", yes},
+      {"x: ./docs/**", "/home/me/project/docs/a.md", yes},
+      {"x: ./docs/**", "docs/.hidden", yes},
+      {"x: docs/**", "docs/a.md", yes},
+      {"x: ./docs/**", "docs/../secret", no},
+      {"x: docs/**", "docs/../../../../etc/passwd", no},
+      {"x: ./docs/**", "/home/me/project/docs/../secret", no},
+      {"x: ./docs/**", "docs/x/../a.md", yes},
+      {"x: ./docs/**", "documents/a", no},
+      {"x: ./docs/**", "docs-evil/a", no},
+      {"x: ./docs/**", "//home//me/./project/docs//a", yes},
+      {"x: ./docs/**", "/../home/me/project/docs/a", yes},
+      // The directory whose contents are meant is neither in nor out, unless a slash says so.
+      {"x: ./docs/**", "docs", unclear},
+      {"x: ./docs/**", "docs/", unclear},
+      {"x: ./docs/**", "docs/a/..", unclear},
+      {"x: ./docs/", "docs", yes},
+      {"x: ./docs/", "docs/a/b", yes},
+      {"x: ./docs", "docs", yes},
+      {"x: ./docs", "docs/a", no},
+      {"x: ./docs/*.md", "docs/a.md", yes},
+      {"x: ./docs/*.md", "docs/sub/a.md", no},
+      {"x: ./docs/?.md", "docs/a.md", yes},
+      {"x: ./**/*.md", "a.md", yes},
+      {"x: ./**/*.md", "a/b/c.md", yes},
+      {"x: ./**/*.md", "../c.md", no},
+      {"x: /etc/**", "/etc/passwd", yes},
+      {"x: /etc/**", "../../../etc/passwd", yes},
+      {"x: //etc/i", "/etc/i", yes},
+      {"x: //srv/[a]/**", "/srv/[a]/b", yes},
+      {"x: /", "/", yes},
+      {"x: ../shared/**", "/home/me/shared/a", yes},
+      {"x: ~/notes/**", "/home/me/notes/a", yes},
+      {"x: ~/notes/**", "~/notes/a", yes},
+      {"x: ~/notes/**", "~/notes/../.ssh/id", no},
+      {"x: ~/notes/**", "~root/a", unclear},
+      // Who reads these may mean another place.
+      {"x: /etc/**", "~/../../etc/passwd", unclear},
+      {"x: /etc/**", "file:///etc/passwd", unclear},
+      {"x: /etc/**", "FILE:/etc/passwd", unclear},
+      {"x: /etc/**", " /etc/passwd", unclear},
+      {"x: /etc/**", "/etc/passwd\n", unclear},
+      {"x: /etc/**", "$HOME/x", unclear},
+      {"x: /etc/**", "docs\\..\\..\\etc", unclear},
+      {"x: /etc/**", std::string("/etc\0/x", 7), unclear},
+      {"x: /etc/**", "", unclear},
+      {"x: /etc/**", 5, unclear},
+  });
+  // A server started elsewhere means another place by the same words.
+  EXPECT_EQ(verdict("x: ./docs/**", Json{{"x", "docs/a"}}, nullptr, "/srv"), no);
+  EXPECT_EQ(verdict("x: /srv/docs/**", Json{{"x", "docs/a"}}, nullptr, "/srv"), yes);
+  EXPECT_EQ(verdict("x: /srv/docs/**", Json{{"x", "docs/a"}}, nullptr, ""), unclear);
+}
+
+TEST(ArgumentRule, AStartDirectoryIsTakenLiterally) {
+  const Json arguments{{"x", "/home/other/docs/a"}};
+  auto read = read_rule("mcp__s__t(x: ./docs/**)", RuleList::allow, {"/home/*", "/home/me"});
+  ASSERT_TRUE(read.rule);
+  EXPECT_FALSE(read.rule->fits({&arguments, nullptr, "/"}));
+}
+
+// compat: B7.8
+TEST(ArgumentRule, Urls) {
+  const auto yes = Verdict::yes, no = Verdict::no, unclear = Verdict::unclear;
+  check({
+      {"x: https://*.example.com/**", "https://a.example.com/b/c", yes},
+      {"x: https://example.com", "https://example.com/x?y", yes},
+      {"x: https://example.com", "https://example.com@evil.example/", no},
+      {"x: *://example.com", "http://EXAMPLE.com/", yes},
+      {"x: https://example.com", "not a url", unclear},
+  });
+}
+
+// compat: B7.8
+TEST(ArgumentRule, AMissingArgumentNeverAllowsAndAlwaysDenies) {
+  for (std::string_view condition :
+       {"x: a*", "x: 1..5", "x: /a/", "x: ./a", "x: \"a\"", "x: true", "x.y: a", "@readOnly: true"}) {
+    EXPECT_EQ(verdict(condition, Json::object()), Verdict::unclear) << condition;
+    EXPECT_EQ(verdict(condition, Json()), Verdict::unclear) << condition;
+    EXPECT_EQ(verdict(condition, Json::array({1})), Verdict::unclear) << condition;
+    EXPECT_EQ(verdict(condition, Json{{"x", Json::object()}}), Verdict::unclear) << condition;
+  }
+}
+
+// compat: B7.8
+TEST(ArgumentRule, SeveralConditionsMustAllHold) {
+  const auto text = "from: ./a/**, to: ./b/**, force: false";
+  EXPECT_EQ(verdict(text, Json{{"from", "a/x"}, {"to", "b/x"}, {"force", false}}), Verdict::yes);
+  EXPECT_EQ(verdict(text, Json{{"from", "a/x"}, {"to", "c/x"}, {"force", false}}), Verdict::no);
+  EXPECT_EQ(verdict(text, Json{{"from", "a/x"}, {"to", "b/x"}}), Verdict::unclear);
+  EXPECT_EQ(verdict(text, Json{{"from", "a/x"}, {"to", "c/x"}}), Verdict::no);
+}
+
+TEST(ArgumentRule, NamesLeadIntoObjectsAndListsAreTakenElementByElement) {
+  EXPECT_EQ(verdict("options.path: ./a/**", Json{{"options", {{"path", "a/x"}}}}), Verdict::yes);
+  EXPECT_EQ(verdict("options.path: ./a/**", Json{{"options.path", "a/x"}}), Verdict::unclear);
+  EXPECT_EQ(verdict("\"options.path\": ./a/**", Json{{"options.path", "a/x"}}), Verdict::yes);
+  EXPECT_EQ(verdict("\"@readOnly\": true", Json{{"@readOnly", true}}), Verdict::yes);
+  const auto lists = [](std::initializer_list<Json> items) { return Json{{"x", Json::array(items)}}; };
+  EXPECT_EQ(verdict("x: ./a/**", lists({"a/1", "a/2"})), Verdict::yes);
+  EXPECT_EQ(verdict("x: ./a/**", lists({"a/1", "b/2"})), Verdict::unclear);
+  EXPECT_EQ(verdict("x: ./a/**", lists({"b/1", "b/2"})), Verdict::no);
+  EXPECT_EQ(verdict("x: ./a/**", lists({})), Verdict::unclear);
+  EXPECT_EQ(verdict("x: ./a/**", lists({"a/1", 5})), Verdict::unclear);
+}
+
+TEST(ArgumentRule, HintsOfTheTool) {
+  ToolAnnotations hints;
+  hints.open_world_hint = true;
+  hints.read_only_hint = false;
+  EXPECT_EQ(verdict("@openWorld: true", Json(), &hints), Verdict::yes);
+  EXPECT_EQ(verdict("@openWorld: false", Json(), &hints), Verdict::no);
+  EXPECT_EQ(verdict("@readOnly: true", Json(), &hints), Verdict::no);
+  EXPECT_EQ(verdict("@destructive: true", Json(), &hints), Verdict::unclear);
+  EXPECT_EQ(verdict("@idempotent: true", Json(), &hints), Verdict::unclear);
+}
+
+TEST(ArgumentRule, PathsAndPatternsAreToldApart) {
+  const auto yes = Verdict::yes;
+  EXPECT_EQ(verdict("x: /etc, y: /", Json{{"x", "/etc"}, {"y", "/"}}), yes);
+  EXPECT_EQ(verdict("x: /etc/**, y: /a/i", Json{{"x", "/etc/p"}, {"y", "A"}}), yes);
+  EXPECT_EQ(verdict("x: /a/i, y: /etc/**", Json{{"x", "A"}, {"y", "/etc/p"}}), yes);
+  EXPECT_EQ(verdict("x: /home/me/, y: /b/", Json{{"x", "/home/me/z"}, {"y", "b"}}), yes);
+}
+
+TEST(PermissionRule, WhatCannotBeReadFailsClosed) {
+  struct Case {
+    std::string text;
+    std::string pattern;
+    std::size_t offset;
+    std::string reason;
+  };
+  for (const auto& [text, pattern, offset, reason] : std::vector<Case>{
+           {"mcp__s__t(", "mcp__s__t", 10, "')' is missing"},
+           {"mcp__s__t(x: 1", "mcp__s__t", 14, "')' is missing"},
+           {"mcp__s__t()", "mcp__s__t", 10, "expected the name of an argument"},
+           {"mcp__s__t(x)", "mcp__s__t", 11, "expected ':'"},
+           {"mcp__s__t(x:)", "mcp__s__t", 12, "expected a value"},
+           {"mcp__s__t(x: 1,)", "mcp__s__t", 15, "expected the name of an argument"},
+           {"mcp__s__t(x: \"a)", "mcp__s__t", 13, "the quote is not closed"},
+           {"mcp__s__t(x: \"\\q\")", "mcp__s__t", 13, "no JSON string"},
+           {"mcp__s__t(x: \"a\" b)", "mcp__s__t", 17, "expected ',' or ')'"},
+           {"mcp__s__t(x: /[/)", "mcp__s__t", 13, "two slashes"},
+           {"mcp__s__t(x: /^select)", "mcp__s__t", 13, "two slashes"},
+           {"mcp__s__t(x: /a|b/z)", "mcp__s__t", 13, "two slashes"},
+           {"mcp__s__t(x: /(/)", "mcp__s__t", 13, "the pattern cannot be used"},
+           {"mcp__s__t(x: /a/g)", "mcp__s__t", 16, "write it with two slashes in front: //a/g"},
+           {"mcp__s__t(x: //)", "mcp__s__t", 13, "the pattern is empty"},
+           {"mcp__s__t(x: ./a/**b)", "mcp__s__t", 13, "'**' must stand alone"},
+           {"mcp__s__t(x: ./*/../b)", "mcp__s__t", 13, "'..' cannot stand behind a wildcard"},
+           {"mcp__s__t(x: ~you/b)", "mcp__s__t", 13, "home of another person"},
+           {"mcp__s__t(x: https://)", "mcp__s__t", 13, "names no host"},
+           {"mcp__s__t(@x: true)", "mcp__s__t", 10, "the hints of a tool are"},
+           {"mcp__s__t(a..b: 1)", "mcp__s__t", 10, "is empty"},
+           {"MCPTool(mcp__s__t", "mcp__s__t", 17, "')' is missing"},
+           {"MCPTool()", "*", 8, "it names no tool"},
+           {"(x: 1)", "*", 0, "it names no tool"},
+       }) {
+    for (auto list : {RuleList::ask, RuleList::deny}) {
+      const auto read = read_rule(text, list, places);
+      ASSERT_THAT(read.faults, testing::Not(IsEmpty())) << text;
+      EXPECT_THAT(read.faults[0].reason, HasSubstr(reason)) << text;
+      EXPECT_EQ(read.faults[0].offset, offset) << text;
+      EXPECT_THAT(read.faults[0].reason, HasSubstr("whatever the arguments are"));
+      ASSERT_TRUE(read.rule) << text;
+      EXPECT_EQ(read.rule->pattern, pattern) << text;
+      EXPECT_TRUE(read.rule->fits({})) << text;
+    }
+    const auto allow = read_rule(text, RuleList::allow, places);
+    EXPECT_FALSE(allow.rule) << text;
+    EXPECT_THAT(allow.faults, testing::Not(IsEmpty())) << text;
+  }
+}
+
+TEST(PermissionRule, RulesForOtherProgramsToolsAreSilent) {
+  for (std::string_view text :
+       {"Bash(rm -rf /)", "Read(./.env)", "WebFetch(domain:example.com)", "Edit(//tmp/**)", "Bash("}) {
+    for (auto list : {RuleList::allow, RuleList::ask, RuleList::deny}) {
+      EXPECT_THAT(read_rule(text, list, places).faults, IsEmpty()) << text;
+    }
+  }
+}
+
+TEST(PermissionRule, EmptyAndEndlessTexts) {
+  EXPECT_FALSE(read_rule("", RuleList::deny, places).rule);
+  EXPECT_THAT(read_rule("  ", RuleList::deny, places).faults, SizeIs(1));
+  const auto endless = read_rule("mcp__s__t(x: " + std::string(5000, 'a') + ")", RuleList::deny, places);
+  ASSERT_TRUE(endless.rule);
+  EXPECT_TRUE(endless.rule->any_arguments);
+  std::string many = "mcp__s__t(a: 1";
+  for (int i = 0; i < 40; ++i) many += ", a: 1";
+  EXPECT_THAT(read_rule(many + ")", RuleList::deny, places).faults, SizeIs(1));
+}
+
+TEST(PermissionRule, ProblemsPointIntoTheFile) {
+  const TextSetting setting{"mcp__s__t(x: ./*/../b)", {7, 20}, true};
+  EXPECT_THAT(rule_problems(setting, RuleList::deny, "/f"),
+              ElementsAre(testing::Field(&ConfigProblem::column, 20 + 1 + 13)));
+  // With escapes in the file an offset would point anywhere.
+  const TextSetting escaped{setting.value, {7, 20}, false};
+  EXPECT_THAT(rule_problems(escaped, RuleList::deny, "/f"), ElementsAre(testing::Field(&ConfigProblem::column, 20u)));
+}
+
+// --- sets
+
+SettingsLayer layer(SettingsSource source, std::string_view text) {
+  return parse_settings(text, source, "/" + std::string(to_string(source)) + "/settings.json");
+}
+
+std::vector<std::string> texts(const RuleSet& set) {
+  std::vector<std::string> out;
+  for (const auto& one : set.rules) out.push_back(std::string(to_string(one.list)) + " " + one.text);
+  return out;
+}
+
+TEST(RuleSet, FlagsThenFilesByTheirRank) {
+  const std::vector layers{
+      layer(SettingsSource::user, R"({"permissions": {"allow": ["mcp__u"], "deny": ["mcp__ud"]}})"),
+      layer(SettingsSource::enterprise, R"({"permissions": {"ask": ["mcp__e"]}})"),
+      layer(SettingsSource::project, R"({"permissions": {"deny": ["mcp__p"]}})"),
+  };
+  RuleRequest request;
+  request.allowed_tools = {"mcp__fa"};
+  request.disallowed_tools = {"mcp__fd"};
+  const auto set = collect_rules(layers, request);
+  EXPECT_THAT(texts(set), ElementsAre("deny mcp__fd", "allow mcp__fa", "ask mcp__e", "deny mcp__p", "deny mcp__ud",
+                                      "allow mcp__u"));
+  EXPECT_EQ(set.rules[0].file, "--disallowedTools");
+  EXPECT_EQ(set.rules[0].line, 0u);
+  EXPECT_EQ(set.rules[3].file, "/project/settings.json");
+  EXPECT_EQ(set.rules[3].line, 1u);
+  EXPECT_THAT(set.problems, IsEmpty());
+}
+
+// compat: C6.c
+TEST(RuleSet, AllowRulesOfARepositoryNeedTrust) {
+  const std::vector layers{
+      layer(SettingsSource::project,
+            "{\"permissions\": {\n\"allow\": [\"Bash\", \"mcp__x__y\"], \"ask\": [\"mcp__z\"]}}"),
+      layer(SettingsSource::project_local, R"({"permissions": {"allow": ["mcp__x__z"], "deny": ["mcp__d"]}})"),
+  };
+  const auto set = collect_rules(layers, {});
+  EXPECT_THAT(texts(set), ElementsAre("deny mcp__d", "ask mcp__z"));
+  ASSERT_THAT(set.problems, SizeIs(2));
+  EXPECT_THAT(set.problems[1].text(), AllOf(HasSubstr("/project/settings.json:2:"), HasSubstr("--trust-project")));
+  RuleRequest trusting;
+  trusting.trusted = true;
+  EXPECT_THAT(texts(collect_rules(layers, trusting)),
+              ElementsAre("deny mcp__d", "allow mcp__x__z", "ask mcp__z", "allow Bash", "allow mcp__x__y"));
+  EXPECT_THAT(collect_rules(std::vector{layer(SettingsSource::project, R"({"permissions": {"allow": ["Bash"]}})")}, {})
+                  .problems,
+              IsEmpty());
+}
+
+// compat: P2.b, C6.c
+TEST(RuleSet, TheModeNeverComesFromARepositoryWhenItOpensDoors) {
+  struct Case {
+    SettingsSource source;
+    std::string mode;
+    bool trusted;
+    PermissionMode expected;
+  };
+  using Mode = PermissionMode;
+  for (const auto& [source, mode, trusted, expected] : std::vector<Case>{
+           {SettingsSource::user, "bypass", false, Mode::bypass},
+           {SettingsSource::user, "bypassPermissions", false, Mode::bypass},
+           {SettingsSource::own, "bypass", false, Mode::bypass},
+           {SettingsSource::enterprise, "bypass", false, Mode::bypass},
+           {SettingsSource::flag, "bypass", false, Mode::bypass},
+           {SettingsSource::project, "bypass", true, Mode::standard},
+           {SettingsSource::project_local, "bypassPermissions", true, Mode::standard},
+           {SettingsSource::project, "acceptReads", false, Mode::standard},
+           {SettingsSource::project, "acceptReads", true, Mode::accept_reads},
+           {SettingsSource::project, "dontAsk", false, Mode::dont_ask},
+           {SettingsSource::user, "acceptEdits", false, Mode::standard},
+           {SettingsSource::user, "acceptReads", false, Mode::accept_reads},
+       }) {
+    const std::vector layers{layer(source, R"({"permissions": {"defaultMode": ")" + mode + "\"}}")};
+    RuleRequest request;
+    request.trusted = trusted;
+    EXPECT_EQ(collect_rules(layers, request).mode, expected) << to_string(source) << " " << mode;
+    // The other way to say it.
+    if (mode == "bypass") {
+      const std::vector other{layer(source, R"({"dangerouslySkipPermissions": true})")};
+      EXPECT_EQ(collect_rules(other, request).mode, expected) << to_string(source);
+    }
+  }
+}
+
+TEST(RuleSet, AFlagGoesBeforeFilesAndTheHighestFileBeforeOthers) {
+  const std::vector layers{layer(SettingsSource::user, R"({"permissions": {"defaultMode": "bypass"}})"),
+                           layer(SettingsSource::project, R"({"permissions": {"defaultMode": "default"}})")};
+  EXPECT_EQ(collect_rules(layers, {}).mode, PermissionMode::standard);
+  EXPECT_EQ(collect_rules(layers, {}).mode_from, "/project/settings.json:1");
+  RuleRequest request;
+  request.mode = PermissionMode::bypass;
+  EXPECT_EQ(collect_rules(layers, request).mode, PermissionMode::bypass);
+}
+
+TEST(RuleSet, BypassCanBeSwitchedOff) {
+  const std::vector layers{
+      layer(SettingsSource::enterprise, "{\"permissions\": {\n\"disableBypassPermissionsMode\": \"disable\"}}"),
+      layer(SettingsSource::user, R"({"permissions": {"defaultMode": "bypass"}})")};
+  const auto set = collect_rules(layers, {});
+  EXPECT_EQ(set.mode, PermissionMode::standard);
+  ASSERT_THAT(set.problems, SizeIs(1));
+  EXPECT_THAT(set.problems[0].text(), AllOf(HasSubstr("/enterprise/settings.json:2:"), HasSubstr("does not count")));
+  RuleRequest request;
+  request.mode = PermissionMode::bypass;
+  EXPECT_EQ(collect_rules(layers, request).mode, PermissionMode::standard);
+  request.mode = PermissionMode::accept_reads;
+  EXPECT_EQ(collect_rules(layers, request).mode, PermissionMode::accept_reads);
+}
+
+TEST(RuleSet, FilesThatCannotBeReadMakeEveryCallAsk) {
+  EXPECT_FALSE(collect_rules(std::vector{layer(SettingsSource::user, "{}")}, {}).ask_always);
+  for (std::string_view text : {"{", "[]", "{\"permissions\": 5}", "{\"permissions\": {\"deny\": [{}]}}"}) {
+    const auto set = collect_rules(std::vector{layer(SettingsSource::user, text)}, {});
+    ASSERT_TRUE(set.ask_always) << text;
+    EXPECT_EQ(set.ask_always->outcome, PermissionOutcome::ask);
+    EXPECT_EQ(set.ask_always->file, "/user/settings.json");
+  }
+}
+
+TEST(RuleSet, BrokenFlagsAreSaid) {
+  RuleRequest request;
+  request.allowed_tools = {"mcp__*"};
+  request.disallowed_tools = {"mcp__a__b(x"};
+  const auto set = collect_rules({}, request);
+  ASSERT_THAT(set.problems, SizeIs(2));
+  EXPECT_THAT(set.problems[0].text(), AllOf(testing::StartsWith("--disallowedTools: "), HasSubstr("cannot be read")));
+  EXPECT_THAT(set.problems[1].text(), AllOf(testing::StartsWith("--allowedTools: "), HasSubstr("is skipped")));
+  EXPECT_THAT(texts(set), ElementsAre("deny mcp__a__b(x"));
+}
+
+TEST(PermissionMode, Spellings) {
+  EXPECT_EQ(permission_mode("default"), PermissionMode::standard);
+  EXPECT_EQ(permission_mode("nonsense"), std::nullopt);
+  for (auto mode :
+       {PermissionMode::standard, PermissionMode::accept_reads, PermissionMode::bypass, PermissionMode::dont_ask}) {
+    EXPECT_EQ(permission_mode(to_string(mode)), mode);
+  }
+  EXPECT_EQ(to_string(PermissionOutcome::deny), "deny");
+}
+
+}  // namespace
+}  // namespace patchbay

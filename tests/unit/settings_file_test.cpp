@@ -1,0 +1,199 @@
+// Settings files of other programs: which keys are read, where each stands, what is said about a wrong
+// one. C5 C6 C7 P1.
+#include "config/settings_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace patchbay {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+const std::string file = "/home/me/.claude/settings.json";
+
+SettingsLayer user(std::string_view text) { return parse_settings(text, SettingsSource::user, file); }
+SettingsLayer enterprise(std::string_view text) {
+  return parse_settings(text, SettingsSource::enterprise, "/etc/claude-code/managed-settings.json");
+}
+
+std::vector<std::string> said(const SettingsLayer& layer) {
+  std::vector<std::string> out;
+  for (const auto& problem : layer.problems) out.push_back(problem.text());
+  return out;
+}
+
+// compat: B4.1, B4.2, B4.3, B4.12
+TEST(SettingsFile, EveryKeyIsReadWithItsPlace) {
+  const auto layer = user(R"q({
+  "theme": "dark", // theirs
+  "enableAllProjectMcpServers": true,
+  "enabledMcpjsonServers": ["a", "b"],
+  "disabledMcpjsonServers": ["c"],
+  "disableClaudeAiConnectors": true,
+  "allowedMcpServers": [{"serverName": "x"}, {"serverCommand": ["npx", "-y"]}],
+  "deniedMcpServers": [{"serverUrl": "https://*.evil.example/*"}],
+  "permissions": {
+    "allow": ["mcp__a__*"],
+    "ask": ["mcp__b"],
+    "deny": ["mcp__c__d", "Bash(rm:*)"],
+    "defaultMode": "acceptReads",
+    "disableBypassPermissionsMode": "disable",
+  },
+  "dangerouslySkipPermissions": false
+})q");
+  EXPECT_THAT(said(layer), IsEmpty());
+  EXPECT_FALSE(layer.unreadable);
+  EXPECT_EQ(layer.enable_all_project_servers, (BoolSetting{true, {3, 33}}));
+  EXPECT_EQ(layer.enabled_project_servers, (std::vector<TextSetting>{{"a", {4, 29}}, {"b", {4, 34}}}));
+  EXPECT_EQ(layer.disabled_project_servers, (std::vector<TextSetting>{{"c", {5, 30}}}));
+  EXPECT_EQ(layer.disable_connectors, (BoolSetting{true, {6, 32}}));
+  ASSERT_TRUE(layer.allowed_servers);
+  EXPECT_EQ(*layer.allowed_servers, (std::vector<PolicyEntry>{{PolicyEntry::By::name, "x", {}, {7, 25}},
+                                                              {PolicyEntry::By::command, "", {"npx", "-y"}, {7, 46}}}));
+  EXPECT_EQ(layer.allowed_place, (SettingPlace{7, 24}));
+  EXPECT_EQ(layer.denied_servers,
+            (std::vector<PolicyEntry>{{PolicyEntry::By::url, "https://*.evil.example/*", {}, {8, 24}}}));
+  EXPECT_EQ(layer.allow_rules, (std::vector<TextSetting>{{"mcp__a__*", {10, 15}}}));
+  EXPECT_EQ(layer.ask_rules, (std::vector<TextSetting>{{"mcp__b", {11, 13}}}));
+  EXPECT_EQ(layer.deny_rules, (std::vector<TextSetting>{{"mcp__c__d", {12, 14}}, {"Bash(rm:*)", {12, 27}}}));
+  EXPECT_EQ(layer.default_mode, (TextSetting{"acceptReads", {13, 20}}));
+  EXPECT_EQ(layer.bypass_switched_off, (BoolSetting{true, {14, 37}}));
+  EXPECT_EQ(layer.skip_permissions, (BoolSetting{false, {16, 33}}));
+}
+
+// compat: B4.7, B4.8, B4.10
+TEST(SettingsFile, KeysOfAnOrganisationCountInItsFileAlone) {
+  constexpr std::string_view text = R"({"allowManagedMcpServersOnly": true, "allowAllClaudeAiMcps": true,
+    "strictPluginOnlyCustomization": ["hooks", "mcp"], "env": {"REGION": "eu"}})";
+  const auto theirs = enterprise(text);
+  EXPECT_THAT(said(theirs), IsEmpty());
+  EXPECT_TRUE(theirs.allow_managed_only->value);
+  EXPECT_TRUE(theirs.allow_all_connectors->value);
+  EXPECT_TRUE(theirs.only_plugins->value);
+  EXPECT_EQ(theirs.env, (NamedTexts{{"REGION", "eu"}}));
+  const auto mine = user(text);
+  EXPECT_FALSE(mine.allow_managed_only || mine.allow_all_connectors || mine.only_plugins);
+  EXPECT_THAT(mine.env, IsEmpty());
+  EXPECT_THAT(said(mine), SizeIs(3));
+  EXPECT_THAT(said(mine)[0], AllOf(HasSubstr(":1:2: "), HasSubstr("organisation's settings alone")));
+  EXPECT_FALSE(enterprise(R"({"strictPluginOnlyCustomization": ["hooks"]})").only_plugins->value);
+  EXPECT_TRUE(enterprise(R"({"strictPluginOnlyCustomization": true})").only_plugins->value);
+}
+
+TEST(SettingsFile, WrongTypesAreNamedAndTheRestCounts) {
+  struct Case {
+    std::string text;
+    std::string message;
+  };
+  for (const auto& [text, message] : std::vector<Case>{
+           {R"({"enableAllProjectMcpServers": "yes"})",
+            ":1:32: \"enableAllProjectMcpServers\" must be true or false, found a string"},
+           {R"({"enabledMcpjsonServers": "a"})", ":1:27: \"enabledMcpjsonServers\" must be an array of strings"},
+           {R"({"disabledMcpjsonServers": ["a", 1]})", ":1:34: \"disabledMcpjsonServers[1]\" must be a string"},
+           {R"({"allowedMcpServers": {}})",
+            ":1:23: \"allowedMcpServers\" must be an array of objects, found an object; "
+            "until that is fixed it allows no server"},
+           {R"({"allowedMcpServers": [{"serverName": "a b"}]})", ":1:24: allowedMcpServers[0] is ignored"},
+           {R"({"allowedMcpServers": [{"serverName": "a", "serverUrl": "b"}]})", "expected exactly one of"},
+           {R"({"allowedMcpServers": [{"serverUrl": "https://"}]})", "names no host"},
+           {R"({"allowedMcpServers": [{"serverCommand": "npx"}]})", "must be an array of strings"},
+           {R"({"allowedMcpServers": [{"serverPackage": "npx"}]})", "unknown key \"serverPackage\""},
+           {R"({"deniedMcpServers": true})",
+            ":1:22: \"deniedMcpServers\" must be an array of objects, found a boolean"},
+           {R"({"deniedMcpServers": ["x"]})", ":1:23: deniedMcpServers[0]: expected an object, found a string"},
+           {R"({"permissions": []})",
+            ":1:17: \"permissions\" must be an object, found an array; until that is fixed "
+            "every call asks"},
+           {R"({"permissions": {"deny": "mcp__a"}})",
+            "\"permissions.deny\" must be an array of strings, found a string"},
+           {R"({"permissions": {"deny": [1]}})", "\"permissions.deny[0]\" must be a string, found a number"},
+           {R"({"permissions": {"allow": [1]}})",
+            "\"permissions.allow[0]\" must be a string, found a number; it is "
+            "ignored"},
+           {R"({"permissions": {"defaultMode": "wild"}})", "unknown mode \"wild\""},
+           {R"({"permissions": {"defaultMode": 1}})", "\"permissions.defaultMode\" must be a string"},
+           {R"({"dangerouslySkipPermissions": 1})", "\"dangerouslySkipPermissions\" must be true or false"},
+       }) {
+    auto layer = user(text);
+    EXPECT_THAT(said(layer), ElementsAre(AllOf(testing::StartsWith(file), HasSubstr(message)))) << text;
+    // A good sibling still counts.
+    auto beside = user(text.substr(0, text.size() - 1) + R"(, "disableClaudeAiConnectors": true})");
+    EXPECT_TRUE(beside.disable_connectors) << text;
+  }
+}
+
+TEST(SettingsFile, WhatMayDenyAndCannotBeReadIsRemembered) {
+  EXPECT_EQ(user(R"({"permissions": {"deny": [1]}})").rules_unreadable, (SettingPlace{1, 27}));
+  EXPECT_EQ(user(R"({"permissions": {"ask": {}}})").rules_unreadable, (SettingPlace{1, 25}));
+  EXPECT_FALSE(user(R"({"permissions": {"allow": 5}})").rules_unreadable);
+  EXPECT_TRUE(user(R"({"allowedMcpServers": 1})").allowed_servers->empty());
+  // A personal list that is partly wrong is pointed out; an organisation's stops everything.
+  constexpr std::string_view wrong = R"({"deniedMcpServers": [{"serverName": "x", "serverUrl": "https://y"}, 7]})";
+  EXPECT_FALSE(user(wrong).denied_unreadable);
+  EXPECT_EQ(enterprise(wrong).denied_unreadable, (SettingPlace{1, 23}));
+  EXPECT_THAT(enterprise(wrong).denied_servers, SizeIs(2));
+  EXPECT_THAT(said(enterprise(wrong))[1], HasSubstr("until that is fixed it denies every server"));
+}
+
+TEST(SettingsFile, BrokenRulesArePointedAtInsideTheirText) {
+  const auto layer =
+      user("{\"permissions\": {\n  \"deny\": [\"mcp__db__query(sql: /[/)\"],\n  \"allow\": [\"mcp__*\"]}}");
+  ASSERT_THAT(layer.problems, SizeIs(2));
+  EXPECT_THAT(said(layer)[0], AllOf(HasSubstr(":2:"), HasSubstr("cannot be read"),
+                                    HasSubstr("until that is fixed it denies whatever the arguments are")));
+  EXPECT_EQ(layer.problems[0].severity, Severity::error);
+  EXPECT_THAT(said(layer)[1], AllOf(HasSubstr(":3:14: "), HasSubstr("is skipped")));
+  EXPECT_EQ(layer.problems[1].severity, Severity::warning);
+}
+
+// A text inside the repository that tries to switch permissions off is said to have failed.
+TEST(SettingsFile, BypassInsideTheRepositoryIsSaidToBeIgnored) {
+  constexpr std::string_view text =
+      R"({"dangerouslySkipPermissions": true, "permissions": {"defaultMode": "bypassPermissions"}})";
+  for (auto source : {SettingsSource::project, SettingsSource::project_local}) {
+    auto layer = parse_settings(text, source, "/repo/.claude/settings.json");
+    EXPECT_THAT(said(layer),
+                ElementsAre(HasSubstr("cannot switch permissions off"), HasSubstr("cannot switch permissions off")));
+  }
+  EXPECT_THAT(said(user(text)), IsEmpty());
+}
+
+TEST(SettingsFile, TextsThatAreNoSettings) {
+  EXPECT_EQ(user(""), user(" \n"));
+  EXPECT_FALSE(user("").unreadable);
+  for (std::string_view text : {"[1]", "{", "\"x\"", "{\"a\":1,\"a\":2}", "\xFF{}", "{} trailing"}) {
+    auto layer = user(text);
+    EXPECT_TRUE(layer.unreadable) << text;
+    ASSERT_THAT(layer.problems, SizeIs(1)) << text;
+    EXPECT_EQ(layer.problems[0].severity, Severity::error);
+    EXPECT_GE(layer.problems[0].line, 1u);
+  }
+  EXPECT_THAT(said(user("{\"hooks\": 5, \"mcpServers\": [], \"model\": {}}")), IsEmpty());
+}
+
+TEST(SettingsFile, LayersAreComparedByContent) {
+  EXPECT_EQ(SettingsLayers(), SettingsLayers(std::vector<SettingsLayer>()));
+  EXPECT_EQ(SettingsLayers({user("{}")}), SettingsLayers({user(" {}")}));
+  EXPECT_FALSE(SettingsLayers({user("{}")}) == SettingsLayers({user(R"({"disableClaudeAiConnectors": true})")}));
+}
+
+// compat: B4.8, B4.9
+TEST(SettingsFile, ConnectorsAreOffWhenAnyFileSaysSo) {
+  const std::vector<SettingsLayer> none{user("{}"), user(R"({"disableClaudeAiConnectors": false})")};
+  EXPECT_FALSE(connectors_disabled(none));
+  const std::vector<SettingsLayer> one{
+      user(R"({"disableClaudeAiConnectors": false})"),
+      parse_settings(R"({"disableClaudeAiConnectors": true})", SettingsSource::project, "/repo/.claude/settings.json")};
+  EXPECT_TRUE(connectors_disabled(one));
+  EXPECT_FALSE(connectors_beside_enterprise(one));
+  const std::vector<SettingsLayer> beside{enterprise(R"({"allowAllClaudeAiMcps": true})")};
+  EXPECT_TRUE(connectors_beside_enterprise(beside));
+}
+
+}  // namespace
+}  // namespace patchbay
