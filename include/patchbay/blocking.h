@@ -56,6 +56,11 @@ class Session {
   // A stop request cancels the call; the server is told.
   CallToolResult call_tool(std::string name, Json arguments = {}, CallOptions options = {}, std::stop_token stop = {});
   ReadResourceResult read_resource(std::string uri, CallOptions options = {}, std::stop_token stop = {});
+  Listing<Skill> list_skills();
+  Skill get_skill(std::string uri, CallOptions options = {}, std::stop_token stop = {});
+  ResourceContents read_skill(Skill skill, std::string file = "SKILL.md", CallOptions options = {},
+                              std::stop_token stop = {});
+  Listing<Resource> read_directory(std::string uri);
   GetPromptResult get_prompt(std::string name, std::map<std::string, std::string> arguments = {},
                              CallOptions options = {}, std::stop_token stop = {});
   CompleteResult complete(CompleteRequest request, CallOptions options = {});

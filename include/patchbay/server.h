@@ -1,4 +1,4 @@
-// Server: tools, resources and prompts offered to MCP clients of either protocol era. The
+// Server: tools, resources, skills and prompts offered to MCP clients of either protocol era. The
 // same handlers serve both; which era a client speaks is decided when it opens, and both
 // may be served at once. One loop thread; handlers run there as coroutines.
 //
@@ -73,6 +73,13 @@ using PromptHandler =
     std::function<Task<GetPromptResult>(RequestContext&, std::map<std::string, std::string> arguments)>;
 using CompletionHandler = std::function<Task<CompleteResult>(RequestContext&, CompleteRequest request)>;
 
+// One file of a skill.
+struct SkillFile {
+  std::string path;                      // in the skill's directory: "SKILL.md", "references/forms.md"
+  std::string content;                   // its bytes
+  std::optional<std::string> mime_type;  // unset: guessed
+};
+
 // When a call that may be a task becomes one, where the server decides.
 enum class TaskStart : std::uint8_t {
   at_once,     // before its handler runs
@@ -112,6 +119,13 @@ class Server {
   bool remove_resource(std::string_view uri);
   // Throws Errc::invalid_argument when the URI template is malformed.
   void add_resource_template(ResourceTemplate resource_template, TemplateHandler handler);
+  // Offers a skill: its files as resources under skill://PATH/, and for clients that know skills its
+  // entry with the header of SKILL.md. The last segment of `path` is the skill's name; those before
+  // it ("billing/refunds") are the program's. Throws Errc::invalid_argument when a client would
+  // refuse it: no SKILL.md, a header that cannot be read or names another skill, a file twice or
+  // outside, more than 512 files or 16 MiB.
+  void add_skill(std::string path, std::vector<SkillFile> files);
+  bool remove_skill(std::string_view path);
   void add_prompt(Prompt prompt, PromptHandler handler);
   bool remove_prompt(std::string_view name);
   void set_completion(CompletionHandler handler);

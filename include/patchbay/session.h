@@ -73,6 +73,19 @@ class Session {
   Task<void> cancel_task(std::string id);
 
   Task<ReadResourceResult> read_resource(std::string uri, CallOptions options = {});
+  // Skills, of servers that declare that extension (Errc::unsupported otherwise). A listing holds
+  // entries and nothing is read with it; it need not name every skill, and get_skill() finds the
+  // others by the URI of their SKILL.md, and the current entry of each. Entries that break a rule
+  // are among the problems of a listing, and an Errc::protocol or Errc::limit of get_skill().
+  Task<Listing<Skill>> list_skills();
+  Task<Skill> get_skill(std::string uri, CallOptions options = {});
+  // One file of a skill, by its URI or its path in the skill's directory. Errc::protocol when its
+  // size or digest is not the entry's, the entry does not list it, or the header of SKILL.md
+  // differs from the entry: a skill that changed has a new entry, which needs a new approval.
+  Task<ResourceContents> read_skill(Skill skill, std::string file = "SKILL.md", CallOptions options = {});
+  // What lies directly in a directory, where the server can tell (Errc::unsupported otherwise).
+  // It is no promise about a skill's files: those are in its entry.
+  Task<Listing<Resource>> read_directory(std::string uri);
   Task<GetPromptResult> get_prompt(std::string name, std::map<std::string, std::string> arguments,
                                    CallOptions options = {});
   Task<CompleteResult> complete(CompleteRequest request, CallOptions options = {});

@@ -319,6 +319,32 @@ struct ResourceUri {
   bool operator==(const ResourceUri&) const = default;
 };
 
+// Skills -------------------------------------------------------------------------------
+// A skill is a directory of resources with instructions for a model, an extension of the
+// protocol. Its text is as untrusted as anything else a server says.
+
+// One file of a skill and how to recognise its content.
+struct SkillResource {
+  std::string uri;
+  std::string digest;     // "sha256:" and 64 hexadecimal digits in lower case
+  std::int64_t size = 0;  // bytes
+  Json extra;
+  bool operator==(const SkillResource&) const = default;
+};
+
+// The entry of one skill. Who approves a skill approves this: every file with its digest. It
+// belongs to the server it came from; another server's skill of the same URI is another skill.
+struct Skill {
+  std::string uri;   // of its SKILL.md
+  Json frontmatter;  // the header of SKILL.md, an object; `name` and `description` are texts in it
+  // All its files, SKILL.md among them; none when the server makes them up as it goes
+  // ("dynamic"), so that their content cannot be verified.
+  std::optional<std::vector<SkillResource>> resources;
+  Json meta;
+  Json extra;
+  bool operator==(const Skill&) const = default;
+};
+
 // Prompts ------------------------------------------------------------------------------
 
 struct PromptArgument {

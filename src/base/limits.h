@@ -13,11 +13,14 @@ struct Limits {
   std::size_t depth = 128;              // JSON nesting
   std::size_t outgoing = 64u << 20;     // bytes queued for a peer that does not read
   std::size_t stderr_tail = 64u << 10;  // kept of a child's stderr
+  std::size_t skill_bytes = 16u << 20;  // of all files of one skill
+  std::size_t frontmatter = 64u << 10;  // the header of a SKILL.md
   // Counts.
   std::size_t pages = 1000;          // of one list
   std::size_t items = 10'000;        // of one list
   std::size_t cursor = 64u << 10;    // bytes of a pagination cursor
   std::size_t server_requests = 32;  // a server's requests to us, in flight
+  std::size_t skill_files = 512;     // of one skill
   std::size_t input_rounds = 10;     // times a server may ask back during one call
   std::size_t list_tries = 3;        // per list call
   std::size_t tasks = 256;           // a server's requests that we run as tasks, and keep

@@ -1,11 +1,11 @@
 // The typed methods: each builds members, sends them through the core and decodes.
-#include <set>
-
 #include <patchbay/session.h>
 
 #include "base/as_result.h"
+#include "client/listing.h"
 #include "client/remote_tasks.h"
 #include "client/session_core.h"
+#include "client/skills.h"
 #include "client/watch.h"
 #include "protocol/codec.h"
 #include "protocol/methods.h"
@@ -29,68 +29,6 @@ struct Session::Holder {
 };
 
 namespace {
-
-// One page. The key tells the first page from the one after an empty cursor, which is legal.
-Task<Json> page_of(SessionCore& core, std::string_view method, std::optional<std::string> cursor) {
-  Members members;
-  if (cursor) members.emplace_back("cursor", Json(*cursor));
-  RequestSettings settings;
-  settings.total = core.runtime.limits.list;
-  co_return co_await core.cached_request(method, std::move(members), cursor ? *cursor + "+" : "", std::move(settings));
-}
-
-// Follows the cursors of one list within its bounds.
-template <class T>
-Task<Listing<T>> list_all(SessionCore& core, std::string_view method, std::string_view key) {
-  const auto& limits = core.runtime.limits;
-  Listing<T> listing;
-  std::set<std::string> seen;
-  std::optional<std::string> cursor;
-  bool restarted = false;
-  for (std::size_t pages = 0;; ++pages) {
-    if (pages == limits.pages) {
-      listing.cut = fmt::format("the server sent more than {} pages", limits.pages);
-      break;
-    }
-    auto result = co_await as_result(page_of(core, method, cursor));
-    if (!result) {
-      // The server may have forgotten a cursor that came out of our cache: begin again, once.
-      if (!cursor || restarted || result.error().rpc_code() != rpc_code::invalid_params) {
-        throw std::move(result).error();
-      }
-      restarted = true;
-      core.cache.drop(method);
-      listing = {};
-      seen.clear();
-      cursor.reset();
-      continue;
-    }
-    auto page = value_or_throw(decode_page<T>(std::move(*result), key));
-    for (auto& problem : page.problems) {
-      if (listing.problems.size() == limits.items) break;
-      listing.problems.push_back(std::move(problem));
-    }
-    for (auto& item : page.items) {
-      if (listing.items.size() == limits.items) {
-        listing.cut = fmt::format("the server listed more than {} items", limits.items);
-        break;
-      }
-      listing.items.push_back(std::move(item));
-    }
-    if (listing.cut || !page.next_cursor) break;
-    cursor = std::move(page.next_cursor);
-    if (cursor->size() > limits.cursor) {
-      listing.cut = fmt::format("the server sent a cursor of {} bytes", cursor->size());
-      break;
-    }
-    if (!seen.insert(*cursor).second) {
-      listing.cut = "the server repeated a cursor";
-      break;
-    }
-  }
-  if (listing.cut) core.runtime.log(LogLevel::warning, "event=list_cut method={} reason=\"{}\"", method, *listing.cut);
-  co_return listing;
-}
 
 void note_tools(SessionCore& core, const std::vector<Tool>& tools) {
   if (!core.task_tools) core.task_tools.emplace();
@@ -164,7 +102,7 @@ Task<Exchanged> begin_call(SessionCore& core, std::string name, Members members,
 }  // namespace
 
 Task<void> SessionCore::relist_tools() {
-  auto listing = co_await list_all<Tool>(*this, method::list_tools, "tools");
+  auto listing = co_await list_all<Tool>(*this, {method::list_tools}, "tools");
   note_mirrored(listing.items, listing.problems, true);
   note_tools(*this, listing.items);
   listed_tools.clear();
@@ -185,7 +123,7 @@ std::string Session::diagnostics() const { return holder_->core->peer->channel()
 
 Task<Listing<Tool>> Session::list_tools() {
   auto core = holder_->core;
-  auto listing = co_await list_all<Tool>(*core, method::list_tools, "tools");
+  auto listing = co_await list_all<Tool>(*core, {method::list_tools}, "tools");
   core->note_mirrored(listing.items, listing.problems, true);
   core->task_tools.reset();
   note_tools(*core, listing.items);
@@ -195,20 +133,20 @@ Task<Listing<Tool>> Session::list_tools() {
 }
 Task<Listing<Resource>> Session::list_resources() {
   auto core = holder_->core;
-  co_return co_await list_all<Resource>(*core, method::list_resources, "resources");
+  co_return co_await list_all<Resource>(*core, {method::list_resources}, "resources");
 }
 Task<Listing<ResourceTemplate>> Session::list_resource_templates() {
   auto core = holder_->core;
-  co_return co_await list_all<ResourceTemplate>(*core, method::list_resource_templates, "resourceTemplates");
+  co_return co_await list_all<ResourceTemplate>(*core, {method::list_resource_templates}, "resourceTemplates");
 }
 Task<Listing<Prompt>> Session::list_prompts() {
   auto core = holder_->core;
-  co_return co_await list_all<Prompt>(*core, method::list_prompts, "prompts");
+  co_return co_await list_all<Prompt>(*core, {method::list_prompts}, "prompts");
 }
 
 Task<Page<Tool>> Session::list_tools_page(std::optional<std::string> cursor) {
   auto core = holder_->core;
-  auto result = co_await page_of(*core, method::list_tools, std::move(cursor));
+  auto result = co_await page_of(*core, {method::list_tools}, std::move(cursor));
   auto page = value_or_throw(decode_page<Tool>(std::move(result), "tools"));
   core->note_mirrored(page.items, page.problems, false);
   core->listed_tools.add(page.items);
@@ -285,7 +223,7 @@ Task<RemoteTask> Session::get_task(std::string id) {
 
 Task<Listing<RemoteTask>> Session::list_tasks() {
   auto core = holder_->core;
-  co_return co_await list_all<RemoteTask>(*core, method::list_tasks, "tasks");
+  co_return co_await list_all<RemoteTask>(*core, {method::list_tasks}, "tasks");
 }
 
 Task<void> Session::cancel_task(std::string id) {
@@ -301,6 +239,23 @@ Task<ReadResourceResult> Session::read_resource(std::string uri, CallOptions opt
   auto result =
       co_await core->cached_request(method::read_resource, std::move(members), std::move(uri), std::move(settings));
   co_return value_or_throw(decode<ReadResourceResult>(std::move(result)));
+}
+
+Task<Listing<Skill>> Session::list_skills() {
+  auto core = holder_->core;
+  co_return co_await patchbay::list_skills(*core);
+}
+Task<Skill> Session::get_skill(std::string uri, CallOptions options) {
+  auto core = holder_->core;
+  co_return co_await patchbay::get_skill(*core, std::move(uri), std::move(options));
+}
+Task<ResourceContents> Session::read_skill(Skill skill, std::string file, CallOptions options) {
+  auto core = holder_->core;
+  co_return co_await patchbay::read_skill(*core, std::move(skill), std::move(file), std::move(options));
+}
+Task<Listing<Resource>> Session::read_directory(std::string uri) {
+  auto core = holder_->core;
+  co_return co_await patchbay::read_directory(*core, std::move(uri));
 }
 
 Task<GetPromptResult> Session::get_prompt(std::string name, std::map<std::string, std::string> arguments,

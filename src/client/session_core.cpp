@@ -97,6 +97,7 @@ void SessionCore::announce(const Change& change) {
     case Change::Kind::resources:
       cache.drop(method::list_resources);
       cache.drop(method::list_resource_templates);
+      cache.drop(method::list_skills);
       break;
     case Change::Kind::resource_updated:
       cache.drop(method::read_resource, change.uri);

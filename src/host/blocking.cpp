@@ -275,6 +275,28 @@ ReadResourceResult Session::read_resource(std::string uri, CallOptions options, 
       },
       stop);
 }
+Listing<Skill> Session::list_skills() {
+  return impl_->loop->run<Listing<Skill>>([s = impl_->session]() mutable { return s.list_skills(); });
+}
+Skill Session::get_skill(std::string uri, CallOptions options, std::stop_token stop) {
+  auto& loop = impl_->loop;
+  return loop->run<Skill>(
+      [s = impl_->session, uri, options = off_loop(std::move(options), loop)]() mutable {
+        return s.get_skill(uri, options);
+      },
+      stop);
+}
+ResourceContents Session::read_skill(Skill skill, std::string file, CallOptions options, std::stop_token stop) {
+  auto& loop = impl_->loop;
+  return loop->run<ResourceContents>(
+      [s = impl_->session, skill = std::move(skill), file, options = off_loop(std::move(options), loop)]() mutable {
+        return s.read_skill(skill, file, options);
+      },
+      stop);
+}
+Listing<Resource> Session::read_directory(std::string uri) {
+  return impl_->loop->run<Listing<Resource>>([s = impl_->session, uri]() mutable { return s.read_directory(uri); });
+}
 GetPromptResult Session::get_prompt(std::string name, std::map<std::string, std::string> arguments, CallOptions options,
                                     std::stop_token stop) {
   auto& loop = impl_->loop;

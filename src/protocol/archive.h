@@ -9,6 +9,7 @@
 //   optional         absent              absent + extra      when present
 //   strict           absent              error               when present
 //   any              absent / null kept  (none is wrong)     when present
+//   list_or          error               error               always (a word stands for no list)
 //   capability       absent              `true` is {}, as optional otherwise
 //   (1) null is an empty list where a list is required: what some servers write for one.
 //
@@ -165,6 +166,22 @@ class Reader {
   template <class E>
   void unless_default(std::string_view key, E& out) {
     strict(key, out);
+  }
+
+  // A list, or the word that says there is none to be had.
+  template <class T>
+  void list_or(std::string_view word, std::string_view key, std::optional<std::vector<T>>& out) {
+    if (!ok_) return;
+    const auto expected = fmt::format("an array or \"{}\"", word);
+    Json* member = in_.find(key);
+    if (member == nullptr) return missing(key, expected);
+    const std::string* text = member->if_string();
+    if (text != nullptr && *text == word) {
+      out.reset();
+      return consume(key);
+    }
+    if (!member->is_array()) return wrong(key, expected, *member);
+    take(key, *member, out);
   }
 
   // One block as an object, or several as an array.
@@ -470,6 +487,11 @@ class Writer {
   template <class E>
   void unless_default(std::string_view key, const E& value) {
     if (value != E{}) put(key, write(value));
+  }
+
+  template <class T>
+  void list_or(std::string_view word, std::string_view key, const std::optional<std::vector<T>>& value) {
+    put(key, value ? write(*value) : Json(word));
   }
 
   // Revisions before tools in sampling know a single block only.

@@ -242,6 +242,25 @@ void fields(V& v, As<V, ResourceUri>& t) {
   v.extra(t.extra);
 }
 
+// Skills -------------------------------------------------------------------------------
+
+template <class V>
+void fields(V& v, As<V, SkillResource>& t) {
+  v.required("uri", t.uri);
+  v.required("digest", t.digest);
+  v.required("size", t.size);
+  v.extra(t.extra);
+}
+
+template <class V>
+void fields(V& v, As<V, Skill>& t) {
+  v.required("uri", t.uri);
+  v.required_object("frontmatter", t.frontmatter);
+  v.list_or("dynamic", "resources", t.resources);
+  v.meta(t.meta);
+  v.extra(t.extra);
+}
+
 // Prompts ------------------------------------------------------------------------------
 
 template <class V>

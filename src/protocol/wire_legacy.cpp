@@ -22,7 +22,8 @@ constexpr std::array requests{method::initialize,    method::ping,           met
                               method::call_tool,     method::list_resources, method::list_resource_templates,
                               method::read_resource, method::subscribe,      method::unsubscribe,
                               method::list_prompts,  method::get_prompt,     method::complete,
-                              method::set_log_level};
+                              method::set_log_level, method::list_skills,    method::get_skill,
+                              method::read_directory};
 // Of either side.
 constexpr std::array task_requests{method::get_task, method::task_result, method::list_tasks, method::cancel_task};
 

@@ -29,6 +29,9 @@ constexpr std::array requests{method::discover,
                               method::list_resources,
                               method::list_resource_templates,
                               method::read_resource,
+                              method::read_directory,
+                              method::list_skills,
+                              method::get_skill,
                               method::list_prompts,
                               method::get_prompt,
                               method::complete,
@@ -42,7 +45,9 @@ constexpr std::array cacheable{method::discover,
                                method::list_prompts,
                                method::list_resources,
                                method::list_resource_templates,
-                               method::read_resource};
+                               method::read_resource,
+                               method::list_skills,
+                               method::get_skill};
 
 template <std::size_t N>
 bool contains(const std::array<std::string_view, N>& table, std::string_view method) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "protocol/methods.h"
+#include "protocol/skills.h"
 
 namespace patchbay {
 
@@ -72,6 +73,7 @@ ServerCapabilities Server::Core::capabilities() const {
                               {"requests", Json{{"tools", Json{{"call", Json::object()}}}}}};
     capabilities.extensions[std::string(tasks_extension)] = Json::object();
   }
+  if (skills.ever_used()) capabilities.extensions[std::string(skills_extension)] = skills_settings();
   return capabilities;
 }
 
@@ -80,8 +82,39 @@ bool Server::Core::offers(std::string_view method) const noexcept {
   if (method.starts_with("tools/")) return tools.ever_used();
   if (method.starts_with("tasks/")) return tasks_offered;
   if (method.starts_with("prompts/")) return prompts.ever_used();
+  if (method.starts_with("skills/") || method == method::read_directory) return skills.ever_used();
   if (method.starts_with("resources/")) return offers_resources();
   return true;
+}
+
+namespace {
+
+ResourceHandler answers_with(std::shared_ptr<const ServedFile> file) {
+  return [file](RequestContext&, std::string) {
+    return [](std::shared_ptr<const ServedFile> kept) -> Task<std::vector<ResourceContents>> {
+      std::vector<ResourceContents> contents;
+      contents.push_back(kept->contents);
+      co_return contents;
+    }(file);
+  };
+}
+
+}  // namespace
+
+void Server::Core::follow_skills(const SkillChange& change) {
+  const auto& [before, after] = change;
+  for (const auto& [uri, file] : before) {
+    if (!after.contains(uri)) resources.erase(uri);
+  }
+  std::vector<std::string> updated;
+  for (const auto& [uri, file] : after) {
+    auto old = before.find(uri);
+    if (old != before.end() && old->second == file) continue;
+    if (old != before.end() && old->second->listed != file->listed) updated.push_back(uri);
+    resources.put(uri, file->resource, answers_with(file));
+  }
+  announce({Change::Kind::resources, {}});
+  for (auto& uri : updated) announce({Change::Kind::resource_updated, std::move(uri)});
 }
 
 void Server::Core::announce(Change change) {

@@ -14,6 +14,7 @@
 #include "protocol/uri_template.h"
 #include "rpc/task_store.h"
 #include "server/registry.h"
+#include "server/skills.h"
 
 namespace patchbay {
 
@@ -48,6 +49,7 @@ struct Server::Core {
   Registry<Resource, ResourceHandler> resources{"resources"};
   Registry<ResourceTemplate, TemplateRoute> templates{"resourceTemplates"};
   Registry<Prompt, PromptHandler> prompts{"prompts"};
+  SkillShelf skills;
   std::shared_ptr<const CompletionHandler> completion;
   Sealer sealer;
   std::set<ChangeListener*> listeners;
@@ -61,6 +63,8 @@ struct Server::Core {
   // Whether there is anything behind this method; methods without a capability always.
   bool offers(std::string_view method) const noexcept;
   void announce(Change change);
+  // Makes the resources follow the skills.
+  void follow_skills(const SkillChange& change);
   void end_tasks();
   // The ways in of a whole program (stdio, HTTP) that are open. When the last one closes,
   // nobody is left to fetch what tasks would still find.

@@ -183,6 +183,20 @@ Task<Json> read_resource(std::shared_ptr<Server::Core> core, const Wire& wire, C
   co_return encode(result);
 }
 
+Json get_skill(const Server::Core& core, Json params) {
+  auto request = params_or_throw(decode<ResourceUri>(std::move(params)));
+  auto skill = core.skills.find(request.uri);
+  if (!skill) throw invalid_params(fmt::format("no skill is served at {}", request.uri));
+  return Json{{"skill", encode(*skill)}};
+}
+
+Json read_directory(const Server::Core& core, const Json& params) {
+  auto request = params_or_throw(decode<ResourceUri>(params));
+  auto paging = params_or_throw(decode<ListRequest>(params));
+  return encode_page(params_or_throw(core.skills.directory(request.uri, paging.cursor, core.options.page_size)),
+                     "resources");
+}
+
 Task<Json> get_prompt(std::shared_ptr<Server::Core> core, Context& context, Json params) {
   auto request = params_or_throw(decode<GetPromptRequest>(std::move(params)));
   auto entry = core->prompts.find(request.name);
@@ -230,6 +244,9 @@ Task<Json> serve_method(std::shared_ptr<Server::Core> core, const Wire& wire, Co
   if (method == method::list_resource_templates) {
     co_return list_page(core->templates, "resourceTemplates", size, std::move(params));
   }
+  if (method == method::list_skills) co_return list_page(core->skills, "skills", size, std::move(params));
+  if (method == method::get_skill) co_return get_skill(*core, std::move(params));
+  if (method == method::read_directory) co_return read_directory(*core, params);
   if (method == method::call_tool) co_return co_await run_tool(read_tool_call(*core, std::move(params)), context);
   if (method == method::read_resource) co_return co_await read_resource(core, wire, context, std::move(params));
   if (method == method::get_prompt) co_return co_await get_prompt(core, context, std::move(params));

@@ -53,6 +53,16 @@ void Server::add_resource_template(ResourceTemplate resource_template, TemplateH
   core_->announce({Change::Kind::resources, {}});
 }
 
+void Server::add_skill(std::string path, std::vector<SkillFile> files) {
+  core_->follow_skills(value_or_throw(core_->skills.add(path, std::move(files))));
+}
+
+bool Server::remove_skill(std::string_view path) {
+  auto removed = core_->skills.remove(path);
+  if (removed) core_->follow_skills(*removed);
+  return removed.has_value();
+}
+
 void Server::add_prompt(Prompt prompt, PromptHandler handler) {
   const auto name = prompt.name;
   core_->prompts.put(name, std::move(prompt), std::move(handler));

@@ -115,6 +115,25 @@ Task<void> send_schema_back(Session session, Json /*context*/) {
   }
 }
 
+// A registry is made of entries alone.
+Task<void> list_skills(Session session, Json /*context*/) { (void)co_await session.list_skills(); }
+
+// Loads every skill and reads the rest of what it brings. A skill that is not what its entry says is
+// left at once.
+Task<void> load_skills(Session session, Json /*context*/) {
+  const auto skills = co_await session.list_skills();
+  for (const auto& skill : skills.items) {
+    try {
+      (void)co_await session.read_skill(skill);
+      if (!skill.resources) continue;
+      for (const auto& file : *skill.resources) (void)co_await session.read_skill(skill, file.uri);
+    } catch (const pb::Error& error) {
+      if (error.code() != pb::Errc::protocol) throw;
+      std::fprintf(stderr, "not loaded: %s\n", error.what());
+    }
+  }
+}
+
 struct Scenario {
   std::string_view name;
   Task<void> (*play)(Session, Json);
@@ -131,6 +150,10 @@ constexpr Scenario scenarios[] = {
     {"http-invalid-tool-headers", call_every_tool},
     {"json-schema-ref-no-deref", use_schema_with_reference},
     {"json-schema-2020-12-preservation", send_schema_back},
+    {"sep-2640-client-no-prefetch", list_skills},
+    {"sep-2640-client-verify-digest", load_skills},
+    {"sep-2640-client-verify-size", load_skills},
+    {"sep-2640-client-verify-frontmatter", load_skills},
 };
 
 Task<int> play(const Scenario* scenario, std::string url, std::string protocol, Json context) {

@@ -475,6 +475,33 @@ void add_resources(pb::Server& server) {
       });
 }
 
+void add_skills(pb::Server& server) {
+  const auto file = [](std::string path, std::string content) {
+    pb::SkillFile made;
+    made.path = std::move(path);
+    made.content = std::move(content);
+    return made;
+  };
+  server.add_skill(
+      "pdf-processing",
+      {file("SKILL.md",
+            "---\n"
+            "name: pdf-processing\n"
+            "description: >-\n"
+            "  Extract, fill and assemble PDF documents. Use it whenever\n"
+            "  a PDF file is to be read or made.\n"
+            "license: Apache-2.0\n"
+            "metadata:\n"
+            "  version: \"2.1\"\n"
+            "---\n\n"
+            "# PDF processing\n\nPick a template from `templates/`.\n"),
+       file("references/FORMS.md", "# Forms\n"), file("scripts/extract.py", "print('text')\n"),
+       file("templates/invoice.md", "# Invoice\n"), file("templates/regional/eu-invoice.md", "# Invoice with VAT\n")});
+  server.add_skill("team/git-workflow", {file("SKILL.md",
+                                              "---\nname: git-workflow\ndescription: Branches and commits.\n---\n"
+                                              "Branch, commit, ask for review.\n")});
+}
+
 void add_prompts(pb::Server& server) {
   using Arguments = std::map<std::string, std::string>;
   auto prompt = [](std::string name, std::vector<std::string> arguments) {
@@ -548,6 +575,7 @@ int main(int argc, char** argv) {
   add_task_tools(server);
   add_changing_tools(server);
   add_resources(server);
+  add_skills(server);
   add_prompts(server);
 
   asio::io_context loop(1);

@@ -51,6 +51,7 @@ inline void check_result(std::string_view name, const Json& result) {
   if (name == method::list_resources) return stable_page<Resource>(result, "resources");
   if (name == method::list_resource_templates) return stable_page<ResourceTemplate>(result, "resourceTemplates");
   if (name == method::list_prompts) return stable_page<Prompt>(result, "prompts");
+  if (name == method::list_skills) return stable_page<Skill>(result, "skills");
   if (name == method::call_tool) {
     if (const auto call = stable<CallToolResult>(result)) {
       (void)text_of(*call);

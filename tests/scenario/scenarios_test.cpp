@@ -487,7 +487,8 @@ TEST_P(Scenario, AHundredCallsAtOnceEachGetTheirOwnAnswer) {
 TEST_P(Scenario, ResourcesAreListedAndRead) {
   run([this](Session session) -> Task<void> {
     auto resources = co_await session.list_resources();
-    EXPECT_THAT(resources.items, SizeIs(11));
+    EXPECT_EQ(std::ranges::count_if(resources.items, [](const auto& each) { return each.uri.starts_with("file://"); }),
+              11);
     auto templates = co_await session.list_resource_templates();
     EXPECT_THAT(templates.items, SizeIs(1));
     EXPECT_EQ(templates.items.at(0).uri_template, "note:///{name}");
@@ -501,6 +502,119 @@ TEST_P(Scenario, ResourcesAreListedAndRead) {
     auto missing = co_await as_result(session.read_resource("file:///none"));
     EXPECT_EQ(missing.error().rpc_code(), modern() ? -32602 : -32002);
     EXPECT_EQ(missing.error().rpc_data(), R"({"uri":"file:///none"})");
+  });
+}
+
+Skill skill_named(const Listing<Skill>& listing, std::string_view name) {
+  for (const auto& skill : listing.items) {
+    if (skill.frontmatter["name"] == Json(name)) return skill;
+  }
+  ADD_FAILURE() << "no skill is called " << name;
+  return {};
+}
+
+// R4
+TEST_P(Scenario, SkillsAreListedAndNothingIsReadWithThem) {
+  run([this](Session session) -> Task<void> {
+    auto skills = co_await session.list_skills();
+    EXPECT_THAT(skills.items, SizeIs(3));
+    EXPECT_THAT(skills.problems, SizeIs(0));
+    EXPECT_FALSE(skills.cut);
+    const auto pdf = skill_named(skills, "pdf");
+    EXPECT_EQ(pdf.uri, "skill://office/pdf/SKILL.md");
+    EXPECT_EQ(pdf.frontmatter,
+              (Json{{"name", "pdf"}, {"description", "Works on PDF files."}, {"metadata", {{"version", "1.0"}}}}));
+    EXPECT_THAT(*pdf.resources, SizeIs(9));
+    // A listing that is still fresh is not asked for again; one skill's entry always is.
+    (void)co_await session.list_skills();
+    EXPECT_EQ(sent(method::list_skills), modern() ? 1u : 2u);
+    for (int i = 0; i < 2; ++i) {
+      auto again = co_await session.get_skill(pdf.uri);
+      EXPECT_EQ(again, pdf);
+    }
+    EXPECT_EQ(sent(method::get_skill), 2u);
+    EXPECT_EQ(sent(method::read_resource), 0u);
+    auto unknown = co_await as_result(session.get_skill("skill://office/word/SKILL.md"));
+    EXPECT_EQ(unknown.error().rpc_code(), -32602);
+  });
+}
+
+// R4
+TEST_P(Scenario, FilesOfASkillAreReadWhenTheyAreWhatTheEntrySays) {
+  run([this](Session session) -> Task<void> {
+    auto skills = co_await session.list_skills();
+    const auto pdf = skill_named(skills, "pdf");
+    auto skill = co_await session.read_skill(pdf);
+    EXPECT_THAT(skill.text.value_or(""), HasSubstr("Pick a template."));
+    EXPECT_EQ(skill.mime_type, "text/markdown");
+    auto forms = co_await session.read_skill(pdf, "references/forms.md");
+    EXPECT_EQ(forms.text, "All about forms.\n");
+    auto logo = co_await session.read_skill(pdf, "skill://office/pdf/logo.bin");
+    EXPECT_EQ(logo.blob, "AP/+");
+    const auto reads = sent(method::read_resource);
+    EXPECT_EQ(reads, 3u);
+
+    // What the entry does not have is not even asked for.
+    for (auto [file, code] : {std::pair("other.md", Errc::protocol),
+                              {"templates", Errc::protocol},
+                              {"../../changed/SKILL.md", Errc::invalid_argument},
+                              {"skill://changed/SKILL.md", Errc::invalid_argument},
+                              {"file:///a", Errc::invalid_argument},
+                              {"/etc/passwd", Errc::invalid_argument},
+                              {"%2e%2e/x", Errc::invalid_argument}}) {
+      auto refused = co_await as_result(session.read_skill(pdf, file));
+      EXPECT_FALSE(refused);
+      if (!refused) EXPECT_EQ(refused.error().code(), code) << file;
+    }
+    EXPECT_EQ(sent(method::read_resource), reads);
+
+    auto changed = co_await as_result(session.read_skill(skill_named(skills, "changed")));
+    EXPECT_EQ(changed.error(),
+              Error(Errc::protocol,
+                    "skill://changed/SKILL.md is not what the skill's entry says: its digest is another; "
+                    "a skill that changed has a new entry"));
+    auto longer = co_await as_result(session.read_skill(skill_named(skills, "longer")));
+    EXPECT_THAT(longer.error().message(), HasSubstr("bytes instead of"));
+    // As a plain resource it is what the server says it is.
+    auto plain = co_await session.read_resource("skill://changed/SKILL.md");
+    EXPECT_THAT(plain.contents.at(0).text.value_or(""), HasSubstr("Evil."));
+  });
+}
+
+// R4
+TEST_P(Scenario, ASkillThatChangedIsReadUnderItsNewEntryOnly) {
+  run([](Session session) -> Task<void> {
+    auto skills = co_await session.list_skills();
+    const auto old = skill_named(skills, "pdf");
+    (void)co_await session.call_tool("change_skill", Json{{"text", "Other things.\n"}});
+    auto stale = co_await as_result(session.read_skill(old, "references/forms.md"));
+    EXPECT_EQ(stale.error().code(), Errc::protocol);
+    auto fresh = co_await session.get_skill(old.uri);
+    EXPECT_NE(fresh, old);
+    auto forms = co_await session.read_skill(fresh, "references/forms.md");
+    EXPECT_EQ(forms.text, "Other things.\n");
+    // The listing that was kept showed the old entry.
+    auto listed = co_await session.list_skills();
+    EXPECT_EQ(skill_named(listed, "pdf"), fresh);
+  });
+}
+
+// R4
+TEST_P(Scenario, DirectoriesTellWhatIsInThem) {
+  run([this](Session session) -> Task<void> {
+    auto root = co_await session.read_directory("skill://office/pdf");
+    std::vector<std::string> names;
+    for (const auto& child : root.items) {
+      names.push_back(child.mime_type == "inode/directory" ? child.name + "/" : child.name);
+    }
+    EXPECT_THAT(names, ElementsAre("pdf", "logo.bin", "references/", "templates/"));
+    auto templates = co_await session.read_directory("skill://office/pdf/templates");
+    EXPECT_THAT(templates.items, SizeIs(6));
+    EXPECT_EQ(sent(method::read_directory), 3u);  // four on a page
+    auto file = co_await as_result(session.read_directory("skill://office/pdf/SKILL.md"));
+    EXPECT_EQ(file.error().rpc_code(), -32602);
+    auto nothing = co_await as_result(session.read_directory("skill://office/word"));
+    EXPECT_EQ(nothing.error().rpc_code(), -32602);
   });
 }
 

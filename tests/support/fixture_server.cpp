@@ -271,6 +271,44 @@ void add_changing_tools(const std::shared_ptr<Server>& server) {
                    }));
 }
 
+std::vector<SkillFile> pdf_files(std::string forms) {
+  std::vector<SkillFile> files{
+      {.path = "SKILL.md",
+       .content =
+           "---\nname: pdf\ndescription: Works on PDF files.\nmetadata:\n  version: \"1.0\"\n---\nPick a template.\n"},
+      {.path = "references/forms.md", .content = std::move(forms)},
+      {.path = "logo.bin", .content = std::string("\x00\xff\xfe", 3)}};
+  for (int i = 1; i <= 6; ++i) {
+    files.push_back({.path = fmt::format("templates/{}.md", i), .content = fmt::format("template {}\n", i)});
+  }
+  return files;
+}
+
+void add_skills(const std::shared_ptr<Server>& server) {
+  server->add_skill("office/pdf", pdf_files("All about forms.\n"));
+  for (std::string name : {"changed", "longer"}) {
+    auto text = fmt::format("---\nname: {}\ndescription: Not what it seems.\n---\nGood.\n", name);
+    server->add_skill(name, {{.path = "SKILL.md", .content = text}, {.path = "more.md", .content = "more\n"}});
+    text = text.substr(0, text.size() - 6) + (name == "changed" ? "Evil.\n" : "Good, and more.\n");
+    const auto uri = fmt::format("skill://{}/SKILL.md", name);
+    server->add_resource({.uri = uri, .name = name},
+                         [text](RequestContext&, std::string where) -> Task<std::vector<ResourceContents>> {
+                           return [](std::string u, std::string t) -> Task<std::vector<ResourceContents>> {
+                             std::vector<ResourceContents> contents;
+                             contents.push_back({.uri = std::move(u), .text = std::move(t)});
+                             co_return contents;
+                           }(std::move(where), text);
+                         });
+  }
+  std::weak_ptr<Server> weak = server;
+  server->add_tool(named("change_skill"), [weak](RequestContext&, Json arguments) -> Task<CallToolResult> {
+    return [](std::shared_ptr<Server> s, Json a) -> Task<CallToolResult> {
+      s->add_skill("office/pdf", pdf_files(a["text"].as_string()));
+      co_return text("done");
+    }(weak.lock(), std::move(arguments));
+  });
+}
+
 void add_resources_and_prompts(Server& server) {
   server.add_resource({.uri = "file:///a", .name = "a", .mime_type = "text/plain"},
                       [](RequestContext&, std::string uri) -> Task<std::vector<ResourceContents>> {
@@ -337,6 +375,7 @@ std::shared_ptr<Server> make_fixture_server() {
   add_task_tools(*server);
   add_changing_tools(server);
   add_resources_and_prompts(*server);
+  add_skills(server);
   return server;
 }
 

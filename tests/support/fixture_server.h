@@ -14,6 +14,10 @@
 //   the task; task_fails: JSON-RPC error 1234; task_is_error; task_after_question: a form before it
 //   add_tool{name}, remove_tool{name}, touch{uri}, end_process
 //   filler_00 ... filler_19
+//
+// Its skills: office/pdf with SKILL.md, references/forms.md, templates/{1..6}.md and logo.bin;
+// `changed` and `longer`, whose SKILL.md is read as another text than their entry says, of the
+// same length and of another; change_skill{text} replaces references/forms.md of office/pdf.
 #pragma once
 
 #include <memory>

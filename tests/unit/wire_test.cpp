@@ -66,6 +66,9 @@ TEST(Wire, AMethodAbsentFromAnEraIsAbsentFromItsTable) {
            {method::list_resources, true, true},
            {method::list_resource_templates, true, true},
            {method::read_resource, true, true},
+           {method::read_directory, true, true},
+           {method::list_skills, true, true},
+           {method::get_skill, true, true},
            {method::subscribe, true, false},
            {method::unsubscribe, true, false},
            {method::list_prompts, true, true},
@@ -381,15 +384,15 @@ TEST(Wire, CarriedInputIsReadOrRefused) {
   }
 }
 
-TEST(Wire, OnlySixKindsOfResultCarryCacheHints) {
+TEST(Wire, OnlySomeKindsOfResultCarryCacheHints) {
   const Implementation server{.name = "s", .version = "1"};
   const CacheHints hints{.ttl_ms = 500, .scope = CacheScope::shared};
   for (auto name : {method::discover, method::list_tools, method::list_prompts, method::list_resources,
-                    method::list_resource_templates, method::read_resource, method::call_tool, method::get_prompt,
-                    method::complete, method::listen}) {
+                    method::list_resource_templates, method::read_resource, method::list_skills, method::get_skill,
+                    method::read_directory, method::call_tool, method::get_prompt, method::complete, method::listen}) {
     SCOPED_TRACE(name);
-    const bool cacheable =
-        name != method::call_tool && name != method::get_prompt && name != method::complete && name != method::listen;
+    const bool cacheable = name != method::call_tool && name != method::get_prompt && name != method::complete &&
+                           name != method::listen && name != method::read_directory;
     auto result = modern().complete(name, Json{{"k", 1}}, server, hints);
     EXPECT_EQ(result["resultType"], Json("complete"));
     EXPECT_EQ(result["k"], Json(1));
