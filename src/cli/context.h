@@ -30,6 +30,7 @@ Task<int> tools(Context& context);
 Task<int> call(Context& context);
 Task<int> resources(Context& context);
 Task<int> read(Context& context);
+Task<int> skills(Context& context);
 Task<int> prompts(Context& context);
 Task<int> prompt(Context& context);
 
@@ -46,6 +47,8 @@ Task<std::vector<std::string>> start_servers(Context& context, const std::string
 int listing_exit_code(const Context& context, const std::string& only);
 // The same error, with the servers that did not start: what was asked for may be theirs.
 Error with_failures(const Context& context, const Error& error);
+// Text as text, anything else as its bytes unless a terminal would have to show them.
+void print_contents(Context& context, const ResourceContents& contents);
 // The states of the servers a listing is about, for its JSON.
 Json servers_json(const Context& context, const std::string& only);
 

@@ -57,6 +57,8 @@ Task<int> dispatch(Context& context) {
       return resources(context);
     case Command::read:
       return read(context);
+    case Command::skills:
+      return skills(context);
     case Command::prompts:
       return prompts(context);
     case Command::prompt:

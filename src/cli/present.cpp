@@ -57,6 +57,13 @@ Json tools_json(const std::vector<ServerStatus>& servers, const Catalog& catalog
   return {{"servers", std::move(server_list)}, {"tools", std::move(tool_list)}};
 }
 
+Json with_server(const std::string& server, const Json& item) {
+  Json::Object out;
+  out.append("server", server);
+  for (const auto& [key, member] : item.as_object()) out.set(key, member);
+  return out;
+}
+
 Json error_json(const Error& error) {
   Json detail = error.detail().empty() ? Json() : Json(error.detail());
   Json body{{"code", to_string(error.code())}, {"message", error.message()}, {"detail", std::move(detail)}};

@@ -12,6 +12,8 @@ Json status_json(const ServerStatus& status);
 Json tools_json(const std::vector<ServerStatus>& servers, const Catalog& catalog, const std::string& only_server);
 Json tool_json(const CatalogEntry& entry);
 Json error_json(const Error& error);
+// What a server listed, with the server's name in front.
+Json with_server(const std::string& server, const Json& item);
 
 // What a server says, as one line or as a block, safe for a terminal.
 std::string safe_line(std::string_view text, std::size_t max_width);

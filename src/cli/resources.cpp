@@ -42,13 +42,6 @@ Task<std::vector<ServerResources>> list_resources(Context& context, std::vector<
   co_return all;
 }
 
-Json with_server(const std::string& server, Json value) {
-  Json::Object out;
-  out.append("server", server);
-  for (const auto& [key, member] : value.as_object()) out.set(key, member);
-  return out;
-}
-
 bool offers(const ServerResources& one, std::string_view uri) {
   for (const auto& resource : one.resources) {
     if (resource.uri == uri) return true;
@@ -81,6 +74,23 @@ Task<std::string> server_of(Context& context, std::string uri) {
 }
 
 }  // namespace
+
+void print_contents(Context& context, const ResourceContents& contents) {
+  if (contents.text) {
+    context.io.out(context.io.out_is_terminal ? clean_for_display(*contents.text) + "\n" : *contents.text);
+    return;
+  }
+  auto bytes = base64_decode(contents.blob.value_or(""));
+  if (!bytes) {
+    throw Error(Errc::protocol, fmt::format("{}: the server sent contents that are not base64", contents.uri));
+  }
+  if (context.io.out_is_terminal) {
+    context.io.out(fmt::format("[{}, {} bytes; redirect the output to a file to keep it]\n",
+                               safe_line(contents.mime_type.value_or("binary"), 60), bytes->size()));
+  } else {
+    context.io.out(*bytes);
+  }
+}
 
 Task<int> resources(Context& context) {
   const auto only = context.settings.words.empty() ? std::string() : context.settings.words.front();
@@ -132,20 +142,7 @@ Task<int> read(Context& context) {
     context.print_json(encode(result));
     co_return 0;
   }
-  for (const auto& contents : result.contents) {
-    if (contents.text) {
-      context.io.out(context.io.out_is_terminal ? clean_for_display(*contents.text) + "\n" : *contents.text);
-      continue;
-    }
-    auto bytes = base64_decode(contents.blob.value_or(""));
-    if (!bytes) throw Error(Errc::protocol, fmt::format("{}: the server sent contents that are not base64", uri));
-    if (context.io.out_is_terminal) {
-      context.io.out(fmt::format("[{}, {} bytes; redirect the output to a file to keep it]\n",
-                                 safe_line(contents.mime_type.value_or("binary"), 60), bytes->size()));
-    } else {
-      context.io.out(*bytes);
-    }
-  }
+  for (const auto& contents : result.contents) print_contents(context, contents);
   co_return 0;
 }
 

@@ -40,6 +40,10 @@ constexpr CommandEntry commands[] = {
     {Command::read, "read", "Read a resource",
      "  patchbay read docs file:///guide.md\n  patchbay read file:///logo.png > logo.png", "URI",
      "The resource; its server may be named before it", 1, 2},
+    {Command::skills, "skills", "List skills, or show one, verified against its entry",
+     "  patchbay skills\n  patchbay skills docs pdf-processing\n  patchbay skills docs pdf-processing "
+     "references/forms.md",
+     "SERVER", "Only this server; then a skill, by name or URI, and a file of it", 0, 3},
     {Command::prompts, "prompts", "List prompts", "  patchbay prompts", "SERVER", "Only this server", 0, 1},
     {Command::prompt, "prompt", "Show a prompt filled in", "  patchbay prompt review file=main.cpp", "NAME",
      "The prompt, then key=value", 1, 0},

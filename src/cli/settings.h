@@ -9,7 +9,20 @@
 
 namespace patchbay::cli {
 
-enum class Command { overview, tools, call, resources, read, prompts, prompt, serve, completion, manual, version };
+enum class Command {
+  overview,
+  tools,
+  call,
+  resources,
+  read,
+  skills,
+  prompts,
+  prompt,
+  serve,
+  completion,
+  manual,
+  version
+};
 
 struct Settings {
   Command command = Command::overview;

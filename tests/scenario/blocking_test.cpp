@@ -57,6 +57,19 @@ TEST(Blocking, SessionListsAndCalls) {
   EXPECT_EQ(code_of([&] { session.call_tool("add", {{"a", 1}, {"b", 1}}); }), Errc::closed);
 }
 
+// R4
+TEST(Blocking, SkillsAreListedAndRead) {
+  auto session = blocking::connect({.command = PATCHBAY_BIN_DIR "/scenario-server"});
+  const auto skills = session.list_skills();
+  ASSERT_EQ(skills.items.size(), 3u);
+  const auto pdf = session.get_skill(skills.items.at(0).uri);
+  EXPECT_EQ(pdf, skills.items.at(0));
+  EXPECT_THAT(session.read_skill(pdf).text.value_or(""), HasSubstr("Pick a template."));
+  EXPECT_EQ(session.read_skill(pdf, "templates/1.md").text, "template 1\n");
+  EXPECT_EQ(session.read_directory("skill://office/pdf/templates").items.size(), 6u);
+  EXPECT_EQ(code_of([&] { session.read_skill(skills.items.at(1)); }), Errc::protocol);
+}
+
 TEST(Blocking, ConnectFailureCarriesWhatTheServerSaid) {
   try {
     blocking::connect(server("exits-at-once"));
