@@ -33,6 +33,7 @@ Task<void> SessionCore::open_channel() {
   handlers.request = [this](Request request) { return on_request(std::move(request)); };
   handlers.notification = [this](Notification notification) { on_notification(std::move(notification)); };
   handlers.closed = [this](const Error& error) { on_closed(error); };
+  handlers.ignores_doubled = true;
   peer = std::make_shared<Peer>(executor, std::move(channel), runtime, std::move(handlers));
   peer->start();
 }

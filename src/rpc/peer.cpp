@@ -263,7 +263,12 @@ void Peer::on_request(Request request, std::shared_ptr<BatchReplies> batch) {
   };
   auto key = to_text(request.id);
   if (!handlers_.request) return refuse(rpc_code::method_not_found, "this side takes no requests");
-  if (running_.contains(key)) return refuse(rpc_code::invalid_request, "this id is already in use");
+  if (running_.contains(key)) {
+    if (!handlers_.ignores_doubled) return refuse(rpc_code::invalid_request, "this id is already in use");
+    ++counters_.refused_requests;
+    runtime_.log(LogLevel::debug, "event=doubled_request id={} method={}", key, request.method);
+    return;
+  }
   if (active_ >= runtime_.limits.server_requests) {
     return refuse(rpc_code::internal_error, "too many requests at once; wait for answers");
   }

@@ -50,6 +50,9 @@ class Peer {
     std::function<void(const Error&)> closed;
     // Whether arrays of messages are legal now; absent means yes.
     std::function<bool()> accepts_batches;
+    // A request that comes once more while it runs is passed over. Otherwise it is refused, and
+    // the other side may take the refusal for the answer to the first.
+    bool ignores_doubled = false;
   };
   struct Counters {
     std::size_t unknown_replies = 0;  // for ids nobody waits for: late, doubled or made up

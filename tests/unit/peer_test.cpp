@@ -786,6 +786,26 @@ TEST(Peer, ABatchIsAnsweredByOneBatchWhenItsLastAnswerIsKnown) {
   });
 }
 
+// The refusal would carry the id of the first, and pass for its answer.
+TEST(Peer, ADoubledRequestIsPassedOverWhereThatIsWanted) {
+  run_task([]() -> Task<void> {
+    Gate gate;
+    auto handlers = gate.handlers();
+    handlers.ignores_doubled = true;
+    Bench bench(co_await asio::this_coro::executor, std::move(handlers));
+    bench.wire->feed(request_of(std::int64_t{1}, "a"));
+    bench.wire->feed(request_of(std::int64_t{1}, "a"));
+    co_await gate.wait_begun(1);
+    gate.open.notify_all();
+    co_await bench.wire->wait_for_sent(1);
+    co_await settle();
+    EXPECT_EQ(bench.wire->sent.size(), 1u);
+    EXPECT_EQ(text_of(bench.wire->sent[0]), R"({"jsonrpc":"2.0","id":1,"result":{"for":1}})");
+    EXPECT_EQ(bench.peer.counters().refused_requests, 1u);
+    co_await bench.end();
+  });
+}
+
 TEST(Peer, ABatchWithoutRequestsIsNotAnswered) {
   run_task([]() -> Task<void> {
     Bench bench(co_await asio::this_coro::executor);
