@@ -253,6 +253,7 @@ class CurlLoop::State : public std::enable_shared_from_this<CurlLoop::State> {
   ~State() { close(); }
 
   void close();
+  bool idle() const noexcept { return transfers_.empty(); }
   CURLM* multi() const noexcept { return multi_; }
   void add(EasyTransfer& transfer);
   void remove(EasyTransfer& transfer);
@@ -787,6 +788,8 @@ CurlLoop::CurlLoop(asio::any_io_executor executor, std::size_t idle_connections)
 }
 
 CurlLoop::~CurlLoop() { state_->close(); }
+
+bool CurlLoop::idle() const noexcept { return state_->idle(); }
 
 std::unique_ptr<CurlTransfer> CurlLoop::start(const HttpRequest& request,
                                               std::shared_ptr<const TransferOptions> options, TransferSink& sink) {

@@ -79,6 +79,8 @@ class CurlLoop {
   // are best the same object for many requests: what was set for one then serves the next.
   std::unique_ptr<CurlTransfer> start(const HttpRequest& request, std::shared_ptr<const TransferOptions> options,
                                       TransferSink& sink);
+  // Whether no transfer is under way.
+  bool idle() const noexcept;
 
   class State;
 

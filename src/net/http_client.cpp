@@ -1,6 +1,7 @@
 #include "net/http_client.h"
 
 #include <algorithm>
+#include <vector>
 
 #include <boost/asio/steady_timer.hpp>
 #include <fmt/format.h>
@@ -68,6 +69,7 @@ class HttpClient::Core {
 
   CurlLoop& loop() {
     if (closed) throw Error(Errc::closed, "the HTTP client was closed");
+    std::erase_if(retired, [](const auto& each) { return each->idle(); });
     if (!curl) curl = std::make_unique<CurlLoop>(executor, options.idle_connections);
     return *curl;
   }
@@ -75,6 +77,7 @@ class HttpClient::Core {
   asio::any_io_executor executor;
   HttpClientOptions options;
   std::unique_ptr<CurlLoop> curl;
+  std::vector<std::unique_ptr<CurlLoop>> retired;  // until their last transfer has ended
   bool closed = false;
 
   // How a URL is reached: proxy, trust and all that does not change from request to request.
@@ -330,6 +333,11 @@ HttpClient::HttpClient(asio::any_io_executor executor, HttpClientOptions options
 HttpClient::~HttpClient() {
   core_->closed = true;
   core_->curl.reset();
+  core_->retired.clear();
+}
+
+void HttpClient::use_fresh_connections() {
+  if (core_->curl) core_->retired.push_back(std::move(core_->curl));
 }
 
 Task<std::unique_ptr<HttpExchange>> HttpClient::send(HttpRequest request, HttpRequestLimits limits) {
@@ -359,8 +367,10 @@ Task<std::string> read_all(HttpExchange& exchange, std::size_t limit) {
   std::string body = co_await exchange.read();
   for (;;) {
     if (body.size() > limit) {
-      throw Error(Errc::limit,
-                  fmt::format("{}: the answer is larger than {}", redacted_url(exchange.head().url), written(limit)));
+      throw Error(
+          Errc::limit,
+          fmt::format("{}: the answer is larger than {} (while reading the body); ask for less, or raise the limit",
+                      redacted_url(exchange.head().url), written(limit)));
     }
     auto piece = co_await exchange.read();
     if (piece.empty()) co_return body;

@@ -89,6 +89,9 @@ class HttpClient {
   // Returns when the head of the final answer has arrived. Cancelling it aborts the request.
   Task<std::unique_ptr<HttpExchange>> send(HttpRequest request, HttpRequestLimits limits = {});
 
+  // Later requests use none of the connections that are open now; what is under way goes on.
+  void use_fresh_connections();
+
  private:
   class Core;
   std::shared_ptr<Core> core_;

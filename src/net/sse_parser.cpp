@@ -31,7 +31,8 @@ Result<void> SseParser::too_large() {
   failed_ = true;
   line_ = {};
   current_ = {};
-  return fail(Errc::limit, "an event of the stream is larger than " + std::to_string(limit_) + " bytes");
+  return fail(Errc::limit, "an event of the stream is larger than " + std::to_string(limit_) +
+                               " bytes; ask for less, or raise the limit");
 }
 
 Result<void> SseParser::feed(std::string_view bytes) {

@@ -160,6 +160,7 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
       }
       exchange.reset();
       if (stateless || memory.last_id.empty()) {
+        if (!memory.broken) self->requester.use_fresh_connections();
         throw self->lost(memory.broken, "broke off before the answer");
       }
       if (memory.last_id != before) attempt = failures = 0;
@@ -236,6 +237,7 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
       // A body of another type may still be an answer: some servers do not say what they send.
       auto text = co_await explaining_body(*exchange);
       if (type.empty() && !text.empty() && self->inbox.put_text(text, request.id, self->runtime)) co_return;
+      self->requester.use_fresh_connections();
       throw self->requester.content_error(head, text);
     }
     std::string text;
@@ -247,6 +249,7 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
     if (text.empty()) throw self->requester.content_error(HttpHead{.status = head.status}, text);
     co_await self->inbox.wait_for_room();
     if (!self->inbox.put_text(std::move(text), request.id, self->runtime)) {
+      self->requester.use_fresh_connections();
       throw Error(Errc::protocol,
                   fmt::format("{} answered without an answer to {}", self->requester.shown(), request.method));
     }

@@ -1,5 +1,7 @@
 #include "transport/http_requester.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "base/as_result.h"
@@ -106,10 +108,12 @@ HttpRequester::HttpRequester(asio::any_io_executor executor, const HttpOptions& 
     : options_(options),
       auth_(std::move(auth)),
       shown_(options.shown.empty() ? redacted_url(options.url) : options.shown),
+      connect_limit_(as_duration(runtime.limits.connect) / 3 * 2),
       client_(std::move(executor), client_options(options, runtime)) {}
 
 Task<std::unique_ptr<HttpExchange>> HttpRequester::send(std::string method, std::string url, HttpHeaders own,
                                                         std::string body, HttpRequestLimits limits) {
+  limits.connect = std::min(limits.connect, connect_limit_);
   HttpRequest request{.method = std::move(method), .url = std::move(url), .headers = {}, .body = std::move(body)};
   request.headers.reserve(options_.headers.size() + own.size() + 2);
   for (const auto& [name, value] : options_.headers) request.headers.add(name, value);

@@ -30,6 +30,8 @@ class HttpRequester {
   Error status_error(const HttpHead& head, std::string_view body) const;
   // An answer with a body that cannot be ours.
   Error content_error(const HttpHead& head, std::string_view body) const;
+  // An answer was that of another request: the connection may be out of step by one, and would stay so.
+  void use_fresh_connections() { client_.use_fresh_connections(); }
   const std::string& shown() const noexcept { return shown_; }
 
  private:
@@ -38,6 +40,7 @@ class HttpRequester {
   HttpOptions options_;
   std::shared_ptr<HttpAuth> auth_;
   std::string shown_;
+  Duration connect_limit_;  // a part of the time for the whole session: what failed shall be told before that is over
   HttpClient client_;
 };
 

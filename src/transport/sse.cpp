@@ -84,8 +84,11 @@ struct SseChannel::State : std::enable_shared_from_this<State> {
     auto target = base ? resolve_url(*base, first->data) : base;
     if (!target) throw target.error().within(fmt::format("the endpoint {} names", self->requester.shown()));
     if (!same_origin(*base, *target)) {
-      throw Error(Errc::protocol, fmt::format("{} names an endpoint at another place ({}); nothing is sent there",
-                                              self->requester.shown(), target->origin()));
+      throw Error(
+          Errc::protocol,
+          fmt::format("{} names an endpoint at another place ({}); nothing is sent there. If that is the server you "
+                      "mean, use its own url",
+                      self->requester.shown(), target->origin()));
     }
     self->endpoint = target->text();
   }

@@ -156,6 +156,38 @@ TEST(HttpChannel, AnAnswerThatIsNoneEndsTheCall) {
   }
 }
 
+// Something answered twice: from then on every answer on that connection would be the one before.
+TEST(HttpChannel, AConnectionThatIsOutOfStepIsNotUsedAgain) {
+  for (const bool stream : {false, true}) {
+    SCOPED_TRACE(stream);
+    ScriptedServer server([&](ScriptConnection& connection) {
+      for (int behind = connection.number() == 0 ? 1 : 0;;) {
+        const auto id = parse_json(connection.read_request().body).value_or(Json())["id"].to_int().value_or(0);
+        const auto result = fmt::format(R"({{"jsonrpc":"2.0","id":{},"result":{{}}}})", id > 1 ? id - behind : id);
+        if (stream) {
+          const auto text = event(result);
+          connection.write(
+              fmt::format("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: "
+                          "{}\r\n\r\n{}",
+                          text.size(), text));
+        } else {
+          connection.answer("200 OK", result, "Content-Type: application/json\r\n");
+        }
+      }
+    });
+    with_channel(to(server), [](Channel& channel) -> Task<void> {
+      send(channel, stateless(1, "tools/call"));
+      EXPECT_EQ(co_await received(channel), result_1);
+      send(channel, stateless(2, "tools/call"));
+      EXPECT_EQ(co_await received(channel), result_1);
+      EXPECT_THAT(co_await received(channel), HasSubstr("lost 2 "));
+      send(channel, stateless(3, "tools/call"));
+      EXPECT_EQ(co_await received(channel), R"({"jsonrpc":"2.0","id":3,"result":{}})");
+    });
+    EXPECT_EQ(server.connections(), 2);
+  }
+}
+
 TEST(HttpChannel, AnErrorInAnErrorsBodyIsTheAnswer) {
   ScriptedServer server([&](ScriptConnection& connection) {
     (void)connection.read_request();
