@@ -120,6 +120,7 @@ struct ServerConfig {
 
   // Filled in when everything was put together.
   ServerStanding standing = ServerStanding::active;
+  bool approved = false;              // the person said yes to this very entry, where that is needed
   std::string reason;                 // why it is not active, for people
   std::vector<ConfigOrigin> shadows;  // entries of the same name that do not count because of this one
 
@@ -151,6 +152,7 @@ struct LoadRequest {
   std::optional<std::string> claude_dir;  // CLAUDE_CONFIG_DIR
   // Of an organisation. Never taken from a variable: who is bound by it must not be able to move it.
   std::string enterprise_dir = "/etc/claude-code";
+  unsigned enterprise_owner = 0;  // who must own what is in there: root
   // What variables are set to; unset: the environment of this process.
   VariableLookup variables;
 };

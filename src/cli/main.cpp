@@ -74,6 +74,7 @@ HostOptions host_options(const Settings& settings, Io& io, Waiting& waiting) {
   request.cwd = std::filesystem::current_path();
   request.mcp_configs = settings.mcp_config;
   request.strict = settings.strict;
+  request.trust_project = settings.trust_project;
   options.config = load_servers(request);
   options.trust_project = settings.trust_project;
   options.follow_changes = false;
@@ -129,7 +130,8 @@ int run_with_host(const Settings& settings, Io& io, const Runtime& given) {
   Waiting waiting(io);
   auto options = host_options(settings, io, waiting);
   say_problems(options.config.value(), settings, io);
-  const bool no_servers = options.config->servers.empty();
+  const bool no_servers = std::ranges::all_of(options.config->servers,
+                                              [](const auto& one) { return one.standing == ServerStanding::broken; });
   Runtime runtime = given;
   if (settings.trace) runtime.trace = make_trace(settings, secrets_of(*options.config));
   bool broken = false;

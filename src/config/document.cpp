@@ -38,7 +38,7 @@ ConfigDocument::Member member_of(const ConfigDocument::Member& in, std::string_v
 }
 
 std::expected<ConfigDocument, ConfigProblem> read_document(std::string_view text, const std::string& file,
-                                                           std::string_view expected) {
+                                                           std::string_view expected, std::size_t depth) {
   auto fault = [&](std::size_t offset, std::string message) {
     auto [line, column] = position_of(text, offset);
     return std::unexpected(ConfigProblem{file, line, column, std::move(message), {}, Severity::error});
@@ -53,7 +53,7 @@ std::expected<ConfigDocument, ConfigProblem> read_document(std::string_view text
   }
   auto root = parse_json_located(*plain);
   if (!root) return fault(root.error().offset, fmt::format("{}; {}", root.error().reason, fix_the_file));
-  return ConfigDocument{std::move(*root), places_in(*plain, document_depth)};
+  return ConfigDocument{std::move(*root), places_in(*plain, depth)};
 }
 
 }  // namespace patchbay

@@ -35,8 +35,10 @@ struct ConfigDocument {
 ConfigDocument::Member member_of(const ConfigDocument::Member& in, std::string_view key) noexcept;
 
 // Comments, commas behind last elements and a byte order mark are accepted. `expected` says what
-// should be in an empty text: "an object with \"mcpServers\"". The fault is one problem of the file.
+// should be in an empty text: "an object with \"mcpServers\"". Places below `depth` are left out. The
+// fault is one problem of the file.
 std::expected<ConfigDocument, ConfigProblem> read_document(std::string_view text, const std::string& file,
-                                                           std::string_view expected);
+                                                           std::string_view expected,
+                                                           std::size_t depth = document_depth);
 
 }  // namespace patchbay

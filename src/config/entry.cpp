@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/strings.h"
+#include "config/expand.h"
 #include "json/kind_text.h"
 
 namespace patchbay {
@@ -50,6 +51,14 @@ constexpr auto oauth_keys = std::to_array<std::string_view>(
 constexpr auto local_keys = std::to_array<std::string_view>({"command", "args", "env", "envFile", "cwd"});
 constexpr auto remote_keys = std::to_array<std::string_view>({"url", "headers", "headersHelper", "oauth"});
 
+// Texts in which ${VARIABLE} is replaced; a helper's shell does that itself.
+constexpr auto expanded_keys =
+    std::to_array<std::string_view>({"command", "args", "env", "envFile", "cwd", "url", "headers"});
+// `key` may go on behind the name: "args[1]", "env.TOKEN".
+bool is_expanded(std::string_view key) noexcept {
+  return std::ranges::find(expanded_keys, key.substr(0, key.find_first_of(".["))) != expanded_keys.end();
+}
+
 // Shorter limits are ignored: they are seconds mistaken for milliseconds.
 constexpr std::int64_t least_timeout_ms = 1000;
 // Some thirty years, so that adding it to a clock cannot overflow.
@@ -80,8 +89,8 @@ bool is_date(std::string_view text) noexcept {
 class EntryReader {
  public:
   EntryReader(std::string_view name, const ConfigDocument::Member& entry, const ConfigOrigin& origin,
-              ConfigReport& report)
-      : whole_(entry), entry_(*entry.value->if_object()), place_(*entry.place), report_(report) {
+              ConfigReport& report, std::vector<VariableUse>& uses)
+      : whole_(entry), entry_(*entry.value->if_object()), place_(*entry.place), report_(report), uses_(uses) {
     server_.name = name;
     server_.origin = origin;
     auto [line, column] = report.position(place_.key);
@@ -376,6 +385,12 @@ class EntryReader {
     if (padded(*text)) {
       warn(place.value, fmt::format("\"{}\" begins or ends with a blank, which is passed on as it is", key));
     }
+    if (is_expanded(key)) {
+      for (auto& variable : variables_in(*text)) {
+        auto [line, column] = report_.position(place.value);
+        uses_.push_back({server_.name, server_.origin, std::move(variable), key, line, column});
+      }
+    }
     return *text;
   }
 
@@ -449,6 +464,7 @@ class EntryReader {
   const Json::Object& entry_;
   const Place& place_;
   ConfigReport& report_;
+  std::vector<VariableUse>& uses_;
   ServerConfig server_;
   bool failed_ = false;
   std::string first_error_;
@@ -468,8 +484,9 @@ std::string server_name_fault(std::string_view name) {
 }
 
 std::expected<ServerConfig, std::string> read_entry(std::string_view name, const ConfigDocument::Member& entry,
-                                                    const ConfigOrigin& origin, ConfigReport& report) {
-  if (entry.value->is_object()) return EntryReader(name, entry, origin, report).read();
+                                                    const ConfigOrigin& origin, ConfigReport& report,
+                                                    std::vector<VariableUse>& uses) {
+  if (entry.value->is_object()) return EntryReader(name, entry, origin, report, uses).read();
   auto fault =
       fmt::format("expected an object with a \"command\" or a \"url\", found {}", kind_with_article(*entry.value));
   report.error(entry.place->value, fmt::format("MCP server {}: {}", quoted_name(name), fault), name);

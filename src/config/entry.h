@@ -15,9 +15,21 @@
 
 namespace patchbay {
 
-// `origin.line` is filled in. When the entry is dropped: its first error, without the name.
+// A ${VARIABLE} without default, for a warning with its place if it is not set.
+struct VariableUse {
+  std::string server;
+  ConfigOrigin origin;  // of the entry
+  std::string variable;
+  std::string place;  // in the entry: "env.TOKEN"
+  std::size_t line = 0;
+  std::size_t column = 0;
+  bool operator==(const VariableUse&) const = default;
+};
+
+// Line and column of `origin` are filled in. When the entry is dropped: its first error, without the name.
 std::expected<ServerConfig, std::string> read_entry(std::string_view name, const ConfigDocument::Member& entry,
-                                                    const ConfigOrigin& origin, ConfigReport& report);
+                                                    const ConfigOrigin& origin, ConfigReport& report,
+                                                    std::vector<VariableUse>& uses);
 
 // Why nothing may be called `name` in a file; empty when it may.
 std::string server_name_fault(std::string_view name);

@@ -1,15 +1,39 @@
-// ${VAR} and ${VAR:-default} in a text. Pure: where values come from is a function.
-// A value is inserted as it is and not looked at again, so no variable can smuggle in
-// another. $VAR and the other forms of a shell (${v%x}, ${#v}) are left alone.
+// ${...} in the texts of an entry. Pure: where values come from is a function, and what must be fetched (files,
+// secrets, the output of commands) is fetched by somebody else in between.
+//
+//   ${VAR}, ${VAR:-default}   a variable; set counts, even to nothing. Unset without default stays as written.
+//   ${env:VAR}                the same variable, but a server is not started without it
+//   ${file:PATH}              what is in a file, without the line break at its end
+//   ${secret:NAME}            from our store
+//   ${cmd:COMMAND}            what a command prints, without the line break at its end
+//
+// A value is inserted as it is and not looked at again, so no variable can smuggle in another. $VAR and the
+// other forms of a shell (${v%x}, ${#v}) are left alone.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <patchbay/config.h>
 
 namespace patchbay {
+
+enum class SecretKind : std::uint8_t { environment, file, stored, command };
+std::string_view to_string(SecretKind kind) noexcept;  // "env", "file", "secret", "cmd"
+
+struct SecretReference {
+  SecretKind kind = SecretKind::environment;
+  std::string argument;
+  std::string place;  // where in the entry: "env.TOKEN"
+  auto operator<=>(const SecretReference&) const = default;
+};
+
+// What each reference came to, by kind and argument.
+using SecretValues = std::map<std::pair<SecretKind, std::string>, std::string>;
 
 struct Expanded {
   std::string text;
@@ -17,7 +41,27 @@ struct Expanded {
   bool operator==(const Expanded&) const = default;
 };
 
-// A variable that is set counts, even to nothing: the default is for unset ones.
-Expanded expand(std::string_view text, const VariableLookup& lookup);
+// References whose value is not in `secrets` stay as written.
+Expanded expand(std::string_view text, const VariableLookup& lookup, const SecretValues& secrets = {});
+
+// Variables the text uses without a default, each once.
+std::vector<std::string> variables_in(std::string_view text);
+
+// All secret references of the text, in order.
+std::vector<SecretReference> secret_references(std::string_view text, const std::string& place);
+// Of the whole entry, each kind and argument once.
+std::vector<SecretReference> secret_references(const ServerConfig& server);
+
+// Why an entry from there may not use such a reference; empty when it may. What a repository, a plugin or a
+// connector brings along reads nothing of the person's, and commands run for the user and the organisation alone.
+std::string reference_fault(const SecretReference& reference, const ConfigOrigin& origin);
+
+// What a name means in this entry: its own variables go before those of `lookup`.
+std::optional<std::string> variable_of(const ServerConfig& server, std::string_view name, const VariableLookup& lookup);
+// "the variable X used in "env.A" is not set, ..."
+std::string unset_text(std::string_view variable, std::string_view place);
+
+// expand_server of the public header with secrets put in as well.
+ServerConfig expand_server(ServerConfig server, const VariableLookup& lookup, const SecretValues& secrets);
 
 }  // namespace patchbay

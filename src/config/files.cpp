@@ -14,16 +14,11 @@
 #include <fmt/format.h>
 
 #include "base/strings.h"
-#include "config/merge.h"
-#include "config/parse.h"
 
 namespace patchbay {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::string_view project_file = ".mcp.json";
-constexpr std::string_view inline_origin = "--mcp-config";
 
 class Descriptor {
  public:
@@ -59,18 +54,16 @@ std::unexpected<std::string> not_a_file(mode_t mode) {
   return std::unexpected(fmt::format("it is {}, not a file", what_is(mode)));
 }
 
-Read read_text(const std::string& path) {
+Read read_text(const std::string& path, struct stat& status) {
   Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (file.get() < 0) {
     int error = errno;
-    struct stat status{};
     // A socket cannot be opened at all; say what it is and not "No such device".
     if (error == ENXIO && ::stat(path.c_str(), &status) == 0) {
       return not_a_file(status.st_mode);
     }
     return unreadable(error);
   }
-  struct stat status{};
   if (::fstat(file.get(), &status) != 0) return unreadable(errno);
   if (!S_ISREG(status.st_mode)) {
     return not_a_file(status.st_mode);
@@ -93,36 +86,6 @@ Read read_text(const std::string& path) {
   }
 }
 
-bool is_there(const fs::path& path) {
-  struct stat status{};
-  return ::lstat(path.c_str(), &status) == 0;
-}
-
-// Paths below `cwd` are shown the way a person in it would type them.
-std::string shown(const std::string& path, const std::string& cwd) {
-  auto relative = fs::path(path).lexically_relative(cwd);
-  return relative.empty() || *relative.begin() == ".." ? path : relative.string();
-}
-
-ParsedServers read_source(const std::string& path, const LoadRequest& request, ConfigScope scope) {
-  auto text = read_text(path);
-  if (!text) {
-    return {{}, {{shown(path, request.cwd), 0, 0, "cannot be read: " + text.error(), {}, Severity::error}}, {}};
-  }
-  auto parsed = parse_servers(*text, {path, 0, scope, trust_of(scope), 0});
-  for (auto& problem : parsed.problems) problem.file = shown(path, request.cwd);
-  return parsed;
-}
-
-ParsedServers read_argument(const std::string& argument, const LoadRequest& request) {
-  if (is_inline_config(argument)) {
-    auto scope = ConfigScope::dynamic;
-    return parse_servers(argument, {std::string(inline_origin), 0, scope, trust_of(scope), 0});
-  }
-  auto path = (fs::path(request.cwd) / argument).lexically_normal().string();
-  return read_source(path, request, ConfigScope::dynamic);
-}
-
 }  // namespace
 
 VariableLookup process_environment() {
@@ -132,39 +95,82 @@ VariableLookup process_environment() {
   };
 }
 
+std::expected<std::string, std::string> read_config_text(const std::string& path) {
+  struct stat status{};
+  return read_text(path, status);
+}
+
 Result<std::string> read_config_file(const std::string& path) {
-  auto text = read_text(path);
+  auto text = read_config_text(path);
   if (!text) return fail(Errc::config, fmt::format("{} cannot be read: {}", path, text.error()));
   return std::move(*text);
 }
 
-std::vector<std::string> project_config_files(const std::string& cwd) {
+OwnedText read_owned_text(const std::string& path, unsigned owner) {
+  using State = OwnedText::State;
+  if (!config_file_exists(path)) return {};
+  struct stat status{};
+  auto text = read_text(path, status);
+  // What was opened is what is judged: nobody can swap the file in between.
+  if (status.st_nlink != 0 && status.st_uid != owner) {
+    return {State::foreign, fmt::format("it belongs to user {} and must belong to {}; run: chown {} {}", status.st_uid,
+                                        owner == 0 ? "root" : fmt::format("user {}", owner), owner, path)};
+  }
+  if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+    return {State::writable, fmt::format("others than its owner can write it; run: chmod go-w {}", path)};
+  }
+  if (!text) return {State::unreadable, std::move(text).error()};
+  return {State::text, std::move(*text)};
+}
+
+bool config_file_exists(const std::string& path) {
+  struct stat status{};
+  return ::lstat(path.c_str(), &status) == 0;
+}
+
+std::vector<std::string> project_directories(const std::string& cwd) {
   auto start = fs::path(cwd).lexically_normal();
-  if (!start.has_filename()) start = start.parent_path();  // a slash at the end
+  if (!start.has_filename() && start.has_relative_path()) start = start.parent_path();  // a slash at the end
   std::vector<std::string> found;
   for (auto directory = start;; directory = directory.parent_path()) {
-    if (auto file = directory / project_file; is_there(file)) found.push_back(file.string());
-    if (is_there(directory / ".git")) return found;
+    found.push_back(directory.string());
+    if (config_file_exists((directory / ".git").string())) return found;
     if (!directory.has_relative_path()) break;
   }
-  auto here = (start / project_file).string();
-  return is_there(here) ? std::vector{here} : std::vector<std::string>{};
+  return {start.string()};
+}
+
+std::optional<std::string> main_checkout(const std::string& root) {
+  constexpr std::string_view prefix = "gitdir:";
+  auto link = read_config_text(root + "/.git");
+  if (!link || !link->starts_with(prefix)) return std::nullopt;
+  auto git_dir = fs::path(root) / trim(std::string_view(*link).substr(prefix.size()));
+  // Only the repository itself can say that this is one of its work trees: a file that came with a download
+  // can point anywhere.
+  auto back = read_config_text((git_dir / "gitdir").string());
+  std::error_code error;
+  if (!back || !fs::equivalent(fs::path(trim(*back)), fs::path(root + "/.git"), error)) return std::nullopt;
+  auto common = read_config_text((git_dir / "commondir").string());
+  if (!common) return std::nullopt;
+  auto repository = (git_dir / trim(*common)).lexically_normal();
+  if (!repository.has_filename()) repository = repository.parent_path();
+  if (repository.filename() != ".git") return std::nullopt;  // a bare repository has no work tree of its own
+  return repository.parent_path().string();
+}
+
+std::vector<std::string> managed_settings_files(const std::string& enterprise_dir) {
+  std::vector<std::string> files;
+  std::error_code error;
+  for (fs::directory_iterator it(fs::path(enterprise_dir) / "managed-settings.d", error), end; it != end && !error;
+       it.increment(error)) {
+    auto name = it->path().filename().string();
+    if (name.ends_with(".json") && !name.starts_with('.')) files.push_back(it->path().string());
+  }
+  std::ranges::sort(files);
+  files.insert(files.begin(), (fs::path(enterprise_dir) / "managed-settings.json").string());
+  return files;
 }
 
 bool is_inline_config(std::string_view argument) noexcept { return trim(argument).starts_with('{'); }
-
-LoadedConfig load_servers(const LoadRequest& request) {
-  std::vector<ParsedServers> sources;
-  // A later --mcp-config overrides an earlier one, as a later flag does.
-  for (auto it = request.mcp_configs.rbegin(); it != request.mcp_configs.rend(); ++it) {
-    sources.push_back(read_argument(*it, request));
-  }
-  if (!request.strict) {
-    for (const auto& file : project_config_files(request.cwd)) {
-      sources.push_back(read_source(file, request, ConfigScope::project));
-    }
-  }
-  return merge_sources(sources);
-}
 
 }  // namespace patchbay

@@ -1,6 +1,6 @@
-// The only part of the configuration that touches the file system: reading a text
-// safely, and finding the files a directory is subject to. Blocking; the texts are small
-// and capped. What they mean is decided elsewhere.
+// How the configuration looks at the file system: reading a text safely, and finding the directories and
+// files one is subject to. Blocking; the texts are small and capped. What they mean is decided elsewhere;
+// own_store.h alone writes.
 #pragma once
 
 #include <string>
@@ -13,14 +13,32 @@ namespace patchbay {
 
 inline constexpr std::size_t config_file_limit = 10u << 20;
 
-// Follows symbolic links and then insists on a regular file, without ever waiting for
-// one: a pipe planted under the name cannot hang the reader. Errors are Errc::config and
-// say which file and why.
+// Follows symbolic links and then insists on a regular file, without ever waiting for one: a pipe planted
+// under the name cannot hang the reader. The error is a reason, to be put behind "cannot be read: ".
+std::expected<std::string, std::string> read_config_text(const std::string& path);
+// The same as an Errc::config that says which file.
 Result<std::string> read_config_file(const std::string& path);
 
-// Every .mcp.json that applies in `cwd`, nearest first: up to the directory that holds
-// .git, or in `cwd` alone outside a repository.
-std::vector<std::string> project_config_files(const std::string& cwd);
+// Also a symbolic link that leads nowhere is there: somebody meant it to be.
+bool config_file_exists(const std::string& path);
+
+// A file that only its owner, an administrator, can have written.
+struct OwnedText {
+  enum class State : std::uint8_t { absent, text, unreadable, foreign, writable };
+  State state = State::absent;
+  std::string text;  // or why there is none
+};
+OwnedText read_owned_text(const std::string& path, unsigned owner);
+
+// `cwd` and the directories above it up to the one that holds .git; outside a repository `cwd` alone.
+std::vector<std::string> project_directories(const std::string& cwd);
+
+// The directory a repository was cloned into, when `root` is another work tree of it. A .git file that merely
+// points there does not count: the repository must know of the work tree.
+std::optional<std::string> main_checkout(const std::string& root);
+
+// managed-settings.json, then managed-settings.d/*.json by name.
+std::vector<std::string> managed_settings_files(const std::string& enterprise_dir);
 
 // Whether a --mcp-config argument is JSON itself instead of a path.
 bool is_inline_config(std::string_view argument) noexcept;

@@ -58,14 +58,14 @@ void read_map(const Servers& servers, const ConfigOrigin& origin, ConfigReport& 
   for (const auto& [name, value] : *servers.map.value->if_object()) {
     ConfigDocument::Member at{&value, &servers.map.place->children[i++]};
     if (servers.bare && name.starts_with('$')) continue;  // "$schema"
-    if (auto server = read_entry(name, at, origin, report)) {
+    if (auto server = read_entry(name, at, origin, report, out.uses)) {
       out.servers.push_back(std::move(*server));
     } else {
       auto where = origin;
       auto [line, column] = report.position(at.place->key);
       where.line = line;
       where.column = column;
-      out.broken.push_back({name, std::move(where), std::move(server).error()});
+      out.broken.push_back({name, std::move(where), std::move(server).error(), true});
     }
   }
 }

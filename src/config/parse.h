@@ -26,6 +26,7 @@ struct BrokenEntry {
   std::string name;
   ConfigOrigin origin;
   std::string reason;
+  bool holds_name = true;  // no entry of a lower source may have it
   bool operator==(const BrokenEntry&) const = default;
 };
 
@@ -33,6 +34,7 @@ struct ParsedServers {
   std::vector<ServerConfig> servers;    // in the order of the file
   std::vector<ConfigProblem> problems;  // in the order of the file
   std::vector<BrokenEntry> broken;
+  std::vector<VariableUse> uses;
   bool operator==(const ParsedServers&) const = default;
 };
 

@@ -7,7 +7,7 @@ namespace {
 
 class PlaceScanner {
  public:
-  explicit PlaceScanner(std::string_view text) noexcept : text_(text) {}
+  explicit PlaceScanner(std::string_view text, std::size_t at = 0) noexcept : text_(text), at_(at) {}
 
   Place value(std::size_t depth) {
     blanks();
@@ -87,7 +87,7 @@ class PlaceScanner {
   }
 
   std::string_view text_;
-  std::size_t at_ = 0;
+  std::size_t at_;
 };
 
 bool starts_character(char c) noexcept { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }
@@ -95,6 +95,10 @@ bool starts_character(char c) noexcept { return (static_cast<unsigned char>(c) &
 }  // namespace
 
 Place places_in(std::string_view text, std::size_t depth) { return PlaceScanner(text).value(depth); }
+
+Place places_at(std::string_view text, std::size_t offset, std::size_t depth) {
+  return PlaceScanner(text, offset).value(depth);
+}
 
 Position PositionCounter::at(std::size_t offset) noexcept {
   offset = std::min(offset, text_.size());

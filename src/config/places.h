@@ -20,6 +20,8 @@ struct Place {
 
 // `text` must be valid JSON. Nesting below `depth` is skipped.
 Place places_in(std::string_view text, std::size_t depth);
+// Of the value that begins at `offset`.
+Place places_at(std::string_view text, std::size_t offset, std::size_t depth);
 
 // Line and column for many offsets of one text, cheap when neighbours follow each other:
 // it counts from the last answer, so a minified file costs one pass and not one per entry.

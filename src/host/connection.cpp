@@ -15,6 +15,17 @@ namespace {
 constexpr auto refresh_delay = std::chrono::milliseconds(200);
 constexpr auto first_retry_pause = std::chrono::milliseconds(100);
 
+// An entry that a program made itself was not put together with others.
+ServerStanding standing_of(const ServerConfig& config) noexcept {
+  return config.standing == ServerStanding::active && config.disabled ? ServerStanding::disabled : config.standing;
+}
+
+// Standings that no start and no answer of a person changes.
+bool is_off(ServerStanding standing) noexcept {
+  return standing != ServerStanding::active && standing != ServerStanding::awaiting_approval &&
+         standing != ServerStanding::broken;
+}
+
 }  // namespace
 
 Connection::Connection(asio::any_io_executor executor, const Runtime& runtime, ClientOptions client, Semaphore& slots,
@@ -51,12 +62,12 @@ ServerStatus Connection::initial_status(const Parts& parts) {
   status.origin = parts.config.origin;
   if (parts.transport) status.transport = parts.transport->describe();
   status.reason = "not started";
-  if (parts.config.disabled) {
+  if (const auto standing = standing_of(parts.config); is_off(standing)) {
     status.state = ServerState::disabled;
-    status.reason = "disabled in its entry";
+    status.reason = to_string(standing);
   } else if (parts.unusable) {
     status.state = ServerState::failed;
-    status.reason = "not usable";
+    status.reason = standing == ServerStanding::broken ? to_string(standing) : "not usable";
     status.error = parts.unusable;
   } else if (!parts.approved) {
     status.reason = "awaiting approval";
@@ -84,7 +95,11 @@ Task<Session> Connection::ensure() {
   while (!connected()) {
     if (closing_) throw Error(Errc::closed, fmt::format("'{}' is being closed", name()));
     if (state_ == ServerState::disabled) {
-      throw Error(Errc::config, fmt::format("server '{}' is disabled in {}", name(), parts_.config.origin.file));
+      const auto& config = parts_.config;
+      throw Error(Errc::config, config.reason.empty()
+                                    ? fmt::format("server '{}' is disabled in {}", name(), config.origin.file)
+                                    : fmt::format("server '{}' is not used ({}): {}", name(),
+                                                  to_string(standing_of(config)), config.reason));
     }
     if (parts_.unusable) throw *parts_.unusable;
     if (!attempting_) {

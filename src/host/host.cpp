@@ -95,6 +95,7 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
     if (!options_.config) {
       LoadRequest request;
       request.cwd = std::filesystem::current_path();
+      request.trust_project = options_.trust_project;
       options_.config = load_servers(request);
     }
   }
@@ -122,8 +123,13 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
       if (!is_new(config.name)) continue;
       Connection::Parts parts;
       parts.config = expand_server(config, process_environment());
-      parts.transport = transport_for(parts.config, config, parts.unusable);
-      parts.approved = config.origin.trust == ConfigTrust::trusted || options_.trust_project;
+      if (config.standing == ServerStanding::broken) {
+        parts.unusable = Error(Errc::config, fmt::format("server '{}' in {} cannot be used: {}", config.name,
+                                                         config.origin.file, config.reason));
+      } else {
+        parts.transport = transport_for(parts.config, config, parts.unusable);
+      }
+      parts.approved = config.origin.trust == ConfigTrust::trusted || config.approved || options_.trust_project;
       found.emplace(config.name, std::move(parts));
     }
     return found;

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -116,7 +117,7 @@ TEST(Config, ReadsEveryKeyOfAStdioEntry) {
   db.origin = origin;
   db.origin.line = 3;
   db.origin.column = 5;
-  EXPECT_EQ(parsed, (ParsedServers{{db}, {}, {}}));
+  EXPECT_EQ(parsed, (ParsedServers{{db}, {}, {}, {{"db", db.origin, "X", "env.B", 7, 20}}}));
 }
 
 TEST(Config, ReadsRemoteEntriesOfEveryType) {
@@ -451,15 +452,89 @@ TEST(Config, AnyPrefixOfAFileYieldsServersOrAPositionedProblem) {
   }
 }
 
-TEST(Config, TheHigherSourceWinsWholeAndABrokenEntryHoldsItsName) {
+TEST(Merge, TheHigherSourceWinsWholeAndABrokenEntryHoldsItsName) {
   auto high = parse_servers(R"({"a":{"command":"high"},"b":{"command":""}})", origin);
   auto low =
       parse_servers(R"({"a":{"command":"low","args":["x"]},"b":{"command":"low"},"c":{"command":"low"}})", origin);
   std::vector<ParsedServers> sources{high, low};
   auto merged = merge_sources(sources);
-  EXPECT_EQ(merged.servers, (std::vector{high.servers[0], low.servers[2]}));
-  EXPECT_EQ(merged.shadowed, (std::vector{low.servers[0], low.servers[1]}));
-  EXPECT_EQ(merged.problems, high.problems);
+  EXPECT_THAT(names(merged.servers), ElementsAre("a", "b", "c"));
+  auto a = high.servers[0];
+  a.shadows = {low.servers[0].origin};
+  EXPECT_EQ(merged.servers[0], a);
+  EXPECT_EQ(merged.servers[1].standing, ServerStanding::broken);
+  EXPECT_EQ(merged.servers[1].reason, "\"command\" is empty");
+  EXPECT_EQ(merged.servers[2], low.servers[2]);
+  EXPECT_THAT(names(merged.shadowed), ElementsAre("a", "b"));
+  EXPECT_THAT(texts(merged.problems, Severity::error), ElementsAre(texts(high.problems, Severity::error)[0]));
+}
+
+// compat: C1.e
+TEST(Merge, WhatIsNotApprovedTakesNoPart) {
+  auto entry = [](std::string_view command, ServerStanding standing) {
+    auto parsed = parse_servers(R"({"s":{"command":")" + std::string(command) + R"("}})", origin);
+    parsed.servers[0].standing = standing;
+    parsed.servers[0].reason = "given";
+    return parsed;
+  };
+  using enum ServerStanding;
+  struct Case {
+    std::vector<ServerStanding> given;
+    std::size_t winner;
+    std::size_t shadows;
+    std::vector<ServerStanding> others;
+  };
+  for (const auto& c : std::initializer_list<Case>{
+           {{active, active}, 0, 1, {shadowed}},
+           {{awaiting_approval, active}, 1, 0, {awaiting_approval}},
+           {{rejected, active}, 1, 0, {rejected}},
+           {{awaiting_approval, rejected}, 0, 0, {rejected}},
+           {{active, awaiting_approval}, 0, 1, {shadowed}},
+           {{rejected, awaiting_approval, active, active}, 2, 1, {rejected, awaiting_approval, shadowed}},
+       }) {
+    std::vector<ParsedServers> sources;
+    for (std::size_t i = 0; i < c.given.size(); ++i) sources.push_back(entry(std::to_string(i), c.given[i]));
+    auto merged = merge_sources(sources);
+    ASSERT_EQ(merged.servers.size(), 1u);
+    EXPECT_EQ(merged.servers[0].command, std::to_string(c.winner));
+    EXPECT_EQ(merged.servers[0].standing, c.given[c.winner]);
+    EXPECT_EQ(merged.servers[0].shadows.size(), c.shadows);
+    std::vector<ServerStanding> others;
+    for (const auto& other : merged.shadowed) others.push_back(other.standing);
+    EXPECT_EQ(others, c.others);
+  }
+}
+
+// compat: B2.2, C3.b, C3.c
+TEST(Merge, CopiesOfAServerAreFoundByWhatTheyReach) {
+  auto at = [](ConfigScope scope, std::string_view entries) {
+    return parse_servers(entries, {std::string(to_string(scope)), 0, scope, ConfigTrust::trusted, 0});
+  };
+  std::vector<ParsedServers> sources{
+      at(ConfigScope::user, R"({"hand":{"command":"x","args":["1"]},"off":{"command":"y","disabled":true},)"
+                            R"("web":{"type":"http","url":"https://h/"}})"),
+      at(ConfigScope::plugin,
+         R"({"plugin:p:hand":{"command":"x","args":["1"]},"plugin:p:env":{"command":"x","args":["1"],)"
+         R"("env":{"A":"1"}},"plugin:p:off":{"command":"y"},"plugin:q:off":{"command":"y"}})"),
+      at(ConfigScope::connector,
+         R"({"c":{"type":"http","url":"https://h/"},"d":{"type":"http","url":"https://other/"}})")};
+  auto merged = merge_sources(sources);
+  settle_standings(merged, {{}, {}, [](std::string_view) { return std::nullopt; }});
+  std::map<std::string, std::string> standings;
+  for (const auto& server : merged.servers) standings[server.name] = to_string(server.standing);
+  EXPECT_EQ(standings, (std::map<std::string, std::string>{{"hand", "active"},
+                                                           {"off", "disabled"},
+                                                           {"web", "active"},
+                                                           {"plugin:p:hand", "duplicate"},
+                                                           {"plugin:p:env", "active"},
+                                                           // What is switched off is no reason to leave the copy out.
+                                                           {"plugin:p:off", "active"},
+                                                           {"plugin:q:off", "duplicate"},
+                                                           {"c", "duplicate"},
+                                                           {"d", "active"}}));
+  auto copy = std::ranges::find(merged.servers, "c", &ServerConfig::name);
+  EXPECT_EQ(copy->reason, "it has the URL of \"web\", the user entry in user:1");
+  EXPECT_THAT(merged.problems, IsEmpty());
 }
 
 class ConfigFiles : public testing::Test {
@@ -480,6 +555,9 @@ class ConfigFiles : public testing::Test {
     request.cwd = path(directory);
     request.mcp_configs = std::move(configs);
     request.strict = strict;
+    request.home = path("home");
+    request.enterprise_dir = path("etc");
+    request.variables = [](std::string_view) { return std::nullopt; };
     return load_servers(request);
   }
 
@@ -535,18 +613,17 @@ TEST_F(ConfigFiles, ReadsUpToTheLimitAndNotAByteMore) {
 }
 
 TEST_F(ConfigFiles, SearchesUpToTheRepositoryRootOnly) {
-  write(".mcp.json", "{}");
-  write("repo/.mcp.json", "{}");
-  write("repo/a/b/.mcp.json", "{}");
   fs::create_directories(root_ / "repo/a/b/c");
   // Not in a repository: the directory itself, nothing above it.
-  EXPECT_THAT(project_config_files(path("repo")), ElementsAre(path("repo/.mcp.json")));
-  EXPECT_THAT(project_config_files(path("repo/a")), IsEmpty());
+  EXPECT_THAT(project_directories(path("repo")), ElementsAre(path("repo")));
+  EXPECT_THAT(project_directories(path("repo/a")), ElementsAre(path("repo/a")));
   write("repo/.git", "gitdir: elsewhere");  // a work tree has a file
-  EXPECT_THAT(project_config_files(path("repo")), ElementsAre(path("repo/.mcp.json")));
-  EXPECT_THAT(project_config_files(path("repo/a/b/c/")),
-              ElementsAre(path("repo/a/b/.mcp.json"), path("repo/.mcp.json")));
-  EXPECT_THAT(project_config_files("/"), testing::SizeIs(testing::Le(1)));
+  EXPECT_THAT(project_directories(path("repo")), ElementsAre(path("repo")));
+  EXPECT_THAT(project_directories(path("repo/a/b/c/")),
+              ElementsAre(path("repo/a/b/c"), path("repo/a/b"), path("repo/a"), path("repo")));
+  EXPECT_THAT(project_directories("/"), ElementsAre("/"));
+  EXPECT_EQ(main_checkout(path("repo")), std::nullopt);
+  EXPECT_EQ(main_checkout(path("repo/a")), std::nullopt);
 }
 
 TEST_F(ConfigFiles, TheNearestProjectFileWinsPerName) {
@@ -559,7 +636,7 @@ TEST_F(ConfigFiles, TheNearestProjectFileWinsPerName) {
   EXPECT_EQ(loaded.servers.at(0).origin,
             (ConfigOrigin{path("repo/sub/.mcp.json"), 1, ConfigScope::project, ConfigTrust::needs_approval, 16}));
   EXPECT_THAT(names(loaded.shadowed), ElementsAre("a"));
-  EXPECT_THAT(loaded.problems, IsEmpty());
+  EXPECT_THAT(texts(loaded.problems, Severity::error), IsEmpty());
 }
 
 TEST_F(ConfigFiles, FlagsBeatTheProjectAndALaterFlagAnEarlier) {
@@ -581,12 +658,13 @@ TEST_F(ConfigFiles, WhatCannotBeReadIsAProblemAndTheRestLoads) {
   write(".mcp.json", "{\n  \"a\": }");
   write("good.json", R"({"mcpServers":{"g":{"command":"x"}}})");
   auto loaded = load("", {"missing.json", "good.json", "{\"h\":1}"});
-  EXPECT_THAT(names(loaded.servers), ElementsAre("g"));
+  EXPECT_THAT(names(loaded.servers), ElementsAre("h", "g"));
+  EXPECT_EQ(loaded.servers[0].standing, ServerStanding::broken);
   auto all = texts(loaded.problems, Severity::error);
   ASSERT_EQ(all.size(), 3u);
-  EXPECT_EQ(all[0],
+  EXPECT_EQ(all[1],
             "--mcp-config:1:6: MCP server \"h\": expected an object with a \"command\" or a \"url\", found a number");
-  EXPECT_EQ(all[1], "missing.json: cannot be read: there is no such file");
+  EXPECT_EQ(all[0], "missing.json: cannot be read: there is no such file");
   EXPECT_TRUE(all[2].starts_with(".mcp.json:2:8: ")) << all[2];
   EXPECT_THAT(load("empty").problems, IsEmpty());
 }

@@ -605,7 +605,7 @@ TEST(Host, OneBadServerDoesNotHurtTheOthers) {
     host.add_server(off);
     co_await host.start();
     EXPECT_EQ(states_of(host),
-              "bad=failed/connect failed good=connected/ off=disabled/disabled in its entry remote=failed/not usable ");
+              "bad=failed/connect failed good=connected/ off=disabled/disabled remote=failed/not usable ");
     EXPECT_THAT(told, testing::UnorderedElementsAre("good=connected", "bad=failed"));
     EXPECT_THAT(names_of(*host.catalog()), ElementsAre("mcp__good__x"));
     EXPECT_EQ(text_of(co_await host.call("x")), "this is x");

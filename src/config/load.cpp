@@ -1,0 +1,425 @@
+#include "config/load.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <unordered_set>
+
+#include <fmt/format.h>
+#include <pwd.h>
+
+#include "config/approval.h"
+#include "config/claude_file.h"
+#include "config/files.h"
+#include "config/merge.h"
+#include "config/own_file.h"
+#include "config/policy.h"
+#include "config/server_argument.h"
+#include "config/settings_file.h"
+#include "config/signature.h"
+
+namespace patchbay {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view config_flag = "--mcp-config";
+constexpr std::string_view settings_flag = "--settings";
+constexpr std::string_view settings_hint =
+    "servers in a settings file are read here, and not by Claude Code; .mcp.json is where both look";
+
+// Paths below `cwd` are shown the way a person in it would type them.
+std::string shown(const std::string& path, const std::string& cwd) {
+  auto relative = fs::path(path).lexically_relative(cwd);
+  return relative.empty() || *relative.begin() == ".." ? path : relative.string();
+}
+
+std::string home_of_user() {
+  std::string buffer(16384, '\0');
+  struct passwd entry{};
+  struct passwd* found = nullptr;
+  if (::getpwuid_r(::getuid(), &entry, buffer.data(), buffer.size(), &found) != 0 || found == nullptr) return {};
+  return found->pw_dir;
+}
+
+void add_unique(std::vector<std::string>& list, const std::string& text) {
+  if (!text.empty() && std::ranges::find(list, text) == list.end()) list.push_back(text);
+}
+
+class Loader {
+ public:
+  Loader(const LoadRequest& request, ConfigMemory& memory)
+      : request_(request),
+        memory_(memory),
+        variables_(request.variables ? request.variables : process_environment()),
+        paths_(config_paths(request)) {}
+
+  LoadedConfig load() {
+    read_person_files();
+    read_settings();
+    read_sources();
+    auto config = merge_sources(sources_);
+    // Problems of files come first, in the order of the files; then those of entries, which know of each other.
+    config.problems.insert(config.problems.begin(), problems_.begin(), problems_.end());
+    config.exclusive = exclusive_;
+    config.project_trusted = project_trusted_;
+    config.cwd = request_.cwd;
+    config.project_dir = paths_.directories.empty() ? request_.cwd : paths_.directories.back();
+    config.config_dir = fs::exists(paths_.claude_dir) ? paths_.claude_dir : paths_.own_dir;
+    settle_standings(config, rules());
+    warn_of_unset(config, sources_, variables_);
+    config.settings = SettingsLayers(std::move(layers_));
+    config.home = paths_.home;
+    tidy(config.problems);
+    return config;
+  }
+
+ private:
+  // A problem may be found twice: a settings file is read for settings and for servers.
+  void tidy(std::vector<ConfigProblem>& problems) const {
+    std::vector<ConfigProblem> once;
+    std::unordered_set<std::string> seen;
+    for (auto& problem : problems) {
+      problem.file = problem.file.starts_with('/') ? shown(problem.file, request_.cwd) : problem.file;
+      if (seen.insert(problem.text()).second) once.push_back(std::move(problem));
+    }
+    problems = std::move(once);
+  }
+
+  void cannot_read(const std::string& file, const std::string& why) {
+    problems_.push_back({file, 0, 0, "cannot be read: " + why, {}, Severity::error});
+  }
+
+  // The text of a file that need not be there.
+  std::optional<std::string> text_of(const std::string& file) {
+    memory_.looked_for.insert(file);
+    if (!config_file_exists(file)) {
+      memory_.good.erase(file);
+      return std::nullopt;
+    }
+    return checked(file, read_config_text(file));
+  }
+
+  // What cannot be used any more is replaced by what was there before, if there was anything.
+  std::optional<std::string> checked(const std::string& file, std::expected<std::string, std::string> text) {
+    auto before = memory_.good.find(file);
+    if (!text) {
+      if (before == memory_.good.end()) {
+        cannot_read(file, text.error());
+        return std::nullopt;
+      }
+      problems_.push_back(
+          {file, 0, 0, fmt::format("cannot be read: {}; {}", text.error(), kept_), {}, Severity::error});
+      return before->second;
+    }
+    if (before == memory_.good.end() || before->second != *text) {
+      auto document = read_document(*text, file, "an object");
+      if (document) {
+        memory_.good[file] = *text;
+      } else if (before != memory_.good.end()) {
+        auto problem = std::move(document).error();
+        problem.message += fmt::format("; {}", kept_);
+        problems_.push_back(std::move(problem));
+        return before->second;
+      }
+    }
+    return std::move(*text);
+  }
+
+  void read_person_files() {
+    if (auto text = text_of(paths_.own_file())) own_ = read_own_file(*text, paths_.own_file());
+    if (auto text = text_of(paths_.claude_json)) {
+      claude_ = read_claude_file(*text, paths_.claude_json, paths_.project_keys);
+    }
+    problems_.insert(problems_.end(), own_.problems.begin(), own_.problems.end());
+    problems_.insert(problems_.end(), claude_.problems.begin(), claude_.problems.end());
+    project_trusted_ = request_.trust_project;
+    for (const auto& key : paths_.project_keys) {
+      if (const auto* project = own_.project(key)) project_trusted_ |= project->trusted;
+    }
+    // Theirs is about one directory and not about those below it.
+    if (const auto* here = claude_.project(request_.cwd)) project_trusted_ |= here->trusted;
+  }
+
+  void add_layer(std::string_view text, SettingsSource source, const std::string& file) {
+    auto layer = parse_settings(text, source, file);
+    problems_.insert(problems_.end(), layer.problems.begin(), layer.problems.end());
+    layers_.push_back(std::move(layer));
+  }
+
+  void read_settings() {
+    for (const auto& file : managed_settings_files(paths_.enterprise_dir)) {
+      memory_.looked_for.insert(file);
+      if (auto text = enterprise_text(file)) add_layer(*text, SettingsSource::enterprise, file);
+    }
+    for (const auto& argument : request_.settings) {
+      if (is_inline_config(argument)) {
+        add_layer(argument, SettingsSource::flag, std::string(settings_flag));
+      } else if (auto text = named_text(argument)) {
+        add_layer(text->second, SettingsSource::flag, text->first);
+      }
+    }
+    if (!own_.settings.empty()) add_layer(own_.settings, SettingsSource::own, paths_.own_file());
+    for (auto scope : {ConfigScope::local, ConfigScope::project, ConfigScope::user}) {
+      for (const auto& source : files_of(scope, paths_)) {
+        if (source.format != SourceFormat::settings) continue;
+        if (auto text = text_of(source.file)) {
+          add_layer(*text,
+                    scope == ConfigScope::local     ? SettingsSource::project_local
+                    : scope == ConfigScope::project ? SettingsSource::project
+                                                    : SettingsSource::user,
+                    source.file);
+        }
+      }
+    }
+    // Answers that the other program keeps in its own file.
+    for (const auto& project : claude_.projects) {
+      SettingsLayer layer;
+      layer.source = SettingsSource::user;
+      layer.file = paths_.claude_json;
+      for (const auto& name : project.approved) layer.enabled_project_servers.push_back({name, {}, true});
+      for (const auto& name : project.rejected) layer.disabled_project_servers.push_back({name, {}, true});
+      layers_.push_back(std::move(layer));
+    }
+    auto ignored = ignored_approvals(layers_);
+    problems_.insert(problems_.end(), ignored.begin(), ignored.end());
+  }
+
+  // A file of the organisation counts when only an administrator can have written it.
+  std::optional<std::string> enterprise_text(const std::string& file, bool* writable = nullptr) {
+    auto owned = read_owned_text(file, request_.enterprise_owner);
+    switch (owned.state) {
+      case OwnedText::State::absent:
+        return std::nullopt;
+      case OwnedText::State::text:
+        return std::move(owned.text);
+      case OwnedText::State::writable:
+        if (writable != nullptr) *writable = true;
+        [[fallthrough]];
+      case OwnedText::State::foreign:
+        problems_.push_back({file, 0, 0, "is not used: " + owned.text, {}, Severity::error});
+        return std::nullopt;
+      case OwnedText::State::unreadable:
+        if (writable != nullptr) *writable = true;
+        cannot_read(file, owned.text);
+        return std::nullopt;
+    }
+    return std::nullopt;
+  }
+
+  // A file that a flag names must be there.
+  std::optional<std::pair<std::string, std::string>> named_text(const std::string& argument) {
+    auto path = (fs::path(request_.cwd) / argument).lexically_normal().string();
+    memory_.looked_for.insert(path);
+    auto text = checked(path, read_config_text(path));
+    if (!text) return std::nullopt;
+    return std::pair(std::move(path), std::move(*text));
+  }
+
+  void read_sources() {
+    if (read_enterprise()) {
+      refuse_flags();
+      return;
+    }
+    read_flags();
+    if (request_.strict) return;
+    for (auto scope : {ConfigScope::local, ConfigScope::project, ConfigScope::user}) {
+      for (const auto& source : files_of(scope, paths_)) read_source(source);
+    }
+  }
+
+  // Whether an organisation decides alone. One whose file cannot be understood still does: otherwise a slip in
+  // it would lift every restriction.
+  bool read_enterprise() {
+    for (const auto& source : files_of(ConfigScope::enterprise, paths_)) {
+      memory_.looked_for.insert(source.file);
+      bool closed = false;
+      auto text = enterprise_text(source.file, &closed);
+      if (!text && !closed) continue;
+      exclusive_ = source.file;
+      if (text) {
+        add(parse_servers(*text, {source.file, 0, source.scope, source.trust, 0}, ServerMap::required));
+      }
+    }
+    return exclusive_.has_value();
+  }
+
+  void refuse_flags() {
+    if (!request_.mcp_configs.empty() || !request_.mcp_servers.empty()) {
+      problems_.push_back({std::string(request_.mcp_configs.empty() ? "--mcp-server" : config_flag),
+                           0,
+                           0,
+                           std::string(enterprise_dynamic_refusal),
+                           {},
+                           Severity::error});
+    }
+  }
+
+  // A later flag overrides an earlier one.
+  void read_flags() {
+    for (auto it = request_.mcp_servers.rbegin(); it != request_.mcp_servers.rend(); ++it) {
+      add(parse_server_argument(*it));
+    }
+    for (auto it = request_.mcp_configs.rbegin(); it != request_.mcp_configs.rend(); ++it) {
+      if (is_inline_config(*it)) {
+        add(parse_servers(*it, {std::string(config_flag), 0, ConfigScope::dynamic, ConfigTrust::trusted, 0}));
+      } else if (auto text = named_text(*it)) {
+        add(parse_servers(text->second, {text->first, 0, ConfigScope::dynamic, ConfigTrust::trusted, 0}));
+      }
+    }
+  }
+
+  void read_source(const SourceFile& source) {
+    switch (source.format) {
+      case SourceFormat::own:
+        if (source.scope == ConfigScope::user) return add_read(own_.user);
+        if (const auto* project = own_.project(source.project)) add_read(project->local);
+        return;
+      case SourceFormat::claude:
+        if (source.scope == ConfigScope::user) return add_read(claude_.user);
+        if (const auto* project = claude_.project(source.project)) add_read(project->local);
+        return;
+      case SourceFormat::none:
+        return;
+      case SourceFormat::servers:
+      case SourceFormat::wrapped_servers:
+      case SourceFormat::settings:
+      case SourceFormat::mixed:
+        break;
+    }
+    auto text = text_of(source.file);
+    if (!text) return;
+    const auto map = source.format == SourceFormat::servers           ? ServerMap::wrapped_or_bare
+                     : source.format == SourceFormat::wrapped_servers ? ServerMap::required
+                                                                      : ServerMap::wrapped;
+    auto parsed = parse_servers(*text, {source.file, 0, source.scope, source.trust, 0}, map);
+    if (source.format == SourceFormat::settings && (!parsed.servers.empty() || !parsed.broken.empty())) {
+      const auto& first = parsed.servers.empty() ? parsed.broken.front().origin : parsed.servers.front().origin;
+      problems_.push_back({source.file, first.line, first.column, std::string(settings_hint), {}, Severity::warning});
+    }
+    add(std::move(parsed));
+  }
+
+  // Its problems are known already.
+  void add_read(ParsedServers parsed) {
+    parsed.problems.clear();
+    add(std::move(parsed));
+  }
+
+  void add(ParsedServers parsed) {
+    for (auto& server : parsed.servers) {
+      if (server.origin.trust == ConfigTrust::needs_approval) decide(server);
+    }
+    for (auto& broken : parsed.broken) {
+      if (broken.origin.trust == ConfigTrust::needs_approval) broken.holds_name = request_.trust_project;
+    }
+    sources_.push_back(std::move(parsed));
+  }
+
+  void decide(ServerConfig& server) {
+    auto decision = decide_approval(server.name, entry_hash(server), approvals(), layers_, request_.trust_project);
+    switch (decision.state) {
+      case ApprovalDecision::State::approved:
+        server.approved = true;
+        return;
+      case ApprovalDecision::State::pending:
+        server.standing = ServerStanding::awaiting_approval;
+        break;
+      case ApprovalDecision::State::rejected:
+        server.standing = ServerStanding::rejected;
+        break;
+    }
+    server.reason = std::move(decision.reason);
+  }
+
+  const ApprovalMemory& approvals() {
+    if (!approvals_) {
+      approvals_.emplace();
+      // The nearest name of the project has the last word.
+      for (const auto& key : paths_.project_keys) {
+        const auto* project = own_.project(key);
+        if (project == nullptr) continue;
+        approvals_->approved.insert(project->approved.begin(), project->approved.end());
+        approvals_->rejected.insert(project->rejected.begin(), project->rejected.end());
+      }
+    }
+    return *approvals_;
+  }
+
+  StandingRules rules() const {
+    StandingRules rules;
+    rules.variables = variables_;
+    rules.switched_off = [this](const ServerConfig& server) { return switched_off(server); };
+    rules.forbidden = [this](const ServerConfig& expanded) -> std::optional<std::string> {
+      auto verdict = judge_policy(expanded, layers_, variables_);
+      if (verdict.allowed()) return std::nullopt;
+      return std::move(verdict.reason);
+    };
+    return rules;
+  }
+
+  // The switches of a person do not reach what their organisation set up.
+  std::optional<std::string> switched_off(const ServerConfig& server) const {
+    if (server.origin.scope == ConfigScope::enterprise) return std::nullopt;
+    auto lists = [&](const std::vector<std::string>& names) {
+      return std::ranges::find(names, server.name) != names.end();
+    };
+    if (lists(own_.disabled_servers)) return fmt::format("switched off in {}", paths_.own_file());
+    for (const auto& key : paths_.project_keys) {
+      if (const auto* project = own_.project(key); project != nullptr && lists(project->disabled_servers)) {
+        return fmt::format("switched off for this project in {}", paths_.own_file());
+      }
+      if (const auto* project = claude_.project(key); project != nullptr && lists(project->disabled_servers)) {
+        return fmt::format("switched off for this project in {} (disabledMcpServers)", paths_.claude_json);
+      }
+    }
+    return std::nullopt;
+  }
+
+  static constexpr std::string_view kept_ = "what it said before stays in force until it can be read again";
+
+  const LoadRequest& request_;
+  ConfigMemory& memory_;
+  VariableLookup variables_;
+  ConfigPaths paths_;
+  OwnFile own_;
+  ClaudeFile claude_;
+  std::vector<SettingsLayer> layers_;
+  std::vector<ParsedServers> sources_;
+  std::vector<ConfigProblem> problems_;
+  std::optional<ApprovalMemory> approvals_;
+  std::optional<std::string> exclusive_;
+  bool project_trusted_ = false;
+};
+
+}  // namespace
+
+ConfigPaths config_paths(const LoadRequest& request) {
+  const auto variables = request.variables ? request.variables : process_environment();
+  auto copy = request;
+  if (auto home = variables("HOME"); !copy.home && (!home || !home->starts_with('/'))) copy.home = home_of_user();
+  auto paths = person_paths(copy, variables);
+  paths.directories = project_directories(request.cwd);
+  // Other programs write down the real path, whatever links led here.
+  for (const auto& directory : paths.directories) {
+    add_unique(paths.project_keys, directory);
+    std::error_code error;
+    add_unique(paths.project_keys, fs::canonical(directory, error).string());
+  }
+  // What belongs to a repository belongs to all of its work trees.
+  if (auto main = main_checkout(paths.directories.back())) add_unique(paths.project_keys, *main);
+  return paths;
+}
+
+LoadedConfig load_servers(const LoadRequest& request, ConfigMemory& memory) {
+  memory.looked_for.clear();
+  return Loader(request, memory).load();
+}
+
+LoadedConfig load_servers(const LoadRequest& request) {
+  ConfigMemory memory;
+  return load_servers(request, memory);
+}
+
+}  // namespace patchbay

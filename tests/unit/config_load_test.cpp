@@ -1,0 +1,594 @@
+// Rows of docs/requirements.md: C1, C2, C3, C4, C5, C6, C7, C10.
+// What a directory and a home directory full of files come to.
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <map>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <patchbay/config.h>
+
+#include "config/load.h"
+#include "config/signature.h"
+#include "config/sources.h"
+#include "support/temp_tree.h"
+
+namespace patchbay {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class ConfigLoad : public testing::Test {
+ protected:
+  ConfigLoad() {
+    tree.directory("home/.claude");
+    tree.directory("etc");
+    tree.directory("repo/.git");
+    tree.directory("repo/sub");
+    request.cwd = path("repo");
+    request.home = path("home");
+    request.enterprise_dir = path("etc");
+    request.enterprise_owner = ::getuid();
+    request.variables = [this](std::string_view name) -> std::optional<std::string> {
+      auto found = variables.find(name);
+      return found == variables.end() ? std::nullopt : std::optional(found->second);
+    };
+  }
+
+  std::string path(std::string_view name) const { return (tree.path() / name).string(); }
+  LoadedConfig load() const { return load_servers(request); }
+
+  // One server called `name` whose command says where it was declared.
+  static std::string servers(std::string_view name, std::string_view command) {
+    return R"({"mcpServers":{")" + std::string(name) + R"(":{"command":")" + std::string(command) + R"("}}})";
+  }
+  static const ServerConfig* find(const LoadedConfig& config, std::string_view name) {
+    auto found = std::ranges::find(config.servers, name, &ServerConfig::name);
+    return found == config.servers.end() ? nullptr : &*found;
+  }
+  // "standing: command", or nothing when nobody has the name.
+  static std::string outcome(const LoadedConfig& config, std::string_view name = "s") {
+    const auto* server = find(config, name);
+    if (server == nullptr) return "";
+    return std::string(to_string(server->standing)) + ": " +
+           (server->kind == ServerKind::stdio ? server->command : server->url);
+  }
+  static std::vector<std::string> texts(const LoadedConfig& config, Severity severity) {
+    std::vector<std::string> out;
+    for (const auto& problem : config.problems) {
+      if (problem.severity == severity) out.push_back(problem.text());
+    }
+    return out;
+  }
+
+  // Writes one entry into the source with this number, counted from the highest.
+  struct Place {
+    std::string label;
+    std::function<void(std::string_view command)> write;
+  };
+  std::vector<Place> places() {
+    auto file = [this](std::string name) {
+      return [this, name](std::string_view command) { tree.file(name, servers("s", command)); };
+    };
+    auto own = [this](std::string_view command) { own_user = command; };
+    auto own_local = [this](std::string_view command) { own_project = command; };
+    auto claude = [this](std::string_view command) { claude_user = command; };
+    auto claude_local = [this](std::string_view command) { claude_project = command; };
+    return {
+        {"--mcp-server", [this](std::string_view command) { request.mcp_servers = {"s=" + std::string(command)}; }},
+        {"--mcp-config", [this](std::string_view command) { request.mcp_configs = {servers("s", command)}; }},
+        {"own projects[path]", own_local},
+        {"~/.claude.json projects[path]", claude_local},
+        {".claude/settings.local.json", file("repo/.claude/settings.local.json")},
+        {".claude/local.json", file("repo/.claude/local.json")},
+        {".mcp.json", file("repo/.mcp.json")},
+        {".claude/settings.json", file("repo/.claude/settings.json")},
+        {"./.claude.json", file("repo/.claude.json")},
+        {"own", own},
+        {"~/.claude.json", claude},
+        {"~/.claude/settings.json", file("home/.claude/settings.json")},
+        {"~/.claude/mcp.json", file("home/.claude/mcp.json")},
+    };
+  }
+  void write_person_files() {
+    auto two = [this](const std::string& user, const std::string& project) {
+      return R"({"version":1,"mcpServers":{)" + (user.empty() ? "" : R"("s":{"command":")" + user + R"("})") +
+             R"(},"projects":{")" + path("repo") + R"(":{"mcpServers":{)" +
+             (project.empty() ? "" : R"("s":{"command":")" + project + R"("})") + "}}}}";
+    };
+    tree.file("home/.config/patchbay/config.json", two(own_user, own_project));
+    tree.file("home/.claude.json", two(claude_user, claude_project));
+  }
+  void clear() {
+    for (auto* text : {&own_user, &own_project, &claude_user, &claude_project}) text->clear();
+    request.mcp_configs.clear();
+    request.mcp_servers.clear();
+    for (auto* name : {"repo/.claude", "repo/.mcp.json", "repo/.claude.json", "home/.claude/settings.json",
+                       "home/.claude/mcp.json"}) {
+      fs::remove_all(path(name));
+    }
+  }
+
+  test::TempTree tree;
+  LoadRequest request;
+  std::map<std::string, std::string, std::less<>> variables;
+  std::string own_user, own_project, claude_user, claude_project;
+};
+
+// compat: B1.1, B1.2, B1.3, B2.1, C1.a, C1.b, C1.c, C1.d, C1.f, C3.a
+TEST_F(ConfigLoad, OfEveryTwoSourcesTheHigherWinsWhole) {
+  request.trust_project = true;
+  const auto all = places();
+  for (std::size_t high = 0; high < all.size(); ++high) {
+    for (std::size_t low = high + 1; low < all.size(); ++low) {
+      clear();
+      all[low].write("low");
+      all[high].write("high");
+      write_person_files();
+      auto config = load();
+      EXPECT_EQ(outcome(config), "active: high") << all[high].label << " over " << all[low].label;
+      ASSERT_EQ(config.servers.size(), 1u);
+      ASSERT_EQ(config.servers[0].shadows.size(), 1u);
+      ASSERT_EQ(config.shadowed.size(), 1u);
+      EXPECT_EQ(config.shadowed[0].command, "low");
+      EXPECT_EQ(config.shadowed[0].standing, ServerStanding::shadowed);
+      EXPECT_EQ(config.servers[0].shadows[0], config.shadowed[0].origin);
+      EXPECT_THAT(config.shadowed[0].reason, HasSubstr(config.servers[0].origin.file));
+      EXPECT_EQ(texts(config, Severity::note).size(), 1u);
+    }
+  }
+}
+
+// compat: C1.a
+TEST_F(ConfigLoad, TheTableOfSourcesIsInOrderAndSaysWhomItTrusts) {
+  std::vector<ConfigScope> order;
+  for (const auto& row : source_table()) {
+    if (order.empty() || order.back() != row.scope) order.push_back(row.scope);
+    EXPECT_EQ(row.trust == ConfigTrust::needs_approval, row.place == SourcePlace::project) << row.file;
+  }
+  EXPECT_THAT(order, ElementsAre(ConfigScope::enterprise, ConfigScope::dynamic, ConfigScope::local,
+                                 ConfigScope::project, ConfigScope::user, ConfigScope::plugin, ConfigScope::connector));
+}
+
+// compat: C1.c
+TEST_F(ConfigLoad, OfSeveralProjectFilesTheNearestWinsByName) {
+  request.trust_project = true;
+  request.cwd = path("repo/sub");
+  tree.file(".mcp.json", servers("outside", "x"));
+  tree.file("repo/.mcp.json", R"({"s":{"command":"far"},"t":{"command":"far"}})");
+  tree.file("repo/sub/.mcp.json", R"({"s":{"command":"near"}})");
+  auto config = load();
+  EXPECT_EQ(outcome(config), "active: near");
+  EXPECT_EQ(outcome(config, "t"), "active: far");
+  EXPECT_EQ(find(config, "outside"), nullptr);
+  EXPECT_EQ(config.project_dir, path("repo"));
+  EXPECT_EQ(config.cwd, path("repo/sub"));
+}
+
+// compat: C1.e, C6.c
+TEST_F(ConfigLoad, WhatARepositoryBringsWaitsAndShadowsNothing) {
+  const auto all = places();
+  for (auto high : {4, 5, 6, 7, 8}) {
+    clear();
+    all[static_cast<std::size_t>(high)].write("hostile");
+    write_person_files();
+    auto alone = load();
+    EXPECT_EQ(outcome(alone), "awaiting approval: hostile") << all[static_cast<std::size_t>(high)].label;
+    EXPECT_FALSE(find(alone, "s")->reason.empty());
+    own_user = "mine";
+    write_person_files();
+    auto config = load();
+    EXPECT_EQ(outcome(config), "active: mine") << all[static_cast<std::size_t>(high)].label;
+    EXPECT_THAT(config.servers[0].shadows, IsEmpty());
+    ASSERT_EQ(config.shadowed.size(), 1u);
+    EXPECT_EQ(config.shadowed[0].standing, ServerStanding::awaiting_approval);
+  }
+}
+
+TEST_F(ConfigLoad, ABrokenEntryOfARepositoryHoldsNoNameAndOneOfThePersonDoes) {
+  tree.file("repo/.mcp.json", R"({"mcpServers":{"s":{"command":1}}})");
+  own_user = "mine";
+  write_person_files();
+  auto config = load();
+  EXPECT_EQ(outcome(config), "active: mine");
+  EXPECT_THAT(texts(config, Severity::error),
+              ElementsAre(".mcp.json:1:31: MCP server \"s\": \"command\" must be a string, found a number"));
+  request.trust_project = true;
+  auto trusted = load();
+  EXPECT_EQ(outcome(trusted), "broken: ");
+  EXPECT_EQ(trusted.servers.at(0).reason, "\"command\" must be a string, found a number");
+  EXPECT_EQ(trusted.servers.at(0).shadows.size(), 1u);
+}
+
+// compat: C6.a
+TEST_F(ConfigLoad, AnApprovalIsForOneProjectAndOneEntry) {
+  tree.file("repo/.mcp.json", servers("s", "x"));
+  auto hash = entry_hash(load().servers.at(0));
+  auto remember = [&](std::string_view list, const std::string& project) {
+    tree.file("home/.config/patchbay/config.json", R"({"version":1,"projects":{")" + project + R"(":{")" +
+                                                       std::string(list) + R"(":{"s":")" + hash + R"("}}}})");
+  };
+  remember("approved", path("repo"));
+  EXPECT_EQ(outcome(load()), "active: x");
+  request.cwd = path("repo/sub");
+  EXPECT_EQ(outcome(load()), "active: x");
+  request.cwd = path("repo");
+  tree.file("repo/.mcp.json", servers("s", "changed"));
+  EXPECT_EQ(outcome(load()), "awaiting approval: changed");
+  tree.file("repo/.mcp.json", servers("s", "x"));
+  remember("approved", path("elsewhere"));
+  EXPECT_EQ(outcome(load()), "awaiting approval: x");
+  remember("rejected", path("repo"));
+  EXPECT_EQ(outcome(load()), "rejected: x");
+  // A rejected entry shadows nothing either.
+  tree.file("home/.claude.json", servers("s", "mine"));
+  EXPECT_EQ(outcome(load()), "active: mine");
+}
+
+TEST_F(ConfigLoad, AWorkTreeSharesWhatIsKnownOfItsRepository) {
+  tree.file("tree/.git", "gitdir: " + path("repo/.git/worktrees/tree") + "\n");
+  tree.file("repo/.git/worktrees/tree/gitdir", path("tree/.git") + "\n");
+  tree.file("repo/.git/worktrees/tree/commondir", "../..\n");
+  claude_project = "local";
+  write_person_files();
+  request.cwd = path("tree");
+  EXPECT_EQ(outcome(load()), "active: local");
+  // A directory that only claims to be one of its work trees is a stranger.
+  tree.file("liar/.git", "gitdir: " + path("repo/.git/worktrees/tree") + "\n");
+  request.cwd = path("liar");
+  EXPECT_EQ(outcome(load()), "");
+}
+
+// compat: B1.4
+TEST_F(ConfigLoad, ServersInASettingsFileAreReadWithAHint) {
+  tree.file("home/.claude/settings.json",
+            "{\n  \"model\": \"m\",\n  \"mcpServers\": {\n    \"s\": {\"command\": \"x\"}\n  }\n}");
+  auto config = load();
+  EXPECT_EQ(outcome(config), "active: x");
+  EXPECT_THAT(texts(config, Severity::warning),
+              ElementsAre(path("home/.claude/settings.json") +
+                          ":4:5: servers in a settings file are read here, and not by Claude Code; .mcp.json is where "
+                          "both look"));
+}
+
+// compat: C2.a
+TEST_F(ConfigLoad, ABareMapIsReadWhereItMayBe) {
+  struct Case {
+    std::string file;
+    bool read;
+  };
+  const std::string bare = R"({"s":{"command":"x"}})";
+  request.trust_project = true;
+  for (const auto& [file, read] : std::initializer_list<Case>{{"repo/.mcp.json", true},
+                                                              {"home/.claude/mcp.json", true},
+                                                              {"repo/.claude/local.json", true},
+                                                              {"repo/.claude/settings.json", false},
+                                                              {"repo/.claude/settings.local.json", false},
+                                                              {"repo/.claude.json", false},
+                                                              {"home/.claude/settings.json", false},
+                                                              {"home/.claude.json", false}}) {
+    tree.file(file, bare);
+    EXPECT_EQ(outcome(load()), read ? "active: x" : "") << file;
+    fs::remove(path(file));
+  }
+  request.mcp_configs = {bare};
+  EXPECT_EQ(outcome(load()), "active: x");
+}
+
+// compat: B1.3
+TEST_F(ConfigLoad, FilesThatLookRightAndAreNotAreNotRead) {
+  request.trust_project = true;
+  tree.file("repo/.claude/.mcp.json", servers("s", "x"));
+  tree.file("repo/mcp.json", servers("s", "x"));
+  EXPECT_THAT(load().servers, IsEmpty());
+}
+
+// compat: B1.7
+TEST_F(ConfigLoad, TheDirectoriesOfThePersonCanBeMoved) {
+  tree.file("home/.claude.json", servers("old", "x"));
+  tree.file("moved/.claude.json", servers("json", "x"));
+  tree.file("moved/mcp.json", servers("mcp", "x"));
+  tree.file("xdg/patchbay/config.json", servers("own", "x"));
+  variables["CLAUDE_CONFIG_DIR"] = path("moved");
+  variables["XDG_CONFIG_HOME"] = path("xdg");
+  variables["HOME"] = path("elsewhere");
+  std::vector<std::string> names;
+  for (const auto& server : load().servers) names.push_back(server.name);
+  EXPECT_THAT(names, ElementsAre("own", "json", "mcp"));
+  // A relative directory is none.
+  variables["XDG_CONFIG_HOME"] = "xdg";
+  variables["CLAUDE_CONFIG_DIR"] = "";
+  EXPECT_EQ(outcome(load(), "old"), "active: x");
+  // The embedding program has the last word.
+  request.claude_dir = path("moved");
+  request.config_dir = path("xdg/patchbay");
+  EXPECT_EQ(load().servers.size(), 3u);
+}
+
+TEST_F(ConfigLoad, InTheHomeDirectoryThePersonsFilesAreNotTheProjects) {
+  request.cwd = path("home");
+  tree.file("home/.claude.json", servers("a", "x"));
+  tree.file("home/.claude/settings.json", servers("b", "x"));
+  tree.file("home/.mcp.json", servers("c", "x"));
+  auto config = load();
+  EXPECT_EQ(outcome(config, "a"), "active: x");
+  EXPECT_EQ(outcome(config, "b"), "active: x");
+  EXPECT_EQ(outcome(config, "c"), "awaiting approval: x");
+  EXPECT_THAT(config.shadowed, IsEmpty());
+}
+
+// compat: B1.8
+TEST_F(ConfigLoad, SwitchesByNameAreHeeded) {
+  tree.file("home/.claude.json", R"({"mcpServers":{"a":{"command":"x"},"b":{"command":"x","args":["b"]},)"
+                                 R"("c":{"command":"x","args":["c"]},"d":{"command":"x","disabled":true},)"
+                                 R"("e":{"command":"x","args":["e"]}},)"
+                                 R"("projects":{")" +
+                                     path("repo") + R"(":{"disabledMcpServers":["a"],"enabledMcpServers":["e"]}}})");
+  tree.file("home/.config/patchbay/config.json",
+            R"({"disabledServers":["b"],"projects":{")" + path("repo") + R"(":{"disabledServers":["c"]}}})");
+  auto config = load();
+  for (auto* name : {"a", "b", "c", "d"}) EXPECT_EQ(outcome(config, name), "disabled: x") << name;
+  EXPECT_EQ(outcome(config, "e"), "active: x");
+  EXPECT_THAT(find(config, "a")->reason, HasSubstr("disabledMcpServers"));
+  EXPECT_THAT(find(config, "b")->reason, HasSubstr("config.json"));
+  EXPECT_THAT(find(config, "d")->reason, HasSubstr("\"disabled\" is true"));
+  request.cwd = path("");
+  EXPECT_EQ(outcome(load(), "a"), "active: x");
+}
+
+// compat: B1.9
+TEST_F(ConfigLoad, TrustIsForThatVeryDirectory) {
+  tree.file("home/.claude.json", R"({"projects":{")" + path("repo") + R"(":{"hasTrustDialogAccepted":true}}})");
+  EXPECT_TRUE(load().project_trusted);
+  request.cwd = path("repo/sub");
+  EXPECT_FALSE(load().project_trusted);
+  tree.file("home/.config/patchbay/config.json", R"({"projects":{")" + path("repo") + R"(":{"trusted":true}}})");
+  EXPECT_TRUE(load().project_trusted);
+}
+
+// compat: B1.5, C7.a
+TEST_F(ConfigLoad, AnEnterpriseFileExcludesEverythingElse) {
+  tree.file("etc/managed-mcp.json", servers("s", "theirs"));
+  request.trust_project = true;
+  for (const auto& place : places()) place.write("mine");
+  write_person_files();
+  tree.file("home/.config/patchbay/config.json", R"({"disabledServers":["s"],"mcpServers":{"o":{"command":"mine"}}})");
+  auto config = load();
+  EXPECT_EQ(config.servers.size(), 1u);
+  EXPECT_EQ(outcome(config), "active: theirs");
+  EXPECT_THAT(config.shadowed, IsEmpty());
+  EXPECT_EQ(config.exclusive, path("etc/managed-mcp.json"));
+  tree.file("etc/managed-mcp.json", R"({"mcpServers":{}})");
+  EXPECT_THAT(load().servers, IsEmpty());
+}
+
+// compat: B2.3
+TEST_F(ConfigLoad, FlagsAreRefusedBesideAnEnterpriseFile) {
+  tree.file("etc/managed-mcp.json", R"({"mcpServers":{}})");
+  request.mcp_configs = {servers("s", "mine")};
+  request.strict = true;
+  EXPECT_THAT(texts(load(), Severity::error),
+              ElementsAre("--mcp-config: You cannot dynamically configure MCP servers when an enterprise MCP config is "
+                          "present"));
+  request.mcp_configs.clear();
+  request.mcp_servers = {"s=x"};
+  auto config = load();
+  EXPECT_THAT(texts(config, Severity::error), ElementsAre(HasSubstr("--mcp-server: You cannot dynamically")));
+  EXPECT_THAT(config.servers, IsEmpty());
+}
+
+// compat: C7.b
+TEST_F(ConfigLoad, AnEnterpriseFileThatOthersCouldHaveWrittenIsRefused) {
+  tree.file("etc/managed-mcp.json", servers("s", "theirs"));
+  own_user = "mine";
+  write_person_files();
+  request.enterprise_owner = ::getuid() + 1;
+  auto foreign = load();
+  EXPECT_EQ(outcome(foreign), "active: mine");
+  EXPECT_THAT(texts(foreign, Severity::error),
+              ElementsAre(HasSubstr("managed-mcp.json: is not used: it belongs to user")));
+  request.enterprise_owner = ::getuid();
+  for (mode_t mode : {0620, 0602, 0666}) {
+    ::chmod(path("etc/managed-mcp.json").c_str(), mode);
+    auto config = load();
+    // It is the administrator's all the same: nothing else counts until its mode is right.
+    EXPECT_THAT(config.servers, IsEmpty());
+    EXPECT_TRUE(config.exclusive.has_value());
+    EXPECT_THAT(texts(config, Severity::error),
+                ElementsAre(HasSubstr("is not used: others than its owner can write it; run: chmod go-w")));
+  }
+}
+
+TEST_F(ConfigLoad, AnEnterpriseFileThatIsBrokenStillExcludes) {
+  own_user = "mine";
+  write_person_files();
+  for (std::string_view text : {"{", "[]", R"({"s":{"command":"x"}})", R"({"servers":{}})"}) {
+    tree.file("etc/managed-mcp.json", text);
+    auto config = load();
+    EXPECT_THAT(config.servers, IsEmpty()) << text;
+    EXPECT_EQ(texts(config, Severity::error).size(), 1u) << text;
+  }
+  fs::remove(path("etc/managed-mcp.json"));
+  tree.fifo("etc/managed-mcp.json");
+  EXPECT_THAT(load().servers, IsEmpty());
+}
+
+// compat: B4.19
+TEST_F(ConfigLoad, AServerThatPolicyTakesAwayIsShownWithTheReason) {
+  tree.file("etc/managed-settings.json", "{\n  \"deniedMcpServers\": [{\"serverName\": \"s\"}]\n}");
+  own_user = "mine";
+  write_person_files();
+  auto config = load();
+  EXPECT_EQ(outcome(config), "policy: mine");
+  EXPECT_THAT(config.servers.at(0).reason, HasSubstr("managed-settings.json"));
+  // It keeps its name: the lower entry must not come up instead.
+  tree.file("home/.claude/mcp.json", servers("s", "lower"));
+  EXPECT_EQ(outcome(load()), "policy: mine");
+  request.settings = {R"({"deniedMcpServers":[{"serverName":"t"}]})"};
+  request.mcp_servers = {"t=x"};
+  EXPECT_EQ(outcome(load(), "t"), "policy: x");
+}
+
+// compat: C4.a, B3.11
+TEST_F(ConfigLoad, AnUnsetVariableIsAWarningWithItsPlace) {
+  variables["SET"] = "1";
+  tree.file("home/.claude/mcp.json",
+            "{\n  \"s\": {\n    \"command\": \"x\",\n    \"args\": [\"${SET}\", \"${UNSET}\", \"${D:-d}\", "
+            "\"${v%x}\"]\n  },\n"
+            "  \"off\": {\"command\": \"${GONE}\", \"disabled\": true}\n}");
+  auto config = load();
+  EXPECT_THAT(texts(config, Severity::warning),
+              ElementsAre(path("home/.claude/mcp.json") +
+                          ":4:24: MCP server \"s\": the variable UNSET used in \"args[1]\" is not set, so ${UNSET} is "
+                          "passed on as it is; set it or write ${UNSET:-default}"));
+  EXPECT_THAT(find(config, "s")->args, ElementsAre("${SET}", "${UNSET}", "${D:-d}", "${v%x}"));
+}
+
+// compat: C3.c
+TEST_F(ConfigLoad, TwoEntriesByHandWithOneContentBothStayWithAWarning) {
+  variables["HOST"] = "h";
+  tree.file("home/.claude/mcp.json",
+            R"({"a":{"type":"http","url":"https://h/"},"b":{"type":"sse","url":"https://${HOST}/"},)"
+            R"("c":{"command":"x","env":{"A":"1"}},"d":{"command":"x","env":{"A":"2"}}})");
+  auto config = load();
+  for (auto* name : {"a", "b", "c", "d"}) EXPECT_EQ(find(config, name)->standing, ServerStanding::active) << name;
+  EXPECT_THAT(texts(config, Severity::warning),
+              ElementsAre(HasSubstr("MCP server \"b\": it has the URL of \"a\", the user entry in")));
+}
+
+// compat: B3.4
+TEST_F(ConfigLoad, AnEmptyUrlIsNotConfigured) {
+  tree.file("home/.claude/mcp.json", R"({"s":{"type":"http","url":""}})");
+  EXPECT_EQ(outcome(load()), "not configured: ");
+}
+
+// compat: C10.a, B2.3
+TEST_F(ConfigLoad, StrictLeavesOutEverythingButTheFlags) {
+  for (const auto& place : places()) place.write("other");
+  write_person_files();
+  request.mcp_servers = {"a=x"};
+  request.mcp_configs = {R"({"b":{"command":"y"}})"};
+  request.strict = true;
+  auto config = load();
+  EXPECT_EQ(config.servers.size(), 2u);
+  EXPECT_EQ(outcome(config, "a"), "active: x");
+  EXPECT_EQ(outcome(config, "b"), "active: y");
+  request.mcp_servers.clear();
+  request.mcp_configs.clear();
+  EXPECT_THAT(load().servers, IsEmpty());
+}
+
+// One broken thing of every kind beside good ones: each has its message, and the good ones are there.
+// compat: C5.a, C5.b, B2.5, B3.1, B3.20
+TEST_F(ConfigLoad, EveryBadInputIsNamedAndTheRestLoads) {
+  request.trust_project = true;
+  tree.file("home/.claude.json", servers("good", "x"));
+  struct Case {
+    std::string label;
+    std::function<void()> write;
+    std::string problem;  // of repo/.mcp.json
+    bool sibling;         // a good entry of the same file survives
+  };
+  const std::string file = "repo/.mcp.json";
+  auto text = [&](std::string content) { return [&, content] { tree.file(file, content); }; };
+  auto entry = [&](std::string_view name, std::string_view body) {
+    return text("{\"mcpServers\": {\n  \"" + std::string(name) + "\": " + std::string(body) +
+                ",\n  \"sibling\": {\"command\": \"true\"}\n}}");
+  };
+  const std::vector<Case> cases{
+      {"syntax error", text("{\n  \"mcpServers\": {\n    \"a\" {}\n}}"), ".mcp.json:3:9: expected ':'", false},
+      {"unterminated comment", text("{ /*"), ".mcp.json:1:3: the comment that begins here does not end", false},
+      {"wrong type", entry("a", R"({"command": ["x"]})"),
+       ".mcp.json:2:20: MCP server \"a\": \"command\" must be a string, found an array", true},
+      {"url without type", entry("a", R"({"url": "https://h"})"),
+       ".mcp.json:2:9: MCP server \"a\" has a \"url\" but no \"type\"; add \"type\": \"http\" (or \"sse\" / \"ws\") to "
+       "this entry",
+       true},
+      {"servers key", text("{\n \"servers\": {\"a\": {\"command\": \"x\"}}}"),
+       ".mcp.json:2:2: \"servers\" is not read here; rename it to \"mcpServers\"", false},
+      {"white space", entry("a", R"({"command": "x "})"),
+       ".mcp.json:2:20: MCP server \"a\": \"command\" begins or ends with a blank, which is passed on as it is", true},
+      {"reserved name", entry("workspace", R"({"command": "x"})"),
+       ".mcp.json:2:3: MCP server \"workspace\": the name is reserved; give the server another one", true},
+      {"invalid name", entry("a\\u0007", R"({"command": "x"})"),
+       ".mcp.json:2:3: MCP server \"a\\u0007\": the name contains a control character", true},
+      {"empty url", entry("a", R"({"type": "http", "url": ""})"),
+       ".mcp.json:2:32: MCP server \"a\": \"url\" is empty, so there is nothing to connect to", true},
+      {"unset variable", entry("a", R"({"command": "${UNSET}"})"),
+       ".mcp.json:2:20: MCP server \"a\": the variable UNSET used in \"command\" is not set", true},
+      {"duplicate name across scopes", entry("good", R"({"command": "y"})"),
+       path("home/.claude.json") + ":1:16: MCP server \"good\": the project entry in " + path(file) +
+           ":2 has the same name and counts; rename or remove one of them",
+       true},
+      {"duplicate name in one file", text("{\"a\": {\"command\": \"x\"},\n\"a\": {\"command\": \"x\"}}"),
+       ".mcp.json:2:1: duplicate", false},
+      {"symlink loop", [&] { tree.link(file, ".mcp.json"); },
+       ".mcp.json: cannot be read: its symbolic links go in a circle", false},
+      {"dangling symlink", [&] { tree.link(file, "nowhere"); }, ".mcp.json: cannot be read: there is no such file",
+       false},
+      {"directory", [&] { tree.directory(file); }, ".mcp.json: cannot be read: it is a directory, not a file", false},
+      {"pipe", [&] { tree.fifo(file); }, ".mcp.json: cannot be read: it is a pipe, not a file", false},
+      {"more than 10 MiB", text(std::string((10u << 20) + 1, ' ')),
+       ".mcp.json: cannot be read: it is larger than 10 MiB", false},
+      {"not UTF-8", text("{\n \"\xFF\": 1}"), ".mcp.json:2:3: the file is not UTF-8", false},
+      {"nothing", text(""), ".mcp.json:1:1: the file is empty", false},
+      {"an array", text("[]"), ".mcp.json:1:1: expected an object with \"mcpServers\", found an array", false},
+      {"internal type", entry("a", R"({"type": "sdk"})"),
+       ".mcp.json:2:17: MCP server \"a\": type \"sdk\" cannot be used", true},
+      {"unknown key", entry("a", R"({"command": "x", "comand": "y"})"),
+       ".mcp.json:2:25: MCP server \"a\": unknown key \"comand\" is kept and ignored; did you mean \"command\"?", true},
+  };
+  for (const auto& one : cases) {
+    fs::remove_all(path(file));
+    one.write();
+    auto config = load();
+    std::vector<std::string> all;
+    for (const auto& problem : config.problems) all.push_back(problem.text());
+    EXPECT_THAT(all, testing::Contains(testing::StartsWith(one.problem))) << one.label << "\n"
+                                                                          << testing::PrintToString(all);
+    EXPECT_NE(find(config, "good"), nullptr) << one.label;
+    if (one.sibling) EXPECT_EQ(outcome(config, "sibling"), "active: true") << one.label;
+  }
+}
+
+TEST_F(ConfigLoad, AnUnreadableFileIsAProblemForOrdinaryUsers) {
+  if (::getuid() == 0) {
+    // Root reads everything; a directory in the way gives the same path through the code.
+    tree.file("home/.claude/mcp.json/x", "");
+    EXPECT_THAT(texts(load(), Severity::error), ElementsAre(HasSubstr("it is a directory")));
+    return;
+  }
+  tree.file("home/.claude/mcp.json", "{}");
+  ::chmod(path("home/.claude/mcp.json").c_str(), 0);
+  EXPECT_THAT(texts(load(), Severity::error), ElementsAre(HasSubstr("cannot be read: Permission denied")));
+}
+
+// compat: C11.b
+TEST_F(ConfigLoad, WithAMemoryAFileThatBreaksGoesOnSayingWhatItSaid) {
+  ConfigMemory memory;
+  tree.file("home/.claude/mcp.json", servers("s", "x"));
+  EXPECT_EQ(outcome(load_servers(request, memory)), "active: x");
+  for (std::string_view text : {"{\n \"s\": ", "", "\xFF"}) {
+    tree.file("home/.claude/mcp.json", text);
+    auto config = load_servers(request, memory);
+    EXPECT_EQ(outcome(config), "active: x") << text;
+    EXPECT_THAT(texts(config, Severity::error), ElementsAre(HasSubstr("what it said before stays in force"))) << text;
+  }
+  tree.file("home/.claude/mcp.json", servers("s", "y"));
+  auto mended = load_servers(request, memory);
+  EXPECT_EQ(outcome(mended), "active: y");
+  EXPECT_THAT(texts(mended, Severity::error), IsEmpty());
+  fs::remove(path("home/.claude/mcp.json"));
+  EXPECT_EQ(outcome(load_servers(request, memory)), "");
+  EXPECT_TRUE(memory.looked_for.contains(path("home/.claude/mcp.json")));
+  EXPECT_TRUE(memory.looked_for.contains(path("repo/.mcp.json")));
+}
+
+}  // namespace
+}  // namespace patchbay
