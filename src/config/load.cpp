@@ -14,6 +14,7 @@
 #include "config/files.h"
 #include "config/merge.h"
 #include "config/own_file.h"
+#include "config/plugins.h"
 #include "config/policy.h"
 #include "config/server_argument.h"
 #include "config/settings_file.h"
@@ -26,6 +27,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view config_flag = "--mcp-config";
 constexpr std::string_view settings_flag = "--settings";
+constexpr std::size_t most_plugins = 500;
 constexpr std::string_view settings_hint =
     "servers in a settings file are read here, and not by Claude Code; .mcp.json is where both look";
 
@@ -41,6 +43,14 @@ std::string home_of_user() {
   struct passwd* found = nullptr;
   if (::getpwuid_r(::getuid(), &entry, buffer.data(), buffer.size(), &found) != 0 || found == nullptr) return {};
   return found->pw_dir;
+}
+
+std::string first_directory(const std::vector<std::string>& candidates) {
+  for (const auto& candidate : candidates) {
+    std::error_code error;
+    if (fs::is_directory(candidate, error)) return candidate;
+  }
+  return "/";
 }
 
 void add_unique(std::vector<std::string>& list, const std::string& text) {
@@ -66,7 +76,8 @@ class Loader {
     config.project_trusted = project_trusted_;
     config.cwd = request_.cwd;
     config.project_dir = paths_.directories.empty() ? request_.cwd : paths_.directories.back();
-    config.config_dir = fs::exists(paths_.claude_dir) ? paths_.claude_dir : paths_.own_dir;
+    config.config_dir = paths_.own_dir;
+    config.helper_dir = first_directory({paths_.claude_dir, paths_.own_dir, paths_.home});
     settle_standings(config, rules());
     warn_of_unset(config, sources_, variables_);
     config.settings = SettingsLayers(std::move(layers_));
@@ -143,6 +154,7 @@ class Loader {
   }
 
   void add_layer(std::string_view text, SettingsSource source, const std::string& file) {
+    add_plugin_settings(plugins_, text, is_inside_repository(source));
     auto layer = parse_settings(text, source, file);
     problems_.insert(problems_.end(), layer.problems.begin(), layer.problems.end());
     layers_.push_back(std::move(layer));
@@ -227,6 +239,50 @@ class Loader {
     for (auto scope : {ConfigScope::local, ConfigScope::project, ConfigScope::user}) {
       for (const auto& source : files_of(scope, paths_)) read_source(source);
     }
+    read_plugins();
+  }
+
+  // Those a flag names, ours, and those of Claude Code, whether installed by it or put there by hand.
+  void read_plugins() {
+    const auto theirs = paths_.claude_dir + "/plugins";
+    std::vector<PluginPlace> places;
+    for (const auto& directory : request_.plugin_dirs) {
+      auto root = (fs::path(request_.cwd) / directory).lexically_normal().string();
+      std::error_code error;
+      if (!fs::is_directory(root, error)) cannot_read(root, "there is no such directory");
+      places.push_back({std::move(root), {}});
+    }
+    add_directories(places, paths_.own_dir + "/plugins");
+    if (auto text = text_of(theirs + "/installed_plugins.json")) {
+      auto installed = installed_plugins(*text, theirs + "/installed_plugins.json", plugins_, problems_);
+      places.insert(places.end(), installed.begin(), installed.end());
+    }
+    add_directories(places, theirs);
+    PluginContext context;
+    context.data_dir = theirs + "/data";
+    context.project_dir = request_.cwd;
+    context.settings = plugins_;
+    context.text_of = [this](const std::string& file) { return text_of(file); };
+    for (const auto& place : places) {
+      for (auto& parsed : read_plugin(place, context)) add(std::move(parsed));
+    }
+  }
+
+  // Every directory below that looks like a plugin, by name.
+  void add_directories(std::vector<PluginPlace>& places, const std::string& parent) {
+    memory_.looked_for.insert(parent);
+    std::vector<std::string> found;
+    std::error_code error;
+    for (fs::directory_iterator it(parent, error), end; !error && it != end && found.size() < most_plugins;
+         it.increment(error)) {
+      auto root = it->path().string();
+      if (config_file_exists(root + "/.claude-plugin/plugin.json") || config_file_exists(root + "/plugin.json") ||
+          config_file_exists(root + "/.mcp.json")) {
+        found.push_back(std::move(root));
+      }
+    }
+    std::ranges::sort(found);
+    for (auto& root : found) places.push_back({std::move(root), {}});
   }
 
   // Whether an organisation decides alone. One whose file cannot be understood still does: otherwise a slip in
@@ -386,6 +442,7 @@ class Loader {
   OwnFile own_;
   ClaudeFile claude_;
   std::vector<SettingsLayer> layers_;
+  PluginSettings plugins_;
   std::vector<ParsedServers> sources_;
   std::vector<ConfigProblem> problems_;
   std::optional<ApprovalMemory> approvals_;

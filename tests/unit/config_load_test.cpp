@@ -484,6 +484,47 @@ TEST_F(ConfigLoad, StrictLeavesOutEverythingButTheFlags) {
   EXPECT_THAT(load().servers, IsEmpty());
 }
 
+// compat: C8.a, C3.b
+TEST_F(ConfigLoad, PluginsAreFoundInAllThreePlaces) {
+  tree.file("home/.claude/plugins/theirs/.mcp.json", R"({"a":{"command":"x","args":["theirs"]}})");
+  tree.file("home/.claude/plugins/cache/m/p/1/.mcp.json", R"({"a":{"command":"x","args":["cache"]}})");
+  tree.file("home/.claude/plugins/installed_plugins.json", R"({"version":2,"plugins":{"p@m":[{"installPath":")" +
+                                                               path("home/.claude/plugins/cache/m/p/1") + R"("}]}})");
+  tree.file("home/.claude/settings.json", R"({"enabledPlugins":{"p@m":true}})");
+  tree.file("home/.config/patchbay/plugins/ours/plugin.json",
+            R"({"mcpServers":{"a":{"command":"x","args":["ours"]}}})");
+  tree.file("repo/tool/.mcp.json", R"({"a":{"command":"x","args":["flag"]},"copy":{"command":"by hand"}})");
+  tree.file("home/.claude/mcp.json", servers("hand", "by hand"));
+  request.plugin_dirs = {"tool"};
+  auto config = load();
+  std::vector<std::string> found;
+  for (const auto& server : config.servers) {
+    if (server.origin.scope == ConfigScope::plugin) {
+      found.push_back(server.name + " " + std::string(to_string(server.standing)));
+    }
+  }
+  EXPECT_THAT(found, ElementsAre("plugin:tool:a active", "plugin:tool:copy duplicate", "plugin:ours:a active",
+                                 "plugin:p:a active", "plugin:theirs:a active"));
+  EXPECT_THAT(find(config, "plugin:tool:copy")->reason, HasSubstr("it has the command and environment of \"hand\""));
+  EXPECT_THAT(texts(config, Severity::error), IsEmpty());
+  request.strict = true;
+  EXPECT_THAT(load().servers, IsEmpty());
+  request.strict = false;
+  request.plugin_dirs = {"gone"};
+  EXPECT_THAT(texts(load(), Severity::error), ElementsAre("gone: cannot be read: there is no such directory"));
+}
+
+// A repository cannot bring a plugin in, by whatever it says in its own files.
+TEST_F(ConfigLoad, ARepositoryCannotSwitchOnAPlugin) {
+  tree.file("home/.claude/plugins/installed_plugins.json",
+            R"({"version":2,"plugins":{"p@m":[{"installPath":")" + path("repo/evil") + R"("}]}})");
+  tree.file("repo/evil/.mcp.json", servers("a", "x"));
+  tree.file("repo/.claude/settings.json", R"({"enabledPlugins":{"p@m":true}})");
+  tree.file("repo/.claude/settings.local.json", R"({"enabledPlugins":{"p@m":true}})");
+  tree.file("repo/.claude/plugins/evil/.mcp.json", servers("a", "x"));
+  EXPECT_THAT(load().servers, IsEmpty());
+}
+
 // One broken thing of every kind beside good ones: each has its message, and the good ones are there.
 // compat: C5.a, C5.b, B2.5, B3.1, B3.20
 TEST_F(ConfigLoad, EveryBadInputIsNamedAndTheRestLoads) {
