@@ -55,9 +55,12 @@ struct Listing {
 struct StdioOptions {
   std::string command;
   std::vector<std::string> args;
-  std::map<std::string, std::string> env;  // overlays the environment; nothing is removed
-  std::string cwd;                         // empty: the current directory
-  std::string shown;                       // in messages, instead of the command line with secrets taken out
+  std::map<std::string, std::string> env;  // overlays the environment
+  // About this run and not about the server: beneath `env`, and what is taken out of our environment.
+  std::map<std::string, std::string> context_env;
+  std::vector<std::string> unset_env;
+  std::string cwd;    // empty: the current directory
+  std::string shown;  // in messages, instead of the command line with secrets taken out
 };
 
 // A server reached by HTTP: Streamable HTTP in either protocol era and, where a server does

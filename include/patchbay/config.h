@@ -186,7 +186,8 @@ struct LoadedConfig {
   std::string cwd;          // as asked for
   std::string home;         // of the person; empty: not known
   std::string project_dir;  // the root of the repository, else cwd
-  std::string config_dir;   // where the person's own files are
+  std::string config_dir;   // ours
+  std::string helper_dir;   // where commands of the person's own entries run
   bool operator==(const LoadedConfig&) const = default;
 };
 

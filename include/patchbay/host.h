@@ -23,10 +23,24 @@ namespace patchbay {
 
 struct Runtime;
 
+// What another reading of the configuration changed: names of servers, and what is wrong now.
+struct ConfigChange {
+  std::vector<std::string> added;
+  std::vector<std::string> removed;
+  std::vector<std::string> changed;
+  std::vector<ConfigProblem> problems;
+};
+
 struct HostOptions {
-  // Which servers: those of this load, or when unset those a command line in the current
-  // directory would see.
+  // Which servers: those of this load, or when unset those that `load` asks for, by default
+  // those a command line in the current directory would see.
   std::optional<LoadedConfig> config;
+  std::optional<LoadRequest> load;
+  // Reads the files again when they change (`config` must be unset). Servers whose entry stays
+  // the same keep their connection.
+  bool follow_config = false;
+  // After every such reading, and after reload(). Called on the loop.
+  std::function<void(const ConfigChange&)> on_config;
   ClientOptions client;
   // Starts servers of a project file without asking.
   bool trust_project = false;
@@ -78,6 +92,11 @@ class Host {
   // A connected session; starts the server when needed. However many ask at once, there is
   // one connection.
   Task<Session> session(std::string server);
+
+  // Reads the configuration again, or takes this one, and applies what is different. Servers that
+  // stay the same keep their connection; calls that run on one that changes finish on it.
+  Task<ConfigChange> reload();
+  Task<ConfigChange> reload(LoadedConfig config);
 
   // Ends every connection in parallel within bounded time.
   Task<void> stop();

@@ -427,7 +427,9 @@ class EntryReader {
     std::size_t i = 0;
     for (const auto& [name, value] : *members) {
       const auto& place = at.place->children[i++];
-      if (auto fault = key == "env" ? variable_fault(name) : header_fault(name, value); !fault.empty()) {
+      const auto* content = value.if_string();
+      if (auto fault = key == "env" ? variable_fault(name) : header_fault(name, content != nullptr ? *content : "");
+          !fault.empty()) {
         error(place.key, std::move(fault));
         continue;
       }
@@ -449,17 +451,6 @@ class EntryReader {
     return {};
   }
 
-  static std::string header_fault(const std::string& name, const Json& value) {
-    if (!is_header_name(trim(name))) {
-      return fmt::format("{} in \"headers\" cannot be the name of a header", quoted_name(name));
-    }
-    const auto* text = value.if_string();
-    if (text != nullptr && text->find_first_of("\r\n") != std::string::npos) {
-      return fmt::format("the header \"{}\" contains a line break", name);
-    }
-    return {};
-  }
-
   Member whole_;
   const Json::Object& entry_;
   const Place& place_;
@@ -473,6 +464,16 @@ class EntryReader {
 }  // namespace
 
 std::string quoted_name(std::string_view text) { return to_text(Json(text)); }
+
+std::string header_fault(std::string_view name, std::string_view value) {
+  if (!is_header_name(trim(name))) {
+    return fmt::format("{} in \"headers\" cannot be the name of a header", quoted_name(name));
+  }
+  if (value.find_first_of("\r\n") != std::string_view::npos) {
+    return fmt::format("the header \"{}\" contains a line break", name);
+  }
+  return {};
+}
 
 std::string server_name_fault(std::string_view name) {
   if (name.empty()) return "the name is empty";

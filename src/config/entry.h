@@ -34,6 +34,9 @@ std::expected<ServerConfig, std::string> read_entry(std::string_view name, const
 // Why nothing may be called `name` in a file; empty when it may.
 std::string server_name_fault(std::string_view name);
 
+// Why no request can carry such a header; empty when it can.
+std::string header_fault(std::string_view name, std::string_view value);
+
 // A name as it is shown: in quotes, so that an escape sequence inside stays visible.
 std::string quoted_name(std::string_view text);
 

@@ -106,7 +106,7 @@ Result<std::string> read_config_file(const std::string& path) {
   return std::move(*text);
 }
 
-OwnedText read_owned_text(const std::string& path, unsigned owner) {
+OwnedText read_owned_text(const std::string& path, unsigned owner, unsigned refused) {
   using State = OwnedText::State;
   if (!config_file_exists(path)) return {};
   struct stat status{};
@@ -116,8 +116,10 @@ OwnedText read_owned_text(const std::string& path, unsigned owner) {
     return {State::foreign, fmt::format("it belongs to user {} and must belong to {}; run: chown {} {}", status.st_uid,
                                         owner == 0 ? "root" : fmt::format("user {}", owner), owner, path)};
   }
-  if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
-    return {State::writable, fmt::format("others than its owner can write it; run: chmod go-w {}", path)};
+  if ((status.st_mode & refused) != 0) {
+    const bool write = (refused & (S_IRGRP | S_IROTH)) == 0;
+    return {State::writable, fmt::format("others than its owner can {} it; run: chmod {} {}", write ? "write" : "read",
+                                         write ? "go-w" : "600", path)};
   }
   if (!text) return {State::unreadable, std::move(text).error()};
   return {State::text, std::move(*text)};

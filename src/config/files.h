@@ -28,7 +28,8 @@ struct OwnedText {
   State state = State::absent;
   std::string text;  // or why there is none
 };
-OwnedText read_owned_text(const std::string& path, unsigned owner);
+// `refused` are mode bits that must not be set; those for writing are the usual ones.
+OwnedText read_owned_text(const std::string& path, unsigned owner, unsigned refused = 0022);
 
 // `cwd` and the directories above it up to the one that holds .git; outside a repository `cwd` alone.
 std::vector<std::string> project_directories(const std::string& cwd);

@@ -20,6 +20,12 @@ std::optional<std::int64_t> positive(const VariableLookup& lookup, std::string_v
 
 }  // namespace
 
+std::optional<std::chrono::milliseconds> idle_limit_from(const VariableLookup& lookup) {
+  auto ms = positive(lookup, "CLAUDE_CODE_MCP_TOOL_IDLE_TIMEOUT");
+  if (!ms) return std::nullopt;
+  return std::chrono::milliseconds(std::max<std::int64_t>(*ms, 1000));
+}
+
 Limits limits_from(const VariableLookup& lookup) {
   Limits limits;
   if (auto ms = positive(lookup, "MCP_TIMEOUT")) limits.connect = std::chrono::milliseconds(*ms);

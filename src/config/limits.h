@@ -11,4 +11,8 @@ namespace patchbay {
 // MCP_REMOTE_SERVER_CONNECTION_BATCH_SIZE. What is not a positive number changes nothing.
 Limits limits_from(const VariableLookup& lookup);
 
+// CLAUDE_CODE_MCP_TOOL_IDLE_TIMEOUT (milliseconds): a call without answer and progress for that long has failed.
+// Absent or 0: there is no such limit.
+std::optional<std::chrono::milliseconds> idle_limit_from(const VariableLookup& lookup);
+
 }  // namespace patchbay

@@ -20,6 +20,10 @@ ServerStanding standing_of(const ServerConfig& config) noexcept {
   return config.standing == ServerStanding::active && config.disabled ? ServerStanding::disabled : config.standing;
 }
 
+std::string shown_of(const Connection::Parts& parts) {
+  return parts.shown.empty() && parts.transport ? parts.transport->describe() : parts.shown;
+}
+
 // Standings that no start and no answer of a person changes.
 bool is_off(ServerStanding standing) noexcept {
   return standing != ServerStanding::active && standing != ServerStanding::awaiting_approval &&
@@ -42,6 +46,8 @@ Connection::Connection(asio::any_io_executor executor, const Runtime& runtime, C
       next(fmt::format("{} {}", server, direction), message);
     };
   }
+  if (!parts_.config.protocol.empty()) client_.protocol = parts_.config.protocol;
+  if (const auto limit = parts_.config.request_timeout) runtime_.limits.request = runtime_.limits.list = *limit;
   client_.on_lost = [this, next = client_.on_lost](const Error& error) {
     on_lost(error);
     if (next) next(error);
@@ -60,7 +66,7 @@ ServerStatus Connection::initial_status(const Parts& parts) {
   ServerStatus status;
   status.name = parts.config.name;
   status.origin = parts.config.origin;
-  if (parts.transport) status.transport = parts.transport->describe();
+  status.transport = shown_of(parts);
   status.reason = "not started";
   if (const auto standing = standing_of(parts.config); is_off(standing)) {
     status.state = ServerState::disabled;
@@ -82,7 +88,7 @@ ServerStatus Connection::status() const {
   status.reason = reason_;
   status.error = error_;
   status.origin = parts_.config.origin;
-  if (parts_.transport) status.transport = parts_.transport->describe();
+  status.transport = shown_of(parts_);
   if (connected()) {
     status.server = session_->server();
     status.era = session_->is_legacy() ? "legacy" : "modern";
@@ -95,6 +101,7 @@ Task<Session> Connection::ensure() {
   while (!connected()) {
     if (closing_) throw Error(Errc::closed, fmt::format("'{}' is being closed", name()));
     if (state_ == ServerState::disabled) {
+      if (error_) throw *error_;
       const auto& config = parts_.config;
       throw Error(Errc::config, config.reason.empty()
                                     ? fmt::format("server '{}' is disabled in {}", name(), config.origin.file)
@@ -122,9 +129,11 @@ Task<void> Connection::attempt() {
   attempt_failed_ = !outcome;
   if (!outcome && !closing_) {
     const auto& error = outcome.error();
-    const bool unapproved = error.code() == Errc::denied;
+    const bool unapproved = error.code() == Errc::denied && !parts_.approved;
     if (error.code() == Errc::unauthorized) {
       settle(ServerState::needs_auth, "wants credentials", error);
+    } else if (error.code() == Errc::denied && parts_.approved) {
+      settle(ServerState::disabled, std::string(to_string(ServerStanding::policy)), error);
     } else {
       settle(unapproved ? ServerState::pending : ServerState::failed,
              unapproved ? "awaiting approval" : "connect failed", error);
@@ -148,7 +157,9 @@ Task<void> Connection::connect() {
   reason_ = "connecting";
   error_.reset();
   lost_.reset();
-  session_ = co_await Client(client_).connect(parts_.transport, runtime_);
+  auto transport = parts_.transport;
+  if (!transport) transport = co_await parts_.make_transport(runtime_);
+  session_ = co_await Client(client_).connect(std::move(transport), runtime_);
   auto listed = co_await as_result(list_tools(*session_));
   if (closing_) throw Error(Errc::cancelled, "cancelled");
   if (listed) {
@@ -245,6 +256,11 @@ void Connection::settle(ServerState state, std::string reason, std::optional<Err
   reason_ = std::move(reason);
   error_ = std::move(error);
   if (parts_.on_change && !closing_) parts_.on_change(*this);
+}
+
+Task<void> Connection::fade() {
+  parts_.on_change = nullptr;
+  while (uses_ > 0) co_await unused_.wait();
 }
 
 Task<void> Connection::close(CloseMode mode) {

@@ -21,8 +21,11 @@ namespace patchbay {
 class Connection {
  public:
   struct Parts {
-    ServerConfig config;                   // expanded; for in-process servers only the name counts
-    std::shared_ptr<Transport> transport;  // null: `unusable` says why
+    ServerConfig config;  // as written; for in-process servers only the name counts
+    std::string shown;    // the command line or URL, for people
+    std::shared_ptr<Transport> transport;
+    // Makes one for every attempt when there is no `transport`: secrets are fetched then, and not before.
+    std::function<Task<std::shared_ptr<Transport>>(Runtime)> make_transport;
     std::optional<Error> unusable;
     NamePrefix prefix = NamePrefix::server;
     bool approved = true;
@@ -51,6 +54,22 @@ class Connection {
   Task<Session> ensure();
 
   Task<void> close(CloseMode mode);
+
+  // Held while something goes on that must not be cut off when the entry is changed or removed.
+  class Use {
+   public:
+    explicit Use(Connection& connection) noexcept : connection_(connection) { ++connection_.uses_; }
+    Use(const Use&) = delete;
+    Use& operator=(const Use&) = delete;
+    ~Use() {
+      if (--connection_.uses_ == 0) connection_.unused_.notify_all();
+    }
+
+   private:
+    Connection& connection_;
+  };
+  // Another one has taken its place: it tells nobody of changes any more. Returns when it is not in use.
+  Task<void> fade();
 
  private:
   Task<void> attempt();
@@ -81,6 +100,8 @@ class Connection {
   bool closing_ = false;
   bool refresh_scheduled_ = false;
   Event settled_;
+  std::size_t uses_ = 0;
+  Event unused_;
   Scope scope_;
 };
 

@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <map>
@@ -10,13 +11,24 @@
 #include <patchbay/host.h>
 
 #include "base/as_result.h"
+#include "base/offload.h"
 #include "base/scope.h"
 #include "base/strings.h"
+#include "base/timeout.h"
+#include "config/child_env.h"
+#include "config/diff.h"
 #include "config/limits.h"
+#include "config/load.h"
+#include "config/policy.h"
+#include "config/secret_file.h"
+#include "host/config_watch.h"
 #include "host/connection.h"
 #include "host/naming.h"
+#include "host/server_start.h"
 
 namespace patchbay {
+
+using namespace std::chrono_literals;
 
 std::string_view to_string(ServerState state) noexcept {
   static constexpr std::array names{"connected", "failed", "needs-auth", "pending", "disabled"};
@@ -25,46 +37,20 @@ std::string_view to_string(ServerState state) noexcept {
 
 namespace {
 
-StdioOptions stdio_options(const ServerConfig& config) {
-  StdioOptions options;
-  options.command = config.command;
-  options.args = config.args;
-  for (const auto& [key, value] : config.env) options.env[key] = value;
-  options.cwd = config.cwd.value_or("");
-  return options;
-}
+constexpr auto between_readings = 100ms;
 
-HttpOptions http_options(const ServerConfig& config) {
-  HttpOptions options;
-  options.url = config.url;
-  options.headers = config.headers;
-  return options;
-}
-
-// The recipe for an entry, or why there is none. Messages show the entry as it was written,
-// so that no value of a variable appears in them.
-std::shared_ptr<Transport> transport_for(const ServerConfig& config, const ServerConfig& written,
-                                         std::optional<Error>& unusable) {
-  if (config.kind == ServerKind::stdio) {
-    auto options = stdio_options(config);
-    options.shown = stdio_transport(stdio_options(written))->describe();
-    return stdio_transport(std::move(options));
+// Names this run to the servers it starts.
+std::string random_id(const Random& random) {
+  std::array<std::uint8_t, 16> bytes{};
+  random(bytes);
+  bytes[6] = static_cast<std::uint8_t>((bytes[6] & 0x0F) | 0x40);
+  bytes[8] = static_cast<std::uint8_t>((bytes[8] & 0x3F) | 0x80);
+  std::string out;
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) out += '-';
+    out += fmt::format("{:02x}", bytes[i]);
   }
-  const bool sse = config.kind == ServerKind::sse;
-  if (!sse && config.kind != ServerKind::http) {
-    unusable = Error(Errc::unsupported,
-                     fmt::format("server '{}' is of type {}, which this version does not reach; it reaches stdio, http "
-                                 "and sse",
-                                 config.name, to_string(config.kind)));
-  } else if (config.url.empty()) {
-    unusable = Error(Errc::config,
-                     fmt::format("server '{}' has an empty url; set it in {}", config.name, written.origin.file));
-  } else {
-    auto options = http_options(config);
-    options.shown = http_transport(http_options(written))->describe();
-    return sse ? sse_transport(std::move(options)) : http_transport(std::move(options));
-  }
-  return nullptr;
+  return out;
 }
 
 // What applies when the program does not hand in a Runtime.
@@ -93,11 +79,52 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
     if (options_.connect_limit) runtime_.limits.connect = *options_.connect_limit;
     if (options_.tool_limit) runtime_.limits.tool = *options_.tool_limit;
     if (!options_.config) {
-      LoadRequest request;
-      request.cwd = std::filesystem::current_path();
-      request.trust_project = options_.trust_project;
-      options_.config = load_servers(request);
+      if (!options_.load) options_.load.emplace();
+      if (options_.load->cwd.empty()) options_.load->cwd = std::filesystem::current_path();
+      options_.load->trust_project |= options_.trust_project;
+      options_.config = load_servers(*options_.load, memory_);
     }
+    session_id_ = random_id(runtime_.random);
+    context_ = start_context();
+    idle_limit_ = idle_limit_from(context_->variables);
+    if (auto choice = context_->variables("MCP_PROTOCOL_NEGOTIATION");
+        choice == "legacy" && options_.client.protocol == "auto") {
+      options_.client.protocol = *choice;
+    }
+  }
+
+  std::shared_ptr<const StartContext> start_context() const {
+    const auto& config = *options_.config;
+    auto context = std::make_shared<StartContext>();
+    std::error_code ignored;
+    context->run.cwd = config.cwd.empty() ? std::filesystem::current_path(ignored).string() : config.cwd;
+    context->run.config_dir = config.helper_dir.empty() ? context->run.cwd : config.helper_dir;
+    context->run.session_id = session_id_;
+    context->run.project_trusted = config.project_trusted || options_.trust_project;
+    context->variables = process_environment();
+    context->environment = environment_of_process();
+    if (!config.config_dir.empty()) {
+      context->secrets = [file = config.config_dir + "/secrets.json"](const std::string& name) {
+        return stored_secret(file, name, ::getuid());
+      };
+    }
+    context->check = [settings = config.settings](const ServerConfig& expanded) {
+      auto verdict = judge_policy(expanded, settings.all());
+      if (!verdict.allowed()) {
+        throw Error(Errc::denied, fmt::format("server '{}' is not used: {}", expanded.name, verdict.reason));
+      }
+    };
+    return context;
+  }
+
+  // Why an organisation does not want this server of ours.
+  std::optional<Error> forbidden(const ServerConfig& config) const {
+    try {
+      context_->check(config);
+    } catch (const Error& error) {
+      return error;
+    }
+    return std::nullopt;
   }
 
   struct InProcess {
@@ -117,17 +144,27 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
       parts.config.origin.scope = ConfigScope::embedded;
       parts.transport = memory_transport(in_process.server);
       parts.prefix = in_process.prefix;
+      if (auto error = forbidden(parts.config)) {
+        parts.config.standing = ServerStanding::policy;
+        parts.config.reason = error->message();
+      }
       found.emplace(name, std::move(parts));
     }
-    for (const auto& config : std::views::reverse(options_.config->servers)) {
+    auto declared = added_;
+    declared.insert(declared.begin(), options_.config->servers.begin(), options_.config->servers.end());
+    for (const auto& config : std::views::reverse(declared)) {
       if (!is_new(config.name)) continue;
       Connection::Parts parts;
-      parts.config = expand_server(config, process_environment());
+      parts.config = config;
       if (config.standing == ServerStanding::broken) {
         parts.unusable = Error(Errc::config, fmt::format("server '{}' in {} cannot be used: {}", config.name,
                                                          config.origin.file, config.reason));
       } else {
-        parts.transport = transport_for(parts.config, config, parts.unusable);
+        parts.shown = shown_target(config);
+        parts.unusable = unreachable(config);
+        parts.make_transport = [config, context = context_](Runtime runtime) {
+          return make_transport(config, context, std::move(runtime));
+        };
       }
       parts.approved = config.origin.trust == ConfigTrust::trusted || config.approved || options_.trust_project;
       found.emplace(config.name, std::move(parts));
@@ -140,9 +177,13 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
     if (stopped_) throw Error(Errc::closed, "the host was stopped");
     auto executor = co_await asio::this_coro::executor;
     executor_ = executor;
+    if (!scope_) {
+      scope_.emplace(executor);
+      if (options_.follow_config && options_.load) scope_->spawn(follow_config());
+    }
     for (auto& [name, parts] : new_servers()) {
       auto& slots = parts.config.kind == ServerKind::stdio ? local_slots_ : remote_slots_;
-      for (const auto& warning : parts.config.warnings) {
+      for (const auto& warning : expand_server(parts.config, context_->variables).warnings) {
         runtime_.log(LogLevel::warning, "server={} event=config text=\"{}\"", name, warning);
       }
       if (options_.approve) {
@@ -150,7 +191,7 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
       }
       parts.follow_changes = options_.follow_changes;
       parts.on_change = [this](Connection& connection) { changed(connection); };
-      connections_[name] = std::make_unique<Connection>(executor, runtime_, options_.client, slots, std::move(parts));
+      connections_[name] = std::make_shared<Connection>(executor, runtime_, options_.client, slots, std::move(parts));
     }
   }
 
@@ -165,9 +206,9 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
     return list;
   }
 
-  Connection& require(const std::string& name) {
+  std::shared_ptr<Connection> require(const std::string& name) {
     auto found = connections_.find(name);
-    if (found != connections_.end()) return *found->second;
+    if (found != connections_.end()) return found->second;
     std::vector<std::string> names;
     for (const auto& [known, connection] : connections_) names.push_back(known);
     auto meant = nearest(name, names);
@@ -178,10 +219,11 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
                                             : fmt::format("; there are {}", fmt::join(names, ", "))));
   }
 
-  Task<void> start(std::vector<Connection*> wanted) {
+  Task<void> start(std::vector<std::shared_ptr<Connection>> wanted) {
     Scope scope(co_await asio::this_coro::executor);
-    for (auto* connection : wanted) {
-      scope.spawn([](Connection& one) -> Task<void> { (void)co_await as_result(one.ensure()); }(*connection));
+    for (const auto& connection : wanted) {
+      scope.spawn(
+          [](std::shared_ptr<Connection> one) -> Task<void> { (void)co_await as_result(one->ensure()); }(connection));
     }
     // Whoever stops waiting stops waiting now; the attempts go on for others.
     co_await scope.finish();
@@ -222,22 +264,22 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
     co_await prepare();
     // What is connected already may know it.
     if (const auto* entry = catalog_->at(text)) co_return *entry;
-    std::vector<Connection*> meant;
+    std::vector<std::shared_ptr<Connection>> meant;
     for (const auto& [name, connection] : connections_) {
-      if (names_server(text, name)) meant.push_back(connection.get());
+      if (names_server(text, name)) meant.push_back(connection);
     }
     if (meant.size() == 1) {
       // Only this server can be meant, so its failure is the answer.
-      co_await meant.front()->ensure();
+      (void)co_await ensure(meant.front()->name());
     } else if (!meant.empty()) {
       co_await start(meant);
     }
     if (meant.empty()) {
       // Any server may have it, so the answer must not depend on which happen to be connected.
       // One that could not be started is not tried again for every name that nobody knows.
-      std::vector<Connection*> all;
+      std::vector<std::shared_ptr<Connection>> all;
       for (const auto& [name, connection] : connections_) {
-        if (connection->worth_trying()) all.push_back(connection.get());
+        if (connection->worth_trying()) all.push_back(connection);
       }
       co_await start(all);
     }
@@ -260,12 +302,117 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
 
   Task<void> stop(CloseMode mode) {
     stopped_ = true;
+    if (scope_) scope_->cancel();
     Scope scope(co_await asio::this_coro::executor);
     for (auto& [name, connection] : connections_) {
       scope.spawn([](Connection& one, CloseMode how) -> Task<void> { co_await one.close(how); }(*connection, mode));
     }
     co_await scope.join();
+    if (scope_) co_await scope_->join();
     catalog_ = std::make_shared<const Catalog>();
+  }
+
+  // A connection that is replaced while somebody waits for it is no answer; its successor is.
+  Task<Session> ensure(std::string name) {
+    for (;;) {
+      auto connection = require(name);
+      auto session = co_await as_result(connection->ensure());
+      if (session) co_return std::move(*session);
+      auto now = connections_.find(name);
+      if (stopped_ || session.error().code() != Errc::closed || now == connections_.end() ||
+          now->second == connection) {
+        throw std::move(session).error();
+      }
+    }
+  }
+
+  // What another reading of the configuration changes. Servers that stay the same keep their connection; calls
+  // that run on one that does not, finish on it.
+  Task<ConfigChange> apply(LoadedConfig next) {
+    auto diff = diff_servers(options_.config->servers, next.servers, context_->variables);
+    for (auto* names : {&diff.added, &diff.removed, &diff.changed}) {
+      std::erase_if(*names, [&](const std::string& name) { return is_programs_own(name); });
+    }
+    ConfigChange change{diff.added, diff.removed, diff.changed, next.problems};
+    options_.config = std::move(next);
+    context_ = start_context();
+    std::vector<std::string> wanted = started_ ? diff.added : std::vector<std::string>();
+    for (const auto* names : {&diff.removed, &diff.changed}) {
+      for (const auto& name : *names) {
+        if (replace(name) || (started_ && names == &diff.changed)) wanted.push_back(name);
+      }
+    }
+    // Policy may have changed its mind about servers of this process, too.
+    for (const auto& [name, in_process] : in_process_) {
+      auto known = connections_.find(name);
+      if (known == connections_.end()) continue;
+      const bool was_off = known->second->config().standing == ServerStanding::policy;
+      if (forbidden(known->second->config()).has_value() != was_off && (replace(name) || started_)) {
+        wanted.push_back(name);
+      }
+    }
+    rebuild();
+    co_await prepare();
+    std::vector<std::shared_ptr<Connection>> starting;
+    for (const auto& name : wanted) {
+      if (auto found = connections_.find(name); found != connections_.end()) starting.push_back(found->second);
+    }
+    if (!starting.empty()) scope_->spawn(start_quietly(std::move(starting)));
+    tell(options_.on_config, change);
+    co_return change;
+  }
+
+  // Servers of the program go before entries of the same name, whatever those say now.
+  bool is_programs_own(const std::string& name) const {
+    return in_process_.contains(name) || std::ranges::find(added_, name, &ServerConfig::name) != added_.end();
+  }
+
+  Task<void> start_quietly(std::vector<std::shared_ptr<Connection>> wanted) {
+    (void)co_await as_result(start(std::move(wanted)));
+  }
+
+  // Takes the connection of this name out; true when it was connected.
+  bool replace(const std::string& name) {
+    auto node = connections_.extract(name);
+    if (node.empty()) return false;
+    const bool connected = node.mapped()->connected();
+    scope_->spawn([](std::shared_ptr<Connection> old) -> Task<void> {
+      auto waited = co_await as_result(old->fade());
+      co_await asio::this_coro::throw_if_cancelled(false);
+      co_await old->close(waited ? CloseMode::graceful : CloseMode::quick);
+    }(std::move(node.mapped())));
+    return connected;
+  }
+
+  Task<ConfigChange> reload() {
+    if (!options_.load) throw Error(Errc::config, "this host was given its servers and has nothing to read again");
+    auto turn = co_await reloading_.acquire();
+    // Reading may wait for a slow disk.
+    auto read = [request = *options_.load, memory = memory_]() mutable {
+      auto config = load_servers(request, memory);
+      return std::pair(std::move(config), std::move(memory));
+    };
+    auto [config, memory] = co_await offload(std::move(read));
+    memory_ = std::move(memory);
+    co_return co_await apply(std::move(config));
+  }
+
+  Task<void> follow_config() {
+    auto outcome = co_await as_result(follow_config_files());
+    if (!outcome && outcome.error().code() != Errc::cancelled) {
+      runtime_.log(LogLevel::warning, "event=config_not_followed text=\"{}\"", outcome.error().message());
+    }
+  }
+
+  Task<void> follow_config_files() {
+    ConfigWatch watch(executor_);
+    for (;;) {
+      // What changed while nobody watched is found by reading once more.
+      const bool unseen = watch.look_at(memory_.looked_for);
+      if (!unseen) co_await watch.changed();
+      (void)co_await reload();
+      if (unseen) co_await sleep_for(between_readings);
+    }
   }
 
   HostOptions options_;
@@ -274,9 +421,17 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   Semaphore remote_slots_;
   Semaphore asking_{1};
   std::map<std::string, InProcess> in_process_;
-  std::map<std::string, std::unique_ptr<Connection>> connections_;
+  std::vector<ServerConfig> added_;  // by the program, whatever files say
+  std::map<std::string, std::shared_ptr<Connection>> connections_;
   std::shared_ptr<const Catalog> catalog_ = std::make_shared<const Catalog>();
   asio::any_io_executor executor_;
+  std::optional<Scope> scope_;  // once there is a loop
+  ConfigMemory memory_;
+  Semaphore reloading_{1};
+  std::string session_id_;
+  bool started_ = false;  // all of them, so new ones are started, too
+  std::shared_ptr<const StartContext> context_;
+  std::optional<std::chrono::milliseconds> idle_limit_;
   bool stopped_ = false;
 };
 
@@ -287,7 +442,7 @@ Host::Host(HostOptions options, const Runtime& runtime) : impl_(std::make_shared
 // A host that was not stopped ends its connections now; the last coroutine keeps what it
 // needs alive until they have ended.
 Host::~Host() {
-  if (impl_->stopped_ || impl_->connections_.empty()) return;
+  if (impl_->stopped_ || !impl_->scope_ || (impl_->connections_.empty() && impl_->scope_->empty())) return;
   Scope(impl_->executor_).spawn_last([](std::shared_ptr<Impl> keep) -> Task<void> {
     co_await keep->stop(CloseMode::quick);
   }(impl_));
@@ -297,21 +452,22 @@ void Host::add_server(std::string name, std::shared_ptr<Server> server, NamePref
   impl_->in_process_[std::move(name)] = {std::move(server), prefix};
 }
 
-void Host::add_server(ServerConfig config) { impl_->options_.config->servers.push_back(std::move(config)); }
+void Host::add_server(ServerConfig config) { impl_->added_.push_back(std::move(config)); }
 
 Task<void> Host::start() {
   auto impl = impl_;
   co_await impl->prepare();
-  std::vector<Connection*> all;
-  for (const auto& [name, connection] : impl->connections_) all.push_back(connection.get());
+  impl->started_ = true;
+  std::vector<std::shared_ptr<Connection>> all;
+  for (const auto& [name, connection] : impl->connections_) all.push_back(connection);
   co_await impl->start(std::move(all));
 }
 
 Task<void> Host::start(std::vector<std::string> names) {
   auto impl = impl_;
   co_await impl->prepare();
-  std::vector<Connection*> some;
-  for (const auto& name : names) some.push_back(&impl->require(name));
+  std::vector<std::shared_ptr<Connection>> some;
+  for (const auto& name : names) some.push_back(impl->require(name));
   co_await impl->start(std::move(some));
 }
 
@@ -324,9 +480,13 @@ const LoadedConfig& Host::config() const noexcept { return *impl_->options_.conf
 Task<CallToolResult> Host::call(std::string tool, Payload arguments, CallOptions options) {
   auto impl = impl_;
   auto entry = co_await impl->find_tool(std::move(tool));
-  auto& connection = impl->require(entry.server);
-  if (!options.total && connection.config().timeout) options.total = connection.config().timeout;
-  auto session = co_await connection.ensure();
+  auto connection = impl->require(entry.server);
+  Connection::Use use(*connection);
+  const auto limit = connection->config().timeout;
+  if (!options.total && limit) options.total = limit;
+  // Who gives a server more time for a call gives it more time to be silent, too.
+  if (!options.idle && impl->idle_limit_) options.idle = std::max(*impl->idle_limit_, limit.value_or(0ms));
+  auto session = co_await connection->ensure();
   co_return co_await session.call_tool(entry.tool->name, std::move(arguments), std::move(options));
 }
 
@@ -338,7 +498,21 @@ Task<CatalogEntry> Host::find_tool(std::string tool) {
 Task<Session> Host::session(std::string server) {
   auto impl = impl_;
   co_await impl->prepare();
-  co_return co_await impl->require(server).ensure();
+  co_return co_await impl->ensure(std::move(server));
+}
+
+Task<ConfigChange> Host::reload() {
+  auto impl = impl_;
+  if (impl->stopped_) throw Error(Errc::closed, "the host was stopped");
+  co_await impl->prepare();
+  co_return co_await impl->reload();
+}
+
+Task<ConfigChange> Host::reload(LoadedConfig config) {
+  auto impl = impl_;
+  co_await impl->prepare();
+  auto turn = co_await impl->reloading_.acquire();
+  co_return co_await impl->apply(std::move(config));
 }
 
 Task<void> Host::stop() {

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -67,13 +68,15 @@ Result<std::string> find_command(std::string_view command, std::string_view path
                                          command, path.empty() ? "\"\"" : path));
 }
 
-std::vector<std::string> overlay_environment(const char* const* base,
-                                             const std::map<std::string, std::string>& overlay) {
+std::vector<std::string> overlay_environment(const char* const* base, const std::map<std::string, std::string>& overlay,
+                                             const std::vector<std::string>& unset) {
   std::vector<std::string> out;
   for (; base != nullptr && *base != nullptr; ++base) {
     std::string_view entry = *base;
     const auto equals = entry.find('=');
-    if (equals != entry.npos && overlay.contains(std::string(entry.substr(0, equals)))) continue;
+    const auto name = entry.substr(0, equals);
+    if (equals != entry.npos && overlay.contains(std::string(name))) continue;
+    if (std::ranges::find(unset, name) != unset.end()) continue;
     out.emplace_back(entry);
   }
   for (const auto& [name, value] : overlay) out.push_back(name + "=" + value);

@@ -17,9 +17,9 @@ namespace patchbay {
 // not executable.
 Result<std::string> find_command(std::string_view command, std::string_view path, std::string_view directory);
 
-// "NAME=value" for every variable of `base` (as in environ), overlaid by `overlay`.
-std::vector<std::string> overlay_environment(const char* const* base,
-                                             const std::map<std::string, std::string>& overlay);
+// "NAME=value" for every variable of `base` (as in environ) but those in `unset`, overlaid by `overlay`.
+std::vector<std::string> overlay_environment(const char* const* base, const std::map<std::string, std::string>& overlay,
+                                             const std::vector<std::string>& unset = {});
 
 // The value of a variable in such a list; `fallback` when absent.
 std::string_view variable(const std::vector<std::string>& environment, std::string_view name,

@@ -487,7 +487,7 @@ Process::~Process() {
 
 Task<std::unique_ptr<Process>> Process::start(ProcessSpec spec, Runtime runtime) {
   check(spec);
-  auto environment = overlay_environment(environ, spec.env);
+  auto environment = overlay_environment(environ, spec.env, spec.unset);
   std::error_code failed_path;
   auto directory =
       std::filesystem::absolute(spec.cwd.empty() ? "." : spec.cwd, failed_path).lexically_normal().string();

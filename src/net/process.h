@@ -36,6 +36,7 @@ struct ProcessSpec {
   std::string command;  // looked up along the PATH of the environment below
   std::vector<std::string> args;
   std::map<std::string, std::string> env;  // overlays ours
+  std::vector<std::string> unset;          // taken out of ours
   std::string cwd;                         // empty: ours
   // Gets stderr as it comes, for who needs more than the tail. Never called after shutdown.
   std::function<void(std::string_view)> on_stderr;

@@ -65,7 +65,14 @@ class StdioTransport final : public Transport {
 
   Task<std::unique_ptr<Channel>> open(const Runtime& runtime) override {
     auto copy = runtime;
-    auto process = co_await Process::start({options_.command, options_.args, options_.env, options_.cwd}, copy);
+    ProcessSpec spec;
+    spec.command = options_.command;
+    spec.args = options_.args;
+    spec.env = options_.env;
+    spec.env.insert(options_.context_env.begin(), options_.context_env.end());
+    spec.unset = options_.unset_env;
+    spec.cwd = options_.cwd;
+    auto process = co_await Process::start(std::move(spec), copy);
     auto label = std::filesystem::path(options_.command).filename().string();
     co_return std::make_unique<StdioChannel>(std::move(process), std::move(label), std::move(copy),
                                              co_await asio::this_coro::executor);

@@ -1,0 +1,46 @@
+// From an entry as it was written to a transport that can be opened: secrets fetched, variables replaced,
+// policy asked once more about what came of it, the child's environment put together. Happens when a server is
+// started, and again at every new connection, so that nothing is read or run for a server nobody uses and a
+// renewed secret is found. Called by Connection through a function of the Host; loop thread only.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <patchbay/config.h>
+#include <patchbay/transport.h>
+
+#include "base/runtime.h"
+#include "config/child_env.h"
+#include "config/expand.h"
+
+namespace patchbay {
+
+// Where ${secret:NAME} comes from. Blocking is fine: it is called on a helper thread. Errc::config when there is no
+// such secret, and what to do about it.
+using SecretLookup = std::function<Result<std::string>(const std::string& name)>;
+
+// What the servers of one host share.
+struct StartContext {
+  RunContext run;
+  VariableLookup variables;
+  Environment environment;
+  SecretLookup secrets;
+  // Throws Errc::denied when an organisation keeps this server away.
+  std::function<void(const ServerConfig& expanded)> check;
+};
+
+// For messages and lists: the command line or URL as written, so that no value of a variable appears in them.
+std::string shown_target(const ServerConfig& written);
+
+// What can be said against an entry before anything is fetched for it.
+std::optional<Error> unreachable(const ServerConfig& written);
+
+// Throws Errc::config (a secret that is not there, a helper that fails, an envFile that cannot be read),
+// Errc::denied and Errc::unsupported.
+Task<std::shared_ptr<Transport>> make_transport(ServerConfig written, std::shared_ptr<const StartContext> context,
+                                                Runtime runtime);
+
+}  // namespace patchbay
