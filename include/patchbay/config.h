@@ -157,6 +157,16 @@ struct LoadRequest {
   VariableLookup variables;
 };
 
+// Lists more servers for who is signed in there; "connectors" in our own file.
+struct ConnectorDirectory {
+  std::string url;
+  std::string bearer;                        // as written, with its references
+  std::chrono::milliseconds timeout{5'000};  // of asking it
+  bool enabled = true;
+  std::string cache_file;  // what it said last
+  bool operator==(const ConnectorDirectory&) const = default;
+};
+
 // What settings files say about servers and tools, for the host to apply. Shared, and compared by
 // content; what is in one is not part of the API.
 struct SettingsLayer;
@@ -181,6 +191,8 @@ struct LoadedConfig {
   SettingsLayers settings;  // of every file that was read, in no particular order
   // The file of an organisation that alone says which servers there are, if there is one.
   std::optional<std::string> exclusive;
+  // The directory of connectors, when there is one and it is switched on.
+  std::optional<ConnectorDirectory> connectors;
   // The person trusts what is in this project's directory.
   bool project_trusted = false;
   std::string cwd;          // as asked for

@@ -33,11 +33,12 @@ struct ConfigChange {
 
 struct HostOptions {
   // Which servers: those of this load, or when unset those that `load` asks for, by default
-  // those a command line in the current directory would see.
+  // those a command line in the current directory would see. Given both, `load` is for reading
+  // again.
   std::optional<LoadedConfig> config;
   std::optional<LoadRequest> load;
-  // Reads the files again when they change (`config` must be unset). Servers whose entry stays
-  // the same keep their connection.
+  // Reads the files again when they change. Servers whose entry stays the same keep their
+  // connection.
   bool follow_config = false;
   // After every such reading, and after reload(). Called on the loop.
   std::function<void(const ConfigChange&)> on_config;

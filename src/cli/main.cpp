@@ -23,6 +23,7 @@
 #include "cli/logging.h"
 #include "cli/present.h"
 #include "config/limits.h"
+#include "config/policy.h"
 #include "protocol/redact.h"
 
 namespace patchbay::cli {
@@ -129,6 +130,9 @@ int run_with_host(const Settings& settings, Io& io, const Runtime& given) {
   asio::io_context loop(1);
   Waiting waiting(io);
   auto options = host_options(settings, io, waiting);
+  if (options.config->exclusive && !settings.mcp_config.empty()) {
+    return report(Error(Errc::config, std::string(enterprise_dynamic_refusal)), settings.json, io);
+  }
   say_problems(options.config.value(), settings, io);
   const bool no_servers = std::ranges::all_of(options.config->servers,
                                               [](const auto& one) { return one.standing == ServerStanding::broken; });

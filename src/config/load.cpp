@@ -11,6 +11,7 @@
 
 #include "config/approval.h"
 #include "config/claude_file.h"
+#include "config/connectors.h"
 #include "config/files.h"
 #include "config/merge.h"
 #include "config/own_file.h"
@@ -73,6 +74,7 @@ class Loader {
     // Problems of files come first, in the order of the files; then those of entries, which know of each other.
     config.problems.insert(config.problems.begin(), problems_.begin(), problems_.end());
     config.exclusive = exclusive_;
+    config.connectors = connectors_;
     config.project_trusted = project_trusted_;
     config.cwd = request_.cwd;
     config.project_dir = paths_.directories.empty() ? request_.cwd : paths_.directories.back();
@@ -232,6 +234,7 @@ class Loader {
   void read_sources() {
     if (read_enterprise()) {
       refuse_flags();
+      if (connectors_beside_enterprise(layers_)) read_connectors();
       return;
     }
     read_flags();
@@ -240,6 +243,22 @@ class Loader {
       for (const auto& source : files_of(scope, paths_)) read_source(source);
     }
     read_plugins();
+    read_connectors();
+  }
+
+  // What the directory said last; asking it is somebody else's work.
+  void read_connectors() {
+    if (!own_.connectors || !own_.connectors->enabled || connectors_disabled(layers_)) return;
+    if (auto wanted = variables_("ENABLE_CLAUDEAI_MCP_SERVERS"); wanted == "false" || wanted == "0") return;
+    connectors_ = own_.connectors;
+    connectors_->cache_file = paths_.cache_dir + "/connectors.json";
+    memory_.looked_for.insert(connectors_->cache_file);
+    auto text = read_owned_text(connectors_->cache_file, ::getuid());
+    if (text.state != OwnedText::State::text) return;
+    const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+    if (auto cache = read_connector_cache(text.text, *connectors_, now)) {
+      add(connector_servers(*connectors_, cache->connectors));
+    }
   }
 
   // Those a flag names, ours, and those of Claude Code, whether installed by it or put there by hand.
@@ -447,6 +466,7 @@ class Loader {
   std::vector<ConfigProblem> problems_;
   std::optional<ApprovalMemory> approvals_;
   std::optional<std::string> exclusive_;
+  std::optional<ConnectorDirectory> connectors_;
   bool project_trusted_ = false;
 };
 

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/strings.h"
+#include "config/connectors.h"
 #include "config/report.h"
 #include "json/kind_text.h"
 
@@ -16,8 +17,8 @@ namespace {
 
 using Member = ConfigDocument::Member;
 
-constexpr auto top_keys =
-    std::to_array<std::string_view>({"$schema", "version", "mcpServers", "disabledServers", "projects", "settings"});
+constexpr auto top_keys = std::to_array<std::string_view>(
+    {"$schema", "version", "mcpServers", "disabledServers", "projects", "settings", "connectors"});
 constexpr auto project_keys =
     std::to_array<std::string_view>({"mcpServers", "approved", "rejected", "trusted", "disabledServers"});
 
@@ -37,6 +38,7 @@ class OwnReader {
     out_.disabled_servers = texts(member_of(top, "disabledServers"), "disabledServers");
     if (auto projects = member_of(top, "projects")) read_projects(projects);
     if (auto settings = member_of(top, "settings")) read_settings(settings);
+    if (auto connectors = member_of(top, "connectors")) out_.connectors = read_connector_directory(connectors, report_);
     warn_of_unknown(top, top_keys);
     // Parts are read by key; the person reads from the top.
     std::ranges::sort(out_.problems, {},

@@ -33,6 +33,7 @@ struct OwnFile {
   ParsedServers user;  // the problems are in `problems` as well
   std::vector<std::string> disabled_servers;
   std::vector<OwnProject> projects;
+  std::optional<ConnectorDirectory> connectors;
   // The text with everything but the value of "settings" turned into blanks, so that lines and columns
   // in it are those of the file. Empty when there are none.
   std::string settings;

@@ -23,6 +23,7 @@
 #include "config/secret_file.h"
 #include "host/config_watch.h"
 #include "host/connection.h"
+#include "host/connector_fetch.h"
 #include "host/naming.h"
 #include "host/server_start.h"
 
@@ -101,7 +102,7 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
     context->run.config_dir = config.helper_dir.empty() ? context->run.cwd : config.helper_dir;
     context->run.session_id = session_id_;
     context->run.project_trusted = config.project_trusted || options_.trust_project;
-    context->variables = process_environment();
+    context->variables = options_.load && options_.load->variables ? options_.load->variables : process_environment();
     context->environment = environment_of_process();
     if (!config.config_dir.empty()) {
       context->secrets = [file = config.config_dir + "/secrets.json"](const std::string& name) {
@@ -180,6 +181,7 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
     if (!scope_) {
       scope_.emplace(executor);
       if (options_.follow_config && options_.load) scope_->spawn(follow_config());
+      if (options_.config->connectors && options_.load) scope_->spawn(ask_for_connectors());
     }
     for (auto& [name, parts] : new_servers()) {
       auto& slots = parts.config.kind == ServerKind::stdio ? local_slots_ : remote_slots_;
@@ -396,6 +398,19 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
     memory_ = std::move(memory);
     co_return co_await apply(std::move(config));
   }
+
+  // In the background: nothing waits for it, and its failure is a line in the log.
+  Task<void> ask_for_connectors() {
+    const auto directory = *options_.config->connectors;
+    if (connectors_are_fresh(directory, runtime_)) co_return;
+    auto asked = co_await as_result(fetch_connectors(directory, context_, runtime_));
+    if (asked) asked = co_await as_result(reload_quietly());
+    if (!asked && asked.error().code() != Errc::cancelled) {
+      runtime_.log(LogLevel::warning, "event=connectors text=\"{}\"", asked.error().message());
+    }
+  }
+
+  Task<void> reload_quietly() { (void)co_await reload(); }
 
   Task<void> follow_config() {
     auto outcome = co_await as_result(follow_config_files());

@@ -84,24 +84,6 @@ Task<std::string> value_of(const ServerConfig& server, const SecretReference& re
   co_return std::string();
 }
 
-Task<SecretValues> fetch_secrets(const ServerConfig& server, std::shared_ptr<const StartContext> context,
-                                 Runtime runtime) {
-  SecretValues values;
-  const auto references = secret_references(server);
-  // Nothing is read or run for an entry that asks for something it may not have.
-  for (const auto& reference : references) {
-    if (auto fault = reference_fault(reference, server.origin); !fault.empty()) {
-      throw Error(Errc::config, fmt::format("server '{}': {}", server.name, fault));
-    }
-  }
-  for (const auto& reference : references) {
-    auto value = co_await value_of(server, reference, context, runtime);
-    if (value.find('\0') != std::string::npos) throw secret_error(server, reference, "it contains a NUL character");
-    values.emplace(std::pair(reference.kind, reference.argument), std::move(value));
-  }
-  co_return values;
-}
-
 Task<std::shared_ptr<Transport>> stdio_for(ServerConfig expanded, const ServerConfig& written,
                                            std::shared_ptr<const StartContext> context) {
   auto options = stdio_options(expanded);
@@ -146,6 +128,22 @@ Task<std::shared_ptr<Transport>> remote_for(ServerConfig expanded, ServerConfig 
 }
 
 }  // namespace
+
+Task<SecretValues> fetch_secrets(ServerConfig server, std::shared_ptr<const StartContext> context, Runtime runtime) {
+  SecretValues values;
+  const auto references = secret_references(server);
+  for (const auto& reference : references) {
+    if (auto fault = reference_fault(reference, server.origin); !fault.empty()) {
+      throw Error(Errc::config, fmt::format("server '{}': {}", server.name, fault));
+    }
+  }
+  for (const auto& reference : references) {
+    auto value = co_await value_of(server, reference, context, runtime);
+    if (value.find('\0') != std::string::npos) throw secret_error(server, reference, "it contains a NUL character");
+    values.emplace(std::pair(reference.kind, reference.argument), std::move(value));
+  }
+  co_return values;
+}
 
 std::string shown_target(const ServerConfig& written) {
   return written.kind == ServerKind::stdio ? stdio_transport(stdio_options(written))->describe()

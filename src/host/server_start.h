@@ -32,6 +32,9 @@ struct StartContext {
   std::function<void(const ServerConfig& expanded)> check;
 };
 
+// What the secret references of an entry come to. Nothing is read or run when one of them is not allowed there.
+Task<SecretValues> fetch_secrets(ServerConfig server, std::shared_ptr<const StartContext> context, Runtime runtime);
+
 // For messages and lists: the command line or URL as written, so that no value of a variable appears in them.
 std::string shown_target(const ServerConfig& written);
 

@@ -435,6 +435,30 @@ TEST_F(ConfigLoad, AServerThatPolicyTakesAwayIsShownWithTheReason) {
   EXPECT_EQ(outcome(load(), "t"), "policy: x");
 }
 
+// compat: B1.6
+TEST_F(ConfigLoad, ListsOfAllSettingsFilesAreJoined) {
+  auto denies = [](std::string_view name) {
+    return R"({"deniedMcpServers":[{"serverName":")" + std::string(name) + R"("}]})";
+  };
+  tree.file("etc/managed-settings.json", denies("enterprise"));
+  tree.file("etc/managed-settings.d/10-more.json", denies("more"));
+  request.settings = {denies("flag"), "settings.json"};
+  tree.file("repo/settings.json", denies("file"));
+  tree.file("repo/.claude/settings.local.json", denies("local"));
+  tree.file("repo/.claude/settings.json", denies("project"));
+  tree.file("home/.claude/settings.json", denies("user"));
+  tree.file("home/.config/patchbay/config.json", R"({"settings":)" + denies("own") + "}");
+  for (auto* name : {"enterprise", "more", "flag", "file", "local", "project", "user", "own", "free"}) {
+    request.mcp_servers.push_back(std::string(name) + "=x " + name);
+  }
+  auto config = load();
+  EXPECT_EQ(config.servers.size(), 9u);
+  for (const auto& server : config.servers) {
+    EXPECT_EQ(server.standing, server.name == "free" ? ServerStanding::active : ServerStanding::policy) << server.name;
+  }
+  EXPECT_THAT(texts(config, Severity::error), IsEmpty());
+}
+
 // compat: C4.a, B3.11
 TEST_F(ConfigLoad, AnUnsetVariableIsAWarningWithItsPlace) {
   variables["SET"] = "1";

@@ -77,6 +77,7 @@ TEST(Places, CounterAgreesWithCountingFromTheStartInAnyOrder) {
   EXPECT_EQ(counter.at(1000), position_of(text, text.size()));
 }
 
+// compat: B3.2, B3.3, B3.6, B3.7, B3.8, B3.21, C2.c
 TEST(Config, ReadsEveryKeyOfAStdioEntry) {
   auto parsed = parse_servers(R"({
   "mcpServers": {
@@ -120,6 +121,7 @@ TEST(Config, ReadsEveryKeyOfAStdioEntry) {
   EXPECT_EQ(parsed, (ParsedServers{{db}, {}, {}, {{"db", db.origin, "X", "env.B", 7, 20}}}));
 }
 
+// compat: B3.1, B3.4, C2.b
 TEST(Config, ReadsRemoteEntriesOfEveryType) {
   struct Case {
     std::string_view type;
@@ -143,6 +145,7 @@ TEST(Config, ReadsRemoteEntriesOfEveryType) {
   }
 }
 
+// compat: B3.5, B3.9
 TEST(Config, ReadsEveryKeyOfARemoteEntry) {
   auto parsed = parse_entry(
       R"({"type":"http","url":"https://h/mcp","headers":{"X-A":"b"},"headersHelper":"./token.sh","protocol":"auto",)"
@@ -163,6 +166,7 @@ TEST(Config, ReadsEveryKeyOfARemoteEntry) {
   EXPECT_EQ(parse_entry(R"({"command":"x","protocol":"2000-01-01"})").servers[0].protocol, "2000-01-01");
 }
 
+// compat: B3.21
 TEST(Config, CommentsAndCommasAtTheEndAreFine) {
   auto parsed = parse_servers(
       "\xEF\xBB\xBF// mine\n{\n  /* all */ \"mcpServers\": {\n"
@@ -200,6 +204,7 @@ TEST(Config, AcceptsTheMapBareOrWrapped) {
   EXPECT_EQ(parse_servers(R"({"a":{"command":"y"},"model":"m"})", origin, ServerMap::wrapped), ParsedServers{});
 }
 
+// compat: B3.1, C2.b, C5.b
 TEST(Config, ABadEntryCostsOnlyItselfAndSaysWhere) {
   struct Case {
     std::string_view entry;
@@ -309,6 +314,7 @@ TEST(Config, ABadEntryCostsOnlyItselfAndSaysWhere) {
   }
 }
 
+// compat: B2.5
 TEST(Config, SomeNamesCannotBeUsed) {
   struct Case {
     std::string_view name, error;
@@ -332,6 +338,7 @@ TEST(Config, SomeNamesCannotBeUsed) {
   EXPECT_EQ(server_name_fault("with space and \xC3\xA9"), "");
 }
 
+// compat: B3.4, B3.6, B3.10, B3.20, B3.21
 TEST(Config, DoubtsAreWarningsAndTheEntryStays) {
   struct Case {
     std::string_view entry;

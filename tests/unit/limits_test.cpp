@@ -29,6 +29,7 @@ TEST(Limits, WithoutVariablesTheDefaultsHold) {
   EXPECT_EQ(limits.remote_starts, 20u);
 }
 
+// compat: B6.1, B6.2, B6.8
 TEST(Limits, VariablesAreReadOrLeftAlone) {
   struct Row {
     std::string text;
@@ -53,6 +54,19 @@ TEST(Limits, VariablesAreReadOrLeftAlone) {
     EXPECT_EQ(with({{"MCP_SERVER_CONNECTION_BATCH_SIZE", row.text}}).local_starts, row.starts);
   }
   EXPECT_EQ(with({{"MCP_REMOTE_SERVER_CONNECTION_BATCH_SIZE", "7"}}).remote_starts, 7u);
+}
+
+// compat: B6.3
+TEST(Limits, WithoutTheVariableACallMayBeSilent) {
+  auto idle = [](std::optional<std::string> text) {
+    return idle_limit_from(
+        [text](std::string_view name) { return name == "CLAUDE_CODE_MCP_TOOL_IDLE_TIMEOUT" ? text : std::nullopt; });
+  };
+  EXPECT_EQ(idle(std::nullopt), std::nullopt);
+  EXPECT_EQ(idle("0"), std::nullopt);
+  EXPECT_EQ(idle("soon"), std::nullopt);
+  EXPECT_EQ(idle("5"), 1s);
+  EXPECT_EQ(idle("90000"), 90s);
 }
 
 TEST(Limits, TheLongestWaitDoesNotBecomeTheShortest) {

@@ -1,0 +1,20 @@
+// Asks the connector directory which servers there are, within its own time limit, and keeps the answer on disk for
+// the next reading of the configuration. Run by the Host in the background; loop thread only. Whatever goes wrong is
+// an Error of this alone: the servers of other sources never notice.
+#pragma once
+
+#include <patchbay/config.h>
+#include <patchbay/task.h>
+
+#include "config/connectors.h"
+#include "host/server_start.h"
+
+namespace patchbay {
+
+// Throws Errc::unauthorized, Errc::http, Errc::timeout and whatever else a request can end in; nothing is kept then.
+Task<void> fetch_connectors(ConnectorDirectory directory, std::shared_ptr<const StartContext> context, Runtime runtime);
+
+// Whether what is kept is new enough not to ask.
+bool connectors_are_fresh(const ConnectorDirectory& directory, const Runtime& runtime);
+
+}  // namespace patchbay

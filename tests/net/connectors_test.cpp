@@ -1,0 +1,182 @@
+// Rows of docs/requirements.md: C9.
+// A host with a directory of connectors that answers, refuses, hangs and lies.
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <atomic>
+#include <filesystem>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <patchbay/host.h>
+
+#include "base/as_result.h"
+#include "base/runtime.h"
+#include "base/waiting.h"
+#include "support/loop.h"
+#include "support/scripted_server.h"
+#include "support/temp_tree.h"
+
+namespace patchbay::test {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::StartsWith;
+
+class ConnectorDirectoryTest : public testing::Test {
+ protected:
+  ConnectorDirectoryTest() {
+    tree.directory("home");
+    tree.directory("work");
+    options.load.emplace();
+    options.load->cwd = path("work");
+    options.load->home = path("home");
+    options.load->enterprise_dir = path("etc");
+    options.load->enterprise_owner = ::getuid();
+    options.load->variables = [this](std::string_view name) -> std::optional<std::string> {
+      if (name == "HOME") return path("home");
+      if (name == "ENABLE_CLAUDEAI_MCP_SERVERS" && switched_off) return "false";
+      return std::nullopt;
+    };
+    tree.file("home/.config/patchbay/secrets.json", R"({"secrets":{"token":"the-bearer"}})");
+    ::chmod(path("home/.config/patchbay/secrets.json").c_str(), 0600);
+    options.on_config = [this](const ConfigChange& change) {
+      added = change.added;
+      told.notify_all();
+    };
+  }
+  std::string path(std::string_view name) const { return (tree.path() / name).string(); }
+  void configure(const std::string& url, std::string_view more = "") {
+    tree.file("home/.config/patchbay/config.json",
+              R"({"mcpServers":{"mine":{"command":"/nonexistent/x"}},"connectors":{"url":")" + url +
+                  R"(","bearer":"${secret:token}")" + std::string(more) + "}}");
+  }
+  static std::vector<std::string> names(const Host& host) {
+    std::vector<std::string> out;
+    for (const auto& status : host.status()) out.push_back(status.name);
+    return out;
+  }
+
+  TempTree tree;
+  HostOptions options;
+  Runtime runtime;
+  std::vector<std::string> added;
+  Event told;
+  bool switched_off = false;
+};
+
+// compat: C9.a
+TEST_F(ConnectorDirectoryTest, ItsServersAppearAndAreKept) {
+  std::vector<std::string> requests;
+  ScriptedServer server([&](ScriptConnection& connection) {
+    for (;;) {
+      auto request = connection.read_request();
+      requests.push_back(request.line() + " " + request.field("Authorization"));
+      connection.answer("200 OK",
+                        requests.size() == 1
+                            ? R"({"data":[{"id":"1","display_name":"One","url":"https://one/"}],"next_page":"a b"})"
+                            : R"({"data":[{"id":"2","display_name":"Two","url":"https://two/"}]})",
+                        "Content-Type: application/json\r\n");
+    }
+  });
+  configure(server.url("/v1/servers?limit=9"));
+  run_task([&]() -> Task<void> {
+    Host host(options);
+    // Nothing but asking for a status or a start brings the question about; then it goes on beside everything else.
+    co_await host.start({"mine"});
+    while (added.empty()) co_await told.wait();
+    EXPECT_THAT(added, ElementsAre("claude.ai One", "claude.ai Two"));
+    EXPECT_THAT(names(host), ElementsAre("claude.ai One", "claude.ai Two", "mine"));
+    co_await host.stop_quickly();
+  });
+  EXPECT_THAT(requests, ElementsAre("GET /v1/servers?limit=9 HTTP/1.1 Bearer the-bearer",
+                                    "GET /v1/servers?limit=9&page=a%20b HTTP/1.1 Bearer the-bearer"));
+  // The next run knows them at once, and does not ask again so soon.
+  auto config = load_servers(*options.load);
+  ASSERT_EQ(config.servers.size(), 3u);
+  EXPECT_EQ(config.servers[1].origin.scope, ConfigScope::connector);
+  struct stat status{};
+  ASSERT_EQ(::stat(path("home/.cache/patchbay/connectors.json").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0600u);
+  EXPECT_EQ(tree.read("home/.cache/patchbay/connectors.json").find("the-bearer"), std::string::npos);
+  run_task([&]() -> Task<void> {
+    Host host(options);
+    co_await host.start({"mine"});
+    co_await settle();
+    co_await host.stop_quickly();
+  });
+  EXPECT_EQ(requests.size(), 2u);
+}
+
+// compat: C9.b
+TEST_F(ConnectorDirectoryTest, ItsFailureNeitherDelaysNorDropsOthers) {
+  ScriptedServer silent([](ScriptConnection& connection) { connection.wait_for_end(); });
+  ScriptedServer refusing([](ScriptConnection& connection) {
+    (void)connection.read_request();
+    connection.answer("401 Unauthorized", "no");
+    connection.wait_for_end();
+  });
+  ScriptedServer lying([](ScriptConnection& connection) {
+    (void)connection.read_request();
+    connection.answer("200 OK", "<html>", "Content-Type: text/html\r\n");
+    connection.wait_for_end();
+  });
+  ScriptedServer leading([&](ScriptConnection& connection) {
+    (void)connection.read_request();
+    connection.answer("302 Found", "", "Location: http://127.0.0.1:1/\r\n");
+    connection.wait_for_end();
+  });
+  struct Case {
+    std::string url;
+    std::string text;
+  };
+  for (const auto& c : std::initializer_list<Case>{{silent.url("/"), "did not answer within 300 ms"},
+                                                   {refusing.url("/"), "refuses the bearer (401)"},
+                                                   {lying.url("/"), "the answer is not JSON"},
+                                                   {leading.url("/"), "answered 302"}}) {
+    configure(c.url, R"(,"timeout":300)");
+    std::string logged;
+    Event event;
+    runtime.log = Log(LogLevel::warning, [&](LogLevel, std::string_view line) {
+      if (line.find("event=connectors") != std::string_view::npos) logged = line;
+      event.notify_all();
+    });
+    run_task([&]() -> Task<void> {
+      Host host(options, runtime);
+      co_await host.start({"mine"});
+      EXPECT_THAT(names(host), ElementsAre("mine"));
+      while (logged.empty()) co_await event.wait();
+      EXPECT_THAT(logged, HasSubstr(c.text));
+      EXPECT_THAT(names(host), ElementsAre("mine"));
+      co_await host.stop_quickly();
+    });
+  }
+}
+
+// compat: C9.b, B4.8, B4.9, B6.14
+TEST_F(ConnectorDirectoryTest, ItCanBeSwitchedOff) {
+  configure("https://directory.example/");
+  EXPECT_TRUE(load_servers(*options.load).connectors);
+  switched_off = true;
+  EXPECT_FALSE(load_servers(*options.load).connectors);
+  switched_off = false;
+  tree.file("work/.claude/settings.json", R"({"disableClaudeAiConnectors":true})");
+  EXPECT_FALSE(load_servers(*options.load).connectors);
+  std::filesystem::remove_all(path("work/.claude"));
+  configure("https://directory.example/", R"(,"enabled":false)");
+  EXPECT_FALSE(load_servers(*options.load).connectors);
+  configure("https://directory.example/");
+  options.load->strict = true;
+  EXPECT_FALSE(load_servers(*options.load).connectors);
+  options.load->strict = false;
+  tree.file("etc/managed-mcp.json", R"({"mcpServers":{}})");
+  EXPECT_FALSE(load_servers(*options.load).connectors);
+  tree.file("etc/managed-settings.json", R"({"allowAllClaudeAiMcps":true})");
+  EXPECT_TRUE(load_servers(*options.load).connectors);
+}
+
+}  // namespace
+}  // namespace patchbay::test

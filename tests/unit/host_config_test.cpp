@@ -1,0 +1,152 @@
+// Rows of docs/requirements.md: C6, C7, C10, L3.
+// What a host makes of entries and of what was decided about them.
+#include <stdlib.h>
+
+#include <map>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <patchbay/host.h>
+#include <patchbay/server.h>
+
+#include "base/as_result.h"
+#include "config/settings_file.h"
+#include "support/loop.h"
+#include "support/temp_tree.h"
+
+namespace patchbay {
+namespace {
+
+using namespace std::chrono_literals;
+using test::run_task;
+using testing::HasSubstr;
+
+std::shared_ptr<Server> server_in_process() {
+  ServerOptions options;
+  options.info = {.name = "in-process", .version = "1"};
+  auto server = std::make_shared<Server>(std::move(options));
+  Tool tool;
+  tool.name = "x";
+  server->add_tool(tool, [](RequestContext&, Json) -> Task<CallToolResult> { co_return CallToolResult{}; });
+  return server;
+}
+
+ServerConfig declared(std::string name, ServerStanding standing, std::string reason = "because") {
+  ServerConfig config;
+  config.name = std::move(name);
+  config.command = "/nonexistent/patchbay-test-command";
+  config.standing = standing;
+  config.reason = std::move(reason);
+  config.origin.file = "/f";
+  return config;
+}
+
+// compat: B7.12
+TEST(HostConfig, AStandingBecomesAStateAndAReason) {
+  HostOptions options;
+  options.config.emplace();
+  using enum ServerStanding;
+  for (auto standing : {active, awaiting_approval, rejected, disabled, policy, duplicate, not_configured, broken}) {
+    auto config = declared(std::string(to_string(standing)), standing);
+    if (standing == awaiting_approval) config.origin.trust = ConfigTrust::needs_approval;
+    options.config->servers.push_back(config);
+  }
+  run_task([&]() -> Task<void> {
+    Host host(options);
+    co_await host.start();
+    std::map<std::string, std::string> states;
+    for (const auto& status : host.status()) {
+      states[status.name] = fmt::format("{}/{}", to_string(status.state), status.reason);
+    }
+    EXPECT_EQ(states, (std::map<std::string, std::string>{{"active", "failed/connect failed"},
+                                                          {"awaiting approval", "pending/awaiting approval"},
+                                                          {"rejected", "disabled/rejected"},
+                                                          {"disabled", "disabled/disabled"},
+                                                          {"policy", "disabled/policy"},
+                                                          {"duplicate", "disabled/duplicate"},
+                                                          {"not configured", "disabled/not configured"},
+                                                          {"broken", "failed/broken"}}));
+    auto refused = co_await as_result(host.session("policy"));
+    EXPECT_EQ(refused.error(), Error(Errc::config, "server 'policy' is not used (policy): because"));
+    auto broken_one = co_await as_result(host.session("broken"));
+    EXPECT_EQ(broken_one.error(), Error(Errc::config, "server 'broken' in /f cannot be used: because"));
+    co_await host.stop();
+  });
+}
+
+// compat: C7.c, C10.b
+TEST(HostConfig, PolicyBindsServersOfTheProgramToo) {
+  HostOptions options;
+  options.config.emplace();
+  options.config->settings =
+      SettingsLayers({parse_settings(R"({"deniedMcpServers":[{"serverName":"bad"},{"serverCommand":["/bin/late"]}]})",
+                                     SettingsSource::enterprise, "/etc/s.json")});
+  run_task([&]() -> Task<void> {
+    Host host(options);
+    host.add_server("good", server_in_process());
+    host.add_server("bad", server_in_process());
+    auto late = declared("late", ServerStanding::active);
+    late.command = "/bin/late";
+    host.add_server(late);
+    co_await host.start();
+    std::string states;
+    for (const auto& status : host.status()) {
+      states += fmt::format("{}={}/{} ", status.name, to_string(status.state), status.reason);
+    }
+    EXPECT_EQ(states, "bad=disabled/policy good=connected/ late=disabled/policy ");
+    auto refused = co_await as_result(host.call("late/x"));
+    EXPECT_FALSE(refused);
+    if (!refused) EXPECT_THAT(refused.error().message(), HasSubstr("/etc/s.json"));
+    co_await host.stop();
+  });
+}
+
+// compat: B6.10
+TEST(HostConfig, TheProtocolCanBeChosenForAllServers) {
+  for (bool legacy : {false, true}) {
+    if (legacy) ::setenv("MCP_PROTOCOL_NEGOTIATION", "legacy", 1);
+    run_task([&]() -> Task<void> {
+      HostOptions options;
+      options.config.emplace();
+      Host host(options);
+      host.add_server("s", server_in_process());
+      co_await host.start();
+      EXPECT_EQ(host.status().at(0).era, legacy ? "legacy" : "modern");
+      co_await host.stop();
+    });
+    ::unsetenv("MCP_PROTOCOL_NEGOTIATION");
+  }
+}
+
+TEST(HostConfig, AnApprovedEntryIsStartedWithoutAsking) {
+  HostOptions options;
+  options.config.emplace();
+  auto config = declared("s", ServerStanding::active);
+  config.origin.trust = ConfigTrust::needs_approval;
+  options.config->servers = {config};
+  std::size_t asked = 0;
+  options.approve = [&](const ServerConfig&) -> Task<bool> {
+    ++asked;
+    co_return false;
+  };
+  run_task([&]() -> Task<void> {
+    Host host(options);
+    co_await host.start();
+    EXPECT_EQ(asked, 1u);
+    EXPECT_EQ(host.status().at(0).reason, "awaiting approval");
+    co_await host.stop();
+  });
+  options.config->servers[0].approved = true;
+  run_task([&]() -> Task<void> {
+    Host host(options);
+    co_await host.start();
+    EXPECT_EQ(asked, 1u);
+    EXPECT_EQ(host.status().at(0).reason, "connect failed");
+    co_await host.stop();
+  });
+}
+
+}  // namespace
+}  // namespace patchbay
