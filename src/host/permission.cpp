@@ -1,0 +1,273 @@
+#include "host/permission.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/strings.h"
+#include "config/url_pattern.h"
+#include "host/naming.h"
+
+namespace patchbay {
+namespace {
+
+constexpr std::string_view full_prefix = "mcp__";
+constexpr std::string_view separator = "__";
+constexpr std::string_view interaction_key = "anthropic/requiresUserInteraction";
+
+std::string where(const PermissionRule& rule) {
+  const auto text = to_text(Json(rule.text));
+  return rule.line == 0 ? fmt::format("{} {}", rule.file, text)
+                        : fmt::format("the rule {} in {}:{}", text, rule.file, rule.line);
+}
+
+PermissionDecision by_rule(PermissionOutcome outcome, std::string reason, const PermissionRule& rule) {
+  return {outcome, std::move(reason), rule.text, rule.file, rule.line, rule.column};
+}
+
+PermissionDecision simply(PermissionOutcome outcome, std::string reason) {
+  PermissionDecision decision;
+  decision.outcome = outcome;
+  decision.reason = std::move(reason);
+  return decision;
+}
+
+// Anything but a clear no wants the person.
+bool wants_person(const Tool& tool) {
+  const auto* flag = tool.meta.find(interaction_key);
+  return flag != nullptr && !flag->is_null() && *flag != Json(false);
+}
+
+bool says(const std::optional<ToolAnnotations>& hints, std::optional<bool> ToolAnnotations::* hint) {
+  return hints && (*hints).*hint == true;
+}
+
+}  // namespace
+
+// Every way to spell one tool.
+struct Permissions::Names {
+  explicit Names(const CatalogEntry& entry)
+      : exposed(entry.name), server(entry.server), tool(entry.tool->name), bare(entry.prefix == NamePrefix::none) {
+    plain_server = normalise_name(server);
+    plain_tool = normalise_name(tool);
+    original = full(server, tool);
+    normalised = full(plain_server, plain_tool);
+    path = fmt::format("{}/{}", server, tool);
+    // A short name that is not exposed as it is belongs to another tool as well.
+    shared = !bare && normalised != exposed && normalised.size() <= exposed_name_limit;
+  }
+
+  static std::string full(std::string_view server, std::string_view tool) {
+    std::string out;
+    out.reserve(full_prefix.size() + server.size() + separator.size() + tool.size());
+    return out.append(full_prefix).append(server).append(separator).append(tool);
+  }
+
+  std::string_view exposed, server, tool;
+  bool bare;
+  std::string plain_server, plain_tool;
+  std::string original, normalised, path;
+  bool shared = false;
+
+  template <class Function>
+  void each(Function function) const {
+    function(exposed);
+    if (original != exposed) function(std::string_view(original));
+    if (normalised != exposed && normalised != original) function(std::string_view(normalised));
+    function(std::string_view(path));
+  }
+};
+
+Permissions::Permissions(RuleSet rules) : rules_(std::move(rules)) {
+  for (std::uint32_t i = 0; i < rules_.rules.size(); ++i) {
+    const auto& pattern = rules_.rules[i].pattern;
+    const auto star = pattern.find('*');
+    if (star == std::string::npos) {
+      exact_[pattern].push_back(i);
+    } else {
+      prefixed_[pattern.substr(0, star)].push_back(i);
+      lengths_.push_back(star);
+    }
+  }
+  std::ranges::sort(lengths_);
+  lengths_.erase(std::ranges::unique(lengths_).begin(), lengths_.end());
+}
+
+std::vector<std::uint32_t> Permissions::candidates(const Names& names) const {
+  std::vector<std::uint32_t> found;
+  auto take = [&](const Index& index, std::string_view key) {
+    if (auto at = index.find(key); at != index.end()) found.insert(found.end(), at->second.begin(), at->second.end());
+  };
+  names.each([&](std::string_view name) {
+    take(exact_, name);
+    for (auto length : lengths_) {
+      if (length > name.size()) break;
+      take(prefixed_, name.substr(0, length));
+    }
+  });
+  // A server as a whole.
+  std::string whole(full_prefix);
+  take(exact_, whole.append(names.server));
+  if (names.plain_server != names.server) {
+    take(exact_, whole.replace(full_prefix.size(), whole.npos, names.plain_server));
+  }
+  std::ranges::sort(found);
+  found.erase(std::ranges::unique(found).begin(), found.end());
+  return found;
+}
+
+// A rule that asks or denies counts in every spelling that could be meant. One that allows must not
+// reach beyond what it says: mcp__github__* is about the server "github" and not about one that calls
+// itself "github__x", and a name that two tools share is nobody's.
+Permissions::Naming Permissions::naming(const PermissionRule& rule, const Names& names) {
+  const std::string_view pattern = rule.pattern;
+  const bool allow = rule.list == RuleList::allow;
+  const bool wild = rule.has_wildcard();
+  if (rule.foreign) {
+    if (!names.bare || !(wild ? matches_wildcard(pattern, names.exposed) : pattern == names.exposed))
+      return Naming::none;
+    return wild ? Naming::wide : Naming::precise;
+  }
+  if (!wild) {
+    if (pattern == names.exposed || pattern == names.original || pattern == names.path ||
+        (pattern == names.normalised && !(allow && names.shared))) {
+      return Naming::precise;
+    }
+    if (!pattern.starts_with(full_prefix)) return Naming::none;
+    const auto server = pattern.substr(full_prefix.size());
+    if (server != names.server && server != names.plain_server) return Naming::none;
+    return allow && server.find(separator) != std::string_view::npos ? Naming::none : Naming::wide;
+  }
+  if (!allow) {
+    bool named = false;
+    names.each([&](std::string_view name) { named = named || matches_wildcard(pattern, name); });
+    return named ? Naming::wide : Naming::none;
+  }
+  auto below = [&](std::string_view server, std::string_view end) {
+    if (!pattern.starts_with(server) || !pattern.substr(server.size()).starts_with(end)) return false;
+    const auto rest = pattern.substr(server.size() + end.size());
+    return matches_wildcard(rest, names.tool) || matches_wildcard(rest, names.plain_tool);
+  };
+  const bool named = pattern.starts_with(full_prefix)
+                         ? below(fmt::format("{}{}", full_prefix, names.server), separator) ||
+                               below(fmt::format("{}{}", full_prefix, names.plain_server), separator)
+                         : below(names.server, "/");
+  return named ? Naming::wide : Naming::none;
+}
+
+PermissionDecision Permissions::decide(const CatalogEntry& entry, const Json& arguments, std::string_view cwd) const {
+  using Outcome = PermissionOutcome;
+  const auto& tool = *entry.tool;
+  const Names names(entry);
+  const CallFacts call{&arguments, tool.annotations ? &*tool.annotations : nullptr, cwd};
+  // The first of each list; of allow rules, one that names the tool in full if there is one.
+  const PermissionRule* deny = nullptr;
+  const PermissionRule* ask = nullptr;
+  const PermissionRule* allow = nullptr;
+  const PermissionRule* allow_precisely = nullptr;
+  for (auto i : candidates(names)) {
+    const auto& rule = rules_.rules[i];
+    const auto how = naming(rule, names);
+    if (how == Naming::none || !rule.fits(call)) continue;
+    if (rule.list == RuleList::deny) {
+      deny = &rule;
+      break;
+    }
+    if (rule.list == RuleList::ask && ask == nullptr) ask = &rule;
+    if (rule.list == RuleList::allow && allow == nullptr) allow = &rule;
+    if (rule.list == RuleList::allow && allow_precisely == nullptr && how == Naming::precise) allow_precisely = &rule;
+  }
+  if (deny != nullptr) return by_rule(Outcome::deny, fmt::format("denied by {}", where(*deny)), *deny);
+
+  auto asking = [&](PermissionDecision decision) {
+    if (rules_.mode != PermissionMode::dont_ask) return decision;
+    decision.outcome = Outcome::deny;
+    decision.reason += fmt::format("; the mode dontAsk{} refuses what would ask",
+                                   rules_.mode_from.empty() ? "" : " from " + rules_.mode_from);
+    return decision;
+  };
+  if (ask != nullptr) return asking(by_rule(Outcome::ask, fmt::format("{} asks", where(*ask)), *ask));
+  if (rules_.ask_always) return asking(*rules_.ask_always);
+  if (wants_person(tool)) return asking(simply(Outcome::ask, "the tool wants the person's yes each time"));
+
+  const bool destructive = says(tool.annotations, &ToolAnnotations::destructive_hint);
+  const auto* allowed = destructive ? allow_precisely : allow_precisely != nullptr ? allow_precisely : allow;
+  if (allowed != nullptr) return by_rule(Outcome::allow, fmt::format("allowed by {}", where(*allowed)), *allowed);
+  if (rules_.mode == PermissionMode::bypass) {
+    return simply(Outcome::allow, fmt::format("the mode bypass{} lets everything pass that no rule denies",
+                                              rules_.mode_from.empty() ? "" : " from " + rules_.mode_from));
+  }
+  if (destructive) {
+    return asking(
+        simply(Outcome::ask, allow == nullptr
+                                 ? "the tool says that it is destructive, and no rule allows it"
+                                 : "the tool says that it is destructive, and no rule allows it by its own name"));
+  }
+  if (rules_.mode == PermissionMode::accept_reads && says(tool.annotations, &ToolAnnotations::read_only_hint)) {
+    return simply(Outcome::allow, "the tool says that it only reads, and the mode is acceptReads");
+  }
+  return asking(simply(Outcome::ask, "no rule allows it"));
+}
+
+std::optional<PermissionDecision> Permissions::denied_by_name(const CatalogEntry& entry) const {
+  const Names names(entry);
+  for (auto i : candidates(names)) {
+    const auto& rule = rules_.rules[i];
+    if (rule.list != RuleList::deny || naming(rule, names) == Naming::none) continue;
+    if (rule.conditions.empty()) {
+      return by_rule(PermissionOutcome::deny, fmt::format("denied by {}", where(rule)), rule);
+    }
+  }
+  return std::nullopt;
+}
+
+std::vector<ConfigProblem> Permissions::unknown_names(std::span<const std::string> servers,
+                                                      const Catalog& catalog) const {
+  std::vector<bool> known(rules_.rules.size());
+  for (const auto& entry : catalog.tools()) {
+    const Names names(entry);
+    for (auto i : candidates(names)) {
+      if (naming(rules_.rules[i], names) != Naming::none) known[i] = true;
+    }
+  }
+  std::vector<std::string> spellings;
+  for (const auto& server : servers) {
+    spellings.push_back(fmt::format("{}{}", full_prefix, server));
+    spellings.push_back(fmt::format("{}{}", full_prefix, normalise_name(server)));
+    spellings.push_back(server);
+  }
+  std::vector<ConfigProblem> out;
+  for (std::size_t i = 0; i < rules_.rules.size(); ++i) {
+    const auto& rule = rules_.rules[i];
+    if (rule.list != RuleList::deny || rule.foreign || known[i]) continue;
+    // A server that has not told its tools may have this one.
+    const auto literal = std::string_view(rule.pattern).substr(0, rule.pattern.find('*'));
+    const bool possible = std::ranges::any_of(spellings, [&](const std::string& spelling) {
+      return literal.starts_with(spelling) || (rule.has_wildcard() && std::string_view(spelling).starts_with(literal));
+    });
+    if (possible) continue;
+    out.push_back({rule.file,
+                   rule.line,
+                   rule.column,
+                   fmt::format("the deny rule {} names no server that is configured", to_text(Json(rule.text))),
+                   {},
+                   Severity::warning});
+  }
+  return out;
+}
+
+std::string denial_text(std::string_view tool, const PermissionDecision& decision) {
+  std::string remedy;
+  if (decision.file.empty()) {
+    remedy = decision.outcome == PermissionOutcome::deny ? "use another --permission-mode"
+                                                         : "add a rule to permissions.allow of your settings";
+  } else if (decision.line == 0) {
+    remedy = decision.rule.empty() ? fmt::format("correct {}", decision.file)
+                                   : fmt::format("leave {} out to call it", decision.file);
+  } else {
+    remedy = fmt::format("to call it, change {}:{}", decision.file, decision.line);
+  }
+  return fmt::format("'{}' may not be called: {}; {}", tool, decision.reason, remedy);
+}
+
+}  // namespace patchbay

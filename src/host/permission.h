@@ -1,0 +1,68 @@
+// Permissions: whether a call may be made, from rules that were collected before. Host::call asks it for
+// every call, the catalog for what not to show, `why` for the reason. Pure; made once for a
+// configuration, indexed by name, so that a decision costs about the same with five hundred rules as
+// with five. It asks nobody: `ask` is an answer like the others.
+//
+// The order: deny rules, ask rules, tools that want the person each time, allow rules, then the mode.
+// What a server says of its tools is a claim: that a tool is destructive makes it ask unless an allow
+// rule names it in full, and that it only reads counts in the mode acceptReads alone.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include <patchbay/catalog.h>
+#include <patchbay/permission.h>
+
+#include "config/permission_rules.h"
+
+namespace patchbay {
+
+class Permissions {
+ public:
+  Permissions() = default;
+  explicit Permissions(RuleSet rules);
+
+  // `cwd` is what a relative path among the arguments is relative to; null arguments: none.
+  PermissionDecision decide(const CatalogEntry& tool, const Json& arguments, std::string_view cwd) const;
+  // Set when the tool is denied whatever its arguments are, and need not be shown.
+  std::optional<PermissionDecision> denied_by_name(const CatalogEntry& tool) const;
+
+  // Deny rules that are about no server of this list, nor about a tool in the catalog: a typo there
+  // protects nothing.
+  std::vector<ConfigProblem> unknown_names(std::span<const std::string> servers, const Catalog& catalog) const;
+
+  PermissionMode mode() const noexcept { return rules_.mode; }
+  const std::vector<ConfigProblem>& problems() const noexcept { return rules_.problems; }
+
+ private:
+  // How a rule names a tool.
+  enum class Naming : std::uint8_t { none, wide, precise };
+  struct Names;
+
+  static Naming naming(const PermissionRule& rule, const Names& names);
+  // Positions in rules_.rules, in order, of those that may name it.
+  std::vector<std::uint32_t> candidates(const Names& names) const;
+
+  struct TextHash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const noexcept { return std::hash<std::string_view>()(text); }
+  };
+  using Index = std::unordered_map<std::string, std::vector<std::uint32_t>, TextHash, std::equal_to<>>;
+
+  RuleSet rules_;
+  Index exact_;                       // by the whole pattern
+  Index prefixed_;                    // by what stands before the first *
+  std::vector<std::size_t> lengths_;  // of the keys of prefixed_, ascending
+};
+
+// What a call that is refused says: the rule, its file and line, and what to do.
+std::string denial_text(std::string_view tool, const PermissionDecision& decision);
+
+}  // namespace patchbay
