@@ -39,6 +39,11 @@ struct ClientOptions {
 
   // "auto" tries the newest revision and falls back; "legacy" or a revision's date skips that.
   std::string protocol = "auto";
+
+  // A file that keeps which servers were found to speak only older revisions, so that "auto"
+  // asks them in their own way first; forgotten after seven days, or when the server's program
+  // changed. It is made when it is missing. Empty: nothing is kept.
+  std::string protocol_memory;
 };
 
 class Client {

@@ -26,6 +26,14 @@ class Transport {
   // For messages: the command line or URL, secrets redacted.
   virtual std::string describe() const = 0;
   virtual Task<std::unique_ptr<Channel>> open(const Runtime& runtime) = 0;
+  // What tells this server from others, from one run to the next: a hash, so that it says
+  // nothing of what is in it; and a mark that changes when the files behind the server do.
+  // Nothing is remembered of a server without a key.
+  struct Identity {
+    std::string key;
+    std::string stamp;
+  };
+  virtual Identity identity() const { return {}; }
   // An older way to reach the same server, for when this one turns out to be unknown to it.
   virtual std::unique_ptr<Transport> fallback() const { return nullptr; }
 };

@@ -22,6 +22,7 @@
 #include "cli/context.h"
 #include "cli/logging.h"
 #include "cli/present.h"
+#include "config/folders.h"
 #include "config/limits.h"
 #include "config/policy.h"
 #include "protocol/redact.h"
@@ -80,6 +81,9 @@ HostOptions host_options(const Settings& settings, Io& io, Waiting& waiting) {
   options.trust_project = settings.trust_project;
   options.follow_changes = false;
   options.client.info = Implementation{.name = "patchbay", .version = std::string(version())};
+  if (const auto cache = cache_folder(process_environment()); !cache.empty()) {
+    options.client.protocol_memory = cache + "/older-servers.json";
+  }
   if (io.talk_is_terminal) {
     options.approve = [&io, &waiting](const ServerConfig& server) { return ask_approval(io, waiting, server); };
   }

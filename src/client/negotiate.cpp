@@ -3,6 +3,8 @@
 #include <deque>
 
 #include "base/as_result.h"
+#include "base/offload.h"
+#include "client/era_memory_file.h"
 #include "client/probe.h"
 #include "protocol/codec.h"
 #include "protocol/methods.h"
@@ -20,15 +22,58 @@ struct Happening {
 struct Happenings {
   std::deque<Happening> queue;
   Event arrived;
+  bool over = false;  // the probe has settled or failed
   void push(Happening happening) {
     queue.push_back(std::move(happening));
     arrived.notify_all();
   }
 };
 
-Task<void> ask_discover(SessionCore& core, Happenings& out, std::string version) {
-  auto answer = co_await as_result(core.bare_request(*find_wire(version), method::discover, {}, {}, CancelBy::nothing));
-  out.push({Happening::Kind::discover, std::move(answer)});
+// What is kept on disk about the server of one session.
+struct Memory {
+  std::string file;  // empty: nothing is kept
+  Transport::Identity identity;
+  std::optional<KnownLegacy> known;
+};
+
+std::chrono::sys_seconds now_of(const SessionCore& core) {
+  return std::chrono::floor<std::chrono::seconds>(core.runtime.clock.wall());
+}
+
+Memory recall(const SessionCore& core) {
+  Memory memory;
+  if (core.options.protocol_memory.empty()) return memory;
+  memory.identity = core.transport->identity();
+  if (memory.identity.key.empty()) return memory;
+  memory.file = core.options.protocol_memory;
+  memory.known = recall_era(memory.file, memory.identity.key);
+  return memory;
+}
+
+// In the background: no call waits for a disk.
+Task<void> remember(std::shared_ptr<SessionCore> core, Memory memory, bool legacy) {
+  const auto now = now_of(*core);
+  std::optional<KnownLegacy> known;
+  if (legacy) known = KnownLegacy{now, memory.identity.stamp};
+  auto written = co_await offload(
+      [file = memory.file, key = memory.identity.key, known, now] { return remember_era(file, key, known, now); });
+  if (!written) core->runtime.log(LogLevel::info, "event=era_not_remembered reason=\"{}\"", written.error().message());
+}
+
+// Outlives the probe while `memory` is kept, for as long as a server may take to start: one that
+// answered `initialize` first and this as well is not asked that way again.
+Task<void> ask_discover(std::shared_ptr<SessionCore> core, std::shared_ptr<Happenings> out, std::string version,
+                        Memory memory) {
+  const auto keep = core->peer;
+  RequestSettings settings;
+  if (!memory.file.empty()) settings.total = as_duration(core->runtime.limits.connect);
+  auto answer = co_await as_result(
+      core->bare_request(*find_wire(version), method::discover, {}, std::move(settings), CancelBy::nothing));
+  if (!out->over) {
+    out->push({Happening::Kind::discover, std::move(answer)});
+  } else if (answer && Probe::is_modern(*answer)) {
+    co_await remember(core, std::move(memory), false);
+  }
 }
 
 Task<void> ask_initialize(SessionCore& core, Happenings& out, std::string version) {
@@ -84,17 +129,25 @@ Task<void> open_older(SessionCore& core, std::unique_ptr<Transport> older, Error
       .with_detail(why.detail());
 }
 
-Task<void> follow_probe(SessionCore& core, Happenings& happenings, Scope& scope) {
+Task<void> follow_probe(SessionCore& core, std::shared_ptr<Happenings> shared, Scope& scope) {
   using Do = Probe::Step::Do;
+  auto& happenings = *shared;
   auto older = core.transport->fallback();
-  Probe probe(core.options.protocol, older != nullptr);
+  const auto memory = recall(core);
+  const auto first = first_question(memory.known, now_of(core), memory.identity.stamp);
+  Probe probe(core.options.protocol, older != nullptr, first);
   hear_of_the_end(core, happenings);
   auto step = probe.start();
   if (step.what != Do::fail) co_await core.open_channel();
   for (;;) {
     switch (step.what) {
+      case Do::start_over:
+        core.runtime.log(LogLevel::info, "event=start_over reason=\"ended at what it answered before\"");
+        co_await open_again(core, happenings);
+        [[fallthrough]];
       case Do::send_discover:
-        scope.spawn(ask_discover(core, happenings, step.version));
+        (memory.file.empty() ? scope : core.scope)
+            .spawn(ask_discover(core.shared_from_this(), shared, step.version, memory));
         scope.spawn(note_silence(happenings, core.runtime.limits.silent_probe));
         break;
       case Do::reopen:
@@ -105,6 +158,9 @@ Task<void> follow_probe(SessionCore& core, Happenings& happenings, Scope& scope)
       case Do::fall_back:
         if (step.what == Do::fall_back) co_await open_older(core, std::move(older), *step.error, happenings);
         scope.spawn(ask_initialize(core, happenings, step.version));
+        if (first == FirstQuestion::initialize) {
+          scope.spawn(note_silence(happenings, core.runtime.limits.silent_probe));
+        }
         break;
       case Do::wait:
         break;
@@ -114,6 +170,9 @@ Task<void> follow_probe(SessionCore& core, Happenings& happenings, Scope& scope)
         core.peer->channel().set_protocol_version(step.version);
         if (core.wire->has_request(method::initialize)) {
           if (auto sent = core.peer->notify(method::initialized, {}); !sent) throw std::move(sent).error();
+        }
+        if (!memory.file.empty() && step.legacy && (*step.legacy || memory.known)) {
+          core.scope.spawn(remember(core.shared_from_this(), memory, *step.legacy));
         }
         co_await ask_log_level(core);
         co_return;
@@ -144,11 +203,13 @@ Task<void> follow_probe(SessionCore& core, Happenings& happenings, Scope& scope)
 }  // namespace
 
 Task<void> negotiate(SessionCore& core) {
-  Happenings happenings;
+  auto happenings = std::make_shared<Happenings>();
   Scope scope(core.executor);
   auto outcome = co_await as_result(follow_probe(core, happenings, scope));
+  happenings->over = true;
   core.on_channel_end = nullptr;
-  // The question that lost (a late discover, say) is dropped; its answer will be unknown.
+  // The question that lost is dropped, and its answer will be unknown; but a late discover is
+  // still heard for the sake of the memory.
   scope.cancel();
   const bool throws = co_await asio::this_coro::throw_if_cancelled();
   co_await asio::this_coro::throw_if_cancelled(false);

@@ -45,10 +45,38 @@ bool wants_older_transport(const Error& error) {
   return status == 400 || status == 404 || status == 405;
 }
 
+// An answer to initialize that says what is spoken from now on.
+Result<Probe::Step> read_initialize_result(const Json& answer) {
+  const Json& version = answer["protocolVersion"];
+  if (!version.is_string()) return fail(Errc::protocol, "the answer to initialize names no protocolVersion");
+  if (in(modern_versions(), version.as_string())) {
+    return fail(
+        Errc::unsupported,
+        fmt::format("the server answered initialize with revision {}, which has no initialize", version.as_string()));
+  }
+  if (!in(legacy_versions(), version.as_string())) return std::unexpected(no_common_version({version.as_string()}));
+  Probe::Step step{.what = Probe::Step::Do::settled, .version = version.as_string()};
+  step.server.protocol_version = step.version;
+  step.server.supported_versions = {step.version};
+  if (auto info = decode<Implementation>(answer["serverInfo"])) step.server.info = std::move(*info);
+  if (const Json* capabilities = answer.find("capabilities")) {
+    if (auto decoded = decode<ServerCapabilities>(*capabilities)) step.server.capabilities = std::move(*decoded);
+  }
+  if (const auto* text = answer["instructions"].if_string()) step.server.instructions = *text;
+  return step;
+}
+
 }  // namespace
 
-Probe::Probe(std::string_view wanted, bool older_transport)
-    : wanted_(wanted.empty() ? "auto" : wanted), older_transport_(older_transport) {}
+Probe::Probe(std::string_view wanted, bool older_transport, FirstQuestion first)
+    : wanted_(wanted.empty() ? "auto" : wanted),
+      older_transport_(older_transport),
+      remembered_(wanted_ == "auto" && first == FirstQuestion::initialize) {}
+
+bool Probe::is_modern(const Json& discover_answer) {
+  const auto server = read_discover_result(discover_answer);
+  return server && common(modern_versions(), server->supported_versions);
+}
 
 Probe::Step Probe::failed(Error error) { return Step{.what = Step::Do::fail, .error = std::move(error)}; }
 
@@ -66,6 +94,7 @@ Probe::Step Probe::initialize(std::string version) {
 }
 
 Probe::Step Probe::start() {
+  if (remembered_) return initialize(std::string(legacy_versions().front()));
   if (wanted_ == "auto") return discover(std::string(modern_versions().front()));
   if (wanted_ == "legacy") return initialize(std::string(legacy_versions().front()));
   if (in(modern_versions(), wanted_)) return discover(wanted_);
@@ -79,6 +108,7 @@ Probe::Step Probe::choose(const std::vector<std::string>& supported, const Serve
     if (server) {
       Step step{.what = Step::Do::settled, .version = *modern, .server = *server};
       step.server.protocol_version = *modern;
+      step.legacy = false;
       return step;
     }
     if (!discovered_with_.contains(*modern)) return discover(*modern);
@@ -139,23 +169,12 @@ Probe::Step Probe::on_discover(const Result<Json>& answer) {
 Probe::Step Probe::on_initialize(const Result<Json>& answer) {
   initialize_open_ = false;
   if (answer) {
-    const Json& version = (*answer)["protocolVersion"];
-    if (!version.is_string()) return failed(Error(Errc::protocol, "the answer to initialize names no protocolVersion"));
-    if (in(modern_versions(), version.as_string())) {
-      return failed(Error(Errc::unsupported,
-                          fmt::format("the server answered initialize with revision {}, which has no initialize",
-                                      version.as_string())));
-    }
-    if (!in(legacy_versions(), version.as_string())) return failed(no_common_version({version.as_string()}));
-    Step step{.what = Step::Do::settled, .version = version.as_string()};
-    step.server.protocol_version = step.version;
-    step.server.supported_versions = {step.version};
-    if (auto info = decode<Implementation>((*answer)["serverInfo"])) step.server.info = std::move(*info);
-    if (const Json* capabilities = answer->find("capabilities")) {
-      if (auto decoded = decode<ServerCapabilities>(*capabilities)) step.server.capabilities = std::move(*decoded);
-    }
-    if (const auto* text = (*answer)["instructions"].if_string()) step.server.instructions = *text;
-    return step;
+    auto step = read_initialize_result(*answer);
+    if (!step) return remembered_ ? initialize_refused(std::move(step).error()) : failed(std::move(step).error());
+    // A server that was not asked otherwise, or has not answered that yet, showed nothing new.
+    const bool asked = remembered_ ? !discovered_with_.empty() && !discover_open_ : !discovered_with_.empty();
+    if (asked) step->legacy = true;
+    return std::move(*step);
   }
   const auto& error = answer.error();
   if (error.code() == Errc::rpc && !is_modern_error(*error.rpc_code())) {
@@ -165,12 +184,20 @@ Probe::Step Probe::on_initialize(const Result<Json>& answer) {
       return initialize(*other);
     }
   }
+  return initialize_refused(error);
+}
+
+Probe::Step Probe::initialize_refused(Error error) {
   refusal_ = error;
   if (discover_open_) return Step{};
+  const bool answered = error.code() == Errc::rpc || error.code() == Errc::protocol ||
+                        error.code() == Errc::unsupported || says_unknown(error);
+  if (only_remembered() && answered) return discover(std::string(modern_versions().front()));
   return give_up(error);
 }
 
 Probe::Step Probe::on_silence() {
+  if (only_remembered() && initialize_open_) return discover(std::string(modern_versions().front()));
   if (initialize_sent_ || wanted_ != "auto") return Step{};
   return initialize(std::string(legacy_versions().front()));
 }
@@ -186,7 +213,16 @@ Probe::Step Probe::on_closed(const Error& error) {
     step.what = Step::Do::reopen;
     return step;
   }
-  return failed(error);
+  // Or it has changed, and what is remembered of it ends it.
+  if (only_remembered() && initialize_open_ && !reopened_) {
+    reopened_ = true;
+    initialize_open_ = initialize_sent_ = false;
+    initialized_with_.clear();
+    auto step = discover(std::string(modern_versions().front()));
+    step.what = Step::Do::start_over;
+    return step;
+  }
+  return failed(remembered_ && refusal_ ? *refusal_ : error);
 }
 
 }  // namespace patchbay

@@ -8,6 +8,9 @@
 // unless the server itself names a revision of that era. Over HTTP a status that means "I do
 // not know this" is such an answer too, and when `initialize` meets one as well, the older
 // transport is left to try; a status that will pass (429, 5xx) or asks for sign-in is none.
+//
+// A server that is remembered as an older one is asked by `initialize` first. Whatever speaks
+// against it leads to `server/discover`: the memory changes the order and nothing else.
 #pragma once
 
 #include <optional>
@@ -18,6 +21,8 @@
 #include <patchbay/error.h>
 #include <patchbay/json.h>
 #include <patchbay/types.h>
+
+#include "client/era_memory.h"
 
 namespace patchbay {
 
@@ -30,6 +35,7 @@ class Probe {
       wait,             // something is still open
       settled,          // on `version`; `server` describes the peer
       reopen,           // a new connection, then send_initialize with `version`
+      start_over,       // a new connection, then send_discover with `version`
       fall_back,        // the same over the transport's older form; `error` is what led there
       fail,             // with `error`
     };
@@ -37,10 +43,14 @@ class Probe {
     std::string version;
     ServerDescription server;
     std::optional<Error> error;
+    // With settled: whether the server proved to be an older one. Unset when it was not asked
+    // anything that would show it.
+    std::optional<bool> legacy;
   };
 
-  // `wanted` is ClientOptions::protocol; `older_transport`: whether there is one to fall back to.
-  explicit Probe(std::string_view wanted, bool older_transport = false);
+  // `wanted` is ClientOptions::protocol; `older_transport`: whether there is one to fall back to;
+  // `first`: what is remembered, for "auto".
+  explicit Probe(std::string_view wanted, bool older_transport = false, FirstQuestion first = FirstQuestion::discover);
 
   Step start();
   Step on_discover(const Result<Json>& answer);
@@ -48,12 +58,18 @@ class Probe {
   Step on_silence();
   Step on_closed(const Error& error);
 
+  // Whether an answer to `server/discover` is a newer server's.
+  static bool is_modern(const Json& discover_answer);
+
  private:
   Step discover(std::string version);
   Step initialize(std::string version);
   Step choose(const std::vector<std::string>& supported, const ServerDescription* server);
   Step not_modern();
   Step give_up(const Error& error);
+  Step initialize_refused(Error error);
+  // Begun with `initialize` because of what is remembered, and not asked otherwise yet.
+  bool only_remembered() const noexcept { return remembered_ && discovered_with_.empty(); }
   static Step failed(Error error);
 
   std::string wanted_;
@@ -61,6 +77,7 @@ class Probe {
   bool initialize_open_ = false;
   bool initialize_sent_ = false;
   bool older_transport_ = false;
+  bool remembered_ = false;
   bool reopened_ = false;
   std::set<std::string> discovered_with_;  // versions already sent, each once more after a refusal
   bool retried_same_ = false;

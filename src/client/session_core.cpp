@@ -54,7 +54,9 @@ Task<void> SessionCore::connect() {
   if (error.detail().empty() && peer) error = std::move(error).with_detail(peer->channel().diagnostics());
   const bool throws = co_await asio::this_coro::throw_if_cancelled();
   co_await asio::this_coro::throw_if_cancelled(false);
+  scope.cancel();
   co_await close_channel(CloseMode::quick);
+  (void)co_await as_result(scope.join());
   co_await asio::this_coro::throw_if_cancelled(throws);
   throw error;
 }

@@ -11,6 +11,9 @@
 
 namespace patchbay {
 
+// Where commands are looked for when PATH is not set.
+inline constexpr std::string_view default_path = "/usr/local/bin:/usr/bin:/bin";
+
 // The absolute path of the file to execute. A command with a '/' is taken from `directory`,
 // any other is looked up along `path` (what PATH says, relative parts taken from `directory`
 // as well). Errc::connect says whether it was not found, and where it was looked for, or is

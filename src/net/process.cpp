@@ -506,7 +506,7 @@ Task<std::unique_ptr<Process>> Process::start(ProcessSpec spec, Runtime runtime)
                                              spec.command, std::strerror(errno)));
     }
   }
-  const std::string path(variable(environment, "PATH", "/usr/local/bin:/usr/bin:/bin"));
+  const std::string path(variable(environment, "PATH", default_path));
   const auto file = value_or_throw(find_command(spec.command, path, directory));
   auto image = value_or_throw(find_warden());
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/as_result.h"
+#include "base/crypto.h"
 #include "base/scope.h"
 #include "base/timeout.h"
 #include "base/waiting.h"
@@ -434,6 +435,7 @@ class HttpTransport final : public Transport {
       co_return std::make_unique<HttpChannel>(executor, std::move(options), std::move(auth), std::move(with));
     }(options_, auth_, runtime);
   }
+  Identity identity() const override { return {sha256_hex("http " + options_.url), {}}; }
   std::unique_ptr<Transport> fallback() const override { return sse_transport_with(options_, auth_); }
 
  private:

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/as_result.h"
+#include "base/crypto.h"
 #include "base/scope.h"
 #include "base/timeout.h"
 #include "base/waiting.h"
@@ -220,6 +221,7 @@ class SseTransport final : public Transport {
 
   Kind kind() const noexcept override { return Kind::sse; }
   std::string describe() const override { return options_.shown.empty() ? redacted_url(options_.url) : options_.shown; }
+  Identity identity() const override { return {sha256_hex("sse " + options_.url), {}}; }
   Task<std::unique_ptr<Channel>> open(const Runtime& runtime) override {
     return [](HttpOptions options, std::shared_ptr<HttpAuth> auth, Runtime with) -> Task<std::unique_ptr<Channel>> {
       if (auto good = check_server_url(options.url); !good) throw good.error();

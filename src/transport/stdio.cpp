@@ -1,5 +1,8 @@
 #include "transport/stdio.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <utility>
@@ -7,9 +10,11 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include "base/crypto.h"
 #include "base/strings.h"
 #include "base/timeout.h"
 #include "base/waiting.h"
+#include "net/command_lookup.h"
 #include "net/line_reader.h"
 #include "net/process.h"
 
@@ -32,6 +37,27 @@ bool names_secret(std::string_view name) {
     if (lower.find(word) != lower.npos) return true;
   }
   return false;
+}
+
+// Different when the command leads to another file, or that file was written; and the same
+// for the first argument that is a file: a script, when the command is an interpreter.
+std::string command_stamp(const StdioOptions& options) {
+  std::error_code ignored;
+  const auto here = std::filesystem::current_path(ignored) / options.cwd;
+  const auto environment = overlay_environment(environ, options.env);
+  const auto command = find_command(options.command, variable(environment, "PATH", default_path), here.string());
+  if (!command) return "none";
+  auto mark = [](const std::string& file) -> std::string {
+    struct stat status{};
+    if (::stat(file.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return {};
+    return fmt::format("{:x}:{:x}:{:x}:{:x}.{:x}", status.st_dev, status.st_ino, status.st_size, status.st_mtim.tv_sec,
+                       status.st_mtim.tv_nsec);
+  };
+  std::string stamp = mark(*command);
+  for (const auto& argument : options.args) {
+    if (auto script = mark((here / argument).string()); !script.empty()) return stamp + " " + script;
+  }
+  return stamp;
 }
 
 class StdioTransport final : public Transport {
@@ -61,6 +87,16 @@ class StdioTransport final : public Transport {
       }
     }
     return text;
+  }
+
+  // Not the directory we happen to be in: what it makes of the command shows in the stamp.
+  Identity identity() const override {
+    Json words = Json::array({options_.command});
+    for (const auto& argument : options_.args) words.push_back(argument);
+    Json env = Json::object();
+    for (const auto& [name, value] : options_.env) env[name] = value;
+    const Json whole{{"command", std::move(words)}, {"env", std::move(env)}, {"cwd", options_.cwd}};
+    return {sha256_hex("stdio " + to_text(whole)), command_stamp(options_)};
   }
 
   Task<std::unique_ptr<Channel>> open(const Runtime& runtime) override {

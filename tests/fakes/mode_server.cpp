@@ -2,7 +2,8 @@
 //   mode-server MODE [ARGUMENT]
 // "good" has the tools echo (text back), add (two integers), fail (isError), boom (JSON-RPC
 // error), slow (answers after progress), raw (text with terminal controls), and one
-// resource and one prompt. Every other mode is named after what it does wrong.
+// resource and one prompt. Every other mode is named after what it does wrong. The methods it
+// is asked are appended to the file MODE_SERVER_LOG names.
 #include <unistd.h>
 
 #include <cstdlib>
@@ -177,6 +178,9 @@ int main(int argc, char** argv) {
       continue;
     }
     auto request = patchbay::parse_json(line);
+    if (const char* log = std::getenv("MODE_SERVER_LOG"); log && request) {
+      std::ofstream(log, std::ios::app) << (*request)["method"].as_string() << "\n";
+    }
     if (request && request->find("id") && request->find("method")) answer(*request);
   }
   return 0;

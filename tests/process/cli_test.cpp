@@ -352,6 +352,47 @@ TEST(Cli, OddTimeoutsAreKeptWithinBounds) {
   EXPECT_EQ(with_server("good", {"--timeout", "-1", "tools"}).code, 2);
 }
 
+// N1: the binary remembers between runs that a server is an older one; nothing of the server
+// can be read in that file.
+TEST(Cli, AnOlderServerIsAskedOnceWhetherItIsOne) {
+  TemporaryDirectory directory;
+  std::filesystem::copy_file(fake, directory.path() + "/server");
+  const auto log = directory.path() + "/log";
+  const auto config = to_text(Json{{"mcpServers",
+                                    {{"fake",
+                                      {{"command", directory.path() + "/server"},
+                                       {"args", Json::array({"good"})},
+                                       {"env", {{"MODE_SERVER_LOG", log}, {"API_TOKEN", "hunter2"}}}}}}}});
+  auto asked = [&] {
+    std::filesystem::remove(log);
+    auto result = patchbay({"--mcp-config", config, "--strict-mcp-config", "call", "add", "a=2", "b=40"},
+                           {.cwd = "", .input = "", .env = {{"XDG_CACHE_HOME", directory.path() + "/cache"}}});
+    EXPECT_EQ(result.out, "42\n") << result.err;
+    std::ifstream file(log);
+    std::string first, second;
+    std::getline(file, first);
+    std::getline(file, second);
+    return first + " " + second;
+  };
+  EXPECT_EQ(asked(), "server/discover initialize");
+  EXPECT_EQ(asked(), "initialize notifications/initialized");
+  EXPECT_EQ(asked(), "initialize notifications/initialized");
+  const auto memory = directory.path() + "/cache/patchbay/older-servers.json";
+  std::ifstream file(memory);
+  std::stringstream text;
+  text << file.rdbuf();
+  EXPECT_THAT(text.str(), AllOf(Not(HasSubstr("hunter2")), Not(HasSubstr("server\"")), HasSubstr("learned")));
+  EXPECT_EQ(std::filesystem::status(memory).permissions(),
+            std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  // Another program under the same name.
+  std::filesystem::remove(directory.path() + "/server");
+  std::filesystem::copy_file(fake, directory.path() + "/server");
+  EXPECT_EQ(asked(), "server/discover initialize");
+  std::ofstream(memory, std::ios::trunc) << "rubbish";
+  EXPECT_EQ(asked(), "server/discover initialize");
+  EXPECT_EQ(asked(), "initialize notifications/initialized");
+}
+
 TEST(Cli, LogFileIsForItsOwnerAndItsDirectoryMustExist) {
   TemporaryDirectory directory;
   const auto file = directory.path() + "/log";

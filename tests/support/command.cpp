@@ -24,9 +24,12 @@ CommandResult run_program(const std::vector<std::string>& words, const CommandOp
   std::vector<std::string> variables;
   for (char** variable = environ; *variable; ++variable) {
     std::string text = *variable;
-    if (!options.env.contains(text.substr(0, text.find('=')))) variables.push_back(text);
+    const auto name = text.substr(0, text.find('='));
+    if (!options.env.contains(name) && name != "XDG_CACHE_HOME") variables.push_back(text);
   }
   for (const auto& [name, value] : options.env) variables.push_back(name + "=" + value);
+  // A place where nothing can be: what one run learns of a server must not change the next.
+  if (!options.env.contains("XDG_CACHE_HOME")) variables.emplace_back("XDG_CACHE_HOME=/dev/null/cache");
   std::vector<char*> argv, envp;
   for (const auto& word : words) argv.push_back(const_cast<char*>(word.c_str()));
   for (const auto& variable : variables) envp.push_back(const_cast<char*>(variable.c_str()));

@@ -19,7 +19,8 @@ struct CommandOptions {
   std::map<std::string, std::string> env;
 };
 
-// The words are argv; the first is looked up as a path.
+// The words are argv; the first is looked up as a path. Unless `env` says where, the program
+// has no place to cache anything.
 CommandResult run_program(const std::vector<std::string>& words, const CommandOptions& options = {});
 
 // A directory of its own, removed with everything in it.

@@ -44,6 +44,7 @@ class ScriptTransport final : public Transport {
   explicit ScriptTransport(ScriptServer& server) : server_(server) {}
   Kind kind() const noexcept override { return Kind::memory; }
   std::string describe() const override { return "a script"; }
+  Identity identity() const override { return server_.identity; }
 
   Task<std::unique_ptr<Channel>> open(const Runtime& runtime) override { return open_to(server_, runtime); }
 

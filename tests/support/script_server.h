@@ -47,6 +47,7 @@ class ScriptServer {
   int open_now = 0;
   int most_open_at_once = 0;                // including those that are being opened
   std::function<Task<void>()> before_open;  // what open() waits for
+  Transport::Identity identity;             // of every transport to it
 
   std::size_t count(std::string_view method) const;
   Task<void> wait_asked(std::string_view method, std::size_t times = 1);

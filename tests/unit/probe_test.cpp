@@ -68,6 +68,8 @@ std::string text_of(const Probe::Step& step) {
       return "settled " + step.version;
     case Do::reopen:
       return "reopen " + step.version;
+    case Do::start_over:
+      return "start over " + step.version;
     case Do::fall_back:
       return "older " + step.version;
     case Do::fail:
@@ -86,7 +88,40 @@ struct Conversation {
   std::string wanted;
   std::string begins;
   std::vector<Turn> turns;
+  FirstQuestion first = FirstQuestion::discover;
 };
+
+// Every step of a conversation; the last one says what was learned of the server.
+std::vector<std::string> played(const Conversation& conversation, std::optional<bool>* legacy = nullptr) {
+  Probe probe(conversation.wanted, true, conversation.first);
+  std::vector<std::string> seen{text_of(probe.start())};
+  for (const auto& [happened, then] : conversation.turns) {
+    Probe::Step step;
+    switch (happened.kind) {
+      case Happened::Kind::discover:
+        step = probe.on_discover(happened.answer);
+        break;
+      case Happened::Kind::initialize:
+        step = probe.on_initialize(happened.answer);
+        break;
+      case Happened::Kind::silence:
+        step = probe.on_silence();
+        break;
+      case Happened::Kind::closed:
+        step = probe.on_closed(happened.answer.error());
+        break;
+    }
+    seen.push_back(text_of(step));
+    if (legacy) *legacy = step.legacy;
+  }
+  return seen;
+}
+
+std::vector<std::string> expected_of(const Conversation& conversation) {
+  std::vector<std::string> expected{conversation.begins};
+  for (const auto& [happened, then] : conversation.turns) expected.push_back(then);
+  return expected;
+}
 
 std::vector<Conversation> conversations() {
   const std::string d = "discover " + modern;
@@ -318,28 +353,107 @@ std::vector<Conversation> conversations() {
 TEST(Probe, SettlesEveryConversation) {
   for (const auto& conversation : conversations()) {
     SCOPED_TRACE(conversation.name);
-    Probe probe(conversation.wanted, true);
-    std::vector<std::string> expected{conversation.begins};
-    std::vector<std::string> seen{text_of(probe.start())};
-    for (const auto& [happened, then] : conversation.turns) {
-      expected.push_back(then);
-      switch (happened.kind) {
-        case Happened::Kind::discover:
-          seen.push_back(text_of(probe.on_discover(happened.answer)));
-          break;
-        case Happened::Kind::initialize:
-          seen.push_back(text_of(probe.on_initialize(happened.answer)));
-          break;
-        case Happened::Kind::silence:
-          seen.push_back(text_of(probe.on_silence()));
-          break;
-        case Happened::Kind::closed:
-          seen.push_back(text_of(probe.on_closed(happened.answer.error())));
-          break;
-      }
-    }
-    EXPECT_EQ(seen, expected);
+    EXPECT_EQ(played(conversation), expected_of(conversation));
   }
+}
+
+// What is remembered of a server changes the first question, and no answer it can give.
+TEST(Probe, ARememberedServerIsAskedInItsOwnWayFirst) {
+  const std::string d = "discover " + modern;
+  const std::string i = "initialize " + newest_legacy;
+  const std::string m = "settled " + modern;
+  const std::string l = "settled " + newest_legacy;
+  const std::string start_over = "start over " + modern;
+  const auto hello = initialized(initialize_answer(newest_legacy));
+  const auto found = discovered(discover_answer({modern}));
+  struct Row {
+    std::string name;
+    std::vector<Turn> turns;
+    std::optional<bool> legacy;
+  };
+  const std::vector<Row> rows{
+      {"still the same: nothing else is asked and nothing new is known", {{hello, l}}, {}},
+      {"of an older revision", {{initialized(initialize_answer("2024-11-05")), "settled 2024-11-05"}}, {}},
+      {"offers its own revision",
+       {{initialize_failed(-32602, supported({"2025-06-18"})), "initialize 2025-06-18"},
+        {initialized(initialize_answer("2025-06-18")), "settled 2025-06-18"}},
+       {}},
+      {"became modern: a modern refusal", {{initialize_failed(-32022, supported({modern})), d}, {found, m}}, false},
+      {"became modern: an unknown method", {{initialize_failed(-32601), d}, {found, m}}, false},
+      {"became modern: answers with its own revision",
+       {{initialized(initialize_answer(modern)), d}, {found, m}},
+       false},
+      {"became modern: an answer without meaning", {{initialized(Json::object()), d}, {found, m}}, false},
+      {"became modern: a status", {{initialize_answered(400), d}, {found, m}}, false},
+      {"became modern: nothing JSON-RPC", {{initialize_answered(200), d}, {found, m}}, false},
+      {"refuses both ways", {{initialize_failed(-32603), d}, {discover_failed(-32601), "fail rpc"}}, {}},
+      {"refuses and ends at the other way: the refusal counts",
+       {{initialize_failed(-32603), d}, {closed(), "fail rpc"}},
+       {}},
+      {"became modern and speaks older only",
+       {{initialize_failed(-32603), d},
+        {discovered(discover_answer({"2025-03-26"})), "initialize 2025-03-26"},
+        {initialized(initialize_answer("2025-03-26")), "settled 2025-03-26"}},
+       true},
+      {"another transport by now",
+       {{initialize_answered(405), d}, {discover_answered(405), "older " + newest_legacy}, {hello, l}},
+       true},
+      {"slow, and still the same", {{silence(), d}, {hello, l}}, {}},
+      {"slow, and says so twice", {{silence(), d}, {discover_failed(-32601), "wait"}, {hello, l}}, true},
+      {"slow, and modern by now", {{silence(), d}, {found, m}}, false},
+      {"slow, refuses, and modern by now", {{silence(), d}, {initialize_failed(-32601), "wait"}, {found, m}}, false},
+      {"slow, and nothing more is asked", {{silence(), d}, {silence(), "wait"}, {hello, l}}, {}},
+      {"ends at what it answered before", {{closed(), start_over}, {found, m}}, false},
+      {"ended once by chance", {{closed(), start_over}, {discover_failed(-32601), i}, {hello, l}}, true},
+      {"ends whatever is asked", {{closed(), start_over}, {closed(), "fail closed"}}, {}},
+      {"ends when asked otherwise", {{silence(), d}, {closed(), "reopen " + newest_legacy}, {hello, l}}, true},
+      {"wants sign-in: no evidence",
+       {{{Happened::Kind::initialize, std::unexpected(Error(Errc::unauthorized, "no").with_http_status(401))},
+         "fail unauthorized"}},
+       {}},
+      {"is overloaded: no evidence", {{initialize_answered(503), "fail http"}}, {}},
+      {"cannot be reached: no evidence",
+       {{{Happened::Kind::initialize, std::unexpected(Error(Errc::connect, "no"))}, "fail connect"}},
+       {}},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.name);
+    std::optional<bool> legacy;
+    const Conversation conversation{row.name, "auto", i, row.turns, FirstQuestion::initialize};
+    EXPECT_EQ(played(conversation, &legacy), expected_of(conversation));
+    EXPECT_EQ(legacy, row.legacy);
+  }
+}
+
+TEST(Probe, SaysWhatAServerProvedToBe) {
+  const auto hello = initialized(initialize_answer(newest_legacy));
+  struct Row {
+    std::string name;
+    std::string wanted;
+    std::vector<Happened> happened;
+    std::optional<bool> legacy;
+  };
+  const std::vector<Row> rows{
+      {"modern", "auto", {discovered(discover_answer({modern}))}, false},
+      {"legacy", "auto", {discover_failed(-32601), hello}, true},
+      {"silent", "auto", {silence(), hello}, true},
+      {"ended at the first request", "auto", {closed(), hello}, true},
+      {"not asked", "legacy", {hello}, {}},
+      {"not asked: one revision", newest_legacy, {hello}, {}},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.name);
+    Conversation conversation{row.name, row.wanted, "", {}};
+    for (const auto& one : row.happened) conversation.turns.push_back({one, ""});
+    std::optional<bool> legacy;
+    (void)played(conversation, &legacy);
+    EXPECT_EQ(legacy, row.legacy);
+  }
+}
+
+TEST(Probe, WhoeverDemandsARevisionIsNotToldOtherwiseByMemory) {
+  EXPECT_EQ(text_of(Probe(modern, false, FirstQuestion::initialize).start()), "discover " + modern);
+  EXPECT_EQ(text_of(Probe("2025-06-18", false, FirstQuestion::initialize).start()), "initialize 2025-06-18");
 }
 
 TEST(Probe, WithoutAnOlderTransportTheStatusIsTheError) {
