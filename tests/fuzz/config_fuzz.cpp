@@ -1,11 +1,16 @@
-// A configuration file of any content: every problem has a place in it, every entry that
-// counts has a name of its own, and variables are put in without being looked at again.
+// A configuration file of any content, read as each kind of file there is: every problem has a place in it, every
+// entry that counts has a name of its own.
 #include <algorithm>
 #include <set>
 
+#include "config/claude_file.h"
 #include "config/expand.h"
+#include "config/jsonc.h"
 #include "config/merge.h"
+#include "config/own_file.h"
 #include "config/parse.h"
+#include "config/plugins.h"
+#include "config/signature.h"
 #include "fuzz/fuzz.h"
 
 using namespace patchbay;
@@ -19,7 +24,6 @@ std::optional<std::string> variable(std::string_view name) {
   if (name == "NESTED") return "${HOME}";
   return std::nullopt;
 }
-std::optional<std::string> unset(std::string_view) { return std::nullopt; }
 
 void check(const ParsedServers& parsed, std::size_t lines) {
   std::set<std::string> names;
@@ -51,13 +55,43 @@ FUZZ_TARGET(config) {
   const std::vector<ParsedServers> sources{any, wrapped};
   const auto merged = merge_sources(sources);
   std::set<std::string> names;
-  for (const auto& server : merged.servers) require(names.insert(server.name).second, "a name counts twice");
-
-  const auto expanded = expand(input, variable);
-  require(expanded.text.size() <= input.size() * 2 + 16, "expanding made too much of it");
-  for (const auto& name : expanded.missing) {
-    require(expanded.text.find("${" + name + "}") != std::string::npos, "a missing variable is not in the text");
+  for (const auto& server : merged.servers) {
+    require(names.insert(server.name).second, "a name counts twice");
+    require(entry_hash(server).size() == 71, "an entry without a hash");
   }
-  const auto bare = expand(input, unset);
-  if (input.find(":-") == std::string_view::npos) require(bare.text == input, "changed without any variable set");
+
+  // Comments become blanks and nothing moves.
+  if (const auto plain = without_comments(input)) {
+    require(plain->size() == input.size(), "a comment changed the length");
+    for (std::size_t i = 0; i < input.size(); ++i) {
+      require((*plain)[i] == input[i] || (*plain)[i] == ' ', "a comment became something else than blanks");
+    }
+    require(without_comments(*plain) == *plain, "what has no comments has some");
+  }
+
+  // The same text as the files that hold more than servers.
+  const std::string file = "/home/me/.config/patchbay/config.json";
+  const auto own = read_own_file(input, file);
+  check(own.user, lines);
+  for (const auto& project : own.projects) {
+    require(project.path.starts_with('/'), "a project that is no absolute path");
+    check(project.local, lines);
+  }
+  require(own.settings.empty() || own.settings.size() == input.size(), "settings have moved");
+  const std::vector<std::string> projects{"/p", "/project"};
+  check(read_claude_file(input, file, projects).user, lines);
+  PluginContext context;
+  context.text_of = [&](const std::string& path) {
+    return path.ends_with("plugin.json") || path.ends_with(".mcp.json") ? std::optional(std::string(input))
+                                                                        : std::nullopt;
+  };
+  for (const auto& parsed : read_plugin({"/plugins/one", {}}, context)) {
+    for (const auto& server : parsed.servers) {
+      require(server.name.starts_with("plugin:"), "a plugin's server under another name");
+      require(server.origin.scope == ConfigScope::plugin, "a plugin's server in another scope");
+    }
+  }
+  PluginSettings settings;
+  add_plugin_settings(settings, input, true);
+  for (const auto& [id, on] : settings.enabled) require(!on, "a repository switched on a plugin");
 }

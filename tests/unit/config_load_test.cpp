@@ -622,6 +622,29 @@ TEST_F(ConfigLoad, EveryBadInputIsNamedAndTheRestLoads) {
   }
 }
 
+// Every text that is kept for the fuzzer of the reader: it yields servers or says where it is wrong, and never costs
+// another file anything.
+TEST_F(ConfigLoad, EveryKnownTextIsReadOrNamedWithItsPlace) {
+  tree.file("home/.claude.json", servers("sibling", "x"));
+  std::size_t count = 0;
+  for (const auto* folder : {"corpus/config", "regressions/config"}) {
+    const auto place = fs::path(PATCHBAY_SOURCE_DIR) / "tests/fuzz" / folder;
+    if (!fs::exists(place)) continue;
+    for (const auto& entry : fs::directory_iterator(place)) {
+      fs::copy_file(entry.path(), path("repo/.mcp.json"), fs::copy_options::overwrite_existing);
+      auto config = load();
+      EXPECT_EQ(outcome(config, "sibling"), "active: x") << entry.path();
+      EXPECT_TRUE(config.servers.size() > 1 || !config.problems.empty()) << entry.path();
+      for (const auto& problem : config.problems) {
+        EXPECT_GE(problem.line, 1u) << entry.path() << ": " << problem.text();
+        EXPECT_GE(problem.column, 1u) << entry.path() << ": " << problem.text();
+      }
+      ++count;
+    }
+  }
+  EXPECT_GE(count, 10u);
+}
+
 TEST_F(ConfigLoad, AnUnreadableFileIsAProblemForOrdinaryUsers) {
   if (::getuid() == 0) {
     // Root reads everything; a directory in the way gives the same path through the code.
