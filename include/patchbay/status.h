@@ -26,6 +26,7 @@ struct ServerStatus {
   std::optional<Error> error;
   std::string transport;  // for display: the command line or URL
   ConfigOrigin origin;
+  bool required = false;  // its entry says that a run without it is a failure
 };
 
 }  // namespace patchbay

@@ -48,9 +48,11 @@ Task<std::vector<std::string>> start_servers(Context& context, const std::string
 int listing_exit_code(const Context& context, const std::string& only) {
   int code = 0;
   bool connected = false;
+  bool required_failed = false;
   for (const auto& status : context.host.status()) {
     if (!only.empty() && status.name != only) continue;
     if (status.state == ServerState::connected) connected = true;
+    required_failed |= status.required && status.state != ServerState::connected;
     if (status.state == ServerState::failed || status.state == ServerState::needs_auth) {
       code = 3;
       // Said already unless -q was given; a listing that fails says why in any case.
@@ -67,6 +69,7 @@ int listing_exit_code(const Context& context, const std::string& only) {
     // Waiting for a yes nobody gave is a matter of configuration, not of connecting.
     if (status.state == ServerState::pending && code == 0 && !only.empty()) code = 2;
   }
+  if (required_failed) return code == 0 ? 3 : code;
   return connected ? 0 : code;
 }
 

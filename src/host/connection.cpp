@@ -66,6 +66,7 @@ ServerStatus Connection::initial_status(const Parts& parts) {
   ServerStatus status;
   status.name = parts.config.name;
   status.origin = parts.config.origin;
+  status.required = parts.config.required;
   status.transport = shown_of(parts);
   status.reason = "not started";
   if (const auto standing = standing_of(parts.config); is_off(standing)) {
@@ -88,6 +89,7 @@ ServerStatus Connection::status() const {
   status.reason = reason_;
   status.error = error_;
   status.origin = parts_.config.origin;
+  status.required = parts_.config.required;
   status.transport = shown_of(parts_);
   if (connected()) {
     status.server = session_->server();

@@ -244,6 +244,12 @@ TEST(Cli, OneBadServerNeverHurtsAnother) {
   EXPECT_EQ(states, (std::map<std::string, std::string>{{"good", "connected"}, {"bad", "failed"}, {"gone", "failed"}}));
   EXPECT_EQ(json_of(result)["tools"].size(), 6u);
   EXPECT_EQ(patchbay({"--mcp-config", config, "--strict-mcp-config", "tools", "bad"}).code, 3);
+  // One that is required makes the whole run fail.
+  auto required = config;
+  const std::string_view command = R"("command":"/no/such/file")";
+  ASSERT_NE(required.find(command), std::string::npos) << config;
+  required.insert(required.find(command), R"("required":true,)");
+  EXPECT_EQ(patchbay({"--mcp-config", required, "--strict-mcp-config", "tools", "--json"}).code, 3);
 }
 
 // Only the server that is needed is started. L1.
