@@ -149,7 +149,7 @@ class PluginReader {
 }  // namespace
 
 void add_plugin_settings(PluginSettings& settings, std::string_view text, bool inside_repository) {
-  auto document = read_document(text, {}, "an object");
+  const auto document = read_document(text, {}, "an object");
   if (!document) return;  // said by whoever reads the file for its settings
   if (const auto* enabled = document->root["enabledPlugins"].if_object()) {
     for (const auto& [id, value] : *enabled) {
@@ -181,9 +181,9 @@ void add_plugin_settings(PluginSettings& settings, std::string_view text, bool i
 std::vector<PluginPlace> installed_plugins(std::string_view text, const std::string& file,
                                            const PluginSettings& settings, std::vector<ConfigProblem>& problems) {
   std::vector<PluginPlace> out;
-  auto document = read_document(text, file, "an object");
+  const auto document = read_document(text, file, "an object");
   if (!document) {
-    problems.push_back(std::move(document).error());
+    problems.push_back(document.error());
     return out;
   }
   const auto* plugins = document->root["plugins"].if_object();

@@ -20,7 +20,7 @@ Result<std::string> stored_secret(const std::string& file, const std::string& na
   }
   if (text.state != OwnedText::State::text)
     return fail(Errc::config, fmt::format("{} is not used: {}", file, text.text));
-  auto document = read_document(text.text, file, "an object with \"secrets\"");
+  const auto document = read_document(text.text, file, "an object with \"secrets\"");
   // The reason a reader gives may quote the text; where it is wrong is enough.
   if (!document) {
     return fail(Errc::config, fmt::format("{}:{}:{}: the file cannot be understood; fix it", file,

@@ -77,7 +77,9 @@ TEST(Connectors, WhatIsKeptIsForOneDirectoryAndForAWeek) {
   other.bearer = "another";
   EXPECT_EQ(read_connector_cache(text, other, now), std::nullopt);
   EXPECT_EQ(read_connector_cache("{", directory(), now), std::nullopt);
-  EXPECT_EQ(read_connector_cache("{}", directory(), now), std::nullopt);
+  for (auto* text : {"{}", "[]", "1", R"({"version":1})"}) {
+    EXPECT_EQ(read_connector_cache(text, directory(), now), std::nullopt) << text;
+  }
   auto written_out = directory();
   written_out.bearer = "sk-the-token-itself";
   EXPECT_EQ(connector_cache_text(written_out, cache).find("the-token"), std::string::npos);

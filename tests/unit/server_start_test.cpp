@@ -131,6 +131,10 @@ TEST_F(ServerStart, ASecretThatIsNotThereIsSaidAndNothingStarts) {
   EXPECT_THAT(failure(server), HasSubstr("is not used: others than its owner can read it; run: chmod 600"));
   ::chmod(path("secrets.json").c_str(), 0600);
   EXPECT_THAT(failure(server), HasSubstr("has no secret called \"n\"; add it to \"secrets\""));
+  for (auto* text : {"[]", "1", R"({"secrets":[]})", R"({"secrets":{"n":1}})"}) {
+    tree.file("secrets.json", text);
+    EXPECT_THAT(failure(server), HasSubstr("has no secret called \"n\"")) << text;
+  }
   tree.file("secrets.json", R"({"secrets": super-secret})");
   EXPECT_THAT(failure(server), Not(HasSubstr("super")));
 }
