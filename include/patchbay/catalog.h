@@ -50,6 +50,8 @@ class Catalog {
   // server lists twice is taken once, the first time, and noted in repeated().
   explicit Catalog(std::span<const ServerTools> servers);
   static std::shared_ptr<const Catalog> build(std::span<const ServerTools> servers);
+  // What is left without these entries, by their names; the others keep theirs.
+  Catalog without(const std::vector<std::string>& names) const;
 
   // Sorted bytewise by name.
   const std::vector<CatalogEntry>& tools() const noexcept { return entries_; }

@@ -15,6 +15,7 @@
 #include <patchbay/catalog.h>
 #include <patchbay/client.h>
 #include <patchbay/config.h>
+#include <patchbay/permission.h>
 #include <patchbay/session.h>
 #include <patchbay/status.h>
 #include <patchbay/task.h>
@@ -29,6 +30,23 @@ struct ConfigChange {
   std::vector<std::string> removed;
   std::vector<std::string> changed;
   std::vector<ConfigProblem> problems;
+};
+
+// A call that no rule allows or denies, put to the person.
+struct PermissionQuestion {
+  CatalogEntry tool;
+  Payload arguments;
+  PermissionDecision decision;  // why it is asked
+};
+
+// Rules beside those of settings files; docs/permissions.md has them.
+struct PermissionOptions {
+  std::vector<std::string> allowed_tools;
+  std::vector<std::string> disallowed_tools;
+  std::optional<PermissionMode> mode;  // unset: what settings say
+  // Unset: whoever calls has decided, and only what is denied is refused. A program that calls what a
+  // model wants sets it.
+  std::function<Task<bool>(const PermissionQuestion&)> ask;
 };
 
 struct HostOptions {
@@ -47,6 +65,7 @@ struct HostOptions {
   bool trust_project = false;
   // Asks the person about a server that a repository brought along; unset: nobody can say yes.
   std::function<Task<bool>(const ServerConfig&)> approve;
+  PermissionOptions permission;
   // A server connected or failed. Called on the loop.
   std::function<void(const ServerStatus&)> on_status;
   // The catalog was replaced.
@@ -80,15 +99,21 @@ class Host {
   // The same for some; a name nobody configured is Errc::invalid_argument.
   Task<void> start(std::vector<std::string> names);
 
+  // Without the tools that a rule denies whatever their arguments are.
   std::shared_ptr<const Catalog> catalog() const noexcept;
   std::vector<ServerStatus> status() const;
   const LoadedConfig& config() const noexcept;
 
   // Accepts mcp__server__tool, server/tool, or a bare tool name if only one server has it.
-  // Starts the servers that can be meant, and no others. The only door to a tool.
+  // Starts the servers that can be meant, and no others. The only door to a tool: what a rule denies,
+  // or the person, is Errc::denied and not sent.
   Task<CallToolResult> call(std::string tool, Payload arguments = {}, CallOptions options = {});
-  // The entry such a name means.
+  // The entry such a name means, also when a rule keeps it out of the catalog.
   Task<CatalogEntry> find_tool(std::string tool);
+  // What call() would be told, with the rule and its place. Asks nobody.
+  Task<PermissionDecision> decide(std::string tool, Payload arguments = {});
+  // Rules that were not applied, and deny rules about names that nobody has.
+  std::vector<ConfigProblem> permission_problems() const;
 
   // A connected session; starts the server when needed. However many ask at once, there is
   // one connection.

@@ -195,8 +195,9 @@ RuleSet collect_rules(std::span<const SettingsLayer> layers, const RuleRequest& 
   for (const auto& layer : layers) ranked.push_back(&layer);
   std::ranges::sort(ranked, {}, [](const auto* layer) { return std::pair(settings_rank(layer->source), layer); });
 
-  auto warn = [&](const SettingsLayer& layer, const SettingPlace& place, std::string message) {
-    out.problems.push_back({layer.file, place.line, place.column, std::move(message), {}, Severity::warning});
+  auto add_problem = [&](Severity severity, const SettingsLayer& layer, const SettingPlace& place,
+                         std::string message) {
+    out.problems.push_back({layer.file, place.line, place.column, std::move(message), {}, severity});
   };
   for (const auto* layer : ranked) {
     for (const auto& text : layer->deny_rules) add(text, RuleList::deny, layer->file);
@@ -210,9 +211,10 @@ RuleSet collect_rules(std::span<const SettingsLayer> layers, const RuleRequest& 
                                     [](const auto& rule) { return !rule.foreign; });
       out.rules.erase(out.rules.begin() + static_cast<std::ptrdiff_t>(before), out.rules.end());
       if (ours) {
-        warn(*layer, layer->allow_rules.front().place,
-             "the allow rules of this file do not count, because it is inside a repository you have not said you "
-             "trust; use --trust-project, or write them into your own settings");
+        add_problem(
+            Severity::note, *layer, layer->allow_rules.front().place,
+            "the allow rules of this file do not count, because it is inside a repository you have not said you "
+            "trust; use --trust-project, or write them into your own settings");
       }
     }
     if (!out.ask_always && (layer->unreadable || layer->rules_unreadable)) {
@@ -249,9 +251,10 @@ RuleSet collect_rules(std::span<const SettingsLayer> layers, const RuleRequest& 
       if (!mode) continue;
       if (inside && *mode == PermissionMode::bypass) continue;  // said when the file was read
       if (inside && *mode == PermissionMode::accept_reads && !request.trusted) {
-        warn(*layer, place,
-             "the mode acceptReads does not count, because this file is inside a repository you have not said you "
-             "trust; use --trust-project");
+        add_problem(
+            Severity::note, *layer, place,
+            "the mode acceptReads does not count, because this file is inside a repository you have not said you "
+            "trust; use --trust-project");
         continue;
       }
       out.mode = *mode;
@@ -260,8 +263,8 @@ RuleSet collect_rules(std::span<const SettingsLayer> layers, const RuleRequest& 
     }
   }
   if (out.mode == PermissionMode::bypass && switched_off != nullptr) {
-    warn(
-        *switched_off, switched_off->bypass_switched_off->place,
+    add_problem(
+        Severity::warning, *switched_off, switched_off->bypass_switched_off->place,
         fmt::format("\"permissions.disableBypassPermissionsMode\" is set here, so the mode bypass of {} does not count",
                     out.mode_from));
     out.mode = PermissionMode::standard;

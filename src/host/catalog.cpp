@@ -45,6 +45,18 @@ std::shared_ptr<const Catalog> Catalog::build(std::span<const ServerTools> serve
   return std::make_shared<const Catalog>(servers);
 }
 
+Catalog Catalog::without(const std::vector<std::string>& names) const {
+  Catalog out;
+  out.repeated_ = repeated_;
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    if (std::ranges::find(names, entries_[i].name) != names.end()) continue;
+    out.entries_.push_back(entries_[i]);
+    out.ids_.push_back(ids_[i]);
+    out.names_.push_back(names_[i]);
+  }
+  return out;
+}
+
 const CatalogEntry* Catalog::at(std::string_view name) const noexcept {
   auto it = std::ranges::lower_bound(entries_, name, {}, &CatalogEntry::name);
   return it != entries_.end() && it->name == name ? &*it : nullptr;

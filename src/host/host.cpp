@@ -25,6 +25,7 @@
 #include "host/connection.h"
 #include "host/connector_fetch.h"
 #include "host/naming.h"
+#include "host/permission.h"
 #include "host/server_start.h"
 
 namespace patchbay {
@@ -85,6 +86,7 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
       options_.load->trust_project |= options_.trust_project;
       options_.config = load_servers(*options_.load, memory_);
     }
+    apply_settings();
     session_id_ = random_id(runtime_.random);
     context_ = start_context();
     idle_limit_ = idle_limit_from(context_->variables);
@@ -126,6 +128,24 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
       return error;
     }
     return std::nullopt;
+  }
+
+  // Rules of the configuration and of the program; again whenever the configuration is another one.
+  void apply_settings() {
+    const auto& config = *options_.config;
+    RuleRequest request;
+    request.allowed_tools = options_.permission.allowed_tools;
+    request.disallowed_tools = options_.permission.disallowed_tools;
+    request.mode = options_.permission.mode;
+    request.trusted = config.project_trusted || options_.trust_project;
+    std::error_code ignored;
+    directory_ = config.cwd.empty() ? std::filesystem::current_path(ignored).string() : config.cwd;
+    request.places = {directory_, config.home.empty() ? process_environment()("HOME").value_or("") : config.home};
+    permissions_ = Permissions(collect_rules(config.settings.all(), request));
+    for (const auto& problem : permissions_.problems()) {
+      if (problem.severity == Severity::note) continue;
+      runtime_.log(LogLevel::warning, "event=permission text=\"{}\"", problem.text());
+    }
   }
 
   struct InProcess {
@@ -259,6 +279,7 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
       if (connection->connected()) servers.push_back({name, connection->tools(), connection->prefix()});
     }
     catalog_ = Catalog::build(servers);
+    shown_ = permissions_.visible(catalog_);
     tell(options_.on_catalog);
   }
 
@@ -290,6 +311,30 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
     co_return **found;
   }
 
+  PermissionDecision decide(const CatalogEntry& entry, const Payload& arguments) {
+    const auto connection = require(entry.server);
+    return permissions_.decide(entry, permissions_.look_at_arguments() ? argument_value(arguments) : Json(),
+                               argument_directory(connection->config(), directory_));
+  }
+
+  // Returns when the call may be made.
+  Task<void> permit(CatalogEntry entry, Payload arguments) {
+    const auto decision = decide(entry, arguments);
+    if (decision.outcome == PermissionOutcome::allow) co_return;
+    if (decision.outcome == PermissionOutcome::ask) {
+      if (!options_.permission.ask) co_return;
+      // A person is asked one thing at a time.
+      auto turn = co_await asking_.acquire();
+      const PermissionQuestion question{entry, arguments, decision};
+      if (co_await options_.permission.ask(question)) co_return;
+      throw Error(Errc::denied,
+                  fmt::format("'{}' was not called: the person said no ({})", entry.name, decision.reason));
+    }
+    runtime_.log(LogLevel::info, "server={} event=call_denied tool=\"{}\" text=\"{}\"", entry.server, entry.name,
+                 decision.reason);
+    throw Error(Errc::denied, denial_text(entry.name, decision));
+  }
+
   // An unknown tool may belong to a server that did not start: say which did not.
   Error with_failures(Error error) const {
     std::vector<std::string> failed;
@@ -311,7 +356,7 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
     }
     co_await scope.join();
     if (scope_) co_await scope_->join();
-    catalog_ = std::make_shared<const Catalog>();
+    shown_ = catalog_ = std::make_shared<const Catalog>();
   }
 
   // A connection that is replaced while somebody waits for it is no answer; its successor is.
@@ -338,6 +383,7 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
     ConfigChange change{diff.added, diff.removed, diff.changed, next.problems};
     options_.config = std::move(next);
     context_ = start_context();
+    apply_settings();
     std::vector<std::string> wanted = started_ ? diff.added : std::vector<std::string>();
     for (const auto* names : {&diff.removed, &diff.changed}) {
       for (const auto& name : *names) {
@@ -438,7 +484,10 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   std::map<std::string, InProcess> in_process_;
   std::vector<ServerConfig> added_;  // by the program, whatever files say
   std::map<std::string, std::shared_ptr<Connection>> connections_;
-  std::shared_ptr<const Catalog> catalog_ = std::make_shared<const Catalog>();
+  std::shared_ptr<const Catalog> catalog_ = std::make_shared<const Catalog>();  // of everything
+  std::shared_ptr<const Catalog> shown_ = catalog_;                             // what rules leave of it
+  Permissions permissions_;
+  std::string directory_;  // paths in rules and arguments are relative to it
   asio::any_io_executor executor_;
   std::optional<Scope> scope_;  // once there is a loop
   ConfigMemory memory_;
@@ -486,7 +535,7 @@ Task<void> Host::start(std::vector<std::string> names) {
   co_await impl->start(std::move(some));
 }
 
-std::shared_ptr<const Catalog> Host::catalog() const noexcept { return impl_->catalog_; }
+std::shared_ptr<const Catalog> Host::catalog() const noexcept { return impl_->shown_; }
 
 std::vector<ServerStatus> Host::status() const { return impl_->status(); }
 
@@ -497,6 +546,7 @@ Task<CallToolResult> Host::call(std::string tool, Payload arguments, CallOptions
   auto entry = co_await impl->find_tool(std::move(tool));
   auto connection = impl->require(entry.server);
   Connection::Use use(*connection);
+  co_await impl->permit(entry, arguments);
   const auto limit = connection->config().timeout;
   if (!options.total && limit) options.total = limit;
   // Who gives a server more time for a call gives it more time to be silent, too.
@@ -508,6 +558,20 @@ Task<CallToolResult> Host::call(std::string tool, Payload arguments, CallOptions
 Task<CatalogEntry> Host::find_tool(std::string tool) {
   auto impl = impl_;
   co_return co_await impl->find_tool(std::move(tool));
+}
+
+Task<PermissionDecision> Host::decide(std::string tool, Payload arguments) {
+  auto impl = impl_;
+  auto entry = co_await impl->find_tool(std::move(tool));
+  co_return impl->decide(entry, arguments);
+}
+
+std::vector<ConfigProblem> Host::permission_problems() const {
+  std::vector<std::string> names;
+  for (const auto& status : impl_->status()) names.push_back(status.name);
+  auto problems = impl_->permissions_.problems();
+  std::ranges::move(impl_->permissions_.unknown_names(names, *impl_->catalog_), std::back_inserter(problems));
+  return problems;
 }
 
 Task<Session> Host::session(std::string server) {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/strings.h"
+#include "config/expand.h"
 #include "config/url_pattern.h"
 #include "host/naming.h"
 
@@ -81,6 +82,7 @@ struct Permissions::Names {
 Permissions::Permissions(RuleSet rules) : rules_(std::move(rules)) {
   for (std::uint32_t i = 0; i < rules_.rules.size(); ++i) {
     const auto& pattern = rules_.rules[i].pattern;
+    look_at_arguments_ = look_at_arguments_ || !rules_.rules[i].conditions.empty();
     const auto star = pattern.find('*');
     if (star == std::string::npos) {
       exact_[pattern].push_back(i);
@@ -221,6 +223,14 @@ std::optional<PermissionDecision> Permissions::denied_by_name(const CatalogEntry
   return std::nullopt;
 }
 
+std::shared_ptr<const Catalog> Permissions::visible(const std::shared_ptr<const Catalog>& catalog) const {
+  std::vector<std::string> hidden;
+  for (const auto& entry : catalog->tools()) {
+    if (denied_by_name(entry)) hidden.push_back(entry.name);
+  }
+  return hidden.empty() ? catalog : std::make_shared<const Catalog>(catalog->without(hidden));
+}
+
 std::vector<ConfigProblem> Permissions::unknown_names(std::span<const std::string> servers,
                                                       const Catalog& catalog) const {
   std::vector<bool> known(rules_.rules.size());
@@ -251,9 +261,26 @@ std::vector<ConfigProblem> Permissions::unknown_names(std::span<const std::strin
                    rule.column,
                    fmt::format("the deny rule {} names no server that is configured", to_text(Json(rule.text))),
                    {},
-                   Severity::warning});
+                   // A person's own rules are for all their projects; a flag is for this one.
+                   rule.line == 0 ? Severity::warning : Severity::note});
   }
   return out;
+}
+
+Json argument_value(const Payload& arguments) {
+  try {
+    return arguments.value();
+  } catch (const Error& error) {
+    throw Error(Errc::invalid_argument, fmt::format("the arguments cannot be read: {}", error.message()));
+  }
+}
+
+std::string argument_directory(const ServerConfig& server, const std::string& cwd) {
+  if (!server.cwd || server.kind != ServerKind::stdio) return cwd;
+  const auto directory = expand(*server.cwd, process_environment());
+  if (!directory.missing.empty()) return {};
+  if (directory.text.starts_with('/')) return directory.text;
+  return cwd.empty() ? std::string() : fmt::format("{}/{}", cwd, directory.text);
 }
 
 std::string denial_text(std::string_view tool, const PermissionDecision& decision) {

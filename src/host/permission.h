@@ -18,6 +18,7 @@
 #include <vector>
 
 #include <patchbay/catalog.h>
+#include <patchbay/config.h>
 #include <patchbay/permission.h>
 
 #include "config/permission_rules.h"
@@ -33,6 +34,11 @@ class Permissions {
   PermissionDecision decide(const CatalogEntry& tool, const Json& arguments, std::string_view cwd) const;
   // Set when the tool is denied whatever its arguments are, and need not be shown.
   std::optional<PermissionDecision> denied_by_name(const CatalogEntry& tool) const;
+
+  // The catalog without those; the same one when nothing is denied by name.
+  std::shared_ptr<const Catalog> visible(const std::shared_ptr<const Catalog>& catalog) const;
+  // Whether any rule looks at arguments: if not, they need not be parsed.
+  bool look_at_arguments() const noexcept { return look_at_arguments_; }
 
   // Deny rules that are about no server of this list, nor about a tool in the catalog: a typo there
   // protects nothing.
@@ -60,7 +66,15 @@ class Permissions {
   Index exact_;                       // by the whole pattern
   Index prefixed_;                    // by what stands before the first *
   std::vector<std::size_t> lengths_;  // of the keys of prefixed_, ascending
+  bool look_at_arguments_ = false;
 };
+
+// What a rule sees of arguments. Errc::invalid_argument when they are no JSON, or have a key twice: who
+// reads them might take the other one.
+Json argument_value(const Payload& arguments);
+// What a relative path in an argument is relative to: the server's directory, else `cwd`; empty when that
+// cannot be known.
+std::string argument_directory(const ServerConfig& server, const std::string& cwd);
 
 // What a call that is refused says: the rule, its file and line, and what to do.
 std::string denial_text(std::string_view tool, const PermissionDecision& decision);

@@ -1,0 +1,182 @@
+// Host::call as the only door: what rules deny is not sent, what they leave open is asked, and tools
+// denied by name are not shown. P1 P2 C7.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <patchbay/host.h>
+#include <patchbay/server.h>
+
+#include "base/as_result.h"
+#include "config/settings_file.h"
+#include "host/permission.h"
+#include "support/loop.h"
+
+namespace patchbay {
+namespace {
+
+using test::run_task;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+// A server whose tools write down that they were called.
+struct Recorder {
+  std::vector<std::string> called;
+
+  std::shared_ptr<Server> server(std::vector<std::string> names) {
+    auto made = std::make_shared<Server>(ServerOptions{});
+    for (const auto& name : names) {
+      Tool tool;
+      tool.name = name;
+      made->add_tool(tool, [this, name](RequestContext&, Json) -> Task<CallToolResult> {
+        called.push_back(name);
+        co_return CallToolResult{};
+      });
+    }
+    return made;
+  }
+};
+
+LoadedConfig with_settings(std::string_view text, SettingsSource source = SettingsSource::user) {
+  LoadedConfig config;
+  config.cwd = "/home/me/project";
+  config.home = "/home/me";
+  config.settings = SettingsLayers({parse_settings(text, source, "/home/me/.claude/settings.json")});
+  return config;
+}
+
+std::vector<std::string> shown(const Host& host) {
+  std::vector<std::string> names;
+  for (const auto& entry : host.catalog()->tools()) names.push_back(entry.name);
+  return names;
+}
+
+// compat: P2.a, B7.6
+TEST(HostPermission, WhatIsDeniedIsNotSentAndNotShown) {
+  run_task([]() -> Task<void> {
+    Recorder recorder;
+    HostOptions options;
+    options.config = with_settings("{\"permissions\": {\n\"deny\": [\"mcp__s__drop\", \"mcp__s__query(sql: /;/)\"]}}");
+    Host host(std::move(options));
+    host.add_server("s", recorder.server({"drop", "query", "read"}));
+    co_await host.start();
+    EXPECT_THAT(shown(host), ElementsAre("mcp__s__query", "mcp__s__read"));
+
+    for (const auto* name : {"mcp__s__drop", "s/drop", "drop"}) {
+      auto denied = co_await as_result(host.call(name));
+      EXPECT_FALSE(denied);
+      if (denied) continue;
+      EXPECT_EQ(denied.error().code(), Errc::denied);
+      EXPECT_THAT(denied.error().message(),
+                  AllOf(HasSubstr("\"mcp__s__drop\""), HasSubstr("/home/me/.claude/settings.json:2"),
+                        HasSubstr("to call it, change")));
+    }
+    auto semicolon = co_await as_result(host.call("mcp__s__query", Json{{"sql", "a;b"}}));
+    EXPECT_FALSE(semicolon);
+    EXPECT_THAT(recorder.called, IsEmpty());
+    co_await host.call("mcp__s__query", Json{{"sql", "a"}});
+    co_await host.call("mcp__s__read");
+    EXPECT_THAT(recorder.called, ElementsAre("query", "read"));
+
+    const auto why = co_await host.decide("mcp__s__drop");
+    EXPECT_EQ(why.outcome, PermissionOutcome::deny);
+    EXPECT_EQ(why.line, 2u);
+    EXPECT_EQ((co_await host.decide("read")).outcome, PermissionOutcome::ask);
+    co_await host.stop();
+  });
+}
+
+TEST(HostPermission, ThePersonIsAskedWhenSomebodyCanAsk) {
+  run_task([]() -> Task<void> {
+    Recorder recorder;
+    std::vector<std::string> asked;
+    bool answer = false;
+    HostOptions options;
+    options.config = with_settings(R"({"permissions": {"allow": ["mcp__s__read"]}})");
+    options.permission.ask = [&](const PermissionQuestion& question) -> Task<bool> {
+      asked.push_back(question.tool.name + " " + std::string(question.arguments.text()) + ": " +
+                      question.decision.reason);
+      co_return answer;
+    };
+    Host host(std::move(options));
+    host.add_server("s", recorder.server({"read", "write"}));
+    co_await host.call("mcp__s__read");
+    EXPECT_THAT(asked, IsEmpty());
+    auto refused = co_await as_result(host.call("mcp__s__write", Json{{"x", 1}}));
+    EXPECT_FALSE(refused);
+    if (!refused) {
+      EXPECT_EQ(refused.error().code(), Errc::denied);
+      EXPECT_THAT(refused.error().message(), HasSubstr("said no"));
+    }
+    EXPECT_THAT(asked, ElementsAre("mcp__s__write {\"x\":1}: no rule allows it"));
+    EXPECT_THAT(recorder.called, ElementsAre("read"));
+    answer = true;
+    co_await host.call("mcp__s__write");
+    EXPECT_THAT(recorder.called, ElementsAre("read", "write"));
+    co_await host.stop();
+  });
+}
+
+// compat: P2.b
+TEST(HostPermission, FlagsJoinTheRulesOfFiles) {
+  run_task([]() -> Task<void> {
+    Recorder recorder;
+    int asked = 0;
+    HostOptions options;
+    options.config = with_settings("{}");
+    options.permission.allowed_tools = {"mcp__s__a"};
+    options.permission.disallowed_tools = {"mcp__s__b", "mcp__nobody__x"};
+    options.permission.mode = PermissionMode::bypass;
+    options.permission.ask = [&](const PermissionQuestion&) -> Task<bool> {
+      ++asked;
+      co_return false;
+    };
+    Host host(std::move(options));
+    host.add_server("s", recorder.server({"a", "b", "c"}));
+    co_await host.call("mcp__s__a");
+    co_await host.call("mcp__s__c");
+    auto denied = co_await as_result(host.call("mcp__s__b"));
+    EXPECT_FALSE(denied);
+    if (!denied) EXPECT_THAT(denied.error().message(), HasSubstr("--disallowedTools \"mcp__s__b\""));
+    EXPECT_EQ(asked, 0);
+    EXPECT_THAT(recorder.called, ElementsAre("a", "c"));
+    const auto problems = host.permission_problems();
+    EXPECT_EQ(problems.size(), 1u);
+    if (!problems.empty()) EXPECT_THAT(problems[0].text(), HasSubstr("mcp__nobody__x"));
+    co_await host.stop();
+  });
+}
+
+TEST(HostPermission, ArgumentsThatTwoReadersTakeDifferentlyAreNotSent) {
+  run_task([]() -> Task<void> {
+    Recorder recorder;
+    HostOptions options;
+    options.config = with_settings(R"q({"permissions": {"deny": ["mcp__s__t(x: 1)"]}})q");
+    Host host(std::move(options));
+    host.add_server("s", recorder.server({"t"}));
+    auto block = std::make_shared<const std::string>(R"({"x":2,"x":1})");
+    auto twice = co_await as_result(host.call("mcp__s__t", Payload::from_validated(block, *block)));
+    EXPECT_FALSE(twice);
+    if (!twice) EXPECT_EQ(twice.error().code(), Errc::invalid_argument);
+    EXPECT_THAT(recorder.called, IsEmpty());
+    co_await host.stop();
+  });
+}
+
+TEST(HostPermission, RelativeArgumentsBelongToTheServersDirectory) {
+  ServerConfig server;
+  EXPECT_EQ(argument_directory(server, "/here"), "/here");
+  server.cwd = "/srv";
+  EXPECT_EQ(argument_directory(server, "/here"), "/srv");
+  server.cwd = "sub";
+  EXPECT_EQ(argument_directory(server, "/here"), "/here/sub");
+  EXPECT_EQ(argument_directory(server, ""), "");
+  server.cwd = "${PATCHBAY_TEST_NOT_SET}/x";
+  EXPECT_EQ(argument_directory(server, "/here"), "");
+  server.kind = ServerKind::http;
+  EXPECT_EQ(argument_directory(server, "/here"), "/here");
+}
+
+}  // namespace
+}  // namespace patchbay
