@@ -9,7 +9,6 @@
 
 #include "base/crypto.h"
 #include "base/strings.h"
-#include "json/schema_uri.h"
 #include "protocol/skills_frontmatter.h"
 
 namespace patchbay {
@@ -23,12 +22,35 @@ bool is_digest(std::string_view text) noexcept {
                              [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
 }
 
-// A name in a directory, as it may stand in a URI.
+int hex_digit(char c) noexcept {
+  if (c >= '0' && c <= '9') return c - '0';
+  const char lower = static_cast<char>(c | 0x20);
+  return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+}
+
+// With %41 as A, and a percent sign that begins no such thing as itself.
+std::string decoded_leniently(std::string_view segment) {
+  std::string out;
+  for (std::size_t i = 0; i < segment.size(); ++i) {
+    const int high = segment[i] == '%' && i + 2 < segment.size() ? hex_digit(segment[i + 1]) : -1;
+    const int low = high >= 0 ? hex_digit(segment[i + 2]) : -1;
+    if (low >= 0) {
+      out += static_cast<char>(high << 4 | low);
+      i += 2;
+    } else {
+      out += segment[i];
+    }
+  }
+  return out;
+}
+
+// A name in a directory, as it may stand in a URI. Servers that write file names as they are,
+// blanks and all, are understood; what could be taken for more than a name is not one.
 bool is_plain_segment(std::string_view segment) {
-  const auto decoded = schema::percent_decoded(segment);
-  if (!decoded || decoded->empty() || *decoded == "." || *decoded == "..") return false;
-  if (segment.find_first_of("?# ") != segment.npos) return false;
-  return std::ranges::none_of(*decoded, [](char c) {
+  const auto name = decoded_leniently(segment);
+  if (name.empty() || name == "." || name == "..") return false;
+  if (segment.find_first_of("?#") != segment.npos) return false;
+  return std::ranges::none_of(name, [](char c) {
     const auto byte = static_cast<unsigned char>(c);
     return byte < 0x20 || byte == 0x7f || c == '/' || c == '\\';
   });

@@ -127,7 +127,7 @@ TEST(Skills, TheDirectoryOfASkillIsWhereItsFileLies) {
                                   {"skill://a/../b/SKILL.md", ""},
                                   {"skill://a/%2e%2E/SKILL.md", ""},
                                   {"skill://a//SKILL.md", ""},
-                                  {"skill://a b/SKILL.md", ""},
+                                  {"skill://a b/SKILL.md", "skill://a b"},
                                   {"skill:pdf/SKILL.md", ""},
                                   {"pdf/SKILL.md", ""},
                                   {"://pdf/SKILL.md", ""},
@@ -152,11 +152,12 @@ TEST(Skills, NothingOutsideADirectoryLiesBelowIt) {
                                   {"skill://a/..", false, false},     {"skill://a/b/../../c", false, false},
                                   {"skill://a/./b", false, false},    {"skill://a/%2e%2e/b", false, false},
                                   {"skill://a/.%2E/b", false, false}, {"skill://a/b%2fc", false, false},
-                                  {"skill://a/b%5Cc", false, false},  {"skill://a/b\\c", false, false},
-                                  {"skill://a//b", false, false},     {"skill://a/b/", false, false},
-                                  {"skill://a/b?c", false, false},    {"skill://a/b#c", false, false},
-                                  {"skill://a/b%00", false, false},   {"skill://a/b%", false, false},
-                                  {"skill://a/b\n", false, false},    {"skill://a/b c", false, false}}) {
+                                  {"skill://a/b%5Cc", false, false},  {"skill://a/%2fb%", false, false},
+                                  {"skill://a/b\\c", false, false},   {"skill://a//b", false, false},
+                                  {"skill://a/b/", false, false},     {"skill://a/b?c", false, false},
+                                  {"skill://a/b#c", false, false},    {"skill://a/b%00", false, false},
+                                  {"skill://a/100%", true, true},     {"skill://a/b\n", false, false},
+                                  {"skill://a/b c", true, true}}) {
     EXPECT_EQ(lies_below("skill://a", row.uri), row.below) << row.uri;
     EXPECT_EQ(is_child_of("skill://a", row.uri), row.child) << row.uri;
   }
@@ -242,6 +243,7 @@ TEST(Skills, ASkillUpToTheLimitsOfTheSpecificationIsTaken) {
 TEST(Skills, AFileIsNamedByItsUriOrItsPath) {
   auto skill = pdf_skill();
   skill.resources->push_back(listed("skill://office/pdf/a%20b/%C3%A9.md", ""));
+  skill.resources->push_back(listed("skill://office/pdf/as it is.md", ""));
   struct Row {
     std::string_view file;
     std::string_view uri;  // or empty
@@ -254,6 +256,7 @@ TEST(Skills, AFileIsNamedByItsUriOrItsPath) {
                                   {"skill://office/pdf/references/forms.md", "skill://office/pdf/references/forms.md"},
                                   {"a b/\xc3\xa9.md", "skill://office/pdf/a%20b/%C3%A9.md"},
                                   {"a%20b/%C3%A9.md", "skill://office/pdf/a%20b/%C3%A9.md"},
+                                  {"as it is.md", "skill://office/pdf/as it is.md"},
                                   {"references/other.md", "", Errc::protocol},
                                   {"skill://office/pdf/other.md", "", Errc::protocol},
                                   {"references", "", Errc::protocol},
