@@ -37,7 +37,7 @@ set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libpatchbay-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libboost1.81-dev, libfmt-dev (>= 9), libfmt-dev (<< 10), \
 libsimdjson-dev (>= 3.0), libsimdjson-dev (<< 3.1), \
-libre2-dev (>= 20220601), libre2-dev (<< 20220701), libpcre2-dev (>= 10.40), libssl-dev (>= 3.0)")
+libre2-dev (>= 20220601), libre2-dev (<< 20220701), libpcre2-dev (>= 10.40), libyaml-dev (>= 0.2.5), libssl-dev (>= 3.0)")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_RECOMMENDS libcurl4)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SUGGESTS "patchbay, clang-19, pkg-config, cmake")
 set(CPACK_DEBIAN_DEVELOPMENT_DESCRIPTION "connects programs to MCP servers (static library)

@@ -1,0 +1,208 @@
+#include "config/import_plan.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "base/strings.h"
+#include "config/entry.h"
+#include "config/import_variables.h"
+#include "protocol/redact.h"
+
+namespace patchbay {
+namespace {
+
+bool is_name_character(char c) noexcept {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+}
+
+// Switching a server on or off does not make it another one.
+Json without_switch(Json entry) {
+  if (auto* members = entry.if_object()) members->erase("disabled");
+  return entry;
+}
+
+bool same_server(const Json& a, const Json& b) { return without_switch(a) == without_switch(b); }
+
+// How tokens of well-known services begin.
+constexpr auto token_beginnings = std::to_array<std::string_view>(
+    {"sk-",         "sk_",    "pk_live", "rk_live", "ghp_",  "gho_",  "ghu_",     "ghs_", "ghr_",
+     "github_pat_", "glpat-", "xoxb-",   "xoxp-",   "xoxa-", "xapp-", "AKIA",     "ASIA", "AIza",
+     "ya29.",       "eyJ",    "npm_",    "pypi-",   "hf_",   "tvly-", "lin_api_", "ntn_"});
+constexpr std::size_t shortest_token = 12;
+
+bool is_literal(std::string_view text) noexcept { return !text.empty() && text.find("${") == std::string_view::npos; }
+
+bool looks_like_token(std::string_view text) noexcept {
+  return text.size() >= shortest_token &&
+         std::ranges::any_of(token_beginnings, [&](std::string_view beginning) { return text.starts_with(beginning); });
+}
+
+class Withholder {
+ public:
+  Withholder(std::string_view server, Json& entry) : server_(server), entry_(entry) {}
+
+  std::vector<WithheldSecret> run() {
+    each_value("env", [&](const std::string& name, std::string& value) { environment(name, value); });
+    each_value("headers", [&](const std::string& name, std::string& value) { header(name, value); });
+    if (auto* args = entry_.find("args"); args != nullptr && args->is_array()) arguments(*args->if_array());
+    return std::move(out_);
+  }
+
+ private:
+  template <class Each>
+  void each_value(std::string_view key, Each each) {
+    auto* members = entry_.find(key);
+    if (members == nullptr || !members->is_object()) return;
+    std::vector<std::string> names;
+    for (const auto& [name, value] : *members->if_object()) names.push_back(name);
+    for (const auto& name : names) {
+      auto* value = members->find(name);
+      if (value != nullptr && value->is_string()) each(name, *value->if_string());
+    }
+  }
+
+  void environment(const std::string& name, std::string& value) {
+    if (!is_literal(value) || !(is_secret_name(name) || looks_like_token(value))) return;
+    replace(value, 0, "env." + name, is_variable_name(name) ? name : variable_named_after(name));
+  }
+
+  // A scheme in front of a token stays: "Bearer ${...}".
+  void header(const std::string& name, std::string& value) {
+    const auto blank = value.find(' ');
+    const auto scheme = to_lower_ascii(std::string_view(value).substr(0, blank));
+    const bool has_scheme =
+        blank != std::string::npos && (scheme == "bearer" || scheme == "basic" || scheme == "token");
+    const auto start = has_scheme ? blank + 1 : 0;
+    const auto token = std::string_view(value).substr(start);
+    if (!is_literal(value) || !(has_scheme || is_secret_name(name) || looks_like_token(token))) return;
+    replace(value, start, "headers." + name, variable_named_after(fmt::format("{}_{}", server_, name)));
+  }
+
+  // --token=abc, and --token abc.
+  void arguments(Json::Array& args) {
+    bool names_secret = false;
+    for (std::size_t i = 0; i < args.size(); ++i) {
+      auto* arg = args[i].if_string();
+      if (arg == nullptr) continue;
+      const auto equals = arg->find('=');
+      const bool flag = arg->starts_with('-');
+      const auto start = flag && equals != std::string::npos ? equals + 1 : 0;
+      const auto value = std::string_view(*arg).substr(start);
+      const bool named = flag ? start > 0 && is_secret_name(std::string_view(*arg).substr(0, equals)) : names_secret;
+      const bool secret = is_literal(value) && (named || looks_like_token(value));
+      names_secret = flag && start == 0 && is_secret_name(*arg);
+      if (!secret || (flag && start == 0)) continue;
+      replace(*arg, start, fmt::format("args[{}]", i), variable_named_after(fmt::format("{}_secret", server_)));
+    }
+  }
+
+  // Two values never share a variable.
+  void replace(std::string& value, std::size_t start, std::string field, std::string variable) {
+    auto name = variable;
+    for (int n = 2; !used_.insert(name).second; ++n) name = fmt::format("{}_{}", variable, n);
+    value = fmt::format("{}${{{}}}", std::string_view(value).substr(0, start), name);
+    out_.push_back({std::move(field), std::move(name)});
+  }
+
+  std::string_view server_;
+  Json& entry_;
+  std::set<std::string> used_;
+  std::vector<WithheldSecret> out_;
+};
+
+}  // namespace
+
+std::string_view to_string(ImportAction action) noexcept {
+  switch (action) {
+    case ImportAction::add:
+      return "add";
+    case ImportAction::already_there:
+      return "already there";
+    case ImportAction::skip:
+      return "skip";
+  }
+  return "skip";
+}
+
+bool is_addable_name(std::string_view name) {
+  return !name.empty() && std::ranges::all_of(name, is_name_character) && server_name_fault(name).empty();
+}
+
+std::string mended_name(std::string_view name) {
+  std::string out;
+  for (char c : trim(name)) {
+    if (is_name_character(c)) {
+      out.push_back(c);
+    } else if ((static_cast<unsigned char>(c) & 0xC0) != 0x80) {
+      out.push_back('_');  // one for a character, however many bytes it has
+    }
+  }
+  if (!out.empty() && !server_name_fault(out).empty()) out += "_1";
+  return out;
+}
+
+std::vector<WithheldSecret> withhold_secrets(std::string_view server, Json& entry) {
+  return Withholder(server, entry).run();
+}
+
+const ExistingEntry* ImportPlan::find(std::string_view name) const noexcept {
+  const auto found = std::ranges::find(taken_, name, &ExistingEntry::name);
+  return found == taken_.end() ? nullptr : &*found;
+}
+
+// The name itself, or the first of name_1, name_2, ... that is free or has this very server.
+void ImportPlan::choose_name(PlannedEntry& planned) const {
+  const auto wanted = planned.name;
+  for (std::size_t n = 1;; ++n) {
+    const auto* there = find(planned.name);
+    if (there == nullptr) break;
+    if (same_server(there->entry, planned.entry)) {
+      planned.action = ImportAction::already_there;
+      planned.reason = fmt::format("the same server is there as {}", planned.name);
+      return;
+    }
+    planned.name = fmt::format("{}_{}", wanted, n);
+  }
+  if (planned.name != wanted) {
+    planned.reason = fmt::format("another server is called {}", wanted);
+  } else if (wanted != planned.original) {
+    planned.reason = fmt::format("{} cannot be a name here", quoted_name(planned.original));
+  }
+}
+
+std::vector<PlannedEntry> ImportPlan::add(ImportedFile& file, const std::vector<std::string>& only) {
+  std::vector<PlannedEntry> out;
+  for (const auto& entry : file.entries) {
+    PlannedEntry planned{entry.name, mended_name(entry.name), entry.entry, ImportAction::add,
+                         {},         entry.missing,           entry.line,  entry.column};
+    if (!only.empty() && std::ranges::find(only, planned.original) == only.end() &&
+        std::ranges::find(only, planned.name) == only.end()) {
+      continue;
+    }
+    if (planned.name.empty() || (names_ == ImportNames::refuse && !is_addable_name(planned.original))) {
+      planned.action = ImportAction::skip;
+      planned.name = planned.original;
+      planned.reason = server_name_fault(planned.original);
+      if (planned.reason.empty()) planned.reason = "a name has letters, digits, \"_\" and \"-\" only";
+      out.push_back(std::move(planned));
+      continue;
+    }
+    if (scope_ == ConfigScope::project) {
+      for (const auto& secret : withhold_secrets(planned.name, planned.entry)) {
+        file.notes.push_back({entry.name, secret.field, ImportFate::changed, entry.line, entry.column,
+                              fmt::format("looks like a secret and is not written to a file of the project; set {} in "
+                                          "the environment",
+                                          secret.variable)});
+      }
+    }
+    choose_name(planned);
+    if (planned.action == ImportAction::add) taken_.push_back({planned.name, planned.entry});
+    out.push_back(std::move(planned));
+  }
+  return out;
+}
+
+}  // namespace patchbay
