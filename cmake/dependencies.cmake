@@ -15,12 +15,11 @@ find_path(PCRE2_INCLUDE_DIR pcre2.h REQUIRED)
 find_library(PCRE2_LIBRARY pcre2-8 REQUIRED)
 add_library(pcre2::pcre2 UNKNOWN IMPORTED)
 set_target_properties(pcre2::pcre2 PROPERTIES IMPORTED_LOCATION ${PCRE2_LIBRARY} INTERFACE_INCLUDE_DIRECTORIES ${PCRE2_INCLUDE_DIR})
-# For the importers (docs/adr/0006): libyaml, and the headers of toml++, which has no need of its library.
+# For what other clients write in YAML (docs/adr/0006).
 find_path(YAML_INCLUDE_DIR yaml.h REQUIRED)
 find_library(YAML_LIBRARY yaml REQUIRED)
 add_library(yaml::yaml UNKNOWN IMPORTED)
 set_target_properties(yaml::yaml PROPERTIES IMPORTED_LOCATION ${YAML_LIBRARY} INTERFACE_INCLUDE_DIRECTORIES ${YAML_INCLUDE_DIR})
-find_path(TOMLPLUSPLUS_INCLUDE_DIR toml++/toml.h REQUIRED)
 # Its headers only: libcurl itself is loaded when the first HTTP request is sent (docs/adr/0004).
 find_path(CURL_INCLUDE_DIR curl/curl.h REQUIRED)
 if(PATCHBAY_DEVELOPER)

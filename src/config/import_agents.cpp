@@ -129,7 +129,7 @@ void import_gemini(EntryImport& entry) {
     // "url" alone is the older transport, unless a type says otherwise.
     if (!http && !entry.peek("type")) entry.out()["type"] = "sse";
     entry.carry_text(http ? "httpUrl" : "url", "url");
-    entry.leave_out({"url"}, "\"httpUrl\" counts");
+    if (http) entry.leave_out({"url"}, "\"httpUrl\" counts");
     entry.carry_named_texts("headers", "headers");
     entry.leave_out({"command", "args", "env", "cwd"}, connected);
   }
@@ -140,7 +140,7 @@ void import_gemini(EntryImport& entry) {
     entry.left_out(at, "trust", "which tools run without asking is said by permission rules here");
   }
   entry.carry_oauth("oauth", {{"clientId", "clientId"}, {"scopes", "scopes"}});
-  entry.leave_out({"description"}, "is not shown anywhere");
+  entry.leave_out({"description"}, "only describes the server");
 }
 
 void import_gemini_file(ImportWork& work, const Member& top) {
@@ -325,7 +325,7 @@ void import_goose(EntryImport& entry) {
       entry.carry_texts("available_tools", "enabledTools");
     }
   }
-  entry.leave_out({"name", "display_name", "description", "bundled"}, "is not shown anywhere");
+  entry.leave_out({"name", "display_name", "description", "bundled"}, "only describes the server");
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -41,7 +42,8 @@ constexpr double most_milliseconds = 1e12;
 
 bool is_client_secret(std::string_view key) { return squeezed(key) == "clientsecret"; }
 
-std::string with_scheme_hint(std::string_view id, const ImportWork& work) {
+// What is asked for, with the words an editor would ask with.
+std::string input_text(std::string_view id, const ImportWork& work) {
   for (const auto& [known, text] : work.input_texts) {
     if (known == id && !text.empty()) return fmt::format("{} ({})", id, text);
   }
@@ -128,15 +130,19 @@ std::string EntryImport::translated(const Member& at, std::string_view field, co
   const bool url = to_lower_ascii(field).ends_with("url");
   const auto style = url && work_.style == VariableStyle::windows ? VariableStyle::shell : work_.style;
   auto made = translate_variables(text, style, work_.directory());
-  for (auto& remark : made.remarks) {
-    add_note(at, field, remark.fate, fmt::format("{} {}", remark.variable, remark.message));
+  for (const auto& remark : made.remarks) {
+    const bool lost = remark.fate == ImportFate::left_out;
+    add_note(at, field, remark.fate,
+             fmt::format("{} {}{}", remark.variable, remark.message,
+                         lost ? "; the server is written disabled until you have put a value there" : ""));
+    if (lost) missing_.push_back(remark.variable);
   }
   for (const auto& id : made.inputs) {
     changed(at, field,
             fmt::format("asked for {}; it is the variable {} here, and the server is written disabled until you have "
                         "set it",
-                        with_scheme_hint(id, work_), variable_named_after(id)));
-    missing_.push_back(variable_named_after(id));
+                        input_text(id, work_), input_variable(id)));
+    missing_.push_back(input_variable(id));
   }
   return std::move(made.text);
 }
@@ -348,6 +354,8 @@ void EntryImport::finish() {
          checked.broken.empty() ? std::string("cannot be written as an entry of ours") : checked.broken.front().reason);
     return;
   }
+  std::ranges::sort(notes_, {},
+                    [](const ImportNote& note) { return std::tie(note.line, note.column, note.field, note.message); });
   auto& out = work_.out();
   auto [line, column] = work_.position(entry_.place->key);
   out.notes.insert(out.notes.end(), std::make_move_iterator(notes_.begin()), std::make_move_iterator(notes_.end()));

@@ -126,7 +126,8 @@ class RegistryImport {
     return out + std::string(rest);
   }
 
-  enum class Needed { yes, if_said };
+  // Whether there must be a value: in any case, or when the page says so; `named` is a variable itself.
+  enum class Needed { yes, if_said, named };
 
   // The fixed value of an input, its default, or a variable the person has to set.
   Filled value_of(const Member& input, const std::string& name, std::string_view field, Needed needed) {
@@ -137,11 +138,12 @@ class RegistryImport {
       const auto* text = fallback.value->if_string();
       return {text == nullptr ? to_text(*fallback.value) : *text, true};
     }
-    if (needed == Needed::if_said && !is_true(any_of(input, {"isRequired", "is_required"}))) {
+    if (needed != Needed::yes && !is_true(any_of(input, {"isRequired", "is_required"}))) {
       entry_.left_out(input, field, fmt::format("{} is optional and has no value", quoted_name(name)));
       return {};
     }
-    const auto variable = variable_named_after(name);
+    const auto variable =
+        needed == Needed::named && is_variable_name(name) ? name : variable_named_after(entry_.name() + "_" + name);
     entry_.needs(input, field, variable);
     return {fmt::format("${{{}}}", variable), true};
   }
@@ -241,7 +243,7 @@ class RegistryImport {
     for (const auto& variable : items_of(any_of(package, {"environmentVariables", "environment_variables"}))) {
       const auto name = text_or_empty(member_of(variable, "name"));
       const auto field = "environmentVariables." + name;
-      auto filled = value_of(variable, name, field, Needed::if_said);
+      auto filled = value_of(variable, name, field, Needed::named);
       if (filled.given) env.set(name, std::move(filled.text));
     }
     return env;

@@ -16,13 +16,12 @@ bool begins_character(char byte) noexcept { return (static_cast<unsigned char>(b
 
 }  // namespace
 
-CharacterOffsets::CharacterOffsets(std::string_view text) : text_(text), lines_{0} {
+CharacterOffsets::CharacterOffsets(std::string_view text) : text_(text) {
   std::size_t index = 0;
   for (std::size_t offset = 0; offset < text.size(); ++offset) {
     if (!begins_character(text[offset])) continue;
     if (index % characters_per_mark == 0) marks_.push_back(offset);
     ++index;
-    if (text[offset] == '\n') lines_.push_back(index);
   }
 }
 
@@ -35,11 +34,6 @@ std::size_t CharacterOffsets::at_character(std::size_t index) const noexcept {
     while (offset < text_.size() && !begins_character(text_[offset])) ++offset;
   }
   return offset;
-}
-
-std::size_t CharacterOffsets::at(std::size_t line, std::size_t column) const noexcept {
-  if (line == 0 || line > lines_.size()) return text_.size();
-  return at_character(lines_[line - 1] + std::max<std::size_t>(column, 1) - 1);
 }
 
 ConfigProblem import_fault(std::string_view text, const std::string& file, std::size_t offset, std::string message) {

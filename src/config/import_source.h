@@ -1,7 +1,7 @@
 // The texts that importers read: JSON with comments, TOML, YAML. All become the same document, a value
-// and the place of each part, so that no importer knows which it was. The two libraries that read TOML
-// and YAML stay in import_toml.cpp and import_yaml.cpp. Pure; hostile texts are bounded in size, depth
-// and number of values before they cost anything.
+// and the place of each part, so that no importer knows which it was. The library
+// that reads YAML stays in import_yaml.cpp; TOML is read by ourselves, in import_toml.cpp. Pure; hostile texts are
+// bounded in size, depth and number of values before they cost anything.
 #pragma once
 
 #include <cstddef>
@@ -29,13 +29,11 @@ std::expected<ConfigDocument, ConfigProblem> read_yaml(std::string_view text, co
 class CharacterOffsets {
  public:
   explicit CharacterOffsets(std::string_view text);
-  std::size_t at_character(std::size_t index) const noexcept;           // from 0
-  std::size_t at(std::size_t line, std::size_t column) const noexcept;  // from 1; a line ends at '\n'
+  std::size_t at_character(std::size_t index) const noexcept;  // from 0
 
  private:
   std::string_view text_;
   std::vector<std::size_t> marks_;  // bytes of every few characters
-  std::vector<std::size_t> lines_;  // characters where lines begin
 };
 
 // What is wrong with any text before a library sees it: too large, or not UTF-8.

@@ -12,7 +12,7 @@ namespace {
 constexpr std::string_view project_directory = "${CLAUDE_PROJECT_DIR:-.}";
 
 // Longer forms are plain text; it keeps a text of nothing but openings cheap.
-constexpr std::size_t longest_form = 4096;
+constexpr std::size_t longest_form = 512;
 
 bool is_letter(char c) noexcept { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
@@ -109,7 +109,7 @@ class Translator {
                                                           "extensionId",
                                                           "defaultBuildTask"};
     if (std::ranges::find(untranslatable, inside) == std::end(untranslatable)) return false;
-    remark(whole, ImportFate::left_out, "has no counterpart; write the value itself");
+    remark(whole, ImportFate::left_out, "has no counterpart");
     return replace(whole.size(), whole);
   }
 
@@ -126,10 +126,10 @@ class Translator {
     }
     if (kind == "input" && !what.empty()) {
       if (std::ranges::find(out_.inputs, what) == out_.inputs.end()) out_.inputs.emplace_back(what);
-      return replace(whole.size(), reference(variable_named_after(what)));
+      return replace(whole.size(), reference(input_variable(what)));
     }
     if (leading_name(inside).empty()) return false;  // some form of a shell
-    remark(whole, ImportFate::left_out, "has no counterpart; write the value itself");
+    remark(whole, ImportFate::left_out, "has no counterpart");
     return replace(whole.size(), whole);
   }
 
@@ -174,7 +174,7 @@ class Translator {
     if (!whole.starts_with("{file:")) return false;
     std::string path(whole.substr(6, whole.size() - 7));
     if (path.starts_with("~/")) {
-      remark(whole, ImportFate::left_out, "begins at the home directory; write the whole path as ${file:/...}");
+      remark(whole, ImportFate::left_out, "begins at the home directory, which ${file:/path} does not");
       return replace(whole.size(), whole);
     }
     if (!path.starts_with('/')) {
@@ -210,6 +210,8 @@ std::string variable_named_after(std::string_view name) {
   if (out.empty() || is_digit(out.front())) out.insert(0, "_");
   return out;
 }
+
+std::string input_variable(std::string_view id) { return variable_named_after(fmt::format("INPUT_{}", id)); }
 
 TranslatedText translate_variables(std::string_view text, VariableStyle style, std::string_view directory) {
   return Translator(text, style, directory).run();

@@ -42,5 +42,7 @@ TranslatedText translate_variables(std::string_view text, VariableStyle style, s
 bool is_variable_name(std::string_view name) noexcept;
 // The variable that stands for something called `name`: "api-key" becomes API_KEY.
 std::string variable_named_after(std::string_view name);
+// The variable for ${input:id}: "path" must not become PATH.
+std::string input_variable(std::string_view id);
 
 }  // namespace patchbay

@@ -79,7 +79,6 @@ const std::vector<Wrapped> wrapped_libraries{
     {"RE2", {"re2/"}, {"src/builtin/grep.cpp"}},
     {"PCRE2", {"pcre2"}, {"src/json/regex.cpp"}},
     {"libyaml", {"yaml.h"}, {"src/config/import_yaml.cpp"}},
-    {"toml++", {"toml++/"}, {"src/config/import_toml.cpp"}},
     {"libsecret", {"libsecret/"}, {"src/auth/secret_store.cpp"}},
     {"spdlog", {"spdlog/"}, {"src/cli/logging.cpp"}},
 };
