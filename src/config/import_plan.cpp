@@ -9,6 +9,8 @@
 #include "base/strings.h"
 #include "config/entry.h"
 #include "config/import_variables.h"
+#include "config/parse.h"
+#include "config/signature.h"
 #include "protocol/redact.h"
 
 namespace patchbay {
@@ -17,14 +19,6 @@ namespace {
 bool is_name_character(char c) noexcept {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
 }
-
-// Switching a server on or off does not make it another one.
-Json without_switch(Json entry) {
-  if (auto* members = entry.if_object()) members->erase("disabled");
-  return entry;
-}
-
-bool same_server(const Json& a, const Json& b) { return without_switch(a) == without_switch(b); }
 
 // How tokens of well-known services begin.
 constexpr auto token_beginnings = std::to_array<std::string_view>(
@@ -148,18 +142,31 @@ std::vector<WithheldSecret> withhold_secrets(std::string_view server, Json& entr
   return Withholder(server, entry).run();
 }
 
+Json comparable_entry(const ServerConfig& server) {
+  auto entry = canonical_entry(server);
+  if (auto* members = entry.if_object()) members->erase("disabled");
+  return entry;
+}
+
+Json comparable_entry(const Json& entry) {
+  Json file;
+  file["mcpServers"]["server"] = entry;
+  const auto read = parse_servers(to_text(file), {.file = {}}, ServerMap::wrapped);
+  return read.servers.size() == 1 ? comparable_entry(read.servers.front()) : Json();
+}
+
 const ExistingEntry* ImportPlan::find(std::string_view name) const noexcept {
   const auto found = std::ranges::find(taken_, name, &ExistingEntry::name);
   return found == taken_.end() ? nullptr : &*found;
 }
 
 // The name itself, or the first of name_1, name_2, ... that is free or has this very server.
-void ImportPlan::choose_name(PlannedEntry& planned) const {
+void ImportPlan::choose_name(PlannedEntry& planned, const Json& comparable) const {
   const auto wanted = planned.name;
   for (std::size_t n = 1;; ++n) {
     const auto* there = find(planned.name);
     if (there == nullptr) break;
-    if (same_server(there->entry, planned.entry)) {
+    if (there->comparable == comparable) {
       planned.action = ImportAction::already_there;
       planned.reason = fmt::format("the same server is there as {}", planned.name);
       return;
@@ -198,8 +205,9 @@ std::vector<PlannedEntry> ImportPlan::add(ImportedFile& file, const std::vector<
                                           secret.variable)});
       }
     }
-    choose_name(planned);
-    if (planned.action == ImportAction::add) taken_.push_back({planned.name, planned.entry});
+    auto comparable = comparable_entry(planned.entry);
+    choose_name(planned, comparable);
+    if (planned.action == ImportAction::add) taken_.push_back({planned.name, std::move(comparable)});
     out.push_back(std::move(planned));
   }
   return out;

@@ -22,9 +22,13 @@ std::string_view to_string(ImportAction action) noexcept;  // "add", "already th
 // What to do about a name that `add` would refuse.
 enum class ImportNames : std::uint8_t { mend, refuse };
 
+// What two entries are compared by: one spelling, and whether they are switched on does not matter.
+Json comparable_entry(const ServerConfig& server);
+Json comparable_entry(const Json& entry);  // null when our reader refuses it
+
 struct ExistingEntry {
   std::string name;
-  Json entry;
+  Json comparable;
 };
 
 struct PlannedEntry {
@@ -52,7 +56,7 @@ class ImportPlan {
 
  private:
   const ExistingEntry* find(std::string_view name) const noexcept;
-  void choose_name(PlannedEntry& planned) const;
+  void choose_name(PlannedEntry& planned, const Json& comparable) const;
 
   ConfigScope scope_;
   ImportNames names_;

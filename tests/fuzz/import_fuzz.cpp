@@ -42,7 +42,7 @@ void check(const ImportedFile& result, std::string_view text) {
 
 void check_plan(ImportedFile result) {
   for (auto scope : {ConfigScope::user, ConfigScope::project}) {
-    ImportPlan plan(scope, {{"there", Json{{"command", "x"}}}});
+    ImportPlan plan(scope, {{"there", comparable_entry(Json{{"command", "x"}})}});
     std::set<std::string> names{"there"};
     for (const auto& planned : plan.add(result)) {
       if (planned.action != ImportAction::add) continue;

@@ -23,6 +23,8 @@ ImportedFile file_with(std::vector<std::pair<std::string, Json>> entries) {
 
 Json command(std::string_view text) { return {{"type", "stdio"}, {"command", text}}; }
 
+ExistingEntry existing(std::string name, const Json& entry) { return {std::move(name), comparable_entry(entry)}; }
+
 std::vector<std::string> shown(const std::vector<PlannedEntry>& plan) {
   std::vector<std::string> out;
   for (const auto& entry : plan) {
@@ -39,7 +41,7 @@ TEST(ImportPlan, NamesAreMended_AndClashesNumbered) {
                          {"workspace", command("e")},
                          {"ünder", command("f")},
                          {"  ", command("g")}});
-  ImportPlan plan(ConfigScope::user, {{"there", command("other")}});
+  ImportPlan plan(ConfigScope::user, {existing("there", command("other"))});
   const auto planned = plan.add(file);
   EXPECT_THAT(shown(planned), ElementsAre("add My Server as My_Server", "add My.Server as My_Server_1",
                                           "add fine-1 as fine-1", "add there as there_1",
@@ -52,7 +54,7 @@ TEST(ImportPlan, NamesAreMended_AndClashesNumbered) {
 // compat: B5.6
 TEST(ImportPlan, ForClaudeDesktop_InvalidNamesAreSkippedAndClashesNumbered) {
   auto file = file_with({{"My Server", command("a")}, {"there", command("b")}, {"workspace", command("c")}});
-  ImportPlan plan(ConfigScope::local, {{"there", command("other")}}, ImportNames::refuse);
+  ImportPlan plan(ConfigScope::local, {existing("there", command("other"))}, ImportNames::refuse);
   const auto planned = plan.add(file);
   EXPECT_THAT(shown(planned),
               ElementsAre("skip My Server as My Server", "add there as there_1", "skip workspace as workspace"));
@@ -61,9 +63,10 @@ TEST(ImportPlan, ForClaudeDesktop_InvalidNamesAreSkippedAndClashesNumbered) {
 }
 
 TEST(ImportPlan, WhatIsThereAlready_IsNotTakenTwice) {
-  auto switched = command("a");
-  switched["disabled"] = true;
-  ImportPlan plan(ConfigScope::user, {{"a", switched}, {"b", command("x")}, {"b_1", command("b")}});
+  // Switched off, and written in another way.
+  const Json switched{{"disabled", true}, {"command", "a"}};
+  ImportPlan plan(ConfigScope::user,
+                  {existing("a", switched), existing("b", command("x")), existing("b_1", command("b"))});
   auto first = file_with({{"a", command("a")}, {"b", command("b")}, {"c", command("c")}});
   EXPECT_THAT(shown(plan.add(first)), ElementsAre("already there a as a", "already there b as b_1", "add c as c"));
   // The next client knows the same server.
