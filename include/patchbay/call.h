@@ -63,15 +63,15 @@ struct StdioOptions {
   std::string shown;  // in messages, instead of the command line with secrets taken out
 };
 
-// A server reached by HTTP: Streamable HTTP in either protocol era and, where a server does
-// not know that, the older pair of endpoints.
+// A server behind a URL, by Streamable HTTP, HTTP+SSE or WebSocket.
 struct HttpOptions {
-  std::string url;
-  // Sent with every request; none of them replaces what the protocol needs.
+  std::string url;  // http or https; ws or wss for WebSocket
+  // Sent with every request, or with the WebSocket handshake; none of them replaces what the protocol needs.
   std::vector<std::pair<std::string, std::string>> headers;
   std::string ca_file;               // the only trust of this server; empty: the system's, or SSL_CERT_FILE
   std::string client_certificate;    // PEM
   std::string client_key;            // PEM; empty: it is in the certificate's file
+  std::string client_key_password;   // where the key is encrypted
   std::optional<std::string> proxy;  // "" for none; unset: HTTPS_PROXY, HTTP_PROXY and NO_PROXY decide
   std::string shown;                 // in messages, instead of the url with secrets taken out
 };

@@ -85,6 +85,15 @@ struct OAuthConfig {
   bool operator==(const OAuthConfig&) const = default;
 };
 
+// PEM files for a server that is reached by TLS, each empty when the entry does not name it.
+struct TlsConfig {
+  std::string ca;          // all that is trusted for this server
+  std::string cert;        // our client certificate
+  std::string key;         // empty: it is in the certificate's file
+  std::string passphrase;  // of the key
+  bool operator==(const TlsConfig&) const = default;
+};
+
 struct ServerConfig {
   std::string name;
   ServerKind kind = ServerKind::stdio;
@@ -101,6 +110,7 @@ struct ServerConfig {
   NamedTexts headers;
   std::optional<std::string> headers_helper;  // a shell command that prints more headers, as a JSON object
   std::optional<OAuthConfig> oauth;
+  TlsConfig tls;
 
   std::optional<std::chrono::milliseconds> timeout;          // of one tool call in total
   std::optional<std::chrono::milliseconds> request_timeout;  // of any other request
@@ -132,7 +142,7 @@ using VariableLookup = std::function<std::optional<std::string>(std::string_view
 VariableLookup process_environment();
 
 // The entry with ${VAR} and ${VAR:-default} replaced in command, args, env values, cwd,
-// url and headers. A variable that is not set and has no default stays as written and
+// url, headers and tls. A variable that is not set and has no default stays as written and
 // adds a warning. Entries are kept unexpanded until a server is started, so that what is
 // shown and compared is what was written.
 ServerConfig expand_server(ServerConfig server, const VariableLookup& lookup);

@@ -41,10 +41,13 @@ class Transport {
 // A child process; see StdioOptions in call.h.
 std::unique_ptr<Transport> stdio_transport(StdioOptions options);
 
-// A server behind a URL; see HttpOptions in call.h.
+// A server behind a URL; see HttpOptions in call.h. Streamable HTTP in either protocol era and,
+// where a server does not know that, the older pair of endpoints.
 std::unique_ptr<Transport> http_transport(HttpOptions options);
 // The same by the older pair of endpoints alone (revision 2024-11-05).
 std::unique_ptr<Transport> sse_transport(HttpOptions options);
+// By WebSocket: one connection for every message.
+std::unique_ptr<Transport> ws_transport(HttpOptions options);
 
 // A server in this process. The server must outlive every channel opened to it.
 std::unique_ptr<Transport> memory_transport(std::shared_ptr<Server> server);

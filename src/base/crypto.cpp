@@ -83,6 +83,12 @@ std::string sha256_hex(std::string_view bytes) {
   return text;
 }
 
+std::string sha1(std::string_view bytes) {
+  std::string digest(SHA_DIGEST_LENGTH, '\0');
+  SHA1(bytes_of(bytes), bytes.size(), reinterpret_cast<std::uint8_t*>(digest.data()));
+  return digest;
+}
+
 std::string base64_encode(std::string_view bytes) { return encode(bytes, standard, true); }
 Result<std::string> base64_decode(std::string_view text) { return decode(text, standard, true); }
 std::string base64url_encode(std::string_view bytes) { return encode(bytes, url_safe, false); }

@@ -16,6 +16,9 @@ namespace patchbay {
 std::array<std::uint8_t, 32> sha256(std::string_view bytes);
 std::string sha256_hex(std::string_view bytes);
 
+// For protocols that are fixed on it (the WebSocket handshake); it protects nothing any more.
+std::string sha1(std::string_view bytes);
+
 std::string base64_encode(std::string_view bytes);
 // Standard alphabet with padding; anything else is an error.
 Result<std::string> base64_decode(std::string_view text);

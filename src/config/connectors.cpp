@@ -100,7 +100,7 @@ std::optional<ConnectorDirectory> read_connector_directory(const ConfigDocument:
 std::expected<ConnectorPage, std::string> parse_connector_page(std::string_view text) {
   const auto value = parse_json_located(text);
   if (!value) return std::unexpected(fmt::format("the answer is not JSON: {}", value.error().reason));
-  const auto* items = (*value)["data"].if_array();
+  const auto* items = value->is_object() ? (*value)["data"].if_array() : nullptr;
   if (items == nullptr) return std::unexpected(std::string("the answer has no list \"data\""));
   ConnectorPage page;
   for (const auto& item : *items) {
@@ -123,7 +123,8 @@ std::string connector_cache_text(const ConnectorDirectory& directory, const Conn
 std::optional<ConnectorCache> read_connector_cache(std::string_view text, const ConnectorDirectory& directory,
                                                    std::chrono::sys_seconds now) {
   const auto value = parse_json_located(text);
-  if (!value || (*value)["version"].to_int() != 1 || text_of(*value, "directory") != owner_of(directory)) {
+  if (!value || !value->is_object() || (*value)["version"].to_int() != 1 ||
+      text_of(*value, "directory") != owner_of(directory)) {
     return std::nullopt;
   }
   auto fetched = (*value)["fetched"].to_int();

@@ -41,15 +41,15 @@ constexpr auto internal_types = std::to_array<InternalType>({
     {"claudeai-proxy", "connectors come from the connector directory after signing in"},
 });
 
-constexpr auto known_keys =
-    std::to_array<std::string_view>({"type", "transport", "command", "args", "env", "envFile", "cwd", "url", "headers",
-                                     "headersHelper", "oauth", "timeout", "request_timeout_ms", "disabled", "required",
-                                     "protocol", "alwaysLoad", "enabledTools", "disabledTools"});
+constexpr auto known_keys = std::to_array<std::string_view>(
+    {"type",     "transport", "command",       "args",       "env",          "envFile",      "cwd",
+     "url",      "headers",   "headersHelper", "oauth",      "tls",          "timeout",      "request_timeout_ms",
+     "disabled", "required",  "protocol",      "alwaysLoad", "enabledTools", "disabledTools"});
 constexpr auto oauth_keys = std::to_array<std::string_view>(
     {"oauth.clientId", "oauth.callbackPort", "oauth.scopes", "oauth.authServerMetadataUrl", "oauth.xaa"});
 // Of one kind of server and without meaning for the other.
 constexpr auto local_keys = std::to_array<std::string_view>({"command", "args", "env", "envFile", "cwd"});
-constexpr auto remote_keys = std::to_array<std::string_view>({"url", "headers", "headersHelper", "oauth"});
+constexpr auto remote_keys = std::to_array<std::string_view>({"url", "headers", "headersHelper", "oauth", "tls"});
 
 // Texts in which ${VARIABLE} is replaced; a helper's shell does that itself.
 constexpr auto expanded_keys =
@@ -194,6 +194,7 @@ class EntryReader {
       server_.headers = read_named_texts("headers");
       read_headers_helper();
       read_oauth();
+      read_tls();
     }
     for (std::string_view key : remote_keys) {
       if (auto at = member(key); local && at) not_used(at, key);
@@ -298,6 +299,35 @@ class EntryReader {
       warn(at.place->key, key == "clientSecret"
                               ? "\"oauth.clientSecret\" is ignored: a secret does not belong into this file"
                               : unknown_key(shown, shown, oauth_keys));
+    }
+  }
+
+  void read_tls() {
+    auto at = member("tls");
+    if (!at) return;
+    const auto* members = at.value->if_object();
+    if (members == nullptr) {
+      wrong_kind(at, "tls", "an object of file names");
+      return;
+    }
+    std::size_t i = 0;
+    for (const auto& [name, value] : *members) {
+      const auto& place = at.place->children[i++];
+      auto* field = name == "ca"           ? &server_.tls.ca
+                    : name == "cert"       ? &server_.tls.cert
+                    : name == "key"        ? &server_.tls.key
+                    : name == "passphrase" ? &server_.tls.passphrase
+                                           : nullptr;
+      // What was meant decides whom we trust, so it is not guessed.
+      if (field == nullptr) {
+        error(place.key, fmt::format("unknown key {} in \"tls\"; it has \"ca\", \"cert\", \"key\" and \"passphrase\"",
+                                     quoted_name(name)));
+      } else if (auto text = checked(value, place, fmt::format("tls.{}", name))) {
+        *field = std::move(*text);
+      }
+    }
+    if (server_.tls.cert.empty() && !server_.tls.key.empty()) {
+      error(at.place->value, "\"tls\" has a \"key\" without a \"cert\"");
     }
   }
 

@@ -95,6 +95,10 @@ void each_text(Server& server, Visit&& visit) {
   if (server.cwd) visit(*server.cwd, std::string("cwd"));
   visit(server.url, std::string("url"));
   for (auto& [name, value] : server.headers) visit(value, "headers." + name);
+  visit(server.tls.ca, std::string("tls.ca"));
+  visit(server.tls.cert, std::string("tls.cert"));
+  visit(server.tls.key, std::string("tls.key"));
+  visit(server.tls.passphrase, std::string("tls.passphrase"));
 }
 
 }  // namespace

@@ -46,6 +46,15 @@ Json oauth_json(const OAuthConfig& oauth) {
   return out;
 }
 
+Json tls_json(const TlsConfig& tls) {
+  Json out = Json::object();
+  if (!tls.ca.empty()) out["ca"] = tls.ca;
+  if (!tls.cert.empty()) out["cert"] = tls.cert;
+  if (!tls.key.empty()) out["key"] = tls.key;
+  if (!tls.passphrase.empty()) out["passphrase"] = tls.passphrase;
+  return out;
+}
+
 }  // namespace
 
 Json canonical_entry(const ServerConfig& server) {
@@ -62,6 +71,7 @@ Json canonical_entry(const ServerConfig& server) {
     if (!server.headers.empty()) out["headers"] = named(server.headers);
     if (server.headers_helper) out["headersHelper"] = *server.headers_helper;
     if (server.oauth) out["oauth"] = oauth_json(*server.oauth);
+    if (server.tls != TlsConfig{}) out["tls"] = tls_json(server.tls);
   }
   if (server.timeout) out["timeout"] = server.timeout->count();
   if (server.request_timeout) out["request_timeout_ms"] = server.request_timeout->count();

@@ -30,6 +30,10 @@ HttpOptions http_options(const ServerConfig& config) {
   HttpOptions options;
   options.url = config.url;
   options.headers = config.headers;
+  options.ca_file = config.tls.ca;
+  options.client_certificate = config.tls.cert;
+  options.client_key = config.tls.key;
+  options.client_key_password = config.tls.passphrase;
   return options;
 }
 
@@ -124,6 +128,7 @@ Task<std::shared_ptr<Transport>> remote_for(ServerConfig expanded, ServerConfig 
   options.shown = shown_target(written);
   auto helper = helper_for(written, *context, runtime);
   if (expanded.kind == ServerKind::sse) co_return sse_transport_with(std::move(options), helper);
+  if (expanded.kind == ServerKind::websocket) co_return ws_transport_with(std::move(options), helper);
   co_return http_transport_with(std::move(options), helper);
 }
 
@@ -151,12 +156,6 @@ std::string shown_target(const ServerConfig& written) {
 }
 
 std::optional<Error> unreachable(const ServerConfig& written) {
-  if (written.kind == ServerKind::websocket) {
-    return Error(Errc::unsupported,
-                 fmt::format("server '{}' is of type {}, which this version does not reach; it reaches stdio, http "
-                             "and sse",
-                             written.name, to_string(written.kind)));
-  }
   if (written.kind != ServerKind::stdio && written.url.empty()) {
     return Error(Errc::config,
                  fmt::format("server '{}' has an empty url; set it in {}", written.name, written.origin.file));

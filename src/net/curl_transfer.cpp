@@ -9,6 +9,9 @@
 #include <charconv>
 #include <climits>
 #include <cstring>
+#include <fstream>
+#include <iterator>
+#include <map>
 #include <system_error>
 #include <unordered_map>
 
@@ -40,6 +43,8 @@ struct Curl {
   decltype(&::curl_easy_getinfo) easy_getinfo;
   decltype(&::curl_easy_pause) easy_pause;
   decltype(&::curl_easy_reset) easy_reset;
+  decltype(&::curl_easy_recv) easy_recv;
+  decltype(&::curl_easy_send) easy_send;
   decltype(&::curl_easy_strerror) easy_strerror;
   decltype(&::curl_slist_append) slist_append;
   decltype(&::curl_slist_free_all) slist_free_all;
@@ -79,6 +84,8 @@ Loading load() {
   bind(curl.easy_getinfo, "curl_easy_getinfo");
   bind(curl.easy_pause, "curl_easy_pause");
   bind(curl.easy_reset, "curl_easy_reset");
+  bind(curl.easy_recv, "curl_easy_recv");
+  bind(curl.easy_send, "curl_easy_send");
   bind(curl.easy_strerror, "curl_easy_strerror");
   bind(curl.slist_append, "curl_slist_append");
   bind(curl.slist_free_all, "curl_slist_free_all");
@@ -288,6 +295,21 @@ class CurlLoop::State : public std::enable_shared_from_this<CurlLoop::State> {
     spare_.push_back({easy, std::move(set_for)});
   }
 
+  // What a file of certificates holds (the library's own when it has no name), and behind it
+  // another one. Read once per loop, and kept as long as it.
+  curl_blob certificates(const std::string& file, const std::string& extra) {
+    auto& text = certificates_[{file, extra}];
+    if (text.empty()) {
+      const char* own = curl().version_info(CURLVERSION_NOW)->cainfo;
+      for (const auto& name : {file.empty() ? std::string(own ? own : "") : file, extra}) {
+        std::ifstream in(name, std::ios::binary);
+        text.append(std::istreambuf_iterator<char>(in), {});
+        text += '\n';
+      }
+    }
+    return {.data = text.data(), .len = text.size(), .flags = CURL_BLOB_NOCOPY};
+  }
+
  private:
   static constexpr std::size_t most_spare = 8;
 
@@ -431,6 +453,7 @@ class CurlLoop::State : public std::enable_shared_from_this<CurlLoop::State> {
   Sockets sockets_;
   std::unordered_map<CURL*, EasyTransfer*> transfers_;
   std::vector<Handle> spare_;
+  std::map<std::pair<std::string, std::string>, std::string> certificates_;
 };
 
 // ---- one request --------------------------------------------------------------------------
@@ -480,7 +503,26 @@ class EasyTransfer final : public CurlTransfer {
   bool is_connected() const noexcept { return connected_ || socket_connected_; }
   void note_connected() noexcept { socket_connected_ = true; }
 
+  Moved receive(std::span<char> into) override {
+    std::size_t count = 0;
+    return moved([&] { return curl().easy_recv(easy_, into.data(), into.size(), &count); }, count, HttpPhase::reading);
+  }
+  Moved send(std::string_view bytes) override {
+    std::size_t count = 0;
+    return moved([&] { return curl().easy_send(easy_, bytes.data(), bytes.size(), &count); }, count,
+                 HttpPhase::sending);
+  }
+  int socket() const override {
+    return easy_ ? static_cast<int>(info<curl_socket_t>(easy_, CURLINFO_ACTIVESOCKET)) : -1;
+  }
+
   void finish(CURLcode code) {
+    if (code == CURLE_OK && options_.connect_only) {
+      // The connection lives as long as the handle stays where it is.
+      connected_ = true;
+      sink_->on_connected();
+      return;
+    }
     std::optional<HttpFailure> failure;
     if (code != CURLE_OK) failure = failure_of(code);
     ended_ = true;
@@ -497,6 +539,22 @@ class EasyTransfer final : public CurlTransfer {
   }
 
  private:
+  template <class Move>
+  Moved moved(Move move, const std::size_t& count, HttpPhase phase) {
+    if (!easy_) return {.failure = HttpFailure{.fault = HttpFault::client_gone, .phase = phase}};
+    error_[0] = '\0';
+    const CURLcode code = move();
+    if (code == CURLE_OK) return {.bytes = count};
+    if (code == CURLE_AGAIN) return {.would_wait = true};
+    HttpFailure failure;
+    failure.phase = phase;
+    failure.reason = reason_of(code, error_.data());
+    failure.fault = fault_of(code, 0, failure.reason);
+    // With TLS 1.3 a server says so only after the handshake.
+    if (failure.fault == HttpFault::wants_certificate) failure.phase = HttpPhase::tls;
+    return {.failure = std::move(failure)};
+  }
+
   void detach() {
     if (!easy_) return;
     // Given up in the middle: the server hears of it by the end of the connection.
@@ -520,7 +578,8 @@ class EasyTransfer final : public CurlTransfer {
     set(CURLOPT_URL, options_.url.c_str());
     set(CURLOPT_PROTOCOLS_STR, "http,https");
     set(CURLOPT_PATH_AS_IS, 1L);
-    set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
+    set(CURLOPT_HTTP_VERSION,
+        static_cast<long>(options_.connect_only ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2TLS));
     set(CURLOPT_TCP_KEEPALIVE, 1L);
     set(CURLOPT_CONNECTTIMEOUT_MS, connect_milliseconds());
     // Both always, or the library looks at the environment itself.
@@ -538,6 +597,14 @@ class EasyTransfer final : public CurlTransfer {
     }
     if (!options_.proxy_ca_file.empty()) set(CURLOPT_PROXY_CAINFO, options_.proxy_ca_file.c_str());
     if (!options_.proxy_ca_path.empty()) set(CURLOPT_PROXY_CAPATH, options_.proxy_ca_path.c_str());
+    if (!options_.extra_ca_file.empty()) {
+      if (!options_.only_ca_file) {
+        auto trusted = loop_->certificates(options_.ca_file, options_.extra_ca_file);
+        set(CURLOPT_CAINFO_BLOB, &trusted);
+      }
+      auto trusted = loop_->certificates(options_.proxy_ca_file, options_.extra_ca_file);
+      set(CURLOPT_PROXY_CAINFO_BLOB, &trusted);
+    }
     if (!options_.client_certificate.empty()) {
       set(CURLOPT_SSLCERT, options_.client_certificate.c_str());
       set(CURLOPT_SSLKEY,
@@ -549,7 +616,13 @@ class EasyTransfer final : public CurlTransfer {
     set(CURLOPT_USERAGENT, options_.user_agent.c_str());
     set(CURLOPT_HEADERFUNCTION, &EasyTransfer::on_header);
     set(CURLOPT_WRITEFUNCTION, &EasyTransfer::on_write);
-    set(CURLOPT_PREREQFUNCTION, &EasyTransfer::on_request);
+    if (options_.connect_only) {
+      set(CURLOPT_CONNECT_ONLY, 1L);
+      set(CURLOPT_HTTPPROXYTUNNEL, 1L);
+      set(CURLOPT_BUFFERSIZE, 65536L);  // the most that is received at once
+    } else {
+      set(CURLOPT_PREREQFUNCTION, &EasyTransfer::on_request);
+    }
     // Kept with the connection, which may live as long as the loop.
     set(CURLOPT_OPENSOCKETFUNCTION, &CurlLoop::State::on_open);
     set(CURLOPT_OPENSOCKETDATA, loop_.get());

@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -29,7 +30,8 @@ class TransferSink {
  public:
   enum class Verdict { taken, pause, stop };
 
-  // The connection stands; the request goes out now.
+  // The connection stands; the request goes out now. The last call for a transfer that only
+  // connects.
   virtual void on_connected() = 0;
   // The final head, after interim ones.
   virtual void on_head(int status, HttpHeaders headers) = 0;
@@ -50,6 +52,8 @@ struct TransferOptions {
   bool only_ca_file = false;  // ca_file is all that is trusted
   std::string proxy_ca_file;  // the same two for a proxy that is spoken to by TLS
   std::string proxy_ca_path;
+  std::string extra_ca_file;  // trusted beside the above, unless only_ca_file; also for the proxy
+  bool connect_only = false;  // name, TCP, proxy and TLS, and then bytes
   std::string client_certificate;
   std::string client_key;
   Secret client_key_password;
@@ -64,6 +68,18 @@ class CurlTransfer {
   virtual ~CurlTransfer() = default;
   virtual void resume() = 0;
   virtual HttpPhase phase() const = 0;
+
+  // Of a transfer that only connects, once it has: the bytes of the connection, without TLS.
+  // Neither waits; what to wait for is the socket, which stays the library's.
+  struct Moved {
+    std::size_t bytes = 0;  // received: none, without having to wait, is the end
+    bool would_wait = false;
+    std::optional<HttpFailure> failure;
+  };
+  virtual Moved receive(std::span<char> into) = 0;
+  // After would_wait the same bytes at the same address are sent next (TLS insists).
+  virtual Moved send(std::string_view bytes) = 0;
+  virtual int socket() const = 0;
 };
 
 class CurlLoop {

@@ -11,6 +11,7 @@
 #include "net/curl_transfer.h"
 #include "net/http_failure.h"
 #include "net/http_redirect.h"
+#include "net/route.h"
 #include "net/url.h"
 
 namespace patchbay {
@@ -23,16 +24,8 @@ TimePoint after(Duration limit) {
   return limit >= TimePoint::max() - now ? TimePoint::max() : now + limit;
 }
 
-std::string written(Duration limit) {
-  const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(limit).count();
-  return milliseconds % 1000 == 0 ? fmt::format("{} s", milliseconds / 1000) : fmt::format("{} ms", milliseconds);
-}
-
-std::string written(std::size_t bytes) {
-  if (bytes >= (1u << 20) && bytes % (1u << 20) == 0) return fmt::format("{} MiB", bytes >> 20);
-  if (bytes >= 1024 && bytes % 1024 == 0) return fmt::format("{} KiB", bytes >> 10);
-  return fmt::format("{} bytes", bytes);
-}
+std::string written(Duration limit) { return limit_text(std::chrono::duration_cast<std::chrono::milliseconds>(limit)); }
+std::string written(std::size_t bytes) { return limit_text(bytes); }
 
 bool token(std::string_view name) {
   static constexpr std::string_view marks = "!#$%&'*+-.^_`|~";
@@ -70,7 +63,10 @@ class HttpClient::Core {
   CurlLoop& loop() {
     if (closed) throw Error(Errc::closed, "the HTTP client was closed");
     std::erase_if(retired, [](const auto& each) { return each->idle(); });
-    if (!curl) curl = std::make_unique<CurlLoop>(executor, options.idle_connections);
+    if (!curl) {
+      curl = std::make_unique<CurlLoop>(executor, options.idle_connections);
+      warn_of_unread_trust(options);
+    }
     return *curl;
   }
 
@@ -81,21 +77,21 @@ class HttpClient::Core {
   bool closed = false;
 
   // How a URL is reached: proxy, trust and all that does not change from request to request.
-  struct Route {
+  struct KeptRoute {
     std::string url;
     Duration connect_limit;
     HttpFailureContext context;  // but for the method
     std::shared_ptr<const TransferOptions> transfer;
   };
   // The last one is kept: nearly all requests of a client go to one URL.
-  std::shared_ptr<const Route> route_to(const std::string& url, Duration connect_limit) {
+  std::shared_ptr<const KeptRoute> route_to(const std::string& url, Duration connect_limit) {
     if (!last_route || last_route->url != url || last_route->connect_limit != connect_limit) {
-      last_route = std::make_shared<const Route>(make_route(url, connect_limit));
+      last_route = std::make_shared<const KeptRoute>(make_route(url, connect_limit));
     }
     return last_route;
   }
-  Route make_route(const std::string& text, Duration connect_limit) const;
-  std::shared_ptr<const Route> last_route;
+  KeptRoute make_route(const std::string& text, Duration connect_limit) const;
+  std::shared_ptr<const KeptRoute> last_route;
 
   static Task<std::unique_ptr<HttpExchange>> send(std::shared_ptr<Core> core, HttpRequest request,
                                                   HttpRequestLimits limits);
@@ -265,7 +261,7 @@ class HttpClient::Core::Exchange final : public HttpExchange, private TransferSi
   std::shared_ptr<Core> core_;
   HttpRequest request_;
   HttpRequestLimits limits_;
-  std::shared_ptr<const Route> route_;
+  std::shared_ptr<const KeptRoute> route_;
   HttpHead head_;
   bool has_head_ = false;
   bool ended_ = false;
@@ -282,49 +278,20 @@ class HttpClient::Core::Exchange final : public HttpExchange, private TransferSi
   std::unique_ptr<CurlTransfer> transfer_;  // last: it refers to all the others
 };
 
-HttpClient::Core::Route HttpClient::Core::make_route(const std::string& text, Duration connect_limit) const {
+HttpClient::Core::KeptRoute HttpClient::Core::make_route(const std::string& text, Duration connect_limit) const {
   const auto url = value_or_throw(parse_url(text));
   if (url.scheme != "http" && url.scheme != "https") {
     throw Error(Errc::invalid_argument, fmt::format("{} is neither http nor https", url.redacted()));
   }
-  Route route{.url = text, .connect_limit = connect_limit, .context = {}, .transfer = {}};
-  auto& context = route.context;
-  context.url = text;
-  auto proxy = value_or_throw(choose_proxy(url, options.proxy, options.environment));
-  context.proxy = proxy.url;
-  context.proxy_source = proxy.source;
-
-  TransferOptions transfer;
-  auto wire_url = url;
-  wire_url.fragment.reset();
-  transfer.url = wire_url.text();
-  transfer.proxy = proxy.url;
-  auto variable = [&](std::string_view name) {
-    return options.environment ? options.environment(name).value_or("") : std::string();
-  };
-  // A server's own CA says nothing about the proxy in front of it.
-  transfer.proxy_ca_file = variable("SSL_CERT_FILE");
-  transfer.proxy_ca_path = variable("SSL_CERT_DIR");
-  if (!options.ca_file.empty()) {
-    transfer.ca_file = options.ca_file;
-    transfer.only_ca_file = true;
-    context.ca_source = "this server's CA file";
-  } else {
-    transfer.ca_file = transfer.proxy_ca_file;
-    transfer.ca_path = transfer.proxy_ca_path;
-    context.ca_source = "SSL_CERT_FILE";
-  }
-  context.ca_file = transfer.ca_file;
-  transfer.client_certificate = options.client_certificate;
-  transfer.client_key = options.client_key;
-  transfer.client_key_password = options.client_key_password;
-  transfer.user_agent = options.user_agent;
-  transfer.header_limit = options.header_limit;
+  auto way = value_or_throw(patchbay::route_to(url, options));
+  way.context.url = text;
   if (connect_limit != Duration::max()) {
-    transfer.connect_limit = std::chrono::ceil<std::chrono::milliseconds>(connect_limit);
+    way.transfer.connect_limit = std::chrono::ceil<std::chrono::milliseconds>(connect_limit);
   }
-  route.transfer = std::make_shared<const TransferOptions>(std::move(transfer));
-  return route;
+  return {.url = text,
+          .connect_limit = connect_limit,
+          .context = std::move(way.context),
+          .transfer = std::make_shared<const TransferOptions>(std::move(way.transfer))};
 }
 
 HttpClient::HttpClient(asio::any_io_executor executor, HttpClientOptions options)

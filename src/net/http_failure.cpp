@@ -22,7 +22,7 @@ std::string trust_remedy(const HttpFailureContext& context) {
   if (!context.ca_file.empty()) {
     return fmt::format("add the CA that signed it to {} ({})", context.ca_file, context.ca_source);
   }
-  return "if you trust its CA, name the CA's file in SSL_CERT_FILE or as this server's CA file";
+  return "if you trust its CA, name the CA's file in SSL_CERT_FILE or as \"tls\": {\"ca\": …} of this server's entry";
 }
 
 std::string proxy_name(const HttpFailureContext& context) {
@@ -81,7 +81,7 @@ Telling tell(const HttpFailure& failure, const HttpFailureContext& context) {
               "use a name the certificate has"};
     case HttpFault::wants_certificate:
       return {Errc::tls, fmt::format("the server refused our certificate: {}", failure.reason),
-              "give this server's entry a client certificate and key that it accepts"};
+              "give this server's entry a client certificate that it accepts: \"tls\": {\"cert\": …, \"key\": …}"};
     case HttpFault::handshake:
       return {Errc::tls, fmt::format("the TLS handshake failed: {}", failure.reason),
               "check that the port speaks https"};
@@ -92,7 +92,11 @@ Telling tell(const HttpFailure& failure, const HttpFailureContext& context) {
                   : fmt::format("the CA file {} ({}) cannot be read", context.ca_file, context.ca_source),
               context.ca_file.empty() ? "install ca-certificates" : "it must exist and hold certificates in PEM form"};
     case HttpFault::bad_certificate_file:
-      return {Errc::tls, fmt::format("the client certificate or its key cannot be used: {}", failure.reason),
+      return {Errc::tls,
+              context.certificate_source.empty()
+                  ? fmt::format("the client certificate or its key cannot be used: {}", failure.reason)
+                  : fmt::format("the client certificate from {} or its key cannot be used: {}",
+                                context.certificate_source, failure.reason),
               "both must be PEM files that belong together"};
     case HttpFault::closed:
       return {Errc::closed, "the server closed the connection", "try again; if it stays, look at the server's log"};
@@ -120,6 +124,17 @@ Telling tell(const HttpFailure& failure, const HttpFailureContext& context) {
 }
 
 }  // namespace
+
+std::string limit_text(std::chrono::milliseconds limit) {
+  const auto count = limit.count();
+  return count % 1000 == 0 ? fmt::format("{} s", count / 1000) : fmt::format("{} ms", count);
+}
+
+std::string limit_text(std::size_t bytes) {
+  if (bytes >= (1u << 20) && bytes % (1u << 20) == 0) return fmt::format("{} MiB", bytes >> 20);
+  if (bytes >= 1024 && bytes % 1024 == 0) return fmt::format("{} KiB", bytes >> 10);
+  return fmt::format("{} bytes", bytes);
+}
 
 std::string_view to_string(HttpPhase phase) noexcept {
   switch (phase) {

@@ -3,6 +3,8 @@
 // wraps libcurl, told by the client.
 #pragma once
 
+#include <chrono>
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -54,12 +56,17 @@ struct HttpFailure {
 struct HttpFailureContext {
   std::string method;
   std::string url;
-  std::string proxy;         // empty: none was used
-  std::string proxy_source;  // "HTTPS_PROXY"
-  std::string ca_file;       // the file trust was read from, as far as it was chosen
-  std::string ca_source;     // "SSL_CERT_FILE"
-  std::string limit;         // "30 s", "64 KiB": the limit that was passed
+  std::string proxy;               // empty: none was used
+  std::string proxy_source;        // "HTTPS_PROXY"
+  std::string ca_file;             // the file trust was read from, as far as it was chosen
+  std::string ca_source;           // "SSL_CERT_FILE"
+  std::string certificate_source;  // of our client certificate: "CLAUDE_CODE_CLIENT_CERT"; empty: the entry
+  std::string limit;               // "30 s", "64 KiB": the limit that was passed
 };
+
+// As limits are written in messages: "30 s", "200 ms"; "64 KiB", "100 bytes".
+std::string limit_text(std::chrono::milliseconds limit);
+std::string limit_text(std::size_t bytes);
 
 Error http_error(const HttpFailure& failure, const HttpFailureContext& context);
 

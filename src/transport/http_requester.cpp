@@ -18,16 +18,6 @@ constexpr std::size_t explanation_limit = 64u << 10;
 constexpr auto explanation_wait = 5s;
 constexpr std::size_t excerpt_limit = 200;
 
-HttpClientOptions client_options(const HttpOptions& options, const Runtime& runtime) {
-  HttpClientOptions result;
-  result.ca_file = options.ca_file;
-  result.client_certificate = options.client_certificate;
-  result.client_key = options.client_key;
-  result.proxy = options.proxy;
-  result.log = runtime.log;
-  return result;
-}
-
 std::string_view reason_of(int status) {
   switch (status) {
     case 400:
@@ -83,6 +73,17 @@ std::string_view remedy_for(int status) {
 
 }  // namespace
 
+HttpClientOptions http_client_options(const HttpOptions& options, const Runtime& runtime) {
+  HttpClientOptions result;
+  result.ca_file = options.ca_file;
+  result.client_certificate = options.client_certificate;
+  result.client_key = options.client_key;
+  result.client_key_password = Secret(options.client_key_password);
+  result.proxy = options.proxy;
+  result.log = runtime.log;
+  return result;
+}
+
 std::string shown_type(const HttpHead& head) {
   auto type = media_type(head.headers.get("Content-Type"));
   return type.empty() ? "no content type" : type;
@@ -109,7 +110,7 @@ HttpRequester::HttpRequester(asio::any_io_executor executor, const HttpOptions& 
       auth_(std::move(auth)),
       shown_(options.shown.empty() ? redacted_url(options.url) : options.shown),
       connect_limit_(as_duration(runtime.limits.connect) / 3 * 2),
-      client_(std::move(executor), client_options(options, runtime)) {}
+      client_(std::move(executor), http_client_options(options, runtime)) {}
 
 Task<std::unique_ptr<HttpExchange>> HttpRequester::send(std::string method, std::string url, HttpHeaders own,
                                                         std::string body, HttpRequestLimits limits) {
@@ -122,7 +123,8 @@ Task<std::unique_ptr<HttpExchange>> HttpRequester::send(std::string method, std:
     const bool had_some = request.headers.contains("Authorization");
     auto exchange = co_await client_.send(std::move(request), limits);
     const auto status = exchange->head().status;
-    if (status == 401 || status == 403) throw refusal(status, had_some, co_await explaining_body(*exchange));
+    if (status == 401 || status == 403)
+      throw access_error(shown_, status, had_some, co_await explaining_body(*exchange));
     co_return exchange;
   }
   for (bool again = false;; again = true) {
@@ -132,27 +134,31 @@ Task<std::unique_ptr<HttpExchange>> HttpRequester::send(std::string method, std:
     const auto status = exchange->head().status;
     if (status != 401 && status != 403) co_return exchange;
     if (!again && co_await auth_->on_challenge(std::move(sent), std::move(sending), exchange->head())) continue;
-    throw refusal(status, request.headers.contains("Authorization"), co_await explaining_body(*exchange));
+    throw access_error(shown_, status, request.headers.contains("Authorization"), co_await explaining_body(*exchange));
   }
 }
 
-Error HttpRequester::refusal(int status, bool had_credentials, std::string_view body) const {
+Error access_error(std::string_view shown, int status, bool had_credentials, std::string_view body) {
   const auto explained = excerpt(body);
   const auto because = explained.empty() ? std::string() : fmt::format(": {}", explained);
-  if (status != 401) {
-    return Error(Errc::forbidden, fmt::format("{} refuses us (403 Forbidden){}", shown_, because))
+  if (status == 401) {
+    return Error(Errc::unauthorized,
+                 fmt::format("{} {} (401 Unauthorized){}; {} \"headers\": {{\"Authorization\": \"Bearer …\"}} of its "
+                             "entry",
+                             shown, had_credentials ? "refuses the credentials" : "wants credentials", because,
+                             had_credentials ? "check" : "give them as"))
         .with_http_status(status);
   }
-  return Error(Errc::unauthorized,
-               fmt::format("{} {} (401 Unauthorized){}; {} \"headers\": {{\"Authorization\": \"Bearer …\"}} of its "
-                           "entry",
-                           shown_, had_credentials ? "refuses the credentials" : "wants credentials", because,
-                           had_credentials ? "check" : "give them as"))
+  return Error(Errc::forbidden, fmt::format("{} refuses us (403 Forbidden){}", shown, because))
       .with_http_status(status);
 }
 
 Error HttpRequester::status_error(const HttpHead& head, std::string_view body) const {
-  auto message = fmt::format("{} answered {}", shown_, head.status);
+  return patchbay::status_error(shown_, head, body);
+}
+
+Error status_error(std::string_view what, const HttpHead& head, std::string_view body) {
+  auto message = fmt::format("{} answered {}", what, head.status);
   if (const auto reason = reason_of(head.status); !reason.empty()) message += fmt::format(" {}", reason);
   if (const auto type = media_type(head.headers.get("Content-Type")); type != "text/html") {
     if (const auto text = excerpt(body); !text.empty()) message += fmt::format(": {}", text);

@@ -35,14 +35,20 @@ class HttpRequester {
   const std::string& shown() const noexcept { return shown_; }
 
  private:
-  Error refusal(int status, bool had_credentials, std::string_view body) const;
-
   HttpOptions options_;
   std::shared_ptr<HttpAuth> auth_;
   std::string shown_;
   Duration connect_limit_;  // a part of the time for the whole session: what failed shall be told before that is over
   HttpClient client_;
 };
+
+// What the options of a transport mean to whoever connects.
+HttpClientOptions http_client_options(const HttpOptions& options, const Runtime& runtime);
+
+// A 401 or 403, told with what to do; `body` is what came with it.
+Error access_error(std::string_view shown, int status, bool had_credentials, std::string_view body);
+// Any other status that is no answer of the protocol; `what` answered it.
+Error status_error(std::string_view what, const HttpHead& head, std::string_view body);
 
 // The body that explains a refusal: what arrives of it within bounds.
 Task<std::string> explaining_body(HttpExchange& exchange);

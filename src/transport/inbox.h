@@ -52,11 +52,16 @@ class MessageInbox {
       if (end_) throw Error(*end_);
       co_await arrived_.wait();
     }
+    co_return std::move(*take_now());
+  }
+  // What is there already, if anything.
+  std::optional<Incoming> take_now() {
+    if (items_.empty()) return std::nullopt;
     auto item = std::move(items_.front());
     items_.pop_front();
     held_ -= item.size;
     taken_.notify_all();
-    co_return std::move(item.incoming);
+    return std::move(item.incoming);
   }
 
  private:

@@ -6,6 +6,8 @@
 //   http-probe silent-resolver URL  a resolver at 127.0.0.1 that takes questions and never answers; the
 //                                  request is cancelled after five turns of a timer: "cancelled after 5 turns"
 //   http-probe silent-limit URL     the same resolver, and a limit of 200 ms to connect
+//
+// A URL of ws:// asks for a WebSocket, which the server of `serve ADDRESS HOST ws` refuses with 200.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -20,13 +22,26 @@
 
 #include "base/scope.h"
 #include "net/http_client.h"
+#include "net/websocket.h"
 
 namespace {
 
 using namespace patchbay;
 using namespace std::chrono_literals;
 
+Task<std::string> upgrade(const std::string& url, HttpRequestLimits limits) {
+  WebSocketTarget target;
+  target.url = parse_url(url).value();
+  target.connect = limits.connect;
+  auto answer = co_await open_websocket(std::move(target), {});
+  if (auto* refusal = std::get_if<WebSocketRefusal>(&answer)) {
+    co_return fmt::format("{} {}", refusal->head.status, refusal->body);
+  }
+  co_return "opened";
+}
+
 Task<std::string> get(HttpClient& client, std::string url, HttpRequestLimits limits = {}) {
+  if (url.starts_with("ws:")) co_return co_await upgrade(url, limits);
   HttpRequest request;
   request.url = std::move(url);
   auto exchange = co_await client.send(std::move(request), limits);
@@ -67,7 +82,7 @@ Bound bind_to(const char* text, int type, int port) {
 }
 
 // Answers one request.
-Task<std::string> with_server(HttpClient& client, const char* address, std::string host) {
+Task<std::string> with_server(HttpClient& client, const char* address, std::string host, std::string scheme) {
   const auto listener = bind_to(address, SOCK_STREAM, 0);
   ::listen(listener.fd, 8);
   std::thread server([&] {
@@ -79,7 +94,7 @@ Task<std::string> with_server(HttpClient& client, const char* address, std::stri
     }
     ::close(connection);
   });
-  auto line = co_await get_or_error(client, fmt::format("http://{}:{}/", host, listener.port));
+  auto line = co_await get_or_error(client, fmt::format("{}://{}:{}/", scheme, host, listener.port));
   ::shutdown(listener.fd, SHUT_RDWR);
   server.join();
   co_return line;
@@ -123,7 +138,8 @@ Task<int> main_task(int count, char** words) {
   auto client = std::make_unique<HttpClient>(co_await asio::this_coro::executor, HttpClientOptions{});
   std::string line;
   if (mode == "get") line = co_await get_or_error(*client, words[2]);
-  if (mode == "serve") line = co_await with_server(*client, words[2], count > 3 ? words[3] : words[2]);
+  if (mode == "serve")
+    line = co_await with_server(*client, words[2], count > 3 ? words[3] : words[2], count > 4 ? words[4] : "http");
   if (mode == "silent-resolver") line = co_await cancelled_in_lookup(*client, words[2]);
   if (mode == "silent-limit") line = co_await lookup_limit(*client, words[2]);
   const auto begun = std::chrono::steady_clock::now();

@@ -1,4 +1,4 @@
-// The HTTP client where the network itself is broken: names that do not resolve, a resolver that
+// The HTTP and the WebSocket client where the network itself is broken: names that do not resolve, a resolver that
 // never answers, a machine without IPv4. Each runs in a network namespace of its own; a
 // system that makes none fails these tests.
 #include <unistd.h>
@@ -36,29 +36,37 @@ CommandResult probe(const std::string& prepare, const std::string& words, const 
 
 TEST(HttpNamespace, NameThatDoesNotResolve_IsToldAsSuch) {
   // Nobody listens at the resolver's port, which answers at once.
-  const auto result = probe(":", "get http://server.example/mcp");
-  EXPECT_EQ(result.code, 0) << result.err;
-  EXPECT_THAT(result.out, AllOf(StartsWith("connect "), HasSubstr("http://server.example/mcp"),
-                                HasSubstr("server.example could not be resolved"),
-                                HasSubstr("while resolving the host name"), HasSubstr("check its spelling")));
+  for (const char* url : {"http://server.example/mcp", "ws://server.example/mcp"}) {
+    const auto result = probe(":", std::string("get ") + url);
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_THAT(result.out,
+                AllOf(StartsWith("connect "), HasSubstr(url), HasSubstr("server.example could not be resolved"),
+                      HasSubstr("while resolving the host name"), HasSubstr("check its spelling")));
+  }
 }
 
 // A dead lookup is cancelled at once, and the loop answers a timer meanwhile.
 TEST(HttpNamespace, SilentResolver_DoesNotHoldTheLoopOrACancellation) {
-  const auto result = probe(":", "silent-resolver http://server.example/mcp");
-  EXPECT_EQ(result.code, 0) << result.err;
-  EXPECT_EQ(result.out, "cancelled after 5 turns\n");
+  for (const char* url : {"http://server.example/mcp", "ws://server.example/mcp"}) {
+    SCOPED_TRACE(url);
+    const auto result = probe(":", std::string("silent-resolver ") + url);
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_EQ(result.out, "cancelled after 5 turns\n");
+  }
 }
 
 TEST(HttpNamespace, SilentResolver_EndsAtTheConnectLimit) {
-  const auto result = probe(":", "silent-limit http://server.example/mcp");
-  EXPECT_EQ(result.code, 0) << result.err;
-  EXPECT_THAT(result.out, AllOf(StartsWith("timeout "), HasSubstr("no connection within 200 ms"),
-                                HasSubstr("while resolving the host name")));
+  for (const char* url : {"http://server.example/mcp", "ws://server.example/mcp"}) {
+    SCOPED_TRACE(url);
+    const auto result = probe(":", std::string("silent-limit ") + url);
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_THAT(result.out, AllOf(StartsWith("timeout "), HasSubstr("no connection within 200 ms"),
+                                  HasSubstr("while resolving the host name")));
+  }
 }
 
 TEST(HttpNamespace, Ipv6Only_Works) {
-  for (const char* host : {"[::1]", "six.example"}) {
+  for (const char* host : {"[::1]", "six.example", "[::1] ws", "six.example ws"}) {
     SCOPED_TRACE(host);
     const auto result = probe("ip -4 addr flush dev lo", std::string("serve ::1 ") + host, "::1 six.example\n");
     EXPECT_EQ(result.code, 0) << result.err;
@@ -76,12 +84,14 @@ TEST(HttpNamespace, HalfDeadName_IsReachedByItsOtherAddress) {
                         Case{"::1", "10.255.255.1 both.example\n::1 both.example\n"}}) {
     SCOPED_TRACE(c.address);
     // The dead addresses are on a device that swallows everything.
-    const auto result = probe(
-        "ip link add dead type dummy && ip link set dead up && ip addr add 10.255.255.2/24 dev dead && "
-        "ip -6 addr add fd00::2/64 dev dead nodad",
-        std::string("serve ") + c.address + " both.example", c.hosts);
-    EXPECT_EQ(result.code, 0) << result.err;
-    EXPECT_EQ(result.out, "200 hello\n");
+    for (const char* scheme : {"http", "ws"}) {
+      const auto result = probe(
+          "ip link add dead type dummy && ip link set dead up && ip addr add 10.255.255.2/24 dev dead && "
+          "ip -6 addr add fd00::2/64 dev dead nodad",
+          std::string("serve ") + c.address + " both.example " + scheme, c.hosts);
+      EXPECT_EQ(result.code, 0) << result.err;
+      EXPECT_EQ(result.out, "200 hello\n");
+    }
   }
 }
 

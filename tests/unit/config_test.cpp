@@ -23,6 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
 
 const ConfigOrigin origin{".mcp.json", 0, ConfigScope::project, ConfigTrust::needs_approval, 0};
@@ -301,6 +302,15 @@ TEST(Config, ABadEntryCostsOnlyItselfAndSaysWhere) {
             "65: MCP server \"bad\": the header \"A\" contains a line break"},
            {R"({"type": "http", "url": "h", "headers": {"A": 1}})",
             "70: MCP server \"bad\": \"headers.A\" must be a string, found a number"},
+           {R"({"type": "http", "url": "h", "tls": true})",
+            "60: MCP server \"bad\": \"tls\" must be an object of file names, found a boolean"},
+           {R"({"type": "http", "url": "h", "tls": {"caFile": "x"}})",
+            "61: MCP server \"bad\": unknown key \"caFile\" in \"tls\"; it has \"ca\", \"cert\", \"key\" and "
+            "\"passphrase\""},
+           {R"({"type": "http", "url": "h", "tls": {"ca": 1}})",
+            "67: MCP server \"bad\": \"tls.ca\" must be a string, found a number"},
+           {R"({"type": "ws", "url": "h", "tls": {"key": "k"}})",
+            "58: MCP server \"bad\": \"tls\" has a \"key\" without a \"cert\""},
        }) {
     auto parsed = parse_entry(entry);
     EXPECT_THAT(texts(parsed.problems, Severity::error), ElementsAre(".mcp.json:1:" + std::string(error))) << entry;
@@ -312,6 +322,26 @@ TEST(Config, ABadEntryCostsOnlyItselfAndSaysWhere) {
     ASSERT_FALSE(parsed.problems.empty());
     EXPECT_EQ(parsed.problems[0].server, "bad");
   }
+}
+
+// T4: TLS is configured alike for every type that has a URL.
+TEST(Config, TlsFilesAreReadForEveryTypeWithAUrl) {
+  for (const char* type : {"http", "sse", "ws"}) {
+    auto parsed = parse_servers(
+        R"({"mcpServers":{"r":{"type":")" + std::string(type) +
+            R"(","url":"h","tls":{"ca":"/ca.pem","cert":"${C}","key":"k.pem","passphrase":"${P:-words}"}}}})",
+        origin);
+    ASSERT_EQ(parsed.servers.size(), 1u);
+    EXPECT_THAT(parsed.problems, IsEmpty());
+    EXPECT_EQ(parsed.servers[0].tls, (TlsConfig{"/ca.pem", "${C}", "k.pem", "${P:-words}"}));
+    auto expanded = expand_server(parsed.servers[0], [](std::string_view name) {
+      return name == "C" ? std::optional<std::string>("/c.pem") : std::nullopt;
+    });
+    EXPECT_EQ(expanded.tls, (TlsConfig{"/ca.pem", "/c.pem", "k.pem", "words"}));
+  }
+  auto local = parse_servers(R"({"mcpServers":{"r":{"command":"c","tls":{"ca":"x"}}}})", origin);
+  ASSERT_EQ(local.problems.size(), 1u);
+  EXPECT_THAT(local.problems[0].message, HasSubstr("\"tls\" is not used by a server of type \"stdio\""));
 }
 
 // compat: B2.5

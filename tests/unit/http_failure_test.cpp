@@ -57,7 +57,7 @@ TEST(HttpFailure, Messages_NameUrlPhaseReasonAndRemedy) {
       {failure(HttpFault::self_signed, HttpPhase::tls, "self-signed certificate"), direct, Errc::tls,
        "the certificate is self-signed: self-signed certificate (during the TLS handshake); if you trust its CA, name "
        "the "
-       "CA's file in SSL_CERT_FILE or as this server's CA file"},
+       "CA's file in SSL_CERT_FILE or as \"tls\": {\"ca\": …} of this server's entry"},
       {failure(HttpFault::untrusted, HttpPhase::tls, "unable to get local issuer certificate"), with_ca, Errc::tls,
        "the certificate is not trusted: unable to get local issuer certificate (during the TLS handshake); add the CA "
        "that "

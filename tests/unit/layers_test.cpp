@@ -73,7 +73,7 @@ struct Wrapped {
 };
 const std::vector<Wrapped> wrapped_libraries{
     {"libcurl", {"curl/"}, {"src/net/curl_transfer.cpp"}},
-    {"Beast", {"boost/beast"}, {"src/net/http_server.cpp", "src/net/websocket.cpp"}},
+    {"Beast", {"boost/beast"}, {"src/net/http_server.cpp"}},
     {"OpenSSL", {"openssl/"}, {"src/base/crypto.cpp"}},
     {"simdjson", {"simdjson"}, {"src/json/utf8.cpp"}},
     {"RE2", {"re2/"}, {"src/builtin/grep.cpp"}},

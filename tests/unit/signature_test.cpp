@@ -72,6 +72,10 @@ TEST(EntryHash, IsAnotherForEveryDifference) {
            R"({"type":"http","url":"x","oauth":{"authServerMetadataUrl":"https://m"}})",
            R"({"type":"http","url":"x","oauth":{"xaa":true}})",
            R"({"type":"http","url":"x","oauth":{"novel":true}})",
+           R"({"type":"http","url":"x","tls":{"ca":"c"}})",
+           R"({"type":"http","url":"x","tls":{"cert":"c"}})",
+           R"({"type":"http","url":"x","tls":{"cert":"c","key":"k"}})",
+           R"({"type":"http","url":"x","tls":{"cert":"c","key":"k","passphrase":"p"}})",
        }) {
     hashes.insert(entry_hash(entry(json)));
     EXPECT_EQ(hashes.size(), ++count) << json;
