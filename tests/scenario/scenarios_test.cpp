@@ -1,6 +1,6 @@
 // One table: every feature of a client (rows) over every way to reach a server in either era
 // (columns). The same body runs in all of them; what differs between eras must not show.
-// N1, T1, T7
+// N1, T1, T4, T7
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -17,6 +17,7 @@
 #include "protocol/wire.h"
 #include "support/fixture_server.h"
 #include "support/loop.h"
+#include "support/ws_door.h"
 #include "transport/memory.h"
 
 namespace patchbay {
@@ -30,7 +31,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::SizeIs;
 
-enum class Door { shared, copied, stdio, http };
+enum class Door { shared, copied, stdio, http, websocket };
 
 struct Column {
   Era era;
@@ -38,7 +39,7 @@ struct Column {
 };
 
 std::string name_of(const Column& column) {
-  static constexpr std::array doors{"shared", "copied", "stdio", "http"};
+  static constexpr std::array doors{"shared", "copied", "stdio", "http", "websocket"};
   return fmt::format("{}_{}", to_string(column.era), doors.at(static_cast<std::size_t>(column.door)));
 }
 
@@ -140,6 +141,45 @@ class HttpFixtureTransport final : public Transport {
   std::shared_ptr<Server> server_;
 };
 
+// The same by a WebSocket.
+class WsFixtureTransport final : public Transport {
+ public:
+  explicit WsFixtureTransport(std::shared_ptr<Server> server) : server_(std::move(server)) {}
+  Kind kind() const noexcept override { return Kind::websocket; }
+  std::string describe() const override { return "the fixture behind a WebSocket"; }
+  Task<std::unique_ptr<Channel>> open(const Runtime& runtime) override { return open_to(server_, runtime); }
+
+ private:
+  class Reached final : public Channel {
+   public:
+    Reached(asio::any_io_executor executor, std::shared_ptr<Server> server) : door_(executor, std::move(server)) {}
+    Task<void> start(Runtime runtime) {
+      inner_ = co_await ws_transport({.url = door_.url(), .headers = {}, .proxy = ""})->open(runtime);
+    }
+    Result<void> send(Message message) override { return inner_->send(std::move(message)); }
+    Result<void> send_batch(std::vector<Message> messages) override { return inner_->send_batch(std::move(messages)); }
+    Task<Incoming> receive() override { return inner_->receive(); }
+    std::optional<Incoming> received() override { return inner_->received(); }
+    void abandon(const RequestId& id) override { inner_->abandon(id); }
+    Task<void> close(CloseMode mode) override {
+      co_await inner_->close(mode);
+      co_await door_.stop();
+    }
+
+   private:
+    test::WsDoor door_;
+    std::unique_ptr<Channel> inner_;
+  };
+
+  static Task<std::unique_ptr<Channel>> open_to(std::shared_ptr<Server> server, Runtime runtime) {
+    auto reached = std::make_unique<Reached>(co_await asio::this_coro::executor, std::move(server));
+    co_await reached->start(std::move(runtime));
+    co_return reached;
+  }
+
+  std::shared_ptr<Server> server_;
+};
+
 class Scenario : public ::testing::TestWithParam<Column> {
  protected:
   using Body = std::function<Task<void>(Session)>;
@@ -149,6 +189,7 @@ class Scenario : public ::testing::TestWithParam<Column> {
       return stdio_transport({.command = PATCHBAY_BIN_DIR "/scenario-server", .args = {}, .env = {}, .cwd = {}});
     }
     if (GetParam().door == Door::http) return std::make_shared<HttpFixtureTransport>(test::make_fixture_server());
+    if (GetParam().door == Door::websocket) return std::make_shared<WsFixtureTransport>(test::make_fixture_server());
     return std::make_shared<FixtureTransport>(
         test::make_fixture_server(), GetParam().door == Door::shared ? MemoryPayloads::share : MemoryPayloads::copy);
   }
@@ -201,7 +242,8 @@ INSTANTIATE_TEST_SUITE_P(Columns, Scenario,
                          ::testing::Values(Column{Era::legacy, Door::shared}, Column{Era::legacy, Door::copied},
                                            Column{Era::legacy, Door::stdio}, Column{Era::modern, Door::shared},
                                            Column{Era::modern, Door::copied}, Column{Era::modern, Door::stdio},
-                                           Column{Era::legacy, Door::http}, Column{Era::modern, Door::http}),
+                                           Column{Era::legacy, Door::http}, Column{Era::modern, Door::http},
+                                           Column{Era::legacy, Door::websocket}, Column{Era::modern, Door::websocket}),
                          [](const auto& column) { return name_of(column.param); });
 
 // What only a process can do.
