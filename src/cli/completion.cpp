@@ -60,6 +60,8 @@ std::string flag_names(const CommandLineText& line, std::string_view command) {
 }
 
 bool any_command(const CommandText&) { return true; }
+// `mcp` is no command by itself: the word behind it is.
+bool any_but_mcp(const CommandText& command) { return command.name != "mcp"; }
 
 }  // namespace
 
@@ -80,6 +82,8 @@ std::string bash_completion(const CommandLineText& line) {
   std::string values;
   for (const auto& flag : line.flags) {
     if (flag.value.empty()) continue;
+    // Several commands have flags of the same name; they take the same values.
+    if (std::ranges::find(with_value, flag.names.front()) != with_value.end()) continue;
     with_value.insert(with_value.end(), flag.names.begin(), flag.names.end());
     std::string action;
     switch (kind_of(flag)) {
@@ -118,6 +122,7 @@ _patchbay() {{
   for ((i = 1; i < COMP_CWORD; i++)); do
     case ${{COMP_WORDS[i]}} in
     {}) i=$((i + 1)); [[ ${{COMP_WORDS[i]}} == = ]] && i=$((i + 1)) ;;
+    mcp) command=mcp ;;
     {}) command=${{COMP_WORDS[i]}}; break ;;
     esac
   done
@@ -139,7 +144,7 @@ _patchbay() {{
 }}
 complete -F _patchbay patchbay
 )sh",
-      fmt::join(with_value, "|"), names_of(line.commands, any_command, '|'), values, flags,
+      fmt::join(with_value, "|"), names_of(line.commands, any_but_mcp, '|'), values, flags,
       names_of(line.commands, any_command, ' '), names_of(line.commands, takes_server, '|'),
       names_of(line.commands, takes_anything, '|'), words);
 }
@@ -205,7 +210,12 @@ _patchbay() {{
   case $state in
     command) _describe command commands ;;
     word)
-      case $line[1] in
+      local command=$line[1]
+      if [[ $command == mcp ]]; then
+        local -a typed=(${{words[2,CURRENT-1]:#-*}})
+        command=${{typed[2]:-mcp}}
+      fi
+      case $command in
         {})
           names=(${{(f)"$($program completion servers 2> /dev/null)"}})
           compadd -a names ;;
@@ -263,8 +273,10 @@ std::string fish_completion(const CommandLineText& line) {
                      names_of(line.commands, takes_anything, ' '));
   for (const auto& command : line.commands) {
     if (command.choices.empty()) continue;
-    out += fmt::format("complete -c patchbay -n '__fish_seen_subcommand_from {}' -a '{}'\n", command.name,
-                       fmt::join(command.choices, " "));
+    const auto names = fmt::format("{}", fmt::join(command.choices, " "));
+    const bool once = !any_but_mcp(command);
+    out += fmt::format("complete -c patchbay -n '__fish_seen_subcommand_from {}{}{}' -a '{}'\n", command.name,
+                       once ? "; and not __fish_seen_subcommand_from " : "", once ? names : "", names);
   }
   return out;
 }

@@ -1,6 +1,7 @@
 #include "cli/settings.h"
 
-#include <sstream>
+#include <algorithm>
+#include <cctype>
 
 #include <CLI/CLI.hpp>
 
@@ -20,6 +21,7 @@ struct CommandEntry {
   const char* words_help;
   std::size_t words_min;
   std::size_t words_max;  // 0: any number
+  bool in_mcp = false;    // also reached as `patchbay mcp NAME`
 };
 
 constexpr CommandEntry commands[] = {
@@ -47,6 +49,37 @@ constexpr CommandEntry commands[] = {
     {Command::prompts, "prompts", "List prompts", "  patchbay prompts", "SERVER", "Only this server", 0, 1},
     {Command::prompt, "prompt", "Show a prompt filled in", "  patchbay prompt review file=main.cpp", "NAME",
      "The prompt, then key=value", 1, 0},
+    {Command::add, "add", "Declare a server",
+     "  patchbay add --transport http sentry https://mcp.sentry.dev/mcp\n"
+     "  patchbay add airtable --env AIRTABLE_API_KEY=key -- npx -y airtable-mcp-server\n"
+     "  patchbay add --scope user files -- npx -y @modelcontextprotocol/server-filesystem ~/notes\n\n"
+     "Scopes: local (you, in this project), user (you, everywhere), project (.mcp.json, for everybody who has\n"
+     "the project). local and user are kept in patchbay/config.json of your configuration directory.",
+     "NAME", "The name, then a URL, or -- and a command with its arguments", 1, 0, true},
+    {Command::add_json, "add-json", "Declare a server by the JSON of its entry",
+     "  patchbay add-json weather '{\"type\":\"http\",\"url\":\"https://weather.example/mcp\"}'\n"
+     "  patchbay add-json --scope user db '{\"command\":\"db-server\",\"args\":[\"--read-only\"]}'",
+     "NAME", "The name, then the JSON object; - reads it from stdin", 2, 2, true},
+    {Command::remove, "remove", "Take a declared server away",
+     "  patchbay remove sentry\n  patchbay remove sentry --scope user", "SERVER", "Its name", 1, 1, true},
+    {Command::get, "get", "Show one declared server, secrets hidden",
+     "  patchbay get sentry\n  patchbay get sentry --check\n  patchbay get sentry --json", "SERVER", "Its name", 1, 1,
+     true},
+    {Command::list, "list", "List the declared servers and where each stands, starting none",
+     "  patchbay list\n  patchbay list --check\n  patchbay list --json | jq -r '.servers[].name'\n\n"
+     "`patchbay mcp list` starts them to see whether they answer, as --check does.",
+     nullptr, nullptr, 0, 0, true},
+    {Command::enable, "enable", "Switch servers on again",
+     "  patchbay enable sentry\n  patchbay enable sentry --scope user", "SERVER", "Their names", 1, 0, true},
+    {Command::disable, "disable", "Switch servers off without taking them away",
+     "  patchbay disable sentry              in this project\n  patchbay disable sentry --scope user   everywhere",
+     "SERVER", "Their names", 1, 0, true},
+    {Command::approve, "approve", "Say yes to servers that this project brought along",
+     "  patchbay approve files\n  patchbay approve --all", "SERVER", "Their names", 0, 0, true},
+    {Command::reject, "reject", "Say no to servers that this project brought along",
+     "  patchbay reject files\n  patchbay reject --all", "SERVER", "Their names", 0, 0, true},
+    {Command::reset_choices, "reset-project-choices", "Forget what was said to the servers of this project",
+     "  patchbay reset-project-choices", nullptr, nullptr, 0, 0, true},
     {Command::serve, "serve", "Offer the built-in tools as an MCP server on stdin and stdout, or over HTTP",
      "  patchbay serve --root ~/project\n  patchbay serve --root . --allow-run\n"
      "  patchbay serve --http 127.0.0.1:8080\n"
@@ -54,13 +87,19 @@ constexpr CommandEntry commands[] = {
      "  patchbay serve --http 0.0.0.0:8080 --bearer-file token --allow-host mcp.example\n\n"
      "Over HTTP the endpoint is /mcp. SIGINT and SIGTERM let running calls finish and exit with 0.\n"
      "Without --bearer-file, PATCHBAY_SERVE_TOKEN is the token if it is set.",
-     nullptr, nullptr, 0, 0},
+     nullptr, nullptr, 0, 0, true},
     {Command::completion, "completion", "Print the completion script of a shell, or the names of the servers it offers",
      "  source <(patchbay completion bash)\n  patchbay completion zsh > ~/.zfunc/_patchbay\n"
      "  patchbay completion fish > ~/.config/fish/completions/patchbay.fish",
      "bash|zsh|fish|servers", "The shell; or servers: what is declared, starting nothing", 1, 1},
     {Command::manual, "man", "Print the manual page", "  patchbay man | man -l -", nullptr, nullptr, 0, 0},
 };
+
+constexpr const char* mcp_summary = "The commands about servers, as `claude mcp` has them";
+constexpr const char* mcp_examples =
+    "  patchbay mcp add --transport http sentry https://mcp.sentry.dev/mcp\n"
+    "  patchbay mcp add airtable --env AIRTABLE_API_KEY=key -- npx -y airtable-mcp-server\n"
+    "  patchbay mcp list";
 
 constexpr const char* about = "Connects to MCP servers and calls their tools.";
 constexpr const char* about_servers =
@@ -85,6 +124,90 @@ std::vector<std::string> choices_of(const CommandEntry& entry) {
 }
 
 std::string help_text(const CLI::App& app) { return app.help("", CLI::AppFormatMode::Normal); }
+
+// What one command takes beside its words.
+void declare_own_flags(CLI::App& sub, Command command, Settings& settings) {
+  auto scope = [&](const char* help) {
+    sub.add_option("-s,--scope", settings.scope, help)->check(CLI::IsMember({"local", "project", "user"}));
+  };
+  switch (command) {
+    case Command::add:
+      sub.add_option("-t,--transport", settings.transport, "How it is reached")
+          ->check(CLI::IsMember({"stdio", "sse", "http"}));
+      scope("Who has it: local, project or user");
+      sub.add_option("-e,--env", settings.env, "Variables for a command (repeatable, takes several)")
+          ->type_name("NAME=VALUE")
+          ->allow_extra_args(false);
+      sub.add_option("-H,--header", settings.headers, "'Name: value' for a URL (repeatable, takes several)")
+          ->type_name("HEADER")
+          ->allow_extra_args(false);
+      sub.add_option("--client-id", settings.client_id, "Sign in as this client")->type_name("ID");
+      sub.add_flag("--client-secret", settings.client_secret,
+                   "Ask for that client's secret (or take MCP_CLIENT_SECRET)");
+      sub.add_option("--callback-port", settings.callback_port,
+                     "Where the browser comes back to (also: MCP_OAUTH_CALLBACK_PORT)")
+          ->type_name("PORT")
+          ->check(CLI::Range(1, 65535).description(""));
+      break;
+    case Command::add_json:
+      scope("Who has it: local, project or user");
+      sub.add_flag("--client-secret", settings.client_secret,
+                   "Ask for the secret of its oauth.clientId (or take MCP_CLIENT_SECRET)");
+      break;
+    case Command::remove:
+      scope("Take away only the one of this scope");
+      break;
+    case Command::get:
+    case Command::list:
+      scope("Only what this scope declares");
+      sub.add_flag("--check", settings.check, "Start the servers, to see whether they answer");
+      break;
+    case Command::enable:
+    case Command::disable:
+      scope("local: in this project (default of disable); user: everywhere");
+      break;
+    case Command::approve:
+    case Command::reject:
+      scope("project: there are no others");
+      sub.add_flag("--all", settings.all, "All that this project brought along");
+      break;
+    case Command::reset_choices:
+      scope("project: there are no others");
+      break;
+    case Command::serve:
+      sub.add_option("--http", settings.http, "Listen here instead of on stdin (port 0: any)")->type_name("ADDR:PORT");
+      sub.add_option("--bearer-file", settings.bearer_file, "Only clients with the token in this file may call")
+          ->type_name("FILE");
+      sub.add_option("--allow-host", settings.allow_hosts, "Host name requests may use (repeatable)")
+          ->type_name("NAME")
+          ->allow_extra_args(false);
+      sub.add_option("--allow-origin", settings.allow_origins, "Origin of web pages that may call (repeatable)")
+          ->type_name("ORIGIN")
+          ->allow_extra_args(false);
+      break;
+    default:
+      break;
+  }
+}
+
+void declare_command(CLI::App& parent, const CommandEntry& entry, Settings& settings) {
+  auto* sub = parent.add_subcommand(entry.name, entry.summary);
+  sub->footer(std::string("Examples:\n") + entry.examples);
+  sub->callback([&settings, command = entry.command] { settings.command = command; });
+  declare_own_flags(*sub, entry.command, settings);
+  if (entry.words_name) {
+    auto* words = sub->add_option(entry.words_name, settings.words, entry.words_help)->type_name("");
+    if (entry.words_min > 0) words->required();
+    words->expected(static_cast<int>(entry.words_min),
+                    entry.words_max == 0 ? 1 << 20 : static_cast<int>(entry.words_max));
+    if (const auto choices = choices_of(entry); !choices.empty()) {
+      words->check([choices](const std::string& word) -> std::string {
+        if (std::ranges::find(choices, word) != choices.end()) return {};
+        return "expected " + CLI::detail::join(choices, ", ") + ", not '" + word + "'";
+      });
+    }
+  }
+}
 
 // Declares everything; what is parsed lands in `settings` and `version`.
 void declare(CLI::App& app, Settings& settings, bool& version) {
@@ -119,34 +242,73 @@ void declare(CLI::App& app, Settings& settings, bool& version) {
   output->add_option("--log-file", settings.log_file, "Write the log here instead of stderr")->type_name("FILE");
   output->add_flag("--trace", settings.trace, "Log every message, secrets taken out");
 
+  for (const auto& entry : commands) declare_command(app, entry, settings);
+  auto* mcp = app.add_subcommand("mcp", mcp_summary);
+  mcp->footer(std::string("Examples:\n") + mcp_examples);
+  mcp->require_subcommand(1);
   for (const auto& entry : commands) {
-    auto* sub = app.add_subcommand(entry.name, entry.summary);
-    sub->footer(std::string("Examples:\n") + entry.examples);
-    sub->callback([&settings, command = entry.command] { settings.command = command; });
-    if (entry.command == Command::serve) {
-      sub->add_option("--http", settings.http, "Listen here instead of on stdin (port 0: any)")->type_name("ADDR:PORT");
-      sub->add_option("--bearer-file", settings.bearer_file, "Only clients with the token in this file may call")
-          ->type_name("FILE");
-      sub->add_option("--allow-host", settings.allow_hosts, "Host name requests may use (repeatable)")
-          ->type_name("NAME")
-          ->allow_extra_args(false);
-      sub->add_option("--allow-origin", settings.allow_origins, "Origin of web pages that may call (repeatable)")
-          ->type_name("ORIGIN")
-          ->allow_extra_args(false);
-    }
-    if (entry.words_name) {
-      auto* words = sub->add_option(entry.words_name, settings.words, entry.words_help)->type_name("");
-      if (entry.words_min > 0) words->required();
-      words->expected(static_cast<int>(entry.words_min),
-                      entry.words_max == 0 ? 1 << 20 : static_cast<int>(entry.words_max));
-      if (const auto choices = choices_of(entry); !choices.empty()) {
-        words->check([choices](const std::string& word) -> std::string {
-          if (std::ranges::find(choices, word) != choices.end()) return {};
-          return "expected " + CLI::detail::join(choices, ", ") + ", not '" + word + "'";
-        });
-      }
+    if (entry.in_mcp) declare_command(*mcp, entry, settings);
+  }
+}
+
+// Of all commands together; none of them means two things.
+std::vector<std::string> flags_with_value(const CLI::App& app) {
+  std::vector<std::string> names;
+  std::vector<const CLI::App*> owners{&app};
+  for (const auto* owner : app.get_subcommands([](const CLI::App*) { return true; })) owners.push_back(owner);
+  for (const auto* owner : owners) {
+    for (const auto* option : owner->get_options()) {
+      if (option->get_positional() || option->get_type_size() == 0) continue;
+      for (const auto& name : option->get_snames()) names.push_back("-" + name);
+      for (const auto& name : option->get_lnames()) names.push_back("--" + name);
     }
   }
+  return names;
+}
+
+bool is_word_of(std::string_view text, std::string_view more) {
+  return !text.empty() && std::ranges::all_of(text, [&](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || more.find(c) != std::string_view::npos;
+  });
+}
+
+// NAME=value
+bool is_assignment(std::string_view word) {
+  const auto sign = word.find('=');
+  return sign != std::string_view::npos && is_word_of(word.substr(0, sign), "_");
+}
+
+// Name: value, with the blank: https://host is none.
+bool is_header_line(std::string_view word) {
+  const auto colon = word.find(": ");
+  return colon != std::string_view::npos && is_word_of(word.substr(0, colon), "_-");
+}
+
+// What was wrong with the words, and what was meant.
+std::string usage_error(std::string message, const std::vector<std::string>& typed) {
+  if (typed.empty() || typed.front().starts_with('-')) return message;
+  const bool mcp = typed.front() == "mcp" && typed.size() > 1 && !typed[1].starts_with('-');
+  std::vector<std::string> names;
+  for (const auto& entry : commands) {
+    if (!mcp || entry.in_mcp) names.emplace_back(entry.name);
+  }
+  if (!mcp) names.emplace_back("mcp");
+  const auto& name = mcp ? typed[1] : typed.front();
+  const std::string before = mcp ? "mcp " : "";
+  if (std::ranges::find(names, name) == names.end()) {
+    message = "unknown command '" + before + name + "'";
+    if (auto meant = nearest(name, names); !meant.empty()) {
+      message += "; did you mean '" + before + std::string(meant) + "'?";
+    }
+    return message;
+  }
+  if (name != "add") return message;
+  if (message.starts_with("--transport: ws")) {
+    message += "; a ws server is added with: patchbay " + before + R"(add-json NAME '{"type":"ws","url":"wss://…"}')";
+  } else if (message.find("not expected") != std::string::npos && std::ranges::find(typed, "--") == typed.end()) {
+    message += "; write -- before the command of the server: patchbay " + before + "add NAME -- COMMAND ARGUMENTS";
+  }
+  return message;
 }
 
 FlagText flag_text(const CLI::Option& option, std::string group, std::string command) {
@@ -172,32 +334,76 @@ FlagText flag_text(const CLI::Option& option, std::string group, std::string com
 
 }  // namespace
 
+AddWords untangle_add(std::vector<std::string> words, const std::vector<std::string>& flags_with_value) {
+  const auto takes_value = [&](const std::string& word) {
+    return std::ranges::find(flags_with_value, word) != flags_with_value.end();
+  };
+  // The command: the first word that is neither a flag nor its value; the one after it behind `mcp`.
+  std::size_t at = 0;
+  bool in_mcp = false;
+  for (; at < words.size(); ++at) {
+    const auto& word = words[at];
+    if (word.starts_with('-')) {
+      if (takes_value(word)) ++at;
+    } else if (word == "mcp" && !in_mcp) {
+      in_mcp = true;
+    } else {
+      break;
+    }
+  }
+  AddWords out;
+  if (at >= words.size() || words[at] != "add") return {std::move(words), std::nullopt};
+  out.words.assign(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(at) + 1);
+  std::string greedy;  // the flag whose values are being read
+  for (++at; at < words.size(); ++at) {
+    const auto& word = words[at];
+    if (word == "--") {
+      out.command.emplace(words.begin() + static_cast<std::ptrdiff_t>(at) + 1, words.end());
+      break;
+    }
+    if (word == "-e" || word == "--env" || word == "-H" || word == "--header") {
+      out.words.push_back(word);
+      greedy = word;
+      if (at + 1 < words.size() && words[at + 1] != "--") out.words.push_back(words[++at]);
+      continue;
+    }
+    const bool more =
+        (greedy == "-e" || greedy == "--env") ? is_assignment(word) : !greedy.empty() && is_header_line(word);
+    if (more) {
+      out.words.push_back(greedy);
+    } else {
+      greedy.clear();
+    }
+    out.words.push_back(word);
+    if (!more && takes_value(word) && at + 1 < words.size()) out.words.push_back(words[++at]);
+  }
+  return out;
+}
+
 std::variant<Settings, Stop> parse_command_line(int argc, const char* const* argv) {
   Settings settings;
   bool version = false;
   CLI::App app(about, "patchbay");
   declare(app, settings, version);
+  const std::vector<std::string> typed(argv + std::min(argc, 1), argv + argc);
+  auto untangled = untangle_add(typed, flags_with_value(app));
+  std::ranges::reverse(untangled.words);
   try {
-    app.parse(argc, argv);
+    app.parse(std::move(untangled.words));
   } catch (const CLI::CallForHelp&) {
     for (auto* sub : app.get_subcommands()) {
+      for (auto* inner : sub->get_subcommands()) {
+        if (inner->parsed()) return Stop{0, inner->help("patchbay " + sub->get_name()), {}, {}};
+      }
       if (sub->parsed()) return Stop{0, sub->help("patchbay"), {}, {}};
     }
     return Stop{0, help_text(app), {}, {}};
   } catch (const CLI::ParseError& error) {
-    std::string message = error.what();
-    if (argc > 1 && argv[1][0] != '-') {
-      std::vector<std::string> names;
-      for (const auto& entry : commands) names.emplace_back(entry.name);
-      const bool known = std::ranges::find(names, argv[1]) != names.end();
-      auto meant = nearest(argv[1], names);
-      if (!known) {
-        message = std::string("unknown command '") + argv[1] + "'";
-        if (!meant.empty()) message += "; did you mean '" + std::string(meant) + "'?";
-      }
-    }
+    auto message = usage_error(error.what(), typed);
     return Stop{2, {}, "patchbay: " + message + "\nRun `patchbay --help` for what there is.\n", message};
   }
+  settings.command_words = std::move(untangled.command);
+  settings.as_mcp = app.got_subcommand("mcp");
   if (version) settings.command = Command::version;
   return settings;
 }
@@ -228,8 +434,22 @@ CommandLineText describe_command_line() {
                              .words_help = entry.words_help ? entry.words_help : "",
                              .words_required = entry.words_min > 0,
                              .words_many = entry.words_max != 1,
-                             .choices = choices_of(entry)});
+                             .choices = choices_of(entry),
+                             .in_mcp = entry.in_mcp});
   }
+  CommandText mcp{.name = "mcp",
+                  .summary = mcp_summary,
+                  .examples = mcp_examples,
+                  .words = "COMMAND",
+                  .words_help = "One of these, with its own words and flags",
+                  .words_required = true,
+                  .words_many = true,
+                  .choices = {},
+                  .in_mcp = false};
+  for (const auto& entry : commands) {
+    if (entry.in_mcp) mcp.choices.emplace_back(entry.name);
+  }
+  text.commands.push_back(std::move(mcp));
   return text;
 }
 

@@ -18,6 +18,16 @@ enum class Command {
   skills,
   prompts,
   prompt,
+  add,
+  add_json,
+  remove,
+  get,
+  list,
+  enable,
+  disable,
+  approve,
+  reject,
+  reset_choices,
   serve,
   completion,
   manual,
@@ -40,6 +50,19 @@ struct Settings {
   std::string bearer_file;
   std::vector<std::string> allow_hosts;
   std::vector<std::string> allow_origins;
+
+  // What `add`, `list` and their like are told.
+  std::string scope;      // empty: as the command sees fit
+  std::string transport;  // empty: as the words look
+  std::vector<std::string> env;
+  std::vector<std::string> headers;
+  std::string client_id;
+  bool client_secret = false;
+  std::optional<int> callback_port;
+  std::optional<std::vector<std::string>> command_words;  // what stood behind --
+  bool check = false;                                     // connect, to see whether servers answer
+  bool all = false;
+  bool as_mcp = false;  // typed as `patchbay mcp ...`
 
   // How to talk.
   bool json = false;
@@ -65,6 +88,16 @@ struct Stop {
 
 std::variant<Settings, Stop> parse_command_line(int argc, const char* const* argv);
 
+// The words of `add` in a form that has one meaning: -e A=1 B=2 becomes -e A=1 -e B=2, and what stands
+// behind -- is taken out. Words of other commands are left alone. `flags_with_value` are those that
+// may stand before the command.
+struct AddWords {
+  std::vector<std::string> words;
+  std::optional<std::vector<std::string>> command;
+  bool operator==(const AddWords&) const = default;
+};
+AddWords untangle_add(std::vector<std::string> words, const std::vector<std::string>& flags_with_value);
+
 // The same table as text, for whoever writes about it.
 struct FlagText {
   std::string group;
@@ -85,6 +118,7 @@ struct CommandText {
   bool words_required = false;
   bool words_many = false;
   std::vector<std::string> choices;  // when only these words will do
+  bool in_mcp = false;               // also `patchbay mcp NAME`
 };
 
 struct CommandLineText {

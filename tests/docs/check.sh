@@ -27,7 +27,7 @@ done
 # Every `patchbay WORD` in a table or a block of commands. A flag that takes a value is followed by it.
 help=$("$program" --help)
 while IFS= read -r name; do help+=$'\n'$("$program" "$name" --help); done < <(
-  sed -nE '/^Subcommands:/,/^$/ s/^  ([a-z]+) .*/\1/p' <<< "$help")
+  sed -nE '/^Subcommands:/,/^$/ s/^  ([a-z-]+) .*/\1/p' <<< "$help")
 takes_value() { grep -qE -- "^ +(-[a-z],)?$1 [A-Z]" <<< "$help"; }
 commands=0
 check_line() {
@@ -45,7 +45,7 @@ check_line() {
         continue
         ;;
     esac
-    [[ $word =~ ^[a-z]+$ ]] || return
+    [[ $word =~ ^[a-z][a-z-]*$ ]] || return
     commands=$((commands + 1))
     "$program" "$word" --help > /dev/null 2>&1 || wrong "$2: there is no command $word"
     return

@@ -1,0 +1,173 @@
+// `patchbay add`, `add-json` and `remove`: servers come into our two files and out of them.
+#include <fmt/format.h>
+
+#include "base/strings.h"
+#include "cli/declared.h"
+#include "cli/new_entry.h"
+#include "cli/present.h"
+#include "config/policy.h"
+#include "config/signature.h"
+
+namespace patchbay::cli {
+namespace {
+
+// An organisation has the last word.
+void check_policy(const Declared& declared, const NewEntry& entry) {
+  if (declared.config.exclusive) throw Error(Errc::denied, std::string(enterprise_exclusive_refusal));
+  const auto verdict = judge_policy(expand_server(entry.server, process_environment()), declared.config.layers);
+  if (verdict.allowed()) return;
+  throw Error(Errc::denied, policy_refusal(entry.name, verdict)).with_detail(verdict.reason);
+}
+
+NewEntry read_entry(const Settings& settings, Io& io) {
+  auto entry =
+      settings.command == Command::add
+          ? entry_from_words(settings, process_environment())
+          : entry_from_json(settings.words.at(0), settings.words.at(1) == "-" ? io.read_input() : settings.words.at(1));
+  if (!entry) throw std::move(entry).error();
+  return std::move(*entry);
+}
+
+std::string added_text(const NewEntry& entry, std::string_view scope) {
+  const auto& server = entry.server;
+  if (server.kind == ServerKind::stdio) {
+    return fmt::format("Added stdio MCP server {} with command: {} to {} config\n", entry.name, shown_target(server),
+                       scope);
+  }
+  auto kind = std::string(to_string(server.kind));
+  for (char& c : kind) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return fmt::format("Added {} MCP server {} with URL: {} to {} config\n", kind, entry.name, shown_target(server),
+                     scope);
+}
+
+// What the new entry will meet: somebody who goes before it, or whom it hides.
+void note_neighbours(const Declared& declared, NewEntry& entry, ConfigScope scope) {
+  for (const auto* other : all_entries(declared.config)) {
+    if (other->name != entry.name || other->origin.scope == scope) continue;
+    if (other->standing == ServerStanding::shadowed) continue;
+    entry.notes.push_back(
+        fmt::format("{} config has a server of this name too ({}); local goes before project, and "
+                    "project before user",
+                    to_string(other->origin.scope), place_text(declared, other->origin)));
+  }
+}
+
+// Whoever types an entry has agreed to it; others who have the project are asked.
+void approve_own(const Declared& declared, NewEntry& entry) {
+  entry.server.origin.scope = ConfigScope::project;
+  auto remembered = remember_answer(declared, entry.server, true);
+  if (!remembered) entry.notes.push_back("it will be asked about: " + remembered.error().message());
+}
+
+// ---- remove
+
+std::string removal_command(const std::string& name, ConfigScope scope) {
+  return fmt::format("patchbay remove {} --scope {}", name, to_string(scope));
+}
+
+// The one entry of ours that is meant; throws what to do when there are several or none.
+ConfigScope scope_to_remove(const Declared& declared, const Settings& settings, const std::string& name) {
+  const auto entries = all_named(declared.config, name);
+  std::vector<ConfigScope> ours;
+  const ServerConfig* foreign = nullptr;
+  for (const auto* entry : entries) {
+    if (!settings.scope.empty() && to_string(entry->origin.scope) != settings.scope) continue;
+    if (!is_ours(declared, *entry)) {
+      if (foreign == nullptr) foreign = entry;
+    } else if (std::ranges::find(ours, entry->origin.scope) == ours.end()) {
+      ours.push_back(entry->origin.scope);
+    }
+  }
+  if (ours.size() == 1) return ours.front();
+  const auto shown = safe_line(name, 80);
+  if (ours.size() > 1) {
+    std::string text = fmt::format("MCP server \"{}\" exists in multiple scopes:", shown);
+    std::string commands;
+    for (const auto scope : ours) {
+      text += fmt::format("\n  - {}", scope_title(scope));
+      commands += fmt::format("\n  {}", removal_command(shown, scope));
+    }
+    throw Error(Errc::invalid_argument, text + "\nTo remove it from one of them:" + commands);
+  }
+  if (foreign != nullptr) {
+    if (foreign->origin.scope == ConfigScope::enterprise) {
+      throw Error(Errc::denied, fmt::format("MCP server \"{}\" comes from your organisation ({}) and cannot be removed "
+                                            "here",
+                                            shown, place_text(declared, foreign->origin)));
+    }
+    throw Error(Errc::config,
+                fmt::format("MCP server \"{}\" stands in {}, which is not patchbay's and is not changed by it. Take it "
+                            "out there, or switch it off here: patchbay disable {}",
+                            shown, place_text(declared, foreign->origin), shown));
+  }
+  std::vector<std::string> others;
+  for (const auto* entry : entries) others.emplace_back(to_string(entry->origin.scope));
+  throw Error(Errc::invalid_argument,
+              fmt::format("No MCP server found with name: \"{}\" in {} config; it is in {} config ({})", shown,
+                          settings.scope, others.front(), place_text(declared, entries.front()->origin)));
+}
+
+}  // namespace
+
+int add(const Settings& settings, Io& io) {
+  auto entry = read_entry(settings, io);
+  const auto declared = load_declared(settings);
+  check_policy(declared, entry);
+  if (settings.client_secret) {
+    throw Error(Errc::unsupported,
+                "--client-secret needs a place for secrets, which this version does not have; leave it out, and name "
+                "the secret by a variable where the server takes one");
+  }
+  const auto scope = scope_called(settings.scope);
+  note_neighbours(declared, entry, scope);
+  const auto change = change_scope(
+      declared, scope,
+      [&](const Json& servers, const std::vector<std::string>& path) -> Result<std::vector<ConfigEdit>> {
+        if (servers.find(entry.name) != nullptr) {
+          return fail(Errc::config, fmt::format("MCP server {} already exists in {} config; to replace it: {}",
+                                                entry.name, to_string(scope), removal_command(entry.name, scope)));
+        }
+        auto full = path;
+        full.push_back(entry.name);
+        return std::vector{set_member(std::move(full), entry.entry)};
+      });
+  entry.notes.insert(entry.notes.end(), change.warnings.begin(), change.warnings.end());
+  if (scope == ConfigScope::project) approve_own(declared, entry);
+  say_notes(settings, io, entry.notes);
+  Json notes = Json::array();
+  for (const auto& note : entry.notes) notes.push_back(note);
+  answer(settings, io,
+         {{"name", entry.name},
+          {"scope", to_string(scope)},
+          {"file", change.file},
+          {"transport", to_string(entry.server.kind)},
+          {"changed", change.changed},
+          {"notes", std::move(notes)}},
+         added_text(entry, to_string(scope)) + modified_text(declared, scope, change.file));
+  return 0;
+}
+
+int remove(const Settings& settings, Io& io) {
+  const auto& name = settings.words.at(0);
+  const auto declared = load_declared(settings);
+  const auto scope = scope_to_remove(declared, settings, name);
+  const auto change = change_scope(
+      declared, scope,
+      [&](const Json& servers, const std::vector<std::string>& path) -> Result<std::vector<ConfigEdit>> {
+        if (servers.find(name) == nullptr) {
+          return fail(Errc::config,
+                      fmt::format("MCP server {} is not in {} config any more", safe_line(name, 80), to_string(scope)));
+        }
+        auto full = path;
+        full.push_back(name);
+        return std::vector{remove_member(std::move(full))};
+      });
+  say_notes(settings, io, change.warnings);
+  answer(settings, io,
+         {{"name", name}, {"scope", to_string(scope)}, {"file", change.file}, {"changed", change.changed}},
+         fmt::format("Removed MCP server {} from {} config\n{}", safe_line(name, 80), to_string(scope),
+                     modified_text(declared, scope, change.file)));
+  return 0;
+}
+
+}  // namespace patchbay::cli

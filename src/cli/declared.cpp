@@ -1,0 +1,167 @@
+#include "cli/declared.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "base/strings.h"
+#include "cli/present.h"
+#include "config/files.h"
+
+namespace patchbay::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The nearest .mcp.json that applies here; where there is none it is made at the root of the project.
+std::string project_directory(const Declared& declared) {
+  const auto files = project_config_files(declared.request.cwd);
+  return files.empty() ? declared.project_root : fs::path(files.front()).parent_path().string();
+}
+
+// Servers at the top of the file instead of under "mcpServers".
+bool is_bare(const Json& root) {
+  const auto& top = root.as_object();
+  return !top.contains("mcpServers") &&
+         std::ranges::any_of(top, [](const auto& member) { return !member.first.starts_with('$'); });
+}
+
+const Json& at(const Json& root, const std::vector<std::string>& path) {
+  const Json* found = &root;
+  for (const auto& key : path) found = &std::as_const(*found)[key];
+  return *found;
+}
+
+Json object_at(const Json& root, const std::vector<std::string>& path) {
+  const auto& value = at(root, path);
+  return value.is_object() ? value : Json::object();
+}
+
+FileChange require(Result<FileChange> change) {
+  if (!change) throw std::move(change).error();
+  return std::move(*change);
+}
+
+}  // namespace
+
+LoadRequest load_request(const Settings& settings) {
+  LoadRequest request;
+  request.cwd = fs::current_path();
+  request.mcp_configs = settings.mcp_config;
+  request.strict = settings.strict;
+  request.trust_project = settings.trust_project;
+  return request;
+}
+
+Declared load_declared(const Settings& settings) {
+  auto places = store_places(process_environment());
+  if (!places) throw std::move(places).error();
+  auto request = load_request(settings);
+  auto config = load_servers(request);
+  const auto root = project_root(request.cwd);
+  return Declared{std::move(request), std::move(config), ConfigStore(std::move(*places)), root, root};
+}
+
+std::vector<const ServerConfig*> all_entries(const LoadedConfig& config) {
+  std::vector<const ServerConfig*> out;
+  for (const auto* list : {&config.servers, &config.shadowed}) {
+    for (const auto& server : *list) out.push_back(&server);
+  }
+  return out;
+}
+
+std::vector<const ServerConfig*> all_named(const LoadedConfig& config, const std::string& name) {
+  std::vector<const ServerConfig*> out;
+  std::vector<std::string> names;
+  for (const auto* server : all_entries(config)) {
+    if (server->name == name) out.push_back(server);
+    names.push_back(server->name);
+  }
+  if (!out.empty()) return out;
+  const auto meant = nearest(name, names);
+  throw Error(Errc::invalid_argument,
+              fmt::format("No MCP server found with name: \"{}\"{}", safe_line(name, 80),
+                          meant.empty() ? "; see what there is with: patchbay list"
+                                        : fmt::format("; did you mean '{}'?", safe_line(meant, 80))));
+}
+
+std::string scope_title(ConfigScope scope) {
+  switch (scope) {
+    case ConfigScope::local:
+      return "Local config (private to you in this project)";
+    case ConfigScope::project:
+      return "Project config (shared via .mcp.json)";
+    case ConfigScope::user:
+      return "User config (available in all your projects)";
+    case ConfigScope::enterprise:
+      return "Enterprise config (of your organisation)";
+    case ConfigScope::plugin:
+      return "Plugin";
+    case ConfigScope::connector:
+      return "Connector directory";
+    case ConfigScope::dynamic:
+      return "Flags of this command";
+    case ConfigScope::embedded:
+      return "This program";
+  }
+  return {};
+}
+
+ConfigScope scope_called(std::string_view name) {
+  if (name == "project") return ConfigScope::project;
+  return name == "user" ? ConfigScope::user : ConfigScope::local;
+}
+
+bool is_ours(const Declared& declared, const ServerConfig& server) {
+  const auto& origin = server.origin;
+  if (origin.scope == ConfigScope::project) return fs::path(origin.file).filename() == ".mcp.json";
+  return origin.file == declared.store.places().config_file;
+}
+
+std::string place_text(const Declared& declared, const ConfigOrigin& origin) {
+  const auto relative = fs::path(origin.file).lexically_relative(declared.request.cwd);
+  const bool below = !relative.empty() && *relative.begin() != "..";
+  const auto file = safe_line(below ? relative.string() : origin.file, 300);
+  return origin.line == 0 ? file : fmt::format("{}:{}", file, origin.line);
+}
+
+FileChange change_scope(const Declared& declared, ConfigScope scope, const ScopeEdits& edits) {
+  if (scope == ConfigScope::project) {
+    return require(
+        declared.store.change_project_file(project_directory(declared), declared.project_root, [&](const Json& root) {
+          return is_bare(root) ? edits(root, {}) : edits(object_at(root, {"mcpServers"}), {"mcpServers"});
+        }));
+  }
+  std::vector<std::string> path{"mcpServers"};
+  if (scope == ConfigScope::local) path = {"projects", declared.project, "mcpServers"};
+  return require(declared.store.change_own_file([&](const Json& root) { return edits(object_at(root, path), path); }));
+}
+
+FileChange change_project_memory(
+    const Declared& declared,
+    const std::function<std::vector<ConfigEdit>(const Json& project, const std::vector<std::string>& path)>& edits) {
+  const std::vector<std::string> path{"projects", declared.project};
+  return require(declared.store.change_own_file(
+      [&](const Json& root) -> Result<std::vector<ConfigEdit>> { return edits(object_at(root, path), path); }));
+}
+
+std::string modified_text(const Declared& declared, ConfigScope scope, const std::string& file) {
+  return fmt::format("File modified: {}{}\n", file,
+                     scope == ConfigScope::local ? fmt::format(" [project: {}]", declared.project) : "");
+}
+
+void answer(const Settings& settings, Io& io, const Json& json, std::string_view text) {
+  if (!settings.json) {
+    io.out(text);
+    return;
+  }
+  io.out((io.out_is_terminal ? safe_json(to_pretty_text(json)) : to_text(json)) + "\n");
+}
+
+void say_notes(const Settings& settings, Io& io, const std::vector<std::string>& notes) {
+  if (settings.json) return;
+  for (const auto& note : notes) io.talk(fmt::format("patchbay: note: {}\n", safe_line(note, 1000)));
+}
+
+}  // namespace patchbay::cli
