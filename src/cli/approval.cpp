@@ -40,9 +40,9 @@ std::string command_line_of(const ServerConfig& server) {
   return clean_line(line);
 }
 
-Task<bool> ask_approval(Io& io, Waiting& waiting, const ServerConfig& server) {
+Task<std::optional<bool>> ask_approval(Io& io, Waiting& waiting, const ServerConfig& server) {
   int fd = ::open("/dev/tty", O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  if (fd < 0) co_return false;
+  if (fd < 0) co_return std::nullopt;
   // What was typed before the question is no answer to it.
   ::tcflush(fd, TCIFLUSH);
   waiting.suspend();
@@ -50,8 +50,8 @@ Task<bool> ask_approval(Io& io, Waiting& waiting, const ServerConfig& server) {
     Waiting& line;
     ~Resume() { line.resume(); }
   } resume{waiting};
-  io.talk(fmt::format("{} wants to start the server '{}':\n  {}\nStart it? [y/N] ", clean_line(server.origin.file),
-                      clean_line(server.name), command_line_of(server)));
+  io.talk(fmt::format("{} wants to start the server '{}':\n  {}\nStart it? [y]es, [n]o, or Enter: not now ",
+                      clean_line(server.origin.file), clean_line(server.name), command_line_of(server)));
   asio::posix::stream_descriptor terminal(co_await asio::this_coro::executor, fd);
   std::string answer;
   while (answer.find('\n') == std::string::npos && answer.size() < 4096) {
@@ -61,7 +61,9 @@ Task<bool> ask_approval(Io& io, Waiting& waiting, const ServerConfig& server) {
     answer.append(buffer, got);
   }
   auto word = to_lower_ascii(trim(answer));
-  co_return word == "y" || word == "yes";
+  if (word == "y" || word == "yes") co_return true;
+  if (word == "n" || word == "no") co_return false;
+  co_return std::nullopt;
 }
 
 }  // namespace patchbay::cli

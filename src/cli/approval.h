@@ -1,6 +1,7 @@
 // Asking the person whether a server that a repository brought along may be started.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include <patchbay/config.h>
@@ -13,7 +14,7 @@ namespace patchbay::cli {
 
 // The command line of a server as a person should see it: whole, quoted, cleaned.
 std::string command_line_of(const ServerConfig& server);
-// Shows it and reads the answer from the terminal; anything but a yes is a no.
-Task<bool> ask_approval(Io& io, Waiting& waiting, const ServerConfig& server);
+// Shows it and reads the answer from the terminal. Neither yes nor no: not now, ask again.
+Task<std::optional<bool>> ask_approval(Io& io, Waiting& waiting, const ServerConfig& server);
 
 }  // namespace patchbay::cli

@@ -2,12 +2,12 @@
 #include "cli/completion.h"
 
 #include <algorithm>
-#include <filesystem>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "cli/context.h"
+#include "cli/declared.h"
 
 namespace patchbay::cli {
 namespace {
@@ -284,11 +284,7 @@ std::string fish_completion(const CommandLineText& line) {
 int completion(const Settings& settings, Io& io) {
   const auto& what = settings.words.at(0);
   if (what == "servers") {
-    LoadRequest request;
-    request.cwd = std::filesystem::current_path();
-    request.mcp_configs = settings.mcp_config;
-    request.strict = settings.strict;
-    const auto config = load_servers(request);
+    const auto config = load_servers(load_request(settings));
     for (const auto& server : config.servers) {
       if (is_plain_word(server.name)) io.out(server.name + "\n");
     }

@@ -1,4 +1,7 @@
 // `patchbay add`, `add-json` and `remove`: servers come into our two files and out of them.
+#include <algorithm>
+#include <cctype>
+
 #include <fmt/format.h>
 
 #include "base/strings.h"
@@ -14,7 +17,8 @@ namespace {
 // An organisation has the last word.
 void check_policy(const Declared& declared, const NewEntry& entry) {
   if (declared.config.exclusive) throw Error(Errc::denied, std::string(enterprise_exclusive_refusal));
-  const auto verdict = judge_policy(expand_server(entry.server, process_environment()), declared.config.layers);
+  if (!declared.config.settings) return;
+  const auto verdict = judge_policy(expand_server(entry.server, process_environment()), *declared.config.settings);
   if (verdict.allowed()) return;
   throw Error(Errc::denied, policy_refusal(entry.name, verdict)).with_detail(verdict.reason);
 }
@@ -53,9 +57,9 @@ void note_neighbours(const Declared& declared, NewEntry& entry, ConfigScope scop
 }
 
 // Whoever types an entry has agreed to it; others who have the project are asked.
-void approve_own(const Declared& declared, NewEntry& entry) {
+void approve_own(const Settings& settings, NewEntry& entry) {
   entry.server.origin.scope = ConfigScope::project;
-  auto remembered = remember_answer(declared, entry.server, true);
+  auto remembered = remember_answer(settings, entry.server, true);
   if (!remembered) entry.notes.push_back("it will be asked about: " + remembered.error().message());
 }
 
@@ -66,26 +70,26 @@ std::string removal_command(const std::string& name, ConfigScope scope) {
 }
 
 // The one entry of ours that is meant; throws what to do when there are several or none.
-ConfigScope scope_to_remove(const Declared& declared, const Settings& settings, const std::string& name) {
+const ServerConfig& entry_to_remove(const Declared& declared, const Settings& settings, const std::string& name) {
   const auto entries = all_named(declared.config, name);
-  std::vector<ConfigScope> ours;
+  std::vector<const ServerConfig*> ours;
   const ServerConfig* foreign = nullptr;
   for (const auto* entry : entries) {
     if (!settings.scope.empty() && to_string(entry->origin.scope) != settings.scope) continue;
     if (!is_ours(declared, *entry)) {
       if (foreign == nullptr) foreign = entry;
-    } else if (std::ranges::find(ours, entry->origin.scope) == ours.end()) {
-      ours.push_back(entry->origin.scope);
+    } else if (std::ranges::none_of(ours, [&](const auto* one) { return one->origin.scope == entry->origin.scope; })) {
+      ours.push_back(entry);
     }
   }
-  if (ours.size() == 1) return ours.front();
+  if (ours.size() == 1) return *ours.front();
   const auto shown = safe_line(name, 80);
   if (ours.size() > 1) {
     std::string text = fmt::format("MCP server \"{}\" exists in multiple scopes:", shown);
     std::string commands;
-    for (const auto scope : ours) {
-      text += fmt::format("\n  - {}", scope_title(scope));
-      commands += fmt::format("\n  {}", removal_command(shown, scope));
+    for (const auto* entry : ours) {
+      text += fmt::format("\n  - {}", scope_title(entry->origin.scope));
+      commands += fmt::format("\n  {}", removal_command(shown, entry->origin.scope));
     }
     throw Error(Errc::invalid_argument, text + "\nTo remove it from one of them:" + commands);
   }
@@ -121,18 +125,15 @@ int add(const Settings& settings, Io& io) {
   const auto scope = scope_called(settings.scope);
   note_neighbours(declared, entry, scope);
   const auto change = change_scope(
-      declared, scope,
-      [&](const Json& servers, const std::vector<std::string>& path) -> Result<std::vector<ConfigEdit>> {
-        if (servers.find(entry.name) != nullptr) {
+      declared, scope, [&](const Json& root, const std::vector<KeyPath>& maps) -> Result<std::vector<ConfigEdit>> {
+        if (!find_server(root, maps, entry.name).empty()) {
           return fail(Errc::config, fmt::format("MCP server {} already exists in {} config; to replace it: {}",
                                                 entry.name, to_string(scope), removal_command(entry.name, scope)));
         }
-        auto full = path;
-        full.push_back(entry.name);
-        return std::vector{set_member(std::move(full), entry.entry)};
+        return std::vector{set_member(maps.front() / entry.name, entry.entry)};
       });
   entry.notes.insert(entry.notes.end(), change.warnings.begin(), change.warnings.end());
-  if (scope == ConfigScope::project) approve_own(declared, entry);
+  if (scope == ConfigScope::project) approve_own(settings, entry);
   say_notes(settings, io, entry.notes);
   Json notes = Json::array();
   for (const auto& note : entry.notes) notes.push_back(note);
@@ -150,17 +151,16 @@ int add(const Settings& settings, Io& io) {
 int remove(const Settings& settings, Io& io) {
   const auto& name = settings.words.at(0);
   const auto declared = load_declared(settings);
-  const auto scope = scope_to_remove(declared, settings, name);
-  const auto change = change_scope(
-      declared, scope,
-      [&](const Json& servers, const std::vector<std::string>& path) -> Result<std::vector<ConfigEdit>> {
-        if (servers.find(name) == nullptr) {
+  const auto& entry = entry_to_remove(declared, settings, name);
+  const auto scope = entry.origin.scope;
+  const auto change = change_entry(
+      declared, entry, [&](const Json& root, const std::vector<KeyPath>& maps) -> Result<std::vector<ConfigEdit>> {
+        auto path = find_server(root, maps, name);
+        if (path.empty()) {
           return fail(Errc::config,
                       fmt::format("MCP server {} is not in {} config any more", safe_line(name, 80), to_string(scope)));
         }
-        auto full = path;
-        full.push_back(name);
-        return std::vector{remove_member(std::move(full))};
+        return std::vector{remove_member(std::move(path))};
       });
   say_notes(settings, io, change.warnings);
   answer(settings, io,

@@ -8,6 +8,7 @@
 #include "base/strings.h"
 #include "cli/present.h"
 #include "config/files.h"
+#include "config/load.h"
 
 namespace patchbay::cli {
 namespace {
@@ -16,8 +17,10 @@ namespace fs = std::filesystem;
 
 // The nearest .mcp.json that applies here; where there is none it is made at the root of the project.
 std::string project_directory(const Declared& declared) {
-  const auto files = project_config_files(declared.request.cwd);
-  return files.empty() ? declared.project_root : fs::path(files.front()).parent_path().string();
+  for (const auto& directory : project_directories(declared.request.cwd)) {
+    if (config_file_exists(directory + "/.mcp.json")) return directory;
+  }
+  return declared.config.project_dir;
 }
 
 // Servers at the top of the file instead of under "mcpServers".
@@ -27,20 +30,15 @@ bool is_bare(const Json& root) {
          std::ranges::any_of(top, [](const auto& member) { return !member.first.starts_with('$'); });
 }
 
-const Json& at(const Json& root, const std::vector<std::string>& path) {
-  const Json* found = &root;
-  for (const auto& key : path) found = &std::as_const(*found)[key];
-  return *found;
-}
-
-Json object_at(const Json& root, const std::vector<std::string>& path) {
-  const auto& value = at(root, path);
-  return value.is_object() ? value : Json::object();
-}
-
 FileChange require(Result<FileChange> change) {
   if (!change) throw std::move(change).error();
   return std::move(*change);
+}
+
+FileChange change_project(const Declared& declared, const std::string& directory, const ScopeEdits& edits) {
+  return require(declared.store.change_project_file(directory, declared.config.project_dir, [&](const Json& root) {
+    return edits(root, {is_bare(root) ? KeyPath{} : KeyPath{"mcpServers"}});
+  }));
 }
 
 }  // namespace
@@ -55,12 +53,17 @@ LoadRequest load_request(const Settings& settings) {
 }
 
 Declared load_declared(const Settings& settings) {
-  auto places = store_places(process_environment());
-  if (!places) throw std::move(places).error();
   auto request = load_request(settings);
   auto config = load_servers(request);
-  const auto root = project_root(request.cwd);
-  return Declared{std::move(request), std::move(config), ConfigStore(std::move(*places)), root, root};
+  const auto paths = config_paths(request);
+  auto places = store_places(paths.own_dir, paths.home, process_environment());
+  if (!places) throw std::move(places).error();
+  // The root of the project names it, wherever in it one stands.
+  std::vector<std::string> keys{config.project_dir};
+  for (const auto& key : paths.project_keys) {
+    if (key != keys.front()) keys.push_back(key);
+  }
+  return Declared{std::move(request), std::move(config), ConfigStore(std::move(*places)), std::move(keys)};
 }
 
 std::vector<const ServerConfig*> all_entries(const LoadedConfig& config) {
@@ -116,6 +119,7 @@ ConfigScope scope_called(std::string_view name) {
 bool is_ours(const Declared& declared, const ServerConfig& server) {
   const auto& origin = server.origin;
   if (origin.scope == ConfigScope::project) return fs::path(origin.file).filename() == ".mcp.json";
+  if (origin.scope != ConfigScope::local && origin.scope != ConfigScope::user) return false;
   return origin.file == declared.store.places().config_file;
 }
 
@@ -126,29 +130,43 @@ std::string place_text(const Declared& declared, const ConfigOrigin& origin) {
   return origin.line == 0 ? file : fmt::format("{}:{}", file, origin.line);
 }
 
-FileChange change_scope(const Declared& declared, ConfigScope scope, const ScopeEdits& edits) {
-  if (scope == ConfigScope::project) {
-    return require(
-        declared.store.change_project_file(project_directory(declared), declared.project_root, [&](const Json& root) {
-          return is_bare(root) ? edits(root, {}) : edits(object_at(root, {"mcpServers"}), {"mcpServers"});
-        }));
-  }
-  std::vector<std::string> path{"mcpServers"};
-  if (scope == ConfigScope::local) path = {"projects", declared.project, "mcpServers"};
-  return require(declared.store.change_own_file([&](const Json& root) { return edits(object_at(root, path), path); }));
+const Json& value_at(const Json& root, const KeyPath& path) {
+  const Json* found = &root;
+  for (const auto& key : path) found = &std::as_const(*found)[key];
+  return *found;
 }
 
-FileChange change_project_memory(
-    const Declared& declared,
-    const std::function<std::vector<ConfigEdit>(const Json& project, const std::vector<std::string>& path)>& edits) {
-  const std::vector<std::string> path{"projects", declared.project};
-  return require(declared.store.change_own_file(
-      [&](const Json& root) -> Result<std::vector<ConfigEdit>> { return edits(object_at(root, path), path); }));
+KeyPath operator/(KeyPath path, std::string key) {
+  path.push_back(std::move(key));
+  return path;
+}
+
+KeyPath find_server(const Json& root, const std::vector<KeyPath>& maps, const std::string& name) {
+  for (const auto& map : maps) {
+    if (value_at(root, map).find(name) != nullptr) return map / name;
+  }
+  return {};
+}
+
+FileChange change_scope(const Declared& declared, ConfigScope scope, const ScopeEdits& edits) {
+  if (scope == ConfigScope::project) return change_project(declared, project_directory(declared), edits);
+  std::vector<KeyPath> maps;
+  if (scope == ConfigScope::user) {
+    maps.push_back({"mcpServers"});
+  } else {
+    for (const auto& key : declared.project_keys) maps.push_back({"projects", key, "mcpServers"});
+  }
+  return require(declared.store.change_own_file([&](const Json& root) { return edits(root, maps); }));
+}
+
+FileChange change_entry(const Declared& declared, const ServerConfig& entry, const ScopeEdits& edits) {
+  if (entry.origin.scope != ConfigScope::project) return change_scope(declared, entry.origin.scope, edits);
+  return change_project(declared, fs::path(entry.origin.file).parent_path().string(), edits);
 }
 
 std::string modified_text(const Declared& declared, ConfigScope scope, const std::string& file) {
   return fmt::format("File modified: {}{}\n", file,
-                     scope == ConfigScope::local ? fmt::format(" [project: {}]", declared.project) : "");
+                     scope == ConfigScope::local ? fmt::format(" [project: {}]", declared.project()) : "");
 }
 
 void answer(const Settings& settings, Io& io, const Json& json, std::string_view text) {

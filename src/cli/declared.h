@@ -22,8 +22,11 @@ struct Declared {
   LoadRequest request;
   LoadedConfig config;
   ConfigStore store;
-  std::string project;       // the name of this project in our own file
-  std::string project_root;  // the directory it ends at
+  // How our own file may name this project: what is written goes under the first, what is there already
+  // may stand under any.
+  std::vector<std::string> project_keys;
+
+  const std::string& project() const { return project_keys.front(); }
 };
 Declared load_declared(const Settings& settings);
 
@@ -42,15 +45,19 @@ bool is_ours(const Declared& declared, const ServerConfig& server);
 // file:line of an entry, as a person in this directory would type it.
 std::string place_text(const Declared& declared, const ConfigOrigin& origin);
 
-// Writes what one scope declares. `edits` is given the servers of that scope (an object) and the path to
-// them; it returns what to change, or why not.
-using ScopeEdits =
-    std::function<Result<std::vector<ConfigEdit>>(const Json& servers, const std::vector<std::string>& path)>;
+// Changes the servers of one scope. `edits` is given the value of the file and the paths at which servers of
+// that scope may stand, the first being where a new one goes; it returns what to change, or why not.
+using KeyPath = std::vector<std::string>;
+using ScopeEdits = std::function<Result<std::vector<ConfigEdit>>(const Json& root, const std::vector<KeyPath>& maps)>;
 FileChange change_scope(const Declared& declared, ConfigScope scope, const ScopeEdits& edits);
-// Writes what our own file says about this project; `path` leads to it.
-FileChange change_project_memory(
-    const Declared& declared,
-    const std::function<std::vector<ConfigEdit>(const Json& project, const std::vector<std::string>& path)>& edits);
+// The same for the file an entry stands in.
+FileChange change_entry(const Declared& declared, const ServerConfig& entry, const ScopeEdits& edits);
+// The path to a server among those maps; empty when it is in none.
+KeyPath find_server(const Json& root, const std::vector<KeyPath>& maps, const std::string& name);
+
+// Null when there is nothing.
+const Json& value_at(const Json& root, const KeyPath& path);
+KeyPath operator/(KeyPath path, std::string key);
 
 // "File modified: FILE [project: DIR]".
 std::string modified_text(const Declared& declared, ConfigScope scope, const std::string& file);
@@ -70,6 +77,6 @@ int list(const Settings& settings, Io& io);
 int get(const Settings& settings, Io& io);
 
 // Remembers what the person answered to the question about a project's server.
-Result<FileChange> remember_answer(const Declared& declared, const ServerConfig& server, bool yes);
+Result<FileChange> remember_answer(const Settings& settings, const ServerConfig& server, bool yes);
 
 }  // namespace patchbay::cli

@@ -11,6 +11,7 @@
 #include "cli/declared.h"
 #include "cli/new_entry.h"
 #include "cli/present.h"
+#include "config/load.h"
 
 namespace patchbay::cli {
 namespace {
@@ -60,14 +61,11 @@ std::vector<Row> rows_of(const LoadedConfig& config, const Settings& settings) {
   return rows;
 }
 
+// Notes are for who looks for them: doctor and lint.
 std::vector<ConfigProblem> warnings_of(const LoadedConfig& config) {
-  auto out = config.problems;
-  for (const auto& server : config.servers) {
-    if (server.standing == ServerStanding::broken) continue;
-    for (const auto& warning : expand_server(server, process_environment()).warnings) {
-      out.push_back({server.origin.file, server.origin.line, 1,
-                     fmt::format("MCP server \"{}\": {}", server.name, warning), server.name, Severity::warning});
-    }
+  std::vector<ConfigProblem> out;
+  for (const auto& problem : config.problems) {
+    if (problem.severity != Severity::note) out.push_back(problem);
   }
   return out;
 }
@@ -164,7 +162,14 @@ std::string health_line(const Row& row) {
                      target.empty() ? "" : transport_note(*row.server) + " ", health(row));
 }
 
-std::string table(const Declared& declared, const std::vector<Row>& rows, std::size_t width) {
+// Where it stands, short.
+std::string short_place(const Declared& declared, const ConfigOrigin& origin) {
+  auto place = place_text(declared, origin);
+  const auto home = config_paths(declared.request).home + "/";
+  return place.starts_with(home) ? "~/" + place.substr(home.size()) : place;
+}
+
+std::string table(const Declared& declared, const std::vector<Row>& rows, const Io& io) {
   std::size_t names = 4;
   std::size_t states = 5;
   for (const auto& row : rows) {
@@ -173,10 +178,12 @@ std::string table(const Declared& declared, const std::vector<Row>& rows, std::s
   }
   std::string out;
   for (const auto& row : rows) {
-    const auto place = place_text(declared, row.server->origin);
+    const auto place = short_place(declared, row.server->origin);
     const auto before = fmt::format("{:<{}}  {:<10}  {:<{}}  ", safe_line(row.server->name, 40), names,
                                     to_string(row.server->origin.scope), row.reason, states);
-    const auto room = width > before.size() + place.size() + 24 ? width - before.size() - place.size() - 4 : 40;
+    const auto used = before.size() + place.size() + 4;
+    const auto width = io.width();
+    const std::size_t room = !io.out_is_terminal ? 2000 : width > used + 20 ? width - used : 20;
     const auto target = row.server->standing == ServerStanding::broken ? row.server->reason : target_of(*row.server);
     out += fmt::format("{}{}  ({})\n", before, safe_line(target, room), place);
   }
@@ -217,19 +224,22 @@ std::string page(const Declared& declared, const Row& row, bool checked) {
       out += fmt::format("    {}{}{}\n", safe_line(key, 200), sign, safe_line(value.as_string(), 500));
     }
   };
+  std::string args;
+  for (const auto& arg : entry["args"].is_array() ? entry["args"].as_array() : Json::Array{}) {
+    args += (args.empty() ? "" : " ") + arg.as_string();
+  }
+  if (server.kind == ServerKind::stdio) {
+    line("Command", entry["command"]);
+    if (!args.empty()) line("Args", args);
+  } else {
+    line("URL", entry["url"]);
+  }
   for (const auto& [key, value] : entry.as_object()) {
-    if (key == "type") continue;
-    if (key == "args") {
-      std::string args;
-      for (const auto& arg : value.as_array()) args += (args.empty() ? "" : " ") + arg.as_string();
-      line("Args", args);
-    } else if (key == "env") {
+    if (key == "env") {
       members("Environment", value, "=");
     } else if (key == "headers") {
       members("Headers", value, ": ");
-    } else if (key == "command" || key == "url") {
-      line(key == "url" ? "URL" : "Command", value);
-    } else {
+    } else if (key != "type" && key != "args" && key != "command" && key != "url") {
       line(key, value);
     }
   }
@@ -284,7 +294,7 @@ int show_list(const Declared& declared, const std::vector<Row>& rows, const Sett
     return 0;
   }
   if (!checked) {
-    io.out(table(declared, rows, io.width()));
+    io.out(table(declared, rows, io));
   } else {
     std::string lines;
     for (const auto& row : rows) lines += health_line(row);

@@ -16,10 +16,12 @@
 
 #include "base/as_result.h"
 #include "base/exit_code.h"
+#include "base/offload.h"
 #include "base/scope.h"
 #include "builtin/builtin_server.h"
 #include "cli/approval.h"
 #include "cli/context.h"
+#include "cli/declared.h"
 #include "cli/logging.h"
 #include "cli/present.h"
 #include "config/folders.h"
@@ -65,19 +67,32 @@ Task<int> dispatch(Context& context) {
       return prompts(context);
     case Command::prompt:
       return prompt(context);
+    case Command::list:
+      return list_checked(context);
+    case Command::get:
+      return get_checked(context);
     default:
       return overview(context);
   }
 }
 
+// The answer is kept, so that the same entry is asked about once.
+Task<bool> ask_and_remember(const Settings& settings, Io& io, Waiting& waiting, ServerConfig server) {
+  const auto answer = co_await ask_approval(io, waiting, server);
+  if (!answer) co_return false;
+  auto kept = co_await offload([settings, server, yes = *answer] { return remember_answer(settings, server, yes); });
+  if (!kept) {
+    waiting.pause();
+    io.talk(fmt::format("patchbay: the answer was not kept: {}\n", safe_line(kept.error().message(), 500)));
+  } else {
+    io.talk("Remembered. To be asked again: patchbay reset-project-choices\n");
+  }
+  co_return *answer;
+}
+
 HostOptions host_options(const Settings& settings, Io& io, Waiting& waiting) {
   HostOptions options;
-  LoadRequest request;
-  request.cwd = std::filesystem::current_path();
-  request.mcp_configs = settings.mcp_config;
-  request.strict = settings.strict;
-  request.trust_project = settings.trust_project;
-  options.config = load_servers(request);
+  options.config = load_servers(load_request(settings));
   options.trust_project = settings.trust_project;
   options.follow_changes = false;
   options.client.info = Implementation{.name = "patchbay", .version = std::string(version())};
@@ -85,9 +100,11 @@ HostOptions host_options(const Settings& settings, Io& io, Waiting& waiting) {
     options.client.protocol_memory = cache + "/older-servers.json";
   }
   if (io.talk_is_terminal) {
-    options.approve = [&io, &waiting](const ServerConfig& server) { return ask_approval(io, waiting, server); };
+    options.approve = [&](const ServerConfig& server) { return ask_and_remember(settings, io, waiting, server); };
   }
-  if (!settings.json && !settings.quiet) {
+  // A list of states says the same.
+  const bool listing = settings.command == Command::list || settings.command == Command::get;
+  if (!settings.json && !settings.quiet && !listing) {
     options.on_status = [&io, &waiting](const ServerStatus& status) {
       waiting.pause();
       const auto name = safe_line(status.name, 80);
@@ -137,14 +154,15 @@ int run_with_host(const Settings& settings, Io& io, const Runtime& given) {
   if (options.config->exclusive && !settings.mcp_config.empty()) {
     return report(Error(Errc::config, std::string(enterprise_dynamic_refusal)), settings.json, io);
   }
-  say_problems(options.config.value(), settings, io);
+  const bool listing = settings.command == Command::list || settings.command == Command::get;
+  if (!listing) say_problems(options.config.value(), settings, io);
   const bool no_servers = std::ranges::all_of(options.config->servers,
                                               [](const auto& one) { return one.standing == ServerStanding::broken; });
   Runtime runtime = given;
   if (settings.trace) runtime.trace = make_trace(settings, secrets_of(*options.config));
   bool broken = false;
   for (const auto& problem : options.config->problems) broken |= problem.severity == Severity::error;
-  if (no_servers && broken && !settings.builtin) {
+  if (no_servers && broken && !settings.builtin && !listing) {
     const auto& problems = options.config->problems;
     auto worst = std::ranges::find(problems, Severity::error, &ConfigProblem::severity);
     if (settings.json) io.out(to_text(error_json(Error(Errc::config, worst->text()))) + "\n");
@@ -152,7 +170,7 @@ int run_with_host(const Settings& settings, Io& io, const Runtime& given) {
   }
 
   Host host(std::move(options), runtime);
-  if (settings.builtin || (no_servers && !settings.strict)) {
+  if (settings.builtin || (no_servers && !settings.strict && !listing)) {
     BuiltinOptions builtin;
     builtin.root = settings.root.empty() ? std::filesystem::current_path() : std::filesystem::path(settings.root);
     builtin.allow_run = settings.allow_run;
@@ -189,10 +207,39 @@ int run_with_host(const Settings& settings, Io& io, const Runtime& given) {
   return *outcome;
 }
 
+// The commands about declared servers that start none.
+std::optional<int> run_declared(const Settings& settings, Io& io) {
+  const bool check = settings.check || settings.as_mcp;
+  switch (settings.command) {
+    case Command::add:
+    case Command::add_json:
+      return add(settings, io);
+    case Command::remove:
+      return remove(settings, io);
+    case Command::enable:
+      return enable(settings, io);
+    case Command::disable:
+      return disable(settings, io);
+    case Command::approve:
+      return approve(settings, io);
+    case Command::reject:
+      return reject(settings, io);
+    case Command::reset_choices:
+      return reset_choices(settings, io);
+    case Command::list:
+      return check ? std::nullopt : std::optional(list(settings, io));
+    case Command::get:
+      return check ? std::nullopt : std::optional(get(settings, io));
+    default:
+      return std::nullopt;
+  }
+}
+
 int run_settings(const Settings& settings, Io& io) {
   if (settings.command == Command::version) return show_version(settings, io);
   if (settings.command == Command::completion) return completion(settings, io);
   if (settings.command == Command::manual) return manual(io);
+  if (auto done = run_declared(settings, io)) return *done;
   Runtime runtime;
   runtime.limits = limits_from(process_environment());
   runtime.log = make_log(settings);

@@ -91,7 +91,8 @@ Result<NewEntry> entry_from_words(const Settings& settings, const VariableLookup
   if (settings.command_words) {
     target.insert(target.end(), settings.command_words->begin(), settings.command_words->end());
   }
-  for (const auto* list : {&settings.words, &target, &settings.env, &settings.headers}) {
+  for (const std::vector<std::string>* list : std::initializer_list<const std::vector<std::string>*>{
+           &settings.words, &target, &settings.env, &settings.headers}) {
     for (const auto& word : *list) {
       if (!valid_utf8(word)) return wrong("an argument is not UTF-8, and a configuration file has to be");
     }

@@ -200,6 +200,7 @@ void declare_command(CLI::App& parent, const CommandEntry& entry, Settings& sett
     if (entry.words_min > 0) words->required();
     words->expected(static_cast<int>(entry.words_min),
                     entry.words_max == 0 ? 1 << 20 : static_cast<int>(entry.words_max));
+    words->allow_extra_args(false);  // else [a,b] would be taken for two words
     if (const auto choices = choices_of(entry); !choices.empty()) {
       words->check([choices](const std::string& word) -> std::string {
         if (std::ranges::find(choices, word) != choices.end()) return {};

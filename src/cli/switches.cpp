@@ -1,6 +1,8 @@
 // `patchbay enable`, `disable`, `approve`, `reject` and `reset-project-choices`: what the person says about
 // servers, kept in our own file. The files that declare the servers are not touched, but for an entry of
 // ours that says it is disabled.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "cli/declared.h"
@@ -24,35 +26,51 @@ std::string listed(const std::vector<std::string>& names) {
 }
 
 void only_scopes(const Settings& settings, std::initializer_list<std::string_view> allowed, std::string_view why) {
-  if (settings.scope.empty()) return;
-  for (const auto scope : allowed) {
-    if (settings.scope == scope) return;
-  }
+  if (settings.scope.empty() || std::ranges::find(allowed, settings.scope) != allowed.end()) return;
   throw Error(Errc::invalid_argument, std::string(why));
+}
+
+FileChange change_own(const Declared& declared, const ConfigStore::Decide& decide) {
+  auto change = declared.store.change_own_file(decide);
+  if (!change) throw std::move(change).error();
+  return std::move(*change);
+}
+
+// ---- yes and no
+
+// A repository brought it along.
+bool needs_word(const ServerConfig& entry) {
+  return entry.origin.trust == ConfigTrust::needs_approval && entry.standing != ServerStanding::broken;
 }
 
 // The entry of the project that the person means.
 const ServerConfig& project_entry(const Declared& declared, const std::string& name) {
   const auto entries = all_named(declared.config, name);
   for (const auto* entry : entries) {
-    if (entry->origin.scope == ConfigScope::project && entry->standing != ServerStanding::broken) return *entry;
+    if (needs_word(*entry)) return *entry;
+  }
+  const auto shown = safe_line(name, 80);
+  const auto& first = *entries.front();
+  if (first.standing == ServerStanding::broken) {
+    throw Error(Errc::config,
+                fmt::format("'{}' cannot be used ({}): {}", shown, place_text(declared, first.origin), first.reason));
   }
   throw Error(
       Errc::invalid_argument,
-      fmt::format("'{}' does not come from this project ({}), so there is nothing to say yes or no to; to switch "
-                  "it off: patchbay disable {}",
-                  safe_line(name, 80), place_text(declared, entries.front()->origin), safe_line(name, 80)));
+      fmt::format("'{}' does not come with this project but from {}, so there is nothing to say yes or no to; to "
+                  "switch it off: patchbay disable {}",
+                  shown, place_text(declared, first.origin), shown));
 }
 
 std::vector<const ServerConfig*> meant_entries(const Declared& declared, const Settings& settings) {
-  std::vector<const ServerConfig*> out;
   if (settings.all == !settings.words.empty()) {
     throw Error(Errc::invalid_argument, "name the servers, or say --all; see what there is with: patchbay list");
   }
+  std::vector<const ServerConfig*> out;
   for (const auto& name : settings.words) out.push_back(&project_entry(declared, name));
   if (!settings.all) return out;
   for (const auto* entry : all_entries(declared.config)) {
-    if (entry->origin.scope != ConfigScope::project || entry->standing == ServerStanding::broken) continue;
+    if (!needs_word(*entry)) continue;
     if (std::ranges::none_of(out, [&](const auto* one) { return one->name == entry->name; })) out.push_back(entry);
   }
   if (out.empty()) {
@@ -61,17 +79,18 @@ std::vector<const ServerConfig*> meant_entries(const Declared& declared, const S
   return out;
 }
 
-std::vector<ConfigEdit> answer_edits(const Json& project, const std::vector<std::string>& path,
-                                     const ServerConfig& server, bool yes) {
+// One answer under the first name of the project, and none under the others.
+std::vector<ConfigEdit> answer_edits(const Json& root, const std::vector<std::string>& keys, const ServerConfig& server,
+                                     bool yes) {
   std::vector<ConfigEdit> edits;
-  auto below = [&](const char* list) {
-    auto full = path;
-    full.insert(full.end(), {list, server.name});
-    return full;
-  };
-  const char* other = yes ? "rejected" : "approved";
-  if (project[other].find(server.name) != nullptr) edits.push_back(remove_member(below(other)));
-  edits.push_back(set_member(below(yes ? "approved" : "rejected"), entry_hash(server)));
+  const KeyPath now{"projects", keys.front(), yes ? "approved" : "rejected", server.name};
+  for (const auto& key : keys) {
+    for (const char* list : {"approved", "rejected"}) {
+      KeyPath path{"projects", key, list, server.name};
+      if (path != now && !value_at(root, path).is_null()) edits.push_back(remove_member(std::move(path)));
+    }
+  }
+  edits.push_back(set_member(now, entry_hash(server)));
   return edits;
 }
 
@@ -79,13 +98,14 @@ int say(const Settings& settings, Io& io, bool yes) {
   only_scopes(settings, {"project"}, "only servers of the project are asked about; leave --scope out");
   const auto declared = load_declared(settings);
   const auto meant = meant_entries(declared, settings);
-  const auto change = change_project_memory(declared, [&](const Json& project, const std::vector<std::string>& path) {
+  const auto change = change_own(declared, [&](const Json& root) -> Result<std::vector<ConfigEdit>> {
     std::vector<ConfigEdit> edits;
     for (const auto* server : meant) {
-      for (auto& edit : answer_edits(project, path, *server, yes)) edits.push_back(std::move(edit));
+      for (auto& edit : answer_edits(root, declared.project_keys, *server, yes)) edits.push_back(std::move(edit));
     }
     return edits;
   });
+  say_notes(settings, io, change.warnings);
   std::string text;
   std::vector<std::string> names;
   for (const auto* server : meant) {
@@ -93,12 +113,11 @@ int say(const Settings& settings, Io& io, bool yes) {
     text +=
         fmt::format("{} '{}': {}\n", yes ? "Approved" : "Rejected", safe_line(server->name, 80), shown_target(*server));
   }
-  say_notes(settings, io, change.warnings);
-  // A setting can say no all the same.
   if (yes) {
+    // A setting can say no all the same.
     const auto now = load_servers(declared.request);
     for (const auto* entry : all_entries(now)) {
-      if (entry->origin.scope != ConfigScope::project || entry->standing != ServerStanding::rejected) continue;
+      if (!needs_word(*entry) || entry->standing != ServerStanding::rejected) continue;
       if (std::ranges::find(names, entry->name) == names.end()) continue;
       throw Error(Errc::denied, fmt::format("'{}' stays rejected: {}", safe_line(entry->name, 80), entry->reason));
     }
@@ -109,15 +128,6 @@ int say(const Settings& settings, Io& io, bool yes) {
 }
 
 // ---- on and off
-
-bool is_disabled(const LoadedConfig& config, const std::string& name, std::string* reason) {
-  for (const auto& server : config.servers) {
-    if (server.name != name || server.standing != ServerStanding::disabled) continue;
-    if (reason != nullptr) *reason = server.reason;
-    return true;
-  }
-  return false;
-}
 
 void check_names(const Declared& declared, const Settings& settings) {
   only_scopes(settings, {"local", "user"},
@@ -131,18 +141,49 @@ void check_names(const Declared& declared, const Settings& settings) {
   }
 }
 
-std::vector<std::string> list_path(const Declared& declared, std::string_view scope) {
-  if (scope == "user") return {"disabledServers"};
-  return {"projects", declared.project, "disabledServers"};
+// Where names of servers that are off stand; the first is where a new one goes.
+std::vector<KeyPath> off_lists(const Declared& declared, std::string_view scope) {
+  if (scope == "user") return {{"disabledServers"}};
+  std::vector<KeyPath> out;
+  for (const auto& key : declared.project_keys) out.push_back({"projects", key, "disabledServers"});
+  return out;
+}
+
+std::vector<ConfigEdit> edits_to_enable(const Declared& declared, const Settings& settings, const Json& root) {
+  std::vector<ConfigEdit> edits;
+  for (const char* scope : {"local", "user"}) {
+    if (!settings.scope.empty() && settings.scope != scope) continue;
+    for (const auto& path : off_lists(declared, scope)) {
+      if (!value_at(root, path).is_array()) continue;
+      for (const auto& name : settings.words) edits.push_back(remove_item(path, name));
+    }
+  }
+  return edits;
+}
+
+// An entry of ours that switches itself off no longer does.
+FileChange switch_entry_on(const Declared& declared, const ServerConfig& entry) {
+  return change_entry(declared, entry,
+                      [&](const Json& root, const std::vector<KeyPath>& maps) -> Result<std::vector<ConfigEdit>> {
+                        auto path = find_server(root, maps, entry.name);
+                        if (path.empty() || value_at(root, path).find("disabled") == nullptr) {
+                          return std::vector<ConfigEdit>{};
+                        }
+                        return std::vector{remove_member(path / "disabled")};
+                      });
 }
 
 }  // namespace
 
-Result<FileChange> remember_answer(const Declared& declared, const ServerConfig& server, bool yes) {
-  const std::vector<std::string> path{"projects", declared.project};
-  return declared.store.change_own_file([&](const Json& root) -> Result<std::vector<ConfigEdit>> {
-    return answer_edits(root["projects"][declared.project], path, server, yes);
-  });
+Result<FileChange> remember_answer(const Settings& settings, const ServerConfig& server, bool yes) {
+  try {
+    const auto declared = load_declared(settings);
+    return change_own(declared, [&](const Json& root) -> Result<std::vector<ConfigEdit>> {
+      return answer_edits(root, declared.project_keys, server, yes);
+    });
+  } catch (const Error& error) {
+    return std::unexpected(error);
+  }
 }
 
 int approve(const Settings& settings, Io& io) { return say(settings, io, true); }
@@ -151,13 +192,13 @@ int reject(const Settings& settings, Io& io) { return say(settings, io, false); 
 int reset_choices(const Settings& settings, Io& io) {
   only_scopes(settings, {"project"}, "only servers of the project are asked about; leave --scope out");
   const auto declared = load_declared(settings);
-  const auto change = change_project_memory(declared, [](const Json& project, const std::vector<std::string>& path) {
+  const auto change = change_own(declared, [&](const Json& root) -> Result<std::vector<ConfigEdit>> {
     std::vector<ConfigEdit> edits;
-    for (const char* list : {"approved", "rejected"}) {
-      if (project.find(list) == nullptr) continue;
-      auto full = path;
-      full.emplace_back(list);
-      edits.push_back(remove_member(std::move(full)));
+    for (const auto& key : declared.project_keys) {
+      for (const char* list : {"approved", "rejected"}) {
+        KeyPath path{"projects", key, list};
+        if (!value_at(root, path).is_null()) edits.push_back(remove_member(std::move(path)));
+      }
     }
     return edits;
   });
@@ -172,68 +213,42 @@ int disable(const Settings& settings, Io& io) {
   const auto declared = load_declared(settings);
   check_names(declared, settings);
   const std::string scope = settings.scope.empty() ? "local" : settings.scope;
-  auto change = declared.store.change_own_file([&](const Json&) -> Result<std::vector<ConfigEdit>> {
+  const auto change = change_own(declared, [&](const Json&) -> Result<std::vector<ConfigEdit>> {
     std::vector<ConfigEdit> edits;
-    for (const auto& name : settings.words) edits.push_back(add_item(list_path(declared, scope), name));
+    for (const auto& name : settings.words) edits.push_back(add_item(off_lists(declared, scope).front(), name));
     return edits;
   });
-  if (!change) throw std::move(change).error();
-  say_notes(settings, io, change->warnings);
+  say_notes(settings, io, change.warnings);
   answer(
       settings, io,
-      {{"servers", names_json(settings.words)}, {"scope", scope}, {"file", change->file}, {"changed", change->changed}},
-      fmt::format("{} {} {}\n{}", change->changed ? "Disabled" : "Already disabled:", listed(settings.words),
+      {{"servers", names_json(settings.words)}, {"scope", scope}, {"file", change.file}, {"changed", change.changed}},
+      fmt::format("{} {} {}\n{}", change.changed ? "Disabled" : "Already disabled:", listed(settings.words),
                   scope == "user" ? "everywhere" : "in this project",
-                  modified_text(declared, scope_called(scope), change->file)));
+                  change.changed ? modified_text(declared, scope_called(scope), change.file) : ""));
   return 0;
 }
 
 int enable(const Settings& settings, Io& io) {
   const auto declared = load_declared(settings);
   check_names(declared, settings);
-  bool changed = false;
-  std::vector<std::string> notes;
-  auto note = [&](const FileChange& change) {
-    changed |= change.changed;
-    notes.insert(notes.end(), change.warnings.begin(), change.warnings.end());
-  };
-  auto lists = declared.store.change_own_file([&](const Json& root) -> Result<std::vector<ConfigEdit>> {
-    std::vector<ConfigEdit> edits;
-    for (const auto& name : settings.words) {
-      for (const char* scope : {"local", "user"}) {
-        if (!settings.scope.empty() && settings.scope != scope) continue;
-        auto path = list_path(declared, scope);
-        const Json* list = &root;
-        for (const auto& key : path) list = &std::as_const(*list)[key];
-        if (list->is_array()) edits.push_back(remove_item(std::move(path), name));
-      }
-    }
-    return edits;
+  auto change = change_own(declared, [&](const Json& root) -> Result<std::vector<ConfigEdit>> {
+    return edits_to_enable(declared, settings, root);
   });
-  if (!lists) throw std::move(lists).error();
-  note(*lists);
-  // An entry of ours that switches itself off.
   for (const auto& name : settings.words) {
     const auto& entry = *all_named(declared.config, name).front();
     if (!entry.disabled || !is_ours(declared, entry)) continue;
-    note(
-        change_scope(declared, entry.origin.scope,
-                     [&](const Json& servers, const std::vector<std::string>& path) -> Result<std::vector<ConfigEdit>> {
-                       if (servers[name].find("disabled") == nullptr) return std::vector<ConfigEdit>{};
-                       auto full = path;
-                       full.insert(full.end(), {name, "disabled"});
-                       return std::vector{remove_member(std::move(full))};
-                     }));
+    const auto more = switch_entry_on(declared, entry);
+    change.changed |= more.changed;
+    change.warnings.insert(change.warnings.end(), more.warnings.begin(), more.warnings.end());
   }
-  const auto now = load_servers(declared.request);
-  for (const auto& name : settings.words) {
-    std::string reason;
-    if (!is_disabled(now, name, &reason)) continue;
-    throw Error(Errc::config, fmt::format("'{}' is still disabled: {}", safe_line(name, 80), reason));
+  say_notes(settings, io, change.warnings);
+  for (const auto& server : load_servers(declared.request).servers) {
+    if (server.standing != ServerStanding::disabled) continue;
+    if (std::ranges::find(settings.words, server.name) == settings.words.end()) continue;
+    throw Error(Errc::config, fmt::format("'{}' is still disabled: {}", safe_line(server.name, 80), server.reason));
   }
-  say_notes(settings, io, notes);
-  answer(settings, io, {{"servers", names_json(settings.words)}, {"file", lists->file}, {"changed", changed}},
-         fmt::format("{} {}\n", changed ? "Enabled" : "Already enabled:", listed(settings.words)));
+  answer(settings, io, {{"servers", names_json(settings.words)}, {"file", change.file}, {"changed", change.changed}},
+         fmt::format("{} {}\n", change.changed ? "Enabled" : "Already enabled:", listed(settings.words)));
   return 0;
 }
 

@@ -199,25 +199,16 @@ Result<Json> value_of(const std::string& path, std::string_view text) {
   return std::move(*root);
 }
 
-std::optional<std::string> absolute(const VariableLookup& variables, std::string_view name) {
-  auto value = variables(name);
-  return value && value->starts_with('/') ? value : std::nullopt;
-}
-
 }  // namespace
 
-Result<StorePlaces> store_places(const VariableLookup& variables) {
-  const auto home = absolute(variables, "HOME");
-  auto place = [&](std::string_view variable, std::string_view below) -> std::optional<std::string> {
-    if (auto set = absolute(variables, variable)) return *set + "/patchbay";
-    return home ? std::optional(fmt::format("{}/{}/patchbay", *home, below)) : std::nullopt;
-  };
-  const auto config = place("XDG_CONFIG_HOME", ".config");
-  const auto state = place("XDG_STATE_HOME", ".local/state");
-  if (!config || !state) {
-    return fail(Errc::config, "HOME is not set, so there is no place for patchbay's own file; set HOME");
+Result<StorePlaces> store_places(const std::string& config_dir, const std::string& home,
+                                 const VariableLookup& variables) {
+  const auto state = variables("XDG_STATE_HOME");
+  const bool set = state && state->starts_with('/');
+  if (!config_dir.starts_with('/') || (!set && !home.starts_with('/'))) {
+    return fail(Errc::config, "there is no home directory, and so no place for patchbay's own file; set HOME");
   }
-  return StorePlaces{*config + "/config.json", *state};
+  return StorePlaces{config_dir + "/config.json", set ? *state + "/patchbay" : home + "/.local/state/patchbay"};
 }
 
 struct ConfigStore::Rules {

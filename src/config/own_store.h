@@ -24,8 +24,10 @@ struct StorePlaces {
   bool operator==(const StorePlaces&) const = default;
 };
 
-// From HOME, XDG_CONFIG_HOME and XDG_STATE_HOME. A relative path in one of the latter counts as unset.
-Result<StorePlaces> store_places(const VariableLookup& variables);
+// Beside what is read: our configuration directory, and XDG_STATE_HOME or what stands for it below
+// `home`. A relative path in that variable counts as unset.
+Result<StorePlaces> store_places(const std::string& config_dir, const std::string& home,
+                                 const VariableLookup& variables);
 
 struct StoreOptions {
   std::chrono::milliseconds lock_wait{30'000};

@@ -126,7 +126,7 @@ TEST(OnATerminal, AYesStartsAProjectServerAndANoDoesNot) {
     const auto started = project.path() + "/started";
     project.write(".mcp.json", one_server("good", started));
     Terminal terminal({program, "call", "fake/echo", "text=hello"}, project.path());
-    EXPECT_TRUE(terminal.wait_for("Start it? [y/N]")) << terminal.seen();
+    EXPECT_TRUE(terminal.wait_for("Start it?")) << terminal.seen();
     EXPECT_THAT(terminal.seen(), AllOf(HasSubstr("'fake'"), HasSubstr(fake)));
     EXPECT_FALSE(std::ifstream(started).good());
     terminal.type(yes ? "y\n" : "\n");
@@ -147,7 +147,7 @@ TEST(OnATerminal, SeveralProjectServersAreAskedAboutOneAtATime) {
   Terminal terminal({program, "tools"}, project.path());
   std::map<std::string, bool> answers{{"one", false}, {"two", true}, {"three", false}};
   for (int asked = 0; asked < 3; ++asked) {
-    ASSERT_TRUE(terminal.wait_for("Start it? [y/N]")) << terminal.seen();
+    ASSERT_TRUE(terminal.wait_for("Start it?")) << terminal.seen();
     auto at = terminal.seen().rfind("wants to start the server '");
     auto name = terminal.seen().substr(at + 27, terminal.seen().find('\'', at + 27) - at - 27);
     terminal.type(answers.at(name) ? "y\n" : "n\n");

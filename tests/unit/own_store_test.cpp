@@ -78,14 +78,15 @@ class OwnStore : public testing::Test {
   TempTree tree;
 };
 
-TEST(StorePlacesOf, FollowTheVariables) {
-  EXPECT_EQ(*store_places(lookup({{"HOME", "/h"}})),
-            (StorePlaces{"/h/.config/patchbay/config.json", "/h/.local/state/patchbay"}));
-  EXPECT_EQ(*store_places(lookup({{"HOME", "/h"}, {"XDG_CONFIG_HOME", "/c"}, {"XDG_STATE_HOME", "/s"}})),
+TEST(StorePlacesOf, StandBesideWhatIsRead) {
+  EXPECT_EQ(*store_places("/c/patchbay", "/h", lookup({})),
+            (StorePlaces{"/c/patchbay/config.json", "/h/.local/state/patchbay"}));
+  EXPECT_EQ(*store_places("/c/patchbay", "", lookup({{"XDG_STATE_HOME", "/s"}})),
             (StorePlaces{"/c/patchbay/config.json", "/s/patchbay"}));
-  EXPECT_EQ(*store_places(lookup({{"HOME", "/h"}, {"XDG_CONFIG_HOME", "relative"}, {"XDG_STATE_HOME", ""}})),
-            (StorePlaces{"/h/.config/patchbay/config.json", "/h/.local/state/patchbay"}));
-  EXPECT_THAT(store_places(lookup({})).error().message(), HasSubstr("HOME is not set"));
+  EXPECT_EQ(*store_places("/c/patchbay", "/h", lookup({{"XDG_STATE_HOME", "relative"}})),
+            (StorePlaces{"/c/patchbay/config.json", "/h/.local/state/patchbay"}));
+  EXPECT_THAT(store_places("/c/patchbay", "", lookup({})).error().message(), HasSubstr("set HOME"));
+  EXPECT_THAT(store_places("", "/h", lookup({})).error().message(), HasSubstr("set HOME"));
 }
 
 TEST_F(OwnStore, FirstChangeMakesTheFileForThePersonAlone) {

@@ -1,0 +1,675 @@
+// The commands about declared servers, as people type and paste them. C1 C5 C6 C7.
+#include <filesystem>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/household.h"
+
+namespace patchbay {
+namespace {
+
+namespace fs = std::filesystem;
+using test::CommandResult;
+using test::Household;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::StartsWith;
+
+const std::string fake = PATCHBAY_BIN_DIR "/mode-server";
+
+Json json_of(const CommandResult& result) {
+  auto value = parse_json(result.out);
+  EXPECT_TRUE(value) << result.out << "\n" << result.err;
+  return value.value_or(Json());
+}
+
+const Json& local_servers(const Json& own, const Household& house) {
+  return own["projects"][house.project()]["mcpServers"];
+}
+
+struct Pasted {
+  const char* name;
+  std::vector<std::string> words;
+  Json entry;
+};
+void PrintTo(const Pasted& one, std::ostream* out) { *out << one.name; }
+
+class PastedInstruction : public testing::TestWithParam<Pasted> {};
+
+// Lines of vendors' pages with the program's name replaced.
+// compat: B5.1, B5.2, B5.3, B5.4, B5.5, B3.3, B6.12
+TEST_P(PastedInstruction, AddsTheServer) {
+  Household house;
+  auto result = house.run(GetParam().words);
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.out, AllOf(StartsWith("Added "), HasSubstr(" to local config\n"),
+                                HasSubstr("File modified: " + house.own_file())));
+  const auto own = house.own();
+  EXPECT_EQ(own["version"], Json(1));
+  const auto& servers = local_servers(own, house);
+  ASSERT_EQ(servers.size(), 1u) << to_text(own);
+  EXPECT_EQ(servers.as_object().begin()->second, GetParam().entry) << to_text(servers);
+  EXPECT_FALSE(fs::exists(house.project() + "/.mcp.json"));
+}
+
+const Json airtable{{"type", "stdio"},
+                    {"command", "npx"},
+                    {"args", Json::array({"-y", "airtable-mcp-server"})},
+                    {"env", {{"AIRTABLE_API_KEY", "YOUR_KEY"}}}};
+const Json two_variables{
+    {"type", "stdio"}, {"command", "server"}, {"args", Json::array()}, {"env", {{"A", "1"}, {"B", "x=y"}}}};
+const Json sentry{{"type", "http"}, {"url", "https://mcp.sentry.dev/mcp"}};
+
+INSTANTIATE_TEST_SUITE_P(
+    Lines, PastedInstruction,
+    testing::Values(
+        Pasted{"Http", {"mcp", "add", "--transport", "http", "sentry", "https://mcp.sentry.dev/mcp"}, sentry},
+        Pasted{"FlagsBehind", {"mcp", "add", "sentry", "https://mcp.sentry.dev/mcp", "-t", "http"}, sentry},
+        Pasted{"WithoutMcp", {"add", "-t", "http", "sentry", "https://mcp.sentry.dev/mcp"}, sentry},
+        Pasted{"UrlAlone", {"mcp", "add", "sentry", "https://mcp.sentry.dev/mcp"}, sentry},
+        Pasted{"Sse",
+               {"mcp", "add", "--transport", "sse", "asana", "https://mcp.asana.com/sse"},
+               {{"type", "sse"}, {"url", "https://mcp.asana.com/sse"}}},
+        Pasted{
+            "EnvBehindName",
+            {"mcp", "add", "airtable", "--env", "AIRTABLE_API_KEY=YOUR_KEY", "--", "npx", "-y", "airtable-mcp-server"},
+            airtable},
+        Pasted{"EnvBeforeTransport",
+               {"mcp", "add", "--env", "AIRTABLE_API_KEY=YOUR_KEY", "--transport", "stdio", "airtable", "--", "npx",
+                "-y", "airtable-mcp-server"},
+               airtable},
+        Pasted{"EnvRightBeforeName",
+               {"mcp", "add", "-e", "AIRTABLE_API_KEY=YOUR_KEY", "airtable", "--", "npx", "-y", "airtable-mcp-server"},
+               airtable},
+        Pasted{"SeveralVariables", {"mcp", "add", "-e", "A=1", "B=x=y", "many", "--", "server"}, two_variables},
+        Pasted{"VariablesApart", {"mcp", "add", "many", "-e", "A=1", "-e", "B=x=y", "--", "server"}, two_variables},
+        Pasted{"CommandWithoutDashes",
+               {"mcp", "add", "files", "npx", "files-server", "/tmp"},
+               {{"type", "stdio"}, {"command", "npx"}, {"args", Json::array({"files-server", "/tmp"})}}},
+        Pasted{"DashesInTheMiddle",
+               {"mcp", "add", "files", "npx", "--", "-y", "files-server"},
+               {{"type", "stdio"}, {"command", "npx"}, {"args", Json::array({"-y", "files-server"})}}},
+        Pasted{"FlagsOfTheCommandAreItsOwn",
+               {"mcp", "add", "own", "--", "server", "--scope", "x", "--json", "-e", "--", "add"},
+               {{"type", "stdio"},
+                {"command", "server"},
+                {"args", Json::array({"--scope", "x", "--json", "-e", "--", "add"})}}},
+        Pasted{"BracketsAreNoList",
+               {"mcp", "add", "odd", "server", "[a,b]"},
+               {{"type", "stdio"}, {"command", "server"}, {"args", Json::array({"[a,b]"})}}},
+        Pasted{"NamedLikeACommand",
+               {"mcp", "add", "list", "--", "serve", "tools"},
+               {{"type", "stdio"}, {"command", "serve"}, {"args", Json::array({"tools"})}}},
+        Pasted{"Headers",
+               {"mcp", "add", "--transport", "http", "secure", "https://api.example.com/mcp", "--header",
+                "Authorization: Bearer token", "-H", "X-Key:value"},
+               {{"type", "http"},
+                {"url", "https://api.example.com/mcp"},
+                {"headers", {{"Authorization", "Bearer token"}, {"X-Key", "value"}}}}},
+        Pasted{"HeadersInFront",
+               {"mcp", "add", "-t", "http", "-H", "A: 1", "B: 2", "secure", "https://api.example.com/mcp"},
+               {{"type", "http"}, {"url", "https://api.example.com/mcp"}, {"headers", {{"A", "1"}, {"B", "2"}}}}},
+        Pasted{"SignIn",
+               {"mcp", "add", "--transport", "http", "--client-id", "me", "--callback-port", "8080", "s",
+                "https://mcp.example.com/mcp"},
+               {{"type", "http"},
+                {"url", "https://mcp.example.com/mcp"},
+                {"oauth", {{"clientId", "me"}, {"callbackPort", 8080}}}}},
+        Pasted{"Json",
+               {"mcp", "add-json", "weather",
+                R"({"type":"http","url":"https://api.weather.com/mcp","headers":{"A":"b"}})"},
+               {{"type", "http"}, {"url", "https://api.weather.com/mcp"}, {"headers", {{"A", "b"}}}}},
+        Pasted{"JsonIsKeptAsItIs",
+               {"mcp", "add-json", "db", R"({"command":"db","cwd":"/srv","timeout":5000,"vendorKey":[1]})"},
+               {{"command", "db"}, {"cwd", "/srv"}, {"timeout", 5000}, {"vendorKey", Json::array({1})}}},
+        Pasted{"JsonOfAWebSocket",
+               {"mcp", "add-json", "live", R"({"type":"ws","url":"wss://live.example/mcp"})"},
+               {{"type", "ws"}, {"url", "wss://live.example/mcp"}}}),
+    [](const auto& info) { return info.param.name; });
+
+// compat: B6.12
+TEST(Declare, CallbackPortComesFromItsVariableToo) {
+  Household house;
+  auto options = house.options();
+  options.env["MCP_OAUTH_CALLBACK_PORT"] = "7777";
+  const auto add = [&] {
+    return test::run_program({PATCHBAY_BIN_DIR "/patchbay", "mcp", "add", "-t", "http", "--client-id", "me", "s",
+                              "https://mcp.example.com/mcp"},
+                             options);
+  };
+  ASSERT_EQ(add().code, 0);
+  EXPECT_EQ(local_servers(house.own(), house)["s"]["oauth"]["callbackPort"], Json(7777));
+  options.env["MCP_OAUTH_CALLBACK_PORT"] = "many";
+  EXPECT_THAT(add().err, HasSubstr("MCP_OAUTH_CALLBACK_PORT is 'many'"));
+}
+
+TEST(Declare, JsonComesFromStandardInputToo) {
+  Household house;
+  ASSERT_EQ(house.run({"add-json", "a", "-"}, {}, "{ \"command\": \"x\", } // mine\n").code, 0);
+  EXPECT_EQ(local_servers(house.own(), house)["a"], Json({{"command", "x"}}));
+}
+
+// compat: B1.3, C1.a
+TEST(Declare, EachScopeHasItsPlace) {
+  Household house;
+  ASSERT_EQ(house.run({"add", "-s", "user", "u", "--", "x"}).code, 0);
+  ASSERT_EQ(house.run({"add", "-s", "local", "l", "--", "x"}).code, 0);
+  auto shared = house.run({"add", "-s", "project", "p", "--", "x"});
+  ASSERT_EQ(shared.code, 0) << shared.err;
+  EXPECT_THAT(shared.out, HasSubstr("File modified: " + house.project() + "/.mcp.json\n"));
+  const Json entry{{"type", "stdio"}, {"command", "x"}, {"args", Json::array()}};
+  EXPECT_EQ(house.own()["mcpServers"], Json({{"u", entry}}));
+  EXPECT_EQ(local_servers(house.own(), house), Json({{"l", entry}}));
+  EXPECT_EQ(house.project_json(), Json({{"mcpServers", {{"p", entry}}}}));
+  // Whoever typed it has agreed to it.
+  EXPECT_TRUE(house.own()["projects"][house.project()]["approved"].find("p"));
+  EXPECT_THAT(house.run({"list"}).out, Not(HasSubstr("awaiting")));
+}
+
+TEST(Declare, ProjectFileIsTheNearestOneUpToTheRootOfTheRepository) {
+  Household house;
+  house.tree.directory("project/.git");
+  house.tree.directory("project/a/b");
+  ASSERT_EQ(house.run({"add", "-s", "project", "one", "--", "x"}, "a/b").code, 0);
+  EXPECT_TRUE(house.project_json()["mcpServers"].find("one"));
+  house.tree.file("project/a/.mcp.json", "{}");
+  ASSERT_EQ(house.run({"add", "-s", "project", "two", "--", "x"}, "a/b").code, 0);
+  EXPECT_TRUE(house.project_json("a/.mcp.json")["mcpServers"].find("two"));
+  // And it is taken out of where it stands.
+  auto removed = house.run({"remove", "one"}, "a/b");
+  EXPECT_EQ(removed.code, 0) << removed.err;
+  EXPECT_FALSE(house.project_json()["mcpServers"].find("one"));
+  // The local scope is the repository's, wherever in it one stands.
+  ASSERT_EQ(house.run({"add", "here", "--", "x"}, "a/b").code, 0);
+  EXPECT_TRUE(local_servers(house.own(), house).find("here"));
+}
+
+TEST(Declare, FileKeepsItsCommentsAndItsBareMap) {
+  Household house;
+  house.tree.file("project/.mcp.json", "// ours\n{\n\t\"old\": { \"command\": \"x\" }, // stays\n}\n");
+  ASSERT_EQ(house.run({"add", "-s", "project", "new", "--", "y"}).code, 0);
+  EXPECT_EQ(
+      house.tree.read("project/.mcp.json"),
+      "// ours\n{\n\t\"old\": { \"command\": \"x\" }, // stays\n\t\"new\": { \"type\": \"stdio\", \"command\": \"y\", "
+      "\"args\": [] },\n}\n");
+  ASSERT_EQ(house.run({"remove", "new"}).code, 0);
+  EXPECT_EQ(house.tree.read("project/.mcp.json"), "// ours\n{\n\t\"old\": { \"command\": \"x\" }, // stays\n}\n");
+}
+
+struct Refused {
+  const char* name;
+  std::vector<std::string> words;
+  std::string message;
+};
+void PrintTo(const Refused& one, std::ostream* out) { *out << one.name; }
+
+class RefusedAdd : public testing::TestWithParam<Refused> {};
+
+// compat: B2.5, B2.6, B5.1, B5.2, B5.4
+TEST_P(RefusedAdd, SaysWhyAndWritesNothing) {
+  Household house;
+  auto result = house.run(GetParam().words);
+  EXPECT_EQ(result.code, 2) << result.out;
+  EXPECT_THAT(result.err, HasSubstr(GetParam().message));
+  EXPECT_EQ(result.out, "");
+  EXPECT_THAT(house.files_at_home(), IsEmpty());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Table, RefusedAdd,
+    testing::Values(
+        Refused{"Name", {"add", "a b", "--", "x"}, "Invalid name a b. Names can only contain letters"},
+        Refused{"NameWithDot", {"mcp", "add", "a.b", "--", "x"}, "Invalid name a.b."},
+        Refused{"EmptyName", {"add", "", "--", "x"}, "the name is empty"},
+        Refused{"ReservedName", {"add", "workspace", "--", "x"}, "the name is reserved"},
+        Refused{"ReservedNameWithBlank", {"add-json", "Claude Preview", "{\"command\":\"x\"}"}, "the name is reserved"},
+        Refused{"NoTarget", {"add", "a"}, "the URL or the command of 'a' is missing"},
+        Refused{"NothingBehindDashes", {"add", "a", "--"}, "the URL or the command of 'a' is missing"},
+        Refused{"Variable", {"add", "-e", "KEY", "a", "--", "x"}, "Invalid environment variable format: KEY"},
+        Refused{
+            "Header", {"add", "-t", "http", "a", "https://h/", "-H", "broken"}, "Invalid header format: \"broken\""},
+        Refused{"WebSocketTransport",
+                {"mcp", "add", "-t", "ws", "a", "wss://h/"},
+                "a ws server is added with: patchbay mcp add-json NAME"},
+        Refused{
+            "WebSocketUrl", {"add", "a", "wss://h/"}, "patchbay add-json a '{\"type\":\"ws\",\"url\":\"wss://h/\"}'"},
+        Refused{"NoUrl", {"add", "-t", "http", "a", "server"}, "'server' is no URL"},
+        Refused{"TwoUrls", {"add", "-t", "http", "a", "https://h/", "https://i/"}, "'https://i/' stands behind it"},
+        Refused{"FlagOfTheCommand", {"add", "a", "npx", "-y", "pkg"}, "write -- before the command of the server"},
+        Refused{"Scope", {"add", "-s", "global", "a", "--", "x"}, "--scope"},
+        Refused{"NotUtf8", {"add", "a", "--", "\xFF"}, "not UTF-8"},
+        Refused{"NotJson", {"add-json", "a", "{\"command\":}"}, "Invalid JSON at line 1, column 12"},
+        Refused{"NoObject", {"add-json", "a", "[]"}, "expected the object of one server"},
+        Refused{"WrappedJson", {"add-json", "a", "{\"mcpServers\":{}}"}, "without \"mcpServers\""},
+        Refused{"WrongType", {"add-json", "a", "{\"command\":1}"}, "\"command\" must be a string"},
+        Refused{"UrlWithoutType",
+                {"add-json", "a", "{\"url\":\"https://h/\"}"},
+                "has a \"url\" but no \"type\"; add \"type\": \"http\" (or \"sse\" / \"ws\") to this entry"},
+        Refused{"InternalType", {"add-json", "a", "{\"type\":\"sdk\"}"}, "sdk"},
+        Refused{"UnknownCommand", {"mcp", "ad"}, "unknown command 'mcp ad'; did you mean 'mcp add'?"}),
+    [](const auto& info) { return info.param.name; });
+
+// compat: B5.4
+TEST(Declare, NameThatIsThereIsNotReplaced) {
+  Household house;
+  for (const std::string scope : {"local", "project", "user"}) {
+    ASSERT_EQ(house.run({"add", "-s", scope, "a", "--", "x"}).code, 0);
+    auto again = house.run({"mcp", "add", "-s", scope, "a", "--", "y"});
+    EXPECT_EQ(again.code, 2);
+    EXPECT_THAT(again.err, AllOf(HasSubstr("MCP server a already exists in " + scope + " config"),
+                                 HasSubstr("patchbay remove a --scope " + scope)));
+  }
+}
+
+// compat: C5.c
+TEST(Declare, FileThatDoesNotParseIsLeftAsItIs) {
+  Household house;
+  house.tree.file("project/.mcp.json", "{\n  \"mcpServers\": {,}\n}\n");
+  auto result = house.run({"add", "-s", "project", "a", "--", "x"});
+  EXPECT_EQ(result.code, 2);
+  EXPECT_THAT(result.err, AllOf(HasSubstr(".mcp.json:2:"), HasSubstr("fix the file")));
+  EXPECT_EQ(house.tree.read("project/.mcp.json"), "{\n  \"mcpServers\": {,}\n}\n");
+  house.tree.file("home/.config/patchbay/config.json", "{\"version\": 2}");
+  EXPECT_THAT(house.run({"add", "a", "--", "x"}).err, HasSubstr("use a newer patchbay"));
+}
+
+TEST(Declare, AnswersAreJsonWhenAskedFor) {
+  Household house;
+  EXPECT_EQ(json_of(house.run({"add", "--json", "a", "--", "x"})), Json({{"name", "a"},
+                                                                         {"scope", "local"},
+                                                                         {"file", house.own_file()},
+                                                                         {"transport", "stdio"},
+                                                                         {"changed", true},
+                                                                         {"notes", Json::array()}}));
+  EXPECT_EQ(json_of(house.run({"disable", "a", "--json"}))["changed"], Json(true));
+  EXPECT_EQ(json_of(house.run({"enable", "a", "--json"}))["servers"], Json::array({"a"}));
+  EXPECT_EQ(json_of(house.run({"remove", "a", "--json"}))["scope"], Json("local"));
+  auto failed = house.run({"remove", "a", "--json"});
+  EXPECT_EQ(failed.code, 2);
+  EXPECT_THAT(json_of(failed)["error"]["message"].as_string(), HasSubstr("No MCP server found with name: \"a\""));
+}
+
+// ---- remove
+
+// compat: B5.9
+TEST(Remove, NameInSeveralScopesAsksForTheScope) {
+  Household house;
+  ASSERT_EQ(house.run({"add", "-s", "local", "a", "--", "x"}).code, 0);
+  ASSERT_EQ(house.run({"add", "-s", "user", "a", "--", "x"}).code, 0);
+  auto unclear = house.run({"mcp", "remove", "a"});
+  EXPECT_EQ(unclear.code, 2);
+  EXPECT_THAT(unclear.err, AllOf(HasSubstr("exists in multiple scopes"), HasSubstr("patchbay remove a --scope local"),
+                                 HasSubstr("patchbay remove a --scope user")));
+  auto removed = house.run({"mcp", "remove", "a", "-s", "user"});
+  EXPECT_EQ(removed.code, 0) << removed.err;
+  EXPECT_THAT(removed.out, HasSubstr("Removed MCP server a from user config\nFile modified: " + house.own_file()));
+  EXPECT_EQ(house.own()["mcpServers"], Json::object());
+  EXPECT_EQ(house.run({"remove", "a"}).code, 0);
+  EXPECT_EQ(local_servers(house.own(), house), Json::object());
+}
+
+TEST(Remove, WhatIsNotThereIsGuessed) {
+  Household house;
+  ASSERT_EQ(house.run({"add", "sentry", "--", "x"}).code, 0);
+  EXPECT_THAT(house.run({"remove", "sentri"}).err,
+              HasSubstr("No MCP server found with name: \"sentri\"; did you mean 'sentry'?"));
+  EXPECT_THAT(house.run({"remove", "sentry", "-s", "user"}).err, HasSubstr("in user config; it is in local config"));
+}
+
+// compat: B1.2
+TEST(Remove, FilesOfOtherProgramsAreNamedAndNotWritten) {
+  Household house;
+  const std::string theirs = "{\n  \"mcpServers\": {\n    \"a\": { \"command\": \"x\" }\n  }\n}\n";
+  house.tree.file("home/.claude.json", theirs);
+  auto result = house.run({"remove", "a"});
+  EXPECT_EQ(result.code, 2);
+  EXPECT_THAT(result.err, AllOf(HasSubstr(house.home() + "/.claude.json:3"), HasSubstr("patchbay disable a")));
+  ASSERT_EQ(house.run({"disable", "a"}).code, 0);
+  EXPECT_THAT(house.run({"list"}).out, HasSubstr("disabled"));
+  EXPECT_EQ(house.tree.read("home/.claude.json"), theirs);
+}
+
+// ---- enable and disable
+
+// compat: B5.17
+TEST(Switch, OffInThisProjectOrEverywhere) {
+  Household house;
+  house.tree.directory("project/other");
+  ASSERT_EQ(house.run({"add", "-s", "user", "a", "--", "x"}).code, 0);
+  const auto state = [&](const std::string& below = {}) {
+    return json_of(house.run({"list", "--json"}, below))["servers"].as_array().at(0)["reason"].as_string();
+  };
+  EXPECT_EQ(state(), "not started");
+  EXPECT_THAT(house.run({"disable", "a"}).out, HasSubstr("Disabled a in this project"));
+  EXPECT_EQ(state(), "disabled");
+  EXPECT_EQ(state("other"), "not started");
+  EXPECT_THAT(house.run({"disable", "a"}).out, HasSubstr("Already disabled: a"));
+  EXPECT_THAT(house.run({"enable", "a"}).out, HasSubstr("Enabled a"));
+  EXPECT_EQ(state(), "not started");
+  ASSERT_EQ(house.run({"disable", "a", "-s", "user"}).code, 0);
+  EXPECT_EQ(state("other"), "disabled");
+  // Somewhere else it is off for another reason.
+  auto still = house.run({"enable", "a", "-s", "local"});
+  EXPECT_EQ(still.code, 2);
+  EXPECT_THAT(still.err, HasSubstr("'a' is still disabled: switched off in " + house.own_file()));
+  ASSERT_EQ(house.run({"enable", "a"}).code, 0);
+  EXPECT_EQ(state("other"), "not started");
+  EXPECT_EQ(house.run({"disable", "a", "-s", "project"}).code, 2);
+  EXPECT_THAT(house.run({"disable", "b"}).err, HasSubstr("No MCP server found"));
+}
+
+TEST(Switch, EntryThatSwitchesItselfOffIsSwitchedOnWhereItIsOurs) {
+  Household house;
+  ASSERT_EQ(house.run({"add-json", "a", R"({"command":"x","disabled":true})"}).code, 0);
+  ASSERT_EQ(house.run({"enable", "a"}).code, 0);
+  EXPECT_EQ(local_servers(house.own(), house)["a"], Json({{"command", "x"}}));
+  house.tree.file("home/.claude.json", R"({"mcpServers":{"b":{"command":"x","disabled":true}}})");
+  auto theirs = house.run({"enable", "b"});
+  EXPECT_EQ(theirs.code, 2);
+  EXPECT_THAT(theirs.err, HasSubstr("'b' is still disabled"));
+}
+
+// ---- approve and reject
+
+const std::string brought_along = "{\"mcpServers\": {\"files\": {\"command\": \"" + fake +
+                                  "\", \"args\": [\"good\"]}, \"other\": {\"command\": \"y\"}}}";
+
+std::string reason_of(const Household& house, const std::string& name) {
+  const auto listed = json_of(house.run({"list", "--json"}));
+  for (const auto& server : listed["servers"].as_array()) {
+    if (server["name"] == Json(name)) return server["reason"].as_string();
+  }
+  return "absent";
+}
+
+// compat: C6.a, C6.b, B4.20, B5.10
+TEST(Approve, IsRememberedForTheEntryAndCanBeTakenBack) {
+  Household house;
+  house.tree.file("project/.mcp.json", brought_along);
+  EXPECT_EQ(reason_of(house, "files"), "awaiting approval");
+  EXPECT_THAT(house.run({"list"}).err, HasSubstr("patchbay approve files other"));
+  auto approved = house.run({"approve", "files"});
+  ASSERT_EQ(approved.code, 0) << approved.err;
+  EXPECT_THAT(approved.out, HasSubstr("Approved 'files': " + fake + " good"));
+  EXPECT_EQ(reason_of(house, "files"), "not started");
+  EXPECT_EQ(reason_of(house, "other"), "awaiting approval");
+  // It may be started now, and nobody is asked.
+  auto call = house.run({"call", "files/echo", "text=hello"});
+  EXPECT_EQ(call.code, 0) << call.err;
+  EXPECT_EQ(call.out, "hello\n");
+
+  ASSERT_EQ(house.run({"reject", "files"}).code, 0);
+  EXPECT_EQ(reason_of(house, "files"), "rejected");
+  EXPECT_EQ(house.run({"call", "files/echo", "text=hello"}).code, 2);
+  ASSERT_EQ(house.run({"approve", "--all"}).code, 0);
+  EXPECT_EQ(reason_of(house, "files"), "not started");
+  EXPECT_EQ(reason_of(house, "other"), "not started");
+
+  // Another command asks again.
+  house.tree.file("project/.mcp.json", R"({"mcpServers": {"files": {"command": "evil"}}})");
+  EXPECT_EQ(reason_of(house, "files"), "awaiting approval");
+
+  house.tree.file("project/.mcp.json", brought_along);
+  auto reset = house.run({"mcp", "reset-project-choices"});
+  ASSERT_EQ(reset.code, 0);
+  EXPECT_THAT(reset.out, HasSubstr("have been reset"));
+  EXPECT_EQ(reason_of(house, "files"), "awaiting approval");
+  EXPECT_EQ(reason_of(house, "other"), "awaiting approval");
+  // The project's own files were read and never written.
+  EXPECT_EQ(house.tree.read("project/.mcp.json"), brought_along);
+  EXPECT_FALSE(fs::exists(house.project() + "/.claude"));
+}
+
+// compat: C6.c, B4.3
+TEST(Approve, CannotOutvoteARejectionInSettings) {
+  Household house;
+  house.tree.file("project/.mcp.json", brought_along);
+  house.tree.file("project/.claude/settings.json", R"({"disabledMcpjsonServers": ["files"]})");
+  auto approved = house.run({"approve", "files"});
+  EXPECT_EQ(approved.code, 2);
+  EXPECT_THAT(approved.err, AllOf(HasSubstr("'files' stays rejected"), HasSubstr("settings.json:1")));
+  EXPECT_EQ(reason_of(house, "files"), "rejected");
+}
+
+TEST(Approve, IsAboutServersOfTheProjectAlone) {
+  Household house;
+  house.tree.file("project/.mcp.json", brought_along);
+  ASSERT_EQ(house.run({"add", "mine", "--", "x"}).code, 0);
+  EXPECT_THAT(house.run({"approve", "mine"}).err, HasSubstr("'mine' does not come with this project"));
+  EXPECT_THAT(house.run({"approve", "file"}).err, HasSubstr("did you mean 'files'?"));
+  EXPECT_THAT(house.run({"approve"}).err, HasSubstr("name the servers, or say --all"));
+  EXPECT_EQ(house.run({"approve", "files", "--all"}).code, 2);
+  EXPECT_EQ(house.run({"approve", "files", "-s", "user"}).code, 2);
+  EXPECT_EQ(house.run({"approve", "files", "-s", "project"}).code, 0);
+}
+
+// ---- list and get
+
+// compat: B5.7, B5.17
+TEST(List, AsJsonHasThePromisedShape) {
+  Household house;
+  house.tree.file(
+      "project/.mcp.json",
+      "{\n  \"mcpServers\": {\n    \"a\": { \"command\": \"x\" },\n    \"bad\": { \"command\": 7 }\n  }\n}\n");
+  ASSERT_EQ(house.run({"add", "-s", "user", "a", "--", "y"}).code, 0);
+  ASSERT_EQ(house.run({"add", "-s", "local", "-t", "http", "a", "https://h.example/mcp"}).code, 0);
+  ASSERT_EQ(house.run({"approve", "a"}).code, 0);
+  auto result = house.run({"list", "--json"});
+  EXPECT_EQ(result.code, 0);
+  EXPECT_EQ(result.err, "");
+  const auto json = json_of(result);
+  const auto& servers = json["servers"].as_array();
+  ASSERT_EQ(servers.size(), 2u) << result.out;
+  EXPECT_EQ(
+      servers[0],
+      Json({{"name", "a"},
+            {"scope", "local"},
+            {"source", {{"file", house.own_file()}, {"line", servers[0]["source"]["line"]}}},
+            {"transport", "http"},
+            {"state", "pending"},
+            {"reason", "not started"},
+            {"shadows", Json::array({Json{{"scope", "project"}, {"file", house.project() + "/.mcp.json"}, {"line", 3}},
+                                     Json{{"scope", "user"},
+                                          {"file", house.own_file()},
+                                          {"line", servers[0]["shadows"].as_array()[1]["line"]}}})}}));
+  EXPECT_EQ(servers[1]["name"], Json("bad"));
+  EXPECT_EQ(servers[1]["state"], Json("failed"));
+  const auto& warnings = json["warnings"].as_array();
+  ASSERT_EQ(warnings.size(), 1u) << result.out;
+  EXPECT_EQ(warnings[0]["file"], Json(".mcp.json"));
+  EXPECT_EQ(warnings[0]["line"], Json(4));
+  EXPECT_TRUE(warnings[0]["column"].is_integer());
+  EXPECT_THAT(warnings[0]["message"].as_string(), HasSubstr("\"command\" must be a string"));
+  EXPECT_EQ(warnings[0].size(), 4u);
+}
+
+TEST(List, StartsNothingUnlessAsked) {
+  Household house;
+  const auto started = house.project() + "/started";
+  ASSERT_EQ(house.run({"add", "a", "--", fake, "good", started}).code, 0);
+  auto plain = house.run({"list"});
+  EXPECT_EQ(plain.code, 0);
+  EXPECT_THAT(plain.out, AllOf(HasSubstr("a"), HasSubstr("local"), HasSubstr("not started"), HasSubstr(fake)));
+  EXPECT_EQ(house.run({"get", "a"}).code, 0);
+  EXPECT_FALSE(fs::exists(started));
+  EXPECT_THAT(house.run({"list", "--check"}).out, HasSubstr("a: " + fake + " good " + started + " - ✔ Connected\n"));
+  EXPECT_TRUE(fs::exists(started));
+}
+
+// compat: B5.7, B4.19
+TEST(List, AsMcpListShowsTheHealthOfEveryServer) {
+  Household house;
+  house.tree.file("project/.mcp.json",
+                  "{\"mcpServers\": {\"waiting\": {\"command\": \"x\"}, \"refused\": {\"command\": \"y\"}}}");
+  ASSERT_EQ(house.run({"reject", "refused"}).code, 0);
+  ASSERT_EQ(house.run({"add", "good", "--", fake, "good"}).code, 0);
+  ASSERT_EQ(house.run({"add", "missing", "--", "/no/such/program"}).code, 0);
+  ASSERT_EQ(house.run({"add", "-t", "http", "gone", "http://127.0.0.1:1/mcp"}).code, 0);
+  ASSERT_EQ(house.run({"add", "off", "--", "x"}).code, 0);
+  ASSERT_EQ(house.run({"disable", "off"}).code, 0);
+  ASSERT_EQ(house.run({"add-json", "empty", R"({"type":"http","url":""})"}).code, 0);
+  auto result = house.run({"mcp", "list"});
+  EXPECT_EQ(result.code, 0);
+  EXPECT_THAT(result.out, AllOf(HasSubstr("good: " + fake + " good - ✔ Connected\n"),
+                                HasSubstr("missing: /no/such/program - ✘ Failed to connect: "),
+                                HasSubstr("gone: http://127.0.0.1:1/mcp (HTTP) - ✘ Failed to connect: "),
+                                HasSubstr("off: x - ⊘ Disabled\n"), HasSubstr("waiting: x - ⏸ Pending approval"),
+                                HasSubstr("refused: y - ✘ Rejected"), HasSubstr("empty: ")));
+  EXPECT_THAT(result.out, HasSubstr("not configured\n"));
+  EXPECT_THAT(result.err, HasSubstr("Checking MCP server health"));
+  const auto json = json_of(house.run({"mcp", "list", "--json"}));
+  for (const auto& server : json["servers"].as_array()) {
+    if (server["name"] == Json("good")) EXPECT_EQ(server["state"], Json("connected"));
+    if (server["name"] == Json("gone")) EXPECT_EQ(server["state"], Json("failed"));
+  }
+}
+
+TEST(List, SaysWhatToTypeWhenThereIsNothing) {
+  Household house;
+  for (const auto& words : {std::vector<std::string>{"list"}, {"mcp", "list"}}) {
+    auto result = house.run(words);
+    EXPECT_EQ(result.code, 0);
+    EXPECT_EQ(result.out, "No MCP servers configured. Use `patchbay mcp add` to add a server.\n");
+  }
+  EXPECT_EQ(json_of(house.run({"list", "--json"})), Json({{"servers", Json::array()}, {"warnings", Json::array()}}));
+}
+
+TEST(List, CanBeOfOneScope) {
+  Household house;
+  ASSERT_EQ(house.run({"add", "-s", "user", "a", "--", "x"}).code, 0);
+  ASSERT_EQ(house.run({"add", "-s", "local", "a", "--", "y"}).code, 0);
+  const auto user = json_of(house.run({"list", "--json", "-s", "user"}))["servers"].as_array();
+  ASSERT_EQ(user.size(), 1u);
+  EXPECT_EQ(user[0]["reason"], Json("shadowed"));
+  EXPECT_THAT(house.run({"get", "a", "-s", "user"}).out, HasSubstr("Command: x"));
+  EXPECT_THAT(house.run({"get", "a"}).out, HasSubstr("Command: y"));
+}
+
+// compat: B5.8
+TEST(Get, HidesSecretsAndExpandsNothing) {
+  Household house;
+  ASSERT_EQ(
+      house
+          .run(
+              {"add-json", "local",
+               R"({"command":"npx","args":["--api-key","s3cret1","--token=s3cret2","https://u:s3cret3@h/","-e","API_KEY=s3cret4","plain"],)"
+               R"("env":{"KEY":"s3cret5","REF":"${HOME}","BOTH":"s3cret6${X}","DEF":"${X:-s3cret7}"}})"})
+          .code,
+      0);
+  ASSERT_EQ(
+      house
+          .run(
+              {"add-json", "remote",
+               R"({"type":"http","url":"https://me:s3cret8@h.example/mcp?api_key=s3cret9&page=1",)"
+               R"("headers":{"Authorization":"Bearer s3cret10","X-Ref":"Bearer ${TOKEN}"},"oauth":{"clientId":"me"}})"})
+          .code,
+      0);
+  std::string all;
+  for (const std::string name : {"local", "remote"}) {
+    all += house.run({"get", name}).out + house.run({"get", name, "--json"}).out;
+    EXPECT_EQ(house.run({"get", name}).code, 0);
+  }
+  all += house.run({"list"}).out + house.run({"list", "--json"}).out;
+  EXPECT_THAT(all, Not(HasSubstr("s3cret")));
+  EXPECT_THAT(all, Not(HasSubstr(house.home() + "\"")));
+  EXPECT_THAT(all, AllOf(HasSubstr("REF=${HOME}"), HasSubstr("X-Ref: Bearer ${TOKEN}"), HasSubstr("plain"),
+                         HasSubstr("https://h.example/mcp"), HasSubstr("page=1"), HasSubstr("clientId")));
+  EXPECT_THAT(
+      house.run({"get", "remote"}).out,
+      AllOf(HasSubstr("remote:\n  Scope: Local config (private to you in this project)\n"), HasSubstr("  Type: http\n"),
+            HasSubstr("To remove this server, run: patchbay remove remote --scope local")));
+}
+
+// compat: B5.8
+TEST(Get, ShowsIssuesAndSuggestsNames) {
+  Household house;
+  house.tree.file("project/.mcp.json", "{\"mcpServers\": {\"a\": {\"command\": \"x \", \"agrs\": []}}}");
+  ASSERT_EQ(house.run({"reject", "a"}).code, 0);
+  auto result = house.run({"mcp", "get", "a"});
+  EXPECT_EQ(result.code, 0);
+  EXPECT_THAT(result.out, AllOf(HasSubstr("Status: ✘ Rejected"), HasSubstr("Issue: .mcp.json:1:"), HasSubstr("agrs")));
+  auto typo = house.run({"mcp", "get", "ab"});
+  EXPECT_EQ(typo.code, 2);
+  EXPECT_THAT(typo.err, HasSubstr("No MCP server found with name: \"ab\"; did you mean 'a'?"));
+}
+
+TEST(Get, ChecksTheHealthWhenAskedFor) {
+  Household house;
+  ASSERT_EQ(house.run({"add", "good", "--", fake, "good"}).code, 0);
+  EXPECT_THAT(house.run({"get", "good"}).out, HasSubstr("Status: not started"));
+  EXPECT_THAT(house.run({"mcp", "get", "good"}).out, HasSubstr("Status: ✔ Connected"));
+  EXPECT_EQ(json_of(house.run({"get", "good", "--check", "--json"}))["state"], Json("connected"));
+}
+
+// compat: B5.12
+TEST(Mcp, ServeIsTheBuiltInServer) {
+  Household house;
+  const std::string line =
+      R"({"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}})";
+  auto result = house.run({"mcp", "serve"}, {}, line + "\n");
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("\"serverInfo\""));
+}
+
+TEST(Mcp, HelpOfEveryCommandIsThere) {
+  Household house;
+  EXPECT_THAT(house.run({"mcp", "--help"}).out, AllOf(HasSubstr("add-json"), HasSubstr("reset-project-choices")));
+  EXPECT_THAT(house.run({"mcp", "add", "--help"}).out, AllOf(HasSubstr("--callback-port"), HasSubstr("-e,--env")));
+  EXPECT_EQ(house.run({"mcp"}).code, 2);
+}
+
+// ---- an organisation
+
+// The binary where /etc is another directory, which says what an organisation wants.
+CommandResult run_under(const Household& house, const std::string& script) {
+  auto options = house.options();
+  const std::string command = "mount --bind " + (house.tree.path() / "etc").string() + " /etc && " + script;
+  return test::run_program({"/usr/bin/unshare", "--user", "--map-root-user", "--mount", "/bin/sh", "-c", command},
+                           options);
+}
+
+const std::string program = PATCHBAY_BIN_DIR "/patchbay";
+
+// compat: B4.16, C7.a
+TEST(Organisation, ItsServersAreExclusiveAndCannotBeTouched) {
+  Household house;
+  house.tree.file("etc/claude-code/managed-mcp.json", "{\"mcpServers\": {\"theirs\": {\"command\": \"x\"}}}");
+  ASSERT_EQ(house.run({"add", "-s", "user", "mine", "--", "y"}).code, 0);
+  auto add = run_under(house, program + " mcp add a -- x");
+  EXPECT_EQ(add.code, 2) << add.out;
+  EXPECT_THAT(add.err, HasSubstr("Cannot add MCP server: enterprise MCP configuration is active and has exclusive "
+                                 "control over MCP servers"));
+  for (const std::string verb : {"remove", "disable", "enable"}) {
+    auto result = run_under(house, program + " " + verb + " theirs");
+    EXPECT_EQ(result.code, 2) << verb;
+    EXPECT_THAT(result.err, HasSubstr("comes from your organisation")) << verb;
+  }
+  auto listed = run_under(house, program + " list --json");
+  const auto servers = json_of(listed)["servers"].as_array();
+  ASSERT_EQ(servers.size(), 1u) << listed.out;
+  EXPECT_EQ(servers[0]["name"], Json("theirs"));
+  EXPECT_EQ(servers[0]["scope"], Json("enterprise"));
+}
+
+// compat: B4.17, B4.18
+TEST(Organisation, ItsListsDecideWhatCanBeAdded) {
+  Household house;
+  house.tree.file("etc/claude-code/managed-settings.json",
+                  R"({"deniedMcpServers": [{"serverName": "bad"}], "allowedMcpServers": [{"serverName": "good"}]})");
+  auto bad = run_under(house, program + " mcp add bad -- x");
+  EXPECT_EQ(bad.code, 2);
+  EXPECT_THAT(bad.err, HasSubstr("Cannot add MCP server \"bad\": server is explicitly blocked by enterprise policy"));
+  auto other = run_under(house, program + " mcp add other -- x");
+  EXPECT_EQ(other.code, 2);
+  EXPECT_THAT(other.err, HasSubstr("Cannot add MCP server \"other\": not allowed by enterprise policy"));
+  EXPECT_THAT(house.files_at_home(), IsEmpty());
+  auto good = run_under(house, program + " mcp add good -- x");
+  EXPECT_EQ(good.code, 0) << good.err;
+}
+
+}  // namespace
+}  // namespace patchbay
