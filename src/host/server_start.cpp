@@ -11,6 +11,7 @@
 #include "host/helper_command.h"
 #include "host/helper_headers.h"
 #include "transport/http.h"
+#include "transport/ws.h"
 
 namespace patchbay {
 namespace {
