@@ -17,6 +17,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <iostream>
 #include <string>
 #include <string_view>
@@ -71,7 +72,7 @@ struct Run {
   int status = 0;
 };
 
-Run run_once(const std::vector<std::string>& command) {
+Run run_once(const std::vector<std::string>& command, const std::string& directory) {
   std::vector<char*> argv;
   for (const auto& word : command) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
@@ -80,6 +81,7 @@ Run run_once(const std::vector<std::string>& command) {
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
   posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+  posix_spawn_file_actions_addchdir_np(&actions, directory.c_str());
   const auto began = std::chrono::steady_clock::now();
   pid_t child = 0;
   const int failed = posix_spawn(&child, argv[0], &actions, nullptr, argv.data(), environ);
@@ -99,11 +101,12 @@ struct Aim {
   double mebibytes;
 };
 
-bool measure(const char* title, const std::vector<std::string>& command, int runs, Aim aim) {
+bool measure(const char* title, const std::vector<std::string>& command, int runs, Aim aim,
+             const std::string& directory = ".") {
   std::vector<double> times;
   long memory = 0;
   for (int i = 0; i < runs; ++i) {
-    const Run run = run_once(command);
+    const Run run = run_once(command, directory);
     if (run.status != 0) {
       std::printf("%-28s failed with exit code %d\n", title, run.status);
       return false;
@@ -118,6 +121,32 @@ bool measure(const char* title, const std::vector<std::string>& command, int run
               title, median, aim.milliseconds, times.front(), times.back(), mebibytes, aim.mebibytes,
               median <= aim.milliseconds && mebibytes <= aim.mebibytes ? "" : "   MISSED");
   return true;
+}
+
+// A directory whose .mcp.json declares a hundred servers of all kinds.
+template <class Function>
+bool with_many_servers(const Function& function) {
+  char directory[] = "/tmp/patchbay-bench-XXXXXX";
+  if (mkdtemp(directory) == nullptr) return false;
+  const std::string file = std::string(directory) + "/.mcp.json";
+  {
+    std::ofstream out(file);
+    out << "{\n  // a hundred\n  \"mcpServers\": {\n";
+    for (int i = 0; i < 100; ++i) {
+      const auto number = std::to_string(i);
+      out << "    \"server-" << number << "\": "
+          << (i % 3 == 0 ? R"({ "type": "http", "url": "https://host)" + number +
+                               R"(.example/mcp", "headers": { "Authorization": "Bearer ${TOKEN:-none}" } })"
+                         : R"({ "command": "npx", "args": ["-y", "package-)" + number +
+                               R"("], "env": { "API_KEY": "${KEY:-none}", "DEBUG": "1" } })")
+          << ",\n";
+    }
+    out << "  },\n}\n";
+  }
+  const bool ok = function(directory);
+  unlink(file.c_str());
+  rmdir(directory);
+  return ok;
 }
 
 }  // namespace
@@ -144,5 +173,9 @@ int main(int argc, char** argv) {
   bool ok = measure("patchbay --version", {program, "--version"}, runs, {15, 20});
   ok = measure("patchbay call, legacy server", call("legacy"), runs, {25, 20}) && ok;
   ok = measure("patchbay call, modern server", call("modern"), runs, {25, 20}) && ok;
+  ok = with_many_servers([&](const std::string& directory) {
+         return measure("patchbay list, 100 servers", {program, "list", "--json"}, runs, {25, 20}, directory);
+       }) &&
+       ok;
   return ok ? 0 : 1;
 }

@@ -31,7 +31,49 @@ std::string quoted(std::string_view word) {
   return out + "'";
 }
 
+// The terminal as it was, whatever happens in between.
+class QuietTerminal {
+ public:
+  explicit QuietTerminal(int fd) : fd_(fd) {
+    ::tcgetattr(fd_, &before_);
+    auto quiet = before_;
+    // An interrupt arrives as a character, so that it cannot leave the terminal mute.
+    quiet.c_lflag &= ~static_cast<tcflag_t>(ECHO | ICANON | ISIG);
+    ::tcsetattr(fd_, TCSAFLUSH, &quiet);
+  }
+  QuietTerminal(const QuietTerminal&) = delete;
+  QuietTerminal& operator=(const QuietTerminal&) = delete;
+  ~QuietTerminal() {
+    ::tcsetattr(fd_, TCSAFLUSH, &before_);
+    (void)!::write(fd_, "\n", 1);
+    ::close(fd_);
+  }
+
+ private:
+  int fd_;
+  termios before_{};
+};
+
 }  // namespace
+
+std::string ask_secret(std::string_view question) {
+  const int fd = ::open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
+  if (fd < 0) {
+    throw Error(Errc::invalid_argument, "there is no terminal to ask for the client secret on; set MCP_CLIENT_SECRET");
+  }
+  const QuietTerminal quiet(fd);
+  (void)!::write(fd, question.data(), question.size());
+  std::string secret;
+  for (char c = 0; ::read(fd, &c, 1) == 1 && c != '\n' && c != '\r';) {
+    if (c == 3 || c == 4) throw Error(Errc::cancelled, "interrupted; nothing was added");
+    if (c == 8 || c == 127) {
+      if (!secret.empty()) secret.pop_back();
+    } else if (secret.size() < 4096) {
+      secret.push_back(c);
+    }
+  }
+  return secret;
+}
 
 std::string command_line_of(const ServerConfig& server) {
   if (server.kind != ServerKind::stdio) return clean_line(server.url);

@@ -1,8 +1,9 @@
-// Asking the person whether a server that a repository brought along may be started.
+// Asking the person: whether a server that a repository brought along may be started, and for a secret.
 #pragma once
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include <patchbay/config.h>
 #include <patchbay/task.h>
@@ -16,5 +17,9 @@ namespace patchbay::cli {
 std::string command_line_of(const ServerConfig& server);
 // Shows it and reads the answer from the terminal. Neither yes nor no: not now, ask again.
 Task<std::optional<bool>> ask_approval(Io& io, Waiting& waiting, const ServerConfig& server);
+
+// Reads a line from the terminal without showing it. Throws Errc::invalid_argument when there is none, and
+// Errc::cancelled at an interrupt. Blocking; before there is a loop.
+std::string ask_secret(std::string_view question);
 
 }  // namespace patchbay::cli

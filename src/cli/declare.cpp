@@ -4,7 +4,9 @@
 
 #include <fmt/format.h>
 
+#include "base/crypto.h"
 #include "base/strings.h"
+#include "cli/approval.h"
 #include "cli/declared.h"
 #include "cli/new_entry.h"
 #include "cli/present.h"
@@ -17,8 +19,7 @@ namespace {
 // An organisation has the last word.
 void check_policy(const Declared& declared, const NewEntry& entry) {
   if (declared.config.exclusive) throw Error(Errc::denied, std::string(enterprise_exclusive_refusal));
-  if (!declared.config.settings) return;
-  const auto verdict = judge_policy(expand_server(entry.server, process_environment()), *declared.config.settings);
+  const auto verdict = judge_policy(expand_server(entry.server, process_environment()), declared.config.settings.all());
   if (verdict.allowed()) return;
   throw Error(Errc::denied, policy_refusal(entry.name, verdict)).with_detail(verdict.reason);
 }
@@ -61,6 +62,43 @@ void approve_own(const Settings& settings, NewEntry& entry) {
   entry.server.origin.scope = ConfigScope::project;
   auto remembered = remember_answer(settings, entry.server, true);
   if (!remembered) entry.notes.push_back("it will be asked about: " + remembered.error().message());
+}
+
+// ---- the secret of a client
+
+// The name under which it is kept: one server of this name may be many.
+std::string client_secret_name(const ServerConfig& server) {
+  return fmt::format("client-secret:{}:{}", server.name, sha256_hex(server.url).substr(0, 12));
+}
+
+std::string client_secret_for(const NewEntry& entry) {
+  if (!entry.server.oauth || !entry.server.oauth->client_id) {
+    throw Error(Errc::invalid_argument, "--client-secret is the secret of a client; name it with --client-id");
+  }
+  std::string secret = process_environment()("MCP_CLIENT_SECRET").value_or("");
+  if (secret.empty()) secret = ask_secret(fmt::format("Client secret of '{}': ", entry.name));
+  if (secret.empty() || !valid_utf8(secret)) {
+    throw Error(Errc::invalid_argument, "the client secret is empty or not UTF-8; nothing was added");
+  }
+  return secret;
+}
+
+// Beside the entry and never in it: what is in a file of servers is shown and shared.
+void keep_client_secret(const Declared& declared, NewEntry& entry, const std::string& secret) {
+  auto kept = declared.store.change_secrets_file([&](const Json&) -> Result<std::vector<ConfigEdit>> {
+    return std::vector{set_member({"secrets", client_secret_name(entry.server)}, secret)};
+  });
+  if (!kept) throw kept.error().within("the server was added, its client secret was not kept");
+  entry.notes.push_back("its client secret is kept in " + kept->file);
+}
+
+void forget_client_secret(const Declared& declared, const ServerConfig& entry) {
+  if (entry.kind == ServerKind::stdio) return;
+  (void)declared.store.change_secrets_file([&](const Json& root) -> Result<std::vector<ConfigEdit>> {
+    KeyPath path{"secrets", client_secret_name(entry)};
+    if (value_at(root, path).is_null()) return std::vector<ConfigEdit>{};
+    return std::vector{remove_member(std::move(path))};
+  });
 }
 
 // ---- remove
@@ -117,11 +155,7 @@ int add(const Settings& settings, Io& io) {
   auto entry = read_entry(settings, io);
   const auto declared = load_declared(settings);
   check_policy(declared, entry);
-  if (settings.client_secret) {
-    throw Error(Errc::unsupported,
-                "--client-secret needs a place for secrets, which this version does not have; leave it out, and name "
-                "the secret by a variable where the server takes one");
-  }
+  const auto secret = settings.client_secret ? client_secret_for(entry) : std::string();
   const auto scope = scope_called(settings.scope);
   note_neighbours(declared, entry, scope);
   const auto change = change_scope(
@@ -134,6 +168,7 @@ int add(const Settings& settings, Io& io) {
       });
   entry.notes.insert(entry.notes.end(), change.warnings.begin(), change.warnings.end());
   if (scope == ConfigScope::project) approve_own(settings, entry);
+  if (settings.client_secret) keep_client_secret(declared, entry, secret);
   say_notes(settings, io, entry.notes);
   Json notes = Json::array();
   for (const auto& note : entry.notes) notes.push_back(note);
@@ -162,6 +197,7 @@ int remove(const Settings& settings, Io& io) {
         }
         return std::vector{remove_member(std::move(path))};
       });
+  forget_client_secret(declared, entry);
   say_notes(settings, io, change.warnings);
   answer(settings, io,
          {{"name", name}, {"scope", to_string(scope)}, {"file", change.file}, {"changed", change.changed}},

@@ -26,6 +26,7 @@
 #include "cli/present.h"
 #include "config/folders.h"
 #include "config/limits.h"
+#include "config/permission_rules.h"
 #include "config/policy.h"
 #include "protocol/redact.h"
 
@@ -90,8 +91,31 @@ Task<bool> ask_and_remember(const Settings& settings, Io& io, Waiting& waiting, 
   co_return *answer;
 }
 
+// A person who types `call` has answered what would be asked; nobody answers what is denied.
+PermissionOptions permission_options(const Settings& settings) {
+  PermissionOptions options;
+  auto read = [](const std::vector<std::string>& flags, RuleList list, const std::string& flag) {
+    std::vector<std::string> rules;
+    for (const auto& text : flags) {
+      for (auto& rule : split_rules(text)) {
+        for (const auto& problem : rule_problems({rule, {}, false}, list, flag)) {
+          if (problem.severity == Severity::error) throw Error(Errc::invalid_argument, problem.text());
+        }
+        rules.push_back(std::move(rule));
+      }
+    }
+    return rules;
+  };
+  options.allowed_tools = read(settings.allowed_tools, RuleList::allow, "--allowedTools");
+  options.disallowed_tools = read(settings.disallowed_tools, RuleList::deny, "--disallowedTools");
+  if (!settings.permission_mode.empty()) options.mode = permission_mode(settings.permission_mode);
+  if (settings.skip_permissions) options.mode = PermissionMode::bypass;
+  return options;
+}
+
 HostOptions host_options(const Settings& settings, Io& io, Waiting& waiting) {
   HostOptions options;
+  options.permission = permission_options(settings);
   options.config = load_servers(load_request(settings));
   options.trust_project = settings.trust_project;
   options.follow_changes = false;

@@ -122,7 +122,17 @@ std::string manual_page(const CommandLineText& line, std::string_view version) {
       ".TP\n\\fBNO_COLOR\\fR\nNo colours.\n"
       ".TP\n\\fBPATCHBAY_WARDEN\\fR\nThe program that ends servers and all their children, if it is not the installed "
       "one.\n";
-  out += ".SH FILES\n.TP\n\\fI.mcp.json\\fR\nServers of a project. They are started when the person has agreed.\n";
+  out +=
+      ".SH FILES\n"
+      ".TP\n\\fI.mcp.json\\fR\nServers of a project. They are started when the person has agreed.\n"
+      ".TP\n\\fI~/.config/patchbay/config.json\\fR\nServers of the scopes local and user, and what was said about "
+      "those of "
+      "projects. \\fBXDG_CONFIG_HOME\\fR moves it.\n"
+      ".TP\n\\fI~/.local/state/patchbay/backups\\fR\nThe five newest backups of each of these files. "
+      "\\fBXDG_STATE_HOME\\fR moves them.\n"
+      ".TP\n\\fI~/.claude.json\\fR, \\fI~/.claude/\\fR, \\fI.claude/\\fR\nServers and settings of Claude Code: read, "
+      "and "
+      "never written.\n";
   out += ".SH EXAMPLES\n" + verbatim(line.examples);
   return out;
 }

@@ -104,12 +104,14 @@ constexpr const char* mcp_examples =
 constexpr const char* about = "Connects to MCP servers and calls their tools.";
 constexpr const char* about_servers =
     "Servers come from .mcp.json in this directory (inside a git repository: or one above it, up to its\n"
-    "root) and from --mcp-config. MCP_TIMEOUT (milliseconds, 30000) is how long one may take to start.\n"
+    "root), from what `patchbay add` wrote, from the files of Claude Code and from --mcp-config; `patchbay list`\n"
+    "shows them. MCP_TIMEOUT (milliseconds, 30000) is how long one may take to start.\n"
     "Without any, a built-in server with file tools is offered.";
 constexpr const char* about_examples =
     "  patchbay                         what is here, and what to type next\n"
     "  patchbay tools --json            every tool, for scripts\n"
     "  patchbay call read_file path=README.md\n"
+    "  patchbay mcp add files -- npx -y @modelcontextprotocol/server-filesystem .\n"
     "  patchbay --mcp-config '{\"echo\":{\"command\":\"my-server\"}}' tools";
 constexpr const char* about_exit_codes =
     "0 ok, 1 the tool or server answered with an error, 2 usage or configuration,\n"
@@ -200,7 +202,6 @@ void declare_command(CLI::App& parent, const CommandEntry& entry, Settings& sett
     if (entry.words_min > 0) words->required();
     words->expected(static_cast<int>(entry.words_min),
                     entry.words_max == 0 ? 1 << 20 : static_cast<int>(entry.words_max));
-    words->allow_extra_args(false);  // else [a,b] would be taken for two words
     if (const auto choices = choices_of(entry); !choices.empty()) {
       words->check([choices](const std::string& word) -> std::string {
         if (std::ranges::find(choices, word) != choices.end()) return {};
@@ -226,6 +227,22 @@ void declare(CLI::App& app, Settings& settings, bool& version) {
   servers->add_flag("--builtin", settings.builtin, "Offer the built-in server beside the others");
   servers->add_flag("--allow-run", settings.allow_run, "Let the built-in server run commands");
   servers->add_option("--root", settings.root, "Directory the built-in server is confined to")->type_name("DIR");
+  auto* permissions = app.add_option_group("Permissions");
+  permissions
+      ->add_option("--allowedTools,--allowed-tools", settings.allowed_tools,
+                   "Rules for tools that need no question: mcp__server__tool, mcp__server__* (repeatable)")
+      ->type_name("RULES")
+      ->allow_extra_args(false);
+  permissions
+      ->add_option("--disallowedTools,--disallowed-tools", settings.disallowed_tools,
+                   "Rules for tools that are not called and not shown (repeatable)")
+      ->type_name("RULES")
+      ->allow_extra_args(false);
+  permissions->add_option("--permission-mode", settings.permission_mode, "What happens where no rule decides")
+      ->check(CLI::IsMember(
+          {"default", "acceptReads", "bypass", "dontAsk", "acceptEdits", "plan", "auto", "bypassPermissions"}));
+  permissions->add_flag("--dangerously-skip-permissions", settings.skip_permissions,
+                        "The mode bypass: only rules that deny or ask count");
   auto* output = app.add_option_group("Output");
   output->add_flag("--json", settings.json, "Print JSON, for scripts");
   output->add_flag("-q,--quiet", settings.quiet, "Say nothing about servers starting");
@@ -283,6 +300,16 @@ bool is_assignment(std::string_view word) {
 bool is_header_line(std::string_view word) {
   const auto colon = word.find(": ");
   return colon != std::string_view::npos && is_word_of(word.substr(0, colon), "_-");
+}
+
+// CLI11 takes [a,b] for two words; with something behind the bracket it does not.
+constexpr char bracket_guard = '\x1f';
+
+void guard_brackets(std::vector<std::string>& words, const std::vector<std::string>& with_value) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const bool value = i > 0 && std::ranges::find(with_value, words[i - 1]) != with_value.end();
+    if (!value && words[i].starts_with('[') && words[i].ends_with(']')) words[i] += bracket_guard;
+  }
 }
 
 // What was wrong with the words, and what was meant.
@@ -387,7 +414,9 @@ std::variant<Settings, Stop> parse_command_line(int argc, const char* const* arg
   CLI::App app(about, "patchbay");
   declare(app, settings, version);
   const std::vector<std::string> typed(argv + std::min(argc, 1), argv + argc);
-  auto untangled = untangle_add(typed, flags_with_value(app));
+  const auto with_value = flags_with_value(app);
+  auto untangled = untangle_add(typed, with_value);
+  guard_brackets(untangled.words, with_value);
   std::ranges::reverse(untangled.words);
   try {
     app.parse(std::move(untangled.words));
@@ -402,6 +431,9 @@ std::variant<Settings, Stop> parse_command_line(int argc, const char* const* arg
   } catch (const CLI::ParseError& error) {
     auto message = usage_error(error.what(), typed);
     return Stop{2, {}, "patchbay: " + message + "\nRun `patchbay --help` for what there is.\n", message};
+  }
+  for (auto& word : settings.words) {
+    if (word.ends_with(bracket_guard)) word.pop_back();
   }
   settings.command_words = std::move(untangled.command);
   settings.as_mcp = app.got_subcommand("mcp");

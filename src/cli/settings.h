@@ -45,6 +45,12 @@ struct Settings {
   bool allow_run = false;
   std::string root;  // of the built-in server; empty: the current directory
 
+  // Which calls.
+  std::vector<std::string> allowed_tools;  // each one rule or several
+  std::vector<std::string> disallowed_tools;
+  std::string permission_mode;  // empty: as settings say
+  bool skip_permissions = false;
+
   // How `serve` is reached.
   std::string http;  // ADDRESS:PORT; empty: stdin and stdout
   std::string bearer_file;

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "cli/approval.h"
 #include "cli/declared.h"
-#include "cli/new_entry.h"
 #include "cli/present.h"
 #include "config/signature.h"
 

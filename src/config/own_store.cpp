@@ -123,8 +123,11 @@ class FileLock {
     if (options.directory_locks) {
       const auto directory = fs::path(path).parent_path().string();
       OwnedDescriptor fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-      if (fd.get() < 0) return cannot_write(path, fmt::format("{}: {}", directory, reason_of(errno)));
-      auto taken = wait(fd.get(), path, options.lock_wait);
+      // One that may be written and not listed is no reason to give up.
+      if (fd.get() < 0 && errno != EACCES) {
+        return cannot_write(path, fmt::format("{}: {}", directory, reason_of(errno)));
+      }
+      auto taken = fd.get() < 0 ? Result<bool>(false) : wait(fd.get(), path, options.lock_wait);
       if (!taken) return std::unexpected(std::move(taken).error());
       if (*taken) return FileLock(std::move(fd));
     }
@@ -212,18 +215,25 @@ Result<StorePlaces> store_places(const std::string& config_dir, const std::strin
 }
 
 struct ConfigStore::Rules {
-  bool own = false;        // our own file: versioned, for the person alone
+  bool own = false;  // a file of our own: versioned, for the person alone
+  bool backups = true;
   std::string inside;      // links may not lead out of here; empty: they may lead anywhere
   mode_t new_mode = 0600;  // of a file that was not there
 };
 
 Result<FileChange> ConfigStore::change_own_file(const Decide& decide) const {
-  return change(places_.config_file, Rules{.own = true, .inside = {}, .new_mode = 0600}, decide);
+  return change(places_.config_file, Rules{.own = true, .backups = true, .inside = {}, .new_mode = 0600}, decide);
 }
 
 Result<FileChange> ConfigStore::change_project_file(const std::string& directory, const std::string& root,
                                                     const Decide& decide) const {
-  return change(directory + "/.mcp.json", Rules{.own = false, .inside = root, .new_mode = 0666}, decide);
+  return change(directory + "/.mcp.json", Rules{.own = false, .backups = true, .inside = root, .new_mode = 0666},
+                decide);
+}
+
+Result<FileChange> ConfigStore::change_secrets_file(const Decide& decide) const {
+  const auto path = (fs::path(places_.config_file).parent_path() / "secrets.json").string();
+  return change(path, Rules{.own = true, .backups = false, .inside = {}, .new_mode = 0600}, decide);
 }
 
 Result<FileChange> ConfigStore::change(const std::string& path, const Rules& rules, const Decide& decide) const {
@@ -274,7 +284,7 @@ Result<FileChange> ConfigStore::change_locked(const std::string& path, const Rul
   if (edited->size() > config_file_limit) {
     return cannot_write(path, fmt::format("it would be larger than {} MiB", config_file_limit >> 20));
   }
-  if (exists && options_.backups > 0) {
+  if (exists && rules.backups && options_.backups > 0) {
     if (auto kept = keep_backup(path, text); !kept) out.warnings.push_back(kept.error().message());
   }
   if (auto written = replace(path, *edited, rules); !written) return std::unexpected(std::move(written).error());

@@ -1,5 +1,6 @@
 // The only writer of configuration files. Patchbay writes two: `.mcp.json` of a project, and its own
-// config.json in its configuration directory; the files of other programs are read and never written.
+// config.json in its configuration directory with secrets.json beside it; the files of other programs are
+// read and never written.
 // One change is: lock, read, decide, edit (edit.h), write beside, rename. Whoever is killed in between
 // leaves the old file or the new one. Blocking, bounded; called by commands and by the terminal's
 // questions, on any thread. What to change is decided by the caller, from the value it is handed.
@@ -58,6 +59,9 @@ class ConfigStore {
   // directory the project ends at: no repository decides what else is written.
   Result<FileChange> change_project_file(const std::string& directory, const std::string& root,
                                          const Decide& decide) const;
+
+  // secrets.json, which secret_file.h reads. It is for the person alone and has no backups.
+  Result<FileChange> change_secrets_file(const Decide& decide) const;
 
   const StorePlaces& places() const noexcept { return places_; }
 

@@ -168,6 +168,102 @@ std::vector<ConfigProblem> rule_problems(const TextSetting& rule, RuleList list,
   return out;
 }
 
+std::vector<std::string> split_rules(std::string_view text) {
+  std::vector<std::string> out;
+  std::size_t begin = 0, depth = 0;
+  auto end_rule = [&](std::size_t end) {
+    if (const auto rule = trim(text.substr(begin, end - begin)); !rule.empty()) out.emplace_back(rule);
+    begin = end;
+  };
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto rest = text.substr(i + 1);
+    if (text[i] == '"' && depth > 0) {
+      for (++i; i < text.size() && text[i] != '"'; ++i) {
+        if (text[i] == '\\') ++i;
+      }
+    } else if (text[i] == '(') {
+      ++depth;
+    } else if (text[i] == ')' && depth > 0) {
+      --depth;
+    } else if (depth == 0 && text[i] == ',') {
+      end_rule(i);
+      begin = i + 1;
+    } else if (depth == 0 && is_blank(text[i]) && (rest.starts_with("mcp__") || rest.starts_with("MCPTool"))) {
+      end_rule(i);
+    }
+  }
+  end_rule(text.size());
+  return out;
+}
+
+namespace {
+
+int strictness(PermissionMode mode) noexcept {
+  switch (mode) {
+    case PermissionMode::dont_ask:
+      return 3;
+    case PermissionMode::standard:
+      return 2;
+    case PermissionMode::accept_reads:
+      return 1;
+    case PermissionMode::bypass:
+      break;
+  }
+  return 0;
+}
+
+// A flag, else the highest file that says something. A file inside the repository never chooses bypass, and where
+// the person does not trust it, only what is stricter than what they chose themselves.
+void choose_mode(const std::vector<const SettingsLayer*>& ranked, const RuleRequest& request, RuleSet& out) {
+  if (request.mode) {
+    out.mode = *request.mode;
+    out.mode_from = "--permission-mode";
+    return;
+  }
+  struct Choice {
+    PermissionMode mode = PermissionMode::standard;
+    const SettingsLayer* layer = nullptr;
+    SettingPlace place;
+  };
+  std::optional<Choice> outside, inside;
+  for (const auto* layer : ranked) {
+    const bool repository = is_inside_repository(layer->source);
+    std::optional<Choice> choice;
+    if (layer->default_mode) {
+      if (auto mode = permission_mode(layer->default_mode->value)) choice = {*mode, layer, layer->default_mode->place};
+    }
+    if (layer->skip_permissions && layer->skip_permissions->value && !repository) {
+      choice = {PermissionMode::bypass, layer, layer->skip_permissions->place};
+    }
+    // That a repository cannot choose bypass was said when its file was read.
+    if (!choice || (repository && choice->mode == PermissionMode::bypass)) continue;
+    auto& first = repository ? inside : outside;
+    if (!first) first = choice;
+  }
+  auto chosen = outside;
+  if (inside) {
+    const bool higher = !outside || settings_rank(inside->layer->source) < settings_rank(outside->layer->source);
+    const bool stricter = strictness(inside->mode) > strictness(outside ? outside->mode : PermissionMode::standard);
+    if (stricter || (request.trusted && higher)) {
+      chosen = inside;
+    } else if (higher && !outside && inside->mode != PermissionMode::standard) {
+      out.problems.push_back({inside->layer->file,
+                              inside->place.line,
+                              inside->place.column,
+                              fmt::format("the mode {} does not count, because this file is inside a repository you "
+                                          "have not said you trust; use --trust-project",
+                                          to_string(inside->mode)),
+                              {},
+                              Severity::note});
+    }
+  }
+  if (!chosen) return;
+  out.mode = chosen->mode;
+  out.mode_from = fmt::format("{}:{}", chosen->layer->file, chosen->place.line);
+}
+
+}  // namespace
+
 RuleSet collect_rules(std::span<const SettingsLayer> layers, const RuleRequest& request) {
   RuleSet out;
   auto add = [&](const TextSetting& text, RuleList list, const std::string& file) {
@@ -229,42 +325,12 @@ RuleSet collect_rules(std::span<const SettingsLayer> layers, const RuleRequest& 
     }
   }
 
-  // The mode: a flag, else the highest file that may choose it.
-  const SettingsLayer* switched_off = nullptr;
-  for (const auto* layer : ranked) {
-    if (switched_off == nullptr && layer->bypass_switched_off && layer->bypass_switched_off->value) {
-      switched_off = layer;
-    }
-  }
-  if (request.mode) {
-    out.mode = *request.mode;
-    out.mode_from = "--permission-mode";
-  } else {
-    for (const auto* layer : ranked) {
-      const bool inside = is_inside_repository(layer->source);
-      auto mode = layer->default_mode ? permission_mode(layer->default_mode->value) : std::nullopt;
-      auto place = layer->default_mode ? layer->default_mode->place : SettingPlace();
-      if (layer->skip_permissions && layer->skip_permissions->value && !inside) {
-        mode = PermissionMode::bypass;
-        place = layer->skip_permissions->place;
-      }
-      if (!mode) continue;
-      if (inside && *mode == PermissionMode::bypass) continue;  // said when the file was read
-      if (inside && *mode == PermissionMode::accept_reads && !request.trusted) {
-        add_problem(
-            Severity::note, *layer, place,
-            "the mode acceptReads does not count, because this file is inside a repository you have not said you "
-            "trust; use --trust-project");
-        continue;
-      }
-      out.mode = *mode;
-      out.mode_from = fmt::format("{}:{}", layer->file, place.line);
-      break;
-    }
-  }
-  if (out.mode == PermissionMode::bypass && switched_off != nullptr) {
+  choose_mode(ranked, request, out);
+  const auto off = std::ranges::find_if(
+      ranked, [](const auto* layer) { return layer->bypass_switched_off && layer->bypass_switched_off->value; });
+  if (out.mode == PermissionMode::bypass && off != ranked.end()) {
     add_problem(
-        Severity::warning, *switched_off, switched_off->bypass_switched_off->place,
+        Severity::warning, **off, (*off)->bypass_switched_off->place,
         fmt::format("\"permissions.disableBypassPermissionsMode\" is set here, so the mode bypass of {} does not count",
                     out.mode_from));
     out.mode = PermissionMode::standard;

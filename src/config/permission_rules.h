@@ -66,6 +66,10 @@ ReadRule read_rule(std::string_view text, RuleList list, const RulePlaces& place
 // What is wrong with a rule of a settings file, with its place in the file.
 std::vector<ConfigProblem> rule_problems(const TextSetting& rule, RuleList list, const std::string& file);
 
+// The rules of one flag: several are separated by commas, or by blanks before the next mcp__ or MCPTool.
+// What stands in parentheses or quotes is not looked at.
+std::vector<std::string> split_rules(std::string_view text);
+
 // --- what a set of settings comes to
 
 struct RuleRequest {

@@ -29,12 +29,15 @@ found=$(offered_by_zsh 'patchbay ' 'resources')
 [[ $found == *resources*  ]] || wrong "zsh offers no commands: $found"
 found=$(offered_by_zsh 'patchbay --strict' 'mcp-config')
 [[ $found == *mcp-config* ]] || wrong "zsh offers no flags: $found"
+found=$(offered_by_zsh 'patchbay mcp ' 'reset-project-choices')
+[[ $found == *reset-project-choices* ]] || wrong "zsh offers no commands of mcp: $found"
 
 "$program" completion fish > "$scratch/patchbay.fish"
 fish --no-execute "$scratch/patchbay.fish" || wrong 'fish cannot read its completion'
 offered_by_fish() { (cd "$scratch" && HOME=$scratch fish --no-config -c "source $scratch/patchbay.fish; complete -C '$1'" | cut -f 1); }
 for pair in 'patchbay to=tools' 'patchbay --strict=--strict-mcp-config' 'patchbay --log-level de=debug' \
-  'patchbay completion f=fish' 'patchbay tools p=patchbay'; do
+  'patchbay completion f=fish' 'patchbay tools p=patchbay' 'patchbay mcp add-j=add-json' \
+  'patchbay mcp add --call=--callback-port' 'patchbay add --scope u=user'; do
   found=$(offered_by_fish "${pair%=*}")
   [[ $found == "${pair##*=}" ]] || wrong "fish offers for '${pair%=*}': $found"
 done

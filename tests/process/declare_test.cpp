@@ -147,6 +147,28 @@ TEST(Declare, CallbackPortComesFromItsVariableToo) {
   EXPECT_THAT(add().err, HasSubstr("MCP_OAUTH_CALLBACK_PORT is 'many'"));
 }
 
+// compat: B5.3, B6.12
+TEST(Declare, ClientSecretIsKeptApartFromTheEntry) {
+  Household house;
+  auto options = house.options();
+  options.env["MCP_CLIENT_SECRET"] = "s3cret";
+  const auto run = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), PATCHBAY_BIN_DIR "/patchbay");
+    return test::run_program(words, options);
+  };
+  auto added = run({"mcp", "add", "-t", "http", "--client-id", "me", "--client-secret", "s", "https://h.example/mcp"});
+  ASSERT_EQ(added.code, 0) << added.err;
+  EXPECT_THAT(added.out + added.err, Not(HasSubstr("s3cret")));
+  EXPECT_THAT(house.tree.read("home/.config/patchbay/config.json"), Not(HasSubstr("s3cret")));
+  EXPECT_THAT(house.tree.read("home/.config/patchbay/secrets.json"), HasSubstr("s3cret"));
+  EXPECT_EQ(fs::status(house.home() + "/.config/patchbay/secrets.json").permissions(),
+            fs::perms::owner_read | fs::perms::owner_write);
+  ASSERT_EQ(run({"remove", "s"}).code, 0);
+  EXPECT_THAT(house.tree.read("home/.config/patchbay/secrets.json"), Not(HasSubstr("s3cret")));
+  EXPECT_THAT(run({"add", "-t", "http", "--client-secret", "s", "https://h.example/mcp"}).err,
+              HasSubstr("name it with --client-id"));
+}
+
 TEST(Declare, JsonComesFromStandardInputToo) {
   Household house;
   ASSERT_EQ(house.run({"add-json", "a", "-"}, {}, "{ \"command\": \"x\", } // mine\n").code, 0);
@@ -422,6 +444,29 @@ TEST(Approve, IsRememberedForTheEntryAndCanBeTakenBack) {
   // The project's own files were read and never written.
   EXPECT_EQ(house.tree.read("project/.mcp.json"), brought_along);
   EXPECT_FALSE(fs::exists(house.project() + "/.claude"));
+}
+
+// compat: C6.d, B4.1
+TEST(Approve, WithoutAPersonThereAreThreeWaysAndNoOther) {
+  const auto call = [](const Household& house, std::vector<std::string> flags = {}) {
+    flags.insert(flags.end(), {"call", "files/echo", "text=hello"});
+    return house.run(flags).code;
+  };
+  {
+    Household house;
+    house.tree.file("project/.mcp.json", brought_along);
+    house.tree.file("project/.claude/settings.json", R"({"enableAllProjectMcpServers": true})");
+    house.tree.file("project/.claude/settings.local.json", R"({"enabledMcpjsonServers": ["files"]})");
+    EXPECT_EQ(call(house), 2) << "a file of the repository approved";
+    EXPECT_EQ(call(house, {"--trust-project"}), 0);
+    EXPECT_EQ(call(house), 2) << "the flag was remembered";
+    ASSERT_EQ(house.run({"approve", "files"}).code, 0);
+    EXPECT_EQ(call(house), 0);
+  }
+  Household house;
+  house.tree.file("project/.mcp.json", brought_along);
+  house.tree.file("home/.claude/settings.json", R"({"enableAllProjectMcpServers": true})");
+  EXPECT_EQ(call(house), 0);
 }
 
 // compat: C6.c, B4.3

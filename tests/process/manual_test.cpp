@@ -42,7 +42,7 @@ std::set<std::string> flags_in_help(const std::string& command = {}) {
   for (std::string line; std::getline(lines, line);) {
     const auto text = line.find_first_not_of(' ');
     if ((text != 2 && text != 4) || line[text] != '-') continue;
-    for (const auto& flag : matches(line.substr(0, 24), "[ ,](--?[a-z][a-z-]*)")) flags.insert(flag);
+    for (const auto& flag : matches(line.substr(0, 24), "[ ,](--?[a-zA-Z][a-z-]*)")) flags.insert(flag);
   }
   return flags;
 }
@@ -51,7 +51,7 @@ std::set<std::string> commands_in_help() {
   const auto help = printed_by({"--help"});
   const auto begin = help.find("Subcommands:\n");
   EXPECT_NE(begin, std::string::npos);
-  return matches(help.substr(begin, help.find("\n\n", begin) - begin), "\n  ([a-z]+) ");
+  return matches(help.substr(begin, help.find("\n\n", begin) - begin), "\n  ([a-z-]+) ");
 }
 
 std::set<std::string> flags_in_every_help() {
@@ -92,7 +92,9 @@ TEST(Manual, HelpIsReadRight) {
 
 TEST(Manual, PageHasEveryCommandAndFlagOfTheHelp) {
   auto page = printed_by({"man"});
-  for (const auto& command : commands_in_help()) EXPECT_THAT(page, HasSubstr(".TP\n\\fB" + command + "\\fR"));
+  for (const auto& command : commands_in_help()) {
+    EXPECT_THAT(page, HasSubstr(".TP\n\\fB" + std::regex_replace(command, std::regex("-"), "\\-") + "\\fR"));
+  }
   for (const auto& flag : flags_in_every_help()) {
     EXPECT_THAT(page, HasSubstr("\\fB" + std::regex_replace(flag, std::regex("-"), "\\-") + "\\fR")) << flag;
   }
@@ -154,6 +156,11 @@ TEST(Completion, BashOffersWhatFits) {
       {{"completion", "f"}, {"fish"}},
       {{"call", "x"}, {"compopt -o default"}},
       {{"serve", ""}, {}},
+      {{"mcp", "add"}, {"add", "add-json"}},
+      {{"mcp", "--json", "rej"}, {"reject"}},
+      {{"mcp", "add", "--call"}, {"--callback-port"}},
+      {{"mcp", "add", "--scope", "u"}, {"user"}},
+      {{"add-json", "-s", "pro"}, {"project"}},
       {{"serve", "--http", ""}, {}},
       {{"serve", "--bearer-file", ""}, {"compopt -o default"}},
   };
@@ -166,6 +173,7 @@ TEST(Completion, ServersAreThoseDeclaredAndNothingIsStarted) {
   here.write(".mcp.json", R"({"mcpServers": {"files": {"command": "/bin/sh", "args": ["-c", "touch started"]},
                                              "fetch": {"command": "true"}, "other": {"command": "true"}}})");
   EXPECT_THAT(offered({"tools", "f"}, {.cwd = here.path()}), testing::UnorderedElementsAre("files", "fetch"));
+  EXPECT_THAT(offered({"mcp", "remove", "ot"}, {.cwd = here.path()}), ElementsAre("other"));
   EXPECT_EQ(run_program({"/bin/ls", here.path()}).out, "");
 }
 

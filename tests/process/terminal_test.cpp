@@ -16,6 +16,7 @@
 #include <patchbay/json.h>
 
 #include "support/command.h"
+#include "support/household.h"
 
 namespace patchbay {
 namespace {
@@ -31,12 +32,14 @@ const std::string fake = PATCHBAY_BIN_DIR "/mode-server";
 // A program with a terminal for stdin, stdout and stderr.
 class Terminal {
  public:
-  Terminal(std::vector<std::string> words, const std::string& cwd) {
+  Terminal(std::vector<std::string> words, const std::string& cwd,
+           const std::map<std::string, std::string>& environment = {}) {
     struct winsize size{40, 200, 0, 0};
     child_ = ::forkpty(&fd_, nullptr, nullptr, &size);
     if (child_ == 0) {
       if (::chdir(cwd.c_str()) != 0) ::_exit(126);
       ::setenv("TERM", "xterm", 1);
+      for (const auto& [name, value] : environment) ::setenv(name.c_str(), value.c_str(), 1);
       std::vector<char*> argv;
       for (auto& word : words) argv.push_back(word.data());
       argv.push_back(nullptr);
@@ -134,6 +137,49 @@ TEST(OnATerminal, AYesStartsAProjectServerAndANoDoesNot) {
     EXPECT_EQ(std::ifstream(started).good(), yes);
     if (yes) EXPECT_THAT(terminal.seen(), HasSubstr("hello"));
   }
+}
+
+// compat: B4.20
+TEST(OnATerminal, AnAnswerIsRememberedAndEnterIsNone) {
+  struct Case {
+    const char* typed;
+    const char* list;  // where our file then has the server; null: nowhere
+  };
+  for (const Case& one : {Case{"y\n", "approved"}, Case{"n\n", "rejected"}, Case{"\n", nullptr}}) {
+    SCOPED_TRACE(one.typed);
+    test::Household house;
+    house.tree.file("project/.mcp.json", one_server("good"));
+    const auto environment = house.options().env;
+    {
+      Terminal terminal({program, "call", "fake/echo", "text=hello"}, house.project(), environment);
+      ASSERT_TRUE(terminal.wait_for("Start it?")) << terminal.seen();
+      terminal.type(one.typed);
+      terminal.wait_for_end();
+      EXPECT_EQ(terminal.seen().find("Remembered") != std::string::npos, one.list != nullptr) << terminal.seen();
+    }
+    const auto memory = house.own()["projects"][house.project()];
+    for (const std::string list : {"approved", "rejected"}) {
+      EXPECT_EQ(memory[list].find("fake") != nullptr, one.list == list) << to_text(memory);
+    }
+    // Whoever has answered is not asked again.
+    if (one.list == nullptr) continue;
+    Terminal again({program, "call", "fake/echo", "text=hello"}, house.project(), environment);
+    EXPECT_EQ(again.wait_for_end(), one.list == std::string("approved") ? 0 : 2) << again.seen();
+    EXPECT_THAT(again.seen(), Not(HasSubstr("Start it?")));
+  }
+}
+
+// compat: B5.3
+TEST(OnATerminal, ClientSecretIsAskedForAndNotShown) {
+  test::Household house;
+  Terminal terminal(
+      {program, "mcp", "add", "-t", "http", "--client-id", "me", "--client-secret", "s", "https://h.example/"},
+      house.project(), house.options().env);
+  ASSERT_TRUE(terminal.wait_for("Client secret of 's'")) << terminal.seen();
+  terminal.type("s3cretX\177\n");
+  EXPECT_EQ(terminal.wait_for_end(), 0) << terminal.seen();
+  EXPECT_THAT(terminal.seen(), AllOf(Not(HasSubstr("s3cret")), HasSubstr("Added HTTP")));
+  EXPECT_THAT(house.tree.read("home/.config/patchbay/secrets.json"), HasSubstr("\"s3cret\""));
 }
 
 // Each question has its own answer, and nothing draws over it while it waits.

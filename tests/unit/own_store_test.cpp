@@ -102,6 +102,19 @@ TEST_F(OwnStore, FirstChangeMakesTheFileForThePersonAlone) {
   EXPECT_THAT(backups(), SizeIs(0));
 }
 
+TEST_F(OwnStore, SecretsStandBesideItWithoutBackups) {
+  const auto keep = [](const char* value) {
+    return [value](const Json&) -> Result<std::vector<ConfigEdit>> {
+      return std::vector{set_member({"secrets", "a"}, value)};
+    };
+  };
+  ASSERT_TRUE(store().change_secrets_file(keep("one")));
+  ASSERT_TRUE(store().change_secrets_file(keep("two")));
+  EXPECT_EQ(tree.read("config/secrets.json"), "{\n  \"version\": 1,\n  \"secrets\": {\n    \"a\": \"two\"\n  }\n}\n");
+  EXPECT_EQ(mode_of("config/secrets.json"), 0600u);
+  EXPECT_THAT(backups(), SizeIs(0));
+}
+
 TEST_F(OwnStore, ProjectFilesHaveNoVersionAndOrdinaryRights) {
   tree.directory("project");
   const auto umask_before = ::umask(022);

@@ -1,5 +1,5 @@
 // Permission rules as texts: what they name, what they ask of arguments, what is said about those that
-// cannot be read, and what a set of settings comes to. P1 P2.
+// cannot be read, and what a set of settings comes to. P1 P2 N5.
 #include "config/permission_rules.h"
 
 #include <gmock/gmock.h>
@@ -383,6 +383,20 @@ TEST(PermissionRule, ProblemsPointIntoTheFile) {
   EXPECT_THAT(rule_problems(escaped, RuleList::deny, "/f"), ElementsAre(testing::Field(&ConfigProblem::column, 20u)));
 }
 
+// compat: B5.13
+TEST(PermissionRule, OneFlagHoldsSeveral) {
+  EXPECT_THAT(split_rules("mcp__a"), ElementsAre("mcp__a"));
+  EXPECT_THAT(split_rules("mcp__a, mcp__b__*,MCPTool(mcp__c)"), ElementsAre("mcp__a", "mcp__b__*", "MCPTool(mcp__c)"));
+  EXPECT_THAT(split_rules("mcp__a  mcp__b MCPTool"), ElementsAre("mcp__a", "mcp__b", "MCPTool"));
+  EXPECT_THAT(split_rules("mcp__my server__do it,"), ElementsAre("mcp__my server__do it"));
+  EXPECT_THAT(split_rules("mcp__a__t(x: 1, y: \")\") mcp__b"), ElementsAre("mcp__a__t(x: 1, y: \")\")", "mcp__b"));
+  EXPECT_THAT(split_rules("MCPTool(mcp__a__t(x: (1), y: 2)),mcp__b"),
+              ElementsAre("MCPTool(mcp__a__t(x: (1), y: 2))", "mcp__b"));
+  EXPECT_THAT(split_rules(" , "), IsEmpty());
+  // One that is not closed is not taken apart, so that what is left of it is said to be broken.
+  EXPECT_THAT(split_rules("mcp__a(x: 1, mcp__b"), ElementsAre("mcp__a(x: 1, mcp__b"));
+}
+
 // --- sets
 
 SettingsLayer layer(SettingsSource source, std::string_view text) {
@@ -470,9 +484,22 @@ TEST(RuleSet, TheModeNeverComesFromARepositoryWhenItOpensDoors) {
 }
 
 TEST(RuleSet, AFlagGoesBeforeFilesAndTheHighestFileBeforeOthers) {
-  const std::vector layers{layer(SettingsSource::user, R"({"permissions": {"defaultMode": "bypass"}})"),
-                           layer(SettingsSource::project, R"({"permissions": {"defaultMode": "default"}})")};
+  auto mode = [](SettingsSource source, const std::string& text) {
+    return layer(source, R"({"permissions": {"defaultMode": ")" + text + "\"}}");
+  };
+  const std::vector layers{mode(SettingsSource::user, "bypass"), mode(SettingsSource::project, "default")};
   EXPECT_EQ(collect_rules(layers, {}).mode, PermissionMode::standard);
+  // A repository makes it stricter and, unless it is trusted, never looser.
+  const std::vector looser{mode(SettingsSource::user, "dontAsk"), mode(SettingsSource::project, "default")};
+  EXPECT_EQ(collect_rules(looser, {}).mode, PermissionMode::dont_ask);
+  RuleRequest trusting;
+  trusting.trusted = true;
+  EXPECT_EQ(collect_rules(looser, trusting).mode, PermissionMode::standard);
+  const std::vector organisation{mode(SettingsSource::enterprise, "default"),
+                                 mode(SettingsSource::project, "acceptReads")};
+  EXPECT_EQ(collect_rules(organisation, trusting).mode, PermissionMode::standard);
+  const std::vector two{mode(SettingsSource::user, "default"), mode(SettingsSource::own, "acceptReads")};
+  EXPECT_EQ(collect_rules(two, {}).mode, PermissionMode::accept_reads);
   EXPECT_EQ(collect_rules(layers, {}).mode_from, "/project/settings.json:1");
   RuleRequest request;
   request.mode = PermissionMode::bypass;
