@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include <patchbay/task.h>
 
@@ -35,6 +36,10 @@ class HttpAuth {
   // Throws Errc::unauthorized or Errc::forbidden, saying which command signs in, when only a
   // person can help. The time a person takes in a browser does not count as the request's.
   virtual Task<bool> on_challenge(SentCredentials sent, HttpRequest request, HttpHead answer) = 0;
+
+  // What a person does when newer credentials are refused as well: the end of that message.
+  // Empty: these are credentials of an entry, to be corrected there.
+  virtual std::string remedy() const { return {}; }
 };
 
 }  // namespace patchbay

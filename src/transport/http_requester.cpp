@@ -134,13 +134,20 @@ Task<std::unique_ptr<HttpExchange>> HttpRequester::send(std::string method, std:
     const auto status = exchange->head().status;
     if (status != 401 && status != 403) co_return exchange;
     if (!again && co_await auth_->on_challenge(std::move(sent), std::move(sending), exchange->head())) continue;
-    throw access_error(shown_, status, request.headers.contains("Authorization"), co_await explaining_body(*exchange));
+    throw access_error(shown_, status, request.headers.contains("Authorization"), co_await explaining_body(*exchange),
+                       auth_->remedy());
   }
 }
 
-Error access_error(std::string_view shown, int status, bool had_credentials, std::string_view body) {
+Error access_error(std::string_view shown, int status, bool had_credentials, std::string_view body,
+                   const std::string& remedy) {
   const auto explained = excerpt(body);
   const auto because = explained.empty() ? std::string() : fmt::format(": {}", explained);
+  if (status == 401 && !remedy.empty()) {
+    return Error(Errc::unauthorized,
+                 fmt::format("{} refuses the credentials (401 Unauthorized){}; {}", shown, because, remedy))
+        .with_http_status(status);
+  }
   if (status == 401) {
     return Error(Errc::unauthorized,
                  fmt::format("{} {} (401 Unauthorized){}; {} \"headers\": {{\"Authorization\": \"Bearer …\"}} of its "

@@ -45,8 +45,9 @@ class HttpRequester {
 // What the options of a transport mean to whoever connects.
 HttpClientOptions http_client_options(const HttpOptions& options, const Runtime& runtime);
 
-// A 401 or 403, told with what to do; `body` is what came with it.
-Error access_error(std::string_view shown, int status, bool had_credentials, std::string_view body);
+// A 401 or 403, told with what to do; `body` is what came with it, `remedy` what sign-in says, if there is one.
+Error access_error(std::string_view shown, int status, bool had_credentials, std::string_view body,
+                   const std::string& remedy = {});
 // Any other status that is no answer of the protocol; `what` answered it.
 Error status_error(std::string_view what, const HttpHead& head, std::string_view body);
 

@@ -1,0 +1,40 @@
+// A server behind a vendor's proxy that holds the sign-in at the far side: Streamable HTTP to
+// an address made of the proxy's and the server's id, with our own bearer token for the proxy.
+// That token goes to the proxy's origin and nowhere else, never unencrypted over a network.
+//
+// A 401 is about the token that was sent (net/token_rule). Many at once cause one renewal;
+// when that brings nothing, the store is read again, for another process may have renewed;
+// when that brings nothing either, the call fails with Errc::unauthorized and what to do.
+//
+// Not to be had from a configuration file. Loop thread only.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <patchbay/transport.h>
+
+#include "base/timeout.h"
+#include "net/http_auth.h"
+#include "net/token_source.h"
+
+namespace patchbay {
+
+struct ProxyOptions {
+  std::string base;       // "https://proxy.example/v1/mcp", or with "{server_id}" somewhere in its path
+  std::string server_id;  // becomes one segment of that path
+  std::shared_ptr<TokenSource> tokens;
+  std::string remedy;  // what a person does about a sign-in that is over: "run `...`"
+  HttpOptions http;    // everything but its url
+};
+
+std::unique_ptr<Transport> proxy_transport(ProxyOptions options);
+
+// Errc::config when the base cannot be a proxy's or the id not part of an address.
+Result<std::string> proxy_url(std::string_view base, std::string_view server_id);
+
+// The bearer of `tokens` for requests to the origin of `url`. `limit` is for one renewal.
+std::shared_ptr<HttpAuth> proxy_auth(std::string_view url, std::shared_ptr<TokenSource> tokens, std::string remedy,
+                                     Duration limit = std::chrono::seconds(30));
+
+}  // namespace patchbay
