@@ -7,6 +7,7 @@
 
 #include "cli/approval.h"
 #include "cli/declared.h"
+#include "cli/new_entry.h"
 #include "cli/present.h"
 #include "config/signature.h"
 
