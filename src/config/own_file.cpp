@@ -160,7 +160,8 @@ class OwnReader {
     for (const auto& [key, value] : *at.value->if_object()) {
       const auto& place = at.place->children[i++];
       if (std::ranges::find(known, key) != known.end() || out_.is_newer()) continue;
-      auto meant = nearest(key, std::vector<std::string>(known.begin(), known.end()));
+      const std::vector<std::string> names(known.begin(), known.end());
+      const auto meant = nearest(key, names);  // refers to one of them
       report_.warning(place.key, fmt::format("unknown key {} is kept and ignored{}", quoted_name(key),
                                              meant.empty() ? "" : fmt::format("; did you mean \"{}\"?", meant)));
     }
