@@ -205,8 +205,14 @@ Task<void> follow_probe(SessionCore& core, std::shared_ptr<Happenings> shared, S
 Task<void> negotiate(SessionCore& core) {
   auto happenings = std::make_shared<Happenings>();
   Scope scope(core.executor);
+  const auto transport = core.transport;
   auto outcome = co_await as_result(follow_probe(core, happenings, scope));
+<<<<<<< ours
   happenings->over = true;
+=======
+  // An older form that did not work either is no reason to try nothing else next time.
+  if (!outcome) core.transport = transport;
+>>>>>>> theirs
   core.on_channel_end = nullptr;
   // The question that lost is dropped, and its answer will be unknown; but a late discover is
   // still heard for the sake of the memory.

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # check.sh PROGRAM: the documents against what is there. Links between them lead somewhere, the
-# commands and flags they show exist, and the README shows the examples as they are.
+# commands, flags and tests they name exist, and the README shows the examples as they are.
 set -uo pipefail
 program=$1
 cd "$(dirname "$(readlink -f "$0")")/../.." || exit 1
@@ -61,11 +61,21 @@ for document in "${documents[@]}"; do
 done
 ((commands > 5)) || wrong "only $commands commands were found"
 
+# Every `Suite.Name` of a test in the document about testing.
+tests=0
+while IFS=. read -r suite name; do
+  tests=$((tests + 1))
+  [[ $name == '*' ]] && name='[A-Za-z0-9_]+'
+  grep -rqE "TEST(_[FP])?\\($suite, $name\\)" tests --include='*_test.cpp' || wrong "docs/testing.md: there is no test $suite.$name"
+done < <(grep -E '^\|' docs/testing.md | grep -oE '`[A-Z][A-Za-z0-9]+\.([A-Z][A-Za-z0-9_]+|\*)`' | tr -d '\`' | sort -u)
+((tests > 10)) || wrong "only $tests tests were found"
+
 readme=$(< README.md)
 for example in examples/*.cpp examples/CMakeLists.txt examples/.mcp.json; do
   [[ $readme == *"$(< "$example")"* ]] || wrong "README.md does not show $example as it is"
 done
 
+<<<<<<< ours
 # The quick start, typed as it stands by somebody with an empty home. Nothing in it needs the network.
 block=$(awk '/^```sh/ { text = ""; code = 1; next }
   /^```/ { if (code && text ~ /mcp add/) { printf "%s", text; exit } code = 0 }
@@ -83,4 +93,7 @@ done
 rm -rf "$home"
 
 printf '%d links, %d commands\n' "$links" "$commands"
+=======
+printf '%d links, %d commands, %d tests\n' "$links" "$commands" "$tests"
+>>>>>>> theirs
 exit $bad

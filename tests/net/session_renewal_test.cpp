@@ -135,16 +135,20 @@ TEST(ForgottenSession, TheLogLevelIsSetInTheNewOneToo) {
   EXPECT_EQ(server.count("logging/setLevel"), 2);
 }
 
+// A 404 leads to the older transport, which this server does not have either.
 TEST(ForgottenSession, WhenNoNewOneIsToBeHadTheNextCallTriesAgain) {
-  ForgetfulServer server([](const std::string& session) { return session == "s1" ? 404 : 200; });
-  with_session(server, legacy(), [&](Session session) -> Task<void> {
-    server.initialize_status = 503;
-    auto failed = co_await as_result(session.call_tool("t", {}));
-    EXPECT_FALSE(failed);
-    EXPECT_FALSE(session.closed());
-    server.initialize_status = 200;
-    EXPECT_NE(text_of(co_await session.call_tool("t", {})), "s1");
-  });
+  for (const int status : {503, 404}) {
+    SCOPED_TRACE(status);
+    ForgetfulServer server([](const std::string& session) { return session == "s1" ? 404 : 200; });
+    with_session(server, legacy(), [&](Session session) -> Task<void> {
+      server.initialize_status = status;
+      auto failed = co_await as_result(session.call_tool("t", {}));
+      EXPECT_FALSE(failed);
+      EXPECT_FALSE(session.closed());
+      server.initialize_status = 200;
+      EXPECT_NE(text_of(co_await session.call_tool("t", {})), "s1");
+    });
+  }
 }
 
 TEST(ForgottenSession, ClosingDuringTheRenewalEndsIt) {

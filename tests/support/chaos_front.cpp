@@ -33,7 +33,7 @@ constexpr Weighted usual[] = {
     {Mishap::drop, 4},      {Mishap::lose_answer, 4}, {Mishap::silence, 3},   {Mishap::status, 6},
     {Mishap::forget, 4},    {Mishap::redirect, 2},    {Mishap::junk, 2},      {Mishap::oversize, 2},
     {Mishap::garble, 3},    {Mishap::truncate, 9},    {Mishap::duplicate, 6}, {Mishap::reorder, 6},
-    {Mishap::elsewhere, 4}, {Mishap::twice, 3},       {Mishap::endless, 2},
+    {Mishap::elsewhere, 4}, {Mishap::twice, 3},       {Mishap::endless, 5},
 };
 // Of the requests a session begins with: few, or nothing else would ever be tried.
 constexpr Weighted beginning[] = {
