@@ -47,6 +47,9 @@ LoadRequest load_request(const Settings& settings) {
   LoadRequest request;
   request.cwd = fs::current_path();
   request.mcp_configs = settings.mcp_config;
+  request.mcp_servers = settings.mcp_servers;
+  request.settings = settings.settings;
+  request.plugin_dirs = settings.plugin_dirs;
   request.strict = settings.strict;
   request.trust_project = settings.trust_project;
   return request;

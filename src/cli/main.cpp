@@ -116,7 +116,8 @@ PermissionOptions permission_options(const Settings& settings) {
 HostOptions host_options(const Settings& settings, Io& io, Waiting& waiting) {
   HostOptions options;
   options.permission = permission_options(settings);
-  options.config = load_servers(load_request(settings));
+  options.load = load_request(settings);
+  options.config = load_servers(*options.load);
   options.trust_project = settings.trust_project;
   options.follow_changes = false;
   options.client.info = Implementation{.name = "patchbay", .version = std::string(version())};
@@ -175,7 +176,7 @@ int run_with_host(const Settings& settings, Io& io, const Runtime& given) {
   asio::io_context loop(1);
   Waiting waiting(io);
   auto options = host_options(settings, io, waiting);
-  if (options.config->exclusive && !settings.mcp_config.empty()) {
+  if (options.config->exclusive && (!settings.mcp_config.empty() || !settings.mcp_servers.empty())) {
     return report(Error(Errc::config, std::string(enterprise_dynamic_refusal)), settings.json, io);
   }
   const bool listing = settings.command == Command::list || settings.command == Command::get;

@@ -222,7 +222,17 @@ void declare(CLI::App& app, Settings& settings, bool& version) {
   servers->add_option("--mcp-config", settings.mcp_config, "Servers from this file or JSON text (repeatable)")
       ->type_name("FILE|JSON")
       ->allow_extra_args(false);
-  servers->add_flag("--strict-mcp-config", settings.strict, "Use only the servers of --mcp-config");
+  servers
+      ->add_option("--mcp-server", settings.mcp_servers, "One more server: NAME=URL, NAME=JSON or NAME='command args'")
+      ->type_name("NAME=SERVER")
+      ->allow_extra_args(false);
+  servers->add_flag("--strict-mcp-config", settings.strict, "Use only the servers of --mcp-config and --mcp-server");
+  servers->add_option("--plugin-dir", settings.plugin_dirs, "Servers of the plugin in this directory (repeatable)")
+      ->type_name("DIR")
+      ->allow_extra_args(false);
+  servers->add_option("--settings", settings.settings, "More settings, from this file or JSON text (repeatable)")
+      ->type_name("FILE|JSON")
+      ->allow_extra_args(false);
   servers->add_flag("--trust-project", settings.trust_project, "Start servers of .mcp.json without asking");
   servers->add_flag("--builtin", settings.builtin, "Offer the built-in server beside the others");
   servers->add_flag("--allow-run", settings.allow_run, "Let the built-in server run commands");

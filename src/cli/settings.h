@@ -39,6 +39,9 @@ struct Settings {
 
   // Which servers.
   std::vector<std::string> mcp_config;
+  std::vector<std::string> mcp_servers;
+  std::vector<std::string> settings;  // files or JSON
+  std::vector<std::string> plugin_dirs;
   bool strict = false;
   bool trust_project = false;
   bool builtin = false;

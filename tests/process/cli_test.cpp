@@ -252,6 +252,28 @@ TEST(Cli, OneBadServerNeverHurtsAnother) {
   EXPECT_EQ(patchbay({"--mcp-config", required, "--strict-mcp-config", "tools", "--json"}).code, 3);
 }
 
+// compat: C10.a, B5.13
+TEST(Cli, OneServerCanBeGivenOnTheCommandLine) {
+  auto command =
+      patchbay({"--mcp-server", "one=" + std::string(fake) + " good", "--strict-mcp-config", "tools", "--json"});
+  EXPECT_EQ(command.code, 0) << command.err;
+  EXPECT_EQ(json_of(command)["servers"].as_array().at(0)["name"].as_string(), "one");
+  const auto entry = to_text(Json{{"command", fake}, {"args", Json::array({"good"})}});
+  EXPECT_EQ(patchbay({"--mcp-server", "two=" + entry, "--strict-mcp-config", "call", "two/echo", "text=x"}).out, "x\n");
+  auto wrong = patchbay({"--mcp-server", "nothing", "--strict-mcp-config", "tools"});
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_THAT(wrong.err, HasSubstr("write NAME=URL"));
+  TemporaryDirectory directory;
+  directory.write("plugin/.mcp.json", to_text(Json{{"s", {{"command", fake}, {"args", Json::array({"good"})}}}}));
+  auto plugin =
+      patchbay({"--plugin-dir", "plugin", "call", "mcp__plugin_plugin_s__echo", "text=y"}, {.cwd = directory.path()});
+  EXPECT_EQ(plugin.out, "y\n") << plugin.err;
+  auto denied = patchbay({"--plugin-dir", "plugin", "--settings",
+                          R"({"deniedMcpServers":[{"serverName":"plugin:plugin:s"}]})", "tools", "--json"},
+                         {.cwd = directory.path()});
+  EXPECT_EQ(json_of(denied)["servers"].as_array().at(0)["reason"].as_string(), "policy") << denied.out;
+}
+
 // Only the server that is needed is started. L1.
 TEST(Cli, CallStartsOnlyTheServerItNeeds) {
   TemporaryDirectory directory;
