@@ -207,12 +207,9 @@ Task<void> negotiate(SessionCore& core) {
   Scope scope(core.executor);
   const auto transport = core.transport;
   auto outcome = co_await as_result(follow_probe(core, happenings, scope));
-<<<<<<< ours
   happenings->over = true;
-=======
   // An older form that did not work either is no reason to try nothing else next time.
   if (!outcome) core.transport = transport;
->>>>>>> theirs
   core.on_channel_end = nullptr;
   // The question that lost is dropped, and its answer will be unknown; but a late discover is
   // still heard for the sake of the memory.

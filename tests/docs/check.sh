@@ -75,7 +75,6 @@ for example in examples/*.cpp examples/CMakeLists.txt examples/.mcp.json; do
   [[ $readme == *"$(< "$example")"* ]] || wrong "README.md does not show $example as it is"
 done
 
-<<<<<<< ours
 # The quick start, typed as it stands by somebody with an empty home. Nothing in it needs the network.
 block=$(awk '/^```sh/ { text = ""; code = 1; next }
   /^```/ { if (code && text ~ /mcp add/) { printf "%s", text; exit } code = 0 }
@@ -92,8 +91,5 @@ for expected in 'Added stdio MCP server docs' '✔ Connected' 'Five rings' 'Adde
 done
 rm -rf "$home"
 
-printf '%d links, %d commands\n' "$links" "$commands"
-=======
 printf '%d links, %d commands, %d tests\n' "$links" "$commands" "$tests"
->>>>>>> theirs
 exit $bad
