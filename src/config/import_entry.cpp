@@ -92,7 +92,7 @@ ConfigDocument::Member EntryImport::take_first(std::initializer_list<std::string
 
 void EntryImport::add_note(const Member& at, std::string_view field, ImportFate fate, std::string message) {
   auto [line, column] = work_.position(at.place->key);
-  notes_.push_back({name_, std::string(field), fate, line, column, std::move(message)});
+  notes_.push_back({name_, std::string(field.empty() ? "\"\"" : field), fate, line, column, std::move(message)});
 }
 void EntryImport::left_out(const Member& at, std::string_view field, std::string message) {
   add_note(at, field, ImportFate::left_out, std::move(message));
