@@ -126,7 +126,7 @@ class Loader {
           {file, 0, 0, fmt::format("cannot be read: {}; {}", text.error(), kept_), {}, Severity::error});
       return before->second;
     }
-    if (before == memory_.good.end() || before->second != *text) {
+    if (memory_.remembers && (before == memory_.good.end() || before->second != *text)) {
       auto document = read_document(*text, file, "an object");
       if (document) {
         memory_.good[file] = *text;
@@ -496,6 +496,7 @@ LoadedConfig load_servers(const LoadRequest& request, ConfigMemory& memory) {
 
 LoadedConfig load_servers(const LoadRequest& request) {
   ConfigMemory memory;
+  memory.remembers = false;
   return load_servers(request, memory);
 }
 

@@ -17,6 +17,7 @@ namespace patchbay {
 // What a program that reads again and again keeps between two readings: the last text of each file that
 // could be read. A file somebody is just editing then goes on saying what it said before.
 struct ConfigMemory {
+  bool remembers = true;  // false: only `looked_for` is filled in
   std::map<std::string, std::string> good;
   // Every file the last reading looked for, there or not.
   std::set<std::string> looked_for;
