@@ -181,6 +181,7 @@ TEST_F(HostileRepository, AHelperOfAnApprovedEntryWaitsForTrustAndSeesNoSecrets)
 }
 
 TEST_F(HostileRepository, FilesThatAreNoFilesHoldNobodyUp) {
+  tree.directory("repo/.claude");
   for (auto* file : {"repo/.mcp.json", "repo/.claude/settings.json", "repo/.claude/local.json"}) tree.fifo(file);
   tree.link("repo/.claude/settings.local.json", "/dev/zero");
   tree.link("repo/.claude.json", "/proc/self/mem");
