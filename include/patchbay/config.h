@@ -171,6 +171,7 @@ struct LoadRequest {
 struct ConnectorDirectory {
   std::string url;
   std::string bearer;                        // as written, with its references
+  std::string proxy;                         // where its servers are reached with the bearer; empty: at their own URLs
   std::chrono::milliseconds timeout{5'000};  // of asking it
   bool enabled = true;
   std::string cache_file;  // what it said last

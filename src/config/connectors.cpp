@@ -66,13 +66,13 @@ std::optional<ConnectorDirectory> read_connector_directory(const ConfigDocument:
   std::size_t i = 0;
   for (const auto& [key, value] : *at.value->if_object()) {
     ConfigDocument::Member member{&value, &at.place->children[i++]};
-    if (key == "url" || key == "bearer") {
+    if (key == "url" || key == "bearer" || key == "proxy") {
       const auto* text = value.if_string();
       if (text == nullptr) {
         return wrong(member,
                      fmt::format("\"connectors.{}\" must be a string, found {}", key, kind_with_article(value)));
       }
-      (key == "url" ? out.url : out.bearer) = *text;
+      (key == "url" ? out.url : key == "bearer" ? out.bearer : out.proxy) = *text;
     } else if (key == "timeout") {
       auto ms = value.to_int();
       if (!ms || *ms < least_timeout_ms || *ms > most_timeout_ms) {
@@ -90,6 +90,9 @@ std::optional<ConnectorDirectory> read_connector_directory(const ConfigDocument:
       report.warning(member.place->key,
                      fmt::format("unknown key {} is kept and ignored", to_text(Json("connectors." + key))));
     }
+  }
+  if (!out.proxy.empty() && !is_private(out.proxy)) {
+    return wrong(at, "\"connectors.proxy\" must be the https URL of a proxy");
   }
   if (!is_private(out.url)) {
     return wrong(at, "\"connectors.url\" must be the https URL of a directory");

@@ -36,6 +36,31 @@ Task<std::string> bearer_of(const ConnectorDirectory& directory, std::shared_ptr
   co_return std::string(trim(expand(directory.bearer, context->variables, secrets).text));
 }
 
+class ConnectorTokens final : public TokenSource {
+ public:
+  ConnectorTokens(ConnectorDirectory directory, std::shared_ptr<const StartContext> context, Runtime runtime)
+      : directory_(std::move(directory)), context_(std::move(context)), runtime_(std::move(runtime)) {}
+
+  Task<Secret> token() override {
+    if (token_.empty()) token_ = Secret(co_await bearer_of(directory_, context_, runtime_));
+    co_return token_;
+  }
+  Task<Secret> read_again() override {
+    token_ = Secret(co_await bearer_of(directory_, context_, runtime_));
+    co_return token_;
+  }
+  Task<Result<void>> renew(Secret) override {
+    co_return fail(Errc::unauthorized,
+                   "the bearer of the connectors was refused; renew what \"connectors.bearer\" names");
+  }
+
+ private:
+  ConnectorDirectory directory_;
+  std::shared_ptr<const StartContext> context_;
+  Runtime runtime_;
+  Secret token_;
+};
+
 std::string page_url(const ConnectorDirectory& directory, const std::optional<std::string>& page) {
   auto url = value_or_throw(parse_url(directory.url));
   if (page) {
@@ -123,6 +148,11 @@ Task<void> fetch_connectors(ConnectorDirectory directory, std::shared_ptr<const 
     return true;
   };
   (void)co_await offload(std::move(write));
+}
+
+std::shared_ptr<TokenSource> connector_tokens(ConnectorDirectory directory, std::shared_ptr<const StartContext> context,
+                                              Runtime runtime) {
+  return std::make_shared<ConnectorTokens>(std::move(directory), std::move(context), std::move(runtime));
 }
 
 bool connectors_are_fresh(const ConnectorDirectory& directory, const Runtime& runtime) {

@@ -8,11 +8,17 @@
 
 #include "config/connectors.h"
 #include "host/server_start.h"
+#include "net/token_source.h"
 
 namespace patchbay {
 
 // Throws Errc::unauthorized, Errc::http, Errc::timeout and whatever else a request can end in; nothing is kept then.
 Task<void> fetch_connectors(ConnectorDirectory directory, std::shared_ptr<const StartContext> context, Runtime runtime);
+
+// The bearer for the proxy its servers are reached through: fetched when first needed, and again when it was refused.
+// Renewing is up to whoever writes what "bearer" refers to.
+std::shared_ptr<TokenSource> connector_tokens(ConnectorDirectory directory, std::shared_ptr<const StartContext> context,
+                                              Runtime runtime);
 
 // Whether what is kept is new enough not to ask.
 bool connectors_are_fresh(const ConnectorDirectory& directory, const Runtime& runtime);

@@ -106,6 +106,7 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
     context->run.project_trusted = config.project_trusted || options_.trust_project;
     context->variables = options_.load && options_.load->variables ? options_.load->variables : process_environment();
     context->environment = environment_of_process();
+    context->connectors = config.connectors;
     if (!config.config_dir.empty()) {
       context->secrets = [file = config.config_dir + "/secrets.json"](const std::string& name) {
         return stored_secret(file, name, ::getuid());

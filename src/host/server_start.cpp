@@ -8,9 +8,11 @@
 #include "base/offload.h"
 #include "base/strings.h"
 #include "config/files.h"
+#include "host/connector_fetch.h"
 #include "host/helper_command.h"
 #include "host/helper_headers.h"
 #include "transport/http.h"
+#include "transport/proxy.h"
 #include "transport/ws.h"
 
 namespace patchbay {
@@ -123,10 +125,28 @@ std::shared_ptr<HelperHeaders> helper_for(const ServerConfig& written, const Sta
   return std::make_shared<HelperHeaders>(std::move(command), runtime);
 }
 
+// A connector behind the proxy of its directory, which holds the sign-in at the far side.
+std::shared_ptr<Transport> proxied(const ServerConfig& expanded, std::shared_ptr<const StartContext> context,
+                                   HttpOptions options, Runtime runtime) {
+  const auto* id = std::as_const(expanded.extra)["connectorId"].if_string();
+  if (id == nullptr || expanded.origin.scope != ConfigScope::connector || !context->connectors ||
+      context->connectors->proxy.empty()) {
+    return nullptr;
+  }
+  ProxyOptions proxy;
+  proxy.base = context->connectors->proxy;
+  proxy.server_id = *id;
+  proxy.tokens = connector_tokens(*context->connectors, context, std::move(runtime));
+  proxy.remedy = "renew what \"connectors.bearer\" in our config.json names";
+  proxy.http = std::move(options);
+  return proxy_transport(std::move(proxy));
+}
+
 Task<std::shared_ptr<Transport>> remote_for(ServerConfig expanded, ServerConfig written,
                                             std::shared_ptr<const StartContext> context, Runtime runtime) {
   auto options = http_options(expanded);
   options.shown = shown_target(written);
+  if (auto transport = proxied(expanded, context, options, runtime)) co_return transport;
   auto helper = helper_for(written, *context, runtime);
   if (expanded.kind == ServerKind::sse) co_return sse_transport_with(std::move(options), helper);
   if (expanded.kind == ServerKind::websocket) co_return ws_transport_with(std::move(options), helper);

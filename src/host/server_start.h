@@ -28,6 +28,7 @@ struct StartContext {
   VariableLookup variables;
   Environment environment;
   SecretLookup secrets;
+  std::optional<ConnectorDirectory> connectors;
   // Throws Errc::denied when an organisation keeps this server away.
   std::function<void(const ServerConfig& expanded)> check;
 };

@@ -1,5 +1,7 @@
 // Rows of docs/requirements.md: C9.
 // A host with a directory of connectors that answers, refuses, hangs and lies.
+#include "config/connectors.h"
+
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -109,6 +111,37 @@ TEST_F(ConnectorDirectoryTest, ItsServersAppearAndAreKept) {
     co_await host.stop_quickly();
   });
   EXPECT_EQ(requests.size(), 2u);
+}
+
+// T8: the bearer goes to the proxy and nowhere else.
+TEST_F(ConnectorDirectoryTest, ItsServersAreReachedThroughItsProxy) {
+  std::string line, sent;
+  ScriptedServer proxy([&](ScriptConnection& connection) {
+    for (;;) {
+      auto request = connection.read_request();
+      line = request.line();
+      sent = request.field("Authorization");
+      connection.answer("400 Bad Request", "no");
+    }
+  });
+  HostOptions given;
+  given.config.emplace();
+  given.config->config_dir = path("home/.config/patchbay");
+  given.config->connectors.emplace();
+  given.config->connectors->url = "https://directory.example/";
+  given.config->connectors->bearer = "${secret:token}";
+  given.config->connectors->proxy = proxy.url("/v1/mcp/{server_id}");
+  given.config->connectors->cache_file = path("cache.json");
+  given.config->servers =
+      connector_servers(*given.config->connectors, {{"srv 1", "One", "https://one.example/"}}).servers;
+  run_task([&]() -> Task<void> {
+    Host host(given);
+    co_await host.start({"claude.ai One"});
+    EXPECT_EQ(host.status().at(0).state, ServerState::failed);
+    co_await host.stop_quickly();
+  });
+  EXPECT_EQ(line, "POST /v1/mcp/srv%201 HTTP/1.1");
+  EXPECT_EQ(sent, "Bearer the-bearer");
 }
 
 // compat: C9.b
