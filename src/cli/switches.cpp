@@ -7,7 +7,6 @@
 
 #include "cli/approval.h"
 #include "cli/declared.h"
-#include "cli/new_entry.h"
 #include "cli/present.h"
 #include "config/signature.h"
 
@@ -111,8 +110,9 @@ int say(const Settings& settings, Io& io, bool yes) {
   std::vector<std::string> names;
   for (const auto* server : meant) {
     names.push_back(server->name);
-    text +=
-        fmt::format("{} '{}': {}\n", yes ? "Approved" : "Rejected", safe_line(server->name, 80), shown_target(*server));
+    // Whole: this is what was agreed to.
+    text += fmt::format("{} '{}': {}\n", yes ? "Approved" : "Rejected", safe_line(server->name, 80),
+                        command_line_of(*server));
   }
   if (yes) {
     // A setting can say no all the same.
