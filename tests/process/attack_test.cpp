@@ -255,8 +255,11 @@ TEST_F(Attack, PluginsOfTheRepositoryAreNotLoaded) {
                 {"extraKnownMarketplaces", {{"m", {{"source", {{"source", "directory"}, {"path", path("repo")}}}}}}}}));
   try_everything("plugins");
   // One that is installed and that the person has not switched on.
-  tree.file("home/.claude/plugins/evil/.claude-plugin/plugin.json",
-            to_text(Json{{"name", "evil"}, {"mcpServers", map}}));
+  const std::string installed = "home/.claude/plugins/cache/m/evil/1.0";
+  tree.file(
+      "home/.claude/plugins/installed_plugins.json",
+      to_text(Json{{"version", 2}, {"plugins", {{"evil@m", Json::array({Json{{"installPath", path(installed)}}})}}}}));
+  tree.file(installed + "/.claude-plugin/plugin.json", to_text(Json{{"name", "evil"}, {"mcpServers", map}}));
   try_everything("an installed plugin switched on by the repository");
 }
 

@@ -159,7 +159,8 @@ TEST(OnATerminal, AnAnswerIsRememberedAndEnterIsNone) {
     }
     const auto memory = house.own()["projects"][house.project()];
     for (const std::string list : {"approved", "rejected"}) {
-      EXPECT_EQ(memory[list].find("fake") != nullptr, one.list != nullptr && one.list == list) << to_text(memory);
+      EXPECT_EQ(memory[list].find("fake") != nullptr, one.list != nullptr && one.list != nullptr && list == one.list)
+          << to_text(memory);
     }
     // Whoever has answered is not asked again.
     if (one.list == nullptr) continue;
