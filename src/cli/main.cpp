@@ -28,6 +28,7 @@
 #include "config/limits.h"
 #include "config/permission_rules.h"
 #include "config/policy.h"
+#include "host/ide.h"
 #include "protocol/redact.h"
 
 namespace patchbay::cli {
@@ -195,7 +196,16 @@ int run_with_host(const Settings& settings, Io& io, const Runtime& given) {
   }
 
   Host host(std::move(options), runtime);
-  if (settings.builtin || (no_servers && !settings.strict && !listing)) {
+  if (settings.ide) {
+    const auto entry = ide_server();
+    for (const auto& server : host.config().servers) {
+      if (server.name != entry.name) continue;
+      io.talk(fmt::format("patchbay: warning: --ide takes the place of the server '{}' of {}\n", entry.name,
+                          safe_line(server.origin.file, 200)));
+    }
+    host.add_server(entry, ide_transport(ide_search(process_environment(), std::filesystem::current_path())), "legacy");
+  }
+  if (settings.builtin || (no_servers && !settings.strict && !listing && !settings.ide)) {
     BuiltinOptions builtin;
     builtin.root = settings.root.empty() ? std::filesystem::current_path() : std::filesystem::path(settings.root);
     builtin.allow_run = settings.allow_run;

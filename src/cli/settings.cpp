@@ -235,6 +235,7 @@ void declare(CLI::App& app, Settings& settings, bool& version) {
       ->allow_extra_args(false);
   servers->add_flag("--trust-project", settings.trust_project, "Start servers of .mcp.json without asking");
   servers->add_flag("--builtin", settings.builtin, "Offer the built-in server beside the others");
+  servers->add_flag("--ide", settings.ide, "Use the tools of the editor that has this directory open");
   servers->add_flag("--allow-run", settings.allow_run, "Let the built-in server run commands");
   servers->add_option("--root", settings.root, "Directory the built-in server is confined to")->type_name("DIR");
   auto* permissions = app.add_option_group("Permissions");

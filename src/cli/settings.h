@@ -45,6 +45,7 @@ struct Settings {
   bool strict = false;
   bool trust_project = false;
   bool builtin = false;
+  bool ide = false;
   bool allow_run = false;
   std::string root;  // of the built-in server; empty: the current directory
 

@@ -154,6 +154,12 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
     NamePrefix prefix;
   };
 
+  struct Reached {
+    ServerConfig config;
+    std::shared_ptr<Transport> transport;
+    std::string protocol;
+  };
+
   // Servers that have no connection yet, by name. One in this process goes before an entry of
   // the same name, and the entry that was added last before the others.
   std::map<std::string, Connection::Parts> new_servers() const {
@@ -170,6 +176,14 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
         parts.config.standing = ServerStanding::policy;
         parts.config.reason = error->message();
       }
+      found.emplace(name, std::move(parts));
+    }
+    for (const auto& [name, reached] : reached_) {
+      if (!is_new(name)) continue;
+      Connection::Parts parts;
+      parts.config = reached.config;
+      parts.transport = reached.transport;
+      parts.protocol = reached.protocol;
       found.emplace(name, std::move(parts));
     }
     auto declared = added_;
@@ -483,6 +497,7 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   Semaphore remote_slots_;
   Semaphore asking_{1};
   std::map<std::string, InProcess> in_process_;
+  std::map<std::string, Reached> reached_;
   std::vector<ServerConfig> added_;  // by the program, whatever files say
   std::map<std::string, std::shared_ptr<Connection>> connections_;
   std::shared_ptr<const Catalog> catalog_ = std::make_shared<const Catalog>();  // of everything
@@ -515,6 +530,12 @@ Host::~Host() {
 
 void Host::add_server(std::string name, std::shared_ptr<Server> server, NamePrefix prefix) {
   impl_->in_process_[std::move(name)] = {std::move(server), prefix};
+}
+
+void Host::add_server(ServerConfig config, std::shared_ptr<Transport> transport, std::string protocol) {
+  auto name = config.name;
+  impl_->reached_.insert_or_assign(std::move(name),
+                                   Impl::Reached{std::move(config), std::move(transport), std::move(protocol)});
 }
 
 void Host::add_server(ServerConfig config) { impl_->added_.push_back(std::move(config)); }
