@@ -92,9 +92,9 @@ class Host {
   // names of its tools.
   void add_server(std::string name, std::shared_ptr<Server> server, NamePrefix prefix = NamePrefix::server);
   void add_server(ServerConfig config);
-  // A server reached in a way of the program's own, before any entry of that name; of `config` its
-  // name, limits and tools count. `protocol` as in ClientOptions, for servers known to be older.
-  void add_server(ServerConfig config, std::shared_ptr<Transport> transport, std::string protocol = "auto");
+  // A server reached in a way of the program's own, before any entry of that name. Of `config` its
+  // name, limits, tools and protocol count.
+  void add_server(ServerConfig config, std::shared_ptr<Transport> transport);
 
   // Starts every server that may be started and returns when each has connected or failed.
   // One bad server never hurts another; look at status().

@@ -203,7 +203,7 @@ int run_with_host(const Settings& settings, Io& io, const Runtime& given) {
       io.talk(fmt::format("patchbay: warning: --ide takes the place of the server '{}' of {}\n", entry.name,
                           safe_line(server.origin.file, 200)));
     }
-    host.add_server(entry, ide_transport(ide_search(process_environment(), std::filesystem::current_path())), "legacy");
+    host.add_server(entry, ide_transport(ide_search(process_environment(), std::filesystem::current_path())));
   }
   if (settings.builtin || (no_servers && !settings.strict && !listing && !settings.ide)) {
     BuiltinOptions builtin;

@@ -28,7 +28,6 @@ class Connection {
     std::function<Task<std::shared_ptr<Transport>>(Runtime)> make_transport;
     std::optional<Error> unusable;
     NamePrefix prefix = NamePrefix::server;
-    std::string protocol;  // instead of ClientOptions::protocol, unless empty
     bool approved = true;
     std::function<Task<bool>(const ServerConfig&)> approve;
     bool follow_changes = true;

@@ -157,7 +157,6 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   struct Reached {
     ServerConfig config;
     std::shared_ptr<Transport> transport;
-    std::string protocol;
   };
 
   // Servers that have no connection yet, by name. One in this process goes before an entry of
@@ -183,7 +182,6 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
       Connection::Parts parts;
       parts.config = reached.config;
       parts.transport = reached.transport;
-      parts.protocol = reached.protocol;
       found.emplace(name, std::move(parts));
     }
     auto declared = added_;
@@ -532,10 +530,9 @@ void Host::add_server(std::string name, std::shared_ptr<Server> server, NamePref
   impl_->in_process_[std::move(name)] = {std::move(server), prefix};
 }
 
-void Host::add_server(ServerConfig config, std::shared_ptr<Transport> transport, std::string protocol) {
+void Host::add_server(ServerConfig config, std::shared_ptr<Transport> transport) {
   auto name = config.name;
-  impl_->reached_.insert_or_assign(std::move(name),
-                                   Impl::Reached{std::move(config), std::move(transport), std::move(protocol)});
+  impl_->reached_.insert_or_assign(std::move(name), Impl::Reached{std::move(config), std::move(transport)});
 }
 
 void Host::add_server(ServerConfig config) { impl_->added_.push_back(std::move(config)); }

@@ -212,6 +212,8 @@ ServerConfig ide_server() {
   // The editor has more; they are for the program that shows things in it, not
   // for a model.
   config.enabled_tools = {{"executeCode", "getDiagnostics"}};
+  // Editors speak a revision of the session era, and nothing else.
+  config.protocol = "legacy";
   config.origin = {.file = "--ide", .scope = ConfigScope::dynamic};
   return config;
 }

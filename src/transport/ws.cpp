@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/as_result.h"
+#include "base/crypto.h"
 #include "base/scope.h"
 #include "base/timeout.h"
 #include "base/waiting.h"
@@ -129,6 +130,7 @@ class WsTransport final : public Transport {
 
   Kind kind() const noexcept override { return Kind::websocket; }
   std::string describe() const override { return options_.shown.empty() ? redacted_url(options_.url) : options_.shown; }
+  Identity identity() const override { return {sha256_hex("ws " + options_.url), {}}; }
   Task<std::unique_ptr<Channel>> open(const Runtime& runtime) override {
     return open_channel(options_, auth_, describe(), runtime);
   }

@@ -18,6 +18,8 @@
 
 #include "base/as_result.h"
 #include "base/runtime.h"
+#include "net/websocket_frames.h"
+#include "net/websocket_handshake.h"
 #include "support/command.h"
 #include "support/loop.h"
 #include "support/scripted_server.h"
@@ -100,13 +102,18 @@ class SseEditor {
   }
   void stream(ScriptConnection& connection) {
     connection.write("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n");
+    std::unique_lock first(mutex_);
+    const int mine = ++streams_;
+    outgoing_.clear();
+    changed_.notify_all();
+    first.unlock();
     connection.write("event: endpoint\ndata: /messages\n\n");
     connection.write(
         "event: message\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"selection_changed\",\"params\":{\"text\":\"\"}}\n\n");
     for (;;) {
       std::unique_lock lock(mutex_);
-      changed_.wait(lock, [&] { return over_ || !outgoing_.empty(); });
-      if (over_) throw ScriptConnection::Ended();
+      changed_.wait(lock, [&] { return over_ || streams_ != mine || !outgoing_.empty(); });
+      if (over_ || streams_ != mine) throw ScriptConnection::Ended();
       const auto answer = std::move(outgoing_.front());
       outgoing_.pop_front();
       lock.unlock();
@@ -119,7 +126,79 @@ class SseEditor {
   std::deque<std::string> outgoing_;
   std::vector<std::string> tokens_;
   std::vector<std::string> methods_;
+  int streams_ = 0;  // only the newest is spoken to
   bool over_ = false;
+  ScriptedServer server_;
+};
+
+// An editor reached by WebSocket, as most are.
+class WsEditor {
+ public:
+  WsEditor() : server_([this](ScriptConnection& connection) { serve(connection); }) {}
+
+  std::uint16_t port() const { return server_.port(); }
+  std::vector<std::string> tokens() const {
+    std::lock_guard lock(mutex_);
+    return tokens_;
+  }
+  std::vector<std::string> methods() const {
+    std::lock_guard lock(mutex_);
+    return methods_;
+  }
+
+ private:
+  using Opcode = WebSocketOpcode;
+
+  static void put(ScriptConnection& connection, Opcode opcode, std::string_view payload) {
+    std::string bytes;
+    append_frame(bytes, opcode, payload, std::nullopt);
+    connection.write(bytes);
+  }
+  // A frame of the client: whole, masked, and shorter than 64 KiB.
+  static std::pair<Opcode, std::string> take(ScriptConnection& connection) {
+    const auto head = connection.read_exactly(2);
+    std::size_t size = static_cast<std::uint8_t>(head[1]) & 0x7F;
+    if (size == 126) {
+      const auto length = connection.read_exactly(2);
+      size = static_cast<std::size_t>(static_cast<std::uint8_t>(length[0])) << 8 | static_cast<std::uint8_t>(length[1]);
+    }
+    const auto mask = connection.read_exactly(4);
+    auto payload = connection.read_exactly(size);
+    for (std::size_t i = 0; i < payload.size(); ++i) payload[i] = static_cast<char>(payload[i] ^ mask[i % 4]);
+    return {static_cast<Opcode>(head[0] & 0x0F), std::move(payload)};
+  }
+
+  void serve(ScriptConnection& connection) {
+    const auto got = connection.read_request();
+    const auto given = got.field("X-Claude-Code-Ide-Authorization");
+    {
+      std::lock_guard lock(mutex_);
+      tokens_.push_back(given);
+    }
+    if (given != token) return connection.answer("401 Unauthorized", "", "Connection: close\r\n");
+    connection.write(
+        "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: " +
+        handshake_accept(got.field("Sec-WebSocket-Key")) + "\r\n\r\n");
+    put(connection, Opcode::text, R"({"jsonrpc":"2.0","method":"at_mentioned","params":{"filePath":"/a"}})");
+    for (;;) {
+      const auto [opcode, payload] = take(connection);
+      if (opcode == Opcode::close) {
+        put(connection, Opcode::close, payload);
+        return connection.wait_for_end();
+      }
+      if (opcode != Opcode::text) continue;
+      const auto request = parse_json(payload).value_or(Json());
+      {
+        std::lock_guard lock(mutex_);
+        methods_.push_back(request["method"].as_string());
+      }
+      if (const auto answer = editors_answer(request); !answer.empty()) put(connection, Opcode::text, answer);
+    }
+  }
+
+  mutable std::mutex mutex_;
+  std::vector<std::string> tokens_;
+  std::vector<std::string> methods_;
   ScriptedServer server_;
 };
 
@@ -170,22 +249,26 @@ Task<void> use_tools(Host& host) {
   }
 }
 
-TEST(Ide, OverSseTheTwoToolsAreListedAndCallable) {
-  SseEditor editor;
+template <class Editor>
+void use_editor(const std::string& transport) {
+  Editor editor;
   Desk desk;
-  desk.lock(editor.port(), "sse");
+  desk.lock(editor.port(), transport);
   run_task([&]() -> Task<void> {
     Host host(no_other_servers());
-    host.add_server(ide_server(), ide_transport(desk.search()), "legacy");
+    host.add_server(ide_server(), ide_transport(desk.search()));
     auto used = co_await as_result(use_tools(host));
     EXPECT_THAT(host.status().at(0).transport, AllOf(HasSubstr("Test Editor"), Not(HasSubstr(token))));
     co_await host.stop();
     value_or_throw(std::move(used));
   });
-  EXPECT_THAT(editor.tokens(), Each(token));
+  EXPECT_THAT(editor.tokens(), AllOf(Not(testing::IsEmpty()), Each(token)));
   // Editors do not know the newer era, and are not asked about it.
   EXPECT_EQ(editor.methods().front(), "initialize");
 }
+
+TEST(Ide, OverSseTheTwoToolsAreListedAndCallable) { use_editor<SseEditor>("sse"); }
+TEST(Ide, OverAWebSocketTheTwoToolsAreListedAndCallable) { use_editor<WsEditor>("ws"); }
 
 TEST(Ide, AnEditorThatWasStartedAgainIsFoundAgain) {
   Desk desk;
@@ -272,6 +355,15 @@ TEST(IdeCli, ToolsOfTheEditorAreListedAndCalled) {
   auto refused = desk.run({"call", "mcp__ide__openFile"});
   EXPECT_EQ(refused.code, 2) << refused.err;
   EXPECT_THAT(listed.out + listed.err + refused.err, Not(HasSubstr(token)));
+}
+
+TEST(IdeCli, AnEditorBehindAWebSocketIsCalled) {
+  WsEditor editor;
+  Desk desk;
+  desk.lock(editor.port(), "ws");
+  auto called = desk.run({"call", "mcp__ide__executeCode"}, {{"ALL_PROXY", "http://127.0.0.1:1"}});
+  EXPECT_EQ(called.out, "did executeCode\n") << called.err;
+  EXPECT_THAT(editor.tokens(), ElementsAre(token));
 }
 
 TEST(IdeCli, TheTerminalsEditorIsTaken) {
