@@ -1,6 +1,6 @@
 // What the commands about declared servers share: what is declared here, where each scope is written,
 // and how the answer is given. They start no server and need no loop. One file per command group:
-// declare.cpp (add, remove), switches.cpp (enable, approve, ...), list.cpp.
+// declare.cpp (add, remove), switches.cpp (enable, approve, ...), list.cpp, import.cpp.
 #pragma once
 
 #include <functional>
@@ -75,6 +75,7 @@ int reject(const Settings& settings, Io& io);
 int reset_choices(const Settings& settings, Io& io);
 int list(const Settings& settings, Io& io);
 int get(const Settings& settings, Io& io);
+int import_servers(const Settings& settings, Io& io);
 
 // Remembers what the person answered to the question about a project's server.
 Result<FileChange> remember_answer(const Settings& settings, const ServerConfig& server, bool yes);

@@ -40,6 +40,19 @@ std::string read_all(int fd, std::string_view name) {
   }
 }
 
+// What follows the line stays unread, for whoever reads next.
+std::string read_one_line(int fd) {
+  std::string line;
+  char c = 0;
+  while (line.size() < 4096) {
+    const auto got = ::read(fd, &c, 1);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0 || c == '\n') break;
+    line.push_back(c);
+  }
+  return line;
+}
+
 }  // namespace
 
 Result<std::string> read_argument_file(const std::string& path) {
@@ -63,6 +76,7 @@ Io process_io(bool no_color) {
     throw Error(Errc::closed, fmt::format("cannot write to standard output: {}", std::strerror(errno)));
   };
   io.talk = [](std::string_view text) { (void)write_all(STDERR_FILENO, text); };
+  io.read_line = [] { return read_one_line(STDIN_FILENO); };
   io.read_input = [] { return read_all(STDIN_FILENO, "standard input"); };
   io.width = [] {
     struct winsize size{};

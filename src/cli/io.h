@@ -15,6 +15,7 @@ struct Io {
   std::function<void(std::string_view)> out;   // throws when nobody reads any more; see reader_left
   std::function<void(std::string_view)> talk;  // stderr
   std::function<std::string()> read_input;     // all of stdin
+  std::function<std::string()> read_line;      // one line of it, without its end; empty at the end of all
   bool out_is_terminal = false;
   bool talk_is_terminal = false;
   bool in_is_terminal = false;

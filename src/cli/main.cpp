@@ -261,6 +261,9 @@ std::optional<int> run_declared(const Settings& settings, Io& io) {
       return reject(settings, io);
     case Command::reset_choices:
       return reset_choices(settings, io);
+    case Command::import_servers:
+    case Command::add_from_desktop:
+      return import_servers(settings, io);
     case Command::list:
       return check ? std::nullopt : std::optional(list(settings, io));
     case Command::get:

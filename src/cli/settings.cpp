@@ -80,6 +80,17 @@ constexpr CommandEntry commands[] = {
      "  patchbay reject files\n  patchbay reject --all", "SERVER", "Their names", 0, 0, true},
     {Command::reset_choices, "reset-project-choices", "Forget what was said to the servers of this project",
      "  patchbay reset-project-choices", nullptr, nullptr, 0, 0, true},
+    {Command::import_servers, "import", "Take over servers that other clients declare",
+     "  patchbay import                     what there is of all clients; writes nothing\n"
+     "  patchbay import cursor              shows what becomes of it, then asks\n"
+     "  patchbay import vscode --scope project --name github --yes\n"
+     "  patchbay import ~/old/settings.json --from gemini --dry-run\n\n"
+     "Clients: claude-desktop, cursor, vscode, codex, gemini, windsurf, opencode, zed, goose, cline, mcporter,\n"
+     "registry (server.json), mcp-json. Every field that cannot be carried is named with its file and line.",
+     "CLIENT|FILE", "A client, or a file of one; without it: everything that is found", 0, 1, true},
+    {Command::add_from_desktop, "add-from-claude-desktop", "Take over the servers of Claude Desktop",
+     "  patchbay mcp add-from-claude-desktop\n  patchbay mcp add-from-claude-desktop --scope user --yes", nullptr,
+     nullptr, 0, 0, true},
     {Command::serve, "serve", "Offer the built-in tools as an MCP server on stdin and stdout, or over HTTP",
      "  patchbay serve --root ~/project\n  patchbay serve --root . --allow-run\n"
      "  patchbay serve --http 127.0.0.1:8080\n"
@@ -175,6 +186,20 @@ void declare_own_flags(CLI::App& sub, Command command, Settings& settings) {
       break;
     case Command::reset_choices:
       scope("project: there are no others");
+      break;
+    case Command::import_servers:
+      scope("Who gets them (default: user for files of the user, local for those of the project)");
+      sub.add_option("--from", settings.from, "Whose file it is")->type_name("CLIENT");
+      sub.add_option("--name", settings.names, "Only this server (repeatable)")
+          ->type_name("SERVER")
+          ->allow_extra_args(false);
+      sub.add_flag("--dry-run", settings.dry_run, "Show what would be written and write nothing");
+      sub.add_flag("-y,--yes", settings.yes, "Write without asking");
+      break;
+    case Command::add_from_desktop:
+      scope("Who gets them: local, project or user");
+      sub.add_flag("--dry-run", settings.dry_run, "Show what would be written and write nothing");
+      sub.add_flag("-y,--yes", settings.yes, "Take all without asking");
       break;
     case Command::serve:
       sub.add_option("--http", settings.http, "Listen here instead of on stdin (port 0: any)")->type_name("ADDR:PORT");

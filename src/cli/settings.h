@@ -28,6 +28,8 @@ enum class Command {
   approve,
   reject,
   reset_choices,
+  import_servers,
+  add_from_desktop,
   serve,
   completion,
   manual,
@@ -73,6 +75,12 @@ struct Settings {
   bool check = false;                                     // connect, to see whether servers answer
   bool all = false;
   bool as_mcp = false;  // typed as `patchbay mcp ...`
+
+  // What `import` is told.
+  std::string from;                // whose file it is; empty: found out
+  std::vector<std::string> names;  // only these servers
+  bool dry_run = false;
+  bool yes = false;
 
   // How to talk.
   bool json = false;

@@ -64,7 +64,8 @@ void carry_codex_remote(EntryImport& entry) {
   if (auto at = entry.take("http_headers_helper")) {
     if (const auto* command = at.value->if_string()) {
       entry.out()["headersHelper"] = *command;
-      entry.changed(at, "http_headers_helper", "is \"headersHelper\" here and must print a JSON object of headers");
+      entry.changed(at, "http_headers_helper",
+                    "is \"headersHelper\" here: a command that runs at every connection and prints a JSON object");
     } else {
       entry.left_out(at, "http_headers_helper", "expected a command as one text");
     }

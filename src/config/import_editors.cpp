@@ -296,6 +296,9 @@ void import_ours(EntryImport& entry) {
         "disabled", "required", "alwaysLoad", "protocol", "enabledTools", "disabledTools"}) {
     if (auto at = entry.take(key)) entry.out()[key] = *at.value;
   }
+  if (auto at = entry.peek("headersHelper")) {
+    entry.changed(at, "headersHelper", "is a command that runs whenever the server is connected to");
+  }
   entry.carry_oauth("oauth", {{"clientId", "clientId"},
                               {"callbackPort", "callbackPort"},
                               {"scopes", "scopes"},

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/strings.h"
+#include "config/expand.h"
 #include "config/parse.h"
 #include "json/kind_text.h"
 
@@ -337,6 +338,23 @@ std::optional<ServerKind> EntryImport::decide_kind(std::initializer_list<std::st
   return kind;
 }
 
+// What was a text in another program must not begin to read files or run commands because it is ours now,
+// and what a repository wrote must not by way of an import.
+void EntryImport::report_references(const ServerConfig& server) {
+  for (const auto& reference : secret_references(server)) {
+    const auto kind = reference.kind;
+    if (kind == SecretKind::environment) continue;
+    if (kind == SecretKind::file && work_.out().client == ImportClient::windsurf) continue;
+    const auto text = fmt::format("${{{}:{}}}", to_string(kind), reference.argument);
+    changed(entry_, reference.place,
+            fmt::format("{} {}; the server is written disabled until you have looked at it", text,
+                        kind == SecretKind::file      ? "reads a file here"
+                        : kind == SecretKind::command ? "runs a command here"
+                                                      : "takes a secret from the store here"));
+    missing_.push_back("a look at " + text);
+  }
+}
+
 void EntryImport::finish() {
   if (failed_) return;
   std::size_t i = 0;
@@ -344,8 +362,6 @@ void EntryImport::finish() {
     const Member at{&value, &child_of(*entry_.place, i++)};
     if (std::ranges::find(taken_, key) == taken_.end()) left_out(at, key, "has no counterpart");
   }
-  if (!missing_.empty()) out_["disabled"] = true;
-
   Json file;
   file["mcpServers"]["server"] = out_;
   const auto checked = parse_servers(to_text(file), {.file = {}}, ServerMap::wrapped);
@@ -354,6 +370,8 @@ void EntryImport::finish() {
          checked.broken.empty() ? std::string("cannot be written as an entry of ours") : checked.broken.front().reason);
     return;
   }
+  report_references(checked.servers.front());
+  if (!missing_.empty()) out_["disabled"] = true;
   std::ranges::sort(notes_, {},
                     [](const ImportNote& note) { return std::tie(note.line, note.column, note.field, note.message); });
   auto& out = work_.out();

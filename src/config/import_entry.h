@@ -108,6 +108,7 @@ class EntryImport {
   void finish();
 
  private:
+  void report_references(const ServerConfig& server);
   void add_note(const Member& at, std::string_view field, ImportFate fate, std::string message);
   void wrong_type(const Member& at, std::string_view field, std::string_view expected);
   std::string translated(const Member& at, std::string_view field, const std::string& text);

@@ -86,9 +86,6 @@ class Translator {
       return replace(whole.size(), whole);
     }
     if (style_ == VariableStyle::editor) return editor_form(whole, inside);
-    if (style_ != VariableStyle::ours && names_source(inside)) {
-      remark(whole, ImportFate::changed, "is replaced here, and was plain text");
-    }
     return false;
   }
 
@@ -133,11 +130,6 @@ class Translator {
     return replace(whole.size(), whole);
   }
 
-  static bool names_source(std::string_view inside) noexcept {
-    return std::ranges::any_of(std::initializer_list<std::string_view>{"env:", "file:", "secret:", "cmd:"},
-                               [&](std::string_view prefix) { return inside.starts_with(prefix); });
-  }
-
   // $NAME
   bool bare_dollar() {
     if (!rest_.starts_with('$')) return false;
@@ -173,11 +165,7 @@ class Translator {
     }
     if (!whole.starts_with("{file:")) return false;
     std::string path(whole.substr(6, whole.size() - 7));
-    if (path.starts_with("~/")) {
-      remark(whole, ImportFate::left_out, "begins at the home directory, which ${file:/path} does not");
-      return replace(whole.size(), whole);
-    }
-    if (!path.starts_with('/')) {
+    if (!path.starts_with('/') && !path.starts_with("~/")) {
       if (path.starts_with("./")) path.erase(0, 2);
       if (!directory_.empty()) path = fmt::format("{}/{}", directory_, path);
     }

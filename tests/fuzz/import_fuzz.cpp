@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "config/expand.h"
 #include "config/import.h"
 #include "config/import_plan.h"
 #include "config/parse.h"
@@ -19,6 +20,9 @@ void check_entry(const ImportedEntry& entry) {
   const auto read = parse_servers(to_text(file), {.file = "f"});
   require(read.servers.size() == 1, "an entry that our own reader refuses");
   require(entry.missing.empty() || read.servers.front().disabled, "something is missing and it is not disabled");
+  for (const auto& reference : secret_references(read.servers.front())) {
+    if (reference.kind == SecretKind::command) require(read.servers.front().disabled, "a command would be run");
+  }
   const auto& oauth = entry.entry["oauth"];
   require(!oauth.find("clientSecret") && !oauth.find("client_secret"), "a client secret came along");
 }

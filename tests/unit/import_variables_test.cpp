@@ -20,7 +20,7 @@ TEST(ImportVariables, EveryForm_IsTranslatedOrRemarkedUpon) {
       {ours, "${A} ${A:-b} ${env:A} $A", "${A} ${A:-b} ${env:A} $A", {}, {}},
       {none, "plain $A %A% {env:A}", "plain $A %A% {env:A}", {}, {}},
       {none, "${A} ${A:-b}", "${A} ${A:-b}", {"${A}", "${A:-b}"}, {}},
-      {none, "${cmd:rm -rf /}", "${cmd:rm -rf /}", {"${cmd:rm -rf /}"}, {}},
+      {none, "${cmd:id}", "${cmd:id}", {}, {}},  // told about when the whole entry is known
       {none, "${A%x} ${", "${A%x} ${", {}, {}},
       {editor, "${env:A}/${userHome}/x", "${A}/${HOME}/x", {}, {}},
       {editor, "${workspaceFolder}", "${CLAUDE_PROJECT_DIR:-.}", {}, {}},
@@ -41,7 +41,7 @@ TEST(ImportVariables, EveryForm_IsTranslatedOrRemarkedUpon) {
       {windows, "$A %B% 100% %2% %C", "${A} ${B} 100% %2% %C", {}, {}},
       {braces, "{env:A} {file:/k} {other}", "${A} ${file:/k} {other}", {}, {}},
       {braces, "{file:k} {file:./k}", "${file:/d/k} ${file:/d/k}", {}, {}},
-      {braces, "{file:~/k} {env:a b}", "{file:~/k} {env:a b}", {"{file:~/k}", "{env:a b}"}, {}},
+      {braces, "{file:~/k} {env:a b}", "${file:~/k} {env:a b}", {"{env:a b}"}, {}},
       {braces, "${A} {env:A", "${A} {env:A", {"${A}"}, {}},
       {mcporter, "$env:A-b ${C:-d} $env: $A", "${A}-b ${C:-d} $env: $A", {}, {}},
   };
