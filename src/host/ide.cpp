@@ -16,6 +16,7 @@
 #include <fmt/format.h>
 
 #include "base/as_result.h"
+#include "base/runtime.h"
 #include "base/timeout.h"
 #include "net/fd.h"
 #include "protocol/clean_text.h"

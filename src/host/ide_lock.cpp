@@ -8,6 +8,7 @@
 
 #include <patchbay/json.h>
 
+#include "base/strings.h"
 #include "protocol/clean_text.h"
 
 namespace patchbay {
