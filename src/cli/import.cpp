@@ -1,0 +1,317 @@
+// `patchbay import [CLIENT|FILE]` and `patchbay mcp add-from-claude-desktop`: servers of other clients come
+// into our own files. Shows everything first; writes when the person said so.
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "base/strings.h"
+#include "cli/declared.h"
+#include "cli/import_report.h"
+#include "cli/present.h"
+#include "config/files.h"
+#include "config/import_places.h"
+#include "config/policy.h"
+
+namespace patchbay::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// What the words ask for.
+struct Wanted {
+  std::vector<ImportPlace> places;
+  bool named = false;      // a client or a file, not whatever there is
+  bool is_file = false;    // a file, which must be there
+  bool recognise = false;  // whose it is has to be found out
+};
+
+bool from_desktop(const Settings& settings) { return settings.command == Command::add_from_desktop; }
+
+ImportSurroundings surroundings_of(const Declared& declared) {
+  const auto variables = process_environment();
+  const auto& home = declared.config.home;
+  auto config_home = variables("XDG_CONFIG_HOME").value_or("");
+  if (!config_home.starts_with('/')) config_home = home + "/.config";
+  return {home, config_home, project_directories(declared.request.cwd), variables};
+}
+
+std::vector<std::string> client_ids() {
+  std::vector<std::string> ids;
+  for (const auto& known : import_clients()) ids.emplace_back(known.id);
+  return ids;
+}
+
+ImportClient client_called(const std::string& id) {
+  if (auto client = import_client(id)) return *client;
+  const auto ids = client_ids();
+  const auto meant = nearest(id, ids);
+  throw Error(Errc::invalid_argument, fmt::format("there is no client '{}'; {}", safe_line(id, 80),
+                                                  meant.empty() ? "it is one of " + join(ids, ", ")
+                                                                : fmt::format("did you mean '{}'?", meant)));
+}
+
+// Where a file that was named goes: a known place knows it.
+ImportPlace place_of_file(const std::string& path, const ImportSurroundings& around) {
+  auto places = import_places(around);
+  for (auto& place : import_places(ImportClient::registry, around)) places.push_back(std::move(place));
+  const auto known = std::ranges::find(places, path, &ImportPlace::path);
+  if (known != places.end()) return *known;
+  return {ImportClient::mcp_json, path, ConfigScope::local};
+}
+
+Wanted wanted_places(const Settings& settings, const Declared& declared) {
+  const auto around = surroundings_of(declared);
+  const auto word = settings.words.empty() ? std::string() : settings.words.front();
+  Wanted wanted;
+  if (from_desktop(settings)) {
+    wanted.named = true;
+    wanted.places = import_places(ImportClient::claude_desktop, around);
+    for (auto& place : wanted.places) place.scope = ConfigScope::local;
+  } else if (word.empty() && settings.from.empty()) {
+    wanted.places = import_places(around);
+  } else if (word.empty() || (settings.from.empty() && import_client(word))) {
+    wanted.named = true;
+    const auto client = client_called(word.empty() ? settings.from : word);
+    wanted.places = import_places(client, around);
+  } else {
+    const auto path = (fs::path(declared.request.cwd) / word).lexically_normal().string();
+    const bool looks_like_path = word.find_first_of("./") != std::string::npos;
+    if (!looks_like_path && !config_file_exists(path)) (void)client_called(word);
+    wanted.named = wanted.is_file = true;
+    auto place = place_of_file(path, around);
+    wanted.recognise = settings.from.empty() && place.client == ImportClient::mcp_json;
+    if (!settings.from.empty()) place.client = client_called(settings.from);
+    wanted.places.push_back(std::move(place));
+  }
+  return wanted;
+}
+
+// Paths below the current directory as a person in it would type them.
+std::string shown_path(const Declared& declared, const std::string& path) {
+  return place_text(declared, ConfigOrigin{.file = path});
+}
+
+ImportedFile read_place(const Wanted& wanted, ImportPlace& place, const Declared& declared) {
+  auto text = read_config_file(place.path);
+  const auto shown = shown_path(declared, place.path);
+  if (!text) {
+    if (wanted.is_file) throw std::move(text).error();
+    return {place.client, shown, {}, {}, {{shown, 0, 0, text.error().message(), {}, Severity::error}}};
+  }
+  if (wanted.recognise) {
+    auto client = recognise_import(place.path, *text);
+    if (!client) {
+      throw Error(Errc::config, fmt::format("{} is no file of a client that is known; say whose it is with --from: {}",
+                                            safe_line(shown, 300), join(client_ids(), ", ")));
+    }
+    place.client = *client;
+  }
+  auto file = import_text(place.client, *text, place.path);
+  file.file = shown;
+  for (auto& problem : file.problems) problem.file = shown;
+  return file;
+}
+
+class Planner {
+ public:
+  Planner(const Settings& settings, const Declared& declared) : settings_(settings), declared_(declared) {}
+
+  void plan(ImportSource& source) {
+    source.plan = plan_of(source.scope).add(source.file, settings_.names);
+    for (auto& planned : source.plan) {
+      if (planned.action == ImportAction::add) judge(planned);
+    }
+  }
+
+ private:
+  ImportPlan& plan_of(ConfigScope scope) {
+    const auto there = plans_.find(scope);
+    if (there != plans_.end()) return there->second;
+    std::vector<ExistingEntry> existing;
+    for (const auto* server : all_entries(declared_.config)) {
+      if (server->origin.scope == scope && is_ours(declared_, *server)) {
+        existing.push_back({server->name, comparable_entry(*server)});
+      }
+    }
+    const auto names = from_desktop(settings_) ? ImportNames::refuse : ImportNames::mend;
+    return plans_.emplace(scope, ImportPlan(scope, std::move(existing), names)).first->second;
+  }
+
+  // An organisation has the last word.
+  void judge(PlannedEntry& planned) const {
+    const auto server = expand_server(read_planned(planned), process_environment());
+    const auto verdict = judge_policy(server, declared_.config.settings.all());
+    if (verdict.allowed()) return;
+    planned.action = ImportAction::skip;
+    planned.reason = fmt::format("{} ({})", policy_refusal(planned.name, verdict), verdict.reason);
+  }
+
+  const Settings& settings_;
+  const Declared& declared_;
+  std::map<ConfigScope, ImportPlan> plans_;
+};
+
+void require_names(const Settings& settings, const std::vector<ImportSource>& sources) {
+  std::vector<std::string> names;
+  for (const auto& source : sources) {
+    for (const auto& planned : source.plan) {
+      names.push_back(planned.original);
+      names.push_back(planned.name);
+      names.push_back(mended_name(planned.original));
+    }
+  }
+  for (const auto& name : settings.names) {
+    if (std::ranges::find(names, name) != names.end()) continue;
+    std::vector<std::string> all;
+    for (const auto& source : sources) {
+      for (const auto& entry : source.file.entries) all.push_back(entry.name);
+    }
+    const auto meant = nearest(name, all);
+    throw Error(Errc::invalid_argument,
+                fmt::format("there is no server '{}' to import{}", safe_line(name, 80),
+                            meant.empty() ? "" : fmt::format("; did you mean '{}'?", safe_line(meant, 80))));
+  }
+}
+
+// What is written to one scope, in one change.
+FileChange write_scope(const Declared& declared, ConfigScope scope, const std::vector<ImportSource>& sources) {
+  return change_scope(
+      declared, scope, [&](const Json& root, const std::vector<KeyPath>& maps) -> Result<std::vector<ConfigEdit>> {
+        std::vector<ConfigEdit> edits;
+        for (const auto& source : sources) {
+          if (source.scope != scope) continue;
+          for (const auto& planned : source.plan) {
+            if (planned.action != ImportAction::add) continue;
+            if (!find_server(root, maps, planned.name).empty()) {
+              return fail(Errc::config, fmt::format("MCP server {} was added to {} config meanwhile; run the command "
+                                                    "again",
+                                                    planned.name, to_string(scope)));
+            }
+            edits.push_back(set_member(maps.front() / planned.name, planned.entry));
+          }
+        }
+        return edits;
+      });
+}
+
+std::string write_all(const Declared& declared, const std::vector<ImportSource>& sources,
+                      std::vector<std::string>& notes) {
+  if (declared.config.exclusive) throw Error(Errc::denied, std::string(enterprise_exclusive_refusal));
+  std::string out;
+  for (const auto scope : {ConfigScope::user, ConfigScope::local, ConfigScope::project}) {
+    const bool any = std::ranges::any_of(sources, [&](const ImportSource& source) {
+      return source.scope == scope &&
+             std::ranges::find(source.plan, ImportAction::add, &PlannedEntry::action) != source.plan.end();
+    });
+    if (!any) continue;
+    auto change = write_scope(declared, scope, sources);
+    notes.insert(notes.end(), change.warnings.begin(), change.warnings.end());
+    out += modified_text(declared, scope, change.file);
+  }
+  return out;
+}
+
+std::string summary(const ImportCounts& counts, bool written) {
+  return fmt::format("{}: {}. Already there: {}. Not carried: {}. Fields left out or changed: {}.\n",
+                     written ? "Imported" : "To import", plural(counts.add, "server"), counts.already_there,
+                     counts.not_carried, counts.fields);
+}
+
+std::string again(const Settings& settings) {
+  if (from_desktop(settings)) return "patchbay mcp add-from-claude-desktop --yes";
+  std::string line = "patchbay import";
+  if (!settings.words.empty()) line += " " + safe_line(settings.words.front(), 300);
+  if (!settings.from.empty()) line += " --from " + safe_line(settings.from, 80);
+  if (!settings.scope.empty()) line += " --scope " + settings.scope;
+  return line + " --yes";
+}
+
+// Which of them, when a person is asked: all, none, or these.
+bool ask(const Settings& settings, Io& io, std::vector<ImportSource>& sources) {
+  const auto count = count_import(sources).add;
+  io.talk(from_desktop(settings) ? std::string("Import which? Names, all or none [all]: ")
+                                 : fmt::format("Import {}? [y/N] ", plural(count, "server")));
+  const auto reply = std::string(trim(io.read_line()));
+  const auto lower = to_lower_ascii(reply);
+  if (!from_desktop(settings)) return lower == "y" || lower == "yes";
+  if (lower.empty() || lower == "all") return true;
+  if (lower == "none") return false;
+  std::vector<std::string> chosen;
+  std::string words = reply;
+  std::ranges::replace(words, ',', ' ');
+  for (const auto word : split(words, ' ')) {
+    if (!word.empty()) chosen.emplace_back(word);
+  }
+  for (auto& source : sources) {
+    for (auto& planned : source.plan) {
+      if (planned.action != ImportAction::add || std::ranges::find(chosen, planned.name) != chosen.end()) continue;
+      planned.action = ImportAction::skip;
+      planned.reason = "not chosen";
+    }
+  }
+  return count_import(sources).add > 0;
+}
+
+std::vector<ImportSource> read_all(const Settings& settings, const Declared& declared, Wanted& wanted) {
+  std::vector<ImportSource> sources;
+  Planner planner(settings, declared);
+  for (auto& place : wanted.places) {
+    if (!wanted.is_file && !config_file_exists(place.path)) continue;
+    ImportSource source;
+    source.file = read_place(wanted, place, declared);
+    source.scope = settings.scope.empty() ? place.scope : scope_called(settings.scope);
+    planner.plan(source);
+    sources.push_back(std::move(source));
+  }
+  return sources;
+}
+
+[[noreturn]] void nothing_found(const Wanted& wanted) {
+  std::string looked;
+  for (const auto& place : wanted.places) looked += fmt::format("\n  {}", safe_line(place.path, 300));
+  throw Error(Errc::config, fmt::format("there is no file to import from; looked for{}", looked));
+}
+
+// A text that could not be read at all, which is an error when it was the one that was asked for.
+bool unreadable(const std::vector<ImportSource>& sources) {
+  return std::ranges::any_of(
+      sources, [](const ImportSource& source) { return source.file.entries.empty() && !source.file.problems.empty(); });
+}
+
+}  // namespace
+
+int import_servers(const Settings& settings, Io& io) {
+  const auto declared = load_declared(settings);
+  auto wanted = wanted_places(settings, declared);
+  auto sources = read_all(settings, declared, wanted);
+  if (wanted.named && sources.empty()) nothing_found(wanted);
+  require_names(settings, sources);
+
+  auto counts = count_import(sources);
+  const bool may_ask = io.in_is_terminal && io.talk_is_terminal && !settings.json;
+  const bool only_looking = settings.dry_run || counts.add == 0 || (!wanted.named && !settings.yes);
+  std::vector<std::string> notes;
+  std::string modified;
+  bool written = false;
+  if (!settings.json) io.out(import_table(sources));
+  if (!only_looking && (settings.yes || (may_ask && ask(settings, io, sources)))) {
+    modified = write_all(declared, sources, notes);
+    written = true;
+    counts = count_import(sources);
+  }
+  say_notes(settings, io, notes);
+  if (settings.json) {
+    answer(settings, io, import_json(sources, written), {});
+  } else {
+    if (sources.empty()) io.out("No file of another client was found. `patchbay import FILE` reads a certain one.\n");
+    if (!sources.empty()) io.out(summary(counts, written) + modified);
+    if (!written && counts.add > 0) io.talk(fmt::format("Nothing was written. To import: {}\n", again(settings)));
+  }
+  // Asked to write, and nobody was there to say yes.
+  if (!only_looking && !written && !may_ask) return 2;
+  return wanted.named && counts.add + counts.already_there == 0 && unreadable(sources) ? 2 : 0;
+}
+
+}  // namespace patchbay::cli
