@@ -20,6 +20,7 @@
 #include "base/runtime.h"
 #include "net/websocket_frames.h"
 #include "net/websocket_handshake.h"
+#include "rpc/channel.h"
 #include "support/command.h"
 #include "support/loop.h"
 #include "support/scripted_server.h"
