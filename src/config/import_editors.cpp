@@ -292,8 +292,8 @@ void import_ours(EntryImport& entry) {
     entry.changed(url, "type", "was absent; \"http\" is written, which tries the older transport as well");
   }
   for (std::string_view key :
-       {"command", "args", "env", "envFile", "cwd", "url", "headers", "headersHelper", "timeout", "request_timeout_ms",
-        "disabled", "required", "alwaysLoad", "protocol", "enabledTools", "disabledTools"}) {
+       {"command", "args", "env", "envFile", "cwd", "url", "headers", "headersHelper", "tls", "timeout",
+        "request_timeout_ms", "disabled", "required", "alwaysLoad", "protocol", "enabledTools", "disabledTools"}) {
     if (auto at = entry.take(key)) entry.out()[key] = *at.value;
   }
   if (auto at = entry.peek("headersHelper")) {

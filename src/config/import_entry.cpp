@@ -288,8 +288,13 @@ void EntryImport::carry_oauth(std::string_view from,
       if (auto on = flag(element, shown)) out_["oauth"]["xaa"] = *on;
     } else if (field->second == "scopes" && value.is_array()) {
       if (auto scopes = texts(element, shown); scopes && !scopes->empty()) out_["oauth"]["scopes"] = join(*scopes, " ");
-    } else if (auto text = this->text(element, shown)) {
-      out_["oauth"][field->second] = std::move(*text);
+    } else if (auto text = plain_text(element, shown)) {
+      auto made = translate_variables(*text, work_.style, work_.directory()).text;
+      if (made.find("${") != std::string::npos) {
+        left_out(element, shown, "variables are not replaced there; write the value itself");
+      } else {
+        out_["oauth"][field->second] = std::move(made);
+      }
     }
   }
 }
