@@ -40,7 +40,6 @@ Connection::Connection(asio::any_io_executor executor, const Runtime& runtime, C
       slots_(slots),
       parts_(std::move(parts)),
       scope_(executor) {
-  if (!parts_.config.protocol.empty()) client_.protocol = parts_.config.protocol;
   runtime_.log = runtime_.log.for_server(name());
   if (runtime_.trace) {
     runtime_.trace = [next = runtime_.trace, server = name()](std::string_view direction, std::string_view message) {

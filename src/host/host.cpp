@@ -182,6 +182,10 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
       Connection::Parts parts;
       parts.config = reached.config;
       parts.transport = reached.transport;
+      if (auto error = forbidden(parts.config)) {
+        parts.config.standing = ServerStanding::policy;
+        parts.config.reason = error->message();
+      }
       found.emplace(name, std::move(parts));
     }
     auto declared = added_;
@@ -403,8 +407,11 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
         if (replace(name) || (started_ && names == &diff.changed)) wanted.push_back(name);
       }
     }
-    // Policy may have changed its mind about servers of this process, too.
-    for (const auto& [name, in_process] : in_process_) {
+    // Policy may have changed its mind about servers the program brought, too.
+    std::vector<std::string> brought;
+    for (const auto& [name, in_process] : in_process_) brought.push_back(name);
+    for (const auto& [name, reached] : reached_) brought.push_back(name);
+    for (const auto& name : brought) {
       auto known = connections_.find(name);
       if (known == connections_.end()) continue;
       const bool was_off = known->second->config().standing == ServerStanding::policy;
@@ -425,7 +432,8 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
 
   // Servers of the program go before entries of the same name, whatever those say now.
   bool is_programs_own(const std::string& name) const {
-    return in_process_.contains(name) || std::ranges::find(added_, name, &ServerConfig::name) != added_.end();
+    return in_process_.contains(name) || reached_.contains(name) ||
+           std::ranges::find(added_, name, &ServerConfig::name) != added_.end();
   }
 
   Task<void> start_quietly(std::vector<std::shared_ptr<Connection>> wanted) {

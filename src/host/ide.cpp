@@ -212,7 +212,7 @@ ServerConfig ide_server() {
   config.kind = ServerKind::sse;
   // The editor has more; they are for the program that shows things in it, not
   // for a model.
-  config.enabled_tools = {{"executeCode", "getDiagnostics"}};
+  config.enabled_tools = std::vector<std::string>{"executeCode", "getDiagnostics"};
   // Editors speak a revision of the session era, and nothing else.
   config.protocol = "legacy";
   config.origin = {.file = "--ide", .scope = ConfigScope::dynamic};
