@@ -159,7 +159,7 @@ TEST(Completion, BashOffersWhatFits) {
       {{"completion", "f"}, {"fish"}},
       {{"call", "x"}, {"compopt -o default"}},
       {{"serve", ""}, {}},
-      {{"mcp", "add"}, {"add", "add-json"}},
+      {{"mcp", "add"}, {"add", "add-json", "add-from-claude-desktop"}},
       {{"mcp", "--json", "rej"}, {"reject"}},
       {{"mcp", "add", "--call"}, {"--callback-port"}},
       {{"mcp", "add", "--scope", "u"}, {"user"}},
