@@ -77,8 +77,8 @@ TEST(Connectors, WhatIsKeptIsForOneDirectoryAndForAWeek) {
   other.bearer = "another";
   EXPECT_EQ(read_connector_cache(text, other, now), std::nullopt);
   EXPECT_EQ(read_connector_cache("{", directory(), now), std::nullopt);
-  for (auto* text : {"{}", "[]", "1", R"({"version":1})"}) {
-    EXPECT_EQ(read_connector_cache(text, directory(), now), std::nullopt) << text;
+  for (const char* other_text : {"{}", "[]", "1", R"({"version":1})"}) {
+    EXPECT_EQ(read_connector_cache(other_text, directory(), now), std::nullopt) << other_text;
   }
   auto written_out = directory();
   written_out.bearer = "sk-the-token-itself";
