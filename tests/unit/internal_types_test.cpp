@@ -27,7 +27,7 @@ const std::vector<Kind> kinds{
 
 TEST(InternalTypes, AreRefusedWithTheReasonHoweverTheyAreWritten) {
   for (const auto& [type, reason] : kinds) {
-    for (const std::string entry : {
+    for (const std::string& entry : {
              fmt::format(R"({{"type":"{}"}})", type),
              fmt::format(R"({{"transport":"{}"}})", type),
              fmt::format(R"({{"type":"{}","url":"http://127.0.0.1:1/sse","headers":{{"X":"y"}}}})", type),
@@ -66,7 +66,7 @@ TEST(InternalTypes, NoFlagAndNoOtherSpellingIsAWayAround) {
     request.mcp_configs.clear();
     request.mcp_servers = {fmt::format(R"(bad={{"type":"{}","url":"http://h/"}})", type)};
     EXPECT_THAT(load_servers(request).servers, only_broken);
-    for (const std::string other :
+    for (const std::string& other :
          {" " + type, type + " ", "X" + type, std::string(1, static_cast<char>(type[0] - 32)) + type.substr(1)}) {
       const auto parsed = parse_servers(
           fmt::format(R"({{"mcpServers":{{"bad":{{"type":"{}","url":"http://h/"}}}}}})", other), {.file = "f"});
