@@ -158,8 +158,8 @@ std::vector<std::string> secrets_of(const LoadedConfig& config) {
 }
 
 // Problems that cost an entry are always said; hints only to people.
-void say_problems(const LoadedConfig& config, const Settings& settings, Io& io) {
-  for (const auto& problem : config.problems) {
+void say_problems(const std::vector<ConfigProblem>& problems, const Settings& settings, Io& io) {
+  for (const auto& problem : problems) {
     if (problem.severity == Severity::note) continue;
     if (problem.severity == Severity::warning && (settings.json || settings.quiet)) continue;
     io.talk(fmt::format("patchbay: {}{}\n", problem.severity == Severity::warning ? "warning: " : "", problem.text()));
@@ -169,6 +169,8 @@ void say_problems(const LoadedConfig& config, const Settings& settings, Io& io) 
 Task<void> run_to_end(Context& context, Result<int>& outcome) {
   outcome = co_await as_result(dispatch(context));
   context.waiting.end();
+  // Only now it is known which names nobody has.
+  say_problems(context.host.permission_problems(), context.settings, context.io);
   co_await asio::this_coro::throw_if_cancelled(false);
   co_await context.host.stop_quickly();
 }
@@ -181,7 +183,7 @@ int run_with_host(const Settings& settings, Io& io, const Runtime& given) {
     return report(Error(Errc::config, std::string(enterprise_dynamic_refusal)), settings.json, io);
   }
   const bool listing = settings.command == Command::list || settings.command == Command::get;
-  if (!listing) say_problems(options.config.value(), settings, io);
+  if (!listing) say_problems(options.config->problems, settings, io);
   const bool no_servers = std::ranges::all_of(options.config->servers,
                                               [](const auto& one) { return one.standing == ServerStanding::broken; });
   Runtime runtime = given;

@@ -145,7 +145,7 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
     permissions_ = Permissions(collect_rules(config.settings.all(), request));
     for (const auto& problem : permissions_.problems()) {
       if (problem.severity == Severity::note) continue;
-      runtime_.log(LogLevel::warning, "event=permission text=\"{}\"", problem.text());
+      runtime_.log(LogLevel::info, "event=permission text=\"{}\"", problem.text());
     }
   }
 

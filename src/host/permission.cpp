@@ -87,7 +87,7 @@ Permissions::Permissions(RuleSet rules) : rules_(std::move(rules)) {
     if (star == std::string::npos) {
       exact_[pattern].push_back(i);
     } else {
-      prefixed_[pattern.substr(0, star)].push_back(i);
+      prefixed_[pattern.substr(0, star)].push_back({i, pattern.substr(pattern.rfind('*') + 1)});
       lengths_.push_back(star);
     }
   }
@@ -97,21 +97,25 @@ Permissions::Permissions(RuleSet rules) : rules_(std::move(rules)) {
 
 std::vector<std::uint32_t> Permissions::candidates(const Names& names) const {
   std::vector<std::uint32_t> found;
-  auto take = [&](const Index& index, std::string_view key) {
-    if (auto at = index.find(key); at != index.end()) found.insert(found.end(), at->second.begin(), at->second.end());
+  auto take_exact = [&](std::string_view key) {
+    if (auto at = exact_.find(key); at != exact_.end()) found.insert(found.end(), at->second.begin(), at->second.end());
   };
   names.each([&](std::string_view name) {
-    take(exact_, name);
+    take_exact(name);
     for (auto length : lengths_) {
       if (length > name.size()) break;
-      take(prefixed_, name.substr(0, length));
+      auto at = prefixed_.find(name.substr(0, length));
+      if (at == prefixed_.end()) continue;
+      for (const auto& wild : at->second) {
+        if (name.ends_with(wild.tail)) found.push_back(wild.rule);
+      }
     }
   });
   // A server as a whole.
   std::string whole(full_prefix);
-  take(exact_, whole.append(names.server));
+  take_exact(whole.append(names.server));
   if (names.plain_server != names.server) {
-    take(exact_, whole.replace(full_prefix.size(), whole.npos, names.plain_server));
+    take_exact(whole.replace(full_prefix.size(), whole.npos, names.plain_server));
   }
   std::ranges::sort(found);
   found.erase(std::ranges::unique(found).begin(), found.end());

@@ -60,11 +60,16 @@ class Permissions {
     using is_transparent = void;
     std::size_t operator()(std::string_view text) const noexcept { return std::hash<std::string_view>()(text); }
   };
-  using Index = std::unordered_map<std::string, std::vector<std::uint32_t>, TextHash, std::equal_to<>>;
+  template <class T>
+  using Index = std::unordered_map<std::string, std::vector<T>, TextHash, std::equal_to<>>;
+  struct Wild {
+    std::uint32_t rule = 0;
+    std::string tail;  // what stands behind the last *: most names are told apart by it
+  };
 
   RuleSet rules_;
-  Index exact_;                       // by the whole pattern
-  Index prefixed_;                    // by what stands before the first *
+  Index<std::uint32_t> exact_;        // by the whole pattern
+  Index<Wild> prefixed_;              // by what stands before the first *
   std::vector<std::size_t> lengths_;  // of the keys of prefixed_, ascending
   bool look_at_arguments_ = false;
 };
