@@ -146,6 +146,9 @@ Task<std::shared_ptr<Transport>> remote_for(ServerConfig expanded, ServerConfig 
                                             std::shared_ptr<const StartContext> context, Runtime runtime) {
   auto options = http_options(expanded);
   options.shown = shown_target(written);
+  for (auto* file : {&options.ca_file, &options.client_certificate, &options.client_key}) {
+    if (!file->empty()) *file = path_of(*file, *context);
+  }
   if (auto transport = proxied(expanded, context, options, runtime)) co_return transport;
   auto helper = helper_for(written, *context, runtime);
   if (expanded.kind == ServerKind::sse) co_return sse_transport_with(std::move(options), helper);

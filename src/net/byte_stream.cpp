@@ -86,10 +86,11 @@ class CurlStream final : public ByteStream, private TransferSink {
 
 }  // namespace
 
-Task<std::unique_ptr<ByteStream>> connect_stream(std::string method, Url url, HttpClientOptions settings,
-                                                 Duration limit) {
+Task<std::unique_ptr<ByteStream>> connect_stream(std::string method, std::string shown, Url url,
+                                                 HttpClientOptions settings, Duration limit) {
   auto route = value_or_throw(route_to(url, settings));
   route.context.method = std::move(method);
+  route.context.shown = std::move(shown);
   route.transfer.connect_only = true;
   if (limit != Duration::max()) {
     const auto milliseconds = std::chrono::ceil<std::chrono::milliseconds>(limit);

@@ -38,8 +38,9 @@ class ByteStream {
 };
 
 // Name, TCP to whichever address answers first, proxy, TLS: within `limit` together. Throws what
-// an HTTP request would, under the name `method`. Of the settings, those about the way count.
-Task<std::unique_ptr<ByteStream>> connect_stream(std::string method, Url url, HttpClientOptions settings,
-                                                 Duration limit);
+// an HTTP request would, told of "method shown"; without `shown` of the url. Of the settings, those
+// about the way count.
+Task<std::unique_ptr<ByteStream>> connect_stream(std::string method, std::string shown, Url url,
+                                                 HttpClientOptions settings, Duration limit);
 
 }  // namespace patchbay

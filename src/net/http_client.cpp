@@ -56,9 +56,7 @@ void check(const HttpRequest& request) {
 
 class HttpClient::Core {
  public:
-  Core(asio::any_io_executor e, HttpClientOptions o) : executor(std::move(e)), options(std::move(o)) {
-    if (options.user_agent.empty()) options.user_agent = "patchbay/" PATCHBAY_VERSION;
-  }
+  Core(asio::any_io_executor e, HttpClientOptions o) : executor(std::move(e)), options(std::move(o)) {}
 
   CurlLoop& loop() {
     if (closed) throw Error(Errc::closed, "the HTTP client was closed");
@@ -285,6 +283,7 @@ HttpClient::Core::KeptRoute HttpClient::Core::make_route(const std::string& text
   }
   auto way = value_or_throw(patchbay::route_to(url, options));
   way.context.url = text;
+  if (text == options.entry_url) way.context.shown = options.shown;
   if (connect_limit != Duration::max()) {
     way.transfer.connect_limit = std::chrono::ceil<std::chrono::milliseconds>(connect_limit);
   }

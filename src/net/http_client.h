@@ -39,6 +39,9 @@ struct HttpClientOptions {
   // "" is no proxy; unset is what HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY say.
   std::optional<std::string> proxy;
   EnvironmentLookup environment = environment_lookup();
+  // In messages about requests to `entry_url`: the entry as it was written, before variables were put in.
+  std::string entry_url;
+  std::string shown;
   std::string user_agent;                // unset: "patchbay/<version>"
   std::size_t idle_connections = 32;     // kept for reuse
   std::size_t header_limit = 64u << 10;  // of all fields of one answer

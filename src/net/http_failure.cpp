@@ -158,8 +158,8 @@ std::string_view to_string(HttpPhase phase) noexcept {
 
 Error http_error(const HttpFailure& failure, const HttpFailureContext& context) {
   const auto telling = tell(failure, context);
-  auto message =
-      fmt::format("{} {}: {} ({})", context.method, redacted_url(context.url), telling.what, to_string(failure.phase));
+  const auto shown = context.shown.empty() ? redacted_url(context.url) : context.shown;
+  auto message = fmt::format("{} {}: {} ({})", context.method, shown, telling.what, to_string(failure.phase));
   if (!telling.remedy.empty()) message += "; " + telling.remedy;
   return Error(telling.code, std::move(message));
 }

@@ -56,6 +56,7 @@ struct HttpFailure {
 struct HttpFailureContext {
   std::string method;
   std::string url;
+  std::string shown;               // what messages have instead of the url, with secrets taken out
   std::string proxy;               // empty: none was used
   std::string proxy_source;        // "HTTPS_PROXY"
   std::string ca_file;             // the file trust was read from, as far as it was chosen

@@ -60,7 +60,7 @@ Result<Route> route_to(const Url& url, const HttpClientOptions& settings) {
       context.certificate_source = "CLAUDE_CODE_CLIENT_CERT";
     }
   }
-  transfer.user_agent = settings.user_agent;
+  transfer.user_agent = settings.user_agent.empty() ? "patchbay/" PATCHBAY_VERSION : settings.user_agent;
   transfer.header_limit = settings.header_limit;
   return route;
 }

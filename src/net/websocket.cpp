@@ -444,11 +444,12 @@ Task<WebSocketAnswer> open_websocket(WebSocketTarget target, WebSocketSettings s
   const auto key = base64_encode({reinterpret_cast<const char*>(nonce.data()), nonce.size()});
   auto request = value_or_throw(handshake_request(target.url, target.headers, key));
   const std::string method = "WebSocket";
-  auto stream = co_await connect_stream(method, target.url, target.way, target.connect);
+  auto stream = co_await connect_stream(method, settings.shown, target.url, target.way, target.connect);
 
   HttpFailureContext context;
   context.method = method;
   context.url = target.url.text();
+  context.shown = settings.shown;
   context.limit = seconds_text(target.handshake);
   const auto late = http_error({.fault = HttpFault::first_byte_timeout, .phase = HttpPhase::waiting}, context);
   context.limit = limit_text(head_limit);

@@ -80,6 +80,8 @@ HttpClientOptions http_client_options(const HttpOptions& options, const Runtime&
   result.client_key = options.client_key;
   result.client_key_password = Secret(options.client_key_password);
   result.proxy = options.proxy;
+  result.entry_url = options.url;
+  result.shown = options.shown;
   result.log = runtime.log;
   return result;
 }

@@ -172,14 +172,16 @@ class WsTransport final : public Transport {
         refusal.head.url = request.url;
         if (co_await auth->on_challenge(std::move(sent), std::move(sending), refusal.head)) continue;
       }
-      throw refusal_error(shown, refusal, request.headers.contains("Authorization"));
+      throw refusal_error(shown, refusal, request.headers.contains("Authorization"),
+                          auth ? auth->remedy() : std::string());
     }
   }
 
-  static Error refusal_error(const std::string& shown, const WebSocketRefusal& refusal, bool had_credentials) {
+  static Error refusal_error(const std::string& shown, const WebSocketRefusal& refusal, bool had_credentials,
+                             const std::string& remedy) {
     const auto& head = refusal.head;
     if (head.status == 401 || head.status == 403) {
-      return access_error(shown, head.status, had_credentials, refusal.body);
+      return access_error(shown, head.status, had_credentials, refusal.body, remedy);
     }
     if (head.status / 100 == 3) {
       const auto location = head.headers.get("Location");

@@ -15,6 +15,7 @@ namespace patchbay::test {
 namespace {
 
 using namespace std::literals;
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -450,6 +451,23 @@ TEST(HttpChannel, ClosingEndsWhatIsUnderWay) {
     EXPECT_EQ(ended.error().code(), Errc::closed);
     EXPECT_FALSE(channel.send(stateless(2, "x")));
   });
+}
+
+// No value of a variable appears in a message, whoever tells it.
+TEST(HttpTransport, ShowsTheEntryAsItWasWritten) {
+  ScriptedServer server([](ScriptConnection& connection) {
+    connection.read_request();
+    connection.answer("404 Not Found", "");
+  });
+  for (auto url : {"http://127.0.0.1:1/s3cret"s, server.url("/s3cret")}) {
+    HttpOptions options{.url = url};
+    options.proxy = "";
+    options.shown = "http://${HOST}/${KEY}";
+    with_channel(options, [](Channel& channel) -> Task<void> {
+      send(channel, request(1, "ping"));
+      EXPECT_THAT(co_await received(channel), AllOf(HasSubstr("http://${HOST}/${KEY}"), Not(HasSubstr("s3cret"))));
+    });
+  }
 }
 
 TEST(HttpTransport, SaysWhatIsWrongWithAUrl) {

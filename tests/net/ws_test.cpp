@@ -541,6 +541,23 @@ TEST(WsChannel, NothingListening_IsAConnectError) {
   });
 }
 
+// No value of a variable appears in a message.
+TEST(WsChannel, Messages_ShowTheEntryAsItWasWritten) {
+  ScriptedServer server([](ScriptConnection& connection) {
+    connection.read_request();
+    connection.answer("404 Not Found", "");
+  });
+  run_task([&]() -> Task<void> {
+    for (auto url : {"ws://127.0.0.1:1/s3cret"s, url_of(server, "/s3cret")}) {
+      HttpOptions options{.url = url};
+      options.proxy = "";
+      options.shown = "ws://${HOST}/${KEY}";
+      const auto error = co_await open_failure(options);
+      EXPECT_THAT(error.message(), AllOf(HasSubstr("ws://${HOST}/${KEY}"), Not(HasSubstr("s3cret"))));
+    }
+  });
+}
+
 // ---- frames that break a rule, and other ends -------------------------------------------------
 
 TEST(WsChannel, Ends_SayHowAndTheServerIsToldWhy) {
@@ -1172,15 +1189,16 @@ TEST_F(WebSocketTls, ServerGoneWhileSending_RaisesNoSignal) {
 
 // ---- proxies --------------------------------------------------------------------------------
 
-// Passes bytes both ways until one side ends.
-void tunnel(ScriptConnection& connection, std::uint16_t port) {
+// Says that it is connected, then passes bytes both ways until one side ends.
+void tunnel(ScriptConnection& connection, std::uint16_t port,
+            std::string_view connected = "HTTP/1.1 200 Connection established\r\n\r\n") {
   const int upstream = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(port);
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   if (::connect(upstream, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0) {
-    connection.write("HTTP/1.1 200 Connection established\r\n\r\n");
+    connection.write(connected);
     pollfd both[2] = {{.fd = connection.fd(), .events = POLLIN, .revents = 0},
                       {.fd = upstream, .events = POLLIN, .revents = 0}};
     for (bool open = true; open && ::poll(both, 2, -1) > 0;) {
@@ -1216,6 +1234,25 @@ TEST_F(WebSocketTls, Proxy_IsAskedToConnectWithOrWithoutTls) {
     EXPECT_EQ(line, "hello");
     EXPECT_EQ(asked, fmt::format("CONNECT server.example:{} HTTP/1.1 Basic dXNlcjpwYXNz (none)", tls ? 443 : 8080));
   }
+}
+
+TEST_F(WebSocketTls, SocksProxy_LooksTheNameUp) {
+  ScriptedServer server(say_hello());
+  std::string asked;
+  ScriptedServer proxy([&](ScriptConnection& connection) {
+    const auto greeting = connection.read_exactly(2);
+    connection.read_exactly(static_cast<std::uint8_t>(greeting[1]));
+    connection.write("\x05\x00"s);
+    const auto wanted = connection.read_exactly(5);
+    asked = connection.read_exactly(static_cast<std::uint8_t>(wanted[4]));
+    connection.read_exactly(2);
+    tunnel(connection, server.port(), "\x05\x00\x00\x01\x00\x00\x00\x00\x00\x00"sv);
+  });
+  const auto line = hello("ws://server.example/mcp", [&](auto& target) {
+    target.way.environment = environment({{"all_proxy", fmt::format("socks5h://127.0.0.1:{}", proxy.port())}});
+  });
+  EXPECT_EQ(line, "hello");
+  EXPECT_EQ(asked, "server.example");
 }
 
 TEST_F(WebSocketTls, NoProxy_IsRespected) {
