@@ -262,7 +262,7 @@ TEST(ThroughTinyproxy, TheProgramTakesTheProxyFromItsEnvironment) {
   directory.write("note.txt", "read from afar\n");
   directory.write("tinyproxy.conf", fmt::format("Port 3128\nListen 192.0.2.20\nLogFile \"{}/proxy.log\"\n", top));
   directory.write("nginx.conf", fmt::format(R"(
-daemon on; pid {0}/nginx.pid; error_log {0}/error.log; events {{}}
+daemon off; master_process off; pid {0}/nginx.pid; error_log {0}/error.log; events {{}}
 http {{
   access_log off; client_body_temp_path {0}/body; proxy_temp_path {0}/proxy; fastcgi_temp_path {0}/fastcgi;
   uwsgi_temp_path {0}/uwsgi; scgi_temp_path {0}/scgi;
@@ -276,16 +276,17 @@ http {{
 }}
 )",
                                             top, certificate.certificate, certificate.key));
-  // Whatever happens, what was started here ends with the namespace's first process.
+  // What is started in there ends with the script.
   const auto script = directory.write("script", fmt::format(R"(set -e
+trap 'kill $(jobs -p) 2> /dev/null' EXIT
 ip link set lo up
 ip addr add 192.0.2.10/32 dev lo
 ip addr add 192.0.2.20/32 dev lo
-nginx -p {0} -c {0}/nginx.conf -e {0}/error.log
+nginx -p {0} -c {0}/nginx.conf -e {0}/error.log > {0}/nginx.out 2>&1 &
 tinyproxy -d -c {0}/tinyproxy.conf > {0}/tinyproxy.out 2>&1 &
 {1} serve --http 127.0.0.1:8080 --json --root {0} > {0}/serve.out 2>&1 &
 for i in $(seq 600); do
-  test -s {0}/serve.out && ss -ltn | grep -q 192.0.2.20:3128 && break
+  test -s {0}/serve.out && ss -ltn | grep -q 192.0.2.20:3128 && ss -ltn | grep -q 192.0.2.10:443 && break
   sleep 0.1
 done
 export SSL_CERT_FILE={2} HTTP_PROXY=http://192.0.2.20:3128 http_proxy=http://192.0.2.20:3128 HTTPS_PROXY=192.0.2.20:3128
@@ -297,7 +298,7 @@ export NO_PROXY=192.0.2.10
 cat {0}/proxy.log
 )",
                                                             top, binary, authority.root().certificate));
-  std::vector<std::string> command{"/usr/bin/unshare", "--net", "--pid", "--fork", "--kill-child", "/bin/bash", script};
+  std::vector<std::string> command{"/usr/bin/unshare", "--net", "/bin/bash", script};
   if (::geteuid() != 0) command.insert(command.begin() + 1, "--map-root-user");
   const auto ran = run_program(command, {.cwd = {}, .input = {}, .env = {{"PATH", "/usr/sbin:/usr/bin:/sbin:/bin"}}});
   EXPECT_EQ(ran.code, 0) << ran.out << ran.err;

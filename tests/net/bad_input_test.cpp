@@ -435,16 +435,16 @@ CommandResult in_namespace(const std::string& script, const std::string& hosts =
   const auto resolv = directory.write("resolv.conf", "nameserver 127.0.0.1\noptions timeout:30 attempts:5\n");
   const auto nsswitch = directory.write("nsswitch.conf", "hosts: files dns\n");
   const auto names = directory.write("hosts", hosts);
-  const auto whole = directory.write(
-      "script", fmt::format("set -e\nip link set lo up\nmount --bind {} /etc/resolv.conf\nmount --bind {} "
-                            "/etc/nsswitch.conf\nmount --bind {} /etc/hosts\ncd {}\n{}\n",
-                            resolv, nsswitch, names, directory.path(), script));
+  const auto whole =
+      directory.write("script", fmt::format("set -e\ntrap 'kill $(jobs -p) 2> /dev/null' EXIT\nip link set lo "
+                                            "up\nmount --bind {} /etc/resolv.conf\nmount --bind {} "
+                                            "/etc/nsswitch.conf\nmount --bind {} /etc/hosts\ncd {}\n{}\n",
+                                            resolv, nsswitch, names, directory.path(), script));
   CommandOptions options;
   for (const char* name : {"http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"}) {
     options.env[name] = "";
   }
-  std::vector<std::string> command{"/usr/bin/unshare", "--net",        "--mount",   "--pid",
-                                   "--fork",           "--kill-child", "/bin/bash", whole};
+  std::vector<std::string> command{"/usr/bin/unshare", "--net", "--mount", "/bin/bash", whole};
   if (::geteuid() != 0) command.insert(command.begin() + 1, "--map-root-user");
   return run_program(command, options);
 }
