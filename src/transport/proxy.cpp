@@ -142,7 +142,7 @@ class ProxyTransport final : public Transport {
       return;
     }
     options_.http.url = std::move(*url);
-    auto auth = proxy_auth(options_.http.url, options_.tokens, options_.remedy);
+    auto auth = options_.auth ? options_.auth : proxy_auth(options_.http.url, options_.tokens, options_.remedy);
     reached_ = http_transport_with(options_.http, std::move(auth));
   }
 

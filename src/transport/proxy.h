@@ -26,6 +26,9 @@ struct ProxyOptions {
   std::shared_ptr<TokenSource> tokens;
   std::string remedy;  // what a person does about a sign-in that is over: "run `...`"
   HttpOptions http;    // everything but its url
+  // What proxy_auth() made once for all servers behind one proxy: however many of them are refused
+  // at the same time, there is one renewal. Unset: one of its own, of `tokens` and `remedy`.
+  std::shared_ptr<HttpAuth> auth;
 };
 
 std::unique_ptr<Transport> proxy_transport(ProxyOptions options);

@@ -116,12 +116,13 @@ class StoredToken final : public TokenSource {
 struct Behind {
   FakeProxy proxy;
   std::shared_ptr<StoredToken> tokens = std::make_shared<StoredToken>();
+  std::shared_ptr<HttpAuth> shared;
 
   std::shared_ptr<Transport> transport(const std::string& base) const {
     HttpOptions http;
     http.proxy = "";
     http.headers = {{"Authorization", "Bearer from-an-entry"}};
-    return proxy_transport({base, "server one", tokens, "run `patchbay login`", http});
+    return proxy_transport({base, "server one", tokens, "run `patchbay login`", http, shared});
   }
   void with_session(std::function<Task<void>(Session)> body) {
     run_task([&]() -> Task<void> {
@@ -176,6 +177,34 @@ TEST(Proxy, ManyCallsThatMeetTheEndOfATokenRenewItOnce) {
   EXPECT_EQ(behind.tokens->renewals, 1);
   EXPECT_EQ(behind.proxy.count("refused"), many);
   EXPECT_EQ(behind.proxy.count("tools/call"), 2 * many);
+}
+
+TEST(Proxy, ServersBehindOneProxyShareTheRenewal) {
+  Behind behind;
+  behind.shared = proxy_auth(behind.proxy.base(), behind.tokens, "");
+  behind.tokens->on_renew = [&]() -> Result<void> {
+    behind.proxy.accept(behind.tokens->stored = "token-1");
+    return {};
+  };
+  behind.with_session([&](Session first) -> Task<void> {
+    ClientOptions options;
+    options.protocol = "legacy";
+    auto second = co_await Client(options).connect(behind.transport(behind.proxy.base()));
+    while (behind.proxy.count("notifications/initialized") < 2) co_await settle();
+    behind.proxy.accept("none yet");
+    behind.proxy.gather(2);
+    Scope scope(co_await asio::this_coro::executor);
+    std::vector<std::string> texts;
+    for (const auto& session : {first, second}) {
+      scope.spawn([](Session s, std::vector<std::string>& out) -> Task<void> {
+        for (auto& text : co_await Behind::calls(s, 1)) out.push_back(text);
+      }(session, texts));
+    }
+    co_await scope.join();
+    EXPECT_THAT(texts, testing::ElementsAre("Bearer token-1", "Bearer token-1"));
+    co_await second.close();
+  });
+  EXPECT_EQ(behind.tokens->renewals, 1);
 }
 
 TEST(Proxy, WhatAnotherProcessStoredIsUsedWithoutARenewal) {
