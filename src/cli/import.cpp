@@ -233,7 +233,12 @@ bool ask(const Settings& settings, Io& io, std::vector<ImportSource>& sources) {
   const auto count = count_import(sources).add;
   io.talk(from_desktop(settings) ? std::string("Import which? Names, all or none [all]: ")
                                  : fmt::format("Import {}? [y/N] ", plural(count, "server")));
-  const auto reply = std::string(trim(io.read_line()));
+  const auto line = io.read_line();
+  if (!line) {
+    io.talk("\n");
+    return false;
+  }
+  const auto reply = std::string(trim(*line));
   const auto lower = to_lower_ascii(reply);
   if (!from_desktop(settings)) return lower == "y" || lower == "yes";
   if (lower.empty() || lower == "all") return true;
@@ -244,11 +249,19 @@ bool ask(const Settings& settings, Io& io, std::vector<ImportSource>& sources) {
   for (const auto word : split(words, ' ')) {
     if (!word.empty()) chosen.emplace_back(word);
   }
+  std::vector<std::string> names;
   for (auto& source : sources) {
     for (auto& planned : source.plan) {
-      if (planned.action != ImportAction::add || std::ranges::find(chosen, planned.name) != chosen.end()) continue;
+      if (planned.action != ImportAction::add) continue;
+      names.push_back(planned.name);
+      if (std::ranges::find(chosen, planned.name) != chosen.end()) continue;
       planned.action = ImportAction::skip;
       planned.reason = "not chosen";
+    }
+  }
+  for (const auto& name : chosen) {
+    if (std::ranges::find(names, name) == names.end()) {
+      io.talk(fmt::format("patchbay: there is no '{}' among them\n", safe_line(name, 80)));
     }
   }
   return count_import(sources).add > 0;

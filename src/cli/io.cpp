@@ -41,13 +41,14 @@ std::string read_all(int fd, std::string_view name) {
 }
 
 // What follows the line stays unread, for whoever reads next.
-std::string read_one_line(int fd) {
+std::optional<std::string> read_one_line(int fd) {
   std::string line;
   char c = 0;
   while (line.size() < 4096) {
     const auto got = ::read(fd, &c, 1);
     if (got < 0 && errno == EINTR) continue;
-    if (got <= 0 || c == '\n') break;
+    if (got <= 0) return std::nullopt;
+    if (c == '\n') break;
     line.push_back(c);
   }
   return line;

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -12,10 +13,10 @@
 namespace patchbay::cli {
 
 struct Io {
-  std::function<void(std::string_view)> out;   // throws when nobody reads any more; see reader_left
-  std::function<void(std::string_view)> talk;  // stderr
-  std::function<std::string()> read_input;     // all of stdin
-  std::function<std::string()> read_line;      // one line of it, without its end; empty at the end of all
+  std::function<void(std::string_view)> out;              // throws when nobody reads any more; see reader_left
+  std::function<void(std::string_view)> talk;             // stderr
+  std::function<std::string()> read_input;                // all of stdin
+  std::function<std::optional<std::string>()> read_line;  // one line of it; nothing when there is none
   bool out_is_terminal = false;
   bool talk_is_terminal = false;
   bool in_is_terminal = false;

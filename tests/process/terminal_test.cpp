@@ -204,5 +204,39 @@ TEST(OnATerminal, SeveralProjectServersAreAskedAboutOneAtATime) {
   for (const auto& [name, yes] : answers) EXPECT_EQ(std::ifstream(project.path() + "/" + name).good(), yes) << name;
 }
 
+// compat: B5.6
+TEST(OnATerminal, ImportAsksBeforeItWrites) {
+  test::Household house;
+  house.tree.file("home/.config/Claude/claude_desktop_config.json",
+                  R"({"mcpServers": {"one": {"command": "a"}, "two": {"command": "b"}, "three": {"command": "c"}}})");
+  struct Case {
+    std::vector<std::string> words;
+    std::string question;
+    std::string reply;
+    std::size_t local, user;  // servers there afterwards
+  };
+  const Case cases[] = {
+      {{"import", "claude-desktop"}, "Import 3 servers? [y/N] ", "\n", 0, 0},
+      {{"import", "claude-desktop"}, "Import 3 servers? [y/N] ", "\x04", 0, 0},
+      {{"mcp", "add-from-claude-desktop"}, "Import which?", "none\n", 0, 0},
+      {{"mcp", "add-from-claude-desktop"}, "Import which?", "\x04", 0, 0},
+      {{"mcp", "add-from-claude-desktop"}, "Import which?", "two, four\n", 1, 0},
+      {{"mcp", "add-from-claude-desktop"}, "Import which?", "\n", 3, 0},
+      {{"import", "claude-desktop"}, "Import 3 servers? [y/N] ", "y\n", 3, 3},
+  };
+  for (const auto& c : cases) {
+    auto words = c.words;
+    words.insert(words.begin(), program);
+    Terminal terminal(words, house.project(), house.options().env);
+    ASSERT_TRUE(terminal.wait_for(c.question)) << terminal.seen();
+    terminal.type(c.reply);
+    EXPECT_EQ(terminal.wait_for_end(), 0) << terminal.seen();
+    const auto own = house.own();
+    EXPECT_EQ(own["projects"][house.project()]["mcpServers"].size(), c.local) << c.reply << terminal.seen();
+    EXPECT_EQ(own["mcpServers"].size(), c.user) << c.reply << terminal.seen();
+    if (c.local == 1) EXPECT_THAT(terminal.seen(), HasSubstr("there is no 'four' among them"));
+  }
+}
+
 }  // namespace
 }  // namespace patchbay
