@@ -7,6 +7,7 @@
 
 #include "base/as_result.h"
 #include "base/crypto.h"
+#include "base/timeout.h"
 
 namespace patchbay {
 
@@ -34,6 +35,16 @@ void StoredTask::say(std::string message) {
 
 void StoredTask::finish(TaskStatus status, Result<Json> outcome, std::optional<std::string> message) {
   if (!may_follow(task_.status, status)) return;
+  if (outcome && status != TaskStatus::cancelled) {
+    const auto bytes = to_text(*outcome).size();
+    if (auto store = store_.lock(); !store || store->has_room_for(bytes)) {
+      bytes_ = bytes;
+    } else {
+      status = TaskStatus::failed;
+      message = "the results of earlier tasks leave no room for this one; repeat the call when they have expired";
+      outcome = fail(Errc::limit, *message);
+    }
+  }
   task_.status = status;
   if (message) task_.status_message = std::move(message);
   if (status != TaskStatus::cancelled) outcome_ = std::move(outcome);
@@ -121,6 +132,11 @@ std::string TaskStore::now_text() const {
                      utc.tm_hour, utc.tm_min, utc.tm_sec, milliseconds);
 }
 
+bool TaskStore::has_room_for(std::size_t bytes) const {
+  for (const auto& [id, task] : tasks_) bytes += task->bytes_;
+  return bytes <= bounds_.bytes;
+}
+
 void TaskStore::drop_old() {
   const auto now = clock_.now();
   std::vector<std::shared_ptr<StoredTask>> old;
@@ -171,7 +187,27 @@ std::vector<std::shared_ptr<StoredTask>> TaskStore::of_session(std::string_view 
 
 Spawned TaskStore::run(const asio::any_io_executor& executor, Task<void> work) {
   if (!scope_) scope_ = std::make_unique<Scope>(executor);
+  if (!std::exchange(watched_, true)) scope_->spawn(watch(weak_from_this()));
   return scope_->spawn(std::move(work));
+}
+
+Task<void> TaskStore::watch(std::weak_ptr<TaskStore> store) {
+  for (;;) {
+    Duration wait{};
+    {
+      auto self = store.lock();
+      if (!self) co_return;
+      self->drop_old();
+      if (self->tasks_.empty()) {
+        self->watched_ = false;
+        co_return;
+      }
+      auto next = std::chrono::steady_clock::time_point::max();
+      for (const auto& [id, task] : self->tasks_) next = std::min(next, task->expires_.value_or(next));
+      wait = next - self->clock_.now();
+    }
+    co_await sleep_for(std::max<Duration>(wait, std::chrono::milliseconds(1)));
+  }
 }
 
 void TaskStore::end_all() {
@@ -190,6 +226,7 @@ Task<void> TaskStore::finish() {
   end_all();
   // A scope that was cancelled runs nothing new; what comes later gets another.
   auto ending = std::move(scope_);
+  watched_ = false;
   if (ending) (void)co_await as_result(ending->join());
 }
 

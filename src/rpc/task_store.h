@@ -82,6 +82,7 @@ class StoredTask : public std::enable_shared_from_this<StoredTask> {
   RemoteTask task_;
   Owner owner_;
   std::optional<Result<Json>> outcome_;
+  std::size_t bytes_ = 0;                           // of the outcome, as text
   std::list<std::shared_ptr<Question>> questions_;  // open ones
   std::array<int, 3> asked_{};
   std::set<std::string> keys_;  // of all questions ever
@@ -93,6 +94,7 @@ class TaskStore : public std::enable_shared_from_this<TaskStore> {
  public:
   struct Bounds {
     std::size_t count = 1000;
+    std::size_t bytes = 256u << 20;                  // of all results that are kept
     std::chrono::milliseconds ttl{3'600'000};        // of a task whose caller does not say
     std::chrono::milliseconds ttl_most{86'400'000};  // whatever the caller says
     std::chrono::milliseconds poll_interval{500};
@@ -127,7 +129,10 @@ class TaskStore : public std::enable_shared_from_this<TaskStore> {
  private:
   friend class StoredTask;
   std::string now_text() const;
+  bool has_room_for(std::size_t bytes) const;
   void drop_old();
+  // Ends tasks when their time is over, though nobody asks for them.
+  static Task<void> watch(std::weak_ptr<TaskStore> store);
   void end_all();
 
   Bounds bounds_;
@@ -135,6 +140,7 @@ class TaskStore : public std::enable_shared_from_this<TaskStore> {
   Random random_;
   std::map<std::string, std::shared_ptr<StoredTask>, std::less<>> tasks_;
   std::unique_ptr<Scope> scope_;
+  bool watched_ = false;
   bool stopped_ = false;
 };
 

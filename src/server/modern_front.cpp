@@ -219,7 +219,9 @@ Task<Json> ModernFront::run(const Wire& wire, RequestId id, ReceivedMeta meta, s
     own = params;
     own.as_object().erase("_meta");
     if (carried.state) {
-      context.add_earlier(params_or_throw(open_state(core_->sealer, *carried.state, method, own, now_ms())).answers);
+      context.add_earlier(
+          params_or_throw(open_state(core_->sealer, *carried.state, {method, own, link_->principal}, now_ms()))
+              .answers);
     }
     context.add_new(std::move(carried.answers));
   }
@@ -249,7 +251,7 @@ Task<Json> ModernFront::run(const Wire& wire, RequestId id, ReceivedMeta meta, s
     RequestState state{now_ms() + options.request_state_seconds * 1000, std::move(context.used())};
     InputRequired input;
     input.requests = std::move(context.questions());
-    input.state = seal_state(core_->sealer, state, method, own);
+    input.state = seal_state(core_->sealer, state, {method, own, link_->principal});
     co_return wire.needs_input(input, options.info);
   }
   if (!outcome) throw context.refine(std::move(outcome).error());

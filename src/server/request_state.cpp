@@ -24,22 +24,23 @@ Json in_key_order(const Json& value) {
   return value;
 }
 
-std::string binding(std::string_view method, const Json& params) {
-  return std::string(method) + '\n' + sha256_hex(to_text(in_key_order(params)));
+std::string binding(const StateOwner& owner) {
+  return std::string(owner.method) + '\n' + sha256_hex(to_text(in_key_order(owner.params))) + '\n' +
+         sha256_hex(owner.principal);
 }
 
 }  // namespace
 
-std::string seal_state(const Sealer& sealer, const RequestState& state, std::string_view method, const Json& params) {
+std::string seal_state(const Sealer& sealer, const RequestState& state, const StateOwner& owner) {
   Json::Object answers;
   for (const auto& [key, answer] : state.answers) answers.set(key, answer);
   const Json plain{{"expires", state.expires_ms}, {"answers", std::move(answers)}};
-  return sealer.seal(to_text(plain), binding(method, params));
+  return sealer.seal(to_text(plain), binding(owner));
 }
 
-Result<RequestState> open_state(const Sealer& sealer, std::string_view sealed, std::string_view method,
-                                const Json& params, std::int64_t now_ms) {
-  auto plain = sealer.open(sealed, binding(method, params));
+Result<RequestState> open_state(const Sealer& sealer, std::string_view sealed, const StateOwner& owner,
+                                std::int64_t now_ms) {
+  auto plain = sealer.open(sealed, binding(owner));
   if (!plain) return std::unexpected(std::move(plain).error());
   auto value = parse_json(*plain);
   if (!value) return std::unexpected(std::move(value).error());

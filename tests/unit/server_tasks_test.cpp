@@ -423,6 +423,49 @@ TEST(TaskStore, KeepsATaskForAsLongAsItSaidAndNoLonger) {
   });
 }
 
+TEST(TaskStore, WorkEndsWithItsTimeThoughNobodyAsksForIt) {
+  run_task([]() -> Task<void> {
+    auto store = std::make_shared<TaskStore>(TaskStore::Bounds{}, Clock{}, system_random());
+    auto task = *store->create({.ttl_ms = 1}, {});
+    Event ended;
+    TaskStore::set_running(*task, store->run(co_await asio::this_coro::executor, [](Event& over) -> Task<void> {
+      struct Tell {
+        Event& event;
+        ~Tell() { event.notify_all(); }
+      } tell{over};
+      Event never;
+      co_await never.wait();
+    }(ended)));
+    co_await ended.wait();
+    EXPECT_EQ(task->task().status, TaskStatus::cancelled);
+    EXPECT_EQ(store->size(), 0u);
+    co_await store->finish();
+  });
+}
+
+TEST(TaskStore, ResultsThatDoNotFitAreNotKept) {
+  run_task([]() -> Task<void> {
+    std::chrono::steady_clock::time_point now{};
+    Clock clock;
+    clock.now = [&] { return now; };
+    auto store =
+        std::make_shared<TaskStore>(TaskStore::Bounds{.count = 9, .bytes = 100, .ttl = 10s}, clock, system_random());
+    auto result = [] { return Json(std::string(58, 'x')); };  // 60 bytes as text
+    auto first = *store->create({}, {});
+    auto second = *store->create({}, {});
+    first->finish(TaskStatus::completed, result());
+    second->finish(TaskStatus::completed, result());
+    EXPECT_EQ(first->state().result, result());
+    EXPECT_EQ(second->task().status, TaskStatus::failed);
+    EXPECT_EQ(second->outcome()->error().code(), Errc::limit);
+    now += 10s;
+    auto third = *store->create({}, {});
+    third->finish(TaskStatus::completed, result());
+    EXPECT_EQ(third->task().status, TaskStatus::completed);
+    co_return;
+  });
+}
+
 TEST(TaskStore, OnlyLegalStepsHappen) {
   run_task([]() -> Task<void> {
     auto store = std::make_shared<TaskStore>(TaskStore::Bounds{}, Clock{}, system_random());
