@@ -88,6 +88,34 @@ std::string command_entry(const CommandText& command, const std::vector<FlagText
   return own.empty() ? out : out + ".RS\n" + own + ".RE\n";
 }
 
+// What docs/configuration.md says at length.
+constexpr struct {
+  std::string_view name;
+  std::string_view effect;
+} variables[] = {
+    {"MCP_TIMEOUT", "Milliseconds a server may take to start."},
+    {"MCP_TOOL_TIMEOUT", "Milliseconds a call may take."},
+    {"CLAUDE_CODE_MCP_TOOL_IDLE_TIMEOUT", "Milliseconds of silence during a call."},
+    {"MCP_SERVER_CONNECTION_BATCH_SIZE", "How many local servers start at once."},
+    {"MCP_REMOTE_SERVER_CONNECTION_BATCH_SIZE", "How many remote servers are connected to at once."},
+    {"MCP_PROTOCOL_NEGOTIATION", "With the value legacy the older protocol is spoken to all servers."},
+    {"MCP_CLIENT_SECRET", "The secret that belongs to --client-id, for add."},
+    {"MCP_OAUTH_CALLBACK_PORT", "What add takes for --callback-port."},
+    {"ENABLE_CLAUDEAI_MCP_SERVERS", "With the value false no connectors are used."},
+    {"CLAUDE_CODE_MCP_ALLOWLIST_ENV", "With the value 1 servers inherit a small safe part of the environment."},
+    {"CLAUDE_CODE_SUBPROCESS_ENV_SCRUB", "With the value 1 servers inherit no credentials of vendors and clouds."},
+    {"CLAUDE_CODE_SHELL_PREFIX", "A program that is started with the command line of a server as its argument."},
+    {"CLAUDE_CONFIG_DIR", "The directory instead of ~/.claude; .claude.json is looked for inside it too."},
+    {"HTTPS_PROXY", "The proxy for https and wss; also HTTP_PROXY, ALL_PROXY and NO_PROXY, in capitals or small."},
+    {"SSL_CERT_FILE", "Trusted certificates instead of the system's; also SSL_CERT_DIR."},
+    {"NODE_EXTRA_CA_CERTS", "A file of certificates to trust besides."},
+    {"CLAUDE_CODE_CLIENT_CERT",
+     "The client certificate; also CLAUDE_CODE_CLIENT_KEY and CLAUDE_CODE_CLIENT_KEY_PASSPHRASE."},
+    {"PATCHBAY_SERVE_TOKEN", "The token that serve --http asks clients for, unless --bearer-file names one."},
+    {"PATCHBAY_WARDEN", "The program that ends servers and all their children, if it is not the installed one."},
+    {"NO_COLOR", "No colours."},
+};
+
 }  // namespace
 
 std::string manual_page(const CommandLineText& line, std::string_view version) {
@@ -115,13 +143,9 @@ std::string manual_page(const CommandLineText& line, std::string_view version) {
     out += flag_entry(flag);
   }
   out += ".SH EXIT STATUS\n" + roff(line.exit_codes) + "\n";
-  out +=
-      ".SH ENVIRONMENT\n"
-      ".TP\n\\fBMCP_TIMEOUT\\fR\nMilliseconds a server may take to start.\n"
-      ".TP\n\\fBMCP_TOOL_TIMEOUT\\fR\nMilliseconds a call may take.\n"
-      ".TP\n\\fBNO_COLOR\\fR\nNo colours.\n"
-      ".TP\n\\fBPATCHBAY_WARDEN\\fR\nThe program that ends servers and all their children, if it is not the installed "
-      "one.\n";
+  out += ".SH ENVIRONMENT\n";
+  for (const auto& variable : variables)
+    out += fmt::format(".TP\n\\fB{}\\fR\n{}\n", variable.name, roff(variable.effect));
   out +=
       ".SH FILES\n"
       ".TP\n\\fI.mcp.json\\fR\nServers of a project. They are started when the person has agreed.\n"

@@ -1,5 +1,7 @@
 // The manual page and the completions say what --help says, and their readers take them.
 #include <algorithm>
+#include <fstream>
+#include <iterator>
 #include <regex>
 #include <set>
 #include <sstream>
@@ -8,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "support/command.h"
+#include "support/places.h"
 
 namespace patchbay {
 namespace {
@@ -19,7 +22,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsSupersetOf;
 
-const std::string program = PATCHBAY_BIN_DIR "/patchbay";
+const std::string program = test::built("patchbay");
 
 std::string printed_by(std::vector<std::string> words) {
   words.insert(words.begin(), program);
@@ -99,6 +102,16 @@ TEST(Manual, PageHasEveryCommandAndFlagOfTheHelp) {
   for (const auto& flag : flags_in_every_help()) {
     EXPECT_THAT(page, HasSubstr("\\fB" + std::regex_replace(flag, std::regex("-"), "\\-") + "\\fR")) << flag;
   }
+}
+
+// Every variable the page about configuration explains is in the manual as well.
+TEST(Manual, PageHasEveryVariableOfTheDocumentation) {
+  const auto page = printed_by({"man"});
+  std::ifstream file(test::in_sources("docs/configuration.md"));
+  const std::string text((std::istreambuf_iterator<char>(file)), {});
+  const auto documented = matches(text, "`((?:MCP|PATCHBAY|ENABLE|NODE|SSL)_[A-Z_]+)[`=]");
+  EXPECT_GE(documented.size(), 8u);
+  for (const auto& name : documented) EXPECT_THAT(page, HasSubstr(name));
 }
 
 TEST(Manual, PageIsTypesetWithoutAWarning) {
