@@ -9,6 +9,8 @@
 #include "base/strings.h"
 #include "config/expand.h"
 #include "json/kind_text.h"
+#include "net/url.h"
+#include "protocol/wire.h"
 
 namespace patchbay {
 namespace {
@@ -76,14 +78,6 @@ bool is_header_name(std::string_view text) noexcept {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
            std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
   });
-}
-
-// 2026-01-31, whatever revisions there are.
-bool is_date(std::string_view text) noexcept {
-  constexpr std::string_view shape = "0000-00-00";
-  return text.size() == shape.size() && std::ranges::equal(text, shape, [](char c, char like) {
-           return like == '-' ? c == '-' : c >= '0' && c <= '9';
-         });
 }
 
 class EntryReader {
@@ -241,7 +235,21 @@ class EntryReader {
     auto url = read_text("url");
     if (!url) return;
     if (url->empty()) warn(at.place->value, "\"url\" is empty, so there is nothing to connect to");
+    // What variables will make of it is seen when the server is connected to.
+    if (auto fault = url->empty() || url->contains("${") ? std::string() : url_fault(*url); !fault.empty()) {
+      warn(at.place->value, fmt::format("\"url\" {}", fault));
+    }
     server_.url = std::move(*url);
+  }
+
+  std::string url_fault(std::string_view text) const {
+    const bool socket = server_.kind == ServerKind::websocket;
+    auto url = parse_url(trim(text));
+    if (!url || (url->scheme != (socket ? "ws" : "http") && url->scheme != (socket ? "wss" : "https"))) {
+      return fmt::format("is no address of a server of type \"{}\"; it begins with {}", to_string(server_.kind),
+                         socket ? "wss:// or ws://" : "https:// or http://");
+    }
+    return {};
   }
 
   void read_headers_helper() {
@@ -354,8 +362,14 @@ class EntryReader {
     const auto* text = at.value->if_string();
     if (text == nullptr) {
       wrong_kind(at, "protocol", "a string");
-    } else if (*text == "legacy" || is_date(*text)) {
+    } else if (*text == "legacy" || is_revision_date(*text)) {
       server_.protocol = *text;
+      std::vector<std::string> known(modern_versions().begin(), modern_versions().end());
+      known.insert(known.end(), legacy_versions().begin(), legacy_versions().end());
+      if (*text != "legacy" && std::ranges::find(known, *text) == known.end()) {
+        warn(at.place->value, fmt::format("no revision of {} is known, and connecting will fail; known are {}", *text,
+                                          join(known, ", ")));
+      }
     } else if (*text != "auto") {
       error(at.place->value,
             fmt::format("unknown protocol {}; use \"auto\", \"legacy\" or the date of a revision", to_text(*at.value)));
@@ -417,6 +431,13 @@ class EntryReader {
       warn(place.value, fmt::format("\"{}\" begins or ends with a blank, which is passed on as it is", key));
     }
     if (is_expanded(key)) {
+      for (const auto& reference : secret_references(*text, key)) {
+        if (auto fault = reference_fault(reference, server_.origin); !fault.empty())
+          warn(place.value, std::move(fault));
+      }
+      if (has_open_reference(*text)) {
+        warn(place.value, fmt::format("\"{}\" has a \"${{\" that no \"}}\" closes, which is passed on as it is", key));
+      }
       for (auto& variable : variables_in(*text)) {
         auto [line, column] = report_.position(place.value);
         uses_.push_back({server_.name, server_.origin, std::move(variable), key, line, column});
@@ -495,6 +516,12 @@ class EntryReader {
 }  // namespace
 
 std::string quoted_name(std::string_view text) { return to_text(Json(text)); }
+
+bool is_revision_date(std::string_view text) noexcept {
+  constexpr std::string_view shape = "0000-00-00";
+  return std::ranges::equal(text, shape,
+                            [](char c, char like) { return like == '-' ? c == '-' : c >= '0' && c <= '9'; });
+}
 
 std::string header_fault(std::string_view name, std::string_view value) {
   if (!is_header_name(trim(name))) {

@@ -40,4 +40,7 @@ std::string header_fault(std::string_view name, std::string_view value);
 // A name as it is shown: in quotes, so that an escape sequence inside stays visible.
 std::string quoted_name(std::string_view text);
 
+// 2026-01-31, whatever revisions there are.
+bool is_revision_date(std::string_view text) noexcept;
+
 }  // namespace patchbay

@@ -139,6 +139,11 @@ std::vector<std::string> variables_in(std::string_view text) {
   return expand(text, [](std::string_view) { return std::nullopt; }).missing;
 }
 
+bool has_open_reference(std::string_view text) noexcept {
+  const auto last = text.rfind("${");
+  return last != std::string_view::npos && text.find('}', last) == std::string_view::npos;
+}
+
 std::vector<SecretReference> secret_references(std::string_view text, const std::string& place) {
   std::vector<SecretReference> out;
   std::size_t done = 0;

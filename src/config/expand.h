@@ -47,6 +47,9 @@ Expanded expand(std::string_view text, const VariableLookup& lookup, const Secre
 // Variables the text uses without a default, each once.
 std::vector<std::string> variables_in(std::string_view text);
 
+// Whether a "${" is never closed.
+bool has_open_reference(std::string_view text) noexcept;
+
 // All secret references of the text, in order.
 std::vector<SecretReference> secret_references(std::string_view text, const std::string& place);
 // Of the whole entry, each kind and argument once.

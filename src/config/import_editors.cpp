@@ -231,13 +231,6 @@ void carry_mcporter_command(EntryImport& entry) {
   entry.carry_text("cwd", "cwd");
 }
 
-// 2026-01-31, whatever revisions there are.
-bool is_date(std::string_view text) noexcept {
-  constexpr std::string_view shape = "0000-00-00";
-  return std::ranges::equal(text, shape,
-                            [](char c, char like) { return like == '-' ? c == '-' : c >= '0' && c <= '9'; });
-}
-
 void carry_mcporter_token(EntryImport& entry) {
   for (std::string_view key : {"bearerTokenEnv", "bearer_token_env"}) {
     auto at = entry.take(key);
@@ -274,7 +267,7 @@ void import_mcporter(EntryImport& entry) {
   entry.leave_out({"lifecycle"}, "how long a server stays is decided by the command that uses it");
   if (auto at = entry.take("protocolVersion")) {
     const auto* revision = at.value->if_string();
-    if (revision != nullptr && is_date(*revision)) {
+    if (revision != nullptr && is_revision_date(*revision)) {
       entry.out()["protocol"] = *revision;
     } else {
       entry.left_out(at, "protocolVersion", "is not the date of a revision");

@@ -136,12 +136,13 @@ TEST(Config, ReadsRemoteEntriesOfEveryType) {
            {R"("transport":"sse")", ServerKind::sse},
            {R"("type":"http","transport":"streamable-http")", ServerKind::http},
        }) {
+    const std::string url = kind == ServerKind::websocket ? "wss://h/mcp" : "https://h/mcp";
     auto parsed = parse_servers(
-        R"({"mcpServers":{"r":{)" + std::string(type) + R"(,"url":"https://h/mcp","headers":{"X-A":"b"}}}})", origin);
+        R"({"mcpServers":{"r":{)" + std::string(type) + R"(,"url":")" + url + R"(","headers":{"X-A":"b"}}}})", origin);
     EXPECT_THAT(parsed.problems, IsEmpty()) << type;
     ASSERT_EQ(parsed.servers.size(), 1u) << type;
     EXPECT_EQ(parsed.servers[0].kind, kind) << type;
-    EXPECT_EQ(parsed.servers[0].url, "https://h/mcp");
+    EXPECT_EQ(parsed.servers[0].url, url);
     EXPECT_EQ(parsed.servers[0].headers, (NamedTexts{{"X-A", "b"}}));
   }
 }
@@ -254,21 +255,21 @@ TEST(Config, ABadEntryCostsOnlyItselfAndSaysWhere) {
             "53: MCP server \"bad\": \"protocol\" must be a string, found a number"},
            {R"({"command": "x", "protocol": "modern"})",
             "53: MCP server \"bad\": unknown protocol \"modern\"; use \"auto\", \"legacy\" or the date of a revision"},
-           {R"({"type": "http", "url": "h", "headersHelper": []})",
-            "70: MCP server \"bad\": \"headersHelper\" must be a string, found an array"},
-           {R"({"type": "http", "url": "h", "oauth": true})",
-            "62: MCP server \"bad\": \"oauth\" must be an object, found a boolean"},
-           {R"({"type": "http", "url": "h", "oauth": {"clientId": 1}})",
-            "75: MCP server \"bad\": \"oauth.clientId\" must be a string, found a number"},
-           {R"({"type": "http", "url": "h", "oauth": {"callbackPort": 70000}})",
-            "79: MCP server \"bad\": \"oauth.callbackPort\" must be a port from 1 to 65535, found 70000"},
-           {R"({"type": "http", "url": "h", "oauth": {"scopes": ["a"]}})",
-            "73: MCP server \"bad\": \"oauth.scopes\" must be one string with blanks between the scopes, found an "
+           {R"({"type": "http", "url": "http://h", "headersHelper": []})",
+            "77: MCP server \"bad\": \"headersHelper\" must be a string, found an array"},
+           {R"({"type": "http", "url": "http://h", "oauth": true})",
+            "69: MCP server \"bad\": \"oauth\" must be an object, found a boolean"},
+           {R"({"type": "http", "url": "http://h", "oauth": {"clientId": 1}})",
+            "82: MCP server \"bad\": \"oauth.clientId\" must be a string, found a number"},
+           {R"({"type": "http", "url": "http://h", "oauth": {"callbackPort": 70000}})",
+            "86: MCP server \"bad\": \"oauth.callbackPort\" must be a port from 1 to 65535, found 70000"},
+           {R"({"type": "http", "url": "http://h", "oauth": {"scopes": ["a"]}})",
+            "80: MCP server \"bad\": \"oauth.scopes\" must be one string with blanks between the scopes, found an "
             "array"},
-           {R"({"type": "http", "url": "h", "oauth": {"authServerMetadataUrl": "http://a"}})",
-            "88: MCP server \"bad\": \"oauth.authServerMetadataUrl\" must begin with https://"},
-           {R"({"type": "http", "url": "h", "oauth": {"xaa": "yes"}})",
-            "70: MCP server \"bad\": \"oauth.xaa\" must be true or false, found a string"},
+           {R"({"type": "http", "url": "http://h", "oauth": {"authServerMetadataUrl": "http://a"}})",
+            "95: MCP server \"bad\": \"oauth.authServerMetadataUrl\" must begin with https://"},
+           {R"({"type": "http", "url": "http://h", "oauth": {"xaa": "yes"}})",
+            "77: MCP server \"bad\": \"oauth.xaa\" must be true or false, found a string"},
            {R"({"command": "x", "timeout": -1})",
             "52: MCP server \"bad\": \"timeout\" must be a whole number of milliseconds, found -1"},
            {R"({"command": "x", "enabledTools": {}})",
@@ -296,21 +297,21 @@ TEST(Config, ABadEntryCostsOnlyItselfAndSaysWhere) {
             "54: MCP server \"bad\": \"transport\" says \"sse\" and \"type\" says \"http\"; they mean the same, keep "
             "one"},
            {R"({"type": "http", "url": 5})", "48: MCP server \"bad\": \"url\" must be a string, found a number"},
-           {R"({"type": "http", "url": "h", "headers": {"A B": "c"}})",
-            "65: MCP server \"bad\": \"A B\" in \"headers\" cannot be the name of a header"},
-           {R"({"type": "http", "url": "h", "headers": {"A": "b\r\nC: d"}})",
-            "65: MCP server \"bad\": the header \"A\" contains a line break"},
-           {R"({"type": "http", "url": "h", "headers": {"A": 1}})",
-            "70: MCP server \"bad\": \"headers.A\" must be a string, found a number"},
-           {R"({"type": "http", "url": "h", "tls": true})",
-            "60: MCP server \"bad\": \"tls\" must be an object of file names, found a boolean"},
-           {R"({"type": "http", "url": "h", "tls": {"caFile": "x"}})",
-            "61: MCP server \"bad\": unknown key \"caFile\" in \"tls\"; it has \"ca\", \"cert\", \"key\" and "
+           {R"({"type": "http", "url": "http://h", "headers": {"A B": "c"}})",
+            "72: MCP server \"bad\": \"A B\" in \"headers\" cannot be the name of a header"},
+           {R"({"type": "http", "url": "http://h", "headers": {"A": "b\r\nC: d"}})",
+            "72: MCP server \"bad\": the header \"A\" contains a line break"},
+           {R"({"type": "http", "url": "http://h", "headers": {"A": 1}})",
+            "77: MCP server \"bad\": \"headers.A\" must be a string, found a number"},
+           {R"({"type": "http", "url": "http://h", "tls": true})",
+            "67: MCP server \"bad\": \"tls\" must be an object of file names, found a boolean"},
+           {R"({"type": "http", "url": "http://h", "tls": {"caFile": "x"}})",
+            "68: MCP server \"bad\": unknown key \"caFile\" in \"tls\"; it has \"ca\", \"cert\", \"key\" and "
             "\"passphrase\""},
-           {R"({"type": "http", "url": "h", "tls": {"ca": 1}})",
-            "67: MCP server \"bad\": \"tls.ca\" must be a string, found a number"},
-           {R"({"type": "ws", "url": "h", "tls": {"key": "k"}})",
-            "58: MCP server \"bad\": \"tls\" has a \"key\" without a \"cert\""},
+           {R"({"type": "http", "url": "http://h", "tls": {"ca": 1}})",
+            "74: MCP server \"bad\": \"tls.ca\" must be a string, found a number"},
+           {R"({"type": "ws", "url": "wss://hh", "tls": {"key": "k"}})",
+            "65: MCP server \"bad\": \"tls\" has a \"key\" without a \"cert\""},
        }) {
     auto parsed = parse_entry(entry);
     EXPECT_THAT(texts(parsed.problems, Severity::error), ElementsAre(".mcp.json:1:" + std::string(error))) << entry;
@@ -329,7 +330,7 @@ TEST(Config, TlsFilesAreReadForEveryTypeWithAUrl) {
   for (const char* type : {"http", "sse", "ws"}) {
     auto parsed = parse_servers(
         R"({"mcpServers":{"r":{"type":")" + std::string(type) +
-            R"(","url":"h","tls":{"ca":"/ca.pem","cert":"${C}","key":"k.pem","passphrase":"${P:-words}"}}}})",
+            R"(","url":"${U}","tls":{"ca":"/ca.pem","cert":"${C}","key":"k.pem","passphrase":"${P:-words}"}}}})",
         origin);
     ASSERT_EQ(parsed.servers.size(), 1u);
     EXPECT_THAT(parsed.problems, IsEmpty());
@@ -388,7 +389,7 @@ TEST(Config, DoubtsAreWarningsAndTheEntryStays) {
            {R"({"type":"http", "url": ""})", "1:47", "\"url\" is empty, so there is nothing to connect to"},
            {R"({"command": "x", "cwd": ""})", "1:48", "\"cwd\" is empty and ignored"},
            {R"({"command": "x", "url": "https://h"})", "1:41", "\"url\" is not used by a server of type \"stdio\""},
-           {R"({"type":"sse", "url": "h", "command": "x"})", "1:51",
+           {R"({"type":"sse", "url": "http://h", "command": "x"})", "1:58",
             "\"command\" is not used by a server of type \"sse\""},
            {R"({"command": "x", "timeout": 30})", "1:52",
             "\"timeout\" is in milliseconds and 30 is less than a second: it is ignored"},
@@ -397,10 +398,11 @@ TEST(Config, DoubtsAreWarningsAndTheEntryStays) {
             "\"headersHelper\" is not used by a server of type \"stdio\""},
            {R"({"command": "x", "request_timeout_ms": 5})", "1:63",
             "\"request_timeout_ms\" is in milliseconds and 5 is less than a second: it is ignored"},
-           {R"({"type":"http", "url": "h", "headersHelper": ""})", "1:69", "\"headersHelper\" is empty and ignored"},
-           {R"({"type":"http", "url": "h", "oauth": {"clientSecret": "s"}})", "1:62",
+           {R"({"type":"http", "url": "http://h", "headersHelper": ""})", "1:76",
+            "\"headersHelper\" is empty and ignored"},
+           {R"({"type":"http", "url": "http://h", "oauth": {"clientSecret": "s"}})", "1:69",
             "\"oauth.clientSecret\" is ignored: a secret does not belong into this file"},
-           {R"({"type":"http", "url": "h", "oauth": {"clientID": "s"}})", "1:62",
+           {R"({"type":"http", "url": "http://h", "oauth": {"clientID": "s"}})", "1:69",
             "unknown key \"oauth.clientID\" is kept and ignored; did you mean \"oauth.clientId\"?"},
            {R"({"command": "x", "colour": "red"})", "1:41", "unknown key \"colour\" is kept and ignored"},
            {R"({"command": "x", "enviro": {}})", "1:41",
