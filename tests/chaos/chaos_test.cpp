@@ -32,6 +32,7 @@
 #include "support/command.h"
 #include "support/dice.h"
 #include "support/fixture_server.h"
+#include "support/places.h"
 #include "support/running_program.h"
 
 namespace patchbay::test {
@@ -200,8 +201,8 @@ class SeedRun {
   std::shared_ptr<Transport> transport() {
     if (way_ == "stdio") {
       StdioOptions options;
-      options.command = PATCHBAY_BIN_DIR "/chaos-pipe";
-      options.args = {std::to_string(seed_), calm_file_.path() + "/calm", PATCHBAY_BIN_DIR "/scenario-server"};
+      options.command = test::built("chaos-pipe");
+      options.args = {std::to_string(seed_), calm_file_.path() + "/calm", test::built("scenario-server")};
       return stdio_transport(options);
     }
     HttpOptions options{.url = front_->url(way_ == "sse" ? "/sse" : "/mcp")};

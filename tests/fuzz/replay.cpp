@@ -14,6 +14,8 @@
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #include <sanitizer/common_interface_defs.h>
+
+#include "support/places.h"
 #define PATCHBAY_SAYS_WHERE_IT_DIED 1
 #endif
 #endif
@@ -32,7 +34,7 @@ namespace {
 std::string current_file;
 
 const fs::path& home() {
-  static const fs::path path = fs::path(PATCHBAY_SOURCE_DIR) / "tests" / "fuzz";
+  static const fs::path path = fs::path(test::in_sources()) / "tests" / "fuzz";
   return path;
 }
 

@@ -15,6 +15,7 @@
 #include "support/command.h"
 #include "support/front_programs.h"
 #include "support/loop.h"
+#include "support/places.h"
 
 namespace patchbay::test {
 namespace {
@@ -27,7 +28,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-const std::string binary = PATCHBAY_BIN_DIR "/patchbay";
+const std::string binary = test::built("patchbay");
 
 std::string setting(const char* name) {
   const char* value = std::getenv(name);
@@ -183,7 +184,7 @@ TEST(BehindNginx, OurClientHearsAServerOfOthersOverHttp2) {
 TEST(BehindNginx, TheTypeScriptClientReachesOurServerOverHttp2) {
   Served served;
   Nginx nginx(port_of(served.url));
-  auto ran = run_program({setting("PATCHBAY_NODE"), PATCHBAY_SOURCE_DIR "/tests/interop/ts_h2_client.mjs",
+  auto ran = run_program({setting("PATCHBAY_NODE"), test::in_sources("tests/interop/ts_h2_client.mjs"),
                           nginx.url("/mcp"), nginx.ca_file()});
   EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
   EXPECT_THAT(ran.out, AllOf(HasSubstr("legacy read from afar"), HasSubstr("auto read from afar"),

@@ -15,6 +15,7 @@
 #include "base/waiting.h"
 #include "support/command.h"
 #include "support/loop.h"
+#include "support/places.h"
 #include "support/running_program.h"
 
 namespace patchbay {
@@ -367,7 +368,7 @@ TEST_P(ServerEverything, TasksAreStartedListedAndCancelledByTheirId) {
 TEST_P(ServerEverything, TheProgramListsAndCallsIt) {
   auto patchbay = [](const Json& entry, std::vector<std::string> words) {
     words.insert(words.begin(),
-                 {PATCHBAY_BIN_DIR "/patchbay", "--strict-mcp-config", "--mcp-config", to_text(Json{{"far", entry}})});
+                 {test::built("patchbay"), "--strict-mcp-config", "--mcp-config", to_text(Json{{"far", entry}})});
     return test::run_program(words);
   };
   auto listed = patchbay(entry(), {"tools", "--json"});

@@ -11,6 +11,7 @@
 #include "base/as_result.h"
 #include "support/command.h"
 #include "support/loop.h"
+#include "support/places.h"
 #include "support/temp_tree.h"
 
 namespace patchbay {
@@ -23,7 +24,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::UnorderedElementsAre;
 
-constexpr auto script = PATCHBAY_SOURCE_DIR "/tests/interop/skills_peer.mjs";
+const std::string script = test::in_sources("tests/interop/skills_peer.mjs");
 
 std::string node() {
   const char* value = std::getenv("PATCHBAY_NODE");
@@ -103,7 +104,7 @@ INSTANTIATE_TEST_SUITE_P(Modes, SkillsOfOurs, testing::Values("legacy", "auto"),
                          [](const auto& mode) { return std::string(mode.param); });
 
 TEST_P(SkillsOfOurs, AreReadAndVerifiedByAnotherClient) {
-  const auto ran = run_program({node(), script, "read", GetParam(), PATCHBAY_BIN_DIR "/scenario-server"}, {});
+  const auto ran = run_program({node(), script, "read", GetParam(), test::built("scenario-server")}, {});
   ASSERT_EQ(ran.code, 0) << ran.err;
   const Json found = *parse_json(ran.out);
   EXPECT_EQ(found["directories"], Json(true));

@@ -13,6 +13,7 @@
 #include "support/command.h"
 #include "support/front_programs.h"
 #include "support/loop.h"
+#include "support/places.h"
 
 namespace patchbay::test {
 namespace {
@@ -35,7 +36,7 @@ struct WsServer {
     url = line.substr(line.find("ws"));
   }
   static std::vector<std::string> words(std::string sdk, const Certificate* certificate) {
-    std::vector<std::string> all{setting("PATCHBAY_NODE"), PATCHBAY_SOURCE_DIR "/tests/interop/ws_server.mjs",
+    std::vector<std::string> all{setting("PATCHBAY_NODE"), test::in_sources("tests/interop/ws_server.mjs"),
                                  std::move(sdk)};
     if (certificate) all.insert(all.end(), {certificate->certificate, certificate->key});
     return all;
@@ -45,7 +46,7 @@ struct WsServer {
 };
 
 CommandResult patchbay(Json entry, std::vector<std::string> words) {
-  words.insert(words.begin(), {PATCHBAY_BIN_DIR "/patchbay", "--strict-mcp-config", "--mcp-config",
+  words.insert(words.begin(), {test::built("patchbay"), "--strict-mcp-config", "--mcp-config",
                                to_text(Json{{"mcpServers", Json{{"far", std::move(entry)}}}})});
   return run_program(words);
 }

@@ -21,6 +21,7 @@
 #include "base/runtime.h"
 #include "support/command.h"
 #include "support/loop.h"
+#include "support/places.h"
 #include "support/running_program.h"
 #include "support/scripted_server.h"
 
@@ -450,9 +451,8 @@ CommandResult in_namespace(const std::string& script, const std::string& hosts =
 }
 
 std::string tools_of(const std::string& url, const std::string& type = "http") {
-  return fmt::format(PATCHBAY_BIN_DIR
-                     R"(/patchbay --strict-mcp-config --mcp-config '{{"far": {{"type": "{}", "url": "{}"}}}}' tools)",
-                     type, url);
+  return fmt::format(R"({} --strict-mcp-config --mcp-config '{{"far": {{"type": "{}", "url": "{}"}}}}' tools)",
+                     test::built("patchbay"), type, url);
 }
 
 TEST(BadInput, ANameThatDoesNotResolve) {
@@ -481,9 +481,9 @@ TEST(BadInput, AResolverThatIsSilent) {
 }
 
 TEST(BadInput, AMachineWithIpv6Alone) {
-  const auto ran = in_namespace("ip -4 addr flush dev lo\n" PATCHBAY_BIN_DIR
-                                "/patchbay serve --http '[::1]:8080' --json --root . > serve.out 2> serve.err &\n"
-                                "for i in $(seq 600); do test -s serve.out && break; sleep 0.05; done\n" +
+  const auto ran = in_namespace("ip -4 addr flush dev lo\n" + test::built("patchbay") +
+                                    " serve --http '[::1]:8080' --json --root . > serve.out 2> serve.err &\n"
+                                    "for i in $(seq 600); do test -s serve.out && break; sleep 0.05; done\n" +
                                     tools_of("http://[::1]:8080/mcp"),
                                 "::1 localhost\n");
   EXPECT_EQ(ran.code, 0) << ran.out << ran.err;

@@ -19,6 +19,7 @@
 #include "base/scope.h"
 #include "support/command.h"
 #include "support/loop.h"
+#include "support/places.h"
 #include "support/scripted_server.h"
 
 namespace patchbay::test {
@@ -619,7 +620,7 @@ TEST(HttpClient, NoDescriptorIsLeft) {
 
 // Most runs of the program use no HTTP, and libcurl brings thirty libraries along.
 TEST(HttpClient, Program_DoesNotLoadLibcurlAtItsStart) {
-  const auto needed = run_program({"/usr/bin/ldd", PATCHBAY_BIN_DIR "/patchbay"});
+  const auto needed = run_program({"/usr/bin/ldd", test::built("patchbay")});
   ASSERT_EQ(needed.code, 0) << needed.err;
   EXPECT_THAT(needed.out, AllOf(HasSubstr("libc.so"), Not(HasSubstr("libcurl"))));
 }

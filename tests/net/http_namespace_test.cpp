@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "support/command.h"
+#include "support/places.h"
 
 namespace patchbay::test {
 namespace {
@@ -23,7 +24,7 @@ CommandResult probe(const std::string& prepare, const std::string& words, const 
   const auto names = directory.write("hosts", hosts);
   const std::string script = "set -e; ip link set lo up; mount --bind " + resolv + " /etc/resolv.conf; mount --bind " +
                              nsswitch + " /etc/nsswitch.conf; mount --bind " + names + " /etc/hosts; " + prepare +
-                             "; exec " PATCHBAY_BIN_DIR "/http-probe " + words;
+                             "; exec " + test::built("http-probe") + " " + words;
   CommandOptions options;
   for (const char* name : {"http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"}) {
     options.env[name] = "";

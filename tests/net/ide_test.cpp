@@ -23,6 +23,7 @@
 #include "rpc/channel.h"
 #include "support/command.h"
 #include "support/loop.h"
+#include "support/places.h"
 #include "support/scripted_server.h"
 
 namespace patchbay::test {
@@ -34,7 +35,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-const std::string program = PATCHBAY_BIN_DIR "/patchbay";
+const std::string program = test::built("patchbay");
 const std::string token = "s3cr3t-of-the-editor";
 
 // What an editor answers, however it is reached: it knows the session era alone.

@@ -13,6 +13,7 @@
 
 #include "config/signature.h"
 #include "support/command.h"
+#include "support/places.h"
 #include "support/temp_tree.h"
 
 namespace patchbay::test {
@@ -23,8 +24,8 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-const std::string program = PATCHBAY_BIN_DIR "/patchbay";
-const std::string good_server = PATCHBAY_BIN_DIR "/mode-server";
+const std::string program = test::built("patchbay");
+const std::string good_server = test::built("mode-server");
 constexpr std::string_view secret = "correct-horse-battery";
 
 class Attack : public testing::Test {

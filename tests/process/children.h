@@ -15,9 +15,11 @@
 #include <string_view>
 #include <vector>
 
+#include "support/places.h"
+
 namespace patchbay::test {
 
-inline std::string program(std::string_view name) { return std::string(PATCHBAY_BIN_DIR "/") + std::string(name); }
+inline std::string program(std::string_view name) { return test::built(name); }
 
 class TemporaryDirectory {
  public:

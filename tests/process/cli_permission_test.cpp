@@ -5,6 +5,7 @@
 #include <patchbay/json.h>
 
 #include "support/command.h"
+#include "support/places.h"
 #include "support/temp_tree.h"
 
 namespace patchbay::test {
@@ -19,9 +20,9 @@ class CliPermission : public testing::Test {
   CliPermission() { tree.directory("home/.claude"); }
 
   CommandResult run(std::vector<std::string> words) {
-    const auto entry = Json{{"command", PATCHBAY_BIN_DIR "/mode-server"}, {"args", Json::array({"good"})}};
+    const auto entry = Json{{"command", test::built("mode-server")}, {"args", Json::array({"good"})}};
     const auto servers = to_text(Json{{"mcpServers", {{"fake", entry}}}});
-    words.insert(words.begin(), {PATCHBAY_BIN_DIR "/patchbay", "--mcp-config", servers});
+    words.insert(words.begin(), {test::built("patchbay"), "--mcp-config", servers});
     const auto home = (tree.path() / "home").string();
     CommandOptions options;
     options.cwd = tree.path();

@@ -5,6 +5,7 @@
 #include <patchbay/json.h>
 
 #include "support/command.h"
+#include "support/places.h"
 
 namespace patchbay {
 namespace {
@@ -17,8 +18,8 @@ using testing::Not;
 using testing::StartsWith;
 
 CommandResult patchbay(std::vector<std::string> words) {
-  const auto config = to_text(Json{{"mcpServers", {{"desk", {{"command", PATCHBAY_BIN_DIR "/scenario-server"}}}}}});
-  words.insert(words.begin(), {PATCHBAY_BIN_DIR "/patchbay", "--quiet", "--mcp-config", config, "--strict-mcp-config"});
+  const auto config = to_text(Json{{"mcpServers", {{"desk", {{"command", test::built("scenario-server")}}}}}});
+  words.insert(words.begin(), {test::built("patchbay"), "--quiet", "--mcp-config", config, "--strict-mcp-config"});
   return run_program(words, {});
 }
 
@@ -84,11 +85,11 @@ TEST(CliSkills, WhatCannotBeVerifiedIsNotPrinted) {
 }
 
 TEST(CliSkills, ServersWithoutThemSaySo) {
-  const auto config = to_text(Json{
-      {"mcpServers", {{"fake", {{"command", PATCHBAY_BIN_DIR "/mode-server"}, {"args", Json::array({"good"})}}}}}});
+  const auto config = to_text(
+      Json{{"mcpServers", {{"fake", {{"command", test::built("mode-server")}, {"args", Json::array({"good"})}}}}}});
   auto run = [&](std::vector<std::string> words) {
     words.insert(words.begin(),
-                 {PATCHBAY_BIN_DIR "/patchbay", "--quiet", "--mcp-config", config, "--strict-mcp-config", "skills"});
+                 {test::built("patchbay"), "--quiet", "--mcp-config", config, "--strict-mcp-config", "skills"});
     return run_program(words, {});
   };
   EXPECT_EQ(run({}).err, "No connected server has skills.\n");

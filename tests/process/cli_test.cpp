@@ -10,6 +10,7 @@
 #include <patchbay/json.h>
 
 #include "support/command.h"
+#include "support/places.h"
 
 namespace patchbay {
 namespace {
@@ -23,8 +24,8 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-const std::string program = PATCHBAY_BIN_DIR "/patchbay";
-const std::string fake = PATCHBAY_BIN_DIR "/mode-server";
+const std::string program = test::built("patchbay");
+const std::string fake = test::built("mode-server");
 
 std::string one_server(const std::string& mode, const std::string& argument = {}) {
   Json args = Json::array({mode});

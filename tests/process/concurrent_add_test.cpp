@@ -18,6 +18,7 @@
 #include <gtest/gtest.h>
 
 #include "support/household.h"
+#include "support/places.h"
 
 extern char** environ;  // NOLINT
 
@@ -43,7 +44,7 @@ class Adding {
 
   pid_t start(const std::string& name, const std::string& cwd) const {
     std::vector<std::string> words{
-        PATCHBAY_BIN_DIR "/patchbay", "add", "--quiet", "--scope", "project", name, "--", "server"};
+        test::built("patchbay"), "add", "--quiet", "--scope", "project", name, "--", "server"};
     std::vector<char*> argv, envp;
     for (auto& word : words) argv.push_back(word.data());
     for (const auto& variable : variables_) envp.push_back(const_cast<char*>(variable.c_str()));

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "support/household.h"
+#include "support/places.h"
 
 namespace patchbay {
 namespace {
@@ -19,7 +20,7 @@ using testing::IsEmpty;
 using testing::Not;
 using testing::StartsWith;
 
-const std::string fake = PATCHBAY_BIN_DIR "/mode-server";
+const std::string fake = test::built("mode-server");
 
 Json json_of(const CommandResult& result) {
   auto value = parse_json(result.out);
@@ -137,9 +138,9 @@ TEST(Declare, CallbackPortComesFromItsVariableToo) {
   auto options = house.options();
   options.env["MCP_OAUTH_CALLBACK_PORT"] = "7777";
   const auto add = [&] {
-    return test::run_program({PATCHBAY_BIN_DIR "/patchbay", "mcp", "add", "-t", "http", "--client-id", "me", "s",
-                              "https://mcp.example.com/mcp"},
-                             options);
+    return test::run_program(
+        {test::built("patchbay"), "mcp", "add", "-t", "http", "--client-id", "me", "s", "https://mcp.example.com/mcp"},
+        options);
   };
   ASSERT_EQ(add().code, 0);
   EXPECT_EQ(local_servers(house.own(), house)["s"]["oauth"]["callbackPort"], Json(7777));
@@ -153,7 +154,7 @@ TEST(Declare, ClientSecretIsKeptApartFromTheEntry) {
   auto options = house.options();
   options.env["MCP_CLIENT_SECRET"] = "s3cret";
   const auto run = [&](std::vector<std::string> words) {
-    words.insert(words.begin(), PATCHBAY_BIN_DIR "/patchbay");
+    words.insert(words.begin(), test::built("patchbay"));
     return test::run_program(words, options);
   };
   auto added = run({"mcp", "add", "-t", "http", "--client-id", "me", "--client-secret", "s", "https://h.example/mcp"});
@@ -677,7 +678,7 @@ CommandResult run_under(const Household& house, const std::string& script) {
                            options);
 }
 
-const std::string program = PATCHBAY_BIN_DIR "/patchbay";
+const std::string program = test::built("patchbay");
 
 // compat: B4.16, C7.a
 TEST(Organisation, ItsServersAreExclusiveAndCannotBeTouched) {

@@ -19,6 +19,7 @@
 #include "net/warden/image.h"
 #include "process/children.h"
 #include "support/loop.h"
+#include "support/places.h"
 
 namespace patchbay {
 namespace {
@@ -223,7 +224,7 @@ TEST(Process, ArgumentsReachTheChildUntouchedByAnyShell) {
 
 TEST(Process, CommandIsLookedUpAlongThePathOfTheEntry) {
   run_task([]() -> Task<void> {
-    ProcessSpec spec{.command = "odd-server", .args = {"print", "found\\n"}, .env = {{"PATH", PATCHBAY_BIN_DIR}}};
+    ProcessSpec spec{.command = "odd-server", .args = {"print", "found\\n"}, .env = {{"PATH", test::built()}}};
     auto process = co_await Process::start(spec, Runtime{});
     EXPECT_EQ(co_await read_line(*process), "found\n");
     co_await process->shutdown(unhurried);

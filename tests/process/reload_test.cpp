@@ -14,6 +14,7 @@
 #include "base/scope.h"
 #include "base/waiting.h"
 #include "support/loop.h"
+#include "support/places.h"
 #include "support/temp_tree.h"
 
 namespace patchbay {
@@ -44,8 +45,8 @@ class Reload : public testing::Test {
   // An entry that starts the built-in server with a root of its own.
   std::string entry(std::string_view root) const {
     tree.directory(root);
-    return R"({"command":")" + std::string(PATCHBAY_BIN_DIR) +
-           R"(/patchbay","args":["serve","--allow-run","--root",")" + path(root) + R"("]})";
+    return R"({"command":")" + test::built("patchbay") + R"(","args":["serve","--allow-run","--root",")" + path(root) +
+           R"("]})";
   }
   // Replaced in one step, as editors do.
   void write(std::string_view name, std::string_view text) const {

@@ -14,6 +14,7 @@
 #include "support/command.h"
 #include "support/http_wire.h"
 #include "support/loop.h"
+#include "support/places.h"
 
 extern char** environ;
 
@@ -25,7 +26,7 @@ using test::run_program;
 using test::run_task;
 using testing::HasSubstr;
 
-const std::string binary = PATCHBAY_BIN_DIR "/patchbay";
+const std::string binary = test::built("patchbay");
 
 // The program, running; its stdout is ours.
 class Running {

@@ -17,6 +17,7 @@
 
 #include "support/command.h"
 #include "support/household.h"
+#include "support/places.h"
 
 namespace patchbay {
 namespace {
@@ -26,8 +27,8 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-const std::string program = PATCHBAY_BIN_DIR "/patchbay";
-const std::string fake = PATCHBAY_BIN_DIR "/mode-server";
+const std::string program = test::built("patchbay");
+const std::string fake = test::built("mode-server");
 
 // A program with a terminal for stdin, stdout and stderr.
 class Terminal {

@@ -13,12 +13,14 @@
 
 #include <patchbay/blocking.h>
 
+#include "support/places.h"
+
 namespace patchbay {
 namespace {
 
 using testing::HasSubstr;
 
-const std::string fake = PATCHBAY_BIN_DIR "/mode-server";
+const std::string fake = test::built("mode-server");
 
 StdioOptions server(std::string mode) { return {.command = fake, .args = {std::move(mode)}}; }
 
@@ -59,7 +61,7 @@ TEST(Blocking, SessionListsAndCalls) {
 
 // R4
 TEST(Blocking, SkillsAreListedAndRead) {
-  auto session = blocking::connect({.command = PATCHBAY_BIN_DIR "/scenario-server"});
+  auto session = blocking::connect({.command = test::built("scenario-server")});
   const auto skills = session.list_skills();
   ASSERT_EQ(skills.items.size(), 3u);
   const auto pdf = session.get_skill(skills.items.at(0).uri);

@@ -17,6 +17,7 @@
 #include "protocol/wire.h"
 #include "support/fixture_server.h"
 #include "support/loop.h"
+#include "support/places.h"
 #include "support/ws_door.h"
 #include "transport/memory.h"
 
@@ -186,7 +187,7 @@ class Scenario : public ::testing::TestWithParam<Column> {
 
   std::shared_ptr<Transport> transport() const {
     if (GetParam().door == Door::stdio) {
-      return stdio_transport({.command = PATCHBAY_BIN_DIR "/scenario-server", .args = {}, .env = {}, .cwd = {}});
+      return stdio_transport({.command = test::built("scenario-server"), .args = {}, .env = {}, .cwd = {}});
     }
     if (GetParam().door == Door::http) return std::make_shared<HttpFixtureTransport>(test::make_fixture_server());
     if (GetParam().door == Door::websocket) return std::make_shared<WsFixtureTransport>(test::make_fixture_server());

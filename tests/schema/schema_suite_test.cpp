@@ -14,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "json/schema.h"
+#include "support/places.h"
 
 namespace fs = std::filesystem;
 using namespace patchbay;
@@ -22,7 +23,7 @@ namespace {
 
 fs::path suite_directory() {
   if (const char* given = std::getenv("PATCHBAY_SCHEMA_SUITE")) return given;
-  return fs::path(PATCHBAY_SOURCE_DIR) / "build/schema-suite/suite";
+  return fs::path(test::in_sources()) / "build/schema-suite/suite";
 }
 
 Json read(const fs::path& file) {

@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <stdexcept>
 
+#include "support/places.h"
+
 namespace patchbay::test {
 namespace {
 
@@ -36,7 +38,7 @@ CommandOptions Household::options(const std::string& below, const std::string& i
 }
 
 CommandResult Household::run(std::vector<std::string> words, const std::string& below, const std::string& input) const {
-  words.insert(words.begin(), PATCHBAY_BIN_DIR "/patchbay");
+  words.insert(words.begin(), test::built("patchbay"));
   return run_program(words, options(below, input));
 }
 

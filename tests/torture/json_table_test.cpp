@@ -12,13 +12,14 @@
 
 #include "json/scanner.h"
 #include "support/command.h"
+#include "support/places.h"
 #include "torture/table.h"
 
 namespace patchbay::torture {
 namespace {
 
 const std::vector<Case>& table() {
-  static const auto cases = load_table(PATCHBAY_SOURCE_DIR "/tests/torture/cases.txt");
+  static const auto cases = load_table(test::in_sources("tests/torture/cases.txt"));
   return cases;
 }
 
@@ -198,7 +199,7 @@ std::string node() {
 }
 
 TEST(JsonTable, PythonAndNodeAgreeExceptWhereListed) {
-  const std::string folder = PATCHBAY_SOURCE_DIR "/tests/torture/";
+  const std::string folder = test::in_sources("tests/torture/");
   const auto python = differences_of("python", {"/usr/bin/env", "python3", folder + "python_reader.py"});
   const auto javascript = differences_of("node", {"/usr/bin/env", node(), folder + "node_reader.mjs"});
   std::printf("json table: %zu cases, python differs in %zu (listed), node differs in %zu (listed)\n", table().size(),

@@ -14,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "config/parse.h"
+#include "support/places.h"
 
 namespace patchbay {
 namespace {
@@ -24,7 +25,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-const fs::path golden = fs::path(PATCHBAY_SOURCE_DIR) / "tests/golden/import";
+const fs::path golden = fs::path(test::in_sources()) / "tests/golden/import";
 
 std::string content_of(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);

@@ -15,6 +15,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "support/places.h"
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -243,7 +245,7 @@ using Tree = std::map<std::string, std::string, std::less<>>;  // path from the 
 
 Tree source_tree() {
   Tree tree;
-  const fs::path top = PATCHBAY_SOURCE_DIR;
+  const fs::path top = patchbay::test::in_sources();
   for (const char* folder : {"src", "include/patchbay"}) {
     for (const auto& entry : fs::recursive_directory_iterator(top / folder)) {
       const auto extension = entry.path().extension();
@@ -317,7 +319,7 @@ std::string joined(const std::vector<std::string>& lines) {
 
 TEST(Layers, EveryFile_IncludesOnlyWhatItsLayerMay) {
   const Tree tree = source_tree();
-  ASSERT_GT(tree.size(), 10u) << "no sources found under " << PATCHBAY_SOURCE_DIR;
+  ASSERT_GT(tree.size(), 10u) << "no sources found under " << patchbay::test::in_sources();
   std::vector<std::string> problems;
   for (const auto& [file, text] : tree) {
     for (auto& problem : problems_in(file, text)) problems.push_back(std::move(problem));

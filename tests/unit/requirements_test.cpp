@@ -14,6 +14,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "support/places.h"
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -120,7 +122,7 @@ std::string read(const fs::path& path) {
   return text.str();
 }
 
-const fs::path top = PATCHBAY_SOURCE_DIR;
+const fs::path top = patchbay::test::in_sources();
 
 TEST(Requirements, EveryRow_HasAKnownStatusAndAUniqueId) {
   const auto rows = rows_of(read(top / "docs/requirements.md"));
