@@ -111,6 +111,10 @@ void answer(const Json& request) {
         Json{{"protocolVersion", params["protocolVersion"]},
              {"capabilities", {{"tools", Json::object()}, {"resources", Json::object()}, {"prompts", Json::object()}}},
              {"serverInfo", {{"name", "mode-server"}, {"version", "1.0"}}}};
+  } else if (method == "tools/list" && mode == "fails-tools-list") {
+    reply["error"] = Json{{"code", -32603}, {"message", "the shelf is empty"}};
+  } else if (method == "prompts/list" && mode == "silent-on-prompts") {
+    return;
   } else if (method == "tools/list") {
     reply["result"] = list_tools(params);
   } else if (method == "tools/call") {

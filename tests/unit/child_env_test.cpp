@@ -105,7 +105,7 @@ TEST(EnvFile, LinesAreNamesAndValues) {
   }
 }
 
-// compat: B3.18
+// compat: B3.18, B3.24
 TEST(HelperEnvironment, NamesThatSpeakOfSecretsAreKnown) {
   for (auto* name : {"TOKEN", "MY_TOKEN", "TOKEN_MINE", "GH_PAT", "DB_DSN", "X_SECRET_Y", "PGPASSWORD_", "A_PASSWORD",
                      "A_PASSWD", "A_PASSPHRASE", "API_KEY", "BASIC_AUTH", "SESSION_COOKIE", "A_CREDENTIAL",

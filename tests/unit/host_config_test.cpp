@@ -76,6 +76,23 @@ TEST(HostConfig, AStandingBecomesAStateAndAReason) {
   });
 }
 
+// compat: C10.b
+TEST(HostConfig, AServerCanBeAddedWhileOthersRun) {
+  run_task([]() -> Task<void> {
+    HostOptions options;
+    options.config.emplace();
+    Host host(options);
+    host.add_server("early", server_in_process());
+    co_await host.start();
+    host.add_server("late", server_in_process());
+    co_await host.start({"late"});
+    EXPECT_EQ(host.status().size(), 2u);
+    co_await host.call("mcp__late__x");
+    co_await host.call("early/x");
+    co_await host.stop();
+  });
+}
+
 // compat: C7.c, C10.b
 TEST(HostConfig, PolicyBindsServersOfTheProgramToo) {
   HostOptions options;

@@ -40,6 +40,7 @@ TEST(Naming, OtherCharactersBecomeOneUnderscorePerCodePoint) {
   }
 }
 
+// compat: B7.17
 TEST(Naming, ExposesServerAndToolOrShortensOrHashes) {
   struct Case {
     std::vector<ToolId> ids;

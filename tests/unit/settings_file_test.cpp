@@ -176,6 +176,16 @@ TEST(SettingsFile, TextsThatAreNoSettings) {
   EXPECT_THAT(said(user("{\"hooks\": 5, \"mcpServers\": [], \"model\": {}}")), IsEmpty());
 }
 
+// compat: B1.6
+TEST(SettingsFile, FilesGoBeforeOneAnotherInThisOrder) {
+  using Source = SettingsSource;
+  const Source order[] = {Source::enterprise, Source::flag, Source::project_local,
+                          Source::project,    Source::own,  Source::user};
+  for (std::size_t i = 1; i < std::size(order); ++i) {
+    EXPECT_LT(settings_rank(order[i - 1]), settings_rank(order[i])) << to_string(order[i]);
+  }
+}
+
 TEST(SettingsFile, LayersAreComparedByContent) {
   EXPECT_EQ(SettingsLayers(), SettingsLayers(std::vector<SettingsLayer>()));
   EXPECT_EQ(SettingsLayers({user("{}")}), SettingsLayers({user(" {}")}));
