@@ -44,6 +44,8 @@ struct ServerHttpOptions {
   // is not loopback.
   std::vector<std::string> allowed_hosts;
   // Origins of web pages that may call, as "https://app.example"; empty: pages from loopback.
+  // A browser lets a page of another origin than the server's read answers only if its origin
+  // is named here (CORS).
   std::vector<std::string> allowed_origins;
   // Asked for every request; unset: everybody may.
   std::function<Task<HttpVerdict>(HttpCaller)> authorize;

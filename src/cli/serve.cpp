@@ -39,12 +39,26 @@ std::string bearer_of(const Settings& settings) {
   return token;
 }
 
+// As browsers write it: what has a path, or is a pattern, would never be met.
+void check_origin(const std::string& origin) {
+  const auto host = origin.find("://");
+  if (host != 0 && host != std::string::npos && origin.find_first_of("/?#*@ ", host + 3) == std::string::npos &&
+      origin.size() > host + 3) {
+    return;
+  }
+  throw Error(Errc::invalid_argument,
+              fmt::format("--allow-origin: \"{}\" is no origin; write scheme, host and port as a browser does, for "
+                          "example https://app.example or http://localhost:5173",
+                          origin));
+}
+
 ServerHttpOptions http_options(const Settings& settings, Io& io) {
   const auto place = value_or_throw(parse_serve_address(settings.http));
   ServerHttpOptions options;
   options.address = place.address;
   options.port = place.port;
   options.allowed_hosts = settings.allow_hosts;
+  for (const auto& origin : settings.allow_origins) check_origin(origin);
   options.allowed_origins = settings.allow_origins;
   const auto token = bearer_of(settings);
   if (!token.empty()) options.authorize = bearer_token(token);

@@ -133,6 +133,8 @@ std::string_view reason_phrase(int status) noexcept {
       return "Request Header Fields Too Large";
     case 500:
       return "Internal Server Error";
+    case 501:
+      return "Transfer Coding Not Supported";
     case 503:
       return "Service Unavailable";
     default:
@@ -240,6 +242,10 @@ class HttpServer::Connection final : public ServerExchange, public std::enable_s
     return error ? std::string("a client that left") : endpoint_text(endpoint);
   }
 
+  void add_to_answer(HttpHeaders headers) override {
+    for (const auto& field : headers) always_.add(field.name, field.value);
+  }
+
   Task<std::string> read_body() override {
     auto& parser = *parser_;
     if (!parser.is_done() && expects_continue_) {
@@ -247,14 +253,22 @@ class HttpServer::Connection final : public ServerExchange, public std::enable_s
       put("HTTP/1.1 100 Continue\r\n\r\n", {}, {});
     }
     parser.eager(true);
+    const auto& limits = shared_->limits;
+    const auto began = shared_->runtime.clock.now();
+    std::size_t taken = 0;
     std::size_t seen = 0;  // bytes that are there and do not make a whole piece yet
     while (!parser.is_done()) {
-      read_deadline_ = shared_->runtime.clock.now() + shared_->limits.body_silence;
+      // Each byte in time is not enough: one now and then would keep the connection for days.
+      const auto earned = std::chrono::milliseconds((taken + seen) * 1000 / std::max<std::size_t>(limits.body_rate, 1));
+      read_deadline_ =
+          std::min(shared_->runtime.clock.now() + limits.body_silence, began + limits.body_silence + earned);
       while (in_.size() <= seen && !eof_ && !late_) co_await arrived_.wait();
       if (late_) throw Error(Errc::timeout, "the rest of the request did not arrive in time");
       if (in_.size() <= seen) throw Error(Errc::closed, "the client left before the end of its request");
       boost::system::error_code error;
-      take(parser.put(in_.data(), error));
+      const auto used = parser.put(in_.data(), error);
+      take(used);
+      taken += used;
       seen = error == http::error::need_more ? in_.size() : 0;
       if (error == http::error::body_limit) throw Error(Errc::limit, "the request's body is too large");
       if (error && error != http::error::need_more) throw Error(Errc::protocol, error.message());
@@ -380,18 +394,14 @@ class HttpServer::Connection final : public ServerExchange, public std::enable_s
         take(parser.put(in_.data(), error));
         if (parser.is_header_done() && !error) break;
         if (error && error != http::error::need_more) {
-          keep_ = false;
           const bool big = error == http::error::header_limit;
           const bool body = error == http::error::body_limit;
-          begun_ = false;
-          request_ = {};
-          version_ = 11;
-          fail_request(big    ? 431
-                       : body ? 413
-                              : 400,
-                       big    ? "the request's head is too large"
-                       : body ? "the request's body is too large"
-                              : error.message());
+          refuse_head(big    ? 431
+                      : body ? 413
+                             : 400,
+                      big    ? "the request's head is too large"
+                      : body ? "the request's body is too large"
+                             : error.message());
           co_return false;
         }
         // A head that fills the buffer without ending is too large as well.
@@ -411,15 +421,41 @@ class HttpServer::Connection final : public ServerExchange, public std::enable_s
       co_await arrived_.wait();
     }
     read_deadline_ = TimePoint::max();
+    if (!knows_where_it_ends()) {
+      refuse_head(501, "the only transfer coding that is understood here is \"chunked\"");
+      unread_ = true;
+      co_return false;
+    }
     ++requests_;
     take_head();
     co_return true;
+  }
+
+  // A body in a coding the parser does not know would be taken for none, and its bytes for the
+  // next request: whoever sits in front of us may see that differently.
+  bool knows_where_it_ends() {
+    const auto& message = parser_->get();
+    const auto codings = message.equal_range(http::field::transfer_encoding);
+    if (codings.first == codings.second) return true;
+    const auto& first = *codings.first;
+    return std::next(codings.first) == codings.second && message.version() >= 11 && parser_->chunked() &&
+           HttpHeaders::same_name(first.value(), "chunked");
+  }
+
+  void refuse_head(int status, std::string_view message) {
+    keep_ = false;
+    begun_ = false;
+    request_ = {};
+    always_ = {};
+    version_ = 11;
+    fail_request(status, message);
   }
 
   void take_head() {
     auto& message = parser_->get();
     version_ = message.version();
     request_ = {};
+    always_ = {};
     request_.method = std::string(message.method_string());
     request_.url = std::string(message.target());
     for (const auto& field : message)
@@ -444,11 +480,13 @@ class HttpServer::Connection final : public ServerExchange, public std::enable_s
   std::string head_text(int status, const HttpHeaders& headers) {
     std::string head =
         fmt::format("HTTP/1.1 {} {}\r\nDate: {}\r\n", status, reason_phrase(status), shared_->date_now());
-    for (const auto& field : headers) {
-      append_safe(head, field.name);
-      head += ": ";
-      append_safe(head, field.value);
-      head += crlf;
+    for (const auto* list : {&headers, &std::as_const(always_)}) {
+      for (const auto& field : *list) {
+        append_safe(head, field.name);
+        head += ": ";
+        append_safe(head, field.value);
+        head += crlf;
+      }
     }
     if (!keep_) {
       head += "Connection: close\r\n";
@@ -575,6 +613,7 @@ class HttpServer::Connection final : public ServerExchange, public std::enable_s
   beast::flat_buffer in_;
   std::optional<http::request_parser<http::string_body>> parser_;
   HttpRequest request_;
+  HttpHeaders always_;  // in whatever answers it
   std::function<void()> told_;
   unsigned version_ = 11;
   std::size_t requests_ = 0;

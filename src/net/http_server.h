@@ -4,8 +4,10 @@
 // (server/http_door) uses it. Loop thread only.
 //
 // Every client is bounded: size of a request's head (431) and body (413), time for a head
-// (408), silence inside a body (408), silence between requests, bytes it does not read, time
-// without reading, number of connections (503). It does no TLS: a proxy in front does.
+// (408), silence inside a body and how slowly it comes (408), silence between requests, bytes
+// it does not read, time without reading, number of connections (503). A body is chunked or
+// has a length; any other transfer coding is refused (501), because nobody could tell where
+// it ends. It does no TLS: a proxy in front does.
 #pragma once
 
 #include <chrono>
@@ -30,6 +32,7 @@ struct HttpServerLimits {
   std::size_t unread = 64u << 20;  // queued for a client that does not read
   std::chrono::milliseconds head_time{10'000};
   std::chrono::milliseconds body_silence{30'000};
+  std::size_t body_rate = 4096;  // bytes a second a body must come with, after one silence
   std::chrono::milliseconds write_stall{30'000};
   std::chrono::milliseconds keep_alive{75'000};
 };
@@ -43,6 +46,9 @@ class ServerExchange {
   // Without its body, which is read only when asked for.
   virtual const HttpRequest& request() const noexcept = 0;
   virtual std::string remote() const = 0;  // "127.0.0.1:40312"
+
+  // Headers that whatever answers this request will have, even when that is not the handler.
+  virtual void add_to_answer(HttpHeaders headers) = 0;
 
   // Once. Throws Errc::limit, timeout, protocol or closed; a handler that lets it escape has
   // the client told so (413, 408, 400).

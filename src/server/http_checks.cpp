@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 
 #include <fmt/format.h>
@@ -16,6 +17,10 @@ namespace patchbay {
 namespace {
 
 constexpr std::string_view version_header = "MCP-Protocol-Version";
+// What pages send, and what they have to read of an answer.
+constexpr std::string_view page_sends =
+    "Accept, Authorization, Content-Type, Last-Event-ID, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id";
+constexpr std::string_view page_reads = "MCP-Protocol-Version, Mcp-Session-Id, Retry-After, WWW-Authenticate";
 
 // The name in "name:port" or "[::1]:port", lower case.
 std::string host_name(std::string_view host) {
@@ -28,6 +33,13 @@ std::string host_name(std::string_view host) {
 
 bool listed(const std::vector<std::string>& list, std::string_view text) {
   return std::ranges::any_of(list, [&](const auto& item) { return to_lower_ascii(item) == to_lower_ascii(text); });
+}
+
+bool is_header_name(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+           std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
+  });
 }
 
 Error mismatch(std::string message) { return Error::rpc(modern_code::header_mismatch, std::move(message)); }
@@ -76,6 +88,7 @@ std::optional<std::string> refuse_by_name(const HttpGate& gate, const HttpHeader
   } else if (gate.loopback && !is_loopback_name(name)) {
     return "this host name is not served here";
   }
+  if (headers.all("origin").size() > 1) return "two Origin headers";
   if (const auto* origin = headers.find("origin")) {
     if (!gate.origins.empty()) {
       if (!listed(gate.origins, *origin)) return "pages of this origin may not call";
@@ -87,6 +100,34 @@ std::optional<std::string> refuse_by_name(const HttpGate& gate, const HttpHeader
     }
   }
   return std::nullopt;
+}
+
+bool asks_first(std::string_view method, const HttpHeaders& headers) {
+  return method == "OPTIONS" && headers.contains("origin") && headers.contains("access-control-request-method");
+}
+
+HttpHeaders page_headers(const HttpGate& gate, std::string_view method, const HttpHeaders& headers) {
+  const auto* origin = headers.find("origin");
+  if (!origin || !listed(gate.origins, *origin)) return {};
+  HttpHeaders out{{"Access-Control-Allow-Origin", *origin}, {"Vary", "Origin"}};
+  if (!asks_first(method, headers)) {
+    out.add("Access-Control-Expose-Headers", std::string(page_reads));
+    return out;
+  }
+  // Arguments of tools may be repeated in headers of any name, so those it asks for are added.
+  std::string names(page_sends);
+  for (auto name : split(headers.get("access-control-request-headers"), ',')) {
+    name = trim(name);
+    if (is_header_name(name)) names.append(", ").append(name);
+  }
+  out.add("Access-Control-Allow-Methods", "GET, POST, DELETE");
+  out.add("Access-Control-Allow-Headers", std::move(names));
+  out.add("Access-Control-Max-Age", "600");
+  // A page of the internet that calls this machine: the browser wants to hear that it may.
+  if (headers.get("access-control-request-private-network") == "true") {
+    out.add("Access-Control-Allow-Private-Network", "true");
+  }
+  return out;
 }
 
 AcceptedTypes accepted_types(const HttpHeaders& headers) {

@@ -26,6 +26,12 @@ struct HttpGate {
 // Why the request is refused, or nothing.
 std::optional<std::string> refuse_by_name(const HttpGate& gate, const HttpHeaders& headers);
 
+// A browser shows a page what a server of another origin answers only if the answer says that
+// it may. Those headers, for the origins that were named as allowed; none for anybody else.
+// A request of the browser's own (OPTIONS) that asks first is answered with what it needs.
+bool asks_first(std::string_view method, const HttpHeaders& headers);
+HttpHeaders page_headers(const HttpGate& gate, std::string_view method, const HttpHeaders& headers);
+
 // What a client takes as an answer. Without an Accept header: everything.
 struct AcceptedTypes {
   bool json = false;

@@ -124,8 +124,9 @@ struct HttpDoor::OneRequest {
     const auto* failed = std::get_if<ErrorResponse>(&message);
     const bool last = failed || std::holds_alternative<Response>(message);
     if (!last && !accepted.events) return {};
-    if (last && !exchange->begun() && accepted.json) {
-      const int status = failed ? http_status_of(failed->error.code) : 200;
+    const int status = failed ? http_status_of(failed->error.code) : 200;
+    // A status that says it all goes before what the client would rather read.
+    if (last && !exchange->begun() && (accepted.json || status != 200)) {
       exchange->respond(status, {{"Content-Type", "application/json"}}, std::move(text));
     } else {
       begin_events();
@@ -243,13 +244,20 @@ Task<void> HttpDoor::tend() {
 
 Task<void> HttpDoor::handle(ServerExchange& exchange) {
   const auto& request = exchange.request();
+  if (auto reason = refuse_by_name(gate_, request.headers)) {
+    refuse(exchange, 403, {}, std::move(*reason));
+    co_return;
+  }
+  exchange.add_to_answer(page_headers(gate_, request.method, request.headers));
   if (path_of(request.url) != options_.path) {
     exchange.respond(404, {{"Content-Type", "text/plain; charset=utf-8"}},
                      fmt::format("There is nothing here. The MCP endpoint is {}\n", options_.path));
     co_return;
   }
-  if (auto reason = refuse_by_name(gate_, request.headers)) {
-    refuse(exchange, 403, {}, std::move(*reason));
+  // Before the caller is asked for: a browser that asks first shows no credentials. Unless the
+  // origin was named, the answer lacks what it looks for, and no request follows.
+  if (asks_first(request.method, request.headers)) {
+    exchange.respond(204, {}, {});
     co_return;
   }
   std::string principal;

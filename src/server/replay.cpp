@@ -9,17 +9,31 @@ constexpr std::size_t overhead = 64;  // of one event, beside its text
 
 }  // namespace
 
+ReplayBuffer::~ReplayBuffer() {
+  while (!kept_.empty()) drop_oldest();
+}
+
 void ReplayBuffer::add(EventId id, std::string event) {
   const auto size = event.size() + overhead;
-  kept_.push_back({id, std::move(event)});
+  // What is larger than any buffer may be leaves a gap, and nothing before it is of use.
+  if (size > std::min(limit_, total_->limit)) {
+    while (!kept_.empty()) drop_oldest();
+    return;
+  }
+  kept_.push_back({id, std::move(event), total_->order.insert(total_->order.end(), this)});
   bytes_ += size;
   total_->bytes += size;
-  while (!kept_.empty() && (bytes_ > limit_ || total_->bytes > total_->limit)) {
-    const auto oldest = kept_.front().event.size() + overhead;
-    bytes_ -= oldest;
-    total_->bytes -= oldest;
-    kept_.pop_front();
-  }
+  while (bytes_ > limit_) drop_oldest();
+  while (total_->bytes > total_->limit) total_->order.front()->drop_oldest();
+}
+
+void ReplayBuffer::drop_oldest() {
+  const auto& oldest = kept_.front();
+  const auto size = oldest.event.size() + overhead;
+  bytes_ -= size;
+  total_->bytes -= size;
+  total_->order.erase(oldest.place);
+  kept_.pop_front();
 }
 
 bool ReplayBuffer::holds(std::uint64_t stream) const noexcept {

@@ -1,11 +1,14 @@
 // ReplayBuffer: the latest events of a session's streams, so that a client that lost its
-// connection gets what it missed. Bounded in bytes, of its own and of all together; the
-// oldest go first. Owned by a session; loop thread only.
+// connection gets what it missed. Bounded in bytes, of its own and of all together. The
+// oldest go first: of its own, or when all hold too much, the oldest of anybody's, so that
+// what was said a minute ago outlives what was said half an hour ago. Owned by a session;
+// loop thread only.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <list>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,10 +17,13 @@
 
 namespace patchbay {
 
+class ReplayBuffer;
+
 // What all buffers of one server hold.
 struct ReplayTotal {
   std::size_t bytes = 0;
   std::size_t limit = 64u << 20;
+  std::list<ReplayBuffer*> order;  // whose event it is, one for each, the oldest first
 };
 
 class ReplayBuffer {
@@ -25,7 +31,7 @@ class ReplayBuffer {
   ReplayBuffer(std::size_t limit, std::shared_ptr<ReplayTotal> total) : limit_(limit), total_(std::move(total)) {}
   ReplayBuffer(const ReplayBuffer&) = delete;
   ReplayBuffer& operator=(const ReplayBuffer&) = delete;
-  ~ReplayBuffer() { total_->bytes -= bytes_; }
+  ~ReplayBuffer();
 
   void add(EventId id, std::string event);
   bool holds(std::uint64_t stream) const noexcept;
@@ -44,7 +50,10 @@ class ReplayBuffer {
   struct Kept {
     EventId id;
     std::string event;
+    std::list<ReplayBuffer*>::iterator place;
   };
+  void drop_oldest();
+
   std::size_t limit_;
   std::shared_ptr<ReplayTotal> total_;
   std::size_t bytes_ = 0;

@@ -123,6 +123,35 @@ TEST(ServeHttp, ATokenInAFileIsAskedFor) {
   EXPECT_EQ(program.end(SIGTERM), 0);
 }
 
+TEST(ServeHttp, APageOfAnAllowedOriginPassesTheBrowsersQuestion) {
+  test::TemporaryDirectory root;
+  Running program({"serve", "--http", "127.0.0.1:0", "--json", "--root", root.path(), "--allow-origin",
+                   "https://app.example", "--allow-origin", "http://localhost:5173"});
+  const auto url = url_of(program);
+  run_task([&]() -> Task<void> {
+    HttpWire wire(co_await asio::this_coro::executor);
+    co_await wire.connect(url);
+    for (const std::string origin : {"https://app.example", "http://localhost:5173"}) {
+      co_await wire.send(
+          fmt::format("OPTIONS /mcp HTTP/1.1\r\nHost: localhost\r\nOrigin: {}\r\n"
+                      "Access-Control-Request-Method: POST\r\n\r\n",
+                      origin));
+      auto asked = co_await wire.answer();
+      EXPECT_EQ(asked.status, 204);
+      EXPECT_EQ(asked.headers.get("access-control-allow-origin"), origin);
+      co_await wire.send(list_tools(fmt::format("Origin: {}\r\n", origin)));
+      auto answer = co_await wire.answer();
+      EXPECT_EQ(answer.status, 200);
+      EXPECT_EQ(answer.headers.get("access-control-allow-origin"), origin);
+    }
+    co_await wire.send(list_tools("Origin: http://localhost:1\r\n"));
+    auto stranger = co_await wire.answer();
+    EXPECT_EQ(stranger.status, 403);
+    EXPECT_EQ(stranger.headers.find("access-control-allow-origin"), nullptr);
+  });
+  EXPECT_EQ(program.end(SIGTERM), 0);
+}
+
 // T2: the program at both ends.
 TEST(ServeHttp, AnEntryWithAUrlIsCalledLikeAnyOther) {
   test::TemporaryDirectory root;
@@ -171,6 +200,9 @@ TEST(ServeHttp, WhatCannotWorkIsSaid) {
       {{"--http", "nowhere"}, 2, "is no ADDRESS:PORT; for example --http 127.0.0.1:8080"},
       {{"--http", "example.org:80"}, 2, "is no address to listen on"},
       {{"--http", "127.0.0.1:0", "--bearer-file", empty}, 2, "holds no token"},
+      {{"--http", "127.0.0.1:0", "--allow-origin", "https://app.example/"}, 2, "is no origin; write scheme, host"},
+      {{"--http", "127.0.0.1:0", "--allow-origin", "*"}, 2, "is no origin"},
+      {{"--http", "127.0.0.1:0", "--allow-origin", "app.example"}, 2, "is no origin"},
       {{"--http", "0.0.0.0:0", "--allow-run"}, 2, "would let everyone on the network run commands"},
   };
   for (const auto& c : cases) {

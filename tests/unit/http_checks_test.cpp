@@ -40,6 +40,8 @@ TEST(HttpChecks, OnlyKnownNamesAreLetIn) {
       {here, {{"Host", "localhost"}, {"Origin", "http://localhost.evil.example"}}, false},
       {here, {{"Host", "localhost"}, {"Origin", "null"}}, false},
       {here, {{"Host", "localhost"}, {"Origin", ""}}, false},
+      {here, {{"Host", "localhost"}, {"Origin", "http://localhost"}, {"Origin", "http://evil.example"}}, false},
+      {here, {{"Host", "localhost"}, {"Origin", "http://localhost"}, {"Origin", "http://localhost"}}, false},
       {network, {{"Host", "anything.example"}}, true},
       {network, {{"Host", "anything.example"}, {"Origin", "http://anything.example"}}, false},
       {named, {{"Host", "mcp.example"}}, true},
@@ -54,6 +56,35 @@ TEST(HttpChecks, OnlyKnownNamesAreLetIn) {
   for (const auto& c : cases) {
     EXPECT_EQ(!refuse_by_name(c.gate, c.headers), c.in) << c.headers.get("host") << " from " << c.headers.get("origin");
   }
+}
+
+TEST(HttpChecks, OnlyPagesOfNamedOriginsMayReadAnswers) {
+  const HttpGate here{.loopback = true, .hosts = {}, .origins = {}};
+  const HttpGate named{.loopback = true, .hosts = {}, .origins = {"https://app.example"}};
+  const HttpHeaders page{{"Origin", "https://app.example"}};
+  EXPECT_EQ(page_headers(here, "POST", page), HttpHeaders());
+  EXPECT_EQ(page_headers(here, "POST", {{"Origin", "http://localhost"}}), HttpHeaders());
+  EXPECT_EQ(page_headers(named, "POST", {{"Origin", "https://other.example"}}), HttpHeaders());
+  EXPECT_EQ(page_headers(named, "POST", {}), HttpHeaders());
+  const auto answer = page_headers(named, "POST", page);
+  EXPECT_EQ(answer.get("access-control-allow-origin"), "https://app.example");
+  EXPECT_EQ(answer.get("vary"), "Origin");
+  EXPECT_EQ(answer.get("access-control-expose-headers"),
+            "MCP-Protocol-Version, Mcp-Session-Id, Retry-After, WWW-Authenticate");
+  EXPECT_FALSE(answer.contains("access-control-allow-headers"));
+
+  EXPECT_FALSE(asks_first("OPTIONS", page));
+  const HttpHeaders first{{"Origin", "https://app.example"},
+                          {"Access-Control-Request-Method", "POST"},
+                          {"Access-Control-Request-Headers", "content-type,mcp-param-city, bad name,x\ty"}};
+  EXPECT_FALSE(asks_first("POST", first));
+  ASSERT_TRUE(asks_first("OPTIONS", first));
+  const auto may = page_headers(named, "OPTIONS", first);
+  EXPECT_EQ(may.get("access-control-allow-methods"), "GET, POST, DELETE");
+  EXPECT_EQ(may.get("access-control-allow-headers"),
+            "Accept, Authorization, Content-Type, Last-Event-ID, MCP-Protocol-Version, Mcp-Method, Mcp-Name, "
+            "Mcp-Session-Id, content-type, mcp-param-city");
+  EXPECT_FALSE(may.contains("access-control-allow-private-network"));
 }
 
 TEST(HttpChecks, AcceptNamesWhatMayBeAnswered) {
@@ -246,6 +277,29 @@ TEST(Replay, AllBuffersTogetherAreBounded) {
   second.add({1, 2}, std::string(36, 'x'));
   EXPECT_LE(total->bytes, 300u);
   EXPECT_EQ(second.after({1, 1}, 3).events.size(), 1u);
+}
+
+TEST(Replay, WhoHoldsTheOldestMakesRoomForOthers) {
+  auto total = std::make_shared<ReplayTotal>();
+  total->limit = 500;
+  ReplayBuffer second(1000, total);
+  {
+    ReplayBuffer first(1000, total);
+    for (std::uint64_t i = 1; i <= 5; ++i) first.add({1, i}, std::string(36, 'x'));
+    second.add({1, 1}, std::string(36, 'y'));
+    second.add({1, 2}, std::string(36, 'y'));
+    EXPECT_EQ(second.after({1, 0}, 3).events.size(), 2u);
+    EXPECT_TRUE(second.after({1, 0}, 3).complete);
+    EXPECT_TRUE(first.after({1, 2}, 6).complete) << "only as much went as was needed";
+    EXPECT_FALSE(first.after({1, 1}, 6).complete);
+    // What nobody can keep costs nobody else anything.
+    first.add({1, 6}, std::string(600, 'x'));
+    EXPECT_EQ(first.bytes(), 0u);
+    EXPECT_EQ(second.bytes(), 200u);
+    first.add({1, 7}, std::string(36, 'x'));
+  }
+  EXPECT_EQ(total->bytes, 200u);
+  EXPECT_EQ(total->order.size(), 2u);
 }
 
 TEST(ServeAddress, IsWhatWasTyped) {

@@ -136,6 +136,16 @@ TEST(HttpDoor, ModernRequestsHaveTheStatusOfTheirAnswer) {
       {test::post_text("/other", "{}"), 404, "The MCP endpoint is /mcp"},
       {test::post_text("/mcp", "{}", "", "evil.example"), 403, R"("code":-32600)"},
       {test::post_text("/mcp", "{}", "Origin: http://evil.example\r\n"), 403, R"("code":-32600)"},
+      {test::post_text("/mcp", "{}", "Origin: http://localhost\r\nOrigin: http://evil.example\r\n"), 403,
+       "two Origin headers"},
+      // Strangers are not told what is where.
+      {test::post_text("/other", "{}", "", "evil.example"), 403, R"("code":-32600)"},
+      {test::post_text("/other", "{}", "Origin: http://evil.example\r\n"), 403, R"("code":-32600)"},
+      {"OPTIONS /mcp HTTP/1.1\r\nHost: localhost\r\n\r\n", 405, ""},
+      {"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: text/event-stream\r\n"
+       "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: no/such\r\nContent-Length: " +
+           std::to_string(modern_body("no/such").size()) + "\r\n\r\n" + modern_body("no/such"),
+       404, R"("code":-32601)"},
       {"PUT /mcp HTTP/1.1\r\nHost: localhost\r\n\r\n", 405, ""},
       {"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\n{}", 415, ""},
       {"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: text/html\r\n"
@@ -637,6 +647,54 @@ TEST(HttpDoor, StrangersAreAskedWhoTheyAre) {
       EXPECT_EQ(answer.status, c.status) << c.header;
       EXPECT_EQ(answer.headers.get("www-authenticate"), c.challenge) << c.header;
     }
+    co_await door.stop();
+  });
+}
+
+// What a browser does for a page of an origin that was allowed, and for one that was not.
+TEST(HttpDoor, APageOfANamedOriginCanCall) {
+  run_task([]() -> Task<void> {
+    auto executor = co_await asio::this_coro::executor;
+    Door door(executor, sample_server(),
+              {.allowed_origins = {"https://app.example"}, .authorize = bearer_token("secret")});
+    auto asking = [](std::string_view origin) {
+      return fmt::format(
+          "OPTIONS /mcp HTTP/1.1\r\nHost: localhost\r\nOrigin: {}\r\nAccess-Control-Request-Method: POST\r\n"
+          "Access-Control-Request-Headers: authorization,content-type,mcp-session-id\r\n\r\n",
+          origin);
+    };
+    HttpWire wire(executor);
+    co_await door.connect(wire);
+    co_await wire.send(asking("https://evil.example"));
+    auto stranger = co_await wire.answer();
+    EXPECT_EQ(stranger.status, 403);
+    EXPECT_EQ(stranger.headers.find("access-control-allow-origin"), nullptr);
+    co_await wire.send(asking("https://app.example"));
+    auto may = co_await wire.answer();
+    EXPECT_EQ(may.status, 204);
+    EXPECT_EQ(may.headers.get("access-control-allow-origin"), "https://app.example");
+    EXPECT_THAT(std::string(may.headers.get("access-control-allow-methods")), HasSubstr("POST"));
+    EXPECT_THAT(std::string(may.headers.get("access-control-allow-headers")), HasSubstr("mcp-session-id"));
+    // A refusal can be read, too, or the page would not know why.
+    const std::string origin = "Origin: https://app.example\r\n";
+    co_await wire.send(test::post_text("/mcp", initialize_body(), origin));
+    auto refused = co_await wire.answer();
+    EXPECT_EQ(refused.status, 401);
+    EXPECT_EQ(refused.headers.get("access-control-allow-origin"), "https://app.example");
+    HttpWire again(executor);
+    co_await door.connect(again);
+    co_await again.send(test::post_text("/mcp", initialize_body(), origin + "Authorization: Bearer secret\r\n"));
+    auto opened = co_await again.answer();
+    EXPECT_EQ(opened.status, 200);
+    EXPECT_EQ(opened.headers.get("access-control-allow-origin"), "https://app.example");
+    EXPECT_THAT(std::string(opened.headers.get("access-control-expose-headers")), HasSubstr("Mcp-Session-Id"));
+    EXPECT_NE(opened.headers.find("mcp-session-id"), nullptr);
+    // Its stream of events, which begins before it ends.
+    co_await again.send(
+        fmt::format("GET /mcp HTTP/1.1\r\nHost: localhost\r\n{}Authorization: Bearer secret\r\n"
+                    "Accept: text/event-stream\r\nMcp-Session-Id: {}\r\n\r\n",
+                    origin, opened.headers.get("mcp-session-id")));
+    EXPECT_EQ((co_await again.head()).headers.get("access-control-allow-origin"), "https://app.example");
     co_await door.stop();
   });
 }

@@ -135,6 +135,14 @@ TEST(HttpServer, WhatIsNoHttpIsRefusedAndTheConnectionEnds) {
       {"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabcd", 400},
       {"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400},
       {"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", 400},
+      // Bodies whose end another reader may see elsewhere: none of their bytes is a request.
+      {"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: xchunked\r\n\r\n" + get("/smuggled"), 501},
+      {"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: identity\r\n\r\n" + get("/smuggled"), 501},
+      {"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding:\r\n\r\n" + get("/smuggled"), 501},
+      {"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nTransfer-Encoding: xchunked\r\n\r\n{}", 501},
+      {"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", 501},
+      {"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: x\r\n\r\n0\r\n\r\n", 501},
+      {"POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 501},
       {"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabcd\r\n0\r\n\r\n", 400},
       {"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n65\r\n" + std::string(101, 'x') + "\r\n", 413},
   };
@@ -235,6 +243,62 @@ TEST(HttpServer, AHeadThatNeverEndsIsCutOff) {
     EXPECT_EQ(answer.status, 408);
     dripping.cancel();
     co_await scope.join();
+    co_await served.stop();
+  });
+}
+
+// A byte now and then is never silent, and still no body that anybody waits for.
+TEST(HttpServer, ABodyThatComesTooSlowlyIsCutOff) {
+  for (const std::string_view head : {"Content-Length: 1000000", "Transfer-Encoding: chunked"}) {
+    HttpServerLimits limits;
+    limits.body_silence = 100ms;
+    run_task([&]() -> Task<void> {
+      auto executor = co_await asio::this_coro::executor;
+      Served served(executor, echo, limits);
+      HttpWire wire(executor);
+      co_await served.connect(wire);
+      co_await wire.send(fmt::format("POST / HTTP/1.1\r\nHost: x\r\n{}\r\n\r\n", head));
+      Scope scope(executor);
+      auto dripping = scope.spawn([](HttpWire& w, std::string piece) -> Task<void> {
+        for (int i = 0; i < 100'000; ++i) {
+          auto sent = co_await as_result(w.send(piece));
+          if (!sent) co_return;
+          auto slept = co_await as_result(sleep_for(5ms));
+          if (!slept) co_return;
+        }
+      }(wire, head.starts_with("Content") ? "x" : "1\r\nx\r\n"));
+      auto answer = co_await wire.answer();
+      EXPECT_EQ(answer.status, 408) << head;
+      EXPECT_EQ(answer.headers.get("connection"), "close") << head;
+      dripping.cancel();
+      co_await scope.join();
+      co_await served.stop();
+    });
+  }
+}
+
+// What is added stands in every answer, also in those the handler did not give.
+TEST(HttpServer, HeadersCanBeAddedToWhateverAnswers) {
+  HttpServerLimits limits;
+  limits.body = 10;
+  run_task([&]() -> Task<void> {
+    Served served(
+        co_await asio::this_coro::executor,
+        [](ServerExchange& exchange) -> Task<void> {
+          if (exchange.request().url != "/plain") exchange.add_to_answer({{"X-Added", "yes"}});
+          co_await echo(exchange);
+        },
+        limits);
+    HttpWire wire(co_await asio::this_coro::executor);
+    co_await served.connect(wire);
+    co_await wire.send(get("/"));
+    EXPECT_EQ((co_await wire.answer()).headers.get("x-added"), "yes");
+    co_await wire.send(get("/plain"));
+    EXPECT_EQ((co_await wire.answer()).headers.find("x-added"), nullptr);
+    co_await wire.send("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nb\r\nhello world\r\n");
+    auto refused = co_await wire.answer();
+    EXPECT_EQ(refused.status, 413);
+    EXPECT_EQ(refused.headers.get("x-added"), "yes");
     co_await served.stop();
   });
 }
