@@ -6,6 +6,7 @@
 
 #include "base/exit_code.h"
 #include "cli/present.h"
+#include "host/server_error.h"
 
 namespace patchbay::cli {
 
@@ -55,10 +56,11 @@ int listing_exit_code(const Context& context, const std::string& only) {
     required_failed |= status.required && status.state != ServerState::connected;
     if (status.state == ServerState::failed || status.state == ServerState::needs_auth) {
       code = 3;
-      // Said already unless -q was given; a listing that fails says why in any case.
-      if (context.settings.quiet && !context.settings.json && status.error) {
-        context.io.talk(
-            fmt::format("patchbay: '{}': {}\n", safe_line(status.name, 80), safe_line(status.error->message(), 500)));
+      // A listing that fails says why in any case, also after -q.
+      if (!context.settings.json && status.error && !context.told.contains(status.name)) {
+        context.told.emplace(status.name, status.error->message());
+        context.io.talk(fmt::format("patchbay: '{}': {}\n", safe_line(status.name, 80),
+                                    safe_line(without_name(status.name, status.error->message()), 500)));
       }
     }
     if (status.state == ServerState::pending && !context.settings.json) {
@@ -77,7 +79,11 @@ Error with_failures(const Context& context, const Error& error) {
   std::vector<std::string> failed;
   for (const auto& status : context.host.status()) {
     if (status.state == ServerState::connected || status.state == ServerState::disabled) continue;
-    failed.push_back(fmt::format("'{}': {}", status.name, status.error ? status.error->message() : status.reason));
+    failed.push_back(
+        context.told.contains(status.name)
+            ? fmt::format("'{}'", status.name)
+            : fmt::format("'{}': {}", status.name,
+                          status.error ? without_name(status.name, status.error->message()) : status.reason));
   }
   if (failed.empty()) return error;
   return Error(error.code(), fmt::format("{} (not connected: {})", error.message(), fmt::join(failed, "; ")));

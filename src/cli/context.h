@@ -1,6 +1,9 @@
 // What a command gets: its settings, the terminal, a host that has started nothing yet.
 #pragma once
 
+#include <map>
+#include <string>
+
 #include <patchbay/host.h>
 
 #include "base/runtime.h"
@@ -16,6 +19,8 @@ struct Context {
   const Runtime& runtime;
   Host& host;
   Waiting& waiting;
+  // Servers whose failure the person has read, and how it was worded: it is said once.
+  std::map<std::string, std::string>& told;
 
   CallOptions call_options() const;
   void print_json(const Json& value) const;

@@ -3,6 +3,7 @@
 // is, to see whether it answers.
 #include <algorithm>
 #include <map>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -12,9 +13,12 @@
 #include "cli/new_entry.h"
 #include "cli/present.h"
 #include "config/load.h"
+#include "host/server_error.h"
 
 namespace patchbay::cli {
 namespace {
+
+constexpr std::size_t most_last_words = 5;
 
 // One declared server and how it is.
 struct Row {
@@ -83,6 +87,7 @@ Json row_json(const Row& row) {
           {"transport", to_string(row.server->kind)},
           {"state", to_string(row.state)},
           {"reason", row.reason},
+          {"error", row.error ? Json(row.error->message()) : Json()},
           {"shadows", std::move(shadows)}};
 }
 
@@ -111,7 +116,7 @@ void say_warnings(const Settings& settings, Io& io, const std::vector<ConfigProb
 // How a server is, in the words of `claude mcp list`.
 std::string health(const Row& row) {
   const auto name = safe_line(row.server->name, 80);
-  const auto cause = row.error ? safe_line(row.error->message(), 400) : std::string();
+  const auto cause = row.error ? safe_line(without_name(row.server->name, row.error->message()), 400) : std::string();
   switch (row.server->standing) {
     case ServerStanding::awaiting_approval:
       return fmt::format("⏸ Pending approval (run `patchbay approve {}`)", name);
@@ -132,9 +137,10 @@ std::string health(const Row& row) {
   }
   switch (row.state) {
     case ServerState::connected:
-      return row.reason == "tools fetch failed" ? "! Connected · tools fetch failed" : "✔ Connected";
+      if (row.reason != "tools fetch failed") return "✔ Connected";
+      return fmt::format("! Connected · tools fetch failed{}{}", cause.empty() ? "" : ": ", cause);
     case ServerState::needs_auth:
-      return "! Needs authentication";
+      return cause.empty() ? "! Needs authentication" : fmt::format("! Needs authentication: {}", cause);
     case ServerState::failed:
       return cause.empty() ? "✘ Failed to connect" : fmt::format("✘ Failed to connect: {}", cause);
     case ServerState::disabled:
@@ -143,6 +149,18 @@ std::string health(const Row& row) {
       break;
   }
   return "not started";
+}
+
+// The end of what the server wrote to stderr, which often has the reason.
+std::string last_words(const Row& row) {
+  if (row.state != ServerState::failed || !row.error) return {};
+  const auto detail = trim(row.error->detail());
+  if (detail.empty()) return {};
+  auto lines = split(detail, '\n');
+  const auto skipped = lines.size() > most_last_words ? lines.size() - most_last_words : 0;
+  std::string text;
+  for (auto line : std::span(lines).subspan(skipped)) text += fmt::format("{}\n", safe_line(line, 300));
+  return indented(text);
 }
 
 std::string transport_note(const ServerConfig& server) {
@@ -159,7 +177,8 @@ std::string target_of(const ServerConfig& server) {
 std::string health_line(const Row& row) {
   const auto target = target_of(*row.server);
   return fmt::format("{}: {}{}- {}\n", safe_line(row.server->name, 80), safe_line(target, 300),
-                     target.empty() ? "" : transport_note(*row.server) + " ", health(row));
+                     target.empty() ? "" : transport_note(*row.server) + " ", health(row)) +
+         last_words(row);
 }
 
 // Where it stands, short.
@@ -212,6 +231,7 @@ std::string page(const Declared& declared, const Row& row, bool checked) {
   const bool counts = server.standing == ServerStanding::active;
   out += fmt::format("  Status: {}\n",
                      counts && !checked ? "not started (see with: patchbay get " + name + " --check)" : health(row));
+  out += last_words(row);
   if (server.standing == ServerStanding::broken) return out;
   const auto entry = shown_entry(server);
   out += fmt::format("  Type: {}\n", to_string(server.kind));
@@ -315,7 +335,6 @@ int show_server(const Declared& declared, const Row& row, const Settings& settin
   Json list = Json::array();
   for (const auto& issue : issues) list.push_back(problem_json(issue));
   json["issues"] = std::move(list);
-  json["error"] = row.error ? Json(row.error->message()) : Json();
   answer(settings, io, json, {});
   return 0;
 }

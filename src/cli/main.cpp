@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
@@ -29,6 +30,7 @@
 #include "config/permission_rules.h"
 #include "config/policy.h"
 #include "host/ide.h"
+#include "host/server_error.h"
 #include "protocol/redact.h"
 
 namespace patchbay::cli {
@@ -114,7 +116,12 @@ PermissionOptions permission_options(const Settings& settings) {
   return options;
 }
 
-HostOptions host_options(const Settings& settings, Io& io, Waiting& waiting) {
+// Whose connection ends while one thing is asked of it is told by the answer.
+bool asks_one_thing(Command command) {
+  return command == Command::call || command == Command::read || command == Command::prompt;
+}
+
+HostOptions host_options(const Settings& settings, Io& io, Waiting& waiting, std::map<std::string, std::string>& told) {
   HostOptions options;
   options.permission = permission_options(settings);
   options.load = load_request(settings);
@@ -131,14 +138,18 @@ HostOptions host_options(const Settings& settings, Io& io, Waiting& waiting) {
   // A list of states says the same.
   const bool listing = settings.command == Command::list || settings.command == Command::get;
   if (!settings.json && !settings.quiet && !listing) {
-    options.on_status = [&io, &waiting](const ServerStatus& status) {
+    options.on_status = [&io, &waiting, &told, one = asks_one_thing(settings.command)](const ServerStatus& status) {
       waiting.pause();
       const auto name = safe_line(status.name, 80);
       if (status.state == ServerState::connected) {
         io.talk(fmt::format("[mcp] Connected to '{}' — {} tools\n", name, status.tool_count));
       } else if (status.error && (status.state == ServerState::failed || status.state == ServerState::needs_auth)) {
-        io.talk(fmt::format("[mcp] {} '{}': {}\n", status.reason == "connection lost" ? "Lost" : "Failed to connect to",
-                            name, safe_line(status.error->message(), 500)));
+        const bool lost = status.reason == "connection lost";
+        if (lost && one) return;
+        told.insert_or_assign(status.name, status.error->message());
+        io.talk(fmt::format("[mcp] {} '{}': {}\n", lost ? "Lost" : "Failed to connect to", name,
+                            safe_line(without_name(status.name, status.error->message()), 500)));
+        if (!status.error->detail().empty()) io.talk(indented(status.error->detail()));
       }
     };
   }
@@ -178,7 +189,8 @@ Task<void> run_to_end(Context& context, Result<int>& outcome) {
 int run_with_host(const Settings& settings, Io& io, const Runtime& given) {
   asio::io_context loop(1);
   Waiting waiting(io);
-  auto options = host_options(settings, io, waiting);
+  std::map<std::string, std::string> told;
+  auto options = host_options(settings, io, waiting, told);
   if (options.config->exclusive && (!settings.mcp_config.empty() || !settings.mcp_servers.empty())) {
     return report(Error(Errc::config, std::string(enterprise_dynamic_refusal)), settings.json, io);
   }
@@ -214,7 +226,7 @@ int run_with_host(const Settings& settings, Io& io, const Runtime& given) {
     builtin.runtime = runtime;
     host.add_server("patchbay", make_builtin_server(builtin));
   }
-  Context context{settings, io, runtime, host, waiting};
+  Context context{settings, io, runtime, host, waiting, told};
 
   Result<int> outcome = 0;
   int stopped_by = 0;
@@ -240,8 +252,11 @@ int run_with_host(const Settings& settings, Io& io, const Runtime& given) {
 
   if (stopped_by != 0) return 128 + stopped_by;
   if (*io.reader_left) return 0;
-  if (!outcome) return report(outcome.error(), settings.json, io);
-  return *outcome;
+  if (outcome) return *outcome;
+  const auto& message = outcome.error().message();
+  const bool said =
+      !settings.json && std::ranges::any_of(told, [&](const auto& one) { return message.ends_with(one.second); });
+  return said ? exit_code(outcome.error()) : report(outcome.error(), settings.json, io);
 }
 
 // The commands about declared servers that start none.

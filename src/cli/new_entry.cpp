@@ -70,7 +70,11 @@ Result<NewEntry> checked(std::string name, Json entry, std::vector<std::string> 
       notes.push_back(problem.message);
     }
   }
-  if (!errors.empty() || parsed.servers.size() != 1) return wrong(fmt::format("Invalid configuration: {}", errors));
+  if (!errors.empty() || parsed.servers.size() != 1) {
+    // A key that was misspelt is often the reason why another is missing.
+    for (const auto& note : notes) errors += "; " + note;
+    return wrong(fmt::format("Invalid configuration: {}", errors));
+  }
   return NewEntry{std::move(name), std::move(entry), std::move(parsed.servers.front()), std::move(notes)};
 }
 

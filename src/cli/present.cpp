@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/strings.h"
+#include "host/server_error.h"
 #include "protocol/clean_text.h"
 #include "protocol/codec.h"
 
@@ -30,6 +31,7 @@ Json status_json(const ServerStatus& status) {
           {"era", status.era.empty() ? Json() : Json(status.era)},
           {"protocolVersion", connected ? Json(status.server->protocol_version) : Json()},
           {"serverInfo", connected ? encode(status.server->info) : Json()},
+          {"capabilities", connected ? encode(status.server->capabilities) : Json()},
           {"toolCount", status.tool_count},
           {"error", status.error ? Json(status.error->message()) : Json()}};
 }
@@ -132,9 +134,11 @@ std::string status_line(const ServerStatus& status, bool color) {
     default:
       line += paint(to_string(status.state), "33", color);
   }
-  if (!status.reason.empty() && status.state != ServerState::failed) line += fmt::format("  {}", status.reason);
-  if (status.error && status.state != ServerState::pending)
-    line += fmt::format("  {}", safe_line(status.error->message(), 400));
+  const bool explained = status.error && status.state != ServerState::pending;
+  if (!status.reason.empty() && !(explained && status.state == ServerState::failed)) {
+    line += fmt::format("  {}", status.reason);
+  }
+  if (explained) line += fmt::format("  {}", safe_line(without_name(status.name, status.error->message()), 400));
   return line;
 }
 

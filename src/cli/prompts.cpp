@@ -8,6 +8,7 @@
 #include "cli/context.h"
 #include "cli/present.h"
 #include "host/naming.h"
+#include "host/server_error.h"
 #include "protocol/clean_text.h"
 #include "protocol/codec.h"
 
@@ -115,7 +116,10 @@ Task<int> prompt(Context& context) {
   auto all = co_await list_prompts(context, connected);
   const auto& found = find_prompt(context, all, words.front());
   auto session = co_await context.host.session(found.server);
-  auto result = co_await session.get_prompt(found.prompt.name, std::move(arguments), context.call_options());
+  auto outcome =
+      co_await as_result(session.get_prompt(found.prompt.name, std::move(arguments), context.call_options()));
+  if (!outcome) throw error_of_call(found.server, found.prompt.name, outcome.error());
+  const auto& result = *outcome;
   if (context.settings.json) {
     context.print_json(encode(result));
     co_return 0;

@@ -7,6 +7,7 @@
 #include "base/exit_code.h"
 #include "cli/context.h"
 #include "cli/present.h"
+#include "host/server_error.h"
 #include "protocol/clean_text.h"
 #include "protocol/codec.h"
 #include "protocol/uri_template.h"
@@ -136,7 +137,9 @@ Task<int> read(Context& context) {
   const auto server = words.size() == 2 ? words.front() : co_await server_of(context, uri);
   context.waiting.begin(fmt::format("reading {}", uri));
   auto session = co_await context.host.session(server);
-  auto result = co_await session.read_resource(uri, context.call_options());
+  auto outcome = co_await as_result(session.read_resource(uri, context.call_options()));
+  if (!outcome) throw error_of_call(server, uri, outcome.error());
+  const auto& result = *outcome;
   context.waiting.end();
   if (context.settings.json) {
     context.print_json(encode(result));

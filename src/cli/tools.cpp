@@ -16,9 +16,13 @@ void print_tools(Context& context, const std::string& only) {
   for (const auto& entry : catalog->tools()) width = std::max(width, entry.name.size());
   for (const auto& status : context.host.status()) {
     if (!only.empty() && status.name != only) continue;
-    context.io.out(status_line(status, context.io.color) + "\n");
-    if (status.state == ServerState::failed && status.error && !status.error->detail().empty()) {
-      context.io.out(indented(status.error->detail()));
+    auto shown = status;
+    const bool failed = status.state == ServerState::failed || status.state == ServerState::needs_auth;
+    if (failed && context.told.contains(status.name)) shown.error.reset();
+    context.io.out(status_line(shown, context.io.color) + "\n");
+    if (failed && shown.error) {
+      context.told.emplace(status.name, shown.error->message());
+      if (!shown.error->detail().empty()) context.io.out(indented(shown.error->detail()));
     }
     for (const auto& entry : catalog->tools()) {
       if (entry.server == status.name) context.io.out(tool_line(entry, width, context.io.width()) + "\n");

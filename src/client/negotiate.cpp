@@ -125,8 +125,14 @@ Task<void> open_older(SessionCore& core, std::unique_ptr<Transport> older, Error
   auto opened = co_await as_result(open_again(core, happenings));
   if (opened) co_return;
   if (opened.error().code() == Errc::cancelled) throw std::move(opened).error();
-  throw Error(why.code(), fmt::format("{}; and as an older server: {}", why.message(), opened.error().message()))
-      .with_detail(why.detail());
+  // What was answered to both is said once.
+  const auto status = opened.error().http_status();
+  if (status && status == why.http_status()) throw std::move(why);
+  auto both =
+      Error(why.code(), status ? fmt::format("{} (and {} to the GET of an older client)", why.message(), *status)
+                               : fmt::format("{}; and as an older server: {}", why.message(), opened.error().message()))
+          .with_detail(why.detail());
+  throw why.http_status() ? std::move(both).with_http_status(*why.http_status()) : both;
 }
 
 Task<void> follow_probe(SessionCore& core, std::shared_ptr<Happenings> shared, Scope& scope) {

@@ -51,6 +51,13 @@ Task<void> SessionCore::connect() {
   if (outcome) co_return;
   closing = true;
   auto error = std::move(outcome).error();
+  // More time would not help a server that talks, but not to us.
+  if (const auto printed = peer ? peer->channel().skipped() : std::string();
+      error.code() == Errc::timeout && !printed.empty()) {
+    error = Error(Errc::timeout, fmt::format("no answer from {} within {} s; it {}", transport->describe(),
+                                             std::chrono::duration<double>(limit).count(), printed))
+                .with_detail(error.detail());
+  }
   if (error.detail().empty() && peer) error = std::move(error).with_detail(peer->channel().diagnostics());
   const bool throws = co_await asio::this_coro::throw_if_cancelled();
   co_await asio::this_coro::throw_if_cancelled(false);

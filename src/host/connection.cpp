@@ -6,6 +6,7 @@
 
 #include "base/as_result.h"
 #include "base/timeout.h"
+#include "host/server_error.h"
 #include "host/tool_filter.h"
 
 namespace patchbay {
@@ -118,7 +119,7 @@ Task<Session> Connection::ensure() {
     co_await settled_.wait();
     if (closing_) throw Error(Errc::closed, fmt::format("'{}' is being closed", name()));
     if (!connected() && !attempting_) {
-      throw error_.value_or(Error(Errc::closed, fmt::format("'{}' ended as soon as it was connected", name())));
+      throw error_of_server(name(), error_.value_or(Error(Errc::closed, "it ended as soon as it was connected")));
     }
   }
   co_return *session_;

@@ -26,6 +26,7 @@
 #include "host/connector_fetch.h"
 #include "host/naming.h"
 #include "host/permission.h"
+#include "host/server_error.h"
 #include "host/server_start.h"
 
 namespace patchbay {
@@ -352,13 +353,17 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
     throw Error(Errc::denied, denial_text(entry.name, decision));
   }
 
-  // An unknown tool may belong to a server that did not start: say which did not.
+  // An unknown tool may belong to a server that did not start: say which did not, and why unless
+  // the program was told when it happened.
   Error with_failures(Error error) const {
     std::vector<std::string> failed;
     for (const auto& [name, connection] : connections_) {
       auto status = connection->status();
       if (status.state == ServerState::connected || status.state == ServerState::disabled) continue;
-      failed.push_back(fmt::format("'{}': {}", name, status.error ? status.error->message() : status.reason));
+      failed.push_back(options_.on_status && status.state != ServerState::pending
+                           ? fmt::format("'{}'", name)
+                           : fmt::format("'{}': {}", name,
+                                         status.error ? without_name(name, status.error->message()) : status.reason));
     }
     if (failed.empty()) return error;
     return Error(error.code(), fmt::format("{} (not connected: {})", error.message(), fmt::join(failed, "; ")));
@@ -579,7 +584,9 @@ Task<CallToolResult> Host::call(std::string tool, Payload arguments, CallOptions
   // Who gives a server more time for a call gives it more time to be silent, too.
   if (!options.idle && impl->idle_limit_) options.idle = std::max(*impl->idle_limit_, limit.value_or(0ms));
   auto session = co_await connection->ensure();
-  co_return co_await session.call_tool(entry.tool->name, std::move(arguments), std::move(options));
+  auto result = co_await as_result(session.call_tool(entry.tool->name, std::move(arguments), std::move(options)));
+  if (!result) throw error_of_call(entry.server, entry.tool->name, result.error());
+  co_return std::move(*result);
 }
 
 Task<CatalogEntry> Host::find_tool(std::string tool) {

@@ -13,6 +13,7 @@
 #include "host/helper_headers.h"
 #include "transport/http.h"
 #include "transport/proxy.h"
+#include "transport/stdio.h"
 #include "transport/ws.h"
 
 namespace patchbay {
@@ -61,7 +62,12 @@ Task<std::string> value_of(const ServerConfig& server, const SecretReference& re
   switch (reference.kind) {
     case SecretKind::environment: {
       auto value = context->variables(reference.argument);
-      if (!value) throw secret_error(server, reference, "the variable is not set");
+      if (!value) {
+        throw secret_error(server, reference,
+                           fmt::format("the variable is not set; set it, or write ${{{}:-DEFAULT}} for a value that is "
+                                       "used without it",
+                                       reference.argument));
+      }
       co_return std::move(*value);
     }
     case SecretKind::file: {
@@ -97,10 +103,16 @@ Task<std::shared_ptr<Transport>> stdio_for(ServerConfig expanded, const ServerCo
   options.shown = shown_target(written);
   if (expanded.env_file) {
     const auto path = path_of(*expanded.env_file, *context);
-    auto read = [path] { return read_config_file(path); };
-    auto text = value_or_throw(co_await offload(std::move(read)));
+    auto read = [path] { return read_config_text(path); };
+    auto text = co_await offload(std::move(read));
+    if (!text) {
+      throw Error(Errc::config,
+                  fmt::format("server '{}': the \"envFile\" {} (from {}) cannot be read: {}; make it, or correct the "
+                              "path",
+                              written.name, path, written.origin.file, text.error()));
+    }
     // What the entry itself says goes before its file.
-    for (auto& [name, value] : value_or_throw(parse_env_file(text, path))) options.env.emplace(name, std::move(value));
+    for (auto& [name, value] : value_or_throw(parse_env_file(*text, path))) options.env.emplace(name, std::move(value));
   }
   auto environment = server_environment(context->environment, expanded, context->run);
   options.context_env = std::move(environment.added);
@@ -108,7 +120,7 @@ Task<std::shared_ptr<Transport>> stdio_for(ServerConfig expanded, const ServerCo
   auto line = wrapped_command(expanded, context->environment);
   options.command = std::move(line.command);
   options.args = std::move(line.args);
-  co_return stdio_transport(std::move(options));
+  co_return stdio_transport_with(std::move(options), written.name);
 }
 
 std::shared_ptr<HelperHeaders> helper_for(const ServerConfig& written, const StartContext& context, Runtime& runtime) {

@@ -25,8 +25,25 @@ Found look(const std::string& file) {
   return ::faccessat(AT_FDCWD, file.c_str(), X_OK, AT_EACCESS) == 0 ? Found::executable : Found::not_executable;
 }
 
+std::string searched(std::size_t directories) {
+  return directories == 1 ? std::string("it is not in the one directory")
+                          : fmt::format("it is in none of the {} directories", directories);
+}
+
 std::string within(std::string_view directory, std::string_view part) {
   return (std::filesystem::path(directory) / std::filesystem::path(part)).string();
+}
+
+// A whole command line where only the program belongs: what to write instead, if that exists.
+std::string split_remedy(std::string_view command, std::string_view path, std::string_view directory) {
+  const auto blank = command.find(' ');
+  if (blank == command.npos || blank == 0 || !find_command(command.substr(0, blank), path, directory)) return {};
+  std::string args;
+  for (auto word : split(command.substr(blank + 1), ' ')) {
+    if (!word.empty()) args += fmt::format("{}\"{}\"", args.empty() ? "" : ", ", word);
+  }
+  return fmt::format("there is no program \"{}\"; write \"command\": \"{}\", \"args\": [{}]", command,
+                     command.substr(0, blank), args);
 }
 
 }  // namespace
@@ -47,6 +64,7 @@ Result<std::string> find_command(std::string_view command, std::string_view path
       case Found::nothing:
         break;
     }
+    if (auto remedy = split_remedy(command, path, directory); !remedy.empty()) return fail(Errc::connect, remedy);
     return fail(Errc::connect, fmt::format("{} does not exist; correct the command of this server", file));
   }
   std::string refused;
@@ -64,8 +82,11 @@ Result<std::string> find_command(std::string_view command, std::string_view path
   }
   if (!refused.empty())
     return fail(Errc::connect, fmt::format("{} is not executable; run: chmod +x {}", refused, refused));
-  return fail(Errc::connect, fmt::format("command not found: {} (looked in PATH {}); install it, or give its full path",
-                                         command, path.empty() ? "\"\"" : path));
+  if (auto remedy = split_remedy(command, path, directory); !remedy.empty()) return fail(Errc::connect, remedy);
+  return fail(Errc::connect, path.empty()
+                                 ? fmt::format("command not found: {} (PATH is empty); give its full path", command)
+                                 : fmt::format("command not found: {} ({} of PATH); install it, or give its full path",
+                                               command, searched(split(path, ':').size())));
 }
 
 std::vector<std::string> overlay_environment(const char* const* base, const std::map<std::string, std::string>& overlay,

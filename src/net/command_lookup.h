@@ -16,8 +16,8 @@ inline constexpr std::string_view default_path = "/usr/local/bin:/usr/bin:/bin";
 
 // The absolute path of the file to execute. A command with a '/' is taken from `directory`,
 // any other is looked up along `path` (what PATH says, relative parts taken from `directory`
-// as well). Errc::connect says whether it was not found, and where it was looked for, or is
-// not executable.
+// as well). Errc::connect says whether it was not found, is not executable, or is a whole
+// command line of which only the first word is a command.
 Result<std::string> find_command(std::string_view command, std::string_view path, std::string_view directory);
 
 // "NAME=value" for every variable of `base` (as in environ) but those in `unset`, overlaid by `overlay`.

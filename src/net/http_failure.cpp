@@ -18,11 +18,29 @@ std::string host_of(const std::string& url) {
   return parsed ? parsed->host : redacted_url(url);
 }
 
+// A file the person chose for this server is theirs to change; the one of the whole machine,
+// or of all programs, is not.
 std::string trust_remedy(const HttpFailureContext& context) {
-  if (!context.ca_file.empty()) {
-    return fmt::format("add the CA that signed it to {} ({})", context.ca_file, context.ca_source);
+  if (!context.ca_file.empty() && context.ca_source != "SSL_CERT_FILE") {
+    return fmt::format("only the CAs in {} ({}) are trusted for it; if you trust the one that signed it, add it there",
+                       context.ca_file, context.ca_source);
   }
-  return "if you trust its CA, name the CA's file in SSL_CERT_FILE or as \"tls\": {\"ca\": …} of this server's entry";
+  std::string remedy =
+      "if you trust it, name its CA as \"tls\": {\"ca\": \"file.pem\"} of this server's entry, or in "
+      "NODE_EXTRA_CA_CERTS";
+  if (!context.ca_file.empty())
+    remedy += fmt::format(" ({}, from {}, does not have it)", context.ca_file, context.ca_source);
+  return remedy;
+}
+
+// What a server that expects TLS does with a request that is not encrypted.
+std::string ended_remedy(const HttpFailure& failure, const HttpFailureContext& context) {
+  const auto url = parse_url(context.url);
+  const bool plain = url && (url->scheme == "http" || url->scheme == "ws");
+  if (plain && (failure.phase == HttpPhase::waiting || failure.phase == HttpPhase::sending)) {
+    return fmt::format("if it expects TLS, write {}s://; otherwise look at the server's log", url->scheme);
+  }
+  return "try again; if it stays, look at the server's log";
 }
 
 std::string proxy_name(const HttpFailureContext& context) {
@@ -69,7 +87,7 @@ Telling tell(const HttpFailure& failure, const HttpFailureContext& context) {
     case HttpFault::untrusted:
       return {Errc::tls, fmt::format("the certificate is not trusted: {}", failure.reason), trust_remedy(context)};
     case HttpFault::self_signed:
-      return {Errc::tls, fmt::format("the certificate is self-signed: {}", failure.reason), trust_remedy(context)};
+      return {Errc::tls, "the certificate is self-signed", trust_remedy(context)};
     case HttpFault::expired:
       return {Errc::tls, fmt::format("the certificate is not valid now: {}", failure.reason),
               "check this machine's clock; otherwise the server needs a new certificate"};
@@ -99,10 +117,9 @@ Telling tell(const HttpFailure& failure, const HttpFailureContext& context) {
                                 context.certificate_source, failure.reason),
               "both must be PEM files that belong together"};
     case HttpFault::closed:
-      return {Errc::closed, "the server closed the connection", "try again; if it stays, look at the server's log"};
+      return {Errc::closed, "the server closed the connection", ended_remedy(failure, context)};
     case HttpFault::reset:
-      return {Errc::closed, fmt::format("the connection broke: {}", failure.reason),
-              "try again; if it stays, look at the server's log"};
+      return {Errc::closed, fmt::format("the connection broke: {}", failure.reason), ended_remedy(failure, context)};
     case HttpFault::truncated:
       return {Errc::closed, fmt::format("the answer was cut off: {}", failure.reason),
               "try again; if it stays, look at the server's log and at proxies in between"};

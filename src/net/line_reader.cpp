@@ -84,7 +84,7 @@ bool LineReader::skip_to_line() {
 
 void LineReader::begin_junk() {
   in_junk_ = true;
-  ++junk_lines_;
+  if (junk_lines_++ == 1) first_junk_ = std::move(junk_sample_);
   junk_sample_.clear();
 }
 

@@ -39,8 +39,9 @@ class LineReader {
 
   bool too_long() const noexcept { return too_long_; }
   std::uint64_t junk_lines() const noexcept { return junk_lines_; }
-  // The beginning of the latest junk line, for a log.
+  // The beginning of the latest junk line, for a log, and of the first.
   const std::string& junk_sample() const noexcept { return junk_sample_; }
+  const std::string& first_junk() const noexcept { return junk_lines_ > 1 ? first_junk_ : junk_sample_; }
 
  private:
   bool skip_to_line();
@@ -57,6 +58,7 @@ class LineReader {
   bool too_long_ = false;
   std::uint64_t junk_lines_ = 0;
   std::string junk_sample_;
+  std::string first_junk_;  // once there is a second
 };
 
 }  // namespace patchbay

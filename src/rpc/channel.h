@@ -74,6 +74,8 @@ class Channel {
   virtual void set_protocol_version(std::string_view version) { (void)version; }
   // What the peer wrote to stderr lately, cleaned of nothing; empty where there is none.
   virtual std::string diagnostics() const { return {}; }
+  // What the peer sent that was no message, in words that follow "it"; empty when there was nothing.
+  virtual std::string skipped() const { return {}; }
 };
 
 }  // namespace patchbay

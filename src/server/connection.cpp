@@ -38,6 +38,7 @@ class DrainingChannel final : public Channel {
   Task<void> close(CloseMode mode) override { return inner_->close(mode); }
   void set_protocol_version(std::string_view version) override { inner_->set_protocol_version(version); }
   std::string diagnostics() const override { return inner_->diagnostics(); }
+  std::string skipped() const override { return inner_->skipped(); }
 
  private:
   std::unique_ptr<Channel> inner_;

@@ -111,6 +111,12 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
     return headers;
   }
 
+  bool at_our_origin(const HttpHead& head) const {
+    const auto ours = parse_url(options.url);
+    const auto theirs = parse_url(head.url);
+    return head.url.empty() || (ours && theirs && same_origin(*ours, *theirs));
+  }
+
   // True when the server no longer knows the session this was sent in.
   bool session_gone(const HttpHead& head, bool carried) {
     if (head.status != 404 || !carried) return false;
@@ -228,6 +234,14 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
     if (request.method == method::initialize) {
       const auto id = head.headers.get("Mcp-Session-Id");
       self->session = valid_session_id(id) ? std::string(id) : std::string();
+      // Its id stays behind at a redirect to another origin, so the next request would be a stranger's.
+      if (!self->session.empty() && !self->at_our_origin(head)) {
+        self->session.clear();
+        throw Error(Errc::http,
+                    fmt::format("{} redirects to {} at another place, and the session that was opened there "
+                                "cannot be kept across a redirect; configure the url it leads to",
+                                self->requester.shown(), redacted_url(head.url)));
+      }
     }
     const auto type = media_type(head.headers.get("Content-Type"));
     if (type == "text/event-stream") {
@@ -249,10 +263,14 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
     }
     if (text.empty()) throw self->requester.content_error(HttpHead{.status = head.status}, text);
     co_await self->inbox.wait_for_room();
+    const auto beginning = text.substr(0, 200);
     if (!self->inbox.put_text(std::move(text), request.id, self->runtime)) {
       self->requester.use_fresh_connections();
       throw Error(Errc::protocol,
-                  fmt::format("{} answered without an answer to {}", self->requester.shown(), request.method));
+                  fmt::format("{} answered {} with JSON that is no answer of MCP ({}); is it the url of "
+                              "an MCP server?",
+                              self->requester.shown(), request.method, excerpt(beginning)))
+          .with_http_status(head.status);
     }
   }
 
@@ -410,8 +428,7 @@ void HttpChannel::set_protocol_version(std::string_view version) { state_->versi
 
 Result<void> check_server_url(std::string_view url) {
   auto parsed = parse_url(url);
-  if (!parsed)
-    return fail(Errc::config, fmt::format("\"{}\" is no url: {}", redacted_url(url), parsed.error().message()));
+  if (!parsed) return fail(Errc::config, fmt::format("{}; correct the \"url\" of its entry", parsed.error().message()));
   if (parsed->scheme != "http" && parsed->scheme != "https") {
     return fail(Errc::config,
                 fmt::format("\"{}\": a url of an MCP server begins with https:// or http://", parsed->redacted()));

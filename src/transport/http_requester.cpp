@@ -34,6 +34,8 @@ std::string_view reason_of(int status) {
       return "Content Too Large";
     case 415:
       return "Unsupported Media Type";
+    case 426:
+      return "Upgrade Required";
     case 429:
       return "Too Many Requests";
     case 431:
@@ -51,8 +53,8 @@ std::string_view reason_of(int status) {
   }
 }
 
-std::string_view remedy_for(int status) {
-  switch (status) {
+std::string remedy_for(const HttpHead& head) {
+  switch (head.status) {
     case 404:
     case 405:
       return "check the path of its url";
@@ -61,11 +63,18 @@ std::string_view remedy_for(int status) {
     case 500:
     case 502:
     case 503:
-    case 504:
-      return "try again later";
+    case 504: {
+      // Seconds; the other form, a date, is rare and says less to a person.
+      const auto wait = trim(head.headers.get("Retry-After"));
+      const bool seconds =
+          !wait.empty() && wait.size() < 7 && std::ranges::all_of(wait, [](char c) { return c >= '0' && c <= '9'; });
+      return seconds ? fmt::format("try again in {} s", wait) : "try again later";
+    }
     case 413:
     case 431:
       return "the request is too large for it";
+    case 426:
+      return "if it is a WebSocket server, write \"type\": \"ws\" and a url that begins with ws:// or wss://";
     default:
       return {};
   }
@@ -158,7 +167,12 @@ Error access_error(std::string_view shown, int status, bool had_credentials, std
                              had_credentials ? "check" : "give them as"))
         .with_http_status(status);
   }
-  return Error(Errc::forbidden, fmt::format("{} refuses us (403 Forbidden){}", shown, because))
+  return Error(Errc::forbidden,
+               fmt::format("{} refuses us (403 Forbidden){}; {}", shown, because,
+                           had_credentials
+                               ? "check what the credentials in \"headers\" of its entry are allowed"
+                               : "if it wants credentials, give them as \"headers\": {\"Authorization\": \"Bearer "
+                                 "…\"} of its entry"))
       .with_http_status(status);
 }
 
@@ -169,11 +183,12 @@ Error HttpRequester::status_error(const HttpHead& head, std::string_view body) c
 Error status_error(std::string_view what, const HttpHead& head, std::string_view body) {
   auto message = fmt::format("{} answered {}", what, head.status);
   if (const auto reason = reason_of(head.status); !reason.empty()) message += fmt::format(" {}", reason);
-  if (const auto type = media_type(head.headers.get("Content-Type")); type != "text/html") {
-    if (const auto text = excerpt(body); !text.empty()) message += fmt::format(": {}", text);
-  }
-  if (const auto remedy = remedy_for(head.status); !remedy.empty()) message += fmt::format("; {}", remedy);
-  return Error(Errc::http, std::move(message)).with_http_status(head.status).with_detail(excerpt(body));
+  // A page is no part of a sentence; anything else is, and then not said again below it.
+  const auto text = excerpt(body);
+  const bool page = media_type(head.headers.get("Content-Type")) == "text/html";
+  if (!page && !text.empty() && text != reason_of(head.status)) message += fmt::format(": {}", text);
+  if (const auto remedy = remedy_for(head); !remedy.empty()) message += fmt::format("; {}", remedy);
+  return Error(Errc::http, std::move(message)).with_http_status(head.status).with_detail(page ? text : std::string());
 }
 
 Error HttpRequester::content_error(const HttpHead& head, std::string_view body) const {

@@ -18,7 +18,7 @@ bool MessageInbox::put_text(std::string text, const std::optional<RequestId>& wa
   auto decoded = decode_messages(block, *block, {.max_depth = runtime.limits.depth});
   if (!decoded) {
     auto id = peek_id(*block);
-    runtime.log(LogLevel::warning, "event=not_a_message reason=\"{}\"", decoded.error().message());
+    runtime.log(LogLevel::info, "event=not_a_message reason=\"{}\"", decoded.error().message());
     if (!id) return false;
     const bool ours = wanted == id;
     put(Lost{std::move(*id), decoded.error().within("the answer cannot be read")}, 0);

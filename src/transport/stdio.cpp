@@ -17,6 +17,7 @@
 #include "net/command_lookup.h"
 #include "net/line_reader.h"
 #include "net/process.h"
+#include "protocol/clean_text.h"
 
 namespace patchbay {
 namespace {
@@ -29,6 +30,7 @@ constexpr auto for_reader = 500ms;       // between a failed write and the reade
 constexpr auto quick_step = 100ms;       // each step of a quick close
 constexpr std::size_t detail_lines = 20;
 constexpr std::size_t kept_buffer = 1u << 20;
+constexpr std::size_t sample_size = 80;  // of a line that was no message, in an error
 
 // "--api-key VALUE" and "--token=VALUE" are shown without the value.
 bool names_secret(std::string_view name) {
@@ -62,7 +64,7 @@ std::string command_stamp(const StdioOptions& options) {
 
 class StdioTransport final : public Transport {
  public:
-  explicit StdioTransport(StdioOptions options) : options_(std::move(options)) {}
+  StdioTransport(StdioOptions options, std::string name) : options_(std::move(options)), name_(std::move(name)) {}
 
   Kind kind() const noexcept override { return Kind::stdio; }
 
@@ -109,19 +111,24 @@ class StdioTransport final : public Transport {
     spec.unset = options_.unset_env;
     spec.cwd = options_.cwd;
     auto process = co_await Process::start(std::move(spec), copy);
-    auto label = std::filesystem::path(options_.command).filename().string();
+    auto label = name_.empty() ? std::filesystem::path(options_.command).filename().string() : name_;
     co_return std::make_unique<StdioChannel>(std::move(process), std::move(label), std::move(copy),
                                              co_await asio::this_coro::executor);
   }
 
  private:
   StdioOptions options_;
+  std::string name_;
 };
 
 }  // namespace
 
 std::unique_ptr<Transport> stdio_transport(StdioOptions options) {
-  return std::make_unique<StdioTransport>(std::move(options));
+  return stdio_transport_with(std::move(options), {});
+}
+
+std::unique_ptr<Transport> stdio_transport_with(StdioOptions options, std::string name) {
+  return std::make_unique<StdioTransport>(std::move(options), std::move(name));
 }
 
 // Shared with the handlers that wait for the pipe; those may outlive the channel by one
@@ -144,6 +151,8 @@ struct StdioChannel::State : std::enable_shared_from_this<State> {
   LineReader reader;
   std::optional<Error> failure;  // what receive() throws from now on
   std::uint64_t junk = 0;        // lines that looked like JSON and were no message
+  std::string first_junk;        // the first of those
+  bool heard = false;            // a message has come
   std::uint64_t junk_told = 0;   // lines of either kind that were logged
 
   // Writing. `writing` is on its way to the pipe from `written` on; `waiting` gathers.
@@ -171,7 +180,23 @@ struct StdioChannel::State : std::enable_shared_from_this<State> {
     if (process) process->interrupt_read();
   }
 
+  // Of the lines that were no messages, in words. Which of them was the first of all is not
+  // kept; what is no JSON at all explains more.
+  std::string skipped() const {
+    const auto count = junk + reader.junk_lines();
+    if (count == 0) return {};
+    const auto& first = reader.junk_lines() > 0 ? reader.first_junk() : first_junk;
+    const auto shown = clean_line(first);
+    return fmt::format(
+        "printed {} on stdout that {} no JSON-RPC, such as \"{}{}\"; stdout is for the protocol alone: everything else "
+        "has to go to stderr",
+        plural(count, "line"), count == 1 ? "is" : "are", cut_utf8(shown, sample_size),
+        shown.size() > sample_size ? "…" : "");
+  }
+
   Error closed_error(std::string what) {
+    // One that never said anything else is probably no server, or not started as one.
+    if (const auto printed = heard ? std::string() : skipped(); !printed.empty()) what += "; it " + printed;
     return Error(Errc::closed, fmt::format("server \"{}\" {}", label, what))
         .with_detail(process->stderr_tail(detail_lines));
   }
@@ -232,13 +257,16 @@ struct StdioChannel::State : std::enable_shared_from_this<State> {
   // A message, an answer that was lost, or nothing when the line is junk.
   std::optional<Incoming> judge(const LineReader::Line& line) {
     std::string why;
-    if (auto incoming = decode(line, why)) return incoming;
+    if (auto incoming = decode(line, why)) {
+      heard = true;
+      return incoming;
+    }
     if (auto id = peek_id(line.text)) {
       return Lost{
           std::move(*id),
           Error(Errc::protocol, fmt::format("server \"{}\": the answer is not valid JSON-RPC: {}", label, why))};
     }
-    ++junk;
+    if (junk++ == 0) first_junk = cut_utf8(line.text, 2 * sample_size);
     tell_junk(why, line.text);
     return std::nullopt;
   }
@@ -404,6 +432,8 @@ Task<void> StdioChannel::close(CloseMode mode) {
 std::string StdioChannel::diagnostics() const {
   return state_->process ? state_->process->stderr_tail() : std::string();
 }
+
+std::string StdioChannel::skipped() const { return state_->skipped(); }
 
 std::uint64_t StdioChannel::junk_lines() const noexcept { return state_->junk + state_->reader.junk_lines(); }
 

@@ -35,6 +35,7 @@ class StdioChannel final : public Channel {
   void abandon(const RequestId& id) override;
   Task<void> close(CloseMode mode) override;
   std::string diagnostics() const override;
+  std::string skipped() const override;
 
   // Lines skipped so far because they were no messages.
   std::uint64_t junk_lines() const noexcept;
@@ -45,5 +46,8 @@ class StdioChannel final : public Channel {
   Result<void> enqueue(Write write);
   std::shared_ptr<State> state_;
 };
+
+// `name` is what messages call the server; empty: the command's file name.
+std::unique_ptr<Transport> stdio_transport_with(StdioOptions options, std::string name);
 
 }  // namespace patchbay

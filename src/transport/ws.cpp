@@ -115,7 +115,7 @@ namespace {
 // Errc::config when the text cannot be the URL of such a server; says why.
 Result<Url> checked_url(std::string_view text) {
   auto url = parse_url(text);
-  if (!url) return fail(Errc::config, fmt::format("\"{}\" is no url: {}", redacted_url(text), url.error().message()));
+  if (!url) return fail(Errc::config, fmt::format("{}; correct the \"url\" of its entry", url.error().message()));
   if (url->scheme != "ws" && url->scheme != "wss") {
     return fail(Errc::config,
                 fmt::format("\"{}\": the url of a server of type \"ws\" begins with wss:// or ws://", url->redacted()));

@@ -145,6 +145,10 @@ void answer(const Json& request) {
     reply["error"] = Json{{"code", -32601}, {"message", "no such method"}};
   }
   if (mode == "string-ids") reply["id"] = patchbay::to_text(id);
+  if (mode == "error-on-call" && method == "tools/call") {
+    put(Json{{"jsonrpc", "2.0"}, {"id", id}, {"error", {{"code", -32001}, {"message", "quota"}}}});
+    return;
+  }
   if (mode == "garbage-on-call" && method == "tools/call") {
     put("{\"jsonrpc\":\"2.0\",\"id\":" + patchbay::to_text(id) + ",\"result\":{\"content\":[}}");
     return;

@@ -134,7 +134,16 @@ TEST(BadInput, ServersThatDoNotBehave) {
       {"HTML error page of a web server",
        always("HTTP/1.1 404 Not Found\r\nContent-Type: text/html\r\nContent-Length: 13\r\n\r\n<h1>none</h1>"),
        Errc::http,
-       {"answered 404 Not Found", "check the path of its url", "as an older server"}},
+       {"answered 404 Not Found; check the path of its url"}},
+      {"another status for the older pair",
+       [](ScriptConnection& connection) {
+         for (;;) {
+           const auto request = connection.read_request();
+           connection.answer(request.head.starts_with("GET") ? "410 Gone" : "404 Not Found", "");
+         }
+       },
+       Errc::http,
+       {"answered 404 Not Found; check the path of its url (and 410 to the GET of an older client)"}},
       {"200 with an empty body",
        always("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"),
        Errc::protocol,
@@ -233,6 +242,35 @@ TEST(BadInput, ServersThatDoNotBehave) {
     }
     EXPECT_EQ(descriptors(), before);
   }
+}
+
+// A session cannot be kept at a place that only a redirect leads to; what to do is said instead of failing later.
+TEST(BadInput, ASessionBehindARedirectToAnotherOrigin) {
+  ScriptedServer far([](ScriptConnection& connection) {
+    for (;;) {
+      const auto body = parse_json(connection.read_request().body);
+      if (!body || (*body)["method"] != Json("initialize")) {
+        connection.answer("400 Bad Request", "Server not initialized");
+        continue;
+      }
+      const Json result{{"protocolVersion", "2025-11-25"},
+                        {"capabilities", {{"tools", Json::object()}}},
+                        {"serverInfo", {{"name", "s"}, {"version", "1"}}}};
+      connection.answer("200 OK", to_text(Json{{"jsonrpc", "2.0"}, {"id", (*body)["id"]}, {"result", result}}),
+                        "Content-Type: application/json\r\nMcp-Session-Id: abc\r\n");
+    }
+  });
+  ScriptedServer near(always(
+      fmt::format("HTTP/1.1 307 Temporary Redirect\r\nLocation: {}\r\nContent-Length: 0\r\n\r\n", far.url("/mcp"))));
+  HttpOptions options{.url = near.url("/mcp")};
+  options.proxy = "";
+  run_task([&]() -> Task<void> {
+    auto used = co_await use(http_transport(options), impatient());
+    EXPECT_FALSE(used);
+    if (used) co_return;
+    EXPECT_THAT(used.error().message(), AllOf(HasSubstr(options.url), HasSubstr("redirects to " + far.url("/mcp")),
+                                              HasSubstr("configure the url it leads to")));
+  });
 }
 
 // The call ends at its limit, and the stream with it: the server hears that nobody reads any more.
@@ -340,7 +378,7 @@ TEST(BadInput, CertificatesThatCannotBeTrusted) {
              {"the certificate is for elsewhere.example, not for 127.0.0.1", "use a name the certificate has"}},
         Case{"self-signed",
              authority.self_signed("self", "IP:127.0.0.1"),
-             {"the certificate is self-signed", "add the CA that signed it to"}}}) {
+             {"the certificate is self-signed", "if you trust the one that signed it, add it there"}}}) {
     for (const bool sse : {false, true}) {
       SCOPED_TRACE(fmt::format("{} {}", c.what, sse ? "sse" : "http"));
       const auto before = descriptors();
@@ -437,7 +475,7 @@ CommandResult in_namespace(const std::string& script, const std::string& hosts =
   const auto nsswitch = directory.write("nsswitch.conf", "hosts: files dns\n");
   const auto names = directory.write("hosts", hosts);
   const auto whole =
-      directory.write("script", fmt::format("set -e\ntrap 'kill $(jobs -p) 2> /dev/null' EXIT\nip link set lo "
+      directory.write("script", fmt::format("set -e\ntrap 'kill $(jobs -p) 2> /dev/null || true' EXIT\nip link set lo "
                                             "up\nmount --bind {} /etc/resolv.conf\nmount --bind {} "
                                             "/etc/nsswitch.conf\nmount --bind {} /etc/hosts\ncd {}\n{}\n",
                                             resolv, nsswitch, names, directory.path(), script));

@@ -747,12 +747,12 @@ TEST_F(HttpClientTls, Refusals_SayWhyAndWhatToDo) {
   auto bad_certificate = trusting();
   bad_certificate.client_certificate = "/nonexistent/client.pem";
   const std::vector<Case> cases{
-      {"unknown CA", with(good_), plain(), {"not trusted", "SSL_CERT_FILE"}},
+      {"unknown CA", with(good_), plain(), {"not trusted", "NODE_EXTRA_CA_CERTS"}},
       {"unknown CA, file from the environment",
        with(good_),
        from_environment,
        {"not trusted", self_signed_.certificate, "SSL_CERT_FILE"}},
-      {"self-signed", with(self_signed_), plain(), {"self-signed", "SSL_CERT_FILE"}},
+      {"self-signed", with(self_signed_), plain(), {"self-signed", "NODE_EXTRA_CA_CERTS"}},
       {"self-signed, with a CA file",
        with(self_signed_),
        trusting(),

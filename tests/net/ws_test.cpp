@@ -1072,7 +1072,10 @@ TEST_F(WebSocketTls, Refusals_SayWhyAndWhatToDo) {
   };
   auto trusting = [](WebSocketTarget& target) { target.way.ca_file = ca(); };
   const std::vector<Case> cases{
-      {"unknown CA", with(good_), [](auto&) {}, {"not trusted", "SSL_CERT_FILE", "\"tls\": {\"ca\": …}"}},
+      {"unknown CA",
+       with(good_),
+       [](auto&) {},
+       {"not trusted", "NODE_EXTRA_CA_CERTS", "\"tls\": {\"ca\": \"file.pem\"}"}},
       {"self-signed", with(self_signed_), [](auto&) {}, {"self-signed"}},
       {"other name", with(wrong_name_), trusting, {"elsewhere.example, other.example", "127.0.0.1"}},
       {"no client certificate", with(good_, ca()), trusting, {"\"tls\": {\"cert\": …, \"key\": …}"}},

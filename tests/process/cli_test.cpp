@@ -88,14 +88,17 @@ TEST(Cli, ToolsAsJsonHaveThePromisedShape) {
   EXPECT_EQ(result.err, "");
   auto json = json_of(result);
   auto server = json["servers"].as_array().at(0);
-  EXPECT_EQ(server, Json({{"name", "fake"},
-                          {"state", "connected"},
-                          {"reason", ""},
-                          {"era", "legacy"},
-                          {"protocolVersion", "2025-11-25"},
-                          {"serverInfo", {{"name", "mode-server"}, {"version", "1.0"}}},
-                          {"toolCount", 6},
-                          {"error", nullptr}}));
+  EXPECT_EQ(
+      server,
+      Json({{"name", "fake"},
+            {"state", "connected"},
+            {"reason", ""},
+            {"era", "legacy"},
+            {"protocolVersion", "2025-11-25"},
+            {"serverInfo", {{"name", "mode-server"}, {"version", "1.0"}}},
+            {"capabilities", {{"prompts", Json::object()}, {"resources", Json::object()}, {"tools", Json::object()}}},
+            {"toolCount", 6},
+            {"error", nullptr}}));
   auto tool = json["tools"].as_array().at(0);
   EXPECT_EQ(tool["name"], Json("mcp__fake__add"));
   EXPECT_EQ(tool["server"], Json("fake"));
@@ -204,18 +207,32 @@ INSTANTIATE_TEST_SUITE_P(
                               3,
                               {"exited with status 3", "configuration missing: set API_KEY"}},
                     BadServer{"never-answers", {"call", "fake/echo", "text=x"}, 3, {"no answer", "MCP_TIMEOUT"}},
-                    BadServer{"garbage", {"call", "fake/echo", "text=x"}, 3, {"no answer"}},
+                    BadServer{"garbage",
+                              {"call", "fake/echo", "text=x"},
+                              3,
+                              {"no answer from",
+                               "on stdout that is no JSON-RPC, such as \"<html>not "
+                               "this</html>\"; stdout is for the protocol alone"}},
                     BadServer{"string-ids", {"call", "fake/echo", "text=x"}, 3, {"string id"}},
                     BadServer{"answers-twice", {"call", "fake/echo", "text=x"}, 0, {}},
                     BadServer{"junk", {"call", "fake/echo", "text=x"}, 0, {}},
-                    BadServer{
-                        "exits-on-call", {"call", "fake/echo", "text=x"}, 3, {"exited with status 7", "last words"}},
+                    BadServer{"exits-on-call",
+                              {"call", "fake/echo", "text=x"},
+                              3,
+                              {"patchbay: fake/echo: the server exited with status 7\n", "last words"}},
                     BadServer{"closes-on-call", {"call", "fake/echo", "text=x"}, 3, {"closed its output"}},
                     BadServer{"silent-on-call",
                               {"--timeout", "0.3", "call", "fake/echo", "text=x"},
                               3,
-                              {"no answer to tools/call within 300 ms"}},
-                    BadServer{"garbage-on-call", {"call", "fake/echo", "text=x"}, 3, {"not valid JSON-RPC"}},
+                              {"patchbay: fake/echo: no answer to tools/call within 300 ms; give it more time with"}},
+                    BadServer{"garbage-on-call",
+                              {"call", "fake/echo", "text=x"},
+                              3,
+                              {"patchbay: fake/echo: the server broke the protocol: the answer is not valid JSON-RPC"}},
+                    BadServer{"error-on-call",
+                              {"call", "fake/echo", "text=x"},
+                              1,
+                              {"patchbay: fake/echo: the server answered with error -32001: quota\n"}},
                     BadServer{"bad-utf8-on-call", {"call", "fake/echo", "text=x"}, 3, {"UTF-8"}},
                     BadServer{"null-schema", {"call", "fake/odd"}, 0, {}},
                     BadServer{"pages", {"tools", "--log-level", "warning"}, 0, {"more than 1000 pages"}},
@@ -230,7 +247,43 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(Cli, MissingCommandIsNamedWithItsRemedy) {
   auto result = patchbay({"--mcp-config", R"({"gone":{"command":"no-such-program-here"}})", "call", "gone/x"});
   EXPECT_EQ(result.code, 3);
-  EXPECT_THAT(result.err, AllOf(HasSubstr("no-such-program-here"), HasSubstr("PATH")));
+  EXPECT_THAT(result.err, AllOf(HasSubstr("[mcp] Failed to connect to 'gone': command not found: no-such-program-here"),
+                                HasSubstr("directories of PATH); install it"), Not(HasSubstr("/usr/bin"))));
+  auto line = patchbay({"--mcp-config", R"({"gone":{"command":"sh -c x"}})", "call", "gone/x"});
+  EXPECT_THAT(line.err, HasSubstr(R"(write "command": "sh", "args": ["-c", "x"])"));
+}
+
+std::size_t times(const std::string& text, std::string_view part) {
+  std::size_t count = 0;
+  for (auto at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+// L5: once, on stderr, whatever was asked for.
+TEST(Cli, AFailureIsSaidOnce) {
+  for (const auto& words : {std::vector<std::string>{"call", "fake/echo", "text=x"},
+                            {"call", "no_such_tool"},
+                            {"tools"},
+                            {"tools", "fake"},
+                            {"tools", "fake/echo"},
+                            {"resources"},
+                            {"prompt", "greet"},
+                            {"read", "fake", "demo://x"},
+                            {}}) {
+    auto result = with_server("exits-at-once", words);
+    SCOPED_TRACE(testing::PrintToString(words));
+    EXPECT_EQ(times(result.out + result.err, "exited with status 3"), 1u) << result.out << result.err;
+    EXPECT_EQ(times(result.out + result.err, "set API_KEY"), 1u) << result.out << result.err;
+    EXPECT_THAT(result.err, HasSubstr("[mcp] Failed to connect to 'fake': it exited with status 3\n"));
+  }
+  auto quiet = with_server("exits-at-once", {"--quiet", "tools"});
+  EXPECT_EQ(times(quiet.out + quiet.err, "exited with status 3"), 1u) << quiet.out << quiet.err;
+  // Programs read it where they read everything else, with the name of the server.
+  const auto json = json_of(with_server("exits-at-once", {"--json", "call", "fake/echo", "text=x"}));
+  EXPECT_EQ(json["error"]["message"], Json("server \"fake\" exited with status 3"));
+  const auto silent = json_of(
+      with_server("never-answers", {"--json", "call", "fake/echo", "text=x"}, {.env = {{"MCP_TIMEOUT", "300"}}}));
+  EXPECT_THAT(silent["error"]["message"].as_string(), testing::StartsWith("server 'fake': no answer from "));
 }
 
 TEST(Cli, OneBadServerNeverHurtsAnother) {
@@ -353,7 +406,7 @@ TEST(Cli, FailuresAreSaidEvenWhenQuietAndNextToWhatWasAskedFor) {
   EXPECT_THAT(prompt.err, AllOf(HasSubstr("no prompt is called 'greet'"), HasSubstr("exited with status 3")));
   auto json = json_of(with_server("exits-at-once", {"resources", "--json"}));
   EXPECT_EQ(json["servers"].as_array().at(0)["state"], Json("failed"));
-  EXPECT_THAT(with_server("exits-at-once", {"tools"}).out, HasSubstr("set API_KEY"));
+  EXPECT_THAT(with_server("exits-at-once", {"tools"}).out, HasSubstr("fake  failed  connect failed\n"));
 }
 
 TEST(Cli, SecretsOfAnEntryAppearInNoMessage) {

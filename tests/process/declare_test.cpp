@@ -518,6 +518,7 @@ TEST(List, AsJsonHasThePromisedShape) {
             {"transport", "http"},
             {"state", "pending"},
             {"reason", "not started"},
+            {"error", nullptr},
             {"shadows", Json::array({Json{{"scope", "project"}, {"file", house.project() + "/.mcp.json"}, {"line", 3}},
                                      Json{{"scope", "user"},
                                           {"file", house.own_file()},
@@ -571,7 +572,27 @@ TEST(List, AsMcpListShowsTheHealthOfEveryServer) {
   for (const auto& server : json["servers"].as_array()) {
     if (server["name"] == Json("good")) EXPECT_EQ(server["state"], Json("connected"));
     if (server["name"] == Json("gone")) EXPECT_EQ(server["state"], Json("failed"));
+    if (server["name"] == Json("gone")) EXPECT_THAT(server["error"].as_string(), HasSubstr("http://127.0.0.1:1/mcp"));
+    if (server["name"] == Json("good")) EXPECT_EQ(server["error"], Json());
   }
+}
+
+// Why a server ended is often on its stderr and nowhere else.
+TEST(List, AsMcpListShowsTheLastWordsOfAServer) {
+  Household house;
+  ASSERT_EQ(house.run({"add", "sad", "--", fake, "exits-at-once"}).code, 0);
+  const std::string words = "✘ Failed to connect: it exited with status 3\n  | configuration missing: set API_KEY\n";
+  EXPECT_THAT(house.run({"mcp", "list"}).out, HasSubstr("sad: " + fake + " exits-at-once - " + words));
+  EXPECT_THAT(house.run({"get", "sad", "--check"}).out, HasSubstr("  Status: " + words));
+  const auto json = json_of(house.run({"mcp", "list", "--json"}));
+  EXPECT_EQ(json["servers"].as_array().at(0)["error"], Json("server \"sad\" exited with status 3"));
+}
+
+TEST(AddJson, AMisspeltKeyIsNamedWithTheOneThatIsMissing) {
+  Household house;
+  auto result = house.run({"add-json", "s", R"({"comand":"x"})"});
+  EXPECT_EQ(result.code, 2);
+  EXPECT_THAT(result.err, HasSubstr("did you mean \"command\""));
 }
 
 TEST(List, SaysWhatToTypeWhenThereIsNothing) {

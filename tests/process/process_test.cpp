@@ -231,7 +231,7 @@ TEST(Process, CommandIsLookedUpAlongThePathOfTheEntry) {
     spec.env["PATH"] = "/nonexistent:/also/nothing";
     auto error = co_await failure_of(spec);
     EXPECT_EQ(error.code(), Errc::connect);
-    EXPECT_THAT(error.message(), AllOf(HasSubstr("odd-server"), HasSubstr("/nonexistent:/also/nothing")));
+    EXPECT_THAT(error.message(), AllOf(HasSubstr("odd-server"), HasSubstr("none of the 2 directories of PATH")));
   });
 }
 

@@ -67,6 +67,39 @@ Task<Heard> hear(StdioChannel& channel) {
   }
 }
 
+// What a server printed that was no message: how much, and what it looked like.
+TEST(Stdio, LinesThatAreNoMessagesAreDescribed) {
+  struct Case {
+    std::string printed;
+    std::string said;
+  };
+  const std::string rest = "; stdout is for the protocol alone: everything else has to go to stderr";
+  const std::vector<Case> cases{
+      {"", ""},
+      {R"({"jsonrpc":"2.0","method":"x"})"
+       "\n",
+       ""},
+      {"Listening on port 3000\n",
+       "printed 1 line on stdout that is no JSON-RPC, such as \"Listening on port 3000\"" + rest},
+      {"first \x1b[31mred\x1b[0m\nsecond\n{\"a\":1}\n",
+       "printed 3 lines on stdout that are no JSON-RPC, such as \"first red\"" + rest},
+      {"{\"level\":\"info\"}\n{}\n",
+       "printed 2 lines on stdout that are no JSON-RPC, such as \"{\"level\":\"info\"}\"" + rest},
+      {std::string(100, 'x') + "\n",
+       "printed 1 line on stdout that is no JSON-RPC, such as \"" + std::string(80, 'x') + "…\"" + rest},
+  };
+  for (const auto& c : cases) {
+    run_task([&]() -> Task<void> {
+      auto channel = co_await open({"print", c.printed, "exit"});
+      auto heard = co_await hear(*channel);
+      EXPECT_EQ(channel->skipped(), c.said);
+      // One that said nothing else is told about it.
+      EXPECT_EQ(heard.error.message(),
+                "server \"odd-server\" exited with status 0" + (c.said.empty() ? "" : "; it " + c.said));
+    });
+  }
+}
+
 constexpr const char* ping = R"({"jsonrpc":"2.0","method":"ping"})";
 
 TEST(Stdio, MessagesComeBackInOrder) {
@@ -255,7 +288,7 @@ TEST(Stdio, ServerThatClosesItsInputFailsTheChannel) {
     while (channel->send(note("anyone"))) co_await sleep_for(1ms);
     co_await scope.join();
     EXPECT_EQ(heard.error.code(), Errc::closed);
-    EXPECT_EQ(heard.error.message(), "server \"odd-server\" closed its input but keeps running");
+    EXPECT_THAT(heard.error.message(), StartsWith("server \"odd-server\" closed its input but keeps running"));
     co_await channel->close(CloseMode::quick);
   });
 }

@@ -62,12 +62,27 @@ TEST_F(CommandLookup, AbsoluteCommandIgnoresThePath) {
   EXPECT_EQ(find_command(root + "/third/tool", in({"second"}), "/"), root + "/third/tool");
 }
 
-TEST_F(CommandLookup, ErrorNamesTheCommandAndThePathThatWasSearched) {
+TEST_F(CommandLookup, ErrorNamesTheCommandAndHowMuchWasSearched) {
   auto found = find_command("no-such-tool", in({"first", "second"}), root);
   ASSERT_FALSE(found);
   EXPECT_EQ(found.error().code(), Errc::connect);
-  EXPECT_THAT(found.error().message(), HasSubstr("no-such-tool"));
-  EXPECT_THAT(found.error().message(), HasSubstr(in({"first", "second"})));
+  EXPECT_EQ(
+      found.error().message(),
+      "command not found: no-such-tool (it is in none of the 2 directories of PATH); install it, or give its full "
+      "path");
+}
+
+TEST_F(CommandLookup, AWholeCommandLineIsToldFromACommand) {
+  auto message = [&](std::string_view command, std::string_view path) {
+    auto found = find_command(command, path, root);
+    return found ? *found : found.error().message();
+  };
+  EXPECT_EQ(message("tool serve  --root .", in({"third"})),
+            "there is no program \"tool serve  --root .\"; write \"command\": \"tool\", \"args\": [\"serve\", "
+            "\"--root\", \".\"]");
+  EXPECT_EQ(message("./third/tool x", ""),
+            "there is no program \"./third/tool x\"; write \"command\": \"./third/tool\", \"args\": [\"x\"]");
+  EXPECT_THAT(message("no-such-tool x", in({"third"})), HasSubstr("command not found: no-such-tool x"));
 }
 
 TEST_F(CommandLookup, ErrorTellsNotExecutableFromNotFound) {

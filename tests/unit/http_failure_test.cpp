@@ -19,6 +19,9 @@ TEST(HttpFailure, Messages_NameUrlPhaseReasonAndRemedy) {
   auto with_ca = direct;
   with_ca.ca_file = "/etc/corp.pem";
   with_ca.ca_source = "SSL_CERT_FILE";
+  auto with_own_ca = direct;
+  with_own_ca.ca_file = "/etc/own.pem";
+  with_own_ca.ca_source = "this server's CA file";
   auto limited = direct;
   limited.limit = "30 s";
 
@@ -55,13 +58,16 @@ TEST(HttpFailure, Messages_NameUrlPhaseReasonAndRemedy) {
        "the "
        "limit"},
       {failure(HttpFault::self_signed, HttpPhase::tls, "self-signed certificate"), direct, Errc::tls,
-       "the certificate is self-signed: self-signed certificate (during the TLS handshake); if you trust its CA, name "
-       "the "
-       "CA's file in SSL_CERT_FILE or as \"tls\": {\"ca\": …} of this server's entry"},
+       "the certificate is self-signed (during the TLS handshake); if you trust it, name its CA as \"tls\": {\"ca\": "
+       "\"file.pem\"} of this server's entry, or in NODE_EXTRA_CA_CERTS"},
       {failure(HttpFault::untrusted, HttpPhase::tls, "unable to get local issuer certificate"), with_ca, Errc::tls,
-       "the certificate is not trusted: unable to get local issuer certificate (during the TLS handshake); add the CA "
-       "that "
-       "signed it to /etc/corp.pem (SSL_CERT_FILE)"},
+       "the certificate is not trusted: unable to get local issuer certificate (during the TLS handshake); if you "
+       "trust it, name its CA as \"tls\": {\"ca\": \"file.pem\"} of this server's entry, or in NODE_EXTRA_CA_CERTS "
+       "(/etc/corp.pem, from SSL_CERT_FILE, does not have it)"},
+      {failure(HttpFault::untrusted, HttpPhase::tls, "unable to get local issuer certificate"), with_own_ca, Errc::tls,
+       "the certificate is not trusted: unable to get local issuer certificate (during the TLS handshake); only the "
+       "CAs in /etc/own.pem (this server's CA file) are trusted for it; if you trust the one that signed it, add it "
+       "there"},
       {failure(HttpFault::expired, HttpPhase::tls, "certificate has expired"), direct, Errc::tls,
        "the certificate is not valid now: certificate has expired (during the TLS handshake); check this machine's "
        "clock; "
@@ -81,6 +87,25 @@ TEST(HttpFailure, Messages_NameUrlPhaseReasonAndRemedy) {
     EXPECT_EQ(error.code(), c.code);
     EXPECT_EQ(error.message(), std::string("POST https://h.example/mcp?api_key=***: ") + c.message);
   }
+}
+
+// A server that expects TLS hangs up on a request that is not encrypted.
+TEST(HttpFailure, AConnectionThatEndsWithoutAnAnswerMayHaveWantedTls) {
+  HttpFailureContext context;
+  context.method = "POST";
+  auto remedy = [&](std::string url, HttpFault fault, HttpPhase phase) {
+    context.url = std::move(url);
+    const auto message = http_error(HttpFailure{fault, phase, "Connection reset by peer", 0, {}}, context).message();
+    return message.substr(message.find("; ") + 2);
+  };
+  const std::string tls = "if it expects TLS, write https://; otherwise look at the server's log";
+  const std::string again = "try again; if it stays, look at the server's log";
+  EXPECT_EQ(remedy("http://h/mcp", HttpFault::closed, HttpPhase::waiting), tls);
+  EXPECT_EQ(remedy("http://h/mcp", HttpFault::reset, HttpPhase::sending), tls);
+  EXPECT_EQ(remedy("http://h/mcp", HttpFault::reset, HttpPhase::reading), again);
+  EXPECT_EQ(remedy("https://h/mcp", HttpFault::closed, HttpPhase::waiting), again);
+  EXPECT_EQ(remedy("ws://h/mcp", HttpFault::closed, HttpPhase::waiting),
+            "if it expects TLS, write wss://; otherwise look at the server's log");
 }
 
 }  // namespace

@@ -112,7 +112,9 @@ TEST_F(ServerStart, ASecretThatIsNotThereIsSaidAndNothingStarts) {
     std::string_view value, message;
   };
   for (auto [value, message] : std::initializer_list<Case>{
-           {"${env:GONE}", "server 's': ${env:GONE} in \"env.A\" (from /f) cannot be had: the variable is not set"},
+           {"${env:GONE}",
+            "server 's': ${env:GONE} in \"env.A\" (from /f) cannot be had: the variable is not set; set it, "
+            "or write ${GONE:-DEFAULT} for a value that is used without it"},
            {"${file:gone}", "server 's': ${file:gone} in \"env.A\" (from /f) cannot be had: there is no such file"},
            {"${file:/dev/zero}",
             "server 's': ${file:/dev/zero} in \"env.A\" (from /f) cannot be had: it is a device, not a "
@@ -177,7 +179,8 @@ TEST_F(ServerStart, AChildGetsOurEnvironmentTheRunAndItsEntry) {
   EXPECT_THAT(record, HasSubstr("CLAUDE_PROJECT_DIR=" + path("") + "\n"));
   EXPECT_THAT(record, Not(HasSubstr("OTEL_PATCHBAY_TEST")));
   server.env_file = "gone.env";
-  EXPECT_THAT(failure(server), HasSubstr("gone.env cannot be read: there is no such file"));
+  EXPECT_EQ(failure(server), "server 's': the \"envFile\" " + path("gone.env") +
+                                 " (from /f) cannot be read: there is no such file; make it, or correct the path");
 }
 
 // compat: B3.16

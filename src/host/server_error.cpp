@@ -1,0 +1,59 @@
+#include "host/server_error.h"
+
+#include <fmt/format.h>
+
+namespace patchbay {
+namespace {
+
+Error with_message(const Error& error, std::string message) {
+  auto other = error.rpc_code() ? Error::rpc(*error.rpc_code(), std::move(message), error.rpc_data())
+                                : Error(error.code(), std::move(message));
+  if (error.http_status()) other = std::move(other).with_http_status(*error.http_status());
+  return std::move(other).with_detail(error.detail());
+}
+
+// The message with `instead` where it begins with the server's name.
+std::string renamed(std::string_view server, const std::string& message, std::string_view instead) {
+  for (const auto& name : {fmt::format("server \"{}\"", server), fmt::format("server '{}'", server)}) {
+    if (message.starts_with(name + ": ")) return message.substr(name.size() + 2);
+    if (message.starts_with(name + " ")) return fmt::format("{}{}", instead, message.substr(name.size()));
+  }
+  return message;
+}
+
+}  // namespace
+
+Error error_of_server(std::string_view server, const Error& error) {
+  const auto& message = error.message();
+  for (const auto& name : {fmt::format("\"{}\"", server), fmt::format("'{}'", server)}) {
+    if (message.find(name) != message.npos) return error;
+  }
+  return error.within(fmt::format("server '{}'", server));
+}
+
+Error error_of_call(std::string_view server, std::string_view what, const Error& error) {
+  auto telling = [&](std::string_view before, std::string_view behind) {
+    const auto message = renamed(server, error.message(), "the server");
+    return with_message(error, fmt::format("{}/{}: {}{}{}", server, what, before, message, behind));
+  };
+  switch (error.code()) {
+    case Errc::cancelled:
+    case Errc::invalid_argument:
+    case Errc::config:
+    case Errc::denied:
+    case Errc::internal:
+      return error;
+    case Errc::rpc:
+      return telling(fmt::format("the server answered with error {}: ", error.rpc_code().value_or(0)), "");
+    case Errc::protocol:
+      return telling("the server broke the protocol: ", "; its authors have to mend that");
+    case Errc::timeout:
+      return telling("", "; give it more time with --timeout, \"timeout\" of its entry or MCP_TOOL_TIMEOUT");
+    default:
+      return telling("", "");
+  }
+}
+
+std::string without_name(std::string_view server, const std::string& message) { return renamed(server, message, "it"); }
+
+}  // namespace patchbay
