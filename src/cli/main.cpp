@@ -254,8 +254,9 @@ int run_with_host(const Settings& settings, Io& io, const Runtime& given) {
   if (*io.reader_left) return 0;
   if (outcome) return *outcome;
   const auto& message = outcome.error().message();
-  const bool said =
-      !settings.json && std::ranges::any_of(told, [&](const auto& one) { return message.ends_with(one.second); });
+  const bool said = !settings.json && std::ranges::any_of(told, [&](const auto& one) {
+    return !one.second.empty() && message.ends_with(one.second);
+  });
   return said ? exit_code(outcome.error()) : report(outcome.error(), settings.json, io);
 }
 

@@ -144,7 +144,8 @@ TEST(BehindNginx, TheProgramTrustsTheCertificateItIsToldToAndNoOther) {
   EXPECT_THAT(called.out, HasSubstr("read from afar"));
   auto refused = patchbay(nginx.url("/mcp"), {"call", "far/read_file", "path=note.txt"});
   EXPECT_EQ(refused.code, 3);
-  EXPECT_THAT(refused.err, AllOf(HasSubstr(nginx.url("/mcp")), HasSubstr("not trusted"), HasSubstr("SSL_CERT_FILE")));
+  EXPECT_THAT(refused.err,
+              AllOf(HasSubstr(nginx.url("/mcp")), HasSubstr("not trusted"), HasSubstr("NODE_EXTRA_CA_CERTS")));
 }
 
 // What a server says in the middle of a call, and outside of any, comes through a reverse proxy too.

@@ -1,4 +1,6 @@
 // A server behind one URL, as clients of both eras see it: statuses, streams, sessions.
+#include <deque>
+
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -464,6 +466,59 @@ TEST(HttpDoor, AClientThatLostItsConnectionGetsTheRest) {
       co_await back.send(client.get(fmt::format("Last-Event-ID: {}\r\n", wrong)));
       EXPECT_EQ((co_await back.answer()).status, 400) << wrong;
     }
+    co_await door.stop();
+  });
+}
+
+// What sessions that nobody comes back to keep makes room for those that somebody does.
+TEST(HttpDoor, ALostAnswerIsKeptHoweverMuchOthersHaveLeftBehind) {
+  run_task([]() -> Task<void> {
+    auto executor = co_await asio::this_coro::executor;
+    auto server = sample_server();
+    Flag go;
+    auto add = [&](const char* name, std::size_t size) {
+      server->add_tool({.name = name}, [&go, size](RequestContext& context, Json) -> Task<CallToolResult> {
+        return [](RequestContext& c, Flag& next, std::size_t length) -> Task<CallToolResult> {
+          c.progress(1);
+          co_await next.wait();
+          co_return text_result(std::string(length, 'x'));
+        }(context, go, size);
+      });
+    };
+    // Seventeen of these are more than all sessions together may keep.
+    add("large", 4'000'000);
+    add("small", 10);
+    Door door(executor, server, {.replay = 4u << 20});
+    auto lose = [&](LegacyClient& client, std::string tool) -> Task<std::string> {
+      HttpWire lost(executor);
+      co_await door.connect(lost);
+      co_await lost.send(client.call(tool, 5, R"(,"_meta":{"progressToken":"t"})"));
+      const auto seen = co_await lost.read_until(R"("progress":1)");
+      lost.close();
+      co_return last_event_id(seen);
+    };
+    std::deque<LegacyClient> clients;
+    std::string first;
+    for (int i = 0; i < 17; ++i) {
+      co_await clients.emplace_back(executor, door).open();
+      const auto id = co_await lose(clients.back(), "large");
+      if (i == 0) first = id;
+    }
+    auto& late = clients.emplace_back(executor, door);
+    co_await late.open();
+    const auto last = co_await lose(late, "small");
+    go.set();
+    for (auto& client : clients) {
+      co_await client.wire.send(client.call("echo", 6));
+      (void)co_await client.wire.answer();
+    }
+    co_await late.wire.send(late.get(fmt::format("Last-Event-ID: {}\r\n", last)));
+    auto answer = co_await late.wire.answer();
+    EXPECT_EQ(answer.status, 200) << answer.body;
+    EXPECT_THAT(answer.body, HasSubstr(R"("id":5,"result")"));
+    auto& early = clients.front();
+    co_await early.wire.send(early.get(fmt::format("Last-Event-ID: {}\r\n", first)));
+    EXPECT_EQ((co_await early.wire.answer()).status, 400) << "the oldest is what went";
     co_await door.stop();
   });
 }
