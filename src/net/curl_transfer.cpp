@@ -1,5 +1,6 @@
 #include "net/curl_transfer.h"
 
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -23,6 +24,7 @@
 #include <fmt/format.h>
 
 #include "base/strings.h"
+#include "net/fd.h"
 
 #define CURL_DISABLE_TYPECHECK
 #include <curl/curl.h>
@@ -219,6 +221,8 @@ std::string certificate_names(CURL* easy) {
   return subject;
 }
 
+bool is_https(std::string_view url) { return to_lower_ascii(url.substr(0, 6)) == "https:"; }
+
 // CURLcode's cousins for SOCKS and the like are all told by their text.
 std::string reason_of(CURLcode code, const char* buffer) {
   std::string reason = buffer[0] != '\0' ? buffer : curl().easy_strerror(code);
@@ -295,19 +299,33 @@ class CurlLoop::State : public std::enable_shared_from_this<CurlLoop::State> {
     spare_.push_back({easy, std::move(set_for)});
   }
 
+  // Certificates for the library to trust. It copies a text of them for every request, but of a file
+  // only the name; so they are in a file, which has no other name and is gone with this object.
+  struct Bundle {
+    std::string path;
+    Fd file;
+    std::string text;  // where there can be no such file
+  };
   // What a file of certificates holds (the library's own when it has no name), and behind it
   // another one. Read once per loop, and kept as long as it.
-  curl_blob certificates(const std::string& file, const std::string& extra) {
-    auto& text = certificates_[{file, extra}];
-    if (text.empty()) {
-      const char* own = curl().version_info(CURLVERSION_NOW)->cainfo;
-      for (const auto& name : {file.empty() ? std::string(own ? own : "") : file, extra}) {
-        std::ifstream in(name, std::ios::binary);
-        text.append(std::istreambuf_iterator<char>(in), {});
-        text += '\n';
-      }
+  const Bundle& certificates(const std::string& file, const std::string& extra) {
+    const auto [found, fresh] = bundles_.try_emplace({file, extra});
+    auto& bundle = found->second;
+    if (!fresh) return bundle;
+    const char* own = curl().version_info(CURLVERSION_NOW)->cainfo;
+    for (const auto& name : {file.empty() ? std::string(own ? own : "") : file, extra}) {
+      std::ifstream in(name, std::ios::binary);
+      bundle.text.append(std::istreambuf_iterator<char>(in), {});
+      bundle.text += '\n';
     }
-    return {.data = text.data(), .len = text.size(), .flags = CURL_BLOB_NOCOPY};
+    bundle.file = Fd(::memfd_create("certificates", MFD_CLOEXEC));
+    auto path = fmt::format("/proc/self/fd/{}", bundle.file.get());
+    const auto written = ::write(bundle.file.get(), bundle.text.data(), bundle.text.size());
+    if (written == static_cast<ssize_t>(bundle.text.size()) && ::access(path.c_str(), R_OK) == 0) {
+      bundle.path = std::move(path);
+      bundle.text = {};
+    }
+    return bundle;
   }
 
  private:
@@ -453,7 +471,7 @@ class CurlLoop::State : public std::enable_shared_from_this<CurlLoop::State> {
   Sockets sockets_;
   std::unordered_map<CURL*, EasyTransfer*> transfers_;
   std::vector<Handle> spare_;
-  std::map<std::pair<std::string, std::string>, std::string> certificates_;
+  std::map<std::pair<std::string, std::string>, Bundle> bundles_;
 };
 
 // ---- one request --------------------------------------------------------------------------
@@ -588,31 +606,8 @@ class EasyTransfer final : public CurlTransfer {
     set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
     set(CURLOPT_SSL_VERIFYPEER, 1L);
     set(CURLOPT_SSL_VERIFYHOST, 2L);
-    set(CURLOPT_CERTINFO, 1L);  // for the names to show when they do not fit
-    if (!options_.ca_file.empty()) {
-      set(CURLOPT_CAINFO, options_.ca_file.c_str());
-    }
-    if (!options_.ca_path.empty() || options_.only_ca_file) {
-      set(CURLOPT_CAPATH, options_.ca_path.empty() ? nullptr : options_.ca_path.c_str());
-    }
-    if (!options_.proxy_ca_file.empty()) set(CURLOPT_PROXY_CAINFO, options_.proxy_ca_file.c_str());
-    if (!options_.proxy_ca_path.empty()) set(CURLOPT_PROXY_CAPATH, options_.proxy_ca_path.c_str());
-    if (!options_.extra_ca_file.empty()) {
-      if (!options_.only_ca_file) {
-        auto trusted = loop_->certificates(options_.ca_file, options_.extra_ca_file);
-        set(CURLOPT_CAINFO_BLOB, &trusted);
-      }
-      auto trusted = loop_->certificates(options_.proxy_ca_file, options_.extra_ca_file);
-      set(CURLOPT_PROXY_CAINFO_BLOB, &trusted);
-    }
-    if (!options_.client_certificate.empty()) {
-      set(CURLOPT_SSLCERT, options_.client_certificate.c_str());
-      set(CURLOPT_SSLKEY,
-          options_.client_key.empty() ? options_.client_certificate.c_str() : options_.client_key.c_str());
-      if (!options_.client_key_password.empty()) {
-        set(CURLOPT_KEYPASSWD, std::string(options_.client_key_password.reveal()).c_str());
-      }
-    }
+    if (is_https(options_.url)) configure_tls();
+    if (is_https(options_.proxy)) configure_proxy_tls();
     set(CURLOPT_USERAGENT, options_.user_agent.c_str());
     set(CURLOPT_HEADERFUNCTION, &EasyTransfer::on_header);
     set(CURLOPT_WRITEFUNCTION, &EasyTransfer::on_write);
@@ -628,6 +623,44 @@ class EasyTransfer final : public CurlTransfer {
     set(CURLOPT_OPENSOCKETDATA, loop_.get());
     set(CURLOPT_CLOSESOCKETFUNCTION, &CurlLoop::State::on_close);
     set(CURLOPT_CLOSESOCKETDATA, loop_.get());
+  }
+
+  // The library copies what is set here for every request, also for those that need none of it.
+  void configure_tls() {
+    set(CURLOPT_CERTINFO, 1L);  // for the names to show when they do not fit
+    if (!options_.ca_path.empty() || options_.only_ca_file) {
+      set(CURLOPT_CAPATH, options_.ca_path.empty() ? nullptr : options_.ca_path.c_str());
+    }
+    if (!options_.extra_ca_file.empty() && !options_.only_ca_file) {
+      trust(CURLOPT_CAINFO, CURLOPT_CAINFO_BLOB, loop_->certificates(options_.ca_file, options_.extra_ca_file));
+    } else if (!options_.ca_file.empty()) {
+      set(CURLOPT_CAINFO, options_.ca_file.c_str());
+    }
+    if (!options_.client_certificate.empty()) {
+      set(CURLOPT_SSLCERT, options_.client_certificate.c_str());
+      set(CURLOPT_SSLKEY,
+          options_.client_key.empty() ? options_.client_certificate.c_str() : options_.client_key.c_str());
+      if (!options_.client_key_password.empty()) {
+        set(CURLOPT_KEYPASSWD, std::string(options_.client_key_password.reveal()).c_str());
+      }
+    }
+  }
+  void configure_proxy_tls() {
+    if (!options_.proxy_ca_path.empty()) set(CURLOPT_PROXY_CAPATH, options_.proxy_ca_path.c_str());
+    if (!options_.extra_ca_file.empty()) {
+      trust(CURLOPT_PROXY_CAINFO, CURLOPT_PROXY_CAINFO_BLOB,
+            loop_->certificates(options_.proxy_ca_file, options_.extra_ca_file));
+    } else if (!options_.proxy_ca_file.empty()) {
+      set(CURLOPT_PROXY_CAINFO, options_.proxy_ca_file.c_str());
+    }
+  }
+  void trust(CURLoption as_file, CURLoption as_text, const CurlLoop::State::Bundle& bundle) {
+    if (!bundle.path.empty()) {
+      set(as_file, bundle.path.c_str());
+      return;
+    }
+    curl_blob text{.data = const_cast<char*>(bundle.text.data()), .len = bundle.text.size(), .flags = CURL_BLOB_NOCOPY};
+    set(as_text, &text);
   }
 
   void configure(const HttpRequest& request) {

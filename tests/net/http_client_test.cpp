@@ -7,6 +7,7 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/inotify.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -17,6 +18,7 @@
 #include <gtest/gtest.h>
 
 #include "base/scope.h"
+#include "net/fd.h"
 #include "support/command.h"
 #include "support/loop.h"
 #include "support/places.h"
@@ -731,6 +733,44 @@ TEST_F(HttpClientTls, TrustedServer_IsAnswered) {
   with_client(options, [&](HttpClient& client) -> Task<void> {
     EXPECT_EQ((co_await fetch(client, get(server.url()))).body, "hello");
   });
+}
+
+// A bundle may be large, and most requests need none of it.
+TEST_F(HttpClientTls, MoreCertificates_AreReadOnceAndOnlyForTls) {
+  const auto extra = directory_->path() + "/extra.pem";
+  std::filesystem::copy_file(authority_->root().certificate, extra);
+  auto options = plain();
+  options.environment = environment({{"NODE_EXTRA_CA_CERTS", extra}});
+  const auto descriptors = [] {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), std::filesystem::directory_iterator());
+  };
+  // Fetches twice and returns how often the file was opened meanwhile.
+  const auto openings = [&](const ScriptServerOptions& kind) {
+    const Fd watch(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
+    EXPECT_GE(::inotify_add_watch(watch.get(), extra.c_str(), IN_OPEN | IN_CLOSE), 0);
+    ScriptedServer server(
+        [](ScriptConnection& connection) {
+          for (;;) {
+            connection.read_request();
+            connection.answer("200 OK", "hello");
+          }
+        },
+        kind);
+    with_client(options, [&](HttpClient& client) -> Task<void> {
+      EXPECT_EQ((co_await fetch(client, get(server.url()))).body, "hello");
+      EXPECT_EQ((co_await fetch(client, post(server.url(), "{}"))).body, "hello");
+    });
+    EXPECT_EQ(server.connections(), 1);
+    std::ptrdiff_t events = 0;
+    for (inotify_event event; ::read(watch.get(), &event, sizeof event) == sizeof event;) {
+      if ((event.mask & IN_OPEN) != 0) ++events;
+    }
+    return events;
+  };
+  EXPECT_EQ(openings({}), 0) << "http";
+  const auto before = descriptors();
+  EXPECT_EQ(openings(with(good_)), 1) << "https";
+  EXPECT_EQ(descriptors(), before);
 }
 
 TEST_F(HttpClientTls, Refusals_SayWhyAndWhatToDo) {
