@@ -41,14 +41,16 @@ Task<void> on_next_turn(Task<void> task) {
 
 }  // namespace
 
-Spawned Scope::spawn(Task<void> task) {
+Spawned Scope::spawn(Task<void> task) { return start(on_next_turn(std::move(task))); }
+
+Spawned Scope::start(Task<void> task) {
   Spawned spawned;
   if (state_->cancelled) return spawned;
   state_->running.push_back(std::make_shared<asio::cancellation_signal>());
   spawned.signal_ = state_->running.back();
   auto position = std::prev(state_->running.end());
   asio::co_spawn(
-      state_->executor, on_next_turn(std::move(task)),
+      state_->executor, std::move(task),
       asio::bind_cancellation_slot((*position)->slot(), [state = state_, position](std::exception_ptr exception) {
         if (exception && error_from(exception).code() != Errc::cancelled && !state->failure) {
           state->failure = exception;

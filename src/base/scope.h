@@ -39,6 +39,8 @@ class Scope {
   // Starts `task` on the next turn of the loop. After cancel() it is destroyed unstarted.
   // An Error escaping from it is a bug: it is kept for join() to throw.
   Spawned spawn(Task<void> task);
+  // The same at once: up to where it first waits it runs on the caller's stack.
+  Spawned start(Task<void> task);
 
   // Starts `task` and lets go of it: neither cancel() nor the destructor reaches it. Only for
   // a task that keeps alive all it uses and ends by itself in bounded time: a last clean-up.

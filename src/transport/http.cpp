@@ -79,8 +79,8 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
   Runtime runtime;
   HttpRequester requester;
   MessageInbox inbox;
-  std::unordered_map<std::string, Spawned> posts;  // requests under way, by id as JSON text
-  std::size_t outgoing = 0;                        // bytes of bodies nobody has answered yet
+  std::unordered_map<RequestId, Spawned> posts;  // requests under way
+  std::size_t outgoing = 0;                      // bytes of bodies nobody has answered yet
   std::string version;
   std::string session;
   // While the server has not taken `initialized`, requests wait: it may refuse them.
@@ -100,6 +100,7 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
   HttpHeaders headers_for(const Request* request, bool posting) const {
     HttpHeaders headers;
     const bool stateless = request && !request->headers.empty();
+    headers.reserve(4 + (stateless ? request->headers.size() : 0));
     if (posting) headers.set("Content-Type", "application/json");
     if (!version.empty()) headers.set("MCP-Protocol-Version", version);
     if (!session.empty() && !stateless) headers.set("Mcp-Session-Id", session);
@@ -146,7 +147,7 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
         if (event->id) memory.last_id = *event->id;
         if (event->retry) memory.retry = *event->retry;
         if (event->data.empty() || !event->is_message()) continue;
-        co_await self->inbox.wait_for_room();
+        while (!self->inbox.has_room()) co_await self->inbox.taken();
         if (self->inbox.put_text(std::move(event->data), wanted, self->runtime)) answered = true;
       }
     }
@@ -161,7 +162,7 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
     for (;;) {
       const auto before = memory.last_id;
       if (exchange && co_await read_events(self, *exchange, id, memory)) {
-        self->posts.erase(to_text(id));
+        self->posts.erase(id);
         (void)co_await as_result(with_timeout(read_all(*exchange, 64u << 10), rest_wait, "the stream goes on"));
         co_return;
       }
@@ -200,27 +201,32 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
     co_return co_await self->requester.send("GET", self->options.url, std::move(headers), {}, limits);
   }
 
-  static Task<std::unique_ptr<HttpExchange>> post(Self self, const Request* request, std::string body, Duration wait) {
-    struct Counted {
-      Counted(State& s, std::size_t n) : state(s), size(n) { state.outgoing += size; }
-      Counted(const Counted&) = delete;
-      Counted& operator=(const Counted&) = delete;
-      ~Counted() { state.outgoing -= size; }
-      State& state;
-      std::size_t size;
-    } counted(*self, body.size());
-    auto headers = self->headers_for(request, true);
+  // Counts a body until its answer begins.
+  struct Counted {
+    Counted(State& s, const std::string& body) : state(s), size(body.size()) { state.outgoing += size; }
+    Counted(const Counted&) = delete;
+    Counted& operator=(const Counted&) = delete;
+    ~Counted() { state.outgoing -= size; }
+    State& state;
+    std::size_t size;
+  };
+
+  Task<std::unique_ptr<HttpExchange>> post(const Request* request, std::string body, Duration wait) {
     HttpRequestLimits limits;
     limits.first_byte = wait;
-    co_return co_await self->requester.send("POST", self->options.url, std::move(headers), std::move(body), limits);
+    return requester.send("POST", options.url, headers_for(request, true), std::move(body), limits);
   }
 
   // One request and all that becomes of it; throws when its answer will never come.
-  static Task<void> run(Self self, Request request, std::string body) {
+  static Task<void> run(const Self& self, const Request& request, std::string& body) {
     while (self->opening) co_await self->opened.wait();
     const bool stateless = !request.headers.empty();
     const bool in_session = !stateless && !self->session.empty();
-    auto exchange = co_await post(self, &request, std::move(body), Duration::max());
+    std::unique_ptr<HttpExchange> exchange;
+    {
+      const Counted counted(*self, body);
+      exchange = co_await self->post(&request, std::move(body), Duration::max());
+    }
     const auto& head = exchange->head();
     if (self->session_gone(head, in_session)) co_return;
     if (head.status / 100 != 2) {
@@ -262,7 +268,7 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
       text = co_await read_all(*exchange, self->runtime.limits.message);
     }
     if (text.empty()) throw self->requester.content_error(HttpHead{.status = head.status}, text);
-    co_await self->inbox.wait_for_room();
+    while (!self->inbox.has_room()) co_await self->inbox.taken();
     const auto beginning = text.substr(0, 200);
     if (!self->inbox.put_text(std::move(text), request.id, self->runtime)) {
       self->requester.use_fresh_connections();
@@ -275,17 +281,22 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
   }
 
   static Task<void> ask(Self self, Request request, std::string body) {
-    const auto id = request.id;
-    auto outcome = co_await as_result(run(self, std::move(request), std::move(body)));
-    self->posts.erase(to_text(id));
-    if (outcome || outcome.error().code() == Errc::cancelled) co_return;
-    self->inbox.put(Lost{id, std::move(outcome).error()}, 0);
+    std::optional<Error> failed;
+    try {
+      co_await run(self, request, body);
+    } catch (...) {
+      failed = error_from(std::current_exception());
+    }
+    self->posts.erase(request.id);
+    if (failed && failed->code() != Errc::cancelled) self->inbox.put(Lost{request.id, std::move(*failed)}, 0);
   }
 
   // Notifications and our answers: nothing comes back but a nod.
   static Task<void> tell(Self self, std::string body, bool opens) {
     const bool in_session = !self->session.empty();
-    auto sent = co_await as_result(post(self, nullptr, std::move(body), head_wait));
+    std::optional<Counted> counted(std::in_place, *self, body);
+    auto sent = co_await as_result(self->post(nullptr, std::move(body), head_wait));
+    counted.reset();
     bool accepted = false;
     if (sent) {
       const auto& head = (*sent)->head();
@@ -367,13 +378,16 @@ HttpChannel::~HttpChannel() {
 
 Result<void> HttpChannel::send(Message message) {
   std::string body;
+  body.reserve(256);  // most are smaller
   append_message(body, message);
   if (auto room = state_->check_room(body.size()); !room) return room;
   if (auto* request = std::get_if<Request>(&message)) {
     request->params = {};
-    auto key = to_text(request->id);
-    auto spawned = state_->scope.spawn(State::ask(state_, std::move(*request), std::move(body)));
-    state_->posts.insert_or_assign(std::move(key), spawned);
+    const auto id = request->id;
+    state_->posts.try_emplace(id);
+    const auto spawned = state_->scope.start(State::ask(state_, std::move(*request), std::move(body)));
+    // It may be at its end already.
+    if (auto found = state_->posts.find(id); found != state_->posts.end()) found->second = spawned;
     return {};
   }
   const auto* notification = std::get_if<Notification>(&message);
@@ -395,12 +409,12 @@ Result<void> HttpChannel::send_batch(std::vector<Message> messages) {
   return {};
 }
 
-Task<Incoming> HttpChannel::receive() {
-  return [](std::shared_ptr<State> state) -> Task<Incoming> { co_return co_await state->inbox.take(); }(state_);
-}
+Task<Incoming> HttpChannel::receive() { return MessageInbox::take({state_, &state_->inbox}); }
+
+std::optional<Incoming> HttpChannel::received() { return state_->inbox.take_now(); }
 
 void HttpChannel::abandon(const RequestId& id) {
-  auto found = state_->posts.find(to_text(id));
+  auto found = state_->posts.find(id);
   if (found == state_->posts.end()) return;
   auto spawned = found->second;
   state_->posts.erase(found);

@@ -29,6 +29,7 @@ class HttpChannel final : public Channel {
   Result<void> send(Message message) override;
   Result<void> send_batch(std::vector<Message> messages) override;
   Task<Incoming> receive() override;
+  std::optional<Incoming> received() override;
   void abandon(const RequestId& id) override;
   Task<void> close(CloseMode mode) override;
   void set_protocol_version(std::string_view version) override;

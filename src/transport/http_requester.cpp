@@ -127,17 +127,28 @@ Task<std::unique_ptr<HttpExchange>> HttpRequester::send(std::string method, std:
                                                         std::string body, HttpRequestLimits limits) {
   limits.connect = std::min(limits.connect, connect_limit_);
   HttpRequest request{.method = std::move(method), .url = std::move(url), .headers = {}, .body = std::move(body)};
-  request.headers.reserve(options_.headers.size() + own.size() + 2);
-  for (const auto& [name, value] : options_.headers) request.headers.add(name, value);
-  for (auto& field : own) request.headers.set(std::move(field.name), std::move(field.value));
-  if (!auth_) {
-    const bool had_some = request.headers.contains("Authorization");
-    auto exchange = co_await client_.send(std::move(request), limits);
-    const auto status = exchange->head().status;
-    if (status == 401 || status == 403)
-      throw access_error(shown_, status, had_some, co_await explaining_body(*exchange));
-    co_return exchange;
+  if (options_.headers.empty()) {
+    request.headers = std::move(own);
+  } else {
+    request.headers.reserve(options_.headers.size() + own.size() + 2);
+    for (const auto& [name, value] : options_.headers) request.headers.add(name, value);
+    for (auto& field : own) request.headers.set(std::move(field.name), std::move(field.value));
   }
+  if (auth_) return send_signed_in(std::move(request), limits);
+  const bool had_credentials = request.headers.contains("Authorization");
+  return send_plainly(client_.send(std::move(request), limits), had_credentials);
+}
+
+HttpRequester::Sending HttpRequester::send_plainly(Sending sending, bool had_credentials) {
+  auto exchange = co_await std::move(sending);
+  const auto status = exchange->head().status;
+  if (status == 401 || status == 403) {
+    throw access_error(shown_, status, had_credentials, co_await explaining_body(*exchange));
+  }
+  co_return exchange;
+}
+
+HttpRequester::Sending HttpRequester::send_signed_in(HttpRequest request, HttpRequestLimits limits) {
   for (bool again = false;; again = true) {
     auto sending = request;
     auto sent = co_await auth_->authorize(sending);

@@ -35,6 +35,10 @@ class HttpRequester {
   const std::string& shown() const noexcept { return shown_; }
 
  private:
+  using Sending = Task<std::unique_ptr<HttpExchange>>;
+  Sending send_plainly(Sending sending, bool had_credentials);
+  Sending send_signed_in(HttpRequest request, HttpRequestLimits limits);
+
   HttpOptions options_;
   std::shared_ptr<HttpAuth> auth_;
   std::string shown_;

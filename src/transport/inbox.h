@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <deque>
+#include <memory>
 #include <optional>
 
 #include <patchbay/task.h>
@@ -19,7 +20,7 @@ class MessageInbox {
  public:
   explicit MessageInbox(std::size_t room) : room_(room) {}
 
-  // Never waits; wait_for_room() beforehand keeps it small.
+  // Never waits; waiting for room beforehand keeps it small.
   void put(Incoming incoming, std::size_t size) {
     if (end_) return;
     items_.push_back({std::move(incoming), size});
@@ -29,10 +30,9 @@ class MessageInbox {
   // The message or messages of one event or body. True when one of them answers `wanted`.
   // What is no message fails the call it seems to answer, else it is logged and skipped.
   bool put_text(std::string text, const std::optional<RequestId>& wanted, const Runtime& runtime);
-  // Keep the owner alive meanwhile.
-  Task<void> wait_for_room() {
-    while (held_ > room_ && !end_) co_await taken_.wait();
-  }
+  // While there is none, await taken(). Keep the owner alive meanwhile.
+  bool has_room() const noexcept { return held_ <= room_ || end_; }
+  Task<void> taken() { return taken_.wait(); }
   // After what is already there, takers get this error, and nothing more is put.
   void finish(Error error) {
     if (end_) return;
@@ -47,12 +47,12 @@ class MessageInbox {
   }
 
   // One taker at a time.
-  Task<Incoming> take() {
-    while (items_.empty()) {
-      if (end_) throw Error(*end_);
-      co_await arrived_.wait();
+  static Task<Incoming> take(std::shared_ptr<MessageInbox> inbox) {
+    while (inbox->items_.empty()) {
+      if (inbox->end_) throw Error(*inbox->end_);
+      co_await inbox->arrived_.wait();
     }
-    co_return std::move(*take_now());
+    co_return std::move(*inbox->take_now());
   }
   // What is there already, if anything.
   std::optional<Incoming> take_now() {

@@ -123,7 +123,7 @@ struct SseChannel::State : std::enable_shared_from_this<State> {
         co_return;
       }
       if (!(*event)->is_message()) continue;
-      co_await self->inbox.wait_for_room();
+      while (!self->inbox.has_room()) co_await self->inbox.taken();
       (void)self->inbox.put_text(std::move((*event)->data), std::nullopt, self->runtime);
     }
   }
@@ -189,9 +189,7 @@ Result<void> SseChannel::send(Message message) {
   return {};
 }
 
-Task<Incoming> SseChannel::receive() {
-  return [](std::shared_ptr<State> state) -> Task<Incoming> { co_return co_await state->inbox.take(); }(state_);
-}
+Task<Incoming> SseChannel::receive() { return MessageInbox::take({state_, &state_->inbox}); }
 
 Task<void> SseChannel::close(CloseMode) {
   return [](std::shared_ptr<State> state) -> Task<void> {

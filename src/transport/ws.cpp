@@ -46,7 +46,7 @@ struct WsChannel::State {
         if (message.error().code() != Errc::cancelled) self->inbox.finish(std::move(message).error());
         co_return;
       }
-      co_await self->inbox.wait_for_room();
+      while (!self->inbox.has_room()) co_await self->inbox.taken();
       (void)self->inbox.put_text(std::move(*message), std::nullopt, self->runtime);
     }
   }
@@ -102,9 +102,7 @@ Result<void> WsChannel::send_batch(std::vector<Message> messages) {
   return state_->socket->send(text);
 }
 
-Task<Incoming> WsChannel::receive() {
-  return [](std::shared_ptr<State> state) -> Task<Incoming> { co_return co_await state->inbox.take(); }(state_);
-}
+Task<Incoming> WsChannel::receive() { return MessageInbox::take({state_, &state_->inbox}); }
 
 std::optional<Incoming> WsChannel::received() { return state_->inbox.take_now(); }
 
