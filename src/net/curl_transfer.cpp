@@ -48,8 +48,6 @@ struct Curl {
   decltype(&::curl_easy_recv) easy_recv;
   decltype(&::curl_easy_send) easy_send;
   decltype(&::curl_easy_strerror) easy_strerror;
-  decltype(&::curl_slist_append) slist_append;
-  decltype(&::curl_slist_free_all) slist_free_all;
   decltype(&::curl_multi_init) multi_init;
   decltype(&::curl_multi_cleanup) multi_cleanup;
   decltype(&::curl_multi_setopt) multi_setopt;
@@ -89,8 +87,6 @@ Loading load() {
   bind(curl.easy_recv, "curl_easy_recv");
   bind(curl.easy_send, "curl_easy_send");
   bind(curl.easy_strerror, "curl_easy_strerror");
-  bind(curl.slist_append, "curl_slist_append");
-  bind(curl.slist_free_all, "curl_slist_free_all");
   bind(curl.multi_init, "curl_multi_init");
   bind(curl.multi_cleanup, "curl_multi_cleanup");
   bind(curl.multi_setopt, "curl_multi_setopt");
@@ -580,7 +576,6 @@ class EasyTransfer final : public CurlTransfer {
     loop_->remove(*this);
     // What only some requests set would be in the way of the next.
     loop_->give_back(std::exchange(easy_, nullptr), ended_ && plain_post_ ? shared_options_ : nullptr);
-    curl().slist_free_all(std::exchange(fields_, nullptr));
   }
 
   template <class T>
@@ -608,7 +603,8 @@ class EasyTransfer final : public CurlTransfer {
     set(CURLOPT_SSL_VERIFYHOST, 2L);
     if (is_https(options_.url)) configure_tls();
     if (is_https(options_.proxy)) configure_proxy_tls();
-    set(CURLOPT_USERAGENT, options_.user_agent.c_str());
+    // To a proxy the library says it by itself; list_fields() says it to everybody else, which costs less.
+    if (!options_.proxy.empty()) set(CURLOPT_USERAGENT, options_.user_agent.c_str());
     set(CURLOPT_HEADERFUNCTION, &EasyTransfer::on_header);
     set(CURLOPT_WRITEFUNCTION, &EasyTransfer::on_write);
     if (options_.connect_only) {
@@ -683,20 +679,34 @@ class EasyTransfer final : public CurlTransfer {
       set(CURLOPT_HTTPGET, 1L);
       if (request.method != "GET") set(CURLOPT_CUSTOMREQUEST, request.method.c_str());
     }
-    std::string line;
-    for (const auto& field : request.headers) {
-      // The library takes "Name:" as "do not send it"; an empty value is written with a semicolon.
-      line.assign(field.name).append(field.value.empty() ? ";" : ": ").append(field.value);
-      add_field(line.c_str());
-    }
-    if (has_body && !request.headers.contains("Content-Type")) add_field("Content-Type:");
-    if (!request.headers.contains("Accept")) add_field("Accept: */*");
-    add_field("Expect:");  // waiting for "100 Continue" costs a round trip, or a second of silence
-    set(CURLOPT_HTTPHEADER, fields_);
+    list_fields(request.headers, has_body);
   }
 
-  void add_field(const char* line) {
-    if (auto* longer = curl().slist_append(fields_, line)) fields_ = longer;
+  // The library reads the list while the transfer is with it. Its own functions would allocate twice for
+  // every field; here all lines are one text, and the list refers to it.
+  void list_fields(const HttpHeaders& headers, bool has_body) {
+    constexpr std::string_view no_type = "Content-Type:", any = "Accept: */*", agent = "User-Agent: ";
+    constexpr std::string_view no_wait = "Expect:";  // for "100 Continue": a round trip, or a second of silence
+    constexpr std::size_t own_fields = 4;
+    auto size = no_type.size() + any.size() + agent.size() + options_.user_agent.size() + no_wait.size() + own_fields;
+    for (const auto& field : headers) size += field.name.size() + field.value.size() + 3;
+    lines_.reserve(size);
+    fields_.reserve(headers.size() + own_fields);
+    auto add = [this](auto... parts) {
+      fields_.push_back({.data = lines_.data() + lines_.size(), .next = nullptr});
+      (lines_.append(parts), ...);
+      lines_ += '\0';
+    };
+    if (options_.proxy.empty() && !headers.contains("User-Agent")) add(agent, std::string_view(options_.user_agent));
+    for (const auto& [name, value] : headers) {
+      // The library takes "Name:" as "do not send it"; an empty value is written with a semicolon.
+      add(std::string_view(name), std::string_view(value.empty() ? ";" : ": "), std::string_view(value));
+    }
+    if (has_body && !headers.contains("Content-Type")) add(no_type);
+    if (!headers.contains("Accept")) add(any);
+    add(no_wait);
+    for (std::size_t i = 1; i < fields_.size(); ++i) fields_[i - 1].next = &fields_[i];
+    set(CURLOPT_HTTPHEADER, fields_.data());
   }
 
   long connect_milliseconds() const {
@@ -740,6 +750,7 @@ class EasyTransfer final : public CurlTransfer {
     while (line.ends_with('\n') || line.ends_with('\r')) line.remove_suffix(1);
     if (line.starts_with("HTTP/")) {
       headers_.clear();
+      headers_.reserve(8);
       status_ = 0;
       const auto blank = line.find(' ');
       if (blank != std::string_view::npos) {
@@ -824,7 +835,8 @@ class EasyTransfer final : public CurlTransfer {
   const TransferOptions& options_;
   TransferSink* sink_;
   CURL* easy_ = nullptr;
-  curl_slist* fields_ = nullptr;
+  std::string lines_;
+  std::vector<curl_slist> fields_;
   std::array<char, CURL_ERROR_SIZE> error_{};
   std::size_t body_size_;
   std::size_t header_bytes_ = 0;

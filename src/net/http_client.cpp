@@ -1,6 +1,7 @@
 #include "net/http_client.h"
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include <boost/asio/steady_timer.hpp>
@@ -27,12 +28,18 @@ TimePoint after(Duration limit) {
 std::string written(Duration limit) { return limit_text(std::chrono::duration_cast<std::chrono::milliseconds>(limit)); }
 std::string written(std::size_t bytes) { return limit_text(bytes); }
 
+// The characters of a name, by their codes.
+constexpr auto token_characters = [] {
+  std::array<bool, 256> table{};
+  for (char c : std::string_view("!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")) {
+    table[static_cast<unsigned char>(c)] = true;
+  }
+  return table;
+}();
+
 bool token(std::string_view name) {
-  static constexpr std::string_view marks = "!#$%&'*+-.^_`|~";
-  return !name.empty() && std::ranges::all_of(name, [](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           marks.find(c) != std::string_view::npos;
-  });
+  return !name.empty() &&
+         std::ranges::all_of(name, [](char c) { return token_characters[static_cast<unsigned char>(c)]; });
 }
 
 // A line end in a header would begin another header, or another request.
@@ -42,12 +49,14 @@ void check(const HttpRequest& request) {
     if (!token(field.name)) {
       throw Error(Errc::invalid_argument, fmt::format("'{}' is not the name of a header", redacted_url(field.name)));
     }
+    bool control = false;
     for (char c : field.value) {
       const auto byte = static_cast<unsigned char>(c);
-      if ((byte < 0x20 && c != '\t') || byte == 0x7F) {
-        throw Error(Errc::invalid_argument,
-                    fmt::format("the value of the header {} contains a control character", field.name));
-      }
+      control |= (byte < 0x20 && c != '\t') || byte == 0x7F;
+    }
+    if (control) {
+      throw Error(Errc::invalid_argument,
+                  fmt::format("the value of the header {} contains a control character", field.name));
     }
   }
 }
@@ -91,22 +100,21 @@ class HttpClient::Core {
   KeptRoute make_route(const std::string& text, Duration connect_limit) const;
   std::shared_ptr<const KeptRoute> last_route;
 
-  static Task<std::unique_ptr<HttpExchange>> send(std::shared_ptr<Core> core, HttpRequest request,
-                                                  HttpRequestLimits limits);
-
   class Exchange;
+  static Task<std::unique_ptr<HttpExchange>> send(std::unique_ptr<Exchange> exchange);
 };
 
 // Everything between one request and the end of its answer. The sink's functions run inside
 // libcurl and only take notes; `changed_` wakes whoever waits, on a later turn.
 class HttpClient::Core::Exchange final : public HttpExchange, private TransferSink {
  public:
-  Exchange(std::shared_ptr<Core> core, HttpRequest request, const HttpRequestLimits& limits, TimePoint end)
-      : core_(std::move(core)), request_(std::move(request)), limits_(limits), end_(end), timer_(core_->executor) {}
+  Exchange(std::shared_ptr<Core> core, HttpRequest request, const HttpRequestLimits& limits)
+      : core_(std::move(core)), request_(std::move(request)), limits_(limits) {}
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
 
-  void start() {
+  void start(TimePoint end) {
+    end_ = end;
     route_ = core_->route_to(request_.url, limits_.connect);
     transfer_ = core_->loop().start(request_, route_->transfer, *this);
     arm();
@@ -121,7 +129,9 @@ class HttpClient::Core::Exchange final : public HttpExchange, private TransferSi
   }
 
   const HttpHead& head() const noexcept override { return head_; }
+  const std::shared_ptr<Core>& core() const noexcept { return core_; }
   const HttpRequest& request() const noexcept { return request_; }
+  const HttpRequestLimits& limits() const noexcept { return limits_; }
 
   Task<std::string> read() override {
     for (;;) {
@@ -182,7 +192,7 @@ class HttpClient::Core::Exchange final : public HttpExchange, private TransferSi
       failure_ = told(HttpFault::closed, HttpPhase::waiting);
     }
     ended_ = true;
-    timer_.cancel();
+    if (timer_) timer_->cancel();
     changed_.notify_all();
   }
 
@@ -225,7 +235,7 @@ class HttpClient::Core::Exchange final : public HttpExchange, private TransferSi
     failure_ = std::move(error);
     buffer_.clear();
     transfer_.reset();
-    timer_.cancel();
+    if (timer_) timer_->cancel();
     changed_.notify_all();
   }
 
@@ -240,8 +250,12 @@ class HttpClient::Core::Exchange final : public HttpExchange, private TransferSi
     const auto due = std::min(end_, stage_end_);
     if (ended_ || failure_ || due == TimePoint::max() || armed_ <= due) return;
     armed_ = due;
-    timer_.expires_at(due);
-    timer_.async_wait([this, alive = std::weak_ptr<int>(alive_)](boost::system::error_code error) {
+    if (!timer_) {
+      timer_.emplace(core_->executor);
+      alive_ = std::make_shared<int>();
+    }
+    timer_->expires_at(due);
+    timer_->async_wait([this, alive = std::weak_ptr<int>(alive_)](boost::system::error_code error) {
       if (error || alive.expired()) return;
       armed_ = TimePoint::max();
       check_limits();
@@ -267,12 +281,12 @@ class HttpClient::Core::Exchange final : public HttpExchange, private TransferSi
   std::size_t received_ = 0;
   std::optional<Error> failure_;
   Event changed_;
-  TimePoint end_;                               // of the whole exchange
+  TimePoint end_ = TimePoint::max();            // of the whole exchange
   TimePoint stage_end_ = TimePoint::max();      // of the wait that is on now
   HttpFault stage_ = HttpFault::total_timeout;  // which one it is
   TimePoint armed_ = TimePoint::max();          // when the timer fires
-  asio::steady_timer timer_;
-  std::shared_ptr<int> alive_ = std::make_shared<int>();
+  std::optional<asio::steady_timer> timer_;     // once there is a limit; with it, alive_
+  std::shared_ptr<int> alive_;
   std::unique_ptr<CurlTransfer> transfer_;  // last: it refers to all the others
 };
 
@@ -307,25 +321,23 @@ void HttpClient::use_fresh_connections() {
 }
 
 Task<std::unique_ptr<HttpExchange>> HttpClient::send(HttpRequest request, HttpRequestLimits limits) {
-  return Core::send(core_, std::move(request), limits);
+  return Core::send(std::make_unique<Core::Exchange>(core_, std::move(request), limits));
 }
 
-Task<std::unique_ptr<HttpExchange>> HttpClient::Core::send(std::shared_ptr<Core> core, HttpRequest request,
-                                                           HttpRequestLimits limits) {
-  check(request);
-  const auto end = after(limits.total);
+Task<std::unique_ptr<HttpExchange>> HttpClient::Core::send(std::unique_ptr<Exchange> exchange) {
+  check(exchange->request());
+  const auto end = after(exchange->limits().total);
   RedirectTrail trail;
-  trail.allowed = limits.redirects;
+  trail.allowed = exchange->limits().redirects;
   for (;;) {
-    auto exchange = std::make_unique<Exchange>(core, std::move(request), limits, end);
-    exchange->start();
+    exchange->start(end);
     while (!exchange->settled()) co_await exchange->changed().wait();
     exchange->check_head();
     auto next = value_or_throw(redirected(exchange->request(), exchange->head(), trail));
     if (!next) co_return exchange;
-    core->options.log(LogLevel::debug, "http redirect status={} to={}", exchange->head().status,
-                      redacted_url(next->url));
-    request = std::move(*next);
+    exchange->core()->options.log(LogLevel::debug, "http redirect status={} to={}", exchange->head().status,
+                                  redacted_url(next->url));
+    exchange = std::make_unique<Exchange>(exchange->core(), std::move(*next), exchange->limits());
   }
 }
 
