@@ -60,6 +60,7 @@ Task<void> check_before(SessionCore& core, std::shared_ptr<ListedTool> listed, P
 // Arguments that are null are none, for whoever looks at them afterwards too.
 Members call_members(const std::string& name, Payload& arguments) {
   Members members;
+  members.reserve(2);
   members.emplace_back("name", Json(name));
   if (!arguments) return members;
   const auto text = arguments.text();

@@ -48,6 +48,9 @@ struct Curl {
   decltype(&::curl_easy_recv) easy_recv;
   decltype(&::curl_easy_send) easy_send;
   decltype(&::curl_easy_strerror) easy_strerror;
+  decltype(&::curl_url) url;
+  decltype(&::curl_url_set) url_set;
+  decltype(&::curl_url_cleanup) url_cleanup;
   decltype(&::curl_multi_init) multi_init;
   decltype(&::curl_multi_cleanup) multi_cleanup;
   decltype(&::curl_multi_setopt) multi_setopt;
@@ -87,6 +90,9 @@ Loading load() {
   bind(curl.easy_recv, "curl_easy_recv");
   bind(curl.easy_send, "curl_easy_send");
   bind(curl.easy_strerror, "curl_easy_strerror");
+  bind(curl.url, "curl_url");
+  bind(curl.url_set, "curl_url_set");
+  bind(curl.url_cleanup, "curl_url_cleanup");
   bind(curl.multi_init, "curl_multi_init");
   bind(curl.multi_cleanup, "curl_multi_cleanup");
   bind(curl.multi_setopt, "curl_multi_setopt");
@@ -109,6 +115,11 @@ const Loading& loaded() {
   return loading;
 }
 const Curl& curl() { return loaded().curl; }
+
+struct FreeUrl {
+  void operator()(CURLU* url) const { curl().url_cleanup(url); }
+};
+using ParsedUrl = std::unique_ptr<CURLU, FreeUrl>;
 
 // ---- what an outcome means ----------------------------------------------------------------
 
@@ -262,6 +273,7 @@ class CurlLoop::State : public std::enable_shared_from_this<CurlLoop::State> {
   void close();
   bool idle() const noexcept { return transfers_.empty(); }
   CURLM* multi() const noexcept { return multi_; }
+  // Must be followed by kick().
   void add(EasyTransfer& transfer);
   void remove(EasyTransfer& transfer);
   // Lets the library do what is due now. Not from inside its callbacks.
@@ -271,9 +283,10 @@ class CurlLoop::State : public std::enable_shared_from_this<CurlLoop::State> {
   struct Handle {
     CURL* easy = nullptr;
     std::shared_ptr<const TransferOptions> options;  // null: nothing is set
+    ParsedUrl url;                                   // theirs; `easy` refers to it
   };
   Handle take_easy(const std::shared_ptr<const TransferOptions>& options) {
-    if (spare_.empty()) return {curl().easy_init(), nullptr};
+    if (spare_.empty()) return {curl().easy_init(), nullptr, nullptr};
     auto found = std::ranges::find(spare_, options, &Handle::options);
     if (found == spare_.end()) found = spare_.end() - 1;
     auto handle = std::move(*found);
@@ -281,18 +294,22 @@ class CurlLoop::State : public std::enable_shared_from_this<CurlLoop::State> {
     if (handle.options && handle.options != options) {
       curl().easy_reset(handle.easy);
       handle.options.reset();
+      handle.url.reset();
     }
     return handle;
   }
   // A used handle costs less than a new one, and less still when what was set is what the next
   // request needs; its caches are in multi_.
-  void give_back(CURL* easy, std::shared_ptr<const TransferOptions> set_for) {
+  void give_back(Handle handle) {
     if (!multi_ || spare_.size() >= most_spare) {
-      curl().easy_cleanup(easy);
+      curl().easy_cleanup(handle.easy);
       return;
     }
-    if (!set_for) curl().easy_reset(easy);
-    spare_.push_back({easy, std::move(set_for)});
+    if (!handle.options) {
+      curl().easy_reset(handle.easy);
+      handle.url.reset();
+    }
+    spare_.push_back(std::move(handle));
   }
 
   // Certificates for the library to trust. It copies a text of them for every request, but of a file
@@ -445,6 +462,7 @@ class CurlLoop::State : public std::enable_shared_from_this<CurlLoop::State> {
     };
     if (milliseconds == 0) {
       timer_.cancel();
+      if (adding_) return;
       asio::post(timer_.get_executor(), [due] { due({}); });
       return;
     }
@@ -464,6 +482,7 @@ class CurlLoop::State : public std::enable_shared_from_this<CurlLoop::State> {
   CURLM* multi_ = nullptr;
   asio::steady_timer timer_;
   std::uint64_t timer_round_ = 0;
+  bool adding_ = false;  // what is due at once is done by the kick() that follows
   Sockets sockets_;
   std::unordered_map<CURL*, EasyTransfer*> transfers_;
   std::vector<Handle> spare_;
@@ -483,6 +502,7 @@ class EasyTransfer final : public CurlTransfer {
         body_size_(request.body.size()) {
     auto handle = loop_->take_easy(shared_options_);
     easy_ = handle.easy;
+    url_ = std::move(handle.url);
     if (!easy_) throw Error(Errc::internal, "no memory left for HTTP");
     if (!handle.options) configure();
     configure(request);
@@ -575,7 +595,8 @@ class EasyTransfer final : public CurlTransfer {
     if (!ended_) set(CURLOPT_FORBID_REUSE, 1L);
     loop_->remove(*this);
     // What only some requests set would be in the way of the next.
-    loop_->give_back(std::exchange(easy_, nullptr), ended_ && plain_post_ ? shared_options_ : nullptr);
+    loop_->give_back(
+        {std::exchange(easy_, nullptr), ended_ && plain_post_ ? shared_options_ : nullptr, std::move(url_)});
   }
 
   template <class T>
@@ -589,6 +610,11 @@ class EasyTransfer final : public CurlTransfer {
     set(CURLOPT_NOSIGNAL, 1L);
     set(CURLOPT_QUICK_EXIT, 1L);
     set(CURLOPT_URL, options_.url.c_str());
+    // The same once more, parsed: otherwise that is done for every request.
+    url_.reset(curl().url());
+    if (curl().url_set(url_.get(), CURLUPART_URL, options_.url.c_str(), CURLU_PATH_AS_IS) == CURLUE_OK) {
+      set(CURLOPT_CURLU, url_.get());
+    }
     set(CURLOPT_PROTOCOLS_STR, "http,https");
     set(CURLOPT_PATH_AS_IS, 1L);
     set(CURLOPT_HTTP_VERSION,
@@ -835,6 +861,7 @@ class EasyTransfer final : public CurlTransfer {
   const TransferOptions& options_;
   TransferSink* sink_;
   CURL* easy_ = nullptr;
+  ParsedUrl url_;
   std::string lines_;
   std::vector<curl_slist> fields_;
   std::array<char, CURL_ERROR_SIZE> error_{};
@@ -853,7 +880,9 @@ class EasyTransfer final : public CurlTransfer {
 
 void CurlLoop::State::add(EasyTransfer& transfer) {
   transfers_.emplace(transfer.easy(), &transfer);
+  adding_ = true;
   curl().multi_add_handle(multi_, transfer.easy());
+  adding_ = false;
 }
 
 void CurlLoop::State::remove(EasyTransfer& transfer) {
