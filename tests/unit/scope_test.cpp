@@ -43,6 +43,39 @@ TEST(Scope, NothingSpawnedRunsOnTheCallersStack) {
   });
 }
 
+TEST(Scope, StartedTaskRunsAtOnceUpToItsFirstWait) {
+  run_task([]() -> Task<void> {
+    Scope scope(co_await asio::this_coro::executor);
+    Event never;
+    std::string steps;
+    auto started = scope.start([](Event& event, std::string& log) -> Task<void> {
+      log += "begun ";
+      auto waited = co_await as_result(event.wait());
+      log += waited ? "woken" : to_string(waited.error().code());
+    }(never, steps));
+    EXPECT_EQ(steps, "begun ");
+    started.cancel();
+    co_await scope.join();
+    EXPECT_EQ(steps, "begun cancelled");
+  });
+}
+
+// It has ended by the time its owner gets hold of it.
+TEST(Scope, StartedTaskThatNeverWaitsIsJoinedToo) {
+  run_task([]() -> Task<void> {
+    Scope scope(co_await asio::this_coro::executor);
+    bool ran = false;
+    auto started = scope.start([](bool& flag) -> Task<void> {
+      flag = true;
+      co_return;
+    }(ran));
+    EXPECT_TRUE(ran);
+    started.cancel();
+    co_await scope.join();
+    EXPECT_TRUE(scope.empty());
+  });
+}
+
 TEST(Scope, CancelEndsWaitersAndRefusesNewOnes) {
   run_task([]() -> Task<void> {
     Scope scope(co_await asio::this_coro::executor);
