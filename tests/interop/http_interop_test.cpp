@@ -280,7 +280,7 @@ http {{
                                             top, certificate.certificate, certificate.key));
   // What is started in there ends with the script.
   const auto script = directory.write("script", fmt::format(R"(set -e
-trap 'kill $(jobs -p) 2> /dev/null' EXIT
+trap 'kill $(jobs -p) 2> /dev/null || true' EXIT
 ip link set lo up
 ip addr add 192.0.2.10/32 dev lo
 ip addr add 192.0.2.20/32 dev lo
