@@ -1,5 +1,7 @@
 #include "net/curl_transfer.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -60,6 +62,8 @@ struct Curl {
   decltype(&::curl_multi_info_read) multi_info_read;
 };
 
+// A kept connection that was closed before our request came shows within a round trip.
+constexpr auto dead_at_once = std::chrono::milliseconds(250);
 constexpr unsigned oldest_version = 0x075700;  // 7.87.0: CURLOPT_QUICK_EXIT, a cache for trusted CAs
 
 struct Loading {
@@ -444,11 +448,13 @@ class CurlLoop::State : public std::enable_shared_from_this<CurlLoop::State> {
   }
   static int on_close(void* self, curl_socket_t socket) {
     auto& state = *static_cast<State*>(self);
+    state.note_closing(socket);
     if (const auto found = state.sockets_.find(socket); found != state.sockets_.end()) state.forget(found);
     return ::close(socket);
   }
 
   void note_connection(CURL* easy, int socket);
+  void note_closing(int socket);
 
   void set_timer(long milliseconds) {
     const auto round = ++timer_round_;
@@ -531,6 +537,18 @@ class EasyTransfer final : public CurlTransfer {
       return options_.url.starts_with("https:") ? HttpPhase::tls : HttpPhase::connecting;
     }
     return info<curl_off_t>(easy_, CURLINFO_NAMELOOKUP_TIME_T) > 0 ? HttpPhase::connecting : HttpPhase::resolving;
+  }
+
+  // The connection of this transfer closes. The end of what the other side sends, after it has acknowledged all of
+  // ours, means that it took the request; a reset, or an end that crossed the request, means that nobody read it.
+  void note_closing(int socket, int local_port) {
+    if (head_done_ || local_port != local_port_) return;
+    tcp_info told{};
+    socklen_t length = sizeof told;
+    if (::getsockopt(socket, IPPROTO_TCP, TCP_INFO, &told, &length) != 0) return;
+    // With TLS a farewell has just been sent.
+    const bool tls = options_.url.starts_with("https:") || options_.proxy.starts_with("https:");
+    if (told.tcpi_state == TCP_CLOSE_WAIT && told.tcpi_unacked <= (tls ? 1u : 0u)) delivered_ = true;
   }
 
   CURL* easy() const noexcept { return easy_; }
@@ -742,8 +760,20 @@ class EasyTransfer final : public CurlTransfer {
     return static_cast<long>(std::clamp(*options_.connect_limit, std::chrono::milliseconds(1), most).count());
   }
 
-  static int on_request(void* self, char*, char*, int, int) {
+  static int on_request(void* self, char*, char*, int, int local_port) {
     auto& transfer = *static_cast<EasyTransfer*>(self);
+    const auto now = std::chrono::steady_clock::now();
+    // Once more: the library found a kept connection closed before a byte came back, however long after. A request
+    // the server may have worked on is not repeated.
+    if (transfer.connected_) {
+      if (transfer.repeated_ || transfer.delivered_ || now - transfer.sent_ > dead_at_once) {
+        transfer.stopped_ = HttpFault::closed;
+        return CURL_PREREQFUNC_ABORT;
+      }
+      transfer.repeated_ = true;
+    }
+    transfer.sent_ = now;
+    transfer.local_port_ = local_port;
     transfer.connected_ = true;
     transfer.sink_->on_connected();
     return CURL_PREREQFUNC_OK;
@@ -871,6 +901,10 @@ class EasyTransfer final : public CurlTransfer {
   HttpHeaders headers_;
   bool socket_connected_ = false;  // to the server or the proxy
   bool connected_ = false;         // ready for the request
+  bool repeated_ = false;          // it went out twice
+  bool delivered_ = false;         // the other side has had all of it
+  int local_port_ = 0;             // of the connection it went out on
+  std::chrono::steady_clock::time_point sent_;
   bool head_done_ = false;
   bool paused_ = false;
   bool ended_ = false;
@@ -899,6 +933,17 @@ void CurlLoop::State::note_connection(CURL* easy, int socket) {
   socklen_t length = sizeof address;
   const bool connected = ::getpeername(socket, reinterpret_cast<sockaddr*>(&address), &length) == 0;
   if (connected && (address.ss_family == AF_INET || address.ss_family == AF_INET6)) found->second->note_connected();
+}
+
+// The library says which port of ours a request goes out from, and not which socket.
+void CurlLoop::State::note_closing(int socket) {
+  if (transfers_.empty()) return;
+  sockaddr_storage address{};
+  socklen_t length = sizeof address;
+  if (::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &length) != 0) return;
+  const int port = ntohs(address.ss_family == AF_INET6 ? reinterpret_cast<sockaddr_in6&>(address).sin6_port
+                                                       : reinterpret_cast<sockaddr_in&>(address).sin_port);
+  for (const auto& [easy, transfer] : transfers_) transfer->note_closing(socket, port);
 }
 
 void CurlLoop::State::finish_done() {

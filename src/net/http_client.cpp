@@ -87,17 +87,19 @@ class HttpClient::Core {
   struct KeptRoute {
     std::string url;
     Duration connect_limit;
+    bool away;                   // from the first request's origin, so without a certificate of ours
     HttpFailureContext context;  // but for the method
     std::shared_ptr<const TransferOptions> transfer;
   };
   // The last one is kept: nearly all requests of a client go to one URL.
-  std::shared_ptr<const KeptRoute> route_to(const std::string& url, Duration connect_limit) {
-    if (!last_route || last_route->url != url || last_route->connect_limit != connect_limit) {
-      last_route = std::make_shared<const KeptRoute>(make_route(url, connect_limit));
+  std::shared_ptr<const KeptRoute> route_to(const std::string& url, Duration connect_limit, bool away) {
+    if (!last_route || last_route->url != url || last_route->connect_limit != connect_limit ||
+        last_route->away != away) {
+      last_route = std::make_shared<const KeptRoute>(make_route(url, connect_limit, away));
     }
     return last_route;
   }
-  KeptRoute make_route(const std::string& text, Duration connect_limit) const;
+  KeptRoute make_route(const std::string& text, Duration connect_limit, bool away) const;
   std::shared_ptr<const KeptRoute> last_route;
 
   class Exchange;
@@ -113,9 +115,9 @@ class HttpClient::Core::Exchange final : public HttpExchange, private TransferSi
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
 
-  void start(TimePoint end) {
+  void start(TimePoint end, bool away) {
     end_ = end;
-    route_ = core_->route_to(request_.url, limits_.connect);
+    route_ = core_->route_to(request_.url, limits_.connect, away);
     transfer_ = core_->loop().start(request_, route_->transfer, *this);
     arm();
   }
@@ -290,7 +292,8 @@ class HttpClient::Core::Exchange final : public HttpExchange, private TransferSi
   std::unique_ptr<CurlTransfer> transfer_;  // last: it refers to all the others
 };
 
-HttpClient::Core::KeptRoute HttpClient::Core::make_route(const std::string& text, Duration connect_limit) const {
+HttpClient::Core::KeptRoute HttpClient::Core::make_route(const std::string& text, Duration connect_limit,
+                                                         bool away) const {
   const auto url = value_or_throw(parse_url(text));
   if (url.scheme != "http" && url.scheme != "https") {
     throw Error(Errc::invalid_argument, fmt::format("{} is neither http nor https", url.redacted()));
@@ -298,11 +301,17 @@ HttpClient::Core::KeptRoute HttpClient::Core::make_route(const std::string& text
   auto way = value_or_throw(patchbay::route_to(url, options));
   way.context.url = text;
   if (text == options.entry_url) way.context.shown = options.shown;
+  if (away) {
+    way.transfer.client_certificate.clear();
+    way.transfer.client_key.clear();
+    way.transfer.client_key_password = {};
+  }
   if (connect_limit != Duration::max()) {
     way.transfer.connect_limit = std::chrono::ceil<std::chrono::milliseconds>(connect_limit);
   }
   return {.url = text,
           .connect_limit = connect_limit,
+          .away = away,
           .context = std::move(way.context),
           .transfer = std::make_shared<const TransferOptions>(std::move(way.transfer))};
 }
@@ -330,7 +339,7 @@ Task<std::unique_ptr<HttpExchange>> HttpClient::Core::send(std::unique_ptr<Excha
   RedirectTrail trail;
   trail.allowed = exchange->limits().redirects;
   for (;;) {
-    exchange->start(end);
+    exchange->start(end, trail.left_origin);
     while (!exchange->settled()) co_await exchange->changed().wait();
     exchange->check_head();
     auto next = value_or_throw(redirected(exchange->request(), exchange->head(), trail));

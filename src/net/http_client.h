@@ -4,8 +4,9 @@
 // any number of exchanges under way. Transports and sign-in call it, on the loop thread only.
 //
 // It follows redirects (rules in http_redirect.h), and repeats a request once when a kept
-// connection turns out to be dead before anything came back. It does not look at bodies, does not sign in, and
-// an HTTP status is an answer, never an Error. Every failure is an Error that names the URL,
+// connection turns out to have been dead already: at once, and before the server had all of it.
+// A request that a server may have worked on is never repeated. It does not look at bodies, does
+// not sign in, and an HTTP status is an answer, never an Error. Every failure is an Error that names the URL,
 // the phase and what can be done.
 //
 // libcurl does the work and is loaded when the first request is sent.

@@ -57,6 +57,7 @@ Result<std::optional<HttpRequest>> redirected(const HttpRequest& sent, const Htt
   HttpRequest request = sent;
   request.url = std::move(next);
   if (!same_origin(*from, *to)) {
+    trail.left_origin = true;
     HttpHeaders kept;
     for (const auto& field : sent.headers) {
       if (describes_the_message(field.name)) kept.add(field.name, field.value);

@@ -5,7 +5,7 @@
 // keep method and body; the others would turn a call into something else and are errors.
 // From https nothing leads to http. Another origin gets the fields that describe the message
 // and no others: credentials, cookies, session ids and whatever somebody configured stay
-// behind.
+// behind, and what a connection to the first one shows (a client certificate) does too.
 #pragma once
 
 #include <optional>
@@ -21,6 +21,7 @@ namespace patchbay {
 struct RedirectTrail {
   int allowed = 5;
   std::vector<std::string> visited;  // URLs, in order
+  bool left_origin = false;          // of the first URL, at some point: what was for that one alone stays behind
 };
 
 // The request to send next, nothing when the answer is final, or why it cannot be followed.

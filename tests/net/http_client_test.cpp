@@ -255,26 +255,66 @@ TEST(HttpClient, ServerThatClosesAfterEachAnswer_IsNoError) {
   });
 }
 
-// The connection dies under the second request: it is sent again, once, on a new one.
+// The connection dies under the second request, before anybody has read that: it is sent again, once, on a new one.
 TEST(HttpClient, DeadKeptConnection_IsReplacedOnceAndTheBodySentAgain) {
-  for (const bool with_reset : {false, true}) {
-    SCOPED_TRACE(with_reset);
-    ScriptedServer server([&](ScriptConnection& connection) {
-      connection.read_request();
-      connection.answer("200 OK", fmt::format("first on {}", connection.number()));
-      const auto again = connection.read_request();
-      if (connection.number() == 0) {
-        if (with_reset) connection.reset();
-        return;
-      }
-      connection.answer("200 OK", again.body);
-    });
-    with_client(plain(), [&](HttpClient& client) -> Task<void> {
-      EXPECT_EQ((co_await fetch(client, post(server.url(), "a"))).body, "first on 0");
-      EXPECT_EQ((co_await fetch(client, post(server.url(), "b"))).body, "first on 1");
-      EXPECT_EQ((co_await fetch(client, post(server.url(), "c"))).body, "c");
-    });
-    EXPECT_EQ(server.connections(), 2);
+  ScriptedServer server([&](ScriptConnection& connection) {
+    connection.read_request();
+    connection.answer("200 OK", fmt::format("first on {}", connection.number()));
+    if (connection.number() == 0) {
+      pollfd arrived{.fd = connection.fd(), .events = POLLIN, .revents = 0};
+      ::poll(&arrived, 1, -1);
+      return;  // unread: closing resets it
+    }
+    connection.answer("200 OK", connection.read_request().body);
+  });
+  with_client(plain(), [&](HttpClient& client) -> Task<void> {
+    EXPECT_EQ((co_await fetch(client, post(server.url(), "a"))).body, "first on 0");
+    EXPECT_EQ((co_await fetch(client, post(server.url(), "b"))).body, "first on 1");
+    EXPECT_EQ((co_await fetch(client, post(server.url(), "c"))).body, "c");
+  });
+  EXPECT_EQ(server.connections(), 2);
+}
+
+// A server that took the request and then closed may have done what it was asked to, at once or after a while: it is
+// not asked again, however many other connections are kept.
+TEST(HttpClient, KeptConnectionThatClosesOverARequest_IsNoReasonToRepeatIt) {
+  for (const bool slow : {false, true}) {
+    for (const bool with_reset : {false, true}) {
+      if (!slow && with_reset) continue;  // looks like a connection that was dead before
+      SCOPED_TRACE(fmt::format("{} {}", slow, with_reset));
+      std::atomic<int> taken = 0;
+      Signal both;
+      ScriptedServer server([&](ScriptConnection& connection) {
+        for (;;) {
+          const auto request = connection.read_request();
+          if (request.body == "work") {
+            ++taken;
+            if (slow) std::this_thread::sleep_for(400ms);  // longer than a dead connection takes to show
+            if (with_reset) connection.reset();
+            return;
+          }
+          if (connection.number() == 1) both.set();
+          EXPECT_TRUE(both.wait());
+          connection.answer("200 OK", request.body);
+        }
+      });
+      with_client(plain(), [&](HttpClient& client) -> Task<void> {
+        {
+          Scope scope(co_await asio::this_coro::executor);
+          auto one = [](HttpClient& c, std::string url) -> Task<void> {
+            EXPECT_EQ((co_await fetch(c, post(url, "first"))).body, "first");
+          };
+          for (int i = 0; i < 2; ++i) scope.spawn(one(client, server.url()));
+          co_await scope.join();
+        }
+        const auto error = co_await failure(client, post(server.url("/mcp"), "work"));
+        EXPECT_EQ(error.code(), Errc::closed);
+        EXPECT_THAT(error.message(), AllOf(HasSubstr(server.url("/mcp")), HasSubstr("waiting for the answer")));
+        // And the client is as good as before.
+        EXPECT_EQ((co_await fetch(client, post(server.url(), "more"))).body, "more");
+      });
+      EXPECT_EQ(taken, 1);
+    }
   }
 }
 
@@ -771,6 +811,46 @@ TEST_F(HttpClientTls, MoreCertificates_AreReadOnceAndOnlyForTls) {
   const auto before = descriptors();
   EXPECT_EQ(openings(with(good_)), 1) << "https";
   EXPECT_EQ(descriptors(), before);
+}
+
+// Nor is who we are: the certificate was for the server that was asked.
+TEST_F(HttpClientTls, Redirect_TakesNoCertificateToAnotherOrigin) {
+  std::atomic<int> reached = 0;
+  ScriptedServer other(
+      [&](ScriptConnection& connection) {
+        connection.read_request();
+        ++reached;
+        connection.answer("200 OK", "hello");
+      },
+      with(good_, authority_->root().certificate));
+  ScriptedServer server(
+      [&](ScriptConnection& connection) {
+        for (;;) {
+          const auto request = connection.read_request();
+          if (request.line().starts_with("POST /stay")) {
+            connection.answer("307 Temporary Redirect", "", "Location: /here\r\n");
+          } else if (request.line().starts_with("POST /here")) {
+            connection.answer("200 OK", "here");
+          } else {
+            connection.answer("307 Temporary Redirect", "", "Location: " + other.url("/x") + "\r\n");
+          }
+        }
+      },
+      with(good_, authority_->root().certificate));
+  auto own = trusting();
+  own.client_certificate = client_.certificate;
+  own.client_key = client_.key;
+  auto everywhere = trusting();
+  everywhere.environment =
+      environment({{"CLAUDE_CODE_CLIENT_CERT", client_.certificate}, {"CLAUDE_CODE_CLIENT_KEY", client_.key}});
+  for (const auto& options : {own, everywhere}) {
+    with_client(options, [&](HttpClient& client) -> Task<void> {
+      EXPECT_EQ((co_await failure(client, post(server.url("/away"), "x"))).code(), Errc::tls);
+      // The server itself is shown it still, also after a redirect of its own.
+      EXPECT_EQ((co_await fetch(client, post(server.url("/stay"), "x"))).body, "here");
+    });
+  }
+  EXPECT_EQ(reached, 0);
 }
 
 TEST_F(HttpClientTls, Refusals_SayWhyAndWhatToDo) {

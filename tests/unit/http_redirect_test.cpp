@@ -113,12 +113,17 @@ TEST(HttpRedirect, AnotherOrigin_GetsOnlyWhatDescribesTheMessage) {
   const auto same = redirected(sent, answer(307, "/b"), trail);
   ASSERT_TRUE(same && *same);
   EXPECT_EQ((*same)->headers, sent.headers);
+  EXPECT_FALSE(trail.left_origin);
   for (const char* location : {"https://other/a", "https://h:444/a", "https://h.other/a", "//other/a"}) {
     SCOPED_TRACE(location);
     RedirectTrail fresh;
     const auto other = redirected(sent, answer(307, location), fresh);
     ASSERT_TRUE(other && *other);
     EXPECT_EQ((*other)->headers, describing);
+    EXPECT_TRUE(fresh.left_origin);
+    // And what stayed behind stays there, wherever it goes on.
+    ASSERT_TRUE(redirected(**other, answer(307, "https://h/back"), fresh));
+    EXPECT_TRUE(fresh.left_origin);
     EXPECT_EQ((*other)->body, "body");
   }
   // Also the user information of a URL is a credential; it neither goes along nor is shown.
