@@ -10,6 +10,7 @@
 
 #include "base/as_result.h"
 #include "base/offload.h"
+#include "base/semaphore.h"
 #include "base/strings.h"
 #include "config/files.h"
 #include "net/http_client.h"
@@ -42,6 +43,8 @@ class ConnectorTokens final : public TokenSource {
       : directory_(std::move(directory)), context_(std::move(context)), runtime_(std::move(runtime)) {}
 
   Task<Secret> token() override {
+    // Several servers start at a time; it is fetched once for them.
+    auto turn = co_await fetching_.acquire();
     if (token_.empty()) token_ = Secret(co_await bearer_of(directory_, context_, runtime_));
     co_return token_;
   }
@@ -59,6 +62,7 @@ class ConnectorTokens final : public TokenSource {
   std::shared_ptr<const StartContext> context_;
   Runtime runtime_;
   Secret token_;
+  Semaphore fetching_{1};
 };
 
 std::string page_url(const ConnectorDirectory& directory, const std::optional<std::string>& page) {

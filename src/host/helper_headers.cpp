@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/strings.h"
+#include "net/url.h"
 
 namespace patchbay {
 namespace {
@@ -41,7 +42,13 @@ Task<SentCredentials> HelperHeaders::authorize(HttpRequest& request) {
   co_return sent;
 }
 
-Task<bool> HelperHeaders::on_challenge(SentCredentials sent, HttpRequest, HttpHead) {
+Task<bool> HelperHeaders::on_challenge(SentCredentials sent, HttpRequest request, HttpHead answer) {
+  // Whoever a redirect led to was not sent these headers, and is not asked again with newer ones.
+  if (!answer.url.empty() && answer.url != request.url) {
+    const auto asked = parse_url(request.url);
+    const auto answering = parse_url(answer.url);
+    if (!asked || !answering || !same_origin(*asked, *answering)) co_return false;
+  }
   auto turn = co_await running_.acquire();
   // Somebody else was refused with the same headers and has new ones by now.
   if (sent.generation != generation_) co_return true;

@@ -148,8 +148,13 @@ std::shared_ptr<Transport> proxied(const ServerConfig& expanded, std::shared_ptr
   ProxyOptions proxy;
   proxy.base = context->connectors->proxy;
   proxy.server_id = *id;
-  proxy.tokens = connector_tokens(*context->connectors, context, std::move(runtime));
-  proxy.remedy = "renew what \"connectors.bearer\" in our config.json names";
+  proxy.auth = context->connector_auth->lock();
+  if (!proxy.auth) {
+    proxy.auth = proxy_auth(value_or_throw(proxy_url(proxy.base, proxy.server_id)),
+                            connector_tokens(*context->connectors, context, std::move(runtime)),
+                            "renew what \"connectors.bearer\" in our config.json names");
+    *context->connector_auth = proxy.auth;
+  }
   proxy.http = std::move(options);
   return proxy_transport(std::move(proxy));
 }

@@ -15,6 +15,7 @@
 #include "base/runtime.h"
 #include "config/child_env.h"
 #include "config/expand.h"
+#include "net/http_auth.h"
 
 namespace patchbay {
 
@@ -29,6 +30,9 @@ struct StartContext {
   Environment environment;
   SecretLookup secrets;
   std::optional<ConnectorDirectory> connectors;
+  // The sign-in at the proxy of the connectors, while one of them uses it: all of them share it, so that however many
+  // are refused at the same time, the bearer is fetched again once. It refers back to this.
+  std::shared_ptr<std::weak_ptr<HttpAuth>> connector_auth = std::make_shared<std::weak_ptr<HttpAuth>>();
   // Throws Errc::denied when an organisation keeps this server away.
   std::function<void(const ServerConfig& expanded)> check;
 };

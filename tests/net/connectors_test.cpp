@@ -144,6 +144,43 @@ TEST_F(ConnectorDirectoryTest, ItsServersAreReachedThroughItsProxy) {
   EXPECT_EQ(sent, "Bearer the-bearer");
 }
 
+// T8: however many servers are refused at a time, the bearer is fetched again once.
+TEST_F(ConnectorDirectoryTest, ItsServersShareOneSignInAtTheProxy) {
+  std::atomic<int> refused = 0;
+  Signal both;
+  ScriptedServer proxy([&](ScriptConnection& connection) {
+    for (;;) {
+      if (connection.read_request().field("Authorization") != "Bearer token-1") {
+        connection.answer("400 Bad Request", "no");
+        continue;
+      }
+      if (++refused == 2) both.set();
+      EXPECT_TRUE(both.wait());
+      connection.answer("401 Unauthorized", "");
+    }
+  });
+  tree.file("count", "0\n");
+  tree.file("bearer.sh", "read n <" + path("count") + "\nn=$((n+1))\necho $n >" + path("count") + "\necho token-$n\n");
+  HostOptions given;
+  given.config.emplace();
+  given.config->config_dir = path("home/.config/patchbay");
+  given.config->connectors.emplace();
+  given.config->connectors->url = "https://directory.example/";
+  given.config->connectors->bearer = "${cmd:sh " + path("bearer.sh") + "}";
+  given.config->connectors->proxy = proxy.url("/v1/mcp/{server_id}");
+  given.config->connectors->cache_file = path("cache.json");
+  given.config->servers = connector_servers(*given.config->connectors, {{"1", "One", "https://one.example/"},
+                                                                        {"2", "Two", "https://two.example/"}})
+                              .servers;
+  run_task([&]() -> Task<void> {
+    Host host(given);
+    co_await host.start({"claude.ai One", "claude.ai Two"});
+    co_await host.stop_quickly();
+  });
+  EXPECT_EQ(refused, 2);
+  EXPECT_EQ(tree.read("count"), "2\n");
+}
+
 // compat: C9.b
 TEST_F(ConnectorDirectoryTest, ItsFailureNeitherDelaysNorDropsOthers) {
   ScriptedServer silent([](ScriptConnection& connection) { connection.wait_for_end(); });

@@ -268,6 +268,15 @@ TEST_F(ServerStart, AHelperRunsAtTheFirstRequestAndOnceForARefusal) {
     EXPECT_TRUE(co_await helper.on_challenge(again, request, HttpHead{}));
     (void)co_await helper.authorize(request);
     EXPECT_EQ(request.headers.get("Authorization"), "Bearer 3");
+    // Somebody whom a redirect led to was not sent them: no newer ones are fetched for that.
+    request.url = "https://h/mcp";
+    auto third = co_await helper.authorize(request);
+    EXPECT_FALSE(co_await helper.on_challenge(third, request,
+                                              HttpHead{.status = 401, .headers = {}, .url = "https://other/mcp"}));
+    EXPECT_TRUE(co_await helper.on_challenge(third, request,
+                                             HttpHead{.status = 401, .headers = {}, .url = "https://h/elsewhere"}));
+    (void)co_await helper.authorize(request);
+    EXPECT_EQ(request.headers.get("Authorization"), "Bearer 4");
   });
   run_task([&]() -> Task<void> {
     command.line = "echo '{\"A\": 1}'";
