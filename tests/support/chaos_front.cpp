@@ -273,6 +273,11 @@ std::vector<std::string> ChaosFront::story() const {
   return story_;
 }
 
+bool ChaosFront::was_reset(std::string_view text) const {
+  std::lock_guard lock(mutex_);
+  return std::ranges::any_of(reset_, [&](const auto& body) { return body.find(text) != std::string::npos; });
+}
+
 std::map<Mishap, int> ChaosFront::counts() const {
   std::lock_guard lock(mutex_);
   return counts_;
@@ -443,7 +448,13 @@ void ChaosFront::forward(ScriptConnection& connection, const Request& request, c
   const auto line = request.line();
   upstream.ask(line.substr(0, line.find(' ')), fields, request.body);
   if (plan.mishap == Mishap::lose_answer) {
-    if (plan.reset) connection.reset();
+    if (plan.reset) {
+      {
+        std::lock_guard lock(mutex_);
+        reset_.push_back(request.body);
+      }
+      connection.reset();
+    }
     throw Ended{};
   }
   const auto& head = upstream.head();

@@ -58,6 +58,8 @@ class ChaosFront {
   // What was asked and what became of it, one line each.
   std::vector<std::string> story() const;
   std::map<Mishap, int> counts() const;
+  // Whether a request with this text in it was answered by a reset after the server had worked on it.
+  bool was_reset(std::string_view text) const;
 
  private:
   struct Plan;
@@ -90,6 +92,7 @@ class ChaosFront {
   std::map<std::string, int> seen_;
   std::map<Mishap, int> counts_;
   std::vector<std::string> story_;
+  std::vector<std::string> reset_;  // bodies
   std::set<std::string> forgotten_;
   std::map<std::string, std::vector<std::string>> strays_;  // events that wait for another stream, by session
   std::map<std::string, std::shared_ptr<OlderSession>> older_;
