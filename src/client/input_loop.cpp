@@ -57,8 +57,7 @@ Task<Json> SessionCore::request(std::string_view method, Members members, Reques
 
 Task<Exchanged> SessionCore::exchange(std::string_view method, Members members, RequestSettings settings, bool* asked,
                                       CallToolResult* plain) {
-  while (renewing) co_await renewed.wait();
-  if (must_renew && !closing) co_await renew(renewals);
+  if (renewing || (must_renew && !closing)) co_await renew(renewals);
   if (!wire->has_request(method)) {
     throw Error(Errc::unsupported, fmt::format("revision {} of the protocol has no {}", wire->version(), method));
   }

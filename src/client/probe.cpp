@@ -31,10 +31,10 @@ Error no_common_version(const std::vector<std::string>& theirs) {
 }
 
 // Whether an HTTP answer to the first request says that its sender does not know it: some
-// 4xx, or a success that is no JSON-RPC at all.
+// 4xx, or a success in which there is no answer to it, be it a body or a whole stream.
 bool says_unknown(const Error& error) {
   const int status = error.http_status().value_or(0);
-  if (error.code() == Errc::protocol) return status / 100 == 2;
+  if (error.code() == Errc::protocol || error.code() == Errc::closed) return status / 100 == 2;
   return error.code() == Errc::http && status / 100 == 4 && status != 408 && status != 429;
 }
 

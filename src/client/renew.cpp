@@ -1,5 +1,6 @@
 // A server that has forgotten the session is asked for a new one, and the call that met this
-// is repeated once. Calls that meet it together share the new session.
+// is repeated once. Calls that meet it together share the new session, or why there is none. Calls
+// that were under way and did not meet it themselves fail: they may have been carried out.
 #include "base/as_result.h"
 #include "client/negotiate.h"
 #include "client/session_core.h"
@@ -27,8 +28,12 @@ Task<void> SessionCore::recover(const Error& error, std::size_t seen) {
 }
 
 Task<void> SessionCore::renew(std::size_t seen) {
+  const bool waited = renewing;
   while (renewing) co_await renewed.wait();
   if (renewals != seen) co_return;
+  if (waited && not_renewed) throw Error(*not_renewed);
+  if (waited && closing) throw Error(Errc::closed, "the connection was closed");
+  not_renewed.reset();
   struct Guard {
     explicit Guard(SessionCore& c) : core(c) { core.renewing = core.must_renew = true; }
     Guard(const Guard&) = delete;
@@ -44,7 +49,12 @@ Task<void> SessionCore::renew(std::size_t seen) {
   task_tools.reset();
   listed_tools.clear();
   mirrored.clear();
-  co_await close_channel(CloseMode::quick);
+  if (auto ending = peer) {
+    co_await ending->close(
+        CloseMode::quick, Error(Errc::closed, fmt::format("{} forgot the session while this was under way; it may have "
+                                                          "been carried out",
+                                                          transport->describe())));
+  }
   auto connected = co_await as_result(
       with_timeout(negotiate(*this), as_duration(runtime.limits.connect),
                    fmt::format("{} had forgotten the session and gave no new one", transport->describe())));
@@ -54,6 +64,8 @@ Task<void> SessionCore::renew(std::size_t seen) {
     co_await asio::this_coro::throw_if_cancelled(false);
     co_await close_channel(CloseMode::quick);
     co_await asio::this_coro::throw_if_cancelled(throws);
+    // Whoever waited for it need not try at once, one after the other. Unless it was only this call that left.
+    if (connected.error().code() != Errc::cancelled) not_renewed = connected.error();
     throw std::move(connected).error();
   }
   must_renew = false;

@@ -118,7 +118,7 @@ bool Session::closed() const noexcept {
   if (!holder_) return true;
   const auto& core = *holder_->core;
   // A forgotten session is replaced by the next call.
-  return core.closing || (core.peer->closed() && !core.must_renew && !session_forgotten(core.peer->close_error()));
+  return core.closing || (core.peer->closed() && !core.must_renew);
 }
 std::string Session::diagnostics() const { return holder_->core->peer->channel().diagnostics(); }
 

@@ -46,8 +46,10 @@ Task<void> SessionCore::connect() {
   const auto limit = as_duration(runtime.limits.connect);
   auto outcome = co_await as_result(with_timeout(
       negotiate(*this), limit,
-      fmt::format("no answer from {} within {} s; if it needs longer to start, set MCP_TIMEOUT (milliseconds)",
-                  transport->describe(), std::chrono::duration<double>(limit).count())));
+      fmt::format(
+          "no answer from {} within {} s (while opening the session); if it needs longer to start, set MCP_TIMEOUT "
+          "(milliseconds)",
+          transport->describe(), std::chrono::duration<double>(limit).count())));
   if (outcome) co_return;
   closing = true;
   auto error = std::move(outcome).error();
@@ -87,8 +89,6 @@ void SessionCore::on_closed(const Error& error) {
     on_channel_end(error);
   } else if (renewing) {
     // The call that renews the session tells how that went.
-  } else if (session_forgotten(error)) {
-    runtime.log(LogLevel::info, "event=session_forgotten server=\"{}\"", transport->describe());
   } else if (wire && !closing && options.on_lost) {
     options.on_lost(error);
   }

@@ -117,6 +117,7 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
   std::size_t renewals = 0;                                        // sessions after the first (client/renew.cpp)
   bool renewing = false;
   Event renewed;
+  std::optional<Error> not_renewed;           // how the last renewal failed
   bool must_renew = false;                    // the session is gone and no new one was to be had yet
   std::shared_ptr<TaskStore> received_tasks;  // what servers gave us to do (client/received_tasks.cpp)
   Scope scope;                                // watches live here

@@ -32,7 +32,7 @@ Result<void> SseParser::too_large() {
   line_ = {};
   current_ = {};
   return fail(Errc::limit, "an event of the stream is larger than " + std::to_string(limit_) +
-                               " bytes; ask for less, or raise the limit");
+                               " bytes (while reading the stream); ask for less, or raise the limit");
 }
 
 Result<void> SseParser::feed(std::string_view bytes) {

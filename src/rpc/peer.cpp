@@ -339,8 +339,8 @@ void Peer::end(const Error& error) {
   }
 }
 
-Task<void> Peer::close(CloseMode mode) {
-  end(Error(Errc::closed, "the connection was closed"));
+Task<void> Peer::close(CloseMode mode, Error why) {
+  end(why);
   const bool throws = co_await asio::this_coro::throw_if_cancelled();
   co_await asio::this_coro::throw_if_cancelled(false);
   // Whatever the channel says, the coroutines that use this object must have ended first.

@@ -115,8 +115,8 @@ class Peer {
   };
 
   // Fails pending calls, cancels running handlers, closes the channel, returns when all of
-  // that has ended.
-  Task<void> close(CloseMode mode);
+  // that has ended. `why` is what pending calls fail with.
+  Task<void> close(CloseMode mode, Error why = Error(Errc::closed, "the connection was closed"));
   // Ends when the channel does, for whatever reason.
   Task<void> wait_closed();
   bool closed() const noexcept { return ended_.has_value(); }

@@ -1,6 +1,7 @@
 #include "transport/http.h"
 
 #include <algorithm>
+#include <deque>
 #include <unordered_map>
 
 #include <fmt/format.h>
@@ -15,21 +16,22 @@
 #include "protocol/methods.h"
 #include "transport/http_requester.h"
 #include "transport/inbox.h"
+#include "transport/resuming.h"
 
 namespace patchbay {
 namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto head_wait = 30s;           // for answers that take no work: notifications, GET, DELETE
-constexpr auto rest_wait = 1s;            // for a stream to end after its answer, so that the connection can be reused
-constexpr auto goodbye_wait = 2s;         // DELETE in a graceful close
-constexpr auto quick_goodbye = 300ms;     // DELETE in a quick one
-constexpr auto standard_pause = 1000ms;   // before resuming, unless the server said otherwise
-constexpr auto longest_pause = 60'000ms;  // that a server may ask for
-constexpr auto longest_growth = 5'000ms;  // that ours may grow to
-constexpr int resume_tries = 5;           // after broken streams, in a row without a new event
+constexpr auto head_wait = 30s;        // for answers that take no work: notifications, GET, DELETE
+constexpr auto rest_wait = 1s;         // for a stream to end after its answer, so that the connection can be reused
+constexpr auto goodbye_wait = 2s;      // DELETE in a graceful close
+constexpr auto quick_goodbye = 300ms;  // DELETE in a quick one
+constexpr auto others_wait = 1s;       // for those who will hear as well that the session is gone
+constexpr int resume_tries = 5;        // after broken streams, in a row without a new event
 constexpr std::size_t inbox_room = 8u << 20;  // bytes received that nobody has taken
+constexpr std::size_t most_tellers = 8;       // POSTs at a time that are no requests
+constexpr std::size_t most_untold = 64;       // more than these wait: nothing more is read that would add to them
 
 // What a stream leaves for its continuation.
 struct StreamMemory {
@@ -38,14 +40,6 @@ struct StreamMemory {
   std::optional<Error> broken;  // how it ended, if not in good order
   std::size_t events = 0;
 };
-
-// The server's wish holds for the first attempt; those after it wait longer and longer.
-Duration pause_before(const StreamMemory& memory, int attempt) {
-  const auto first = std::min<std::chrono::milliseconds>(memory.retry.value_or(standard_pause), longest_pause);
-  if (attempt <= 1) return first;
-  const auto longer = std::max<std::chrono::milliseconds>(first, 100ms) * (1 << std::min(attempt - 1, 6));
-  return std::min(longer, std::max<std::chrono::milliseconds>(first, longest_growth));
-}
 
 // Visible ASCII is all a session id may consist of; anything else would be a header of its own.
 bool valid_session_id(std::string_view id) {
@@ -81,6 +75,20 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
   MessageInbox inbox;
   std::unordered_map<RequestId, Spawned> posts;  // requests under way
   std::size_t outgoing = 0;                      // bytes of bodies nobody has answered yet
+  // Notifications and our answers. A server can ask for any number of answers, so few are under way at a time.
+  struct Untold {
+    std::string body;
+    bool opens;
+  };
+  std::deque<Untold> untold;
+  std::size_t untold_bytes = 0;
+  std::size_t tellers = 0;
+  Event told;
+  // Requests of the session whose answer has not begun, and those that were refused because it is gone.
+  std::size_t unheard = 0;
+  Event heard;
+  std::vector<RequestId> refused;
+  bool telling_refused = false;
   std::string version;
   std::string session;
   // While the server has not taken `initialized`, requests wait: it may refuse them.
@@ -122,9 +130,27 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
   bool session_gone(const HttpHead& head, bool carried) {
     if (head.status != 404 || !carried) return false;
     expired = true;
-    inbox.finish(
-        Error(Errc::closed, fmt::format("{} no longer knows the session", requester.shown())).with_http_status(404));
     return true;
+  }
+
+  // This request was not carried out, for the session is gone: it alone may be repeated in another one. What else is
+  // under way goes on. But whoever hears of the end opens a new session and closes this channel, so others who
+  // are about to hear the same are told together with the first.
+  static void refuse(Self self, const RequestId& id) {
+    self->refused.push_back(id);
+    if (!std::exchange(self->telling_refused, true)) self->scope.spawn(tell_refused(self));
+  }
+
+  static Task<void> tell_refused(Self self) {
+    auto all = [](Self state) -> Task<void> {
+      while (state->unheard > 0) co_await state->heard.wait();
+    };
+    (void)co_await as_result(with_timeout(all(self), others_wait, "some take longer"));
+    self->telling_refused = false;
+    for (auto& id : std::exchange(self->refused, {})) {
+      auto error = Error(Errc::closed, fmt::format("{} no longer knows the session", self->requester.shown()));
+      self->inbox.put(Lost{std::move(id), std::move(error).with_http_status(404)}, 0);
+    }
   }
 
   // Reads one event stream to its end. True when the answer to `wanted` was in it.
@@ -144,10 +170,11 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
       if (auto fed = parser.feed(*piece); !fed) throw fed.error().within(self->requester.shown());
       while (auto event = parser.next()) {
         ++memory.events;
-        if (event->id) memory.last_id = *event->id;
+        if (event->id) memory.last_id = usable_event_id(*event->id) ? *event->id : std::string();
         if (event->retry) memory.retry = *event->retry;
         if (event->data.empty() || !event->is_message()) continue;
         while (!self->inbox.has_room()) co_await self->inbox.taken();
+        while (self->untold.size() > most_untold) co_await self->told.wait();
         if (self->inbox.put_text(std::move(event->data), wanted, self->runtime)) answered = true;
       }
     }
@@ -168,15 +195,17 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
       }
       exchange.reset();
       if (stateless || memory.last_id.empty()) {
-        if (!memory.broken) self->requester.use_fresh_connections();
-        throw self->lost(memory.broken, "broke off before the answer");
+        auto lost = self->lost(memory.broken, "broke off before the answer");
+        if (memory.broken) throw lost;
+        self->requester.use_fresh_connections();
+        throw std::move(lost).with_http_status(200);  // a whole answer with nothing in it
       }
       if (memory.last_id != before) attempt = failures = 0;
       // A server that ends the stream in good order wants to be asked again; the call has limits of its own.
       if (memory.broken && ++failures > resume_tries) {
         throw self->lost(memory.broken, "broke off and could not be resumed");
       }
-      co_await sleep_for(pause_before(memory, ++attempt));
+      co_await sleep_for(pause_before_resuming(memory.retry, ++attempt));
       auto resumed = co_await as_result(get(self, memory.last_id));
       if (!resumed) {
         if (resumed.error().code() == Errc::cancelled || resumed.error().http_status())
@@ -186,7 +215,7 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
       }
       exchange = std::move(*resumed);
       const auto& head = exchange->head();
-      if (self->session_gone(head, !self->session.empty())) co_return;
+      // Also a 404: whether the session is gone, the next POST finds out. This request may have been carried out.
       if (head.status != 200 || media_type(head.headers.get("Content-Type")) != "text/event-stream") {
         throw self->lost({}, fmt::format("broke off before the answer and does not resume (status {})", head.status));
       }
@@ -217,18 +246,32 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
     return requester.send("POST", options.url, headers_for(request, true), std::move(body), limits);
   }
 
+  struct Unheard {
+    explicit Unheard(State* s) : state(s) {
+      if (state) ++state->unheard;
+    }
+    Unheard(const Unheard&) = delete;
+    Unheard& operator=(const Unheard&) = delete;
+    ~Unheard() {
+      if (state && --state->unheard == 0) state->heard.notify_all();
+    }
+    State* state;
+  };
+
   // One request and all that becomes of it; throws when its answer will never come.
   static Task<void> run(const Self& self, const Request& request, std::string& body) {
     while (self->opening) co_await self->opened.wait();
     const bool stateless = !request.headers.empty();
     const bool in_session = !stateless && !self->session.empty();
+    if (self->expired && in_session) co_return refuse(self, request.id);
     std::unique_ptr<HttpExchange> exchange;
     {
+      const Unheard unheard(in_session ? self.get() : nullptr);
       const Counted counted(*self, body);
       exchange = co_await self->post(&request, std::move(body), Duration::max());
     }
     const auto& head = exchange->head();
-    if (self->session_gone(head, in_session)) co_return;
+    if (self->session_gone(head, in_session)) co_return refuse(self, request.id);
     if (head.status / 100 != 2) {
       const auto text = co_await explaining_body(*exchange);
       auto error = rpc_error_in(text, request.id);
@@ -291,6 +334,25 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
     if (failed && failed->code() != Errc::cancelled) self->inbox.put(Lost{request.id, std::move(*failed)}, 0);
   }
 
+  static void tell_soon(Self self, std::string body, bool opens) {
+    self->untold_bytes += body.size();
+    self->untold.push_back({std::move(body), opens});
+    if (self->tellers == most_tellers) return;
+    ++self->tellers;
+    self->scope.spawn(tell_all(self));
+  }
+
+  static Task<void> tell_all(Self self) {
+    while (!self->untold.empty()) {
+      auto next = std::move(self->untold.front());
+      self->untold.pop_front();
+      self->untold_bytes -= next.body.size();
+      self->told.notify_all();
+      co_await tell(self, std::move(next.body), next.opens);
+    }
+    --self->tellers;
+  }
+
   // Notifications and our answers: nothing comes back but a nod.
   static Task<void> tell(Self self, std::string body, bool opens) {
     const bool in_session = !self->session.empty();
@@ -320,21 +382,28 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
   static Task<void> listen(Self self) {
     StreamMemory memory;
     for (int attempt = 0;; ++attempt) {
-      if (attempt > 0) co_await sleep_for(pause_before(memory, attempt));
+      if (attempt > 0) co_await sleep_for(pause_before_resuming(memory.retry, attempt));
       auto opened = co_await as_result(get(self, memory.last_id));
       if (!opened) {
         if (opened.error().code() == Errc::cancelled || opened.error().http_status()) throw std::move(opened).error();
         continue;
       }
       const auto& head = (*opened)->head();
-      if (self->session_gone(head, !self->session.empty())) co_return;
+      // 404 is how servers that know only POST at this path say so. If it is the session, the next POST finds out.
       if (head.status / 100 == 5 || head.status == 429) continue;
       if (head.status != 200 || media_type(head.headers.get("Content-Type")) != "text/event-stream") {
         self->runtime.log(LogLevel::debug, "event=no_get_stream status={}", head.status);
         co_return;
       }
       const auto events = memory.events;
-      (void)co_await read_events(self, **opened, std::nullopt, memory);
+      auto read = co_await as_result(read_events(self, **opened, std::nullopt, memory));
+      if (!read) {
+        if (read.error().code() != Errc::limit) throw std::move(read).error();
+        // Without the id: it would come again.
+        memory.last_id.clear();
+        self->runtime.log(LogLevel::warning, "event=message_skipped reason=\"{}\"", read.error().message());
+        continue;
+      }
       if (memory.events > events) attempt = 0;  // it is worth having
     }
   }
@@ -359,8 +428,9 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
   Result<void> check_room(std::size_t size) const {
     if (inbox.end()) return std::unexpected(*inbox.end());
     if (closing) return fail(Errc::closed, "the connection was closed");
-    if (outgoing > 0 && outgoing + size > runtime.limits.outgoing) {
-      return fail(Errc::limit, fmt::format("{} bytes wait for {} to take them", outgoing, requester.shown()));
+    const auto waiting = outgoing + untold_bytes;
+    if (waiting > 0 && waiting + size > runtime.limits.outgoing) {
+      return fail(Errc::limit, fmt::format("{} bytes wait for {} to take them", waiting, requester.shown()));
     }
     return {};
   }
@@ -393,7 +463,7 @@ Result<void> HttpChannel::send(Message message) {
   const auto* notification = std::get_if<Notification>(&message);
   const bool opens = notification && notification->method == method::initialized;
   if (opens) state_->opening = true;
-  state_->scope.spawn(State::tell(state_, std::move(body), opens));
+  State::tell_soon(state_, std::move(body), opens);
   return {};
 }
 
@@ -405,7 +475,7 @@ Result<void> HttpChannel::send_batch(std::vector<Message> messages) {
   }
   body += ']';
   if (auto room = state_->check_room(body.size()); !room) return room;
-  state_->scope.spawn(State::tell(state_, std::move(body), false));
+  State::tell_soon(state_, std::move(body), false);
   return {};
 }
 

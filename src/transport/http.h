@@ -4,8 +4,9 @@
 //
 // What only an older server has stays in here: the session id it hands out with the answer
 // to `initialize`, the GET stream for what belongs to no call, resuming a broken stream by
-// the id of its last event, and DELETE at the end. A session the server has forgotten (404)
-// ends the channel with Errc::closed and that status: the client opens a new one.
+// the id of its last event, and DELETE at the end. A request that meets a session the server has
+// forgotten (404) is lost with Errc::closed and that status, and so is every later one: the client opens
+// a new session. What was under way then may have been carried out, and is not marked so.
 //
 // Loop thread only. Methods matter here only where the transport is tied to them:
 // `initialize`, after which a session exists, and its notification.

@@ -125,6 +125,9 @@ HttpRequester::HttpRequester(asio::any_io_executor executor, const HttpOptions& 
 
 Task<std::unique_ptr<HttpExchange>> HttpRequester::send(std::string method, std::string url, HttpHeaders own,
                                                         std::string body, HttpRequestLimits limits) {
+  if (!is_ours(url)) {
+    throw Error(Errc::internal, fmt::format("{} was to be sent what belongs to {}", redacted_url(url), shown_));
+  }
   limits.connect = std::min(limits.connect, connect_limit_);
   HttpRequest request{.method = std::move(method), .url = std::move(url), .headers = {}, .body = std::move(body)};
   if (options_.headers.empty()) {
@@ -143,7 +146,7 @@ HttpRequester::Sending HttpRequester::send_plainly(Sending sending, bool had_cre
   auto exchange = co_await std::move(sending);
   const auto status = exchange->head().status;
   if (status == 401 || status == 403) {
-    throw access_error(shown_, status, had_credentials, co_await explaining_body(*exchange));
+    throw refusal(exchange->head(), had_credentials, co_await explaining_body(*exchange), {});
   }
   co_return exchange;
 }
@@ -156,9 +159,35 @@ HttpRequester::Sending HttpRequester::send_signed_in(HttpRequest request, HttpRe
     const auto status = exchange->head().status;
     if (status != 401 && status != 403) co_return exchange;
     if (!again && co_await auth_->on_challenge(std::move(sent), std::move(sending), exchange->head())) continue;
-    throw access_error(shown_, status, request.headers.contains("Authorization"), co_await explaining_body(*exchange),
-                       auth_->remedy());
+    throw refusal(exchange->head(), request.headers.contains("Authorization"), co_await explaining_body(*exchange),
+                  auth_->remedy());
   }
+}
+
+bool HttpRequester::is_ours(const std::string& url) const {
+  if (url == options_.url) return true;
+  const auto ours = parse_url(options_.url);
+  const auto theirs = parse_url(url);
+  return ours && theirs && same_origin(*ours, *theirs);
+}
+
+std::optional<Error> HttpRequester::led_away(const HttpHead& head) const {
+  if (head.url.empty() || is_ours(head.url)) return std::nullopt;
+  const auto there = parse_url(head.url);
+  return Error(Errc::protocol,
+               fmt::format("{} redirects to another place ({}), where nothing of its entry is sent; if that is the "
+                           "server you mean, configure its own url",
+                           shown_, there ? there->origin() : redacted_url(head.url)))
+      .with_http_status(head.status);
+}
+
+Error HttpRequester::refusal(const HttpHead& head, bool had_credentials, std::string_view body,
+                             const std::string& remedy) const {
+  const auto away = led_away(head);
+  if (!away) return access_error(shown_, head.status, had_credentials, body, remedy);
+  return Error(head.status == 401 ? Errc::unauthorized : Errc::forbidden,
+               fmt::format("{}. It answered {}", away->message(), head.status))
+      .with_http_status(head.status);
 }
 
 Error access_error(std::string_view shown, int status, bool had_credentials, std::string_view body,
@@ -205,10 +234,13 @@ Error status_error(std::string_view what, const HttpHead& head, std::string_view
 Error HttpRequester::content_error(const HttpHead& head, std::string_view body) const {
   if (trim(body).empty() && head.headers.get("Content-Type").empty()) {
     return Error(Errc::protocol,
-                 fmt::format("{} answered {} with nothing in it; is it the url of an MCP server?", shown_, head.status))
+                 fmt::format(
+                     "{} answered {} with nothing in it (while reading the body); is it the url of an MCP server?",
+                     shown_, head.status))
         .with_http_status(head.status);
   }
-  return Error(Errc::protocol, fmt::format("{} answered with {} instead of JSON; is it the url of an MCP server?",
+  return Error(Errc::protocol, fmt::format("{} answered with {} instead of JSON (while reading the body); is it the "
+                                           "url of an MCP server?",
                                            shown_, shown_type(head)))
       .with_http_status(head.status)
       .with_detail(excerpt(body));

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -21,11 +22,14 @@ class HttpRequester {
   HttpRequester(asio::any_io_executor executor, const HttpOptions& options, std::shared_ptr<HttpAuth> auth,
                 const Runtime& runtime);
 
-  // `own` are the headers of the protocol; they win over configured ones. Throws
-  // Errc::unauthorized or forbidden when the server refuses us; every other status is returned.
+  // `own` are the headers of the protocol; they win over configured ones. `url` is at the entry's
+  // origin: nothing of ours is sent anywhere else. Throws Errc::unauthorized or forbidden when the
+  // server refuses us; every other status is returned.
   Task<std::unique_ptr<HttpExchange>> send(std::string method, std::string url, HttpHeaders own, std::string body,
                                            HttpRequestLimits limits);
 
+  // Set when the answer came from another origin than the entry's, after redirects.
+  std::optional<Error> led_away(const HttpHead& head) const;
   // What a status means that the protocol gives no meaning; `body` is what came with it.
   Error status_error(const HttpHead& head, std::string_view body) const;
   // An answer with a body that cannot be ours.
@@ -38,6 +42,8 @@ class HttpRequester {
   using Sending = Task<std::unique_ptr<HttpExchange>>;
   Sending send_plainly(Sending sending, bool had_credentials);
   Sending send_signed_in(HttpRequest request, HttpRequestLimits limits);
+  bool is_ours(const std::string& url) const;
+  Error refusal(const HttpHead& head, bool had_credentials, std::string_view body, const std::string& remedy) const;
 
   HttpOptions options_;
   std::shared_ptr<HttpAuth> auth_;

@@ -1,7 +1,12 @@
 #include "transport/inbox.h"
 
+#include <algorithm>
+
 namespace patchbay {
 namespace {
+
+// A small message costs more than its text, and may lead to an answer of ours: some hundred at a time are enough.
+constexpr std::size_t least_weight = 16u << 10;
 
 bool answers(const Message& message, const std::optional<RequestId>& wanted) {
   if (!wanted) return false;
@@ -13,7 +18,7 @@ bool answers(const Message& message, const std::optional<RequestId>& wanted) {
 }  // namespace
 
 bool MessageInbox::put_text(std::string text, const std::optional<RequestId>& wanted, const Runtime& runtime) {
-  const auto size = text.size();
+  const auto size = std::max(text.size(), least_weight);
   auto block = std::make_shared<const std::string>(std::move(text));
   auto decoded = decode_messages(block, *block, {.max_depth = runtime.limits.depth});
   if (!decoded) {
@@ -21,7 +26,10 @@ bool MessageInbox::put_text(std::string text, const std::optional<RequestId>& wa
     runtime.log(LogLevel::info, "event=not_a_message reason=\"{}\"", decoded.error().message());
     if (!id) return false;
     const bool ours = wanted == id;
-    put(Lost{std::move(*id), decoded.error().within("the answer cannot be read")}, 0);
+    auto error = decoded.error().within("the answer cannot be read");
+    // Only a request with a POST of its own is wanted, and what that brought was a success in HTTP.
+    if (ours) error = std::move(error).with_http_status(200);
+    put(Lost{std::move(*id), std::move(error)}, 0);
     return ours;
   }
   bool answered = false;

@@ -22,6 +22,8 @@ using namespace std::chrono_literals;
 
 constexpr auto head_wait = 30s;
 constexpr std::size_t inbox_room = 8u << 20;
+constexpr std::size_t most_unsent = 64;    // more than these wait: nothing more is read that would add to them
+constexpr std::size_t most_leftovers = 8;  // bodies behind a nod, each on a connection of its own
 
 }  // namespace
 
@@ -51,6 +53,8 @@ struct SseChannel::State : std::enable_shared_from_this<State> {
   std::string version;
   std::deque<Outgoing> outgoing;
   std::size_t queued = 0;
+  Event sent;
+  std::size_t leftovers = 0;
   bool writing = false;
   bool closing = false;
   bool closed = false;
@@ -64,22 +68,27 @@ struct SseChannel::State : std::enable_shared_from_this<State> {
     limits.first_byte = head_wait;
     self->stream = co_await self->requester.send("GET", self->options.url, std::move(headers), {}, limits);
     const auto& head = self->stream->head();
+    // What is configured was left behind on the way there, and stays: the endpoint must be where the entry points.
+    if (auto away = self->requester.led_away(head)) throw std::move(*away);
     if (head.status != 200) {
       throw self->requester.status_error(head, co_await explaining_body(*self->stream))
           .within("no stream of events (a newer server has \"type\": \"http\")");
     }
     if (media_type(head.headers.get("Content-Type")) != "text/event-stream") {
-      throw Error(Errc::protocol,
-                  fmt::format("{} answered with {} instead of a stream of events; is it the url of an MCP server?",
-                              self->requester.shown(), shown_type(head)))
+      throw Error(
+          Errc::protocol,
+          fmt::format("{} answered with {} instead of a stream of events (while opening the stream); is it the url "
+                      "of an MCP server?",
+                      self->requester.shown(), shown_type(head)))
           .with_http_status(head.status);
     }
     auto first = co_await with_timeout(
-        next_event(self), head_wait, fmt::format("{} opened a stream and named no endpoint", self->requester.shown()));
+        next_event(self), head_wait,
+        fmt::format("{} opened a stream and named no endpoint (while reading the stream)", self->requester.shown()));
     if (!first || first->event != "endpoint") {
-      throw Error(Errc::protocol,
-                  fmt::format("the stream of {} does not begin with an endpoint; is it the url of an MCP server?",
-                              self->requester.shown()));
+      throw Error(Errc::protocol, fmt::format("the stream of {} does not begin with an endpoint (while reading the "
+                                              "stream); is it the url of an MCP server?",
+                                              self->requester.shown()));
     }
     auto base = parse_url(head.url.empty() ? self->options.url : head.url);
     auto target = base ? resolve_url(*base, first->data) : base;
@@ -124,6 +133,7 @@ struct SseChannel::State : std::enable_shared_from_this<State> {
       }
       if (!(*event)->is_message()) continue;
       while (!self->inbox.has_room()) co_await self->inbox.taken();
+      while (self->outgoing.size() > most_unsent) co_await self->sent.wait();
       (void)self->inbox.put_text(std::move((*event)->data), std::nullopt, self->runtime);
     }
   }
@@ -136,8 +146,20 @@ struct SseChannel::State : std::enable_shared_from_this<State> {
     HttpRequestLimits limits;
     limits.first_byte = head_wait;
     auto exchange = co_await self->requester.send("POST", self->endpoint, std::move(headers), std::move(body), limits);
+    if (exchange->head().status / 100 == 2) co_return let_go(self, std::move(exchange));
     const auto text = co_await explaining_body(*exchange);
-    if (exchange->head().status / 100 != 2) throw self->requester.status_error(exchange->head(), text);
+    throw self->requester.status_error(exchange->head(), text);
+  }
+
+  // What follows a nod says nothing. It is read so that the connection can be used again, but the next message does
+  // not wait for it.
+  static void let_go(Self self, std::unique_ptr<HttpExchange> exchange) {
+    if (self->leftovers == most_leftovers) return;
+    ++self->leftovers;
+    self->scope.spawn([](Self state, std::unique_ptr<HttpExchange> rest) -> Task<void> {
+      (void)co_await explaining_body(*rest);
+      --state->leftovers;
+    }(self, std::move(exchange)));
   }
 
   // One at a time: these servers rely on the order.
@@ -145,14 +167,15 @@ struct SseChannel::State : std::enable_shared_from_this<State> {
     while (!self->outgoing.empty()) {
       auto next = std::move(self->outgoing.front());
       self->outgoing.pop_front();
+      self->sent.notify_all();
       self->queued -= next.body.size();
-      auto sent = co_await as_result(post(self, std::move(next.body)));
-      if (sent) continue;
-      if (sent.error().code() == Errc::cancelled) break;
+      auto taken = co_await as_result(post(self, std::move(next.body)));
+      if (taken) continue;
+      if (taken.error().code() == Errc::cancelled) break;
       if (next.id) {
-        self->inbox.put(Lost{std::move(*next.id), std::move(sent).error()}, 0);
+        self->inbox.put(Lost{std::move(*next.id), std::move(taken).error()}, 0);
       } else {
-        self->runtime.log(LogLevel::warning, "event=not_sent reason=\"{}\"", sent.error().message());
+        self->runtime.log(LogLevel::warning, "event=not_sent reason=\"{}\"", taken.error().message());
       }
     }
     self->writing = false;

@@ -121,11 +121,12 @@ TEST(BadInput, ServersThatDoNotBehave) {
       {"wrong content type",
        always("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 5\r\n\r\nhello"),
        Errc::protocol,
-       {"answered with text/plain instead of JSON", "is it the url of an MCP server?"}},
+       {"answered with text/plain instead of JSON", "while reading the body", "is it the url of an MCP server?"}},
       {"wrong content type, older pair",
        always("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"),
        Errc::protocol,
-       {"answered with application/json instead of a stream of events", "is it the url of an MCP server?"},
+       {"answered with application/json instead of a stream of events", "while opening the stream",
+        "is it the url of an MCP server?"},
        true},
       {"HTML error page of a gateway",
        always("HTTP/1.1 502 Bad Gateway\r\nContent-Type: text/html\r\nContent-Length: 13\r\n\r\n<h1>oops</h1>"),
@@ -147,11 +148,12 @@ TEST(BadInput, ServersThatDoNotBehave) {
       {"200 with an empty body",
        always("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"),
        Errc::protocol,
-       {"answered 200 with nothing in it", "is it the url of an MCP server?"}},
+       {"answered 200 with nothing in it", "while reading the body", "is it the url of an MCP server?"}},
       {"200 with an empty body, older pair",
        always("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"),
        Errc::protocol,
-       {"answered with no content type instead of a stream of events", "is it the url of an MCP server?"},
+       {"answered with no content type instead of a stream of events", "while opening the stream",
+        "is it the url of an MCP server?"},
        true},
       {"a stream that never ends instead of the first answer",
        [](ScriptConnection& connection) {
@@ -163,7 +165,7 @@ TEST(BadInput, ServersThatDoNotBehave) {
          }
        },
        Errc::timeout,
-       {"no answer from", "within 2 s", "set MCP_TIMEOUT"}},
+       {"no answer from", "within 2 s", "while opening the session", "set MCP_TIMEOUT"}},
       {"a stream that never names its endpoint",
        [](ScriptConnection& connection) {
          connection.read_request();
@@ -174,7 +176,7 @@ TEST(BadInput, ServersThatDoNotBehave) {
          }
        },
        Errc::timeout,
-       {"no answer from", "within 2 s", "set MCP_TIMEOUT"},
+       {"no answer from", "within 2 s", "while opening the session", "set MCP_TIMEOUT"},
        true},
       {"an event over the limit",
        good_until([](ScriptConnection& connection, const std::string&) {
@@ -183,7 +185,8 @@ TEST(BadInput, ServersThatDoNotBehave) {
          connection.wait_for_end();
        }),
        Errc::limit,
-       {"an event of the stream is larger than 65536 bytes", "ask for less, or raise the limit"},
+       {"an event of the stream is larger than 65536 bytes", "while reading the stream",
+        "ask for less, or raise the limit"},
        false,
        true},
       {"a body over the limit",

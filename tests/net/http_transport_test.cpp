@@ -123,7 +123,7 @@ TEST(HttpChannel, AnAnswerThatIsNoneEndsTheCall) {
                 "lost 1 http: "},
            Case{"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 4\r\n\r\nbusy", "busy; try again later"},
            Case{"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 13\r\n\r\n<h1>home</h1>",
-                "answered with text/html instead of JSON; is it the url of an MCP server?"},
+                "answered with text/html instead of JSON (while reading the body); is it the url of an MCP server?"},
            Case{"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", "with nothing in it"},
            Case{"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 0\r\n\r\n", "with nothing in it"},
            Case{"HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n", "with nothing in it"},
@@ -340,7 +340,7 @@ TEST(HttpChannel, TheStreamOfASessionIsAskedForBeforeTheFirstRequest) {
 }
 
 // Whatever the body says: a JSON-RPC error, a page, or nothing.
-TEST(HttpChannel, AForgottenSessionEndsTheChannel) {
+TEST(HttpChannel, AForgottenSessionIsToldToWhatMeetsIt) {
   for (std::string_view body :
        {R"({"jsonrpc":"2.0","id":2,"error":{"code":-32001,"message":"x"}})", "<p>404</p>", ""}) {
     ScriptedServer server([&](ScriptConnection& connection) {
@@ -357,14 +357,168 @@ TEST(HttpChannel, AForgottenSessionEndsTheChannel) {
     with_channel(to(server), [](Channel& channel) -> Task<void> {
       send(channel, request(1, "initialize"));
       EXPECT_EQ(co_await received(channel), result_1);
-      send(channel, request(2, "tools/list"));
-      auto ended = co_await as_result(channel.receive());
-      EXPECT_FALSE(ended);
-      if (ended) co_return;
-      EXPECT_EQ(ended.error().code(), Errc::closed);
-      EXPECT_EQ(ended.error().http_status(), 404);
+      for (std::int64_t id : {2, 3}) {
+        send(channel, request(id, "tools/list"));
+        auto incoming = co_await channel.receive();
+        const auto& lost = std::get<Lost>(incoming);
+        EXPECT_EQ(lost.id, RequestId(id));
+        EXPECT_EQ(lost.error.code(), Errc::closed);
+        EXPECT_EQ(lost.error.http_status(), 404);
+      }
     });
   }
+}
+
+// Many servers route POST alone, and answer everything else so.
+TEST(HttpChannel, AServerWithoutAGetStreamMaySayNotFound) {
+  Signal refused;
+  ScriptedServer server([&](ScriptConnection& connection) {
+    for (;;) {
+      const auto got = connection.read_request();
+      if (!got.line().starts_with("POST")) {
+        connection.answer("404 Not Found", "<h1>Cannot GET /mcp</h1>", "Content-Type: text/html\r\n");
+        if (got.line().starts_with("GET")) refused.set();
+      } else if (got.body.find("initialized") != std::string::npos) {
+        connection.answer("202 Accepted", "");
+      } else if (got.body.find("initialize") != std::string::npos) {
+        connection.answer("200 OK", result_1, "Content-Type: application/json\r\nMcp-Session-Id: s-1\r\n");
+      } else {
+        connection.answer("200 OK", result_2, "Content-Type: application/json\r\n");
+      }
+    }
+  });
+  with_channel(to(server), [&](Channel& channel) -> Task<void> {
+    send(channel, request(1, "initialize"));
+    EXPECT_EQ(co_await received(channel), result_1);
+    send(channel, initialized());
+    while (!refused.is_set()) co_await settle();
+    send(channel, request(2, "tools/list"));
+    EXPECT_EQ(co_await received(channel), result_2);
+  });
+}
+
+// A server that asks more than it takes answers for has to wait, and costs few connections.
+TEST(HttpChannel, AFloodOfRequestsIsAnsweredByFewAtATime) {
+  constexpr int pings = 6000;
+  std::mutex mutex;
+  int held = 0, most = 0, answers = 0;
+  Signal full, release;
+  ScriptedServer server([&](ScriptConnection& connection) {
+    for (;;) {
+      const auto got = connection.read_request();
+      if (got.body.find("tools/call") != std::string::npos) {
+        connection.write(stream_head);
+        for (int i = 0; i < pings; ++i) {
+          connection.write(event(fmt::format(R"({{"jsonrpc":"2.0","id":"ping {}","method":"ping"}})", i)));
+        }
+        connection.write(event(result_1));
+        connection.finish();
+        connection.wait_for_end();
+        return;
+      }
+      {
+        std::lock_guard lock(mutex);
+        ++answers;
+        most = std::max(most, ++held);
+        if (held == 8) full.set();
+      }
+      EXPECT_TRUE(release.wait());
+      {
+        std::lock_guard lock(mutex);
+        --held;
+      }
+      connection.answer("202 Accepted", "");
+    }
+  });
+  with_channel(to(server), [&](Channel& channel) -> Task<void> {
+    send(channel, stateless(1, "tools/call"));
+    int asked = 0;
+    for (;;) {
+      auto incoming = co_await channel.receive();
+      auto* message = std::get_if<Message>(&incoming);
+      EXPECT_NE(message, nullptr);
+      if (message == nullptr) co_return;
+      const auto* ping = std::get_if<Request>(message);
+      if (ping == nullptr) break;
+      ++asked;
+      send(channel, Response{ping->id, Json::object()});
+      if (asked != 100) continue;
+      // They wait for as long as the server does not take the first.
+      while (!full.is_set()) co_await settle();
+      for (int i = 0; i < 20; ++i) co_await settle();
+      release.set();
+    }
+    EXPECT_EQ(asked, pings);
+    for (;;) {
+      {
+        std::lock_guard lock(mutex);
+        if (answers == pings) break;
+      }
+      co_await settle();
+    }
+  });
+  EXPECT_LE(most, 8);
+  EXPECT_LE(server.connections(), 9);
+}
+
+// An event that is too large is passed over; what comes later still arrives.
+TEST(HttpChannel, AnEventThatIsTooLargeDoesNotEndTheStreamOfASession) {
+  std::mutex mutex;
+  std::vector<std::string> ids;
+  ScriptedServer server([&](ScriptConnection& connection) {
+    const auto got = connection.read_request();
+    if (!got.line().starts_with("GET")) {
+      connection.answer("202 Accepted", "", "Connection: close\r\n");
+      return;
+    }
+    bool first = false;
+    {
+      std::lock_guard lock(mutex);
+      first = ids.empty();
+      ids.push_back(got.field("Last-Event-ID"));
+    }
+    connection.write(stream_head);
+    if (first) {
+      connection.write("retry: 1\nid: a\ndata:\n\n" + event(std::string(100'000, 'x')));
+    } else {
+      connection.write(event(R"({"jsonrpc":"2.0","method":"notifications/x"})"));
+    }
+    connection.wait_for_end();
+  });
+  run_task([&]() -> Task<void> {
+    Runtime runtime;
+    runtime.limits.message = 64u << 10;
+    std::vector<std::string> warnings;
+    runtime.log =
+        Log(LogLevel::warning, [&](LogLevel, std::string_view line) { warnings.push_back(std::string(line)); });
+    auto channel = co_await http_transport(to(server))->open(runtime);
+    send(*channel, initialized());
+    EXPECT_THAT(co_await received(*channel), HasSubstr("notifications/x"));
+    EXPECT_THAT(warnings, testing::Contains(HasSubstr("larger than")));
+    co_await channel->close(CloseMode::quick);
+  });
+  std::lock_guard lock(mutex);
+  EXPECT_THAT(ids, testing::ElementsAre("(none)", "(none)"));
+}
+
+// What is behind a redirect was told nothing of us, and nothing is to be corrected about that.
+TEST(HttpChannel, ARefusalBehindARedirectNamesThePlace) {
+  ScriptedServer other([](ScriptConnection& connection) {
+    (void)connection.read_request();
+    connection.answer("401 Unauthorized", "", "Connection: close\r\n");
+  });
+  ScriptedServer server([&](ScriptConnection& connection) {
+    (void)connection.read_request();
+    connection.answer("308 Permanent Redirect", "", "Location: " + other.url("/mcp") + "\r\n");
+  });
+  auto options = to(server);
+  options.headers = {{"Authorization", "Bearer t"}};
+  with_channel(options, [&](Channel& channel) -> Task<void> {
+    send(channel, stateless(1, "tools/call"));
+    EXPECT_THAT(co_await received(channel),
+                AllOf(HasSubstr("lost 1 unauthorized"), HasSubstr(server.url("/mcp")), HasSubstr(other.url("")),
+                      HasSubstr("configure its own url"), Not(HasSubstr("refuses the credentials"))));
+  });
 }
 
 TEST(HttpChannel, ABrokenStreamIsResumedWhereItStopped) {
@@ -555,6 +709,118 @@ TEST(SseChannel, RefusesWhatIsNoMcpServer) {
       if (!opened) EXPECT_THAT(opened.error().message(), HasSubstr(reason));
     });
   }
+}
+
+// The endpoint is wherever the stream came from; the credentials are for where the entry points.
+TEST(SseChannel, NothingOfOursFollowsARedirectToAnotherPlace) {
+  for (const bool fallback : {false, true}) {
+    for (const auto* status : {"302 Found", "307 Temporary Redirect"}) {
+      SCOPED_TRACE(fmt::format("{} {}", fallback, status));
+      std::mutex mutex;
+      std::vector<std::string> seen;
+      ScriptedServer other([&](ScriptConnection& connection) {
+        const auto got = connection.read_request();
+        {
+          std::lock_guard lock(mutex);
+          seen.push_back(got.head);
+        }
+        if (!got.line().starts_with("GET")) return connection.answer("202 Accepted", "", "Connection: close\r\n");
+        connection.write(stream_head);
+        connection.write("event: endpoint\ndata: /messages\n\n");
+        connection.wait_for_end();
+      });
+      ScriptedServer server([&](ScriptConnection& connection) {
+        for (;;) {
+          if (connection.read_request().line().starts_with("GET")) {
+            connection.answer(status, "", "Location: " + other.url("/sse") + "\r\n");
+          } else {
+            connection.answer("405 Method Not Allowed", "");
+          }
+        }
+      });
+      auto options = to(server, "/sse");
+      options.headers = {{"Authorization", "Bearer s3cret"}, {"X-Own", "s3cret"}};
+      run_task([&]() -> Task<void> {
+        auto made = http_transport(options);
+        auto transport = fallback ? made->fallback() : sse_transport(options);
+        auto opened = co_await as_result(transport->open(Runtime{}));
+        EXPECT_FALSE(opened);
+        if (opened) {
+          send(**opened, request(1, "initialize"));
+          for (int i = 0; i < 20; ++i) co_await settle();
+          co_await (*opened)->close(CloseMode::quick);
+          co_return;
+        }
+        EXPECT_THAT(opened.error().message(), AllOf(HasSubstr(other.url("")), HasSubstr("configure its own url")));
+      });
+      std::lock_guard lock(mutex);
+      EXPECT_THAT(seen, AllOf(testing::SizeIs(1), testing::Each(Not(HasSubstr("s3cret")))));
+    }
+  }
+}
+
+// At the same origin a redirect is a matter of the path, and the endpoint is relative to where it led.
+TEST(SseChannel, ARedirectAtTheSamePlaceIsFollowed) {
+  std::string posted, sent;
+  Signal arrived;
+  ScriptedServer server([&](ScriptConnection& connection) {
+    const auto got = connection.read_request();
+    if (got.line().starts_with("GET /sse ")) {
+      connection.answer("302 Found", "", "Location: /v1/sse\r\nConnection: close\r\n");
+    } else if (got.line().starts_with("GET")) {
+      connection.write(stream_head);
+      connection.write("event: endpoint\ndata: messages\n\n");
+      connection.wait_for_end();
+    } else {
+      posted = got.line();
+      sent = got.field("X-Own");
+      connection.answer("202 Accepted", "", "Connection: close\r\n");
+      arrived.set();
+    }
+  });
+  auto options = to(server, "/sse");
+  options.headers = {{"X-Own", "yes"}};
+  with_channel(
+      options,
+      [&](Channel& channel) -> Task<void> {
+        send(channel, request(1, "initialize"));
+        while (!arrived.is_set()) co_await settle();
+      },
+      true);
+  EXPECT_EQ(posted, "POST /v1/messages HTTP/1.1");
+  EXPECT_EQ(sent, "yes");
+}
+
+// A nod is enough; what comes behind it, or does not, holds nobody up.
+TEST(SseChannel, TheNextMessageDoesNotWaitForTheRestOfANod) {
+  std::atomic<bool> ended = false;
+  std::atomic<bool> ended_before = false;
+  Signal second;
+  ScriptedServer server([&](ScriptConnection& connection) {
+    const auto got = connection.read_request();
+    if (got.line().starts_with("GET")) {
+      connection.write(stream_head);
+      connection.write("event: endpoint\ndata: /messages\n\n");
+      connection.wait_for_end();
+    } else if (got.body.find("initialize") != std::string::npos) {
+      connection.write("HTTP/1.1 202 Accepted\r\nContent-Length: 8\r\n\r\n");
+      connection.wait_for_end();
+      ended = true;
+    } else {
+      ended_before = ended.load();
+      connection.answer("202 Accepted", "", "Connection: close\r\n");
+      second.set();
+    }
+  });
+  with_channel(
+      to(server, "/sse"),
+      [&](Channel& channel) -> Task<void> {
+        send(channel, request(1, "initialize"));
+        send(channel, request(2, "tools/list"));
+        while (!second.is_set()) co_await settle();
+      },
+      true);
+  EXPECT_FALSE(ended_before);
 }
 
 TEST(SseChannel, AMessageThatIsNotTakenFailsItsCall) {

@@ -323,7 +323,10 @@ TEST(Ide, ARedirectDoesNotCarryTheToken) {
       std::lock_guard lock(mutex);
       seen.push_back(got.head);
     }
-    connection.answer("404 Not Found", "", "Connection: close\r\n");
+    if (!got.line().starts_with("GET")) return connection.answer("202 Accepted", "", "Connection: close\r\n");
+    connection.write("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n");
+    connection.write("event: endpoint\ndata: /messages\n\n");
+    connection.wait_for_end();
   });
   ScriptedServer editor([&](ScriptConnection& connection) {
     for (;;) {

@@ -33,10 +33,14 @@ class ForgetfulServer {
     return found == counts_.end() ? 0 : found->second;
   }
   std::atomic<int> initialize_status = 200;
+  // True when it has dealt with the request. Set before the first one.
+  using Deals = std::function<bool(ScriptConnection&, const ScriptConnection::Request&, const Json& body)>;
+  Deals deals;
 
  private:
   void serve(ScriptConnection& connection) {
     const auto got = connection.read_request();
+    if (got.line().starts_with("GET") && deals && deals(connection, got, Json())) return;
     if (!got.line().starts_with("POST")) return connection.answer("405 Method Not Allowed", "");
     const auto body = parse_json(got.body).value_or(Json());
     const auto method = body["method"].is_string() ? body["method"].as_string() : std::string("none");
@@ -60,7 +64,7 @@ class ForgetfulServer {
       connection.answer("202 Accepted", "");
     } else if (method == "logging/setLevel") {
       answer(Json::object());
-    } else {
+    } else if (!deals || !deals(connection, got, body)) {
       const int status = verdict_(got.field("Mcp-Session-Id"));
       if (status != 200) return connection.answer(std::to_string(status) + " No", "");
       answer(Json{{"content", Json::array({Json{{"type", "text"}, {"text", got.field("Mcp-Session-Id")}}})}});
@@ -133,6 +137,109 @@ TEST(ForgottenSession, TheLogLevelIsSetInTheNewOneToo) {
   with_session(server, options,
                [&](Session session) -> Task<void> { EXPECT_EQ(text_of(co_await session.call_tool("t", {})), "s2"); });
   EXPECT_EQ(server.count("logging/setLevel"), 2);
+}
+
+std::string tool_of(const Json& body) { return body["params"]["name"].as_string(); }
+
+constexpr auto stream_head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n";
+
+// The stream that belongs to no call is not the session: a call that runs meanwhile goes on, and comes once.
+TEST(ForgottenSession, IsNotConcludedFromTheStreamOfASession) {
+  std::atomic<int> gets = 0;
+  Signal running, refused;
+  ForgetfulServer server([](const std::string&) { return 200; });
+  server.deals = [&](ScriptConnection& connection, const auto&, const Json& body) {
+    if (body.is_object()) {
+      running.set();
+      EXPECT_TRUE(refused.wait());
+      return false;
+    }
+    if (++gets == 1) {
+      EXPECT_TRUE(running.wait());
+      connection.write(stream_head);
+      connection.write("retry: 1\ndata:\n\n");
+      throw ScriptConnection::Ended{};
+    }
+    connection.answer("404 Not Found", "");
+    refused.set();
+    return true;
+  };
+  with_session(server, legacy(),
+               [&](Session session) -> Task<void> { EXPECT_EQ(text_of(co_await session.call_tool("t", {})), "s1"); });
+  EXPECT_EQ(server.count("initialize"), 1);
+  EXPECT_EQ(server.count("tools/call"), 1);
+}
+
+// The server took the call. What it says when it is asked for the rest does not undo that.
+TEST(ForgottenSession, MetByWhoResumesAStreamIsNoReasonToRepeatTheCall) {
+  ForgetfulServer server([](const std::string&) { return 200; });
+  server.deals = [&](ScriptConnection& connection, const auto&, const Json& body) {
+    if (!body.is_object()) {
+      connection.answer("404 Not Found", "");
+      return true;
+    }
+    if (tool_of(body) != "t") return false;
+    connection.write(stream_head);
+    connection.write("retry: 1\nid: a\ndata:\n\n");
+    throw ScriptConnection::Ended{};
+  };
+  with_session(server, legacy(), [&](Session session) -> Task<void> {
+    auto failed = co_await as_result(session.call_tool("t", {}));
+    EXPECT_FALSE(failed);
+    if (!failed) EXPECT_EQ(failed.error().code(), Errc::closed);
+    EXPECT_FALSE(session.closed());
+    EXPECT_EQ(text_of(co_await session.call_tool("other", {})), "s1");
+  });
+  EXPECT_EQ(server.count("tools/call"), 2);
+}
+
+// One call runs when another one hears that the session is gone: only that one is repeated.
+TEST(ForgottenSession, DoesNotRepeatWhatRunsWhenAnotherCallMeetsIt) {
+  Signal running;
+  std::atomic<int> runs = 0;
+  ForgetfulServer server(forgets_first);
+  server.deals = [&](ScriptConnection& connection, const auto&, const Json& body) {
+    if (!body.is_object() || tool_of(body) != "runs") return false;
+    ++runs;
+    running.set();
+    connection.wait_for_end();
+    throw ScriptConnection::Ended{};
+  };
+  with_session(server, legacy(), [&](Session session) -> Task<void> {
+    Scope scope(co_await asio::this_coro::executor);
+    std::optional<Error> outcome;
+    scope.spawn([](Session s, std::optional<Error>& error) -> Task<void> {
+      auto called = co_await as_result(s.call_tool("runs", {}));
+      if (!called) error = called.error();
+    }(session, outcome));
+    while (!running.is_set()) co_await settle();
+    EXPECT_EQ(text_of(co_await session.call_tool("t", {})), "s2");
+    co_await scope.join();
+    EXPECT_TRUE(outcome);
+    if (!outcome) co_return;
+    EXPECT_EQ(outcome->code(), Errc::closed);
+    EXPECT_THAT(outcome->message(), testing::HasSubstr("may have been carried out"));
+  });
+  EXPECT_EQ(runs, 1);
+}
+
+// Those who wait for the new session hear together that there is none.
+TEST(ForgottenSession, WhenNoNewOneIsToBeHadAllWhoMetItAreToldAtOnce) {
+  ForgetfulServer server(forgets_first);
+  with_session(server, legacy(), [&](Session session) -> Task<void> {
+    server.initialize_status = 503;
+    Scope scope(co_await asio::this_coro::executor);
+    int failed = 0;
+    for (int i = 0; i < 5; ++i) {
+      scope.spawn([](Session s, int& count) -> Task<void> {
+        auto called = co_await as_result(s.call_tool("t", {}));
+        if (!called && called.error().http_status() == 503) ++count;
+      }(session, failed));
+    }
+    co_await scope.join();
+    EXPECT_EQ(failed, 5);
+  });
+  EXPECT_EQ(server.count("initialize"), 2);
 }
 
 // A 404 leads to the older transport, which this server does not have either.
