@@ -10,6 +10,7 @@
 #include "config/expand.h"
 #include "json/kind_text.h"
 #include "net/url.h"
+#include "protocol/clean_text.h"
 #include "protocol/wire.h"
 
 namespace patchbay {
@@ -539,6 +540,11 @@ std::string server_name_fault(std::string_view name) {
     return "the name is reserved; give the server another one";
   }
   if (has_control(name)) return "the name contains a control character";
+  if (!valid_utf8(name)) return "the name is not UTF-8";
+  // What a terminal does not show would make two names look alike.
+  if (clean_for_display(name) != name) {
+    return "the name contains a character that cannot be seen, or one that turns the direction of writing";
+  }
   return {};
 }
 

@@ -15,7 +15,6 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <limits.h>
 #include <time.h>
 
 #include "base/crypto.h"
@@ -23,13 +22,13 @@
 #include "config/files.h"
 #include "config/jsonc.h"
 #include "config/own_file.h"
+#include "config/real_path.h"
 
 namespace patchbay {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int most_links = 40;
 // Fixed: only who holds the lock makes it, so one that is there was left by somebody who was killed.
 constexpr std::string_view beside_suffix = ".patchbay-new";
 
@@ -91,26 +90,16 @@ Result<void> make_directories(const fs::path& directory) {
 
 // Where the file really is; it need not exist.
 Result<std::string> follow_links(const std::string& path) {
-  fs::path at = path;
-  for (int i = 0; i < most_links; ++i) {
-    char target[PATH_MAX];
-    const auto length = ::readlink(at.c_str(), target, sizeof target);
-    if (length < 0) {
-      if (errno == ELOOP) break;
-      return at.lexically_normal().string();
-    }
-    at = at.parent_path() / std::string_view(target, static_cast<std::size_t>(length));
-  }
+  char target[1];
+  if (::readlink(path.c_str(), target, sizeof target) < 0 && errno != ELOOP)
+    return fs::path(path).lexically_normal().string();
+  auto real = real_path(path);
+  if (real) return std::move(*real);
+  if (real.error() != ELOOP)
+    return fail(Errc::config, fmt::format("{} cannot be read: {}", path, reason_of(real.error())));
   return fail(Errc::config, fmt::format("{} cannot be read: its symbolic links go in a circle; remove it, or make it "
                                         "lead to a file",
                                         path));
-}
-
-bool is_inside(const std::string& file, const std::string& directory) {
-  std::error_code ignored;
-  const auto real = fs::weakly_canonical(fs::path(file).parent_path(), ignored);
-  const auto root = fs::weakly_canonical(directory, ignored);
-  return std::ranges::mismatch(root, real).in1 == root.end();
 }
 
 // ---- the lock
@@ -239,7 +228,7 @@ Result<FileChange> ConfigStore::change_secrets_file(const Decide& decide) const 
 Result<FileChange> ConfigStore::change(const std::string& path, const Rules& rules, const Decide& decide) const {
   auto real = follow_links(path);
   if (!real) return std::unexpected(std::move(real).error());
-  if (!rules.inside.empty() && !is_inside(*real, rules.inside)) {
+  if (!rules.inside.empty() && !really_inside(*real, rules.inside)) {
     return fail(Errc::config, fmt::format("{} is a symbolic link to {}, outside the project, and is not written "
                                           "through; change that file yourself, or replace the link by a file",
                                           path, *real));

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "base/strings.h"
+#include "config/real_path.h"
 
 namespace patchbay {
 namespace {
@@ -49,6 +52,14 @@ bool matches_name(std::string_view pattern, std::string_view name) noexcept {
   return p == pattern.size();
 }
 
+// Names that mean something else for each process that reads them: /proc/self/root/etc, /dev/fd/3.
+bool is_of_process(const std::vector<std::string_view>& names) noexcept {
+  if (names.size() < 2) return false;
+  if (names[0] == "dev") return names[1] == "fd" || names[1].starts_with("std");
+  if (names[0] != "proc" || names.size() < 3) return false;
+  return names[1] == "self" || names[1] == "thread-self" || names[1].find_first_not_of("0123456789") == none;
+}
+
 }  // namespace
 
 bool PathPattern::looks_like_one(std::string_view text) noexcept {
@@ -72,27 +83,52 @@ Result<PathPattern> PathPattern::parse(std::string_view text, std::string_view c
   }
   std::vector<std::string_view> names;
   append_names(names, base);
-  for (const auto name : names) out.segments_.push_back({std::string(name), true, false});
+  auto& segments = out.written_.segments;
+  for (const auto name : names) segments.push_back({std::string(name), true, false});
+  auto below = segments.size();  // how many are those of the base
   for (const auto part : split(text, '/')) {
     if (part.empty() || part == ".") continue;
     if (part == "..") {
-      if (out.segments_.empty()) continue;
-      if (!out.segments_.back().literal) return bad("'..' cannot stand behind a wildcard");
-      out.segments_.pop_back();
+      if (segments.empty()) continue;
+      if (!segments.back().literal) return bad("'..' cannot stand behind a wildcard");
+      segments.pop_back();
+      below = std::min(below, segments.size());
     } else if (part == "**") {
-      if (out.segments_.empty() || !out.segments_.back().deep) out.segments_.push_back({"**", false, true});
+      if (segments.empty() || !segments.back().deep) segments.push_back({"**", false, true});
     } else {
       if (part.find("**") != none) return bad("'**' must stand alone between slashes");
-      out.segments_.push_back({std::string(part), part.find_first_of("*?") == none, false});
+      segments.push_back({std::string(part), part.find_first_of("*?") == none, false});
     }
   }
-  if (!out.segments_.empty() && out.segments_.back().deep) {
+  if (!segments.empty() && segments.back().deep) {
     // What ** names lies inside a directory: at least one name more.
-    out.directory_.emplace(out.segments_.begin(), out.segments_.end() - 1);
-    out.segments_.insert(out.segments_.end() - 1, Segment{"*", false, false});
+    out.written_.directory.emplace(segments.begin(), segments.end() - 1);
+    segments.insert(segments.end() - 1, Segment{"*", false, false});
   } else if (text.size() > 1 && text.ends_with('/')) {
-    out.segments_.push_back({"**", false, true});
+    segments.push_back({"**", false, true});
   }
+  out.based_ = elsewhere(out.written_, below);
+  const auto wild = std::ranges::find(segments, false, &Segment::literal);
+  out.real_ = elsewhere(out.written_, static_cast<std::size_t>(wild - segments.begin()));
+  return out;
+}
+
+std::optional<PathPattern::Form> PathPattern::elsewhere(const Form& written, std::size_t count) {
+  std::string there;
+  for (std::size_t i = 0; i < count; ++i) there += "/" + written.segments[i].text;
+  const auto real = real_path(there);
+  if (count == 0 || !real || *real == there) return std::nullopt;
+  std::vector<std::string_view> names;
+  append_names(names, *real);
+  std::vector<Segment> front;
+  for (const auto name : names) front.push_back({std::string(name), true, false});
+  auto moved = [&](const std::vector<Segment>& segments) {
+    auto all = front;
+    all.insert(all.end(), segments.begin() + static_cast<std::ptrdiff_t>(count), segments.end());
+    return all;
+  };
+  Form out{moved(written.segments), std::nullopt};
+  if (written.directory) out.directory = moved(*written.directory);
   return out;
 }
 
@@ -122,24 +158,48 @@ bool PathPattern::matches(const std::vector<Segment>& segments, const std::vecto
   return s == segments.size();
 }
 
+PathPattern::Match PathPattern::Form::match(const std::vector<std::string_view>& names) const {
+  if (matches(segments, names)) return Match::yes;
+  return directory && matches(*directory, names) ? Match::unclear : Match::no;
+}
+
 PathPattern::Match PathPattern::match(std::string_view path, std::string_view cwd) const {
   if (path.empty() || has_control(path) || path.find('\\') != none || trim(path).size() != path.size()) {
     return Match::unclear;
   }
   if (path.starts_with('$') || to_lower_ascii(path.substr(0, 5)) == "file:") return Match::unclear;
-  std::vector<std::string_view> names;
+  std::string whole;
   if (path.starts_with('~')) {
     // Who reads it may or may not know what ~ is; where the rule says it as well, it is meant.
     if (home_.empty() || (path.size() > 1 && path[1] != '/')) return Match::unclear;
-    append_names(names, home_);
-    path.remove_prefix(1);
-  } else if (!path.starts_with('/')) {
+    whole = fmt::format("{}/{}", home_, path.substr(1));
+  } else if (path.starts_with('/')) {
+    whole = path;
+  } else {
     if (!cwd.starts_with('/')) return Match::unclear;
-    append_names(names, cwd);
+    whole = fmt::format("{}/{}", cwd, path);
   }
-  append_names(names, path);
-  if (matches(segments_, names)) return Match::yes;
-  return directory_ && matches(*directory_, names) ? Match::unclear : Match::no;
+  std::vector<std::string_view> names;
+  append_names(names, whole);
+  if (is_of_process(names)) return Match::unclear;
+  const auto by_text = written_.match(names);
+  if (by_text == Match::unclear) return by_text;
+  // Some take `..` out of the text before they follow links, others let the kernel do both.
+  for (const auto& said : {whole, fmt::format("/{}", fmt::join(names, "/"))}) {
+    const auto real = real_path(said);
+    if (!real) return Match::unclear;
+    std::vector<std::string_view> there;
+    append_names(there, *real);
+    if (is_of_process(there)) return Match::unclear;
+    bool same = false;
+    if (by_text == Match::yes) {
+      same = there == names || written_.match(there) == Match::yes || (based_ && based_->match(there) == Match::yes);
+    } else {
+      same = written_.match(there) == Match::no && (!real_ || real_->match(there) == Match::no);
+    }
+    if (!same) return Match::unclear;
+  }
+  return by_text;
 }
 
 }  // namespace patchbay

@@ -359,6 +359,9 @@ TEST(Config, SomeNamesCannotBeUsed) {
            {"Claude Browser", "\"Claude Browser\": the name is reserved; give the server another one"},
            {"a\\u001b[2J", "\"a\\u001b[2J\": the name contains a control character"},
            {"a\\u0000", "\"a\\u0000\": the name contains a control character"},
+           {"git\u200Bhub",
+            "\"git\u200Bhub\": the name contains a character that cannot be seen, or one that turns the "
+            "direction of writing"},
        }) {
     auto parsed = parse_entry(R"({"command":"x"})", name);
     EXPECT_THAT(texts(parsed.problems, Severity::error),
@@ -367,6 +370,13 @@ TEST(Config, SomeNamesCannotBeUsed) {
   }
   EXPECT_EQ(server_name_fault("Workspace"), "");
   EXPECT_EQ(server_name_fault("with space and \xC3\xA9"), "");
+  // Two names must not look alike: nothing that a terminal leaves out.
+  for (std::string_view name : {"git\u200Bhub", "b\u202Ec", "a\u2066b", "soft\u00ADhyphen", "\uFEFFx", "tag\U000E0061",
+                                "a\u0085", "a\u2028b", "a\xFF"}) {
+    EXPECT_NE(server_name_fault(name), "") << name;
+  }
+  for (std::string_view name : {"数据库", "база", "plugin:a:b", "claude.ai Gmail"})
+    EXPECT_EQ(server_name_fault(name), "") << name;
 }
 
 // compat: B3.4, B3.6, B3.10, B3.20, B3.21

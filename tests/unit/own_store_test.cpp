@@ -205,6 +205,26 @@ TEST_F(OwnStore, LinksAreWrittenThrough) {
   EXPECT_THAT(tree.read("dotfiles/real.json"), HasSubstr("\"a\""));
 }
 
+// `..` behind a link is the parent of where it leads: what is written is the file that is read.
+TEST_F(OwnStore, TheParentOfALinkIsWhereItReallyIs) {
+  tree.directory("project/deep/er");
+  tree.file("project/deep/x.json", "{\"mcpServers\": {}}");
+  tree.link("project/d", "deep/er");
+  tree.link("project/.mcp.json", "d/../x.json");
+  auto done = store().change_project_file(project(), project(), set("a"));
+  ASSERT_TRUE(done) << done.error().message();
+  EXPECT_EQ(done->file, (tree.path() / "project/deep/x.json").string());
+  EXPECT_THAT(tree.read("project/.mcp.json"), HasSubstr("\"a\""));
+  EXPECT_FALSE(tree.has("project/x.json"));
+  // Out of the project that way is out of it.
+  tree.directory("home/sub");
+  tree.file("home/x.json", "{}");
+  fs::remove(tree.path() / "project/d");
+  tree.link("project/d", tree.path() / "home/sub");
+  EXPECT_THAT(refusal(store(), false), HasSubstr("outside the project"));
+  EXPECT_EQ(tree.read("home/x.json"), "{}");
+}
+
 TEST_F(OwnStore, LinkToNothingMakesTheFileItNames) {
   tree.directory("config");
   tree.link("config/config.json", tree.path() / "elsewhere/real.json");
