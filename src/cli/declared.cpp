@@ -9,6 +9,7 @@
 #include "cli/present.h"
 #include "config/files.h"
 #include "config/load.h"
+#include "config/settings_file.h"
 
 namespace patchbay::cli {
 namespace {
@@ -55,9 +56,14 @@ LoadRequest load_request(const Settings& settings) {
   return request;
 }
 
+void require_flag_settings(const LoadedConfig& config) {
+  if (auto fault = flag_settings_fault(config.settings.all())) throw Error(Errc::config, fault->text());
+}
+
 Declared load_declared(const Settings& settings) {
   auto request = load_request(settings);
   auto config = load_servers(request);
+  require_flag_settings(config);
   const auto paths = config_paths(request);
   auto places = store_places(paths.own_dir, paths.home, process_environment());
   if (!places) throw std::move(places).error();

@@ -17,6 +17,8 @@ namespace patchbay::cli {
 
 // The servers of the flags and of the files of the current directory.
 LoadRequest load_request(const Settings& settings);
+// Errc::config when something of --settings cannot be read.
+void require_flag_settings(const LoadedConfig& config);
 
 struct Declared {
   LoadRequest request;

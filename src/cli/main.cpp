@@ -101,9 +101,7 @@ PermissionOptions permission_options(const Settings& settings) {
     std::vector<std::string> rules;
     for (const auto& text : flags) {
       for (auto& rule : split_rules(text)) {
-        for (const auto& problem : rule_problems({rule, {}, false}, list, flag)) {
-          if (problem.severity == Severity::error) throw Error(Errc::invalid_argument, problem.text());
-        }
+        if (auto fault = flag_rule_fault(rule, list, flag)) throw Error(Errc::invalid_argument, std::move(*fault));
         rules.push_back(std::move(rule));
       }
     }
@@ -111,6 +109,10 @@ PermissionOptions permission_options(const Settings& settings) {
   };
   options.allowed_tools = read(settings.allowed_tools, RuleList::allow, "--allowedTools");
   options.disallowed_tools = read(settings.disallowed_tools, RuleList::deny, "--disallowedTools");
+  if (settings.permission_mode == "plan") {
+    // Whoever asks for it counts on nothing being changed.
+    throw Error(Errc::invalid_argument, fmt::format("--permission-mode: {}", foreign_mode_remark("plan")));
+  }
   if (!settings.permission_mode.empty()) options.mode = permission_mode(settings.permission_mode);
   if (settings.skip_permissions) options.mode = PermissionMode::bypass;
   return options;
@@ -126,6 +128,10 @@ HostOptions host_options(const Settings& settings, Io& io, Waiting& waiting, std
   options.permission = permission_options(settings);
   options.load = load_request(settings);
   options.config = load_servers(*options.load);
+  require_flag_settings(*options.config);
+  if (auto remark = foreign_mode_remark(settings.permission_mode); !remark.empty()) {
+    options.config->problems.push_back({"--permission-mode", 0, 0, std::move(remark), {}, Severity::warning});
+  }
   options.trust_project = settings.trust_project;
   options.follow_changes = false;
   options.client.info = Implementation{.name = "patchbay", .version = std::string(version())};

@@ -258,7 +258,8 @@ void declare(CLI::App& app, Settings& settings, bool& version) {
   servers->add_option("--settings", settings.settings, "More settings, from this file or JSON text (repeatable)")
       ->type_name("FILE|JSON")
       ->allow_extra_args(false);
-  servers->add_flag("--trust-project", settings.trust_project, "Start servers of .mcp.json without asking");
+  servers->add_flag("--trust-project", settings.trust_project,
+                    "Start servers of .mcp.json without asking; the project's allow rules and header helpers count");
   servers->add_flag("--builtin", settings.builtin, "Offer the built-in server beside the others");
   servers->add_flag("--ide", settings.ide, "Use the tools of the editor that has this directory open");
   servers->add_flag("--allow-run", settings.allow_run, "Let the built-in server run commands");

@@ -138,6 +138,16 @@ bool ArgumentCondition::possibly(const CallFacts& call) const {
          std::ranges::any_of(*items, [&](const Json& item) { return test_->fit(item, call.cwd) != Fit::no; });
 }
 
+std::string ArgumentCondition::doubt(const CallFacts& call) const {
+  if (surely(call) || !possibly(call)) return {};
+  Json hint;
+  if (name_.size() == 2 && name_.front() == "@")
+    return fmt::format("the server does not say @{} of the tool", name_.back());
+  const auto name = to_text(Json(join(name_, ".")));
+  return value_in(call, hint) == nullptr ? fmt::format("the call has no argument {}", name)
+                                         : fmt::format("the argument {} cannot be judged by it", name);
+}
+
 namespace {
 
 using Test = ArgumentCondition::Test;
@@ -249,7 +259,8 @@ class ConditionReader {
     // A pattern that is not closed must not become a path nobody has.
     if (word.starts_with('/') && !word.starts_with("//") &&
         word.find_first_of("^$()[]{}|+\\") != std::string_view::npos) {
-      return fault_at(begin, "this is no /pattern/; if it is a path, write it with two slashes in front");
+      return fault_at(begin, fmt::format("this is no /pattern/{}; if it is a path, write it with two slashes in front",
+                                         pattern_fault(word)));
     }
     if (PathPattern::looks_like_one(word)) {
       auto pattern = PathPattern::parse(word, places_.cwd, places_.home);
@@ -289,6 +300,23 @@ class ConditionReader {
                                 flags.find('i') == std::string_view::npos ? RegexCase::counts : RegexCase::ignored);
     if (!regex) return Value(fault_at(begin, fmt::format("the pattern cannot be used: {}", regex.error().message())));
     return Value(Test{std::move(*regex)});
+  }
+
+  // What keeps a text that begins like a pattern from being one.
+  static std::string_view pattern_fault(std::string_view word) noexcept {
+    bool in_class = false;
+    for (std::size_t i = 1; i < word.size(); ++i) {
+      if (word[i] == '\\') {
+        ++i;
+      } else if (word[i] == '[') {
+        in_class = true;
+      } else if (word[i] == ']') {
+        in_class = false;
+      } else if (word[i] == '/' && !in_class) {
+        return ", because of what stands behind its last slash";
+      }
+    }
+    return in_class ? ", because its '[' is not closed" : ", because the slash at its end is missing";
   }
 
   // "etc, dir: " is what lies between the slashes of two paths.

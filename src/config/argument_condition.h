@@ -46,6 +46,8 @@ class ArgumentCondition {
   bool surely(const CallFacts& call) const;
   // Whether it may be.
   bool possibly(const CallFacts& call) const;
+  // Why neither is certain, for people; empty when one is.
+  std::string doubt(const CallFacts& call) const;
 
  private:
   const Json* value_in(const CallFacts& call, Json& hint) const;

@@ -127,7 +127,7 @@ OwnedText read_owned_text(const std::string& path, unsigned owner, unsigned refu
 
 bool config_file_exists(const std::string& path) {
   struct stat status{};
-  return ::lstat(path.c_str(), &status) == 0;
+  return ::lstat(path.c_str(), &status) == 0 || (errno != ENOENT && errno != ENOTDIR);
 }
 
 std::vector<std::string> project_directories(const std::string& cwd) {
@@ -136,7 +136,8 @@ std::vector<std::string> project_directories(const std::string& cwd) {
   std::vector<std::string> found;
   for (auto directory = start;; directory = directory.parent_path()) {
     found.push_back(directory.string());
-    if (config_file_exists((directory / ".git").string())) return found;
+    struct stat status{};
+    if (::lstat((directory / ".git").c_str(), &status) == 0) return found;
     if (!directory.has_relative_path()) break;
   }
   return {start.string()};
@@ -144,30 +145,42 @@ std::vector<std::string> project_directories(const std::string& cwd) {
 
 std::optional<std::string> main_checkout(const std::string& root) {
   constexpr std::string_view prefix = "gitdir:";
-  auto link = read_config_text(root + "/.git");
+  auto real = [](const fs::path& path) {
+    std::error_code error;
+    auto found = fs::canonical(path, error);
+    return error ? fs::path() : found;
+  };
+  const auto file = root + "/.git";
+  struct stat status{};
+  // A link would let the file of a real work tree speak for this one.
+  if (::lstat(file.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
+  auto link = read_config_text(file);
   if (!link || !link->starts_with(prefix)) return std::nullopt;
-  auto git_dir = fs::path(root) / trim(std::string_view(*link).substr(prefix.size()));
-  // Only the repository itself can say that this is one of its work trees: a file that came with a download
-  // can point anywhere.
-  auto back = read_config_text((git_dir / "gitdir").string());
-  std::error_code error;
-  if (!back || !fs::equivalent(fs::path(trim(*back)), fs::path(root + "/.git"), error)) return std::nullopt;
+  const auto git_dir = real(fs::path(root) / trim(std::string_view(*link).substr(prefix.size())));
+  if (git_dir.empty()) return std::nullopt;
+  // What came with a download can point anywhere, also with a directory of its own that points on. Only what
+  // lies inside the repository's own directory is its word.
   auto common = read_config_text((git_dir / "commondir").string());
   if (!common) return std::nullopt;
-  auto repository = (git_dir / trim(*common)).lexically_normal();
-  if (!repository.has_filename()) repository = repository.parent_path();
+  const auto repository = real(git_dir / trim(*common));
+  if (repository.empty() || git_dir.parent_path() != repository / "worktrees") return std::nullopt;
   if (repository.filename() != ".git") return std::nullopt;  // a bare repository has no work tree of its own
+  auto back = read_config_text((git_dir / "gitdir").string());
+  if (!back) return std::nullopt;
+  const fs::path tree(trim(*back));
+  if (!tree.is_absolute() || tree.filename() != ".git" || real(tree.parent_path()) != real(root)) return std::nullopt;
   return repository.parent_path().string();
 }
 
-std::vector<std::string> managed_settings_files(const std::string& enterprise_dir) {
+std::vector<std::string> managed_settings_files(const std::string& enterprise_dir, std::string* fault) {
+  const auto directory = fs::path(enterprise_dir) / "managed-settings.d";
   std::vector<std::string> files;
   std::error_code error;
-  for (fs::directory_iterator it(fs::path(enterprise_dir) / "managed-settings.d", error), end; it != end && !error;
-       it.increment(error)) {
+  for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
     auto name = it->path().filename().string();
     if (name.ends_with(".json") && !name.starts_with('.')) files.push_back(it->path().string());
   }
+  if (fault != nullptr && error && config_file_exists(directory.string())) *fault = error.message();
   std::ranges::sort(files);
   files.insert(files.begin(), (fs::path(enterprise_dir) / "managed-settings.json").string());
   return files;

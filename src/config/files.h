@@ -19,7 +19,8 @@ std::expected<std::string, std::string> read_config_text(const std::string& path
 // The same as an Errc::config that says which file.
 Result<std::string> read_config_file(const std::string& path);
 
-// Also a symbolic link that leads nowhere is there: somebody meant it to be.
+// Also a symbolic link that leads nowhere is there: somebody meant it to be. So is what may not be looked at:
+// reading it says why, and nothing is taken for absent that may forbid something.
 bool config_file_exists(const std::string& path);
 
 // A file that only its owner, an administrator, can have written.
@@ -34,12 +35,13 @@ OwnedText read_owned_text(const std::string& path, unsigned owner, unsigned refu
 // `cwd` and the directories above it up to the one that holds .git; outside a repository `cwd` alone.
 std::vector<std::string> project_directories(const std::string& cwd);
 
-// The directory a repository was cloned into, when `root` is another work tree of it. A .git file that merely
-// points there does not count: the repository must know of the work tree.
+// The directory a repository was cloned into, when `root` is another work tree of it: its real path. What is
+// written inside `root` does not count: the repository itself must know of the work tree.
 std::optional<std::string> main_checkout(const std::string& root);
 
-// managed-settings.json, then managed-settings.d/*.json by name.
-std::vector<std::string> managed_settings_files(const std::string& enterprise_dir);
+// managed-settings.json, then managed-settings.d/*.json by name. `fault` says why that directory cannot be
+// listed, when it is there.
+std::vector<std::string> managed_settings_files(const std::string& enterprise_dir, std::string* fault = nullptr);
 
 // Whether a --mcp-config argument is JSON itself instead of a path.
 bool is_inline_config(std::string_view argument) noexcept;

@@ -12,11 +12,13 @@
 #include "config/approval.h"
 #include "config/claude_file.h"
 #include "config/connectors.h"
+#include "config/expand.h"
 #include "config/files.h"
 #include "config/merge.h"
 #include "config/own_file.h"
 #include "config/plugins.h"
 #include "config/policy.h"
+#include "config/real_path.h"
 #include "config/server_argument.h"
 #include "config/settings_file.h"
 #include "config/signature.h"
@@ -120,6 +122,7 @@ class Loader {
     if (!text) {
       if (before == memory_.good.end()) {
         cannot_read(file, text.error());
+        lost_.insert(file);
         return std::nullopt;
       }
       problems_.push_back(
@@ -162,37 +165,67 @@ class Loader {
     layers_.push_back(std::move(layer));
   }
 
-  void read_settings() {
-    for (const auto& file : managed_settings_files(paths_.enterprise_dir)) {
-      memory_.looked_for.insert(file);
-      if (auto text = enterprise_text(file)) add_layer(*text, SettingsSource::enterprise, file);
+  // What it forbids is not known, and whoever decides must know that.
+  void add_lost_layer(SettingsSource source, const std::string& file) {
+    SettingsLayer layer;
+    layer.source = source;
+    layer.file = file;
+    layer.unreadable = true;
+    for (const auto& problem : problems_) {
+      if (problem.file == file && problem.severity == Severity::error) layer.problems.push_back(problem);
     }
+    layers_.push_back(std::move(layer));
+  }
+
+  // What an organisation forbids must not depend on who may read its files.
+  void read_managed_settings() {
+    std::string fault;
+    for (const auto& file : managed_settings_files(paths_.enterprise_dir, &fault)) {
+      memory_.looked_for.insert(file);
+      auto owned = enterprise_text(file);
+      if (owned.state == OwnedText::State::text) {
+        add_layer(owned.text, SettingsSource::enterprise, file);
+      } else if (owned.state != OwnedText::State::absent) {
+        add_lost_layer(SettingsSource::enterprise, file);
+      }
+    }
+    if (fault.empty()) return;
+    const auto directory = paths_.enterprise_dir + "/managed-settings.d";
+    cannot_read(directory, fault);
+    add_lost_layer(SettingsSource::enterprise, directory);
+  }
+
+  void read_settings() {
+    read_managed_settings();
     for (const auto& argument : request_.settings) {
       if (is_inline_config(argument)) {
         add_layer(argument, SettingsSource::flag, std::string(settings_flag));
       } else if (auto text = named_text(argument)) {
         add_layer(text->second, SettingsSource::flag, text->first);
+      } else {
+        add_lost_layer(SettingsSource::flag, named_path(argument));
       }
     }
     if (!own_.settings.empty()) add_layer(own_.settings, SettingsSource::own, paths_.own_file());
+    if (lost_.contains(paths_.own_file()) || !own_.readable) add_lost_layer(SettingsSource::own, paths_.own_file());
     for (auto scope : {ConfigScope::local, ConfigScope::project, ConfigScope::user}) {
       for (const auto& source : files_of(scope, paths_)) {
         if (source.format != SourceFormat::settings) continue;
+        const auto from = scope == ConfigScope::local     ? SettingsSource::project_local
+                          : scope == ConfigScope::project ? SettingsSource::project
+                                                          : SettingsSource::user;
         if (auto text = text_of(source.file)) {
-          add_layer(*text,
-                    scope == ConfigScope::local     ? SettingsSource::project_local
-                    : scope == ConfigScope::project ? SettingsSource::project
-                                                    : SettingsSource::user,
-                    source.file);
+          add_layer(*text, from, source.file);
+        } else if (lost_.contains(source.file)) {
+          add_lost_layer(from, source.file);
         }
       }
     }
-    // Answers that the other program keeps in its own file.
+    // Answers that the other program keeps in its own file; a yes there is for one directory, see decide().
     for (const auto& project : claude_.projects) {
       SettingsLayer layer;
       layer.source = SettingsSource::user;
       layer.file = paths_.claude_json;
-      for (const auto& name : project.approved) layer.enabled_project_servers.push_back({name, {}, true});
       for (const auto& name : project.rejected) layer.disabled_project_servers.push_back({name, {}, true});
       layers_.push_back(std::move(layer));
     }
@@ -200,31 +233,24 @@ class Loader {
     problems_.insert(problems_.end(), ignored.begin(), ignored.end());
   }
 
-  // A file of the organisation counts when only an administrator can have written it.
-  std::optional<std::string> enterprise_text(const std::string& file, bool* writable = nullptr) {
+  // A file of the organisation counts when only an administrator can have written it. Says why one does not.
+  OwnedText enterprise_text(const std::string& file) {
     auto owned = read_owned_text(file, request_.enterprise_owner);
-    switch (owned.state) {
-      case OwnedText::State::absent:
-        return std::nullopt;
-      case OwnedText::State::text:
-        return std::move(owned.text);
-      case OwnedText::State::writable:
-        if (writable != nullptr) *writable = true;
-        [[fallthrough]];
-      case OwnedText::State::foreign:
-        problems_.push_back({file, 0, 0, "is not used: " + owned.text, {}, Severity::error});
-        return std::nullopt;
-      case OwnedText::State::unreadable:
-        if (writable != nullptr) *writable = true;
-        cannot_read(file, owned.text);
-        return std::nullopt;
+    if (owned.state == OwnedText::State::writable || owned.state == OwnedText::State::foreign) {
+      problems_.push_back({file, 0, 0, "is not used: " + owned.text, {}, Severity::error});
+    } else if (owned.state == OwnedText::State::unreadable) {
+      cannot_read(file, owned.text);
     }
-    return std::nullopt;
+    return owned;
+  }
+
+  std::string named_path(const std::string& argument) const {
+    return (fs::path(request_.cwd) / argument).lexically_normal().string();
   }
 
   // A file that a flag names must be there.
   std::optional<std::pair<std::string, std::string>> named_text(const std::string& argument) {
-    auto path = (fs::path(request_.cwd) / argument).lexically_normal().string();
+    auto path = named_path(argument);
     memory_.looked_for.insert(path);
     auto text = checked(path, read_config_text(path));
     if (!text) return std::nullopt;
@@ -281,8 +307,14 @@ class Loader {
     context.data_dir = theirs + "/data";
     context.project_dir = request_.cwd;
     context.settings = plugins_;
-    context.text_of = [this](const std::string& file) { return text_of(file); };
     for (const auto& place : places) {
+      // A plugin is its directory: a link in it must not make a file of somebody else part of it.
+      context.text_of = [this, &place](const std::string& file) -> std::optional<std::string> {
+        if (!config_file_exists(file) || really_inside(file, place.root)) return text_of(file);
+        memory_.looked_for.insert(file);
+        cannot_read(file, "its symbolic links lead out of the plugin");
+        return std::nullopt;
+      };
       for (auto& parsed : read_plugin(place, context)) add(std::move(parsed));
     }
   }
@@ -300,6 +332,7 @@ class Loader {
         found.push_back(std::move(root));
       }
     }
+    if (error && config_file_exists(parent)) cannot_read(parent, error.message());
     std::ranges::sort(found);
     for (auto& root : found) places.push_back({std::move(root), {}});
   }
@@ -309,12 +342,11 @@ class Loader {
   bool read_enterprise() {
     for (const auto& source : files_of(ConfigScope::enterprise, paths_)) {
       memory_.looked_for.insert(source.file);
-      bool closed = false;
-      auto text = enterprise_text(source.file, &closed);
-      if (!text && !closed) continue;
+      const auto owned = enterprise_text(source.file);
+      if (owned.state == OwnedText::State::absent || owned.state == OwnedText::State::foreign) continue;
       exclusive_ = source.file;
-      if (text) {
-        add(parse_servers(*text, {source.file, 0, source.scope, source.trust, 0}, ServerMap::required));
+      if (owned.state == OwnedText::State::text) {
+        add(parse_servers(owned.text, {source.file, 0, source.scope, source.trust, 0}, ServerMap::required));
       }
     }
     return exclusive_.has_value();
@@ -340,8 +372,38 @@ class Loader {
       if (is_inline_config(*it)) {
         add(parse_servers(*it, {std::string(config_flag), 0, ConfigScope::dynamic, ConfigTrust::trusted, 0}));
       } else if (auto text = named_text(*it)) {
-        add(parse_servers(text->second, {text->first, 0, ConfigScope::dynamic, ConfigTrust::trusted, 0}));
+        auto parsed = parse_servers(text->second, {text->first, 0, ConfigScope::dynamic, ConfigTrust::trusted, 0});
+        if (is_of_repository(text->first)) refuse_secrets(parsed);
+        add(std::move(parsed));
       }
+    }
+  }
+
+  // Whether a file that a flag names may have come with the project. The home directory is nobody else's.
+  bool is_of_repository(const std::string& file) const {
+    if (project_trusted_ || paths_.directories.empty()) return false;
+    const auto& root = paths_.directories.back();
+    return really_inside(file, root) && !really_inside(paths_.home, root);
+  }
+
+  // Naming a file says that its commands may run. It does not hand out what the person keeps elsewhere.
+  static void refuse_secrets(ParsedServers& parsed) {
+    for (auto it = parsed.servers.begin(); it != parsed.servers.end();) {
+      const auto references = secret_references(*it);
+      const auto secret =
+          std::ranges::find_if(references, [](const auto& one) { return one.kind != SecretKind::environment; });
+      if (secret == references.end()) {
+        ++it;
+        continue;
+      }
+      auto reason = fmt::format(
+          "${{{}:…}} in \"{}\" is not used, because {} is inside a project you have not said you "
+          "trust; use --trust-project, or keep the file elsewhere",
+          to_string(secret->kind), secret->place, it->origin.file);
+      parsed.problems.push_back({it->origin.file, it->origin.line, it->origin.column,
+                                 fmt::format("MCP server \"{}\": {}", it->name, reason), it->name, Severity::error});
+      parsed.broken.push_back({it->name, it->origin, std::move(reason), true});
+      it = parsed.servers.erase(it);
     }
   }
 
@@ -399,6 +461,10 @@ class Loader {
         server.approved = true;
         return;
       case ApprovalDecision::State::pending:
+        if (approved_by_name(server)) {
+          server.approved = true;
+          return;
+        }
         server.standing = ServerStanding::awaiting_approval;
         break;
       case ApprovalDecision::State::rejected:
@@ -406,6 +472,22 @@ class Loader {
         break;
     }
     server.reason = std::move(decision.reason);
+  }
+
+  // enabledMcpjsonServers in ~/.claude.json has no hash of what was agreed to, so it is for the very file the
+  // person saw there: the one in the directory it names, and in other work trees of that.
+  bool approved_by_name(const ServerConfig& server) const {
+    if (fs::path(server.origin.file).filename() != ".mcp.json") return false;
+    const auto directory = fs::path(server.origin.file).parent_path().string();
+    std::error_code error;
+    std::vector<std::string> keys{directory, fs::canonical(directory, error).string()};
+    if (directory == paths_.directories.back()) {
+      if (auto main = main_checkout(directory)) keys.push_back(*main);
+    }
+    return std::ranges::any_of(keys, [&](const std::string& key) {
+      const auto* project = claude_.project(key);
+      return project != nullptr && std::ranges::find(project->approved, server.name) != project->approved.end();
+    });
   }
 
   const ApprovalMemory& approvals() {
@@ -464,6 +546,7 @@ class Loader {
   PluginSettings plugins_;
   std::vector<ParsedServers> sources_;
   std::vector<ConfigProblem> problems_;
+  std::set<std::string> lost_;  // files that are there and cannot be read
   std::optional<ApprovalMemory> approvals_;
   std::optional<std::string> exclusive_;
   std::optional<ConnectorDirectory> connectors_;

@@ -148,7 +148,8 @@ class OwnReader {
   }
 
   void read_settings(const Member& at) {
-    if (!at.value->is_object()) return wrong_kind(at, "\"settings\"", "an object");
+    // Handed on all the same: who reads rules in it must know that there may be some.
+    if (!at.value->is_object()) wrong_kind(at, "\"settings\"", "an object");
     out_.settings = text_;
     for (std::size_t i = 0; i < text_.size(); ++i) {
       if ((i < at.place->value || i >= at.place->end) && text_[i] != '\n') out_.settings[i] = ' ';

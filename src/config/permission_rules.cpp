@@ -23,6 +23,17 @@ std::optional<PermissionMode> permission_mode(std::string_view text) noexcept {
   return std::nullopt;
 }
 
+std::string foreign_mode_remark(std::string_view mode) {
+  if (mode == "plan") {
+    return "the mode plan is not known here: default is used instead, which lets you call tools that change things; "
+           "dontAsk refuses what no rule allows";
+  }
+  if (mode == "acceptEdits" || mode == "auto") {
+    return fmt::format("the mode {} is about tools that are no server's; default is used instead", mode);
+  }
+  return {};
+}
+
 std::string_view to_string(PermissionOutcome outcome) noexcept {
   static constexpr std::array names{"allow", "ask", "deny"};
   return names.at(static_cast<std::size_t>(outcome));
@@ -40,6 +51,14 @@ bool PermissionRule::fits(const CallFacts& call) const {
   });
 }
 
+std::string PermissionRule::doubt(const CallFacts& call) const {
+  if (any_arguments) return "what it asks of arguments cannot be read";
+  for (const auto& condition : conditions) {
+    if (auto why = condition.doubt(call); !why.empty()) return why;
+  }
+  return {};
+}
+
 namespace {
 
 bool is_blank(char c) noexcept { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
@@ -51,6 +70,12 @@ bool may_name_server_tool(std::string_view pattern) noexcept {
   const auto literal = pattern.substr(0, star);
   if (literal.starts_with(prefix) || literal.find('/') != std::string_view::npos) return true;
   return star != std::string_view::npos && prefix.starts_with(literal);
+}
+
+// A rule that was meant for a server's tool, and is taken for one about a tool of another program.
+bool is_misspelt(std::string_view pattern) {
+  const auto lower = to_lower_ascii(pattern);
+  return lower.starts_with("mcp_") || lower == "mcptool";
 }
 
 // mcp__<server>__ or <server>/ written out in front of the first *.
@@ -90,10 +115,9 @@ ReadRule read_rule(std::string_view text, RuleList list, const RulePlaces& place
   };
   bool wrapped = false;
   auto unreadable = [&](std::size_t offset, std::string reason) {
-    out.faults.push_back(
-        {offset,
-         fmt::format("the {} rule {} cannot be read: {}; {}", to_string(list), quoted(text), reason, consequence(list)),
-         Severity::error});
+    out.faults.push_back({offset,
+                          fmt::format("the {} rule {} cannot be read: {}", to_string(list), quoted(text), reason),
+                          Severity::error, std::string(consequence(list))});
     rule.any_arguments = true;
   };
 
@@ -142,7 +166,17 @@ ReadRule read_rule(std::string_view text, RuleList list, const RulePlaces& place
     }
   }
   // Rules about the tools of other programs are theirs to judge.
-  if (rule.foreign) out.faults.clear();
+  if (rule.foreign) {
+    out.faults.clear();
+    if (is_misspelt(rule.pattern)) {
+      out.faults.push_back(
+          {from,
+           fmt::format("the {} rule {} is about no server's tool: those are written mcp__<server>__<tool>, "
+                       "in small letters and with two underscores",
+                       to_string(list), quoted(text)),
+           Severity::warning});
+    }
+  }
   if (list == RuleList::allow && !rule.foreign && rule.has_wildcard() && !names_server(rule.pattern)) {
     out.faults.push_back({0,
                           fmt::format("the allow rule {} is skipped: '*' may only stand behind a written-out "
@@ -156,6 +190,14 @@ ReadRule read_rule(std::string_view text, RuleList list, const RulePlaces& place
   return out;
 }
 
+std::optional<std::string> flag_rule_fault(std::string_view rule, RuleList list, std::string_view flag) {
+  for (const auto& fault : read_rule(rule, list, {"/", "/"}).faults) {
+    if (fault.severity == Severity::error)
+      return fmt::format("{}: {}; correct it and run the command again", flag, fault.reason);
+  }
+  return std::nullopt;
+}
+
 std::vector<ConfigProblem> rule_problems(const TextSetting& rule, RuleList list, const std::string& file) {
   std::vector<ConfigProblem> out;
   // Any place will do to find out whether it can be read.
@@ -163,6 +205,7 @@ std::vector<ConfigProblem> rule_problems(const TextSetting& rule, RuleList list,
     // A column counts characters, the first behind the quote.
     const auto ahead = position_of(rule.value, std::min(fault.offset, rule.value.size()));
     const auto column = rule.verbatim && ahead.line == 1 ? rule.place.column + ahead.column : rule.place.column;
+    if (!fault.consequence.empty()) fault.reason += fmt::format("; {}", fault.consequence);
     out.push_back({file, rule.place.line, column, std::move(fault.reason), {}, fault.severity});
   }
   return out;
@@ -212,8 +255,8 @@ int strictness(PermissionMode mode) noexcept {
   return 0;
 }
 
-// A flag, else the highest file that says something. A file inside the repository never chooses bypass, and where
-// the person does not trust it, only what is stricter than what they chose themselves.
+// A flag, else the highest file that says something. A file inside the repository counts only where it is stricter
+// than what the person chose themselves, trusted or not: trust is about what it brings, not about their wishes.
 void choose_mode(const std::vector<const SettingsLayer*>& ranked, const RuleRequest& request, RuleSet& out) {
   if (request.mode) {
     out.mode = *request.mode;
@@ -242,16 +285,15 @@ void choose_mode(const std::vector<const SettingsLayer*>& ranked, const RuleRequ
   }
   auto chosen = outside;
   if (inside) {
-    const bool higher = !outside || settings_rank(inside->layer->source) < settings_rank(outside->layer->source);
-    const bool stricter = strictness(inside->mode) > strictness(outside ? outside->mode : PermissionMode::standard);
-    if (stricter || (request.trusted && higher)) {
+    const auto mine = strictness(outside ? outside->mode : PermissionMode::standard);
+    if (strictness(inside->mode) > mine) {
       chosen = inside;
-    } else if (higher && !outside && inside->mode != PermissionMode::standard) {
+    } else if (strictness(inside->mode) < mine) {
       out.problems.push_back({inside->layer->file,
                               inside->place.line,
                               inside->place.column,
-                              fmt::format("the mode {} does not count, because this file is inside a repository you "
-                                          "have not said you trust; use --trust-project",
+                              fmt::format("the mode {} does not count: a file inside a repository can only choose a "
+                                          "stricter one; choose it in your own settings or with --permission-mode",
                                           to_string(inside->mode)),
                               {},
                               Severity::note});
@@ -313,15 +355,15 @@ RuleSet collect_rules(std::span<const SettingsLayer> layers, const RuleRequest& 
             "trust; use --trust-project, or write them into your own settings");
       }
     }
-    if (!out.ask_always && (layer->unreadable || layer->rules_unreadable)) {
+    if (!out.refuse_all && (layer->unreadable || layer->rules_unreadable)) {
       const auto place = layer->rules_unreadable.value_or(SettingPlace());
-      PermissionDecision ask;
-      ask.outcome = PermissionOutcome::ask;
-      ask.file = layer->file;
-      ask.line = place.line;
-      ask.column = place.column;
-      ask.reason = fmt::format("the rules in {} cannot be read, so every call asks", layer->file);
-      out.ask_always = std::move(ask);
+      PermissionDecision refusal;
+      refusal.outcome = PermissionOutcome::deny;
+      refusal.file = layer->file;
+      refusal.line = place.line;
+      refusal.column = place.column;
+      refusal.reason = fmt::format("the rules in {} cannot be read, so it is not known what they deny", layer->file);
+      out.refuse_all = std::move(refusal);
     }
   }
 

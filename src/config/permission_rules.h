@@ -48,12 +48,15 @@ struct PermissionRule {
   bool has_wildcard() const noexcept { return pattern.find('*') != std::string::npos; }
   // By arguments alone; the name is the host's part.
   bool fits(const CallFacts& call) const;
+  // Why that could not be judged, for people: the call has no argument "path". Empty when it could.
+  std::string doubt(const CallFacts& call) const;
 };
 
 struct RuleFault {
   std::size_t offset = 0;  // in the text of the rule
-  std::string reason;      // what is wrong, and what that means
+  std::string reason;      // what is wrong
   Severity severity = Severity::error;
+  std::string consequence = {};  // what that means for calls
 };
 
 struct ReadRule {
@@ -65,6 +68,12 @@ ReadRule read_rule(std::string_view text, RuleList list, const RulePlaces& place
 
 // What is wrong with a rule of a settings file, with its place in the file.
 std::vector<ConfigProblem> rule_problems(const TextSetting& rule, RuleList list, const std::string& file);
+
+// The same for one of a command line that does not go on: why it cannot be read.
+std::optional<std::string> flag_rule_fault(std::string_view rule, RuleList list, std::string_view flag);
+
+// What is said of a mode that other programs have and that is another one here; empty for ours.
+std::string foreign_mode_remark(std::string_view mode);
 
 // The rules of one flag: several are separated by commas, or by blanks before the next mcp__ or MCPTool.
 // What stands in parentheses or quotes is not looked at.
@@ -85,8 +94,8 @@ struct RuleSet {
   std::vector<PermissionRule> rules;  // flags first, then by rank of their file
   PermissionMode mode = PermissionMode::standard;
   std::string mode_from;  // "--permission-mode" or file:line; empty: nobody chose it
-  // Set when something that may deny could not be read: every call asks.
-  std::optional<PermissionDecision> ask_always;
+  // Set when something that may deny could not be read: no call passes.
+  std::optional<PermissionDecision> refuse_all;
   // What was not applied, and why. What is wrong with the rules of files is in their layers.
   std::vector<ConfigProblem> problems;
 };

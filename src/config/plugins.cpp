@@ -78,7 +78,7 @@ class PluginReader {
       if (named.empty()) {
         complain(text, file, at, fmt::format("{} is not inside the plugin and not read", quoted_name(*path)));
       } else if (!read_file(named)) {
-        complain(text, file, at, fmt::format("there is no {} to read servers from", named));
+        complain(text, file, at, fmt::format("no servers can be read from {}", named));
       }
     } else if (const auto* items = at.value->if_array()) {
       for (std::size_t i = 0; i < items->size(); ++i) {

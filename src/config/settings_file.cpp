@@ -23,6 +23,36 @@ bool is_plain_name(std::string_view name) noexcept {
   });
 }
 
+// Keys that let or keep something away: a slip in one of them changes what may happen.
+constexpr auto guarding_keys = std::to_array<std::string_view>(
+    {"permissions", "enableAllProjectMcpServers", "enabledMcpjsonServers", "disabledMcpjsonServers",
+     "allowedMcpServers", "deniedMcpServers", "allowManagedMcpServersOnly", "allowAllClaudeAiMcps",
+     "strictPluginOnlyCustomization", "disableClaudeAiConnectors", "dangerouslySkipPermissions"});
+constexpr auto permission_keys =
+    std::to_array<std::string_view>({"allow", "ask", "deny", "defaultMode", "disableBypassPermissionsMode"});
+// Of other programs, which read the same object.
+constexpr auto foreign_permission_keys =
+    std::to_array<std::string_view>({"additionalDirectories", "disableAutoMode", "skipDangerousModePermissionPrompt"});
+
+// The key that was meant, if it is one slip away, two in a long one, or differs in case alone. Most keys of these
+// files belong to other programs, so nothing is said about what is merely similar.
+std::string_view meant_key(std::string_view key, std::span<const std::string_view> known) {
+  const auto lower = to_lower_ascii(key);
+  for (const auto one : known) {
+    const std::size_t slips = one.size() < 8 ? 1 : 2;
+    if (edit_distance(lower, to_lower_ascii(one), slips) <= slips) return one;
+  }
+  return {};
+}
+
+bool holds_server_rule(const Json& value) {
+  const auto* items = value.if_array();
+  return items != nullptr && std::ranges::any_of(*items, [](const Json& item) {
+           const auto* text = item.if_string();
+           return text != nullptr && (text->starts_with("mcp__") || text->starts_with("MCPTool"));
+         });
+}
+
 class SettingsReader {
  public:
   SettingsReader(std::string_view text, SettingsLayer& layer)
@@ -55,6 +85,10 @@ class SettingsReader {
         read_env(at);
       } else if (key == "permissions") {
         read_permissions(at);
+      } else if (std::ranges::find(permission_keys, key) != permission_keys.end()) {
+        unknown_key(at, key, "it counts inside \"permissions\"");
+      } else if (const auto meant = meant_key(key, guarding_keys); !meant.empty()) {
+        unknown_key(at, key, fmt::format("did you mean \"{}\"?", meant));
       }
     });
   }
@@ -76,6 +110,10 @@ class SettingsReader {
   void wrong_kind(const Member& at, std::string_view key, std::string_view expected) {
     report_.warning(at.place->value, fmt::format("\"{}\" must be {}, found {}; it is ignored", key, expected,
                                                  kind_with_article(*at.value)));
+  }
+
+  void unknown_key(const Member& at, std::string_view key, std::string_view advice) {
+    report_.warning(at.place->key, fmt::format("unknown key {} is ignored; {}", to_text(Json(key)), advice));
   }
 
   std::optional<BoolSetting> truth(const Member& at, std::string_view key) {
@@ -263,14 +301,21 @@ class SettingsReader {
         // "disable" is the only word it has; anything else but false is taken for it.
         const auto* flag = value.value->if_bool();
         layer_.bypass_switched_off = BoolSetting{flag == nullptr || *flag, place(value)};
+      } else if (std::ranges::find(foreign_permission_keys, key) == foreign_permission_keys.end()) {
+        const auto meant = meant_key(key, permission_keys);
+        if (!meant.empty()) {
+          unknown_key(value, key, fmt::format("did you mean \"{}\"?", meant));
+        } else if (holds_server_rule(*value.value)) {
+          unknown_key(value, key, "rules are in \"allow\", \"ask\" and \"deny\"");
+        }
       }
     });
   }
 
   void rules_fault(const Member& at, std::string message) {
     if (!layer_.rules_unreadable) layer_.rules_unreadable = place(at);
-    report_.error(at.place->value, fmt::format("{}; until that is fixed every call asks, since what should be denied "
-                                               "is not known",
+    report_.error(at.place->value, fmt::format("{}; until that is fixed no call is made, since what should be "
+                                               "denied is not known",
                                                message));
   }
 
@@ -320,6 +365,12 @@ class SettingsReader {
       report_.warning(at.place->value,
                       "\"permissions.defaultMode\" is ignored: a file inside the repository cannot "
                       "switch permissions off");
+    }
+    if (const auto remark = foreign_mode_remark(*text); !remark.empty()) {
+      const auto [line, column] = place(at);
+      // Whoever chose plan counts on nothing being changed; the others are wishes about other tools.
+      layer_.problems.push_back(
+          {layer_.file, line, column, remark, {}, *text == "plan" ? Severity::warning : Severity::note});
     }
     layer_.default_mode = text_setting(at, *text);
   }
@@ -408,6 +459,16 @@ std::span<const SettingsLayer> SettingsLayers::all() const noexcept {
 
 bool SettingsLayers::operator==(const SettingsLayers& other) const {
   return layers_ == other.layers_ || std::ranges::equal(all(), other.all());
+}
+
+std::optional<ConfigProblem> flag_settings_fault(std::span<const SettingsLayer> layers) {
+  for (const auto& layer : layers) {
+    if (layer.source != SettingsSource::flag) continue;
+    const auto fault = std::ranges::find(layer.problems, Severity::error, &ConfigProblem::severity);
+    if (fault != layer.problems.end()) return *fault;
+    if (layer.unreadable) return ConfigProblem{layer.file, 0, 0, "cannot be read", {}, Severity::error};
+  }
+  return std::nullopt;
 }
 
 bool connectors_disabled(std::span<const SettingsLayer> layers) noexcept {

@@ -61,7 +61,7 @@ std::string to_text(const PolicyEntry& entry);
 struct SettingsLayer {
   SettingsSource source = SettingsSource::user;
   std::string file;
-  // The text is not JSON, or no object: what it forbids is not known.
+  // It is there and cannot be read, or is not JSON, or no object: what it forbids is not known.
   bool unreadable = false;
 
   std::optional<BoolSetting> enable_all_project_servers;
@@ -98,6 +98,9 @@ struct SettingsLayer {
 
 // An empty text is an empty layer.
 SettingsLayer parse_settings(std::string_view text, SettingsSource source, const std::string& file);
+
+// What is wrong with settings that a flag brought: who names them on the command line wants all of them to count.
+std::optional<ConfigProblem> flag_settings_fault(std::span<const SettingsLayer> layers);
 
 // disableClaudeAiConnectors in any layer.
 bool connectors_disabled(std::span<const SettingsLayer> layers) noexcept;

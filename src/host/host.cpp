@@ -233,6 +233,9 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
       parts.on_change = [this](Connection& connection) { changed(connection); };
       connections_[name] = std::make_shared<Connection>(executor, runtime_, options_.client, slots, std::move(parts));
     }
+    std::vector<std::string> names;
+    for (const auto& [name, connection] : connections_) names.push_back(name);
+    permissions_.know_servers(names);
   }
 
   std::vector<ServerStatus> status() const {

@@ -39,6 +39,12 @@ bool wants_person(const Tool& tool) {
   return flag != nullptr && !flag->is_null() && *flag != Json(false);
 }
 
+// mcp__server of mcp__server__tool, server of server/tool.
+std::string_view server_part(std::string_view pattern) {
+  if (!pattern.starts_with(full_prefix)) return pattern.substr(0, pattern.find('/'));
+  return pattern.substr(0, pattern.find(separator, full_prefix.size()));
+}
+
 bool says(const std::optional<ToolAnnotations>& hints, std::optional<bool> ToolAnnotations::* hint) {
   return hints && (*hints).*hint == true;
 }
@@ -95,6 +101,11 @@ Permissions::Permissions(RuleSet rules) : rules_(std::move(rules)) {
   lengths_.erase(std::ranges::unique(lengths_).begin(), lengths_.end());
 }
 
+void Permissions::know_servers(std::span<const std::string> names) {
+  servers_.clear();
+  for (const auto& name : names) servers_.push_back({name, normalise_name(name)});
+}
+
 std::vector<std::uint32_t> Permissions::candidates(const Names& names) const {
   std::vector<std::uint32_t> found;
   auto take_exact = [&](std::string_view key) {
@@ -122,10 +133,34 @@ std::vector<std::uint32_t> Permissions::candidates(const Names& names) const {
   return found;
 }
 
+namespace {
+
+// Whether the text begins by naming this server: mcp__server, mcp__server__…, server/….
+bool begins_with_server(std::string_view pattern, std::string_view server) noexcept {
+  if (pattern.starts_with(server) && pattern.substr(server.size()).starts_with('/')) return true;
+  if (!pattern.starts_with(full_prefix)) return false;
+  const auto rest = pattern.substr(full_prefix.size());
+  if (!rest.starts_with(server)) return false;
+  // mcp__a__b as a whole is a tool of "a" and never the server "a__b".
+  if (rest.size() == server.size()) return server.find(separator) == std::string_view::npos;
+  return rest.substr(server.size()).starts_with(separator);
+}
+
+}  // namespace
+
+// Its name as configured goes before the spelling of another that merely looks like it to a model.
+bool Permissions::means_server(const PermissionRule& rule, const Names& names) const {
+  const bool own = begins_with_server(rule.pattern, names.server);
+  return std::ranges::none_of(servers_, [&](const KnownServer& other) {
+    if (other.name == names.server) return false;
+    return begins_with_server(rule.pattern, other.name) || (!own && begins_with_server(rule.pattern, other.plain));
+  });
+}
+
 // A rule that asks or denies counts in every spelling that could be meant. One that allows must not
 // reach beyond what it says: mcp__github__* is about the server "github" and not about one that calls
-// itself "github__x", and a name that two tools share is nobody's.
-Permissions::Naming Permissions::naming(const PermissionRule& rule, const Names& names) {
+// itself "github__x", and a name that two tools or servers share is nobody's.
+Permissions::Naming Permissions::naming(const PermissionRule& rule, const Names& names) const {
   const std::string_view pattern = rule.pattern;
   const bool allow = rule.list == RuleList::allow;
   const bool wild = rule.has_wildcard();
@@ -134,6 +169,7 @@ Permissions::Naming Permissions::naming(const PermissionRule& rule, const Names&
       return Naming::none;
     return wild ? Naming::wide : Naming::precise;
   }
+  if (allow && !means_server(rule, names)) return Naming::none;
   if (!wild) {
     if (pattern == names.exposed || pattern == names.original || pattern == names.path ||
         (pattern == names.normalised && !(allow && names.shared))) {
@@ -183,7 +219,15 @@ PermissionDecision Permissions::decide(const CatalogEntry& entry, const Json& ar
     if (rule.list == RuleList::allow && allow == nullptr) allow = &rule;
     if (rule.list == RuleList::allow && allow_precisely == nullptr && how == Naming::precise) allow_precisely = &rule;
   }
-  if (deny != nullptr) return by_rule(Outcome::deny, fmt::format("denied by {}", where(*deny)), *deny);
+  // What it could not judge is the person's to correct, in the rule or in the call.
+  auto because = [&](const PermissionRule& rule) {
+    const auto doubt = rule.doubt(call);
+    return doubt.empty() ? std::string() : fmt::format(", because {}", doubt);
+  };
+  if (deny != nullptr) {
+    return by_rule(Outcome::deny, fmt::format("denied by {}{}", where(*deny), because(*deny)), *deny);
+  }
+  if (rules_.refuse_all) return *rules_.refuse_all;
 
   auto asking = [&](PermissionDecision decision) {
     if (rules_.mode != PermissionMode::dont_ask) return decision;
@@ -192,8 +236,9 @@ PermissionDecision Permissions::decide(const CatalogEntry& entry, const Json& ar
                                    rules_.mode_from.empty() ? "" : " from " + rules_.mode_from);
     return decision;
   };
-  if (ask != nullptr) return asking(by_rule(Outcome::ask, fmt::format("{} asks", where(*ask)), *ask));
-  if (rules_.ask_always) return asking(*rules_.ask_always);
+  if (ask != nullptr) {
+    return asking(by_rule(Outcome::ask, fmt::format("{} asks{}", where(*ask), because(*ask)), *ask));
+  }
   if (wants_person(tool)) return asking(simply(Outcome::ask, "the tool wants the person's yes each time"));
 
   const bool destructive = says(tool.annotations, &ToolAnnotations::destructive_hint);
@@ -244,26 +289,38 @@ std::vector<ConfigProblem> Permissions::unknown_names(std::span<const std::strin
       if (naming(rules_.rules[i], names) != Naming::none) known[i] = true;
     }
   }
-  std::vector<std::string> spellings;
+  // A server that has not told its tools may have the one a rule names.
+  std::vector<std::string> spellings, untold;
   for (const auto& server : servers) {
-    spellings.push_back(fmt::format("{}{}", full_prefix, server));
-    spellings.push_back(fmt::format("{}{}", full_prefix, normalise_name(server)));
-    spellings.push_back(server);
+    const bool told = std::ranges::find(catalog.tools(), server, &CatalogEntry::server) != catalog.tools().end();
+    for (auto spelling :
+         {fmt::format("{}{}", full_prefix, server), fmt::format("{}{}", full_prefix, normalise_name(server)), server}) {
+      if (!told) untold.push_back(spelling);
+      spellings.push_back(std::move(spelling));
+    }
+  }
+  std::vector<std::string> tools;
+  for (const auto& entry : catalog.tools()) {
+    tools.push_back(entry.name);
+    tools.push_back(fmt::format("{}/{}", entry.server, entry.tool->name));
   }
   std::vector<ConfigProblem> out;
   for (std::size_t i = 0; i < rules_.rules.size(); ++i) {
     const auto& rule = rules_.rules[i];
     if (rule.list != RuleList::deny || rule.foreign || known[i]) continue;
-    // A server that has not told its tools may have this one.
     const auto literal = std::string_view(rule.pattern).substr(0, rule.pattern.find('*'));
-    const bool possible = std::ranges::any_of(spellings, [&](const std::string& spelling) {
+    auto possible = [&](const std::string& spelling) {
       return literal.starts_with(spelling) || (rule.has_wildcard() && std::string_view(spelling).starts_with(literal));
-    });
-    if (possible) continue;
+    };
+    if (std::ranges::any_of(untold, possible)) continue;
+    const bool server = std::ranges::any_of(spellings, possible);
+    const auto meant = server ? nearest(rule.pattern, tools) : nearest(server_part(rule.pattern), spellings);
     out.push_back({rule.file,
                    rule.line,
                    rule.column,
-                   fmt::format("the deny rule {} names no server that is configured", to_text(Json(rule.text))),
+                   fmt::format("the deny rule {} names no {}{}", to_text(Json(rule.text)),
+                               server ? "tool that is there" : "server that is configured",
+                               meant.empty() ? "" : fmt::format("; did you mean {}?", meant)),
                    {},
                    // A person's own rules are for all their projects; a flag is for this one.
                    rule.line == 0 ? Severity::warning : Severity::note});

@@ -3,9 +3,9 @@
 // configuration, indexed by name, so that a decision costs about the same with five hundred rules as
 // with five. It asks nobody: `ask` is an answer like the others.
 //
-// The order: deny rules, ask rules, tools that want the person each time, allow rules, then the mode.
-// What a server says of its tools is a claim: that a tool is destructive makes it ask unless an allow
-// rule names it in full, and that it only reads counts in the mode acceptReads alone.
+// The order: deny rules, what cannot be read, ask rules, tools that want the person each time, allow rules, then the
+// mode. What a server says of its tools is a claim: that a tool is destructive makes it ask unless an allow rule names
+// it in full, and that it only reads counts in the mode acceptReads alone.
 #pragma once
 
 #include <cstdint>
@@ -30,6 +30,10 @@ class Permissions {
   Permissions() = default;
   explicit Permissions(RuleSet rules);
 
+  // Every server there is, connected or not: a name that several of them could mean allows none of them. Until
+  // it is called, only the server of the tool itself is known.
+  void know_servers(std::span<const std::string> names);
+
   // `cwd` is what a relative path among the arguments is relative to; null arguments: none.
   PermissionDecision decide(const CatalogEntry& tool, const Json& arguments, std::string_view cwd) const;
   // Set when the tool is denied whatever its arguments are, and need not be shown.
@@ -52,7 +56,9 @@ class Permissions {
   enum class Naming : std::uint8_t { none, wide, precise };
   struct Names;
 
-  static Naming naming(const PermissionRule& rule, const Names& names);
+  Naming naming(const PermissionRule& rule, const Names& names) const;
+  // Whether what an allow rule says can mean the server of this tool and no other.
+  bool means_server(const PermissionRule& rule, const Names& names) const;
   // Positions in rules_.rules, in order, of those that may name it.
   std::vector<std::uint32_t> candidates(const Names& names) const;
 
@@ -72,6 +78,10 @@ class Permissions {
   Index<Wild> prefixed_;              // by what stands before the first *
   std::vector<std::size_t> lengths_;  // of the keys of prefixed_, ascending
   bool look_at_arguments_ = false;
+  struct KnownServer {
+    std::string name, plain;  // as configured, and as a model sees it
+  };
+  std::vector<KnownServer> servers_;
 };
 
 // What a rule sees of arguments. Errc::invalid_argument when they are no JSON, or have a key twice: who

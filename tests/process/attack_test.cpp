@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <filesystem>
+#include <functional>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -337,6 +338,211 @@ TEST_F(Attack, InternalTypesCannotBeDeclared) {
     EXPECT_FALSE(tree.has("canary")) << type;
     EXPECT_THAT(tools.err, HasSubstr("cannot be used in a file")) << type;
   }
+}
+
+// A directory that came as an archive, .git and all, and says that it belongs to a project the person trusts.
+// compat: C6.c
+TEST_F(Attack, PosingAsAWorkTreeOfATrustedProjectStartsNothing) {
+  Json projects = Json::object();
+  projects[path("trusted")] = Json{{"hasTrustDialogAccepted", true}, {"enabledMcpjsonServers", Json::array({"evil"})}};
+  tree.file("home/.claude.json", to_text(Json{{"projects", projects}}));
+  tree.file("trusted/.git/worktrees/real/gitdir", path("real/.git") + "\n");
+  tree.file("trusted/.git/worktrees/real/commondir", "../..\n");
+  tree.file("real/.git", "gitdir: " + path("trusted/.git/worktrees/real") + "\n");
+  tree.file("real/.mcp.json", servers(evil()));
+  (void)patchbay({"tools"}, "real");
+  EXPECT_TRUE(tree.has("canary")) << "a work tree that is one has what its repository has";
+  fs::remove(path("canary"));
+
+  auto host = [&] {
+    fs::remove_all(path("host"));
+    tree.file("host/.mcp.json", servers(evil()));
+  };
+  host();
+  tree.file("host/.git", "gitdir: fake\n");
+  tree.file("host/fake/gitdir", ".git\n");
+  tree.file("host/fake/commondir", path("trusted/.git") + "\n");
+  try_everything("a directory of its own that points there", "host");
+  tree.file("host/fake/gitdir", path("host/.git") + "\n");
+  try_everything("the same with a whole path", "host");
+  host();
+  tree.link("host/.git", path("real/.git"));
+  try_everything("a link to the file of a real work tree", "host");
+  host();
+  tree.file("host/.git", "gitdir: " + path("trusted/.git/worktrees/real") + "\n");
+  try_everything("a copy of that file", "host");
+  host();
+  tree.file("host/x/.git/worktrees/real/gitdir", path("host/.git") + "\n");
+  tree.file("host/x/.git/worktrees/real/commondir", path("trusted/.git") + "\n");
+  tree.file("host/.git", "gitdir: x/.git/worktrees/real\n");
+  try_everything("a repository of its own that points there", "host");
+}
+
+// compat: C6.c
+TEST_F(Attack, AYesByNameIsNotForWhatIsUnpackedBelow) {
+  Json projects = Json::object();
+  projects[path("repo")] = Json{{"enabledMcpjsonServers", Json::array({"evil"})}};
+  tree.file("home/.claude.json", to_text(Json{{"projects", projects}}));
+  tree.file("repo/vendor/evil/.mcp.json", servers(evil()));
+  try_everything("an archive in a project", "repo/vendor/evil");
+  tree.file("repo/.mcp.json", servers(evil()));
+  (void)patchbay({"tools"});
+  EXPECT_TRUE(tree.has("canary"));
+}
+
+// Whatever keeps rules from being read: what they deny is not known, so nothing is sent, in no mode.
+TEST_F(Attack, SettingsThatCannotBeReadLetNoCallPass) {
+  const auto mine = servers(Json{{"command", good_server}, {"args", Json::array({"good"})}}, "fake");
+  const std::vector<std::string> files{"home/.claude/settings.json", "repo/.claude/settings.json",
+                                       "home/.config/patchbay/config.json"};
+  for (const auto& file : files) {
+    const std::vector<std::function<void()>> ways{
+        [&] { tree.file(file, "{\"permissions\": {"); },
+        [&] { tree.file(file, "[]"); },
+        [&] { tree.link(file, "gone"); },
+        [&] { tree.fifo(file); },
+        [&] { tree.directory(file); },
+        [&] {
+          const std::string rules = R"({"permissions": {"deny": "mcp__fake__echo"}})";
+          tree.file(file, file.ends_with("config.json") ? R"({"version": 1, "settings": )" + rules + "}" : rules);
+        },
+    };
+    tree.directory(fs::path(file).parent_path().string());
+    for (std::size_t i = 0; i < ways.size(); ++i) {
+      fs::remove_all(path(file));
+      ways[i]();
+      for (const auto& flags : {std::vector<std::string>{},
+                                {"--dangerously-skip-permissions"},
+                                {"--permission-mode", "acceptReads", "--allowedTools", "mcp__fake__echo"}}) {
+        auto words = flags;
+        words.insert(words.end(), {"--mcp-config", mine, "call", "mcp__fake__echo", "text=hi"});
+        const auto call = patchbay(words);
+        EXPECT_EQ(call.code, 2) << file << " " << i << call.err;
+        EXPECT_EQ(call.out, "") << file << " " << i;
+        EXPECT_THAT(call.err, AllOf(HasSubstr("may not be called"), HasSubstr(path(file)), HasSubstr("cannot be read")))
+            << file << " " << i;
+      }
+    }
+    fs::remove_all(path(file));
+    EXPECT_EQ(patchbay({"--mcp-config", mine, "call", "mcp__fake__echo", "text=hi"}).out, "hi\n") << file;
+  }
+}
+
+TEST_F(Attack, SettingsOfAFlagThatCannotBeReadEndTheCommand) {
+  tree.file("repo/broken.json", "{");
+  tree.file("repo/rules.json", R"({"permissions": {"deny": "mcp__evil__x"}})");
+  tree.file("repo/rule.json", R"q({"permissions": {"deny": ["mcp__evil__x(a: /(/)"]}})q");
+  const auto mine = servers(evil());
+  for (std::string settings :
+       {"nowhere.json", "broken.json", "rules.json", "rule.json", "{\"a\":", R"({"permissions": {"deny": 1}})"}) {
+    for (std::vector<std::string> command :
+         {std::vector<std::string>{"tools"}, {"call", "mcp__evil__x"}, {"list"}, {}}) {
+      std::vector<std::string> words{"--settings", settings, "--mcp-config", mine};
+      words.insert(words.end(), command.begin(), command.end());
+      const auto result = patchbay(words);
+      EXPECT_EQ(result.code, 2) << settings << "\n" << result.err;
+      EXPECT_THAT(result.err, HasSubstr(settings.starts_with('{') ? "--settings" : settings)) << settings;
+      EXPECT_FALSE(tree.has("canary")) << settings;
+    }
+  }
+}
+
+// compat: B3.22
+TEST_F(Attack, AFileOfTheRepositoryThatAFlagNamesReadsNoSecrets) {
+  const auto write = "printf %s \"$0\" > '" + path("canary") + "'";
+  for (const auto& reference : {std::string("${file:~/secret.txt}"), std::string("${secret:token}"),
+                                "${file:" + path("home/secret.txt") + "}"}) {
+    const auto entry = Json{{"command", "/bin/sh"}, {"args", Json::array({"-c", write, reference})}};
+    tree.file("repo/evil.json", servers(entry));
+    const auto tools = patchbay({"--mcp-config", "evil.json", "tools", "evil"});
+    EXPECT_FALSE(tree.has("canary")) << reference;
+    EXPECT_EQ(tools.code, 2) << tools.err;
+    EXPECT_THAT(tools.err, HasSubstr("inside a project you have not said you trust"));
+    EXPECT_THAT(tools.out + tools.err, Not(HasSubstr(secret)));
+  }
+  // Where the person trusts it, or the file is theirs.
+  const auto entry = Json{{"command", "/bin/sh"}, {"args", Json::array({"-c", write, "${file:~/secret.txt}"})}};
+  tree.file("repo/evil.json", servers(entry));
+  (void)patchbay({"--trust-project", "--mcp-config", "evil.json", "tools", "evil"});
+  EXPECT_EQ(tree.read("canary"), secret);
+  fs::remove(path("canary"));
+  tree.file("home/mine.json", servers(entry));
+  (void)patchbay({"--mcp-config", path("home/mine.json"), "tools", "evil"});
+  EXPECT_EQ(tree.read("canary"), secret);
+}
+
+// compat: P2.b
+TEST_F(Attack, TrustDoesNotMakeThePersonsModeLooser) {
+  tree.file("home/.claude/settings.json", R"({"permissions": {"defaultMode": "dontAsk"}})");
+  const auto mine = servers(Json{{"command", good_server}, {"args", Json::array({"good"})}}, "fake");
+  for (std::string mode : {"acceptReads", "default", "bypass", "acceptEdits"}) {
+    for (const auto* file : {"repo/.claude/settings.json", "repo/.claude/settings.local.json"}) {
+      tree.file(file, R"({"permissions": {"defaultMode": ")" + mode + "\"}}");
+    }
+    const auto call = patchbay({"--mcp-config", mine, "--trust-project", "call", "mcp__fake__echo", "text=hi"});
+    EXPECT_EQ(call.code, 2) << mode << call.out;
+    EXPECT_THAT(call.err, HasSubstr("dontAsk")) << mode;
+  }
+}
+
+// compat: B7.4
+TEST_F(Attack, AnAllowRuleDoesNotReachAServerWithASimilarName) {
+  tree.file("home/.claude/settings.json",
+            R"({"permissions": {"defaultMode": "dontAsk", "allow": ["mcp__git_hub__*", "mcp__git_hub__echo"]}})");
+  const auto good = Json{{"command", good_server}, {"args", Json::array({"good"})}};
+  Json map = Json::object();
+  map["git.hub"] = good;
+  const auto alone = to_text(Json{{"mcpServers", map}});
+  // It is there and not connected, since nobody asks for it.
+  map["git_hub"] = Json{{"command", good_server}, {"args", Json::array({"good", "other"})}};
+  const auto both = to_text(Json{{"mcpServers", map}});
+  EXPECT_EQ(patchbay({"--mcp-config", alone, "call", "git.hub/echo", "text=hi"}).out, "hi\n");
+  EXPECT_EQ(patchbay({"--mcp-config", both, "call", "git_hub/echo", "text=hi"}).out, "hi\n");
+  const auto call = patchbay({"--mcp-config", both, "call", "git.hub/echo", "text=hi"});
+  EXPECT_EQ(call.code, 2) << call.out;
+  EXPECT_EQ(call.out, "");
+}
+
+TEST_F(Attack, NamesThatCannotBeToldApartAreRefused) {
+  tree.file("repo/.mcp.json", servers(evil(), "git\u200Bhub"));
+  const auto tools = patchbay({"--trust-project", "tools"});
+  EXPECT_FALSE(tree.has("canary"));
+  EXPECT_THAT(tools.err, HasSubstr("cannot be seen"));
+}
+
+TEST_F(Attack, SlipsInRulesAndModesAreSaid) {
+  const auto mine = servers(Json{{"command", good_server}, {"args", Json::array({"good"})}}, "fake");
+  auto run = [&](std::vector<std::string> flags) {
+    flags.insert(flags.begin(), {"--mcp-config", mine});
+    flags.insert(flags.end(), {"call", "mcp__fake__echo", "text=hi"});
+    return patchbay(flags);
+  };
+  const auto typo = run({"--disallowedTools", "mcp__fake__ehco"});
+  EXPECT_EQ(typo.out, "hi\n");
+  EXPECT_THAT(typo.err, AllOf(HasSubstr("warning: --disallowedTools"), HasSubstr("did you mean mcp__fake__echo?")));
+  EXPECT_THAT(run({"--disallowedTools", "mcp__fkae__echo"}).err, HasSubstr("names no server that is configured"));
+  EXPECT_THAT(run({"--disallowedTools", "MCP__fake__echo"}).err, HasSubstr("is about no server's tool"));
+  const auto plan = run({"--permission-mode", "plan"});
+  EXPECT_EQ(plan.code, 2);
+  EXPECT_EQ(plan.out, "");
+  EXPECT_THAT(plan.err, HasSubstr("the mode plan is not known here"));
+  const auto edits = run({"--permission-mode", "acceptEdits"});
+  EXPECT_EQ(edits.out, "hi\n");
+  EXPECT_THAT(edits.err, HasSubstr("default is used instead"));
+  const auto absent = run({"--disallowedTools", "mcp__fake__echo(txt: secret*)"});
+  EXPECT_EQ(absent.code, 2);
+  EXPECT_THAT(absent.err, HasSubstr("because the call has no argument \"txt\""));
+  tree.file("home/.claude/settings.json", R"({"permissions": {"dent": ["mcp__fake__echo"]}})");
+  EXPECT_THAT(run({}).err, HasSubstr("did you mean \"deny\"?"));
+  // Both a link and a name of the process lead to what is denied.
+  tree.file("home/.claude/settings.json", R"q({"permissions": {"deny": ["mcp__fake__echo(text: ~/**)"]}})q");
+  tree.link("repo/harmless", path("home"));
+  for (const auto& text : {path("home/secret.txt"), std::string("harmless/secret.txt"), path("repo/harmless/../home/x"),
+                           "/proc/self/root" + path("home/secret.txt")}) {
+    const auto denied = patchbay({"--mcp-config", mine, "call", "mcp__fake__echo", "text=" + text});
+    EXPECT_EQ(denied.code, 2) << text << denied.out;
+  }
+  EXPECT_EQ(patchbay({"--mcp-config", mine, "call", "mcp__fake__echo", "text=/etc/hosts"}).out, "/etc/hosts\n");
 }
 
 TEST_F(Attack, ARuleOfTheRepositoryThatCannotBeReadOpensNothing) {

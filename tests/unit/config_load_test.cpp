@@ -12,8 +12,11 @@
 #include <patchbay/config.h>
 
 #include "config/load.h"
+#include "config/policy.h"
+#include "config/settings_file.h"
 #include "config/signature.h"
 #include "config/sources.h"
+#include "support/ordinary_user.h"
 #include "support/places.h"
 #include "support/temp_tree.h"
 
@@ -240,10 +243,85 @@ TEST_F(ConfigLoad, AWorkTreeSharesWhatIsKnownOfItsRepository) {
   write_person_files();
   request.cwd = path("tree");
   EXPECT_EQ(outcome(load()), "active: local");
+  // By another name it is the same work tree.
+  tree.link("link", path("tree"));
+  request.cwd = path("link");
+  EXPECT_EQ(outcome(load()), "active: local");
   // A directory that only claims to be one of its work trees is a stranger.
   tree.file("liar/.git", "gitdir: " + path("repo/.git/worktrees/tree") + "\n");
   request.cwd = path("liar");
   EXPECT_EQ(outcome(load()), "");
+}
+
+// Whatever a download brings along: the repository itself must know of the work tree.
+TEST_F(ConfigLoad, NothingInsideADirectoryMakesItAWorkTree) {
+  tree.file("tree/.git", "gitdir: " + path("repo/.git/worktrees/tree") + "\n");
+  tree.file("repo/.git/worktrees/tree/gitdir", path("tree/.git") + "\n");
+  tree.file("repo/.git/worktrees/tree/commondir", "../..\n");
+  claude_project = "local";
+  write_person_files();
+  struct Case {
+    std::string label;
+    std::function<void()> write;  // below evil/
+  };
+  // A directory of its own that says whatever is wanted.
+  auto own = [&](const std::string& directory, const std::string& back, const std::string& common) {
+    return [&, directory, back, common] {
+      tree.file("evil/.git", "gitdir: " + directory + "\n");
+      tree.file("evil/" + directory + "/gitdir", back + "\n");
+      tree.file("evil/" + directory + "/commondir", common + "\n");
+    };
+  };
+  const std::vector<Case> cases{
+      {"a directory of its own, relative back pointer", own("fake", ".git", path("repo/.git"))},
+      {"absolute back pointer", own("fake", path("evil/.git"), path("repo/.git"))},
+      {"in the shape of a repository", own("x/.git/worktrees/tree", path("evil/.git"), path("repo/.git"))},
+      {"the .git file of a real work tree as a link", [&] { tree.link("evil/.git", path("tree/.git")); }},
+      {"the real one by its name", [&] { tree.file("evil/.git", "gitdir: " + path("repo/.git/worktrees/tree")); }},
+      {"by a link to it",
+       [&] {
+         tree.file("evil/.git", "gitdir: fake");
+         tree.link("evil/fake", path("repo/.git/worktrees/tree"));
+       }},
+      {"the repository itself", [&] { tree.file("evil/.git", "gitdir: " + path("repo/.git")); }},
+  };
+  for (const auto& [label, write] : cases) {
+    fs::remove_all(path("evil"));
+    tree.directory("evil");
+    write();
+    for (const auto* cwd : {"evil", "repo"}) {
+      request.cwd = path(cwd);
+      EXPECT_EQ(outcome(load()), std::string_view(cwd) == "evil" ? "" : "active: local") << label;
+    }
+  }
+}
+
+// An answer without a hash is for the file the person saw.
+// compat: B1.9
+TEST_F(ConfigLoad, AYesByNameIsForTheFileOfThatVeryDirectory) {
+  tree.file("home/.claude.json", R"({"projects":{")" + path("repo") +
+                                     R"(":{"enabledMcpjsonServers":["s"],"disabledMcpjsonServers":["t"]}}})");
+  tree.file("repo/.mcp.json", servers("s", "x"));
+  EXPECT_EQ(outcome(load()), "active: x");
+  request.cwd = path("repo/sub");
+  EXPECT_EQ(outcome(load()), "active: x");
+  tree.file("repo/sub/.mcp.json", R"({"s":{"command":"unpacked"},"t":{"command":"y"}})");
+  EXPECT_EQ(outcome(load()), "active: x");
+  EXPECT_EQ(load().shadowed.at(0).standing, ServerStanding::awaiting_approval);
+  // A no is for all of them.
+  EXPECT_EQ(outcome(load(), "t"), "rejected: y");
+  fs::remove(path("repo/.mcp.json"));
+  EXPECT_EQ(outcome(load()), "awaiting approval: unpacked");
+  // Nor is it for servers in another file.
+  request.cwd = path("repo");
+  tree.file("repo/.claude/settings.json", servers("s", "z"));
+  EXPECT_EQ(outcome(load()), "awaiting approval: z");
+  tree.file("tree/.git", "gitdir: " + path("repo/.git/worktrees/tree") + "\n");
+  tree.file("repo/.git/worktrees/tree/gitdir", path("tree/.git") + "\n");
+  tree.file("repo/.git/worktrees/tree/commondir", "../..\n");
+  tree.file("tree/.mcp.json", servers("s", "x"));
+  request.cwd = path("tree");
+  EXPECT_EQ(outcome(load()), "active: x");
 }
 
 // compat: B1.4
@@ -420,6 +498,62 @@ TEST_F(ConfigLoad, AnEnterpriseFileThatIsBrokenStillExcludes) {
   EXPECT_THAT(load().servers, IsEmpty());
 }
 
+// What an organisation forbids holds whatever became of its file.
+// compat: C7.b
+TEST_F(ConfigLoad, ManagedSettingsThatCannotBeUsedDenyEveryServer) {
+  own_user = "mine";
+  write_person_files();
+  const auto denies = R"({"deniedMcpServers":[{"serverName":"other"}],"permissions":{"deny":["mcp__x"]}})";
+  struct Case {
+    std::string label;
+    std::string file;
+    std::function<void(const std::string&)> make;
+    std::string said;
+  };
+  auto mode = [&](mode_t bits) {
+    return [&, bits](const std::string& file) {
+      tree.file(file, denies);
+      ::chmod(path(file).c_str(), bits);
+    };
+  };
+  const std::vector<Case> cases{
+      {"others can write it", "etc/managed-settings.json", mode(0666), "others than its owner can write it"},
+      {"one of several", "etc/managed-settings.d/10.json", mode(0622), "others than its owner can write it"},
+      {"a dangling link", "etc/managed-settings.json", [&](const auto& file) { tree.link(file, "gone"); },
+       "there is no such file"},
+      {"a loop", "etc/managed-settings.json", [&](const auto& file) { tree.link(file, "managed-settings.json"); },
+       "go in a circle"},
+      {"a pipe", "etc/managed-settings.json", [&](const auto& file) { tree.fifo(file); }, "it is a pipe"},
+      {"a directory", "etc/managed-settings.json", [&](const auto& file) { tree.directory(file); },
+       "it is a directory"},
+      {"too large", "etc/managed-settings.json",
+       [&](const auto& file) { tree.file(file, std::string((10u << 20) + 1, ' ')); }, "larger than 10 MiB"},
+      {"no JSON", "etc/managed-settings.json", [&](const auto& file) { tree.file(file, "{"); }, "managed-settings"},
+      {"no directory of files", "etc/managed-settings.d", [&](const auto& file) { tree.file(file, "x"); },
+       "cannot be read: Not a directory"},
+  };
+  for (const auto& [label, file, make, said] : cases) {
+    fs::remove_all(path("etc"));
+    tree.directory("etc");
+    EXPECT_EQ(outcome(load()), "active: mine");
+    make(file);
+    const auto config = load();
+    EXPECT_EQ(outcome(config), "policy: mine") << label;
+    EXPECT_THAT(find(config, "s")->reason, HasSubstr("what your organisation denies is not known")) << label;
+    EXPECT_THAT(texts(config, Severity::error), ElementsAre(HasSubstr(said))) << label;
+    // Servers of a program as well.
+    ServerConfig embedded;
+    embedded.name = "in-process";
+    embedded.origin.scope = ConfigScope::embedded;
+    EXPECT_FALSE(judge_policy(embedded, config.settings.all()).allowed()) << label;
+  }
+  fs::remove_all(path("etc"));
+  tree.file("etc/managed-settings.json", denies);
+  request.enterprise_owner = ::getuid() + 1;
+  EXPECT_EQ(outcome(load()), "policy: mine");
+  EXPECT_THAT(texts(load(), Severity::error), ElementsAre(HasSubstr("it belongs to user")));
+}
+
 // compat: B4.19
 TEST_F(ConfigLoad, AServerThatPolicyTakesAwayIsShownWithTheReason) {
   tree.file("etc/managed-settings.json", "{\n  \"deniedMcpServers\": [{\"serverName\": \"s\"}]\n}");
@@ -434,6 +568,125 @@ TEST_F(ConfigLoad, AServerThatPolicyTakesAwayIsShownWithTheReason) {
   request.settings = {R"({"deniedMcpServers":[{"serverName":"t"}]})"};
   request.mcp_servers = {"t=x"};
   EXPECT_EQ(outcome(load(), "t"), "policy: x");
+}
+
+// Rules must not get lost because their file cannot be read.
+// compat: C5.b
+TEST_F(ConfigLoad, SettingsThatCannotBeReadAreALayerThatSaysSo) {
+  struct Case {
+    std::string file;
+    SettingsSource source;
+  };
+  for (const auto& [file, source] : std::initializer_list<Case>{
+           {"home/.claude/settings.json", SettingsSource::user},
+           {"home/.config/patchbay/config.json", SettingsSource::own},
+           {"repo/.claude/settings.json", SettingsSource::project},
+           {"repo/.claude/settings.local.json", SettingsSource::project_local},
+           {"repo/flag.json", SettingsSource::flag},
+       }) {
+    tree.directory(fs::path(file).parent_path().string());
+    request.settings = {};
+    if (source == SettingsSource::flag) request.settings = {"flag.json"};
+    const std::vector<std::function<void()>> ways{
+        [&] { tree.link(file, "gone"); }, [&] { tree.fifo(file); },
+        [&] { tree.directory(file); },    [&] { tree.file(file, std::string((10u << 20) + 1, ' ')); },
+        [&] { tree.file(file, "{"); },    [&] { tree.file(file, "[]"); },
+    };
+    for (std::size_t i = 0; i < ways.size(); ++i) {
+      fs::remove_all(path(file));
+      ways[i]();
+      const auto config = load();
+      const auto layers = config.settings.all();
+      const auto lost = std::ranges::find(layers, true, &SettingsLayer::unreadable);
+      ASSERT_NE(lost, layers.end()) << file << " " << i;
+      EXPECT_EQ(lost->source, source) << file << " " << i;
+      EXPECT_EQ(lost->file, path(file)) << file << " " << i;
+      const auto fault = flag_settings_fault(layers);
+      EXPECT_EQ(fault.has_value(), source == SettingsSource::flag) << file << " " << i;
+      EXPECT_THAT(texts(config, Severity::error), testing::Not(IsEmpty()));
+    }
+    fs::remove_all(path(file));
+    EXPECT_FALSE(source != SettingsSource::flag &&
+                 std::ranges::any_of(load().settings.all(), &SettingsLayer::unreadable))
+        << file;
+  }
+  request.settings = {"nowhere.json"};
+  ASSERT_TRUE(flag_settings_fault(load().settings.all()));
+  EXPECT_THAT(flag_settings_fault(load().settings.all())->text(),
+              HasSubstr("nowhere.json: cannot be read: there is no"));
+  request.settings = {R"({"permissions":{"deny":"mcp__a"}})"};
+  EXPECT_THAT(flag_settings_fault(load().settings.all())->text(), HasSubstr("--settings:1:"));
+  tree.file("home/.config/patchbay/config.json", R"({"settings":[]})");
+  request.settings = {};
+  EXPECT_TRUE(std::ranges::any_of(load().settings.all(), &SettingsLayer::unreadable));
+}
+
+// compat: B3.22
+TEST_F(ConfigLoad, AFileOfTheProjectThatAFlagNamesGetsNoSecrets) {
+  const auto entry = [](std::string_view reference) {
+    return R"({"s":{"command":"x","args":[")" + std::string(reference) + R"("]},"t":{"command":"y"}})";
+  };
+  tree.file("repo/sub/list.json", entry("${secret:K}"));
+  tree.link("repo/link.json", path("repo/sub/list.json"));
+  tree.file("elsewhere/list.json", entry("${file:~/x}"));
+  tree.link("repo/out.json", path("elsewhere/list.json"));
+  struct Case {
+    std::string argument;
+    std::string expected;
+  };
+  for (const auto& [argument, expected] : std::vector<Case>{
+           {"sub/list.json", "broken: "},
+           {path("repo/sub/../sub/list.json"), "broken: "},
+           {"link.json", "broken: "},
+           {path("elsewhere/list.json"), "active: x"},
+           {"out.json", "active: x"},
+           {entry("${secret:K}"), "active: x"},
+       }) {
+    request.mcp_configs = {argument};
+    auto config = load();
+    EXPECT_EQ(outcome(config), expected) << argument;
+    EXPECT_EQ(outcome(config, "t"), "active: y") << argument;
+    if (expected == "broken: ") {
+      EXPECT_THAT(texts(config, Severity::error),
+                  ElementsAre(HasSubstr("inside a project you have not said you trust")));
+    }
+  }
+  for (std::string_view reference : {"${file:~/secret}", "${cmd:id}", "${secret:K}"}) {
+    tree.file("repo/sub/list.json", entry(reference));
+    request.mcp_configs = {"sub/list.json"};
+    EXPECT_EQ(outcome(load()), "broken: ") << reference;
+  }
+  // A variable is what anybody may use.
+  tree.file("repo/sub/list.json", entry("${env:HOME}"));
+  EXPECT_EQ(outcome(load()), "active: x");
+  tree.file("repo/sub/list.json", entry("${secret:K}"));
+  request.trust_project = true;
+  EXPECT_EQ(outcome(load()), "active: x");
+  request.trust_project = false;
+  // One's home is not somebody else's project.
+  request.cwd = path("home");
+  tree.file("home/list.json", entry("${secret:K}"));
+  request.mcp_configs = {"list.json"};
+  EXPECT_EQ(outcome(load()), "active: x");
+}
+
+// compat: C8.a
+TEST_F(ConfigLoad, ALinkInAPluginThatLeadsOutOfItIsNotRead) {
+  tree.file("elsewhere/list.json", servers("stolen", "x"));
+  tree.file("plugin/inside.json", R"({"good":{"command":"y"}})");
+  tree.file("plugin/plugin.json", R"({"mcpServers":["./out.json","./deep/list.json","./in.json"]})");
+  tree.link("plugin/out.json", path("elsewhere/list.json"));
+  tree.link("plugin/deep", path("elsewhere"));
+  tree.link("plugin/in.json", "inside.json");
+  tree.link("plugin/.mcp.json", "../elsewhere/list.json");
+  tree.link("by-another-name", path("plugin"));
+  for (const auto* name : {"plugin", "by-another-name"}) {
+    request.plugin_dirs = {path(name)};
+    const auto config = load();
+    ASSERT_EQ(config.servers.size(), 1u) << name;
+    EXPECT_EQ(config.servers[0].name, "plugin:" + std::string(name) + ":good");
+    EXPECT_THAT(texts(config, Severity::error), testing::Contains(HasSubstr("lead out of the plugin")));
+  }
 }
 
 // compat: B1.6
@@ -684,16 +937,60 @@ TEST_F(ConfigLoad, AFileOfTheWrongKindNeverStopsTheRest) {
   }
 }
 
-TEST_F(ConfigLoad, AnUnreadableFileIsAProblemForOrdinaryUsers) {
-  if (::getuid() == 0) {
-    // Root reads everything; a directory in the way gives the same path through the code.
-    tree.file("home/.claude/mcp.json/x", "");
-    EXPECT_THAT(texts(load(), Severity::error), ElementsAre(HasSubstr("it is a directory")));
-    return;
-  }
+// Nothing that may not be looked at is taken for absent: neither a file, nor one in a directory that is closed.
+// compat: C7.b
+TEST_F(ConfigLoad, WhatMayNotBeReadIsSaidAndForbids) {
+  own_user = "mine";
+  write_person_files();
+  tree.file("etc/managed-settings.json", "{}");
+  tree.file("etc/managed-settings.d/10.json", "{}");
+  tree.file("home/.claude/settings.json", "{}");
   tree.file("home/.claude/mcp.json", "{}");
-  ::chmod(path("home/.claude/mcp.json").c_str(), 0);
-  EXPECT_THAT(texts(load(), Severity::error), ElementsAre(HasSubstr("cannot be read: Permission denied")));
+  tree.file("home/.claude/plugins/p/.mcp.json", servers("s", "x"));
+  tree.file("repo/.claude/settings.json", "{}");
+  request.settings = {path("flag.json")};
+  tree.file("flag.json", "{}");
+  // Standing of the server, whether calls are possible, and every file that is said to be unreadable.
+  auto seen = [&] {
+    const auto config = load();
+    std::string out = outcome(config);
+    const auto layers = config.settings.all();
+    if (std::ranges::any_of(layers, &SettingsLayer::unreadable)) out += ", no calls";
+    if (flag_settings_fault(layers)) out += ", no command";
+    if (config.exclusive) out += ", exclusive";
+    for (const auto& problem : config.problems) {
+      if (problem.message == "cannot be read: Permission denied")
+        out += " " + fs::path(problem.file).filename().string();
+    }
+    return out;
+  };
+  struct Case {
+    std::string closed;
+    std::string expected;
+  };
+  request.enterprise_owner = ::getuid();
+  for (const auto& [closed, expected] : std::initializer_list<Case>{
+           {"", "active: mine"},
+           {"home/.claude/mcp.json", "active: mine mcp.json"},
+           {"home/.claude/settings.json", "active: mine, no calls settings.json"},
+           {"home/.claude", "active: mine, no calls settings.json mcp.json installed_plugins.json plugins"},
+           {"home/.claude/plugins", "active: mine installed_plugins.json plugins"},
+           {"home/.config/patchbay/config.json", ", no calls config.json"},
+           {"home/.config/patchbay", ", no calls config.json plugins"},
+           {"repo/.claude/settings.json", "active: mine, no calls settings.json"},
+           {"flag.json", "active: mine, no calls, no command flag.json"},
+           {"etc/managed-settings.json", "policy: mine, no calls managed-settings.json"},
+           {"etc/managed-settings.d/10.json", "policy: mine, no calls 10.json"},
+           {"etc/managed-settings.d", "policy: mine, no calls managed-settings.d"},
+           {"etc", ", no calls, exclusive managed-settings.json managed-settings.d managed-mcp.json"},
+       }) {
+    // Whose the tree is must not matter, only the mode.
+    if (!closed.empty()) fs::permissions(path(closed), fs::perms::none);
+    EXPECT_EQ(test::as_ordinary_user(path(""), seen), expected) << closed;
+    if (closed.empty()) continue;
+    fs::permissions(path(closed), fs::perms::owner_all | fs::perms::group_read | fs::perms::group_exec |
+                                      fs::perms::others_read | fs::perms::others_exec);
+  }
 }
 
 // compat: C11.b

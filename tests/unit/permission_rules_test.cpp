@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "support/temp_tree.h"
+
 namespace patchbay {
 namespace {
 
@@ -234,6 +236,96 @@ TEST(ArgumentRule, Paths) {
   EXPECT_EQ(verdict("x: /srv/docs/**", Json{{"x", "docs/a"}}, nullptr, ""), unclear);
 }
 
+// Names that mean another place for each process that reads them.
+TEST(ArgumentRule, PathsOfAProcessAreUnclear) {
+  for (std::string path : {"/proc/self/root/etc/passwd", "/proc/self/cwd/x", "/proc/1/root/home",
+                           "/proc/thread-self/fd/3", "/proc/../proc/self/root/etc", "/dev/fd/3", "/dev/stdin"}) {
+    for (std::string_view condition : {"x: /etc/**", "x: /proc/**", "x: /dev/**", "x: /**"}) {
+      EXPECT_EQ(verdict(condition, Json{{"x", path}}), Verdict::unclear) << condition << " and " << path;
+    }
+  }
+  EXPECT_EQ(verdict("x: /proc/*", Json{{"x", "/proc/cpuinfo"}}), Verdict::yes);
+  EXPECT_EQ(verdict("x: /etc/**", Json{{"x", "/dev/null"}}), Verdict::no);
+}
+
+// What links lead to is compared as well: a path is clear only where its text and its real place agree.
+TEST(ArgumentRule, SymbolicLinksAreFollowed) {
+  const auto yes = Verdict::yes, no = Verdict::no, unclear = Verdict::unclear;
+  test::TempTree tree;
+  const auto root = tree.path().string();
+  tree.file("repo/docs/a.md", "");
+  tree.file("secret/deep/key", "");
+  tree.link("repo/docs/out", root + "/secret");
+  tree.link("repo/docs/file", "../../secret/deep/key");
+  tree.link("repo/docs/new", root + "/secret/not-there-yet");
+  tree.link("repo/docs/loop", "loop");
+  tree.link("repo/in", "docs");
+  tree.link("repo/up", root + "/secret/deep");
+  tree.link("repo/posing", root + "/secret");
+  tree.link("other", root + "/repo");
+  struct Case {
+    std::string condition;  // R stands for the tree
+    std::string path;
+    Verdict expected;
+  };
+  for (const auto& [condition, path, expected] : std::vector<Case>{
+           {"x: ./docs/**", "docs/a.md", yes},
+           {"x: ./docs/**", "docs/not-there/yet", yes},
+           {"x: ./docs/**", "R/repo/docs/a.md", yes},
+           // Out of it by a link, existing or not, of a file or a directory.
+           {"x: ./docs/**", "docs/out/deep/key", unclear},
+           {"x: ./docs/**", "docs/file", unclear},
+           {"x: ./docs/**", "docs/new", unclear},
+           {"x: ./docs/**", "docs/loop", unclear},
+           {"x: ./docs/**", "docs/out/../a.md", unclear},
+           {"x: R/secret/**", "docs/out/deep/key", unclear},
+           {"x: R/secret/**", "docs/file", unclear},
+           {"x: R/secret/**", "docs/new", unclear},
+           {"x: R/secret/**", "docs/a.md", no},
+           // Into it by a link: its text says otherwise.
+           {"x: ./docs/**", "in/a.md", unclear},
+           // The parent of where a link leads, and of the link.
+           {"x: R/secret/**", "up/../x", unclear},
+           {"x: ./docs/**", "up/../docs/a.md", unclear},
+           // What the rule names is itself a link: it must not open where that leads, and it closes it.
+           {"x: ./posing/**", "posing/deep/key", unclear},
+           {"x: ./posing/**", "R/secret/deep/key", unclear},
+           {"x: ./posing/**", "docs/a.md", no},
+       }) {
+    auto filled = [&](std::string text) {
+      if (const auto at = text.find("R/"); at != std::string::npos) text.replace(at, 1, root);
+      return text;
+    };
+    for (const auto* name : {"repo", "other"}) {
+      // By whichever name the directory is known, its files are in it.
+      const auto cwd = root + "/" + name;
+      const Json arguments{{"x", filled(path)}};
+      const CallFacts call{&arguments, nullptr, cwd};
+      const auto text = "mcp__s__t(" + filled(condition) + ")";
+      const auto allow = read_rule(text, RuleList::allow, {cwd, "/home/me"});
+      const auto deny = read_rule(text, RuleList::deny, {cwd, "/home/me"});
+      ASSERT_TRUE(allow.rule && deny.rule) << text;
+      const auto found = allow.rule->fits(call) ? yes : deny.rule->fits(call) ? unclear : no;
+      // A path of one name and a rule of the other are clear to nobody.
+      const bool mixed = std::string_view(name) == "other" && path.starts_with("R/repo");
+      EXPECT_EQ(found, mixed ? unclear : expected) << text << " and " << path << " in " << cwd;
+    }
+  }
+}
+
+// Who is refused because something could not be judged is told what.
+TEST(ArgumentRule, DoubtsAreNamed) {
+  auto doubt = [](std::string_view text, const Json& arguments) {
+    return rule(text).doubt({&arguments, nullptr, "/home/me/project"});
+  };
+  EXPECT_EQ(doubt("mcp__s__t(pth: ./a/**)", Json{{"path", "b"}}), "the call has no argument \"pth\"");
+  EXPECT_EQ(doubt("mcp__s__t(a.b: 1)", Json{{"a", 1}}), "the call has no argument \"a.b\"");
+  EXPECT_EQ(doubt("mcp__s__t(path: ./a/**)", Json{{"path", 5}}), "the argument \"path\" cannot be judged by it");
+  EXPECT_EQ(doubt("mcp__s__t(@openWorld: true)", Json()), "the server does not say @openWorld of the tool");
+  EXPECT_EQ(doubt("mcp__s__t(path: ./a/**)", Json{{"path", "a/b"}}), "");
+  EXPECT_EQ(doubt("mcp__s__t(path: ./a/**)", Json{{"path", "b"}}), "");
+}
+
 TEST(ArgumentRule, AStartDirectoryIsTakenLiterally) {
   const Json arguments{{"x", "/home/other/docs/a"}};
   auto read = read_rule("mcp__s__t(x: ./docs/**)", RuleList::allow, {"/home/*", "/home/me"});
@@ -322,8 +414,8 @@ TEST(PermissionRule, WhatCannotBeReadFailsClosed) {
            {"mcp__s__t(x: \"a)", "mcp__s__t", 13, "the quote is not closed"},
            {"mcp__s__t(x: \"\\q\")", "mcp__s__t", 13, "no JSON string"},
            {"mcp__s__t(x: \"a\" b)", "mcp__s__t", 17, "expected ',' or ')'"},
-           {"mcp__s__t(x: /[/)", "mcp__s__t", 13, "two slashes"},
-           {"mcp__s__t(x: /^select)", "mcp__s__t", 13, "two slashes"},
+           {"mcp__s__t(x: /[/)", "mcp__s__t", 13, "its '[' is not closed; if it is a path, write it with two slashes"},
+           {"mcp__s__t(x: /^select)", "mcp__s__t", 13, "the slash at its end is missing; if it is a path"},
            {"mcp__s__t(x: /a|b/z)", "mcp__s__t", 13, "two slashes"},
            {"mcp__s__t(x: /(/)", "mcp__s__t", 13, "the pattern cannot be used"},
            {"mcp__s__t(x: /a/g)", "mcp__s__t", 16, "write it with two slashes in front: //a/g"},
@@ -343,7 +435,12 @@ TEST(PermissionRule, WhatCannotBeReadFailsClosed) {
       ASSERT_THAT(read.faults, testing::Not(IsEmpty())) << text;
       EXPECT_THAT(read.faults[0].reason, HasSubstr(reason)) << text;
       EXPECT_EQ(read.faults[0].offset, offset) << text;
-      EXPECT_THAT(read.faults[0].reason, HasSubstr("whatever the arguments are"));
+      EXPECT_THAT(read.faults[0].consequence, HasSubstr("whatever the arguments are"));
+      // A command that ends because of it says nothing about what would be denied.
+      const auto flag = flag_rule_fault(text, list, "--flag");
+      ASSERT_TRUE(flag) << text;
+      EXPECT_THAT(*flag, AllOf(testing::StartsWith("--flag: "), HasSubstr(reason),
+                               testing::Not(HasSubstr("whatever the arguments are"))));
       ASSERT_TRUE(read.rule) << text;
       EXPECT_EQ(read.rule->pattern, pattern) << text;
       EXPECT_TRUE(read.rule->fits({})) << text;
@@ -360,6 +457,22 @@ TEST(PermissionRule, RulesForOtherProgramsToolsAreSilent) {
     for (auto list : {RuleList::allow, RuleList::ask, RuleList::deny}) {
       EXPECT_THAT(read_rule(text, list, places).faults, IsEmpty()) << text;
     }
+  }
+}
+
+// What looks like a rule about a server's tool and is none protects nothing.
+TEST(PermissionRule, AMisspeltPrefixIsSaid) {
+  for (std::string_view text : {"MCP__a__rm", "Mcp__a", "mcp_a__rm", "MCP__a__rm(x: 1)", "mcptool(mcp__a)"}) {
+    for (auto list : {RuleList::allow, RuleList::ask, RuleList::deny}) {
+      const auto read = read_rule(text, list, places);
+      ASSERT_THAT(read.faults, SizeIs(1)) << text;
+      EXPECT_THAT(read.faults[0].reason, HasSubstr("is about no server's tool")) << text;
+      EXPECT_EQ(read.faults[0].severity, Severity::warning);
+      EXPECT_FALSE(flag_rule_fault(text, list, "--flag"));
+    }
+  }
+  for (std::string_view text : {"Bash", "MCPSearch", "ListMcpResourcesTool", "mcp__a", "MCPTool(mcp__a)"}) {
+    EXPECT_THAT(read_rule(text, RuleList::deny, places).faults, IsEmpty()) << text;
   }
 }
 
@@ -466,7 +579,8 @@ TEST(RuleSet, TheModeNeverComesFromARepositoryWhenItOpensDoors) {
            {SettingsSource::project, "bypass", true, Mode::standard},
            {SettingsSource::project_local, "bypassPermissions", true, Mode::standard},
            {SettingsSource::project, "acceptReads", false, Mode::standard},
-           {SettingsSource::project, "acceptReads", true, Mode::accept_reads},
+           {SettingsSource::project, "acceptReads", true, Mode::standard},
+           {SettingsSource::project_local, "acceptReads", true, Mode::standard},
            {SettingsSource::project, "dontAsk", false, Mode::dont_ask},
            {SettingsSource::user, "acceptEdits", false, Mode::standard},
            {SettingsSource::user, "acceptReads", false, Mode::accept_reads},
@@ -489,12 +603,26 @@ TEST(RuleSet, AFlagGoesBeforeFilesAndTheHighestFileBeforeOthers) {
   };
   const std::vector layers{mode(SettingsSource::user, "bypass"), mode(SettingsSource::project, "default")};
   EXPECT_EQ(collect_rules(layers, {}).mode, PermissionMode::standard);
-  // A repository makes it stricter and, unless it is trusted, never looser.
-  const std::vector looser{mode(SettingsSource::user, "dontAsk"), mode(SettingsSource::project, "default")};
-  EXPECT_EQ(collect_rules(looser, {}).mode, PermissionMode::dont_ask);
+  // A repository makes it stricter and never looser, trusted or not.
   RuleRequest trusting;
   trusting.trusted = true;
-  EXPECT_EQ(collect_rules(looser, trusting).mode, PermissionMode::standard);
+  for (std::string own : {"dontAsk", "default", "acceptReads", "bypass"}) {
+    for (std::string theirs : {"dontAsk", "default", "acceptReads", "bypass"}) {
+      const std::vector both{mode(SettingsSource::user, own), mode(SettingsSource::project, theirs)};
+      const auto mine = collect_rules(std::vector{both[0]}, {}).mode;
+      const bool stricter = (theirs == "dontAsk" && own != "dontAsk") ||
+                            (theirs == "default" && (own == "acceptReads" || own == "bypass")) ||
+                            (theirs == "acceptReads" && own == "bypass");
+      const auto expected = stricter ? *permission_mode(theirs) : mine;
+      EXPECT_EQ(collect_rules(both, {}).mode, expected) << own << " and " << theirs;
+      const auto trusted = collect_rules(both, trusting);
+      EXPECT_EQ(trusted.mode, expected) << own << " and " << theirs;
+      const bool said = std::ranges::any_of(trusted.problems, [](const auto& problem) {
+        return problem.message.find("can only choose a stricter one") != std::string::npos;
+      });
+      EXPECT_EQ(said, theirs != "bypass" && theirs != own && !stricter) << own << " and " << theirs;
+    }
+  }
   const std::vector organisation{mode(SettingsSource::enterprise, "default"),
                                  mode(SettingsSource::project, "acceptReads")};
   EXPECT_EQ(collect_rules(organisation, trusting).mode, PermissionMode::standard);
@@ -521,13 +649,13 @@ TEST(RuleSet, BypassCanBeSwitchedOff) {
   EXPECT_EQ(collect_rules(layers, request).mode, PermissionMode::accept_reads);
 }
 
-TEST(RuleSet, FilesThatCannotBeReadMakeEveryCallAsk) {
-  EXPECT_FALSE(collect_rules(std::vector{layer(SettingsSource::user, "{}")}, {}).ask_always);
+TEST(RuleSet, FilesThatCannotBeReadRefuseEveryCall) {
+  EXPECT_FALSE(collect_rules(std::vector{layer(SettingsSource::user, "{}")}, {}).refuse_all);
   for (std::string_view text : {"{", "[]", "{\"permissions\": 5}", "{\"permissions\": {\"deny\": [{}]}}"}) {
     const auto set = collect_rules(std::vector{layer(SettingsSource::user, text)}, {});
-    ASSERT_TRUE(set.ask_always) << text;
-    EXPECT_EQ(set.ask_always->outcome, PermissionOutcome::ask);
-    EXPECT_EQ(set.ask_always->file, "/user/settings.json");
+    ASSERT_TRUE(set.refuse_all) << text;
+    EXPECT_EQ(set.refuse_all->outcome, PermissionOutcome::deny);
+    EXPECT_EQ(set.refuse_all->file, "/user/settings.json");
   }
 }
 

@@ -152,6 +152,53 @@ TEST(Permission, ASharedNameAllowsItsOwnerAlone) {
   }
 }
 
+// An allow rule that several servers could mean is about the one that has the name as configured, else about none.
+// compat: B7.4
+TEST(Permission, AnAllowRuleReachesNoOtherServer) {
+  struct Case {
+    std::vector<std::string> servers;  // configured, connected or not
+    std::string rule;
+    std::string server, tool;
+    bool allows;
+  };
+  for (const auto& [servers, rule, server, tool, allows] : std::vector<Case>{
+           {{"git.hub"}, "mcp__git_hub__*", "git.hub", "t", true},
+           {{"git.hub", "git_hub"}, "mcp__git_hub__*", "git_hub", "t", true},
+           {{"git.hub", "git_hub"}, "mcp__git_hub__*", "git.hub", "t", false},
+           {{"git.hub", "git_hub"}, "mcp__git_hub", "git.hub", "t", false},
+           {{"git.hub", "git_hub"}, "mcp__git_hub", "git_hub", "t", true},
+           {{"git.hub", "git_hub"}, "mcp__git_hub__t", "git.hub", "t", false},
+           {{"git.hub", "git_hub"}, "mcp__git_hub__t", "git_hub", "t", true},
+           {{"git.hub", "git_hub"}, "mcp__git.hub__t", "git.hub", "t", true},
+           {{"git.hub", "git_hub"}, "git.hub/t", "git.hub", "t", true},
+           {{"git.hub", "git hub"}, "mcp__git_hub__*", "git.hub", "t", false},
+           {{"git.hub", "git hub"}, "mcp__git_hub__*", "git hub", "t", false},
+           {{"git.hub", "git hub"}, "mcp__git.hub__*", "git.hub", "t", true},
+           {{"a", "a__b"}, "mcp__a__b__c", "a", "b__c", false},
+           {{"a", "a__b"}, "mcp__a__b__c", "a__b", "c", false},
+           {{"a", "a__b"}, "mcp__a__b__*", "a", "b__c", false},
+           {{"a", "a__b"}, "mcp__a__*", "a", "b__c", true},
+           {{"a", "a__b"}, "mcp__a__x", "a", "x", true},
+           {{"a", "a__b"}, "mcp__a__b", "a", "b", true},
+           {{"a", "a__b"}, "a/b__c", "a", "b__c", true},
+           {{"a", "a__b"}, "a__b/c", "a__b", "c", true},
+           {{"a"}, "mcp__a__b__c", "a", "b__c", true},
+           {{"a__b"}, "mcp__a__b__c", "a__b", "c", true},
+           {{"a", "a/b"}, "a/b/c", "a", "b/c", false},
+           {{"a", "a/b"}, "a/b/c", "a/b", "c", false},
+           {{"plugin:p:s", "other"}, "mcp__plugin_p_s__t", "plugin:p:s", "t", true},
+       }) {
+    const auto one = entry(server, tool);
+    auto rules = permissions({.allow = {rule}});
+    rules.know_servers(servers);
+    EXPECT_EQ(rules.decide(one, Json(), cwd).outcome == Outcome::allow, allows) << rule << " " << server << "/" << tool;
+    // Denying stays as wide as it can be meant.
+    auto denying = permissions({.deny = {rule}});
+    denying.know_servers(servers);
+    EXPECT_EQ(denying.decide(one, Json(), cwd).outcome, Outcome::deny) << rule << " " << server << "/" << tool;
+  }
+}
+
 TEST(Permission, BareNamesAreOnlyForToolsOfferedThatWay) {
   const auto bare = entry("s", "Bash", {}, NamePrefix::none);
   ASSERT_EQ(bare.name, "Bash");
@@ -256,16 +303,28 @@ TEST(Permission, ABrokenRuleDeniesAndNeverAllows) {
   EXPECT_EQ(decide({.allow = {"mcp__s"}, .deny = {"mcp__s__u(x"}}, one), Outcome::allow);
 }
 
-TEST(Permission, RulesThatCannotBeReadAtAllMakeEveryCallAsk) {
+TEST(Permission, RulesThatCannotBeReadAtAllRefuseEveryCall) {
   const std::vector layers{parse_settings(R"({"permissions": {"allow": ["mcp__s"], "deny": [{}]}})",
                                           SettingsSource::user, "/home/me/.claude/settings.json")};
-  RuleRequest request;
-  request.mode = Mode::bypass;
-  const Permissions rules(collect_rules(layers, request));
-  const auto decision = rules.decide(entry("s", "t"), Json(), cwd);
-  EXPECT_EQ(decision.outcome, Outcome::ask);
-  EXPECT_EQ(decision.file, "/home/me/.claude/settings.json");
-  EXPECT_EQ(decision.line, 1u);
+  for (auto mode : {Mode::standard, Mode::accept_reads, Mode::bypass, Mode::dont_ask}) {
+    RuleRequest request;
+    request.mode = mode;
+    request.allowed_tools = {"mcp__s__t"};
+    const Permissions rules(collect_rules(layers, request));
+    const auto decision = rules.decide(entry("s", "t"), Json(), cwd);
+    EXPECT_EQ(decision.outcome, Outcome::deny) << to_string(mode);
+    EXPECT_EQ(decision.file, "/home/me/.claude/settings.json");
+    EXPECT_EQ(decision.line, 1u);
+    EXPECT_THAT(decision.reason, HasSubstr("cannot be read, so it is not known what they deny"));
+  }
+}
+
+TEST(Permission, ADenialBecauseOfADoubtSaysWhichArgumentItIs) {
+  const Lists lists{.ask = {"mcp__s__u(path: ./a/**)"}, .deny = {"mcp__s__t(pth: ./a/**)"}};
+  EXPECT_THAT(permissions(lists).decide(entry("s", "t"), Json{{"path", "b"}}, cwd).reason,
+              testing::EndsWith("settings.json:1, because the call has no argument \"pth\""));
+  EXPECT_THAT(permissions(lists).decide(entry("s", "u"), Json{{"path", 1}}, cwd).reason,
+              testing::EndsWith("asks, because the argument \"path\" cannot be judged by it"));
 }
 
 TEST(Permission, TheDecisionCarriesTheRuleAndItsPlace) {
@@ -308,6 +367,14 @@ TEST(Permission, DenyRulesForNamesNobodyHasAreSaid) {
   ASSERT_THAT(problems, SizeIs(2));
   EXPECT_THAT(problems[0].text(), AllOf(HasSubstr("settings.json:1:"), HasSubstr("mcp__gihub__x")));
   EXPECT_THAT(problems[1].text(), HasSubstr("nobody/x"));
+  // Of a server that has told its tools it is known that it has no such one.
+  const auto slip = permissions({.deny = {"mcp__fs__wirte", "fs/read", "mcp__fs__w*", "mcp__fs"}});
+  const auto said = slip.unknown_names(names, Catalog(servers));
+  ASSERT_THAT(said, SizeIs(2));
+  EXPECT_THAT(said[0].text(),
+              AllOf(HasSubstr("names no tool that is there"), HasSubstr("did you mean mcp__fs__write?")));
+  EXPECT_THAT(said[1].text(), HasSubstr("\"fs/read\" names no tool that is there"));
+  EXPECT_THAT(slip.unknown_names(names, Catalog()), IsEmpty());
 }
 
 TEST(Permission, ManyRulesAreTheSameAsFew) {

@@ -67,10 +67,9 @@ TEST_F(Plugins, ABrokenPluginSaysSoAndNothingOutsideItIsRead) {
                                     "plugin:tools:a x"));
   }
   files["/p/tools/plugin.json"] = R"({"mcpServers":"gone.json"})";
-  EXPECT_THAT(read(),
-              ElementsAre("/p/tools/plugin.json:1:15: plugin tools: there is no /p/tools/gone.json to read servers "
-                          "from",
-                          "plugin:tools:a x"));
+  EXPECT_THAT(read(), ElementsAre("/p/tools/plugin.json:1:15: plugin tools: no servers can be read from "
+                                  "/p/tools/gone.json",
+                                  "plugin:tools:a x"));
   files["/p/tools/plugin.json"] = R"({"name":"a b:c","mcpServers":{"x":{"command":1}}})";
   auto parsed = read_plugin({"/p/tools", {}}, context);
   EXPECT_EQ(parsed.at(0).broken.at(0).name, "plugin:a-b-c:x");

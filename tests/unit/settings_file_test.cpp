@@ -108,7 +108,7 @@ TEST(SettingsFile, WrongTypesAreNamedAndTheRestCounts) {
            {R"({"deniedMcpServers": ["x"]})", ":1:23: deniedMcpServers[0]: expected an object, found a string"},
            {R"({"permissions": []})",
             ":1:17: \"permissions\" must be an object, found an array; until that is fixed "
-            "every call asks"},
+            "no call is made"},
            {R"({"permissions": {"deny": "mcp__a"}})",
             "\"permissions.deny\" must be an array of strings, found a string"},
            {R"({"permissions": {"deny": [1]}})", "\"permissions.deny[0]\" must be a string, found a number"},
@@ -138,6 +138,58 @@ TEST(SettingsFile, WhatMayDenyAndCannotBeReadIsRemembered) {
   EXPECT_EQ(enterprise(wrong).denied_unreadable, (SettingPlace{1, 23}));
   EXPECT_THAT(enterprise(wrong).denied_servers, SizeIs(2));
   EXPECT_THAT(said(enterprise(wrong))[1], HasSubstr("until that is fixed it denies every server"));
+}
+
+// A slip in a key that guards something is said; the keys of other programs are theirs.
+TEST(SettingsFile, MisspeltKeysThatGuardSomethingAreNamed) {
+  struct Case {
+    std::string text;
+    std::string message;
+  };
+  for (const auto& [text, message] : std::vector<Case>{
+           {R"({"permissions": {"dent": ["mcp__a"]}})",
+            ":1:18: unknown key \"dent\" is ignored; did you mean \"deny\"?"},
+           {R"({"permissions": {"Deny": []}})", "unknown key \"Deny\" is ignored; did you mean \"deny\"?"},
+           {R"({"permissions": {"alow": []}})", "did you mean \"allow\"?"},
+           {R"({"permissions": {"defaultmode": "dontAsk"}})", "did you mean \"defaultMode\"?"},
+           {R"({"permissions": {"forbidden": ["mcp__a__b"]}})", "rules are in \"allow\", \"ask\" and \"deny\""},
+           {R"({"permission": {"deny": []}})",
+            ":1:2: unknown key \"permission\" is ignored; did you mean \"permissions\"?"},
+           {R"({"Permissions": {}})", "did you mean \"permissions\"?"},
+           {R"({"deny": ["mcp__a"]})", "unknown key \"deny\" is ignored; it counts inside \"permissions\""},
+           {R"({"denyedMcpServers": []})", "did you mean \"deniedMcpServers\"?"},
+           {R"({"disabledMcpJsonServers": []})", "did you mean \"disabledMcpjsonServers\"?"},
+       }) {
+    const auto layer = user(text);
+    EXPECT_THAT(said(layer), ElementsAre(HasSubstr(message))) << text;
+    EXPECT_EQ(layer.problems.at(0).severity, Severity::warning);
+  }
+  // Keys of Claude Code as its documents have them, and those of nobody.
+  const auto theirs = user(R"({"$schema": "x", "apiKeyHelper": "x", "cleanupPeriodDays": 1, "companyAnnouncements": [],
+    "env": {}, "attribution": {}, "includeCoAuthoredBy": true, "hooks": {}, "disableAllHooks": true,
+    "allowManagedHooksOnly": true, "allowManagedPermissionRulesOnly": true, "model": "m", "availableModels": [],
+    "statusLine": {}, "outputStyle": "x", "forceLoginMethod": "x", "sandbox": {}, "enabledPlugins": {},
+    "extraKnownMarketplaces": {}, "strictKnownMarketplaces": [], "blockedMarketplaces": [], "language": "x",
+    "skipDangerousModePermissionPrompt": true, "channelsEnabled": true, "allowedChannelPlugins": [],
+    "alwaysThinkingEnabled": true, "enabledMcpServers": [], "disabledMcpServers": [], "mcpServers": {}, "agent": "x",
+    "allowedHttpHookUrls": [], "autoMode": {}, "tui": "x", "whatever": {"deny": []},
+    "permissions": {"additionalDirectories": ["mcp__"], "disableAutoMode": "disable", "note": "x", "asks": 1.5}})");
+  EXPECT_THAT(said(theirs), ElementsAre(HasSubstr("\"asks\"")));
+}
+
+// compat: B7.4
+TEST(SettingsFile, ModesOfOtherProgramsAreSaidToBeAnotherHere) {
+  const auto plan = user(R"({"permissions": {"defaultMode": "plan"}})");
+  EXPECT_THAT(said(plan), ElementsAre(AllOf(HasSubstr(":1:33: "), HasSubstr("default is used instead"))));
+  EXPECT_EQ(plan.problems.at(0).severity, Severity::warning);
+  for (std::string mode : {"acceptEdits", "auto"}) {
+    const auto layer = user(R"({"permissions": {"defaultMode": ")" + mode + "\"}}");
+    EXPECT_THAT(said(layer), ElementsAre(HasSubstr("default is used instead"))) << mode;
+    EXPECT_EQ(layer.problems.at(0).severity, Severity::note);
+  }
+  for (std::string mode : {"default", "acceptReads", "bypass", "bypassPermissions", "dontAsk"}) {
+    EXPECT_THAT(said(user(R"({"permissions": {"defaultMode": ")" + mode + "\"}}")), IsEmpty()) << mode;
+  }
 }
 
 TEST(SettingsFile, BrokenRulesArePointedAtInsideTheirText) {
