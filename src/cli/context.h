@@ -38,9 +38,11 @@ Task<int> read(Context& context);
 Task<int> skills(Context& context);
 Task<int> prompts(Context& context);
 Task<int> prompt(Context& context);
-// `list` and `get` when servers are to be started; declared.h has all others about declared servers.
+// `list`, `get`, `doctor` and `why` when servers are to be started; declared.h has all others about declared servers.
 Task<int> list_checked(Context& context);
 Task<int> get_checked(Context& context);
+Task<int> doctor_checked(Context& context);
+Task<int> why_checked(Context& context);
 
 // These need no host.
 int show_version(const Settings& settings, Io& io);

@@ -98,6 +98,17 @@ std::vector<const ServerConfig*> all_named(const LoadedConfig& config, const std
                                         : fmt::format("; did you mean '{}'?", safe_line(meant, 80))));
 }
 
+const ServerConfig& entry_named(const Declared& declared, const std::string& name, const std::string& scope) {
+  const auto entries = all_named(declared.config, name);
+  for (const auto* entry : entries) {
+    if (scope.empty() || to_string(entry->origin.scope) == scope) return *entry;
+  }
+  throw Error(
+      Errc::invalid_argument,
+      fmt::format("No MCP server found with name: \"{}\" in {} config; it is in {} config ({})", safe_line(name, 80),
+                  scope, to_string(entries.front()->origin.scope), place_text(declared, entries.front()->origin)));
+}
+
 std::string scope_title(ConfigScope scope) {
   switch (scope) {
     case ConfigScope::local:
@@ -133,9 +144,7 @@ bool is_ours(const Declared& declared, const ServerConfig& server) {
 }
 
 std::string place_text(const Declared& declared, const ConfigOrigin& origin) {
-  const auto relative = fs::path(origin.file).lexically_relative(declared.request.cwd);
-  const bool below = !relative.empty() && *relative.begin() != "..";
-  const auto file = safe_line(below ? relative.string() : origin.file, 300);
+  const auto file = safe_line(path_seen_from(declared.request.cwd, origin.file), 300);
   return origin.line == 0 ? file : fmt::format("{}:{}", file, origin.line);
 }
 
@@ -176,6 +185,20 @@ FileChange change_entry(const Declared& declared, const ServerConfig& entry, con
 std::string modified_text(const Declared& declared, ConfigScope scope, const std::string& file) {
   return fmt::format("File modified: {}{}\n", file,
                      scope == ConfigScope::local ? fmt::format(" [project: {}]", declared.project()) : "");
+}
+
+Json source_json(const ConfigOrigin& origin) { return {{"file", origin.file}, {"line", origin.line}}; }
+
+Json shadows_json(const ServerConfig& server) {
+  Json shadows = Json::array();
+  for (const auto& origin : server.shadows) {
+    shadows.push_back({{"scope", to_string(origin.scope)}, {"file", origin.file}, {"line", origin.line}});
+  }
+  return shadows;
+}
+
+Json problem_json(const ConfigProblem& problem) {
+  return {{"file", problem.file}, {"line", problem.line}, {"column", problem.column}, {"message", problem.message}};
 }
 
 void answer(const Settings& settings, Io& io, const Json& json, std::string_view text) {

@@ -1,6 +1,7 @@
 // What the commands about declared servers share: what is declared here, where each scope is written,
 // and how the answer is given. They start no server and need no loop. One file per command group:
-// declare.cpp (add, remove), switches.cpp (enable, approve, ...), list.cpp, import.cpp.
+// declare.cpp (add, remove), switches.cpp (enable, approve, ...), list.cpp, import.cpp, doctor.cpp, why.cpp, lint.cpp,
+// trust.cpp.
 #pragma once
 
 #include <functional>
@@ -35,6 +36,8 @@ Declared load_declared(const Settings& settings);
 // Everything that is declared under the name, what counts first. Throws Errc::invalid_argument with a
 // suggestion when there is nothing.
 std::vector<const ServerConfig*> all_named(const LoadedConfig& config, const std::string& name);
+// The first of those; with a scope, the first of that scope.
+const ServerConfig& entry_named(const Declared& declared, const std::string& name, const std::string& scope);
 // All entries: those that count, then the others.
 std::vector<const ServerConfig*> all_entries(const LoadedConfig& config);
 
@@ -67,6 +70,11 @@ std::string modified_text(const Declared& declared, ConfigScope scope, const std
 void answer(const Settings& settings, Io& io, const Json& json, std::string_view text);
 void say_notes(const Settings& settings, Io& io, const std::vector<std::string>& notes);
 
+// As JSON: where an entry stands, what it goes before, what is wrong.
+Json source_json(const ConfigOrigin& origin);
+Json shadows_json(const ServerConfig& server);
+Json problem_json(const ConfigProblem& problem);
+
 // The commands; each returns its exit code and throws Error.
 int add(const Settings& settings, Io& io);
 int remove(const Settings& settings, Io& io);
@@ -78,6 +86,11 @@ int reset_choices(const Settings& settings, Io& io);
 int list(const Settings& settings, Io& io);
 int get(const Settings& settings, Io& io);
 int import_servers(const Settings& settings, Io& io);
+
+int doctor(const Settings& settings, Io& io);
+int why(const Settings& settings, Io& io);
+int lint(const Settings& settings, Io& io);
+int trust(const Settings& settings, Io& io);
 
 // Remembers what the person answered to the question about a project's server.
 Result<FileChange> remember_answer(const Settings& settings, const ServerConfig& server, bool yes);

@@ -74,13 +74,7 @@ std::vector<ConfigProblem> warnings_of(const LoadedConfig& config) {
   return out;
 }
 
-Json source_json(const ConfigOrigin& origin) { return {{"file", origin.file}, {"line", origin.line}}; }
-
 Json row_json(const Row& row) {
-  Json shadows = Json::array();
-  for (const auto& origin : row.server->shadows) {
-    shadows.push_back({{"scope", to_string(origin.scope)}, {"file", origin.file}, {"line", origin.line}});
-  }
   return {{"name", row.server->name},
           {"scope", to_string(row.server->origin.scope)},
           {"source", source_json(row.server->origin)},
@@ -88,11 +82,7 @@ Json row_json(const Row& row) {
           {"state", to_string(row.state)},
           {"reason", row.reason},
           {"error", row.error ? Json(row.error->message()) : Json()},
-          {"shadows", std::move(shadows)}};
-}
-
-Json problem_json(const ConfigProblem& problem) {
-  return {{"file", problem.file}, {"line", problem.line}, {"column", problem.column}, {"message", problem.message}};
+          {"shadows", shadows_json(*row.server)}};
 }
 
 Json list_json(const std::vector<Row>& rows, const std::vector<ConfigProblem>& warnings) {
@@ -291,17 +281,6 @@ std::string after_page(const Declared& declared, const Row& row, const std::vect
   return out;
 }
 
-const ServerConfig& meant_server(const Declared& declared, const Settings& settings) {
-  const auto entries = all_named(declared.config, settings.words.at(0));
-  for (const auto* entry : entries) {
-    if (in_scope(settings, *entry)) return *entry;
-  }
-  throw Error(Errc::invalid_argument,
-              fmt::format("No MCP server found with name: \"{}\" in {} config; it is in {} config ({})",
-                          safe_line(settings.words.at(0), 80), settings.scope, to_string(entries.front()->origin.scope),
-                          place_text(declared, entries.front()->origin)));
-}
-
 int show_list(const Declared& declared, const std::vector<Row>& rows, const Settings& settings, Io& io, bool checked) {
   const auto warnings = warnings_of(declared.config);
   say_warnings(settings, io, warnings);
@@ -369,7 +348,8 @@ int list(const Settings& settings, Io& io) {
 
 int get(const Settings& settings, Io& io) {
   const auto declared = load_declared(settings);
-  return show_server(declared, row_of(meant_server(declared, settings)), settings, io, false);
+  return show_server(declared, row_of(entry_named(declared, settings.words.at(0), settings.scope)), settings, io,
+                     false);
 }
 
 Task<int> list_checked(Context& context) {
@@ -387,7 +367,7 @@ Task<int> list_checked(Context& context) {
 
 Task<int> get_checked(Context& context) {
   const auto declared = load_declared(context.settings);
-  std::vector<Row> rows{row_of(meant_server(declared, context.settings))};
+  std::vector<Row> rows{row_of(entry_named(declared, context.settings.words.at(0), context.settings.scope))};
   if (const auto names = startable(rows); !names.empty()) {
     co_await context.host.start(names);
     look(rows, context.host.status());

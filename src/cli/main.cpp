@@ -24,10 +24,10 @@
 #include "cli/context.h"
 #include "cli/declared.h"
 #include "cli/logging.h"
+#include "cli/permission_flags.h"
 #include "cli/present.h"
 #include "config/folders.h"
 #include "config/limits.h"
-#include "config/permission_rules.h"
 #include "config/policy.h"
 #include "host/ide.h"
 #include "host/server_error.h"
@@ -75,6 +75,10 @@ Task<int> dispatch(Context& context) {
       return list_checked(context);
     case Command::get:
       return get_checked(context);
+    case Command::doctor:
+      return doctor_checked(context);
+    case Command::why:
+      return why_checked(context);
     default:
       return overview(context);
   }
@@ -94,28 +98,9 @@ Task<bool> ask_and_remember(const Settings& settings, Io& io, Waiting& waiting, 
   co_return *answer;
 }
 
-// A person who types `call` has answered what would be asked; nobody answers what is denied.
-PermissionOptions permission_options(const Settings& settings) {
-  PermissionOptions options;
-  auto read = [](const std::vector<std::string>& flags, RuleList list, const std::string& flag) {
-    std::vector<std::string> rules;
-    for (const auto& text : flags) {
-      for (auto& rule : split_rules(text)) {
-        if (auto fault = flag_rule_fault(rule, list, flag)) throw Error(Errc::invalid_argument, std::move(*fault));
-        rules.push_back(std::move(rule));
-      }
-    }
-    return rules;
-  };
-  options.allowed_tools = read(settings.allowed_tools, RuleList::allow, "--allowedTools");
-  options.disallowed_tools = read(settings.disallowed_tools, RuleList::deny, "--disallowedTools");
-  if (settings.permission_mode == "plan") {
-    // Whoever asks for it counts on nothing being changed.
-    throw Error(Errc::invalid_argument, fmt::format("--permission-mode: {}", foreign_mode_remark("plan")));
-  }
-  if (!settings.permission_mode.empty()) options.mode = permission_mode(settings.permission_mode);
-  if (settings.skip_permissions) options.mode = PermissionMode::bypass;
-  return options;
+// Commands that show states and problems themselves, and ask nobody.
+bool tells_states(Command command) {
+  return command == Command::list || command == Command::get || command == Command::doctor || command == Command::why;
 }
 
 // Whose connection ends while one thing is asked of it is told by the answer.
@@ -138,11 +123,10 @@ HostOptions host_options(const Settings& settings, Io& io, Waiting& waiting, std
   if (const auto cache = cache_folder(process_environment()); !cache.empty()) {
     options.client.protocol_memory = cache + "/older-servers.json";
   }
-  if (io.talk_is_terminal) {
+  const bool listing = tells_states(settings.command);
+  if (io.talk_is_terminal && !listing) {
     options.approve = [&](const ServerConfig& server) { return ask_and_remember(settings, io, waiting, server); };
   }
-  // A list of states says the same.
-  const bool listing = settings.command == Command::list || settings.command == Command::get;
   if (!settings.json && !settings.quiet && !listing) {
     options.on_status = [&io, &waiting, &told, one = asks_one_thing(settings.command)](const ServerStatus& status) {
       waiting.pause();
@@ -186,8 +170,10 @@ void say_problems(const std::vector<ConfigProblem>& problems, const Settings& se
 Task<void> run_to_end(Context& context, Result<int>& outcome) {
   outcome = co_await as_result(dispatch(context));
   context.waiting.end();
-  // Only now it is known which names nobody has.
-  say_problems(context.host.permission_problems(), context.settings, context.io);
+  // Only now it is known which names nobody has; doctor has said it.
+  if (context.settings.command != Command::doctor) {
+    say_problems(context.host.permission_problems(), context.settings, context.io);
+  }
   co_await asio::this_coro::throw_if_cancelled(false);
   co_await context.host.stop_quickly();
 }
@@ -200,7 +186,7 @@ int run_with_host(const Settings& settings, Io& io, const Runtime& given) {
   if (options.config->exclusive && (!settings.mcp_config.empty() || !settings.mcp_servers.empty())) {
     return report(Error(Errc::config, std::string(enterprise_dynamic_refusal)), settings.json, io);
   }
-  const bool listing = settings.command == Command::list || settings.command == Command::get;
+  const bool listing = tells_states(settings.command);
   if (!listing) say_problems(options.config->problems, settings, io);
   const bool no_servers = std::ranges::all_of(options.config->servers,
                                               [](const auto& one) { return one.standing == ServerStanding::broken; });
@@ -225,7 +211,9 @@ int run_with_host(const Settings& settings, Io& io, const Runtime& given) {
     }
     host.add_server(entry, ide_transport(ide_search(process_environment(), std::filesystem::current_path())));
   }
-  if (settings.builtin || (no_servers && !settings.strict && !listing && !settings.ide)) {
+  // A tool of the built-in server can be asked about like the others.
+  const bool offers_builtin = !listing || settings.command == Command::why;
+  if (settings.builtin || (no_servers && !settings.strict && offers_builtin && !settings.ide)) {
     BuiltinOptions builtin;
     builtin.root = settings.root.empty() ? std::filesystem::current_path() : std::filesystem::path(settings.root);
     builtin.allow_run = settings.allow_run;
@@ -288,6 +276,14 @@ std::optional<int> run_declared(const Settings& settings, Io& io) {
     case Command::import_servers:
     case Command::add_from_desktop:
       return import_servers(settings, io);
+    case Command::lint:
+      return lint(settings, io);
+    case Command::trust:
+      return trust(settings, io);
+    case Command::doctor:
+      return settings.no_check ? std::optional(doctor(settings, io)) : std::nullopt;
+    case Command::why:
+      return settings.check ? std::nullopt : std::optional(why(settings, io));
     case Command::list:
       return check ? std::nullopt : std::optional(list(settings, io));
     case Command::get:

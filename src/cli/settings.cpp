@@ -91,6 +91,33 @@ constexpr CommandEntry commands[] = {
     {Command::add_from_desktop, "add-from-claude-desktop", "Take over the servers of Claude Desktop",
      "  patchbay mcp add-from-claude-desktop\n  patchbay mcp add-from-claude-desktop --scope user --yes", nullptr,
      nullptr, 0, 0, true},
+    {Command::doctor, "doctor", "Look for what is wrong with servers, files, rules and this machine",
+     "  patchbay doctor                     connects to every server that may be started\n"
+     "  patchbay doctor --no-check          starts and reaches nothing\n"
+     "  patchbay doctor --fix               sets right what is ours and safe, then looks\n"
+     "  patchbay doctor --json | jq '.findings[] | select(.level == \"problem\")'\n\n"
+     "Exits with 1 when there is a problem. --fix closes our own files to others, removes what was left behind\n"
+     "and forgets answers for projects that are gone; it approves nothing and touches no other program's file.",
+     nullptr, nullptr, 0, 0, true},
+    {Command::why, "why", "Say why a server is used or not, or why a tool may be called or not, starting nothing",
+     "  patchbay why sentry                 which file and line, what goes before it, what to do\n"
+     "  patchbay why sentry --check         starts it, and shows the error\n"
+     "  patchbay why mcp__db__query sql='drop table users'\n"
+     "  patchbay why fs write_file path=docs/a.md",
+     "SERVER|TOOL",
+     "A server; or a tool (mcp__server__tool, server/tool, or both words), then arguments as `call` takes them", 1, 0,
+     true},
+    {Command::lint, "lint", "Check configuration files and permission rules, starting nothing",
+     "  patchbay lint                       everything that counts in this directory\n"
+     "  patchbay lint .mcp.json .claude/settings.json --strict\n"
+     "  patchbay lint --json | jq '.problems'\n\n"
+     "One line for each problem: file:line:column: severity: message. Exits with 1 when there are errors.",
+     "FILE", "Only these files, each by itself", 0, 0, true},
+    {Command::trust, "trust", "Say that you trust this project's directory, or another one",
+     "  patchbay trust\n  patchbay trust ~/src/project\n  patchbay trust --remove\n\n"
+     "In a trusted directory headersHelper of project and local servers runs, and allow rules of the project's\n"
+     "settings count. Servers of the project still need `patchbay approve`. Kept in our own config.json.",
+     "DIR", "The directory; without it: the root of this project", 0, 1, true},
     {Command::serve, "serve", "Offer the built-in tools as an MCP server on stdin and stdout, or over HTTP",
      "  patchbay serve --root ~/project\n  patchbay serve --root . --allow-run\n"
      "  patchbay serve --http 127.0.0.1:8080\n"
@@ -125,8 +152,8 @@ constexpr const char* about_examples =
     "  patchbay mcp add files -- npx -y @modelcontextprotocol/server-filesystem .\n"
     "  patchbay --mcp-config '{\"echo\":{\"command\":\"my-server\"}}' tools";
 constexpr const char* about_exit_codes =
-    "0 ok, 1 the tool or server answered with an error, 2 usage or configuration,\n"
-    "3 connection, time-out or limit, 70 a bug in patchbay, 130/143 interrupted.";
+    "0 ok, 1 the tool or server answered with an error, or doctor or lint found one, 2 usage or\n"
+    "configuration, 3 connection, time-out or limit, 70 a bug in patchbay, 130/143 interrupted.";
 
 // Words that stand for themselves: a name in lower case.
 std::vector<std::string> choices_of(const CommandEntry& entry) {
@@ -200,6 +227,19 @@ void declare_own_flags(CLI::App& sub, Command command, Settings& settings) {
       scope("Who gets them: local, project or user");
       sub.add_flag("--dry-run", settings.dry_run, "Show what would be written and write nothing");
       sub.add_flag("-y,--yes", settings.yes, "Take all without asking");
+      break;
+    case Command::doctor:
+      sub.add_flag("--fix", settings.fix, "Set right what is ours and safe, then look");
+      break;
+    case Command::why:
+      scope("The entry of this scope, also when another one counts");
+      sub.add_flag("--check", settings.check, "Start the server, to see what it answers");
+      break;
+    case Command::lint:
+      sub.add_flag("--strict", settings.warnings_fail, "Warnings fail, too");
+      break;
+    case Command::trust:
+      sub.add_flag("--remove", settings.take_back, "Trust it no longer");
       break;
     case Command::serve:
       sub.add_option("--http", settings.http, "Listen here instead of on stdin (port 0: any)")->type_name("ADDR:PORT");
@@ -291,7 +331,8 @@ void declare(CLI::App& app, Settings& settings, bool& version) {
         const double value = std::strtod(text.c_str(), &end);
         return end != text.c_str() && *end == 0 && value > 0 ? "" : "expected a number of seconds above 0";
       });
-  output->add_flag("--no-check", settings.no_check, "Send and show what does not fit a tool's schemas, too");
+  output->add_flag("--no-check", settings.no_check,
+                   "Send and show what does not fit a tool's schemas, too; doctor: connect to nothing");
   output->add_option("--log-level", settings.log_level, "trace, debug, info, warning, error or off")
       ->check(CLI::IsMember({"trace", "debug", "info", "warning", "error", "off"}));
   output->add_option("--log-file", settings.log_file, "Write the log here instead of stderr")->type_name("FILE");

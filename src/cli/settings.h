@@ -30,6 +30,10 @@ enum class Command {
   reset_choices,
   import_servers,
   add_from_desktop,
+  doctor,
+  why,
+  lint,
+  trust,
   serve,
   completion,
   manual,
@@ -81,6 +85,11 @@ struct Settings {
   std::vector<std::string> names;  // only these servers
   bool dry_run = false;
   bool yes = false;
+
+  // What `doctor`, `lint` and `trust` are told.
+  bool fix = false;
+  bool warnings_fail = false;
+  bool take_back = false;
 
   // How to talk.
   bool json = false;

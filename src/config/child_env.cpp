@@ -253,8 +253,10 @@ std::string helper_fault(const ServerConfig& server, const RunContext& context) 
   const bool needs_trust = scope == ConfigScope::project || scope == ConfigScope::local ||
                            server.origin.trust == ConfigTrust::needs_approval;
   if (!needs_trust || context.project_trusted) return {};
-  return fmt::format("headersHelper not run: {} is not trusted; the headers of the entry are used as they are",
-                     context.cwd);
+  return fmt::format(
+      "headersHelper not run: {} is not trusted; the headers of the entry are used as they are. If you trust it, run "
+      "`patchbay trust`",
+      context.cwd);
 }
 
 std::expected<NamedTexts, std::string> parse_helper_output(std::string_view text) {

@@ -186,6 +186,11 @@ std::vector<std::string> managed_settings_files(const std::string& enterprise_di
   return files;
 }
 
+std::string path_seen_from(const std::string& directory, const std::string& path) {
+  const auto relative = fs::path(path).lexically_relative(directory);
+  return relative.empty() || *relative.begin() == ".." || relative == "." ? path : relative.string();
+}
+
 bool is_inline_config(std::string_view argument) noexcept { return trim(argument).starts_with('{'); }
 
 }  // namespace patchbay

@@ -43,6 +43,9 @@ std::optional<std::string> main_checkout(const std::string& root);
 // listed, when it is there.
 std::vector<std::string> managed_settings_files(const std::string& enterprise_dir, std::string* fault = nullptr);
 
+// A path below `directory` as a person in it would type it; any other as it is.
+std::string path_seen_from(const std::string& directory, const std::string& path);
+
 // Whether a --mcp-config argument is JSON itself instead of a path.
 bool is_inline_config(std::string_view argument) noexcept;
 

@@ -34,12 +34,6 @@ constexpr std::size_t most_plugins = 500;
 constexpr std::string_view settings_hint =
     "servers in a settings file are read here, and not by Claude Code; .mcp.json is where both look";
 
-// Paths below `cwd` are shown the way a person in it would type them.
-std::string shown(const std::string& path, const std::string& cwd) {
-  auto relative = fs::path(path).lexically_relative(cwd);
-  return relative.empty() || *relative.begin() == ".." ? path : relative.string();
-}
-
 std::string home_of_user() {
   std::string buffer(16384, '\0');
   struct passwd entry{};
@@ -96,7 +90,7 @@ class Loader {
     std::vector<ConfigProblem> once;
     std::unordered_set<std::string> seen;
     for (auto& problem : problems) {
-      problem.file = problem.file.starts_with('/') ? shown(problem.file, request_.cwd) : problem.file;
+      problem.file = problem.file.starts_with('/') ? path_seen_from(request_.cwd, problem.file) : problem.file;
       if (seen.insert(problem.text()).second) once.push_back(std::move(problem));
     }
     problems = std::move(once);

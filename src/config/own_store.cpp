@@ -29,9 +29,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Fixed: only who holds the lock makes it, so one that is there was left by somebody who was killed.
-constexpr std::string_view beside_suffix = ".patchbay-new";
-
 std::string reason_of(int error) { return std::generic_category().message(error); }
 
 std::unexpected<Error> cannot_write(const std::string& path, std::string_view reason) {
@@ -286,7 +283,7 @@ Result<void> ConfigStore::replace(const std::string& path, const std::string& te
   const bool exists = ::stat(path.c_str(), &old) == 0;
   // Renaming asks nobody; a file that says it is not to be written is not written.
   if (exists && ::access(path.c_str(), W_OK) != 0) return cannot_write(path, reason_of(errno));
-  const auto beside = path + std::string(beside_suffix);
+  const auto beside = path + std::string(unfinished_suffix);
   step("create");
   ::unlink(beside.c_str());
   OwnedDescriptor file(

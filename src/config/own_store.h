@@ -19,6 +19,10 @@
 
 namespace patchbay {
 
+// What a file is called while it is written, behind its name. Fixed: only who holds the lock makes it, so one
+// that is there was left by somebody who was killed.
+inline constexpr std::string_view unfinished_suffix = ".patchbay-new";
+
 struct StorePlaces {
   std::string config_file;  // XDG_CONFIG_HOME/patchbay/config.json
   std::string state_dir;    // XDG_STATE_HOME/patchbay: backups, and locks where a directory has none
@@ -64,6 +68,7 @@ class ConfigStore {
   Result<FileChange> change_secrets_file(const Decide& decide) const;
 
   const StorePlaces& places() const noexcept { return places_; }
+  std::size_t backups() const noexcept { return options_.backups; }
 
  private:
   struct Rules;

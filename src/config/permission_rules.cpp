@@ -352,7 +352,7 @@ RuleSet collect_rules(std::span<const SettingsLayer> layers, const RuleRequest& 
         add_problem(
             Severity::note, *layer, layer->allow_rules.front().place,
             "the allow rules of this file do not count, because it is inside a repository you have not said you "
-            "trust; use --trust-project, or write them into your own settings");
+            "trust; if you do, run `patchbay trust`, else write them into your own settings");
       }
     }
     if (!out.refuse_all && (layer->unreadable || layer->rules_unreadable)) {

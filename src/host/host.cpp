@@ -26,6 +26,7 @@
 #include "host/connector_fetch.h"
 #include "host/naming.h"
 #include "host/permission.h"
+#include "host/rule_check.h"
 #include "host/server_error.h"
 #include "host/server_start.h"
 
@@ -135,14 +136,8 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   // Rules of the configuration and of the program; again whenever the configuration is another one.
   void apply_settings() {
     const auto& config = *options_.config;
-    RuleRequest request;
-    request.allowed_tools = options_.permission.allowed_tools;
-    request.disallowed_tools = options_.permission.disallowed_tools;
-    request.mode = options_.permission.mode;
-    request.trusted = config.project_trusted || options_.trust_project;
-    std::error_code ignored;
-    directory_ = config.cwd.empty() ? std::filesystem::current_path(ignored).string() : config.cwd;
-    request.places = {directory_, config.home.empty() ? process_environment()("HOME").value_or("") : config.home};
+    const auto request = rule_request(config, options_.permission, options_.trust_project);
+    directory_ = request.places.cwd;
     permissions_ = Permissions(collect_rules(config.settings.all(), request));
     for (const auto& problem : permissions_.problems()) {
       if (problem.severity == Severity::note) continue;

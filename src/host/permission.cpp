@@ -272,6 +272,15 @@ std::optional<PermissionDecision> Permissions::denied_by_name(const CatalogEntry
   return std::nullopt;
 }
 
+std::vector<PermissionRule> Permissions::about(const CatalogEntry& entry) const {
+  const Names names(entry);
+  std::vector<PermissionRule> out;
+  for (auto i : candidates(names)) {
+    if (naming(rules_.rules[i], names) != Naming::none) out.push_back(rules_.rules[i]);
+  }
+  return out;
+}
+
 std::shared_ptr<const Catalog> Permissions::visible(const std::shared_ptr<const Catalog>& catalog) const {
   std::vector<std::string> hidden;
   for (const auto& entry : catalog->tools()) {
@@ -310,7 +319,8 @@ std::vector<ConfigProblem> Permissions::unknown_names(std::span<const std::strin
     if (rule.list != RuleList::deny || rule.foreign || known[i]) continue;
     const auto literal = std::string_view(rule.pattern).substr(0, rule.pattern.find('*'));
     auto possible = [&](const std::string& spelling) {
-      return literal.starts_with(spelling) || (rule.has_wildcard() && std::string_view(spelling).starts_with(literal));
+      const auto all = spelling + (spelling.starts_with(full_prefix) ? "__" : "/");
+      return literal == spelling || literal.starts_with(all) || (rule.has_wildcard() && all.starts_with(literal));
     };
     if (std::ranges::any_of(untold, possible)) continue;
     const bool server = std::ranges::any_of(spellings, possible);

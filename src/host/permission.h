@@ -48,7 +48,11 @@ class Permissions {
   // protects nothing.
   std::vector<ConfigProblem> unknown_names(std::span<const std::string> servers, const Catalog& catalog) const;
 
+  // Every rule that names the tool, whatever it asks of arguments, in the order they are looked at.
+  std::vector<PermissionRule> about(const CatalogEntry& tool) const;
+
   PermissionMode mode() const noexcept { return rules_.mode; }
+  const RuleSet& rules() const noexcept { return rules_; }
   const std::vector<ConfigProblem>& problems() const noexcept { return rules_.problems; }
 
  private:

@@ -171,6 +171,20 @@ TEST(OnATerminal, AnAnswerIsRememberedAndEnterIsNone) {
   }
 }
 
+// Commands that look whether all is well approve nothing on the way.
+TEST(OnATerminal, LookingAsksNobody) {
+  test::Household house;
+  house.tree.file("project/.mcp.json", one_server("good"));
+  for (std::vector<std::string> words : std::initializer_list<std::vector<std::string>>{
+           {"doctor"}, {"why", "fake", "--check"}, {"why", "fake/echo", "--check"}, {"why", "echo", "--check"}}) {
+    words.insert(words.begin(), program);
+    Terminal terminal(words, house.project(), house.options().env);
+    EXPECT_LT(terminal.wait_for_end(), 128) << terminal.seen();
+    EXPECT_THAT(terminal.seen(), AllOf(Not(HasSubstr("Start it?")), Not(HasSubstr("connected, ")))) << words[1];
+  }
+  EXPECT_EQ(house.own(), Json());
+}
+
 // compat: B5.3
 TEST(OnATerminal, ClientSecretIsAskedForAndNotShown) {
   test::Household house;

@@ -173,7 +173,8 @@ TEST(HelperEnvironment, InADirectoryThatIsNotTrustedProjectHelpersDoNotRun) {
   for (auto scope : {ConfigScope::project, ConfigScope::local}) {
     auto server = at(scope, trust_of(scope));
     EXPECT_EQ(helper_fault(server, here),
-              "headersHelper not run: /w is not trusted; the headers of the entry are used as they are");
+              "headersHelper not run: /w is not trusted; the headers of the entry are used as they are. If you trust "
+              "it, run `patchbay trust`");
     auto trusted = here;
     trusted.project_trusted = true;
     EXPECT_EQ(helper_fault(server, trusted), "");

@@ -1,0 +1,324 @@
+// `patchbay why SERVER|TOOL`: which file and line, what goes before it, which rule decided, and what to do.
+// Without --check nothing is started and no network touched.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/as_result.h"
+#include "base/strings.h"
+#include "cli/context.h"
+#include "cli/declared.h"
+#include "cli/permission_flags.h"
+#include "cli/present.h"
+#include "config/load.h"
+#include "host/call_arguments.h"
+#include "host/explanation.h"
+#include "host/lint.h"
+
+namespace patchbay::cli {
+namespace {
+
+// What the words ask about.
+struct Question {
+  const ServerConfig* server = nullptr;  // null: a bare tool name that only servers can tell
+  std::string tool;                      // as its server calls it, or as typed; empty: about the server
+  std::vector<std::string> arguments;    // as `call` takes them
+};
+
+// What a server answered, when it was asked.
+struct Answered {
+  std::optional<ServerStatus> status;
+  std::optional<CatalogEntry> entry;
+  std::optional<Error> error;
+};
+
+bool is_argument(const std::string& word) {
+  return word == "-" || word.starts_with('{') || word.find('=') != std::string::npos;
+}
+
+std::vector<std::string> names_of(const LoadedConfig& config) {
+  std::vector<std::string> names;
+  for (const auto* entry : all_entries(config)) {
+    if (std::ranges::find(names, entry->name) == names.end()) names.push_back(entry->name);
+  }
+  return names;
+}
+
+// A name nobody has: the server part may have a slip in it.
+[[noreturn]] void unknown(const std::string& word, const std::vector<std::string>& names) {
+  std::vector<std::string> candidates = names;
+  auto server = std::string_view(word);
+  const bool full = server.starts_with("mcp__");
+  if (full) server.remove_prefix(5);
+  const auto end = full ? server.find("__") : server.find('/');
+  const auto rest = end == std::string_view::npos ? std::string_view() : server.substr(end);
+  const auto meant = std::string(nearest(std::string(server.substr(0, end)), candidates));
+  throw Error(
+      Errc::invalid_argument,
+      fmt::format("there is no server and no tool called \"{}\"{}", safe_line(word, 120),
+                  meant.empty() ? "; see what there is with `patchbay list`, or write server/tool (with --check "
+                                  "the name of a tool is enough)"
+                                : fmt::format("; did you mean '{}{}{}'?", full ? "mcp__" : "", safe_line(meant, 80),
+                                              safe_line(rest, 80))));
+}
+
+Question question_of(const Declared& declared, const Settings& settings) {
+  const auto& words = settings.words;
+  const auto names = names_of(declared.config);
+  Question out;
+  if (std::ranges::find(names, words.front()) != names.end()) {
+    out.server = &entry_named(declared, words.front(), settings.scope);
+    if (words.size() == 1) return out;
+    if (is_argument(words[1])) {
+      throw Error(Errc::invalid_argument,
+                  fmt::format("'{}' is a server, and arguments are a tool's: patchbay why {} TOOL {}",
+                              safe_line(words[0], 80), safe_line(words[0], 80), safe_line(words[1], 80)));
+    }
+    out.tool = words[1];
+    out.arguments.assign(words.begin() + 2, words.end());
+    return out;
+  }
+  out.arguments.assign(words.begin() + 1, words.end());
+  const auto tools = tools_named(words.front(), names);
+  if (tools.empty()) {
+    const bool of_server = words.front().starts_with("mcp__") || words.front().find('/') != std::string::npos;
+    // The built-in server is nobody's entry.
+    const bool builtin = words.front().starts_with("mcp__patchbay__") || words.front().starts_with("patchbay/");
+    if (!settings.check || (of_server && !builtin)) unknown(words.front(), names);
+    out.tool = words.front();
+    return out;
+  }
+  if (tools.size() > 1) {
+    std::string meant;
+    for (const auto& one : tools) meant += fmt::format("{}{}/{}", meant.empty() ? "" : ", ", one.server, one.tool);
+    throw Error(Errc::invalid_argument, fmt::format("'{}' may mean {}; write the one you mean",
+                                                    safe_line(words.front(), 120), safe_line(meant, 400)));
+  }
+  out.server = &entry_named(declared, tools.front().server, settings.scope);
+  out.tool = tools.front().tool;
+  return out;
+}
+
+// ---- a server
+
+Json others_json(const ServerExplanation& why) {
+  Json out = Json::array();
+  for (const auto& other : why.others) {
+    out.push_back({{"scope", to_string(other.origin.scope)},
+                   {"file", other.origin.file},
+                   {"line", other.origin.line},
+                   {"standing", to_string(other.standing)},
+                   {"reason", other.reason}});
+  }
+  return out;
+}
+
+Json server_json(const ServerExplanation& why, const Answered& answered) {
+  Json notes = Json::array();
+  for (const auto& note : why.notes) notes.push_back(note);
+  Json issues = Json::array();
+  for (const auto& problem : why.problems) {
+    auto one = problem_json(problem);
+    one["severity"] = to_string(problem.severity);
+    issues.push_back(std::move(one));
+  }
+  Json rule;
+  if (!why.rule.empty()) rule = {{"text", why.rule}, {"file", why.rule_file}, {"line", why.rule_line}};
+  return {{"name", why.server.name},
+          {"used", why.counts},
+          {"standing", to_string(why.server.standing)},
+          {"reason", why.cause},
+          {"rule", std::move(rule)},
+          {"fix", why.fix.empty() ? Json() : Json(why.fix)},
+          {"scope", to_string(why.server.origin.scope)},
+          {"source", source_json(why.server.origin)},
+          {"shadows", shadows_json(why.server)},
+          {"others", others_json(why)},
+          {"notes", std::move(notes)},
+          {"issues", std::move(issues)},
+          {"check", answered.status ? status_json(*answered.status) : Json()}};
+}
+
+std::string server_text(const Declared& declared, const ServerExplanation& why, const Answered& answered) {
+  const auto& server = why.server;
+  auto line = [](std::string_view title, std::string_view text) {
+    return fmt::format("  {}: {}\n", title, safe_line(text, 2000));
+  };
+  auto out =
+      fmt::format("{} {}\n", safe_line(server.name, 80),
+                  why.counts ? std::string("is used") : fmt::format("is not used: {}", to_string(server.standing)));
+  out += fmt::format("  Declared: {} ({})\n", place_text(declared, server.origin), scope_title(server.origin.scope));
+  if (!why.cause.empty()) out += line("Because", why.cause);
+  if (!why.rule.empty()) {
+    out += line("Decided by",
+                fmt::format("{} ({})", why.rule, place_text(declared, {why.rule_file, why.rule_line, {}, {}, 0})));
+  }
+  if (!why.fix.empty()) out += line("To change that", why.fix);
+  for (const auto& shadow : server.shadows) {
+    out += fmt::format("  Goes before: {} entry in {}\n", to_string(shadow.scope), place_text(declared, shadow));
+  }
+  for (const auto& other : why.others) {
+    const bool known = std::ranges::find(server.shadows, other.origin) != server.shadows.end();
+    if (known) continue;
+    out += fmt::format("  Also declared: {} entry in {}, {}{}\n", to_string(other.origin.scope),
+                       place_text(declared, other.origin),
+                       other.standing == ServerStanding::active ? "which is used" : to_string(other.standing),
+                       other.reason.empty() ? "" : ": " + safe_line(other.reason, 400));
+  }
+  for (const auto& note : why.notes) out += line("Note", note);
+  for (const auto& problem : why.problems) out += line("Issue", problem_line(problem));
+  if (answered.status) {
+    const auto& status = *answered.status;
+    out += line("State", status.state == ServerState::connected
+                             ? fmt::format("connected, {} tools", status.tool_count)
+                             : fmt::format("{}{}", to_string(status.state),
+                                           status.error ? ": " + status.error->message() : std::string()));
+    if (status.error && !status.error->detail().empty()) out += indented(status.error->detail());
+  } else if (why.counts) {
+    out += "  State: not started (see with --check)\n";
+  }
+  return out;
+}
+
+// ---- a tool
+
+Json decision_json(const ToolExplanation& why, bool known, bool arguments_given) {
+  Json rules = Json::array();
+  for (const auto& rule : why.rules) {
+    rules.push_back({{"list", to_string(rule.list)},
+                     {"rule", rule.text},
+                     {"file", rule.file},
+                     {"line", rule.line},
+                     {"column", rule.column},
+                     {"looksAtArguments", !rule.conditions.empty()}});
+  }
+  const auto& decision = why.decision;
+  Json rule;
+  if (!decision.rule.empty()) {
+    rule = {{"text", decision.rule}, {"file", decision.file}, {"line", decision.line}, {"column", decision.column}};
+  }
+  return {{"name", why.entry.name},
+          {"server", why.entry.server},
+          {"tool", why.entry.tool->name},
+          {"known", known},
+          {"outcome", to_string(decision.outcome)},
+          {"reason", decision.reason},
+          {"rule", std::move(rule)},
+          {"mode", to_string(why.mode)},
+          {"modeFrom", why.mode_from.empty() ? Json() : Json(why.mode_from)},
+          {"dependsOnArguments", why.by_arguments && !arguments_given},
+          {"withheld", why.withheld.empty() ? Json() : Json(why.withheld)},
+          {"rules", std::move(rules)}};
+}
+
+std::string decision_text(const Declared& declared, const ToolExplanation& why, bool known, bool arguments_given) {
+  const auto name = safe_line(why.entry.name, 120);
+  const auto& decision = why.decision;
+  const bool open = why.by_arguments && !arguments_given;
+  auto out = fmt::format("{}: {}{}\n", name, to_string(decision.outcome), open ? " (without arguments)" : "");
+  out += fmt::format("  Because: {}\n", safe_line(decision.reason, 2000));
+  if (!why.withheld.empty()) out += fmt::format("  Not offered: {}\n", safe_line(why.withheld, 1000));
+  for (const auto& rule : why.rules) {
+    out += fmt::format("  Rule: {} {} ({})\n", to_string(rule.list), safe_line(to_text(Json(rule.text)), 1000),
+                       place_text(declared, {rule.file, rule.line, {}, {}, 0}));
+  }
+  out += fmt::format("  Mode: {}{}\n", to_string(why.mode),
+                     why.mode_from.empty() ? "" : fmt::format(" (from {})", safe_line(why.mode_from, 300)));
+  if (open) {
+    out += fmt::format("  Note: rules look at its arguments; give them: patchbay why {} key=value\n", name);
+  }
+  if (!known) out += "  Note: what the tool says of itself (destructive, only reads) is not known; see with --check\n";
+  return out;
+}
+
+// ---- both
+
+int show(const Declared& declared, const Question& question, const Answered& answered, const Settings& settings,
+         Io& io) {
+  const auto own_file = declared.store.places().config_file;
+  std::optional<ServerExplanation> server;
+  if (question.server != nullptr) {
+    server = explain_server(declared.config, *question.server, own_file, process_environment());
+  }
+  if (question.tool.empty()) {
+    answer(settings, io, {{"server", server_json(*server, answered)}, {"tool", Json()}},
+           settings.json ? std::string() : server_text(declared, *server, answered));
+    return 0;
+  }
+  const auto entry = answered.entry ? *answered.entry : assumed_entry({question.server->name, question.tool});
+  ArgumentSources sources;
+  sources.read_stdin = [&io]() -> Result<std::string> { return io.read_input(); };
+  sources.read_file = read_argument_file;
+  Json arguments;
+  if (!question.arguments.empty()) {
+    auto given = call_arguments(question.arguments, answered.entry ? entry.tool->input_schema : Json(), sources);
+    if (!given) throw std::move(given).error();
+    arguments = std::move(*given);
+  }
+  const auto why =
+      explain_tool(entry, question.server, permissions_of(declared.config, settings), arguments, declared.request.cwd);
+  const bool known = answered.entry.has_value();
+  const bool given = !question.arguments.empty();
+  auto text = settings.json ? std::string() : decision_text(declared, why, known, given);
+  if (server && !settings.json) text += server_text(declared, *server, answered);
+  // That there is no such tool comes before what rules would say of it.
+  if (answered.error && !settings.json) text = safe_line(answered.error->message(), 1000) + "\n" + text;
+  answer(settings, io,
+         {{"server", server ? server_json(*server, answered) : Json()},
+          {"tool", decision_json(why, known, given)},
+          {"error", answered.error ? error_json(*answered.error)["error"] : Json()}},
+         text);
+  return 0;
+}
+
+}  // namespace
+
+int why(const Settings& settings, Io& io) {
+  const auto declared = load_declared(settings);
+  return show(declared, question_of(declared, settings), {}, settings, io);
+}
+
+Task<int> why_checked(Context& context) {
+  const auto declared = load_declared(context.settings);
+  const auto question = question_of(declared, context.settings);
+  Answered answered;
+  const bool may_start = question.server != nullptr && question.server->standing == ServerStanding::active;
+  context.waiting.begin(fmt::format("asking {}", context.settings.words.front()));
+  if (question.server == nullptr) {
+    // Only the servers know whose tool it is, so that they do not is the answer.
+    answered.entry = co_await context.host.find_tool(question.tool);
+  } else if (may_start) {
+    co_await context.host.start({question.server->name});
+    if (!question.tool.empty()) {
+      auto found =
+          co_await as_result(context.host.find_tool(fmt::format("{}/{}", question.server->name, question.tool)));
+      // A name a model sees may be another one than the server's own.
+      const auto& typed = context.settings.words.front();
+      if (!found && typed != question.server->name) found = co_await as_result(context.host.find_tool(typed));
+      if (found) {
+        answered.entry = std::move(*found);
+      } else {
+        answered.error = found.error();
+      }
+    }
+  }
+  const auto statuses = context.host.status();
+  const auto name = question.server != nullptr ? question.server->name : answered.entry->server;
+  if (auto status = std::ranges::find(statuses, name, &ServerStatus::name); may_start && status != statuses.end()) {
+    answered.status = *status;
+  }
+  context.waiting.end();
+  auto asked = question;
+  // A bare name turned out to be this server's.
+  if (asked.server == nullptr) {
+    for (const auto* entry : all_entries(declared.config)) {
+      if (entry->name == name && entry->standing == ServerStanding::active) asked.server = entry;
+    }
+    if (auto status = std::ranges::find(statuses, name, &ServerStatus::name); status != statuses.end()) {
+      answered.status = *status;
+    }
+  }
+  co_return show(declared, asked, answered, context.settings, context.io);
+}
+
+}  // namespace patchbay::cli

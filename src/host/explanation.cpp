@@ -1,0 +1,218 @@
+#include "host/explanation.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "config/approval.h"
+#include "config/child_env.h"
+#include "config/expand.h"
+#include "config/policy.h"
+#include "config/signature.h"
+#include "host/naming.h"
+#include "host/tool_filter.h"
+
+namespace patchbay {
+namespace {
+
+std::string place_of(const std::string& file, std::size_t line) {
+  return line == 0 ? file : fmt::format("{}:{}", file, line);
+}
+
+std::string place_of(const ConfigOrigin& origin) { return place_of(origin.file, origin.line); }
+
+class ServerCase {
+ public:
+  ServerCase(const LoadedConfig& config, const std::string& own_file, const VariableLookup& variables,
+             ServerExplanation& out)
+      : config_(config), own_file_(own_file), variables_(variables), out_(out), name_(shell_word(out.server.name)) {}
+
+  void explain() {
+    out_.cause = out_.server.reason;
+    switch (out_.server.standing) {
+      case ServerStanding::active:
+        return active();
+      case ServerStanding::awaiting_approval:
+        out_.fix = fmt::format("patchbay approve {}", name_);
+        return;
+      case ServerStanding::rejected:
+        return rejected();
+      case ServerStanding::disabled:
+        return disabled();
+      case ServerStanding::policy:
+        return policy();
+      case ServerStanding::duplicate:
+        out_.fix = "nothing: the other one is used in its place";
+        return;
+      case ServerStanding::not_configured:
+        out_.fix = fmt::format("set its \"url\" in {}", place_of(out_.server.origin));
+        return;
+      case ServerStanding::broken:
+        out_.fix = fmt::format("correct {}", place_of(out_.server.origin));
+        return;
+      case ServerStanding::shadowed:
+        return shadowed();
+    }
+  }
+
+ private:
+  void rule(std::string text, const std::string& file, std::size_t line) {
+    out_.rule = std::move(text);
+    out_.rule_file = file;
+    out_.rule_line = line;
+  }
+
+  // Without what the person answered: which setting decides.
+  ApprovalDecision by_settings() const {
+    return decide_approval(out_.server.name, entry_hash(out_.server), {}, config_.settings.all(), false);
+  }
+
+  void active() {
+    const auto& server = out_.server;
+    out_.counts = true;
+    out_.cause = out_.others.empty()      ? "no other entry has its name and nothing stands against it"
+                 : server.shadows.empty() ? "the other entries of its name do not count"
+                                          : "it is the highest entry of its name";
+    if (server.origin.trust == ConfigTrust::needs_approval && server.approved) {
+      const auto decision = by_settings();
+      if (decision.state == ApprovalDecision::State::approved && !decision.file.empty()) {
+        rule(decision.reason, decision.file, decision.line);
+        out_.notes.push_back(fmt::format("The project brought it along; it is {}", decision.reason));
+      } else {
+        out_.notes.push_back(
+            "The project brought it along; you approved it as it is now, and a changed entry asks again");
+      }
+    }
+    if (!server.headers_helper) return;
+    RunContext run;
+    run.cwd = config_.cwd;
+    run.project_trusted = config_.project_trusted;
+    if (auto fault = helper_fault(server, run); !fault.empty()) out_.notes.push_back(std::move(fault));
+  }
+
+  void rejected() {
+    const auto decision = by_settings();
+    if (decision.state != ApprovalDecision::State::rejected || decision.file.empty()) {
+      out_.fix = fmt::format("patchbay approve {}", name_);
+      return;
+    }
+    rule("disabledMcpjsonServers", decision.file, decision.line);
+    out_.fix = fmt::format("take it out of \"disabledMcpjsonServers\" in {}", place_of(decision.file, decision.line));
+  }
+
+  void disabled() {
+    const auto& server = out_.server;
+    const bool ours = server.origin.file == own_file_ || server.origin.file.ends_with("/.mcp.json");
+    if (server.reason.find(own_file_) != std::string::npos || (server.disabled && ours)) {
+      out_.fix = fmt::format("patchbay enable {}", name_);
+    } else if (server.disabled) {
+      out_.fix = fmt::format("take \"disabled\" out of {}", place_of(server.origin));
+    } else {
+      out_.fix = "take it out of the list there";
+    }
+  }
+
+  void policy() {
+    const auto verdict = judge_policy(expand_server(out_.server, variables_), config_.settings.all(), variables_);
+    if (verdict.allowed()) return;
+    rule(verdict.rule, verdict.file, verdict.line);
+    const auto layers = config_.settings.all();
+    const auto layer = std::ranges::find(layers, verdict.file, &SettingsLayer::file);
+    const bool organisation = layer != layers.end() && layer->source == SettingsSource::enterprise;
+    out_.fix = organisation ? fmt::format("ask who looks after {}", place_of(verdict.file, verdict.line))
+                            : fmt::format("change {}", place_of(verdict.file, verdict.line));
+  }
+
+  void shadowed() {
+    for (const auto& other : config_.servers) {
+      if (other.name != out_.server.name) continue;
+      out_.fix =
+          fmt::format("rename one of them, or: patchbay remove {} --scope {}", name_, to_string(other.origin.scope));
+      if (other.origin.file != own_file_ && !other.origin.file.ends_with("/.mcp.json")) {
+        out_.fix = fmt::format("rename one of them; the other is in {}", place_of(other.origin));
+      }
+    }
+  }
+
+  const LoadedConfig& config_;
+  const std::string& own_file_;
+  const VariableLookup& variables_;
+  ServerExplanation& out_;
+  std::string name_;
+};
+
+bool same_entry(const ServerConfig& one, const ServerConfig& other) {
+  return one.name == other.name && one.origin == other.origin;
+}
+
+}  // namespace
+
+std::string shell_word(const std::string& name) {
+  const bool plain = !name.empty() && name.find_first_not_of(
+                                          "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                          "0123456789_-.:/@") == std::string::npos;
+  if (plain && !name.starts_with('-')) return name;
+  std::string out = "'";
+  for (char c : name) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+ServerExplanation explain_server(const LoadedConfig& config, const ServerConfig& server, const std::string& own_file,
+                                 const VariableLookup& variables) {
+  ServerExplanation out;
+  out.server = server;
+  for (const auto* list : {&config.servers, &config.shadowed}) {
+    for (const auto& other : *list) {
+      if (other.name == server.name && !same_entry(other, server)) out.others.push_back(other);
+    }
+  }
+  ServerCase(config, own_file, variables, out).explain();
+  for (const auto& problem : config.problems) {
+    if (problem.server == server.name) out.problems.push_back(problem);
+  }
+  return out;
+}
+
+std::vector<NamedTool> tools_named(std::string_view text, const std::vector<std::string>& servers) {
+  std::vector<NamedTool> out;
+  for (const auto& server : servers) {
+    for (const auto& before : {fmt::format("{}/", server), fmt::format("mcp__{}__", server),
+                               fmt::format("mcp__{}__", normalise_name(server))}) {
+      if (!text.starts_with(before) || text.size() == before.size()) continue;
+      NamedTool tool{server, std::string(text.substr(before.size()))};
+      if (std::ranges::find(out, tool) == out.end()) out.push_back(std::move(tool));
+    }
+  }
+  return out;
+}
+
+CatalogEntry assumed_entry(const NamedTool& named) {
+  Tool tool;
+  tool.name = named.tool;
+  const std::vector<ServerTools> servers{
+      {named.server, {std::make_shared<const Tool>(std::move(tool))}, NamePrefix::server}};
+  return Catalog(servers).tools().front();
+}
+
+ToolExplanation explain_tool(const CatalogEntry& entry, const ServerConfig* server, const Permissions& permissions,
+                             const Json& arguments, std::string_view cwd) {
+  ToolExplanation out;
+  out.entry = entry;
+  if (server != nullptr && !lets_through(*server, entry.tool->name)) {
+    auto without = *server;
+    without.disabled_tools.clear();
+    out.withheld = fmt::format("\"{}\" of its server in {} leaves it out",
+                               lets_through(without, entry.tool->name) ? "disabledTools" : "enabledTools",
+                               place_of(server->origin));
+  }
+  const auto directory = server == nullptr ? std::string(cwd) : argument_directory(*server, std::string(cwd));
+  out.decision = permissions.decide(entry, arguments, directory);
+  out.mode = permissions.mode();
+  out.mode_from = permissions.rules().mode_from;
+  out.rules = permissions.about(entry);
+  out.by_arguments = std::ranges::any_of(
+      out.rules, [](const PermissionRule& rule) { return !rule.conditions.empty() || rule.any_arguments; });
+  return out;
+}
+
+}  // namespace patchbay

@@ -1,0 +1,212 @@
+// Why a server is used or not, and why a tool may be called or not. N6.
+#include "host/explanation.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "config/permission_rules.h"
+
+namespace patchbay {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+const std::string own_file = "/home/me/.config/patchbay/config.json";
+
+std::optional<std::string> nothing_set(std::string_view) { return std::nullopt; }
+
+ServerConfig server_at(ServerStanding standing, std::string reason = {}, std::string file = "/p/.mcp.json",
+                       ConfigScope scope = ConfigScope::project) {
+  ServerConfig server;
+  server.name = "db";
+  server.command = "db-server";
+  server.origin = {std::move(file), 3, scope, trust_of(scope), 5};
+  server.standing = standing;
+  server.reason = std::move(reason);
+  return server;
+}
+
+LoadedConfig config_with(const ServerConfig& server, std::vector<SettingsLayer> layers = {}) {
+  LoadedConfig config;
+  config.cwd = "/p";
+  config.servers.push_back(server);
+  config.settings = SettingsLayers(std::move(layers));
+  return config;
+}
+
+ServerExplanation explained(const ServerConfig& server, std::vector<SettingsLayer> layers = {}) {
+  return explain_server(config_with(server, std::move(layers)), server, own_file, nothing_set);
+}
+
+TEST(Explanation, EveryStandingEndsInWhatToDo) {
+  auto off_by_entry = server_at(ServerStanding::disabled, "\"disabled\" is true in /p/.mcp.json:3");
+  off_by_entry.disabled = true;
+  auto off_elsewhere =
+      server_at(ServerStanding::disabled, "\"disabled\" is true", "/home/me/.claude.json", ConfigScope::user);
+  off_elsewhere.disabled = true;
+  struct Case {
+    ServerConfig server;
+    std::string fix;
+  };
+  const std::vector<Case> cases{
+      {server_at(ServerStanding::active), ""},
+      {server_at(ServerStanding::awaiting_approval, "the project brought it along"), "patchbay approve db"},
+      {server_at(ServerStanding::rejected, "rejected before"), "patchbay approve db"},
+      {server_at(ServerStanding::disabled, "switched off in " + own_file), "patchbay enable db"},
+      {server_at(ServerStanding::disabled, "switched off for this project in /home/me/.claude.json"),
+       "take it out of the list there"},
+      {off_by_entry, "patchbay enable db"},
+      {off_elsewhere, "take \"disabled\" out of /home/me/.claude.json:3"},
+      {server_at(ServerStanding::duplicate, "it has the URL of \"x\""), "nothing: the other one is used in its place"},
+      {server_at(ServerStanding::not_configured, "its url is empty"), "set its \"url\" in /p/.mcp.json:3"},
+      {server_at(ServerStanding::broken, "no command"), "correct /p/.mcp.json:3"},
+  };
+  for (const auto& one : cases) {
+    const auto why = explained(one.server);
+    EXPECT_EQ(why.fix, one.fix) << to_string(one.server.standing);
+    EXPECT_EQ(why.counts, one.server.standing == ServerStanding::active);
+    EXPECT_FALSE(why.cause.empty());
+  }
+}
+
+TEST(Explanation, ANameThatAShellWouldTakeApartIsQuoted) {
+  auto server = server_at(ServerStanding::awaiting_approval);
+  server.name = "my server's";
+  EXPECT_EQ(explained(server).fix, R"(patchbay approve 'my server'\''s')");
+  server.name = "--all";
+  EXPECT_EQ(explained(server).fix, "patchbay approve '--all'");
+}
+
+TEST(Explanation, ASettingThatDecidedIsNamedWithItsPlace) {
+  const auto rejecting =
+      parse_settings("{\n\"disabledMcpjsonServers\": [\"db\"]}", SettingsSource::project, "/p/.claude/settings.json");
+  const auto rejected = explained(server_at(ServerStanding::rejected, "rejected by a setting"), {rejecting});
+  EXPECT_EQ(rejected.rule, "disabledMcpjsonServers");
+  EXPECT_EQ(rejected.rule_file, "/p/.claude/settings.json");
+  EXPECT_EQ(rejected.rule_line, 2u);
+  EXPECT_THAT(rejected.fix, HasSubstr("/p/.claude/settings.json:2"));
+
+  const auto denying = parse_settings("{\n\n\"deniedMcpServers\": [{\"serverName\": \"db\"}]}",
+                                      SettingsSource::enterprise, "/etc/claude-code/managed-settings.json");
+  const auto denied = explained(server_at(ServerStanding::policy, "denied"), {denying});
+  EXPECT_EQ(denied.rule, R"({"serverName":"db"})");
+  EXPECT_EQ(denied.rule_line, 3u);
+  EXPECT_EQ(denied.fix, "ask who looks after /etc/claude-code/managed-settings.json:3");
+
+  auto mine = denying;
+  mine.source = SettingsSource::user;
+  mine.file = "/home/me/.claude/settings.json";
+  EXPECT_EQ(explained(server_at(ServerStanding::policy, "denied"), {mine}).fix,
+            "change /home/me/.claude/settings.json:3");
+}
+
+TEST(Explanation, WhoApprovedAnEntryIsSaid) {
+  auto server = server_at(ServerStanding::active);
+  server.approved = true;
+  EXPECT_THAT(explained(server).notes, ElementsAre(HasSubstr("you approved it")));
+  const auto layer =
+      parse_settings(R"({"enableAllProjectMcpServers": true})", SettingsSource::user, "/home/me/.claude/settings.json");
+  EXPECT_THAT(explained(server, {layer}).notes,
+              ElementsAre(HasSubstr("approved by enableAllProjectMcpServers in /home/me/.claude/settings.json:1")));
+}
+
+TEST(Explanation, AHelperThatDoesNotRunIsSaid) {
+  auto server = server_at(ServerStanding::active, {}, own_file, ConfigScope::local);
+  server.headers_helper = "print-headers";
+  EXPECT_THAT(explained(server).notes, ElementsAre(HasSubstr("headersHelper not run")));
+  auto config = config_with(server);
+  config.project_trusted = true;
+  EXPECT_THAT(explain_server(config, server, own_file, nothing_set).notes, IsEmpty());
+}
+
+TEST(Explanation, WhatShadowsAndIsShadowedIsThere) {
+  auto winner = server_at(ServerStanding::active, {}, own_file, ConfigScope::local);
+  auto loser =
+      server_at(ServerStanding::shadowed, "the local entry has the name", "/home/me/.claude.json", ConfigScope::user);
+  winner.shadows.push_back(loser.origin);
+  auto config = config_with(winner);
+  config.shadowed.push_back(loser);
+  config.problems = {{"/p/a", 1, 1, "about db", "db", Severity::note}, {"/p/a", 2, 1, "about x", "x", Severity::note}};
+
+  const auto used = explain_server(config, winner, own_file, nothing_set);
+  EXPECT_TRUE(used.counts);
+  EXPECT_EQ(used.cause, "it is the highest entry of its name");
+  auto alone = config;
+  alone.servers.front().shadows.clear();
+  EXPECT_EQ(explain_server(alone, alone.servers.front(), own_file, nothing_set).cause,
+            "the other entries of its name do not count");
+  EXPECT_THAT(used.others, ElementsAre(loser));
+  EXPECT_THAT(used.problems, SizeIs(1));
+
+  const auto hidden = explain_server(config, loser, own_file, nothing_set);
+  EXPECT_FALSE(hidden.counts);
+  EXPECT_THAT(hidden.others, ElementsAre(winner));
+  EXPECT_EQ(hidden.fix, "rename one of them, or: patchbay remove db --scope local");
+  config.servers.front().origin.file = "/home/me/.claude/mcp.json";
+  EXPECT_THAT(explain_server(config, loser, own_file, nothing_set).fix, HasSubstr("/home/me/.claude/mcp.json:3"));
+}
+
+TEST(Explanation, ToolsAreFoundByEverySpellingThatNamesTheirServer) {
+  const std::vector<std::string> servers{"fs", "my db", "a", "a__b"};
+  struct Case {
+    std::string text;
+    std::vector<NamedTool> tools;
+  };
+  const std::vector<Case> cases{
+      {"mcp__fs__read", {{"fs", "read"}}},
+      {"fs/read", {{"fs", "read"}}},
+      {"fs/a/b", {{"fs", "a/b"}}},
+      {"mcp__my_db__query", {{"my db", "query"}}},
+      {"mcp__my db__query", {{"my db", "query"}}},
+      {"my db/query", {{"my db", "query"}}},
+      {"mcp__a__b__c", {{"a", "b__c"}, {"a__b", "c"}}},
+      {"mcp__fs__", {}},
+      {"fs/", {}},
+      {"fs", {}},
+      {"read", {}},
+      {"mcp__other__read", {}},
+  };
+  for (const auto& one : cases) EXPECT_EQ(tools_named(one.text, servers), one.tools) << one.text;
+}
+
+TEST(Explanation, TheRuleTheModeAndTheFilterOfAToolAreTold) {
+  const std::vector layers{
+      parse_settings("{\"permissions\": {\"allow\": [\"mcp__db__get\"],\n"
+                     "\"ask\": [\"mcp__db\"],\n"
+                     "\"deny\": [\"mcp__db__query(sql: /drop/i)\"],\n"
+                     "\"defaultMode\": \"acceptReads\"}}",
+                     SettingsSource::user, "/s.json")};
+  const Permissions permissions(collect_rules(layers, {}));
+  auto server = server_at(ServerStanding::active);
+  server.disabled_tools = {"get*"};
+  const auto query = assumed_entry({"db", "query"});
+  EXPECT_EQ(query.name, "mcp__db__query");
+
+  const auto denied = explain_tool(query, &server, permissions, Json{{"sql", "DROP x"}}, "/p");
+  EXPECT_EQ(denied.decision.outcome, PermissionOutcome::deny);
+  EXPECT_EQ(denied.decision.line, 3u);
+  EXPECT_EQ(denied.mode, PermissionMode::accept_reads);
+  EXPECT_EQ(denied.mode_from, "/s.json:4");
+  EXPECT_TRUE(denied.by_arguments);
+  EXPECT_EQ(denied.withheld, "");
+  EXPECT_THAT(denied.rules, SizeIs(2));
+
+  const auto asked = explain_tool(query, &server, permissions, Json{{"sql", "select 1"}}, "/p");
+  EXPECT_EQ(asked.decision.outcome, PermissionOutcome::ask);
+  EXPECT_EQ(asked.decision.line, 2u);
+
+  const auto get = explain_tool(assumed_entry({"db", "get"}), &server, permissions, Json(), "/p");
+  EXPECT_EQ(get.withheld, "\"disabledTools\" of its server in /p/.mcp.json:3 leaves it out");
+  EXPECT_FALSE(get.by_arguments);
+  server.disabled_tools.clear();
+  server.enabled_tools = std::vector<std::string>{"query"};
+  EXPECT_THAT(explain_tool(assumed_entry({"db", "get"}), &server, permissions, Json(), "/p").withheld,
+              HasSubstr("enabledTools"));
+  EXPECT_EQ(explain_tool(assumed_entry({"patchbay", "x"}), nullptr, permissions, Json(), "/p").withheld, "");
+}
+
+}  // namespace
+}  // namespace patchbay

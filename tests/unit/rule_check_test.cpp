@@ -1,0 +1,108 @@
+// Permission rules that can never decide anything. P1 B7.
+#include "host/rule_check.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace patchbay {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+struct Lists {
+  std::vector<std::string> allow;
+  std::vector<std::string> ask;
+  std::vector<std::string> deny;
+};
+
+RuleSet rules_of(const Lists& lists) {
+  auto texts = [](const std::vector<std::string>& rules) {
+    Json out = Json::array();
+    for (const auto& rule : rules) out.push_back(rule);
+    return out;
+  };
+  const auto text = to_text(
+      Json{{"permissions", {{"allow", texts(lists.allow)}, {"ask", texts(lists.ask)}, {"deny", texts(lists.deny)}}}});
+  const std::vector layers{parse_settings(text, SettingsSource::user, "/s.json")};
+  RuleRequest request;
+  request.places = {"/w", "/home/me"};
+  return collect_rules(layers, request);
+}
+
+TEST(RuleCheck, RulesThatOthersMakePointlessAreFound) {
+  struct Case {
+    Lists lists;
+    std::string loses;  // the rule that never decides; empty: all have their use
+    std::string to;
+  };
+  const std::vector<Case> cases{
+      {{{"mcp__fs__read"}, {}, {"mcp__fs__read"}}, "mcp__fs__read", "deny"},
+      {{{"mcp__fs__read"}, {}, {"mcp__fs"}}, "mcp__fs__read", "mcp__fs"},
+      {{{"mcp__fs__read"}, {}, {"mcp__fs__*"}}, "mcp__fs__read", "mcp__fs__*"},
+      {{{"mcp__fs"}, {}, {"mcp__fs__*"}}, "mcp__fs", "mcp__fs__*"},
+      {{{"fs/read"}, {}, {"mcp__fs"}}, "fs/read", "mcp__fs"},
+      {{{"mcp__fs__read_*"}, {}, {"mcp__*"}}, "mcp__fs__read_*", "mcp__*"},
+      {{{"MCPTool(mcp__fs__read)"}, {}, {"*"}}, "MCPTool(mcp__fs__read)", "*"},
+      {{{"mcp__fs__read"}, {"mcp__fs"}, {}}, "mcp__fs__read", "ask"},
+      {{{}, {"mcp__fs__read"}, {"mcp__fs"}}, "mcp__fs__read", "deny"},
+      // With conditions the stronger rule leaves something over; the weaker one has none of it.
+      {{{"mcp__fs__read"}, {}, {"mcp__fs__read(path: /etc/**)"}}, "", ""},
+      {{{"mcp__fs__read(path: ./a/**)"}, {}, {"mcp__fs__read"}}, "mcp__fs__read(path: ./a/**)", "deny"},
+      // Narrower, or about something else.
+      {{{"mcp__fs"}, {}, {"mcp__fs__read"}}, "", ""},
+      {{{"mcp__fs__*"}, {}, {"mcp__fs__read_*"}}, "", ""},
+      {{{"mcp__fs__read"}, {}, {"mcp__fsx"}}, "", ""},
+      {{{"mcp__fs__read"}, {}, {"mcp__f"}}, "", ""},
+      {{{}, {}, {"mcp__fs", "mcp__fs__read"}}, "", ""},
+      // Tools that are no server's are left alone.
+      {{{"Bash(ls)"}, {}, {"Bash"}}, "", ""},
+  };
+  for (const auto& one : cases) {
+    const auto problems = pointless_rules(rules_of(one.lists));
+    const auto shown = testing::PrintToString(one.lists.allow) + testing::PrintToString(one.lists.deny);
+    if (one.loses.empty()) {
+      EXPECT_THAT(problems, IsEmpty()) << shown;
+      continue;
+    }
+    ASSERT_EQ(problems.size(), 1u) << shown;
+    EXPECT_EQ(problems[0].severity, Severity::warning) << shown;
+    EXPECT_THAT(problems[0].message, HasSubstr(to_text(Json(one.loses)) + " never decides")) << shown;
+    EXPECT_THAT(problems[0].message, HasSubstr(one.to)) << shown;
+    EXPECT_EQ(problems[0].file, "/s.json");
+    EXPECT_GT(problems[0].line, 0u);
+  }
+}
+
+TEST(RuleCheck, ADenyRuleIsNamedBeforeAnAskRule) {
+  const auto problems = pointless_rules(rules_of({{"mcp__fs__read"}, {"mcp__fs"}, {"mcp__fs__read"}}));
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_THAT(problems[0].message, HasSubstr("the deny rule"));
+}
+
+TEST(RuleCheck, TheSameRuleTwiceIsANote) {
+  const auto problems = pointless_rules(rules_of({{"mcp__fs__read", "mcp__fs__read"}, {}, {}}));
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_EQ(problems[0].severity, Severity::note);
+  EXPECT_THAT(problems[0].message, HasSubstr("says the same"));
+}
+
+TEST(RuleCheck, ARunThatTrustsTheProjectSaysSo) {
+  LoadedConfig config;
+  config.cwd = "/w";
+  config.home = "/home/me";
+  PermissionOptions options;
+  options.allowed_tools = {"mcp__a__b"};
+  options.mode = PermissionMode::bypass;
+  EXPECT_FALSE(rule_request(config, options, false).trusted);
+  EXPECT_TRUE(rule_request(config, options, true).trusted);
+  config.project_trusted = true;
+  const auto request = rule_request(config, options, false);
+  EXPECT_TRUE(request.trusted);
+  EXPECT_EQ(request.places, (RulePlaces{"/w", "/home/me"}));
+  EXPECT_EQ(request.allowed_tools, options.allowed_tools);
+  EXPECT_EQ(request.mode, PermissionMode::bypass);
+}
+
+}  // namespace
+}  // namespace patchbay
