@@ -4,32 +4,22 @@
 #include <unistd.h>
 
 #include <boost/asio/buffer.hpp>
+#include <boost/asio/error.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/redirect_error.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <fmt/format.h>
 #include <termios.h>
 
+#include "base/shell_word.h"
 #include "base/strings.h"
+#include "cli/new_entry.h"
+#include "cli/present.h"
 #include "protocol/clean_text.h"
 
 namespace patchbay::cli {
 namespace {
-
-constexpr std::string_view plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_./:=@%+,";
-
-std::string quoted(std::string_view word) {
-  if (!word.empty() && word.find_first_not_of(plain) == std::string_view::npos) return std::string(word);
-  std::string out = "'";
-  for (char c : word) {
-    if (c == '\'') {
-      out += "'\\''";
-    } else {
-      out.push_back(c);
-    }
-  }
-  return out + "'";
-}
 
 // The terminal as it was, whatever happens in between.
 class QuietTerminal {
@@ -77,10 +67,46 @@ std::string ask_secret(std::string_view question) {
 
 std::string command_line_of(const ServerConfig& server) {
   if (server.kind != ServerKind::stdio) return clean_line(server.url);
-  std::string line = quoted(server.command);
-  for (const auto& arg : server.args) line += " " + quoted(arg);
+  std::string line = shell_word(server.command);
+  for (const auto& arg : server.args) line += " " + shell_word(arg);
   return clean_line(line);
 }
+
+std::string consent_text(const ServerConfig& server, std::string_view indent) {
+  auto text = fmt::format("{}{}\n", indent, command_line_of(server));
+  for (const auto& line : shown_details(server)) text += fmt::format("{}  {}\n", indent, line);
+  return text;
+}
+
+namespace {
+
+constexpr int most_questions = 10;
+
+// One line of the terminal; nothing at its end.
+Task<std::optional<std::string>> read_answer(asio::posix::stream_descriptor& terminal) {
+  std::string answer;
+  while (answer.find('\n') == std::string::npos && answer.size() < 4096) {
+    char buffer[256];
+    boost::system::error_code fault;
+    const auto got =
+        co_await terminal.async_read_some(asio::buffer(buffer), asio::redirect_error(asio::use_awaitable, fault));
+    if (fault == asio::error::eof || (!fault && got == 0)) co_return std::nullopt;
+    if (fault) throw boost::system::system_error(fault);
+    answer.append(buffer, got);
+  }
+  co_return to_lower_ascii(trim(answer));
+}
+
+std::string explanation(const ServerConfig& server) {
+  return fmt::format(
+      "  y      start it, now and whenever it is needed, as long as its entry stays as it is\n"
+      "  n      do not start it, now or later; `patchbay approve{0}` changes that\n"
+      "  Enter  not now; you are asked again the next time\n"
+      "It would run with your rights, and sees your files and your environment. It is declared in {1}:{2}.\n",
+      operands({server.name}), clean_line(server.origin.file), server.origin.line);
+}
+
+}  // namespace
 
 Task<std::optional<bool>> ask_approval(Io& io, Waiting& waiting, const ServerConfig& server) {
   int fd = ::open("/dev/tty", O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -92,19 +118,21 @@ Task<std::optional<bool>> ask_approval(Io& io, Waiting& waiting, const ServerCon
     Waiting& line;
     ~Resume() { line.resume(); }
   } resume{waiting};
-  io.talk(fmt::format("{} wants to start the server '{}':\n  {}\nStart it? [y]es, [n]o, or Enter: not now ",
-                      clean_line(server.origin.file), clean_line(server.name), command_line_of(server)));
+  io.talk(fmt::format("{} wants to start the server '{}':\n{}", clean_line(server.origin.file), clean_line(server.name),
+                      consent_text(server, "  ")));
   asio::posix::stream_descriptor terminal(co_await asio::this_coro::executor, fd);
-  std::string answer;
-  while (answer.find('\n') == std::string::npos && answer.size() < 4096) {
-    char buffer[256];
-    auto got = co_await terminal.async_read_some(asio::buffer(buffer), asio::use_awaitable);
-    if (got == 0) break;
-    answer.append(buffer, got);
+  for (int asked = 0; asked < most_questions; ++asked) {
+    io.talk("Start it? [y]es, [n]o, ? explains, or Enter: not now ");
+    const auto word = co_await read_answer(terminal);
+    if (!word) {
+      io.talk("\n");
+      break;
+    }
+    if (*word == "y" || *word == "yes") co_return true;
+    if (*word == "n" || *word == "no") co_return false;
+    if (word->empty()) break;
+    io.talk(explanation(server));
   }
-  auto word = to_lower_ascii(trim(answer));
-  if (word == "y" || word == "yes") co_return true;
-  if (word == "n" || word == "no") co_return false;
   co_return std::nullopt;
 }
 

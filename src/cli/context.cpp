@@ -46,10 +46,27 @@ Task<std::vector<std::string>> start_servers(Context& context, const std::string
   co_return connected;
 }
 
+bool awaits_approval(const ServerStatus& status) {
+  return status.state == ServerState::pending && status.reason == to_string(ServerStanding::awaiting_approval);
+}
+
+namespace {
+
+// Why a server is switched off, in words.
+std::string reason_of(const Context& context, const ServerStatus& status) {
+  if (status.error) return status.error->message();
+  const auto& servers = context.host.config().servers;
+  const auto found = std::ranges::find(servers, status.name, &ServerConfig::name);
+  return found == servers.end() || found->reason.empty() ? status.reason : found->reason;
+}
+
+}  // namespace
+
 int listing_exit_code(const Context& context, const std::string& only) {
   int code = 0;
   bool connected = false;
   bool required_failed = false;
+  std::vector<std::string> waiting;
   for (const auto& status : context.host.status()) {
     if (!only.empty() && status.name != only) continue;
     if (status.state == ServerState::connected) connected = true;
@@ -63,30 +80,42 @@ int listing_exit_code(const Context& context, const std::string& only) {
                                     safe_line(without_name(status.name, status.error->message()), 500)));
       }
     }
-    if (status.state == ServerState::pending && !context.settings.json) {
-      context.io.talk(fmt::format(
-          "patchbay: '{}' waits for a yes: {} brought it along. If you trust that project: --trust-project\n",
-          safe_line(status.name, 80), safe_line(status.origin.file, 200)));
+    if (awaits_approval(status)) waiting.push_back(status.name);
+    // Waiting for a yes nobody gave is a matter of configuration, not of connecting; so is being switched off.
+    const bool off = status.state == ServerState::pending || status.state == ServerState::disabled;
+    if (off && code == 0 && !only.empty()) code = 2;
+    if (status.state == ServerState::disabled && !only.empty() && !context.settings.json) {
+      context.io.talk(fmt::format("patchbay: '{}' is not used: {}\n", safe_line(only, 80),
+                                  safe_line(reason_of(context, status), 500)));
     }
-    // Waiting for a yes nobody gave is a matter of configuration, not of connecting.
-    if (status.state == ServerState::pending && code == 0 && !only.empty()) code = 2;
+  }
+  if (!waiting.empty() && !context.settings.json) {
+    context.io.talk(fmt::format("patchbay: this project brought {} along; if you trust {}: patchbay approve{}\n",
+                                waiting.size() == 1 ? fmt::format("'{}'", safe_line(waiting.front(), 80))
+                                                    : fmt::format("{} servers", waiting.size()),
+                                waiting.size() == 1 ? "it" : "them", operands(waiting)));
   }
   if (required_failed) return code == 0 ? 3 : code;
   return connected ? 0 : code;
+}
+
+std::string none_text(const std::string& only, const std::vector<std::string>& connected, std::string_view what) {
+  if (only.empty()) return fmt::format("No connected server has {}.\n", what);
+  return connected.empty() ? std::string() : fmt::format("'{}' has no {}.\n", safe_line(only, 80), what);
 }
 
 Error with_failures(const Context& context, const Error& error) {
   std::vector<std::string> failed;
   for (const auto& status : context.host.status()) {
     if (status.state == ServerState::connected || status.state == ServerState::disabled) continue;
-    failed.push_back(
-        context.told.contains(status.name)
-            ? fmt::format("'{}'", status.name)
-            : fmt::format("'{}': {}", status.name,
-                          status.error ? without_name(status.name, status.error->message()) : status.reason));
+    const auto why = status.error ? without_name(status.name, status.error->message()) : status.reason;
+    failed.push_back(context.told.contains(status.name)
+                         ? fmt::format("'{}'", safe_line(status.name, 80))
+                         : fmt::format("'{}' ({})", safe_line(status.name, 80), safe_line(why, 120)));
   }
   if (failed.empty()) return error;
-  return Error(error.code(), fmt::format("{} (not connected: {})", error.message(), fmt::join(failed, "; ")));
+  return Error(error.code(), fmt::format("{}; it may belong to a server that is not connected: {}", error.message(),
+                                         fmt::join(failed, ", ")));
 }
 
 Json servers_json(const Context& context, const std::string& only) {

@@ -53,10 +53,14 @@ int manual(Io& io);
 // Starts the named server, or all, and returns the names that are connected. Throws when a
 // named one failed; when all failed, returns none.
 Task<std::vector<std::string>> start_servers(Context& context, const std::string& only);
+// A repository brought it along and nobody has said yes.
+bool awaits_approval(const ServerStatus& status);
 // Exit code of a listing: 0 unless everything that could have answered failed.
 int listing_exit_code(const Context& context, const std::string& only);
 // The same error, with the servers that did not start: what was asked for may be theirs.
 Error with_failures(const Context& context, const Error& error);
+// What is said when a listing is empty: "'docs' has no prompts.".
+std::string none_text(const std::string& only, const std::vector<std::string>& connected, std::string_view what);
 // Text as text, anything else as its bytes unless a terminal would have to show them.
 void print_contents(Context& context, const ResourceContents& contents);
 // The states of the servers a listing is about, for its JSON.

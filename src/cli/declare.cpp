@@ -5,11 +5,13 @@
 #include <fmt/format.h>
 
 #include "base/crypto.h"
+#include "base/shell_word.h"
 #include "base/strings.h"
 #include "cli/approval.h"
 #include "cli/declared.h"
 #include "cli/new_entry.h"
 #include "cli/present.h"
+#include "config/import_plan.h"
 #include "config/policy.h"
 #include "config/signature.h"
 
@@ -54,6 +56,18 @@ void note_neighbours(const Declared& declared, NewEntry& entry, ConfigScope scop
         fmt::format("{} config has a server of this name too ({}); local goes before project, and "
                     "project before user",
                     to_string(other->origin.scope), place_text(declared, other->origin)));
+  }
+}
+
+// A file that is going to be committed is no place for a secret.
+void warn_of_secrets(NewEntry& entry) {
+  auto copy = entry.entry;
+  for (const auto& secret : withhold_secrets(entry.name, copy)) {
+    entry.notes.push_back(
+        fmt::format("{0} looks like a secret, and .mcp.json is usually committed: everybody who has the project can "
+                    "read it. Write ${{{1}}} instead and set the variable {1} ({2}, then add it again with "
+                    "'${{{1}}}' in single quotes), or keep the server to yourself with --scope local",
+                    secret.field, secret.variable, removal_command(entry.name, ConfigScope::project)));
   }
 }
 
@@ -103,10 +117,6 @@ void forget_client_secret(const Declared& declared, const ServerConfig& entry) {
 
 // ---- remove
 
-std::string removal_command(const std::string& name, ConfigScope scope) {
-  return fmt::format("patchbay remove {} --scope {}", name, to_string(scope));
-}
-
 // The one entry of ours that is meant; throws what to do when there are several or none.
 const ServerConfig& entry_to_remove(const Declared& declared, const Settings& settings, const std::string& name) {
   const auto entries = all_named(declared.config, name);
@@ -127,7 +137,7 @@ const ServerConfig& entry_to_remove(const Declared& declared, const Settings& se
     std::string commands;
     for (const auto* entry : ours) {
       text += fmt::format("\n  - {}", scope_title(entry->origin.scope));
-      commands += fmt::format("\n  {}", removal_command(shown, entry->origin.scope));
+      commands += fmt::format("\n  {}", removal_command(name, entry->origin.scope));
     }
     throw Error(Errc::invalid_argument, text + "\nTo remove it from one of them:" + commands);
   }
@@ -139,8 +149,8 @@ const ServerConfig& entry_to_remove(const Declared& declared, const Settings& se
     }
     throw Error(Errc::config,
                 fmt::format("MCP server \"{}\" stands in {}, which is not patchbay's and is not changed by it. Take it "
-                            "out there, or switch it off here: patchbay disable {}",
-                            shown, place_text(declared, foreign->origin), shown));
+                            "out there, or switch it off here: patchbay disable{}",
+                            shown, place_text(declared, foreign->origin), shell_operands({name})));
   }
   std::vector<std::string> others;
   for (const auto* entry : entries) others.emplace_back(to_string(entry->origin.scope));
@@ -167,7 +177,10 @@ int add(const Settings& settings, Io& io) {
         return std::vector{set_member(maps.front() / entry.name, entry.entry)};
       });
   entry.notes.insert(entry.notes.end(), change.warnings.begin(), change.warnings.end());
-  if (scope == ConfigScope::project) approve_own(settings, entry);
+  if (scope == ConfigScope::project) {
+    warn_of_secrets(entry);
+    approve_own(settings, entry);
+  }
   if (settings.client_secret) keep_client_secret(declared, entry, secret);
   say_notes(settings, io, entry.notes);
   Json notes = Json::array();

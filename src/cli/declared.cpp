@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/shell_word.h"
 #include "base/strings.h"
 #include "cli/present.h"
 #include "config/files.h"
@@ -182,6 +183,12 @@ FileChange change_entry(const Declared& declared, const ServerConfig& entry, con
   return change_project(declared, fs::path(entry.origin.file).parent_path().string(), edits);
 }
 
+std::string removal_command(const std::string& name, ConfigScope scope) {
+  // Behind -- a flag would be a name.
+  return name.starts_with('-') ? fmt::format("patchbay remove --scope {}{}", to_string(scope), shell_operands({name}))
+                               : fmt::format("patchbay remove{} --scope {}", shell_operands({name}), to_string(scope));
+}
+
 std::string modified_text(const Declared& declared, ConfigScope scope, const std::string& file) {
   return fmt::format("File modified: {}{}\n", file,
                      scope == ConfigScope::local ? fmt::format(" [project: {}]", declared.project()) : "");
@@ -197,8 +204,12 @@ Json shadows_json(const ServerConfig& server) {
   return shadows;
 }
 
+// With the file as the entries name it: absolute, or a flag.
 Json problem_json(const ConfigProblem& problem) {
-  return {{"file", problem.file}, {"line", problem.line}, {"column", problem.column}, {"message", problem.message}};
+  const bool relative = !problem.file.empty() && problem.file.front() != '/' && problem.file.front() != '-';
+  const auto file =
+      relative ? (std::filesystem::current_path() / problem.file).lexically_normal().string() : problem.file;
+  return {{"file", file}, {"line", problem.line}, {"column", problem.column}, {"message", problem.message}};
 }
 
 void answer(const Settings& settings, Io& io, const Json& json, std::string_view text) {

@@ -64,6 +64,8 @@ KeyPath find_server(const Json& root, const std::vector<KeyPath>& maps, const st
 const Json& value_at(const Json& root, const KeyPath& path);
 KeyPath operator/(KeyPath path, std::string key);
 
+// The line that takes an entry of ours away.
+std::string removal_command(const std::string& name, ConfigScope scope);
 // "File modified: FILE [project: DIR]".
 std::string modified_text(const Declared& declared, ConfigScope scope, const std::string& file);
 // Prints `text`, or `json` when that was asked for; warnings of the change to stderr.

@@ -6,12 +6,14 @@
 
 #include <fmt/format.h>
 
+#include "base/shell_word.h"
 #include "base/strings.h"
 #include "cli/declared.h"
 #include "cli/import_report.h"
 #include "cli/present.h"
 #include "config/files.h"
 #include "config/import_places.h"
+#include "config/parse.h"
 #include "config/policy.h"
 
 namespace patchbay::cli {
@@ -93,7 +95,7 @@ std::string shown_path(const Declared& declared, const std::string& path) {
   return place_text(declared, ConfigOrigin{.file = path});
 }
 
-ImportedFile read_place(const Wanted& wanted, ImportPlace& place, const Declared& declared) {
+ImportedFile read_place(const Wanted& wanted, ImportPlace& place, const Declared& declared, bool named_client) {
   auto text = read_config_file(place.path);
   const auto shown = shown_path(declared, place.path);
   if (!text) {
@@ -109,6 +111,11 @@ ImportedFile read_place(const Wanted& wanted, ImportPlace& place, const Declared
     place.client = *client;
   }
   auto file = import_text(place.client, *text, place.path);
+  if (const auto other = recognise_import(place.path, *text);
+      named_client && file.entries.empty() && !file.problems.empty() && other && *other != place.client) {
+    file.problems.front().message += fmt::format(", or say whose it is: it looks like a file of {} (--from {})",
+                                                 name_of(*other).title, name_of(*other).id);
+  }
   file.file = shown;
   for (auto& problem : file.problems) problem.file = shown;
   return file;
@@ -122,6 +129,8 @@ class Planner {
     source.plan = plan_of(source.scope).add(source.file, settings_.names);
     for (auto& planned : source.plan) {
       if (planned.action == ImportAction::add) judge(planned);
+      // A file of the project is for others, too, who may well have the variables.
+      if (planned.action == ImportAction::add && source.scope != ConfigScope::project) check_variables(planned);
     }
   }
 
@@ -137,6 +146,21 @@ class Planner {
     }
     const auto names = from_desktop(settings_) ? ImportNames::refuse : ImportNames::mend;
     return plans_.emplace(scope, ImportPlan(scope, std::move(existing), names)).first->second;
+  }
+
+  // A reference to what is not there would be sent as it stands.
+  static void check_variables(PlannedEntry& planned) {
+    Json file;
+    file["mcpServers"]["server"] = planned.entry;
+    const auto read = parse_servers(to_text(file), {.file = {}}, ServerMap::wrapped);
+    std::vector<std::string> names;
+    for (const auto& use : read.uses) names.push_back(use.variable);
+    const auto variables = process_environment();
+    for (const auto& name : names) {
+      if (variables(name) || std::ranges::find(planned.missing, name) != planned.missing.end()) continue;
+      planned.missing.push_back(name);
+      planned.entry["disabled"] = true;
+    }
   }
 
   // An organisation has the last word.
@@ -219,10 +243,23 @@ std::string summary(const ImportCounts& counts, bool written) {
                      counts.not_carried, counts.fields);
 }
 
+// What is written and will not start, and what starts it.
+std::string waiting_text(const std::vector<ImportSource>& sources) {
+  std::vector<std::string> names;
+  for (const auto& source : sources) {
+    for (const auto& planned : source.plan) {
+      if (planned.action == ImportAction::add && !planned.missing.empty()) names.push_back(planned.name);
+    }
+  }
+  return names.empty()
+             ? std::string()
+             : fmt::format("Disabled until they have what they need; then: patchbay enable{}\n", shell_operands(names));
+}
+
 std::string again(const Settings& settings) {
   if (from_desktop(settings)) return "patchbay mcp add-from-claude-desktop --yes";
   std::string line = "patchbay import";
-  if (!settings.words.empty()) line += " " + safe_line(settings.words.front(), 300);
+  if (!settings.words.empty()) line += " " + shell_word(settings.words.front());
   if (!settings.from.empty()) line += " --from " + safe_line(settings.from, 80);
   if (!settings.scope.empty()) line += " --scope " + settings.scope;
   return line + " --yes";
@@ -273,7 +310,7 @@ std::vector<ImportSource> read_all(const Settings& settings, const Declared& dec
   for (auto& place : wanted.places) {
     if (!wanted.is_file && !config_file_exists(place.path)) continue;
     ImportSource source;
-    source.file = read_place(wanted, place, declared);
+    source.file = read_place(wanted, place, declared, !settings.from.empty());
     source.scope = settings.scope.empty() ? place.scope : scope_called(settings.scope);
     planner.plan(source);
     sources.push_back(std::move(source));
@@ -320,6 +357,7 @@ int import_servers(const Settings& settings, Io& io) {
   } else {
     if (sources.empty()) io.out("No file of another client was found. `patchbay import FILE` reads a certain one.\n");
     if (!sources.empty()) io.out(summary(counts, written) + modified);
+    if (written) io.talk(waiting_text(sources));
     if (!written && counts.add > 0) io.talk(fmt::format("Nothing was written. To import: {}\n", again(settings)));
   }
   // Asked to write, and nobody was there to say yes.

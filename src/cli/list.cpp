@@ -2,18 +2,24 @@
 // started and no network touched; with it, and as `patchbay mcp list`, every server that may be started
 // is, to see whether it answers.
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <span>
 
+#include <boost/asio/this_coro.hpp>
 #include <fmt/format.h>
 
+#include "base/scope.h"
+#include "base/shell_word.h"
 #include "base/strings.h"
 #include "cli/context.h"
 #include "cli/declared.h"
 #include "cli/new_entry.h"
 #include "cli/present.h"
+#include "config/files.h"
 #include "config/load.h"
 #include "host/server_error.h"
+#include "protocol/clean_text.h"
 
 namespace patchbay::cli {
 namespace {
@@ -75,13 +81,17 @@ std::vector<ConfigProblem> warnings_of(const LoadedConfig& config) {
 }
 
 Json row_json(const Row& row) {
+  const bool broken = row.server->standing == ServerStanding::broken;
   return {{"name", row.server->name},
           {"scope", to_string(row.server->origin.scope)},
           {"source", source_json(row.server->origin)},
-          {"transport", to_string(row.server->kind)},
+          {"transport", broken ? Json() : Json(to_string(row.server->kind))},
           {"state", to_string(row.state)},
           {"reason", row.reason},
+          {"standing", to_string(row.server->standing)},
+          {"detail", row.server->reason.empty() ? Json() : Json(row.server->reason)},
           {"error", row.error ? Json(row.error->message()) : Json()},
+          {"config", broken ? Json() : shown_entry(*row.server)},
           {"shadows", shadows_json(*row.server)}};
 }
 
@@ -103,13 +113,15 @@ void say_warnings(const Settings& settings, Io& io, const std::vector<ConfigProb
 
 // ---- words for people
 
+// A name in a line that may be pasted.
+std::string operand(const std::string& name) { return operands({name}); }
+
 // How a server is, in the words of `claude mcp list`.
 std::string health(const Row& row) {
-  const auto name = safe_line(row.server->name, 80);
   const auto cause = row.error ? safe_line(without_name(row.server->name, row.error->message()), 400) : std::string();
   switch (row.server->standing) {
     case ServerStanding::awaiting_approval:
-      return fmt::format("⏸ Pending approval (run `patchbay approve {}`)", name);
+      return fmt::format("⏸ Pending approval (run `patchbay approve{}`)", operand(row.server->name));
     case ServerStanding::rejected:
       return fmt::format("✘ Rejected ({})", safe_line(row.server->reason, 400));
     case ServerStanding::disabled:
@@ -178,6 +190,25 @@ std::string short_place(const Declared& declared, const ConfigOrigin& origin) {
   return place.starts_with(home) ? "~/" + place.substr(home.size()) : place;
 }
 
+// As the documentation calls it.
+std::string_view scope_word(ConfigScope scope) {
+  return scope == ConfigScope::dynamic ? std::string_view("flags") : to_string(scope);
+}
+
+// What must be known about a row beside what is in it: why it does not count, what somebody who is asked about
+// it agrees to, and whom it hides.
+std::vector<std::string> below(const Declared& declared, const ServerConfig& server) {
+  std::vector<std::string> lines;
+  if (server.standing == ServerStanding::awaiting_approval) lines = shown_details(server);
+  const bool told = server.standing == ServerStanding::awaiting_approval || server.standing == ServerStanding::broken;
+  if (!server.reason.empty() && !told) lines.push_back(server.reason);
+  for (const auto& shadow : server.shadows) {
+    lines.push_back(fmt::format("goes before the {} entry of the same name in {}", scope_word(shadow.scope),
+                                short_place(declared, shadow)));
+  }
+  return lines;
+}
+
 std::string table(const Declared& declared, const std::vector<Row>& rows, const Io& io) {
   std::size_t names = 4;
   std::size_t states = 5;
@@ -189,26 +220,43 @@ std::string table(const Declared& declared, const std::vector<Row>& rows, const 
   for (const auto& row : rows) {
     const auto place = short_place(declared, row.server->origin);
     const auto before = fmt::format("{:<{}}  {:<10}  {:<{}}  ", safe_line(row.server->name, 40), names,
-                                    to_string(row.server->origin.scope), row.reason, states);
+                                    scope_word(row.server->origin.scope), row.reason, states);
     const auto used = before.size() + place.size() + 4;
     const auto width = io.width();
     const std::size_t room = !io.out_is_terminal ? 2000 : width > used + 20 ? width - used : 20;
     const auto target = row.server->standing == ServerStanding::broken ? row.server->reason : target_of(*row.server);
     out += fmt::format("{}{}  ({})\n", before, safe_line(target, room), place);
+    for (const auto& line : below(declared, *row.server)) out += fmt::format("    {}\n", safe_line(line, 1000));
   }
   return out;
 }
 
 void say_next(const Settings& settings, Io& io, const std::vector<Row>& rows) {
   if (settings.json || settings.quiet) return;
-  std::string waiting;
+  std::vector<std::string> waiting;
   for (const auto& row : rows) {
-    if (row.server->standing == ServerStanding::awaiting_approval) waiting += " " + safe_line(row.server->name, 80);
+    if (row.server->standing == ServerStanding::awaiting_approval) waiting.push_back(row.server->name);
   }
-  if (!waiting.empty())
-    io.talk(fmt::format("This project brought servers along; if you trust them: patchbay approve{}\n", waiting));
+  if (waiting.empty()) return;
+  io.talk(
+      fmt::format("This project brought servers along; if you trust them: patchbay approve{}\n", operands(waiting)));
 }
 
+// Outside a repository a directory above is somebody else's business, and easily overlooked.
+void say_above(const Declared& declared, Io& io) {
+  const auto looked_at = project_directories(declared.request.cwd);
+  for (auto above = std::filesystem::path(declared.request.cwd).parent_path();; above = above.parent_path()) {
+    if (std::ranges::find(looked_at, above.string()) == looked_at.end() &&
+        config_file_exists((above / ".mcp.json").string())) {
+      io.talk(fmt::format("{} is not used here: outside a git repository only the current directory counts\n",
+                          safe_line((above / ".mcp.json").string(), 300)));
+      return;
+    }
+    if (above == above.parent_path()) return;
+  }
+}
+
+constexpr std::string_view none_read = "No MCP server could be read: see above.\n";
 constexpr std::string_view none_declared = "No MCP servers configured. Use `patchbay mcp add` to add a server.\n";
 
 // ---- one server
@@ -219,8 +267,9 @@ std::string page(const Declared& declared, const Row& row, bool checked) {
   auto out = fmt::format("{}:\n  Scope: {}\n  Source: {}\n", name, scope_title(server.origin.scope),
                          place_text(declared, server.origin));
   const bool counts = server.standing == ServerStanding::active;
-  out += fmt::format("  Status: {}\n",
-                     counts && !checked ? "not started (see with: patchbay get " + name + " --check)" : health(row));
+  out += fmt::format("  Status: {}\n", counts && !checked
+                                           ? "not started (see with: patchbay get --check" + operand(server.name) + ")"
+                                           : health(row));
   out += last_words(row);
   if (server.standing == ServerStanding::broken) return out;
   const auto entry = shown_entry(server);
@@ -266,17 +315,21 @@ std::vector<ConfigProblem> issues_of(const std::vector<ConfigProblem>& warnings,
 
 std::string after_page(const Declared& declared, const Row& row, const std::vector<ConfigProblem>& issues) {
   const auto& server = *row.server;
-  const auto name = safe_line(server.name, 80);
   std::string out;
   for (const auto& issue : issues) out += fmt::format("  Issue: {}\n", safe_line(issue.text(), 1000));
+  if (server.standing == ServerStanding::disabled) {
+    out += fmt::format("  Disabled because: {}\n", safe_line(server.reason, 1000));
+  }
   for (const auto& shadow : server.shadows) {
     out += fmt::format("  Goes before: {} config ({})\n", to_string(shadow.scope), place_text(declared, shadow));
   }
   if (is_ours(declared, server)) {
-    out += fmt::format("\nTo remove this server, run: patchbay remove {} --scope {}\n", name,
-                       to_string(server.origin.scope));
+    out += fmt::format("\nTo remove this server, run: {}\n",
+                       clean_line(removal_command(server.name, server.origin.scope)));
   } else if (server.origin.scope != ConfigScope::enterprise && server.origin.scope != ConfigScope::dynamic) {
-    out += fmt::format("\nTo switch this server off, run: patchbay disable {}\n", name);
+    out += fmt::format("\nTo switch this server {}, run: patchbay {}{}\n",
+                       server.standing == ServerStanding::disabled ? "on" : "off",
+                       server.standing == ServerStanding::disabled ? "enable" : "disable", operand(server.name));
   }
   return out;
 }
@@ -284,13 +337,16 @@ std::string after_page(const Declared& declared, const Row& row, const std::vect
 int show_list(const Declared& declared, const std::vector<Row>& rows, const Settings& settings, Io& io, bool checked) {
   const auto warnings = warnings_of(declared.config);
   say_warnings(settings, io, warnings);
+  const bool failed = std::ranges::find(warnings, Severity::error, &ConfigProblem::severity) != warnings.end();
+  const int code = rows.empty() && failed ? 2 : 0;
   if (settings.json) {
     answer(settings, io, list_json(rows, warnings), {});
-    return 0;
+    return code;
   }
   if (rows.empty()) {
-    io.out(none_declared);
-    return 0;
+    io.out(failed ? none_read : none_declared);
+    if (!failed && !settings.quiet) say_above(declared, io);
+    return code;
   }
   if (!checked) {
     io.out(table(declared, rows, io));
@@ -310,7 +366,6 @@ int show_server(const Declared& declared, const Row& row, const Settings& settin
     return 0;
   }
   auto json = row_json(row);
-  json["config"] = row.server->standing == ServerStanding::broken ? Json() : shown_entry(*row.server);
   Json list = Json::array();
   for (const auto& issue : issues) list.push_back(problem_json(issue));
   json["issues"] = std::move(list);
@@ -318,17 +373,15 @@ int show_server(const Declared& declared, const Row& row, const Settings& settin
   return 0;
 }
 
-// What the host found out about the servers that count.
-void look(std::vector<Row>& rows, const std::vector<ServerStatus>& found) {
-  for (auto& row : rows) {
-    if (row.server->standing != ServerStanding::active) continue;
-    const auto status = std::ranges::find(found, row.server->name, &ServerStatus::name);
-    if (status == found.end()) continue;
-    row.state = status->state;
-    row.reason = status->reason;
-    row.error = status->error;
-    if (row.reason.empty() && row.error) row.reason = to_string(row.error->code());
-  }
+// What the host found out about a server that counts.
+void look(Row& row, const std::vector<ServerStatus>& found) {
+  if (row.server->standing != ServerStanding::active) return;
+  const auto status = std::ranges::find(found, row.server->name, &ServerStatus::name);
+  if (status == found.end()) return;
+  row.state = status->state;
+  row.reason = status->reason;
+  row.error = status->error;
+  if (row.reason.empty() && row.error) row.reason = to_string(row.error->code());
 }
 
 std::vector<std::string> startable(const std::vector<Row>& rows) {
@@ -352,25 +405,55 @@ int get(const Settings& settings, Io& io) {
                      false);
 }
 
+namespace {
+
+// One server is started, and its row shown.
+Task<void> check_row(Context& context, Row& row) {
+  co_await context.host.start({row.server->name});
+  look(row, context.host.status());
+  context.waiting.pause();
+  context.io.out(health_line(row));
+}
+
+}  // namespace
+
+// Each row is shown as soon as it is known: one server that does not answer hides no other.
 Task<int> list_checked(Context& context) {
-  const auto declared = load_declared(context.settings);
-  auto rows = rows_of(declared.config, context.settings);
-  const auto names = startable(rows);
-  if (!names.empty()) {
-    if (!context.settings.json && !context.settings.quiet) context.io.talk("Checking MCP server health…\n\n");
-    co_await context.host.start(names);
-    look(rows, context.host.status());
+  const auto& settings = context.settings;
+  const auto declared = load_declared(settings);
+  auto rows = rows_of(declared.config, settings);
+  const auto count = startable(rows).size();
+  if (count == 0 || settings.json) {
+    if (count > 0) {
+      context.waiting.begin(fmt::format("checking {}", plural(count, "server")));
+      co_await context.host.start(startable(rows));
+      for (auto& row : rows) look(row, context.host.status());
+      context.waiting.end();
+    }
+    co_return show_list(declared, rows, settings, context.io, true);
   }
+  say_warnings(settings, context.io, warnings_of(declared.config));
+  if (!settings.quiet) context.io.talk("Checking MCP server health…\n\n");
+  context.waiting.begin(fmt::format("checking {}", plural(count, "server")));
+  for (auto& row : rows) {
+    if (row.server->standing != ServerStanding::active) context.io.out(health_line(row));
+  }
+  Scope scope(co_await asio::this_coro::executor);
+  for (auto& row : rows) {
+    if (row.server->standing == ServerStanding::active) scope.spawn(check_row(context, row));
+  }
+  co_await scope.finish();
   context.waiting.end();
-  co_return show_list(declared, rows, context.settings, context.io, true);
+  co_return 0;
 }
 
 Task<int> get_checked(Context& context) {
   const auto declared = load_declared(context.settings);
   std::vector<Row> rows{row_of(entry_named(declared, context.settings.words.at(0), context.settings.scope))};
   if (const auto names = startable(rows); !names.empty()) {
+    context.waiting.begin(fmt::format("checking {}", names.front()));
     co_await context.host.start(names);
-    look(rows, context.host.status());
+    look(rows.front(), context.host.status());
   }
   context.waiting.end();
   co_return show_server(declared, rows.front(), context.settings, context.io, true);

@@ -23,6 +23,7 @@
 #include "cli/approval.h"
 #include "cli/context.h"
 #include "cli/declared.h"
+#include "cli/flag_sources.h"
 #include "cli/logging.h"
 #include "cli/permission_flags.h"
 #include "cli/present.h"
@@ -30,6 +31,7 @@
 #include "config/limits.h"
 #include "config/policy.h"
 #include "host/ide.h"
+#include "host/naming.h"
 #include "host/server_error.h"
 #include "protocol/redact.h"
 
@@ -158,6 +160,33 @@ std::vector<std::string> secrets_of(const LoadedConfig& config) {
   return secrets;
 }
 
+// The server that the words of a command name; empty when any may be meant.
+std::string named_server(const Settings& settings, const LoadedConfig& config) {
+  if (settings.words.empty()) return {};
+  const auto& word = settings.words.front();
+  for (const auto& server : config.servers) {
+    if (word == server.name || word.starts_with(server.name + "/") ||
+        word.starts_with(normalised_full_name({server.name, ""}))) {
+      return server.name;
+    }
+  }
+  return {};
+}
+
+// What concerns this command: a hint about a server that it does not start is for those who look at it.
+std::vector<ConfigProblem> concerning(const Settings& settings, const LoadedConfig& config) {
+  const auto named = named_server(settings, config);
+  std::vector<ConfigProblem> out;
+  for (const auto& problem : config.problems) {
+    const bool hint = problem.severity == Severity::warning && !problem.server.empty();
+    if (hint && !named.empty() && problem.server != named) continue;
+    const auto server = std::ranges::find(config.servers, problem.server, &ServerConfig::name);
+    if (hint && server != config.servers.end() && server->standing != ServerStanding::active) continue;
+    out.push_back(problem);
+  }
+  return out;
+}
+
 // Problems that cost an entry are always said; hints only to people.
 void say_problems(const std::vector<ConfigProblem>& problems, const Settings& settings, Io& io) {
   for (const auto& problem : problems) {
@@ -187,7 +216,7 @@ int run_with_host(const Settings& settings, Io& io, const Runtime& given) {
     return report(Error(Errc::config, std::string(enterprise_dynamic_refusal)), settings.json, io);
   }
   const bool listing = tells_states(settings.command);
-  if (!listing) say_problems(options.config->problems, settings, io);
+  if (!listing) say_problems(concerning(settings, *options.config), settings, io);
   const bool no_servers = std::ranges::all_of(options.config->servers,
                                               [](const auto& one) { return one.standing == ServerStanding::broken; });
   Runtime runtime = given;
@@ -297,6 +326,7 @@ int run_settings(const Settings& settings, Io& io) {
   if (settings.command == Command::version) return show_version(settings, io);
   if (settings.command == Command::completion) return completion(settings, io);
   if (settings.command == Command::manual) return manual(io);
+  if (settings.command != Command::serve) check_flag_sources(settings);
   if (auto done = run_declared(settings, io)) return *done;
   Runtime runtime;
   runtime.limits = limits_from(process_environment());

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/shell_word.h"
 #include "base/strings.h"
 #include "host/server_error.h"
 #include "protocol/clean_text.h"
@@ -76,6 +77,8 @@ Json error_json(const Error& error) {
   return {{"error", std::move(body)}};
 }
 
+std::string operands(const std::vector<std::string>& names) { return " " + clean_line(shell_operands(names)); }
+
 std::string safe_line(std::string_view text, std::size_t max_width) {
   auto line = clean_line(text);
   if (line.size() <= max_width) return line;
@@ -116,12 +119,13 @@ std::string safe_json(std::string_view json) {
   return out;
 }
 
-std::string status_line(const ServerStatus& status, bool color) {
+std::string status_line(const ServerStatus& status, bool color, std::size_t shown) {
   std::string line = fmt::format("{}  ", safe_line(status.name, 60));
   switch (status.state) {
     case ServerState::connected:
       line += paint("connected", "32", color);
-      line += fmt::format("  {}", plural(status.tool_count, "tool"));
+      line += shown < status.tool_count ? fmt::format("  {} of {}", shown, plural(status.tool_count, "tool"))
+                                        : fmt::format("  {}", plural(status.tool_count, "tool"));
       if (status.server) {
         line += fmt::format("  ({}{}{}, revision {})", safe_line(status.server->info.name, 40),
                             status.server->info.version.empty() ? "" : " ", safe_line(status.server->info.version, 20),
@@ -135,9 +139,8 @@ std::string status_line(const ServerStatus& status, bool color) {
       line += paint(to_string(status.state), "33", color);
   }
   const bool explained = status.error && status.state != ServerState::pending;
-  if (!status.reason.empty() && !(explained && status.state == ServerState::failed)) {
-    line += fmt::format("  {}", status.reason);
-  }
+  const bool said = (explained && status.state == ServerState::failed) || status.reason == to_string(status.state);
+  if (!status.reason.empty() && !said) line += fmt::format("  {}", status.reason);
   if (explained) line += fmt::format("  {}", safe_line(without_name(status.name, status.error->message()), 400));
   return line;
 }

@@ -19,7 +19,10 @@ Json with_server(const std::string& server, const Json& item);
 std::string safe_line(std::string_view text, std::size_t max_width);
 // JSON with everything a terminal could misread written as \u escapes; the value is the same.
 std::string safe_json(std::string_view json);
-std::string status_line(const ServerStatus& status, bool color);
+// Names for a line that may be pasted, one blank before each: one word each, whatever a file says, and clean.
+std::string operands(const std::vector<std::string>& names);
+// `shown`: how many of its tools may be seen.
+std::string status_line(const ServerStatus& status, bool color, std::size_t shown);
 std::string tool_line(const CatalogEntry& entry, std::size_t name_width, std::size_t width);
 // A tool's whole description and its arguments.
 std::string tool_page(const CatalogEntry& entry);

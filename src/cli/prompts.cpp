@@ -38,7 +38,9 @@ Task<std::vector<ServerPrompt>> list_prompts(Context& context, std::vector<std::
   co_return all;
 }
 
-const ServerPrompt& find_prompt(const Context& context, const std::vector<ServerPrompt>& all, const std::string& text) {
+// `whose`: the only server that can be meant; empty when any can.
+const ServerPrompt& find_prompt(const Context& context, const std::vector<ServerPrompt>& all, const std::string& text,
+                                const std::string& whose) {
   std::vector<const ServerPrompt*> found;
   for (const auto& one : all) {
     if (one.name == text || fmt::format("{}/{}", one.server, one.prompt.name) == text) return one;
@@ -50,15 +52,39 @@ const ServerPrompt& find_prompt(const Context& context, const std::vector<Server
     for (const auto& one : all) {
       names.push_back(one.name);
       names.push_back(one.prompt.name);
+      names.push_back(fmt::format("{}/{}", one.server, one.prompt.name));
     }
     auto meant = nearest(text, names);
     const auto hint =
         meant.empty() ? "; run `patchbay prompts` for what there is" : fmt::format("; did you mean '{}'?", meant);
-    throw with_failures(context, Error(Errc::invalid_argument, fmt::format("no prompt is called '{}'{}", text, hint)));
+    const Error error(Errc::invalid_argument, fmt::format("no prompt is called '{}'{}", safe_line(text, 80), hint));
+    throw whose.empty() && meant.empty() ? with_failures(context, error) : error;
   }
   for (const auto* one : found) names.push_back(one->name);
   throw Error(Errc::invalid_argument,
               fmt::format("several servers have a prompt '{}': {}", text, fmt::join(names, ", ")));
+}
+
+// What the server would refuse, or worse ignore: an argument it does not name, and one that is missing.
+void check_arguments(const ServerPrompt& found, const std::map<std::string, std::string>& arguments) {
+  std::vector<std::string> names;
+  for (const auto& argument : found.prompt.arguments) names.push_back(argument.name);
+  for (const auto& [name, value] : arguments) {
+    if (std::ranges::find(names, name) != names.end()) continue;
+    const auto meant = nearest(name, names);
+    throw Error(Errc::invalid_argument,
+                fmt::format("{}: the prompt '{}' has no such argument{}", safe_line(name, 80), found.name,
+                            !meant.empty()  ? fmt::format("; did you mean '{}'?", safe_line(meant, 80))
+                            : names.empty() ? std::string("; it takes none")
+                                            : fmt::format("; it takes {}", safe_line(join(names, ", "), 400))));
+  }
+  std::vector<std::string> missing;
+  for (const auto& argument : found.prompt.arguments) {
+    if (argument.required == true && !arguments.contains(argument.name)) missing.push_back(argument.name + "=…");
+  }
+  if (missing.empty()) return;
+  throw Error(Errc::invalid_argument,
+              fmt::format("the prompt '{}' needs {}", found.name, safe_line(join(missing, " "), 400)));
 }
 
 }  // namespace
@@ -91,7 +117,7 @@ Task<int> prompts(Context& context) {
       context.io.out(
           fmt::format("{}{}  {}\n", one.name, arguments, safe_line(one.prompt.description.value_or(""), 100)));
     }
-    if (all.empty()) context.io.talk("No connected server has prompts.\n");
+    if (all.empty()) context.io.talk(none_text(only, connected, "prompts"));
   }
   co_return listing_exit_code(context, only);
 }
@@ -114,7 +140,8 @@ Task<int> prompt(Context& context) {
   }
   auto connected = co_await start_servers(context, only);
   auto all = co_await list_prompts(context, connected);
-  const auto& found = find_prompt(context, all, words.front());
+  const auto& found = find_prompt(context, all, words.front(), only);
+  if (!context.settings.no_check) check_arguments(found, arguments);
   auto session = co_await context.host.session(found.server);
   auto outcome =
       co_await as_result(session.get_prompt(found.prompt.name, std::move(arguments), context.call_options()));

@@ -5,6 +5,7 @@
 #include "base/as_result.h"
 #include "base/crypto.h"
 #include "base/exit_code.h"
+#include "base/shell_word.h"
 #include "cli/context.h"
 #include "cli/present.h"
 #include "host/server_error.h"
@@ -57,6 +58,13 @@ bool offers(const ServerResources& one, std::string_view uri) {
 // The server meant when none was named: the only one with resources, or the only one that
 // lists the URI.
 Task<std::string> server_of(Context& context, std::string uri) {
+  for (const auto& status : context.host.status()) {
+    if (status.name != uri) continue;
+    const auto name = operands({uri});
+    throw Error(Errc::invalid_argument, fmt::format("'{}' is a server; name one of its resources, too: patchbay read{} "
+                                                    "URI (they are listed by: patchbay resources{})",
+                                                    safe_line(uri, 80), name, name));
+  }
   auto connected = co_await start_servers(context, "");
   auto all = co_await list_resources(context, connected);
   std::vector<std::string> candidates;
@@ -66,12 +74,13 @@ Task<std::string> server_of(Context& context, std::string uri) {
   if (candidates.empty() && all.size() == 1) co_return all.front().server;
   if (candidates.size() == 1) co_return candidates.front();
   if (candidates.empty()) {
-    throw with_failures(
-        context, Error(Errc::invalid_argument,
-                       fmt::format("no connected server lists {}; name one: patchbay read SERVER {}", uri, uri)));
+    throw with_failures(context, Error(Errc::invalid_argument,
+                                       fmt::format("no connected server lists {}; name one: patchbay read SERVER{}",
+                                                   uri, shell_operands({uri}))));
   }
-  throw Error(Errc::invalid_argument, fmt::format("several servers have {}: {}; name one: patchbay read {} {}", uri,
-                                                  fmt::join(candidates, ", "), candidates.front(), uri));
+  throw Error(Errc::invalid_argument,
+              fmt::format("several servers have {}: {}; name one: patchbay read{}", uri, fmt::join(candidates, ", "),
+                          shell_operands({candidates.front(), uri})));
 }
 
 }  // namespace
@@ -125,7 +134,7 @@ Task<int> resources(Context& context) {
             fmt::format("  {}  {} (template)\n", safe_line(item.uri_template, 200), safe_line(item.name, 80)));
       }
     }
-    if (all.empty()) context.io.talk(only.empty() ? "No connected server has resources.\n" : "It has no resources.\n");
+    if (all.empty()) context.io.talk(none_text(only, connected, "resources"));
   }
   const int code = listing_exit_code(context, only);
   co_return code != 0 || all.size() != 1 ? code : failed;

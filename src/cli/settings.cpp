@@ -65,9 +65,9 @@ constexpr CommandEntry commands[] = {
     {Command::get, "get", "Show one declared server, secrets hidden",
      "  patchbay get sentry\n  patchbay get sentry --check\n  patchbay get sentry --json", "SERVER", "Its name", 1, 1,
      true},
-    {Command::list, "list", "List the declared servers and where each stands, starting none",
+    {Command::list, "list", "List the declared servers and where each stands",
      "  patchbay list\n  patchbay list --check\n  patchbay list --json | jq -r '.servers[].name'\n\n"
-     "`patchbay mcp list` starts them to see whether they answer, as --check does.",
+     "`patchbay list` starts none; `patchbay mcp list` starts them to see whether they answer, as --check does.",
      nullptr, nullptr, 0, 0, true},
     {Command::enable, "enable", "Switch servers on again",
      "  patchbay enable sentry\n  patchbay enable sentry --scope user", "SERVER", "Their names", 1, 0, true},
@@ -259,14 +259,15 @@ void declare_own_flags(CLI::App& sub, Command command, Settings& settings) {
 
 void declare_command(CLI::App& parent, const CommandEntry& entry, Settings& settings) {
   auto* sub = parent.add_subcommand(entry.name, entry.summary);
-  sub->footer(std::string("Examples:\n") + entry.examples);
+  sub->footer(std::string("Examples:\n") + entry.examples +
+              "\n\nFlags that all commands take, such as --json, --timeout and --no-check: patchbay --help");
   sub->callback([&settings, command = entry.command] { settings.command = command; });
   declare_own_flags(*sub, entry.command, settings);
   if (entry.words_name) {
     auto* words = sub->add_option(entry.words_name, settings.words, entry.words_help)->type_name("");
     if (entry.words_min > 0) words->required();
     words->expected(static_cast<int>(entry.words_min),
-                    entry.words_max == 0 ? 1 << 20 : static_cast<int>(entry.words_max));
+                    entry.words_max == 0 ? CLI::detail::expected_max_vector_size : static_cast<int>(entry.words_max));
     if (const auto choices = choices_of(entry); !choices.empty()) {
       words->check([choices](const std::string& word) -> std::string {
         if (std::ranges::find(choices, word) != choices.end()) return {};
@@ -282,7 +283,7 @@ void declare(CLI::App& app, Settings& settings, bool& version) {
   app.footer(std::string(about_servers) + "\n\nExamples:\n" + about_examples + "\n\nExit codes: " + about_exit_codes);
   app.fallthrough();
   app.require_subcommand(0, 1);
-  app.add_flag("--version", version, "Show the version");
+  app.add_flag("-V,--version", version, "Show the version");
   auto* servers = app.add_option_group("Servers");
   servers->add_option("--mcp-config", settings.mcp_config, "Servers from this file or JSON text (repeatable)")
       ->type_name("FILE|JSON")
@@ -354,7 +355,7 @@ std::vector<std::string> flags_with_value(const CLI::App& app) {
   for (const auto* owner : app.get_subcommands([](const CLI::App*) { return true; })) owners.push_back(owner);
   for (const auto* owner : owners) {
     for (const auto* option : owner->get_options()) {
-      if (option->get_positional() || option->get_type_size() == 0) continue;
+      if (option->get_positional() || option->get_items_expected_max() == 0) continue;
       for (const auto& name : option->get_snames()) names.push_back("-" + name);
       for (const auto& name : option->get_lnames()) names.push_back("--" + name);
     }
@@ -390,31 +391,175 @@ void guard_brackets(std::vector<std::string>& words, const std::vector<std::stri
   }
 }
 
+// Where the command stands: the first word that is neither a flag nor its value, behind `mcp` the one after it.
+struct CommandAt {
+  std::size_t at = 0;  // the number of words when there is none
+  bool in_mcp = false;
+};
+CommandAt command_at(const std::vector<std::string>& words, const std::vector<std::string>& with_value) {
+  CommandAt found;
+  for (; found.at < words.size(); ++found.at) {
+    const auto& word = words[found.at];
+    if (word.starts_with('-')) {
+      if (std::ranges::find(with_value, word) != with_value.end()) ++found.at;
+    } else if (word == "mcp" && !found.in_mcp) {
+      found.in_mcp = true;
+    } else {
+      break;
+    }
+  }
+  found.at = std::min(found.at, words.size());
+  return found;
+}
+
+// Flags that may stand with this command, and those of all commands.
+struct KnownFlags {
+  std::vector<std::string> here;
+  std::vector<std::string> anywhere;
+};
+void add_names(const CLI::App& owner, std::vector<std::string>& names) {
+  for (const auto* option : owner.get_options()) {
+    for (const auto& name : option->get_snames()) names.push_back("-" + name);
+    for (const auto& name : option->get_lnames()) names.push_back("--" + name);
+  }
+}
+KnownFlags known_flags(const CLI::App& app, const std::string& command) {
+  KnownFlags known;
+  add_names(app, known.here);
+  for (const auto* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
+    // A group of options has no name.
+    if (sub->get_name().empty() || sub->get_name() == command) add_names(*sub, known.here);
+    add_names(*sub, known.anywhere);
+  }
+  return known;
+}
+
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& names) {
+  const auto meant = nearest(word, names);
+  return meant.empty() ? std::string() : "; did you mean '" + std::string(meant) + "'?";
+}
+
+// A flag nobody knows, and what was meant; empty when all are known.
+std::string flag_error(const std::vector<std::string>& typed, const std::string& command, const KnownFlags& known,
+                       const std::vector<std::string>& with_value) {
+  const auto behind = std::ranges::find(typed, "--");
+  for (auto word = typed.begin(); word != behind; ++word) {
+    if (!word->starts_with('-') || *word == "-") continue;
+    const auto name = word->substr(0, word->find('='));
+    if (std::ranges::find(known.here, name) != known.here.end()) {
+      if (name == *word && std::ranges::find(with_value, name) != with_value.end() && word + 1 != behind) ++word;
+      continue;
+    }
+    if (!name.starts_with("--")) {
+      // -eA=1 and -qv are several in one.
+      if (std::ranges::find(known.here, name.substr(0, 2)) != known.here.end()) continue;
+    }
+    std::string message = "there is no flag '" + name + "'";
+    if (command == "call" || command == "prompt") {
+      const auto plain = name.substr(name.find_first_not_of('-'));
+      message += " of " + command + "; arguments are written key=value: " + plain + "=" +
+                 (word->size() > name.size() ? word->substr(name.size() + 1) : "VALUE");
+      if (const auto meant = nearest(name, known.here); !meant.empty() && edit_distance(name, meant, 2) <= 2) {
+        message += " (or did you mean " + std::string(meant) + "?)";
+      }
+      return message;
+    }
+    if (std::ranges::find(known.anywhere, name) != known.anywhere.end()) {
+      return "'" + command + "' takes no flag '" + name + "'";
+    }
+    return message + did_you_mean(name, known.here);
+  }
+  return {};
+}
+
+// One of several words was wanted: "--scope: projct not in {local,project,user}".
+std::string choice_error(const std::string& message) {
+  const auto in = message.find(" not in {");
+  const auto colon = message.find(": ");
+  if (in == std::string::npos || colon == std::string::npos || colon > in) return message;
+  const auto begin = in + 9;
+  const auto choices = CLI::detail::split(message.substr(begin, message.find('}', begin) - begin), ',');
+  return message + did_you_mean(message.substr(colon + 2, in - colon - 2), choices);
+}
+
+struct UsageError {
+  std::string message;
+  std::string help;  // the command that says more
+};
+
 // What was wrong with the words, and what was meant.
-std::string usage_error(std::string message, const std::vector<std::string>& typed) {
-  if (typed.empty() || typed.front().starts_with('-')) return message;
-  const bool mcp = typed.front() == "mcp" && typed.size() > 1 && !typed[1].starts_with('-');
+UsageError usage_error(std::string message, const std::vector<std::string>& typed, const CLI::App& app,
+                       const std::vector<std::string>& with_value) {
+  const auto [at, mcp] = command_at(typed, with_value);
+  const std::string before = mcp ? "mcp " : "";
+  const auto name = at < typed.size() ? typed[at] : std::string();
   std::vector<std::string> names;
   for (const auto& entry : commands) {
     if (!mcp || entry.in_mcp) names.emplace_back(entry.name);
   }
   if (!mcp) names.emplace_back("mcp");
-  const auto& name = mcp ? typed[1] : typed.front();
-  const std::string before = mcp ? "mcp " : "";
-  if (std::ranges::find(names, name) == names.end()) {
-    message = "unknown command '" + before + name + "'";
-    if (auto meant = nearest(name, names); !meant.empty()) {
-      message += "; did you mean '" + before + std::string(meant) + "'?";
+  const bool known_command = std::ranges::find(names, name) != names.end();
+  const bool flags_only = name.empty();
+  UsageError error{choice_error(message),
+                   known_command ? "patchbay " + before + name + " --help" : "patchbay " + before + "--help"};
+  if (auto flag = flag_error(typed, known_command ? name : std::string(), known_flags(app, name), with_value);
+      !flag.empty() && (known_command || flags_only)) {
+    error.message = flag;
+    // What stands behind the name of a new server may well be flags of its command.
+    if (name != "add") return error;
+  }
+  if (!known_command && !flags_only) {
+    error.message = "unknown command '" + before + name + "'";
+    if (name == "login" || name == "logout" || name == "auth") {
+      error.message +=
+          "; signing in is not there yet. A token can be given as a header: patchbay add -t http NAME URL -H "
+          "'Authorization: Bearer ${TOKEN}'";
+    } else {
+      const auto meant = nearest(name, names);
+      if (!meant.empty()) error.message += "; did you mean '" + before + std::string(meant) + "'?";
     }
-    return message;
+    return error;
   }
-  if (name != "add") return message;
+  if (name != "add") return error;
   if (message.starts_with("--transport: ws")) {
-    message += "; a ws server is added with: patchbay " + before + R"(add-json NAME '{"type":"ws","url":"wss://…"}')";
+    error.message = message + "; a ws server is added with: patchbay " + before +
+                    R"(add-json NAME '{"type":"ws","url":"wss://…"}')";
   } else if (message.find("not expected") != std::string::npos && std::ranges::find(typed, "--") == typed.end()) {
-    message += "; write -- before the command of the server: patchbay " + before + "add NAME -- COMMAND ARGUMENTS";
+    error.message +=
+        "; write -- before the command of the server: patchbay " + before + "add NAME -- COMMAND ARGUMENTS";
   }
-  return message;
+  return error;
+}
+
+// `help [COMMAND]` and `version`, as other programs have them.
+std::vector<std::string> usual_words(std::vector<std::string> typed, const std::vector<std::string>& with_value) {
+  const auto [at, mcp] = command_at(typed, with_value);
+  if (at >= typed.size()) return typed;
+  if (typed[at] == "help") {
+    typed.erase(typed.begin() + static_cast<std::ptrdiff_t>(at));
+    // Of a command nobody knows there is no help; that it is unknown is said instead.
+    const auto asked = command_at(typed, with_value).at;
+    const bool known =
+        asked >= typed.size() || std::ranges::find(commands, typed[asked], [](const CommandEntry& entry) {
+                                   return std::string_view(entry.name);
+                                 }) != std::end(commands);
+    if (known) typed.emplace_back("--help");
+  } else if (typed[at] == "version" && !mcp) {
+    typed[at] = "--version";
+  }
+  return typed;
+}
+
+// What stands behind -- is never a flag. CLI11 hands such words to the wrong command, so they are marked.
+constexpr char operand_guard = '\x1e';
+
+void guard_operands(std::vector<std::string>& words) {
+  const auto mark = std::ranges::find(words, "--");
+  if (mark == words.end()) return;
+  for (auto word = mark + 1; word != words.end(); ++word) {
+    if (word->starts_with('-')) word->insert(word->begin(), operand_guard);
+  }
+  words.erase(mark);
 }
 
 FlagText flag_text(const CLI::Option& option, std::string group, std::string command) {
@@ -444,19 +589,7 @@ AddWords untangle_add(std::vector<std::string> words, const std::vector<std::str
   const auto takes_value = [&](const std::string& word) {
     return std::ranges::find(flags_with_value, word) != flags_with_value.end();
   };
-  // The command: the first word that is neither a flag nor its value; the one after it behind `mcp`.
-  std::size_t at = 0;
-  bool in_mcp = false;
-  for (; at < words.size(); ++at) {
-    const auto& word = words[at];
-    if (word.starts_with('-')) {
-      if (takes_value(word)) ++at;
-    } else if (word == "mcp" && !in_mcp) {
-      in_mcp = true;
-    } else {
-      break;
-    }
-  }
+  auto at = command_at(words, flags_with_value).at;
   AddWords out;
   if (at >= words.size() || words[at] != "add") return {std::move(words), std::nullopt};
   out.words.assign(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(at) + 1);
@@ -491,9 +624,10 @@ std::variant<Settings, Stop> parse_command_line(int argc, const char* const* arg
   bool version = false;
   CLI::App app(about, "patchbay");
   declare(app, settings, version);
-  const std::vector<std::string> typed(argv + std::min(argc, 1), argv + argc);
   const auto with_value = flags_with_value(app);
+  const auto typed = usual_words({argv + std::min(argc, 1), argv + argc}, with_value);
   auto untangled = untangle_add(typed, with_value);
+  guard_operands(untangled.words);
   guard_brackets(untangled.words, with_value);
   std::ranges::reverse(untangled.words);
   try {
@@ -507,11 +641,12 @@ std::variant<Settings, Stop> parse_command_line(int argc, const char* const* arg
     }
     return Stop{0, help_text(app), {}, {}};
   } catch (const CLI::ParseError& error) {
-    auto message = usage_error(error.what(), typed);
-    return Stop{2, {}, "patchbay: " + message + "\nRun `patchbay --help` for what there is.\n", message};
+    const auto usage = usage_error(error.what(), typed, app, with_value);
+    return Stop{2, {}, "patchbay: " + usage.message + "\nRun `" + usage.help + "` for what there is.\n", usage.message};
   }
   for (auto& word : settings.words) {
     if (word.ends_with(bracket_guard)) word.pop_back();
+    if (word.starts_with(operand_guard)) word.erase(0, 1);
   }
   settings.command_words = std::move(untangled.command);
   settings.as_mcp = app.got_subcommand("mcp");

@@ -1,10 +1,13 @@
 // What may be shown of an entry: everything but secrets, and no value of a variable.
+#include <algorithm>
+#include <array>
 #include <optional>
 
 #include <fmt/format.h>
 
 #include "base/strings.h"
 #include "cli/new_entry.h"
+#include "config/import_plan.h"
 #include "config/signature.h"
 #include "net/url.h"
 #include "protocol/clean_text.h"
@@ -68,7 +71,8 @@ std::vector<std::string> shown_args(const std::vector<std::string>& args) {
       continue;
     }
     secret_follows = false;
-    const auto sign = arg.find_first_of("=:");
+    // A reference has signs of its own: ${secret:NAME}.
+    const auto sign = arg.find_first_of("=:", reference_at(arg).value_or("").size());
     if (sign != std::string::npos && is_secret_name(std::string_view(arg).substr(0, sign))) {
       auto value = std::string_view(arg).substr(sign + 1);
       const auto blanks = std::min(value.find_first_not_of(' '), value.size());
@@ -83,12 +87,64 @@ std::vector<std::string> shown_args(const std::vector<std::string>& args) {
   return out;
 }
 
-void mask_members(Json& entry, std::string_view key) {
+// Variables with which a program can be made to run other code, or to trust and reach others, whatever its
+// command line says. Compared in capitals.
+constexpr auto steering_names = std::to_array<std::string_view>({"PATH",
+                                                                 "HOME",
+                                                                 "SHELL",
+                                                                 "ENV",
+                                                                 "BASH_ENV",
+                                                                 "IFS",
+                                                                 "NODE_PATH",
+                                                                 "NODE_OPTIONS",
+                                                                 "PERL5LIB",
+                                                                 "PERL5OPT",
+                                                                 "RUBYLIB",
+                                                                 "RUBYOPT",
+                                                                 "CLASSPATH",
+                                                                 "_JAVA_OPTIONS",
+                                                                 "GCONV_PATH",
+                                                                 "EDITOR",
+                                                                 "PAGER",
+                                                                 "HTTP_PROXY",
+                                                                 "ALL_PROXY",
+                                                                 "HTTPS_PROXY",
+                                                                 "SSL_CERT_FILE",
+                                                                 "SSL_CERT_DIR",
+                                                                 "NODE_EXTRA_CA_CERTS",
+                                                                 "LUA_PATH",
+                                                                 "LUA_CPATH",
+                                                                 "RUSTC_WRAPPER",
+                                                                 "BROWSER",
+                                                                 "VISUAL",
+                                                                 "PROMPT_COMMAND",
+                                                                 "MALLOC_CONF"});
+constexpr auto steering_beginnings = std::to_array<std::string_view>(
+    {"LD_",         "DYLD_",    "GIT_",    "PYTHON",  "JAVA_TOOL_", "JDK_JAVA_", "NODE_TLS_",
+     "NPM_CONFIG_", "UV_",      "PIP_",    "DOTNET_", "DOCKER_",    "XDG_",      "BUN_",
+     "DENO_",       "OPENSSL_", "PHP_INI", "PHPRC",   "R_PROFILE",  "BASH_FUNC_"});
+
+bool steers_programs(std::string_view name) {
+  auto capitals = std::string(name);
+  for (char& c : capitals) c = static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
+  return std::ranges::find(steering_names, capitals) != steering_names.end() ||
+         std::ranges::any_of(steering_beginnings, [&](auto beginning) { return capitals.starts_with(beginning); });
+}
+
+std::string shown_variable(const ServerConfig& server, std::string_view name, const std::string& value) {
+  const bool stranger = server.origin.trust == ConfigTrust::needs_approval;
+  const bool open = steers_programs(name) || (stranger && !is_secret_name(name) && !looks_like_token(value));
+  if (!open) return masked(value);
+  return value.find("://") == std::string::npos ? value : redacted_url(value);
+}
+
+template <class Shown>
+void show_members(Json& entry, std::string_view key, Shown shown) {
   Json* members = entry.find(key);
   if (members == nullptr || !members->is_object()) return;
   Json::Object out;
   for (const auto& [name, value] : members->as_object()) {
-    out.append(name, value.is_string() ? Json(masked(value.as_string())) : Json(hidden));
+    out.append(name, value.is_string() ? Json(shown(name, value.as_string())) : Json(hidden));
   }
   *members = std::move(out);
 }
@@ -104,8 +160,9 @@ std::string shown_target(const ServerConfig& server) {
 
 Json shown_entry(const ServerConfig& server) {
   auto entry = canonical_entry(server);
-  mask_members(entry, "env");
-  mask_members(entry, "headers");
+  show_members(entry, "env",
+               [&](const std::string& name, const std::string& value) { return shown_variable(server, name, value); });
+  show_members(entry, "headers", [](const std::string&, const std::string& value) { return masked(value); });
   if (Json* args = entry.find("args")) {
     Json shown = Json::array();
     for (auto& arg : shown_args(server.args)) shown.push_back(std::move(arg));
@@ -119,6 +176,39 @@ Json shown_entry(const ServerConfig& server) {
     out.append(key, done ? value : redacted(Json{{key, value}})[key]);
   }
   return out;
+}
+
+std::vector<std::string> shown_details(const ServerConfig& server) {
+  const auto entry = shown_entry(server);
+  std::vector<std::string> lines;
+  std::vector<std::string> last;
+  for (const auto& [key, value] : entry.as_object()) {
+    if (key == "type" || key == "command" || key == "args" || key == "url") continue;
+    if (key == "env") {
+      for (const auto& [name, text] : value.as_object()) {
+        if (steers_programs(name)) {
+          last.push_back(fmt::format("sets {}={}  (decides what code runs)", name, text.as_string()));
+        } else {
+          lines.push_back(fmt::format("sets {}={}", name, text.as_string()));
+        }
+      }
+    } else if (key == "headers") {
+      for (const auto& [name, text] : value.as_object()) {
+        lines.push_back(fmt::format("sends the header {}: {}", name, text.as_string()));
+      }
+    } else if (key == "envFile") {
+      last.push_back(fmt::format("sets what the file {} says", value.as_string()));
+    } else if (key == "cwd") {
+      last.push_back(fmt::format("in the directory {}", value.as_string()));
+    } else if (key == "headersHelper") {
+      last.push_back(fmt::format("runs for more headers: {}", value.as_string()));
+    } else {
+      lines.push_back(fmt::format("{}: {}", key, value.is_string() ? value.as_string() : to_text(value)));
+    }
+  }
+  lines.insert(lines.end(), std::make_move_iterator(last.begin()), std::make_move_iterator(last.end()));
+  for (auto& line : lines) line = clean_line(line);
+  return lines;
 }
 
 }  // namespace patchbay::cli

@@ -1,10 +1,10 @@
 // `patchbay enable`, `disable`, `approve`, `reject` and `reset-project-choices`: what the person says about
-// servers, kept in our own file. The files that declare the servers are not touched, but for an entry of
-// ours that says it is disabled.
+// servers, kept in our own file. No other file is touched, whoever declares the servers.
 #include <algorithm>
 
 #include <fmt/format.h>
 
+#include "base/shell_word.h"
 #include "cli/approval.h"
 #include "cli/declared.h"
 #include "cli/present.h"
@@ -58,8 +58,8 @@ const ServerConfig& project_entry(const Declared& declared, const std::string& n
   throw Error(
       Errc::invalid_argument,
       fmt::format("'{}' does not come with this project but from {}, so there is nothing to say yes or no to; to "
-                  "switch it off: patchbay disable {}",
-                  shown, place_text(declared, first.origin), shown));
+                  "switch it off: patchbay disable{}",
+                  shown, place_text(declared, first.origin), shell_operands({name})));
 }
 
 std::vector<const ServerConfig*> meant_entries(const Declared& declared, const Settings& settings) {
@@ -111,8 +111,8 @@ int say(const Settings& settings, Io& io, bool yes) {
   for (const auto* server : meant) {
     names.push_back(server->name);
     // Whole: this is what was agreed to.
-    text += fmt::format("{} '{}': {}\n", yes ? "Approved" : "Rejected", safe_line(server->name, 80),
-                        command_line_of(*server));
+    text += fmt::format("{} '{}':\n{}", yes ? "Approved" : "Rejected", safe_line(server->name, 80),
+                        consent_text(*server, "  "));
   }
   if (yes) {
     // A setting can say no all the same.
@@ -142,27 +142,32 @@ void check_names(const Declared& declared, const Settings& settings) {
   }
 }
 
-// Where names of servers that are off stand; the first is where a new one goes.
-std::vector<KeyPath> off_lists(const Declared& declared, std::string_view scope) {
-  if (scope == "user") return {{"disabledServers"}};
+// Where names of servers that are off (or on) stand; the first is where a new one goes.
+std::vector<KeyPath> switch_lists(const Declared& declared, std::string_view scope, const std::string& list) {
+  if (scope == "user") return {{list}};
   std::vector<KeyPath> out;
-  for (const auto& key : declared.project_keys) out.push_back({"projects", key, "disabledServers"});
+  for (const auto& key : declared.project_keys) out.push_back({"projects", key, list});
   return out;
 }
 
-std::vector<ConfigEdit> edits_to_enable(const Declared& declared, const Settings& settings, const Json& root) {
-  std::vector<ConfigEdit> edits;
-  for (const char* scope : {"local", "user"}) {
-    if (!settings.scope.empty() && settings.scope != scope) continue;
-    for (const auto& path : off_lists(declared, scope)) {
+// Takes the names out of a list; with no scope out of those of both.
+void take_out(const Declared& declared, const Settings& settings, std::string_view only, const std::string& list,
+              const Json& root, std::vector<ConfigEdit>& edits) {
+  for (const std::string_view scope : {"local", "user"}) {
+    if (!only.empty() && only != scope) continue;
+    for (const auto& path : switch_lists(declared, scope, list)) {
       if (!value_at(root, path).is_array()) continue;
       for (const auto& name : settings.words) edits.push_back(remove_item(path, name));
     }
   }
-  return edits;
 }
 
-// An entry of ours that switches itself off no longer does.
+// In a file that is this person's alone.
+bool is_private(const Declared& declared, const ServerConfig& entry) {
+  return is_ours(declared, entry) && entry.origin.scope != ConfigScope::project;
+}
+
+// An entry in our own file that switches itself off no longer does.
 FileChange switch_entry_on(const Declared& declared, const ServerConfig& entry) {
   return change_entry(declared, entry,
                       [&](const Json& root, const std::vector<KeyPath>& maps) -> Result<std::vector<ConfigEdit>> {
@@ -214,9 +219,11 @@ int disable(const Settings& settings, Io& io) {
   const auto declared = load_declared(settings);
   check_names(declared, settings);
   const std::string scope = settings.scope.empty() ? "local" : settings.scope;
-  const auto change = change_own(declared, [&](const Json&) -> Result<std::vector<ConfigEdit>> {
+  const auto change = change_own(declared, [&](const Json& root) -> Result<std::vector<ConfigEdit>> {
     std::vector<ConfigEdit> edits;
-    for (const auto& name : settings.words) edits.push_back(add_item(off_lists(declared, scope).front(), name));
+    take_out(declared, settings, scope, "enabledServers", root, edits);
+    const auto off = switch_lists(declared, scope, "disabledServers").front();
+    for (const auto& name : settings.words) edits.push_back(add_item(off, name));
     return edits;
   });
   say_notes(settings, io, change.warnings);
@@ -233,14 +240,33 @@ int enable(const Settings& settings, Io& io) {
   const auto declared = load_declared(settings);
   check_names(declared, settings);
   auto change = change_own(declared, [&](const Json& root) -> Result<std::vector<ConfigEdit>> {
-    return edits_to_enable(declared, settings, root);
+    std::vector<ConfigEdit> edits;
+    take_out(declared, settings, settings.scope, "disabledServers", root, edits);
+    return edits;
   });
+  const auto more = [&](const FileChange& next) {
+    change.changed |= next.changed;
+    change.warnings.insert(change.warnings.end(), next.warnings.begin(), next.warnings.end());
+  };
   for (const auto& name : settings.words) {
     const auto& entry = *all_named(declared.config, name).front();
-    if (!entry.disabled || !is_ours(declared, entry)) continue;
-    const auto more = switch_entry_on(declared, entry);
-    change.changed |= more.changed;
-    change.warnings.insert(change.warnings.end(), more.warnings.begin(), more.warnings.end());
+    if (entry.disabled && is_private(declared, entry)) more(switch_entry_on(declared, entry));
+  }
+  // What another file switches off stays as it is there: our own says that it is on all the same.
+  std::vector<std::string> overruled;
+  const auto now = load_servers(declared.request);  // after what was written
+  for (const auto& server : now.servers) {
+    if (std::ranges::find(settings.words, server.name) == settings.words.end()) continue;
+    if (server.standing == ServerStanding::disabled || server.disabled) overruled.push_back(server.name);
+  }
+  if (!overruled.empty()) {
+    more(change_own(declared, [&](const Json&) -> Result<std::vector<ConfigEdit>> {
+      std::vector<ConfigEdit> edits;
+      const auto on =
+          switch_lists(declared, settings.scope.empty() ? "local" : settings.scope, "enabledServers").front();
+      for (const auto& name : overruled) edits.push_back(add_item(on, name));
+      return edits;
+    }));
   }
   say_notes(settings, io, change.warnings);
   for (const auto& server : load_servers(declared.request).servers) {
@@ -249,7 +275,8 @@ int enable(const Settings& settings, Io& io) {
     throw Error(Errc::config, fmt::format("'{}' is still disabled: {}", safe_line(server.name, 80), server.reason));
   }
   answer(settings, io, {{"servers", names_json(settings.words)}, {"file", change.file}, {"changed", change.changed}},
-         fmt::format("{} {}\n", change.changed ? "Enabled" : "Already enabled:", listed(settings.words)));
+         fmt::format("{} {}\n{}", change.changed ? "Enabled" : "Already enabled:", listed(settings.words),
+                     change.changed ? modified_text(declared, scope_called(settings.scope), change.file) : ""));
   return 0;
 }
 

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "base/as_result.h"
+#include "base/strings.h"
 #include "cli/context.h"
 #include "cli/present.h"
 
@@ -19,7 +21,8 @@ void print_tools(Context& context, const std::string& only) {
     auto shown = status;
     const bool failed = status.state == ServerState::failed || status.state == ServerState::needs_auth;
     if (failed && context.told.contains(status.name)) shown.error.reset();
-    context.io.out(status_line(shown, context.io.color) + "\n");
+    const auto visible = std::ranges::count(catalog->tools(), status.name, &CatalogEntry::server);
+    context.io.out(status_line(shown, context.io.color, static_cast<std::size_t>(visible)) + "\n");
     if (failed && shown.error) {
       context.told.emplace(status.name, shown.error->message());
       if (!shown.error->detail().empty()) context.io.out(indented(shown.error->detail()));
@@ -47,12 +50,37 @@ Task<int> show_tool(Context& context, std::string word) {
   co_return 0;
 }
 
+// A word that is no server: a tool of one, or a slip.
+Task<int> show_named(Context& context, std::string word) {
+  if (word == "patchbay") {
+    throw Error(
+        Errc::invalid_argument,
+        "the built-in server 'patchbay' is offered when no other is declared; beside others: patchbay --builtin");
+  }
+  auto shown = co_await as_result(show_tool(context, word));
+  if (shown) co_return *shown;
+  if (shown.error().code() != Errc::invalid_argument) throw shown.error();
+  std::vector<std::string> names;
+  for (const auto& status : context.host.status()) names.push_back(status.name);
+  const bool none = names.empty();
+  for (const auto& entry : context.host.catalog()->tools()) names.push_back(entry.tool->name);
+  // Several tools of that name: the error names them.
+  if (std::ranges::find(names, word) != names.end()) throw shown.error();
+  const auto meant = nearest(word, names);
+  throw Error(Errc::invalid_argument, fmt::format("no server is called '{}', and no tool{}", safe_line(word, 80),
+                                                  !meant.empty() ? fmt::format("; did you mean '{}'?", meant)
+                                                  : none         ? "; none is configured"
+                                                                 : "; see what there is with: patchbay tools"));
+}
+
 }  // namespace
 
 Task<int> tools(Context& context) {
   const auto only = context.settings.words.empty() ? std::string() : context.settings.words.front();
   const bool names_tool = only.find('/') != std::string::npos || only.starts_with("mcp__");
   if (!only.empty() && names_tool && !is_server(context, only)) co_return co_await show_tool(context, only);
+  // As for `call`, a bare name will do for a tool.
+  if (!only.empty() && !is_server(context, only)) co_return co_await show_named(context, only);
   co_await start_servers(context, only);
   if (context.settings.json) {
     context.print_json(tools_json(context.host.status(), *context.host.catalog(), only));
@@ -91,9 +119,14 @@ Task<int> overview(Context& context) {
     next += fmt::format("  patchbay call {}{}\n", shown->name, arguments);
   }
   next += "  patchbay tools --json\n";
-  bool pending = false;
-  for (const auto& status : context.host.status()) pending |= status.state == ServerState::pending;
-  if (pending) next += "  patchbay --trust-project      starts the servers this project brings along\n";
+  std::vector<std::string> pending;
+  for (const auto& status : context.host.status()) {
+    if (awaits_approval(status)) pending.push_back(status.name);
+  }
+  if (!pending.empty()) {
+    next += fmt::format("  patchbay approve{}      lets servers of this project start; see them with: patchbay list\n",
+                        operands(pending));
+  }
   if (context.host.config().servers.empty()) {
     next +=
         "  patchbay --mcp-config '{\"name\":{\"command\":\"your-server\"}}' tools\n"

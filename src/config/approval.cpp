@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "base/shell_word.h"
+
 namespace patchbay {
 namespace {
 
@@ -38,6 +40,8 @@ const std::string* remembered(const std::map<std::string, std::string, std::less
   return found == answers.end() ? nullptr : &found->second;
 }
 
+std::string approve_command(std::string_view name) { return "patchbay approve" + shell_operands({std::string(name)}); }
+
 }  // namespace
 
 ApprovalDecision decide_approval(std::string_view name, std::string_view entry_hash, const ApprovalMemory& memory,
@@ -50,7 +54,7 @@ ApprovalDecision decide_approval(std::string_view name, std::string_view entry_h
   }
   const auto* rejected = remembered(memory.rejected, name);
   if (rejected != nullptr && *rejected == entry_hash) {
-    return simply(State::rejected, fmt::format("rejected before; to change that, run `patchbay approve {}`", name));
+    return simply(State::rejected, fmt::format("rejected before; to change that, run `{}`", approve_command(name)));
   }
 
   const auto* approved = remembered(memory.approved, name);
@@ -73,15 +77,12 @@ ApprovalDecision decide_approval(std::string_view name, std::string_view entry_h
 
   if (approved != nullptr || rejected != nullptr) {
     return simply(State::pending,
-                  fmt::format("its entry is not the one you {} before; look at it and run `patchbay approve {}`, or "
-                              "use --trust-project",
-                              approved != nullptr ? "approved" : "rejected", name),
+                  fmt::format("its entry is not the one you {} before; look at it and run `{}`",
+                              approved != nullptr ? "approved" : "rejected", approve_command(name)),
                   true);
   }
   return simply(State::pending,
-                fmt::format("the project brought it along; if you trust it, run `patchbay approve {}`, or use "
-                            "--trust-project",
-                            name));
+                fmt::format("the project brought it along; if you trust it, run `{}`", approve_command(name)));
 }
 
 std::vector<ConfigProblem> ignored_approvals(std::span<const SettingsLayer> layers) {

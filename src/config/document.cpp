@@ -1,5 +1,8 @@
 #include "config/document.h"
 
+#include <algorithm>
+#include <vector>
+
 #include <fmt/format.h>
 
 #include "base/strings.h"
@@ -21,6 +24,55 @@ std::size_t first_invalid(std::string_view text) noexcept {
     at += length;
   }
   return at;
+}
+
+// Where the key that stands again at `again` stands first in its object. The text before it is JSON.
+std::size_t first_of_key(std::string_view plain, std::size_t again) {
+  const auto end_of_string = [&](std::size_t at) {
+    for (++at; at < plain.size() && plain[at] != '"'; ++at) {
+      if (plain[at] == '\\') ++at;
+    }
+    return std::min(at + 1, plain.size());
+  };
+  const auto key = plain.substr(again, end_of_string(again) - again);
+  std::vector<std::size_t> first;  // of each open object or list; npos: not yet
+  for (std::size_t at = 0; at < again; ++at) {
+    switch (plain[at]) {
+      case '{':
+      case '[':
+        first.push_back(std::string_view::npos);
+        break;
+      case '}':
+      case ']':
+        if (!first.empty()) first.pop_back();
+        break;
+      case '"': {
+        const auto end = end_of_string(at);
+        const auto next = plain.find_first_not_of(" \t\r\n", end);
+        const bool is_key = next != std::string_view::npos && plain[next] == ':';
+        if (is_key && !first.empty() && first.back() == std::string_view::npos && plain.substr(at, end - at) == key) {
+          first.back() = at;
+        }
+        at = end - 1;
+        break;
+      }
+      default:
+        break;
+    }
+  }
+  return first.empty() ? std::string_view::npos : first.back();
+}
+
+// A key that stands twice costs the whole text: which of the two is meant is anybody's guess, and another
+// program may guess otherwise.
+std::string twice_text(std::string_view text, std::string_view plain, const JsonFault& fault) {
+  const auto first = first_of_key(plain, fault.offset);
+  const auto where = first == std::string_view::npos ? std::string("before")
+                                                     : fmt::format("in line {}", position_of(text, first).line);
+  return fmt::format(
+      "{} (it stands {} already): none of the file is used, because programs disagree about which one "
+      "counts; remove or rename one of them",
+      fault.reason, where);
 }
 
 }  // namespace
@@ -52,7 +104,12 @@ std::expected<ConfigDocument, ConfigProblem> read_document(std::string_view text
     return fault(0, fmt::format("the file is empty, expected {}; {}", expected, fix_the_file));
   }
   auto root = parse_json_located(*plain);
-  if (!root) return fault(root.error().offset, fmt::format("{}; {}", root.error().reason, fix_the_file));
+  if (!root) {
+    const auto& wrong = root.error();
+    return fault(wrong.offset, wrong.reason.starts_with("duplicate key")
+                                   ? twice_text(text, *plain, wrong)
+                                   : fmt::format("{}; {}", wrong.reason, fix_the_file));
+  }
   return ConfigDocument{std::move(*root), places_in(*plain, depth)};
 }
 

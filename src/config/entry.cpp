@@ -56,7 +56,7 @@ constexpr auto remote_keys = std::to_array<std::string_view>({"url", "headers", 
 
 // Texts in which ${VARIABLE} is replaced; a helper's shell does that itself.
 constexpr auto expanded_keys =
-    std::to_array<std::string_view>({"command", "args", "env", "envFile", "cwd", "url", "headers"});
+    std::to_array<std::string_view>({"command", "args", "env", "envFile", "cwd", "url", "headers", "tls"});
 // `key` may go on behind the name: "args[1]", "env.TOKEN".
 bool is_expanded(std::string_view key) noexcept {
   return std::ranges::find(expanded_keys, key.substr(0, key.find_first_of(".["))) != expanded_keys.end();
@@ -435,6 +435,9 @@ class EntryReader {
       for (const auto& reference : secret_references(*text, key)) {
         if (auto fault = reference_fault(reference, server_.origin); !fault.empty())
           warn(place.value, std::move(fault));
+        if (reference.kind != SecretKind::environment) continue;
+        auto [line, column] = report_.position(place.value);
+        uses_.push_back({server_.name, server_.origin, reference.argument, key, line, column, true});
       }
       if (has_open_reference(*text)) {
         warn(place.value, fmt::format("\"{}\" has a \"${{\" that no \"}}\" closes, which is passed on as it is", key));

@@ -15,7 +15,7 @@
 
 namespace patchbay {
 
-// A ${VARIABLE} without default, for a warning with its place if it is not set.
+// A ${VARIABLE} without default or an ${env:VARIABLE}, for a warning with its place if it is not set.
 struct VariableUse {
   std::string server;
   ConfigOrigin origin;  // of the entry
@@ -23,6 +23,7 @@ struct VariableUse {
   std::string place;  // in the entry: "env.TOKEN"
   std::size_t line = 0;
   std::size_t column = 0;
+  bool required = false;  // written ${env:VARIABLE}: without it the server does not start
   bool operator==(const VariableUse&) const = default;
 };
 

@@ -349,7 +349,8 @@ void EntryImport::report_references(const ServerConfig& server) {
   for (const auto& reference : secret_references(server)) {
     const auto kind = reference.kind;
     if (kind == SecretKind::environment) continue;
-    if (kind == SecretKind::file && work_.out().client == ImportClient::windsurf) continue;
+    const bool theirs = kind == SecretKind::file && work_.out().client == ImportClient::windsurf;
+    if (theirs && reference.argument.starts_with('/')) continue;
     const auto text = fmt::format("${{{}:{}}}", to_string(kind), reference.argument);
     changed(entry_, reference.place,
             fmt::format("{} {}; the server is written disabled until you have looked at it", text,

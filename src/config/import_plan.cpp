@@ -29,9 +29,10 @@ constexpr std::size_t shortest_token = 12;
 
 bool is_literal(std::string_view text) noexcept { return !text.empty() && text.find("${") == std::string_view::npos; }
 
-bool looks_like_token(std::string_view text) noexcept {
-  return text.size() >= shortest_token &&
-         std::ranges::any_of(token_beginnings, [&](std::string_view beginning) { return text.starts_with(beginning); });
+// Why `add` would refuse it.
+std::string name_reason(std::string_view name) {
+  auto fault = server_name_fault(name);
+  return fault.empty() ? "a name has letters, digits, \"_\" and \"-\" only" : fault;
 }
 
 class Withholder {
@@ -109,6 +110,11 @@ class Withholder {
 
 }  // namespace
 
+bool looks_like_token(std::string_view text) noexcept {
+  return text.size() >= shortest_token &&
+         std::ranges::any_of(token_beginnings, [&](std::string_view beginning) { return text.starts_with(beginning); });
+}
+
 std::string_view to_string(ImportAction action) noexcept {
   switch (action) {
     case ImportAction::add:
@@ -176,7 +182,8 @@ void ImportPlan::choose_name(PlannedEntry& planned, const Json& comparable) cons
   if (planned.name != wanted) {
     planned.reason = fmt::format("another server is called {}", wanted);
   } else if (wanted != planned.original) {
-    planned.reason = fmt::format("{} cannot be a name here", quoted_name(planned.original));
+    planned.reason = fmt::format("{} cannot be a name here ({}), so it is called {}", quoted_name(planned.original),
+                                 name_reason(planned.original), planned.name);
   }
 }
 
@@ -192,8 +199,7 @@ std::vector<PlannedEntry> ImportPlan::add(ImportedFile& file, const std::vector<
     if (planned.name.empty() || (names_ == ImportNames::refuse && !is_addable_name(planned.original))) {
       planned.action = ImportAction::skip;
       planned.name = planned.original;
-      planned.reason = server_name_fault(planned.original);
-      if (planned.reason.empty()) planned.reason = "a name has letters, digits, \"_\" and \"-\" only";
+      planned.reason = name_reason(planned.original);
       out.push_back(std::move(planned));
       continue;
     }

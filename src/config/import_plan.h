@@ -73,6 +73,8 @@ struct WithheldSecret {
   std::string variable;  // what stands there instead
   bool operator==(const WithheldSecret&) const = default;
 };
+// Begins like a token of a well-known service.
+bool looks_like_token(std::string_view text) noexcept;
 // Replaces what looks like a literal secret by a variable. For entries of a file that others will see.
 std::vector<WithheldSecret> withhold_secrets(std::string_view server, Json& entry);
 

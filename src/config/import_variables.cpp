@@ -115,8 +115,10 @@ class Translator {
     const auto kind = inside.substr(0, colon);
     const auto what = colon == std::string_view::npos ? std::string_view() : inside.substr(colon + 1);
     if (inside == "/") return replace(whole.size(), "/");
-    if (kind == "env" && is_variable_name(what)) return replace(whole.size(), reference(what));
-    if (kind == "file" && what.starts_with('/')) return replace(whole.size(), whole);
+    // The same here: unset, the server is not started.
+    if (kind == "env" && is_variable_name(what)) return replace(whole.size(), whole);
+    // These mean something here; it is told when the whole entry is known.
+    if (kind == "file" || kind == "cmd" || kind == "secret") return replace(whole.size(), whole);
     if (kind == "workspaceFolder") {
       remark(whole, ImportFate::changed, "is the folder of one of several projects; it is the current one here");
       return replace(whole.size(), project_directory);

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <pwd.h>
 
+#include "base/shell_word.h"
 #include "config/approval.h"
 #include "config/claude_file.h"
 #include "config/connectors.h"
@@ -502,6 +503,7 @@ class Loader {
     StandingRules rules;
     rules.variables = variables_;
     rules.switched_off = [this](const ServerConfig& server) { return switched_off(server); };
+    rules.switched_on = [this](const ServerConfig& server) { return own_word(server).value_or(false); };
     rules.forbidden = [this](const ServerConfig& expanded) -> std::optional<std::string> {
       auto verdict = judge_policy(expanded, layers_, variables_);
       if (verdict.allowed()) return std::nullopt;
@@ -510,19 +512,40 @@ class Loader {
     return rules;
   }
 
+  static bool lists(const std::vector<std::string>& names, const ServerConfig& server) {
+    return std::ranges::find(names, server.name) != names.end();
+  }
+
+  // What our own file says about the name: on, off, or nothing. The project before everywhere, off before on.
   // The switches of a person do not reach what their organisation set up.
+  std::optional<bool> own_word(const ServerConfig& server, bool* for_project = nullptr) const {
+    if (server.origin.scope == ConfigScope::enterprise) return std::nullopt;
+    for (const auto& key : paths_.project_keys) {
+      const auto* project = own_.project(key);
+      if (project == nullptr) continue;
+      if (for_project != nullptr) *for_project = true;
+      if (lists(project->disabled_servers, server)) return false;
+      if (lists(project->enabled_servers, server)) return true;
+    }
+    if (for_project != nullptr) *for_project = false;
+    if (lists(own_.disabled_servers, server)) return false;
+    if (lists(own_.enabled_servers, server)) return true;
+    return std::nullopt;
+  }
+
   std::optional<std::string> switched_off(const ServerConfig& server) const {
     if (server.origin.scope == ConfigScope::enterprise) return std::nullopt;
-    auto lists = [&](const std::vector<std::string>& names) {
-      return std::ranges::find(names, server.name) != names.end();
-    };
-    if (lists(own_.disabled_servers)) return fmt::format("switched off in {}", paths_.own_file());
+    const auto enable = "patchbay enable" + shell_operands({server.name});
+    bool for_project = false;
+    if (const auto word = own_word(server, &for_project)) {
+      if (*word) return std::nullopt;
+      return fmt::format("switched off {}in {}; to switch it on: {}", for_project ? "for this project " : "",
+                         paths_.own_file(), enable);
+    }
     for (const auto& key : paths_.project_keys) {
-      if (const auto* project = own_.project(key); project != nullptr && lists(project->disabled_servers)) {
-        return fmt::format("switched off for this project in {}", paths_.own_file());
-      }
-      if (const auto* project = claude_.project(key); project != nullptr && lists(project->disabled_servers)) {
-        return fmt::format("switched off for this project in {} (disabledMcpServers)", paths_.claude_json);
+      if (const auto* project = claude_.project(key); project != nullptr && lists(project->disabled_servers, server)) {
+        return fmt::format("switched off for this project in {} (disabledMcpServers); to switch it on: {}",
+                           paths_.claude_json, enable);
       }
     }
     return std::nullopt;

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/shell_word.h"
 #include "config/expand.h"
 #include "config/signature.h"
 
@@ -88,8 +89,13 @@ void settle_one(ServerConfig& server, const StandingRules& rules) {
   if (rules.switched_off) {
     if (auto why = rules.switched_off(server)) return set(server, ServerStanding::disabled, std::move(*why));
   }
+  if (server.disabled && rules.switched_on && rules.switched_on(server)) server.disabled = false;
   if (server.disabled) {
-    return set(server, ServerStanding::disabled, fmt::format("\"disabled\" is true in {}", place_of(server.origin)));
+    return set(server, ServerStanding::disabled,
+               fmt::format("\"disabled\" is true in {}{}", place_of(server.origin),
+                           server.origin.scope == ConfigScope::enterprise
+                               ? std::string()
+                               : "; to switch it on: patchbay enable" + shell_operands({server.name})));
   }
   if (server.kind != ServerKind::stdio && server.url.empty()) {
     set(server, ServerStanding::not_configured, fmt::format("its \"url\" in {} is empty", place_of(server.origin)));
@@ -165,7 +171,11 @@ void warn_of_unset(LoadedConfig& config, std::span<const ParsedServers> sources,
     for (const auto& use : source.uses) {
       auto found = startable.find(key(use.server, use.origin));
       if (found == startable.end() || variable_of(*found->second, use.variable, variables)) continue;
-      auto problem = problem_at(*found->second, Severity::warning, unset_text(use.variable, use.place));
+      auto text = use.required
+                      ? fmt::format("the variable {} used in \"{}\" is not set, so the server does not start; set it",
+                                    use.variable, use.place)
+                      : unset_text(use.variable, use.place);
+      auto problem = problem_at(*found->second, Severity::warning, std::move(text));
       problem.line = use.line;
       problem.column = use.column;
       config.problems.push_back(std::move(problem));

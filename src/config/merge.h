@@ -25,6 +25,8 @@ struct StandingRules {
   // Why an organisation keeps this server away, from the entry with its variables replaced.
   std::function<std::optional<std::string>(const ServerConfig& expanded)> forbidden;
   VariableLookup variables;
+  // Whether the person switched it on although its entry switches it off.
+  std::function<bool(const ServerConfig&)> switched_on;
 };
 
 // Decides about every entry that won its name: disabled, not configured, kept away by policy, or the same

@@ -18,9 +18,9 @@ namespace {
 using Member = ConfigDocument::Member;
 
 constexpr auto top_keys = std::to_array<std::string_view>(
-    {"$schema", "version", "mcpServers", "disabledServers", "projects", "settings", "connectors"});
-constexpr auto project_keys =
-    std::to_array<std::string_view>({"mcpServers", "approved", "rejected", "trusted", "disabledServers"});
+    {"$schema", "version", "mcpServers", "disabledServers", "enabledServers", "projects", "settings", "connectors"});
+constexpr auto project_keys = std::to_array<std::string_view>(
+    {"mcpServers", "approved", "rejected", "trusted", "disabledServers", "enabledServers"});
 
 class OwnReader {
  public:
@@ -36,6 +36,7 @@ class OwnReader {
     read_version(member_of(top, "version"));
     if (auto servers = member_of(top, "mcpServers")) out_.user = servers_of(servers, ConfigScope::user);
     out_.disabled_servers = texts(member_of(top, "disabledServers"), "disabledServers");
+    out_.enabled_servers = texts(member_of(top, "enabledServers"), "enabledServers");
     if (auto projects = member_of(top, "projects")) read_projects(projects);
     if (auto settings = member_of(top, "settings")) read_settings(settings);
     if (auto connectors = member_of(top, "connectors")) out_.connectors = read_connector_directory(connectors, report_);
@@ -98,6 +99,7 @@ class OwnReader {
     project.approved = named(member_of(at, "approved"), "approved");
     project.rejected = named(member_of(at, "rejected"), "rejected");
     project.disabled_servers = texts(member_of(at, "disabledServers"), "disabledServers");
+    project.enabled_servers = texts(member_of(at, "enabledServers"), "enabledServers");
     if (auto trusted = member_of(at, "trusted")) {
       if (const auto* value = trusted.value->if_bool()) {
         project.trusted = *value;

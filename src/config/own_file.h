@@ -25,6 +25,7 @@ struct OwnProject {
   NamedTexts rejected;
   bool trusted = false;
   std::vector<std::string> disabled_servers;
+  std::vector<std::string> enabled_servers;  // whatever another file says
   bool operator==(const OwnProject&) const = default;
 };
 
@@ -32,6 +33,7 @@ struct OwnFile {
   std::int64_t version = own_file_version;
   ParsedServers user;  // the problems are in `problems` as well
   std::vector<std::string> disabled_servers;
+  std::vector<std::string> enabled_servers;
   std::vector<OwnProject> projects;
   std::optional<ConnectorDirectory> connectors;
   // The text with everything but the value of "settings" turned into blanks, so that lines and columns

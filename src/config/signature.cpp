@@ -84,7 +84,12 @@ Json canonical_entry(const ServerConfig& server) {
   return sorted(out);
 }
 
-std::string entry_hash(const ServerConfig& server) { return "sha256:" + sha256_hex(to_text(canonical_entry(server))); }
+// Whether it is switched on is no part of what somebody agrees to: a switch must not undo an answer.
+std::string entry_hash(const ServerConfig& server) {
+  auto entry = canonical_entry(server);
+  if (auto* members = entry.if_object()) members->erase("disabled");
+  return "sha256:" + sha256_hex(to_text(entry));
+}
 
 std::string content_signature(const ServerConfig& expanded) {
   if (expanded.kind != ServerKind::stdio) return expanded.url.empty() ? std::string() : "url:" + expanded.url;

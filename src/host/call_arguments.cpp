@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/shell_word.h"
 #include "base/strings.h"
 #include "json/kind_text.h"
 
@@ -106,6 +107,16 @@ class Schema {
     if (properties == nullptr || !properties->is_object()) return out;
     for (const auto& [key, value] : properties->as_object()) out.push_back(key);
     return out;
+  }
+
+  // Whether keys that no property declares are spoken of, one way or another.
+  bool speaks_of_others(const Json* schema) const {
+    schema = resolve(schema);
+    if (schema == nullptr) return true;
+    for (auto word : {"additionalProperties", "patternProperties", "unevaluatedProperties", "if", "dependentSchemas"}) {
+      if (schema->find(word) != nullptr) return true;
+    }
+    return false;
   }
 
   // Whether a key that no property declares is refused.
@@ -267,8 +278,12 @@ class Collector {
     auto target = find_target(word->key);
     if (!target) return std::unexpected(target.error());
     if (word->from_file) {
-      auto content = sources_.read_file(word->value);
-      if (!content) return std::unexpected(content.error().within(word->key));
+      auto content = word->value == "-" ? read_stdin(word->key) : sources_.read_file(word->value);
+      if (!content) {
+        const auto literal = to_text(Json("@" + word->value));
+        return wrong(fmt::format("{}: {}; for the text itself write {}", word->key, content.error().message(),
+                                 shell_word(fmt::format("{}:={}", word->key, literal))));
+      }
       if (!valid_utf8(*content)) return wrong(fmt::format("{}: the file {} is not text", word->key, word->value));
       word->value = std::move(*content);
     }
@@ -278,6 +293,12 @@ class Collector {
   Json take() && { return std::move(arguments_); }
 
  private:
+  Result<std::string> read_stdin(const std::string& key) {
+    if (read_stdin_) return wrong(fmt::format("{}: stdin is another argument's already", key));
+    read_stdin_ = true;
+    return sources_.read_stdin();
+  }
+
   struct Target {
     Json* parent = nullptr;  // an object of ours
     std::string_view key;    // the last step of the path
@@ -401,6 +422,7 @@ class Collector {
   Schema schema_;
   const ArgumentSources& sources_;
   Json arguments_ = Json::object();
+  bool read_stdin_ = false;
 };
 
 Result<Json> whole_object(std::string_view text, std::string_view where) {
@@ -437,6 +459,24 @@ Result<Json> call_arguments(std::span<const std::string> words, const Json& sche
     if (auto added = collector.add(word); !added) return std::unexpected(added.error());
   }
   return std::move(collector).take();
+}
+
+std::vector<UndeclaredArgument> undeclared_arguments(const Json& arguments, const Json& schema) {
+  std::vector<UndeclaredArgument> out;
+  const auto* given = arguments.if_object();
+  if (given == nullptr) return out;
+  const Schema tool(schema);
+  const auto keys = tool.keys(tool.root());
+  const bool foreseen = keys.empty() || tool.speaks_of_others(tool.root());
+  std::vector<std::string> open;  // what could have been meant
+  for (const auto& key : keys) {
+    if (given->find(key) == nullptr) open.push_back(key);
+  }
+  for (const auto& [name, value] : *given) {
+    if (tool.property(tool.root(), name) != nullptr) continue;
+    out.push_back({name, std::string(nearest(name, open)), foreseen});
+  }
+  return out;
 }
 
 }  // namespace patchbay

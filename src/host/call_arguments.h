@@ -7,6 +7,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include <patchbay/error.h>
 #include <patchbay/json.h>
@@ -24,7 +25,17 @@ struct ArgumentSources {
 //    type becomes the other when it reads as that, else a string.
 //  - a.b=value sets b inside a, unless the schema has a property called "a.b".
 //  - A key may be repeated only if its type is array: its values are collected.
-//  - A file's content stands for the value; key:=@file reads JSON from it.
+//  - A file's content stands for the value; key:=@file reads JSON from it. The file - is stdin, once.
 Result<Json> call_arguments(std::span<const std::string> words, const Json& schema, const ArgumentSources& sources);
+
+// An argument that no property of the schema declares.
+struct UndeclaredArgument {
+  std::string name;
+  std::string meant;      // a property of nearly that name which is not given; empty: none
+  bool foreseen = false;  // the schema says that others may come, or nothing about properties at all
+  bool operator==(const UndeclaredArgument&) const = default;
+};
+// Those of the object itself, in its order; what lies deeper is not looked at.
+std::vector<UndeclaredArgument> undeclared_arguments(const Json& arguments, const Json& schema);
 
 }  // namespace patchbay

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/as_result.h"
+#include "base/shell_word.h"
 #include "base/timeout.h"
 #include "host/server_error.h"
 #include "host/tool_filter.h"
@@ -150,9 +151,9 @@ Task<void> Connection::connect() {
     if (parts_.approve) parts_.approved = co_await parts_.approve(parts_.config);
     if (!parts_.approved) {
       throw Error(Errc::denied,
-                  fmt::format("server '{}' comes from {} and is not approved; if you trust that project, run the "
-                              "command again with --trust-project",
-                              name(), parts_.config.origin.file));
+                  fmt::format("server '{}' comes from {} and is not approved; if you trust it: patchbay approve{} "
+                              "(in a script: --trust-project)",
+                              name(), parts_.config.origin.file, shell_operands({name()})));
     }
   }
   auto permit = co_await slots_.acquire();

@@ -219,7 +219,8 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
     for (auto& [name, parts] : new_servers()) {
       auto& slots = parts.config.kind == ServerKind::stdio ? local_slots_ : remote_slots_;
       for (const auto& warning : expand_server(parts.config, context_->variables).warnings) {
-        runtime_.log(LogLevel::warning, "server={} event=config text=\"{}\"", name, warning);
+        // Whoever loaded the configuration has it among its problems already.
+        runtime_.log(LogLevel::info, "server={} event=config text={}", name, to_text(Json(warning)));
       }
       if (options_.approve) {
         parts.approve = [this](const ServerConfig& server) { return approve(server); };

@@ -75,18 +75,29 @@ for example in examples/*.cpp examples/CMakeLists.txt examples/.mcp.json; do
   [[ $readme == *"$(< "$example")"* ]] || wrong "README.md does not show $example as it is"
 done
 
-# The quick start, typed as it stands by somebody with an empty home. Nothing in it needs the network.
-block=$(awk '/^```sh/ { text = ""; code = 1; next }
-  /^```/ { if (code && text ~ /mcp add/) { printf "%s", text; exit } code = 0 }
+# Every command is in the table, and every page for users is linked.
+while IFS= read -r name; do
+  grep -qE "^\|.*\`(patchbay )?(mcp )?$name[ \`]" README.md || wrong "README.md: the table has no command $name"
+done < <(sed -nE '/^Subcommands:/,/^$/ s/^  ([a-z-]+) .*/\1/p' <<< "$("$program" --help)")
+for page in docs/*.md; do
+  grep -q "]($page)" README.md || wrong "README.md has no link to $page"
+done
+
+# The quick start, typed as it stands by somebody with an empty home: every block up to the one with mcp add, in the
+# order of the page. Nothing in them needs the network.
+block=$(awk '/^## Quick start/ { on = 1 }
+  on && /^```sh/ { text = ""; code = 1; next }
+  /^```/ { if (code) { printf "%s", text; if (text ~ /mcp add/) exit } code = 0 }
   code { text = text $0 "\n" }' README.md)
 [[ $block == *'mcp add'*'mcp list'*'call '* ]] || wrong 'README.md has no quick start with mcp add, mcp list and a call'
 home=$(mktemp -d)
 typed=${block//\"\$PWD\/run\"/\"$PWD/$program\"}
 typed=${typed//.\/run/\"$PWD/$program\"}
 if [[ $program == /* ]]; then typed=${typed//"$PWD/$program"/"$program"}; fi
+if ! command -v jq > /dev/null; then typed=${typed//jq -r \'.tools[].name\'/cat}; fi
 shown=$(env HOME="$home" XDG_CONFIG_HOME="$home/.config" XDG_STATE_HOME="$home/.state" XDG_CACHE_HOME="$home/.cache" \
   CLAUDE_CONFIG_DIR="$home/.claude" timeout 120 bash -euo pipefail -c "$typed" 2>&1) || wrong "README.md: the quick start fails: $shown"
-for expected in 'Added stdio MCP server docs' '✔ Connected' 'Five rings' 'Added HTTP MCP server sentry' 'Removed MCP server sentry'; do
+for expected in 'patchbay  connected' 'mcp__patchbay__read_file' 'Added stdio MCP server docs' '✔ Connected' 'Five rings' 'Added HTTP MCP server sentry' 'Removed MCP server sentry'; do
   [[ $shown == *"$expected"* ]] || wrong "README.md: the quick start does not show '$expected': $shown"
 done
 rm -rf "$home"

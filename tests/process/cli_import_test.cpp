@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "support/household.h"
+#include "support/places.h"
 
 namespace patchbay {
 namespace {
@@ -195,6 +196,44 @@ TEST(CliImport, FromClaudeDesktop_SkipsInvalidNamesAndNumbersClashes) {
   EXPECT_EQ(local.size(), 2u);
   EXPECT_EQ(house.run({"mcp", "add-from-claude-desktop", "--scope", "user", "--yes"}).code, 0);
   EXPECT_EQ(house.own()["mcpServers"]["good"]["command"], Json("x"));
+}
+
+// A reference to what is not there would be sent as it stands.
+TEST(CliImport, AVariableThatIsNotSet_IsWaitedFor) {
+  Household house;
+  write(house.home() + "/.codex/config.toml",
+        "[mcp_servers.figma]\nurl = \"https://figma.example/mcp\"\nbearer_token_env_var = \"FIGMA_TOKEN\"\n");
+  write(house.home() + "/.config/goose/config.yaml",
+        "extensions:\n  web: {type: stdio, cmd: web, env_keys: [SOME_KEY]}\n");
+  write(house.home() + "/.cursor/mcp.json",
+        R"({"mcpServers": {"cur": {"command": "x", "env": {"A": "${env:TOK}", "H": "${userHome}"}}}})");
+  const auto result = house.run({"import", "--yes"});
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.out, AllOf(HasSubstr("disabled; it needs FIGMA_TOKEN"), HasSubstr("disabled; it needs SOME_KEY"),
+                                HasSubstr("disabled; it needs TOK")));
+  EXPECT_THAT(result.err, HasSubstr("patchbay enable"));
+  const auto servers = house.own()["mcpServers"];
+  for (const std::string name : {"figma", "web", "cur"}) EXPECT_EQ(servers[name]["disabled"], Json(true)) << name;
+  EXPECT_EQ(servers["cur"]["env"]["A"], Json("${env:TOK}"));
+  // With the variable there is nothing to wait for.
+  Household rich;
+  write(rich.home() + "/.codex/config.toml", read(house.home() + "/.codex/config.toml"));
+  auto options = rich.options();
+  options.env["FIGMA_TOKEN"] = "x";
+  ASSERT_EQ(test::run_program({test::built("patchbay"), "import", "codex", "--yes"}, options).code, 0);
+  EXPECT_TRUE(rich.own()["mcpServers"]["figma"]["disabled"].is_null());
+}
+
+TEST(CliImport, WhatHasAnotherNameOrAnotherOwner_IsExplained) {
+  Household house;
+  write(house.project() + "/config.toml", "[mcp_servers.docs]\ncommand = \"docs\"\n");
+  const auto wrong = house.run({"import", "config.toml", "--from", "vscode", "--dry-run"});
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_THAT(wrong.out, HasSubstr("it looks like a file of Codex (--from codex)"));
+  write(house.home() + "/.cursor/mcp.json", R"({"mcpServers": {"fs desk": {"command": "x", "args": ["${cmd:id}"]}}})");
+  const auto named = house.run({"import", "cursor", "--dry-run"});
+  EXPECT_THAT(named.out, AllOf(HasSubstr("letters, digits, \"_\" and \"-\" only"), HasSubstr("so it is called fs_desk"),
+                               HasSubstr("runs a command here"), Not(HasSubstr("no counterpart"))));
 }
 
 }  // namespace

@@ -363,7 +363,7 @@ TEST(Cli, ProjectServersWaitForAYes) {
   EXPECT_FALSE(std::ifstream(project.path() + "/started").good());
   auto call = patchbay({"call", "fake/echo", "text=x"}, {.cwd = project.path()});
   EXPECT_EQ(call.code, 2);
-  EXPECT_THAT(call.err, HasSubstr("--trust-project"));
+  EXPECT_THAT(call.err, AllOf(HasSubstr("patchbay approve fake"), HasSubstr("--trust-project")));
   EXPECT_FALSE(std::ifstream(project.path() + "/started").good());
   EXPECT_EQ(patchbay({"--trust-project", "call", "fake/echo", "text=x"}, {.cwd = project.path()}).out, "x\n");
 }
@@ -482,6 +482,129 @@ TEST(Cli, LogFileIsForItsOwnerAndItsDirectoryMustExist) {
   EXPECT_EQ(std::filesystem::status(file).permissions(),
             std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
   EXPECT_EQ(with_server("good", {"--log-file", directory.path() + "/none/log", "tools"}).code, 2);
+}
+
+struct Slip {
+  const char* name;
+  std::vector<std::string> words;
+  std::string said;
+};
+void PrintTo(const Slip& slip, std::ostream* out) { *out << slip.name; }
+
+class SlipOfTheKeyboard : public testing::TestWithParam<Slip> {};
+
+TEST_P(SlipOfTheKeyboard, IsToldWhatWasMeant) {
+  const auto result = patchbay(GetParam().words);
+  EXPECT_EQ(result.code, 2) << result.out;
+  EXPECT_THAT(result.err, HasSubstr(GetParam().said));
+  EXPECT_EQ(result.out, "");
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Table, SlipOfTheKeyboard,
+    testing::Values(
+        Slip{"Command", {"calll"}, "unknown command 'calll'; did you mean 'call'?"},
+        Slip{"BehindAFlag", {"-q", "calll"}, "unknown command 'calll'; did you mean 'call'?"},
+        Slip{"BehindAFlagWithValue", {"--timeout", "3", "calll", "x"}, "unknown command 'calll'; did you mean 'call'?"},
+        Slip{"InMcp", {"-q", "mcp", "lst"}, "unknown command 'mcp lst'; did you mean 'mcp list'?"},
+        Slip{"Flag", {"list", "--chekc"}, "there is no flag '--chekc'; did you mean '--check'?"},
+        Slip{"FlagWithValue", {"list", "--scop=user"}, "there is no flag '--scop'; did you mean '--scope'?"},
+        Slip{"GlobalFlag", {"tools", "--jsno"}, "there is no flag '--jsno'; did you mean '--json'?"},
+        Slip{"FlagAlone", {"--jsno"}, "there is no flag '--jsno'; did you mean '--json'?"},
+        Slip{"FlagOfAnother", {"tools", "--scope", "user"}, "'tools' takes no flag '--scope'"},
+        Slip{"Choice", {"list", "--scope", "projct"}, "did you mean 'project'?"},
+        Slip{"HelpOfTheCommand", {"list", "--chekc"}, "Run `patchbay list --help`"},
+        Slip{"Argument", {"call", "ev/sum", "--a", "1"}, "arguments are written key=value: a=VALUE"},
+        Slip{"SignIn", {"mcp", "login", "x"}, "signing in is not there yet"}),
+    [](const auto& info) { return info.param.name; });
+
+TEST(Cli, HelpAndVersionAreWordsToo) {
+  EXPECT_EQ(patchbay({"help"}).out, patchbay({"--help"}).out);
+  EXPECT_EQ(patchbay({"help", "mcp", "add"}).out, patchbay({"mcp", "add", "--help"}).out);
+  EXPECT_EQ(patchbay({"version"}).out, patchbay({"--version"}).out);
+  EXPECT_EQ(patchbay({"-V"}).out, patchbay({"--version"}).out);
+  EXPECT_THAT(patchbay({"help", "calll"}).err, HasSubstr("did you mean 'call'?"));
+}
+
+class UnusableFlag : public testing::TestWithParam<Slip> {};
+
+// Whoever names a source asks for it, and must not get everything else instead.
+TEST_P(UnusableFlag, EndsEveryCommand) {
+  TemporaryDirectory project;
+  for (const std::string command : {"tools", "list", ""}) {
+    auto words = GetParam().words;
+    if (!command.empty()) words.push_back(command);
+    const auto result = patchbay(words, {.cwd = project.path()});
+    EXPECT_EQ(result.code, 2) << command << result.out;
+    EXPECT_EQ(result.out, "");
+    EXPECT_THAT(result.err, AllOf(HasSubstr(GetParam().said), Not(HasSubstr("fix the file"))));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Table, UnusableFlag,
+    testing::Values(Slip{"NoFile", {"--mcp-config", "no.json"}, "--mcp-config: no.json cannot be read"},
+                    Slip{"BadJson", {"--mcp-config", "{\"a\":"}, "--mcp-config: 1:6: "},
+                    Slip{"BadEntry",
+                         {"--mcp-config", R"({"a":{"comand":"x"}})"},
+                         "--mcp-config: 1:6: MCP server \"a\": expected a \"command\""},
+                    Slip{"BadServer", {"--mcp-server", "foo"}, "--mcp-server: \"foo\" has no \"=\""},
+                    Slip{"NoDirectory", {"--plugin-dir", "/nope"}, "--plugin-dir: /nope is no directory"}),
+    [](const auto& info) { return info.param.name; });
+
+TEST(Cli, AMisspeltArgumentIsNotSent) {
+  auto slip = with_server("good", {"call", "echo", "text=x", "txet=y"});
+  EXPECT_EQ(slip.code, 0) << "nothing else can have been meant: " << slip.err;
+  EXPECT_THAT(slip.err, HasSubstr("warning: txet: not among the arguments of the tool"));
+  auto meant = with_server("good", {"call", "echo", "txt=x"});
+  EXPECT_EQ(meant.code, 2);
+  EXPECT_THAT(meant.err, HasSubstr("txt: not among the arguments of the tool; did you mean \"text\"?"));
+}
+
+TEST(Cli, AServerInPlaceOfAToolIsTold) {
+  EXPECT_THAT(with_server("good", {"call", "fake", "echo", "text=x"}).err,
+              HasSubstr("'fake' is a server; write the tool behind it: patchbay call fake/echo"));
+  EXPECT_THAT(with_server("good", {"call", "fake", "text=x"}).err, HasSubstr("patchbay call fake/TOOL"));
+  EXPECT_THAT(with_server("good", {"read", "fake"}).err, HasSubstr("patchbay read fake URI"));
+  EXPECT_EQ(with_server("good", {"call", "fake/echo", "--", "text=x"}).out, "x\n");
+  // A bare name shows a tool as `call` would call it.
+  EXPECT_THAT(with_server("good", {"tools", "echo"}).out, HasSubstr("mcp__fake__echo"));
+  auto nobody = with_server("good", {"tools", "fak"});
+  EXPECT_EQ(nobody.code, 2);
+  EXPECT_THAT(nobody.err, HasSubstr("no server is called 'fak', and no tool; did you mean 'fake'?"));
+}
+
+TEST(Cli, PromptsAreCheckedBeforeTheyAreAskedFor) {
+  auto unknown = with_server("good", {"prompt", "greet", "wo=Ada"});
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_THAT(unknown.err, HasSubstr("did you mean 'who'?"));
+  EXPECT_THAT(with_server("good", {"prompt", "fake/gret"}).err, HasSubstr("did you mean 'fake/greet'?"));
+}
+
+TEST(Cli, AnAtSignIsAFileAndTheTextIsExplained) {
+  auto result = with_server("good", {"call", "echo", "text=@bob"});
+  EXPECT_EQ(result.code, 2);
+  EXPECT_THAT(result.err, HasSubstr("for the text itself write 'text:=\"@bob\"'"));
+  EXPECT_EQ(with_server("good", {"call", "echo", "text=@-"}, {.input = "piped"}).out, "piped\n");
+}
+
+// In words, once, and only when the server is used.
+TEST(Cli, AnUnsetVariableIsToldOnceByWhomItConcerns) {
+  TemporaryDirectory project;
+  const auto config = to_text(
+      Json{{"mcpServers",
+            {{"fake", {{"command", fake}, {"args", Json::array({"good"})}}},
+             {"tokens", {{"command", fake}, {"args", Json::array({"good"})}, {"env", {{"T", "${NOPE_TOKEN}"}}}}}}}});
+  const auto run = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), {"--mcp-config", config, "--strict-mcp-config"});
+    return patchbay(words, {.cwd = project.path()});
+  };
+  EXPECT_THAT(run({"call", "fake/echo", "text=x"}).err, Not(HasSubstr("NOPE_TOKEN")));
+  EXPECT_EQ(run({"tools", "--json"}).err, "");
+  const auto used = run({"tools", "tokens"}).err;
+  EXPECT_THAT(used, HasSubstr("patchbay: warning: "));
+  EXPECT_EQ(used.find("the variable NOPE_TOKEN"), used.rfind("the variable NOPE_TOKEN")) << used;
+  EXPECT_THAT(used, Not(HasSubstr("event=")));
 }
 
 }  // namespace

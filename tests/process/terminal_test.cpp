@@ -185,6 +185,29 @@ TEST(OnATerminal, LookingAsksNobody) {
   EXPECT_EQ(house.own(), Json());
 }
 
+// The end of input is no answer; anything else is explained and asked again.
+TEST(OnATerminal, TheQuestionShowsEverythingAndExplainsItself) {
+  test::Household house;
+  house.tree.file("project/.mcp.json", to_text(Json{{"mcpServers",
+                                                     {{"fake",
+                                                       {{"command", fake},
+                                                        {"args", Json::array({"good"})},
+                                                        {"env", {{"NODE_OPTIONS", "--require ./evil.js"}}},
+                                                        {"cwd", "/tmp"}}}}}}));
+  Terminal terminal({program, "tools", "fake"}, house.project(), house.options().env);
+  ASSERT_TRUE(terminal.wait_for("Start it?")) << terminal.seen();
+  EXPECT_THAT(terminal.seen(),
+              AllOf(HasSubstr("sets NODE_OPTIONS=--require ./evil.js"), HasSubstr("in the directory /tmp")));
+  terminal.forget();
+  terminal.type("?\n");
+  ASSERT_TRUE(terminal.wait_for("Start it?")) << terminal.seen();
+  EXPECT_THAT(terminal.seen(), AllOf(HasSubstr("not now; you are asked again"), HasSubstr(".mcp.json:1")));
+  terminal.type("\x04");
+  EXPECT_EQ(terminal.wait_for_end(), 2) << terminal.seen();
+  EXPECT_THAT(terminal.seen(), AllOf(Not(HasSubstr("End of file")), HasSubstr("patchbay approve fake")));
+  EXPECT_TRUE(house.own()["projects"][house.project()]["rejected"].is_null());
+}
+
 // compat: B5.3
 TEST(OnATerminal, ClientSecretIsAskedForAndNotShown) {
   test::Household house;

@@ -143,7 +143,7 @@ TEST(CallArguments, JsonAndFilesStandForValues) {
            {{"x:=@json"}, R"({"x":{"a":[1]}})"},
            {{"anything=@number"}, R"({"anything":"7\n"})"},
            {{"tags=@text"}, R"({"tags":["line\n"]})"},
-           {{"s=@missing"}, "s: missing: there is no such file"},
+           {{"s=@missing"}, R"(s: missing: there is no such file; for the text itself write 's:="@missing"')"},
            {{"s=@binary"}, "s: the file binary is not text"},
            {{R"(s:="@text")"}, R"({"s":"@text"})"},
        }) {
@@ -240,6 +240,31 @@ TEST(CallArguments, ASchemaThatBranchesIntoItselfIsBounded) {
   Json branches = Json::array();
   for (int i = 0; i < 1000; ++i) branches.push_back(Json{{"$ref", "#"}});
   EXPECT_EQ(outcome({"x=5"}, Json{{"allOf", branches}, {"anyOf", branches}}), R"({"x":"5"})");
+}
+
+TEST(UndeclaredArguments, AreFoundWithWhatWasMeant) {
+  struct Case {
+    std::string_view arguments, schema;
+    std::vector<UndeclaredArgument> expected;
+  };
+  const std::string_view read = R"({"type":"object","properties":{"path":{},"head":{},"tail":{}}})";
+  const Case cases[] = {
+      {R"({"path":"x"})", read, {}},
+      {R"({"path":"x","hed":1})", read, {{"hed", "head", false}}},
+      {R"({"path":"x","colour":1})", read, {{"colour", "", false}}},
+      // What is given already was not meant.
+      {R"({"head":1,"hed":1})", read, {{"hed", "", false}}},
+      {R"({"hed":1})", R"({"properties":{"head":{}},"additionalProperties":true})", {{"hed", "head", true}}},
+      {R"({"hed":1})", R"({"properties":{"head":{}},"patternProperties":{"^h":{}}})", {{"hed", "head", true}}},
+      {R"({"hed":1})", R"({"type":"object"})", {{"hed", "", true}}},
+      {R"({"hed":1})", R"({"properties":{"x":{}},"allOf":[{"properties":{"hed":{}}}]})", {}},
+      {R"({"hed":1})", "true", {{"hed", "", true}}},
+      {R"([1])", read, {}},
+  };
+  for (const auto& c : cases) {
+    EXPECT_EQ(undeclared_arguments(parse_json(c.arguments).value(), parse_json(c.schema).value()), c.expected)
+        << c.arguments << " " << c.schema;
+  }
 }
 
 }  // namespace

@@ -846,7 +846,7 @@ TEST_F(ConfigLoad, EveryBadInputIsNamedAndTheRestLoads) {
            ":2 has the same name and counts; rename or remove one of them",
        true},
       {"duplicate name in one file", text("{\"a\": {\"command\": \"x\"},\n\"a\": {\"command\": \"x\"}}"),
-       ".mcp.json:2:1: duplicate", false},
+       ".mcp.json:2:1: duplicate key \"a\" (it stands in line 1 already): none of the file is used", false},
       {"symlink loop", [&] { tree.link(file, ".mcp.json"); },
        ".mcp.json: cannot be read: its symbolic links go in a circle", false},
       {"dangling symlink", [&] { tree.link(file, "nowhere"); }, ".mcp.json: cannot be read: there is no such file",

@@ -718,5 +718,21 @@ TEST_F(ConfigFiles, WhatCannotBeReadIsAProblemAndTheRestLoads) {
   EXPECT_THAT(load("empty").problems, IsEmpty());
 }
 
+TEST(Document, AKeyThatStandsTwiceIsToldWithBothLines) {
+  const std::pair<std::string_view, std::string_view> cases[] = {
+      {"{\"a\": 1,\n\"a\": 2}", "2:1: duplicate key \"a\" (it stands in line 1 already)"},
+      // Not the one in another object, in a text or in a list.
+      {"{\"x\": {\"a\": [\"a\", {\"a\": 1}]},\n\"t\": \"a\\\"\", // \"a\":\n\"a\": 1,\n\"a\": 2}",
+       "4:1: duplicate key \"a\" (it stands in line 3 already)"},
+      {"{\"x\": [{\"a\": 1,\n\"b\": {\"a\": 1},\n\"a\": 2}]}",
+       "3:1: duplicate key \"a\" (it stands in line 1 already)"},
+  };
+  for (const auto& [text, expected] : cases) {
+    const auto document = read_document(text, "f", "an object");
+    ASSERT_FALSE(document) << text;
+    EXPECT_THAT(document.error().text(), testing::HasSubstr(expected));
+  }
+}
+
 }  // namespace
 }  // namespace patchbay

@@ -46,7 +46,9 @@ TEST(ImportPlan, NamesAreMended_AndClashesNumbered) {
   EXPECT_THAT(shown(planned), ElementsAre("add My Server as My_Server", "add My.Server as My_Server_1",
                                           "add fine-1 as fine-1", "add there as there_1",
                                           "add workspace as workspace_1", "add ünder as _nder", "skip    as   "));
-  EXPECT_EQ(planned[0].reason, "\"My Server\" cannot be a name here");
+  EXPECT_EQ(planned[0].reason,
+            "\"My Server\" cannot be a name here (a name has letters, digits, \"_\" and \"-\" only), so it is called "
+            "My_Server");
   EXPECT_EQ(planned[2].reason, "");
   EXPECT_EQ(planned[3].reason, "another server is called there");
 }

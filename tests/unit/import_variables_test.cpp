@@ -22,7 +22,7 @@ TEST(ImportVariables, EveryForm_IsTranslatedOrRemarkedUpon) {
       {none, "${A} ${A:-b}", "${A} ${A:-b}", {"${A}", "${A:-b}"}, {}},
       {none, "${cmd:id}", "${cmd:id}", {}, {}},  // told about when the whole entry is known
       {none, "${A%x} ${", "${A%x} ${", {}, {}},
-      {editor, "${env:A}/${userHome}/x", "${A}/${HOME}/x", {}, {}},
+      {editor, "${env:A}/${userHome}/x", "${env:A}/${HOME}/x", {}, {}},
       {editor, "${workspaceFolder}", "${CLAUDE_PROJECT_DIR:-.}", {}, {}},
       {editor, "${workspaceFolder:api}/x", "${CLAUDE_PROJECT_DIR:-.}/x", {"${workspaceFolder:api}"}, {}},
       {editor, "a${/}b${pathSeparator}c", "a/b/c", {}, {}},
@@ -34,8 +34,8 @@ TEST(ImportVariables, EveryForm_IsTranslatedOrRemarkedUpon) {
       {editor, "${cwd}", "${cwd}", {"${cwd}"}, {}},
       {editor, "${A}", "${A}", {"${A}"}, {}},
       {editor, "${file:/run/key}", "${file:/run/key}", {}, {}},
-      {editor, "${file:key}", "${file:key}", {"${file:key}"}, {}},
-      {editor, "${cmd:id}", "${cmd:id}", {"${cmd:id}"}, {}},
+      // Told about when the whole entry is known, and only then.
+      {editor, "${file:key} ${cmd:id} ${secret:k}", "${file:key} ${cmd:id} ${secret:k}", {}, {}},
       {shell, "$A/${A}/$", "${A}/${A}/$", {}, {}},
       {shell, "%A% $1 $$", "%A% $1 $$", {}, {}},
       {windows, "$A %B% 100% %2% %C", "${A} ${B} 100% %2% %C", {}, {}},

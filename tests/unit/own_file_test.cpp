@@ -23,6 +23,7 @@ TEST(OwnFile, EveryPartIsRead) {
   "version": 1, // ours
   "mcpServers": {"u": {"command": "user"}},
   "disabledServers": ["x"],
+  "enabledServers": ["on"],
   "projects": {
     "/p": {
       "mcpServers": {"l": {"command": "local"}},
@@ -30,6 +31,7 @@ TEST(OwnFile, EveryPartIsRead) {
       "rejected": {"r": "sha256:2"},
       "trusted": true,
       "disabledServers": ["y"],
+      "enabledServers": ["z"],
     },
     "/q": {}
   },
@@ -43,15 +45,17 @@ TEST(OwnFile, EveryPartIsRead) {
   ASSERT_EQ(own.user.servers.size(), 1u);
   EXPECT_EQ(own.user.servers[0].origin, (ConfigOrigin{file, 3, ConfigScope::user, ConfigTrust::trusted, 18}));
   EXPECT_THAT(own.disabled_servers, ElementsAre("x"));
+  EXPECT_THAT(own.enabled_servers, ElementsAre("on"));
   ASSERT_EQ(own.projects.size(), 2u);
   const auto* project = own.project("/p");
   ASSERT_NE(project, nullptr);
   ASSERT_EQ(project->local.servers.size(), 1u);
-  EXPECT_EQ(project->local.servers[0].origin, (ConfigOrigin{file, 7, ConfigScope::local, ConfigTrust::trusted, 22}));
+  EXPECT_EQ(project->local.servers[0].origin, (ConfigOrigin{file, 8, ConfigScope::local, ConfigTrust::trusted, 22}));
   EXPECT_EQ(project->approved, (NamedTexts{{"a", "sha256:1"}}));
   EXPECT_EQ(project->rejected, (NamedTexts{{"r", "sha256:2"}}));
   EXPECT_TRUE(project->trusted);
   EXPECT_THAT(project->disabled_servers, ElementsAre("y"));
+  EXPECT_THAT(project->enabled_servers, ElementsAre("z"));
   EXPECT_FALSE(own.project("/q")->trusted);
   EXPECT_EQ(own.project("/"), nullptr);
 }

@@ -1,0 +1,34 @@
+// Words that are pasted into a shell stay one word and run nothing.
+#include "base/shell_word.h"
+
+#include <gtest/gtest.h>
+
+namespace patchbay {
+namespace {
+
+TEST(ShellWord, IsOneWordWhateverIsInIt) {
+  const std::pair<std::string_view, std::string_view> cases[] = {
+      {"plain-word_1.2", "plain-word_1.2"},
+      {"https://h/mcp", "https://h/mcp"},
+      {"", "''"},
+      {"two words", "'two words'"},
+      {"$(touch x)", "'$(touch x)'"},
+      {"`id`", "'`id`'"},
+      {"a;b&c|d>e", "'a;b&c|d>e'"},
+      {"it's", "'it'\\''s'"},
+      {"~", "'~'"},
+      {"*", "'*'"},
+      {"#", "'#'"},
+      {"a\nb", "'a\nb'"},
+  };
+  for (const auto& [word, expected] : cases) EXPECT_EQ(shell_word(word), expected);
+}
+
+TEST(ShellOperands, NoneIsTakenForAFlag) {
+  EXPECT_EQ(shell_operands({}), "");
+  EXPECT_EQ(shell_operands({"a", "b c"}), " a 'b c'");
+  EXPECT_EQ(shell_operands({"a", "--all"}), " -- a --all");
+}
+
+}  // namespace
+}  // namespace patchbay
