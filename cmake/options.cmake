@@ -34,6 +34,9 @@ if(PATCHBAY_CCACHE)
     CCACHE_PCH_EXTSUM=1 CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${PATCHBAY_CCACHE})
   if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
     add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
+    # Without the header's own name, which CMake adds with its whole path: ccache takes that for
+    # a difference between two checkouts.
+    set(CMAKE_CXX_COMPILE_OPTIONS_USE_PCH -Xclang -include-pch -Xclang <PCH_FILE>)
   endif()
 endif()
 
