@@ -68,7 +68,7 @@ TEST_F(Doctor, LintSaysWhereAndWhatLikeACompiler) {
   EXPECT_EQ(json.err, "");
   const auto problems = json_of(json)["problems"];
   ASSERT_EQ(problems.size(), 1u) << json.out;
-  EXPECT_EQ(problems.as_array()[0]["file"], Json(".mcp.json"));
+  EXPECT_EQ(problems.as_array()[0]["file"], Json(house.project() + "/.mcp.json"));
   EXPECT_EQ(problems.as_array()[0]["line"], Json(2));
   EXPECT_EQ(problems.as_array()[0]["column"], Json(20));
   EXPECT_EQ(problems.as_array()[0]["severity"], Json("error"));

@@ -551,7 +551,7 @@ TEST(RuleSet, AllowRulesOfARepositoryNeedTrust) {
   const auto set = collect_rules(layers, {});
   EXPECT_THAT(texts(set), ElementsAre("deny mcp__d", "ask mcp__z"));
   ASSERT_THAT(set.problems, SizeIs(2));
-  EXPECT_THAT(set.problems[1].text(), AllOf(HasSubstr("/project/settings.json:2:"), HasSubstr("--trust-project")));
+  EXPECT_THAT(set.problems[1].text(), AllOf(HasSubstr("/project/settings.json:2:"), HasSubstr("patchbay trust")));
   RuleRequest trusting;
   trusting.trusted = true;
   EXPECT_THAT(texts(collect_rules(layers, trusting)),
