@@ -33,7 +33,11 @@ PermissionOptions permission_options(const Settings& settings) {
 
 Permissions permissions_of(const LoadedConfig& config, const Settings& settings) {
   const auto request = rule_request(config, permission_options(settings), settings.trust_project);
-  return Permissions(collect_rules(config.settings.all(), request));
+  Permissions permissions(collect_rules(config.settings.all(), request));
+  std::vector<std::string> names;
+  for (const auto& server : config.servers) names.push_back(server.name);
+  permissions.know_servers(names);
+  return permissions;
 }
 
 }  // namespace patchbay::cli
