@@ -39,7 +39,11 @@ using Read = std::expected<std::string, std::string>;
 
 std::unexpected<std::string> unreadable(int error) {
   if (error == ENOENT) return std::unexpected(std::string("there is no such file"));
-  if (error == ELOOP) return std::unexpected(std::string("its symbolic links go in a circle"));
+  if (error == ELOOP)
+    return std::unexpected(std::string("its symbolic links go in a circle; remove it, or make it lead to a file"));
+  if (error == EACCES) {
+    return std::unexpected(std::generic_category().message(error) + "; let its owner give you the right to read it");
+  }
   return std::unexpected(std::generic_category().message(error));
 }
 
@@ -51,7 +55,7 @@ std::string_view what_is(mode_t mode) noexcept {
 }
 
 std::unexpected<std::string> not_a_file(mode_t mode) {
-  return std::unexpected(fmt::format("it is {}, not a file", what_is(mode)));
+  return std::unexpected(fmt::format("it is {}, not a file; move it away", what_is(mode)));
 }
 
 Read read_text(const std::string& path, struct stat& status) {
@@ -72,7 +76,8 @@ Read read_text(const std::string& path, struct stat& status) {
   for (;;) {
     auto used = text.size();
     if (used > config_file_limit) {
-      return std::unexpected(fmt::format("it is larger than {} MiB", config_file_limit >> 20));
+      return std::unexpected(
+          fmt::format("it is larger than {} MiB; make it smaller, or move it away", config_file_limit >> 20));
     }
     auto expected = static_cast<std::size_t>(std::max<off_t>(status.st_size, 0));
     auto room = std::min(std::max<std::size_t>(expected + 1 > used ? expected + 1 - used : 0, 4096),

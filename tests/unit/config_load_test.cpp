@@ -959,7 +959,7 @@ TEST_F(ConfigLoad, WhatMayNotBeReadIsSaidAndForbids) {
     if (flag_settings_fault(layers)) out += ", no command";
     if (config.exclusive) out += ", exclusive";
     for (const auto& problem : config.problems) {
-      if (problem.message == "cannot be read: Permission denied")
+      if (problem.message.starts_with("cannot be read: Permission denied"))
         out += " " + fs::path(problem.file).filename().string();
     }
     return out;

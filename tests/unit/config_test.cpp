@@ -636,11 +636,11 @@ TEST_F(ConfigFiles, ReadsOnlyRegularFilesAndNeverWaits) {
   for (auto [name, reason] : std::initializer_list<Case>{
            {"missing", "there is no such file"},
            {"dangling", "there is no such file"},
-           {"loop", "its symbolic links go in a circle"},
-           {"directory", "it is a directory, not a file"},
-           {"fifo", "it is a pipe, not a file"},
-           {"to-fifo", "it is a pipe, not a file"},
-           {"socket", "it is a socket, not a file"},
+           {"loop", "its symbolic links go in a circle; remove it, or make it lead to a file"},
+           {"directory", "it is a directory, not a file; move it away"},
+           {"fifo", "it is a pipe, not a file; move it away"},
+           {"to-fifo", "it is a pipe, not a file; move it away"},
+           {"socket", "it is a socket, not a file; move it away"},
            {"file/x", "Not a directory"},
        }) {
     auto result = read_config_file(path(name));
@@ -649,7 +649,7 @@ TEST_F(ConfigFiles, ReadsOnlyRegularFilesAndNeverWaits) {
   }
   auto device = read_config_file("/dev/zero");
   ASSERT_FALSE(device);
-  EXPECT_EQ(device.error().message(), "/dev/zero cannot be read: it is a device, not a file");
+  EXPECT_EQ(device.error().message(), "/dev/zero cannot be read: it is a device, not a file; move it away");
 }
 
 TEST_F(ConfigFiles, ReadsUpToTheLimitAndNotAByteMore) {
@@ -658,7 +658,8 @@ TEST_F(ConfigFiles, ReadsUpToTheLimitAndNotAByteMore) {
   EXPECT_EQ(read_config_file(path("most")).value().size(), config_file_limit);
   auto more = read_config_file(path("more"));
   ASSERT_FALSE(more);
-  EXPECT_EQ(more.error().message(), path("more") + " cannot be read: it is larger than 10 MiB");
+  EXPECT_EQ(more.error().message(),
+            path("more") + " cannot be read: it is larger than 10 MiB; make it smaller, or move it away");
 }
 
 TEST_F(ConfigFiles, SearchesUpToTheRepositoryRootOnly) {

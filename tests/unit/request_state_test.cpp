@@ -1,10 +1,11 @@
 // Rows of docs/requirements.md: R4.
 // The state a client carries between the rounds of one call opens for that call, that client and
 // that time alone.
+#include "server/request_state.h"
+
 #include <gtest/gtest.h>
 
 #include "base/clock.h"
-#include "server/request_state.h"
 
 namespace patchbay {
 namespace {
