@@ -642,6 +642,11 @@ class EasyTransfer final : public CurlTransfer {
     // Both always, or the library looks at the environment itself.
     set(CURLOPT_PROXY, options_.proxy.c_str());
     set(CURLOPT_NOPROXY, "");
+    // A proxy that speaks HTTP itself ends connections when the server behind it does. Whether a request on such
+    // a connection reached the server cannot be told, so each has a connection of its own; tunnels are kept.
+    if (!options_.proxy.empty() && !options_.proxy.starts_with("socks") && !is_https(options_.url)) {
+      set(CURLOPT_FORBID_REUSE, 1L);
+    }
     set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
     set(CURLOPT_SSL_VERIFYPEER, 1L);
     set(CURLOPT_SSL_VERIFYHOST, 2L);
