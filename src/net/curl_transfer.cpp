@@ -232,6 +232,31 @@ std::string certificate_names(CURL* easy) {
   return subject;
 }
 
+// A request is longer than this, the farewell of TLS shorter.
+constexpr std::uint64_t least_request = 64;
+
+// What the kernel says of a connection: struct tcp_info of <linux/tcp.h>, of which the C library declares only the
+// beginning.
+struct ConnectionFigures {
+  tcp_info beginning;
+  std::uint64_t pacing_rate, max_pacing_rate, bytes_acked, bytes_received;
+  std::uint32_t segments_out, segments_in, bytes_not_sent, least_round_trip, data_segments_in, data_segments_out;
+  std::uint64_t delivery_rate, busy_time, window_limited, buffer_limited;
+  std::uint32_t delivered, delivered_marked;
+  std::uint64_t bytes_sent, bytes_sent_again;
+};
+static_assert(offsetof(ConnectionFigures, bytes_acked) == 120 && offsetof(ConnectionFigures, bytes_sent) == 200);
+
+// Bytes that were sent and not acknowledged; known also after a reset. Nothing where the kernel does not say.
+std::optional<std::uint64_t> unacknowledged(int socket) {
+  ConnectionFigures told{};
+  socklen_t length = sizeof told;
+  if (::getsockopt(socket, IPPROTO_TCP, TCP_INFO, &told, &length) != 0 || length < sizeof told) return std::nullopt;
+  const auto sent = told.bytes_sent - told.bytes_sent_again;
+  const auto acknowledged = told.bytes_acked > 0 ? told.bytes_acked - 1 : 0;  // the first was for opening it
+  return sent > acknowledged ? sent - acknowledged : 0;
+}
+
 bool is_https(std::string_view url) { return to_lower_ascii(url.substr(0, 6)) == "https:"; }
 
 // CURLcode's cousins for SOCKS and the like are all told by their text.
@@ -539,16 +564,12 @@ class EasyTransfer final : public CurlTransfer {
     return info<curl_off_t>(easy_, CURLINFO_NAMELOOKUP_TIME_T) > 0 ? HttpPhase::connecting : HttpPhase::resolving;
   }
 
-  // The connection of this transfer closes. The end of what the other side sends, after it has acknowledged all of
-  // ours, means that it took the request; a reset, or an end that crossed the request, means that nobody read it.
+  // The connection of this transfer closes. When the other side has acknowledged all we sent, it took the request,
+  // whether it ends in good order or by a reset. What it had closed before is never acknowledged.
   void note_closing(int socket, int local_port) {
     if (head_done_ || local_port != local_port_) return;
-    tcp_info told{};
-    socklen_t length = sizeof told;
-    if (::getsockopt(socket, IPPROTO_TCP, TCP_INFO, &told, &length) != 0) return;
-    // With TLS a farewell has just been sent.
-    const bool tls = options_.url.starts_with("https:") || options_.proxy.starts_with("https:");
-    if (told.tcpi_state == TCP_CLOSE_WAIT && told.tcpi_unacked <= (tls ? 1u : 0u)) delivered_ = true;
+    const auto open = unacknowledged(socket);
+    if (!open || *open < least_request) delivered_ = true;
   }
 
   CURL* easy() const noexcept { return easy_; }
@@ -644,7 +665,8 @@ class EasyTransfer final : public CurlTransfer {
     set(CURLOPT_NOPROXY, "");
     // A proxy that speaks HTTP itself ends connections when the server behind it does. Whether a request on such
     // a connection reached the server cannot be told, so each has a connection of its own; tunnels are kept.
-    if (!options_.proxy.empty() && !options_.proxy.starts_with("socks") && !is_https(options_.url)) {
+    if (!options_.proxy.empty() && !options_.proxy.starts_with("socks") && !is_https(options_.url) &&
+        !options_.connect_only) {
       set(CURLOPT_FORBID_REUSE, 1L);
     }
     set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
