@@ -80,6 +80,7 @@ Task<int> call(Context& context) {
   auto arguments = call_arguments(given, entry.tool->input_schema, sources);
   if (!arguments) throw with_remedy(arguments.error(), entry);
   say_undeclared(context, entry, *arguments);
+  say_rule_problems(context);
 
   auto outcome = co_await as_result(context.host.call(entry.name, std::move(*arguments), context.call_options()));
   if (!outcome) throw with_remedy(outcome.error(), entry);

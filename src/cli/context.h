@@ -21,6 +21,7 @@ struct Context {
   Waiting& waiting;
   // Servers whose failure the person has read, and how it was worded: it is said once.
   std::map<std::string, std::string>& told;
+  bool rules_told = false;
 
   CallOptions call_options() const;
   void print_json(const Json& value) const;
@@ -53,6 +54,8 @@ int manual(Io& io);
 // Starts the named server, or all, and returns the names that are connected. Throws when a
 // named one failed; when all failed, returns none.
 Task<std::vector<std::string>> start_servers(Context& context, const std::string& only);
+// Deny rules that name nobody, once; known when servers have told their tools, and said before a tool is called.
+void say_rule_problems(Context& context);
 // A repository brought it along and nobody has said yes.
 bool awaits_approval(const ServerStatus& status);
 // Exit code of a listing: 0 unless everything that could have answered failed.

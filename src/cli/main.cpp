@@ -199,10 +199,7 @@ void say_problems(const std::vector<ConfigProblem>& problems, const Settings& se
 Task<void> run_to_end(Context& context, Result<int>& outcome) {
   outcome = co_await as_result(dispatch(context));
   context.waiting.end();
-  // Only now it is known which names nobody has; doctor has said it.
-  if (context.settings.command != Command::doctor) {
-    say_problems(context.host.permission_problems(), context.settings, context.io);
-  }
+  say_rule_problems(context);
   co_await asio::this_coro::throw_if_cancelled(false);
   co_await context.host.stop_quickly();
 }
@@ -340,6 +337,13 @@ int run_settings(const Settings& settings, Io& io) {
 }
 
 }  // namespace
+
+void say_rule_problems(Context& context) {
+  // doctor has a place of its own for them.
+  if (context.settings.command == Command::doctor || std::exchange(context.rules_told, true)) return;
+  say_problems(context.host.permission_problems(), context.settings, context.io);
+}
+
 }  // namespace patchbay::cli
 
 int main(int argc, char** argv) {

@@ -62,7 +62,8 @@ const ServerConfig& project_entry(const Declared& declared, const std::string& n
                   shown, place_text(declared, first.origin), shell_operands({name})));
 }
 
-std::vector<const ServerConfig*> meant_entries(const Declared& declared, const Settings& settings) {
+// Of all, a yes is for those that wait for an answer: what was refused is named to be approved.
+std::vector<const ServerConfig*> meant_entries(const Declared& declared, const Settings& settings, bool yes) {
   if (settings.all == !settings.words.empty()) {
     throw Error(Errc::invalid_argument, "name the servers, or say --all; see what there is with: patchbay list");
   }
@@ -70,11 +71,12 @@ std::vector<const ServerConfig*> meant_entries(const Declared& declared, const S
   for (const auto& name : settings.words) out.push_back(&project_entry(declared, name));
   if (!settings.all) return out;
   for (const auto* entry : all_entries(declared.config)) {
-    if (!needs_word(*entry)) continue;
+    if (!needs_word(*entry) || (yes && entry->standing == ServerStanding::rejected)) continue;
     if (std::ranges::none_of(out, [&](const auto* one) { return one->name == entry->name; })) out.push_back(entry);
   }
   if (out.empty()) {
-    throw Error(Errc::invalid_argument, "this project brings no servers along; see what there is with: patchbay list");
+    throw Error(Errc::invalid_argument,
+                "this project brings no servers along that wait for an answer; see what there is with: patchbay list");
   }
   return out;
 }
@@ -97,7 +99,7 @@ std::vector<ConfigEdit> answer_edits(const Json& root, const std::vector<std::st
 int say(const Settings& settings, Io& io, bool yes) {
   only_scopes(settings, {"project"}, "only servers of the project are asked about; leave --scope out");
   const auto declared = load_declared(settings);
-  const auto meant = meant_entries(declared, settings);
+  const auto meant = meant_entries(declared, settings, yes);
   const auto change = change_own(declared, [&](const Json& root) -> Result<std::vector<ConfigEdit>> {
     std::vector<ConfigEdit> edits;
     for (const auto* server : meant) {

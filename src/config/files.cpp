@@ -55,7 +55,7 @@ std::string_view what_is(mode_t mode) noexcept {
 }
 
 std::unexpected<std::string> not_a_file(mode_t mode) {
-  return std::unexpected(fmt::format("it is {}, not a file; move it away", what_is(mode)));
+  return std::unexpected(fmt::format("it is {}, not a file; put a file in its place", what_is(mode)));
 }
 
 Read read_text(const std::string& path, struct stat& status) {

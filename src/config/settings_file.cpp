@@ -113,7 +113,13 @@ class SettingsReader {
   }
 
   void unknown_key(const Member& at, std::string_view key, std::string_view advice) {
-    report_.warning(at.place->key, fmt::format("unknown key {} is ignored; {}", to_text(Json(key)), advice));
+    auto message = fmt::format("unknown key {} is ignored; {}", to_text(Json(key)), advice);
+    // Whoever types a flag is there to mend it.
+    if (layer_.source == SettingsSource::flag) {
+      report_.error(at.place->key, std::move(message));
+    } else {
+      report_.warning(at.place->key, std::move(message));
+    }
   }
 
   std::optional<BoolSetting> truth(const Member& at, std::string_view key) {
@@ -427,7 +433,6 @@ SettingsLayer parse_settings(std::string_view text, SettingsSource source, const
   SettingsLayer layer;
   layer.source = source;
   layer.file = file;
-  if (trim(text).empty()) return layer;
   auto document = read_document(text, file, "an object with settings");
   if (!document) {
     layer.unreadable = true;

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "base/shell_word.h"
+#include "base/strings.h"
 #include "config/child_env.h"
 #include "config/expand.h"
 #include "host/explanation.h"
@@ -194,8 +196,8 @@ std::vector<Finding> check_servers(const LoadedConfig& config, const MachineFact
       case ServerStanding::awaiting_approval:
         out.push_back(finding(level, "server", server.name,
                               fmt::format("waits for your yes: {} brought it along", place_of(server.origin)),
-                              fmt::format("look at it with `patchbay get {}`, then: patchbay approve {}",
-                                          shell_word(server.name), shell_word(server.name))));
+                              fmt::format("look at it with `patchbay get{0}`, then: patchbay approve{0}",
+                                          shell_operands({server.name}))));
         break;
       case ServerStanding::broken:  // said with its file already
       case ServerStanding::shadowed:
@@ -207,7 +209,7 @@ std::vector<Finding> check_servers(const LoadedConfig& config, const MachineFact
       case ServerStanding::not_configured:
         out.push_back(finding(level, "server", server.name,
                               fmt::format("is not used ({}): {}", to_string(server.standing), server.reason),
-                              fmt::format("for more: patchbay why {}", shell_word(server.name))));
+                              "for more: patchbay why" + shell_operands({server.name})));
         break;
     }
   }
@@ -291,15 +293,19 @@ std::vector<Finding> check_connections(std::span<const ServerStatus> statuses) {
       }
       const bool listed = status.reason != "tools fetch failed";
       if (!listed) message = "connected, and its tools cannot be listed";
-      out.push_back(finding(
-          listed ? FindingLevel::ok : FindingLevel::problem, "connection", status.name, std::move(message),
-          listed ? std::string() : fmt::format("patchbay tools {} --log-level debug", shell_word(status.name))));
+      out.push_back(
+          finding(listed ? FindingLevel::ok : FindingLevel::problem, "connection", status.name, std::move(message),
+                  listed ? std::string() : "patchbay tools --log-level debug" + shell_operands({status.name})));
       continue;
     }
-    const auto cause = status.error ? without_name(status.name, status.error->message()) : status.reason;
+    auto cause = status.error ? without_name(status.name, status.error->message()) : status.reason;
+    if (status.error && !status.error->detail().empty()) {
+      const auto said = trim(status.error->detail());
+      cause += fmt::format("; it said last: {}", said.substr(said.rfind('\n') + 1));
+    }
     out.push_back(finding(FindingLevel::problem, "connection", status.name,
                           status.state == ServerState::needs_auth ? fmt::format("wants a sign-in: {}", cause) : cause,
-                          fmt::format("for more: patchbay tools {} --log-level debug", shell_word(status.name))));
+                          "for more: patchbay tools --log-level debug" + shell_operands({status.name})));
   }
   return out;
 }

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/shell_word.h"
 #include "config/approval.h"
 #include "config/child_env.h"
 #include "config/expand.h"
@@ -25,7 +26,11 @@ class ServerCase {
  public:
   ServerCase(const LoadedConfig& config, const std::string& own_file, const VariableLookup& variables,
              ServerExplanation& out)
-      : config_(config), own_file_(own_file), variables_(variables), out_(out), name_(shell_word(out.server.name)) {}
+      : config_(config),
+        own_file_(own_file),
+        variables_(variables),
+        out_(out),
+        operand_(shell_operands({out.server.name})) {}
 
   void explain() {
     out_.cause = out_.server.reason;
@@ -33,7 +38,7 @@ class ServerCase {
       case ServerStanding::active:
         return active();
       case ServerStanding::awaiting_approval:
-        out_.fix = fmt::format("patchbay approve {}", name_);
+        out_.fix = "patchbay approve" + operand_;
         return;
       case ServerStanding::rejected:
         return rejected();
@@ -93,7 +98,7 @@ class ServerCase {
   void rejected() {
     const auto decision = by_settings();
     if (decision.state != ApprovalDecision::State::rejected || decision.file.empty()) {
-      out_.fix = fmt::format("patchbay approve {}", name_);
+      out_.fix = "patchbay approve" + operand_;
       return;
     }
     rule("disabledMcpjsonServers", decision.file, decision.line);
@@ -104,7 +109,7 @@ class ServerCase {
     const auto& server = out_.server;
     const bool ours = server.origin.file == own_file_ || server.origin.file.ends_with("/.mcp.json");
     if (server.reason.find(own_file_) != std::string::npos || (server.disabled && ours)) {
-      out_.fix = fmt::format("patchbay enable {}", name_);
+      out_.fix = "patchbay enable" + operand_;
     } else if (server.disabled) {
       out_.fix = fmt::format("take \"disabled\" out of {}", place_of(server.origin));
     } else {
@@ -127,7 +132,7 @@ class ServerCase {
     for (const auto& other : config_.servers) {
       if (other.name != out_.server.name) continue;
       out_.fix =
-          fmt::format("rename one of them, or: patchbay remove {} --scope {}", name_, to_string(other.origin.scope));
+          fmt::format("rename one of them, or: patchbay remove --scope {}{}", to_string(other.origin.scope), operand_);
       if (other.origin.file != own_file_ && !other.origin.file.ends_with("/.mcp.json")) {
         out_.fix = fmt::format("rename one of them; the other is in {}", place_of(other.origin));
       }
@@ -138,7 +143,7 @@ class ServerCase {
   const std::string& own_file_;
   const VariableLookup& variables_;
   ServerExplanation& out_;
-  std::string name_;
+  std::string operand_;  // of a command, with a blank before it
 };
 
 bool same_entry(const ServerConfig& one, const ServerConfig& other) {
@@ -146,16 +151,6 @@ bool same_entry(const ServerConfig& one, const ServerConfig& other) {
 }
 
 }  // namespace
-
-std::string shell_word(const std::string& name) {
-  const bool plain = !name.empty() && name.find_first_not_of(
-                                          "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                          "0123456789_-.:/@") == std::string::npos;
-  if (plain && !name.starts_with('-')) return name;
-  std::string out = "'";
-  for (char c : name) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
 
 ServerExplanation explain_server(const LoadedConfig& config, const ServerConfig& server, const std::string& own_file,
                                  const VariableLookup& variables) {

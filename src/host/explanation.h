@@ -16,9 +16,6 @@
 
 namespace patchbay {
 
-// A name as a shell takes it: what is printed as a command may be pasted, whoever chose the name.
-std::string shell_word(const std::string& name);
-
 struct ServerExplanation {
   ServerConfig server;
   bool counts = false;    // may be started

@@ -133,12 +133,19 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
     return std::nullopt;
   }
 
+  void tell_rules_of_servers() {
+    std::vector<std::string> names;
+    for (const auto& [name, connection] : connections_) names.push_back(name);
+    permissions_.know_servers(names);
+  }
+
   // Rules of the configuration and of the program; again whenever the configuration is another one.
   void apply_settings() {
     const auto& config = *options_.config;
     const auto request = rule_request(config, options_.permission, options_.trust_project);
     directory_ = request.places.cwd;
     permissions_ = Permissions(collect_rules(config.settings.all(), request));
+    tell_rules_of_servers();
     for (const auto& problem : permissions_.problems()) {
       if (problem.severity == Severity::note) continue;
       runtime_.log(LogLevel::info, "event=permission text=\"{}\"", problem.text());
@@ -229,9 +236,7 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
       parts.on_change = [this](Connection& connection) { changed(connection); };
       connections_[name] = std::make_shared<Connection>(executor, runtime_, options_.client, slots, std::move(parts));
     }
-    std::vector<std::string> names;
-    for (const auto& [name, connection] : connections_) names.push_back(name);
-    permissions_.know_servers(names);
+    tell_rules_of_servers();
   }
 
   std::vector<ServerStatus> status() const {

@@ -206,7 +206,8 @@ Task<void> TaskStore::watch(std::weak_ptr<TaskStore> store) {
       for (const auto& [id, task] : self->tasks_) next = std::min(next, task->expires_.value_or(next));
       wait = next - self->clock_.now();
     }
-    co_await sleep_for(std::max<Duration>(wait, std::chrono::milliseconds(1)));
+    // A task that is made meanwhile may have less time.
+    co_await sleep_for(std::clamp<Duration>(wait, std::chrono::milliseconds(1), std::chrono::seconds(1)));
   }
 }
 

@@ -434,7 +434,8 @@ TEST_F(Attack, SettingsOfAFlagThatCannotBeReadEndTheCommand) {
   tree.file("repo/rule.json", R"q({"permissions": {"deny": ["mcp__evil__x(a: /(/)"]}})q");
   const auto mine = servers(evil());
   for (std::string settings :
-       {"nowhere.json", "broken.json", "rules.json", "rule.json", "{\"a\":", R"({"permissions": {"deny": 1}})"}) {
+       {"nowhere.json", "broken.json", "rules.json", "rule.json", "{\"a\":", R"({"permissions": {"deny": 1}})",
+        R"({"permissions": {"dent": ["mcp__evil"]}})", R"({"permission": {"deny": ["mcp__evil"]}})"}) {
     for (std::vector<std::string> command :
          {std::vector<std::string>{"tools"}, {"call", "mcp__evil__x"}, {"list"}, {}}) {
       std::vector<std::string> words{"--settings", settings, "--mcp-config", mine};
@@ -525,7 +526,7 @@ TEST_F(Attack, SlipsInRulesAndModesAreSaid) {
   const auto plan = run({"--permission-mode", "plan"});
   EXPECT_EQ(plan.code, 2);
   EXPECT_EQ(plan.out, "");
-  EXPECT_THAT(plan.err, HasSubstr("the mode plan is not known here"));
+  EXPECT_THAT(plan.err, HasSubstr("plan is not known here"));
   const auto edits = run({"--permission-mode", "acceptEdits"});
   EXPECT_EQ(edits.out, "hi\n");
   EXPECT_THAT(edits.err, HasSubstr("default is used instead"));

@@ -184,7 +184,8 @@ TEST(Declare, ASecretInAFileOfTheProjectIsWarnedAbout) {
   auto remote = house.run(
       {"add", "-s", "project", "q", "-t", "http", "https://x.example/mcp", "-H", "Authorization: Bearer sk-live-123"});
   EXPECT_EQ(remote.code, 0);
-  EXPECT_THAT(remote.err, AllOf(HasSubstr("headers.Authorization looks like a secret"), HasSubstr("${Q_AUTHORIZATION}"),
+  EXPECT_THAT(remote.err, AllOf(HasSubstr("headers.Authorization looks like a secret"),
+                                HasSubstr("Write Bearer ${Q_AUTHORIZATION} instead"),
                                 HasSubstr("patchbay remove q --scope project"), Not(HasSubstr("sk-live"))));
   EXPECT_THAT(house.run({"add", "-s", "project", "r", "-e", "API_TOKEN=abc", "--", "x"}).err,
               HasSubstr("env.API_TOKEN looks like a secret"));
@@ -492,7 +493,7 @@ TEST(Approve, IsRememberedForTheEntryAndCanBeTakenBack) {
   ASSERT_EQ(house.run({"reject", "files"}).code, 0);
   EXPECT_EQ(reason_of(house, "files"), "rejected");
   EXPECT_EQ(house.run({"call", "files/echo", "text=hello"}).code, 2);
-  ASSERT_EQ(house.run({"approve", "--all"}).code, 0);
+  ASSERT_EQ(house.run({"approve", "files", "other"}).code, 0);
   EXPECT_EQ(reason_of(house, "files"), "not started");
   EXPECT_EQ(reason_of(house, "other"), "not started");
 
@@ -606,6 +607,18 @@ TEST(Approve, WithoutAPersonThereAreThreeWaysAndNoOther) {
 }
 
 // compat: C6.c, B4.3
+TEST(Approve, OfAllIsForThoseThatWaitAndNotForARefusedOne) {
+  Household house;
+  house.tree.file("project/.mcp.json", R"({"mcpServers": {"yes": {"command": "x"}, "no": {"command": "y"}}})");
+  ASSERT_EQ(house.run({"reject", "no"}).code, 0);
+  const auto all = house.run({"approve", "--all"});
+  EXPECT_EQ(all.code, 0);
+  EXPECT_THAT(all.out, AllOf(HasSubstr("yes"), Not(HasSubstr("'no'"))));
+  EXPECT_THAT(house.run({"why", "no"}).out, HasSubstr("rejected"));
+  // By its name it can be taken back.
+  EXPECT_EQ(house.run({"approve", "no"}).code, 0);
+}
+
 TEST(Approve, CannotOutvoteARejectionInSettings) {
   Household house;
   house.tree.file("project/.mcp.json", brought_along);

@@ -143,7 +143,7 @@ TEST_F(Doctor, WhySaysWhichFileAndWhatGoesBeforeIt) {
   const auto hidden = json_of(house.run({"mcp", "why", "db", "--scope", "user", "--json"}))["server"];
   EXPECT_EQ(hidden["used"], Json(false));
   EXPECT_EQ(hidden["standing"], Json("shadowed"));
-  EXPECT_EQ(hidden["fix"], Json("rename one of them, or: patchbay remove db --scope local"));
+  EXPECT_EQ(hidden["fix"], Json("rename one of them, or: patchbay remove --scope local db"));
   EXPECT_EQ(house.run({"why", "db", "--scope", "project"}).code, 2);
 }
 

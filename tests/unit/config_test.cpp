@@ -637,10 +637,10 @@ TEST_F(ConfigFiles, ReadsOnlyRegularFilesAndNeverWaits) {
            {"missing", "there is no such file"},
            {"dangling", "there is no such file"},
            {"loop", "its symbolic links go in a circle; remove it, or make it lead to a file"},
-           {"directory", "it is a directory, not a file; move it away"},
-           {"fifo", "it is a pipe, not a file; move it away"},
-           {"to-fifo", "it is a pipe, not a file; move it away"},
-           {"socket", "it is a socket, not a file; move it away"},
+           {"directory", "it is a directory, not a file; put a file in its place"},
+           {"fifo", "it is a pipe, not a file; put a file in its place"},
+           {"to-fifo", "it is a pipe, not a file; put a file in its place"},
+           {"socket", "it is a socket, not a file; put a file in its place"},
            {"file/x", "Not a directory"},
        }) {
     auto result = read_config_file(path(name));
@@ -649,7 +649,7 @@ TEST_F(ConfigFiles, ReadsOnlyRegularFilesAndNeverWaits) {
   }
   auto device = read_config_file("/dev/zero");
   ASSERT_FALSE(device);
-  EXPECT_EQ(device.error().message(), "/dev/zero cannot be read: it is a device, not a file; move it away");
+  EXPECT_EQ(device.error().message(), "/dev/zero cannot be read: it is a device, not a file; put a file in its place");
 }
 
 TEST_F(ConfigFiles, ReadsUpToTheLimitAndNotAByteMore) {

@@ -77,7 +77,7 @@ TEST(Explanation, ANameThatAShellWouldTakeApartIsQuoted) {
   server.name = "my server's";
   EXPECT_EQ(explained(server).fix, R"(patchbay approve 'my server'\''s')");
   server.name = "--all";
-  EXPECT_EQ(explained(server).fix, "patchbay approve '--all'");
+  EXPECT_EQ(explained(server).fix, "patchbay approve -- --all");
 }
 
 TEST(Explanation, ASettingThatDecidedIsNamedWithItsPlace) {
@@ -144,7 +144,7 @@ TEST(Explanation, WhatShadowsAndIsShadowedIsThere) {
   const auto hidden = explain_server(config, loser, own_file, nothing_set);
   EXPECT_FALSE(hidden.counts);
   EXPECT_THAT(hidden.others, ElementsAre(winner));
-  EXPECT_EQ(hidden.fix, "rename one of them, or: patchbay remove db --scope local");
+  EXPECT_EQ(hidden.fix, "rename one of them, or: patchbay remove --scope local db");
   config.servers.front().origin.file = "/home/me/.claude/mcp.json";
   EXPECT_THAT(explain_server(config, loser, own_file, nothing_set).fix, HasSubstr("/home/me/.claude/mcp.json:3"));
 }

@@ -118,7 +118,7 @@ TEST_F(ServerStart, ASecretThatIsNotThereIsSaidAndNothingStarts) {
            {"${file:gone}", "server 's': ${file:gone} in \"env.A\" (from /f) cannot be had: there is no such file"},
            {"${file:/dev/zero}",
             "server 's': ${file:/dev/zero} in \"env.A\" (from /f) cannot be had: it is a device, not a "
-            "file"},
+            "file; put a file in its place"},
            {"${cmd:echo oops >&2; exit 3}", "the command in \"env.A\" of server 's' exited with status 3: oops"},
        }) {
     auto server = recorder();
