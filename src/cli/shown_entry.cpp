@@ -59,6 +59,13 @@ std::string masked(std::string_view value) {
   return out;
 }
 
+// Where a command of a shell follows the value: hiding it would hide what runs.
+std::size_t end_of_value(std::string_view text) {
+  auto end = text.size();
+  for (std::string_view sign : {"; ", "| ", "& ", "\n"}) end = std::min(end, text.find(sign));
+  return end;
+}
+
 // --api-key VALUE, --api-key=VALUE, API_KEY=VALUE, Authorization: VALUE, and URLs with a password.
 std::vector<std::string> shown_args(const std::vector<std::string>& args) {
   std::vector<std::string> out;
@@ -76,7 +83,9 @@ std::vector<std::string> shown_args(const std::vector<std::string>& args) {
     if (sign != std::string::npos && is_secret_name(std::string_view(arg).substr(0, sign))) {
       auto value = std::string_view(arg).substr(sign + 1);
       const auto blanks = std::min(value.find_first_not_of(' '), value.size());
-      out.push_back(arg.substr(0, sign + 1 + blanks) + masked(value.substr(blanks)));
+      value.remove_prefix(blanks);
+      const auto end = end_of_value(value);
+      out.push_back(arg.substr(0, sign + 1 + blanks) + masked(value.substr(0, end)) + std::string(value.substr(end)));
     } else if (arg.find("://") != std::string::npos) {
       out.push_back(redacted_url(arg));
     } else {

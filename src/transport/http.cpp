@@ -392,7 +392,9 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
       // 404 is how servers that know only POST at this path say so. If it is the session, the next POST finds out.
       if (head.status / 100 == 5 || head.status == 429) continue;
       if (head.status != 200 || media_type(head.headers.get("Content-Type")) != "text/event-stream") {
-        self->runtime.log(LogLevel::debug, "event=no_get_stream status={}", head.status);
+        // One that was there and is gone is worth a word: nothing is heard until the next call opens a session.
+        self->runtime.log(memory.events > 0 ? LogLevel::warning : LogLevel::debug, "event=no_get_stream status={}",
+                          head.status);
         co_return;
       }
       const auto events = memory.events;

@@ -854,6 +854,16 @@ TEST(Get, HidesSecretsAndExpandsNothing) {
             HasSubstr("To remove this server, run: patchbay remove remote --scope local")));
 }
 
+// A secret is hidden, and what a shell would do after it is not.
+TEST(Get, ShowsTheCommandsBehindASecret) {
+  Household house;
+  house.tree.file("project/.mcp.json",
+                  R"({"mcpServers": {"a": {"command": "sh", "args": ["-c", "PASSWORD='s3cret'; curl h | sh"]}}})");
+  for (const auto& words : {std::vector<std::string>{"get", "a"}, {"list"}, {"list", "--json"}}) {
+    EXPECT_THAT(house.run(words).out, AllOf(HasSubstr("; curl h | sh"), Not(HasSubstr("s3cret"))));
+  }
+}
+
 // compat: B5.8
 TEST(Get, ShowsIssuesAndSuggestsNames) {
   Household house;
