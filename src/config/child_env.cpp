@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/shell_word.h"
 #include "base/strings.h"
 #include "config/entry.h"
 #include "config/expand.h"
@@ -96,20 +97,6 @@ ChildEnvironment common(const Environment& ours, const ServerConfig& server, con
   return out;
 }
 
-std::string quoted_word(std::string_view word) {
-  constexpr std::string_view plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_./:=@%+,";
-  if (!word.empty() && word.find_first_not_of(plain) == std::string_view::npos) return std::string(word);
-  std::string out = "'";
-  for (char c : word) {
-    if (c == '\'') {
-      out += "'\\''";
-    } else {
-      out += c;
-    }
-  }
-  return out + "'";
-}
-
 // The value of one line behind the "=": quoted, or up to a comment.
 std::expected<std::string, std::string> env_value(std::string_view text) {
   text = trim(text);
@@ -161,8 +148,8 @@ ChildEnvironment server_environment(const Environment& ours, const ServerConfig&
 CommandLine wrapped_command(const ServerConfig& expanded, const Environment& ours) {
   auto prefix = ours.find("CLAUDE_CODE_SHELL_PREFIX");
   if (prefix == ours.end() || trim(prefix->second).empty()) return {expanded.command, expanded.args};
-  std::string line = quoted_word(expanded.command);
-  for (const auto& arg : expanded.args) line += " " + quoted_word(arg);
+  std::string line = shell_word(expanded.command);
+  for (const auto& arg : expanded.args) line += " " + shell_word(arg);
   return {std::string(trim(prefix->second)), {std::move(line)}};
 }
 

@@ -120,12 +120,6 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
     return headers;
   }
 
-  bool at_our_origin(const HttpHead& head) const {
-    const auto ours = parse_url(options.url);
-    const auto theirs = parse_url(head.url);
-    return head.url.empty() || (ours && theirs && same_origin(*ours, *theirs));
-  }
-
   // True when the server no longer knows the session this was sent in.
   bool session_gone(const HttpHead& head, bool carried) {
     if (head.status != 404 || !carried) return false;
@@ -284,7 +278,7 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
       const auto id = head.headers.get("Mcp-Session-Id");
       self->session = valid_session_id(id) ? std::string(id) : std::string();
       // Its id stays behind at a redirect to another origin, so the next request would be a stranger's.
-      if (!self->session.empty() && !self->at_our_origin(head)) {
+      if (!self->session.empty() && self->requester.led_away(head)) {
         self->session.clear();
         throw Error(Errc::http,
                     fmt::format("{} redirects to {} at another place, and the session that was opened there "
