@@ -105,6 +105,20 @@ bool valid_utf8(std::string_view text) noexcept {
   return true;
 }
 
+std::string percent_encoded(std::string_view text, std::string_view kept) {
+  std::string out;
+  for (const char c : text) {
+    const char lower = static_cast<char>(c | 0x20);
+    const bool plain = (lower >= 'a' && lower <= 'z') || (c >= '0' && c <= '9') || kept.find(c) != kept.npos;
+    if (plain) {
+      out += c;
+    } else {
+      out += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+    }
+  }
+  return out;
+}
+
 Position position_of(std::string_view text, std::size_t offset) noexcept {
   auto before = text.substr(0, offset);
   Position position;

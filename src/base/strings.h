@@ -20,6 +20,8 @@ std::string plural(std::size_t count, std::string_view noun);
 // Cuts to at most `bytes` without splitting a UTF-8 sequence.
 std::string_view cut_utf8(std::string_view text, std::size_t bytes) noexcept;
 bool valid_utf8(std::string_view text) noexcept;
+// As a URI writes it (RFC 3986, section 2.1): letters, digits and what is in `kept` stay, other bytes become %XX.
+std::string percent_encoded(std::string_view text, std::string_view kept);
 // Line and column (from 1) of a byte offset.
 struct Position {
   std::size_t line = 1;

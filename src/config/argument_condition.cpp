@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/strings.h"
+#include "base/wildcard.h"
 #include "config/path_pattern.h"
 #include "config/url_pattern.h"
 #include "json/number.h"

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/strings.h"
+#include "base/wildcard.h"
 #include "config/real_path.h"
 
 namespace patchbay {
@@ -28,28 +29,6 @@ void append_names(std::vector<std::string_view>& names, std::string_view path) {
       names.push_back(part);
     }
   }
-}
-
-// `*` and `?` within one name, greedy with one point to return to.
-bool matches_name(std::string_view pattern, std::string_view name) noexcept {
-  std::size_t p = 0, t = 0;
-  std::size_t star = none, resume = 0;
-  while (t < name.size()) {
-    if (p < pattern.size() && pattern[p] == '*') {
-      star = p++;
-      resume = t;
-    } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == name[t])) {
-      ++p;
-      ++t;
-    } else if (star != none) {
-      p = star + 1;
-      t = ++resume;
-    } else {
-      return false;
-    }
-  }
-  while (p < pattern.size() && pattern[p] == '*') ++p;
-  return p == pattern.size();
 }
 
 // Names that mean something else for each process that reads them: /proc/self/root/etc, /dev/fd/3.
@@ -133,7 +112,7 @@ std::optional<PathPattern::Form> PathPattern::elsewhere(const Form& written, std
 }
 
 bool PathPattern::fits(const Segment& segment, std::string_view name) noexcept {
-  return segment.literal ? segment.text == name : matches_name(segment.text, name);
+  return segment.literal ? segment.text == name : matches_glob(segment.text, name);
 }
 
 // As with names: one ** to return to is enough.

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/strings.h"
+#include "base/wildcard.h"
 
 namespace patchbay {
 namespace {
@@ -71,28 +72,6 @@ bool has_dot_segment(std::string_view path) {
 std::unexpected<Error> bad(std::string_view why) { return fail(Errc::invalid_argument, std::string(why)); }
 
 }  // namespace
-
-// Greedy with one point to return to, so the time is at most the product of the lengths.
-bool matches_wildcard(std::string_view pattern, std::string_view text) noexcept {
-  std::size_t p = 0, t = 0;
-  std::size_t star = std::string_view::npos, resume = 0;
-  while (t < text.size()) {
-    if (p < pattern.size() && pattern[p] == '*') {
-      star = p++;
-      resume = t;
-    } else if (p < pattern.size() && pattern[p] == text[t]) {
-      ++p;
-      ++t;
-    } else if (star != std::string_view::npos) {
-      p = star + 1;
-      t = ++resume;
-    } else {
-      return false;
-    }
-  }
-  while (p < pattern.size() && pattern[p] == '*') ++p;
-  return p == pattern.size();
-}
 
 Result<UrlPattern> UrlPattern::parse(std::string_view pattern) {
   UrlPattern out;

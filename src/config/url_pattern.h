@@ -18,9 +18,6 @@
 
 namespace patchbay {
 
-// `*` stands for any characters, everything else for itself.
-bool matches_wildcard(std::string_view pattern, std::string_view text) noexcept;
-
 class UrlPattern {
  public:
   // Errc::invalid_argument with the reason, without the text.

@@ -68,13 +68,7 @@ class ConnectorTokens final : public TokenSource {
 std::string page_url(const ConnectorDirectory& directory, const std::optional<std::string>& page) {
   auto url = value_or_throw(parse_url(directory.url));
   if (page) {
-    std::string escaped;
-    for (unsigned char c : *page) {
-      const bool plain =
-          (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
-      escaped += plain ? std::string(1, static_cast<char>(c)) : fmt::format("%{:02X}", c);
-    }
-    url.query = (url.query ? *url.query + "&" : "") + "page=" + escaped;
+    url.query = (url.query ? *url.query + "&" : "") + "page=" + percent_encoded(*page, "-_");
   }
   return url.text();
 }

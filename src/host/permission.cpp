@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include "base/strings.h"
+#include "base/wildcard.h"
 #include "config/expand.h"
-#include "config/url_pattern.h"
 #include "host/naming.h"
 
 namespace patchbay {

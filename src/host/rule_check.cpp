@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "config/url_pattern.h"
+#include "base/wildcard.h"
 
 namespace patchbay {
 namespace {

@@ -71,22 +71,6 @@ std::string_view behind_scheme(std::string_view uri) noexcept {
   return letter && rest ? uri.substr(mark + 3) : std::string_view();
 }
 
-// Blanks and what is not ASCII, as a URI writes them; what is one already stays.
-std::string escaped(std::string_view path) {
-  static constexpr std::string_view kept = "-._~!$&'()*+,;=:@/";
-  std::string out;
-  for (const char c : path) {
-    const char lower = static_cast<char>(c | 0x20);
-    const bool plain = (lower >= 'a' && lower <= 'z') || (c >= '0' && c <= '9') || kept.find(c) != kept.npos;
-    if (plain) {
-      out += c;
-    } else {
-      out += fmt::format("%{:02X}", static_cast<unsigned char>(c));
-    }
-  }
-  return out;
-}
-
 const SkillResource* find_listed(const Skill& skill, std::string_view uri) {
   if (!skill.resources) return nullptr;
   auto found = std::ranges::find(*skill.resources, uri, &SkillResource::uri);
@@ -215,7 +199,7 @@ Result<std::string> resolve_skill_file(const Skill& skill, std::string_view file
     }
     uri = fmt::format("{}/{}", root, *path);
     // A link is a URI already; a path that somebody typed becomes one.
-    const auto written = fmt::format("{}/{}", root, escaped(*path));
+    const auto written = fmt::format("{}/{}", root, percent_encoded(*path, "-._~!$&'()*+,;=:@/"));
     const bool typed = path->find('%') == path->npos && written.size() > uri.size();
     if (!find_listed(skill, uri) && (typed || find_listed(skill, written))) uri = written;
   }

@@ -439,4 +439,13 @@ void append_message(std::string& out, const Message& message) {
   out += '}';
 }
 
+void append_batch(std::string& out, const std::vector<Message>& messages) {
+  out += '[';
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    if (i > 0) out += ',';
+    append_message(out, messages[i]);
+  }
+  out += ']';
+}
+
 }  // namespace patchbay

@@ -82,5 +82,7 @@ std::optional<RequestId> peek_id(std::string_view text);
 // line break between tokens (a body received pretty-printed) becomes a blank, so that the
 // result fits on one line. A response without a result is written with an empty object.
 void append_message(std::string& out, const Message& message);
+// The array of them, as the one revision with batches writes it.
+void append_batch(std::string& out, const std::vector<Message>& messages);
 
 }  // namespace patchbay

@@ -29,15 +29,7 @@ Result<std::string> as_uri_path(std::string_view path) {
       return fail(Errc::invalid_argument, fmt::format("'{}' is not a path inside a directory", path));
     }
     if (!out.empty()) out += '/';
-    for (const char c : segment) {
-      const char lower = static_cast<char>(c | 0x20);
-      const bool plain = (lower >= 'a' && lower <= 'z') || (c >= '0' && c <= '9') || kept.find(c) != kept.npos;
-      if (plain) {
-        out += c;
-      } else {
-        out += fmt::format("%{:02X}", static_cast<unsigned char>(c));
-      }
-    }
+    out += percent_encoded(segment, kept);
   }
   return out;
 }

@@ -464,12 +464,8 @@ Result<void> HttpChannel::send(Message message) {
 }
 
 Result<void> HttpChannel::send_batch(std::vector<Message> messages) {
-  std::string body = "[";
-  for (const auto& message : messages) {
-    if (body.size() > 1) body += ',';
-    append_message(body, message);
-  }
-  body += ']';
+  std::string body;
+  append_batch(body, messages);
   if (auto room = state_->check_room(body.size()); !room) return room;
   State::tell_soon(state_, std::move(body), false);
   return {};

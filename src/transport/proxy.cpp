@@ -6,6 +6,7 @@
 
 #include "base/as_result.h"
 #include "base/scope.h"
+#include "base/strings.h"
 #include "base/waiting.h"
 #include "net/token_rule.h"
 #include "net/url.h"
@@ -16,21 +17,6 @@ namespace {
 
 constexpr std::string_view id_mark = "{server_id}";
 constexpr std::size_t longest_id = 256;
-
-// One segment of a path (RFC 3986, section 3.3): what is not plainly harmless is escaped.
-std::string path_segment(std::string_view text) {
-  std::string out;
-  for (char c : text) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-                       c == '.' || c == '_' || c == '~';
-    if (plain) {
-      out += c;
-    } else {
-      out += fmt::format("%{:02X}", static_cast<unsigned char>(c));
-    }
-  }
-  return out;
-}
 
 class ProxyAuth final : public HttpAuth, public std::enable_shared_from_this<ProxyAuth> {
  public:
@@ -176,7 +162,7 @@ Result<std::string> proxy_url(std::string_view base, std::string_view server_id)
   if (server_id.empty() || server_id.size() > longest_id || server_id == "." || server_id == "..") {
     return fail(Errc::config, "the id of a server behind a proxy is empty, too long, or dots alone");
   }
-  const auto segment = path_segment(server_id);
+  const auto segment = percent_encoded(server_id, "-._~");  // one segment of a path
   // The address with the id, and with another one: everything but the id must be the same.
   auto with_id = [&](std::string_view id) {
     std::string text(base);

@@ -332,14 +332,7 @@ Result<void> StdioChannel::send(Message message) {
 }
 
 Result<void> StdioChannel::send_batch(std::vector<Message> messages) {
-  return enqueue([&](std::string& out) {
-    out += '[';
-    for (std::size_t i = 0; i < messages.size(); ++i) {
-      if (i > 0) out += ',';
-      append_message(out, messages[i]);
-    }
-    out += ']';
-  });
+  return enqueue([&](std::string& out) { append_batch(out, messages); });
 }
 
 template <class Write>

@@ -93,12 +93,8 @@ Result<void> WsChannel::send(Message message) {
 
 Result<void> WsChannel::send_batch(std::vector<Message> messages) {
   if (state_->inbox.end()) return std::unexpected(*state_->inbox.end());
-  std::string text = "[";
-  for (std::size_t i = 0; i < messages.size(); ++i) {
-    if (i > 0) text += ',';
-    append_message(text, messages[i]);
-  }
-  text += ']';
+  std::string text;
+  append_batch(text, messages);
   return state_->socket->send(text);
 }
 

@@ -288,7 +288,9 @@ class SeedRun {
     for (int attempt = 0;; ++attempt) {
       if (attempt == 4) calm();
       ++connects_;
-      auto connected = co_await as_result(Client(options(&lost_.back())).connect(transport(), runtime()));
+      auto with = runtime();
+      if (attempt == 4) with.limits.connect = 30s;  // it has to succeed, however busy the machine is
+      auto connected = co_await as_result(Client(options(&lost_.back())).connect(transport(), std::move(with)));
       if (connected) co_return std::move(*connected);
       ++refused_connects_;
       log_.push_back("not connected: " + connected.error().message());

@@ -207,7 +207,7 @@ TEST_F(ConnectorDirectoryTest, ItsFailureNeitherDelaysNorDropsOthers) {
                                                    {refusing.url("/"), "refuses the bearer (401)"},
                                                    {lying.url("/"), "the answer is not JSON"},
                                                    {leading.url("/"), "answered 302"}}) {
-    configure(c.url, R"(,"timeout":300)");
+    configure(c.url, c.url == silent.url("/") ? R"(,"timeout":300)" : R"(,"timeout":30000)");
     std::string logged;
     Event event;
     runtime.log = Log(LogLevel::warning, [&](LogLevel, std::string_view line) {

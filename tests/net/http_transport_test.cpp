@@ -269,7 +269,7 @@ TEST(HttpChannel, ASessionIsOpenedUsedAndEnded) {
     send(channel, request(2, "tools/list"));
     EXPECT_EQ(co_await received(channel), result_2);
   });
-  EXPECT_TRUE(deleted.is_set());
+  EXPECT_TRUE(deleted.wait());
   std::lock_guard lock(mutex);
   EXPECT_THAT(lines, testing::ElementsAre("POST /mcp HTTP/1.1", "POST /mcp HTTP/1.1", "GET /mcp HTTP/1.1",
                                           "POST /mcp HTTP/1.1", "DELETE /mcp HTTP/1.1"));
@@ -308,6 +308,7 @@ TEST(HttpChannel, ARequestWaitsUntilInitializedWasTaken) {
 TEST(HttpChannel, TheStreamOfASessionIsAskedForBeforeTheFirstRequest) {
   std::mutex mutex;
   std::map<std::string, int> connections;
+  Signal streaming;
   ScriptedServer server([&](ScriptConnection& connection) {
     for (;;) {
       const auto got = connection.read_request();
@@ -319,6 +320,7 @@ TEST(HttpChannel, TheStreamOfASessionIsAskedForBeforeTheFirstRequest) {
                                                                        : "opening"] = connection.number();
       }
       if (stream) {
+        streaming.set();
         connection.write(stream_head);
         connection.wait_for_end();
         return;
@@ -330,10 +332,11 @@ TEST(HttpChannel, TheStreamOfASessionIsAskedForBeforeTheFirstRequest) {
       }
     }
   });
-  with_channel(to(server), [](Channel& channel) -> Task<void> {
+  with_channel(to(server), [&](Channel& channel) -> Task<void> {
     send(channel, initialized());
     send(channel, request(2, "tools/list"));
     EXPECT_EQ(co_await received(channel), result_2);
+    while (!streaming.is_set()) co_await settle();  // it was sent; the script may be late to read it
   });
   std::lock_guard lock(mutex);
   EXPECT_EQ(connections, (std::map<std::string, int>{{"opening", 0}, {"stream", 0}, {"request", 1}}));

@@ -2,6 +2,7 @@
 // project's server is started. W7 X3.
 #include <poll.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -113,13 +114,15 @@ TEST(OnATerminal, WhatAServerSaysIsCleaned) {
 TEST(OnATerminal, WaitingIsShownAndInterruptEndsTheCallAndTheServer) {
   TemporaryDirectory directory;
   const auto started = directory.path() + "/pid";
+  ASSERT_EQ(::mkfifo(started.c_str(), 0600), 0);
   Terminal terminal({program, "--mcp-config", one_server("silent-on-call", started), "call", "fake/echo", "text=x"},
                     directory.path());
   EXPECT_TRUE(terminal.wait_for("calling fake/echo")) << terminal.seen();
-  terminal.type("\003");
-  EXPECT_EQ(terminal.wait_for_end(), 130);
+  // That is shown before the server runs; it says who it is when it does.
   pid_t server = 0;
   std::ifstream(started) >> server;
+  terminal.type("\003");
+  EXPECT_EQ(terminal.wait_for_end(), 130);
   ASSERT_GT(server, 0);
   EXPECT_EQ(::kill(server, 0), -1) << "the server is still there";
 }

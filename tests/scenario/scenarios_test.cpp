@@ -497,11 +497,15 @@ TEST_P(Scenario, ACallCancelledHereIsCancelledThere) {
 
 // L4
 TEST_P(Scenario, ACallThatTakesTooLongEndsHereAndThere) {
-  run([](Session session) -> Task<void> {
-    auto late = co_await as_result(session.call_tool("hang", {}, {.total = 20ms, .idle = {}, .on_progress = {}}));
-    EXPECT_EQ(late.error(), Error(Errc::timeout, "no answer to tools/call within 20 ms"));
-    auto idle = co_await as_result(session.call_tool("hang", {}, {.total = {}, .idle = 20ms, .on_progress = {}}));
-    EXPECT_EQ(idle.error(), Error(Errc::timeout, "no answer and no progress on tools/call for 20 ms"));
+  // Over HTTP, where each message may have a connection of its own, the end must not overtake the beginning.
+  const bool in_order = GetParam().door != Door::http;
+  const auto limit = in_order ? 20ms : 1000ms;
+  const std::string shown = in_order ? "20 ms" : "1 s";
+  run([&](Session session) -> Task<void> {
+    auto late = co_await as_result(session.call_tool("hang", {}, {.total = limit, .idle = {}, .on_progress = {}}));
+    EXPECT_EQ(late.error(), Error(Errc::timeout, "no answer to tools/call within " + shown));
+    auto idle = co_await as_result(session.call_tool("hang", {}, {.total = {}, .idle = limit, .on_progress = {}}));
+    EXPECT_EQ(idle.error(), Error(Errc::timeout, "no answer and no progress on tools/call for " + shown));
     for (std::string seen; seen != "2 began, 2 were cancelled";)
       seen = text_of(co_await session.call_tool("hangs", {}));
     // The longest time there is does not wrap around.
@@ -1164,10 +1168,11 @@ TEST_P(Scenario, GivingUpACallEndsItsTask) {
       scope.cancel();
       co_await scope.join();
     }
-    auto late = co_await as_result(session.call_tool("task_held", {}, {.total = 50ms}));
+    // Long enough for the task to be known here: what has no name cannot be cancelled.
+    auto late = co_await as_result(session.call_tool("task_held", {}, {.total = 1s}));
     EXPECT_EQ(late.error().code(), Errc::timeout);
     std::string counts;
-    while (counts != "0 running, 2 cancelled") counts = text_of(co_await session.call_tool("task_release", {}));
+    while (counts != "0 running, 2 cancelled") counts = text_of(co_await session.call_tool("task_counts", {}));
   });
 }
 

@@ -680,7 +680,7 @@ TEST(Script, AServerThatSaysNothingIsGivenUpAndLeftClean) {
     ScriptServer server;
     server.on(m(method::discover), [](Request) { return no_answer(); });
     server.on(m(method::initialize), [](Request) { return no_answer(); });
-    auto session = co_await as_result(Client({}).connect(server.transport(), hasty()));
+    auto session = co_await as_result(Client({}).connect(server.transport(), hasty(500ms)));
     EXPECT_EQ(session.error().code(), Errc::timeout);
     EXPECT_THAT(session.error().message(), HasSubstr("MCP_TIMEOUT"));
     EXPECT_EQ(server.connections(), 0u);

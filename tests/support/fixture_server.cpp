@@ -196,6 +196,10 @@ struct Held {
   Event release;
 };
 
+CallToolResult counts_of(const Held& held) {
+  return text(fmt::format("{} running, {} cancelled", held.running, held.cancelled));
+}
+
 Task<CallToolResult> hold(std::shared_ptr<Held> held, RequestContext& context) {
   context.status("waiting to be released");
   context.progress(1, 2, "half");
@@ -219,8 +223,11 @@ void add_task_tools(Server& server) {
   server.add_tool(named("task_release"), [held](RequestContext&, Json) -> Task<CallToolResult> {
     return [](std::shared_ptr<Held> h) -> Task<CallToolResult> {
       h->release.notify_all();
-      co_return text(fmt::format("{} running, {} cancelled", h->running, h->cancelled));
+      co_return counts_of(*h);
     }(held);
+  });
+  server.add_tool(named("task_counts"), [held](RequestContext&, Json) -> Task<CallToolResult> {
+    return [](std::shared_ptr<Held> h) -> Task<CallToolResult> { co_return counts_of(*h); }(held);
   });
   server.add_tool(task_tool("task_asks", TaskSupport::required),
                   [](RequestContext& context, Json) -> Task<CallToolResult> {

@@ -60,10 +60,10 @@ class Signal {
     set_ = true;
     changed_.notify_all();
   }
-  // False when it has not come within half a minute.
+  // False when it has not come within two minutes.
   bool wait() {
     std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, std::chrono::seconds(30), [&] { return set_; });
+    return changed_.wait_for(lock, std::chrono::minutes(2), [&] { return set_; });
   }
   bool is_set() {
     std::lock_guard lock(mutex_);

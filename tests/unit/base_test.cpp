@@ -34,6 +34,15 @@ TEST(Strings, ValidUtf8RejectsOverlongSurrogateAndTooHigh) {
   }
 }
 
+TEST(Strings, PercentEncodingKeepsLettersDigitsAndWhatItIsTold) {
+  EXPECT_EQ(percent_encoded("azAZ09", ""), "azAZ09");
+  EXPECT_EQ(percent_encoded("a/b c", "/"), "a/b%20c");
+  EXPECT_EQ(percent_encoded("a/b%", ""), "a%2Fb%25");
+  EXPECT_EQ(percent_encoded("@[`{\x1f\x7f", ""), "%40%5B%60%7B%1F%7F");
+  EXPECT_EQ(percent_encoded("\xC3\xA9", "-"), "%C3%A9");
+  EXPECT_EQ(percent_encoded(std::string_view("\0", 1), "-"), "%00");
+}
+
 TEST(Strings, NearestFindsTyposAndNothingElse) {
   std::vector<std::string> names{"filesystem", "github", "memory"};
   EXPECT_EQ(nearest("githbu", names), "github");

@@ -144,9 +144,9 @@ TEST_F(BuiltinRunCommand, TimeoutEndsTheWholeTree) {
   tree.file("lock", "");
   const auto result =
       shell("trap '' INT TERM; exec 9>lock; flock 9; setsid sleep 1000 & echo ready; sleep 1000; sleep 1000",
-            {{"timeout_seconds", 2.5}});
+            {{"timeout_seconds", 5.5}});
   EXPECT_TRUE(result.is_error);
-  EXPECT_THAT(text(result), StartsWith("sh was ended because it ran longer than 2.5 s.\nstdout:\nready\n"));
+  EXPECT_THAT(text(result), StartsWith("sh was ended because it ran longer than 5.5 s.\nstdout:\nready\n"));
   EXPECT_EQ((*result.structured_content)["timedOut"], Json(true));
   EXPECT_EQ((*result.structured_content)["exitCode"], Json());
   EXPECT_TRUE(lock_is_free());

@@ -633,7 +633,7 @@ TEST(HttpDoor, BatchesAreAnsweredTogetherWhereTheyExist) {
 TEST(HttpDoor, IdleSessionsEndAndThereAreOnlySoMany) {
   run_task([]() -> Task<void> {
     auto executor = co_await asio::this_coro::executor;
-    Door door(executor, sample_server(), {.max_sessions = 2, .session_idle = 200ms});
+    Door door(executor, sample_server(), {.max_sessions = 2, .session_idle = 2s});
     LegacyClient one(executor, door);
     LegacyClient two(executor, door);
     co_await one.open();
