@@ -1,6 +1,7 @@
 // A server that has forgotten the session is asked for a new one, and the call that met this
 // is repeated once. Calls that meet it together share the new session, or why there is none. Calls
 // that were under way and did not meet it themselves fail: they may have been carried out.
+// Where no call is made, but the transport has reason to doubt, a ping takes the place of a call.
 #include "base/as_result.h"
 #include "client/negotiate.h"
 #include "client/session_core.h"
@@ -83,6 +84,52 @@ Task<void> SessionCore::renew(std::size_t seen) {
   announce({Change::Kind::tools, {}});
   announce({Change::Kind::prompts, {}});
   announce({Change::Kind::resources, {}});
+}
+
+void SessionCore::doubt_session() {
+  if (closing || std::exchange(doubting, true)) return;
+  scope.spawn(settle_doubt());
+}
+
+// What runs goes on: it finds out by itself, and must not be cut off by a renewal that somebody else began.
+Task<void> SessionCore::settle_doubt() {
+  const auto keep = shared_from_this();
+  struct Guard {
+    explicit Guard(bool& flag) : doubting(flag) {}
+    Guard(const Guard&) = delete;
+    Guard& operator=(const Guard&) = delete;
+    ~Guard() { doubting = false; }
+    bool& doubting;
+  } guard(doubting);
+  const auto seen = renewals;
+  for (;;) {
+    const auto pause = doubt_pace.next(runtime.clock.now());
+    if (!pause) break;
+    co_await sleep_for(*pause);
+    const auto here = peer;
+    co_await here->wait_idle();
+    if (renewals != seen) co_return;
+    RequestSettings settings;
+    settings.total = runtime.limits.request;
+    auto asked = co_await as_result(request(method::ping, {}, std::move(settings)));
+    // Whatever it answers, it knows the session, or gave a new one; and a broken network is the stream's to notice.
+    if (asked || !must_renew || asked.error().code() == Errc::cancelled) co_return;
+  }
+  if (!must_renew) {
+    runtime.log(LogLevel::info, "event=session_not_asked_about reason=\"often enough\"");
+    co_return;
+  }
+  const auto why = not_renewed.value_or(
+      Error(Errc::closed, fmt::format("{} forgot the session and gave no new one", transport->describe())));
+  runtime.log(LogLevel::warning, "event=session_not_renewed reason=\"{}\"", why.message());
+  // Nobody may ever call again, so this is the end of the session, and is told as such.
+  must_renew = false;
+  try {
+    on_closed(why);
+  } catch (...) {
+    runtime.log(LogLevel::error, "event=closed_handler_failed reason=\"{}\"",
+                error_from(std::current_exception()).message());
+  }
 }
 
 }  // namespace patchbay

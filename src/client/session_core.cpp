@@ -29,6 +29,7 @@ Task<void> SessionCore::open_channel() {
     co_await channel->close(CloseMode::quick);
     throw Error(Errc::closed, "the connection was closed");
   }
+  channel->on_doubt([this] { doubt_session(); });
   Peer::Handlers handlers;
   handlers.request = [this](Request request) { return on_request(std::move(request)); };
   handlers.notification = [this](Notification notification) { on_notification(std::move(notification)); };

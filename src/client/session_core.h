@@ -18,6 +18,7 @@
 #include "base/scope.h"
 #include "client/cache.h"
 #include "client/listed_tools.h"
+#include "client/renewal_pace.h"
 #include "protocol/mirrored_headers.h"
 #include "protocol/wire.h"
 #include "rpc/peer.h"
@@ -119,6 +120,8 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
   Event renewed;
   std::optional<Error> not_renewed;           // how the last renewal failed
   bool must_renew = false;                    // the session is gone and no new one was to be had yet
+  bool doubting = false;                      // whether it still exists is being found out
+  RenewalPace doubt_pace;                     // of that, from one time to the next
   std::shared_ptr<TaskStore> received_tasks;  // what servers gave us to do (client/received_tasks.cpp)
   Scope scope;                                // watches live here
   bool closing = false;
@@ -131,6 +134,9 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
   bool can_recover(std::string_view method, const Error& error) const;
   Task<void> recover(const Error& error, std::size_t seen);
   Task<void> renew(std::size_t seen);
+  // The server may have forgotten the session though no call met that.
+  void doubt_session();
+  Task<void> settle_doubt();
   Task<Payload> on_request(Request request);
   Task<Payload> on_task_request(std::string method, Json params);
   Payload start_received(InputRequest wish, const TaskWish& how);

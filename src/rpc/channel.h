@@ -13,6 +13,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <string>
 #include <variant>
@@ -72,6 +73,9 @@ class Channel {
   virtual Task<void> close(CloseMode mode) = 0;
   // The negotiated revision, for transports that repeat it outside the message (HTTP headers).
   virtual void set_protocol_version(std::string_view version) { (void)version; }
+  // `doubted` is called when something says that the peer has forgotten the session, without being proof of it. In the
+  // middle of the channel's work: take note, act later. Channels without sessions of their own never call it.
+  virtual void on_doubt(std::function<void()> doubted) { (void)doubted; }
   // What the peer wrote to stderr lately, cleaned of nothing; empty where there is none.
   virtual std::string diagnostics() const { return {}; }
   // What the peer sent that was no message, in words that follow "it"; empty when there was nothing.

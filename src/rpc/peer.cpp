@@ -74,7 +74,10 @@ Task<Payload> Peer::call(PeerCall call) {
   struct Forget {
     Peer& peer;
     std::int64_t id;
-    ~Forget() { peer.pending_.erase(id); }
+    ~Forget() {
+      peer.pending_.erase(id);
+      if (peer.pending_.empty()) peer.idle_event_.notify_all();
+    }
   } forget{*this, call.id};
 
   // The params travel as bytes; the call itself keeps none of them while it waits.
@@ -353,6 +356,10 @@ Task<void> Peer::close(CloseMode mode, Error why) {
 
 Task<void> Peer::wait_closed() {
   while (!ended_) co_await ended_event_.wait();
+}
+
+Task<void> Peer::wait_idle() {
+  while (!pending_.empty()) co_await idle_event_.wait();
 }
 
 // One timer for all pending calls: it is armed for the earliest deadline and, when it

@@ -117,6 +117,8 @@ class Peer {
   // Fails pending calls, cancels running handlers, closes the channel, returns when all of
   // that has ended. `why` is what pending calls fail with.
   Task<void> close(CloseMode mode, Error why = Error(Errc::closed, "the connection was closed"));
+  // Returns when no call of ours is pending.
+  Task<void> wait_idle();
   // Ends when the channel does, for whatever reason.
   Task<void> wait_closed();
   bool closed() const noexcept { return ended_.has_value(); }
@@ -182,6 +184,7 @@ class Peer {
 
   std::optional<Error> ended_;
   Event ended_event_;
+  Event idle_event_;
 };
 
 // What a failed handler sends: the error's own JSON-RPC code, or the one its Errc stands for.

@@ -29,6 +29,7 @@ constexpr auto goodbye_wait = 2s;      // DELETE in a graceful close
 constexpr auto quick_goodbye = 300ms;  // DELETE in a quick one
 constexpr auto others_wait = 1s;       // for those who will hear as well that the session is gone
 constexpr int resume_tries = 5;        // after broken streams, in a row without a new event
+constexpr int refused_tries = 3;       // of a stream that was there and is refused, in a row without a new event
 constexpr std::size_t inbox_room = 8u << 20;  // bytes received that nobody has taken
 constexpr std::size_t most_tellers = 8;       // POSTs at a time that are no requests
 constexpr std::size_t most_untold = 64;       // more than these wait: nothing more is read that would add to them
@@ -95,6 +96,7 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
   bool opening = false;
   Event opened;
   bool expired = false;
+  std::function<void()> doubted;  // see Channel::on_doubt
   bool closing = false;
   bool closed = false;
   Event closed_event;
@@ -375,6 +377,8 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
   // What an older server says outside of calls. Many have no such stream; that is no fault.
   static Task<void> listen(Self self) {
     StreamMemory memory;
+    bool was_open = false;
+    int refusals = 0;
     for (int attempt = 0;; ++attempt) {
       if (attempt > 0) co_await sleep_for(pause_before_resuming(memory.retry, attempt));
       auto opened = co_await as_result(get(self, memory.last_id));
@@ -383,14 +387,19 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
         continue;
       }
       const auto& head = (*opened)->head();
-      // 404 is how servers that know only POST at this path say so. If it is the session, the next POST finds out.
       if (head.status / 100 == 5 || head.status == 429) continue;
       if (head.status != 200 || media_type(head.headers.get("Content-Type")) != "text/event-stream") {
-        // One that was there and is gone is worth a word: nothing is heard until the next call opens a session.
-        self->runtime.log(memory.events > 0 ? LogLevel::warning : LogLevel::debug, "event=no_get_stream status={}",
-                          head.status);
+        // 404 is how servers that know only POST at this path say so. From one that had this stream it rather means
+        // that the session is gone, and a program that only listens would never notice.
+        if (head.status == 404 && was_open) {
+          if (self->doubted) self->doubted();
+          if (++refusals <= refused_tries) continue;
+        }
+        // One that was there and is gone is worth a word: nothing is heard until there is another session.
+        self->runtime.log(was_open ? LogLevel::warning : LogLevel::debug, "event=no_get_stream status={}", head.status);
         co_return;
       }
+      was_open = true;
       const auto events = memory.events;
       auto read = co_await as_result(read_events(self, **opened, std::nullopt, memory));
       if (!read) {
@@ -400,7 +409,7 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
         self->runtime.log(LogLevel::warning, "event=message_skipped reason=\"{}\"", read.error().message());
         continue;
       }
-      if (memory.events > events) attempt = 0;  // it is worth having
+      if (memory.events > events) attempt = refusals = 0;  // it is worth having
     }
   }
 
@@ -501,6 +510,8 @@ Task<void> HttpChannel::close(CloseMode mode) {
 }
 
 void HttpChannel::set_protocol_version(std::string_view version) { state_->version = version; }
+
+void HttpChannel::on_doubt(std::function<void()> doubted) { state_->doubted = std::move(doubted); }
 
 Result<void> check_server_url(std::string_view url) {
   auto parsed = parse_url(url);

@@ -6,7 +6,8 @@
 // to `initialize`, the GET stream for what belongs to no call, resuming a broken stream by
 // the id of its last event, and DELETE at the end. A request that meets a session the server has
 // forgotten (404) is lost with Errc::closed and that status, and so is every later one: the client opens
-// a new session. What was under way then may have been carried out, and is not marked so.
+// a new session. What was under way then may have been carried out, and is not marked so. Where something
+// else than a request meets a 404, that is a reason for doubt and no more (Channel::on_doubt).
 //
 // Loop thread only. Methods matter here only where the transport is tied to them:
 // `initialize`, after which a session exists, and its notification.
@@ -34,6 +35,7 @@ class HttpChannel final : public Channel {
   void abandon(const RequestId& id) override;
   Task<void> close(CloseMode mode) override;
   void set_protocol_version(std::string_view version) override;
+  void on_doubt(std::function<void()> doubted) override;
 
  private:
   struct State;

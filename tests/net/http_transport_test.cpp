@@ -400,6 +400,46 @@ TEST(HttpChannel, AServerWithoutAGetStreamMaySayNotFound) {
   });
 }
 
+// One that was there and then is not found: the session may be gone, which a request would find out. It is asked for a
+// few times more, and no longer.
+TEST(HttpChannel, AStreamThatWasThereAndIsNotFoundIsAReasonForDoubt) {
+  std::atomic<int> gets = 0;
+  ScriptedServer server([&](ScriptConnection& connection) {
+    for (;;) {
+      const auto got = connection.read_request();
+      if (got.line().starts_with("GET") && ++gets == 1) {
+        connection.write(stream_head);
+        connection.write("retry: 1\ndata:\n\n");
+        return;
+      }
+      if (!got.line().starts_with("POST")) {
+        connection.answer("404 Not Found", "");
+      } else if (got.body.find("initialized") != std::string::npos) {
+        connection.answer("202 Accepted", "");
+      } else {
+        connection.answer("200 OK", result_1, "Content-Type: application/json\r\nMcp-Session-Id: s-1\r\n");
+      }
+    }
+  });
+  run_task([&]() -> Task<void> {
+    bool ended = false;
+    Runtime runtime;
+    runtime.log = Log(LogLevel::warning, [&](LogLevel, std::string_view line) {
+      if (line.find("event=no_get_stream status=404") != line.npos) ended = true;
+    });
+    auto channel = co_await http_transport(to(server))->open(runtime);
+    int doubts = 0;
+    channel->on_doubt([&] { ++doubts; });
+    send(*channel, request(1, "initialize"));
+    EXPECT_EQ(co_await received(*channel), result_1);
+    send(*channel, initialized());
+    while (!ended) co_await settle();
+    EXPECT_EQ(doubts, 4);
+    co_await channel->close(CloseMode::graceful);
+  });
+  EXPECT_EQ(gets, 5);
+}
+
 // A server that asks more than it takes answers for has to wait, and costs few connections.
 TEST(HttpChannel, AFloodOfRequestsIsAnsweredByFewAtATime) {
   constexpr int pings = 6000;

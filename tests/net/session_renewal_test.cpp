@@ -170,6 +170,92 @@ TEST(ForgottenSession, IsNotConcludedFromTheStreamOfASession) {
   EXPECT_EQ(server.count("tools/call"), 1);
 }
 
+// Has a stream in the first session that ends and is then not found; one in any other, which says that `u` changed.
+ForgetfulServer::Deals stream_that_is_lost(std::atomic<int>& gets) {
+  return [&](ScriptConnection& connection, const ScriptConnection::Request& got, const Json& body) {
+    if (body.is_object()) return false;
+    const bool first = got.field("Mcp-Session-Id") == "s1";
+    if (first && ++gets > 1) {
+      connection.answer("404 Not Found", "");
+      return true;
+    }
+    connection.write(stream_head);
+    if (first) {
+      connection.write("retry: 1\ndata:\n\n");
+    } else {
+      const Json news{{"jsonrpc", "2.0"}, {"method", "notifications/resources/updated"}, {"params", {{"uri", "u"}}}};
+      connection.write("data: " + to_text(news) + "\n\n");
+      connection.wait_for_end();
+    }
+    throw ScriptConnection::Ended{};
+  };
+}
+
+ClientOptions listening(bool& heard) {
+  auto options = legacy();
+  options.on_change = [&](const Change& change) {
+    heard = heard || change == Change{Change::Kind::resource_updated, "u"};
+  };
+  return options;
+}
+
+// A server that was started again has lost its sessions. Who only listens makes no call that would meet this.
+TEST(ForgottenSession, IsNoticedByAProgramThatOnlyListens) {
+  std::atomic<int> gets = 0;
+  ForgetfulServer server(forgets_first);
+  server.deals = stream_that_is_lost(gets);
+  bool heard = false;
+  with_session(server, listening(heard), [&](Session session) -> Task<void> {
+    while (!heard) co_await settle();
+    EXPECT_FALSE(session.closed());
+  });
+  EXPECT_EQ(server.count("initialize"), 2);
+}
+
+// It may not be up again yet.
+TEST(ForgottenSession, IsAskedForOnceMoreForAProgramThatOnlyListens) {
+  std::atomic<int> gets = 0;
+  ForgetfulServer server(forgets_first);
+  server.deals = stream_that_is_lost(gets);
+  bool heard = false;
+  with_session(server, listening(heard), [&](Session session) -> Task<void> {
+    server.initialize_status = 503;
+    while (server.count("initialize") < 2) co_await settle();
+    server.initialize_status = 200;
+    while (!heard) co_await settle();
+    EXPECT_FALSE(session.closed());
+  });
+}
+
+// What runs is not cut off because of a doubt; when it has ended, the session is asked about.
+TEST(ForgottenSession, IsNotAskedAboutWhileACallRuns) {
+  std::atomic<int> gets = 0;
+  Signal running, refused;
+  ForgetfulServer server([](const std::string&) { return 200; });
+  server.deals = [&](ScriptConnection& connection, const auto& got, const Json& body) {
+    const bool first = got.field("Mcp-Session-Id") == "s1";
+    if (body.is_object() && body["method"] == Json("tools/call")) {
+      running.set();
+      EXPECT_TRUE(refused.wait());
+      return false;
+    }
+    if (body.is_object() && !first) return false;
+    if (!body.is_object() && first && ++gets == 1) {
+      EXPECT_TRUE(running.wait());
+      connection.write(stream_head);
+      connection.write("retry: 1\ndata:\n\n");
+      throw ScriptConnection::Ended{};
+    }
+    connection.answer("404 Not Found", "");
+    if (!body.is_object()) refused.set();
+    return true;
+  };
+  with_session(server, legacy(), [&](Session session) -> Task<void> {
+    EXPECT_EQ(text_of(co_await session.call_tool("t", {})), "s1");
+    while (server.count("initialize") < 2) co_await settle();
+  });
+}
+
 // The server took the call. What it says when it is asked for the rest does not undo that.
 TEST(ForgottenSession, MetByWhoResumesAStreamIsNoReasonToRepeatTheCall) {
   ForgetfulServer server([](const std::string&) { return 200; });
