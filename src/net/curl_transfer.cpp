@@ -283,7 +283,8 @@ class EasyTransfer;
 // longer waits, and none ever refers to a number that means another socket by now.
 class CurlLoop::State : public std::enable_shared_from_this<CurlLoop::State> {
  public:
-  State(asio::any_io_executor executor, std::size_t idle_connections) : timer_(executor) {
+  State(asio::any_io_executor executor, std::size_t idle_connections, const KeepAlive& keep_alive)
+      : keep_alive_(keep_alive), timer_(executor) {
     multi_ = curl().multi_init();
     if (!multi_) throw Error(Errc::internal, "no memory left for HTTP");
     const auto set = curl().multi_setopt;
@@ -465,6 +466,7 @@ class CurlLoop::State : public std::enable_shared_from_this<CurlLoop::State> {
   static curl_socket_t on_open(void* self, curlsocktype, curl_sockaddr* address) {
     const int socket = ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
     if (socket < 0) return CURL_SOCKET_BAD;
+    if (address->socktype == SOCK_STREAM) keep_alive(socket, static_cast<State*>(self)->keep_alive_);
     if (!static_cast<State*>(self)->add_socket(socket, true)) {
       ::close(socket);
       return CURL_SOCKET_BAD;
@@ -511,6 +513,7 @@ class CurlLoop::State : public std::enable_shared_from_this<CurlLoop::State> {
   void finish_done();
 
   CURLM* multi_ = nullptr;
+  KeepAlive keep_alive_;
   asio::steady_timer timer_;
   std::uint64_t timer_round_ = 0;
   bool adding_ = false;  // what is due at once is done by the kick() that follows
@@ -658,7 +661,6 @@ class EasyTransfer final : public CurlTransfer {
     set(CURLOPT_PATH_AS_IS, 1L);
     set(CURLOPT_HTTP_VERSION,
         static_cast<long>(options_.connect_only ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2TLS));
-    set(CURLOPT_TCP_KEEPALIVE, 1L);
     set(CURLOPT_CONNECTTIMEOUT_MS, connect_milliseconds());
     // Both always, or the library looks at the environment itself.
     set(CURLOPT_PROXY, options_.proxy.c_str());
@@ -997,13 +999,13 @@ void CurlLoop::State::close() {
   while (!sockets_.empty()) forget(sockets_.begin());
 }
 
-CurlLoop::CurlLoop(asio::any_io_executor executor, std::size_t idle_connections) {
+CurlLoop::CurlLoop(asio::any_io_executor executor, std::size_t idle_connections, KeepAlive keep_alive) {
   if (!loaded().failure.empty()) {
     throw Error(Errc::unsupported,
                 fmt::format("HTTP needs libcurl 7.87 or newer: {}; install it (Debian: apt-get install libcurl4)",
                             loaded().failure));
   }
-  state_ = std::make_shared<State>(std::move(executor), idle_connections);
+  state_ = std::make_shared<State>(std::move(executor), idle_connections, keep_alive);
 }
 
 CurlLoop::~CurlLoop() { state_->close(); }

@@ -23,6 +23,7 @@
 #include "base/secret.h"
 #include "net/http_failure.h"
 #include "net/http_message.h"
+#include "net/keep_alive.h"
 
 namespace patchbay {
 
@@ -85,7 +86,7 @@ class CurlTransfer {
 class CurlLoop {
  public:
   // Loads libcurl if that has not been done; throws Errc::unsupported without it.
-  CurlLoop(boost::asio::any_io_executor executor, std::size_t idle_connections);
+  CurlLoop(boost::asio::any_io_executor executor, std::size_t idle_connections, KeepAlive keep_alive = {});
   CurlLoop(const CurlLoop&) = delete;
   CurlLoop& operator=(const CurlLoop&) = delete;
   // Every transfer still under way ends with HttpFault::client_gone.

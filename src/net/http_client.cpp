@@ -71,7 +71,7 @@ class HttpClient::Core {
     if (closed) throw Error(Errc::closed, "the HTTP client was closed");
     std::erase_if(retired, [](const auto& each) { return each->idle(); });
     if (!curl) {
-      curl = std::make_unique<CurlLoop>(executor, options.idle_connections);
+      curl = std::make_unique<CurlLoop>(executor, options.idle_connections, options.keep_alive);
       warn_of_unread_trust(options);
     }
     return *curl;

@@ -25,6 +25,7 @@
 #include "base/secret.h"
 #include "base/timeout.h"
 #include "net/http_message.h"
+#include "net/keep_alive.h"
 #include "net/proxy_choice.h"
 
 namespace patchbay {
@@ -47,6 +48,7 @@ struct HttpClientOptions {
   std::size_t idle_connections = 32;     // kept for reuse
   std::size_t header_limit = 64u << 10;  // of all fields of one answer
   std::size_t buffer = 256u << 10;       // body bytes held for a reader that is slow
+  KeepAlive keep_alive;                  // of every connection
   Log log;
 };
 

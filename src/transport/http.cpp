@@ -11,6 +11,7 @@
 #include "base/scope.h"
 #include "base/timeout.h"
 #include "base/waiting.h"
+#include "net/http_failure.h"
 #include "net/sse_parser.h"
 #include "net/url.h"
 #include "protocol/methods.h"
@@ -63,15 +64,17 @@ bool is_json(std::string_view type) { return type == "application/json" || type.
 struct HttpChannel::State : std::enable_shared_from_this<State> {
   using Self = std::shared_ptr<State>;
 
-  State(asio::any_io_executor e, HttpOptions o, std::shared_ptr<HttpAuth> auth, Runtime r)
+  State(asio::any_io_executor e, HttpOptions o, std::shared_ptr<HttpAuth> auth, Runtime r, HttpWaits w)
       : options(std::move(o)),
         runtime(std::move(r)),
+        waits(w),
         requester(e, options, std::move(auth), runtime),
         inbox(inbox_room),
         scope(e) {}
 
   HttpOptions options;
   Runtime runtime;
+  HttpWaits waits;
   HttpRequester requester;
   MessageInbox inbox;
   std::unordered_map<RequestId, Spawned> posts;  // requests under way
@@ -149,42 +152,68 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
     }
   }
 
-  // Reads one event stream to its end. True when the answer to `wanted` was in it.
-  static Task<bool> read_events(Self self, HttpExchange& exchange, std::optional<RequestId> wanted,
+  // The next piece of a stream that has shown signs of life, and would not be silent for so long.
+  static Task<std::string> read_within(Self self, HttpExchange& exchange, Duration patience) {
+    const auto shown = limit_text(std::chrono::ceil<std::chrono::milliseconds>(patience));
+    auto piece = co_await as_result(with_timeout(
+        exchange.read(), patience, fmt::format("silent for {}, though it had shown signs of life before", shown)));
+    if (piece) co_return std::move(*piece);
+    if (piece.error().code() == Errc::timeout) {
+      self->runtime.log(LogLevel::info, "event=stream_silent limit=\"{}\"", shown);
+      self->requester.use_fresh_connections();  // the others lead the same way
+    }
+    throw std::move(piece).error();
+  }
+
+  // Reads one event stream to its end. True when the answer to `wanted` was in it. `listens`: nobody waits for a
+  // certain message, so the stream must show that it is still there if it has done so before.
+  static Task<bool> read_events(Self self, HttpExchange& exchange, std::optional<RequestId> wanted, bool listens,
                                 StreamMemory& memory) {
     SseParser parser(self->runtime.limits.message);
+    StreamPulse pulse(self->waits.pulse);
     bool answered = false;
     memory.broken.reset();
     while (!answered) {
-      auto piece = co_await as_result(exchange.read());
+      const auto begun = self->runtime.clock.now();
+      const auto patience = listens ? pulse.patience() : std::nullopt;
+      auto piece = co_await as_result(patience ? read_within(self, exchange, *patience) : exchange.read());
       if (!piece) {
         if (piece.error().code() == Errc::cancelled) throw std::move(piece).error();
         memory.broken = std::move(piece).error();
         co_return false;
       }
       if (piece->empty()) co_return false;
+      const auto silence = self->runtime.clock.now() - begun;
+      const auto comments = parser.comments();
       if (auto fed = parser.feed(*piece); !fed) throw fed.error().within(self->requester.shown());
+      bool beat = parser.comments() > comments, message = false;
       while (auto event = parser.next()) {
         ++memory.events;
         if (event->id) memory.last_id = usable_event_id(*event->id) ? *event->id : std::string();
         if (event->retry) memory.retry = *event->retry;
-        if (event->data.empty() || !event->is_message()) continue;
+        if (event->data.empty() || !event->is_message()) {
+          beat = true;
+          continue;
+        }
+        message = true;
         while (!self->inbox.has_room()) co_await self->inbox.taken();
         while (self->untold.size() > most_untold) co_await self->told.wait();
         if (self->inbox.put_text(std::move(event->data), wanted, self->runtime)) answered = true;
       }
+      pulse.note(silence, beat && !message ? StreamPulse::Sign::beat : StreamPulse::Sign::other);
     }
     co_return true;
   }
 
   // An answer that comes as a stream, over as many connections as an older server needs.
-  static Task<void> follow_stream(Self self, std::unique_ptr<HttpExchange> exchange, RequestId id, bool stateless) {
+  static Task<void> follow_stream(Self self, std::unique_ptr<HttpExchange> exchange, RequestId id, bool stateless,
+                                  bool listens) {
     StreamMemory memory;
     int attempt = 0;
     int failures = 0;
     for (;;) {
       const auto before = memory.last_id;
-      if (exchange && co_await read_events(self, *exchange, id, memory)) {
+      if (exchange && co_await read_events(self, *exchange, id, listens, memory)) {
         self->posts.erase(id);
         (void)co_await as_result(with_timeout(read_all(*exchange, 64u << 10), rest_wait, "the stream goes on"));
         co_return;
@@ -290,7 +319,7 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
     }
     const auto type = media_type(head.headers.get("Content-Type"));
     if (type == "text/event-stream") {
-      co_await follow_stream(self, std::move(exchange), request.id, stateless);
+      co_await follow_stream(self, std::move(exchange), request.id, stateless, request.method == method::listen);
       co_return;
     }
     if (!is_json(type)) {
@@ -401,7 +430,7 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
       }
       was_open = true;
       const auto events = memory.events;
-      auto read = co_await as_result(read_events(self, **opened, std::nullopt, memory));
+      auto read = co_await as_result(read_events(self, **opened, std::nullopt, true, memory));
       if (!read) {
         if (read.error().code() != Errc::limit) throw std::move(read).error();
         // Without the id: it would come again.
@@ -442,8 +471,9 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
 };
 
 HttpChannel::HttpChannel(asio::any_io_executor executor, HttpOptions options, std::shared_ptr<HttpAuth> auth,
-                         Runtime runtime)
-    : state_(std::make_shared<State>(std::move(executor), std::move(options), std::move(auth), std::move(runtime))) {}
+                         Runtime runtime, HttpWaits waits)
+    : state_(std::make_shared<State>(std::move(executor), std::move(options), std::move(auth), std::move(runtime),
+                                     waits)) {}
 
 HttpChannel::~HttpChannel() {
   state_->closing = true;

@@ -10,7 +10,8 @@
 // else than a request meets a 404, that is a reason for doubt and no more (Channel::on_doubt).
 //
 // Loop thread only. Methods matter here only where the transport is tied to them:
-// `initialize`, after which a session exists, and its notification.
+// `initialize`, after which a session exists, its notification, and the request to listen, whose
+// stream ends when it stops showing signs of life (StreamPulse).
 #pragma once
 
 #include <memory>
@@ -20,12 +21,19 @@
 #include "base/runtime.h"
 #include "net/http_auth.h"
 #include "rpc/channel.h"
+#include "transport/stream_pulse.h"
 
 namespace patchbay {
 
+// Waits of one channel that are no limits of a call. Tests have shorter ones.
+struct HttpWaits {
+  PulseRule pulse;  // of the streams that belong to no call
+};
+
 class HttpChannel final : public Channel {
  public:
-  HttpChannel(asio::any_io_executor executor, HttpOptions options, std::shared_ptr<HttpAuth> auth, Runtime runtime);
+  HttpChannel(asio::any_io_executor executor, HttpOptions options, std::shared_ptr<HttpAuth> auth, Runtime runtime,
+              HttpWaits waits = {});
   ~HttpChannel() override;
 
   Result<void> send(Message message) override;

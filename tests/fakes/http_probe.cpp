@@ -6,6 +6,7 @@
 //   http-probe silent-resolver URL  a resolver at 127.0.0.1 that takes questions and never answers; the
 //                                  request is cancelled after five turns of a timer: "cancelled after 5 turns"
 //   http-probe silent-limit URL     the same resolver, and a limit of 200 ms to connect
+//   http-probe dead-path ADDRESS   a body that has begun when the loopback device goes down: "began, then CODE MESSAGE"
 //
 // A URL of ws:// asks for a WebSocket, which the server of `serve ADDRESS HOST ws` refuses with 200.
 #include <arpa/inet.h>
@@ -14,6 +15,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <thread>
@@ -132,6 +134,33 @@ Task<std::string> lookup_limit(HttpClient& client, std::string url) {
   co_return line;
 }
 
+// Nothing says that the connection is gone; only questions that are not answered can tell.
+Task<std::string> dead_path(const char* address) {
+  HttpClientOptions options;
+  options.keep_alive = {.idle = 1s, .interval = 1s, .count = 2};
+  HttpClient client(co_await asio::this_coro::executor, options);
+  const auto listener = bind_to(address, SOCK_STREAM, 0);
+  ::listen(listener.fd, 8);
+  std::thread server([&] {
+    const int connection = ::accept(listener.fd, nullptr, nullptr);
+    char buffer[4096];
+    if (::recv(connection, buffer, sizeof buffer, 0) > 0) {
+      const std::string answer = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n: hello\n\n";
+      (void)::send(connection, answer.data(), answer.size(), MSG_NOSIGNAL);
+    }
+    // The connection stays open until the program ends.
+  });
+  HttpRequest request;
+  request.url = fmt::format("http://{}:{}/", address, listener.port);
+  auto exchange = co_await client.send(std::move(request));
+  (void)co_await exchange->read();
+  server.join();
+  if (std::system("ip link set lo down") != 0) co_return "the device does not go down";
+  auto rest = co_await as_result(exchange->read());
+  co_return rest ? fmt::format("began, then {} bytes", rest->size())
+                 : fmt::format("began, then {} {}", to_string(rest.error().code()), rest.error().message());
+}
+
 Task<int> main_task(int count, char** words) {
   if (count < 3) co_return 2;
   const std::string mode = words[1];
@@ -142,6 +171,7 @@ Task<int> main_task(int count, char** words) {
     line = co_await with_server(*client, words[2], count > 3 ? words[3] : words[2], count > 4 ? words[4] : "http");
   if (mode == "silent-resolver") line = co_await cancelled_in_lookup(*client, words[2]);
   if (mode == "silent-limit") line = co_await lookup_limit(*client, words[2]);
+  if (mode == "dead-path") line = co_await dead_path(words[2]);
   const auto begun = std::chrono::steady_clock::now();
   client.reset();
   if (std::chrono::steady_clock::now() - begun > 4s) line = "closing the client waited for the lookup";

@@ -1,6 +1,6 @@
 // The HTTP and the WebSocket client where the network itself is broken: names that do not resolve, a resolver that
-// never answers, a machine without IPv4. Each runs in a network namespace of its own; a
-// system that makes none fails these tests.
+// never answers, a machine without IPv4, a path that dies without a word. Each runs in a network namespace of its own;
+// a system that makes none fails these tests.
 #include <unistd.h>
 
 #include <gmock/gmock.h>
@@ -94,6 +94,13 @@ TEST(HttpNamespace, HalfDeadName_IsReachedByItsOtherAddress) {
       EXPECT_EQ(result.out, "200 hello\n");
     }
   }
+}
+
+// T2: a stream that is silent for hours is in order, and one whose path is dead looks the same.
+TEST(HttpNamespace, PathThatDiesWithoutAWord_EndsAStreamThatIsSilent) {
+  const auto result = probe(":", "dead-path 127.0.0.1");
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.out, AllOf(StartsWith("began, then closed "), HasSubstr("while reading the body")));
 }
 
 }  // namespace

@@ -61,6 +61,17 @@ void with_channel(HttpOptions options, std::function<Task<void>(Channel&)> body,
   });
 }
 
+// One that takes a stream for dead after 50 ms, once it has shown a sign of life.
+void with_quick_channel(HttpOptions options, std::function<Task<void>(Channel&)> body) {
+  run_task([&]() -> Task<void> {
+    HttpWaits waits;
+    waits.pulse = {.least_beat = 0ms, .beats = 1, .least_patience = 50ms, .times = 4};
+    HttpChannel channel(co_await asio::this_coro::executor, options, nullptr, Runtime{}, waits);
+    co_await body(channel);
+    co_await channel.close(CloseMode::graceful);
+  });
+}
+
 Task<std::string> received(Channel& channel) { co_return text_of(co_await channel.receive()); }
 
 void send(Channel& channel, Message message) {
@@ -622,6 +633,65 @@ TEST(HttpChannel, AModernStreamIsNeverResumed) {
     EXPECT_THAT(co_await received(channel), HasSubstr("broke off before the answer"));
   });
   EXPECT_EQ(requests, 1);
+}
+
+// A server that has shown signs of life and stops: the way to it is dead, and another is looked for.
+TEST(HttpChannel, AStreamWhoseSignsOfLifeStopIsAskedForAgain) {
+  std::atomic<int> gets = 0;
+  std::string last_id;
+  ScriptedServer server([&](ScriptConnection& connection) {
+    for (;;) {
+      const auto got = connection.read_request();
+      if (got.line().starts_with("GET")) {
+        connection.write(stream_head);
+        if (++gets == 1) {
+          connection.write("id: 7\nretry: 1\ndata:\n\n: alive\n\n");
+          connection.wait_for_end();
+          return;
+        }
+        last_id = got.field("Last-Event-ID");
+        connection.write(event(R"({"jsonrpc":"2.0","method":"notifications/x"})"));
+        connection.wait_for_end();
+        return;
+      }
+      if (!got.line().starts_with("POST") || got.body.find("initialized") != std::string::npos) {
+        connection.answer("202 Accepted", "");
+      } else {
+        connection.answer("200 OK", result_1, "Content-Type: application/json\r\nMcp-Session-Id: s-1\r\n");
+      }
+    }
+  });
+  with_quick_channel(to(server), [&](Channel& channel) -> Task<void> {
+    send(channel, request(1, "initialize"));
+    EXPECT_EQ(co_await received(channel), result_1);
+    send(channel, initialized());
+    EXPECT_EQ(co_await received(channel), R"({"jsonrpc":"2.0","method":"notifications/x"})");
+  });
+  EXPECT_EQ(last_id, "7");
+}
+
+// Who listened asks again; a call is not ended for that, its server may be too busy to show anything.
+TEST(HttpChannel, SignsOfLifeThatStopEndAListeningAndNoCall) {
+  Signal lost;
+  ScriptedServer server([&](ScriptConnection& connection) {
+    const auto got = connection.read_request();
+    connection.write(stream_head);
+    connection.write(": alive\n\n");
+    if (got.body.find("subscriptions/listen") == std::string::npos) {
+      EXPECT_TRUE(lost.wait());
+      connection.write(event(result_1));
+      connection.finish();
+    }
+    connection.wait_for_end();
+  });
+  with_quick_channel(to(server), [&](Channel& channel) -> Task<void> {
+    send(channel, stateless(1, "tools/call"));
+    send(channel, stateless(2, "subscriptions/listen"));
+    EXPECT_THAT(co_await received(channel),
+                AllOf(HasSubstr("lost 2 closed"), HasSubstr("broke off"), HasSubstr("had shown signs of life before")));
+    lost.set();
+    EXPECT_EQ(co_await received(channel), result_1);
+  });
 }
 
 TEST(HttpChannel, AnAbandonedRequestClosesItsStream) {
