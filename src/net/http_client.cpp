@@ -338,6 +338,8 @@ Task<std::unique_ptr<HttpExchange>> HttpClient::Core::send(std::unique_ptr<Excha
   const auto end = after(exchange->limits().total);
   RedirectTrail trail;
   trail.allowed = exchange->limits().redirects;
+  const auto& options = exchange->core()->options;
+  if (exchange->request().url == options.entry_url) trail.shown = options.shown;
   for (;;) {
     exchange->start(end, trail.left_origin);
     while (!exchange->settled()) co_await exchange->changed().wait();

@@ -16,6 +16,12 @@ bool describes_the_message(std::string_view name) {
          lower == "mcp-name" || lower.starts_with("mcp-param-");
 }
 
+// The same server, asked to be spoken to by TLS.
+bool only_encrypts(const Url& from, const Url& to) {
+  return from.scheme == "http" && to.scheme == "https" && from.host == to.host && from.effective_port() == 80 &&
+         to.effective_port() == 443;
+}
+
 }  // namespace
 
 Result<std::optional<HttpRequest>> redirected(const HttpRequest& sent, const HttpHead& answer, RedirectTrail& trail) {
@@ -27,8 +33,9 @@ Result<std::optional<HttpRequest>> redirected(const HttpRequest& sent, const Htt
 
   const auto from = parse_url(sent.url);
   if (!from) return std::unexpected(from.error());
+  const auto here = trail.visited.empty() && !trail.shown.empty() ? trail.shown : from->redacted();
   auto refuse = [&](Errc code, std::string what) {
-    return fail(code, fmt::format("{} {}: answered with redirect {} to {}, {}", sent.method, from->redacted(), status,
+    return fail(code, fmt::format("{} {}: answered with redirect {} to {}, {}", sent.method, here, status,
                                   redacted_url(*location), what));
   };
   auto to = resolve_url(*from, *location);
@@ -40,6 +47,13 @@ Result<std::optional<HttpRequest>> redirected(const HttpRequest& sent, const Htt
   if (!keeps_method && sent.method != "GET" && sent.method != "HEAD") {
     return refuse(Errc::http,
                   "which would turn it into a GET without a body; it is not followed. Configure the URL it leads to");
+  }
+  const bool stays = same_origin(*from, *to);
+  if (!stays && sent.method != "GET" && sent.method != "HEAD" && !only_encrypts(*from, *to)) {
+    return fail(Errc::http,
+                fmt::format("{} {}: redirects to another place ({}), where nothing of it is sent; if that is "
+                            "the server you mean, configure its own url",
+                            sent.method, here, to->origin()));
   }
   // A fragment is not sent; it is inherited by rule and of no use to us.
   to->fragment.reset();
@@ -56,7 +70,7 @@ Result<std::optional<HttpRequest>> redirected(const HttpRequest& sent, const Htt
 
   HttpRequest request = sent;
   request.url = std::move(next);
-  if (!same_origin(*from, *to)) {
+  if (!stays) {
     trail.left_origin = true;
     HttpHeaders kept;
     for (const auto& field : sent.headers) {

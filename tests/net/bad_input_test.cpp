@@ -247,33 +247,24 @@ TEST(BadInput, ServersThatDoNotBehave) {
   }
 }
 
-// A session cannot be kept at a place that only a redirect leads to; what to do is said instead of failing later.
-TEST(BadInput, ASessionBehindARedirectToAnotherOrigin) {
-  ScriptedServer far([](ScriptConnection& connection) {
-    for (;;) {
-      const auto body = parse_json(connection.read_request().body);
-      if (!body || (*body)["method"] != Json("initialize")) {
-        connection.answer("400 Bad Request", "Server not initialized");
-        continue;
-      }
-      const Json result{{"protocolVersion", "2025-11-25"},
-                        {"capabilities", {{"tools", Json::object()}}},
-                        {"serverInfo", {{"name", "s"}, {"version", "1"}}}};
-      connection.answer("200 OK", to_text(Json{{"jsonrpc", "2.0"}, {"id", (*body)["id"]}, {"result", result}}),
-                        "Content-Type: application/json\r\nMcp-Session-Id: abc\r\n");
-    }
-  });
-  ScriptedServer near(always(
-      fmt::format("HTTP/1.1 307 Temporary Redirect\r\nLocation: {}\r\nContent-Length: 0\r\n\r\n", far.url("/mcp"))));
-  HttpOptions options{.url = near.url("/mcp")};
-  options.proxy = "";
-  run_task([&]() -> Task<void> {
-    auto used = co_await use(http_transport(options), impatient());
-    EXPECT_FALSE(used);
-    if (used) co_return;
-    EXPECT_THAT(used.error().message(), AllOf(HasSubstr(options.url), HasSubstr("redirects to " + far.url("/mcp")),
-                                              HasSubstr("configure the url it leads to")));
-  });
+// What is sent to a server follows no redirect to another one; what to do is said.
+TEST(BadInput, AServerThatIsSomewhereElse) {
+  for (const char* status : {"307 Temporary Redirect", "308 Permanent Redirect"}) {
+    ScriptedServer far([](ScriptConnection& connection) { (void)connection.read_request(); });
+    ScriptedServer near(
+        always(fmt::format("HTTP/1.1 {}\r\nLocation: {}\r\nContent-Length: 0\r\n\r\n", status, far.url("/mcp"))));
+    HttpOptions options{.url = near.url("/mcp")};
+    options.proxy = "";
+    run_task([&]() -> Task<void> {
+      auto used = co_await use(http_transport(options), impatient());
+      EXPECT_FALSE(used);
+      if (used) co_return;
+      EXPECT_THAT(used.error().message(),
+                  AllOf(HasSubstr(options.url), HasSubstr("redirects to another place (" + far.url("") + ")"),
+                        HasSubstr("configure its own url")));
+    });
+    EXPECT_EQ(far.connections(), 0);
+  }
 }
 
 // The call ends at its limit, and the stream with it: the server hears that nobody reads any more.

@@ -704,14 +704,31 @@ TEST(HttpClient, Redirect_TakesNoCredentialsToAnotherOrigin) {
     connection.answer("307 Temporary Redirect", "", "Location: " + other.url("/x") + "\r\n");
   });
   with_client(plain(), [&](HttpClient& client) -> Task<void> {
-    auto request = post(server.url("/old"), "body");
+    auto request = get(server.url("/old"));
+    request.headers.add("MCP-Protocol-Version", "2025-11-25");
     for (const char* name : {"Authorization", "Cookie", "Mcp-Session-Id", "X-Configured"})
       request.headers.add(name, "s3cret");
     const auto answer = co_await fetch(client, std::move(request));
-    EXPECT_THAT(answer.body,
-                AllOf(HasSubstr("POST /x"), HasSubstr("Content-Type: application/json"), HasSubstr("body")));
+    EXPECT_THAT(answer.body, AllOf(HasSubstr("GET /x"), HasSubstr("MCP-Protocol-Version: 2025-11-25")));
     EXPECT_THAT(answer.body, Not(HasSubstr("s3cret")));
   });
+}
+
+// What a call says is for the server that was configured.
+TEST(HttpClient, Redirect_TakesNoBodyToAnotherOrigin) {
+  ScriptedServer other([&](ScriptConnection& connection) { connection.read_request(); });
+  ScriptedServer server([&](ScriptConnection& connection) {
+    connection.read_request();
+    connection.answer("307 Temporary Redirect", "", "Location: " + other.url("/x") + "\r\n");
+  });
+  with_client(plain(), [&](HttpClient& client) -> Task<void> {
+    const auto error = co_await failure(client, post(server.url("/old"), "body"));
+    EXPECT_EQ(error.code(), Errc::http);
+    EXPECT_THAT(error.message(),
+                AllOf(HasSubstr(server.url("/old")), HasSubstr("another place (" + other.url("") + ")"),
+                      HasSubstr("configure its own url")));
+  });
+  EXPECT_EQ(other.connections(), 0);
 }
 
 TEST(HttpClient, RedirectLoop_IsAnError) {
@@ -850,7 +867,7 @@ TEST_F(HttpClientTls, Redirect_TakesNoCertificateToAnotherOrigin) {
       environment({{"CLAUDE_CODE_CLIENT_CERT", client_.certificate}, {"CLAUDE_CODE_CLIENT_KEY", client_.key}});
   for (const auto& options : {own, everywhere}) {
     with_client(options, [&](HttpClient& client) -> Task<void> {
-      EXPECT_EQ((co_await failure(client, post(server.url("/away"), "x"))).code(), Errc::tls);
+      EXPECT_EQ((co_await failure(client, get(server.url("/away")))).code(), Errc::tls);
       // The server itself is shown it still, also after a redirect of its own.
       EXPECT_EQ((co_await fetch(client, post(server.url("/stay"), "x"))).body, "here");
     });

@@ -556,8 +556,24 @@ TEST(HttpChannel, AnEventThatIsTooLargeDoesNotEndTheStreamOfASession) {
   EXPECT_THAT(ids, testing::ElementsAre("(none)", "(none)"));
 }
 
+// The arguments of a call are for the server that was configured, and for no other.
+TEST(HttpChannel, ACallDoesNotFollowARedirectToAnotherPlace) {
+  ScriptedServer other([](ScriptConnection& connection) { (void)connection.read_request(); });
+  ScriptedServer server([&](ScriptConnection& connection) {
+    (void)connection.read_request();
+    connection.answer("308 Permanent Redirect", "", "Location: " + other.url("/mcp") + "\r\n");
+  });
+  with_channel(to(server), [&](Channel& channel) -> Task<void> {
+    send(channel, stateless(1, "tools/call"));
+    EXPECT_THAT(co_await received(channel),
+                AllOf(HasSubstr("lost 1 http"), HasSubstr(server.url("/mcp")), HasSubstr("(" + other.url("") + ")"),
+                      HasSubstr("configure its own url")));
+  });
+  EXPECT_EQ(other.connections(), 0);
+}
+
 // What is behind a redirect was told nothing of us, and nothing is to be corrected about that.
-TEST(HttpChannel, ARefusalBehindARedirectNamesThePlace) {
+TEST(SseChannel, ARefusalBehindARedirectNamesThePlace) {
   ScriptedServer other([](ScriptConnection& connection) {
     (void)connection.read_request();
     connection.answer("401 Unauthorized", "", "Connection: close\r\n");
@@ -568,11 +584,14 @@ TEST(HttpChannel, ARefusalBehindARedirectNamesThePlace) {
   });
   auto options = to(server);
   options.headers = {{"Authorization", "Bearer t"}};
-  with_channel(options, [&](Channel& channel) -> Task<void> {
-    send(channel, stateless(1, "tools/call"));
-    EXPECT_THAT(co_await received(channel),
-                AllOf(HasSubstr("lost 1 unauthorized"), HasSubstr(server.url("/mcp")), HasSubstr(other.url("")),
-                      HasSubstr("configure its own url"), Not(HasSubstr("refuses the credentials"))));
+  run_task([&]() -> Task<void> {
+    auto opened = co_await as_result(sse_transport(options)->open(Runtime{}));
+    EXPECT_FALSE(opened);
+    if (opened) co_return;
+    EXPECT_EQ(opened.error().code(), Errc::unauthorized);
+    EXPECT_THAT(opened.error().message(),
+                AllOf(HasSubstr(server.url("/mcp")), HasSubstr(other.url("")), HasSubstr("configure its own url"),
+                      Not(HasSubstr("refuses the credentials"))));
   });
 }
 

@@ -257,18 +257,7 @@ TEST(Proxy, AServerThatNeedsSignInSaysSoWhenItIsConnected) {
 }
 
 TEST(Proxy, ARedirectToAnotherPlaceDoesNotCarryTheToken) {
-  std::mutex mutex;
-  std::vector<std::string> seen;
-  ScriptedServer elsewhere([&](ScriptConnection& connection) {
-    for (;;) {
-      const auto got = connection.read_request();
-      {
-        std::lock_guard lock(mutex);
-        seen.push_back(got.field("Authorization"));
-      }
-      connection.answer("401 Unauthorized", "");
-    }
-  });
+  ScriptedServer elsewhere([&](ScriptConnection& connection) { (void)connection.read_request(); });
   ScriptedServer redirecting([&](ScriptConnection& connection) {
     for (;;) {
       (void)connection.read_request();
@@ -281,8 +270,7 @@ TEST(Proxy, ARedirectToAnotherPlaceDoesNotCarryTheToken) {
     EXPECT_FALSE(failed);
   });
   EXPECT_EQ(behind.tokens->renewals, 0);
-  std::lock_guard lock(mutex);
-  EXPECT_THAT(seen, AllOf(Not(testing::IsEmpty()), Each("(none)")));
+  EXPECT_EQ(elsewhere.connections(), 0);
 }
 
 TEST(Proxy, AnAddressThatIsNoneIsRefusedBeforeAnythingIsSent) {

@@ -48,6 +48,17 @@ TEST(HttpRedirect, Statuses_DecideWhetherAndHowItGoesOn) {
       {"POST", "https://h/a", 302, "/b", "! without a body"},
       {"POST", "https://h/a", 303, "/b", "! without a body"},
       {"DELETE", "https://h/a", 302, "/b", "! without a body"},
+      {"POST", "https://h/a", 307, "https://other/b", "! redirects to another place (https://other), where nothing"},
+      {"POST", "https://h/a", 308, "https://h:444/a", "! redirects to another place (https://h:444), where nothing"},
+      {"POST", "https://h/a", 307, "//u:s3cret@other/s3cret?token=s3cret", "! another place (https://other), where"},
+      {"POST", "https://h/a", 307, "https://h.other/a", "! configure its own url"},
+      {"PUT", "https://h/a", 307, "https://other/b", "! another place"},
+      {"DELETE", "https://h/a", 308, "https://other/b", "! another place"},
+      {"POST", "https://h/a", 307, "http://h/a", "! not encrypted"},
+      {"POST", "http://h/a", 308, "https://h/b", "https://h/b"},
+      {"POST", "http://h/a", 308, "https://other/a", "! another place"},
+      {"POST", "http://h/a", 308, "https://h:8443/a", "! another place"},
+      {"POST", "http://h:8080/a", 308, "https://h/a", "! another place"},
       {"GET", "https://h/a", 302, "http://h/a", "! not encrypted"},
       {"GET", "https://h/a", 302, "file:///etc/passwd", "! no URL"},
       {"GET", "https://h/a", 302, "ftp://h/a", "! neither http nor https"},
@@ -65,7 +76,8 @@ TEST(HttpRedirect, Statuses_DecideWhetherAndHowItGoesOn) {
     if (expected.starts_with("! ")) {
       ASSERT_FALSE(next);
       EXPECT_THAT(next.error().message(), HasSubstr(std::string(expected.substr(2))));
-      EXPECT_THAT(next.error().message(), HasSubstr("https://h/a"));
+      EXPECT_THAT(next.error().message(), HasSubstr(c.url));
+      EXPECT_THAT(next.error().message(), Not(HasSubstr("s3cret")));
     } else if (expected.empty()) {
       ASSERT_TRUE(next) << next.error().message();
       EXPECT_FALSE(*next);
@@ -102,7 +114,7 @@ TEST(HttpRedirect, Trail_IsBoundedAndNoticesLoops) {
 
 // T2: credentials, and whatever else was configured, go to the origin they were meant for.
 TEST(HttpRedirect, AnotherOrigin_GetsOnlyWhatDescribesTheMessage) {
-  auto sent = request("POST", "https://h/a");
+  auto sent = request("GET", "https://h/a");
   const HttpHeaders describing{{"Accept", "a"},     {"Content-Type", "b"}, {"MCP-Protocol-Version", "c"},
                                {"Mcp-Method", "d"}, {"Mcp-Name", "e"},     {"Mcp-Param-Region", "f"}};
   sent.headers = describing;
@@ -133,6 +145,18 @@ TEST(HttpRedirect, AnotherOrigin_GetsOnlyWhatDescribesTheMessage) {
   const auto refused = redirected(request("GET", "https://u:s3cret@h/a"), answer(302, "http://x:s3cret@other/"), trail);
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().message(), Not(HasSubstr("s3cret")));
+}
+
+// An entry with a secret in its path is shown as it was written.
+TEST(HttpRedirect, Refusals_ShowTheEntryAsItWasWritten) {
+  for (const char* location : {"https://other/a", "file:///x", "http://h/"}) {
+    RedirectTrail trail;
+    trail.shown = "https://h/${KEY}/mcp";
+    const auto refused = redirected(request("POST", "https://h/s3cret/mcp"), answer(307, location), trail);
+    ASSERT_FALSE(refused);
+    EXPECT_THAT(refused.error().message(), HasSubstr("POST https://h/${KEY}/mcp: "));
+    EXPECT_THAT(refused.error().message(), Not(HasSubstr("s3cret")));
+  }
 }
 
 }  // namespace
