@@ -125,8 +125,8 @@ Task<void> open_older(SessionCore& core, std::unique_ptr<Transport> older, Error
   auto opened = co_await as_result(open_again(core, happenings));
   if (opened) co_return;
   if (opened.error().code() == Errc::cancelled) throw std::move(opened).error();
-  // What was answered to both is said once.
-  const auto status = opened.error().http_status();
+  // A status is told in short, and what was answered to both once. Other reasons say more than a status they came with.
+  const auto status = opened.error().code() == Errc::http ? opened.error().http_status() : std::nullopt;
   if (status && status == why.http_status()) throw std::move(why);
   auto both =
       Error(why.code(), status ? fmt::format("{} (and {} to the GET of an older client)", why.message(), *status)

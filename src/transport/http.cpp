@@ -1,13 +1,11 @@
 #include "transport/http.h"
 
 #include <algorithm>
-#include <deque>
 #include <unordered_map>
 
 #include <fmt/format.h>
 
 #include "base/as_result.h"
-#include "base/crypto.h"
 #include "base/scope.h"
 #include "base/timeout.h"
 #include "base/waiting.h"
@@ -17,6 +15,7 @@
 #include "protocol/methods.h"
 #include "transport/http_requester.h"
 #include "transport/inbox.h"
+#include "transport/outbox.h"
 #include "transport/resuming.h"
 
 namespace patchbay {
@@ -24,7 +23,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto head_wait = 30s;        // for answers that take no work: notifications, GET, DELETE
+constexpr auto head_wait = 30s;        // for what takes no work: notifications, GET, DELETE
 constexpr auto rest_wait = 1s;         // for a stream to end after its answer, so that the connection can be reused
 constexpr auto goodbye_wait = 2s;      // DELETE in a graceful close
 constexpr auto quick_goodbye = 300ms;  // DELETE in a quick one
@@ -63,6 +62,7 @@ bool is_json(std::string_view type) { return type == "application/json" || type.
 
 struct HttpChannel::State : std::enable_shared_from_this<State> {
   using Self = std::shared_ptr<State>;
+  using Sending = Task<std::unique_ptr<HttpExchange>>;
 
   State(asio::any_io_executor e, HttpOptions o, std::shared_ptr<HttpAuth> auth, Runtime r, HttpWaits w)
       : options(std::move(o)),
@@ -79,15 +79,9 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
   MessageInbox inbox;
   std::unordered_map<RequestId, Spawned> posts;  // requests under way
   std::size_t outgoing = 0;                      // bytes of bodies nobody has answered yet
-  // Notifications and our answers. A server can ask for any number of answers, so few are under way at a time.
-  struct Untold {
-    std::string body;
-    bool opens;
-  };
-  std::deque<Untold> untold;
-  std::size_t untold_bytes = 0;
-  std::size_t tellers = 0;
-  Event told;
+  Outbox untold;
+  std::size_t tellers = 0;  // A server can ask for any number of answers, so few are under way at a time.
+  Event queued, told;
   // Requests of the session whose answer has not begun, and those that were refused because it is gone.
   std::size_t unheard = 0;
   Event heard;
@@ -359,38 +353,54 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
     if (failed && failed->code() != Errc::cancelled) self->inbox.put(Lost{request.id, std::move(*failed)}, 0);
   }
 
-  static void tell_soon(Self self, std::string body, bool opens) {
-    self->untold_bytes += body.size();
-    self->untold.push_back({std::move(body), opens});
+  static void tell_soon(Self self, Outbox::Kind kind, std::string body) {
+    self->untold.put(kind, std::move(body));
+    self->queued.notify_all();
     if (self->tellers == most_tellers) return;
     ++self->tellers;
     self->scope.spawn(tell_all(self));
   }
 
   static Task<void> tell_all(Self self) {
-    while (!self->untold.empty()) {
-      auto next = std::move(self->untold.front());
-      self->untold.pop_front();
-      self->untold_bytes -= next.body.size();
+    while (auto next = self->untold.take()) {
       self->told.notify_all();
-      co_await tell(self, std::move(next.body), next.opens);
+      co_await tell(self, next->kind, std::move(next->body));
     }
     --self->tellers;
   }
 
+  // Returns when an answer has had its time and so many wait behind it that nothing more is read.
+  static Task<void> crowd(Self self) {
+    co_await sleep_for(self->waits.answer);
+    while (self->untold.size() <= most_untold) co_await self->queued.wait();
+  }
+  static Task<Result<std::unique_ptr<HttpExchange>>> unless_crowded(Self self, Sending sending) {
+    using asio::experimental::awaitable_operators::operator||;
+    auto first = co_await (as_result(std::move(sending)) || as_result(crowd(self)));
+    if (first.index() == 0) co_return std::get<0>(std::move(first));
+    if (auto& crowded = std::get<1>(first); !crowded) co_return std::unexpected(std::move(crowded).error());
+    co_return fail(Errc::timeout, "it takes none of our answers");
+  }
+
   // Notifications and our answers: nothing comes back but a nod.
-  static Task<void> tell(Self self, std::string body, bool opens) {
+  static Task<void> tell(Self self, Outbox::Kind kind, std::string body) {
     const bool in_session = !self->session.empty();
+    const bool opens = kind == Outbox::Kind::opening;
     std::optional<Counted> counted(std::in_place, *self, body);
-    auto sent = co_await as_result(self->post(nullptr, std::move(body), head_wait));
+    auto sending = self->post(nullptr, std::move(body), head_wait);
+    auto sent = kind == Outbox::Kind::answer ? co_await unless_crowded(self, std::move(sending))
+                                             : co_await as_result(std::move(sending));
     counted.reset();
     bool accepted = false;
     if (sent) {
       const auto& head = (*sent)->head();
       const auto text = co_await explaining_body(**sent);
       accepted = head.status / 100 == 2;
-      if (!accepted && !self->session_gone(head, in_session)) {
+      if (!accepted) {
         self->runtime.log(LogLevel::warning, "event=not_accepted status={} reason=\"{}\"", head.status, excerpt(text));
+        // It may be the session that is not found, or it is how this server takes notifications. After the first of
+        // all, the first request finds out.
+        if (head.status == 404 && in_session && !opens && self->doubted) self->doubted();
       }
     } else if (sent.error().code() != Errc::cancelled) {
       self->runtime.log(LogLevel::warning, "event=not_sent reason=\"{}\"", sent.error().message());
@@ -462,7 +472,7 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
   Result<void> check_room(std::size_t size) const {
     if (inbox.end()) return std::unexpected(*inbox.end());
     if (closing) return fail(Errc::closed, "the connection was closed");
-    const auto waiting = outgoing + untold_bytes;
+    const auto waiting = outgoing + untold.bytes();
     if (waiting > 0 && waiting + size > runtime.limits.outgoing) {
       return fail(Errc::limit, fmt::format("{} bytes wait for {} to take them", waiting, requester.shown()));
     }
@@ -495,10 +505,14 @@ Result<void> HttpChannel::send(Message message) {
     if (auto found = state_->posts.find(id); found != state_->posts.end()) found->second = spawned;
     return {};
   }
-  const auto* notification = std::get_if<Notification>(&message);
-  const bool opens = notification && notification->method == method::initialized;
-  if (opens) state_->opening = true;
-  State::tell_soon(state_, std::move(body), opens);
+  auto kind = Outbox::Kind::answer;
+  if (const auto* notification = std::get_if<Notification>(&message)) {
+    kind = notification->method == method::initialized ? Outbox::Kind::opening
+           : notification->method == method::cancelled ? Outbox::Kind::cancellation
+                                                       : Outbox::Kind::notification;
+  }
+  if (kind == Outbox::Kind::opening) state_->opening = true;
+  State::tell_soon(state_, kind, std::move(body));
   return {};
 }
 
@@ -506,7 +520,7 @@ Result<void> HttpChannel::send_batch(std::vector<Message> messages) {
   std::string body;
   append_batch(body, messages);
   if (auto room = state_->check_room(body.size()); !room) return room;
-  State::tell_soon(state_, std::move(body), false);
+  State::tell_soon(state_, Outbox::Kind::answer, std::move(body));
   return {};
 }
 
@@ -542,49 +556,5 @@ Task<void> HttpChannel::close(CloseMode mode) {
 void HttpChannel::set_protocol_version(std::string_view version) { state_->version = version; }
 
 void HttpChannel::on_doubt(std::function<void()> doubted) { state_->doubted = std::move(doubted); }
-
-Result<void> check_server_url(std::string_view url) {
-  auto parsed = parse_url(url);
-  if (!parsed) return fail(Errc::config, fmt::format("{}; correct the \"url\" of its entry", parsed.error().message()));
-  if (parsed->scheme != "http" && parsed->scheme != "https") {
-    return fail(Errc::config,
-                fmt::format("\"{}\": a url of an MCP server begins with https:// or http://", parsed->redacted()));
-  }
-  return {};
-}
-
-namespace {
-
-class HttpTransport final : public Transport {
- public:
-  HttpTransport(HttpOptions options, std::shared_ptr<HttpAuth> auth)
-      : options_(std::move(options)), auth_(std::move(auth)) {}
-
-  Kind kind() const noexcept override { return Kind::http; }
-  std::string describe() const override { return options_.shown.empty() ? redacted_url(options_.url) : options_.shown; }
-  Task<std::unique_ptr<Channel>> open(const Runtime& runtime) override {
-    return [](HttpOptions options, std::shared_ptr<HttpAuth> auth, Runtime with) -> Task<std::unique_ptr<Channel>> {
-      if (auto good = check_server_url(options.url); !good) throw good.error();
-      auto executor = co_await asio::this_coro::executor;
-      co_return std::make_unique<HttpChannel>(executor, std::move(options), std::move(auth), std::move(with));
-    }(options_, auth_, runtime);
-  }
-  Identity identity() const override { return {sha256_hex("http " + options_.url), {}}; }
-  std::unique_ptr<Transport> fallback() const override { return sse_transport_with(options_, auth_); }
-
- private:
-  HttpOptions options_;
-  std::shared_ptr<HttpAuth> auth_;
-};
-
-}  // namespace
-
-std::unique_ptr<Transport> http_transport_with(HttpOptions options, std::shared_ptr<HttpAuth> auth) {
-  return std::make_unique<HttpTransport>(std::move(options), std::move(auth));
-}
-
-std::unique_ptr<Transport> http_transport(HttpOptions options) {
-  return http_transport_with(std::move(options), nullptr);
-}
 
 }  // namespace patchbay

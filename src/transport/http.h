@@ -27,7 +27,8 @@ namespace patchbay {
 
 // Waits of one channel that are no limits of a call. Tests have shorter ones.
 struct HttpWaits {
-  PulseRule pulse;  // of the streams that belong to no call
+  PulseRule pulse;                            // of the streams that belong to no call
+  Duration answer = std::chrono::seconds(5);  // for an answer of ours to be taken, when many wait behind it
 };
 
 class HttpChannel final : public Channel {

@@ -78,5 +78,33 @@ TEST(FirstQuestion, ASuccessWithoutAnAnswerLeadsToInitialize) {
   }
 }
 
+// Where the older way to begin is led elsewhere, that is what has to be said, and not the status it came with.
+TEST(FirstQuestion, AnOlderServerThatIsSomewhereElseIsToldWithThePlace) {
+  ScriptedServer other([](ScriptConnection& connection) {
+    (void)connection.read_request();
+    connection.write("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n");
+    connection.wait_for_end();
+  });
+  ScriptedServer server([&](ScriptConnection& connection) {
+    for (;;) {
+      const bool get = connection.read_request().line().starts_with("GET");
+      if (get) connection.answer("302 Found", "", "Location: " + other.url("/sse") + "\r\n");
+      if (!get) connection.answer("405 Method Not Allowed", "");
+    }
+  });
+  run_task([&]() -> Task<void> {
+    HttpOptions options{.url = server.url("/mcp")};
+    options.proxy = "";
+    auto session = co_await as_result(Client(ClientOptions{}).connect(http_transport(options)));
+    EXPECT_FALSE(session);
+    if (session) co_return;
+    EXPECT_THAT(session.error().message(),
+                testing::AllOf(testing::HasSubstr("answered 405"),
+                               testing::HasSubstr("redirects to another place (" + other.url("") + ")"),
+                               testing::HasSubstr("configure its own url"),
+                               testing::Not(testing::HasSubstr("200 to the GET"))));
+  });
+}
+
 }  // namespace
 }  // namespace patchbay::test

@@ -61,11 +61,13 @@ void with_channel(HttpOptions options, std::function<Task<void>(Channel&)> body,
   });
 }
 
-// One that takes a stream for dead after 50 ms, once it has shown a sign of life.
+// One that takes a stream for dead after 50 ms, once it has shown a sign of life, and waits 20 ms for an answer of ours
+// to be taken when others wait.
 void with_quick_channel(HttpOptions options, std::function<Task<void>(Channel&)> body) {
   run_task([&]() -> Task<void> {
     HttpWaits waits;
     waits.pulse = {.least_beat = 0ms, .beats = 1, .least_patience = 50ms, .times = 4};
+    waits.answer = 20ms;
     HttpChannel channel(co_await asio::this_coro::executor, options, nullptr, Runtime{}, waits);
     co_await body(channel);
     co_await channel.close(CloseMode::graceful);
@@ -711,6 +713,100 @@ TEST(HttpChannel, SignsOfLifeThatStopEndAListeningAndNoCall) {
     lost.set();
     EXPECT_EQ(co_await received(channel), result_1);
   });
+}
+
+// L7: a server that knows no notifications has not forgotten the session for that.
+TEST(HttpChannel, AServerThatFindsNoNotificationKeepsItsSession) {
+  std::atomic<int> opened = 0;
+  ScriptedServer server([&](ScriptConnection& connection) {
+    for (;;) {
+      const auto got = connection.read_request();
+      if (got.body.find("notifications/") != std::string::npos) {
+        connection.answer("404 Not Found", "");
+      } else if (got.body.find("initialize") != std::string::npos) {
+        ++opened;
+        connection.answer("200 OK", result_1, "Content-Type: application/json\r\nMcp-Session-Id: s-1\r\n");
+      } else {
+        connection.answer("200 OK", result_2, "Content-Type: application/json\r\n");
+      }
+    }
+  });
+  with_channel(to(server), [&](Channel& channel) -> Task<void> {
+    int doubts = 0;
+    channel.on_doubt([&] { ++doubts; });
+    send(channel, request(1, "initialize"));
+    EXPECT_EQ(co_await received(channel), result_1);
+    send(channel, initialized());
+    send(channel, request(2, "tools/list"));
+    EXPECT_EQ(co_await received(channel), result_2);
+    EXPECT_EQ(doubts, 0);
+    // Later ones are a reason to look, and no more.
+    send(channel, Notification{.method = "notifications/roots/list_changed", .params = {}});
+    while (doubts == 0) co_await settle();
+    send(channel, request(2, "tools/list"));
+    EXPECT_EQ(co_await received(channel), result_2);
+  });
+  EXPECT_EQ(opened, 1);
+}
+
+// A server that takes none of our answers does not keep the answer of a call from us for long.
+TEST(HttpChannel, AnAnswerDoesNotWaitForAnswersThatAreNotTaken) {
+  constexpr int pings = 200;
+  ScriptedServer server([&](ScriptConnection& connection) {
+    const auto got = connection.read_request();
+    if (got.body.find("tools/call") == std::string::npos) return connection.wait_for_end();
+    connection.write(stream_head);
+    for (int i = 0; i < pings; ++i) {
+      connection.write(event(fmt::format(R"({{"jsonrpc":"2.0","id":"ping {}","method":"ping"}})", i)));
+    }
+    connection.write(event(result_1));
+    connection.finish();
+    connection.wait_for_end();
+  });
+  with_quick_channel(to(server), [&](Channel& channel) -> Task<void> {
+    send(channel, stateless(1, "tools/call"));
+    for (int i = 0; i < pings; ++i) {
+      auto incoming = co_await channel.receive();
+      send(channel, Response{.id = std::get<Request>(std::get<Message>(incoming)).id, .result = Json::object()});
+    }
+    EXPECT_EQ(co_await received(channel), result_1);
+  });
+}
+
+// Somebody waits for what is cancelled to end; nobody is in such a hurry for an answer.
+TEST(HttpChannel, ACancellationGoesBeforeAnswersThatWait) {
+  std::mutex mutex;
+  std::vector<bool> cancels;  // what came, in order
+  Signal release;
+  ScriptedServer server([&](ScriptConnection& connection) {
+    for (;;) {
+      const auto got = connection.read_request();
+      {
+        std::lock_guard lock(mutex);
+        cancels.push_back(got.body.find("notifications/cancelled") != std::string::npos);
+      }
+      EXPECT_TRUE(release.wait());
+      connection.answer("202 Accepted", "");
+    }
+  });
+  constexpr std::size_t answers = 40, at_a_time = 8;
+  auto arrived = [&] {
+    std::lock_guard lock(mutex);
+    return cancels.size();
+  };
+  with_channel(to(server), [&](Channel& channel) -> Task<void> {
+    for (std::size_t i = 0; i < answers; ++i) {
+      send(channel, Response{.id = fmt::format("ping {}", i), .result = Json::object()});
+    }
+    while (arrived() < at_a_time) co_await settle();
+    send(channel, Notification{.method = "notifications/cancelled", .params = Json{{"requestId", 1}}});
+    release.set();
+    while (arrived() <= answers) co_await settle();
+  });
+  // Behind those that were under way, and with the next ones.
+  const auto found = std::ranges::find(cancels, true) - cancels.begin();
+  EXPECT_GE(found, static_cast<std::ptrdiff_t>(at_a_time));
+  EXPECT_LT(found, static_cast<std::ptrdiff_t>(2 * at_a_time));
 }
 
 TEST(HttpChannel, AnAbandonedRequestClosesItsStream) {
