@@ -167,6 +167,7 @@ Result<std::shared_ptr<StoredTask>> TaskStore::create(const TaskWish& wish, Stor
   auto stored = std::make_shared<StoredTask>(weak_from_this(), std::move(task), std::move(owner));
   stored->expires_ = clock_.now() + ttl;
   if (!tasks_.emplace(std::move(id), stored).second) return fail(Errc::internal, "two tasks got the same id");
+  created_->notify_all();
   return stored;
 }
 
@@ -194,6 +195,7 @@ Spawned TaskStore::run(const asio::any_io_executor& executor, Task<void> work) {
 Task<void> TaskStore::watch(std::weak_ptr<TaskStore> store) {
   for (;;) {
     Duration wait{};
+    std::shared_ptr<Event> created;
     {
       auto self = store.lock();
       if (!self) co_return;
@@ -204,10 +206,12 @@ Task<void> TaskStore::watch(std::weak_ptr<TaskStore> store) {
       }
       auto next = std::chrono::steady_clock::time_point::max();
       for (const auto& [id, task] : self->tasks_) next = std::min(next, task->expires_.value_or(next));
-      wait = next - self->clock_.now();
+      wait = std::max<Duration>(next - self->clock_.now(), std::chrono::milliseconds(1));
+      created = self->created_;
     }
     // A task that is made meanwhile may have less time.
-    co_await sleep_for(std::clamp<Duration>(wait, std::chrono::milliseconds(1), std::chrono::seconds(1)));
+    auto woken = co_await as_result(with_timeout(created->wait(), wait, "the time of a task is over"));
+    if (!woken && woken.error().code() != Errc::timeout) co_return;
   }
 }
 

@@ -141,6 +141,7 @@ class TaskStore : public std::enable_shared_from_this<TaskStore> {
   std::map<std::string, std::shared_ptr<StoredTask>, std::less<>> tasks_;
   std::unique_ptr<Scope> scope_;
   bool watched_ = false;
+  std::shared_ptr<Event> created_ = std::make_shared<Event>();  // shared with watch(), which does not keep the store
   bool stopped_ = false;
 };
 

@@ -443,6 +443,33 @@ TEST(TaskStore, WorkEndsWithItsTimeThoughNobodyAsksForIt) {
   });
 }
 
+// Whoever watches the time of the first is asleep when the second, which has less, is made.
+TEST(TaskStore, ATaskWithLittleTimeEndsInItBehindOneThatHasMuch) {
+  run_task([]() -> Task<void> {
+    auto store = std::make_shared<TaskStore>(TaskStore::Bounds{}, Clock{}, system_random());
+    const auto executor = co_await asio::this_coro::executor;
+    auto work = [](Event& over) -> Task<void> {
+      struct Tell {
+        Event& event;
+        ~Tell() { event.notify_all(); }
+      } tell{over};
+      Event never;
+      co_await never.wait();
+    };
+    Event first_ended, second_ended;
+    auto first = *store->create({.ttl_ms = 3'600'000}, {});
+    TaskStore::set_running(*first, store->run(executor, work(first_ended)));
+    co_await settle();
+    auto second = *store->create({.ttl_ms = 1}, {});
+    TaskStore::set_running(*second, store->run(executor, work(second_ended)));
+    co_await second_ended.wait();
+    EXPECT_EQ(second->task().status, TaskStatus::cancelled);
+    EXPECT_EQ(first->task().status, TaskStatus::working);
+    EXPECT_EQ(store->size(), 1u);
+    co_await store->finish();
+  });
+}
+
 TEST(TaskStore, ResultsThatDoNotFitAreNotKept) {
   run_task([]() -> Task<void> {
     std::chrono::steady_clock::time_point now{};
