@@ -1,6 +1,8 @@
 // The loop around every request that may need something first: call, answer what the
 // server asks, call again with the answers and its state, a bounded number of times. The
 // time a person takes does not count against the call.
+#include <algorithm>
+
 #include "base/as_result.h"
 #include "client/session_core.h"
 #include "protocol/codec.h"
@@ -8,6 +10,17 @@
 
 namespace patchbay {
 namespace {
+
+// How often a call is repeated because the server wants a page to be visited first. Whoever answers a form says
+// something new each time; a server that asks for a page again has not noticed the visit, or never will.
+constexpr std::size_t most_visits = 3;
+
+bool asks_for_a_visit(const InputRequired& input) {
+  return std::ranges::any_of(input.requests, [](const auto& wish) {
+    const auto* elicit = std::get_if<ElicitRequest>(&wish.second);
+    return elicit && elicit->mode == ElicitRequest::Mode::url;
+  });
+}
 
 // The server's own pause between rounds that ask nothing (it is shedding load).
 Duration pause_before(std::size_t round) {
@@ -66,6 +79,7 @@ Task<Exchanged> SessionCore::exchange(std::string_view method, Members members, 
   std::optional<Members> again;  // what later rounds send
   auto left = settings.total;
   bool recovered = false;
+  std::size_t visits = 0;
   for (std::size_t round = 0;; ++round) {
     const auto here = peer;
     const auto begun = here->call_time();
@@ -119,6 +133,11 @@ Task<Exchanged> SessionCore::exchange(std::string_view method, Members members, 
     if (asked) *asked = true;
     if (round >= runtime.limits.input_rounds) {
       throw Error(Errc::limit, fmt::format("the server asked for input {} times during one {}", round + 1, method));
+    }
+    if (asks_for_a_visit(input) && ++visits > most_visits) {
+      throw Error(Errc::limit, fmt::format("the server asked {} times during one {} for a page to be visited; finish "
+                                           "what the page asks for, then call again",
+                                           visits, method));
     }
     InputAnswers answers;
     for (auto& [key, wish] : input.requests) {

@@ -412,6 +412,47 @@ TEST(Script, AnAddressDemandedByAnErrorIsAskedAboutAndTheCallRepeated) {
   }
 }
 
+// X4: a server that does not notice that the page was visited is not asked for ever.
+TEST(Script, ACallThatWantsAPageVisitedIsRepeatedThreeTimes) {
+  for (const bool modern : {false, true}) {
+    SCOPED_TRACE(modern);
+    auto server = modern ? ScriptServer::modern(R"({"tools":{}})") : ScriptServer::legacy(R"({"tools":{}})");
+    int calls = 0, wanted = 0;
+    server->on(m(method::call_tool), [&](Request) -> Task<Payload> {
+      if (++calls > wanted) return answer(modern ? R"({"resultType":"complete","content":[]})" : R"({"content":[]})");
+      if (modern) {
+        return answer(R"({"resultType":"input_required","inputRequests":{"p":{"method":"elicitation/create","params":)"
+                      R"({"mode":"url","elicitationId":"e","message":"there","url":"https://example.com"}}}})");
+      }
+      return []() -> Task<Payload> {
+        throw Error::rpc(
+            -32042, "sign in",
+            R"({"elicitations":[{"mode":"url","elicitationId":"e","message":"there","url":"https://example.com"}]})");
+        co_return Payload();
+      }();
+    });
+    int asked = 0;
+    auto options = answering(modern ? modern_client() : legacy_client(), ElicitResult::Action::accept, asked);
+    options.elicit_by_url = true;
+    with_session(*server, options, [&](Session session) -> Task<void> {
+      wanted = 3;
+      auto enough = co_await as_result(session.call_tool("t", {}));
+      EXPECT_TRUE(enough) << enough.error().message();
+      EXPECT_EQ(calls, 4);
+      EXPECT_EQ(asked, 3);
+      calls = asked = 0;
+      wanted = 100;
+      auto result = co_await as_result(session.call_tool("t", {}));
+      EXPECT_FALSE(result);
+      if (result) co_return;
+      EXPECT_EQ(result.error().code(), Errc::limit);
+      EXPECT_THAT(result.error().message(), testing::HasSubstr("asked 4 times during one tools/call for a page"));
+      EXPECT_EQ(calls, 4);
+      EXPECT_EQ(asked, 3);
+    });
+  }
+}
+
 // L4: neither does the time a person takes during one round count in the next.
 TEST(Script, WhatAPersonTookIsNotMissingFromTheNextRound) {
   auto server = ScriptServer::legacy(R"({"tools":{}})");
