@@ -71,10 +71,13 @@ const std::map<std::string, std::string, std::less<>> public_headers{
 struct Wrapped {
   std::string_view library;
   std::vector<std::string_view> prefixes;  // of the included path
-  std::set<std::string_view> files;        // the only ones that may include it, all of them .cpp
+  std::set<std::string_view> files;        // the only ones that may include it; headers are prefixes as well
 };
 const std::vector<Wrapped> wrapped_libraries{
-    {"libcurl", {"curl/"}, {"src/net/curl_transfer.cpp"}},
+    {"libcurl",
+     {"curl/", "net/curl_library.h", "net/curl_loop.h"},
+     {"src/net/curl_library.h", "src/net/curl_library.cpp", "src/net/curl_loop.h", "src/net/curl_loop.cpp",
+      "src/net/curl_outcome.cpp", "src/net/curl_transfer.cpp"}},
     {"Beast", {"boost/beast"}, {"src/net/http_server.cpp"}},
     {"OpenSSL", {"openssl/"}, {"src/base/crypto.cpp"}},
     {"simdjson", {"simdjson"}, {"src/json/utf8.cpp"}},
