@@ -17,7 +17,7 @@
 #include "builtin/builtin_server.h"
 #include "cli/context.h"
 #include "cli/serve_address.h"
-#include "net/http_server.h"
+#include "net/tcp_listener.h"
 
 namespace patchbay::cli {
 namespace {

@@ -10,7 +10,6 @@
 #include <list>
 #include <optional>
 
-#include <boost/asio/ip/address.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/message.hpp>
@@ -20,6 +19,8 @@
 #include "base/as_result.h"
 #include "base/scope.h"
 #include "base/waiting.h"
+#include "net/http_server_text.h"
+#include "net/tcp_listener.h"
 
 namespace patchbay {
 
@@ -35,112 +36,7 @@ constexpr std::size_t pipelined = 256u << 10;       // unsent answers before the
 constexpr std::chrono::milliseconds linger{1'000};  // for a client to read the last answer
 constexpr std::string_view crlf = "\r\n";
 
-std::string date_line(std::chrono::system_clock::time_point now) {
-  const std::time_t seconds = std::chrono::system_clock::to_time_t(now);
-  std::tm parts{};
-  gmtime_r(&seconds, &parts);
-  static constexpr std::array days{"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
-  static constexpr std::array months{"Jan", "Feb", "Mar", "Apr", "May", "Jun",
-                                     "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
-  // Not strftime: the program's locale would name the days.
-  return fmt::format("{}, {:02} {} {} {:02}:{:02}:{:02} GMT", days[static_cast<std::size_t>(parts.tm_wday)],
-                     parts.tm_mday, months[static_cast<std::size_t>(parts.tm_mon)], parts.tm_year + 1900, parts.tm_hour,
-                     parts.tm_min, parts.tm_sec);
-}
-
-// Nothing that could end the line it stands in.
-void append_safe(std::string& out, std::string_view text) {
-  for (char c : text) {
-    if (static_cast<unsigned char>(c) >= 0x20 || c == '\t') out.push_back(c);
-  }
-}
-
-std::string endpoint_text(const tcp::endpoint& endpoint) {
-  const auto address = endpoint.address();
-  return address.is_v6() ? fmt::format("[{}]:{}", address.to_string(), endpoint.port())
-                         : fmt::format("{}:{}", address.to_string(), endpoint.port());
-}
-
-std::string_view without_brackets(std::string_view host) {
-  return host.size() > 2 && host.front() == '[' && host.back() == ']' ? host.substr(1, host.size() - 2) : host;
-}
-
-int status_of(const Error& error) {
-  switch (error.code()) {
-    case Errc::limit:
-      return 413;
-    case Errc::timeout:
-      return 408;
-    case Errc::protocol:
-    case Errc::invalid_argument:
-      return 400;
-    default:
-      return 500;
-  }
-}
-
-bool has_token(std::string_view list, std::string_view token) {
-  while (!list.empty()) {
-    const auto comma = list.find(',');
-    auto item = list.substr(0, comma);
-    list = comma == std::string_view::npos ? std::string_view() : list.substr(comma + 1);
-    while (!item.empty() && (item.front() == ' ' || item.front() == '\t')) item.remove_prefix(1);
-    while (!item.empty() && (item.back() == ' ' || item.back() == '\t')) item.remove_suffix(1);
-    if (HttpHeaders::same_name(item, token)) return true;
-  }
-  return false;
-}
-
 }  // namespace
-
-bool is_loopback_name(std::string_view host) {
-  host = without_brackets(host);
-  if (HttpHeaders::same_name(host, "localhost")) return true;
-  boost::system::error_code error;
-  const auto address = asio::ip::make_address(std::string(host), error);
-  return !error && address.is_loopback();
-}
-
-std::string_view reason_phrase(int status) noexcept {
-  switch (status) {
-    case 200:
-      return "OK";
-    case 202:
-      return "Accepted";
-    case 204:
-      return "No Content";
-    case 400:
-      return "Bad Request";
-    case 401:
-      return "Unauthorized";
-    case 403:
-      return "Forbidden";
-    case 404:
-      return "Not Found";
-    case 405:
-      return "Method Not Allowed";
-    case 406:
-      return "Not Acceptable";
-    case 408:
-      return "Request Timeout";
-    case 409:
-      return "Conflict";
-    case 413:
-      return "Content Too Large";
-    case 415:
-      return "Unsupported Media Type";
-    case 431:
-      return "Request Header Fields Too Large";
-    case 500:
-      return "Internal Server Error";
-    case 501:
-      return "Transfer Coding Not Supported";
-    case 503:
-      return "Service Unavailable";
-    default:
-      return "Status";
-  }
-}
 
 // What the connections share and may outlive the server object with.
 struct HttpServer::Shared {
@@ -165,7 +61,7 @@ struct HttpServer::Shared {
     const auto second = std::chrono::system_clock::to_time_t(now);
     if (second != date_at) {
       date_at = second;
-      date = date_line(now);
+      date = http_date(now);
     }
     return date;
   }
@@ -338,10 +234,10 @@ class HttpServer::Connection final : public ServerExchange, public std::enable_s
         if (handled) {
           fail_request(500, "no answer");
         } else if (handled.error().code() != Errc::closed) {
-          if (status_of(handled.error()) == 500) {
+          if (status_for(handled.error()) == 500) {
             shared_->runtime.log(LogLevel::error, "event=http_handler_failed reason=\"{}\"", handled.error().message());
           }
-          fail_request(status_of(handled.error()), handled.error().message());
+          fail_request(status_for(handled.error()), handled.error().message());
         } else {
           break;
         }
@@ -460,10 +356,8 @@ class HttpServer::Connection final : public ServerExchange, public std::enable_s
     request_.url = std::string(message.target());
     for (const auto& field : message)
       request_.headers.add(std::string(field.name_string()), std::string(field.value()));
-    const auto connection = request_.headers.get("connection");
-    keep_ =
-        !shared_->stopping && (version_ >= 11 ? !has_token(connection, "close") : has_token(connection, "keep-alive"));
-    expects_continue_ = version_ >= 11 && HttpHeaders::same_name(request_.headers.get("expect"), "100-continue");
+    keep_ = !shared_->stopping && wants_connection_kept(version_, request_.headers.get("connection"));
+    expects_continue_ = waits_for_continue(version_, request_.headers.get("expect"));
   }
 
   void take(std::size_t bytes) {
@@ -478,22 +372,8 @@ class HttpServer::Connection final : public ServerExchange, public std::enable_s
   }
 
   std::string head_text(int status, const HttpHeaders& headers) {
-    std::string head =
-        fmt::format("HTTP/1.1 {} {}\r\nDate: {}\r\n", status, reason_phrase(status), shared_->date_now());
-    for (const auto* list : {&headers, &std::as_const(always_)}) {
-      for (const auto& field : *list) {
-        append_safe(head, field.name);
-        head += ": ";
-        append_safe(head, field.value);
-        head += crlf;
-      }
-    }
-    if (!keep_) {
-      head += "Connection: close\r\n";
-    } else if (version_ < 11) {
-      head += "Connection: keep-alive\r\n";
-    }
-    return head;
+    return response_head({.status = status, .date = shared_->date_now(), .version = version_, .keep = keep_},
+                         {&headers, &always_});
   }
 
   static Task<void> read_on(std::shared_ptr<Connection> self) {
@@ -646,40 +526,7 @@ HttpServer::HttpServer(asio::any_io_executor executor, HttpServerLimits limits, 
 HttpServer::~HttpServer() = default;
 
 void HttpServer::listen(const std::string& address, std::uint16_t port) {
-  boost::system::error_code error;
-  const auto host = without_brackets(address);
-  const auto literal = HttpHeaders::same_name(host, "localhost") ? std::string("127.0.0.1") : std::string(host);
-  const auto ip = asio::ip::make_address(literal, error);
-  if (error) {
-    throw Error(Errc::invalid_argument,
-                fmt::format("'{}' is no address to listen on; use 127.0.0.1, ::1, or one of this machine's", address));
-  }
-  auto& acceptor = shared_->acceptor;
-  const tcp::endpoint endpoint(ip, port);
-  auto check = [&](std::string_view doing) {
-    if (!error) return;
-    boost::system::error_code ignored;
-    acceptor.close(ignored);
-    if (error == asio::error::address_in_use) {
-      throw Error(Errc::connect, fmt::format("port {} on {} is in use by another program; choose another port, or 0 "
-                                             "for any that is free (`ss -ltnp 'sport = :{}'` shows who has it)",
-                                             port, address, port));
-    }
-    if (error == asio::error::access_denied) {
-      throw Error(Errc::connect, fmt::format("port {} needs a privileged user; choose one from 1024", port));
-    }
-    throw Error(Errc::connect, fmt::format("cannot {} {}: {}", doing, endpoint_text(endpoint), error.message()));
-  };
-  acceptor.open(endpoint.protocol(), error);
-  check("open a socket for");
-  acceptor.set_option(tcp::acceptor::reuse_address(true), error);
-  check("prepare");
-  acceptor.bind(endpoint, error);
-  check("listen on");
-  acceptor.listen(1024, error);
-  check("listen on");
-  shared_->endpoint = acceptor.local_endpoint(error);
-  check("listen on");
+  shared_->endpoint = listen_on(shared_->acceptor, address, port);
 }
 
 std::string HttpServer::address() const { return endpoint_text(shared_->endpoint); }

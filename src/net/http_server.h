@@ -96,9 +96,4 @@ class HttpServer {
   std::shared_ptr<Shared> shared_;
 };
 
-// "localhost", "127.0.0.1", "::1", with or without brackets: addresses of this machine only.
-bool is_loopback_name(std::string_view host);
-
-std::string_view reason_phrase(int status) noexcept;
-
 }  // namespace patchbay

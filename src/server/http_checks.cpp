@@ -9,7 +9,7 @@
 
 #include "base/crypto.h"
 #include "base/strings.h"
-#include "net/http_server.h"
+#include "net/tcp_listener.h"
 #include "protocol/methods.h"
 #include "protocol/mirrored_headers.h"
 
