@@ -68,6 +68,10 @@ struct HostOptions {
   PermissionOptions permission;
   // A server connected or failed. Called on the loop.
   std::function<void(const ServerStatus&)> on_status;
+  // A file that keeps the last failure of each declared server for `patchbay why`, without its secrets;
+  // success takes it out again. It is made when it is missing. Empty: nothing is kept.
+  std::string failure_memory;
+  std::string failure_during;  // kept with it: what the program is doing, in a word
   // The catalog was replaced.
   std::function<void()> on_catalog;
   // Whether to follow changes of the servers' lists; a program that asks once need not.

@@ -9,6 +9,7 @@
 #include "base/strings.h"
 #include "cli/present.h"
 #include "config/files.h"
+#include "config/folders.h"
 #include "config/load.h"
 #include "config/settings_file.h"
 
@@ -55,6 +56,11 @@ LoadRequest load_request(const Settings& settings) {
   request.strict = settings.strict;
   request.trust_project = settings.trust_project;
   return request;
+}
+
+std::string failure_file() {
+  const auto folder = state_folder(process_environment());
+  return folder.empty() ? folder : folder + "/last-failures.json";
 }
 
 void require_flag_settings(const LoadedConfig& config) {

@@ -18,6 +18,8 @@ namespace patchbay::cli {
 
 // The servers of the flags and of the files of the current directory.
 LoadRequest load_request(const Settings& settings);
+// Where the last failure of each server is kept (host/failure_memory); empty: there is no such place.
+std::string failure_file();
 // Errc::config when something of --settings cannot be read.
 void require_flag_settings(const LoadedConfig& config);
 

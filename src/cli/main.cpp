@@ -125,6 +125,8 @@ HostOptions host_options(const Settings& settings, Io& io, Waiting& waiting, std
   if (const auto cache = cache_folder(process_environment()); !cache.empty()) {
     options.client.protocol_memory = cache + "/older-servers.json";
   }
+  options.failure_memory = failure_file();
+  options.failure_during = command_name(settings.command);
   const bool listing = tells_states(settings.command);
   if (io.talk_is_terminal && !listing) {
     options.approve = [&](const ServerConfig& server) { return ask_and_remember(settings, io, waiting, server); };

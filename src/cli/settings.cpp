@@ -654,6 +654,13 @@ std::variant<Settings, Stop> parse_command_line(int argc, const char* const* arg
   return settings;
 }
 
+std::string_view command_name(Command command) noexcept {
+  for (const auto& entry : commands) {
+    if (entry.command == command) return entry.name;
+  }
+  return {};
+}
+
 CommandLineText describe_command_line() {
   Settings settings;
   bool version = false;

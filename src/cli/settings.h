@@ -105,6 +105,9 @@ struct Settings {
   std::vector<std::string> words;
 };
 
+// As it is typed; empty for none.
+std::string_view command_name(Command command) noexcept;
+
 // Text to print and the exit code, instead of a command: help, or a usage error.
 struct Stop {
   int code = 0;

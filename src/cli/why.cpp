@@ -2,6 +2,7 @@
 // Without --check nothing is started and no network touched.
 #include <algorithm>
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include "base/as_result.h"
@@ -13,7 +14,9 @@
 #include "config/load.h"
 #include "host/call_arguments.h"
 #include "host/explanation.h"
+#include "host/failure_memory.h"
 #include "host/lint.h"
+#include "host/server_error.h"
 
 namespace patchbay::cli {
 namespace {
@@ -113,6 +116,25 @@ Json others_json(const ServerExplanation& why) {
   return out;
 }
 
+std::string time_text(std::chrono::sys_seconds time, std::string_view form) {
+  return fmt::format(fmt::runtime(form), fmt::gmtime(std::chrono::system_clock::to_time_t(time)));
+}
+
+Json failure_json(const std::optional<KnownFailure>& failure) {
+  if (!failure) return {};
+  return {{"time", time_text(failure->time, "{:%Y-%m-%dT%H:%M:%SZ}")},
+          {"message", failure->message},
+          {"detail", failure->detail.empty() ? Json() : Json(failure->detail)},
+          {"command", failure->during.empty() ? Json() : Json(failure->during)}};
+}
+
+std::string failure_text(const ServerConfig& server, const KnownFailure& failure) {
+  auto when = time_text(failure.time, "{:%Y-%m-%d %H:%M:%S} UTC");
+  if (!failure.during.empty()) when += fmt::format(", patchbay {}", safe_line(failure.during, 40));
+  auto out = fmt::format("  Last error: {} ({})\n", safe_line(without_name(server.name, failure.message), 1200), when);
+  return failure.detail.empty() ? out : out + indented(failure.detail);
+}
+
 Json server_json(const ServerExplanation& why, const Answered& answered) {
   Json notes = Json::array();
   for (const auto& note : why.notes) notes.push_back(note);
@@ -136,6 +158,7 @@ Json server_json(const ServerExplanation& why, const Answered& answered) {
           {"others", others_json(why)},
           {"notes", std::move(notes)},
           {"issues", std::move(issues)},
+          {"lastError", failure_json(recall_failure(failure_file(), failure_key(why.server)))},
           {"check", answered.status ? status_json(*answered.status) : Json()}};
 }
 
@@ -174,9 +197,10 @@ std::string server_text(const Declared& declared, const ServerExplanation& why, 
                              : fmt::format("{}{}", to_string(status.state),
                                            status.error ? ": " + status.error->message() : std::string()));
     if (status.error && !status.error->detail().empty()) out += indented(status.error->detail());
-  } else if (why.counts) {
-    out += "  State: not started (see with --check)\n";
+    return out;
   }
+  if (why.counts) out += "  State: not started (see with --check)\n";
+  if (const auto failure = recall_failure(failure_file(), failure_key(server))) out += failure_text(server, *failure);
   return out;
 }
 

@@ -129,6 +129,7 @@ Task<Session> Connection::ensure() {
 // Runs in our own scope, so that a caller who stops waiting does not stop the others.
 Task<void> Connection::attempt() {
   auto outcome = co_await as_result(connect());
+  if (!closing_) co_await note(outcome ? error_ : outcome.error());
   attempting_ = false;
   attempt_failed_ = !outcome;
   if (!outcome && !closing_) {
@@ -144,6 +145,11 @@ Task<void> Connection::attempt() {
     }
   }
   settled_.notify_all();
+}
+
+// Whatever becomes of it, the connection is what it is.
+Task<void> Connection::note(std::optional<Error> error) {
+  if (parts_.note) (void)co_await as_result(parts_.note(std::move(error)));
 }
 
 Task<void> Connection::connect() {
@@ -235,6 +241,7 @@ void Connection::on_lost(const Error& error) {
   if (!connected()) return;  // still being listed: settle() will see it
   retire_session();
   settle(ServerState::failed, "connection lost", error);
+  if (parts_.note) scope_.spawn(note(error));
 }
 
 // What is left of a connection that ended by itself (a child to be reaped, say) is cleaned up

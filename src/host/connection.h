@@ -32,6 +32,8 @@ class Connection {
     std::function<Task<bool>(const ServerConfig&)> approve;
     bool follow_changes = true;
     std::function<void(Connection&)> on_change;  // state or tools are different now
+    // What an attempt came to, nothing being success, or why the connection was lost. An attempt waits for it.
+    std::function<Task<void>(std::optional<Error>)> note;
   };
 
   // What is known of a server that nobody has asked for yet.
@@ -73,6 +75,7 @@ class Connection {
 
  private:
   Task<void> attempt();
+  Task<void> note(std::optional<Error> error);
   Task<void> connect();
   Task<void> list_tools(Session session);
   Task<void> follow(Session session);

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <ranges>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -24,6 +25,7 @@
 #include "host/config_watch.h"
 #include "host/connection.h"
 #include "host/connector_fetch.h"
+#include "host/failure_memory.h"
 #include "host/naming.h"
 #include "host/permission.h"
 #include "host/rule_check.h"
@@ -206,6 +208,9 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
         parts.make_transport = [config, context = context_](Runtime runtime) {
           return make_transport(config, context, std::move(runtime));
         };
+        if (!options_.failure_memory.empty()) {
+          parts.note = [this, config](std::optional<Error> error) { return note(config, std::move(error)); };
+        }
       }
       parts.approved = config.origin.trust == ConfigTrust::trusted || config.approved || options_.trust_project;
       found.emplace(config.name, std::move(parts));
@@ -237,6 +242,33 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
       connections_[name] = std::make_shared<Connection>(executor, runtime_, options_.client, slots, std::move(parts));
     }
     tell_rules_of_servers();
+  }
+
+  // Keeps why a server failed, or forgets it. Nothing that goes wrong with that is anybody's error.
+  Task<void> note(ServerConfig config, std::optional<Error> error) const {
+    const auto& path = options_.failure_memory;
+    if (path.empty() || (error && !is_failure_of_server(error->code()))) co_return;
+    const auto key = failure_key(config);
+    if (!error && !recall_failure(path, key)) co_return;
+    const auto now = std::chrono::floor<std::chrono::seconds>(runtime_.clock.wall());
+    std::optional<KnownFailure> known;
+    if (error) known = failure_of(config, context_->variables, *error, options_.failure_during, now);
+    auto write = [path, key, known, now] { return remember_failure(path, key, known, now); };
+    auto written = co_await offload(std::move(write));
+    if (!written) runtime_.log(LogLevel::debug, "event=failure_not_kept text=\"{}\"", written.error().message());
+  }
+
+  // The last call on a server counts like its start.
+  Task<void> note_call(std::shared_ptr<Connection> connection, std::optional<Error> error) {
+    const auto& config = connection->config();
+    if (options_.failure_memory.empty() || config.standing != ServerStanding::active ||
+        config.origin.scope == ConfigScope::embedded || reached_.contains(config.name)) {
+      co_return;
+    }
+    if (error && !is_failure_of_server(error->code())) co_return;
+    if (!error && failed_calls_.erase(config.name) == 0) co_return;
+    if (error) failed_calls_.insert(config.name);
+    (void)co_await as_result(note(config, std::move(error)));
   }
 
   std::vector<ServerStatus> status() const {
@@ -528,6 +560,7 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   std::shared_ptr<const StartContext> context_;
   std::optional<std::chrono::milliseconds> idle_limit_;
   bool stopped_ = false;
+  std::set<std::string> failed_calls_;  // servers whose last call is remembered as a failure
 };
 
 Host::Host() : Host(HostOptions{}) {}
@@ -589,7 +622,12 @@ Task<CallToolResult> Host::call(std::string tool, Payload arguments, CallOptions
   if (!options.idle && impl->idle_limit_) options.idle = std::max(*impl->idle_limit_, limit.value_or(0ms));
   auto session = co_await connection->ensure();
   auto result = co_await as_result(session.call_tool(entry.tool->name, std::move(arguments), std::move(options)));
-  if (!result) throw error_of_call(entry.server, entry.tool->name, result.error());
+  if (!result) {
+    auto error = error_of_call(entry.server, entry.tool->name, result.error());
+    co_await impl->note_call(connection, error);
+    throw error;
+  }
+  co_await impl->note_call(connection, std::nullopt);
   co_return std::move(*result);
 }
 

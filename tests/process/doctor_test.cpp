@@ -125,6 +125,67 @@ TEST_F(Doctor, LintWritesNoEscapeSequences) {
 
 // ---- why
 
+// N6: what went wrong in an earlier run is told until the server works again or its entry is another one.
+TEST_F(Doctor, WhyTellsOfTheLastErrorOfEarlierRuns) {
+  auto entry = [&](const std::string& marker) {
+    return Json{{"command", "/bin/sh"},
+                {"args", Json::array({"-c", "test -e " + marker + " && exec '" + fake +
+                                                "' good; echo 'no FOO_KEY, but API_TOKEN=sk-12345' >&2; exit 3"})}};
+  };
+  const auto works = (house.tree.path() / "works").string();
+  ASSERT_EQ(house.run({"add-json", "--scope", "user", "ex", to_text(entry(works))}).code, 0);
+  auto why = [&] { return json_of(house.run({"why", "ex", "--json"}))["server"]["lastError"]; };
+  EXPECT_TRUE(why().is_null());
+  EXPECT_EQ(house.run({"tools", "ex"}).code, 3);
+  EXPECT_THAT(why()["message"].as_string(), HasSubstr("exited with status 3"));
+  EXPECT_THAT(why()["detail"].as_string(), AllOf(HasSubstr("no FOO_KEY"), Not(HasSubstr("sk-12345"))));
+  EXPECT_EQ(why()["command"], Json("tools"));
+  EXPECT_THAT(why()["time"].as_string(), AllOf(HasSubstr("T"), testing::EndsWith("Z")));
+  const auto text = house.run({"why", "ex"}).out;
+  EXPECT_THAT(text, AllOf(HasSubstr("  Last error: it exited with status 3 ("), HasSubstr(" UTC, patchbay tools)\n"),
+                          HasSubstr("| no FOO_KEY")));
+  // Asked again now, its state is the answer.
+  EXPECT_THAT(house.run({"why", "ex", "--check"}).out, AllOf(HasSubstr("State: failed"), Not(HasSubstr("Last error"))));
+  EXPECT_EQ(why()["command"], Json("why"));
+
+  house.tree.file("works", "");
+  EXPECT_EQ(house.run({"tools", "ex"}).code, 0);
+  EXPECT_TRUE(why().is_null());
+  EXPECT_THAT(house.run({"why", "ex"}).out, Not(HasSubstr("Last error")));
+
+  fs::remove(works);
+  EXPECT_EQ(house.run({"tools", "ex"}).code, 3);
+  EXPECT_FALSE(why().is_null());
+  ASSERT_EQ(house.run({"remove", "ex", "--scope", "user"}).code, 0);
+  ASSERT_EQ(house.run({"add-json", "--scope", "user", "ex", to_text(entry("/elsewhere"))}).code, 0);
+  EXPECT_TRUE(why().is_null());
+}
+
+TEST_F(Doctor, ACallThatTheServerDidNotSurviveIsTheLastError) {
+  ASSERT_EQ(house
+                .run({"add-json", "--scope", "user", "x",
+                      to_text(Json{{"command", fake}, {"args", Json::array({"exits-on-call"})}})})
+                .code,
+            0);
+  auto why = [&] { return json_of(house.run({"why", "x", "--json"}))["server"]["lastError"]; };
+  EXPECT_NE(house.run({"call", "x/echo", "text=a"}).code, 0);
+  EXPECT_EQ(why()["command"], Json("call"));
+  EXPECT_EQ(house.run({"tools", "x"}).code, 0);
+  EXPECT_TRUE(why().is_null());
+}
+
+// What a repository brings along is not started, so it has no failure, and it cannot leave one for us to find.
+TEST_F(Doctor, ARepositoryCannotPlantALastError) {
+  house.tree.file("project/.mcp.json", servers({{"evil", evil()}}));
+  const auto planted = R"({"version":1,"servers":{}})";
+  house.tree.file("project/last-failures.json", planted);
+  house.tree.file("project/.local/state/patchbay/last-failures.json", planted);
+  (void)house.run({"tools"});
+  EXPECT_TRUE(json_of(house.run({"why", "evil", "--json"}))["server"]["lastError"].is_null());
+  EXPECT_FALSE(fs::exists(canary()));
+  EXPECT_FALSE(fs::exists(house.home() + "/.local/state/patchbay/last-failures.json"));
+}
+
 // compat: B5.18
 TEST_F(Doctor, WhySaysWhichFileAndWhatGoesBeforeIt) {
   ASSERT_EQ(house.run({"add", "--scope", "user", "db", "--", fake, "good"}).code, 0);
