@@ -30,6 +30,12 @@ ApprovalDecision simply(State state, std::string reason, bool changed = false) {
   return out;
 }
 
+ApprovalDecision by_answer(State state, std::string reason) {
+  auto out = simply(state, std::move(reason));
+  out.by_answer = true;
+  return out;
+}
+
 const TextSetting* named_in(const std::vector<TextSetting>& names, std::string_view name) {
   auto found = std::ranges::find(names, name, &TextSetting::value);
   return found == names.end() ? nullptr : &*found;
@@ -54,11 +60,11 @@ ApprovalDecision decide_approval(std::string_view name, std::string_view entry_h
   }
   const auto* rejected = remembered(memory.rejected, name);
   if (rejected != nullptr && *rejected == entry_hash) {
-    return simply(State::rejected, fmt::format("rejected before; to change that, run `{}`", approve_command(name)));
+    return by_answer(State::rejected, fmt::format("rejected before; to change that, run `{}`", approve_command(name)));
   }
 
   const auto* approved = remembered(memory.approved, name);
-  if (approved != nullptr && *approved == entry_hash) return simply(State::approved, "approved before");
+  if (approved != nullptr && *approved == entry_hash) return by_answer(State::approved, "approved before");
   if (trust_project) return simply(State::approved, "approved by --trust-project");
   for (const auto& layer : layers) {
     if (is_inside_repository(layer.source)) continue;

@@ -27,8 +27,9 @@ struct ApprovalMemory {
 struct ApprovalDecision {
   enum class State : std::uint8_t { approved, pending, rejected };
   State state = State::pending;
-  bool changed = false;  // they said yes or no to an entry of this name that was another one
-  std::string reason;    // for people: why, and when pending or rejected what to do
+  bool by_answer = false;  // the person said so about this very entry
+  bool changed = false;    // they said yes or no to an entry of this name that was another one
+  std::string reason;      // for people: why, and when pending or rejected what to do
   // The setting that decided; empty when none did.
   std::string file;
   std::size_t line = 0;

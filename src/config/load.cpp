@@ -454,10 +454,12 @@ class Loader {
     switch (decision.state) {
       case ApprovalDecision::State::approved:
         server.approved = true;
+        if (!decision.by_answer) note_approval(server.name, decision.file.empty() ? "--trust-project" : decision.file);
         return;
       case ApprovalDecision::State::pending:
         if (approved_by_name(server)) {
           server.approved = true;
+          note_approval(server.name, paths_.claude_json);
           return;
         }
         server.standing = ServerStanding::awaiting_approval;
@@ -467,6 +469,19 @@ class Loader {
         break;
     }
     server.reason = std::move(decision.reason);
+  }
+
+  // What counts as a yes and is no answer of the person to this very entry, for whoever explains it.
+  void note_approval(const std::string& name, const std::string& by) {
+    auto layer = std::ranges::find_if(
+        layers_, [&](const SettingsLayer& one) { return one.file == by && !one.approved_servers.empty(); });
+    if (layer == layers_.end()) {
+      SettingsLayer fresh;
+      fresh.source = by == paths_.claude_json ? SettingsSource::user : SettingsSource::flag;
+      fresh.file = by;
+      layer = layers_.insert(layers_.end(), std::move(fresh));
+    }
+    layer->approved_servers.push_back(name);
   }
 
   // enabledMcpjsonServers in ~/.claude.json has no hash of what was agreed to, so it is for the very file the

@@ -72,6 +72,22 @@ class ServerCase {
     return decide_approval(out_.server.name, entry_hash(out_.server), {}, config_.settings.all(), false);
   }
 
+  // What let it pass; empty when the person said yes to this very entry.
+  std::string approved_by() {
+    const auto layers = config_.settings.all();
+    const auto by = std::ranges::find_if(layers, [&](const SettingsLayer& layer) {
+      return std::ranges::find(layer.approved_servers, out_.server.name) != layer.approved_servers.end();
+    });
+    if (by == layers.end()) return {};
+    if (by->file.starts_with("--")) return "approved by " + by->file;
+    if (auto decision = by_settings(); decision.state == ApprovalDecision::State::approved && !decision.file.empty()) {
+      rule(decision.reason, decision.file, decision.line);
+      return std::move(decision.reason);
+    }
+    rule("enabledMcpjsonServers", by->file, 0);
+    return "approved by enabledMcpjsonServers in " + by->file;
+  }
+
   void active() {
     const auto& server = out_.server;
     out_.counts = true;
@@ -79,13 +95,14 @@ class ServerCase {
                  : server.shadows.empty() ? "the other entries of its name do not count"
                                           : "it is the highest entry of its name";
     if (server.origin.trust == ConfigTrust::needs_approval && server.approved) {
-      const auto decision = by_settings();
-      if (decision.state == ApprovalDecision::State::approved && !decision.file.empty()) {
-        rule(decision.reason, decision.file, decision.line);
-        out_.notes.push_back(fmt::format("The project brought it along; it is {}", decision.reason));
-      } else {
+      const auto by = approved_by();
+      if (by.empty()) {
         out_.notes.push_back(
             "The project brought it along; you approved it as it is now, and a changed entry asks again");
+      } else {
+        // None of these knows what the entry said when it was agreed to.
+        out_.notes.push_back(
+            fmt::format("The project brought it along; it is {}, and would be however its entry changes", by));
       }
     }
     if (!server.headers_helper) return;
@@ -106,15 +123,10 @@ class ServerCase {
   }
 
   void disabled() {
-    const auto& server = out_.server;
-    const bool ours = server.origin.file == own_file_ || server.origin.file.ends_with("/.mcp.json");
-    if (server.reason.find(own_file_) != std::string::npos || (server.disabled && ours)) {
-      out_.fix = "patchbay enable" + operand_;
-    } else if (server.disabled) {
-      out_.fix = fmt::format("take \"disabled\" out of {}", place_of(server.origin));
-    } else {
-      out_.fix = "take it out of the list there";
-    }
+    // What another file switches off, ours switches on; but for what an organisation set up.
+    const auto& origin = out_.server.origin;
+    out_.fix = origin.scope == ConfigScope::enterprise ? fmt::format("ask who looks after {}", place_of(origin))
+                                                       : "patchbay enable" + operand_;
   }
 
   void policy() {

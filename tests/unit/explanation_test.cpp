@@ -57,9 +57,12 @@ TEST(Explanation, EveryStandingEndsInWhatToDo) {
       {server_at(ServerStanding::rejected, "rejected before"), "patchbay approve db"},
       {server_at(ServerStanding::disabled, "switched off in " + own_file), "patchbay enable db"},
       {server_at(ServerStanding::disabled, "switched off for this project in /home/me/.claude.json"),
-       "take it out of the list there"},
+       "patchbay enable db"},
       {off_by_entry, "patchbay enable db"},
-      {off_elsewhere, "take \"disabled\" out of /home/me/.claude.json:3"},
+      {off_elsewhere, "patchbay enable db"},
+      {server_at(ServerStanding::disabled, "\"disabled\" is true", "/etc/claude-code/managed-mcp.json",
+                 ConfigScope::enterprise),
+       "ask who looks after /etc/claude-code/managed-mcp.json:3"},
       {server_at(ServerStanding::duplicate, "it has the URL of \"x\""), "nothing: the other one is used in its place"},
       {server_at(ServerStanding::not_configured, "its url is empty"), "set its \"url\" in /p/.mcp.json:3"},
       {server_at(ServerStanding::broken, "no command"), "correct /p/.mcp.json:3"},
@@ -109,8 +112,33 @@ TEST(Explanation, WhoApprovedAnEntryIsSaid) {
   EXPECT_THAT(explained(server).notes, ElementsAre(HasSubstr("you approved it")));
   const auto layer =
       parse_settings(R"({"enableAllProjectMcpServers": true})", SettingsSource::user, "/home/me/.claude/settings.json");
-  EXPECT_THAT(explained(server, {layer}).notes,
-              ElementsAre(HasSubstr("approved by enableAllProjectMcpServers in /home/me/.claude/settings.json:1")));
+  // Their own answer decided, whatever the setting says beside it.
+  EXPECT_THAT(explained(server, {layer}).notes, ElementsAre(HasSubstr("a changed entry asks again")));
+  EXPECT_EQ(explained(server, {layer}).rule, "");
+  // Nothing else knows what they agreed to.
+  auto passing = [](std::string file) {
+    SettingsLayer by;
+    by.file = std::move(file);
+    by.approved_servers = {"db"};
+    return by;
+  };
+  struct Case {
+    std::vector<SettingsLayer> layers;
+    std::string note;
+    std::string rule_file;
+  };
+  for (const auto& [layers, note, rule_file] : std::vector<Case>{
+           {{layer, passing(layer.file)},
+            "it is approved by enableAllProjectMcpServers in /home/me/.claude/settings.json:1, and would be however",
+            "/home/me/.claude/settings.json"},
+           {{passing("/home/me/.claude.json")},
+            "it is approved by enabledMcpjsonServers in /home/me/.claude.json, and would be however",
+            "/home/me/.claude.json"},
+           {{passing("--trust-project")}, "it is approved by --trust-project, and would be however", ""}}) {
+    const auto why = explained(server, layers);
+    EXPECT_THAT(why.notes, ElementsAre(HasSubstr(note)));
+    EXPECT_EQ(why.rule_file, rule_file);
+  }
 }
 
 TEST(Explanation, AHelperThatDoesNotRunIsSaid) {

@@ -1,0 +1,92 @@
+// What loading makes of files that a repository, or somebody's archive, brings along: for what and where an
+// answer of the person counts, and what a file that a flag names may ask for. C1 C6.
+#include <unistd.h>
+
+#include <filesystem>
+#include <map>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "config/load.h"
+#include "config/settings_file.h"
+#include "config/signature.h"
+#include "support/temp_tree.h"
+
+namespace patchbay {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+class LoadTrust : public testing::Test {
+ protected:
+  LoadTrust() {
+    tree.directory("home/.claude");
+    tree.directory("etc");
+    tree.directory("repo/.git");
+    tree.directory("repo/sub");
+    request.cwd = path("repo");
+    request.home = path("home");
+    request.enterprise_dir = path("etc");
+    request.enterprise_owner = ::getuid();
+    request.variables = [this](std::string_view name) -> std::optional<std::string> {
+      auto found = variables.find(name);
+      return found == variables.end() ? std::nullopt : std::optional(found->second);
+    };
+  }
+
+  std::string path(std::string_view name) const { return (tree.path() / name).string(); }
+
+  static std::string servers(std::string_view entry) { return R"({"mcpServers":{"s":)" + std::string(entry) + "}}"; }
+  const ServerConfig& loaded() {
+    config = load_servers(request);
+    return config.servers.at(0);
+  }
+  std::string standing(const std::string& cwd = {}) {
+    if (!cwd.empty()) request.cwd = path(cwd);
+    return std::string(to_string(loaded().standing));
+  }
+  // What the person said of the entry as it is in `file`, under the name of a directory.
+  void answer(std::string_view list, const std::string& directory, const std::string& hash) {
+    tree.file("home/.config/patchbay/config.json", R"({"version":1,"projects":{")" + path(directory) + R"(":{")" +
+                                                       std::string(list) + R"(":{"s":")" + hash + R"("}}}})");
+  }
+
+  test::TempTree tree;
+  LoadRequest request;
+  LoadedConfig config;
+  std::map<std::string, std::string, std::less<>> variables;
+};
+
+// ---- what approved it
+
+TEST_F(LoadTrust, WhatLetAnEntryPassIsKept) {
+  tree.file("repo/.mcp.json", servers(R"({"command":"x"})"));
+  const auto hash = entry_hash(loaded());
+  auto passed_by = [&] {
+    EXPECT_TRUE(loaded().approved);
+    std::vector<std::string> files;
+    for (const auto& layer : config.settings.all()) {
+      if (layer.approved_servers == std::vector<std::string>{"s"}) files.push_back(layer.file);
+    }
+    return files;
+  };
+  tree.file("home/.claude.json", R"({"projects":{")" + path("repo") + R"(":{"enabledMcpjsonServers":["s"]}}})");
+  EXPECT_THAT(passed_by(), ElementsAre(path("home/.claude.json")));
+  request.trust_project = true;
+  EXPECT_THAT(passed_by(), ElementsAre("--trust-project"));
+  request.trust_project = false;
+  tree.file("home/.claude/settings.json", R"({"enableAllProjectMcpServers": true})");
+  EXPECT_THAT(passed_by(), ElementsAre(path("home/.claude/settings.json")));
+  // Their own answer goes before all of these.
+  answer("approved", "repo", hash);
+  EXPECT_THAT(passed_by(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace patchbay
