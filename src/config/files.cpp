@@ -135,14 +135,20 @@ bool config_file_exists(const std::string& path) {
   return ::lstat(path.c_str(), &status) == 0 || (errno != ENOENT && errno != ENOTDIR);
 }
 
+bool config_file_seen(const std::string& path) {
+  struct stat status{};
+  return ::lstat(path.c_str(), &status) == 0;
+}
+
+bool is_repository(const std::string& directory) { return config_file_seen(directory + "/.git"); }
+
 std::vector<std::string> project_directories(const std::string& cwd) {
   auto start = fs::path(cwd).lexically_normal();
   if (!start.has_filename() && start.has_relative_path()) start = start.parent_path();  // a slash at the end
   std::vector<std::string> found;
   for (auto directory = start;; directory = directory.parent_path()) {
     found.push_back(directory.string());
-    struct stat status{};
-    if (::lstat((directory / ".git").c_str(), &status) == 0) return found;
+    if (is_repository(directory.string())) return found;
     if (!directory.has_relative_path()) break;
   }
   return {start.string()};

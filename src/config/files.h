@@ -22,6 +22,8 @@ Result<std::string> read_config_file(const std::string& path);
 // Also a symbolic link that leads nowhere is there: somebody meant it to be. So is what may not be looked at:
 // reading it says why, and nothing is taken for absent that may forbid something.
 bool config_file_exists(const std::string& path);
+// Whether somebody who looks sees it. What may not be looked at is not seen.
+bool config_file_seen(const std::string& path);
 
 // A file that only its owner, an administrator, can have written.
 struct OwnedText {
@@ -34,6 +36,9 @@ OwnedText read_owned_text(const std::string& path, unsigned owner, unsigned refu
 
 // `cwd` and the directories above it up to the one that holds .git; outside a repository `cwd` alone.
 std::vector<std::string> project_directories(const std::string& cwd);
+
+// Whether `directory` holds a .git, of whatever kind.
+bool is_repository(const std::string& directory);
 
 // The directory a repository was cloned into, when `root` is another work tree of it: its real path. What is
 // written inside `root` does not count: the repository itself must know of the work tree.

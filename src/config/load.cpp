@@ -378,23 +378,38 @@ class Loader {
   bool is_of_repository(const std::string& file) const {
     if (project_trusted_ || paths_.directories.empty()) return false;
     const auto& root = paths_.directories.back();
-    return really_inside(file, root) && !really_inside(paths_.home, root);
+    auto within = [&](const std::string& directory) {
+      return really_inside(file, directory) && !really_inside(paths_.home, directory);
+    };
+    if (within(root) || is_repository(root)) return within(root);
+    // Where an unpacked archive begins nobody says, so it may begin in any directory above that is not the
+    // person's own.
+    const auto here = real_path(root);
+    for (auto above = fs::path(here.value_or(root)); above.has_relative_path(); above = above.parent_path()) {
+      if (within(above.string())) return true;
+    }
+    return false;
   }
 
   // Naming a file says that its commands may run. It does not hand out what the person keeps elsewhere.
   static void refuse_secrets(ParsedServers& parsed) {
     for (auto it = parsed.servers.begin(); it != parsed.servers.end();) {
       const auto references = secret_references(*it);
-      const auto secret =
-          std::ranges::find_if(references, [](const auto& one) { return one.kind != SecretKind::environment; });
+      // A command runs from no such file, wherever it is: that goes before what can be helped.
+      auto secret = std::ranges::find(references, SecretKind::command, &SecretReference::kind);
+      if (secret == references.end()) {
+        secret = std::ranges::find_if(references, [](const auto& one) { return one.kind != SecretKind::environment; });
+      }
       if (secret == references.end()) {
         ++it;
         continue;
       }
-      auto reason = fmt::format(
-          "${{{}:…}} in \"{}\" is not used, because {} is inside a project you have not said you "
-          "trust; use --trust-project, or keep the file elsewhere",
-          to_string(secret->kind), secret->place, it->origin.file);
+      auto reason = secret->kind == SecretKind::command
+                        ? reference_fault(*secret, it->origin)
+                        : fmt::format(
+                              "${{{}:…}} in \"{}\" is not used, because {} is inside a project you have not "
+                              "said you trust; use --trust-project, or keep the file elsewhere",
+                              to_string(secret->kind), secret->place, it->origin.file);
       parsed.problems.push_back({it->origin.file, it->origin.line, it->origin.column,
                                  fmt::format("MCP server \"{}\": {}", it->name, reason), it->name, Severity::error});
       parsed.broken.push_back({it->name, it->origin, std::move(reason), true});

@@ -88,5 +88,47 @@ TEST_F(LoadTrust, WhatLetAnEntryPassIsKept) {
   EXPECT_THAT(passed_by(), IsEmpty());
 }
 
+// ---- files that a flag names
+
+TEST_F(LoadTrust, AnArchiveWithoutARepositoryGetsNoSecretsWhereverItIsEntered) {
+  const auto entry = R"({"s":{"command":"x","args":["${file:~/secret}"]}})";
+  for (const auto* file :
+       {"arch/evil.json", "arch/sub/evil.json", "arch/other/evil.json", "home/mine.json", "home/work/arch/evil.json"}) {
+    tree.file(file, entry);
+  }
+  tree.directory("home/work/arch/sub");
+  struct Case {
+    std::string cwd;
+    std::string argument;
+    std::string expected;
+  };
+  for (const auto& [cwd, argument, expected] : std::vector<Case>{
+           {"arch/sub", "../evil.json", "broken"},
+           {"arch/sub", "evil.json", "broken"},
+           {"arch/sub", "../other/evil.json", "broken"},
+           {"arch", "sub/evil.json", "broken"},
+           {"home/work/arch/sub", "../evil.json", "broken"},
+           {"home/work/arch/sub", path("home/mine.json"), "active"},
+           {"arch/sub", path("home/mine.json"), "active"},
+           // A repository says where it begins.
+           {"repo/sub", path("arch/evil.json"), "active"},
+       }) {
+    request.mcp_configs = {argument};
+    EXPECT_EQ(standing(cwd), expected) << cwd << " " << argument;
+  }
+  request.mcp_configs = {"../evil.json"};
+  request.trust_project = true;
+  EXPECT_EQ(standing("arch/sub"), "active");
+}
+
+// Trusting the project would not help, so it is not what is advised.
+TEST_F(LoadTrust, ACommandReferenceIsRefusedWithItsOwnReason) {
+  tree.file("repo/list.json", R"({"s":{"command":"x","args":["${file:~/x}","${cmd:id}"]}})");
+  request.mcp_configs = {"list.json"};
+  EXPECT_EQ(standing(), "broken");
+  EXPECT_THAT(loaded().reason, AllOf(HasSubstr("${cmd:…}"), HasSubstr("declare the server in user scope"),
+                                     Not(HasSubstr("--trust-project"))));
+}
+
 }  // namespace
 }  // namespace patchbay
