@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 // The nearest .mcp.json that applies here; where there is none it is made at the root of the project.
 std::string project_directory(const Declared& declared) {
   for (const auto& directory : project_directories(declared.request.cwd)) {
-    if (config_file_exists(directory + "/.mcp.json")) return directory;
+    if (config_file_seen(directory + "/.mcp.json")) return directory;
   }
   return declared.config.project_dir;
 }

@@ -247,7 +247,7 @@ void say_above(const Declared& declared, Io& io) {
   const auto looked_at = project_directories(declared.request.cwd);
   for (auto above = std::filesystem::path(declared.request.cwd).parent_path();; above = above.parent_path()) {
     if (std::ranges::find(looked_at, above.string()) == looked_at.end() &&
-        config_file_exists((above / ".mcp.json").string())) {
+        config_file_seen((above / ".mcp.json").string())) {
       io.talk(fmt::format("{} is not used here: outside a git repository only the current directory counts\n",
                           safe_line((above / ".mcp.json").string(), 300)));
       return;

@@ -178,8 +178,9 @@ std::optional<std::string> main_checkout(const std::string& root) {
   if (repository.filename() != ".git") return std::nullopt;  // a bare repository has no work tree of its own
   auto back = read_config_text((git_dir / "gitdir").string());
   if (!back) return std::nullopt;
-  const fs::path tree(trim(*back));
-  if (!tree.is_absolute() || tree.filename() != ".git" || real(tree.parent_path()) != real(root)) return std::nullopt;
+  // Relative to where it stands, when git was told to write it so (worktree.useRelativePaths).
+  const auto tree = git_dir / trim(*back);
+  if (tree.filename() != ".git" || real(tree.parent_path()) != real(root)) return std::nullopt;
   return repository.parent_path().string();
 }
 

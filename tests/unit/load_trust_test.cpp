@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "config/files.h"
 #include "config/load.h"
 #include "config/settings_file.h"
 #include "config/signature.h"
@@ -86,6 +87,45 @@ TEST_F(LoadTrust, WhatLetAnEntryPassIsKept) {
   // Their own answer goes before all of these.
   answer("approved", "repo", hash);
   EXPECT_THAT(passed_by(), IsEmpty());
+}
+
+// ---- work trees
+
+// git 2.48 writes relative pointers when it is told to.
+TEST_F(LoadTrust, AWorkTreeMayBeKnownByARelativePath) {
+  tree.file("tree/.git", "gitdir: ../repo/.git/worktrees/tree\n");
+  tree.file("repo/.git/worktrees/tree/gitdir", "../../../../tree/.git\n");
+  tree.file("repo/.git/worktrees/tree/commondir", "../..\n");
+  tree.file("tree/.mcp.json", servers(R"({"command":"x"})"));
+  request.cwd = path("tree");
+  answer("approved", "repo", entry_hash(loaded()));
+  EXPECT_EQ(standing("tree"), "active");
+
+  // Only from where it stands: the same words in a directory that claims to be the work tree lead elsewhere.
+  tree.file("liar/.git", "gitdir: ../repo/.git/worktrees/tree\n");
+  tree.file("liar/.mcp.json", servers(R"({"command":"x"})"));
+  EXPECT_EQ(standing("liar"), "awaiting approval");
+  for (const auto* back : {"../../../../liar/.git", "../.git", ".git"}) {
+    tree.file("liar/.git", "gitdir: own/.git/worktrees/tree\n");
+    tree.file("liar/own/.git/worktrees/tree/gitdir", std::string(back) + "\n");
+    tree.file("liar/own/.git/worktrees/tree/commondir", path("repo/.git") + "\n");
+    EXPECT_EQ(standing("liar"), "awaiting approval") << back;
+  }
+  for (const auto* back : {"", ".", "../../../../tree", "../../../../elsewhere/.git", "tree/.git"}) {
+    tree.file("repo/.git/worktrees/tree/gitdir", std::string(back) + "\n");
+    EXPECT_EQ(standing("tree"), "awaiting approval") << back;
+  }
+}
+
+// What may forbid something is not taken for absent because one may not look; to tell a person of a file, somebody
+// must have seen it.
+TEST_F(LoadTrust, WhatCannotBeLookedAtIsNotSeen) {
+  const auto unknowable = "/" + std::string(5000, 'x');
+  EXPECT_TRUE(config_file_exists(unknowable));
+  EXPECT_FALSE(config_file_seen(unknowable));
+  tree.link("repo/dangling", path("nowhere"));
+  EXPECT_TRUE(config_file_seen(path("repo/dangling")));
+  EXPECT_FALSE(config_file_seen(path("repo/nothing")));
 }
 
 // ---- files that a flag names
