@@ -202,9 +202,28 @@ std::string modified_text(const Declared& declared, ConfigScope scope, const std
 
 Json source_json(const ConfigOrigin& origin) { return {{"file", origin.file}, {"line", origin.line}}; }
 
-Json shadows_json(const ServerConfig& server) {
+std::vector<const ServerConfig*> unapproved_rivals(const LoadedConfig& config, const ServerConfig& server) {
+  std::vector<const ServerConfig*> out;
+  // Of those that do not count themselves none is before another.
+  const bool first = std::ranges::any_of(config.servers, [&](const auto& one) {
+    return one.name == server.name && one.origin == server.origin &&
+           one.standing != ServerStanding::awaiting_approval && one.standing != ServerStanding::rejected;
+  });
+  if (!first) return out;
+  for (const auto& other : config.shadowed) {
+    if (other.name != server.name) continue;
+    if (other.standing == ServerStanding::awaiting_approval || other.standing == ServerStanding::rejected) {
+      out.push_back(&other);
+    }
+  }
+  return out;
+}
+
+Json shadows_json(const LoadedConfig& config, const ServerConfig& server) {
+  auto origins = server.shadows;
+  for (const auto* rival : unapproved_rivals(config, server)) origins.push_back(rival->origin);
   Json shadows = Json::array();
-  for (const auto& origin : server.shadows) {
+  for (const auto& origin : origins) {
     shadows.push_back({{"scope", to_string(origin.scope)}, {"file", origin.file}, {"line", origin.line}});
   }
   return shadows;

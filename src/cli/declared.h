@@ -74,9 +74,12 @@ std::string modified_text(const Declared& declared, ConfigScope scope, const std
 void answer(const Settings& settings, Io& io, const Json& json, std::string_view text);
 void say_notes(const Settings& settings, Io& io, const std::vector<std::string>& notes);
 
-// As JSON: where an entry stands, what it goes before, what is wrong.
+// Entries of the project that have the name of one that counts and would go before it, had the person said yes.
+std::vector<const ServerConfig*> unapproved_rivals(const LoadedConfig& config, const ServerConfig& server);
+
+// As JSON: where an entry stands, which others of its name do not count because of it or at all, what is wrong.
 Json source_json(const ConfigOrigin& origin);
-Json shadows_json(const ServerConfig& server);
+Json shadows_json(const LoadedConfig& config, const ServerConfig& server);
 Json problem_json(const ConfigProblem& problem);
 
 // The commands; each returns its exit code and throws Error.

@@ -80,7 +80,7 @@ std::vector<ConfigProblem> warnings_of(const LoadedConfig& config) {
   return out;
 }
 
-Json row_json(const Row& row) {
+Json row_json(const LoadedConfig& config, const Row& row) {
   const bool broken = row.server->standing == ServerStanding::broken;
   return {{"name", row.server->name},
           {"scope", to_string(row.server->origin.scope)},
@@ -92,12 +92,12 @@ Json row_json(const Row& row) {
           {"detail", row.server->reason.empty() ? Json() : Json(row.server->reason)},
           {"error", row.error ? Json(row.error->message()) : Json()},
           {"config", broken ? Json() : shown_entry(*row.server)},
-          {"shadows", shadows_json(*row.server)}};
+          {"shadows", shadows_json(config, *row.server)}};
 }
 
-Json list_json(const std::vector<Row>& rows, const std::vector<ConfigProblem>& warnings) {
+Json list_json(const LoadedConfig& config, const std::vector<Row>& rows, const std::vector<ConfigProblem>& warnings) {
   Json servers = Json::array();
-  for (const auto& row : rows) servers.push_back(row_json(row));
+  for (const auto& row : rows) servers.push_back(row_json(config, row));
   Json problems = Json::array();
   for (const auto& problem : warnings) problems.push_back(problem_json(problem));
   return {{"servers", std::move(servers)}, {"warnings", std::move(problems)}};
@@ -206,6 +206,13 @@ std::vector<std::string> below(const Declared& declared, const ServerConfig& ser
     lines.push_back(fmt::format("goes before the {} entry of the same name in {}", scope_word(shadow.scope),
                                 short_place(declared, shadow)));
   }
+  for (const auto* rival : unapproved_rivals(declared.config, server)) {
+    if (rival->standing != ServerStanding::awaiting_approval) continue;
+    lines.push_back(
+        fmt::format("the {} entry of the same name in {} awaits approval and would go before it: patchbay "
+                    "approve{}",
+                    scope_word(rival->origin.scope), short_place(declared, rival->origin), operand(server.name)));
+  }
   return lines;
 }
 
@@ -231,11 +238,14 @@ std::string table(const Declared& declared, const std::vector<Row>& rows, const 
   return out;
 }
 
-void say_next(const Settings& settings, Io& io, const std::vector<Row>& rows) {
+void say_next(const LoadedConfig& config, const Settings& settings, Io& io, const std::vector<Row>& rows) {
   if (settings.json || settings.quiet) return;
   std::vector<std::string> waiting;
   for (const auto& row : rows) {
-    if (row.server->standing == ServerStanding::awaiting_approval) waiting.push_back(row.server->name);
+    const auto rivals = unapproved_rivals(config, *row.server);
+    const bool behind =
+        std::ranges::any_of(rivals, [](const auto* one) { return one->standing == ServerStanding::awaiting_approval; });
+    if (behind || row.server->standing == ServerStanding::awaiting_approval) waiting.push_back(row.server->name);
   }
   if (waiting.empty()) return;
   io.talk(
@@ -323,6 +333,10 @@ std::string after_page(const Declared& declared, const Row& row, const std::vect
   for (const auto& shadow : server.shadows) {
     out += fmt::format("  Goes before: {} config ({})\n", to_string(shadow.scope), place_text(declared, shadow));
   }
+  for (const auto* rival : unapproved_rivals(declared.config, server)) {
+    out += fmt::format("  Also declared: {} config ({}), {}\n", to_string(rival->origin.scope),
+                       place_text(declared, rival->origin), to_string(rival->standing));
+  }
   if (is_ours(declared, server)) {
     out += fmt::format("\nTo remove this server, run: {}\n",
                        clean_line(removal_command(server.name, server.origin.scope)));
@@ -340,7 +354,7 @@ int show_list(const Declared& declared, const std::vector<Row>& rows, const Sett
   const bool failed = std::ranges::find(warnings, Severity::error, &ConfigProblem::severity) != warnings.end();
   const int code = rows.empty() && failed ? 2 : 0;
   if (settings.json) {
-    answer(settings, io, list_json(rows, warnings), {});
+    answer(settings, io, list_json(declared.config, rows, warnings), {});
     return code;
   }
   if (rows.empty()) {
@@ -355,7 +369,7 @@ int show_list(const Declared& declared, const std::vector<Row>& rows, const Sett
     for (const auto& row : rows) lines += health_line(row);
     io.out(lines);
   }
-  if (!checked) say_next(settings, io, rows);
+  if (!checked) say_next(declared.config, settings, io, rows);
   return 0;
 }
 
@@ -365,7 +379,7 @@ int show_server(const Declared& declared, const Row& row, const Settings& settin
     io.out(page(declared, row, checked) + after_page(declared, row, issues));
     return 0;
   }
-  auto json = row_json(row);
+  auto json = row_json(declared.config, row);
   Json list = Json::array();
   for (const auto& issue : issues) list.push_back(problem_json(issue));
   json["issues"] = std::move(list);

@@ -135,7 +135,7 @@ std::string failure_text(const ServerConfig& server, const KnownFailure& failure
   return failure.detail.empty() ? out : out + indented(failure.detail);
 }
 
-Json server_json(const ServerExplanation& why, const Answered& answered) {
+Json server_json(const LoadedConfig& config, const ServerExplanation& why, const Answered& answered) {
   Json notes = Json::array();
   for (const auto& note : why.notes) notes.push_back(note);
   Json issues = Json::array();
@@ -154,7 +154,7 @@ Json server_json(const ServerExplanation& why, const Answered& answered) {
           {"fix", why.fix.empty() ? Json() : Json(why.fix)},
           {"scope", to_string(why.server.origin.scope)},
           {"source", source_json(why.server.origin)},
-          {"shadows", shadows_json(why.server)},
+          {"shadows", shadows_json(config, why.server)},
           {"others", others_json(why)},
           {"notes", std::move(notes)},
           {"issues", std::move(issues)},
@@ -265,7 +265,7 @@ int show(const Declared& declared, const Question& question, const Answered& ans
     server = explain_server(declared.config, *question.server, own_file, process_environment());
   }
   if (question.tool.empty()) {
-    answer(settings, io, {{"server", server_json(*server, answered)}, {"tool", Json()}},
+    answer(settings, io, {{"server", server_json(declared.config, *server, answered)}, {"tool", Json()}},
            settings.json ? std::string() : server_text(declared, *server, answered));
     return 0;
   }
@@ -288,7 +288,7 @@ int show(const Declared& declared, const Question& question, const Answered& ans
   // That there is no such tool comes before what rules would say of it.
   if (answered.error && !settings.json) text = safe_line(answered.error->message(), 1000) + "\n" + text;
   answer(settings, io,
-         {{"server", server ? server_json(*server, answered) : Json()},
+         {{"server", server ? server_json(declared.config, *server, answered) : Json()},
           {"tool", decision_json(why, known, given)},
           {"error", answered.error ? error_json(*answered.error)["error"] : Json()}},
          text);

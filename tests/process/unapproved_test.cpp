@@ -1,0 +1,77 @@
+// What people see and do about servers that a project brings along and that do not count yet, or that lack
+// what they need. C1 C6 N6.
+#include <algorithm>
+#include <filesystem>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/household.h"
+#include "support/places.h"
+
+namespace patchbay {
+namespace {
+
+namespace fs = std::filesystem;
+using test::CommandResult;
+using test::Household;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+const std::string good_server = test::built("mode-server");
+
+Json json_of(const CommandResult& result) {
+  auto value = parse_json(result.out);
+  EXPECT_TRUE(value) << result.out << "\n" << result.err;
+  return value.value_or(Json());
+}
+
+class Unapproved : public testing::Test {
+ protected:
+  Unapproved() { house.tree.directory("project/.git"); }
+
+  void project_file(const std::string& name, const Json& map) const {
+    house.tree.file("project/" + name, to_text(Json{{"mcpServers", map}}));
+  }
+  void user(const std::string& name, const Json& entry) const {
+    ASSERT_EQ(house.run({"add-json", "--scope", "user", name, to_text(entry)}).code, 0);
+  }
+  std::string standing(const std::string& name, const std::string& below = {}) const {
+    return json_of(house.run({"get", name, "--json"}, below))["standing"].as_string();
+  }
+
+  Household house;
+};
+
+// ---- behind an entry of the person
+
+TEST_F(Unapproved, AnEntryBehindOneOfThePersonIsShown) {
+  user("lit", Json{{"command", "mine"}});
+  project_file(".mcp.json", {{"lit", Json{{"command", "theirs"}}}});
+  const Json shadow{{"scope", "project"}, {"file", house.project() + "/.mcp.json"}, {"line", 1}};
+
+  const auto listed = json_of(house.run({"list", "--json"}))["servers"];
+  ASSERT_EQ(listed.size(), 1u);
+  EXPECT_EQ(listed.as_array()[0]["scope"], Json("user"));
+  EXPECT_EQ(listed.as_array()[0]["shadows"], Json::array({shadow}));
+  EXPECT_EQ(json_of(house.run({"get", "lit", "--json"}))["shadows"], Json::array({shadow}));
+  EXPECT_EQ(json_of(house.run({"why", "lit", "--json"}))["server"]["shadows"], Json::array({shadow}));
+
+  const auto list = house.run({"list"});
+  EXPECT_THAT(list.out, HasSubstr("    the project entry of the same name in .mcp.json:1 awaits approval and would go "
+                                  "before it: patchbay approve lit\n"));
+  EXPECT_THAT(list.err, HasSubstr("if you trust them: patchbay approve lit\n"));
+  EXPECT_THAT(house.run({"get", "lit"}).out,
+              HasSubstr("  Also declared: project config (.mcp.json:1), awaiting approval\n"));
+
+  ASSERT_EQ(house.run({"reject", "lit"}).code, 0);
+  EXPECT_THAT(house.run({"list"}).out, Not(HasSubstr("awaits approval")));
+  EXPECT_THAT(house.run({"get", "lit"}).out, HasSubstr("Also declared: project config (.mcp.json:1), rejected\n"));
+  EXPECT_EQ(json_of(house.run({"list", "--json"}))["servers"].as_array()[0]["shadows"].size(), 1u);
+  ASSERT_EQ(house.run({"approve", "lit"}).code, 0);
+  EXPECT_EQ(json_of(house.run({"get", "lit", "--json"}))["scope"], Json("project"));
+}
+
+}  // namespace
+}  // namespace patchbay
