@@ -8,6 +8,7 @@
 #include "cli/approval.h"
 #include "cli/declared.h"
 #include "cli/present.h"
+#include "config/expand.h"
 #include "config/signature.h"
 
 namespace patchbay::cli {
@@ -144,6 +145,23 @@ void check_names(const Declared& declared, const Settings& settings) {
   }
 }
 
+// An entry that was written off for want of a value would be started with ${NAME} in the value's place.
+void check_values(const Declared& declared, const Settings& settings) {
+  for (const auto& name : settings.words) {
+    const auto& entry = *all_named(declared.config, name).front();
+    const auto missing = missing_values(entry, process_environment());
+    if (!entry.disabled || missing.empty()) continue;
+    const auto place = place_text(declared, entry.origin);
+    throw Error(
+        Errc::config,
+        fmt::format("'{}' stays disabled: {}; {}", safe_line(name, 80), safe_line(missing_text(missing), 1000),
+                    missing.references.empty()
+                        ? fmt::format("set {} and say it again, or write a default in {}: ${{{}:-value}}",
+                                      missing.variables.size() == 1 ? "it" : "them", place, missing.variables.front())
+                        : fmt::format("write what is meant in {} and say it again", place)));
+  }
+}
+
 // Where names of servers that are off (or on) stand; the first is where a new one goes.
 std::vector<KeyPath> switch_lists(const Declared& declared, std::string_view scope, const std::string& list) {
   if (scope == "user") return {{list}};
@@ -241,6 +259,7 @@ int disable(const Settings& settings, Io& io) {
 int enable(const Settings& settings, Io& io) {
   const auto declared = load_declared(settings);
   check_names(declared, settings);
+  check_values(declared, settings);
   auto change = change_own(declared, [&](const Json& root) -> Result<std::vector<ConfigEdit>> {
     std::vector<ConfigEdit> edits;
     take_out(declared, settings, settings.scope, "disabledServers", root, edits);

@@ -16,6 +16,9 @@ constexpr auto secret_kinds = std::to_array<std::pair<std::string_view, SecretKi
     {"cmd", SecretKind::command},
 });
 
+// What editors write: ${input:id}. Anything else in braces may be a shell's.
+constexpr auto foreign_words = std::to_array<std::string_view>({"input", "config", "command", "workspaceFolder"});
+
 // One ${...} of a text.
 struct Reference {
   std::size_t begin = 0;  // of "${"
@@ -190,6 +193,44 @@ std::string unset_text(std::string_view variable, std::string_view place) {
       "the variable {} used in \"{}\" is not set, so ${{{}}} is passed on as it is; set it or write "
       "${{{}:-default}}",
       variable, place, variable, variable);
+}
+
+MissingValues missing_values(const ServerConfig& server, const VariableLookup& lookup) {
+  MissingValues out;
+  auto add = [](std::vector<std::string>& list, std::string text) {
+    if (std::ranges::find(list, text) == list.end()) list.push_back(std::move(text));
+  };
+  each_text(server, [&](const std::string& text, const std::string& place) {
+    auto variables = [&](std::string_view name) { return variable_of(server, name, lookup); };
+    for (auto& name : expand(text, variables).missing) add(out.variables, std::move(name));
+    for (const auto& reference : secret_references(text, place)) {
+      if (reference.kind == SecretKind::environment && !variables(reference.argument)) {
+        add(out.variables, reference.argument);
+      }
+    }
+    for (std::string_view word : foreign_words) {
+      const auto begin = fmt::format("${{{}:", word);
+      for (auto at = text.find(begin); at != std::string::npos; at = text.find(begin, at + 1)) {
+        const auto end = text.find('}', at);
+        if (end == std::string::npos || text[at + begin.size()] == '-') continue;  // ${config:-x} has a default
+        add(out.references, text.substr(at, end - at + 1));
+      }
+    }
+  });
+  return out;
+}
+
+std::string missing_text(const MissingValues& missing) {
+  std::string out;
+  if (!missing.variables.empty()) {
+    out = fmt::format("{}, which it needs, {} not set", fmt::join(missing.variables, ", "),
+                      missing.variables.size() == 1 ? "is" : "are");
+  }
+  if (!missing.references.empty()) {
+    out += fmt::format("{}{}, which only another client knows, {} nothing here", out.empty() ? "" : "; ",
+                       fmt::join(missing.references, ", "), missing.references.size() == 1 ? "means" : "mean");
+  }
+  return out;
 }
 
 ServerConfig expand_server(ServerConfig server, const VariableLookup& lookup, const SecretValues& secrets) {

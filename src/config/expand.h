@@ -63,6 +63,16 @@ std::string reference_fault(const SecretReference& reference, const ConfigOrigin
 std::optional<std::string> variable_of(const ServerConfig& server, std::string_view name, const VariableLookup& lookup);
 // "the variable X used in "env.A" is not set, ..."
 std::string unset_text(std::string_view variable, std::string_view place);
+// What an entry asks for that nobody gave: variables without a value and a default, and what only other clients
+// know, such as ${input:id}. As a person would name them, each once.
+struct MissingValues {
+  std::vector<std::string> variables;   // "TOKEN"
+  std::vector<std::string> references;  // "${config:a.b}"
+  bool empty() const noexcept { return variables.empty() && references.empty(); }
+};
+MissingValues missing_values(const ServerConfig& server, const VariableLookup& lookup);
+// "TOKEN, which it needs, is not set"; empty when nothing is missing.
+std::string missing_text(const MissingValues& missing);
 
 // expand_server of the public header with secrets put in as well.
 ServerConfig expand_server(ServerConfig server, const VariableLookup& lookup, const SecretValues& secrets);

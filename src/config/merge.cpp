@@ -79,6 +79,16 @@ void set(ServerConfig& server, ServerStanding standing, std::string reason) {
   server.reason = std::move(reason);
 }
 
+// Why an entry that switches itself off is off, and what it lacks to be switched on.
+std::string disabled_text(const ServerConfig& server, const VariableLookup& variables) {
+  auto text = fmt::format("\"disabled\" is true in {}", place_of(server.origin));
+  if (server.origin.scope == ConfigScope::enterprise) return text;
+  const auto missing = missing_values(server, variables);
+  const auto enable = "patchbay enable" + shell_operands({server.name});
+  if (missing.empty()) return fmt::format("{}; to switch it on: {}", text, enable);
+  return fmt::format("{}, and {}; to switch it on, see to that, then: {}", text, missing_text(missing), enable);
+}
+
 void settle_one(ServerConfig& server, const StandingRules& rules) {
   if (server.standing != ServerStanding::active) return;
   if (rules.forbidden) {
@@ -90,13 +100,7 @@ void settle_one(ServerConfig& server, const StandingRules& rules) {
     if (auto why = rules.switched_off(server)) return set(server, ServerStanding::disabled, std::move(*why));
   }
   if (server.disabled && rules.switched_on && rules.switched_on(server)) server.disabled = false;
-  if (server.disabled) {
-    return set(server, ServerStanding::disabled,
-               fmt::format("\"disabled\" is true in {}{}", place_of(server.origin),
-                           server.origin.scope == ConfigScope::enterprise
-                               ? std::string()
-                               : "; to switch it on: patchbay enable" + shell_operands({server.name})));
-  }
+  if (server.disabled) return set(server, ServerStanding::disabled, disabled_text(server, rules.variables));
   if (server.kind != ServerKind::stdio && server.url.empty()) {
     set(server, ServerStanding::not_configured, fmt::format("its \"url\" in {} is empty", place_of(server.origin)));
   }

@@ -73,5 +73,32 @@ TEST_F(Unapproved, AnEntryBehindOneOfThePersonIsShown) {
   EXPECT_EQ(json_of(house.run({"get", "lit", "--json"}))["scope"], Json("project"));
 }
 
+// ---- switched off for want of something
+
+TEST_F(Unapproved, WhatLacksAValueIsNotSwitchedOn) {
+  user("gh", Json{{"type", "http"},
+                  {"url", "https://x.example/mcp"},
+                  {"headers", {{"Authorization", "Bearer ${INPUT_GH_TOKEN}"}}},
+                  {"disabled", true}});
+  EXPECT_THAT(house.run({"list"}).out, HasSubstr("INPUT_GH_TOKEN, which it needs, is not set"));
+  EXPECT_THAT(house.run({"why", "gh"}).out, HasSubstr("INPUT_GH_TOKEN, which it needs, is not set"));
+  const auto before = house.own();
+  const auto refused = house.run({"enable", "gh"});
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("'gh' stays disabled: INPUT_GH_TOKEN, which it needs, is not set; set it"),
+                                 HasSubstr("${INPUT_GH_TOKEN:-value}")));
+  EXPECT_EQ(house.own(), before);
+
+  auto options = house.options();
+  options.env["INPUT_GH_TOKEN"] = "t";
+  EXPECT_EQ(test::run_program({test::built("patchbay"), "enable", "gh"}, options).code, 0);
+  EXPECT_EQ(standing("gh"), "active");
+
+  user("ed", Json{{"command", "x"}, {"args", Json::array({"${config:a.b}"})}, {"disabled", true}});
+  EXPECT_THAT(house.run({"enable", "ed"}).err,
+              AllOf(HasSubstr("${config:a.b}, which only another client knows, means nothing here"),
+                    HasSubstr("write what is meant in")));
+}
+
 }  // namespace
 }  // namespace patchbay

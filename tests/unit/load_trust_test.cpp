@@ -170,5 +170,20 @@ TEST_F(LoadTrust, ACommandReferenceIsRefusedWithItsOwnReason) {
                                      Not(HasSubstr("--trust-project"))));
 }
 
+// ---- switched off
+
+TEST_F(LoadTrust, ADisabledEntryGoesOnSayingWhatItLacks) {
+  tree.file("home/.config/patchbay/config.json",
+            R"({"version":1,"mcpServers":{"s":{"type":"http","url":"https://x/","disabled":true,)"
+            R"("headers":{"A":"Bearer ${INPUT_T}","B":"${env:OTHER}","C":"${config:a.b}","D":"${D:-d}"}}}})");
+  EXPECT_EQ(standing(), "disabled");
+  EXPECT_THAT(loaded().reason,
+              AllOf(HasSubstr(", and INPUT_T, OTHER, which it needs, are not set; ${config:a.b}, which only another "
+                              "client knows, means nothing here; "),
+                    HasSubstr("then: patchbay enable s")));
+  variables["INPUT_T"] = "t";
+  EXPECT_THAT(loaded().reason, HasSubstr(", and OTHER, which it needs, is not set; "));
+}
+
 }  // namespace
 }  // namespace patchbay
