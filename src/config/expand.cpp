@@ -188,7 +188,11 @@ std::optional<std::string> variable_of(const ServerConfig& server, std::string_v
   return lookup(name);
 }
 
-std::string unset_text(std::string_view variable, std::string_view place) {
+std::string unset_text(std::string_view variable, std::string_view place, bool required) {
+  if (required) {
+    return fmt::format("the variable {} used in \"{}\" is not set, so the server does not start; set it", variable,
+                       place);
+  }
   return fmt::format(
       "the variable {} used in \"{}\" is not set, so ${{{}}} is passed on as it is; set it or write "
       "${{{}:-default}}",

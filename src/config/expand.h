@@ -61,8 +61,8 @@ std::string reference_fault(const SecretReference& reference, const ConfigOrigin
 
 // What a name means in this entry: its own variables go before those of `lookup`.
 std::optional<std::string> variable_of(const ServerConfig& server, std::string_view name, const VariableLookup& lookup);
-// "the variable X used in "env.A" is not set, ..."
-std::string unset_text(std::string_view variable, std::string_view place);
+// "the variable X used in "env.A" is not set, ..."; `required`: it was written ${env:X}.
+std::string unset_text(std::string_view variable, std::string_view place, bool required = false);
 // What an entry asks for that nobody gave: variables without a value and a default, and what only other clients
 // know, such as ${input:id}. As a person would name them, each once.
 struct MissingValues {

@@ -90,8 +90,10 @@ std::string disabled_text(const ServerConfig& server, const VariableLookup& vari
 }
 
 void settle_one(ServerConfig& server, const StandingRules& rules) {
-  if (server.standing != ServerStanding::active) return;
-  if (rules.forbidden) {
+  // Nobody is asked about what is switched off: a yes would start nothing.
+  const bool asked_about = server.standing == ServerStanding::awaiting_approval;
+  if (server.standing != ServerStanding::active && !asked_about) return;
+  if (rules.forbidden && !asked_about) {
     if (auto why = rules.forbidden(expand_server(server, rules.variables))) {
       return set(server, ServerStanding::policy, std::move(*why));
     }
@@ -101,6 +103,7 @@ void settle_one(ServerConfig& server, const StandingRules& rules) {
   }
   if (server.disabled && rules.switched_on && rules.switched_on(server)) server.disabled = false;
   if (server.disabled) return set(server, ServerStanding::disabled, disabled_text(server, rules.variables));
+  if (asked_about) return;
   if (server.kind != ServerKind::stdio && server.url.empty()) {
     set(server, ServerStanding::not_configured, fmt::format("its \"url\" in {} is empty", place_of(server.origin)));
   }
@@ -175,11 +178,7 @@ void warn_of_unset(LoadedConfig& config, std::span<const ParsedServers> sources,
     for (const auto& use : source.uses) {
       auto found = startable.find(key(use.server, use.origin));
       if (found == startable.end() || variable_of(*found->second, use.variable, variables)) continue;
-      auto text = use.required
-                      ? fmt::format("the variable {} used in \"{}\" is not set, so the server does not start; set it",
-                                    use.variable, use.place)
-                      : unset_text(use.variable, use.place);
-      auto problem = problem_at(*found->second, Severity::warning, std::move(text));
+      auto problem = problem_at(*found->second, Severity::warning, unset_text(use.variable, use.place, use.required));
       problem.line = use.line;
       problem.column = use.column;
       config.problems.push_back(std::move(problem));

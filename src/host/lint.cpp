@@ -9,10 +9,12 @@
 
 #include <fmt/format.h>
 
+#include "base/shell_word.h"
 #include "config/approval.h"
 #include "config/claude_file.h"
 #include "config/expand.h"
 #include "config/files.h"
+#include "config/import.h"
 #include "config/own_file.h"
 #include "config/policy.h"
 #include "host/rule_check.h"
@@ -31,9 +33,10 @@ void add_servers(std::vector<ConfigProblem>& out, const ParsedServers& parsed, c
   for (const auto& use : parsed.uses) {
     const auto server = std::ranges::find(parsed.servers, use.server, &ServerConfig::name);
     if (server == parsed.servers.end() || variable_of(*server, use.variable, variables)) continue;
-    out.push_back({use.origin.file, use.line, use.column,
-                   fmt::format("MCP server {}: {}", quoted_name(use.server), unset_text(use.variable, use.place)),
-                   use.server, Severity::warning});
+    out.push_back(
+        {use.origin.file, use.line, use.column,
+         fmt::format("MCP server {}: {}", quoted_name(use.server), unset_text(use.variable, use.place, use.required)),
+         use.server, Severity::warning});
   }
 }
 
@@ -113,7 +116,12 @@ FileKind kind_of_file(const std::string& path, std::string_view text, const std:
   const auto folder = fs::path(path).parent_path().filename().string();
   if (path == own_file || (name == "config.json" && folder == "patchbay")) return FileKind::own;
   if (name == ".claude.json") return FileKind::claude;
-  if (name == ".mcp.json" || name == "mcp.json" || name == "managed-mcp.json") return FileKind::servers;
+  if (name == ".mcp.json" || name == "managed-mcp.json" || (name == "mcp.json" && folder == ".claude")) {
+    return FileKind::servers;
+  }
+  if (const auto client = recognise_import(path, {}); client && *client != ImportClient::mcp_json) {
+    return FileKind::foreign;
+  }
   if (name == "settings.json" || name == "settings.local.json" || name == "managed-settings.json" ||
       folder == "managed-settings.d") {
     return FileKind::settings;
@@ -128,7 +136,8 @@ FileKind kind_of_file(const std::string& path, std::string_view text, const std:
         "allowedMcpServers", "deniedMcpServers", "allowManagedMcpServersOnly", "enabledPlugins"}) {
     if (has(key)) return FileKind::settings;
   }
-  return FileKind::servers;
+  const auto client = recognise_import(path, text);
+  return client && *client != ImportClient::mcp_json ? FileKind::foreign : FileKind::servers;
 }
 
 std::vector<ConfigProblem> lint_text(std::string_view text, const std::string& file, FileKind kind,
@@ -143,6 +152,18 @@ std::vector<ConfigProblem> lint_text(std::string_view text, const std::string& f
       const bool wrapped = name == "managed-mcp.json";
       add_servers(out, parse_servers(text, origin, wrapped ? ServerMap::required : ServerMap::wrapped_or_bare),
                   variables);
+      break;
+    }
+    case FileKind::foreign: {
+      const auto client = recognise_import(file, text).value_or(ImportClient::mcp_json);
+      out.push_back({file,
+                     0,
+                     0,
+                     fmt::format("this is a file of {}, and not read here; to take its servers over: patchbay import{}",
+                                 client == ImportClient::mcp_json ? "another client" : name_of(client).title,
+                                 shell_operands({file})),
+                     {},
+                     Severity::warning});
       break;
     }
     case FileKind::settings:

@@ -29,7 +29,7 @@ std::vector<ConfigProblem> lint_config(const LoadedConfig& config, const Permiss
                                        const VariableLookup& variables);
 
 // What a text is judged as.
-enum class FileKind : std::uint8_t { servers, settings, claude, own };
+enum class FileKind : std::uint8_t { servers, settings, claude, own, foreign };  // the last: another client's
 // By its name and what it says; `own_file` is where ours is.
 FileKind kind_of_file(const std::string& path, std::string_view text, const std::string& own_file);
 

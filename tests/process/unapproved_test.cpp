@@ -100,5 +100,34 @@ TEST_F(Unapproved, WhatLacksAValueIsNotSwitchedOn) {
                     HasSubstr("write what is meant in")));
 }
 
+TEST_F(Unapproved, WhatIsSwitchedOffIsNotAskedAbout) {
+  project_file(".mcp.json", {{"off", Json{{"command", "x"}, {"disabled", true}}}});
+  const auto list = house.run({"list"});
+  EXPECT_THAT(list.out, HasSubstr("patchbay enable off"));
+  EXPECT_THAT(list.err, Not(HasSubstr("patchbay approve")));
+  ASSERT_EQ(house.run({"enable", "off"}).code, 0);
+  EXPECT_EQ(standing("off"), "awaiting approval");
+}
+
+// ---- lint of one file
+
+TEST_F(Unapproved, LintOfAFileSaysOfAVariableWhatLintSays) {
+  project_file(".mcp.json", {{"s", Json{{"command", "x"}, {"args", Json::array({"${env:TOKX}"})}}}});
+  EXPECT_THAT(house.run({"lint"}).out, HasSubstr("so the server does not start"));
+  const auto alone = house.run({"lint", ".mcp.json"}).out;
+  EXPECT_THAT(alone, AllOf(HasSubstr("so the server does not start"), Not(HasSubstr("passed on as it is"))));
+}
+
+TEST_F(Unapproved, LintOfAnotherClientsFileSaysHowToTakeItOver) {
+  house.tree.file("project/.vscode/mcp.json", R"({"servers": {"a": {"command": "b"}}})");
+  house.tree.file("project/config.toml", "[mcp_servers.a]\ncommand = \"b\"\n");
+  const auto editor = house.run({"lint", ".vscode/mcp.json"});
+  EXPECT_EQ(editor.code, 0);
+  EXPECT_EQ(editor.out,
+            ".vscode/mcp.json: warning: this is a file of VS Code, and not read here; to take its servers "
+            "over: patchbay import .vscode/mcp.json\n");
+  EXPECT_THAT(house.run({"lint", "config.toml"}).out, HasSubstr("patchbay import config.toml\n"));
+}
+
 }  // namespace
 }  // namespace patchbay

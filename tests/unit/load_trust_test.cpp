@@ -172,6 +172,21 @@ TEST_F(LoadTrust, ACommandReferenceIsRefusedWithItsOwnReason) {
 
 // ---- switched off
 
+// Nobody is asked to start what would not be started.
+TEST_F(LoadTrust, WhatIsSwitchedOffDoesNotWaitForAnAnswer) {
+  tree.file("repo/.mcp.json", servers(R"({"command":"x","disabled":true})"));
+  EXPECT_EQ(standing(), "disabled");
+  EXPECT_FALSE(loaded().approved);
+  EXPECT_THAT(loaded().reason, HasSubstr("to switch it on: patchbay enable s"));
+  tree.file("home/.config/patchbay/config.json", R"({"version":1,"enabledServers":["s"]})");
+  EXPECT_EQ(standing(), "awaiting approval");
+  tree.file("repo/.mcp.json", servers(R"({"command":"x"})"));
+  tree.file("home/.config/patchbay/config.json", R"({"version":1,"disabledServers":["s"]})");
+  EXPECT_EQ(standing(), "disabled");
+  fs::remove(path("home/.config/patchbay/config.json"));
+  EXPECT_EQ(standing(), "awaiting approval");
+}
+
 TEST_F(LoadTrust, ADisabledEntryGoesOnSayingWhatItLacks) {
   tree.file("home/.config/patchbay/config.json",
             R"({"version":1,"mcpServers":{"s":{"type":"http","url":"https://x/","disabled":true,)"
