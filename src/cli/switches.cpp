@@ -8,7 +8,10 @@
 #include "cli/approval.h"
 #include "cli/declared.h"
 #include "cli/present.h"
+#include "config/answer_place.h"
 #include "config/expand.h"
+#include "config/files.h"
+#include "config/load.h"
 #include "config/signature.h"
 
 namespace patchbay::cli {
@@ -82,10 +85,10 @@ std::vector<const ServerConfig*> meant_entries(const Declared& declared, const S
   return out;
 }
 
-// One answer under the first name of the project, and none under the others.
-std::vector<ConfigEdit> answer_edits(const Json& root, const std::vector<std::string>& keys, const ServerConfig& server,
-                                     bool yes) {
+// One answer under the first name of the place it is for, and none under the others.
+std::vector<ConfigEdit> answer_edits(const Json& root, const Declared& declared, const ServerConfig& server, bool yes) {
   std::vector<ConfigEdit> edits;
+  const auto keys = answer_place(server, config_paths(declared.request), process_environment()).keys;
   const KeyPath now{"projects", keys.front(), yes ? "approved" : "rejected", server.name};
   for (const auto& key : keys) {
     for (const char* list : {"approved", "rejected"}) {
@@ -97,6 +100,17 @@ std::vector<ConfigEdit> answer_edits(const Json& root, const std::vector<std::st
   return edits;
 }
 
+// The entry of the project's nearest file that says what this one says.
+const ServerConfig& just_written(const Declared& declared, const ServerConfig& server) {
+  const ServerConfig* found = nullptr;
+  for (const auto* entry : all_entries(declared.config)) {
+    if (entry->name != server.name || !needs_word(*entry) || entry_hash(*entry) != entry_hash(server)) continue;
+    if (found == nullptr || entry->origin.file.size() > found->origin.file.size()) found = entry;
+  }
+  if (found == nullptr) throw Error(Errc::config, fmt::format("'{}' is no entry of this project", server.name));
+  return *found;
+}
+
 int say(const Settings& settings, Io& io, bool yes) {
   only_scopes(settings, {"project"}, "only servers of the project are asked about; leave --scope out");
   const auto declared = load_declared(settings);
@@ -104,7 +118,7 @@ int say(const Settings& settings, Io& io, bool yes) {
   const auto change = change_own(declared, [&](const Json& root) -> Result<std::vector<ConfigEdit>> {
     std::vector<ConfigEdit> edits;
     for (const auto* server : meant) {
-      for (auto& edit : answer_edits(root, declared.project_keys, *server, yes)) edits.push_back(std::move(edit));
+      for (auto& edit : answer_edits(root, declared, *server, yes)) edits.push_back(std::move(edit));
     }
     return edits;
   });
@@ -204,8 +218,10 @@ FileChange switch_entry_on(const Declared& declared, const ServerConfig& entry) 
 Result<FileChange> remember_answer(const Settings& settings, const ServerConfig& server, bool yes) {
   try {
     const auto declared = load_declared(settings);
+    // What somebody just typed stands in no file that it knows of.
+    const auto& meant = server.origin.file.starts_with('/') ? server : just_written(declared, server);
     return change_own(declared, [&](const Json& root) -> Result<std::vector<ConfigEdit>> {
-      return answer_edits(root, declared.project_keys, server, yes);
+      return answer_edits(root, declared, meant, yes);
     });
   } catch (const Error& error) {
     return std::unexpected(error);
@@ -220,7 +236,15 @@ int reset_choices(const Settings& settings, Io& io) {
   const auto declared = load_declared(settings);
   const auto change = change_own(declared, [&](const Json& root) -> Result<std::vector<ConfigEdit>> {
     std::vector<ConfigEdit> edits;
-    for (const auto& key : declared.project_keys) {
+    // Also what was said about files further down.
+    auto keys = declared.project_keys;
+    if (const auto* projects = value_at(root, {"projects"}).if_object()) {
+      for (const auto& [key, value] : *projects) {
+        const bool below = key.starts_with(declared.config.project_dir + "/") && !is_repository(key);
+        if (below && std::ranges::find(keys, key) == keys.end()) keys.push_back(key);
+      }
+    }
+    for (const auto& key : keys) {
       for (const char* list : {"approved", "rejected"}) {
         KeyPath path{"projects", key, list};
         if (!value_at(root, path).is_null()) edits.push_back(remove_member(std::move(path)));

@@ -10,6 +10,7 @@
 #include <pwd.h>
 
 #include "base/shell_word.h"
+#include "config/answer_place.h"
 #include "config/approval.h"
 #include "config/claude_file.h"
 #include "config/connectors.h"
@@ -465,19 +466,27 @@ class Loader {
   }
 
   void decide(ServerConfig& server) {
-    auto decision = decide_approval(server.name, entry_hash(server), approvals(), layers_, request_.trust_project);
+    const auto place = answer_place(server, paths_, variables_);
+    auto decision =
+        decide_approval(server.name, entry_hash(server), answers(place, server.name), layers_, request_.trust_project);
     switch (decision.state) {
       case ApprovalDecision::State::approved:
         server.approved = true;
         if (!decision.by_answer) note_approval(server.name, decision.file.empty() ? "--trust-project" : decision.file);
         return;
       case ApprovalDecision::State::pending:
-        if (approved_by_name(server)) {
+        if (!place.elsewhere && approved_by_name(server)) {
           server.approved = true;
           note_approval(server.name, paths_.claude_json);
           return;
         }
         server.standing = ServerStanding::awaiting_approval;
+        if (place.elsewhere && !decision.changed) {
+          decision.reason = fmt::format(
+              "started here, its relative paths name other files than in {}; if you trust them, run `patchbay "
+              "approve{}`",
+              project_directory_of(server.origin.file), shell_operands({server.name}));
+        }
         break;
       case ApprovalDecision::State::rejected:
         server.standing = ServerStanding::rejected;
@@ -515,18 +524,24 @@ class Loader {
     });
   }
 
-  const ApprovalMemory& approvals() {
-    if (!approvals_) {
-      approvals_.emplace();
-      // The nearest name of the project has the last word.
-      for (const auto& key : paths_.project_keys) {
-        const auto* project = own_.project(key);
-        if (project == nullptr) continue;
-        approvals_->approved.insert(project->approved.begin(), project->approved.end());
-        approvals_->rejected.insert(project->rejected.begin(), project->rejected.end());
+  // What the person said about this entry in this place. A no that they said anywhere on the way up to the root
+  // counts until they say yes here.
+  ApprovalMemory answers(const AnswerPlace& place, const std::string& name) const {
+    ApprovalMemory out;
+    auto take = [&](const std::string& key, bool approvals) {
+      const auto* project = own_.project(key);
+      if (project == nullptr) return;
+      for (const auto& [server, hash] : project->approved) {
+        if (approvals && server == name) out.approved.emplace(server, hash);
       }
-    }
-    return *approvals_;
+      for (const auto& [server, hash] : project->rejected) {
+        if (server == name) out.rejected.emplace(server, hash);
+      }
+    };
+    for (const auto& key : place.keys) take(key, true);
+    if (!out.approved.empty()) return out;
+    for (const auto& key : paths_.project_keys) take(key, false);
+    return out;
   }
 
   StandingRules rules() const {
@@ -594,7 +609,6 @@ class Loader {
   std::vector<ParsedServers> sources_;
   std::vector<ConfigProblem> problems_;
   std::set<std::string> lost_;  // files that are there and cannot be read
-  std::optional<ApprovalMemory> approvals_;
   std::optional<std::string> exclusive_;
   std::optional<ConnectorDirectory> connectors_;
   bool project_trusted_ = false;

@@ -73,6 +73,44 @@ TEST_F(Unapproved, AnEntryBehindOneOfThePersonIsShown) {
   EXPECT_EQ(json_of(house.run({"get", "lit", "--json"}))["scope"], Json("project"));
 }
 
+// ---- the same entry further down
+
+TEST_F(Unapproved, AYesIsForTheFileItWasSaidAbout) {
+  const auto canary = (house.tree.path() / "canary").string();
+  const Json entry{{"command", "./run.sh"}};
+  project_file(".mcp.json", {{"s", entry}});
+  house.tree.file("project/run.sh", "#!/bin/sh\nexec '" + good_server + "' good\n");
+  fs::permissions(house.project() + "/run.sh", fs::perms::owner_all);
+  ASSERT_EQ(house.run({"approve", "s"}).code, 0);
+  ASSERT_EQ(house.run({"call", "s/echo", "text=hi"}).out, "hi\n");
+
+  project_file("vendor/evil/.mcp.json", {{"s", entry}});
+  house.tree.file("project/vendor/evil/run.sh", "#!/bin/sh\ntouch '" + canary + "'\n");
+  fs::permissions(house.project() + "/vendor/evil/run.sh", fs::perms::owner_all);
+  EXPECT_EQ(standing("s", "vendor/evil"), "awaiting approval");
+  (void)house.run({"tools"}, "vendor/evil");
+  EXPECT_FALSE(fs::exists(canary));
+  fs::remove(house.project() + "/vendor/evil/.mcp.json");
+  EXPECT_EQ(standing("s", "vendor/evil"), "awaiting approval");
+  (void)house.run({"tools"}, "vendor/evil");
+  EXPECT_FALSE(fs::exists(canary));
+
+  // What is said there is kept for there, and taken back with everything else.
+  ASSERT_EQ(house.run({"approve", "s"}, "vendor/evil").code, 0);
+  EXPECT_EQ(standing("s", "vendor/evil"), "active");
+  EXPECT_EQ(standing("s"), "active");
+  ASSERT_EQ(house.run({"reset-project-choices"}).code, 0);
+  EXPECT_EQ(standing("s", "vendor/evil"), "awaiting approval");
+  EXPECT_EQ(standing("s"), "awaiting approval");
+}
+
+TEST_F(Unapproved, WhatSomebodyAddsBelowTheyHaveAgreedTo) {
+  project_file("sub/.mcp.json", Json::object());
+  ASSERT_EQ(house.run({"add", "--scope", "project", "s", "--", good_server, "good"}, "sub").code, 0);
+  EXPECT_EQ(standing("s", "sub"), "active");
+  EXPECT_FALSE(house.own()["projects"][house.project() + "/sub"]["approved"]["s"].is_null());
+}
+
 // ---- switched off for want of something
 
 TEST_F(Unapproved, WhatLacksAValueIsNotSwitchedOn) {

@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "config/answer_place.h"
 #include "config/files.h"
 #include "config/load.h"
 #include "config/settings_file.h"
@@ -87,6 +88,108 @@ TEST_F(LoadTrust, WhatLetAnEntryPassIsKept) {
   // Their own answer goes before all of these.
   answer("approved", "repo", hash);
   EXPECT_THAT(passed_by(), IsEmpty());
+}
+
+// ---- where an answer counts
+
+// The same words in another directory start another file.
+TEST_F(LoadTrust, AYesToTheRootsFileIsNoneToTheSameEntryBelow) {
+  const auto entry = servers(R"({"command":"./run.sh"})");
+  tree.file("repo/.mcp.json", entry);
+  tree.file("repo/run.sh", "good");
+  answer("approved", "repo", entry_hash(loaded()));
+  EXPECT_EQ(standing(), "active");
+
+  tree.file("repo/vendor/evil/.mcp.json", entry);
+  EXPECT_EQ(standing("repo/vendor/evil"), "active") << "the root's entry, which finds nothing to run here";
+  EXPECT_EQ(loaded().origin.file, path("repo/.mcp.json"));
+  ASSERT_EQ(config.shadowed.size(), 1u);
+  EXPECT_EQ(config.shadowed[0].standing, ServerStanding::awaiting_approval);
+  tree.file("repo/vendor/evil/run.sh", "bad");
+  EXPECT_EQ(standing(), "awaiting approval");
+  EXPECT_TRUE(std::ranges::none_of(config.shadowed, &ServerConfig::approved));
+  fs::remove(path("repo/vendor/evil/.mcp.json"));
+  EXPECT_EQ(standing(), "awaiting approval") << "the root's entry would run the file that is here";
+  EXPECT_THAT(loaded().reason, AllOf(HasSubstr("other files than in " + path("repo")), HasSubstr("approve s")));
+  // Nothing of this reaches the directory it was said in.
+  EXPECT_EQ(standing("repo"), "active");
+  // Whoever looks and says yes there means there.
+  tree.file("home/.config/patchbay/config.json", R"({"version":1,"projects":{")" + path("repo/vendor/evil") +
+                                                     R"(":{"approved":{"s":")" + entry_hash(loaded()) + R"("}}}})");
+  EXPECT_EQ(standing("repo/vendor/evil"), "active");
+  EXPECT_EQ(standing("repo"), "awaiting approval");
+}
+
+TEST_F(LoadTrust, AnAnswerIsForTheDirectoryOfItsFile) {
+  tree.file("repo/sub/.mcp.json", servers(R"({"command":"x"})"));
+  tree.directory("repo/sub/deep");
+  request.cwd = path("repo/sub");
+  const auto hash = entry_hash(loaded());
+  answer("approved", "repo", hash);
+  EXPECT_EQ(standing("repo/sub"), "awaiting approval");
+  answer("approved", "repo/sub", hash);
+  EXPECT_EQ(standing("repo/sub"), "active");
+  EXPECT_EQ(standing("repo/sub/deep"), "active");
+  // A no on the way up goes on counting, as long as there is no yes to this one.
+  answer("rejected", "repo", hash);
+  EXPECT_EQ(standing("repo/sub"), "rejected");
+  tree.file("home/.config/patchbay/config.json", R"({"version":1,"projects":{")" + path("repo") +
+                                                     R"(":{"rejected":{"s":")" + hash + R"("}},")" + path("repo/sub") +
+                                                     R"(":{"approved":{"s":")" + hash + R"("}}}})");
+  EXPECT_EQ(standing("repo/sub"), "active");
+}
+
+TEST_F(LoadTrust, AnAnswerAboutAFileBelowCountsInOtherWorkTrees) {
+  tree.file("tree/.git", "gitdir: " + path("repo/.git/worktrees/tree") + "\n");
+  tree.file("repo/.git/worktrees/tree/gitdir", path("tree/.git") + "\n");
+  tree.file("repo/.git/worktrees/tree/commondir", "../..\n");
+  tree.file("tree/sub/.mcp.json", servers(R"({"command":"x"})"));
+  request.cwd = path("tree/sub");
+  answer("approved", "repo/sub", entry_hash(loaded()));
+  EXPECT_EQ(standing("tree/sub"), "active");
+}
+
+TEST_F(LoadTrust, WhichPathsOfAnEntryNameOtherFiles) {
+  tree.file("repo/sub/a.js", "");
+  tree.file("repo/sub/in/b.js", "");
+  tree.file("repo/a.js", "");
+  tree.link("repo/sub/same.js", path("repo/same.js"));
+  tree.file("repo/same.js", "");
+  struct Case {
+    std::string label;
+    std::function<void(ServerConfig&)> change;
+    bool other;
+  };
+  for (const auto& one : std::vector<Case>{
+           {"a program by its path", [](auto& s) { s.command = "./a.js"; }, true},
+           {"one that is not here", [](auto& s) { s.command = "./none"; }, false},
+           {"a name is looked up along PATH", [](auto& s) { s.command = "a.js"; }, false},
+           {"an argument", [](auto& s) { s.args = {"-x", "a.js"}; }, true},
+           {"behind a flag", [](auto& s) { s.args = {"--file=a.js"}; }, true},
+           {"through a directory above", [](auto& s) { s.args = {"../sub/a.js"}; }, true},
+           {"an absolute path", [this](auto& s) { s.args = {path("repo/sub/a.js")}; }, false},
+           {"a directory", [](auto& s) { s.args = {".", "in"}; }, false},
+           {"the very same file", [](auto& s) { s.args = {"same.js"}; }, false},
+           {"an envFile", [](auto& s) { s.env_file = "a.js"; }, true},
+           {"a directory to run in",
+            [](auto& s) {
+              s.cwd = "in";
+              s.args = {"b.js"};
+            },
+            true},
+           {"an absolute directory to run in",
+            [this](auto& s) {
+              s.cwd = path("repo");
+              s.args = {"a.js"};
+            },
+            false},
+       }) {
+    ServerConfig server;
+    server.command = "node";
+    one.change(server);
+    EXPECT_EQ(names_other_files(server, path("repo/sub"), path("repo")), one.other) << one.label;
+    EXPECT_FALSE(names_other_files(server, path("repo/sub"), path("repo/sub"))) << one.label;
+  }
 }
 
 // ---- work trees
