@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "config/edit_layout.h"
 #include "config/jsonc.h"
 #include "json/kind_text.h"
 
@@ -13,248 +14,6 @@ namespace {
 
 constexpr auto none = std::string_view::npos;
 constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
-constexpr std::string_view default_unit = "  ";
-// What is put on one line because its siblings are, or because it is a short list.
-constexpr std::size_t one_line_width = 100;
-
-bool is_blank(char c) noexcept { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
-
-// ---- where things stand --------------------------------------------------------------------
-
-// A member of an object, or an item of an array: then it has no key, and key_begin is value_begin.
-struct Member {
-  std::string key;
-  std::size_t key_begin = 0;
-  std::size_t key_end = 0;
-  std::size_t value_begin = 0;
-  std::size_t value_end = 0;
-  std::size_t comma = none;  // the one behind it
-};
-
-struct Body {
-  std::size_t open = 0;   // '{' or '['
-  std::size_t close = 0;  // '}' or ']'
-  std::vector<Member> members;
-  bool is_array = false;
-};
-
-// Walks over a text that is known to be valid, comments included.
-class Walker {
- public:
-  explicit Walker(std::string_view text) noexcept : text_(text) {}
-
-  // The next token behind blanks and comments.
-  std::size_t next(std::size_t at) const noexcept {
-    while (at < text_.size()) {
-      if (is_blank(text_[at])) {
-        ++at;
-      } else if (auto end = behind_comment(at); end != at) {
-        at = end;
-      } else {
-        break;
-      }
-    }
-    return at;
-  }
-
-  // Behind the last comment between a place and the next token; the place when there is none.
-  struct Comments {
-    std::size_t end = 0;
-    bool to_line_end = false;  // the last one ends with its line
-  };
-  Comments comments_behind(std::size_t at) const noexcept {
-    Comments out{at, false};
-    while (at < text_.size()) {
-      if (is_blank(text_[at])) {
-        ++at;
-      } else if (auto end = behind_comment(at); end != at) {
-        out = {end, text_[at + 1] == '/'};
-        at = end;
-      } else {
-        break;
-      }
-    }
-    return out;
-  }
-
-  Body body(std::size_t open) const {
-    Body body{open, open, {}, text_[open] == '['};
-    for (auto at = next(open + 1);; at = next(at)) {
-      if (text_[at] == '}' || text_[at] == ']') {
-        body.close = at;
-        return body;
-      }
-      if (text_[at] == ',') {
-        body.members.back().comma = at++;
-        continue;
-      }
-      Member member;
-      member.key_begin = member.key_end = member.value_begin = at;
-      if (!body.is_array) {
-        member.key_end = behind_string(at);
-        member.key = parse_json(text_.substr(at, member.key_end - at)).value_or(Json("")).as_string();
-        member.value_begin = next(next(member.key_end) + 1);
-      }
-      at = member.value_end = behind_value(member.value_begin);
-      body.members.push_back(std::move(member));
-    }
-  }
-
- private:
-  std::size_t behind_comment(std::size_t at) const noexcept {
-    const auto rest = text_.substr(at);
-    if (rest.starts_with("//")) return std::min(text_.find_first_of("\r\n", at), text_.size());
-    if (rest.starts_with("/*")) return text_.find("*/", at + 2) + 2;
-    return at;
-  }
-
-  std::size_t behind_string(std::size_t at) const noexcept {
-    for (++at; text_[at] != '"'; ++at) {
-      if (text_[at] == '\\') ++at;
-    }
-    return at + 1;
-  }
-
-  // Counts brackets, so that depth costs no stack.
-  std::size_t behind_value(std::size_t at) const noexcept {
-    std::size_t depth = 0;
-    for (;;) {
-      const char c = text_[at];
-      if (c == '"') {
-        at = behind_string(at);
-      } else if (c == '{' || c == '[') {
-        ++depth;
-        ++at;
-      } else if (c == '}' || c == ']') {
-        --depth;
-        ++at;
-      } else if (c == ',' || c == ':') {
-        ++at;
-      } else {
-        at = std::min(text_.find_first_of(" \t\r\n,:]}/", at), text_.size());
-      }
-      if (depth == 0) return at;
-      at = next(at);
-    }
-  }
-
-  std::string_view text_;
-};
-
-// ---- how new text looks --------------------------------------------------------------------
-
-struct OneLine {
-  bool after_colon = true;
-  bool after_comma = true;
-  bool in_braces = false;
-};
-
-struct Layout {
-  std::string newline = "\n";
-  std::string unit{default_unit};
-};
-
-class Renderer {
- public:
-  Renderer(const Layout& layout, OneLine one_line) : layout_(layout), one_line_(one_line) {}
-
-  std::string on_one_line(const Json& value) const {
-    std::string out;
-    append_on_one_line(out, value);
-    return out;
-  }
-
-  // The first line continues where it is put; the others are indented by `indent` or more.
-  std::string on_lines(const Json& value, const std::string& indent) const {
-    std::string out;
-    append_on_lines(out, value, indent);
-    return out;
-  }
-
-  // What stands before the value: nothing before an item of an array.
-  std::string key(const std::optional<std::string>& name) const {
-    return name ? to_text(Json(*name)) + std::string(colon()) : std::string();
-  }
-
- private:
-  std::string_view colon() const noexcept { return one_line_.after_colon ? ": " : ":"; }
-
-  void append_on_one_line(std::string& out, const Json& value) const {
-    const auto* object = value.if_object();
-    const auto* array = value.if_array();
-    if (object == nullptr && array == nullptr) {
-      append_text(out, value);
-      return;
-    }
-    const bool spaced = object != nullptr && one_line_.in_braces && !object->empty();
-    bool first = true;
-    auto separate = [&] {
-      if (!first) out += one_line_.after_comma ? ", " : ",";
-      first = false;
-    };
-    out += object != nullptr ? "{" : "[";
-    if (spaced) out += ' ';
-    if (object != nullptr) {
-      for (const auto& [name, member] : *object) {
-        separate();
-        out += key(name);
-        append_on_one_line(out, member);
-      }
-    } else {
-      for (const auto& item : *array) {
-        separate();
-        append_on_one_line(out, item);
-      }
-    }
-    if (spaced) out += ' ';
-    out += object != nullptr ? "}" : "]";
-  }
-
-  void append_on_lines(std::string& out, const Json& value, const std::string& indent) const {
-    const auto* object = value.if_object();
-    const auto* array = value.if_array();
-    const bool plain = object == nullptr && array == nullptr;
-    const bool empty = !plain && value.size() == 0;
-    if (plain || empty || (array != nullptr && is_short_list(*array))) {
-      append_on_one_line(out, value);
-      return;
-    }
-    const auto inner = indent + layout_.unit;
-    bool first = true;
-    auto begin_line = [&] {
-      if (!first) out += ',';
-      first = false;
-      out += layout_.newline + inner;
-    };
-    out += object != nullptr ? '{' : '[';
-    if (object != nullptr) {
-      for (const auto& [name, member] : *object) {
-        begin_line();
-        out += key(name);
-        append_on_lines(out, member, inner);
-      }
-    } else {
-      for (const auto& item : *array) {
-        begin_line();
-        append_on_lines(out, item, inner);
-      }
-    }
-    out += layout_.newline + indent;
-    out += object != nullptr ? '}' : ']';
-  }
-
-  bool is_short_list(const Json::Array& array) const {
-    std::size_t width = 0;
-    for (const auto& item : array) {
-      if (item.is_object() || item.is_array()) return false;
-      width += to_text(item).size() + 2;
-    }
-    return width <= one_line_width;
-  }
-
-  const Layout& layout_;
-  OneLine one_line_;
-};
 
 // ---- the edits -----------------------------------------------------------------------------
 
@@ -330,22 +89,22 @@ class Editor {
   }
 
   std::size_t root() const noexcept { return root_; }
-  const Walker& walk() const noexcept { return walk_; }
+  const TextWalker& walk() const noexcept { return walk_; }
 
  private:
-  static const Member* find(const Body& body, std::string_view key) {
-    const auto found = std::ranges::find(body.members, key, &Member::key);
+  static const TextMember* find(const TextBody& body, std::string_view key) {
+    const auto found = std::ranges::find(body.members, key, &TextMember::key);
     return found == body.members.end() ? nullptr : &*found;
   }
 
   // The object or array that `path` leads to; it is there.
-  Body at(std::span<const std::string> path) const {
+  TextBody at(std::span<const std::string> path) const {
     auto body = walk_.body(root_);
     for (const auto& key : path) body = walk_.body(find(body, key)->value_begin);
     return body;
   }
 
-  Body parent(std::span<const std::string> path) const { return at(path.first(path.size() - 1)); }
+  TextBody parent(std::span<const std::string> path) const { return at(path.first(path.size() - 1)); }
 
   static Json nested(std::span<const std::string> path, const Json& value) {
     Json out = value;
@@ -399,10 +158,10 @@ class Editor {
   // ---- set
 
   // How the members of an object that stands on one line are spaced.
-  OneLine spacing(const Body& body) const {
+  OneLineStyle spacing(const TextBody& body) const {
     if (body.members.empty()) return {};
     const auto& first = body.members.front();
-    OneLine out;
+    OneLineStyle out;
     if (body.is_array) {
       out.after_comma = out.after_colon = body.members.size() == 1 || is_blank(text_[first.comma + 1]);
     } else {
@@ -414,7 +173,7 @@ class Editor {
   }
 
   // A value that is an object with members, written on one line.
-  std::optional<OneLine> one_line_object(const Member& member) const {
+  std::optional<OneLineStyle> one_line_object(const TextMember& member) const {
     if (text_[member.value_begin] != '{' || breaks(member.value_begin, member.value_end)) return std::nullopt;
     const auto body = walk_.body(member.value_begin);
     if (body.members.empty()) return std::nullopt;
@@ -422,19 +181,19 @@ class Editor {
   }
 
   std::string create(const Json& value) const {
-    const auto made = Renderer(layout_, {}).on_lines(value, "") + layout_.newline;
+    const auto made = TextRenderer(layout_, {}).on_lines(value, "") + layout_.newline;
     if (blank(start_, text_.size())) return std::string(text_.substr(0, start_)) + made;
     const auto last = text_.back();
     const bool ended = last == '\n' || last == '\r';
     return std::string(text_) + (ended ? "" : layout_.newline) + made;
   }
 
-  std::string replace(const Member& member, const Json& value) const {
+  std::string replace(const TextMember& member, const Json& value) const {
     const auto indent = own_line(member.key_begin);
     const auto spaced = one_line_object(member);
     const bool after_colon = is_blank(text_[member.value_begin - 1]);
-    const auto style = spaced.value_or(OneLine{.after_colon = after_colon, .after_comma = after_colon || indent});
-    const Renderer render(layout_, style);
+    const auto style = spaced.value_or(OneLineStyle{.after_colon = after_colon, .after_comma = after_colon || indent});
+    const TextRenderer render(layout_, style);
     auto made = render.on_one_line(value);
     if (indent && (!spaced || made.size() > one_line_width)) made = render.on_lines(value, *indent);
     return spliced(text_, {{member.value_begin, member.value_end - member.value_begin, std::move(made)}});
@@ -442,28 +201,29 @@ class Editor {
 
   // The member as it is put on a line of its own, in the manner of a sibling.
   std::string on_own_line(const std::optional<std::string>& key, const Json& value, const std::string& indent,
-                          const Member* sibling) const {
+                          const TextMember* sibling) const {
     if (sibling != nullptr && value.is_object()) {
       if (const auto style = one_line_object(*sibling)) {
-        const Renderer render(layout_, *style);
+        const TextRenderer render(layout_, *style);
         if (auto made = render.key(key) + render.on_one_line(value); made.size() <= one_line_width) return made;
       }
     }
-    const Renderer render(layout_, {.after_colon = sibling == nullptr || is_blank(text_[sibling->value_begin - 1])});
+    const TextRenderer render(layout_,
+                              {.after_colon = sibling == nullptr || is_blank(text_[sibling->value_begin - 1])});
     return render.key(key) + render.on_lines(value, indent);
   }
 
-  std::string insert(const Body& body, const std::optional<std::string>& key, const Json& value) const {
+  std::string insert(const TextBody& body, const std::optional<std::string>& key, const Json& value) const {
     return body.members.empty() ? insert_first(body, key, value) : insert_last(body, key, value);
   }
 
-  std::string insert_first(const Body& body, const std::optional<std::string>& key, const Json& value) const {
+  std::string insert_first(const TextBody& body, const std::optional<std::string>& key, const Json& value) const {
     const auto outer = indent_of_line(body.open);
     const auto behind = walk_.comments_behind(body.open + 1).end;
     const bool commented = behind != body.open + 1;
     const bool broken = breaks(body.open, body.close);
     if (!broken && (!lines_ || body.is_array)) {
-      const Renderer render(layout_, lines_ ? OneLine{} : compact_);
+      const TextRenderer render(layout_, lines_ ? OneLineStyle{} : compact_);
       auto made = render.key(key) + render.on_one_line(value);
       if (commented) return spliced(text_, {{behind, 0, " " + made}});
       return spliced(text_, {{body.open + 1, body.close - body.open - 1, std::move(made)}});
@@ -487,7 +247,7 @@ class Editor {
     return at;
   }
 
-  std::string insert_last(const Body& body, const std::optional<std::string>& key, const Json& value) const {
+  std::string insert_last(const TextBody& body, const std::optional<std::string>& key, const Json& value) const {
     const auto& last = body.members.back();
     const bool comma_behind = last.comma != none;
     const auto token_end = comma_behind ? last.comma + 1 : last.value_end;
@@ -502,7 +262,7 @@ class Editor {
       if (!breaks(behind, body.close)) made += layout_.newline + outer;
     } else {
       const auto style = spacing(body);
-      const Renderer render(layout_, style);
+      const TextRenderer render(layout_, style);
       made = (style.after_comma ? " " : "") + render.key(key) + render.on_one_line(value) + (comma_behind ? "," : "");
     }
     std::vector<Splice> splices;
@@ -513,7 +273,7 @@ class Editor {
 
   // ---- remove
 
-  std::string remove(const Body& body, std::size_t index) const {
+  std::string remove(const TextBody& body, std::size_t index) const {
     const auto& member = body.members[index];
     const bool is_last = index + 1 == body.members.size();
     const auto token_end =
@@ -559,12 +319,12 @@ class Editor {
   }
 
   std::string_view text_;
-  Walker walk_;
+  TextWalker walk_;
   std::size_t start_ = 0;  // behind a byte order mark
   std::size_t root_ = 0;
   bool lines_ = true;  // whether the text is written on several lines
-  Layout layout_;
-  OneLine compact_{.after_colon = false, .after_comma = false};
+  TextLayout layout_;
+  OneLineStyle compact_{.after_colon = false, .after_comma = false};
 };
 
 // ---- what must come out --------------------------------------------------------------------
@@ -583,7 +343,7 @@ std::size_t place_of(const Editor& editor, std::span<const std::string> path) {
   auto at = editor.root();
   for (const auto& key : path) {
     const auto body = editor.walk().body(at);
-    at = std::ranges::find(body.members, key, &Member::key)->value_begin;
+    at = std::ranges::find(body.members, key, &TextMember::key)->value_begin;
   }
   return at;
 }
@@ -688,7 +448,7 @@ std::expected<std::string, JsonFault> edit_text(std::string_view text, const Con
   // The editor walks objects; whatever else stands at the top has no members to walk.
   if (!root->is_object()) {
     return std::unexpected(
-        JsonFault{Walker(text).next(text.starts_with(byte_order_mark) ? byte_order_mark.size() : 0),
+        JsonFault{TextWalker(text).next(text.starts_with(byte_order_mark) ? byte_order_mark.size() : 0),
                   fmt::format("the top of the file must be an object, found {}", kind_with_article(*root))});
   }
   const Editor editor(text);

@@ -9,8 +9,6 @@
 #include <fmt/format.h>
 #include <pwd.h>
 
-#include "base/shell_word.h"
-#include "config/answer_place.h"
 #include "config/approval.h"
 #include "config/claude_file.h"
 #include "config/connectors.h"
@@ -18,12 +16,12 @@
 #include "config/files.h"
 #include "config/merge.h"
 #include "config/own_file.h"
+#include "config/persons_word.h"
 #include "config/plugins.h"
 #include "config/policy.h"
 #include "config/real_path.h"
 #include "config/server_argument.h"
 #include "config/settings_file.h"
-#include "config/signature.h"
 
 namespace patchbay {
 namespace {
@@ -457,7 +455,7 @@ class Loader {
 
   void add(ParsedServers parsed) {
     for (auto& server : parsed.servers) {
-      if (server.origin.trust == ConfigTrust::needs_approval) decide(server);
+      if (server.origin.trust == ConfigTrust::needs_approval) person_.decide(server, layers_, request_.trust_project);
     }
     for (auto& broken : parsed.broken) {
       if (broken.origin.trust == ConfigTrust::needs_approval) broken.holds_name = request_.trust_project;
@@ -465,135 +463,17 @@ class Loader {
     sources_.push_back(std::move(parsed));
   }
 
-  void decide(ServerConfig& server) {
-    const auto place = answer_place(server, paths_, variables_);
-    auto decision =
-        decide_approval(server.name, entry_hash(server), answers(place, server.name), layers_, request_.trust_project);
-    switch (decision.state) {
-      case ApprovalDecision::State::approved:
-        server.approved = true;
-        if (!decision.by_answer) note_approval(server.name, decision.file.empty() ? "--trust-project" : decision.file);
-        return;
-      case ApprovalDecision::State::pending:
-        if (!place.elsewhere && approved_by_name(server)) {
-          server.approved = true;
-          note_approval(server.name, paths_.claude_json);
-          return;
-        }
-        server.standing = ServerStanding::awaiting_approval;
-        if (place.elsewhere && !decision.changed) {
-          decision.reason = fmt::format(
-              "started here, its relative paths name other files than in {}; if you trust them, run `patchbay "
-              "approve{}`",
-              project_directory_of(server.origin.file), shell_operands({server.name}));
-        }
-        break;
-      case ApprovalDecision::State::rejected:
-        server.standing = ServerStanding::rejected;
-        break;
-    }
-    server.reason = std::move(decision.reason);
-  }
-
-  // What counts as a yes and is no answer of the person to this very entry, for whoever explains it.
-  void note_approval(const std::string& name, const std::string& by) {
-    auto layer = std::ranges::find_if(
-        layers_, [&](const SettingsLayer& one) { return one.file == by && !one.approved_servers.empty(); });
-    if (layer == layers_.end()) {
-      SettingsLayer fresh;
-      fresh.source = by == paths_.claude_json ? SettingsSource::user : SettingsSource::flag;
-      fresh.file = by;
-      layer = layers_.insert(layers_.end(), std::move(fresh));
-    }
-    layer->approved_servers.push_back(name);
-  }
-
-  // enabledMcpjsonServers in ~/.claude.json has no hash of what was agreed to, so it is for the very file the
-  // person saw there: the one in the directory it names, and in other work trees of that.
-  bool approved_by_name(const ServerConfig& server) const {
-    if (fs::path(server.origin.file).filename() != ".mcp.json") return false;
-    const auto directory = fs::path(server.origin.file).parent_path().string();
-    std::error_code error;
-    std::vector<std::string> keys{directory, fs::canonical(directory, error).string()};
-    if (directory == paths_.directories.back()) {
-      if (auto main = main_checkout(directory)) keys.push_back(*main);
-    }
-    return std::ranges::any_of(keys, [&](const std::string& key) {
-      const auto* project = claude_.project(key);
-      return project != nullptr && std::ranges::find(project->approved, server.name) != project->approved.end();
-    });
-  }
-
-  // What the person said about this entry in this place. A no that they said anywhere on the way up to the root
-  // counts until they say yes here.
-  ApprovalMemory answers(const AnswerPlace& place, const std::string& name) const {
-    ApprovalMemory out;
-    auto take = [&](const std::string& key, bool approvals) {
-      const auto* project = own_.project(key);
-      if (project == nullptr) return;
-      for (const auto& [server, hash] : project->approved) {
-        if (approvals && server == name) out.approved.emplace(server, hash);
-      }
-      for (const auto& [server, hash] : project->rejected) {
-        if (server == name) out.rejected.emplace(server, hash);
-      }
-    };
-    for (const auto& key : place.keys) take(key, true);
-    if (!out.approved.empty()) return out;
-    for (const auto& key : paths_.project_keys) take(key, false);
-    return out;
-  }
-
   StandingRules rules() const {
     StandingRules rules;
     rules.variables = variables_;
-    rules.switched_off = [this](const ServerConfig& server) { return switched_off(server); };
-    rules.switched_on = [this](const ServerConfig& server) { return own_word(server).value_or(false); };
+    rules.switched_off = [this](const ServerConfig& server) { return person_.switched_off(server); };
+    rules.switched_on = [this](const ServerConfig& server) { return person_.switched_on(server); };
     rules.forbidden = [this](const ServerConfig& expanded) -> std::optional<std::string> {
       auto verdict = judge_policy(expanded, layers_, variables_);
       if (verdict.allowed()) return std::nullopt;
       return std::move(verdict.reason);
     };
     return rules;
-  }
-
-  static bool lists(const std::vector<std::string>& names, const ServerConfig& server) {
-    return std::ranges::find(names, server.name) != names.end();
-  }
-
-  // What our own file says about the name: on, off, or nothing. The project before everywhere, off before on.
-  // The switches of a person do not reach what their organisation set up.
-  std::optional<bool> own_word(const ServerConfig& server, bool* for_project = nullptr) const {
-    if (server.origin.scope == ConfigScope::enterprise) return std::nullopt;
-    for (const auto& key : paths_.project_keys) {
-      const auto* project = own_.project(key);
-      if (project == nullptr) continue;
-      if (for_project != nullptr) *for_project = true;
-      if (lists(project->disabled_servers, server)) return false;
-      if (lists(project->enabled_servers, server)) return true;
-    }
-    if (for_project != nullptr) *for_project = false;
-    if (lists(own_.disabled_servers, server)) return false;
-    if (lists(own_.enabled_servers, server)) return true;
-    return std::nullopt;
-  }
-
-  std::optional<std::string> switched_off(const ServerConfig& server) const {
-    if (server.origin.scope == ConfigScope::enterprise) return std::nullopt;
-    const auto enable = "patchbay enable" + shell_operands({server.name});
-    bool for_project = false;
-    if (const auto word = own_word(server, &for_project)) {
-      if (*word) return std::nullopt;
-      return fmt::format("switched off {}in {}; to switch it on: {}", for_project ? "for this project " : "",
-                         paths_.own_file(), enable);
-    }
-    for (const auto& key : paths_.project_keys) {
-      if (const auto* project = claude_.project(key); project != nullptr && lists(project->disabled_servers, server)) {
-        return fmt::format("switched off for this project in {} (disabledMcpServers); to switch it on: {}",
-                           paths_.claude_json, enable);
-      }
-    }
-    return std::nullopt;
   }
 
   static constexpr std::string_view kept_ = "what it said before stays in force until it can be read again";
@@ -604,6 +484,7 @@ class Loader {
   ConfigPaths paths_;
   OwnFile own_;
   ClaudeFile claude_;
+  PersonsWord person_{own_, claude_, paths_, variables_};
   std::vector<SettingsLayer> layers_;
   PluginSettings plugins_;
   std::vector<ParsedServers> sources_;

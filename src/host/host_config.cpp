@@ -1,0 +1,301 @@
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <ranges>
+
+#include <fmt/format.h>
+
+#include "base/as_result.h"
+#include "base/offload.h"
+#include "base/timeout.h"
+#include "config/child_env.h"
+#include "config/diff.h"
+#include "config/limits.h"
+#include "config/policy.h"
+#include "config/secret_file.h"
+#include "host/config_watch.h"
+#include "host/connector_fetch.h"
+#include "host/host_impl.h"
+#include "host/rule_check.h"
+
+namespace patchbay {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr auto between_readings = 100ms;
+
+// Names this run to the servers it starts.
+std::string random_id(const Random& random) {
+  std::array<std::uint8_t, 16> bytes{};
+  random(bytes);
+  bytes[6] = static_cast<std::uint8_t>((bytes[6] & 0x0F) | 0x40);
+  bytes[8] = static_cast<std::uint8_t>((bytes[8] & 0x3F) | 0x80);
+  std::string out;
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) out += '-';
+    out += fmt::format("{:02x}", bytes[i]);
+  }
+  return out;
+}
+
+}  // namespace
+
+Host::Impl::Impl(HostOptions options, const Runtime& runtime)
+    : options_(std::move(options)),
+      runtime_(runtime),
+      local_slots_(options_.local_starts.value_or(runtime.limits.local_starts)),
+      remote_slots_(options_.remote_starts.value_or(runtime.limits.remote_starts)) {
+  if (options_.connect_limit) runtime_.limits.connect = *options_.connect_limit;
+  if (options_.tool_limit) runtime_.limits.tool = *options_.tool_limit;
+  if (!options_.config) {
+    if (!options_.load) options_.load.emplace();
+    if (options_.load->cwd.empty()) options_.load->cwd = std::filesystem::current_path();
+    options_.load->trust_project |= options_.trust_project;
+    options_.config = load_servers(*options_.load, memory_);
+  }
+  apply_settings();
+  session_id_ = random_id(runtime_.random);
+  context_ = start_context();
+  idle_limit_ = idle_limit_from(context_->variables);
+  if (auto choice = context_->variables("MCP_PROTOCOL_NEGOTIATION");
+      choice == "legacy" && options_.client.protocol == "auto") {
+    options_.client.protocol = *choice;
+  }
+}
+
+std::shared_ptr<const StartContext> Host::Impl::start_context() const {
+  const auto& config = *options_.config;
+  auto context = std::make_shared<StartContext>();
+  std::error_code ignored;
+  context->run.cwd = config.cwd.empty() ? std::filesystem::current_path(ignored).string() : config.cwd;
+  context->run.config_dir = config.helper_dir.empty() ? context->run.cwd : config.helper_dir;
+  context->run.session_id = session_id_;
+  context->run.project_trusted = config.project_trusted || options_.trust_project;
+  context->variables = options_.load && options_.load->variables ? options_.load->variables : process_environment();
+  context->environment = environment_of_process();
+  context->connectors = config.connectors;
+  if (!config.config_dir.empty()) {
+    context->secrets = [file = config.config_dir + "/secrets.json"](const std::string& name) {
+      return stored_secret(file, name, ::getuid());
+    };
+  }
+  context->check = [settings = config.settings](const ServerConfig& expanded) {
+    auto verdict = judge_policy(expanded, settings.all());
+    if (!verdict.allowed()) {
+      throw Error(Errc::denied, fmt::format("server '{}' is not used: {}", expanded.name, verdict.reason));
+    }
+  };
+  return context;
+}
+
+std::optional<Error> Host::Impl::forbidden(const ServerConfig& config) const {
+  try {
+    context_->check(config);
+  } catch (const Error& error) {
+    return error;
+  }
+  return std::nullopt;
+}
+
+void Host::Impl::tell_rules_of_servers() {
+  std::vector<std::string> names;
+  for (const auto& [name, connection] : connections_) names.push_back(name);
+  permissions_.know_servers(names);
+}
+
+void Host::Impl::apply_settings() {
+  const auto& config = *options_.config;
+  const auto request = rule_request(config, options_.permission, options_.trust_project);
+  directory_ = request.places.cwd;
+  permissions_ = Permissions(collect_rules(config.settings.all(), request));
+  tell_rules_of_servers();
+  for (const auto& problem : permissions_.problems()) {
+    if (problem.severity == Severity::note) continue;
+    runtime_.log(LogLevel::info, "event=permission text=\"{}\"", problem.text());
+  }
+}
+
+std::map<std::string, Connection::Parts> Host::Impl::new_servers() const {
+  std::map<std::string, Connection::Parts> found;
+  auto is_new = [&](const std::string& name) { return !connections_.contains(name) && !found.contains(name); };
+  for (const auto& [name, in_process] : in_process_) {
+    if (!is_new(name)) continue;
+    Connection::Parts parts;
+    parts.config.name = name;
+    parts.config.origin.scope = ConfigScope::embedded;
+    parts.transport = memory_transport(in_process.server);
+    parts.prefix = in_process.prefix;
+    if (auto error = forbidden(parts.config)) {
+      parts.config.standing = ServerStanding::policy;
+      parts.config.reason = error->message();
+    }
+    found.emplace(name, std::move(parts));
+  }
+  for (const auto& [name, reached] : reached_) {
+    if (!is_new(name)) continue;
+    Connection::Parts parts;
+    parts.config = reached.config;
+    parts.transport = reached.transport;
+    if (auto error = forbidden(parts.config)) {
+      parts.config.standing = ServerStanding::policy;
+      parts.config.reason = error->message();
+    }
+    found.emplace(name, std::move(parts));
+  }
+  auto declared = added_;
+  declared.insert(declared.begin(), options_.config->servers.begin(), options_.config->servers.end());
+  for (const auto& config : std::views::reverse(declared)) {
+    if (!is_new(config.name)) continue;
+    Connection::Parts parts;
+    parts.config = config;
+    if (config.standing == ServerStanding::broken) {
+      parts.unusable = Error(Errc::config, fmt::format("server '{}' in {} cannot be used: {}", config.name,
+                                                       config.origin.file, config.reason));
+    } else {
+      parts.shown = shown_target(config);
+      parts.unusable = unreachable(config);
+      parts.make_transport = [config, context = context_](Runtime runtime) {
+        return make_transport(config, context, std::move(runtime));
+      };
+      if (!options_.failure_memory.empty()) {
+        parts.note = [this, config](std::optional<Error> error) { return note(config, std::move(error)); };
+      }
+    }
+    parts.approved = config.origin.trust == ConfigTrust::trusted || config.approved || options_.trust_project;
+    found.emplace(config.name, std::move(parts));
+  }
+  return found;
+}
+
+Task<void> Host::Impl::prepare() {
+  if (stopped_) throw Error(Errc::closed, "the host was stopped");
+  auto executor = co_await asio::this_coro::executor;
+  executor_ = executor;
+  if (!scope_) {
+    scope_.emplace(executor);
+    if (options_.follow_config && options_.load) scope_->spawn(follow_config());
+    if (options_.config->connectors && options_.load) scope_->spawn(ask_for_connectors());
+  }
+  for (auto& [name, parts] : new_servers()) {
+    auto& slots = parts.config.kind == ServerKind::stdio ? local_slots_ : remote_slots_;
+    for (const auto& warning : expand_server(parts.config, context_->variables).warnings) {
+      // Whoever loaded the configuration has it among its problems already.
+      runtime_.log(LogLevel::info, "server={} event=config text={}", name, to_text(Json(warning)));
+    }
+    if (options_.approve) {
+      parts.approve = [this](const ServerConfig& server) { return approve(server); };
+    }
+    parts.follow_changes = options_.follow_changes;
+    parts.on_change = [this](Connection& connection) { changed(connection); };
+    connections_[name] = std::make_shared<Connection>(executor, runtime_, options_.client, slots, std::move(parts));
+  }
+  tell_rules_of_servers();
+}
+
+Task<ConfigChange> Host::Impl::apply(LoadedConfig next) {
+  auto diff = diff_servers(options_.config->servers, next.servers, context_->variables);
+  for (auto* names : {&diff.added, &diff.removed, &diff.changed}) {
+    std::erase_if(*names, [&](const std::string& name) { return is_programs_own(name); });
+  }
+  ConfigChange change{diff.added, diff.removed, diff.changed, next.problems};
+  options_.config = std::move(next);
+  context_ = start_context();
+  apply_settings();
+  std::vector<std::string> wanted = started_ ? diff.added : std::vector<std::string>();
+  for (const auto* names : {&diff.removed, &diff.changed}) {
+    for (const auto& name : *names) {
+      if (replace(name) || (started_ && names == &diff.changed)) wanted.push_back(name);
+    }
+  }
+  // Policy may have changed its mind about servers the program brought, too.
+  std::vector<std::string> brought;
+  for (const auto& [name, in_process] : in_process_) brought.push_back(name);
+  for (const auto& [name, reached] : reached_) brought.push_back(name);
+  for (const auto& name : brought) {
+    auto known = connections_.find(name);
+    if (known == connections_.end()) continue;
+    const bool was_off = known->second->config().standing == ServerStanding::policy;
+    if (forbidden(known->second->config()).has_value() != was_off && (replace(name) || started_)) {
+      wanted.push_back(name);
+    }
+  }
+  rebuild();
+  co_await prepare();
+  std::vector<std::shared_ptr<Connection>> starting;
+  for (const auto& name : wanted) {
+    if (auto found = connections_.find(name); found != connections_.end()) starting.push_back(found->second);
+  }
+  if (!starting.empty()) scope_->spawn(start_quietly(std::move(starting)));
+  tell(options_.on_config, change);
+  co_return change;
+}
+
+bool Host::Impl::is_programs_own(const std::string& name) const {
+  return in_process_.contains(name) || reached_.contains(name) ||
+         std::ranges::find(added_, name, &ServerConfig::name) != added_.end();
+}
+
+Task<void> Host::Impl::start_quietly(std::vector<std::shared_ptr<Connection>> wanted) {
+  (void)co_await as_result(start(std::move(wanted)));
+}
+
+bool Host::Impl::replace(const std::string& name) {
+  auto node = connections_.extract(name);
+  if (node.empty()) return false;
+  const bool connected = node.mapped()->connected();
+  scope_->spawn([](std::shared_ptr<Connection> old) -> Task<void> {
+    auto waited = co_await as_result(old->fade());
+    co_await asio::this_coro::throw_if_cancelled(false);
+    co_await old->close(waited ? CloseMode::graceful : CloseMode::quick);
+  }(std::move(node.mapped())));
+  return connected;
+}
+
+Task<ConfigChange> Host::Impl::reload() {
+  if (!options_.load) throw Error(Errc::config, "this host was given its servers and has nothing to read again");
+  auto turn = co_await reloading_.acquire();
+  // Reading may wait for a slow disk.
+  auto read = [request = *options_.load, memory = memory_]() mutable {
+    auto config = load_servers(request, memory);
+    return std::pair(std::move(config), std::move(memory));
+  };
+  auto [config, memory] = co_await offload(std::move(read));
+  memory_ = std::move(memory);
+  co_return co_await apply(std::move(config));
+}
+
+Task<void> Host::Impl::ask_for_connectors() {
+  const auto directory = *options_.config->connectors;
+  if (connectors_are_fresh(directory, runtime_)) co_return;
+  auto asked = co_await as_result(fetch_connectors(directory, context_, runtime_));
+  if (asked) asked = co_await as_result(reload_quietly());
+  if (!asked && asked.error().code() != Errc::cancelled) {
+    runtime_.log(LogLevel::warning, "event=connectors text=\"{}\"", asked.error().message());
+  }
+}
+
+Task<void> Host::Impl::reload_quietly() { (void)co_await reload(); }
+
+Task<void> Host::Impl::follow_config() {
+  auto outcome = co_await as_result(follow_config_files());
+  if (!outcome && outcome.error().code() != Errc::cancelled) {
+    runtime_.log(LogLevel::warning, "event=config_not_followed text=\"{}\"", outcome.error().message());
+  }
+}
+
+Task<void> Host::Impl::follow_config_files() {
+  ConfigWatch watch(executor_);
+  for (;;) {
+    // What changed while nobody watched is found by reading once more.
+    const bool unseen = watch.look_at(memory_.looked_for);
+    if (!unseen) co_await watch.changed();
+    (void)co_await reload();
+    if (unseen) co_await sleep_for(between_readings);
+  }
+}
+
+}  // namespace patchbay

@@ -1,0 +1,149 @@
+// What a Host consists of. host.cpp starts servers and routes calls, host_config.cpp makes servers of the
+// configuration and follows it when it changes. Included by these two alone; loop thread only.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <patchbay/host.h>
+
+#include "base/runtime.h"
+#include "base/scope.h"
+#include "base/semaphore.h"
+#include "config/load.h"
+#include "host/connection.h"
+#include "host/permission.h"
+#include "host/server_start.h"
+
+namespace patchbay {
+
+class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
+ public:
+  Impl(HostOptions options, const Runtime& runtime);
+
+  std::shared_ptr<const StartContext> start_context() const;
+
+  // Why an organisation does not want this server of ours.
+  std::optional<Error> forbidden(const ServerConfig& config) const;
+
+  void tell_rules_of_servers();
+
+  // Rules of the configuration and of the program; again whenever the configuration is another one.
+  void apply_settings();
+
+  struct InProcess {
+    std::shared_ptr<Server> server;
+    NamePrefix prefix;
+  };
+
+  struct Reached {
+    ServerConfig config;
+    std::shared_ptr<Transport> transport;
+  };
+
+  // Servers that have no connection yet, by name. One in this process goes before an entry of
+  // the same name, and the entry that was added last before the others.
+  std::map<std::string, Connection::Parts> new_servers() const;
+
+  // Connections need a loop, and so are made when one is there.
+  Task<void> prepare();
+
+  // Keeps why a server failed, or forgets it. Nothing that goes wrong with that is anybody's error.
+  Task<void> note(ServerConfig config, std::optional<Error> error) const;
+
+  // The last call on a server counts like its start.
+  Task<void> note_call(std::shared_ptr<Connection> connection, std::optional<Error> error);
+
+  std::vector<ServerStatus> status() const;
+
+  std::shared_ptr<Connection> require(const std::string& name);
+
+  Task<void> start(std::vector<std::shared_ptr<Connection>> wanted);
+
+  // A person is asked one thing at a time.
+  Task<bool> approve(const ServerConfig& server);
+
+  // What the program's own functions throw must not stop ours.
+  template <class Function, class... Args>
+  void tell(const Function& function, Args&&... args) {
+    if (!function) return;
+    try {
+      function(std::forward<Args>(args)...);
+    } catch (...) {
+      runtime_.log(LogLevel::error, "event=callback_threw text=\"{}\"", error_from(std::current_exception()).message());
+    }
+  }
+
+  void changed(Connection& connection);
+
+  void rebuild();
+
+  Task<CatalogEntry> find_tool(std::string text);
+
+  PermissionDecision decide(const CatalogEntry& entry, const Payload& arguments);
+
+  // Returns when the call may be made.
+  Task<void> permit(CatalogEntry entry, Payload arguments);
+
+  // An unknown tool may belong to a server that did not start: say which did not, and why unless
+  // the program was told when it happened.
+  Error with_failures(Error error) const;
+
+  Task<void> stop(CloseMode mode);
+
+  // A connection that is replaced while somebody waits for it is no answer; its successor is.
+  Task<Session> ensure(std::string name);
+
+  // What another reading of the configuration changes. Servers that stay the same keep their connection; calls
+  // that run on one that does not, finish on it.
+  Task<ConfigChange> apply(LoadedConfig next);
+
+  // Servers of the program go before entries of the same name, whatever those say now.
+  bool is_programs_own(const std::string& name) const;
+
+  Task<void> start_quietly(std::vector<std::shared_ptr<Connection>> wanted);
+
+  // Takes the connection of this name out; true when it was connected.
+  bool replace(const std::string& name);
+
+  Task<ConfigChange> reload();
+
+  // In the background: nothing waits for it, and its failure is a line in the log.
+  Task<void> ask_for_connectors();
+
+  Task<void> reload_quietly();
+
+  Task<void> follow_config();
+
+  Task<void> follow_config_files();
+
+  HostOptions options_;
+  Runtime runtime_;
+  Semaphore local_slots_;
+  Semaphore remote_slots_;
+  Semaphore asking_{1};
+  std::map<std::string, InProcess> in_process_;
+  std::map<std::string, Reached> reached_;
+  std::vector<ServerConfig> added_;  // by the program, whatever files say
+  std::map<std::string, std::shared_ptr<Connection>> connections_;
+  std::shared_ptr<const Catalog> catalog_ = std::make_shared<const Catalog>();  // of everything
+  std::shared_ptr<const Catalog> shown_ = catalog_;                             // what rules leave of it
+  Permissions permissions_;
+  std::string directory_;  // paths in rules and arguments are relative to it
+  asio::any_io_executor executor_;
+  std::optional<Scope> scope_;  // once there is a loop
+  ConfigMemory memory_;
+  Semaphore reloading_{1};
+  std::string session_id_;
+  bool started_ = false;  // all of them, so new ones are started, too
+  std::shared_ptr<const StartContext> context_;
+  std::optional<std::chrono::milliseconds> idle_limit_;
+  bool stopped_ = false;
+  std::set<std::string> failed_calls_;  // servers whose last call is remembered as a failure
+};
+
+}  // namespace patchbay
