@@ -39,29 +39,63 @@ std::string to_lower_ascii(std::string_view text) {
 std::size_t edit_distance(std::string_view a, std::string_view b, std::size_t limit) {
   if (a.size() > b.size()) std::swap(a, b);
   if (b.size() - a.size() > limit) return limit + 1;
-  std::vector<std::size_t> row(a.size() + 1);
+  // Three rows of the table: two back for swapped neighbours.
+  std::vector<std::size_t> earlier(a.size() + 1), before(a.size() + 1), row(a.size() + 1);
   for (std::size_t i = 0; i <= a.size(); ++i) row[i] = i;
+  std::size_t best_before = 0;
   for (std::size_t j = 1; j <= b.size(); ++j) {
-    std::size_t diagonal = row[0];
+    earlier.swap(before);
+    before.swap(row);
     row[0] = j;
     std::size_t best = row[0];
     for (std::size_t i = 1; i <= a.size(); ++i) {
-      std::size_t substitute = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[i];
-      row[i] = std::min({row[i] + 1, row[i - 1] + 1, substitute});
+      const auto substitute = before[i - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      row[i] = std::min({before[i] + 1, row[i - 1] + 1, substitute});
+      const bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (swapped) row[i] = std::min(row[i], earlier[i - 2] + 1);
       best = std::min(best, row[i]);
     }
-    if (best > limit) return limit + 1;
+    // A swap looks two rows back.
+    if (best > limit && best_before > limit) return limit + 1;
+    best_before = best;
   }
   return std::min(row[a.size()], limit + 1);
 }
 
+namespace {
+
+// How much both begin with that ends in a sign: "mcp__", "--", "docs/".
+std::size_t common_form(std::string_view a, std::string_view b) {
+  const auto same = static_cast<std::size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
+  std::size_t form = 0;
+  for (std::size_t i = 0; i < same; ++i) {
+    const char c = a[i];
+    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    // "_" inside a name is a letter of it; "__" is between names.
+    if (c == '_' ? i > 0 && a[i - 1] == '_' : !letter) form = i + 1;
+  }
+  return form;
+}
+
+}  // namespace
+
 std::string_view nearest(std::string_view word, const std::vector<std::string>& candidates) {
+  constexpr std::size_t most_slips = 3;
+  constexpr std::size_t shortest_beginning = 3;
   std::string_view best;
-  // A word of which half is wrong is another word.
-  std::size_t best_distance = std::clamp<std::size_t>(word.size() / 2, 1, 3) + 1;
+  std::size_t best_distance = most_slips + 1;
   for (const auto& candidate : candidates) {
-    auto distance = edit_distance(word, candidate, best_distance);
+    const auto form = common_form(word, candidate);
+    const auto typed = word.substr(form);
+    const auto whole = std::string_view(candidate).substr(form);
+    const auto slips = std::min((typed.size() + 1) / 3, most_slips);
+    auto distance = edit_distance(typed, whole, slips);
+    // Half of it was typed, and rightly, or it was typed and half as much again.
+    const bool begun = std::min(typed.size(), whole.size()) >= shortest_beginning &&
+                       (whole.starts_with(typed) || typed.starts_with(whole)) &&
+                       std::min(typed.size(), whole.size()) * 2 >= std::max(typed.size(), whole.size());
+    if (distance > slips && !begun) continue;
+    if (distance > slips) distance = most_slips;
     if (distance < best_distance) {
       best_distance = distance;
       best = candidate;

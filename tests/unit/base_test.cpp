@@ -50,6 +50,48 @@ TEST(Strings, NearestFindsTyposAndNothingElse) {
   EXPECT_EQ(nearest("slack", names), "");
 }
 
+TEST(Strings, NearestIsFoundAsPeopleSlip) {
+  struct Case {
+    std::string_view word;
+    std::vector<std::string> names;
+    std::string_view meant;
+  };
+  const Case cases[] = {
+      {"lti", {"lit"}, "lit"},
+      {"rme", {"rem"}, "rem"},
+      {"dosc", {"ok", "docs"}, "docs"},
+      {"--chekc", {"--help", "--check"}, "--check"},
+      {"--setings", {"--settings", "--strict"}, "--settings"},
+      {"fil", {"files"}, "files"},
+      {"enviro", {"env"}, "env"},
+      {"mcp__dosc__read", {"mcp__docs__read", "mcp__docs__write"}, "mcp__docs__read"},
+      {"docs/raed", {"docs/read", "docs/write"}, "docs/read"},
+      // The nearer of two, and the first of equals.
+      {"tolls", {"polls", "tools"}, "polls"},
+      {"lint", {"list", "lint"}, "lint"},
+      // Words that have little in common but their form.
+      {"a", {"ba", "b"}, ""},
+      {"mcp__zz__q", {"mcp__b", "mcp__docs"}, ""},
+      {"mcp__zz", {"mcp__b"}, ""},
+      {"--zz", {"--q", "--json"}, ""},
+      {"fil", {"filesystem"}, ""},
+      {"test", {"list", "tools"}, ""},
+      {"", {"a", "abc"}, ""},
+      {"abc", {}, ""},
+  };
+  for (const auto& one : cases) EXPECT_EQ(nearest(one.word, one.names), one.meant) << one.word;
+}
+
+TEST(Strings, EditDistanceCountsSwappedNeighboursAsOneSlip) {
+  EXPECT_EQ(edit_distance("abcd", "abdc", 3), 1u);
+  EXPECT_EQ(edit_distance("ab", "ba", 1), 1u);
+  EXPECT_EQ(edit_distance("ca", "abc", 5), 3u);
+  EXPECT_EQ(edit_distance("kitten", "sitting", 5), 3u);
+  EXPECT_EQ(edit_distance("kitten", "sitting", 2), 3u);
+  EXPECT_EQ(edit_distance("", "abc", 3), 3u);
+  EXPECT_EQ(edit_distance("xabcdba", "xbadcab", 3), 3u);
+}
+
 TEST(Crypto, Sha256MatchesThePublishedVector) {
   EXPECT_EQ(sha256_hex("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 }
