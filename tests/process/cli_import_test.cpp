@@ -14,17 +14,11 @@ namespace patchbay {
 namespace {
 
 namespace fs = std::filesystem;
-using test::CommandResult;
 using test::Household;
+using test::json_of;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
-
-Json json_of(const CommandResult& result) {
-  auto value = parse_json(result.out);
-  EXPECT_TRUE(value) << result.out << "\n" << result.err;
-  return value.value_or(Json());
-}
 
 void write(const std::string& path, const std::string& text) {
   fs::create_directories(fs::path(path).parent_path());

@@ -11,6 +11,7 @@ namespace patchbay {
 namespace {
 
 using test::CommandResult;
+using test::json_of;
 using test::run_program;
 using testing::AllOf;
 using testing::HasSubstr;
@@ -21,12 +22,6 @@ CommandResult patchbay(std::vector<std::string> words) {
   const auto config = to_text(Json{{"mcpServers", {{"desk", {{"command", test::built("scenario-server")}}}}}});
   words.insert(words.begin(), {test::built("patchbay"), "--quiet", "--mcp-config", config, "--strict-mcp-config"});
   return run_program(words, {});
-}
-
-Json json_of(const CommandResult& result) {
-  auto value = parse_json(result.out);
-  EXPECT_TRUE(value) << result.out << "\n" << result.err;
-  return value.value_or(Json());
 }
 
 TEST(CliSkills, AreListedPerServer) {

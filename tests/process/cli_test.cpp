@@ -17,6 +17,7 @@ namespace {
 
 using test::CommandOptions;
 using test::CommandResult;
+using test::json_of;
 using test::run_program;
 using test::TemporaryDirectory;
 using testing::AllOf;
@@ -41,12 +42,6 @@ CommandResult patchbay(std::vector<std::string> words, CommandOptions options = 
 CommandResult with_server(const std::string& mode, std::vector<std::string> words, CommandOptions options = {}) {
   words.insert(words.begin(), {"--mcp-config", one_server(mode), "--strict-mcp-config"});
   return patchbay(std::move(words), std::move(options));
-}
-
-Json json_of(const CommandResult& result) {
-  auto value = parse_json(result.out);
-  EXPECT_TRUE(value) << result.out << "\n" << result.err;
-  return value.value_or(Json());
 }
 
 TEST(Cli, VersionAndHelpNeedNothing) {

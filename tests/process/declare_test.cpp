@@ -16,6 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 using test::CommandResult;
 using test::Household;
+using test::json_of;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -24,12 +25,6 @@ using testing::Not;
 using testing::StartsWith;
 
 const std::string fake = test::built("mode-server");
-
-Json json_of(const CommandResult& result) {
-  auto value = parse_json(result.out);
-  EXPECT_TRUE(value) << result.out << "\n" << result.err;
-  return value.value_or(Json());
-}
 
 const Json& local_servers(const Json& own, const Household& house) {
   return own["projects"][house.project()]["mcpServers"];

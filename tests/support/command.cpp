@@ -12,6 +12,8 @@
 #include <fstream>
 #include <stdexcept>
 
+#include <gtest/gtest.h>
+
 extern char** environ;  // NOLINT
 
 namespace patchbay::test {
@@ -89,6 +91,14 @@ CommandResult run_program(const std::vector<std::string>& words, const CommandOp
   result.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   return result;
 }
+
+Json json_of(const CommandResult& result) {
+  auto value = parse_json(result.out);
+  EXPECT_TRUE(value) << result.out << "\n" << result.err;
+  return value.value_or(Json());
+}
+
+std::string server_file(const Json& servers) { return to_text(Json{{"mcpServers", servers}}); }
 
 TemporaryDirectory::TemporaryDirectory() {
   auto pattern = (std::filesystem::temp_directory_path() / "patchbay-XXXXXX").string();

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include <patchbay/json.h>
+
 namespace patchbay::test {
 
 struct CommandResult {
@@ -22,6 +24,11 @@ struct CommandOptions {
 // The words are argv; the first is looked up as a path. Unless `env` says where, the program
 // has no place to cache anything.
 CommandResult run_program(const std::vector<std::string>& words, const CommandOptions& options = {});
+
+// What it printed, read as JSON; a failed test and null when it is none.
+Json json_of(const CommandResult& result);
+// A file of servers: {"mcpServers": …}.
+std::string server_file(const Json& servers);
 
 // A directory of its own, removed with everything in it.
 class TemporaryDirectory {

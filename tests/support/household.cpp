@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Json json_of(const std::string& text) {
+Json parsed(const std::string& text) {
   auto value = parse_json(text);
   if (!value) throw std::runtime_error(value.error().message() + " in:\n" + text);
   return std::move(*value);
@@ -44,10 +44,10 @@ CommandResult Household::run(std::vector<std::string> words, const std::string& 
 
 Json Household::own() const {
   if (!fs::exists(own_file())) return {};
-  return json_of(tree.read("home/.config/patchbay/config.json"));
+  return parsed(tree.read("home/.config/patchbay/config.json"));
 }
 
-Json Household::project_json(const std::string& name) const { return json_of(tree.read("project/" + name)); }
+Json Household::project_json(const std::string& name) const { return parsed(tree.read("project/" + name)); }
 
 std::vector<std::string> Household::files_at_home() const {
   std::vector<std::string> files;
