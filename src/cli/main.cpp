@@ -25,6 +25,7 @@
 #include "cli/declared.h"
 #include "cli/flag_sources.h"
 #include "cli/logging.h"
+#include "cli/named_server.h"
 #include "cli/permission_flags.h"
 #include "cli/present.h"
 #include "config/folders.h"
@@ -248,6 +249,9 @@ int run_with_host(const Settings& settings, Io& io, const Runtime& given) {
     builtin.runtime = runtime;
     host.add_server("patchbay", make_builtin_server(builtin));
   }
+  std::vector<std::string> names;
+  for (const auto& status : host.status()) names.push_back(status.name);
+  if (const auto error = unknown_server(settings, names)) return report(*error, settings.json, io);
   Context context{settings, io, runtime, host, waiting, told};
 
   Result<int> outcome = 0;

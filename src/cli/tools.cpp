@@ -52,11 +52,6 @@ Task<int> show_tool(Context& context, std::string word) {
 
 // A word that is no server: a tool of one, or a slip.
 Task<int> show_named(Context& context, std::string word) {
-  if (word == "patchbay") {
-    throw Error(
-        Errc::invalid_argument,
-        "the built-in server 'patchbay' is offered when no other is declared; beside others: patchbay --builtin");
-  }
   auto shown = co_await as_result(show_tool(context, word));
   if (shown) co_return *shown;
   if (shown.error().code() != Errc::invalid_argument) throw shown.error();

@@ -9,6 +9,7 @@
 #include "base/strings.h"
 #include "cli/context.h"
 #include "cli/declared.h"
+#include "cli/named_server.h"
 #include "cli/permission_flags.h"
 #include "cli/present.h"
 #include "config/load.h"
@@ -49,13 +50,11 @@ std::vector<std::string> names_of(const LoadedConfig& config) {
 
 // A name nobody has: the server part may have a slip in it.
 [[noreturn]] void unknown(const std::string& word, const std::vector<std::string>& names) {
-  std::vector<std::string> candidates = names;
-  auto server = std::string_view(word);
-  const bool full = server.starts_with("mcp__");
-  if (full) server.remove_prefix(5);
-  const auto end = full ? server.find("__") : server.find('/');
-  const auto rest = end == std::string_view::npos ? std::string_view() : server.substr(end);
-  const auto meant = std::string(nearest(std::string(server.substr(0, end)), candidates));
+  const bool full = word.starts_with("mcp__");
+  auto server = server_typed(word);
+  const auto rest = server.empty() ? std::string() : word.substr((full ? 5 : 0) + server.size());
+  if (server.empty()) server = word;
+  const auto meant = nearest(server, names);
   throw Error(
       Errc::invalid_argument,
       fmt::format("there is no server and no tool called \"{}\"{}", safe_line(word, 120),
@@ -87,7 +86,9 @@ Question question_of(const Declared& declared, const Settings& settings) {
     const bool of_server = words.front().starts_with("mcp__") || words.front().find('/') != std::string::npos;
     // The built-in server is nobody's entry.
     const bool builtin = words.front().starts_with("mcp__patchbay__") || words.front().starts_with("patchbay/");
-    if (!settings.check || (of_server && !builtin)) unknown(words.front(), names);
+    // A bare name may be a tool's, unless it is all but the name of a server.
+    const bool slip = !builtin && !nearest(words.front(), names).empty();
+    if (!settings.check || slip || (of_server && !builtin)) unknown(words.front(), names);
     out.tool = words.front();
     return out;
   }

@@ -567,7 +567,9 @@ TEST(Cli, AServerInPlaceOfAToolIsTold) {
   EXPECT_THAT(with_server("good", {"tools", "echo"}).out, HasSubstr("mcp__fake__echo"));
   auto nobody = with_server("good", {"tools", "fak"});
   EXPECT_EQ(nobody.code, 2);
-  EXPECT_THAT(nobody.err, HasSubstr("no server is called 'fak', and no tool; did you mean 'fake'?"));
+  EXPECT_THAT(nobody.err, HasSubstr("no server is called 'fak'; did you mean 'fake'? A tool of that name: "));
+  EXPECT_THAT(with_server("good", {"tools", "nothing"}).err,
+              HasSubstr("no server is called 'nothing', and no tool; see what there is with: patchbay tools"));
 }
 
 TEST(Cli, PromptsAreCheckedBeforeTheyAreAskedFor) {
