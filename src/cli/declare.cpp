@@ -63,17 +63,9 @@ void note_neighbours(const Declared& declared, NewEntry& entry, ConfigScope scop
 void warn_of_secrets(NewEntry& entry) {
   auto copy = entry.entry;
   for (const auto& secret : withhold_secrets(entry.name, copy)) {
-    // What stands there instead, with the "Bearer" before it.
-    const auto dot = secret.field.find('.');
-    const auto* instead = dot == std::string::npos
-                              ? nullptr
-                              : copy[secret.field.substr(0, dot)][secret.field.substr(dot + 1)].if_string();
-    entry.notes.push_back(
-        fmt::format("{0} looks like a secret, and .mcp.json is usually committed: everybody who has the project can "
-                    "read it. Write {3} instead and set the variable {1} ({2}, then add it again with "
-                    "'{3}' in single quotes), or keep the server to yourself with --scope local",
-                    secret.field, secret.variable, removal_command(entry.name, ConfigScope::project),
-                    instead ? *instead : fmt::format("${{{}}}", secret.variable)));
+    entry.notes.push_back(fmt::format(
+        "{} ({}, then add it again with '{}' in single quotes), or keep the server to yourself with --scope local",
+        committed_secret_text(secret), removal_command(entry.name, ConfigScope::project), secret.instead));
   }
 }
 

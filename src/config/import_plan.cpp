@@ -43,6 +43,9 @@ class Withholder {
     each_value("env", [&](const std::string& name, std::string& value) { environment(name, value); });
     each_value("headers", [&](const std::string& name, std::string& value) { header(name, value); });
     if (auto* args = entry_.find("args"); args != nullptr && args->is_array()) arguments(*args->if_array());
+    if (auto* address = entry_.find("url"); address != nullptr && address->is_string()) {
+      url(*address->if_string(), "url");
+    }
     return std::move(out_);
   }
 
@@ -89,17 +92,70 @@ class Withholder {
       const bool named = flag ? start > 0 && is_secret_name(std::string_view(*arg).substr(0, equals)) : names_secret;
       const bool secret = is_literal(value) && (named || looks_like_token(value));
       names_secret = flag && start == 0 && is_secret_name(*arg);
-      if (!secret || (flag && start == 0)) continue;
-      replace(*arg, start, fmt::format("args[{}]", i), variable_named_after(fmt::format("{}_secret", server_)));
+      const auto field = fmt::format("args[{}]", i);
+      if (secret && !(flag && start == 0)) {
+        replace(*arg, start, field, variable_named_after(fmt::format("{}_secret", server_)));
+      } else if (arg->contains("://")) {
+        url(*arg, field);
+      }
     }
   }
 
+  // https://user:password@host, and ?api_key=abc&…
+  void url(std::string& text, const std::string& field) {
+    const auto known = out_.size();
+    const auto host = text.find("://");
+    if (host == std::string::npos) return;
+    const auto authority = std::string_view(text).substr(host + 3, text.find_first_of("/?#", host + 3) - host - 3);
+    const auto at = authority.rfind('@');
+    const auto colon = authority.find(':');
+    if (at != std::string_view::npos && colon < at && is_literal(authority.substr(colon + 1, at - colon - 1))) {
+      url_part(text, host + 3 + colon + 1, at - colon - 1, field, "password");
+    }
+    auto begin = text.find_first_of("?#");
+    while (begin < text.size() && text[begin] != '#') {
+      const auto end = std::min(text.find_first_of("&#", begin + 1), text.size());
+      const auto pair = std::string_view(text).substr(begin + 1, end - begin - 1);
+      const auto sign = pair.find('=');
+      const auto name = std::string(pair.substr(0, sign));
+      const auto value = sign == std::string_view::npos ? std::string_view() : pair.substr(sign + 1);
+      if (!is_literal(value) || !(names_query_secret(name) || looks_like_token(value))) {
+        begin = end;
+        continue;
+      }
+      begin = url_part(text, begin + 1 + sign + 1, value.size(), field, name);
+    }
+    for (auto i = known; i < out_.size(); ++i) out_[i].instead = text;
+  }
+
+  // Returns where the text goes on.
+  std::size_t url_part(std::string& text, std::size_t start, std::size_t size, const std::string& field,
+                       const std::string& name) {
+    const auto variable = free_variable(variable_named_after(fmt::format("{}_{}", server_, name)));
+    const auto reference = fmt::format("${{{}}}", variable);
+    text.replace(start, size, reference);
+    out_.push_back({fmt::format("{} ({})", field, name), variable, {}});
+    return start + reference.size();
+  }
+
+  // In a query short names say it as well.
+  static bool names_query_secret(std::string_view name) {
+    const auto lower = to_lower_ascii(name);
+    return is_secret_name(name) || lower.ends_with("key") || lower == "auth" || lower == "sig" ||
+           lower == "signature" || lower == "jwt" || lower == "pwd";
+  }
+
+  std::string free_variable(const std::string& wanted) {
+    auto name = wanted;
+    for (int n = 2; !used_.insert(name).second; ++n) name = fmt::format("{}_{}", wanted, n);
+    return name;
+  }
+
   // Two values never share a variable.
-  void replace(std::string& value, std::size_t start, std::string field, std::string variable) {
-    auto name = variable;
-    for (int n = 2; !used_.insert(name).second; ++n) name = fmt::format("{}_{}", variable, n);
+  void replace(std::string& value, std::size_t start, std::string field, const std::string& variable) {
+    auto name = free_variable(variable);
     value = fmt::format("{}${{{}}}", std::string_view(value).substr(0, start), name);
-    out_.push_back({std::move(field), std::move(name)});
+    out_.push_back({std::move(field), std::move(name), value});
   }
 
   std::string_view server_;
@@ -146,6 +202,13 @@ std::string mended_name(std::string_view name) {
 
 std::vector<WithheldSecret> withhold_secrets(std::string_view server, Json& entry) {
   return Withholder(server, entry).run();
+}
+
+std::string committed_secret_text(const WithheldSecret& secret) {
+  return fmt::format(
+      "{} looks like a secret, and .mcp.json is usually committed: everybody who has the project can read it. Write {} "
+      "instead and set the variable {}",
+      secret.field, secret.instead, secret.variable);
 }
 
 Json comparable_entry(const ServerConfig& server) {

@@ -69,13 +69,16 @@ bool is_addable_name(std::string_view name);
 std::string mended_name(std::string_view name);
 
 struct WithheldSecret {
-  std::string field;     // "env.API_KEY"
+  std::string field;     // "env.API_KEY", "url (api_key)"
   std::string variable;  // what stands there instead
+  std::string instead;   // the whole value with it: "Bearer ${API_KEY}"
   bool operator==(const WithheldSecret&) const = default;
 };
 // Begins like a token of a well-known service.
 bool looks_like_token(std::string_view text) noexcept;
 // Replaces what looks like a literal secret by a variable. For entries of a file that others will see.
 std::vector<WithheldSecret> withhold_secrets(std::string_view server, Json& entry);
+// What is wrong with a secret in .mcp.json, and what to write there.
+std::string committed_secret_text(const WithheldSecret& secret);
 
 }  // namespace patchbay

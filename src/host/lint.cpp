@@ -15,8 +15,10 @@
 #include "config/expand.h"
 #include "config/files.h"
 #include "config/import.h"
+#include "config/import_plan.h"
 #include "config/own_file.h"
 #include "config/policy.h"
+#include "config/signature.h"
 #include "host/rule_check.h"
 
 namespace patchbay {
@@ -28,8 +30,22 @@ void add(std::vector<ConfigProblem>& out, std::vector<ConfigProblem> more) {
   std::ranges::move(more, std::back_inserter(out));
 }
 
+// What would be committed with the file of the project.
+void add_committed_secrets(std::vector<ConfigProblem>& out, std::span<const ServerConfig> servers) {
+  for (const auto& server : servers) {
+    if (server.origin.scope != ConfigScope::project || fs::path(server.origin.file).filename() != ".mcp.json") continue;
+    auto entry = canonical_entry(server);
+    for (const auto& secret : withhold_secrets(server.name, entry)) {
+      out.push_back({server.origin.file, server.origin.line, server.origin.column,
+                     fmt::format("MCP server {}: {}", quoted_name(server.name), committed_secret_text(secret)),
+                     server.name, Severity::warning});
+    }
+  }
+}
+
 void add_servers(std::vector<ConfigProblem>& out, const ParsedServers& parsed, const VariableLookup& variables) {
   add(out, parsed.problems);
+  add_committed_secrets(out, parsed.servers);
   for (const auto& use : parsed.uses) {
     const auto server = std::ranges::find(parsed.servers, use.server, &ServerConfig::name);
     if (server == parsed.servers.end() || variable_of(*server, use.variable, variables)) continue;
@@ -102,6 +118,8 @@ std::vector<ConfigProblem> sorted_problems(std::vector<ConfigProblem> problems, 
 std::vector<ConfigProblem> lint_config(const LoadedConfig& config, const Permissions& permissions,
                                        const VariableLookup& variables) {
   auto out = config.problems;
+  add_committed_secrets(out, config.servers);
+  add_committed_secrets(out, config.shadowed);
   add(out, policy_problems(config.settings.all(), variables));
   add(out, permissions.problems());
   add(out, pointless_rules(permissions.rules()));

@@ -184,6 +184,15 @@ TEST(Declare, ASecretInAFileOfTheProjectIsWarnedAbout) {
   EXPECT_THAT(remote.err, AllOf(HasSubstr("headers.Authorization looks like a secret"),
                                 HasSubstr("Write Bearer ${Q_AUTHORIZATION} instead"),
                                 HasSubstr("patchbay remove q --scope project"), Not(HasSubstr("sk-live"))));
+  const auto query =
+      house.run({"add", "-s", "project", "q4", "-t", "http", "https://x.example/mcp?api_key=sk-live-456"});
+  EXPECT_THAT(query.err, AllOf(HasSubstr("url (api_key) looks like a secret"),
+                               HasSubstr("add it again with 'https://x.example/mcp?api_key=${Q4_API_KEY}'"),
+                               Not(HasSubstr("sk-live"))));
+  const auto json =
+      house.run({"add-json", "-s", "project", "q5", R"({"type":"http","url":"https://x.example/?key=abc"})"});
+  EXPECT_EQ(json.code, 0);
+  EXPECT_THAT(json.err, HasSubstr("Write https://x.example/?key=${Q5_KEY} instead"));
   EXPECT_THAT(house.run({"add", "-s", "project", "r", "-e", "API_TOKEN=abc", "--", "x"}).err,
               HasSubstr("env.API_TOKEN looks like a secret"));
   EXPECT_EQ(

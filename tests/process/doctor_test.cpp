@@ -1,6 +1,7 @@
 // doctor, why, lint and trust as people type them. N6 C6 P1.
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include <gmock/gmock.h>
@@ -114,6 +115,34 @@ TEST_F(Doctor, LintReadsOnlyTheFilesItIsGiven) {
 TEST_F(Doctor, LintWritesNoEscapeSequences) {
   house.tree.file("project/.mcp.json", "{\"mcpServers\": {\"a\\u001b[31m\": {\"command\": 7}}}");
   EXPECT_THAT(house.run({"lint"}).out, Not(HasSubstr("\x1b")));
+}
+
+// The file of the project is committed; our own is not.
+TEST_F(Doctor, LintAndDoctorWarnOfSecretsThatWouldBeCommitted) {
+  const Json remote{{"type", "http"},
+                    {"url", "https://x.example/mcp?api_key=live-1"},
+                    {"headers", {{"Authorization", "Bearer live-2"}, {"Accept", "text/html"}}}};
+  const Json local{{"command", fake}, {"args", Json::array({"--token", "live-3"})}, {"env", {{"API_KEY", "live-4"}}}};
+  house.tree.file("project/.mcp.json", server_file({{"remote", remote}, {"local", local}}));
+  const auto whole = house.run({"lint"});
+  EXPECT_EQ(whole.code, 0) << whole.out;
+  EXPECT_EQ(whole.err, "patchbay: 0 errors, 4 warnings\n");
+  EXPECT_THAT(
+      whole.out,
+      AllOf(StartsWith(".mcp.json:1:"), HasSubstr("Write https://x.example/mcp?api_key=${REMOTE_API_KEY} instead"),
+            HasSubstr("Write Bearer ${REMOTE_AUTHORIZATION} instead"), HasSubstr("Write ${API_KEY} instead"),
+            HasSubstr("args[1] looks like a secret"), Not(HasSubstr("live-"))));
+  EXPECT_EQ(house.run({"lint", ".mcp.json"}).out, whole.out);
+  EXPECT_EQ(house.run({"lint", "--strict"}).code, 1);
+  const auto report = json_of(house.run({"doctor", "--no-check", "--json"}));
+  EXPECT_EQ(std::ranges::count_if(of_level(report, "note"),
+                                  [](const Json& one) { return one["message"].as_string().contains("looks like a"); }),
+            4);
+  // Written as it says, and kept outside the project, it is fine.
+  house.tree.file("project/.mcp.json",
+                  server_file({{"remote", {{"type", "http"}, {"url", "https://x.example/mcp?api_key=${KEY:-}"}}}}));
+  ASSERT_EQ(house.run({"add-json", "mine", to_text(local)}).code, 0);
+  EXPECT_EQ(house.run({"lint"}).out, "");
 }
 
 // ---- why

@@ -122,9 +122,48 @@ TEST(ImportPlan, SecretsInHeaders_KeepTheirScheme) {
                                     {"Cookie", "${COOKIE}"},
                                     {"Accept", "text/html; q=1"},
                                     {"X-Other", "${API_X_OTHER}"}}));
-  EXPECT_THAT(withheld, ElementsAre(WithheldSecret{"headers.Authorization", "API_AUTHORIZATION"},
-                                    WithheldSecret{"headers.X-Api-Key", "API_X_API_KEY"},
-                                    WithheldSecret{"headers.X-Other", "API_X_OTHER"}));
+  EXPECT_THAT(withheld,
+              ElementsAre(WithheldSecret{"headers.Authorization", "API_AUTHORIZATION", "Bearer ${API_AUTHORIZATION}"},
+                          WithheldSecret{"headers.X-Api-Key", "API_X_API_KEY", "${API_X_API_KEY}"},
+                          WithheldSecret{"headers.X-Other", "API_X_OTHER", "${API_X_OTHER}"}));
+}
+
+TEST(ImportPlan, SecretsInAddressesAreWithheld) {
+  struct Case {
+    const char* text;
+    const char* instead;
+    std::vector<std::string> variables;
+  };
+  const Case cases[] = {
+      {"https://x.example/mcp?api_key=live-1234", "https://x.example/mcp?api_key=${S_API_KEY}", {"S_API_KEY"}},
+      {"https://x.example/mcp?a=1&key=k&b=2#top", "https://x.example/mcp?a=1&key=${S_KEY}&b=2#top", {"S_KEY"}},
+      {"https://x.example/?token=a&token=b",
+       "https://x.example/?token=${S_TOKEN}&token=${S_TOKEN_2}",
+       {"S_TOKEN", "S_TOKEN_2"}},
+      {"https://me:pw@x.example/mcp?v=sk-0123456789abc",
+       "https://me:${S_PASSWORD}@x.example/mcp?v=${S_V}",
+       {"S_PASSWORD", "S_V"}},
+      {"https://x.example/mcp?q=hello&lang=en", "https://x.example/mcp?q=hello&lang=en", {}},
+      {"https://x.example/mcp?api_key=${KEY}", "https://x.example/mcp?api_key=${KEY}", {}},
+      {"https://x.example/mcp?api_key=", "https://x.example/mcp?api_key=", {}},
+      {"https://x.example/mcp?api_key", "https://x.example/mcp?api_key", {}},
+      {"https://x.example:8080/a@b:c", "https://x.example:8080/a@b:c", {}},
+      {"https://x.example/mcp#?api_key=x", "https://x.example/mcp#?api_key=x", {}},
+      {"not a url?api_key=x", "not a url?api_key=x", {}},
+  };
+  for (const auto& one : cases) {
+    Json entry{{"url", one.text}};
+    std::vector<std::string> variables;
+    for (const auto& secret : withhold_secrets("s", entry)) {
+      variables.push_back(secret.variable);
+      EXPECT_EQ(secret.instead, one.instead);
+    }
+    EXPECT_EQ(entry["url"], Json(one.instead));
+    EXPECT_EQ(variables, one.variables) << one.text;
+  }
+  Json command{{"args", Json::array({"mcp-remote", "https://x.example/?api_key=abc"})}};
+  EXPECT_THAT(withhold_secrets("s", command),
+              ElementsAre(WithheldSecret{"args[1] (api_key)", "S_API_KEY", "https://x.example/?api_key=${S_API_KEY}"}));
 }
 
 TEST(ImportPlan, NamesThatMayBeAdded) {
