@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/as_result.h"
+#include "base/exit_code.h"
 #include "base/strings.h"
 #include "cli/context.h"
 #include "cli/declared.h"
@@ -35,6 +36,18 @@ struct Answered {
   std::optional<CatalogEntry> entry;
   std::optional<Error> error;
 };
+
+// Why a server that was tried does not serve; nothing when it does, or was not tried.
+std::optional<Error> failure_of(const Answered& answered) {
+  if (!answered.status) return std::nullopt;
+  const auto state = answered.status->state;
+  if (state != ServerState::failed && state != ServerState::needs_auth) return std::nullopt;
+  return answered.status->error.value_or(Error(Errc::connect, answered.status->reason));
+}
+
+std::string failure_text(const std::string& server, const Error& error) {
+  return safe_line(without_name(server, error.message()), 500);
+}
 
 bool is_argument(const std::string& word) {
   return word == "-" || word.starts_with('{') || word.find('=') != std::string::npos;
@@ -168,9 +181,12 @@ std::string server_text(const Declared& declared, const ServerExplanation& why, 
   auto line = [](std::string_view title, std::string_view text) {
     return fmt::format("  {}: {}\n", title, safe_line(text, 2000));
   };
-  auto out =
-      fmt::format("{} {}\n", safe_line(server.name, 80),
-                  why.counts ? std::string("is used") : fmt::format("is not used: {}", to_string(server.standing)));
+  // Whoever asked it to be tried wants to know that first.
+  const auto failure = failure_of(answered);
+  auto out = fmt::format("{} {}\n", safe_line(server.name, 80),
+                         failure      ? fmt::format("is used, but failed: {}", failure_text(server.name, *failure))
+                         : why.counts ? std::string("is used")
+                                      : fmt::format("is not used: {}", to_string(server.standing)));
   out += fmt::format("  Declared: {} ({})\n", place_text(declared, server.origin), scope_title(server.origin.scope));
   if (!why.cause.empty()) out += line("Because", why.cause);
   if (!why.rule.empty()) {
@@ -194,9 +210,9 @@ std::string server_text(const Declared& declared, const ServerExplanation& why, 
   if (answered.status) {
     const auto& status = *answered.status;
     out += line("State", status.state == ServerState::connected
-                             ? fmt::format("connected, {} tools", status.tool_count)
+                             ? fmt::format("connected, {}", plural(status.tool_count, "tool"))
                              : fmt::format("{}{}", to_string(status.state),
-                                           status.error ? ": " + status.error->message() : std::string()));
+                                           status.error && !failure ? ": " + status.error->message() : std::string()));
     if (status.error && !status.error->detail().empty()) out += indented(status.error->detail());
     return out;
   }
@@ -236,7 +252,8 @@ Json decision_json(const ToolExplanation& why, bool known, bool arguments_given)
           {"rules", std::move(rules)}};
 }
 
-std::string decision_text(const Declared& declared, const ToolExplanation& why, bool known, bool arguments_given) {
+std::string decision_text(const Declared& declared, const ToolExplanation& why, const Answered& answered,
+                          bool arguments_given) {
   const auto name = safe_line(why.entry.name, 120);
   const auto& decision = why.decision;
   const bool open = why.by_arguments && !arguments_given;
@@ -252,11 +269,26 @@ std::string decision_text(const Declared& declared, const ToolExplanation& why, 
   if (open) {
     out += fmt::format("  Note: rules look at its arguments; give them: patchbay why {} key=value\n", name);
   }
-  if (!known) out += "  Note: what the tool says of itself (destructive, only reads) is not known; see with --check\n";
+  if (decision.outcome == PermissionOutcome::ask) {
+    out +=
+        "  Note: whoever types `patchbay call` has said yes and is not asked; a program that calls for you asks "
+        "first\n";
+  }
+  if (!answered.entry) {
+    out += fmt::format("  Note: what the tool says of itself (destructive, only reads) is not known{}\n",
+                       answered.error ? ", because its server did not answer" : "; see with --check");
+  }
   return out;
 }
 
 // ---- both
+
+// That what was asked for is not there, or does not work, is no success.
+int code_of(const Answered& answered) {
+  if (answered.error) return exit_code(*answered.error);
+  const auto failure = failure_of(answered);
+  return failure ? exit_code(*failure) : 0;
+}
 
 int show(const Declared& declared, const Question& question, const Answered& answered, const Settings& settings,
          Io& io) {
@@ -268,7 +300,7 @@ int show(const Declared& declared, const Question& question, const Answered& ans
   if (question.tool.empty()) {
     answer(settings, io, {{"server", server_json(declared.config, *server, answered)}, {"tool", Json()}},
            settings.json ? std::string() : server_text(declared, *server, answered));
-    return 0;
+    return code_of(answered);
   }
   const auto entry = answered.entry ? *answered.entry : assumed_entry({question.server->name, question.tool});
   ArgumentSources sources;
@@ -284,16 +316,20 @@ int show(const Declared& declared, const Question& question, const Answered& ans
       explain_tool(entry, question.server, permissions_of(declared.config, settings), arguments, declared.request.cwd);
   const bool known = answered.entry.has_value();
   const bool given = !question.arguments.empty();
-  auto text = settings.json ? std::string() : decision_text(declared, why, known, given);
-  if (server && !settings.json) text += server_text(declared, *server, answered);
-  // That there is no such tool comes before what rules would say of it.
-  if (answered.error && !settings.json) text = safe_line(answered.error->message(), 1000) + "\n" + text;
+  // What rules would say of a tool that is not there helps nobody.
+  const bool absent = answered.error && answered.error->code() == Errc::invalid_argument;
+  std::string text;
+  if (!settings.json) {
+    if (answered.error) text = safe_line(answered.error->message(), 1000) + "\n";
+    if (!absent) text += decision_text(declared, why, answered, given);
+    if (server) text += server_text(declared, *server, answered);
+  }
   answer(settings, io,
          {{"server", server ? server_json(declared.config, *server, answered) : Json()},
           {"tool", decision_json(why, known, given)},
           {"error", answered.error ? error_json(*answered.error)["error"] : Json()}},
          text);
-  return 0;
+  return code_of(answered);
 }
 
 }  // namespace

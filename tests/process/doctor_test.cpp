@@ -265,7 +265,15 @@ TEST_F(Doctor, WhyChecksOnlyWhenItIsAsked) {
   const auto checked = house.run({"why", "evil", "--check"});
   EXPECT_EQ(checked.code, 0) << checked.err;
   EXPECT_TRUE(fs::exists(canary()));
-  EXPECT_THAT(checked.out, AllOf(HasSubstr("State: failed"), HasSubstr("7"), HasSubstr("gone")));
+  EXPECT_THAT(checked.out, AllOf(StartsWith("evil is used, but failed: it exited with status 7\n"),
+                                 HasSubstr("State: failed\n"), HasSubstr("| gone")));
+  const auto tool = house.run({"why", "evil/echo", "--check"});
+  EXPECT_EQ(tool.code, 3);
+  EXPECT_THAT(tool.out, AllOf(StartsWith("server \"evil\" exited with status 7"), HasSubstr("mcp__evil__echo: ask"),
+                              HasSubstr("is not known, because its server did not answer")));
+  const auto json = house.run({"why", "evil", "--check", "--json"});
+  EXPECT_EQ(json.code, 3);
+  EXPECT_EQ(json_of(json)["server"]["check"]["state"], Json("failed"));
 }
 
 TEST_F(Doctor, WhyTellsWhichRuleDecidesAboutATool) {
@@ -301,6 +309,19 @@ TEST_F(Doctor, WhyTellsWhichRuleDecidesAboutATool) {
   EXPECT_EQ(missing["tool"]["known"], Json(false));
   EXPECT_EQ(missing["error"]["code"], Json("invalid_argument"));
   EXPECT_EQ(missing["server"]["check"]["state"], Json("connected"));
+  // Rules about a tool that is not there are no answer.
+  const auto slip = house.run({"why", "fake/ehco", "--check"});
+  EXPECT_EQ(slip.code, 2);
+  EXPECT_THAT(slip.out, AllOf(StartsWith("there is no tool \"fake/ehco\"; did you mean \"fake/echo\"?\n"),
+                              Not(HasSubstr("mcp__fake__ehco:")), HasSubstr("fake is used")));
+  EXPECT_EQ(house.run({"why", "fake/echo", "--check"}).code, 0);
+}
+
+TEST_F(Doctor, WhySaysWhoIsAsked) {
+  ASSERT_EQ(house.run({"add", "fake", "--", fake, "good"}).code, 0);
+  EXPECT_THAT(house.run({"why", "fake/echo"}).out,
+              AllOf(StartsWith("mcp__fake__echo: ask\n"), HasSubstr("whoever types `patchbay call` has said yes")));
+  EXPECT_THAT(house.run({"why", "fake/echo", "--allowedTools", "mcp__fake"}).out, Not(HasSubstr("has said yes")));
 }
 
 TEST_F(Doctor, WhyGuessesWhatWasMeant) {
