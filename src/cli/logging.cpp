@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <set>
 
 #include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
@@ -12,6 +13,8 @@
 
 #include <patchbay/error.h>
 
+#include "cli/log_words.h"
+#include "cli/present.h"
 #include "protocol/clean_text.h"
 #include "protocol/redact.h"
 
@@ -22,7 +25,7 @@ LogLevel level_of(const std::string& name) {
   if (name == "trace") return LogLevel::trace;
   if (name == "debug") return LogLevel::debug;
   if (name == "info") return LogLevel::info;
-  if (name == "warning") return LogLevel::warning;
+  if (name == "warning" || name.empty()) return LogLevel::warning;
   if (name == "error") return LogLevel::error;
   return LogLevel::off;
 }
@@ -77,9 +80,30 @@ Log make_log(const Settings& settings) {
   // Made at the first line: most runs log nothing.
   auto logger = std::make_shared<std::shared_ptr<spdlog::logger>>();
   if (!settings.log_file.empty()) *logger = make_logger(settings);
-  return Log(threshold, [logger, settings](LogLevel level, std::string_view line) {
+  // `serve` has said this one in words.
+  const std::string_view told =
+      settings.command == Command::serve && !log_is_wanted(settings) ? "http_open_to_the_network" : "";
+  return Log(threshold, [logger, settings, told](LogLevel level, std::string_view line) {
+    if (!told.empty() && log_event(line) == told) return;
     if (!*logger) *logger = make_logger(settings);
     (*logger)->log(spdlog_level(level), "{}", clean_line(line));
+  });
+}
+
+bool log_is_wanted(const Settings& settings) { return !settings.log_level.empty() || !settings.log_file.empty(); }
+
+Log words_for_people(const Settings& settings, std::function<void(const std::string&)> say) {
+  const auto threshold = settings.json || settings.quiet ? LogLevel::error : LogLevel::warning;
+  // doctor and why have findings of their own about these.
+  const bool looks_itself = settings.command == Command::doctor || settings.command == Command::why;
+  auto told = std::make_shared<std::set<std::string, std::less<>>>();
+  return Log(threshold, [say = std::move(say), told, looks_itself](LogLevel level, std::string_view line) {
+    const auto event = log_event(line);
+    if (looks_itself && (event == "headers_helper" || event == "ca_file_not_read")) return;
+    const auto words = log_words(level, line);
+    if (words && told->insert(*words).second) {
+      say(fmt::format("patchbay: {}{}\n", level == LogLevel::error ? "" : "warning: ", safe_line(*words, 1000)));
+    }
   });
 }
 

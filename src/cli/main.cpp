@@ -220,6 +220,12 @@ int run_with_host(const Settings& settings, Io& io, const Runtime& given) {
   const bool no_servers = std::ranges::all_of(options.config->servers,
                                               [](const auto& one) { return one.standing == ServerStanding::broken; });
   Runtime runtime = given;
+  if (!log_is_wanted(settings)) {
+    runtime.log = words_for_people(settings, [&io, &waiting](const std::string& text) {
+      waiting.pause();
+      io.talk(text);
+    });
+  }
   if (settings.trace) runtime.trace = make_trace(settings, secrets_of(*options.config));
   bool broken = false;
   for (const auto& problem : options.config->problems) broken |= problem.severity == Severity::error;

@@ -95,7 +95,7 @@ struct Settings {
   bool json = false;
   bool quiet = false;
   bool no_color = false;
-  std::string log_level = "warning";
+  std::string log_level;  // empty: no log was asked for, and warnings are told in words
   std::string log_file;
   bool trace = false;
   std::optional<double> timeout_seconds;
