@@ -45,6 +45,24 @@ MachineFacts machine_of(const LoadedConfig& config) {
 
 void add(std::vector<Finding>& all, std::vector<Finding> more) { std::ranges::move(more, std::back_inserter(all)); }
 
+// A file whose rules nobody can read denies everything, which is more than one mistake in one file.
+void say_refusal(const Permissions& permissions, const LoadedConfig& config, std::vector<Finding>& findings) {
+  const auto& refusal = permissions.rules().refuse_all;
+  if (!refusal) return;
+  const std::string effect = "until that is set right no tool is called: what it denies is not known";
+  const auto file = path_seen_from(config.cwd, refusal->file);
+  const auto found = std::ranges::find_if(findings, [&](const Finding& one) {
+    return one.level == FindingLevel::problem && one.subject == file &&
+           (refusal->line == 0 || one.line == refusal->line);
+  });
+  if (found != findings.end()) {
+    found->fix = effect;
+  } else {
+    findings.push_back({FindingLevel::problem, "configuration", file, "its rules cannot be read", effect, refusal->line,
+                        refusal->column});
+  }
+}
+
 // Everything that can be seen without starting a server.
 Checkup look(const Settings& settings) {
   auto declared = load_declared(settings);
@@ -55,9 +73,11 @@ Checkup look(const Settings& settings) {
   }
   const auto& config = declared.config;
   std::vector<Finding> findings;
-  const auto problems = lint_config(config, permissions_of(config, settings), process_environment());
+  const auto permissions = permissions_of(config, settings);
+  const auto problems = lint_config(config, permissions, process_environment());
   const auto machine = machine_of(config);
   add(findings, check_configuration(config, problems));
+  say_refusal(permissions, config, findings);
   add(findings, check_trust(config));
   add(findings, check_files(look_after(declared.store)));
   add(findings, check_environment(machine));
@@ -78,10 +98,11 @@ std::vector<std::string> worth_starting(const Checkup& checkup) {
   return names;
 }
 
-std::string_view mark_of(FindingLevel level) {
-  switch (level) {
+std::string_view mark_of(const Finding& finding) {
+  switch (finding.level) {
     case FindingLevel::ok:
-      return "✔";
+      // Whether a directory is trusted is neither good nor bad.
+      return finding.area == "trust" ? "·" : "✔";
     case FindingLevel::note:
       return "!";
     case FindingLevel::problem:
@@ -106,8 +127,9 @@ std::string findings_text(const Checkup& checkup) {
   for (const auto& finding : checkup.findings) {
     if (finding.area != area) out += fmt::format("{}{}\n", out.empty() ? "" : "\n", finding.area);
     area = finding.area;
-    out += fmt::format("  {} {}{}\n", mark_of(finding.level), subject_of(checkup.declared, finding),
+    out += fmt::format("  {} {}{}\n", mark_of(finding), subject_of(checkup.declared, finding),
                        safe_line(finding.message, 2000));
+    if (!finding.detail.empty()) out += indented(finding.detail);
     if (!finding.fix.empty()) out += fmt::format("      {}\n", safe_line(finding.fix, 500));
   }
   return out;
@@ -122,6 +144,7 @@ Json findings_json(const Checkup& checkup, std::size_t problems, std::size_t not
                         {"line", finding.line},
                         {"column", finding.column},
                         {"message", finding.message},
+                        {"detail", finding.detail.empty() ? Json() : Json(finding.detail)},
                         {"fix", finding.fix.empty() ? Json() : Json(finding.fix)}});
   }
   Json repairs = Json::array();

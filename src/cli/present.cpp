@@ -34,7 +34,8 @@ Json status_json(const ServerStatus& status) {
           {"serverInfo", connected ? encode(status.server->info) : Json()},
           {"capabilities", connected ? encode(status.server->capabilities) : Json()},
           {"toolCount", status.tool_count},
-          {"error", status.error ? Json(status.error->message()) : Json()}};
+          {"error", status.error ? Json(status.error->message()) : Json()},
+          {"errorDetail", status.error && !status.error->detail().empty() ? Json(status.error->detail()) : Json()}};
 }
 
 Json tool_json(const CatalogEntry& entry) {

@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t few_open_files = 256;
 
 Finding finding(FindingLevel level, std::string area, std::string subject, std::string message, std::string fix = {}) {
-  return {level, std::move(area), std::move(subject), std::move(message), std::move(fix), 0, 0};
+  return {level, std::move(area), std::move(subject), std::move(message), std::move(fix), 0, 0, {}};
 }
 
 std::string place_of(const ConfigOrigin& origin) {
@@ -127,7 +127,7 @@ class ServerCheck {
       if (name == "PATH" && !is_open(value)) path = value;
     }
     if (const auto found = machine_.find_command(server_.command, path, directory); !found) {
-      problem(found.error().message(), fmt::format("install it, or {}", change("\"command\"")));
+      problem(found.error().message(), change("\"command\""));
     }
   }
 
@@ -143,8 +143,8 @@ class ServerCheck {
     run.cwd = config_.cwd;
     run.project_trusted = config_.project_trusted;
     if (auto fault = helper_fault(written_, run); !fault.empty()) {
-      out_.push_back(finding(FindingLevel::note, "server", written_.name, std::move(fault),
-                             "if you trust this directory: patchbay trust"));
+      // It says itself what to do.
+      out_.push_back(finding(FindingLevel::note, "server", written_.name, std::move(fault)));
     }
   }
 
@@ -222,7 +222,10 @@ std::vector<Finding> check_trust(const LoadedConfig& config) {
                     "is trusted: helpers of headers run, and allow rules of its settings count. To take that back: "
                     "patchbay trust --remove")};
   }
-  return {finding(FindingLevel::ok, "trust", config.cwd, "is not trusted; to say that you do: patchbay trust")};
+  // Nobody should feel asked to say yes: this is how every directory begins.
+  return {finding(FindingLevel::ok, "trust", config.cwd,
+                  "is not trusted, as no directory is until you say so: helpers of headers do not run, and allow rules "
+                  "of its settings do not count")};
 }
 
 std::vector<Finding> check_files(const UpkeepState& state) {
@@ -298,14 +301,16 @@ std::vector<Finding> check_connections(std::span<const ServerStatus> statuses) {
                   listed ? std::string() : "patchbay tools --log-level debug" + shell_operands({status.name})));
       continue;
     }
-    auto cause = status.error ? without_name(status.name, status.error->message()) : status.reason;
-    if (status.error && !status.error->detail().empty()) {
-      const auto said = trim(status.error->detail());
-      cause += fmt::format("; it said last: {}", said.substr(said.rfind('\n') + 1));
-    }
-    out.push_back(finding(FindingLevel::problem, "connection", status.name,
-                          status.state == ServerState::needs_auth ? fmt::format("wants a sign-in: {}", cause) : cause,
-                          "for more: patchbay tools --log-level debug" + shell_operands({status.name})));
+    const auto cause = status.error ? without_name(status.name, status.error->message()) : status.reason;
+    const auto detail = status.error ? status.error->detail() : std::string();
+    // Where the error ends in what to do, or the server said why, more of the log is no help.
+    const bool told = !detail.empty() || cause.contains("; ");
+    auto one =
+        finding(FindingLevel::problem, "connection", status.name,
+                status.state == ServerState::needs_auth ? fmt::format("wants a sign-in: {}", cause) : cause,
+                told ? std::string() : "for more: patchbay tools --log-level debug" + shell_operands({status.name}));
+    one.detail = detail;
+    out.push_back(std::move(one));
   }
   return out;
 }

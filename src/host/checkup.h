@@ -29,6 +29,7 @@ struct Finding {
   // Of a problem in a file.
   std::size_t line = 0;
   std::size_t column = 0;
+  std::string detail = {};  // what a server said before it ended; may have several lines
   bool operator==(const Finding&) const = default;
 };
 

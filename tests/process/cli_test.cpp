@@ -93,7 +93,8 @@ TEST(Cli, ToolsAsJsonHaveThePromisedShape) {
             {"serverInfo", {{"name", "mode-server"}, {"version", "1.0"}}},
             {"capabilities", {{"prompts", Json::object()}, {"resources", Json::object()}, {"tools", Json::object()}}},
             {"toolCount", 6},
-            {"error", nullptr}}));
+            {"error", nullptr},
+            {"errorDetail", nullptr}}));
   auto tool = json["tools"].as_array().at(0);
   EXPECT_EQ(tool["name"], Json("mcp__fake__add"));
   EXPECT_EQ(tool["server"], Json("fake"));

@@ -675,6 +675,7 @@ TEST(List, AsJsonHasThePromisedShape) {
             {"standing", "active"},
             {"detail", Json()},
             {"error", Json()},
+            {"errorDetail", Json()},
             {"config", {{"type", "http"}, {"url", "https://h.example/mcp"}}},
             {"shadows", Json::array({Json{{"scope", "project"}, {"file", house.project() + "/.mcp.json"}, {"line", 3}},
                                      Json{{"scope", "user"},

@@ -263,7 +263,7 @@ TEST_F(Doctor, WhyChecksOnlyWhenItIsAsked) {
     EXPECT_FALSE(fs::exists(canary())) << words[0];
   }
   const auto checked = house.run({"why", "evil", "--check"});
-  EXPECT_EQ(checked.code, 0) << checked.err;
+  EXPECT_EQ(checked.code, 3) << checked.err;
   EXPECT_TRUE(fs::exists(canary()));
   EXPECT_THAT(checked.out, AllOf(StartsWith("evil is used, but failed: it exited with status 7\n"),
                                  HasSubstr("State: failed\n"), HasSubstr("| gone")));
@@ -399,6 +399,32 @@ TEST_F(Doctor, TrustApprovesNoServer) {
 
 // ---- doctor
 
+TEST_F(Doctor, DoctorShowsWhatAServerSaidBeforeItEnded) {
+  const std::string script = "echo starting >&2; echo 'Error: missing FOO_KEY' >&2; exit 3";
+  ASSERT_EQ(house.run({"add", "dies", "--", "/bin/sh", "-c", script}).code, 0);
+  const auto result = house.run({"doctor"});
+  EXPECT_EQ(result.code, 1);
+  EXPECT_THAT(result.out,
+              AllOf(HasSubstr("✘ dies: it exited with status 3\n  | starting\n  | Error: missing FOO_KEY\n"),
+                    Not(HasSubstr("--log-level"))));
+  EXPECT_THAT(of_level(json_of(house.run({"doctor", "--json"})), "problem").at(0)["detail"].as_string(),
+              HasSubstr("Error: missing FOO_KEY"));
+  EXPECT_THAT(house.run({"mcp", "list", "--json"}).out, HasSubstr("Error: missing FOO_KEY"));
+  EXPECT_THAT(house.run({"tools", "--json"}).out, HasSubstr("Error: missing FOO_KEY"));
+}
+
+TEST_F(Doctor, DoctorSaysWhatABrokenSettingsFileMeans) {
+  settings("[]");
+  const auto broken = house.run({"doctor", "--no-check"});
+  EXPECT_EQ(broken.code, 1);
+  EXPECT_THAT(broken.out, HasSubstr("until that is set right no tool is called"));
+  settings("{}");
+  const auto fine = house.run({"doctor", "--no-check"});
+  EXPECT_EQ(fine.code, 0) << fine.out;
+  EXPECT_THAT(fine.out,
+              AllOf(Not(HasSubstr("no tool is called")), HasSubstr("· " + house.project() + ": is not trusted")));
+}
+
 // compat: B5.18
 TEST_F(Doctor, DoctorConnectsAndTellsWhatItFound) {
   ASSERT_EQ(house.run({"add", "fake", "--", fake, "good"}).code, 0);
@@ -431,7 +457,9 @@ TEST_F(Doctor, DoctorFailsForProblemsAndSaysWhatToDo) {
   EXPECT_THAT(to_text(problems[1]["fix"]), HasSubstr(house.own_file()));
   EXPECT_EQ(problems[2]["subject"], Json("dies"));
   EXPECT_EQ(problems[2]["area"], Json("connection"));
-  EXPECT_THAT(house.run({"doctor"}).out, AllOf(HasSubstr("✘ .mcp.json:1:"), HasSubstr("3 problems")));
+  EXPECT_THAT(house.run({"doctor"}).out,
+              AllOf(HasSubstr("✘ .mcp.json:1:"), HasSubstr("3 problems"),
+                    HasSubstr("install it, or give its full path\n      correct \"command\"")));
 }
 
 // A repository somebody has just cloned starts nothing by being looked at, and changes nothing of the person's.

@@ -139,8 +139,10 @@ TEST(Checkup, AHelperThatNeedsTrustIsANote) {
   config.servers.push_back(server);
   const auto findings = check_servers(config, machine());
   ASSERT_THAT(findings, ElementsAre(found(Level::note, "s", "headersHelper not run")));
-  EXPECT_THAT(findings.front().fix, HasSubstr("patchbay trust"));
+  EXPECT_THAT(findings.front().message, HasSubstr("patchbay trust"));
+  EXPECT_EQ(findings.front().fix, "") << "said once";
   EXPECT_THAT(check_trust(config), ElementsAre(found(Level::ok, "/there/w", "is not trusted")));
+  EXPECT_THAT(check_trust(config).front().message, Not(HasSubstr("patchbay trust")));
   config.project_trusted = true;
   EXPECT_THAT(check_servers(config, machine()), ElementsAre(found(Level::ok, "s", "")));
   EXPECT_THAT(check_trust(config), ElementsAre(found(Level::ok, "/there/w", "patchbay trust --remove")));
@@ -221,6 +223,23 @@ TEST(Checkup, ConnectionsAreToldWithWhatTheServerIs) {
               ElementsAre(found(Level::ok, "a", "connected, 1 tool, protocol 2025-11-25, fake 1.2"),
                           found(Level::problem, "b", "exit code 7"), found(Level::problem, "c", "cannot be listed"),
                           found(Level::problem, "d", "sign-in")));
+}
+
+TEST(Checkup, WhatAServerSaidBeforeItEndedIsTheCause) {
+  ServerStatus silent;
+  silent.name = "a";
+  silent.state = ServerState::failed;
+  silent.error = Error(Errc::connect, "it exited with status 3");
+  ServerStatus talking = silent;
+  talking.error = Error(Errc::connect, "it exited with status 3").with_detail("starting\nError: missing FOO_KEY\n");
+  ServerStatus remote = silent;
+  remote.error = Error(Errc::http, "POST http://h/mcp: 404; check the path");
+  const auto findings = check_connections(std::vector{silent, talking, remote});
+  ASSERT_EQ(findings.size(), 3u);
+  EXPECT_EQ(findings[0].fix, "for more: patchbay tools --log-level debug a");
+  EXPECT_EQ(findings[1].detail, "starting\nError: missing FOO_KEY\n");
+  EXPECT_EQ(findings[1].fix, "");
+  EXPECT_EQ(findings[2].fix, "");
 }
 
 }  // namespace
