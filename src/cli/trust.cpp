@@ -5,12 +5,31 @@
 
 #include "cli/declared.h"
 #include "cli/present.h"
+#include "config/files.h"
 #include "config/load.h"
+#include "config/settings_file.h"
 
 namespace patchbay::cli {
 namespace {
 
 namespace fs = std::filesystem;
+
+// Trust is looked up for the root of a project: said of anything else it would change nothing, and look as if it did.
+void require_project(const Declared& declared, const fs::path& path) {
+  const auto root = project_directories(path.string()).back();
+  std::error_code error;
+  if (!fs::equivalent(root, path, error)) {
+    throw Error(Errc::invalid_argument,
+                fmt::format("{} is in the project {}; to trust that: patchbay trust{}", safe_line(path.string(), 300),
+                            safe_line(root, 300), operands({root})));
+  }
+  const bool all_of_it = path == path.root_path() || fs::equivalent(path, declared.config.home, error);
+  if (all_of_it && !fs::exists(path / ".git", error) && !fs::exists(path / ".mcp.json", error)) {
+    throw Error(Errc::invalid_argument,
+                fmt::format("{} is no project, and what is below it has to be trusted by itself: patchbay trust DIR",
+                            safe_line(path.string(), 300)));
+  }
+}
 
 // How our file may name the directory; what is written goes under the first.
 std::vector<std::string> names_of_directory(const Declared& declared, const Settings& settings) {
@@ -22,6 +41,7 @@ std::vector<std::string> names_of_directory(const Declared& declared, const Sett
   if (!settings.take_back && !fs::is_directory(path, error)) {
     throw Error(Errc::invalid_argument, fmt::format("{} is no directory", safe_line(path.string(), 300)));
   }
+  if (!settings.take_back) require_project(declared, path);
   std::vector<std::string> names{path.string()};
   if (const auto real = fs::canonical(path, error); !error && real != path) names.push_back(real.string());
   return names;
@@ -31,10 +51,53 @@ std::vector<ConfigEdit> edits_to_trust(const Json& root, const std::vector<std::
   if (!take_back) return {set_member({"projects", names.front(), "trusted"}, true)};
   std::vector<ConfigEdit> edits;
   for (const auto& name : names) {
-    KeyPath path{"projects", name, "trusted"};
-    if (!value_at(root, path).is_null()) edits.push_back(remove_member(std::move(path)));
+    const KeyPath project{"projects", name};
+    if (value_at(root, project / "trusted").is_null()) continue;
+    // Nothing is kept of a project of which nothing else is known.
+    edits.push_back(remove_member(value_at(root, project).size() == 1 ? project : project / "trusted"));
   }
   return edits;
+}
+
+// What begins to count with the word of the person.
+struct Released {
+  std::vector<std::string> helpers;
+  std::vector<std::string> rules;
+};
+Released released_in(const Declared& declared, const std::string& directory) {
+  auto request = declared.request;
+  request.cwd = directory;
+  const auto config = load_servers(request);
+  Released out;
+  for (const auto& server : config.servers) {
+    const auto scope = server.origin.scope;
+    if (!server.headers_helper || (scope != ConfigScope::project && scope != ConfigScope::local)) continue;
+    out.helpers.push_back(fmt::format("{}: {}", server.name, *server.headers_helper));
+  }
+  for (const auto& layer : config.settings.all()) {
+    if (!is_inside_repository(layer.source)) continue;
+    for (const auto& rule : layer.allow_rules) {
+      out.rules.push_back(
+          fmt::format("{} ({}:{})", rule.value, path_seen_from(declared.request.cwd, layer.file), rule.place.line));
+    }
+  }
+  return out;
+}
+
+std::string released_text(const Released& released) {
+  if (released.helpers.empty() && released.rules.empty()) {
+    return "Nothing here was waiting for that: no headersHelper, and no allow rule in its settings.\n";
+  }
+  std::string out;
+  for (const auto& helper : released.helpers) out += fmt::format("  runs for headers of {}\n", safe_line(helper, 1000));
+  for (const auto& rule : released.rules) out += fmt::format("  allows without asking {}\n", safe_line(rule, 1000));
+  return out;
+}
+
+Json texts_json(const std::vector<std::string>& texts) {
+  Json out = Json::array();
+  for (const auto& text : texts) out.push_back(text);
+  return out;
 }
 
 // What still says that this directory is trusted, after we no longer do.
@@ -64,15 +127,21 @@ int trust(const Settings& settings, Io& io) {
                             safe_line(directory, 300), config_paths(declared.request).claude_json));
   }
   const auto shown = safe_line(directory, 1000);
+  const auto released = settings.take_back ? Released() : released_in(declared, directory);
   auto text = settings.take_back
                   ? fmt::format("{}: {}\n", change->changed ? "Trusted no longer" : "Was not trusted", shown)
                   : fmt::format(
                         "{}: {}\nIts headersHelper may run and allow rules of its settings count; its servers "
-                        "still need: patchbay approve NAME\n",
-                        change->changed ? "Trusted" : "Trusted already", shown);
+                        "still need: patchbay approve NAME\n{}",
+                        change->changed ? "Trusted" : "Trusted already", shown, released_text(released));
   if (change->changed) text += modified_text(declared, ConfigScope::user, change->file);
   answer(settings, io,
-         {{"path", directory}, {"trusted", !settings.take_back}, {"file", change->file}, {"changed", change->changed}},
+         {{"path", directory},
+          {"trusted", !settings.take_back},
+          {"file", change->file},
+          {"changed", change->changed},
+          {"helpers", texts_json(released.helpers)},
+          {"allowRules", texts_json(released.rules)}},
          text);
   return 0;
 }

@@ -380,6 +380,42 @@ TEST_F(Doctor, TrustIsAboutOneDirectory) {
   EXPECT_EQ(house.run({"trust", "--remove", "/no/such/directory"}).code, 0);
 }
 
+// Said of anything but a project it would change nothing, and look as if it did.
+TEST_F(Doctor, TrustIsForProjects) {
+  house.tree.directory("project/sub");
+  for (const auto& inside : std::vector<std::string>{"sub", ".git", house.project() + "/sub/"}) {
+    const auto result = house.run({"trust", inside});
+    EXPECT_EQ(result.code, 2) << inside;
+    EXPECT_THAT(result.err, HasSubstr("is in the project " + house.project() + "; to trust that: patchbay trust " +
+                                      house.project()));
+  }
+  for (const auto& wide : std::vector<std::string>{"/", house.home()}) {
+    const auto result = house.run({"trust", wide});
+    EXPECT_EQ(result.code, 2) << wide;
+    EXPECT_THAT(result.err, HasSubstr(wide + " is no project"));
+  }
+  EXPECT_EQ(house.own(), Json());
+  // What was said before can be taken back, and leaves nothing.
+  house.tree.file("home/.config/patchbay/config.json", R"({"version": 1, "projects": {"/": {"trusted": true}}})");
+  EXPECT_EQ(house.run({"trust", "--remove", "/"}).code, 0);
+  EXPECT_EQ(house.own()["projects"], Json::object());
+}
+
+TEST_F(Doctor, TrustSaysWhatItLetsLoose) {
+  EXPECT_THAT(house.run({"trust"}).out, HasSubstr("Nothing here was waiting for that"));
+  house.tree.file("project/.claude/settings.json", "{\n\"permissions\": {\"allow\": [\"mcp__db__query\"]}}");
+  const Json helper{{"type", "http"}, {"url", "https://x.example/mcp"}, {"headersHelper", "print-headers"}};
+  house.tree.file("project/.mcp.json", server_file({{"api", helper}}));
+  const auto result = house.run({"trust"});
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.out,
+              AllOf(StartsWith("Trusted already: "), HasSubstr("  runs for headers of api: print-headers\n"),
+                    HasSubstr("  allows without asking mcp__db__query (.claude/settings.json:2)\n")));
+  const auto json = json_of(house.run({"trust", "--json"}));
+  EXPECT_EQ(json["helpers"], Json::array({"api: print-headers"}));
+  EXPECT_EQ(json["allowRules"], Json::array({"mcp__db__query (.claude/settings.json:2)"}));
+}
+
 TEST_F(Doctor, TrustOfAnotherProgramIsNotOursToTakeBack) {
   const auto text = to_text(Json{{"projects", {{house.project(), {{"hasTrustDialogAccepted", true}}}}}});
   house.tree.file("home/.claude.json", text);
