@@ -17,6 +17,23 @@ std::unexpected<Error> wrong(std::string message) { return fail(Errc::invalid_ar
 bool is_url(std::string_view word) { return word.starts_with("http://") || word.starts_with("https://"); }
 bool is_websocket_url(std::string_view word) { return word.starts_with("ws://") || word.starts_with("wss://"); }
 
+// mcp.sentry.dev/mcp, localhost:3000/mcp: a host, and more than a command would have. A path begins with . or /,
+// and a folder has no dot and no port.
+bool is_address_without_scheme(std::string_view word) {
+  const auto host = word.substr(0, word.find('/'));
+  if (host.size() == word.size() || host.empty() || host.front() == '.' || word.contains("://")) return false;
+  const auto colon = host.rfind(':');
+  const auto port = colon == std::string_view::npos ? std::string_view() : host.substr(colon + 1);
+  const bool has_port = !port.empty() && port.find_first_not_of("0123456789") == std::string_view::npos;
+  const auto name = has_port ? host.substr(0, colon) : host;
+  const auto dot = name.rfind('.');
+  const auto ending = dot == std::string_view::npos ? std::string_view() : name.substr(dot + 1);
+  const bool has_domain = ending.size() >= 2 && std::ranges::all_of(ending, [](char c) {
+                            return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+                          });
+  return has_port || has_domain;
+}
+
 Result<Json> env_of(const std::vector<std::string>& pairs) {
   Json::Object env;
   for (const auto& pair : pairs) {
@@ -118,6 +135,11 @@ Result<NewEntry> entry_from_words(const Settings& settings, const VariableLookup
     } else if (is_websocket_url(target.front())) {
       return wrong(fmt::format("a WebSocket server is added with: patchbay add-json {} '{}'", name,
                                to_text(Json{{"type", "ws"}, {"url", target.front()}})));
+    } else if (is_address_without_scheme(target.front())) {
+      return wrong(
+          fmt::format("'{0}' looks like a URL; write https://{0} (or http://). If it is a command: patchbay "
+                      "add {1} -- {0}",
+                      target.front(), name));
     }
   }
   if (transport.empty()) transport = "stdio";
@@ -184,7 +206,13 @@ Result<NewEntry> entry_from_json(const std::string& name, std::string_view json)
                     "patchbay add-json {} '{{\"command\":…}}'",
                     name));
   }
-  return checked(name, std::move(*entry), {});
+  auto read = checked(name, std::move(*entry), {});
+  if (!read || read->server.kind == ServerKind::stdio) return read;
+  const auto& url = read->server.url;
+  // An empty one is told by every listing, as for files.
+  if (url.empty() || url.contains("://") || url.contains("${")) return read;
+  return wrong(fmt::format("Invalid configuration: \"url\" must begin with https:// or another scheme: {}",
+                           is_address_without_scheme(url) ? "https://" + url : "https://host/mcp"));
 }
 
 }  // namespace patchbay::cli

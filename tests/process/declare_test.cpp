@@ -205,6 +205,28 @@ TEST(Declare, ASecretInAFileOfTheProjectIsWarnedAbout) {
   }
 }
 
+TEST(Declare, AnAddressWithoutItsSchemeIsNoCommand) {
+  Household house;
+  for (const std::string word : {"mcp.sentry.dev/mcp", "localhost:3000/mcp", "127.0.0.1:8080/mcp", "h.example:1/a"}) {
+    const auto result = house.run({"add", "s", word});
+    EXPECT_EQ(result.code, 2) << word;
+    EXPECT_THAT(result.err, AllOf(HasSubstr("'" + word + "' looks like a URL; write https://" + word),
+                                  HasSubstr("patchbay add s -- " + word)));
+  }
+  EXPECT_EQ(house.own(), Json());
+  const std::vector<std::vector<std::string>> commands{
+      {"add", "a", "bin/server.js"}, {"add", "b", "./mcp.dev/server"}, {"add", "c", "/opt/x.dev/serve"},
+      {"add", "d", "server.py"},     {"add", "e", "npx", "pkg.io/x"},  {"add", "f", "--", "x.dev/mcp"},
+      {"add", "g", "v1.2/server"}};
+  for (const auto& words : commands) EXPECT_EQ(house.run(words).code, 0) << words.back();
+  for (const std::string url : {"x/mcp", "mcp.sentry.dev/mcp"}) {
+    const auto result = house.run({"add-json", "j", to_text(Json{{"type", "http"}, {"url", url}})});
+    EXPECT_EQ(result.code, 2) << url;
+    EXPECT_THAT(result.err, HasSubstr("must begin with https://"));
+  }
+  EXPECT_EQ(house.run({"add-json", "k", R"({"type":"http","url":"${BASE}/mcp"})"}).code, 0);
+}
+
 TEST(Declare, JsonComesFromStandardInputToo) {
   Household house;
   ASSERT_EQ(house.run({"add-json", "a", "-"}, {}, "{ \"command\": \"x\", } // mine\n").code, 0);
