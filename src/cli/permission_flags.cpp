@@ -22,11 +22,6 @@ PermissionOptions permission_options(const Settings& settings) {
   };
   options.allowed_tools = read(settings.allowed_tools, RuleList::allow, "--allowedTools");
   options.disallowed_tools = read(settings.disallowed_tools, RuleList::deny, "--disallowedTools");
-  if (settings.permission_mode == "plan") {
-    // Whoever asks for it counts on nothing being changed.
-    throw Error(Errc::invalid_argument,
-                "--permission-mode: plan is not known here; dontAsk refuses what no rule allows");
-  }
   if (!settings.permission_mode.empty()) options.mode = permission_mode(settings.permission_mode);
   if (settings.skip_permissions) options.mode = PermissionMode::bypass;
   return options;

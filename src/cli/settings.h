@@ -118,16 +118,6 @@ struct Stop {
 
 std::variant<Settings, Stop> parse_command_line(int argc, const char* const* argv);
 
-// The words of `add` in a form that has one meaning: -e A=1 B=2 becomes -e A=1 -e B=2, and what stands
-// behind -- is taken out. Words of other commands are left alone. `flags_with_value` are those that
-// may stand before the command.
-struct AddWords {
-  std::vector<std::string> words;
-  std::optional<std::vector<std::string>> command;
-  bool operator==(const AddWords&) const = default;
-};
-AddWords untangle_add(std::vector<std::string> words, const std::vector<std::string>& flags_with_value);
-
 // The same table as text, for whoever writes about it.
 struct FlagText {
   std::string group;

@@ -512,8 +512,34 @@ INSTANTIATE_TEST_SUITE_P(
         Slip{"Choice", {"list", "--scope", "projct"}, "did you mean 'project'?"},
         Slip{"HelpOfTheCommand", {"list", "--chekc"}, "Run `patchbay list --help`"},
         Slip{"Argument", {"call", "ev/sum", "--a", "1"}, "arguments are written key=value: a=VALUE"},
+        Slip{"FlagBeforeTheCommand",
+             {"--setings", "x", "list"},
+             "there is no flag '--setings'; did you mean '--settings'?"},
+        Slip{
+            "FlagOfACommandBeforeIt", {"--scpe", "user", "list"}, "there is no flag '--scpe'; did you mean '--scope'?"},
+        Slip{"SwappedLetters", {"--chekc", "list"}, "there is no flag '--chekc'; did you mean '--check'?"},
+        Slip{"SeveralRules",
+             {"--allowedTools", "Bash", "Read", "tools"},
+             "several rules are one word: --allowedTools 'Bash Read'"},
+        Slip{"ModeOfAnother", {"--permission-mode", "plan", "tools"}, "plan is not known here; dontAsk refuses"},
+        Slip{"ModeMisspelt", {"--permission-mode", "dontask", "tools"}, "did you mean 'dontAsk'?"},
         Slip{"SignIn", {"mcp", "login", "x"}, "signing in is not there yet"}),
     [](const auto& info) { return info.param.name; });
+
+// As the other client takes them: no full name of a tool is a command.
+TEST(Cli, RulesMayStandSideBySideBeforeTheCommand) {
+  const auto result =
+      with_server("good", {"--disallowedTools", "mcp__fake__add", "mcp__fake__fail", "tools", "--json"});
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.out,
+              AllOf(HasSubstr("mcp__fake__echo"), Not(HasSubstr("mcp__fake__add")), Not(HasSubstr("mcp__fake__fail"))));
+  EXPECT_THAT(patchbay({"--help"}).out, Not(HasSubstr("plan")));
+  EXPECT_THAT(patchbay({"--permission-mode", "plna", "tools"}).err, Not(HasSubstr("did you mean")));
+}
+
+TEST(Cli, OneToolIsOneTool) {
+  EXPECT_THAT(with_server("one-tool", {"tools"}).err, HasSubstr("[mcp] Connected to 'fake' — 1 tool\n"));
+}
 
 TEST(Cli, HelpAndVersionAreWordsToo) {
   EXPECT_EQ(patchbay({"help"}).out, patchbay({"--help"}).out);

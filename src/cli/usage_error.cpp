@@ -1,0 +1,124 @@
+#include "cli/usage_error.h"
+
+#include <algorithm>
+
+#include "base/strings.h"
+#include "cli/command_table.h"
+#include "cli/typed_words.h"
+
+namespace patchbay::cli {
+namespace {
+
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& names) {
+  const auto meant = nearest(word, names);
+  return meant.empty() ? std::string() : "; did you mean '" + std::string(meant) + "'?";
+}
+
+// A flag nobody knows, and what was meant; empty when all are known.
+std::string flag_error(const std::vector<std::string>& typed, const std::string& command, const KnownFlags& known,
+                       const std::vector<std::string>& with_value) {
+  const auto behind = std::ranges::find(typed, "--");
+  for (auto word = typed.begin(); word != behind; ++word) {
+    if (!word->starts_with('-') || *word == "-") continue;
+    const auto name = word->substr(0, word->find('='));
+    if (std::ranges::find(known.here, name) != known.here.end()) {
+      if (name == *word && std::ranges::find(with_value, name) != with_value.end() && word + 1 != behind) ++word;
+      continue;
+    }
+    if (!name.starts_with("--")) {
+      // -eA=1 and -qv are several in one.
+      if (std::ranges::find(known.here, name.substr(0, 2)) != known.here.end()) continue;
+    }
+    std::string message = "there is no flag '" + name + "'";
+    if (command == "call" || command == "prompt") {
+      const auto plain = name.substr(name.find_first_not_of('-'));
+      message += " of " + command + "; arguments are written key=value: " + plain + "=" +
+                 (word->size() > name.size() ? word->substr(name.size() + 1) : "VALUE");
+      if (const auto meant = nearest(name, known.here); !meant.empty() && edit_distance(name, meant, 2) <= 2) {
+        message += " (or did you mean " + std::string(meant) + "?)";
+      }
+      return message;
+    }
+    if (std::ranges::find(known.anywhere, name) != known.anywhere.end()) {
+      return "'" + command + "' takes no flag '" + name + "'";
+    }
+    auto meant = did_you_mean(name, known.here);
+    if (meant.empty() && command.empty()) meant = did_you_mean(name, known.anywhere);
+    return message + meant;
+  }
+  return {};
+}
+
+// One of several words was wanted: "--scope: projct not in {local,project,user}".
+std::string choice_error(const std::string& message) {
+  const auto in = message.find(" not in {");
+  const auto colon = message.find(": ");
+  if (in == std::string::npos || colon == std::string::npos || colon > in) return message;
+  const auto begin = in + 9;
+  const auto typed = message.substr(colon + 2, in - colon - 2);
+  // A mode of another client that is no mode here; whoever asks for it counts on nothing being changed.
+  if (message.starts_with("--permission-mode") && typed == "plan") {
+    return message.substr(0, in) + " is not known here; dontAsk refuses what no rule allows";
+  }
+  std::vector<std::string> choices;
+  for (const auto one : split(std::string_view(message).substr(begin, message.find('}', begin) - begin), ',')) {
+    choices.emplace_back(one);
+  }
+  return message + did_you_mean(typed, choices);
+}
+
+}  // namespace
+
+UsageError usage_error(const std::string& message, const std::vector<std::string>& typed, const FlagLookup& known_flags,
+                       const std::vector<std::string>& with_value) {
+  const auto [at, mcp] = command_at(typed, with_value);
+  const std::string before = mcp ? "mcp " : "";
+  const auto name = at < typed.size() ? typed[at] : std::string();
+  std::vector<std::string> names;
+  for (const auto& entry : command_table()) {
+    if (!mcp || entry.in_mcp) names.emplace_back(entry.name);
+  }
+  if (!mcp) names.emplace_back("mcp");
+  const bool known_command = std::ranges::find(names, name) != names.end();
+  const bool flags_only = name.empty();
+  UsageError error{choice_error(message),
+                   known_command ? "patchbay " + before + name + " --help" : "patchbay " + before + "--help"};
+  if (auto flag = flag_error(typed, known_command ? name : std::string(), known_flags(name), with_value);
+      !flag.empty() && (known_command || flags_only)) {
+    error.message = flag;
+    // What stands behind the name of a new server may well be flags of its command.
+    if (name != "add") return error;
+  }
+  if (!known_command && !flags_only) {
+    // What a misspelt flag left standing is no command.
+    const std::vector<std::string> before_it(typed.begin(), typed.begin() + static_cast<std::ptrdiff_t>(at));
+    error.message = flag_error(before_it, {}, known_flags({}), with_value);
+    if (!error.message.empty()) return error;
+    if (at >= 2 && is_rule_flag(typed[at - 2])) {
+      error.message = "unknown command '" + name + "'; several rules are one word: " + typed[at - 2] + " '" +
+                      typed[at - 1] + " " + name + "'";
+      return error;
+    }
+    error.message = "unknown command '" + before + name + "'";
+    if (name == "login" || name == "logout" || name == "auth") {
+      error.message +=
+          "; signing in is not there yet. A token can be given as a header: patchbay add -t http NAME URL -H "
+          "'Authorization: Bearer ${TOKEN}'";
+    } else {
+      const auto meant = nearest(name, names);
+      if (!meant.empty()) error.message += "; did you mean '" + before + std::string(meant) + "'?";
+    }
+    return error;
+  }
+  if (name != "add") return error;
+  if (message.starts_with("--transport: ws")) {
+    error.message = message + "; a ws server is added with: patchbay " + before +
+                    R"(add-json NAME '{"type":"ws","url":"wss://…"}')";
+  } else if (message.find("not expected") != std::string::npos && std::ranges::find(typed, "--") == typed.end()) {
+    error.message +=
+        "; write -- before the command of the server: patchbay " + before + "add NAME -- COMMAND ARGUMENTS";
+  }
+  return error;
+}
+
+}  // namespace patchbay::cli
