@@ -156,8 +156,12 @@ class Planner {
     std::vector<std::string> names;
     for (const auto& use : read.uses) names.push_back(use.variable);
     const auto variables = process_environment();
+    auto known = [&](const std::string& text) {
+      return std::ranges::find(planned.missing, text) != planned.missing.end();
+    };
     for (const auto& name : names) {
-      if (variables(name) || std::ranges::find(planned.missing, name) != planned.missing.end()) continue;
+      // What has no counterpart was named as it stands there.
+      if (variables(name) || known(name) || known(fmt::format("${{{}}}", name))) continue;
       planned.missing.push_back(name);
       planned.entry["disabled"] = true;
     }
@@ -243,17 +247,28 @@ std::string summary(const ImportCounts& counts, bool written) {
                      counts.not_carried, counts.fields);
 }
 
+// No variable to set: the file has to be edited.
+bool wants_edit(const PlannedEntry& planned) {
+  return std::ranges::any_of(planned.missing, [](const std::string& what) { return what.contains("${"); });
+}
+
 // What is written and will not start, and what starts it.
 std::string waiting_text(const std::vector<ImportSource>& sources) {
   std::vector<std::string> names;
+  std::string edits;
   for (const auto& source : sources) {
     for (const auto& planned : source.plan) {
-      if (planned.action == ImportAction::add && !planned.missing.empty()) names.push_back(planned.name);
+      if (planned.action != ImportAction::add || planned.missing.empty()) continue;
+      names.push_back(planned.name);
+      if (wants_edit(planned)) edits += fmt::format("{}{}", edits.empty() ? "" : ", ", safe_line(planned.name, 80));
     }
   }
-  return names.empty()
-             ? std::string()
-             : fmt::format("Disabled until they have what they need; then: patchbay enable{}\n", shell_operands(names));
+  if (names.empty()) return {};
+  const auto first = edits.empty()
+                         ? std::string()
+                         : fmt::format(" (edit the entry of {} in the file above: no variable helps there)", edits);
+  return fmt::format("Disabled until they have what they need{}; then: patchbay enable{}\n", first,
+                     shell_operands(names));
 }
 
 std::string again(const Settings& settings) {

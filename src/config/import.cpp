@@ -97,7 +97,17 @@ std::optional<ImportClient> import_client(std::string_view id) noexcept {
   return found->client;
 }
 
-std::string_view to_string(ImportFate fate) noexcept { return fate == ImportFate::left_out ? "left out" : "changed"; }
+std::string_view to_string(ImportFate fate) noexcept {
+  switch (fate) {
+    case ImportFate::changed:
+      return "changed";
+    case ImportFate::kept:
+      return "kept as it is";
+    case ImportFate::left_out:
+      break;
+  }
+  return "left out";
+}
 
 ImportedFile import_text(ImportClient client, std::string_view text, const std::string& file) {
   ImportedFile out{client, file, {}, {}, {}};

@@ -45,8 +45,9 @@ std::optional<ImportClient> import_client(std::string_view id) noexcept;
 enum class ImportFate : std::uint8_t {
   left_out,  // it has no counterpart
   changed,   // it is there in another form, or means something else here
+  kept,      // it is there as it was, and means nothing here
 };
-std::string_view to_string(ImportFate fate) noexcept;  // "left out", "changed"
+std::string_view to_string(ImportFate fate) noexcept;  // "left out", "changed", "kept as it is"
 
 struct ImportNote {
   std::string server;  // as the file names it; empty: it is about the file

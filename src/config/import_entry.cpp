@@ -133,7 +133,8 @@ std::string EntryImport::translated(const Member& at, std::string_view field, co
   auto made = translate_variables(text, style, work_.directory());
   for (const auto& remark : made.remarks) {
     const bool lost = remark.fate == ImportFate::left_out;
-    add_note(at, field, remark.fate,
+    // The text is written as it is: only the person knows what belongs there.
+    add_note(at, field, lost ? ImportFate::kept : remark.fate,
              fmt::format("{} {}{}", remark.variable, remark.message,
                          lost ? "; the server is written disabled until you have put a value there" : ""));
     if (lost) missing_.push_back(remark.variable);

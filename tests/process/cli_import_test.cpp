@@ -104,6 +104,19 @@ TEST(CliImport, ProjectFiles_GoToTheLocalScopeUnlessSaidOtherwise) {
                           Not(HasSubstr("very-secret"))));
 }
 
+TEST(CliImport, WhatHasNoCounterpartIsNamedOnceAndSaidToBeKept) {
+  Household house;
+  write(house.home() + "/.cursor/mcp.json",
+        R"({"mcpServers": {"ba": {"command": "x", "args": ["${workspaceFolderBasename}"]},
+                           "v": {"command": "x", "env": {"T": "${env:NOT_SET_ANYWHERE}"}}}})");
+  const auto result = house.run({"import", "cursor", "--yes"});
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.out, AllOf(HasSubstr("disabled; it needs ${workspaceFolderBasename}\n"),
+                                HasSubstr("args[0] kept as it is: ${workspaceFolderBasename} has no counterpart")));
+  EXPECT_EQ(house.own()["mcpServers"]["ba"]["args"], Json::array({"${workspaceFolderBasename}"}));
+  EXPECT_THAT(result.err, HasSubstr("edit the entry of ba in the file above: no variable helps there"));
+}
+
 TEST(CliImport, AFile_IsRecognisedOrNamed) {
   Household house;
   write(house.project() + "/some.json", R"({"context_servers": {"a": {"command": "x"}}})");
