@@ -100,6 +100,26 @@ shown=$(env HOME="$home" XDG_CONFIG_HOME="$home/.config" XDG_STATE_HOME="$home/.
 for expected in 'patchbay  connected' 'mcp__patchbay__read_file' 'Added stdio MCP server docs' '✔ Connected' 'Five rings' 'Added HTTP MCP server sentry' 'Removed MCP server sentry'; do
   [[ $shown == *"$expected"* ]] || wrong "README.md: the quick start does not show '$expected': $shown"
 done
+[[ $shown != *'No line matches'* ]] || wrong "README.md: the quick start looks for what is not there: $shown"
+
+# The block behind the first .mcp.json, in a project that has it. Our own server stands in for the one from npm, and nobody
+# is there to be asked.
+file=$(awk '/^```json/ { code = 1; next } /^```/ { if (code) exit } code' README.md)
+[[ $file == *server-filesystem* ]] || wrong 'README.md has no .mcp.json with server-filesystem'
+mkdir "$home/project"
+[[ $program == /* ]] && binary=$program || binary=$PWD/$program
+sed -E "s|\"npx\"|\"$binary\"|; s|\"-y\", \"@[^\"]*\"|\"serve\", \"--root\"|" <<< "$file" > "$home/project/.mcp.json"
+block=$(awk '/^```json/ { on = 1 } on && /^```sh/ { code = 1; next } /^```/ { if (code) exit } code' README.md)
+[[ $block == *'approve files'*'call files/'* ]] || wrong 'README.md has no commands behind the first .mcp.json'
+typed=${block//.\/run tools files/./run tools files || true}
+typed=${typed//.\/run/\"$binary\"}
+typed=${typed//read_text_file/read_file}
+shown=$(cd "$home/project" && env HOME="$home" XDG_CONFIG_HOME="$home/.config" XDG_STATE_HOME="$home/.state" \
+  XDG_CACHE_HOME="$home/.cache" CLAUDE_CONFIG_DIR="$home/.claude" timeout 120 bash -euo pipefail -c "$typed" 2>&1) ||
+  wrong "README.md: the commands behind .mcp.json fail: $shown"
+for expected in 'awaiting approval' "Approved 'files'" 'water the plants' 'files  connected'; do
+  [[ $shown == *"$expected"* ]] || wrong "README.md: the commands behind .mcp.json do not show '$expected': $shown"
+done
 rm -rf "$home"
 
 printf '%d links, %d commands, %d tests\n' "$links" "$commands" "$tests"
