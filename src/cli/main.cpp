@@ -19,6 +19,7 @@
 #include "base/exit_code.h"
 #include "base/offload.h"
 #include "base/scope.h"
+#include "base/strings.h"
 #include "builtin/builtin_server.h"
 #include "cli/approval.h"
 #include "cli/context.h"
@@ -137,7 +138,7 @@ HostOptions host_options(const Settings& settings, Io& io, Waiting& waiting, std
       waiting.pause();
       const auto name = safe_line(status.name, 80);
       if (status.state == ServerState::connected) {
-        io.talk(fmt::format("[mcp] Connected to '{}' — {} tools\n", name, status.tool_count));
+        io.talk(fmt::format("[mcp] Connected to '{}' — {}\n", name, plural(status.tool_count, "tool")));
       } else if (status.error && (status.state == ServerState::failed || status.state == ServerState::needs_auth)) {
         const bool lost = status.reason == "connection lost";
         if (lost && one) return;

@@ -478,7 +478,8 @@ after_value:
 
 key: {
   const std::size_t begins = offset();
-  if (at_ == end_ || *at_ != '"') return fail("expected a string as a key");
+  if (at_ == end_) return fail("the text ends where a key or '}' was expected");
+  if (*at_ != '"') return fail("expected a string as a key");
   if (!string(string_token)) return false;
   if (!sink.key(string_token)) return fail_at(sink.duplicate(), begins);
   skip_space();

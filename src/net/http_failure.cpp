@@ -101,6 +101,12 @@ Telling tell(const HttpFailure& failure, const HttpFailureContext& context) {
       return {Errc::tls, fmt::format("the server refused our certificate: {}", failure.reason),
               "give this server's entry a client certificate that it accepts: \"tls\": {\"cert\": …, \"key\": …}"};
     case HttpFault::handshake:
+      // What OpenSSL says of an answer in clear text.
+      if (failure.reason.find("wrong version number") != std::string::npos ||
+          failure.reason.find("0A00010B") != std::string::npos) {
+        return {Errc::tls, "the TLS handshake failed: what answered does not speak TLS",
+                "check that the port speaks https, or write http:// if it is meant to be reached without"};
+      }
       return {Errc::tls, fmt::format("the TLS handshake failed: {}", failure.reason),
               "check that the port speaks https"};
     case HttpFault::bad_ca_file:

@@ -37,6 +37,7 @@ Json text_result(const std::string& text, bool is_error = false) {
 Json tools() {
   Json list = Json::array();
   list.push_back(tool("echo", {{"text", {{"type", "string"}}}}, Json::array({"text"})));
+  if (mode == "one-tool") return list;
   list.push_back(tool("add", {{"a", {{"type", "integer"}}}, {"b", {{"type", "integer"}}}}, Json::array({"a", "b"})));
   list.push_back(tool("fail", Json::object()));
   list.push_back(tool("boom", Json::object()));

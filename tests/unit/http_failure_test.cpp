@@ -57,6 +57,11 @@ TEST(HttpFailure, Messages_NameUrlPhaseReasonAndRemedy) {
        "no connection within 30 s (during the TLS handshake); check that the server can be reached from here, or raise "
        "the "
        "limit"},
+      {failure(HttpFault::handshake, HttpPhase::tls, "error:0A00010B:SSL routines::wrong version number"), direct,
+       Errc::tls,
+       "the TLS handshake failed: what answered does not speak TLS (during the TLS handshake); check that the port "
+       "speaks "
+       "https, or write http:// if it is meant to be reached without"},
       {failure(HttpFault::self_signed, HttpPhase::tls, "self-signed certificate"), direct, Errc::tls,
        "the certificate is self-signed (during the TLS handshake); if you trust it, name its CA as \"tls\": {\"ca\": "
        "\"file.pem\"} of this server's entry, or in NODE_EXTRA_CA_CERTS"},
