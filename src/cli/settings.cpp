@@ -301,7 +301,7 @@ std::variant<Settings, Stop> parse_command_line(int argc, const char* const* arg
 }
 
 std::string_view command_name(Command command) noexcept {
-  for (const auto& entry : commands) {
+  for (const auto& entry : command_table()) {
     if (entry.command == command) return entry.name;
   }
   return {};
