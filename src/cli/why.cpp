@@ -217,7 +217,7 @@ std::string server_text(const Declared& declared, const ServerExplanation& why, 
     return out;
   }
   if (why.counts) out += "  State: not started (see with --check)\n";
-  if (const auto failure = recall_failure(failure_file(), failure_key(server))) out += failure_text(server, *failure);
+  if (const auto earlier = recall_failure(failure_file(), failure_key(server))) out += failure_text(server, *earlier);
   return out;
 }
 

@@ -198,7 +198,7 @@ TEST_F(Doctor, ACallThatTheServerDidNotSurviveIsTheLastError) {
 
 // What a repository brings along is not started, so it has no failure, and it cannot leave one for us to find.
 TEST_F(Doctor, ARepositoryCannotPlantALastError) {
-  house.tree.file("project/.mcp.json", servers({{"evil", evil()}}));
+  house.tree.file("project/.mcp.json", server_file({{"evil", evil()}}));
   const auto planted = R"({"version":1,"servers":{}})";
   house.tree.file("project/last-failures.json", planted);
   house.tree.file("project/.local/state/patchbay/last-failures.json", planted);

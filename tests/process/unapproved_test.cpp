@@ -21,12 +21,6 @@ using testing::Not;
 
 const std::string good_server = test::built("mode-server");
 
-Json json_of(const CommandResult& result) {
-  auto value = parse_json(result.out);
-  EXPECT_TRUE(value) << result.out << "\n" << result.err;
-  return value.value_or(Json());
-}
-
 class Unapproved : public testing::Test {
  protected:
   Unapproved() { house.tree.directory("project/.git"); }
