@@ -176,6 +176,7 @@ class HttpServer::Connection final : public ServerExchange, public std::enable_s
   void respond(int status, HttpHeaders headers, std::string body) override {
     if (begun_) return;
     begun_ = ended_ = true;
+    expect_no_more();
     auto head = head_text(status, headers);
     if (status != 204) head += fmt::format("Content-Length: {}\r\n", body.size());
     head += crlf;
@@ -188,6 +189,7 @@ class HttpServer::Connection final : public ServerExchange, public std::enable_s
     begun_ = true;
     chunked_ = version_ >= 11;
     if (!chunked_) keep_ = false;
+    expect_no_more();
     auto head = head_text(status, headers);
     if (chunked_) head += "Transfer-Encoding: chunked\r\n";
     head += crlf;
@@ -249,6 +251,12 @@ class HttpServer::Connection final : public ServerExchange, public std::enable_s
       if (in_.size() == 0) in_.shrink_to_fit();
     }
     co_await say_goodbye();
+  }
+
+  // An answer before the body was read is the last one on its connection. A client that is not told would lose its
+  // next request there.
+  void expect_no_more() {
+    if (parser_ && !parser_->is_done()) keep_ = false;
   }
 
   // What is queued leaves, then our side closes. What a refused client still sends is thrown

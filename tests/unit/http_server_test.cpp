@@ -183,8 +183,10 @@ TEST(HttpServer, ABodyIsAskedForOnlyWhenItIsWanted) {
     co_await wire.send("abc");
     EXPECT_EQ((co_await wire.answer()).body, "POST /yes abc");
     co_await wire.send("POST /no" + head);
-    EXPECT_EQ((co_await wire.answer()).status, 401);
-    // Nobody can tell the body that may follow from the next request.
+    const auto refused = co_await wire.answer();
+    EXPECT_EQ(refused.status, 401);
+    // Nobody can tell the body that may follow from the next request, so there is none.
+    EXPECT_EQ(refused.headers.get("connection"), "close");
     EXPECT_EQ(co_await wire.rest(), "");
     co_await served.stop();
   });
