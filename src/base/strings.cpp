@@ -79,7 +79,7 @@ std::size_t common_form(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-std::string_view nearest(std::string_view word, const std::vector<std::string>& candidates) {
+std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
   constexpr std::size_t most_slips = 3;
   constexpr std::size_t shortest_beginning = 3;
   std::string_view best;
@@ -101,7 +101,7 @@ std::string_view nearest(std::string_view word, const std::vector<std::string>& 
       best = candidate;
     }
   }
-  return best;
+  return std::string(best);
 }
 
 std::string plural(std::size_t count, std::string_view noun) {

@@ -11,7 +11,7 @@ namespace {
 
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& names) {
   const auto meant = nearest(word, names);
-  return meant.empty() ? std::string() : "; did you mean '" + std::string(meant) + "'?";
+  return meant.empty() ? std::string() : "; did you mean '" + meant + "'?";
 }
 
 // A flag nobody knows, and what was meant; empty when all are known.
@@ -35,7 +35,7 @@ std::string flag_error(const std::vector<std::string>& typed, const std::string&
       message += " of " + command + "; arguments are written key=value: " + plain + "=" +
                  (word->size() > name.size() ? word->substr(name.size() + 1) : "VALUE");
       if (const auto meant = nearest(name, known.here); !meant.empty() && edit_distance(name, meant, 2) <= 2) {
-        message += " (or did you mean " + std::string(meant) + "?)";
+        message += " (or did you mean " + meant + "?)";
       }
       return message;
     }
@@ -106,7 +106,7 @@ UsageError usage_error(const std::string& message, const std::vector<std::string
           "'Authorization: Bearer ${TOKEN}'";
     } else {
       const auto meant = nearest(name, names);
-      if (!meant.empty()) error.message += "; did you mean '" + before + std::string(meant) + "'?";
+      if (!meant.empty()) error.message += "; did you mean '" + before + meant + "'?";
     }
     return error;
   }

@@ -411,7 +411,7 @@ class EntryReader {
   static std::string unknown_key(std::string_view key, std::string_view shown,
                                  std::span<const std::string_view> known) {
     const std::vector<std::string> names(known.begin(), known.end());
-    const auto meant = nearest(key, names);  // refers to one of them
+    const auto meant = nearest(key, names);
     return meant.empty()
                ? fmt::format("unknown key {} is kept and ignored", quoted_name(shown))
                : fmt::format("unknown key {} is kept and ignored; did you mean \"{}\"?", quoted_name(shown), meant);

@@ -164,7 +164,7 @@ class OwnReader {
       const auto& place = at.place->children[i++];
       if (std::ranges::find(known, key) != known.end() || out_.is_newer()) continue;
       const std::vector<std::string> names(known.begin(), known.end());
-      const auto meant = nearest(key, names);  // refers to one of them
+      const auto meant = nearest(key, names);
       report_.warning(place.key, fmt::format("unknown key {} is kept and ignored{}", quoted_name(key),
                                              meant.empty() ? "" : fmt::format("; did you mean \"{}\"?", meant)));
     }
