@@ -24,6 +24,9 @@ ValueKind kind_of(const FlagText& flag) {
 
 bool takes_server(const CommandText& command) { return command.words.starts_with("SERVER"); }
 
+// SERVER/NAME may be written: which names there are only the server knows, and none is started here.
+bool takes_name_of_server(const CommandText& command) { return command.name == "call" || command.name == "prompt"; }
+
 std::string quoted(std::string_view text, std::string_view quote_inside) {
   std::string out = "'";
   for (const char c : text) {
@@ -47,7 +50,7 @@ std::string names_of(const std::vector<CommandText>& commands, bool (*wanted)(co
 }
 
 bool takes_anything(const CommandText& command) {
-  return !command.words.empty() && !takes_server(command) && command.choices.empty();
+  return !command.words.empty() && !takes_server(command) && !takes_name_of_server(command) && command.choices.empty();
 }
 // The flags that only this command takes; of no command: those that all take.
 std::string flag_names(const CommandLineText& line, std::string_view command) {
@@ -139,6 +142,14 @@ _patchbay() {{
       while IFS= read -r word; do
         [[ $word == "$current"* ]] && COMPREPLY+=("$word")
       done < <("${{COMP_WORDS[0]}}" completion servers 2> /dev/null) ;;
+    {})
+      compopt -o default
+      if ((COMP_CWORD == i + 1)); then
+        while IFS= read -r word; do
+          [[ $word/ == "$current"* ]] && COMPREPLY+=("$word/")
+        done < <("${{COMP_WORDS[0]}}" completion servers 2> /dev/null)
+        ((${{#COMPREPLY[@]}})) && compopt -o nospace
+      fi ;;
     {}) compopt -o default ;;
 {}  esac
 }}
@@ -146,7 +157,7 @@ complete -F _patchbay patchbay
 )sh",
       fmt::join(with_value, "|"), names_of(line.commands, any_but_mcp, '|'), values, flags,
       names_of(line.commands, any_command, ' '), names_of(line.commands, takes_server, '|'),
-      names_of(line.commands, takes_anything, '|'), words);
+      names_of(line.commands, takes_name_of_server, '|'), names_of(line.commands, takes_anything, '|'), words);
 }
 
 std::string zsh_completion(const CommandLineText& line) {
@@ -219,6 +230,10 @@ _patchbay() {{
         {})
           names=(${{(f)"$($program completion servers 2> /dev/null)"}})
           compadd -a names ;;
+        {})
+          names=(${{(f)"$($program completion servers 2> /dev/null)"}})
+          compadd -q -S / -a names
+          _files ;;
         {}) _files ;;
 {}
       esac ;;
@@ -230,7 +245,8 @@ else
   compdef _patchbay patchbay
 fi
 )sh",
-      commands, flags, names_of(line.commands, takes_server, '|'), names_of(line.commands, takes_anything, '|'), words);
+      commands, flags, names_of(line.commands, takes_server, '|'), names_of(line.commands, takes_name_of_server, '|'),
+      names_of(line.commands, takes_anything, '|'), words);
 }
 
 std::string fish_completion(const CommandLineText& line) {
@@ -269,6 +285,11 @@ std::string fish_completion(const CommandLineText& line) {
   out += fmt::format(
       "complete -c patchbay -n '__fish_seen_subcommand_from {}' -a '(patchbay completion servers 2>/dev/null)'\n",
       names_of(line.commands, takes_server, ' '));
+  out += fmt::format(
+      "complete -c patchbay -n '__fish_seen_subcommand_from {}' -F -a '(patchbay completion servers 2>/dev/null | "
+      "string "
+      "replace -r \"\\$\" /)'\n",
+      names_of(line.commands, takes_name_of_server, ' '));
   out += fmt::format("complete -c patchbay -n '__fish_seen_subcommand_from {}' -F\n",
                      names_of(line.commands, takes_anything, ' '));
   for (const auto& command : line.commands) {

@@ -37,7 +37,7 @@ fish --no-execute "$scratch/patchbay.fish" || wrong 'fish cannot read its comple
 offered_by_fish() { (cd "$scratch" && HOME=$scratch fish --no-config -c "source $scratch/patchbay.fish; complete -C '$1'" | cut -f 1); }
 for pair in 'patchbay to=tools' 'patchbay --strict=--strict-mcp-config' 'patchbay --log-level de=debug' \
   'patchbay completion f=fish' 'patchbay tools p=patchbay' 'patchbay mcp add-j=add-json' \
-  'patchbay mcp add --call=--callback-port' 'patchbay add --scope u=user'; do
+  'patchbay mcp add --call=--callback-port' 'patchbay add --scope u=user' 'patchbay call patchbay/=patchbay/'; do
   found=$(offered_by_fish "${pair%=*}")
   [[ $found == "${pair##*=}" ]] || wrong "fish offers for '${pair%=*}': $found"
 done
