@@ -7,6 +7,7 @@
 #include "base/exit_code.h"
 #include "cli/present.h"
 #include "host/server_error.h"
+#include "protocol/clean_text.h"
 
 namespace patchbay::cli {
 
@@ -97,6 +98,11 @@ int listing_exit_code(const Context& context, const std::string& only) {
   }
   if (required_failed) return code == 0 ? 3 : code;
   return connected ? 0 : code;
+}
+
+int say_list_failure(const Context& context, const std::string& server, const Error& error) {
+  context.io.talk(fmt::format("patchbay: {}: {}\n", safe_line(server, 80), clean_for_display(error.message())));
+  return exit_code(error);
 }
 
 std::string none_text(const std::string& only, const std::vector<std::string>& connected, std::string_view what) {

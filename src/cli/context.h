@@ -62,6 +62,8 @@ bool awaits_approval(const ServerStatus& status);
 int listing_exit_code(const Context& context, const std::string& only);
 // The same error, with the servers that did not start: what was asked for may be theirs.
 Error with_failures(const Context& context, const Error& error);
+// Says why a server could not list what was asked for, and returns the exit code of that.
+int say_list_failure(const Context& context, const std::string& server, const Error& error);
 // What is said when a listing is empty: "'docs' has no prompts.".
 std::string none_text(const std::string& only, const std::vector<std::string>& connected, std::string_view what);
 // Text as text, anything else as its bytes unless a terminal would have to show them.

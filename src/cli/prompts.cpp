@@ -28,7 +28,7 @@ Task<std::vector<ServerPrompt>> list_prompts(Context& context, std::vector<std::
     if (!session.server().capabilities.prompts) continue;
     auto listed = co_await as_result(session.list_prompts());
     if (!listed) {
-      context.io.talk(fmt::format("patchbay: {}: {}\n", name, clean_for_display(listed.error().message())));
+      (void)say_list_failure(context, name, listed.error());
       continue;
     }
     for (auto& prompt : listed->items)

@@ -4,7 +4,6 @@
 
 #include "base/as_result.h"
 #include "base/crypto.h"
-#include "base/exit_code.h"
 #include "base/shell_word.h"
 #include "cli/context.h"
 #include "cli/present.h"
@@ -108,9 +107,7 @@ Task<int> resources(Context& context) {
   auto all = co_await list_resources(context, connected);
   int failed = 0;
   for (const auto& one : all) {
-    if (!one.error) continue;
-    failed = exit_code(*one.error);
-    context.io.talk(fmt::format("patchbay: {}: {}\n", one.server, clean_for_display(one.error->message())));
+    if (one.error) failed = say_list_failure(context, one.server, *one.error);
   }
   if (context.settings.json) {
     Json list = Json::array();

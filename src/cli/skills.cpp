@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include "base/as_result.h"
-#include "base/exit_code.h"
 #include "base/strings.h"
 #include "cli/context.h"
 #include "cli/present.h"
@@ -107,9 +106,7 @@ Task<int> skills(Context& context) {
   auto all = co_await list_skills(context, connected);
   int failed = 0;
   for (const auto& one : all) {
-    if (!one.error) continue;
-    failed = exit_code(*one.error);
-    context.io.talk(fmt::format("patchbay: {}: {}\n", one.server, clean_for_display(one.error->message())));
+    if (one.error) failed = say_list_failure(context, one.server, *one.error);
   }
   if (context.settings.json) {
     Json list = Json::array();
