@@ -20,9 +20,7 @@ class CliPermission : public testing::Test {
   CliPermission() { tree.directory("home/.claude"); }
 
   CommandResult run(std::vector<std::string> words) {
-    const auto entry = Json{{"command", test::built("mode-server")}, {"args", Json::array({"good"})}};
-    const auto servers = to_text(Json{{"mcpServers", {{"fake", entry}}}});
-    words.insert(words.begin(), {test::built("patchbay"), "--mcp-config", servers});
+    words.insert(words.begin(), {test::built("patchbay"), "--mcp-config", test::mode_server_file("good")});
     const auto home = (tree.path() / "home").string();
     CommandOptions options;
     options.cwd = tree.path();

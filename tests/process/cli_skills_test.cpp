@@ -19,7 +19,7 @@ using testing::Not;
 using testing::StartsWith;
 
 CommandResult patchbay(std::vector<std::string> words) {
-  const auto config = to_text(Json{{"mcpServers", {{"desk", {{"command", test::built("scenario-server")}}}}}});
+  const auto config = test::server_file({{"desk", {{"command", test::built("scenario-server")}}}});
   words.insert(words.begin(), {test::built("patchbay"), "--quiet", "--mcp-config", config, "--strict-mcp-config"});
   return run_program(words, {});
 }
@@ -80,8 +80,7 @@ TEST(CliSkills, WhatCannotBeVerifiedIsNotPrinted) {
 }
 
 TEST(CliSkills, ServersWithoutThemSaySo) {
-  const auto config = to_text(
-      Json{{"mcpServers", {{"fake", {{"command", test::built("mode-server")}, {"args", Json::array({"good"})}}}}}});
+  const auto config = test::mode_server_file("good");
   auto run = [&](std::vector<std::string> words) {
     words.insert(words.begin(),
                  {test::built("patchbay"), "--quiet", "--mcp-config", config, "--strict-mcp-config", "skills"});

@@ -18,6 +18,7 @@ namespace {
 using test::CommandOptions;
 using test::CommandResult;
 using test::json_of;
+using test::mode_server_file;
 using test::run_program;
 using test::TemporaryDirectory;
 using testing::AllOf;
@@ -28,19 +29,13 @@ using testing::StartsWith;
 const std::string program = test::built("patchbay");
 const std::string fake = test::built("mode-server");
 
-std::string one_server(const std::string& mode, const std::string& argument = {}) {
-  Json args = Json::array({mode});
-  if (!argument.empty()) args.push_back(argument);
-  return to_text(Json{{"mcpServers", {{"fake", {{"command", fake}, {"args", std::move(args)}}}}}});
-}
-
 CommandResult patchbay(std::vector<std::string> words, CommandOptions options = {}) {
   words.insert(words.begin(), program);
   return run_program(words, options);
 }
 
 CommandResult with_server(const std::string& mode, std::vector<std::string> words, CommandOptions options = {}) {
-  words.insert(words.begin(), {"--mcp-config", one_server(mode), "--strict-mcp-config"});
+  words.insert(words.begin(), {"--mcp-config", mode_server_file(mode), "--strict-mcp-config"});
   return patchbay(std::move(words), std::move(options));
 }
 
@@ -352,7 +347,7 @@ TEST(Cli, BrokenFileIsReportedWithLineAndColumnAndNothingIsStarted) {
 
 TEST(Cli, ProjectServersWaitForAYes) {
   TemporaryDirectory project;
-  project.write(".mcp.json", one_server("good", project.path() + "/started"));
+  project.write(".mcp.json", mode_server_file("good", project.path() + "/started"));
   auto result = patchbay({"tools", "--json"}, {.cwd = project.path()});
   auto server = json_of(result)["servers"].as_array().at(0);
   EXPECT_EQ(server["state"], Json("pending"));
@@ -375,7 +370,7 @@ TEST(Cli, TraceShowsTrafficWithoutSecrets) {
 // The reader is gone before the first byte is written.
 TEST(Cli, ReaderThatLeavesIsNotAnError) {
   auto result = run_program({"/bin/bash", "-c",
-                             "set -o pipefail; " + program + " --quiet --mcp-config '" + one_server("good") +
+                             "set -o pipefail; " + program + " --quiet --mcp-config '" + mode_server_file("good") +
                                  "' --strict-mcp-config tools | true"});
   EXPECT_EQ(result.code, 0);
   EXPECT_EQ(result.err, "");

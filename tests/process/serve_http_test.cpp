@@ -1,9 +1,5 @@
 // `patchbay serve --http` as people start it: where it listens, whom it lets in, how it ends.
-#include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -15,8 +11,7 @@
 #include "support/http_wire.h"
 #include "support/loop.h"
 #include "support/places.h"
-
-extern char** environ;
+#include "support/running_program.h"
 
 namespace patchbay {
 namespace {
@@ -28,58 +23,17 @@ using testing::HasSubstr;
 
 const std::string binary = test::built("patchbay");
 
-// The program, running; its stdout is ours.
-class Running {
+// `patchbay serve` with these flags, as long as the object lives.
+class Serving : public test::RunningProgram {
  public:
-  explicit Running(std::vector<std::string> words) {
-    int ends[2];
-    EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
-    out_ = ends[0];
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-    words.insert(words.begin(), binary);
-    std::vector<char*> argv;
-    for (auto& word : words) argv.push_back(word.data());
-    argv.push_back(nullptr);
-    EXPECT_EQ(::posix_spawn(&pid_, binary.c_str(), &actions, nullptr, argv.data(), environ), 0);
-    posix_spawn_file_actions_destroy(&actions);
-    ::close(ends[1]);
-  }
-  Running(const Running&) = delete;
-  Running& operator=(const Running&) = delete;
-  ~Running() {
-    if (pid_ > 0) {
-      ::kill(pid_, SIGKILL);
-      ::waitpid(pid_, nullptr, 0);
-    }
-    ::close(out_);
-  }
-  std::string line() {
-    std::string text;
-    char c = 0;
-    while (::read(out_, &c, 1) == 1 && c != '\n') text += c;
-    return text;
-  }
-  // The exit code, or 128 and the signal that ended it.
-  int end(int signal) {
-    ::kill(pid_, signal);
-    int status = 0;
-    ::waitpid(pid_, &status, 0);
-    pid_ = -1;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  }
+  explicit Serving(std::vector<std::string> flags) : RunningProgram(with_program(std::move(flags))) {}
 
  private:
-  pid_t pid_ = -1;
-  int out_ = -1;
+  static std::vector<std::string> with_program(std::vector<std::string> flags) {
+    flags.insert(flags.begin(), {binary, "serve"});
+    return flags;
+  }
 };
-
-std::string url_of(Running& program) {
-  auto said = parse_json(program.line());
-  EXPECT_TRUE(said);
-  return said ? (*said)["url"].as_string() : std::string();
-}
 
 std::string list_tools(std::string_view more = "") {
   return test::post_text(
@@ -91,8 +45,8 @@ std::string list_tools(std::string_view more = "") {
 TEST(ServeHttp, ItServesUntilItIsToldToStop) {
   for (int signal : {SIGINT, SIGTERM}) {
     test::TemporaryDirectory root;
-    Running program({"serve", "--http", "127.0.0.1:0", "--json", "--root", root.path()});
-    const auto url = url_of(program);
+    Serving program({"--http", "127.0.0.1:0", "--json", "--root", root.path()});
+    const auto url = test::served_url(program);
     EXPECT_THAT(url, testing::StartsWith("http://127.0.0.1:"));
     run_task([&]() -> Task<void> {
       HttpWire wire(co_await asio::this_coro::executor);
@@ -110,8 +64,8 @@ TEST(ServeHttp, ItServesUntilItIsToldToStop) {
 TEST(ServeHttp, ATokenInAFileIsAskedFor) {
   test::TemporaryDirectory root;
   const auto file = root.write("token", "s3cret\n");
-  Running program({"serve", "--http", "localhost:0", "--json", "--root", root.path(), "--bearer-file", file});
-  const auto url = url_of(program);
+  Serving program({"--http", "localhost:0", "--json", "--root", root.path(), "--bearer-file", file});
+  const auto url = test::served_url(program);
   run_task([&]() -> Task<void> {
     HttpWire wire(co_await asio::this_coro::executor);
     co_await wire.connect(url);
@@ -125,9 +79,9 @@ TEST(ServeHttp, ATokenInAFileIsAskedFor) {
 
 TEST(ServeHttp, APageOfAnAllowedOriginPassesTheBrowsersQuestion) {
   test::TemporaryDirectory root;
-  Running program({"serve", "--http", "127.0.0.1:0", "--json", "--root", root.path(), "--allow-origin",
-                   "https://app.example", "--allow-origin", "http://localhost:5173"});
-  const auto url = url_of(program);
+  Serving program({"--http", "127.0.0.1:0", "--json", "--root", root.path(), "--allow-origin", "https://app.example",
+                   "--allow-origin", "http://localhost:5173"});
+  const auto url = test::served_url(program);
   run_task([&]() -> Task<void> {
     HttpWire wire(co_await asio::this_coro::executor);
     co_await wire.connect(url);
@@ -157,8 +111,8 @@ TEST(ServeHttp, AnEntryWithAUrlIsCalledLikeAnyOther) {
   test::TemporaryDirectory root;
   const auto note = root.write("note.txt", "written elsewhere\n");
   const auto token = root.write("token", "s3cret");
-  Running program({"serve", "--http", "127.0.0.1:0", "--json", "--root", root.path(), "--bearer-file", token});
-  const auto url = url_of(program);
+  Serving program({"--http", "127.0.0.1:0", "--json", "--root", root.path(), "--bearer-file", token});
+  const auto url = test::served_url(program);
   auto ask = [&](const Json& headers, std::vector<std::string> words) {
     const Json entry{{"type", "http"}, {"url", url}, {"headers", headers}};
     words.insert(words.begin(), {binary, "--strict-mcp-config", "--mcp-config", to_text(Json{{"far", entry}})});
@@ -197,8 +151,8 @@ TEST(ServeHttp, AnEntryWithAUrlIsCalledLikeAnyOther) {
 
 TEST(ServeHttp, WhatCannotWorkIsSaid) {
   test::TemporaryDirectory root;
-  Running first({"serve", "--http", "127.0.0.1:0", "--json", "--root", root.path()});
-  const auto url = url_of(first);
+  Serving first({"--http", "127.0.0.1:0", "--json", "--root", root.path()});
+  const auto url = test::served_url(first);
   const auto port = url.substr(url.rfind(':') + 1, url.rfind('/') - url.rfind(':') - 1);
   const auto empty = root.write("empty", "\n");
   struct Case {

@@ -23,6 +23,7 @@
 namespace patchbay {
 namespace {
 
+using test::mode_server_file;
 using test::TemporaryDirectory;
 using testing::AllOf;
 using testing::HasSubstr;
@@ -97,15 +98,9 @@ class Terminal {
   std::string seen_;
 };
 
-std::string one_server(const std::string& mode, const std::string& argument = {}) {
-  Json args = Json::array({mode});
-  if (!argument.empty()) args.push_back(argument);
-  return to_text(Json{{"mcpServers", {{"fake", {{"command", fake}, {"args", std::move(args)}}}}}});
-}
-
 TEST(OnATerminal, WhatAServerSaysIsCleaned) {
   TemporaryDirectory directory;
-  Terminal terminal({program, "--mcp-config", one_server("good"), "call", "raw"}, directory.path());
+  Terminal terminal({program, "--mcp-config", mode_server_file("good"), "call", "raw"}, directory.path());
   EXPECT_EQ(terminal.wait_for_end(), 0);
   EXPECT_THAT(terminal.seen(),
               AllOf(HasSubstr("plain red desrever"), Not(HasSubstr("\033[31m")), Not(HasSubstr("\xE2\x80\xAE"))));
@@ -115,8 +110,9 @@ TEST(OnATerminal, WaitingIsShownAndInterruptEndsTheCallAndTheServer) {
   TemporaryDirectory directory;
   const auto started = directory.path() + "/pid";
   ASSERT_EQ(::mkfifo(started.c_str(), 0600), 0);
-  Terminal terminal({program, "--mcp-config", one_server("silent-on-call", started), "call", "fake/echo", "text=x"},
-                    directory.path());
+  Terminal terminal(
+      {program, "--mcp-config", mode_server_file("silent-on-call", started), "call", "fake/echo", "text=x"},
+      directory.path());
   EXPECT_TRUE(terminal.wait_for("calling fake/echo")) << terminal.seen();
   // That is shown before the server runs; it says who it is when it does.
   pid_t server = 0;
@@ -131,7 +127,7 @@ TEST(OnATerminal, AYesStartsAProjectServerAndANoDoesNot) {
   for (const bool yes : {true, false}) {
     TemporaryDirectory project;
     const auto started = project.path() + "/started";
-    project.write(".mcp.json", one_server("good", started));
+    project.write(".mcp.json", mode_server_file("good", started));
     Terminal terminal({program, "call", "fake/echo", "text=hello"}, project.path());
     EXPECT_TRUE(terminal.wait_for("Start it?")) << terminal.seen();
     EXPECT_THAT(terminal.seen(), AllOf(HasSubstr("'fake'"), HasSubstr(fake)));
@@ -152,7 +148,7 @@ TEST(OnATerminal, AnAnswerIsRememberedAndEnterIsNone) {
   for (const Case& one : {Case{"y\n", "approved"}, Case{"n\n", "rejected"}, Case{"\n", nullptr}}) {
     SCOPED_TRACE(one.typed);
     test::Household house;
-    house.tree.file("project/.mcp.json", one_server("good"));
+    house.tree.file("project/.mcp.json", mode_server_file("good"));
     const auto environment = house.options().env;
     {
       Terminal terminal({program, "call", "fake/echo", "text=hello"}, house.project(), environment);
@@ -177,7 +173,7 @@ TEST(OnATerminal, AnAnswerIsRememberedAndEnterIsNone) {
 // Commands that look whether all is well approve nothing on the way.
 TEST(OnATerminal, LookingAsksNobody) {
   test::Household house;
-  house.tree.file("project/.mcp.json", one_server("good"));
+  house.tree.file("project/.mcp.json", mode_server_file("good"));
   for (std::vector<std::string> words : std::initializer_list<std::vector<std::string>>{
            {"doctor"}, {"why", "fake", "--check"}, {"why", "fake/echo", "--check"}, {"why", "echo", "--check"}}) {
     words.insert(words.begin(), program);

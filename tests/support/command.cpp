@@ -14,6 +14,8 @@
 
 #include <gtest/gtest.h>
 
+#include "support/places.h"
+
 extern char** environ;  // NOLINT
 
 namespace patchbay::test {
@@ -99,6 +101,12 @@ Json json_of(const CommandResult& result) {
 }
 
 std::string server_file(const Json& servers) { return to_text(Json{{"mcpServers", servers}}); }
+
+std::string mode_server_file(const std::string& mode, const std::string& argument) {
+  Json args = Json::array({mode});
+  if (!argument.empty()) args.push_back(argument);
+  return server_file({{"fake", {{"command", built("mode-server")}, {"args", std::move(args)}}}});
+}
 
 TemporaryDirectory::TemporaryDirectory() {
   auto pattern = (std::filesystem::temp_directory_path() / "patchbay-XXXXXX").string();

@@ -29,6 +29,8 @@ CommandResult run_program(const std::vector<std::string>& words, const CommandOp
 Json json_of(const CommandResult& result);
 // A file of servers: {"mcpServers": …}.
 std::string server_file(const Json& servers);
+// The same with the one server "fake": tests/fakes/mode_server.cpp, misbehaving as `mode` says.
+std::string mode_server_file(const std::string& mode, const std::string& argument = {});
 
 // A directory of its own, removed with everything in it.
 class TemporaryDirectory {

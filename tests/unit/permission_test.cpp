@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "support/rule_lists.h"
+
 namespace patchbay {
 namespace {
 
@@ -45,22 +47,10 @@ CatalogEntry entry(std::string server, std::string tool, const Hints& hints = {}
   return Catalog(servers).tools().front();
 }
 
-struct Lists {
-  std::vector<std::string> allow = {};
-  std::vector<std::string> ask = {};
-  std::vector<std::string> deny = {};
-  Mode mode = Mode::standard;
-};
+using Lists = test::RuleLists;
 
 Permissions permissions(const Lists& lists) {
-  auto texts = [](const std::vector<std::string>& rules) {
-    Json out = Json::array();
-    for (const auto& rule : rules) out.push_back(rule);
-    return out;
-  };
-  const auto text = to_text(
-      Json{{"permissions", {{"allow", texts(lists.allow)}, {"ask", texts(lists.ask)}, {"deny", texts(lists.deny)}}}});
-  const std::vector layers{parse_settings(text, SettingsSource::user, "/home/me/.claude/settings.json")};
+  const auto layers = test::settings_with(lists, "/home/me/.claude/settings.json");
   RuleRequest request;
   request.mode = lists.mode;
   request.places = {cwd, "/home/me"};

@@ -4,27 +4,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "support/rule_lists.h"
+
 namespace patchbay {
 namespace {
 
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-struct Lists {
-  std::vector<std::string> allow;
-  std::vector<std::string> ask;
-  std::vector<std::string> deny;
-};
+using Lists = test::RuleLists;
 
 RuleSet rules_of(const Lists& lists) {
-  auto texts = [](const std::vector<std::string>& rules) {
-    Json out = Json::array();
-    for (const auto& rule : rules) out.push_back(rule);
-    return out;
-  };
-  const auto text = to_text(
-      Json{{"permissions", {{"allow", texts(lists.allow)}, {"ask", texts(lists.ask)}, {"deny", texts(lists.deny)}}}});
-  const std::vector layers{parse_settings(text, SettingsSource::user, "/s.json")};
+  const auto layers = test::settings_with(lists, "/s.json");
   RuleRequest request;
   request.places = {"/w", "/home/me"};
   return collect_rules(layers, request);
