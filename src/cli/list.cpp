@@ -91,7 +91,7 @@ Json row_json(const LoadedConfig& config, const Row& row) {
           {"standing", to_string(row.server->standing)},
           {"detail", row.server->reason.empty() ? Json() : Json(row.server->reason)},
           {"error", row.error ? Json(row.error->message()) : Json()},
-          {"errorDetail", row.error && !row.error->detail().empty() ? Json(row.error->detail()) : Json()},
+          {"errorDetail", row.error ? detail_json(row.error->detail()) : Json()},
           {"config", broken ? Json() : shown_entry(*row.server)},
           {"shadows", shadows_json(config, *row.server)}};
 }

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include <patchbay/json.h>
+
 namespace patchbay::cli {
 namespace {
 
@@ -89,10 +91,29 @@ std::string filled_in(std::string_view words, const Values& values) {
   return out;
 }
 
+// Where the field behind `server=` ends. A name that is no plain word is a JSON text there, whatever it holds.
+std::size_t server_end(std::string_view line) {
+  const auto begin = server_key.size();
+  if (!line.substr(begin).starts_with('"')) return std::min(line.find(' ', begin), line.size());
+  for (auto at = begin + 1; at < line.size(); ++at) {
+    if (line[at] == '\\') {
+      ++at;
+    } else if (line[at] == '"') {
+      return at + 1;
+    }
+  }
+  return line.size();
+}
+
 std::size_t event_at(std::string_view line) {
-  if (line.starts_with(event_key)) return 0;
-  const auto at = line.find(" event=");
-  return at == std::string_view::npos ? at : at + 1;
+  const auto begin = line.starts_with(server_key) ? std::min(server_end(line) + 1, line.size()) : 0;
+  return line.substr(begin).starts_with(event_key) ? begin : std::string_view::npos;
+}
+
+std::string server_of(std::string_view line) {
+  const auto field = line.substr(server_key.size(), server_end(line) - server_key.size());
+  const auto text = field.starts_with('"') ? parse_json(field) : Result<Json>(Json(std::string(field)));
+  return text && text->is_string() ? text->as_string() : std::string(field);
 }
 
 }  // namespace
@@ -109,8 +130,7 @@ std::optional<std::string> log_words(LogLevel level, std::string_view line) {
   if (event.empty()) return std::string(line);
   const auto at = event_at(line);
   std::string out;
-  if (line.starts_with(server_key))
-    out = fmt::format("'{}': ", line.substr(server_key.size(), at - server_key.size() - 1));
+  if (line.starts_with(server_key)) out = fmt::format("'{}': ", server_of(line));
   line.remove_prefix(std::min(at + event_key.size() + event.size() + 1, line.size()));
   const auto values = values_of(line);
   const auto known = std::ranges::find(known_events, event, &EventWords::event);

@@ -7,6 +7,7 @@
 #include "base/shell_word.h"
 #include "base/strings.h"
 #include "host/server_error.h"
+#include "host/text_secrets.h"
 #include "protocol/clean_text.h"
 #include "protocol/codec.h"
 
@@ -24,6 +25,10 @@ std::string paint(std::string_view text, std::string_view code, bool color) {
 
 }  // namespace
 
+Json detail_json(std::string_view detail) {
+  return detail.empty() ? Json() : Json(TextSecrets(environment_of_process()).all(detail));
+}
+
 Json status_json(const ServerStatus& status) {
   const bool connected = status.server.has_value();
   return {{"name", status.name},
@@ -35,7 +40,7 @@ Json status_json(const ServerStatus& status) {
           {"capabilities", connected ? encode(status.server->capabilities) : Json()},
           {"toolCount", status.tool_count},
           {"error", status.error ? Json(status.error->message()) : Json()},
-          {"errorDetail", status.error && !status.error->detail().empty() ? Json(status.error->detail()) : Json()}};
+          {"errorDetail", status.error ? detail_json(status.error->detail()) : Json()}};
 }
 
 Json tool_json(const CatalogEntry& entry) {

@@ -9,6 +9,8 @@
 namespace patchbay::cli {
 
 Json status_json(const ServerStatus& status);
+// What a server wrote, for programs and their logs: without secrets; null when there is nothing.
+Json detail_json(std::string_view detail);
 Json tools_json(const std::vector<ServerStatus>& servers, const Catalog& catalog, const std::string& only_server);
 Json tool_json(const CatalogEntry& entry);
 Json error_json(const Error& error);

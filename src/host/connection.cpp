@@ -7,6 +7,7 @@
 #include "base/as_result.h"
 #include "base/shell_word.h"
 #include "base/timeout.h"
+#include "host/log_name.h"
 #include "host/server_error.h"
 #include "host/tool_filter.h"
 
@@ -42,7 +43,7 @@ Connection::Connection(asio::any_io_executor executor, const Runtime& runtime, C
       slots_(slots),
       parts_(std::move(parts)),
       scope_(executor) {
-  runtime_.log = runtime_.log.for_server(name());
+  runtime_.log = runtime_.log.for_server(log_name(name()));
   if (runtime_.trace) {
     runtime_.trace = [next = runtime_.trace, server = name()](std::string_view direction, std::string_view message) {
       next(fmt::format("{} {}", server, direction), message);

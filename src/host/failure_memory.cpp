@@ -7,13 +7,11 @@
 
 #include "base/crypto.h"
 #include "base/strings.h"
-#include "config/child_env.h"
 #include "config/expand.h"
 #include "config/signature.h"
+#include "host/text_secrets.h"
 #include "net/kept_file.h"
-#include "net/url.h"
 #include "protocol/clean_text.h"
-#include "protocol/redact.h"
 
 namespace patchbay {
 namespace {
@@ -23,9 +21,7 @@ constexpr std::size_t key_length = 64;  // a SHA-256 in hexadecimal
 constexpr std::size_t longest_text = 1000;
 constexpr std::size_t most_lines = 5;
 constexpr std::size_t longest_during = 40;
-constexpr std::size_t shortest_secret = 4;  // anything shorter stands in every text
 constexpr std::size_t largest_file = 2u << 20;
-constexpr std::string_view mark = "[redacted]";
 
 bool is_key(std::string_view text) {
   return text.size() == key_length &&
@@ -36,86 +32,6 @@ bool is_recent(const KnownFailure& known, std::chrono::sys_seconds now) {
   return known.time <= now + std::chrono::days(1) && now - known.time < failures_last;
 }
 
-bool is_secret(std::string_view name) { return is_secret_name(name) || speaks_of_secrets(name); }
-
-// A text and what is to stand in its place.
-using Replacements = std::vector<std::pair<std::string, std::string>>;
-
-void hide(Replacements& out, std::string_view value) {
-  if (value.size() < shortest_secret) return;
-  out.emplace_back(value, mark);
-  // Of "Bearer abc" the second word by itself, too.
-  if (const auto blank = value.rfind(' '); blank != std::string_view::npos) hide(out, value.substr(blank + 1));
-}
-
-void hide_url(Replacements& out, const std::string& value) {
-  if (value.find("://") == std::string::npos) return;
-  if (auto shown = redacted_url(value); shown != value) out.emplace_back(value, std::move(shown));
-}
-
-// --api-key VALUE, --api-key=VALUE, API_KEY=VALUE.
-void hide_arguments(Replacements& out, const std::vector<std::string>& args) {
-  bool follows = false;
-  for (const auto& arg : args) {
-    hide_url(out, arg);
-    const auto sign = arg.find_first_of("=:");
-    if (follows && !arg.starts_with('-')) {
-      hide(out, arg);
-    } else if (sign != std::string::npos && is_secret(std::string_view(arg).substr(0, sign))) {
-      hide(out, trim(std::string_view(arg).substr(sign + 1)));
-    }
-    follows = arg.starts_with('-') && sign == std::string::npos && is_secret(arg);
-  }
-}
-
-// Longest first, so that no secret is left with only its beginning hidden.
-Replacements secrets_of(const ServerConfig& written, const VariableLookup& lookup) {
-  Replacements out;
-  for (const auto& server : {written, expand_server(written, lookup)}) {
-    for (const auto& [name, value] : server.env) {
-      if (is_secret(name)) hide(out, value);
-      hide_url(out, value);
-    }
-    for (const auto& [name, value] : server.headers) hide(out, value);
-    hide(out, server.tls.passphrase);
-    hide_url(out, server.url);
-    hide_arguments(out, server.args);
-  }
-  std::ranges::sort(out, std::greater(), [](const auto& one) { return one.first.size(); });
-  return out;
-}
-
-// NAME=value and NAME: value, where the name says that the value is secret.
-std::string without_named_secrets(std::string_view line) {
-  std::string out;
-  bool follows = false;
-  for (const auto word : split(line, ' ')) {
-    if (!out.empty()) out += ' ';
-    const auto sign = word.find_first_of("=:");
-    const bool named = sign != std::string_view::npos && sign > 0 && is_secret(word.substr(0, sign));
-    if (follows && !word.empty()) {
-      out += mark;
-    } else if (named && sign + 1 < word.size()) {
-      out += fmt::format("{}{}", word.substr(0, sign + 1), mark);
-    } else {
-      out += word;
-    }
-    follows = (named && sign + 1 == word.size() && word[sign] == '=') || (follows && word.empty());
-  }
-  return out;
-}
-
-std::string kept_text(std::string_view text, const Replacements& secrets) {
-  std::string out(text);
-  for (const auto& [secret, shown] : secrets) {
-    for (auto at = out.find(secret); at != std::string::npos; at = out.find(secret, at + shown.size())) {
-      out.replace(at, secret.size(), shown);
-    }
-  }
-  out = clean_line(redacted(Json(std::move(out))).as_string());
-  return out.size() <= longest_text ? out : fmt::format("{}…", cut_utf8(out, longest_text));
-}
-
 // Secrets of these entries are not known here, and a server may write what it was given.
 bool has_fetched_secrets(const ServerConfig& server) {
   return server.env_file || server.headers_helper ||
@@ -123,14 +39,30 @@ bool has_fetched_secrets(const ServerConfig& server) {
                              [](const auto& one) { return one.kind != SecretKind::environment; });
 }
 
-std::string last_lines(std::string_view detail, const Replacements& secrets) {
-  auto lines = split(trim(detail), '\n');
-  std::string out;
-  for (std::size_t i = lines.size() > most_lines ? lines.size() - most_lines : 0; i < lines.size(); ++i) {
-    auto line = kept_text(without_named_secrets(kept_text(lines[i], secrets)), {});
-    if (!line.empty()) out += (out.empty() ? "" : "\n") + line;
+// A message of ours without the words of the server that it may quote.
+std::string own_words(const Error& error) {
+  switch (error.code()) {
+    case Errc::connect:
+    case Errc::timeout:
+    case Errc::closed:
+    case Errc::config:
+    case Errc::limit: {
+      std::string out;
+      bool quoted = false;
+      for (const char c : error.message()) {
+        if (c == '"') {
+          out += quoted ? "\"" : "\"…";
+          quoted = !quoted;
+        } else if (!quoted) {
+          out += c;
+        }
+      }
+      return out;
+    }
+    default:
+      return fmt::format("{}{}", to_string(error.code()),
+                         error.http_status() ? fmt::format(" (HTTP {})", *error.http_status()) : std::string());
   }
-  return out;
 }
 
 const std::string* text_of(const Json& entry, std::string_view key, std::size_t longest) {
@@ -156,13 +88,14 @@ bool is_failure_of_server(Errc code) noexcept {
   }
 }
 
-KnownFailure failure_of(const ServerConfig& written, const VariableLookup& lookup, const Error& error,
-                        std::string_view during, std::chrono::sys_seconds now) {
-  const auto secrets = secrets_of(written, lookup);
+KnownFailure failure_of(const ServerConfig& written, const VariableLookup& lookup, const Environment& environment,
+                        const Error& error, std::string_view during, std::chrono::sys_seconds now) {
+  const TextSecrets secrets(environment, written, lookup);
+  const bool fetched = has_fetched_secrets(written);
   KnownFailure out;
   out.time = now;
-  out.message = kept_text(error.message(), secrets);
-  if (!has_fetched_secrets(written)) out.detail = last_lines(error.detail(), secrets);
+  out.message = secrets.line(fetched ? own_words(error) : error.message(), longest_text);
+  if (!fetched) out.detail = secrets.lines(error.detail(), most_lines, longest_text);
   out.during = cut_utf8(clean_line(during), longest_during);
   return out;
 }

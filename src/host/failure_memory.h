@@ -18,6 +18,8 @@
 #include <patchbay/config.h>
 #include <patchbay/error.h>
 
+#include "config/child_env.h"
+
 namespace patchbay {
 
 struct KnownFailure {
@@ -38,9 +40,10 @@ std::string failure_key(const ServerConfig& written);
 // Whether such an error says something about the server, and not about who asked for what.
 bool is_failure_of_server(Errc code) noexcept;
 
-// `lookup`: what its variables are set to, for their values must not be kept.
-KnownFailure failure_of(const ServerConfig& written, const VariableLookup& lookup, const Error& error,
-                        std::string_view during, std::chrono::sys_seconds now);
+// `lookup` and `environment`: what its variables and ours are set to, for values that are secret must not be kept.
+// Of an entry whose secrets are fetched only words of our own are.
+KnownFailure failure_of(const ServerConfig& written, const VariableLookup& lookup, const Environment& environment,
+                        const Error& error, std::string_view during, std::chrono::sys_seconds now);
 
 // What cannot be understood is not there.
 FailureRecords read_failure_records(std::string_view text);

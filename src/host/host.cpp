@@ -11,6 +11,7 @@
 #include "config/limits.h"
 #include "host/failure_memory.h"
 #include "host/host_impl.h"
+#include "host/log_name.h"
 #include "host/naming.h"
 #include "host/server_error.h"
 
@@ -48,7 +49,9 @@ Task<void> Host::Impl::note(ServerConfig config, std::optional<Error> error) con
   if (!error && !recall_failure(path, key)) co_return;
   const auto now = std::chrono::floor<std::chrono::seconds>(runtime_.clock.wall());
   std::optional<KnownFailure> known;
-  if (error) known = failure_of(config, context_->variables, *error, options_.failure_during, now);
+  if (error) {
+    known = failure_of(config, context_->variables, environment_of_process(), *error, options_.failure_during, now);
+  }
   auto write = [path, key, known, now] { return remember_failure(path, key, known, now); };
   auto written = co_await offload(std::move(write));
   if (!written) runtime_.log(LogLevel::debug, "event=failure_not_kept text=\"{}\"", written.error().message());
@@ -165,8 +168,8 @@ Task<void> Host::Impl::permit(CatalogEntry entry, Payload arguments) {
     if (co_await options_.permission.ask(question)) co_return;
     throw Error(Errc::denied, fmt::format("'{}' was not called: the person said no ({})", entry.name, decision.reason));
   }
-  runtime_.log(LogLevel::info, "server={} event=call_denied tool=\"{}\" text=\"{}\"", entry.server, entry.name,
-               decision.reason);
+  runtime_.log(LogLevel::info, "server={} event=call_denied tool=\"{}\" text=\"{}\"", log_name(entry.server),
+               entry.name, decision.reason);
   throw Error(Errc::denied, denial_text(entry.name, decision));
 }
 

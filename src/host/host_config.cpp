@@ -18,6 +18,7 @@
 #include "host/config_watch.h"
 #include "host/connector_fetch.h"
 #include "host/host_impl.h"
+#include "host/log_name.h"
 #include "host/rule_check.h"
 
 namespace patchbay {
@@ -184,7 +185,7 @@ Task<void> Host::Impl::prepare() {
     auto& slots = parts.config.kind == ServerKind::stdio ? local_slots_ : remote_slots_;
     for (const auto& warning : expand_server(parts.config, context_->variables).warnings) {
       // Whoever loaded the configuration has it among its problems already.
-      runtime_.log(LogLevel::info, "server={} event=config text={}", name, to_text(Json(warning)));
+      runtime_.log(LogLevel::info, "server={} event=config text={}", log_name(name), to_text(Json(warning)));
     }
     if (options_.approve) {
       parts.approve = [this](const ServerConfig& server) { return approve(server); };

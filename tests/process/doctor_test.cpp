@@ -196,16 +196,20 @@ TEST_F(Doctor, ACallThatTheServerDidNotSurviveIsTheLastError) {
   EXPECT_TRUE(why().is_null());
 }
 
-// What a repository brings along is not started, so it has no failure, and it cannot leave one for us to find.
+// A record counts where we keep them, and nowhere in a repository; what is not started leaves none.
 TEST_F(Doctor, ARepositoryCannotPlantALastError) {
-  house.tree.file("project/.mcp.json", server_file({{"evil", evil()}}));
-  const auto planted = R"({"version":1,"servers":{}})";
-  house.tree.file("project/last-failures.json", planted);
-  house.tree.file("project/.local/state/patchbay/last-failures.json", planted);
+  house.tree.file("project/.mcp.json", server_file({{"x", {{"command", "/bin/false"}}}}));
+  const auto kept = house.home() + "/.local/state/patchbay/last-failures.json";
+  const auto last_error = [&] { return json_of(house.run({"why", "x", "--json"}))["server"]["lastError"]; };
   (void)house.run({"tools"});
-  EXPECT_TRUE(json_of(house.run({"why", "evil", "--json"}))["server"]["lastError"].is_null());
-  EXPECT_FALSE(fs::exists(canary()));
-  EXPECT_FALSE(fs::exists(house.home() + "/.local/state/patchbay/last-failures.json"));
+  EXPECT_FALSE(fs::exists(kept));
+  (void)house.run({"--trust-project", "tools"});
+  EXPECT_FALSE(last_error().is_null());
+  const auto record = house.tree.read(fs::path(kept).lexically_relative(house.tree.path()).string());
+  fs::remove(kept);
+  house.tree.file("project/last-failures.json", record);
+  house.tree.file("project/.local/state/patchbay/last-failures.json", record);
+  EXPECT_TRUE(last_error().is_null());
 }
 
 // compat: B5.18

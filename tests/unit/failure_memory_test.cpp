@@ -106,7 +106,7 @@ TEST(FailureMemory, SecretsOfTheEntryAreNotKept) {
   const std::string all =
       "arg-secret other-secret postgres://u:url-secret@h/db variable-secret header-secret Bearer unknown-secret "
       "visible-mode plain";
-  const auto known = failure_of(server, lookup,
+  const auto known = failure_of(server, lookup, Environment(),
                                 Error(Errc::closed, all)
                                     .with_detail("first\n" + all +
                                                  "\nDB_PASSWORD=printed-secret password= "
@@ -123,7 +123,7 @@ TEST(FailureMemory, WhatAServerWithFetchedSecretsWroteIsNotKept) {
   const auto error = Error(Errc::closed, "it exited").with_detail("s3cret");
   ServerConfig plain;
   plain.env = {{"TOKEN", "${env:TOKEN}"}};
-  EXPECT_EQ(failure_of(plain, nothing(), error, "", noon).detail, "s3cret");
+  EXPECT_EQ(failure_of(plain, nothing(), Environment(), error, "", noon).detail, "s3cret");
   auto stored = plain;
   stored.env = {{"TOKEN", "${secret:t}"}};
   auto file = plain;
@@ -131,17 +131,55 @@ TEST(FailureMemory, WhatAServerWithFetchedSecretsWroteIsNotKept) {
   auto helper = plain;
   helper.headers_helper = "print";
   for (const auto& server : {stored, file, helper}) {
-    const auto known = failure_of(server, nothing(), error, "", noon);
+    const auto known = failure_of(server, nothing(), Environment(), error, "", noon);
     EXPECT_EQ(known.detail, "");
     EXPECT_EQ(known.message, "it exited");
   }
 }
 
+// Their texts may be in what an HTTP server or a line on stdout says, and messages quote those.
+TEST(FailureMemory, OfAServerWithFetchedSecretsOnlyOurWordsAreKept) {
+  ServerConfig server;
+  server.headers = {{"X", "${file:~/x}"}};
+  const auto answered = failure_of(server, nothing(), Environment(),
+                                   Error(Errc::http, "answered 500: s3cret").with_http_status(500), "", noon);
+  EXPECT_THAT(answered.message, AllOf(HasSubstr("HTTP 500"), Not(HasSubstr("s3cret"))));
+  const auto silent =
+      failure_of(server, nothing(), Environment(),
+                 Error(Errc::timeout, "no answer, but \"s3cret\" on stdout; raise MCP_TIMEOUT"), "", noon);
+  EXPECT_EQ(silent.message, "no answer, but \"…\" on stdout; raise MCP_TIMEOUT");
+}
+
+TEST(FailureMemory, SecretsAreKnownByTheirVariablesAndTheirForm) {
+  ServerConfig server;
+  server.name = "a";
+  server.command = "x";
+  server.args = {"${GITHUB_TOKEN}", "${HOME}"};
+  server.env = {{"X", "${env:DB_PASSWORD}"},
+                {"PRIVATE_KEY", "-----BEGIN KEY-----\nfirstsecretline\nsecondsecretline\n"}};
+  const VariableLookup lookup = [](std::string_view name) -> std::optional<std::string> {
+    if (name == "GITHUB_TOKEN") return "positional-secret";
+    if (name == "DB_PASSWORD") return "neutral-secret";
+    if (name == "HOME") return "/home/ann";
+    return std::nullopt;
+  };
+  const Environment environment{{"MY_TOKEN", "inherited-secret"}, {"LANG", "visible-lang"}, {"A_TOKEN", "on"}};
+  const auto known = failure_of(
+      server, lookup, environment,
+      Error(Errc::closed, "positional-secret inherited-secret /home/ann on")
+          .with_detail("neutral-secret visible-lang\nkey: firstsecretline\nsecondsecretline\ntok=inherited-secret "
+                       "(ghp_0123456789abcdef0123456789abcdef0123) k=sk-ant-REDACTED"),
+      "call", noon);
+  EXPECT_EQ(known.message, "[redacted] [redacted] /home/ann on");
+  EXPECT_EQ(known.detail,
+            "[redacted] visible-lang\nkey: [redacted]\n[redacted]\ntok=[redacted] [redacted] k=[redacted]");
+}
+
 TEST(FailureMemory, TextsAreCut) {
   std::string lines;
   for (int i = 0; i < 100; ++i) lines += fmt::format("line {} {}\n", i, std::string(5000, 'x'));
-  const auto known =
-      failure_of({}, nothing(), Error(Errc::closed, std::string(100'000, 'm')).with_detail(lines), "call", noon);
+  const auto known = failure_of({}, nothing(), Environment(),
+                                Error(Errc::closed, std::string(100'000, 'm')).with_detail(lines), "call", noon);
   EXPECT_LE(known.message.size(), 1010u);
   EXPECT_LE(known.detail.size(), 5100u);
   EXPECT_THAT(known.detail, HasSubstr("line 99 "));
