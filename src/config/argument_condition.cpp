@@ -59,7 +59,7 @@ struct TextPattern {
 struct ArgumentCondition::Test {
   std::variant<Json, NumberRange, Regex, PathPattern, UrlPattern, TextPattern> what;
 
-  Fit fit(const Json& value, std::string_view cwd) const {
+  Fit fit(const Json& value, const CallFacts& call) const {
     if (const auto* exact = std::get_if<Json>(&what)) {
       return exact->kind() == value.kind() || (exact->is_number() && value.is_number()) ? fit_if(*exact == value)
                                                                                         : Fit::unclear;
@@ -77,14 +77,10 @@ struct ArgumentCondition::Test {
       return outcome == Regex::Outcome::limit ? Fit::unclear : fit_if(outcome == Regex::Outcome::match);
     }
     if (const auto* path = std::get_if<PathPattern>(&what)) {
-      switch (path->match(*text, cwd)) {
-        case PathPattern::Match::yes:
-          return Fit::yes;
-        case PathPattern::Match::no:
-          return Fit::no;
-        default:
-          return Fit::unclear;
-      }
+      const auto match = path->match(*text, call.cwd);
+      const bool agreed =
+          std::ranges::all_of(call.also, [&](const auto& other) { return path->match(*text, other) == match; });
+      return agreed && match != PathPattern::Match::unclear ? fit_if(match == PathPattern::Match::yes) : Fit::unclear;
     }
     if (const auto* pattern = std::get_if<UrlPattern>(&what)) {
       const auto url = parse_url(*text);
@@ -123,9 +119,9 @@ bool ArgumentCondition::surely(const CallFacts& call) const {
   const auto* value = value_in(call, hint);
   if (value == nullptr) return false;
   const auto* items = value->if_array();
-  if (items == nullptr) return test_->fit(*value, call.cwd) == Fit::yes;
+  if (items == nullptr) return test_->fit(*value, call) == Fit::yes;
   return !items->empty() &&
-         std::ranges::all_of(*items, [&](const Json& item) { return test_->fit(item, call.cwd) == Fit::yes; });
+         std::ranges::all_of(*items, [&](const Json& item) { return test_->fit(item, call) == Fit::yes; });
 }
 
 // Of a list, one is enough.
@@ -134,9 +130,9 @@ bool ArgumentCondition::possibly(const CallFacts& call) const {
   const auto* value = value_in(call, hint);
   if (value == nullptr) return true;
   const auto* items = value->if_array();
-  if (items == nullptr) return test_->fit(*value, call.cwd) != Fit::no;
+  if (items == nullptr) return test_->fit(*value, call) != Fit::no;
   return items->empty() ||
-         std::ranges::any_of(*items, [&](const Json& item) { return test_->fit(item, call.cwd) != Fit::no; });
+         std::ranges::any_of(*items, [&](const Json& item) { return test_->fit(item, call) != Fit::no; });
 }
 
 std::string ArgumentCondition::doubt(const CallFacts& call) const {

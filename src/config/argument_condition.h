@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <expected>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,6 +35,8 @@ struct CallFacts {
   const ToolAnnotations* hints = nullptr;
   // What a relative path among the arguments is relative to; empty: not known.
   std::string_view cwd;
+  // Other directories it may be relative to: it is clear only where all say the same.
+  std::span<const std::string> also = {};
 };
 
 class ArgumentCondition {

@@ -213,7 +213,8 @@ ToolExplanation explain_tool(const CatalogEntry& entry, const ServerConfig* serv
                                place_of(server->origin));
   }
   const auto directory = server == nullptr ? std::string(cwd) : argument_directory(*server, std::string(cwd));
-  out.decision = permissions.decide(entry, arguments, directory);
+  const auto roots = server == nullptr ? std::vector<std::string>() : argument_roots(*server, std::string(cwd));
+  out.decision = permissions.decide(entry, arguments, directory, roots);
   out.mode = permissions.mode();
   out.mode_from = permissions.rules().mode_from;
   out.rules = permissions.about(entry);

@@ -153,8 +153,10 @@ Task<CatalogEntry> Host::Impl::find_tool(std::string text) {
 
 PermissionDecision Host::Impl::decide(const CatalogEntry& entry, const Payload& arguments) {
   const auto connection = require(entry.server);
-  return permissions_.decide(entry, permissions_.look_at_arguments() ? argument_value(arguments) : Json(),
-                             argument_directory(connection->config(), directory_));
+  if (!permissions_.look_at_arguments()) return permissions_.decide(entry, Json(), {});
+  const auto& config = connection->config();
+  return permissions_.decide(entry, argument_value(arguments), argument_directory(config, directory_),
+                             argument_roots(config, directory_));
 }
 
 Task<void> Host::Impl::permit(CatalogEntry entry, Payload arguments) {

@@ -1,6 +1,7 @@
 #include "host/permission.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include <fmt/format.h>
 
@@ -197,11 +198,12 @@ Permissions::Naming Permissions::naming(const PermissionRule& rule, const Names&
   return named ? Naming::wide : Naming::none;
 }
 
-PermissionDecision Permissions::decide(const CatalogEntry& entry, const Json& arguments, std::string_view cwd) const {
+PermissionDecision Permissions::decide(const CatalogEntry& entry, const Json& arguments, std::string_view cwd,
+                                       std::span<const std::string> also) const {
   using Outcome = PermissionOutcome;
   const auto& tool = *entry.tool;
   const Names names(entry);
-  const CallFacts call{&arguments, tool.annotations ? &*tool.annotations : nullptr, cwd};
+  const CallFacts call{&arguments, tool.annotations ? &*tool.annotations : nullptr, cwd, also};
   // The first of each list; of allow rules, one that names the tool in full if there is one.
   const PermissionRule* deny = nullptr;
   const PermissionRule* ask = nullptr;
@@ -347,11 +349,35 @@ Json argument_value(const Payload& arguments) {
 }
 
 std::string argument_directory(const ServerConfig& server, const std::string& cwd) {
-  if (!server.cwd || server.kind != ServerKind::stdio) return cwd;
+  if (server.kind != ServerKind::stdio) return {};
+  if (!server.cwd) return cwd;
   const auto directory = expand(*server.cwd, process_environment());
   if (!directory.missing.empty()) return {};
   if (directory.text.starts_with('/')) return directory.text;
   return cwd.empty() ? std::string() : fmt::format("{}/{}", cwd, directory.text);
+}
+
+std::vector<std::string> argument_roots(const ServerConfig& server, const std::string& cwd) {
+  constexpr std::size_t most = 32;
+  std::vector<std::string> out;
+  if (server.kind != ServerKind::stdio) return out;
+  const auto base = argument_directory(server, cwd);
+  auto add = [&](std::string_view text) {
+    if (text.empty() || out.size() == most || (!text.starts_with('/') && base.empty())) return;
+    auto directory = text.starts_with('/') ? std::string(text) : fmt::format("{}/{}", base, text);
+    std::error_code ignored;
+    if (directory == base || !std::filesystem::is_directory(directory, ignored)) return;
+    if (std::ranges::find(out, directory) == out.end()) out.push_back(std::move(directory));
+  };
+  const auto expanded = expand_server(server, process_environment());
+  for (const auto& arg : expanded.args) {
+    add(arg);
+    if (const auto sign = arg.find('='); sign != std::string::npos) add(std::string_view(arg).substr(sign + 1));
+  }
+  for (const auto& [name, value] : expanded.env) {
+    if (value.starts_with('/')) add(value);
+  }
+  return out;
 }
 
 std::string denial_text(std::string_view tool, const PermissionDecision& decision) {

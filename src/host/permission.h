@@ -34,8 +34,9 @@ class Permissions {
   // it is called, only the server of the tool itself is known.
   void know_servers(std::span<const std::string> names);
 
-  // `cwd` is what a relative path among the arguments is relative to; null arguments: none.
-  PermissionDecision decide(const CatalogEntry& tool, const Json& arguments, std::string_view cwd) const;
+  // `cwd` is what a relative path among the arguments is relative to, or one of `also`; null arguments: none.
+  PermissionDecision decide(const CatalogEntry& tool, const Json& arguments, std::string_view cwd,
+                            std::span<const std::string> also = {}) const;
   // Set when the tool is denied whatever its arguments are, and need not be shown.
   std::optional<PermissionDecision> denied_by_name(const CatalogEntry& tool) const;
 
@@ -92,8 +93,11 @@ class Permissions {
 // reads them might take the other one.
 Json argument_value(const Payload& arguments);
 // What a relative path in an argument is relative to: the server's directory, else `cwd`; empty when that
-// cannot be known.
+// cannot be known, as for servers that run elsewhere.
 std::string argument_directory(const ServerConfig& server, const std::string& cwd);
+// Directories that the entry names in its arguments and variables: many servers take relative paths to be below one.
+// Looks at the file system. Bounded.
+std::vector<std::string> argument_roots(const ServerConfig& server, const std::string& cwd);
 
 // What a call that is refused says: the rule, its file and line, and what to do.
 std::string denial_text(std::string_view tool, const PermissionDecision& decision);

@@ -10,6 +10,7 @@
 #include "config/settings_file.h"
 #include "host/permission.h"
 #include "support/loop.h"
+#include "support/temp_tree.h"
 
 namespace patchbay {
 namespace {
@@ -175,7 +176,21 @@ TEST(HostPermission, RelativeArgumentsBelongToTheServersDirectory) {
   server.cwd = "${PATCHBAY_TEST_NOT_SET}/x";
   EXPECT_EQ(argument_directory(server, "/here"), "");
   server.kind = ServerKind::http;
-  EXPECT_EQ(argument_directory(server, "/here"), "/here");
+  EXPECT_EQ(argument_directory(server, "/here"), "") << "it runs elsewhere";
+}
+
+// Servers that are given a directory take relative paths to be below it, whatever they were started in.
+TEST(HostPermission, DirectoriesOfTheEntryMayBeWhatAPathIsRelativeTo) {
+  test::TempTree tree;
+  tree.directory("home/.ssh");
+  tree.directory("work");
+  const auto home = (tree.path() / "home").string(), work = (tree.path() / "work").string();
+  ServerConfig server;
+  server.args = {"serve", "--root", home, "--also=" + home, "plain", work, "../home/.ssh"};
+  server.env = {{"DATA", home + "/.ssh"}, {"NAME", "x"}};
+  EXPECT_THAT(argument_roots(server, work), ElementsAre(home, work + "/../home/.ssh", home + "/.ssh"));
+  server.kind = ServerKind::http;
+  EXPECT_THAT(argument_roots(server, work), IsEmpty());
 }
 
 }  // namespace

@@ -384,5 +384,21 @@ TEST(Permission, ManyRulesAreTheSameAsFew) {
   EXPECT_EQ(rules.decide(entry("server500", "read"), Json(), cwd).outcome, Outcome::ask);
 }
 
+// P2: where a path may be below one of several directories, only what holds of all of them allows, and what holds of
+// one of them denies.
+TEST(Permission, APathThatMayBeRelativeToSeveralDirectories) {
+  const auto tool = entry("fs", "read");
+  const std::vector<std::string> also{"/home/ann"};
+  const auto outcome = [&](Lists lists, std::string path) {
+    return permissions(lists).decide(tool, Json{{"path", std::move(path)}}, "/work", also).outcome;
+  };
+  EXPECT_EQ(outcome({.deny = {"mcp__fs__read(path: /home/ann/.ssh/**)"}}, ".ssh/id"), Outcome::deny);
+  EXPECT_EQ(outcome({.deny = {"mcp__fs__read(path: /home/ann/.ssh/**)"}}, "notes/a"), Outcome::ask);
+  EXPECT_EQ(outcome({.deny = {"mcp__fs__read(path: /work/secret/**)"}}, "secret/a"), Outcome::deny);
+  EXPECT_EQ(outcome({.allow = {"mcp__fs__read(path: /work/**)"}}, "a"), Outcome::ask);
+  EXPECT_EQ(outcome({.allow = {"mcp__fs__read(path: /work/**)"}}, "/work/a"), Outcome::allow);
+  EXPECT_EQ(outcome({.allow = {"mcp__fs__read(path: /**)"}}, "a"), Outcome::allow);
+}
+
 }  // namespace
 }  // namespace patchbay
