@@ -56,6 +56,9 @@ std::optional<RpcError> rpc_error_in(std::string_view body, const RequestId& id)
   return std::move(error->error);
 }
 
+// Later it may give the stream: it has too much to do, or does not know yet that the one before is dead.
+bool refused_for_now(int status) { return status / 100 == 5 || status == 429 || status == 409; }
+
 bool is_json(std::string_view type) { return type == "application/json" || type.ends_with("+json"); }
 
 }  // namespace
@@ -199,6 +202,10 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
     co_return true;
   }
 
+  Duration pause_before(int attempt, const StreamMemory& memory) const {
+    return std::min(pause_before_resuming(memory.retry, attempt), waits.resume);
+  }
+
   // An answer that comes as a stream, over as many connections as an older server needs.
   static Task<void> follow_stream(Self self, std::unique_ptr<HttpExchange> exchange, RequestId id, bool stateless,
                                   bool listens) {
@@ -224,7 +231,7 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
       if (memory.broken && ++failures > resume_tries) {
         throw self->lost(memory.broken, "broke off and could not be resumed");
       }
-      co_await sleep_for(pause_before_resuming(memory.retry, ++attempt));
+      co_await sleep_for(self->pause_before(++attempt, memory));
       auto resumed = co_await as_result(get(self, memory.last_id));
       if (!resumed) {
         if (resumed.error().code() == Errc::cancelled || resumed.error().http_status())
@@ -232,12 +239,16 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
         memory.broken = std::move(resumed).error();
         continue;
       }
-      exchange = std::move(*resumed);
-      const auto& head = exchange->head();
+      const auto& head = (*resumed)->head();
+      if (refused_for_now(head.status)) {
+        memory.broken = Error(Errc::http, fmt::format("it answered {}", head.status));
+        continue;
+      }
       // Also a 404: whether the session is gone, the next POST finds out. This request may have been carried out.
       if (head.status != 200 || media_type(head.headers.get("Content-Type")) != "text/event-stream") {
         throw self->lost({}, fmt::format("broke off before the answer and does not resume (status {})", head.status));
       }
+      exchange = std::move(*resumed);
     }
   }
 
@@ -419,14 +430,15 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
     bool was_open = false;
     int refusals = 0;
     for (int attempt = 0;; ++attempt) {
-      if (attempt > 0) co_await sleep_for(pause_before_resuming(memory.retry, attempt));
+      if (attempt > 0) co_await sleep_for(self->pause_before(attempt, memory));
       auto opened = co_await as_result(get(self, memory.last_id));
       if (!opened) {
         if (opened.error().code() == Errc::cancelled || opened.error().http_status()) throw std::move(opened).error();
         continue;
       }
       const auto& head = (*opened)->head();
-      if (head.status / 100 == 5 || head.status == 429) continue;
+      // At the first time a 409 means that somebody else has the stream.
+      if (refused_for_now(head.status) && (head.status != 409 || was_open)) continue;
       if (head.status != 200 || media_type(head.headers.get("Content-Type")) != "text/event-stream") {
         // 404 is how servers that know only POST at this path say so. From one that had this stream it rather means
         // that the session is gone, and a program that only listens would never notice.

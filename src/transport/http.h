@@ -29,6 +29,7 @@ namespace patchbay {
 struct HttpWaits {
   PulseRule pulse;                            // of the streams that belong to no call
   Duration answer = std::chrono::seconds(5);  // for an answer of ours to be taken, when many wait behind it
+  Duration resume = Duration::max();          // the longest pause before a stream is asked for again
 };
 
 class HttpChannel final : public Channel {

@@ -62,12 +62,13 @@ void with_channel(HttpOptions options, std::function<Task<void>(Channel&)> body,
 }
 
 // One that takes a stream for dead after 50 ms, once it has shown a sign of life, and waits 20 ms for an answer of ours
-// to be taken when others wait.
+// to be taken when others wait. It asks for streams again without a pause.
 void with_quick_channel(HttpOptions options, std::function<Task<void>(Channel&)> body) {
   run_task([&]() -> Task<void> {
     HttpWaits waits;
     waits.pulse = {.least_beat = 0ms, .beats = 1, .least_patience = 50ms, .times = 4};
     waits.answer = 20ms;
+    waits.resume = 1ms;
     HttpChannel channel(co_await asio::this_coro::executor, options, nullptr, Runtime{}, waits);
     co_await body(channel);
     co_await channel.close(CloseMode::graceful);
@@ -637,6 +638,79 @@ TEST(HttpChannel, AStreamIsNotResumedForever) {
     EXPECT_THAT(co_await received(channel), HasSubstr("lost 1 closed: "));
   });
   EXPECT_EQ(gets, 5);
+}
+
+// Servers allow one at a time, and one that has not noticed the end of the first refuses the second.
+TEST(HttpChannel, AStreamThatTheServerTakesForOpenIsAskedForUntilItIsGiven) {
+  std::atomic<int> gets = 0;
+  ScriptedServer server([&](ScriptConnection& connection) {
+    const auto got = connection.read_request();
+    if (!got.line().starts_with("GET")) return connection.answer("202 Accepted", "", "Connection: close\r\n");
+    const int number = ++gets;
+    if (number > 1 && number < 8) return connection.answer("409 Conflict", "", "Connection: close\r\n");
+    connection.write(stream_head);
+    if (number == 1) return connection.finish();
+    connection.write(event(R"({"jsonrpc":"2.0","method":"notifications/x"})"));
+    connection.wait_for_end();
+  });
+  with_quick_channel(to(server), [](Channel& channel) -> Task<void> {
+    send(channel, initialized());
+    EXPECT_THAT(co_await received(channel), HasSubstr("notifications/x"));
+  });
+  EXPECT_EQ(gets, 8);
+}
+
+TEST(HttpChannel, AStreamThatSomebodyElseHasIsNotAskedForAgain) {
+  std::atomic<int> gets = 0;
+  ScriptedServer server([&](ScriptConnection& connection) {
+    const auto got = connection.read_request();
+    if (got.line().starts_with("GET")) {
+      ++gets;
+      connection.answer("409 Conflict", "", "Connection: close\r\n");
+    } else {
+      connection.answer("202 Accepted", "", "Connection: close\r\n");
+    }
+  });
+  run_task([&]() -> Task<void> {
+    bool ended = false;
+    Runtime runtime;
+    runtime.log = Log(LogLevel::debug, [&](LogLevel, std::string_view line) {
+      if (line.find("event=no_get_stream status=409") != line.npos) ended = true;
+    });
+    auto channel = co_await http_transport(to(server))->open(runtime);
+    send(*channel, initialized());
+    while (!ended) co_await settle();
+    co_await channel->close(CloseMode::graceful);
+  });
+  EXPECT_EQ(gets, 1);
+}
+
+TEST(HttpChannel, ACallWhoseStreamIsRefusedForNowIsResumedLater) {
+  for (const auto* status : {"409 Conflict", "503 Service Unavailable", "429 Too Many Requests"}) {
+    for (const bool for_ever : {false, true}) {
+      SCOPED_TRACE(fmt::format("{} {}", status, for_ever));
+      std::atomic<int> gets = 0;
+      ScriptedServer server([&](ScriptConnection& connection) {
+        const bool get = connection.read_request().line().starts_with("GET");
+        if (get && (++gets < 3 || for_ever)) return connection.answer(status, "", "Connection: close\r\n");
+        connection.write(stream_head);
+        connection.write(get ? event(result_1) : "id: a\ndata:\n\n");
+        connection.finish();
+        connection.wait_for_end();
+      });
+      with_quick_channel(to(server), [&](Channel& channel) -> Task<void> {
+        send(channel, request(1, "tools/call"));
+        const auto outcome = co_await received(channel);
+        if (for_ever) {
+          EXPECT_THAT(outcome, AllOf(HasSubstr("lost 1 closed: "),
+                                     HasSubstr("could not be resumed: it answered " + std::string(status, 3))));
+        } else {
+          EXPECT_EQ(outcome, result_1);
+        }
+      });
+      EXPECT_EQ(gets, for_ever ? 6 : 3);
+    }
+  }
 }
 
 TEST(HttpChannel, AModernStreamIsNeverResumed) {
