@@ -47,13 +47,21 @@ bool valid_session_id(std::string_view id) {
   return !id.empty() && id.size() <= 1024 && std::ranges::all_of(id, [](char c) { return c > 0x20 && c < 0x7f; });
 }
 
-std::optional<RpcError> rpc_error_in(std::string_view body, const RequestId& id) {
+// The error a body consists of, if it is one to this request or does not say to which.
+std::optional<ErrorResponse> error_in(std::string_view body, const RequestId& id) {
   auto block = std::make_shared<const std::string>(body);
   auto decoded = decode_messages(block, *block);
   if (!decoded || decoded->messages.size() != 1) return {};
   auto* error = std::get_if<ErrorResponse>(&decoded->messages.front());
   if (error == nullptr || (error->id && *error->id != id)) return {};
-  return std::move(error->error);
+  return std::move(*error);
+}
+
+// A request of a session was answered 404: the server no longer knows the session. But some answer so what
+// they do not offer, and say in the body that it is this.
+bool session_gone(std::string_view body, const RequestId& id) {
+  const auto found = error_in(body, id);
+  return !found || !found->id || found->error.code != rpc_code::method_not_found;
 }
 
 // Later it may give the stream: it has too much to do, or does not know yet that the one before is dead.
@@ -120,13 +128,6 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
     // Last, so that nothing configured can drop it.
     headers.set("Accept", posting ? "application/json, text/event-stream" : "text/event-stream");
     return headers;
-  }
-
-  // True when the server no longer knows the session this was sent in.
-  bool session_gone(const HttpHead& head, bool carried) {
-    if (head.status != 404 || !carried) return false;
-    expired = true;
-    return true;
   }
 
   // This request was not carried out, for the session is gone: it alone may be repeated in another one. What else is
@@ -295,19 +296,28 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
     const bool in_session = !stateless && !self->session.empty();
     if (self->expired && in_session) co_return refuse(self, request.id);
     std::unique_ptr<HttpExchange> exchange;
+    std::optional<std::string> not_found;
     {
       const Unheard unheard(in_session ? self.get() : nullptr);
       const Counted counted(*self, body);
       exchange = co_await self->post(&request, std::move(body), Duration::max());
+      if (in_session && exchange->head().status == 404) {
+        not_found = co_await explaining_body(*exchange);
+        const auto state = co_await asio::this_coro::cancellation_state;
+        if (state.cancelled() != asio::cancellation_type::none) throw Error(Errc::cancelled, "the call was cancelled");
+      }
     }
     const auto& head = exchange->head();
-    if (self->session_gone(head, in_session)) co_return refuse(self, request.id);
+    if (not_found && session_gone(*not_found, request.id)) {
+      self->expired = true;
+      co_return refuse(self, request.id);
+    }
     if (head.status / 100 != 2) {
-      const auto text = co_await explaining_body(*exchange);
-      auto error = rpc_error_in(text, request.id);
-      if (!error) throw self->requester.status_error(head, text);
-      error->http_status = head.status;
-      self->inbox.put(ErrorResponse{request.id, std::move(*error)}, text.size());
+      const auto text = not_found ? std::move(*not_found) : co_await explaining_body(*exchange);
+      auto found = error_in(text, request.id);
+      if (!found) throw self->requester.status_error(head, text);
+      found->error.http_status = head.status;
+      self->inbox.put(ErrorResponse{request.id, std::move(found->error)}, text.size());
       co_return;
     }
     if (request.method == method::initialize) {

@@ -5,9 +5,10 @@
 // What only an older server has stays in here: the session id it hands out with the answer
 // to `initialize`, the GET stream for what belongs to no call, resuming a broken stream by
 // the id of its last event, and DELETE at the end. A request that meets a session the server has
-// forgotten (404) is lost with Errc::closed and that status, and so is every later one: the client opens
-// a new session. What was under way then may have been carried out, and is not marked so. Where something
-// else than a request meets a 404, that is a reason for doubt and no more (Channel::on_doubt).
+// forgotten (404, unless the body says that it does not know the method) is lost with Errc::closed and that status, and
+// so is every later one: the client opens a new session. What was under way then may have been carried out, and is not
+// marked so. Where something else than a request meets a 404, that is a reason for doubt and no more
+// (Channel::on_doubt).
 //
 // Loop thread only. Methods matter here only where the transport is tied to them:
 // `initialize`, after which a session exists, its notification, and the request to listen, whose

@@ -359,7 +359,9 @@ TEST(HttpChannel, TheStreamOfASessionIsAskedForBeforeTheFirstRequest) {
 // Whatever the body says: a JSON-RPC error, a page, or nothing.
 TEST(HttpChannel, AForgottenSessionIsToldToWhatMeetsIt) {
   for (std::string_view body :
-       {R"({"jsonrpc":"2.0","id":2,"error":{"code":-32001,"message":"x"}})", "<p>404</p>", ""}) {
+       {R"({"jsonrpc":"2.0","id":2,"error":{"code":-32001,"message":"x"}})",
+        R"({"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"x"}})",
+        R"({"jsonrpc":"2.0","id":"server-error","error":{"code":-32601,"message":"x"}})", "<p>404</p>", ""}) {
     ScriptedServer server([&](ScriptConnection& connection) {
       for (;;) {
         const auto got = connection.read_request();
@@ -384,6 +386,44 @@ TEST(HttpChannel, AForgottenSessionIsToldToWhatMeetsIt) {
       }
     });
   }
+}
+
+// Some answer so what they do not offer. The session is none the worse for it.
+TEST(HttpChannel, AMethodThatIsNotFoundIsNoForgottenSession) {
+  Signal deleted;
+  ScriptedServer server([&](ScriptConnection& connection) {
+    for (;;) {
+      const auto got = connection.read_request();
+      if (got.line().starts_with("DELETE")) {
+        EXPECT_EQ(got.field("Mcp-Session-Id"), "s-1");
+        connection.answer("204 No Content", "");
+        deleted.set();
+      } else if (got.body.find("initialize") != std::string::npos) {
+        connection.answer("200 OK", result_1, "Content-Type: application/json\r\nMcp-Session-Id: s-1\r\n");
+      } else if (got.body.find("ping") != std::string::npos) {
+        connection.answer("404 Not Found", R"({"jsonrpc":"2.0","id":7,"error":{"code":-32601,"message":"no ping"}})",
+                          "Content-Type: application/json\r\n");
+      } else {
+        connection.answer("200 OK", result_2, "Content-Type: application/json\r\n");
+      }
+    }
+  });
+  with_channel(to(server), [](Channel& channel) -> Task<void> {
+    send(channel, request(1, "initialize"));
+    EXPECT_EQ(co_await received(channel), result_1);
+    send(channel, request(7, "ping"));
+    auto incoming = co_await channel.receive();
+    const auto* message = std::get_if<Message>(&incoming);
+    EXPECT_NE(message, nullptr) << text_of(incoming);
+    if (message == nullptr) co_return;
+    const auto& failed = std::get<ErrorResponse>(*message);
+    EXPECT_EQ(failed.id, RequestId(7));
+    EXPECT_EQ(failed.error.code, -32601);
+    EXPECT_EQ(failed.error.http_status, 404);
+    send(channel, request(2, "tools/list"));
+    EXPECT_EQ(co_await received(channel), result_2);
+  });
+  EXPECT_TRUE(deleted.wait());
 }
 
 // Many servers route POST alone, and answer everything else so.

@@ -227,6 +227,29 @@ TEST(ForgottenSession, IsAskedForOnceMoreForAProgramThatOnlyListens) {
   });
 }
 
+// One that finds neither the stream nor `ping` has said nothing about the session.
+TEST(ForgottenSession, IsNotConcludedFromAPingThatIsNotOffered) {
+  std::atomic<int> gets = 0;
+  Signal asked;
+  ForgetfulServer server([](const std::string&) { return 200; });
+  auto stream = stream_that_is_lost(gets);
+  server.deals = [&](ScriptConnection& connection, const ScriptConnection::Request& got, const Json& body) {
+    if (!body.is_object() || body["method"] != Json("ping")) return stream(connection, got, body);
+    connection.answer(
+        "404 Not Found",
+        to_text(
+            Json{{"jsonrpc", "2.0"}, {"id", body["id"]}, {"error", {{"code", -32601}, {"message", "no such method"}}}}),
+        "Content-Type: application/json\r\n");
+    asked.set();
+    return true;
+  };
+  with_session(server, legacy(), [&](Session session) -> Task<void> {
+    while (!asked.is_set()) co_await settle();
+    EXPECT_EQ(text_of(co_await session.call_tool("t", {})), "s1");
+  });
+  EXPECT_EQ(server.count("initialize"), 1);
+}
+
 // What runs is not cut off because of a doubt; when it has ended, the session is asked about.
 TEST(ForgottenSession, IsNotAskedAboutWhileACallRuns) {
   std::atomic<int> gets = 0;
