@@ -101,7 +101,8 @@ Task<void> SessionCore::settle_doubt() {
     ~Guard() { doubting = false; }
     bool& doubting;
   } guard(doubting);
-  const auto seen = renewals;
+  auto seen = renewals;
+  bool gone = false;
   for (;;) {
     const auto pause = doubt_pace.next(runtime.clock.now());
     if (!pause) break;
@@ -113,9 +114,12 @@ Task<void> SessionCore::settle_doubt() {
     settings.total = runtime.limits.request;
     auto asked = co_await as_result(request(method::ping, {}, std::move(settings)));
     // Whatever it answers, it knows the session, or gave a new one; and a broken network is the stream's to notice.
-    if (asked || !must_renew || asked.error().code() == Errc::cancelled) co_return;
+    if (asked || asked.error().code() == Errc::cancelled) co_return;
+    gone = session_forgotten(asked.error());  // the new one too: whoever gave it may not be who was asked then
+    if (!must_renew && !gone) co_return;
+    seen = renewals;
   }
-  if (!must_renew) {
+  if (!must_renew && !gone) {
     runtime.log(LogLevel::info, "event=session_not_asked_about reason=\"often enough\"");
     co_return;
   }

@@ -33,6 +33,7 @@ class ForgetfulServer {
     return found == counts_.end() ? 0 : found->second;
   }
   std::atomic<int> initialize_status = 200;
+  Verdict notification_status;  // 202 where it is not set; set before the first one
   // True when it has dealt with the request. Set before the first one.
   using Deals = std::function<bool(ScriptConnection&, const ScriptConnection::Request&, const Json& body)>;
   Deals deals;
@@ -61,7 +62,8 @@ class ForgetfulServer {
                   {"serverInfo", {{"name", "forgetful"}, {"version", "1"}}}},
              "Mcp-Session-Id: s" + std::to_string(session) + "\r\n");
     } else if (method.starts_with("notifications/")) {
-      connection.answer("202 Accepted", "");
+      const int status = notification_status ? notification_status(got.field("Mcp-Session-Id")) : 202;
+      connection.answer(std::to_string(status) + " Seen", "");
     } else if (method == "logging/setLevel") {
       answer(Json::object());
     } else if (!deals || !deals(connection, got, body)) {
@@ -225,6 +227,21 @@ TEST(ForgottenSession, IsAskedForOnceMoreForAProgramThatOnlyListens) {
     while (!heard) co_await settle();
     EXPECT_FALSE(session.closed());
   });
+}
+
+// Behind a balancer the next one to be asked may not know the new session either. Nothing else would find that out:
+// no stream is opened in a session that was refused.
+TEST(ForgottenSession, IsAskedForOnceMoreWhenTheNewOneIsForgottenAtOnce) {
+  std::atomic<int> gets = 0;
+  ForgetfulServer server([](const std::string& session) { return session == "s1" || session == "s2" ? 404 : 200; });
+  server.deals = stream_that_is_lost(gets);
+  server.notification_status = [](const std::string& session) { return session == "s2" ? 404 : 202; };
+  bool heard = false;
+  with_session(server, listening(heard), [&](Session session) -> Task<void> {
+    while (!heard) co_await settle();
+    EXPECT_FALSE(session.closed());
+  });
+  EXPECT_EQ(server.count("initialize"), 3);
 }
 
 // One that finds neither the stream nor `ping` has said nothing about the session.
