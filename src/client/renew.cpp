@@ -71,6 +71,7 @@ Task<void> SessionCore::renew(std::size_t seen) {
   }
   must_renew = false;
   ++renewals;
+  doubt_pace.renewed(runtime.clock.now());
   for (const auto& [uri, watches_of_it] : std::map(subscriptions)) {
     Members members;
     members.emplace_back("uri", Json(uri));
@@ -87,7 +88,10 @@ Task<void> SessionCore::renew(std::size_t seen) {
 }
 
 void SessionCore::doubt_session() {
-  if (closing || std::exchange(doubting, true)) return;
+  if (closing || doubting) return;
+  doubt_pace.doubted(runtime.clock.now());
+  if (doubt_pace.given_up()) return;  // that was told
+  doubting = true;
   scope.spawn(settle_doubt());
 }
 
@@ -102,10 +106,7 @@ Task<void> SessionCore::settle_doubt() {
     bool& doubting;
   } guard(doubting);
   auto seen = renewals;
-  bool gone = false;
-  for (;;) {
-    const auto pause = doubt_pace.next(runtime.clock.now());
-    if (!pause) break;
+  while (const auto pause = doubt_pace.next()) {
     co_await sleep_for(*pause);
     const auto here = peer;
     co_await here->wait_idle();
@@ -114,17 +115,17 @@ Task<void> SessionCore::settle_doubt() {
     settings.total = runtime.limits.request;
     auto asked = co_await as_result(request(method::ping, {}, std::move(settings)));
     // Whatever it answers, it knows the session, or gave a new one; and a broken network is the stream's to notice.
+    if ((asked || asked.error().rpc_code()) && renewals == seen) doubt_pace.known();
     if (asked || asked.error().code() == Errc::cancelled) co_return;
-    gone = session_forgotten(asked.error());  // the new one too: whoever gave it may not be who was asked then
-    if (!must_renew && !gone) co_return;
+    // The new one may be forgotten as well: whoever gave it is not who was asked then.
+    if (!must_renew && !session_forgotten(asked.error())) co_return;
     seen = renewals;
   }
-  if (!must_renew && !gone) {
-    runtime.log(LogLevel::info, "event=session_not_asked_about reason=\"often enough\"");
-    co_return;
-  }
-  const auto why = not_renewed.value_or(
-      Error(Errc::closed, fmt::format("{} forgot the session and gave no new one", transport->describe())));
+  const auto why = must_renew && not_renewed
+                       ? *not_renewed
+                       : Error(Errc::closed, fmt::format("{} forgets its sessions again and again; no other one is "
+                                                         "opened for what it says by itself",
+                                                         transport->describe()));
   runtime.log(LogLevel::warning, "event=session_not_renewed reason=\"{}\"", why.message());
   // Nobody may ever call again, so this is the end of the session, and is told as such.
   must_renew = false;

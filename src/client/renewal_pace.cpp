@@ -3,26 +3,31 @@
 #include <algorithm>
 
 namespace patchbay {
-namespace {
 
-using namespace std::chrono_literals;
+void RenewalPace::renewed(TimePoint now) {
+  since_ = now;
+  given_up_ = false;
+}
 
-constexpr int most_tries = 8;
-constexpr Duration longest_pause = 30s;
-constexpr Duration good_while = 3min;  // without a doubt: the session was worth having
+void RenewalPace::doubted(TimePoint now) {
+  if (since_ && now - *since_ < rule_.good_while) return;
+  tries_ = 0;
+  since_ = now;
+  given_up_ = false;
+}
 
-}  // namespace
-
-std::optional<Duration> RenewalPace::next(TimePoint now) {
-  if (last_ && now - *last_ > good_while) tries_ = 0;
-  if (tries_ >= most_tries) {
-    last_ = now;
+std::optional<Duration> RenewalPace::next() {
+  if (tries_ >= rule_.most_tries) {
+    given_up_ = true;
     return std::nullopt;
   }
-  const Duration pause = tries_ == 0 ? 0s : std::min<Duration>(1s * (1 << (tries_ - 1)), longest_pause);
+  const auto pause =
+      tries_ == 0 ? Duration(0)
+                  : std::min<Duration>(rule_.second_pause * (1LL << std::min(tries_ - 1, 20)), rule_.longest_pause);
   ++tries_;
-  last_ = now + pause;
   return pause;
 }
+
+void RenewalPace::known() { tries_ = std::min(tries_, rule_.most_tries - 1); }
 
 }  // namespace patchbay

@@ -1,4 +1,8 @@
 // L7, X4: a server that forgets its sessions, met by whole sessions of the client.
+#include <algorithm>
+#include <mutex>
+#include <set>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,11 +11,14 @@
 #include "base/as_result.h"
 #include "base/runtime.h"
 #include "base/scope.h"
+#include "client/session_core.h"
 #include "support/loop.h"
 #include "support/scripted_server.h"
 
 namespace patchbay::test {
 namespace {
+
+using namespace std::chrono_literals;
 
 // An older server behind a URL. What it does to a tool call is the test's to say.
 class ForgetfulServer {
@@ -242,6 +249,53 @@ TEST(ForgottenSession, IsAskedForOnceMoreWhenTheNewOneIsForgottenAtOnce) {
     EXPECT_FALSE(session.closed());
   });
   EXPECT_EQ(server.count("initialize"), 3);
+}
+
+// Whose sessions end with their streams, and those soon. A program that only listens is told when that is no longer
+// played along with, once.
+TEST(ForgottenSession, IsToldAsLostWhenEveryNewOneIsForgottenToo) {
+  std::mutex mutex;
+  std::set<std::string> ended;
+  auto verdict = [&](const std::string& session) {
+    std::lock_guard lock(mutex);
+    return ended.contains(session) ? 404 : 200;
+  };
+  ForgetfulServer server(verdict);
+  server.notification_status = verdict;
+  server.deals = [&](ScriptConnection& connection, const ScriptConnection::Request& got, const Json& body) {
+    if (body.is_object()) return false;
+    bool first = false;
+    {
+      std::lock_guard lock(mutex);
+      first = ended.insert(got.field("Mcp-Session-Id")).second;
+    }
+    if (!first) {
+      connection.answer("404 Not Found", "");
+      return true;
+    }
+    connection.write(stream_head);
+    connection.write("retry: 1\ndata:\n\n");
+    throw ScriptConnection::Ended{};
+  };
+  run_task([&]() -> Task<void> {
+    std::vector<std::string> lost, warnings;
+    auto options = legacy();
+    options.on_lost = [&](const Error& error) { lost.push_back(error.message()); };
+    Runtime runtime;
+    runtime.log = Log(LogLevel::warning, [&](LogLevel, std::string_view line) { warnings.emplace_back(line); });
+    auto core = std::make_shared<SessionCore>(co_await asio::this_coro::executor, runtime, options, server.transport());
+    core->doubt_pace = RenewalPace(RenewalRule{.most_tries = 3, .second_pause = 1ms, .longest_pause = 1ms});
+    co_await core->connect();
+    while (lost.empty()) co_await settle();
+    // Another doubt about the same session says nothing new.
+    EXPECT_TRUE(core->peer->notify("notifications/roots/list_changed", {}));
+    auto doubted = [](const std::string& line) { return line.find("event=not_accepted status=404") != line.npos; };
+    while (std::ranges::none_of(warnings, doubted)) co_await settle();
+    for (int i = 0; i < 20; ++i) co_await settle();
+    EXPECT_THAT(lost, testing::ElementsAre(testing::HasSubstr("forgets its sessions again and again")));
+    EXPECT_THAT(warnings, testing::Contains(testing::HasSubstr("event=session_not_renewed")).Times(1));
+    co_await core->close(CloseMode::quick);
+  });
 }
 
 // One that finds neither the stream nor `ping` has said nothing about the session.
