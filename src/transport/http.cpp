@@ -258,7 +258,10 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
     if (!last_id.empty()) headers.set("Last-Event-ID", std::move(last_id));
     HttpRequestLimits limits;
     limits.first_byte = head_wait;
-    co_return co_await self->requester.send("GET", self->options.url, std::move(headers), {}, limits);
+    auto exchange = co_await self->requester.send("GET", self->options.url, std::move(headers), {}, limits);
+    // Nothing of the session went along to another place, so what comes from there is not of it.
+    if (auto away = self->requester.led_away(exchange->head())) throw std::move(*away);
+    co_return exchange;
   }
 
   // Counts a body until its answer begins.

@@ -615,6 +615,44 @@ TEST(HttpChannel, ACallDoesNotFollowARedirectToAnotherPlace) {
   EXPECT_EQ(other.connections(), 0);
 }
 
+// Neither are its messages believed that come from elsewhere: what such a one asks would be answered to the other.
+TEST(HttpChannel, AStreamFromAnotherPlaceIsNotReadFrom) {
+  ScriptedServer other([](ScriptConnection& connection) {
+    (void)connection.read_request();
+    connection.write(stream_head);
+    connection.write(event(R"({"jsonrpc":"2.0","id":9,"method":"roots/list"})"));
+    connection.write(event(result_2));
+    connection.wait_for_end();
+  });
+  ScriptedServer server([&](ScriptConnection& connection) {
+    const auto got = connection.read_request();
+    if (got.line().starts_with("GET")) {
+      connection.answer("307 Temporary Redirect", "", "Connection: close\r\nLocation: " + other.url("/mcp") + "\r\n");
+    } else if (got.body.find("initialized") != std::string::npos) {
+      connection.answer("202 Accepted", "", "Connection: close\r\n");
+    } else {
+      connection.write(stream_head);
+      connection.write("id: a\nretry: 1\ndata:\n\n");
+    }
+  });
+  run_task([&]() -> Task<void> {
+    std::string ended;
+    Runtime runtime;
+    runtime.log = Log(LogLevel::info, [&](LogLevel, std::string_view line) {
+      if (line.find("event=get_stream_ended") != line.npos) ended = line;
+    });
+    auto channel = co_await http_transport(to(server))->open(runtime);
+    send(*channel, initialized());
+    while (ended.empty()) co_await settle();
+    EXPECT_THAT(ended, AllOf(HasSubstr("(" + other.url("") + ")"), HasSubstr("configure its own url")));
+    EXPECT_FALSE(channel->received());
+    // Nor is the answer of a call taken from there.
+    send(*channel, request(2, "tools/call"));
+    EXPECT_THAT(co_await received(*channel), AllOf(HasSubstr("lost 2 "), HasSubstr("(" + other.url("") + ")")));
+    co_await channel->close(CloseMode::graceful);
+  });
+}
+
 // What is behind a redirect was told nothing of us, and nothing is to be corrected about that.
 TEST(SseChannel, ARefusalBehindARedirectNamesThePlace) {
   ScriptedServer other([](ScriptConnection& connection) {
