@@ -16,12 +16,6 @@ bool describes_the_message(std::string_view name) {
          lower == "mcp-name" || lower.starts_with("mcp-param-");
 }
 
-// The same server, asked to be spoken to by TLS.
-bool only_encrypts(const Url& from, const Url& to) {
-  return from.scheme == "http" && to.scheme == "https" && from.host == to.host && from.effective_port() == 80 &&
-         to.effective_port() == 443;
-}
-
 }  // namespace
 
 Result<std::optional<HttpRequest>> redirected(const HttpRequest& sent, const HttpHead& answer, RedirectTrail& trail) {
@@ -49,7 +43,7 @@ Result<std::optional<HttpRequest>> redirected(const HttpRequest& sent, const Htt
                   "which would turn it into a GET without a body; it is not followed. Configure the URL it leads to");
   }
   const bool stays = same_origin(*from, *to);
-  if (!stays && sent.method != "GET" && sent.method != "HEAD" && !only_encrypts(*from, *to)) {
+  if (!stays && sent.method != "GET" && sent.method != "HEAD") {
     return fail(Errc::http,
                 fmt::format("{} {}: redirects to another place ({}), where nothing of it is sent; if that is "
                             "the server you mean, configure its own url",

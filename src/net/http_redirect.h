@@ -4,8 +4,8 @@
 // GET and HEAD follow 301, 302, 303, 307 and 308. Other methods follow 307 and 308, which
 // keep method and body; the others would turn a call into something else and are errors.
 // From https nothing leads to http. To another origin only GET and HEAD go on: what a call says
-// is meant for the server that somebody configured. The one exception is the same host with encryption, from the
-// standard port of http to that of https. Another origin gets the fields that describe the message
+// is meant for the server that somebody configured. That holds for the same host with encryption too: every call would
+// go out in clear first, with all that is configured. Another origin gets the fields that describe the message
 // and no others: credentials, cookies, session ids and whatever somebody configured stay
 // behind, and what a connection to the first one shows (a client certificate) does too.
 #pragma once

@@ -11,7 +11,6 @@
 #include "base/waiting.h"
 #include "net/http_failure.h"
 #include "net/sse_parser.h"
-#include "net/url.h"
 #include "protocol/methods.h"
 #include "transport/http_requester.h"
 #include "transport/inbox.h"
@@ -326,14 +325,6 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
     if (request.method == method::initialize) {
       const auto id = head.headers.get("Mcp-Session-Id");
       self->session = valid_session_id(id) ? std::string(id) : std::string();
-      // Its id stays behind at a redirect to another origin, so the next request would be a stranger's.
-      if (!self->session.empty() && self->requester.led_away(head)) {
-        self->session.clear();
-        throw Error(Errc::http,
-                    fmt::format("{} redirects to {} at another place, and the session that was opened there "
-                                "cannot be kept across a redirect; configure the url it leads to",
-                                self->requester.shown(), redacted_url(head.url)));
-      }
     }
     const auto type = media_type(head.headers.get("Content-Type"));
     if (type == "text/event-stream") {
