@@ -90,7 +90,8 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
   std::unordered_map<RequestId, Spawned> posts;  // requests under way
   std::size_t outgoing = 0;                      // bytes of bodies nobody has answered yet
   Outbox untold;
-  std::size_t tellers = 0;  // A server can ask for any number of answers, so few are under way at a time.
+  std::size_t tellers = 0;           // A server can ask for any number of answers, so few are under way at a time.
+  bool tells_cancellations = false;  // one more, for these alone
   Event queued, told;
   // Requests of the session whose answer has not begun, and those that were refused because it is gone.
   std::size_t unheard = 0;
@@ -371,9 +372,12 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
   static void tell_soon(Self self, Outbox::Kind kind, std::string body) {
     self->untold.put(kind, std::move(body));
     self->queued.notify_all();
-    if (self->tellers == most_tellers) return;
-    ++self->tellers;
-    self->scope.spawn(tell_all(self));
+    if (self->tellers < most_tellers) {
+      ++self->tellers;
+      self->scope.spawn(tell_all(self));
+    } else if (kind == Outbox::Kind::cancellation && !std::exchange(self->tells_cancellations, true)) {
+      self->scope.spawn(tell_cancellations(self));
+    }
   }
 
   static Task<void> tell_all(Self self) {
@@ -382,6 +386,15 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
       co_await tell(self, next->kind, std::move(next->body));
     }
     --self->tellers;
+  }
+
+  // All the others may be held up by a server that takes no answers.
+  static Task<void> tell_cancellations(Self self) {
+    while (auto next = self->untold.take_cancellation()) {
+      self->told.notify_all();
+      co_await tell(self, next->kind, std::move(next->body));
+    }
+    self->tells_cancellations = false;
   }
 
   // Returns when an answer has had its time and so many wait behind it that nothing more is read.

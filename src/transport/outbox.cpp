@@ -21,4 +21,9 @@ std::optional<Outbox::Item> Outbox::take() {
   return item;
 }
 
+std::optional<Outbox::Item> Outbox::take_cancellation() {
+  if (items_.empty() || items_.front().kind != Kind::cancellation) return std::nullopt;
+  return take();
+}
+
 }  // namespace patchbay

@@ -25,6 +25,7 @@ class Outbox {
 
   void put(Kind kind, std::string body);
   std::optional<Item> take();
+  std::optional<Item> take_cancellation();
   std::size_t size() const noexcept { return items_.size(); }
   std::size_t bytes() const noexcept { return bytes_; }
 

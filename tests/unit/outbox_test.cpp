@@ -28,5 +28,19 @@ TEST(Outbox, CancellationsLeaveFirstAndTheRestInOrder) {
   EXPECT_EQ(box.bytes(), 0u);
 }
 
+TEST(Outbox, CancellationsCanBeTakenAlone) {
+  Outbox box;
+  EXPECT_FALSE(box.take_cancellation());
+  box.put(Kind::answer, "a1");
+  EXPECT_FALSE(box.take_cancellation());
+  box.put(Kind::cancellation, "c1");
+  const auto taken = box.take_cancellation();
+  ASSERT_TRUE(taken);
+  EXPECT_EQ(taken->body, "c1");
+  EXPECT_FALSE(box.take_cancellation());
+  EXPECT_EQ(box.size(), 1u);
+  EXPECT_EQ(box.bytes(), 2u);
+}
+
 }  // namespace
 }  // namespace patchbay
