@@ -28,7 +28,7 @@ constexpr auto goodbye_wait = 2s;      // DELETE in a graceful close
 constexpr auto quick_goodbye = 300ms;  // DELETE in a quick one
 constexpr auto others_wait = 1s;       // for those who will hear as well that the session is gone
 constexpr int resume_tries = 5;        // after broken streams, in a row without a new event
-constexpr int refused_tries = 3;       // of a stream that was there and is refused, in a row without a new event
+constexpr int refused_tries = 3;       // of a stream that was there and is refused, in a row
 constexpr std::size_t inbox_room = 8u << 20;  // bytes received that nobody has taken
 constexpr std::size_t most_tellers = 8;       // POSTs at a time that are no requests
 constexpr std::size_t most_untold = 64;       // more than these wait: nothing more is read that would add to them
@@ -427,7 +427,7 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
       if (!accepted) {
         self->runtime.log(LogLevel::warning, "event=not_accepted status={} reason=\"{}\"", head.status, excerpt(text));
         // It may be the session that is not found, or it is how this server takes notifications. After the first of
-        // all, the first request finds out.
+        // all, the first request finds out: a ping would cost servers that know neither their session.
         if (head.status == 404 && in_session && !opens && self->doubted) self->doubted();
       }
     } else if (sent.error().code() != Errc::cancelled) {
@@ -468,6 +468,7 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
         co_return;
       }
       was_open = true;
+      refusals = 0;
       const auto events = memory.events;
       auto read = co_await as_result(read_events(self, **opened, std::nullopt, true, memory));
       if (!read) {
@@ -477,7 +478,7 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
         self->runtime.log(LogLevel::warning, "event=message_skipped reason=\"{}\"", read.error().message());
         continue;
       }
-      if (memory.events > events) attempt = refusals = 0;  // it is worth having
+      if (memory.events > events) attempt = 0;  // it is worth having
     }
   }
 
@@ -516,6 +517,7 @@ HttpChannel::HttpChannel(asio::any_io_executor executor, HttpOptions options, st
 
 HttpChannel::~HttpChannel() {
   state_->closing = true;
+  state_->doubted = nullptr;  // whoever is told may be gone before the last frame is
   state_->scope.cancel();
   state_->inbox.finish(Error(Errc::closed, "the connection was closed"));
 }
