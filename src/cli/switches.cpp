@@ -236,19 +236,22 @@ int reset_choices(const Settings& settings, Io& io) {
   const auto declared = load_declared(settings);
   const auto change = change_own(declared, [&](const Json& root) -> Result<std::vector<ConfigEdit>> {
     std::vector<ConfigEdit> edits;
-    // Also what was said about files further down.
-    auto keys = declared.project_keys;
-    if (const auto* projects = value_at(root, {"projects"}).if_object()) {
-      for (const auto& [key, value] : *projects) {
-        const bool below = key.starts_with(declared.config.project_dir + "/") && !is_repository(key);
-        if (below && std::ranges::find(keys, key) == keys.end()) keys.push_back(key);
-      }
-    }
-    for (const auto& key : keys) {
+    const auto* projects = value_at(root, {"projects"}).if_object();
+    if (projects == nullptr) return edits;
+    for (const auto& [key, value] : *projects) {
+      // Also what was said about files further down, but for those of other projects.
+      const auto ours = [&](const std::string& name) {
+        return std::ranges::find(declared.project_keys, name) != declared.project_keys.end();
+      };
+      if (!ours(key) && !ours(project_directories(key).back())) continue;
+      const KeyPath project{"projects", key};
+      std::vector<ConfigEdit> answers;
       for (const char* list : {"approved", "rejected"}) {
-        KeyPath path{"projects", key, list};
-        if (!value_at(root, path).is_null()) edits.push_back(remove_member(std::move(path)));
+        if (value.find(list) != nullptr) answers.push_back(remove_member(project / list));
       }
+      // Nothing is kept of a project of which nothing else is known.
+      if (!answers.empty() && answers.size() == value.size()) answers = {remove_member(project)};
+      edits.insert(edits.end(), answers.begin(), answers.end());
     }
     return edits;
   });

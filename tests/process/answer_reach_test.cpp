@@ -1,0 +1,81 @@
+// How far a word of the person reaches: an answer, or trust, given in one directory, against files that somebody
+// else laid out. What must not be started leaves a file behind. C1 C6.
+#include <filesystem>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/household.h"
+#include "support/places.h"
+
+namespace patchbay {
+namespace {
+
+namespace fs = std::filesystem;
+using test::CommandResult;
+using test::Household;
+using test::json_of;
+using test::server_file;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+class AnswerReach : public testing::Test {
+ protected:
+  std::string path(const std::string& name) const { return (house.tree.path() / name).string(); }
+  // The binary in a directory of the tree, or in one anywhere.
+  CommandResult in(const std::string& directory, std::vector<std::string> words) const {
+    words.insert(words.begin(), test::built("patchbay"));
+    auto options = house.options();
+    options.cwd = directory.starts_with('/') ? directory : path(directory);
+    return test::run_program(words, options);
+  }
+  void servers(const std::string& directory, const Json& entry) const {
+    house.tree.file(directory + "/.mcp.json", server_file({{"s", entry}}));
+  }
+  void script(const std::string& name, const std::string& text) const {
+    house.tree.file(name, "#!/bin/sh\n" + text + "\n");
+    fs::permissions(path(name), fs::perms::owner_all);
+  }
+  std::string touch() const { return "touch '" + path("canary") + "'"; }
+  bool ran() const { return house.tree.has("canary"); }
+  std::string standing(const std::string& directory) const {
+    return json_of(in(directory, {"get", "s", "--json"}))["standing"].as_string();
+  }
+  void own_settings(const std::string& text) const { house.tree.file("home/.claude/settings.json", text); }
+
+  Household house;
+};
+
+// ---- reset-project-choices
+
+TEST_F(AnswerReach, ResetTakesNothingFromOtherProjectsBelow) {
+  own_settings(R"({"enableAllProjectMcpServers": true})");
+  house.tree.directory("home/repo/.git");
+  house.tree.directory("home/repo/nested/.git");
+  const std::vector<std::string> places{"home/a", "home/repo/sub", "home/repo/nested/deep"};
+  for (const auto& place : places) {
+    servers(place, Json{{"command", "x"}});
+    ASSERT_EQ(in(place, {"reject", "s"}).code, 0) << place;
+  }
+  ASSERT_EQ(in("home", {"reset-project-choices"}).code, 0);
+  for (const auto& place : places) EXPECT_EQ(standing(place), "rejected") << place;
+  ASSERT_EQ(in("home/repo", {"reset-project-choices"}).code, 0);
+  EXPECT_EQ(standing("home/repo/sub"), "active") << "it belongs to that project";
+  EXPECT_EQ(standing("home/repo/nested/deep"), "rejected") << "a repository in it does not";
+}
+
+TEST_F(AnswerReach, ResetLeavesNoEmptyProjectBehind) {
+  servers("project", Json{{"command", "x"}});
+  ASSERT_EQ(house.run({"approve", "s"}).code, 0);
+  ASSERT_EQ(house.run({"reset-project-choices"}).code, 0);
+  EXPECT_EQ(house.own()["projects"], Json::object());
+  // What else is known of it stays.
+  ASSERT_EQ(house.run({"reject", "s"}).code, 0);
+  ASSERT_EQ(house.run({"trust"}).code, 0);
+  ASSERT_EQ(house.run({"reset-project-choices"}).code, 0);
+  EXPECT_EQ(house.own()["projects"][house.project()], Json({{"trusted", true}}));
+}
+
+}  // namespace
+}  // namespace patchbay
