@@ -380,9 +380,9 @@ class Loader {
     auto within = [&](const std::string& directory) {
       return really_inside(file, directory) && !really_inside(paths_.home, directory);
     };
-    if (within(root) || is_repository(root)) return within(root);
+    if (within(root)) return true;
     // Where an unpacked archive begins nobody says, so it may begin in any directory above that is not the
-    // person's own.
+    // person's own. A .git further down says nothing about that: an archive can bring one, or a submodule.
     const auto here = real_path(root);
     for (auto above = fs::path(here.value_or(root)); above.has_relative_path(); above = above.parent_path()) {
       if (within(above.string())) return true;

@@ -240,6 +240,8 @@ TEST_F(LoadTrust, AnArchiveWithoutARepositoryGetsNoSecretsWhereverItIsEntered) {
     tree.file(file, entry);
   }
   tree.directory("home/work/arch/sub");
+  tree.file("arch/nested/.git", "");
+  tree.directory("arch/nested/deep");
   struct Case {
     std::string cwd;
     std::string argument;
@@ -253,7 +255,9 @@ TEST_F(LoadTrust, AnArchiveWithoutARepositoryGetsNoSecretsWhereverItIsEntered) {
            {"home/work/arch/sub", "../evil.json", "broken"},
            {"home/work/arch/sub", path("home/mine.json"), "active"},
            {"arch/sub", path("home/mine.json"), "active"},
-           // A repository says where it begins.
+           // A .git that an archive brings along makes no other archive of what is above it.
+           {"arch/nested", "../evil.json", "broken"},
+           {"arch/nested/deep", "../../other/evil.json", "broken"},
            {"repo/sub", path("arch/evil.json"), "active"},
        }) {
     request.mcp_configs = {argument};
