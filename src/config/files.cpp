@@ -140,15 +140,13 @@ bool config_file_seen(const std::string& path) {
   return ::lstat(path.c_str(), &status) == 0;
 }
 
-bool is_repository(const std::string& directory) { return config_file_seen(directory + "/.git"); }
-
 std::vector<std::string> project_directories(const std::string& cwd) {
   auto start = fs::path(cwd).lexically_normal();
   if (!start.has_filename() && start.has_relative_path()) start = start.parent_path();  // a slash at the end
   std::vector<std::string> found;
   for (auto directory = start;; directory = directory.parent_path()) {
     found.push_back(directory.string());
-    if (is_repository(directory.string())) return found;
+    if (config_file_seen(directory.string() + "/.git")) return found;
     if (!directory.has_relative_path()) break;
   }
   return {start.string()};
@@ -178,9 +176,10 @@ std::optional<std::string> main_checkout(const std::string& root) {
   if (repository.filename() != ".git") return std::nullopt;  // a bare repository has no work tree of its own
   auto back = read_config_text((git_dir / "gitdir").string());
   if (!back) return std::nullopt;
-  // Relative to where it stands, when git was told to write it so (worktree.useRelativePaths).
-  const auto tree = git_dir / trim(*back);
-  if (tree.filename() != ".git" || real(tree.parent_path()) != real(root)) return std::nullopt;
+  // Only the real path of this place says that the repository was here when it learned of the work tree. A relative
+  // one, which git can be told to write (worktree.useRelativePaths), and one through /proc/self/cwd hold wherever an
+  // archive with both ends in it is unpacked.
+  if (const auto here = real(root); here.empty() || fs::path(trim(*back)) != here / ".git") return std::nullopt;
   return repository.parent_path().string();
 }
 

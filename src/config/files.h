@@ -37,11 +37,8 @@ OwnedText read_owned_text(const std::string& path, unsigned owner, unsigned refu
 // `cwd` and the directories above it up to the one that holds .git; outside a repository `cwd` alone.
 std::vector<std::string> project_directories(const std::string& cwd);
 
-// Whether `directory` holds a .git, of whatever kind.
-bool is_repository(const std::string& directory);
-
-// The directory a repository was cloned into, when `root` is another work tree of it: its real path. What is
-// written inside `root` does not count: the repository itself must know of the work tree.
+// The directory a repository was cloned into, when `root` is another work tree of it: its real path. What `root` says
+// of itself does not count: the repository must know of the work tree, by the real path it has here.
 std::optional<std::string> main_checkout(const std::string& root);
 
 // managed-settings.json, then managed-settings.d/*.json by name. `fault` says why that directory cannot be

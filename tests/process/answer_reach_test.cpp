@@ -47,6 +47,39 @@ class AnswerReach : public testing::Test {
   Household house;
 };
 
+// ---- archives
+
+// Both ends of a work tree come along, so that each says what the other needs to hear.
+TEST_F(AnswerReach, AnArchiveCannotMakeAYesInOneOfItsDirectoriesCountInAnother) {
+  struct Case {
+    std::string label;
+    std::string tree;        // where it would count
+    std::string repository;  // where it is given
+    std::string pointer;     // from the tree to what the repository knows of it
+    std::string back;
+  };
+  for (const auto& one : std::vector<Case>{
+           {"a repository below", "one", "one/sub", "sub/.git/worktrees/x", "../../../../.git"},
+           {"a repository beside it", "two/a", "two/b", "../b/.git/worktrees/x", "../../../../a/.git"},
+           {"a path that is whole, and leads to wherever one is", "three", "three/sub", "sub/.git/worktrees/x",
+            "/proc/self/cwd/.git"},
+       }) {
+    house.tree.file(one.tree + "/.git", "gitdir: " + one.pointer + "\n");
+    house.tree.file(one.repository + "/.git/worktrees/x/commondir", "../..\n");
+    house.tree.file(one.repository + "/.git/worktrees/x/gitdir", one.back + "\n");
+    for (const auto& directory : {one.tree, one.repository}) servers(directory, Json{{"command", "./server.sh"}});
+    script(one.repository + "/server.sh", "exit 1");
+    script(one.tree + "/server.sh", touch());
+    ASSERT_EQ(in(one.repository, {"approve", "s"}).code, 0) << one.label;
+    ASSERT_EQ(in(one.repository, {"trust"}).code, 0) << one.label;
+    EXPECT_EQ(standing(one.repository), "active") << one.label;
+    EXPECT_EQ(standing(one.tree), "awaiting approval") << one.label;
+    EXPECT_EQ(json_of(in(one.tree, {"doctor", "--no-check", "--json"}))["trusted"], Json(false)) << one.label;
+    (void)in(one.tree, {"tools", "s"});
+    EXPECT_FALSE(ran()) << one.label;
+  }
+}
+
 // ---- reset-project-choices
 
 TEST_F(AnswerReach, ResetTakesNothingFromOtherProjectsBelow) {

@@ -194,30 +194,29 @@ TEST_F(LoadTrust, WhichPathsOfAnEntryNameOtherFiles) {
 
 // ---- work trees
 
-// git 2.48 writes relative pointers when it is told to.
-TEST_F(LoadTrust, AWorkTreeMayBeKnownByARelativePath) {
-  tree.file("tree/.git", "gitdir: ../repo/.git/worktrees/tree\n");
-  tree.file("repo/.git/worktrees/tree/gitdir", "../../../../tree/.git\n");
-  tree.file("repo/.git/worktrees/tree/commondir", "../..\n");
-  tree.file("tree/.mcp.json", servers(R"({"command":"x"})"));
-  request.cwd = path("tree");
-  answer("approved", "repo", entry_hash(loaded()));
-  EXPECT_EQ(standing("tree"), "active");
-
-  // Only from where it stands: the same words in a directory that claims to be the work tree lead elsewhere.
-  tree.file("liar/.git", "gitdir: ../repo/.git/worktrees/tree\n");
-  tree.file("liar/.mcp.json", servers(R"({"command":"x"})"));
-  EXPECT_EQ(standing("liar"), "awaiting approval");
-  for (const auto* back : {"../../../../liar/.git", "../.git", ".git"}) {
-    tree.file("liar/.git", "gitdir: own/.git/worktrees/tree\n");
-    tree.file("liar/own/.git/worktrees/tree/gitdir", std::string(back) + "\n");
-    tree.file("liar/own/.git/worktrees/tree/commondir", path("repo/.git") + "\n");
-    EXPECT_EQ(standing("liar"), "awaiting approval") << back;
+// A relative pointer back, which git 2.48 can be told to write, holds wherever an archive that brings both ends along
+// is unpacked.
+TEST_F(LoadTrust, AWorkTreeIsKnownByItsWholePathOnly) {
+  for (const auto* directory : {"arch", "arch/sub"}) {
+    tree.file(std::string(directory) + "/.mcp.json", servers(R"({"command":"./server.sh"})"));
+    tree.file(std::string(directory) + "/server.sh", directory);
   }
-  for (const auto* back : {"", ".", "../../../../tree", "../../../../elsewhere/.git", "tree/.git"}) {
-    tree.file("repo/.git/worktrees/tree/gitdir", std::string(back) + "\n");
-    EXPECT_EQ(standing("tree"), "awaiting approval") << back;
+  tree.file("arch/.git", "gitdir: sub/.git/worktrees/x\n");
+  tree.file("arch/sub/.git/worktrees/x/commondir", "../..\n");
+  request.cwd = path("arch/sub");
+  tree.file("home/.config/patchbay/config.json", R"({"version":1,"projects":{")" + path("arch/sub") +
+                                                     R"(":{"trusted":true,"approved":{"s":")" + entry_hash(loaded()) +
+                                                     R"("}}}})");
+  tree.link("name", path("arch"));
+  for (const auto& back : std::vector<std::string>{"../../../../.git", "../../../../../arch/.git", "", ".", ".git",
+                                                   path("arch"), path("arch/sub/../.git"), path("name/.git")}) {
+    tree.file("arch/sub/.git/worktrees/x/gitdir", back + "\n");
+    EXPECT_EQ(standing("arch/sub"), "active") << back;
+    EXPECT_EQ(standing("arch"), "awaiting approval") << back;
+    EXPECT_FALSE(config.project_trusted) << back;
   }
+  tree.file("arch/sub/.git/worktrees/x/gitdir", path("arch/.git") + "\n");
+  EXPECT_EQ(standing("arch"), "active") << "a repository that has always been here knows of it";
 }
 
 // What may forbid something is not taken for absent because one may not look; to tell a person of a file, somebody
