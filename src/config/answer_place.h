@@ -17,8 +17,9 @@ namespace patchbay {
 // The directory of the project a file in it speaks for: the one that holds .mcp.json or .claude.
 std::string project_directory_of(const std::string& file);
 
-// Whether the entry, started in `here`, takes files of `here` for those that its relative paths name in
-// `directory`. `expanded` has its variables in place.
+// Whether the entry, started in `here`, takes files or directories of `here` for those that its relative paths name
+// in `directory`: in its command, arguments, environment, helper and other fields, also word by word. What a program
+// finds by itself (python -m, npm run) is not seen. `expanded` has its variables in place.
 bool names_other_files(const ServerConfig& expanded, const std::string& here, const std::string& directory);
 
 struct AnswerPlace {

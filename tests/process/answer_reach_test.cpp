@@ -110,5 +110,20 @@ TEST_F(AnswerReach, ResetLeavesNoEmptyProjectBehind) {
   EXPECT_EQ(house.own()["projects"][house.project()], Json({{"trusted", true}}));
 }
 
+// ---- yes and no in places of one repository
+
+TEST_F(AnswerReach, AYesDoesNotReachFilesThatTheEnvironmentNamesBelow) {
+  house.tree.directory("project/.git");
+  servers("project",
+          Json{{"command", "bash"}, {"args", Json::array({"-c", "exit 1"})}, {"env", {{"BASH_ENV", "./s.sh"}}}});
+  script("project/s.sh", "true");
+  script("project/d/s.sh", touch());
+  ASSERT_EQ(house.run({"approve", "s"}).code, 0);
+  EXPECT_EQ(standing("project"), "active");
+  EXPECT_EQ(standing("project/d"), "awaiting approval");
+  (void)house.run({"tools", "s"}, "d");
+  EXPECT_FALSE(ran());
+}
+
 }  // namespace
 }  // namespace patchbay

@@ -153,6 +153,8 @@ TEST_F(LoadTrust, WhichPathsOfAnEntryNameOtherFiles) {
   tree.file("repo/sub/a.js", "");
   tree.file("repo/sub/in/b.js", "");
   tree.file("repo/a.js", "");
+  tree.link("repo/sub/linked", path("repo/linked"));
+  tree.directory("repo/linked");
   tree.link("repo/sub/same.js", path("repo/same.js"));
   tree.file("repo/same.js", "");
   struct Case {
@@ -168,7 +170,29 @@ TEST_F(LoadTrust, WhichPathsOfAnEntryNameOtherFiles) {
            {"behind a flag", [](auto& s) { s.args = {"--file=a.js"}; }, true},
            {"through a directory above", [](auto& s) { s.args = {"../sub/a.js"}; }, true},
            {"an absolute path", [this](auto& s) { s.args = {path("repo/sub/a.js")}; }, false},
-           {"a directory", [](auto& s) { s.args = {".", "in"}; }, false},
+           {"the directory one is in", [](auto& s) { s.args = {"."}; }, true},
+           {"a directory", [](auto& s) { s.args = {"--root", "in"}; }, true},
+           {"the very same directory", [](auto& s) { s.args = {"linked"}; }, false},
+           {"one that is only there", [](auto& s) { s.args = {"sub"}; }, false},
+           {"words of a line for a shell", [](auto& s) { s.args = {"-c", "exec './a.js' --x"}; }, true},
+           {"behind a flag of one letter", [](auto& s) { s.args = {"-r./a.js"}; }, true},
+           {"a file of arguments", [](auto& s) { s.args = {"@a.js"}; }, true},
+           {"a value of the environment", [](auto& s) { s.env = {{"BASH_ENV", "./a.js"}}; }, true},
+           {"a word of one", [](auto& s) { s.env = {{"NODE_OPTIONS", "--no-warnings --require ./a.js"}}; }, true},
+           {"behind a sign in one", [](auto& s) { s.env = {{"NODE_OPTIONS", "--import=./a.js"}}; }, true},
+           {"one of a list", [](auto& s) { s.env = {{"LD_PRELOAD", "/lib/x.so:./a.js"}}; }, true},
+           {"a directory of a list", [](auto& s) { s.env = {{"PYTHONPATH", "/usr/lib:in"}}; }, true},
+           {"an empty directory of a list", [](auto& s) { s.env = {{"PATH", "/usr/bin:"}}; }, true},
+           {"values that are no paths", [](auto& s) { s.env = {{"MODE", "a"}, {"URL", "https://x/a?b=c"}}; }, false},
+           {"a helper for headers", [](auto& s) { s.headers_helper = "./a.js"; }, true},
+           {"words of one", [](auto& s) { s.headers_helper = "sh -e \"a.js\""; }, true},
+           {"one along PATH", [](auto& s) { s.headers_helper = "print-headers --all"; }, false},
+           {"a file of authorities", [](auto& s) { s.tls.ca = "a.js"; }, true},
+           {"more words than anybody looks at",
+            [](auto& s) {
+              for (int i = 0; i < 20000; ++i) s.args.emplace_back("no-such-file");
+            },
+            true},
            {"the very same file", [](auto& s) { s.args = {"same.js"}; }, false},
            {"an envFile", [](auto& s) { s.env_file = "a.js"; }, true},
            {"a directory to run in",
