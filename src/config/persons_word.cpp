@@ -22,12 +22,18 @@ bool lists(const std::vector<std::string>& names, const ServerConfig& server) {
 
 void PersonsWord::decide(ServerConfig& server, std::vector<SettingsLayer>& layers, bool trust_project) const {
   const auto place = answer_place(server, paths_, variables_);
-  auto decision = decide_approval(server.name, entry_hash(server), answers(place, server.name), layers, trust_project);
+  const auto hash = entry_hash(server);
+  auto decision = decide_approval(server.name, hash, answers(place, server.name, hash), layers, trust_project);
   switch (decision.state) {
     case ApprovalDecision::State::approved:
       server.approved = true;
-      if (!decision.by_answer)
+      // Also beside their own yes: it would pass without one, however its entry changes.
+      if (decision.by_answer) decision = decide_approval(server.name, hash, {}, layers, trust_project);
+      if (decision.state == ApprovalDecision::State::approved) {
         note_approval(layers, server.name, decision.file.empty() ? "--trust-project" : decision.file);
+      } else if (!place.elsewhere && approved_by_name(server)) {
+        note_approval(layers, server.name, paths_.claude_json);
+      }
       return;
     case ApprovalDecision::State::pending:
       if (!place.elsewhere && approved_by_name(server)) {
@@ -50,7 +56,7 @@ void PersonsWord::decide(ServerConfig& server, std::vector<SettingsLayer>& layer
   server.reason = std::move(decision.reason);
 }
 
-// What counts as a yes and is no answer of the person to this very entry, for whoever explains it.
+// What counts as a yes whatever the entry says, for whoever explains it.
 void PersonsWord::note_approval(std::vector<SettingsLayer>& layers, const std::string& name,
                                 const std::string& by) const {
   auto layer = std::ranges::find_if(
@@ -81,21 +87,25 @@ bool PersonsWord::approved_by_name(const ServerConfig& server) const {
 }
 
 // What the person said about this entry in this place. A no that they said anywhere on the way up to the root
-// counts until they say yes here.
-ApprovalMemory PersonsWord::answers(const AnswerPlace& place, const std::string& name) const {
+// counts until they say yes here, to the entry as it is now. What was said about another entry of the name hides
+// nothing that was said about this one.
+ApprovalMemory PersonsWord::answers(const AnswerPlace& place, const std::string& name, const std::string& now) const {
   ApprovalMemory out;
+  auto keep = [&](auto& answers, const std::string& hash) {
+    if (const auto [known, fresh] = answers.emplace(name, hash); !fresh && hash == now) known->second = hash;
+  };
   auto take = [&](const std::string& key, bool approvals) {
     const auto* project = own_.project(key);
     if (project == nullptr) return;
     for (const auto& [server, hash] : project->approved) {
-      if (approvals && server == name) out.approved.emplace(server, hash);
+      if (approvals && server == name) keep(out.approved, hash);
     }
     for (const auto& [server, hash] : project->rejected) {
-      if (server == name) out.rejected.emplace(server, hash);
+      if (server == name) keep(out.rejected, hash);
     }
   };
   for (const auto& key : place.keys) take(key, true);
-  if (!out.approved.empty()) return out;
+  if (const auto yes = out.approved.find(name); yes != out.approved.end() && yes->second == now) return out;
   for (const auto& key : paths_.project_keys) take(key, false);
   return out;
 }

@@ -25,8 +25,8 @@ class PersonsWord {
   PersonsWord(const OwnFile& own, const ClaudeFile& claude, const ConfigPaths& paths, const VariableLookup& variables)
       : own_(own), claude_(claude), paths_(paths), variables_(variables) {}
 
-  // Fills in what becomes of an entry that needs approval. Adds a layer that says what let it pass when that was
-  // no answer of the person to this very entry.
+  // Fills in what becomes of an entry that needs approval. Adds a layer that says what lets it pass whether or not
+  // the person answered to this very entry.
   void decide(ServerConfig& server, std::vector<SettingsLayer>& layers, bool trust_project) const;
 
   // Why it is switched off by name; nothing when it is not.
@@ -36,7 +36,7 @@ class PersonsWord {
 
  private:
   bool approved_by_name(const ServerConfig& server) const;
-  ApprovalMemory answers(const AnswerPlace& place, const std::string& name) const;
+  ApprovalMemory answers(const AnswerPlace& place, const std::string& name, const std::string& now) const;
   void note_approval(std::vector<SettingsLayer>& layers, const std::string& name, const std::string& by) const;
   std::optional<bool> own_word(const ServerConfig& server, bool* for_project = nullptr) const;
 

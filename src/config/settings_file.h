@@ -92,7 +92,7 @@ struct SettingsLayer {
   std::optional<BoolSetting> skip_permissions;     // dangerouslySkipPermissions
   std::optional<BoolSetting> bypass_switched_off;  // permissions.disableBypassPermissionsMode
 
-  // Servers of the project that load let pass because of this file or flag, and not because the person said yes
+  // Servers of the project that load lets pass because of this file or flag, whether or not the person said yes
   // to the very entry.
   std::vector<std::string> approved_servers;
 

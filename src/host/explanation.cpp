@@ -72,18 +72,18 @@ class ServerCase {
     return decide_approval(out_.server.name, entry_hash(out_.server), {}, config_.settings.all(), false);
   }
 
-  // What let it pass; empty when the person said yes to this very entry.
+  // What lets it pass however its entry changes; empty when only the person's yes to this very entry does.
   std::string approved_by() {
     const auto layers = config_.settings.all();
     const auto by = std::ranges::find_if(layers, [&](const SettingsLayer& layer) {
       return std::ranges::find(layer.approved_servers, out_.server.name) != layer.approved_servers.end();
     });
-    if (by == layers.end()) return {};
-    if (by->file.starts_with("--")) return "approved by " + by->file;
+    if (by != layers.end() && by->file.starts_with("--")) return "approved by " + by->file;
     if (auto decision = by_settings(); decision.state == ApprovalDecision::State::approved && !decision.file.empty()) {
       rule(decision.reason, decision.file, decision.line);
       return std::move(decision.reason);
     }
+    if (by == layers.end()) return {};
     rule("enabledMcpjsonServers", by->file, 0);
     return "approved by enabledMcpjsonServers in " + by->file;
   }

@@ -112,6 +112,19 @@ TEST_F(AnswerReach, ResetLeavesNoEmptyProjectBehind) {
 
 // ---- yes and no in places of one repository
 
+TEST_F(AnswerReach, ANoIsNotSkippedForAnOldYesToAnotherEntry) {
+  house.tree.directory("project/.git");
+  servers("project", Json{{"command", "sh"}, {"args", Json::array({"x.sh"})}});
+  script("project/x.sh", "exit 1");
+  script("project/d/x.sh", touch());
+  ASSERT_EQ(house.run({"approve", "s"}, "d").code, 0);
+  servers("project", Json{{"command", "sh"}, {"args", Json::array({"x.sh", "--evil"})}});
+  ASSERT_EQ(house.run({"reject", "s"}).code, 0);
+  EXPECT_EQ(standing("project/d"), "rejected");
+  (void)house.run({"--trust-project", "tools", "s"}, "d");
+  EXPECT_FALSE(ran());
+}
+
 TEST_F(AnswerReach, AYesDoesNotReachFilesThatTheEnvironmentNamesBelow) {
   house.tree.directory("project/.git");
   servers("project",
@@ -123,6 +136,22 @@ TEST_F(AnswerReach, AYesDoesNotReachFilesThatTheEnvironmentNamesBelow) {
   EXPECT_EQ(standing("project/d"), "awaiting approval");
   (void)house.run({"tools", "s"}, "d");
   EXPECT_FALSE(ran());
+}
+
+TEST_F(AnswerReach, WhyPromisesNoQuestionThatASettingAnswers) {
+  servers("project", Json{{"command", "x"}});
+  ASSERT_EQ(house.run({"approve", "s"}).code, 0);
+  EXPECT_THAT(house.run({"why", "s"}).out, HasSubstr("a changed entry asks again"));
+  own_settings(R"({"enableAllProjectMcpServers": true})");
+  EXPECT_THAT(house.run({"why", "s"}).out, AllOf(HasSubstr("approved by enableAllProjectMcpServers in "),
+                                                 HasSubstr("however its entry changes"), Not(HasSubstr("asks again"))));
+  own_settings("{}");
+  house.tree.file("home/.claude.json",
+                  to_text(Json{{"projects", {{house.project(), {{"enabledMcpjsonServers", Json::array({"s"})}}}}}}));
+  EXPECT_THAT(house.run({"why", "s"}).out,
+              AllOf(HasSubstr("approved by enabledMcpjsonServers in "), Not(HasSubstr("asks again"))));
+  servers("project", Json{{"command", "changed"}});
+  EXPECT_EQ(standing("project"), "active");
 }
 
 }  // namespace

@@ -112,9 +112,10 @@ TEST(Explanation, WhoApprovedAnEntryIsSaid) {
   EXPECT_THAT(explained(server).notes, ElementsAre(HasSubstr("you approved it")));
   const auto layer =
       parse_settings(R"({"enableAllProjectMcpServers": true})", SettingsSource::user, "/home/me/.claude/settings.json");
-  // Their own answer decided, whatever the setting says beside it.
-  EXPECT_THAT(explained(server, {layer}).notes, ElementsAre(HasSubstr("a changed entry asks again")));
-  EXPECT_EQ(explained(server, {layer}).rule, "");
+  // Their own answer decided, and a changed entry would pass all the same.
+  EXPECT_THAT(explained(server).notes, ElementsAre(HasSubstr("a changed entry asks again")));
+  EXPECT_THAT(explained(server, {layer}).notes, ElementsAre(HasSubstr("would be however its entry changes")));
+  EXPECT_EQ(explained(server, {layer}).rule_file, layer.file);
   // Nothing else knows what they agreed to.
   auto passing = [](std::string file) {
     SettingsLayer by;

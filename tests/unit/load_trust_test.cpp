@@ -85,8 +85,12 @@ TEST_F(LoadTrust, WhatLetAnEntryPassIsKept) {
   request.trust_project = false;
   tree.file("home/.claude/settings.json", R"({"enableAllProjectMcpServers": true})");
   EXPECT_THAT(passed_by(), ElementsAre(path("home/.claude/settings.json")));
-  // Their own answer goes before all of these.
+  // Also when they said yes themselves: it would pass without that.
   answer("approved", "repo", hash);
+  EXPECT_THAT(passed_by(), ElementsAre(path("home/.claude/settings.json")));
+  fs::remove(path("home/.claude/settings.json"));
+  EXPECT_THAT(passed_by(), ElementsAre(path("home/.claude.json")));
+  fs::remove(path("home/.claude.json"));
   EXPECT_THAT(passed_by(), IsEmpty());
 }
 
@@ -137,6 +141,31 @@ TEST_F(LoadTrust, AnAnswerIsForTheDirectoryOfItsFile) {
                                                      R"(":{"rejected":{"s":")" + hash + R"("}},")" + path("repo/sub") +
                                                      R"(":{"approved":{"s":")" + hash + R"("}}}})");
   EXPECT_EQ(standing("repo/sub"), "active");
+}
+
+// What was said about the entry when it was another one hides nothing that was said about it since.
+TEST_F(LoadTrust, ANoOnTheWayUpIsNotHiddenByAnOldAnswer) {
+  tree.file("repo/.mcp.json", servers(R"({"command":"sh","args":["x.sh"]})"));
+  tree.file("repo/x.sh", "");
+  tree.file("repo/sub/x.sh", "");
+  const auto now = entry_hash(loaded());
+  request.trust_project = true;
+  for (const auto* old : {"approved", "rejected"}) {
+    tree.file("home/.config/patchbay/config.json", R"({"version":1,"projects":{")" + path("repo") +
+                                                       R"(":{"rejected":{"s":")" + now + R"("}},")" + path("repo/sub") +
+                                                       R"(":{")" + old + R"(":{"s":"another"}}}})");
+    EXPECT_EQ(standing("repo/sub"), "rejected") << old;
+  }
+}
+
+TEST_F(LoadTrust, APathThatBeginsWithPwdGoesWithThePerson) {
+  tree.file("repo/.mcp.json", servers(R"({"command":"${PWD}/x.sh"})"));
+  answer("approved", "repo", entry_hash(loaded()));
+  variables["PWD"] = path("repo");
+  EXPECT_EQ(standing("repo"), "active");
+  EXPECT_EQ(standing("repo/sub"), "active") << "it says where it is meant";
+  variables["PWD"] = path("repo/sub");
+  EXPECT_EQ(standing("repo/sub"), "awaiting approval");
 }
 
 TEST_F(LoadTrust, AnAnswerAboutAFileBelowCountsInOtherWorkTrees) {
