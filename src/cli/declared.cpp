@@ -196,8 +196,13 @@ std::string removal_command(const std::string& name, ConfigScope scope) {
 }
 
 std::string modified_text(const Declared& declared, ConfigScope scope, const std::string& file) {
+  return modified_text(file,
+                       scope == ConfigScope::local ? std::vector{declared.project()} : std::vector<std::string>());
+}
+
+std::string modified_text(const std::string& file, const std::vector<std::string>& projects) {
   return fmt::format("File modified: {}{}\n", file,
-                     scope == ConfigScope::local ? fmt::format(" [project: {}]", declared.project()) : "");
+                     projects.empty() ? "" : fmt::format(" [project: {}]", join(projects, ", ")));
 }
 
 Json source_json(const ConfigOrigin& origin) { return {{"file", origin.file}, {"line", origin.line}}; }

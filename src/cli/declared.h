@@ -70,6 +70,8 @@ KeyPath operator/(KeyPath path, std::string key);
 std::string removal_command(const std::string& name, ConfigScope scope);
 // "File modified: FILE [project: DIR]".
 std::string modified_text(const Declared& declared, ConfigScope scope, const std::string& file);
+// The same for what was written under these names of projects.
+std::string modified_text(const std::string& file, const std::vector<std::string>& projects);
 // Prints `text`, or `json` when that was asked for; warnings of the change to stderr.
 void answer(const Settings& settings, Io& io, const Json& json, std::string_view text);
 void say_notes(const Settings& settings, Io& io, const std::vector<std::string>& notes);

@@ -115,6 +115,11 @@ int say(const Settings& settings, Io& io, bool yes) {
   only_scopes(settings, {"project"}, "only servers of the project are asked about; leave --scope out");
   const auto declared = load_declared(settings);
   const auto meant = meant_entries(declared, settings, yes);
+  std::vector<std::string> places;
+  for (const auto* server : meant) {
+    auto place = answer_place(*server, config_paths(declared.request), process_environment()).keys.front();
+    if (std::ranges::find(places, place) == places.end()) places.push_back(std::move(place));
+  }
   const auto change = change_own(declared, [&](const Json& root) -> Result<std::vector<ConfigEdit>> {
     std::vector<ConfigEdit> edits;
     for (const auto* server : meant) {
@@ -141,7 +146,7 @@ int say(const Settings& settings, Io& io, bool yes) {
     }
   }
   answer(settings, io, {{"servers", names_json(names)}, {"file", change.file}, {"changed", change.changed}},
-         text + modified_text(declared, ConfigScope::local, change.file));
+         text + modified_text(change.file, places));
   return 0;
 }
 

@@ -138,6 +138,18 @@ TEST_F(AnswerReach, AYesDoesNotReachFilesThatTheEnvironmentNamesBelow) {
   EXPECT_FALSE(ran());
 }
 
+TEST_F(AnswerReach, ApproveAndRejectNameThePlaceTheyAreFor) {
+  house.tree.directory("project/.git");
+  servers("project", Json{{"command", "./x.sh"}});
+  script("project/x.sh", "exit 1");
+  script("project/d/x.sh", "exit 1");
+  EXPECT_THAT(house.run({"approve", "s"}).out, HasSubstr("[project: " + house.project() + "]\n"));
+  for (const auto* word : {"approve", "reject"}) {
+    EXPECT_THAT(house.run({word, "s"}, "d").out, HasSubstr("[project: " + house.project() + "/d]\n"));
+  }
+  EXPECT_FALSE(house.own()["projects"][house.project() + "/d"]["rejected"]["s"].is_null());
+}
+
 TEST_F(AnswerReach, WhyPromisesNoQuestionThatASettingAnswers) {
   servers("project", Json{{"command", "x"}});
   ASSERT_EQ(house.run({"approve", "s"}).code, 0);
