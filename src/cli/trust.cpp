@@ -1,4 +1,5 @@
 // `patchbay trust`: the person's word about a directory, kept in our own file. It approves no server.
+#include <algorithm>
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -33,7 +34,10 @@ void require_project(const Declared& declared, const fs::path& path) {
 
 // How our file may name the directory; what is written goes under the first.
 std::vector<std::string> names_of_directory(const Declared& declared, const Settings& settings) {
-  if (settings.words.empty()) return declared.project_keys;
+  if (settings.words.empty()) {
+    if (!settings.take_back) require_project(declared, declared.project());
+    return declared.project_keys;
+  }
   auto path = fs::absolute(settings.words.front()).lexically_normal();
   if (!path.has_filename() && path.has_relative_path()) path = path.parent_path();
   std::error_code error;
@@ -69,10 +73,15 @@ Released released_in(const Declared& declared, const std::string& directory) {
   request.cwd = directory;
   const auto config = load_servers(request);
   Released out;
-  for (const auto& server : config.servers) {
-    const auto scope = server.origin.scope;
-    if (!server.headers_helper || (scope != ConfigScope::project && scope != ConfigScope::local)) continue;
-    out.helpers.push_back(fmt::format("{}: {}", server.name, *server.headers_helper));
+  for (const auto* server : all_entries(config)) {
+    const auto scope = server->origin.scope;
+    if (!server->headers_helper || (scope != ConfigScope::project && scope != ConfigScope::local)) continue;
+    auto text = fmt::format("{}: {}", server->name, *server->headers_helper);
+    // Behind another entry of its name it runs as soon as that one is gone, or this one is approved.
+    if (std::ranges::none_of(config.servers, [&](const auto& one) { return &one == server; })) {
+      text += fmt::format(" ({}, {})", place_text(declared, server->origin), to_string(server->standing));
+    }
+    out.helpers.push_back(std::move(text));
   }
   for (const auto& layer : config.settings.all()) {
     if (!is_inside_repository(layer.source)) continue;

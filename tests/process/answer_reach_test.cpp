@@ -166,5 +166,27 @@ TEST_F(AnswerReach, WhyPromisesNoQuestionThatASettingAnswers) {
   EXPECT_EQ(standing("project"), "active");
 }
 
+// ---- trust
+
+TEST_F(AnswerReach, WhatIsNoProjectIsNotTrustedByStandingInIt) {
+  for (const auto& wide : {std::string("/"), house.home()}) {
+    const auto result = in(wide, {"trust"});
+    EXPECT_EQ(result.code, 2) << wide;
+    EXPECT_THAT(result.err, HasSubstr(wide + " is no project"));
+    EXPECT_EQ(in(wide, {"trust", "--remove"}).code, 0) << wide;
+  }
+  EXPECT_TRUE(house.own()["projects"][house.home()].is_null());
+  EXPECT_EQ(in("project", {"trust"}).code, 0);
+}
+
+TEST_F(AnswerReach, TrustNamesTheHelperOfAnEntryThatWaitsBehindAnother) {
+  const Json mine{{"type", "http"}, {"url", "https://mine.example/mcp"}};
+  ASSERT_EQ(house.run({"add-json", "--scope", "user", "s", to_text(mine)}).code, 0);
+  servers("project", Json{{"type", "http"}, {"url", "https://x.example/mcp"}, {"headersHelper", "print-headers"}});
+  EXPECT_THAT(house.run({"trust"}).out,
+              AllOf(HasSubstr("  runs for headers of s: print-headers (.mcp.json:1, awaiting approval)\n"),
+                    Not(HasSubstr("Nothing here was waiting"))));
+}
+
 }  // namespace
 }  // namespace patchbay
