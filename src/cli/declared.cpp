@@ -224,14 +224,25 @@ std::vector<const ServerConfig*> unapproved_rivals(const LoadedConfig& config, c
   return out;
 }
 
-Json shadows_json(const LoadedConfig& config, const ServerConfig& server) {
-  auto origins = server.shadows;
-  for (const auto* rival : unapproved_rivals(config, server)) origins.push_back(rival->origin);
+Json shadows_json(const ServerConfig& server) {
   Json shadows = Json::array();
-  for (const auto& origin : origins) {
+  for (const auto& origin : server.shadows) {
     shadows.push_back({{"scope", to_string(origin.scope)}, {"file", origin.file}, {"line", origin.line}});
   }
   return shadows;
+}
+
+Json others_json(const LoadedConfig& config, const ServerConfig& server) {
+  Json others = Json::array();
+  for (const auto* other : all_entries(config)) {
+    if (other->name != server.name || other->origin == server.origin) continue;
+    others.push_back({{"scope", to_string(other->origin.scope)},
+                      {"file", other->origin.file},
+                      {"line", other->origin.line},
+                      {"standing", to_string(other->standing)},
+                      {"reason", other->reason}});
+  }
+  return others;
 }
 
 // With the file as the entries name it: absolute, or a flag.

@@ -79,9 +79,11 @@ void say_notes(const Settings& settings, Io& io, const std::vector<std::string>&
 // Entries of the project that have the name of one that counts and would go before it, had the person said yes.
 std::vector<const ServerConfig*> unapproved_rivals(const LoadedConfig& config, const ServerConfig& server);
 
-// As JSON: where an entry stands, which others of its name do not count because of it or at all, what is wrong.
+// As JSON: where an entry stands, which others of its name do not count because of it, all others of its name with
+// what becomes of them, what is wrong.
 Json source_json(const ConfigOrigin& origin);
-Json shadows_json(const LoadedConfig& config, const ServerConfig& server);
+Json shadows_json(const ServerConfig& server);
+Json others_json(const LoadedConfig& config, const ServerConfig& server);
 Json problem_json(const ConfigProblem& problem);
 
 // The commands; each returns its exit code and throws Error.

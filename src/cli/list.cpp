@@ -93,7 +93,8 @@ Json row_json(const LoadedConfig& config, const Row& row) {
           {"error", row.error ? Json(row.error->message()) : Json()},
           {"errorDetail", row.error ? detail_json(row.error->detail()) : Json()},
           {"config", broken ? Json() : shown_entry(*row.server)},
-          {"shadows", shadows_json(config, *row.server)}};
+          {"shadows", shadows_json(*row.server)},
+          {"others", others_json(config, *row.server)}};
 }
 
 Json list_json(const LoadedConfig& config, const std::vector<Row>& rows, const std::vector<ConfigProblem>& warnings) {

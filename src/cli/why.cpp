@@ -118,18 +118,6 @@ Question question_of(const Declared& declared, const Settings& settings) {
 
 // ---- a server
 
-Json others_json(const ServerExplanation& why) {
-  Json out = Json::array();
-  for (const auto& other : why.others) {
-    out.push_back({{"scope", to_string(other.origin.scope)},
-                   {"file", other.origin.file},
-                   {"line", other.origin.line},
-                   {"standing", to_string(other.standing)},
-                   {"reason", other.reason}});
-  }
-  return out;
-}
-
 std::string time_text(std::chrono::sys_seconds time, std::string_view form) {
   return fmt::format(fmt::runtime(form), fmt::gmtime(std::chrono::system_clock::to_time_t(time)));
 }
@@ -168,8 +156,8 @@ Json server_json(const LoadedConfig& config, const ServerExplanation& why, const
           {"fix", why.fix.empty() ? Json() : Json(why.fix)},
           {"scope", to_string(why.server.origin.scope)},
           {"source", source_json(why.server.origin)},
-          {"shadows", shadows_json(config, why.server)},
-          {"others", others_json(why)},
+          {"shadows", shadows_json(why.server)},
+          {"others", others_json(config, why.server)},
           {"notes", std::move(notes)},
           {"issues", std::move(issues)},
           {"lastError", failure_json(recall_failure(failure_file(), failure_key(why.server)))},

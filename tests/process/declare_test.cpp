@@ -702,7 +702,10 @@ TEST(List, AsJsonHasThePromisedShape) {
             {"shadows", Json::array({Json{{"scope", "project"}, {"file", house.project() + "/.mcp.json"}, {"line", 3}},
                                      Json{{"scope", "user"},
                                           {"file", house.own_file()},
-                                          {"line", servers[0]["shadows"].as_array()[1]["line"]}}})}}));
+                                          {"line", servers[0]["shadows"].as_array()[1]["line"]}}})},
+            {"others", servers[0]["others"]}}));
+  ASSERT_EQ(servers[0]["others"].size(), 2u);
+  for (const auto& other : servers[0]["others"].as_array()) EXPECT_EQ(other["standing"], Json("shadowed"));
   EXPECT_EQ(servers[1]["name"], Json("bad"));
   EXPECT_EQ(servers[1]["state"], Json("failed"));
   EXPECT_EQ(servers[1]["transport"], Json());
