@@ -199,23 +199,23 @@ std::string_view scope_word(ConfigScope scope) {
 
 // What must be known about a row beside what is in it: why it does not count, what somebody who is asked about
 // it agrees to, and whom it hides.
-std::vector<std::string> below(const Declared& declared, const ServerConfig& server) {
-  std::vector<std::string> lines;
-  if (server.standing == ServerStanding::awaiting_approval) lines = shown_details(server);
-  const bool told = server.standing == ServerStanding::awaiting_approval || server.standing == ServerStanding::broken;
-  if (!server.reason.empty() && !told) lines.push_back(server.reason);
+std::string below(const Declared& declared, const ServerConfig& server) {
+  std::string out;
+  auto line = [&out](std::string_view text) { out += fmt::format("    {}\n", safe_line(text, 1000)); };
+  const bool waits = server.standing == ServerStanding::awaiting_approval;
+  if (waits) std::ranges::for_each(shown_details(server), line);
+  if (!server.reason.empty() && !waits && server.standing != ServerStanding::broken) line(server.reason);
   for (const auto& shadow : server.shadows) {
-    lines.push_back(fmt::format("goes before the {} entry of the same name in {}", scope_word(shadow.scope),
-                                short_place(declared, shadow)));
+    line(fmt::format("goes before the {} entry of the same name in {}", scope_word(shadow.scope),
+                     short_place(declared, shadow)));
   }
   for (const auto* rival : unapproved_rivals(declared.config, server)) {
     if (rival->standing != ServerStanding::awaiting_approval) continue;
-    lines.push_back(
-        fmt::format("the {} entry of the same name in {} awaits approval and would go before it: patchbay "
-                    "approve{}",
-                    scope_word(rival->origin.scope), short_place(declared, rival->origin), operand(server.name)));
+    line(fmt::format("the {} entry of the same name in {} awaits approval and would go before it: patchbay approve{}",
+                     scope_word(rival->origin.scope), short_place(declared, rival->origin), operand(server.name)));
+    out += shown_whole(*rival, "      ");
   }
-  return lines;
+  return out;
 }
 
 std::string table(const Declared& declared, const std::vector<Row>& rows, const Io& io) {
@@ -235,19 +235,18 @@ std::string table(const Declared& declared, const std::vector<Row>& rows, const 
     const std::size_t room = !io.out_is_terminal ? 2000 : width > used + 20 ? width - used : 20;
     const auto target = row.server->standing == ServerStanding::broken ? row.server->reason : target_of(*row.server);
     out += fmt::format("{}{}  ({})\n", before, safe_line(target, room), place);
-    for (const auto& line : below(declared, *row.server)) out += fmt::format("    {}\n", safe_line(line, 1000));
+    out += below(declared, *row.server);
   }
   return out;
 }
 
+// What would take the place of an entry of the person is agreed to by itself, where it is shown.
 void say_next(const LoadedConfig& config, const Settings& settings, Io& io, const std::vector<Row>& rows) {
   if (settings.json || settings.quiet) return;
   std::vector<std::string> waiting;
   for (const auto& row : rows) {
-    const auto rivals = unapproved_rivals(config, *row.server);
-    const bool behind =
-        std::ranges::any_of(rivals, [](const auto* one) { return one->standing == ServerStanding::awaiting_approval; });
-    if (behind || row.server->standing == ServerStanding::awaiting_approval) waiting.push_back(row.server->name);
+    const bool first = std::ranges::any_of(config.servers, [&](const auto& one) { return &one == row.server; });
+    if (first && row.server->standing == ServerStanding::awaiting_approval) waiting.push_back(row.server->name);
   }
   if (waiting.empty()) return;
   io.talk(
@@ -338,6 +337,7 @@ std::string after_page(const Declared& declared, const Row& row, const std::vect
   for (const auto* rival : unapproved_rivals(declared.config, server)) {
     out += fmt::format("  Also declared: {} config ({}), {}\n", to_string(rival->origin.scope),
                        place_text(declared, rival->origin), to_string(rival->standing));
+    if (rival->standing == ServerStanding::awaiting_approval) out += shown_whole(*rival, "    ");
   }
   if (is_ours(declared, server)) {
     out += fmt::format("\nTo remove this server, run: {}\n",

@@ -33,5 +33,7 @@ Json shown_entry(const ServerConfig& server);
 // What else an entry says beside its command line or URL, a line for each: what somebody who is asked about it
 // must have seen. What can change which code runs comes last, next to the question.
 std::vector<std::string> shown_details(const ServerConfig& server);
+// Both, for one that is told of beside another: a line each that begins with `indent`, the details further in.
+std::string shown_whole(const ServerConfig& server, std::string_view indent);
 
 }  // namespace patchbay::cli

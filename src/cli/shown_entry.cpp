@@ -220,4 +220,10 @@ std::vector<std::string> shown_details(const ServerConfig& server) {
   return lines;
 }
 
+std::string shown_whole(const ServerConfig& server, std::string_view indent) {
+  auto text = fmt::format("{}{}\n", indent, shown_target(server));
+  for (const auto& line : shown_details(server)) text += fmt::format("{}  {}\n", indent, line);
+  return text;
+}
+
 }  // namespace patchbay::cli

@@ -11,6 +11,7 @@
 #include "cli/context.h"
 #include "cli/declared.h"
 #include "cli/named_server.h"
+#include "cli/new_entry.h"
 #include "cli/permission_flags.h"
 #include "cli/present.h"
 #include "config/load.h"
@@ -192,6 +193,7 @@ std::string server_text(const Declared& declared, const ServerExplanation& why, 
                        place_text(declared, other.origin),
                        other.standing == ServerStanding::active ? "which is used" : to_string(other.standing),
                        other.reason.empty() ? "" : ": " + safe_line(other.reason, 400));
+    if (other.standing == ServerStanding::awaiting_approval) out += shown_whole(other, "    ");
   }
   for (const auto& note : why.notes) out += line("Note", note);
   for (const auto& problem : why.problems) out += line("Issue", problem_line(problem));

@@ -79,9 +79,13 @@ void set(ServerConfig& server, ServerStanding standing, std::string reason) {
   server.reason = std::move(reason);
 }
 
+std::string off_text(const ServerConfig& server) {
+  return fmt::format("\"disabled\" is true in {}", place_of(server.origin));
+}
+
 // Why an entry that switches itself off is off, and what it lacks to be switched on.
 std::string disabled_text(const ServerConfig& server, const VariableLookup& variables) {
-  auto text = fmt::format("\"disabled\" is true in {}", place_of(server.origin));
+  auto text = off_text(server);
   if (server.origin.scope == ConfigScope::enterprise) return text;
   const auto missing = missing_values(server, variables);
   const auto enable = "patchbay enable" + shell_operands({server.name});
@@ -161,6 +165,13 @@ LoadedConfig merge_sources(std::span<const ParsedServers> sources) {
 
 void settle_standings(LoadedConfig& config, const StandingRules& rules) {
   for (auto& server : config.servers) settle_one(server, rules);
+  // What waits behind an entry that counts is not asked about either when it is off.
+  for (auto& server : config.shadowed) {
+    if (server.standing != ServerStanding::awaiting_approval) continue;
+    settle_one(server, rules);
+    // `enable` would mean the entry that counts.
+    if (server.standing == ServerStanding::disabled && server.disabled) server.reason = off_text(server);
+  }
   find_copies(config, rules.variables);
 }
 

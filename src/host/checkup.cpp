@@ -212,6 +212,19 @@ std::vector<Finding> check_servers(const LoadedConfig& config, const MachineFact
                               "for more: patchbay why" + shell_operands({server.name})));
         break;
     }
+    const bool counts =
+        server.standing != ServerStanding::awaiting_approval && server.standing != ServerStanding::rejected;
+    for (const auto& rival : config.shadowed) {
+      if (!counts || rival.name != server.name || rival.standing != ServerStanding::awaiting_approval) continue;
+      out.push_back(
+          finding(FindingLevel::note, "server", server.name,
+                  fmt::format("{} brought along another of this name, which waits for your yes and would go "
+                              "before the {} entry in {}",
+                              place_of(rival.origin), to_string(server.origin.scope), place_of(server.origin)),
+                  fmt::format("look at it with `patchbay get{0}`; only if it may take the other's place: "
+                              "patchbay approve{0}",
+                              shell_operands({server.name}))));
+    }
   }
   return out;
 }

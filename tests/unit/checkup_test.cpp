@@ -130,6 +130,28 @@ TEST(Checkup, WhatIsNotUsedIsANoteUnlessItIsRequired) {
   EXPECT_THAT(servers_of(pending), IsEmpty());
 }
 
+TEST(Checkup, WhatWaitsBehindAnEntryOfThePersonIsANote) {
+  auto config = LoadedConfig{};
+  config.servers.push_back(local_server("there"));
+  auto rival = config.servers.front();
+  rival.standing = ServerStanding::awaiting_approval;
+  rival.origin.file = "/p/.mcp.json";
+  config.shadowed.push_back(rival);
+  auto notes = [&] {
+    std::vector<std::string> out;
+    for (const auto& one : check_servers(config, machine())) {
+      if (one.message.contains("waits for your yes")) out.push_back(one.message + "|" + one.fix);
+    }
+    return out;
+  };
+  EXPECT_THAT(notes(), ElementsAre(AllOf(HasSubstr("/p/.mcp.json"), HasSubstr("patchbay get s"))));
+  config.shadowed.front().standing = ServerStanding::disabled;
+  EXPECT_THAT(notes(), IsEmpty());
+  // Of two that both wait none goes before the other.
+  config.shadowed.front().standing = config.servers.front().standing = ServerStanding::awaiting_approval;
+  EXPECT_EQ(notes().size(), 1u);
+}
+
 TEST(Checkup, AHelperThatNeedsTrustIsANote) {
   auto server = remote_server("https://example.com");
   server.headers_helper = "print";
