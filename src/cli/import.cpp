@@ -259,16 +259,23 @@ std::string waiting_text(const std::vector<ImportSource>& sources) {
   for (const auto& source : sources) {
     for (const auto& planned : source.plan) {
       if (planned.action != ImportAction::add || planned.missing.empty()) continue;
-      names.push_back(planned.name);
-      if (wants_edit(planned)) edits += fmt::format("{}{}", edits.empty() ? "" : ", ", safe_line(planned.name, 80));
+      if (wants_edit(planned)) {
+        edits += fmt::format("{}{}", edits.empty() ? "" : ", ", safe_line(planned.name, 80));
+      } else {
+        names.push_back(planned.name);
+      }
     }
   }
-  if (names.empty()) return {};
-  const auto first = edits.empty()
-                         ? std::string()
-                         : fmt::format(" (edit the entry of {} in the file above: no variable helps there)", edits);
-  return fmt::format("Disabled until they have what they need{}; then: patchbay enable{}\n", first,
-                     shell_operands(names));
+  std::string out;
+  if (!names.empty()) {
+    out = fmt::format("Disabled until they have what they need; then: patchbay enable{}\n", shell_operands(names));
+  }
+  // No line to paste: what such an entry reads or runs is seen first.
+  if (!edits.empty()) {
+    out += fmt::format("Disabled until you have edited the entry in the file above: {} (no variable helps there)\n",
+                       edits);
+  }
+  return out;
 }
 
 std::string again(const Settings& settings) {

@@ -181,6 +181,27 @@ void check_values(const Declared& declared, const Settings& settings) {
   }
 }
 
+// What an entry that is switched on takes from elsewhere when it starts. One that another client's file brought
+// may never have been looked at.
+std::vector<std::string> readings(const Declared& declared, const Settings& settings) {
+  std::vector<std::string> out;
+  for (const auto& name : settings.words) {
+    const auto& entry = *all_named(declared.config, name).front();
+    if (entry.standing != ServerStanding::disabled) continue;
+    for (const auto& reference : secret_references(entry)) {
+      if (reference.kind == SecretKind::environment || !reference_fault(reference, entry.origin).empty()) continue;
+      out.push_back(fmt::format("when '{}' starts, ${{{}:{}}} in \"{}\" {}; if that is not meant: patchbay disable{}",
+                                name, to_string(reference.kind), reference.argument, reference.place,
+                                reference.kind == SecretKind::file ? "reads that file and hands it to the server"
+                                : reference.kind == SecretKind::command
+                                    ? "runs that command and hands the server what it prints"
+                                    : "hands that secret of yours to the server",
+                                shell_operands({name})));
+    }
+  }
+  return out;
+}
+
 // Where names of servers that are off (or on) stand; the first is where a new one goes.
 std::vector<KeyPath> switch_lists(const Declared& declared, std::string_view scope, const std::string& list) {
   if (scope == "user") return {{list}};
@@ -321,13 +342,19 @@ int enable(const Settings& settings, Io& io) {
       return edits;
     }));
   }
+  const auto reads = readings(declared, settings);
   say_notes(settings, io, change.warnings);
   for (const auto& server : load_servers(declared.request).servers) {
     if (server.standing != ServerStanding::disabled) continue;
     if (std::ranges::find(settings.words, server.name) == settings.words.end()) continue;
     throw Error(Errc::config, fmt::format("'{}' is still disabled: {}", safe_line(server.name, 80), server.reason));
   }
-  answer(settings, io, {{"servers", names_json(settings.words)}, {"file", change.file}, {"changed", change.changed}},
+  say_notes(settings, io, reads);
+  answer(settings, io,
+         {{"servers", names_json(settings.words)},
+          {"file", change.file},
+          {"changed", change.changed},
+          {"notes", names_json(reads)}},
          fmt::format("{} {}\n{}", change.changed ? "Enabled" : "Already enabled:", listed(settings.words),
                      change.changed ? modified_text(declared, scope_called(settings.scope), change.file) : ""));
   return 0;

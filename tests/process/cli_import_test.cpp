@@ -114,7 +114,7 @@ TEST(CliImport, WhatHasNoCounterpartIsNamedOnceAndSaidToBeKept) {
   EXPECT_THAT(result.out, AllOf(HasSubstr("disabled; it needs ${workspaceFolderBasename}\n"),
                                 HasSubstr("args[0] kept as it is: ${workspaceFolderBasename} has no counterpart")));
   EXPECT_EQ(house.own()["mcpServers"]["ba"]["args"], Json::array({"${workspaceFolderBasename}"}));
-  EXPECT_THAT(result.err, HasSubstr("edit the entry of ba in the file above: no variable helps there"));
+  EXPECT_THAT(result.err, HasSubstr("edited the entry in the file above: ba (no variable helps there)"));
 }
 
 TEST(CliImport, AFile_IsRecognisedOrNamed) {
@@ -203,6 +203,26 @@ TEST(CliImport, FromClaudeDesktop_SkipsInvalidNamesAndNumbersClashes) {
   EXPECT_EQ(local.size(), 2u);
   EXPECT_EQ(house.run({"mcp", "add-from-claude-desktop", "--scope", "user", "--yes"}).code, 0);
   EXPECT_EQ(house.own()["mcpServers"]["good"]["command"], Json("x"));
+}
+
+// What such an entry reads is seen before it is switched on, and told when it is.
+TEST(CliImport, WhatReadsAFileIsNotOfferedToBeEnabled) {
+  Household house;
+  write(house.project() + "/.vscode/mcp.json",
+        R"({"servers": {"q": {"type": "http", "url": "http://127.0.0.1:9/?k=${file:~/x}"},
+                        "v": {"command": "x", "env": {"A": "${env:TOK}"}}}})");
+  const auto result = house.run({"import", "--yes"});
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.err, AllOf(HasSubstr("then: patchbay enable v\n"),
+                                HasSubstr("until you have edited the entry in the file above: q (")));
+  const auto enabled = house.run({"enable", "q"});
+  EXPECT_EQ(enabled.code, 0) << enabled.err;
+  EXPECT_THAT(enabled.err, AllOf(HasSubstr("when 'q' starts, ${file:~/x} in \"url\" reads that file"),
+                                 HasSubstr("patchbay disable q\n")));
+  // It is on already.
+  EXPECT_EQ(house.run({"enable", "q"}).err, "");
+  ASSERT_EQ(house.run({"disable", "q"}).code, 0);
+  EXPECT_EQ(json_of(house.run({"enable", "q", "--json"}))["notes"].size(), 1u);
 }
 
 // A reference to what is not there would be sent as it stands.
