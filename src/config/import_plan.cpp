@@ -101,16 +101,22 @@ class Withholder {
     }
   }
 
-  // https://user:password@host, and ?api_key=abc&…
+  // https://user:password@host, https://token@host, and ?api_key=abc&…
   void url(std::string& text, const std::string& field) {
     const auto known = out_.size();
     const auto host = text.find("://");
     if (host == std::string::npos) return;
-    const auto authority = std::string_view(text).substr(host + 3, text.find_first_of("/?#", host + 3) - host - 3);
+    const auto authority = text.substr(host + 3, text.find_first_of("/?#", host + 3) - host - 3);
     const auto at = authority.rfind('@');
-    const auto colon = authority.find(':');
-    if (at != std::string_view::npos && colon < at && is_literal(authority.substr(colon + 1, at - colon - 1))) {
-      url_part(text, host + 3 + colon + 1, at - colon - 1, field, "password");
+    if (at != std::string::npos) {
+      const auto person = authority.substr(0, at);
+      const auto colon = std::min(person.find(':'), person.size());
+      const auto user = person.substr(0, colon);
+      // From behind, so that what is in front keeps its place.
+      if (colon < person.size() && is_literal(person.substr(colon + 1))) {
+        url_part(text, host + 3 + colon + 1, person.size() - colon - 1, field, "password");
+      }
+      if (is_literal(user) && looks_like_token(user)) url_part(text, host + 3, user.size(), field, "user");
     }
     auto begin = text.find_first_of("?#");
     while (begin < text.size() && text[begin] != '#') {

@@ -193,6 +193,9 @@ TEST(Declare, ASecretInAFileOfTheProjectIsWarnedAbout) {
       house.run({"add-json", "-s", "project", "q5", R"({"type":"http","url":"https://x.example/?key=abc"})"});
   EXPECT_EQ(json.code, 0);
   EXPECT_THAT(json.err, HasSubstr("Write https://x.example/?key=${Q5_KEY} instead"));
+  EXPECT_THAT(house.run({"add", "-s", "project", "-t", "http", "g", "https://ghp_0123456789abcdef@x.example/mcp"}).err,
+              HasSubstr("url (user) looks like a secret"));
+  EXPECT_THAT(house.run({"lint"}).out, HasSubstr("Write https://${G_USER}@x.example/mcp instead"));
   EXPECT_THAT(house.run({"add", "-s", "project", "r", "-e", "API_TOKEN=abc", "--", "x"}).err,
               HasSubstr("env.API_TOKEN looks like a secret"));
   EXPECT_EQ(
