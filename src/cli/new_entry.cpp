@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/shell_word.h"
 #include "base/strings.h"
 #include "config/jsonc.h"
 #include "config/parse.h"
@@ -17,11 +18,11 @@ std::unexpected<Error> wrong(std::string message) { return fail(Errc::invalid_ar
 bool is_url(std::string_view word) { return word.starts_with("http://") || word.starts_with("https://"); }
 bool is_websocket_url(std::string_view word) { return word.starts_with("ws://") || word.starts_with("wss://"); }
 
-// mcp.sentry.dev/mcp, localhost:3000/mcp: a host, and more than a command would have. A path begins with . or /,
-// and a folder has no dot and no port.
+// mcp.sentry.dev/mcp, localhost:3000: a host, and more than a command would have. A path begins with . or /, a
+// folder has no dot and no port, and server.py may well be a command.
 bool is_address_without_scheme(std::string_view word) {
   const auto host = word.substr(0, word.find('/'));
-  if (host.size() == word.size() || host.empty() || host.front() == '.' || word.contains("://")) return false;
+  if (host.empty() || host.front() == '.' || word.contains("://")) return false;
   const auto colon = host.rfind(':');
   const auto port = colon == std::string_view::npos ? std::string_view() : host.substr(colon + 1);
   const bool has_port = !port.empty() && port.find_first_not_of("0123456789") == std::string_view::npos;
@@ -31,7 +32,12 @@ bool is_address_without_scheme(std::string_view word) {
   const bool has_domain = ending.size() >= 2 && std::ranges::all_of(ending, [](char c) {
                             return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
                           });
-  return has_port || has_domain;
+  return (has_port && !name.empty()) || (has_domain && host.size() < word.size());
+}
+
+// The flags that were typed, for a line that says it all again.
+std::string scope_again(const Settings& settings) {
+  return settings.scope.empty() ? std::string() : " --scope " + shell_word(settings.scope);
 }
 
 Result<Json> env_of(const std::vector<std::string>& pairs) {
@@ -133,13 +139,19 @@ Result<NewEntry> entry_from_words(const Settings& settings, const VariableLookup
       transport = "http";
       notes.push_back("no --transport was given; a URL is taken for http (--transport sse is the other kind)");
     } else if (is_websocket_url(target.front())) {
-      return wrong(fmt::format("a WebSocket server is added with: patchbay add-json {} '{}'", name,
-                               to_text(Json{{"type", "ws"}, {"url", target.front()}})));
+      Json entry{{"type", "ws"}, {"url", target.front()}};
+      auto headers = headers_of(settings.headers);
+      if (!headers) return std::unexpected(std::move(headers).error());
+      if (headers->size() > 0) entry["headers"] = std::move(*headers);
+      return wrong(fmt::format("a WebSocket server is added with: patchbay add-json{}{}", scope_again(settings),
+                               shell_operands({name, to_text(entry)})));
     } else if (is_address_without_scheme(target.front())) {
+      std::string line = "patchbay add" + scope_again(settings);
+      for (const auto& pair : settings.env) line += " --env " + shell_word(pair);
       return wrong(
-          fmt::format("'{0}' looks like a URL; write https://{0} (or http://). If it is a command: patchbay "
-                      "add {1} -- {0}",
-                      target.front(), name));
+          fmt::format("'{0}' looks like a URL; write https://{0} (or http://). If it is a command: {1} {2} "
+                      "-- {3}",
+                      target.front(), line, shell_word(name), shell_word(target.front())));
     }
   }
   if (transport.empty()) transport = "stdio";
@@ -176,8 +188,10 @@ Result<NewEntry> entry_from_words(const Settings& settings, const VariableLookup
                     transport, target[1]));
   }
   if (!is_url(target.front())) {
-    return wrong(
-        fmt::format("'{}' is no URL, which a server of type {} needs: https://host/mcp", target.front(), transport));
+    const auto& word = target.front();
+    return wrong(fmt::format("'{}' is no URL, which a server of type {} needs: {}", word, transport,
+                             is_address_without_scheme(word) ? fmt::format("write https://{} (or http://)", word)
+                                                             : std::string("https://host/mcp")));
   }
   entry["type"] = transport;
   entry["url"] = target.front();

@@ -210,12 +210,19 @@ TEST(Declare, ASecretInAFileOfTheProjectIsWarnedAbout) {
 
 TEST(Declare, AnAddressWithoutItsSchemeIsNoCommand) {
   Household house;
-  for (const std::string word : {"mcp.sentry.dev/mcp", "localhost:3000/mcp", "127.0.0.1:8080/mcp", "h.example:1/a"}) {
+  for (const std::string word : {"mcp.sentry.dev/mcp", "localhost:3000/mcp", "127.0.0.1:8080/mcp", "h.example:1/a",
+                                 "localhost:3000", "127.0.0.1:8080"}) {
     const auto result = house.run({"add", "s", word});
     EXPECT_EQ(result.code, 2) << word;
     EXPECT_THAT(result.err, AllOf(HasSubstr("'" + word + "' looks like a URL; write https://" + word),
                                   HasSubstr("patchbay add s -- " + word)));
   }
+  // The line that is suggested can be pasted, and says all that was said.
+  EXPECT_THAT(house.run({"add", "-s", "user", "-e", "A=b c", "s5", "evil.com/$(touch x)"}).err,
+              HasSubstr("patchbay add --scope user --env 'A=b c' s5 -- 'evil.com/$(touch x)'\n"));
+  EXPECT_THAT(house.run({"add", "-s", "user", "-H", "A: b", "w", "wss://h/'$(touch x)"}).err,
+              HasSubstr(R"~(patchbay add-json --scope user w '{"type":"ws","url":"wss://h/'\''$(touch x)",)~"
+                        R"~("headers":{"A":"b"}}')~"));
   EXPECT_EQ(house.own(), Json());
   const std::vector<std::vector<std::string>> commands{
       {"add", "a", "bin/server.js"}, {"add", "b", "./mcp.dev/server"}, {"add", "c", "/opt/x.dev/serve"},
@@ -321,6 +328,9 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{
             "WebSocketUrl", {"add", "a", "wss://h/"}, "patchbay add-json a '{\"type\":\"ws\",\"url\":\"wss://h/\"}'"},
         Refused{"NoUrl", {"add", "-t", "http", "a", "server"}, "'server' is no URL"},
+        Refused{"NoScheme",
+                {"add", "-t", "http", "a", "mcp.sentry.dev/mcp"},
+                "which a server of type http needs: write https://mcp.sentry.dev/mcp (or http://)"},
         Refused{"TwoUrls", {"add", "-t", "http", "a", "https://h/", "https://i/"}, "'https://i/' stands behind it"},
         Refused{"FlagOfTheCommand", {"add", "a", "npx", "-y", "pkg"}, "write -- before the command of the server"},
         Refused{"Scope", {"add", "-s", "global", "a", "--", "x"}, "--scope"},
