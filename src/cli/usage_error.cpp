@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/shell_word.h"
 #include "base/strings.h"
 #include "cli/command_table.h"
 #include "cli/typed_words.h"
@@ -49,6 +50,35 @@ std::string flag_error(const std::vector<std::string>& typed, const std::string&
   return {};
 }
 
+// A flag of the command that stands before it, where only those of all commands may; empty when there is none.
+std::string misplaced_flag(const std::vector<std::string>& typed, std::size_t at, const std::string& command,
+                           const FlagLookup& known_flags, const std::vector<std::string>& with_value) {
+  const auto everywhere = known_flags({}).here;
+  const auto own = known_flags(typed[at]).here;
+  for (std::size_t i = 0; i < at; ++i) {
+    if (!typed[i].starts_with('-')) continue;
+    const auto name = typed[i].substr(0, typed[i].find('='));
+    const bool has_value = name == typed[i] && std::ranges::find(with_value, name) != with_value.end() && i + 1 < at;
+    if (std::ranges::find(everywhere, name) == everywhere.end() && std::ranges::find(own, name) != own.end()) {
+      return "'" + name + "' is a flag of '" + command + "' and stands behind it: patchbay " + command + " " +
+             shell_word(typed[i]) + (has_value ? " " + shell_word(typed[i + 1]) : "");
+    }
+    if (has_value) ++i;
+  }
+  return {};
+}
+
+// Whether a flag nobody knows stands before the name of a new server: it is none of the server's command.
+bool own_slip(const std::vector<std::string>& typed, std::size_t at, const KnownFlags& known,
+              const std::vector<std::string>& with_value) {
+  for (std::size_t i = at + 1; i < typed.size() && typed[i].starts_with('-') && typed[i] != "--"; ++i) {
+    const auto name = typed[i].substr(0, typed[i].find('='));
+    if (name.starts_with("--") && std::ranges::find(known.here, name) == known.here.end()) return true;
+    if (name == typed[i] && std::ranges::find(with_value, name) != with_value.end()) ++i;
+  }
+  return false;
+}
+
 // One of several words was wanted: "--scope: projct not in {local,project,user}".
 std::string choice_error(const std::string& message) {
   const auto in = message.find(" not in {");
@@ -87,16 +117,24 @@ UsageError usage_error(const std::string& message, const std::vector<std::string
       !flag.empty() && (known_command || flags_only)) {
     error.message = flag;
     // What stands behind the name of a new server may well be flags of its command.
-    if (name != "add") return error;
+    if (name != "add" || own_slip(typed, at, known_flags(name), with_value)) return error;
+  } else if (known_command) {
+    auto misplaced = misplaced_flag(typed, at, before + name, known_flags, with_value);
+    if (!misplaced.empty()) {
+      error.message = std::move(misplaced);
+      return error;
+    }
   }
   if (!known_command && !flags_only) {
     // What a misspelt flag left standing is no command.
     const std::vector<std::string> before_it(typed.begin(), typed.begin() + static_cast<std::ptrdiff_t>(at));
     error.message = flag_error(before_it, {}, known_flags({}), with_value);
     if (!error.message.empty()) return error;
-    if (at >= 2 && is_rule_flag(typed[at - 2])) {
-      error.message = "unknown command '" + name + "'; several rules are one word: " + typed[at - 2] + " '" +
-                      typed[at - 1] + " " + name + "'";
+    // Rules begin with a capital, or with mcp__, which were taken for rules already.
+    const bool like_command = name.front() >= 'a' && name.front() <= 'z' && !nearest(name, names).empty();
+    if (at >= 2 && is_rule_flag(typed[at - 2]) && !like_command) {
+      error.message = "unknown command '" + name + "'; several rules are one word: " + typed[at - 2] + " " +
+                      shell_word(typed[at - 1] + " " + name);
       return error;
     }
     error.message = "unknown command '" + before + name + "'";
@@ -115,8 +153,8 @@ UsageError usage_error(const std::string& message, const std::vector<std::string
     error.message = message + "; a ws server is added with: patchbay " + before +
                     R"(add-json NAME '{"type":"ws","url":"wss://…"}')";
   } else if (message.find("not expected") != std::string::npos && std::ranges::find(typed, "--") == typed.end()) {
-    error.message +=
-        "; write -- before the command of the server: patchbay " + before + "add NAME -- COMMAND ARGUMENTS";
+    error.message += error.message.ends_with('?') ? " If it is the server's: write" : "; write";
+    error.message += " -- before the command of the server: patchbay " + before + "add NAME -- COMMAND ARGUMENTS";
   }
   return error;
 }
