@@ -7,7 +7,8 @@ constexpr CommandEntry commands[] = {
     {Command::tools, "tools", "List the tools of all servers or of one, or show one tool whole",
      "  patchbay tools\n  patchbay tools filesystem/read_text_file\n  patchbay tools filesystem --json | jq -r "
      "'.tools[].name'",
-     "SERVER|TOOL", "Only this server, or everything about this tool", 0, 1},
+     "SERVER|TOOL",
+     "Only this server, or everything about this tool (server/tool where its name is nearly that of a server)", 0, 1},
     {Command::call, "call", "Call a tool",
      "  patchbay call read_file path=README.md\n"
      "  patchbay call mcp__db__query sql='select 1' limit:=10\n"

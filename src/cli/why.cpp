@@ -67,6 +67,8 @@ std::vector<std::string> names_of(const LoadedConfig& config) {
   const bool full = word.starts_with("mcp__");
   auto server = server_typed(word);
   const auto rest = server.empty() ? std::string() : word.substr((full ? 5 : 0) + server.size());
+  const auto tool =
+      server.empty() ? fmt::format(" A tool of that name: patchbay why SERVER/{}", safe_line(word, 80)) : std::string();
   if (server.empty()) server = word;
   const auto meant = nearest(server, names);
   throw Error(
@@ -74,8 +76,8 @@ std::vector<std::string> names_of(const LoadedConfig& config) {
       fmt::format("there is no server and no tool called \"{}\"{}", safe_line(word, 120),
                   meant.empty() ? "; see what there is with `patchbay list`, or write server/tool (with --check "
                                   "the name of a tool is enough)"
-                                : fmt::format("; did you mean '{}{}{}'?", full ? "mcp__" : "", safe_line(meant, 80),
-                                              safe_line(rest, 80))));
+                                : fmt::format("; did you mean '{}{}{}'?{}", full ? "mcp__" : "", safe_line(meant, 80),
+                                              safe_line(rest, 80), tool)));
 }
 
 Question question_of(const Declared& declared, const Settings& settings) {

@@ -602,6 +602,7 @@ TEST(Cli, AServerInPlaceOfAToolIsTold) {
   EXPECT_EQ(with_server("good", {"call", "fake/echo", "--", "text=x"}).out, "x\n");
   // A bare name shows a tool as `call` would call it.
   EXPECT_THAT(with_server("good", {"tools", "echo"}).out, HasSubstr("mcp__fake__echo"));
+  EXPECT_THAT(patchbay({"tools", "--help"}).out, HasSubstr("server/tool"));
   auto nobody = with_server("good", {"tools", "fak"});
   EXPECT_EQ(nobody.code, 2);
   EXPECT_THAT(nobody.err, HasSubstr("no server is called 'fak'; did you mean 'fake'? A tool of that name: "));

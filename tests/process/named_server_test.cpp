@@ -56,7 +56,7 @@ TEST_F(NamedServer, ASlipIsToldAtOnceAndStartsNothing) {
       {{"prompt", "dosc/greet", "who=x"}, "did you mean 'docs'?"},
       {{"prompt", "mcp__dosc__greet", "who=x"}, "did you mean 'docs'?"},
       {{"get", "dosc", "--check"}, "did you mean 'docs'?"},
-      {{"why", "dosc", "--check"}, "did you mean 'docs'?"},
+      {{"why", "dosc", "--check"}, "did you mean 'docs'? A tool of that name: patchbay why SERVER/dosc\n"},
       {{"why", "dosc/echo", "--check"}, "did you mean 'docs/echo'?"},
   };
   for (const auto& one : cases) {
