@@ -138,15 +138,14 @@ std::string findings_text(const Checkup& checkup) {
 Json findings_json(const Checkup& checkup, std::size_t problems, std::size_t notes) {
   Json findings = Json::array();
   for (const auto& finding : checkup.findings) {
-    findings.push_back(
-        {{"level", to_string(finding.level)},
-         {"area", finding.area},
-         {"subject", finding.subject.empty() ? Json() : Json(finding.subject)},
-         {"line", finding.line},
-         {"column", finding.column},
-         {"message", finding.message},
-         {"detail", detail_json(finding.detail)},
-         {"fix", finding.fix.empty() ? Json() : Json(finding.fix)}});
+    findings.push_back({{"level", to_string(finding.level)},
+                        {"area", finding.area},
+                        {"subject", finding.subject.empty() ? Json() : Json(finding.subject)},
+                        {"line", finding.line},
+                        {"column", finding.column},
+                        {"message", finding.message},
+                        {"detail", detail_json(finding.detail)},
+                        {"fix", finding.fix.empty() ? Json() : Json(finding.fix)}});
   }
   Json repairs = Json::array();
   for (const auto& done : checkup.repairs) {
