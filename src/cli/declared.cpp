@@ -48,7 +48,12 @@ FileChange change_project(const Declared& declared, const std::string& directory
 
 LoadRequest load_request(const Settings& settings) {
   LoadRequest request;
-  request.cwd = fs::current_path();
+  std::error_code gone;
+  request.cwd = fs::current_path(gone);
+  if (gone) {
+    throw Error(Errc::config, fmt::format("the directory you are in is not there any more ({}); change to another one",
+                                          gone.message()));
+  }
   request.mcp_configs = settings.mcp_config;
   request.mcp_servers = settings.mcp_servers;
   request.settings = settings.settings;

@@ -189,6 +189,15 @@ Task<int> doctor_checked(Context& context) {
       if (std::ranges::find(names, status.name) != names.end()) statuses.push_back(std::move(status));
     }
     add(checkup.findings, check_connections(statuses));
+    // Which tools there are is known only now, and with that which rules name none.
+    for (const auto& problem : context.host.permission_problems()) {
+      const bool told = std::ranges::any_of(checkup.findings, [&](const Finding& one) {
+        return one.subject == problem.file && one.line == problem.line && one.column == problem.column;
+      });
+      if (told) continue;
+      checkup.findings.push_back(
+          {FindingLevel::note, "permissions", problem.file, problem.message, {}, problem.line, problem.column, {}});
+    }
   }
   co_return show(checkup, context.settings, context.io);
 }

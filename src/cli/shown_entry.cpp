@@ -59,11 +59,20 @@ std::string masked(std::string_view value) {
   return out;
 }
 
-// Where a command of a shell follows the value: hiding it would hide what runs.
-std::size_t end_of_value(std::string_view text) {
+// Where a value ends and a command of a shell may follow, for hiding that would hide what runs. One that `=` gives is
+// a word, perhaps in quotes; one behind a colon may have blanks, as headers have. What a shell would run is no value.
+std::size_t end_of_value(std::string_view text, char sign) {
   auto end = text.size();
-  for (std::string_view sign : {"; ", "| ", "& ", "\n"}) end = std::min(end, text.find(sign));
-  return end;
+  const char first = text.empty() ? ' ' : text.front();
+  if (first == '\'' || first == '"') {
+    const auto close = text.find(first, 1);
+    end = close == std::string_view::npos ? text.size() : close + 1;
+  } else {
+    for (std::string_view stop : {"; ", "| ", "& ", "\n"}) end = std::min(end, text.find(stop));
+    if (sign == '=') end = std::min(end, text.find(' '));
+  }
+  const auto value = text.substr(0, end);
+  return value.find("$(") == std::string_view::npos && value.find('`') == std::string_view::npos ? end : 0;
 }
 
 // --api-key VALUE, --api-key=VALUE, API_KEY=VALUE, Authorization: VALUE, and URLs with a password.
@@ -84,8 +93,9 @@ std::vector<std::string> shown_args(const std::vector<std::string>& args) {
       auto value = std::string_view(arg).substr(sign + 1);
       const auto blanks = std::min(value.find_first_not_of(' '), value.size());
       value.remove_prefix(blanks);
-      const auto end = end_of_value(value);
-      out.push_back(arg.substr(0, sign + 1 + blanks) + masked(value.substr(0, end)) + std::string(value.substr(end)));
+      const auto end = end_of_value(value, arg[sign]);
+      out.push_back(arg.substr(0, sign + 1 + blanks) + (end == 0 ? std::string() : masked(value.substr(0, end))) +
+                    std::string(value.substr(end)));
     } else if (arg.find("://") != std::string::npos) {
       out.push_back(redacted_url(arg));
     } else {

@@ -291,6 +291,24 @@ std::shared_ptr<const Catalog> Permissions::visible(const std::shared_ptr<const 
   return hidden.empty() ? catalog : std::make_shared<const Catalog>(catalog->without(hidden));
 }
 
+namespace {
+
+// What a rule in the spelling of other programs' tools would be if it meant one that is there: `write_file`, `docs`,
+// `docs__write_file`, `docs:write_file`, `write*`. Empty: it does not look so.
+std::string server_tool_like(std::string_view pattern, const Catalog& catalog) {
+  for (const auto& entry : catalog.tools()) {
+    if (pattern == entry.server) return fmt::format("{}{}", full_prefix, normalise_name(entry.server));
+    const auto& tool = entry.tool->name;
+    if (pattern == tool || (pattern != "*" && matches_wildcard(pattern, tool))) return entry.name;
+    for (std::string_view between : {"__", ":", "."}) {
+      if (pattern == fmt::format("{}{}{}", entry.server, between, tool)) return entry.name;
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
 std::vector<ConfigProblem> Permissions::unknown_names(std::span<const std::string> servers,
                                                       const Catalog& catalog) const {
   std::vector<bool> known(rules_.rules.size());
@@ -316,9 +334,23 @@ std::vector<ConfigProblem> Permissions::unknown_names(std::span<const std::strin
     tools.push_back(fmt::format("{}/{}", entry.server, entry.tool->name));
   }
   std::vector<ConfigProblem> out;
+  // A person's own rules are for all their projects; a flag is for this one.
+  const auto severity = [](const PermissionRule& rule) { return rule.line == 0 ? Severity::warning : Severity::note; };
   for (std::size_t i = 0; i < rules_.rules.size(); ++i) {
     const auto& rule = rules_.rules[i];
-    if (rule.list != RuleList::deny || rule.foreign || known[i]) continue;
+    if (rule.list != RuleList::deny || known[i]) continue;
+    if (rule.foreign) {
+      const auto meant = server_tool_like(rule.pattern, catalog);
+      if (meant.empty()) continue;
+      out.push_back({rule.file,
+                     rule.line,
+                     rule.column,
+                     fmt::format("the deny rule {} is about no server's tool, so it denies none; did you mean {}?",
+                                 to_text(Json(rule.text)), meant),
+                     {},
+                     severity(rule)});
+      continue;
+    }
     const auto literal = std::string_view(rule.pattern).substr(0, rule.pattern.find('*'));
     auto possible = [&](const std::string& spelling) {
       const auto all = spelling + (spelling.starts_with(full_prefix) ? "__" : "/");
@@ -334,8 +366,7 @@ std::vector<ConfigProblem> Permissions::unknown_names(std::span<const std::strin
                                server ? "tool that is there" : "server that is configured",
                                meant.empty() ? "" : fmt::format("; did you mean {}?", meant)),
                    {},
-                   // A person's own rules are for all their projects; a flag is for this one.
-                   rule.line == 0 ? Severity::warning : Severity::note});
+                   severity(rule)});
   }
   return out;
 }

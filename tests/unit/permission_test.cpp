@@ -367,6 +367,21 @@ TEST(Permission, DenyRulesForNamesNobodyHasAreSaid) {
   EXPECT_THAT(slip.unknown_names(names, Catalog()), IsEmpty());
 }
 
+// Spellings that look like a tool which is there, but are how other programs name theirs.
+TEST(Permission, DenyRulesThatOnlyLookLikeAServersToolAreSaid) {
+  const std::vector<ServerTools> servers{{"docs", {tool_of("write_file")}, NamePrefix::server}};
+  const std::vector<std::string> names{"docs"};
+  for (const std::string rule :
+       {"write_file", "docs", "docs__write_file", "docs:write_file", "docs.write_file", "write*"}) {
+    const auto said = permissions({.deny = {rule}}).unknown_names(names, Catalog(servers));
+    ASSERT_THAT(said, SizeIs(1)) << rule;
+    EXPECT_THAT(said[0].text(), AllOf(HasSubstr("it denies none"), HasSubstr("did you mean mcp__docs"))) << rule;
+  }
+  for (const std::string rule : {"Bash", "Bash(rm *)", "read", "Write*"}) {
+    EXPECT_THAT(permissions({.deny = {rule}}).unknown_names(names, Catalog(servers)), IsEmpty()) << rule;
+  }
+}
+
 TEST(Permission, ManyRulesAreTheSameAsFew) {
   Lists lists;
   for (int i = 0; i < 500; ++i) {
