@@ -93,8 +93,8 @@ Task<bool> ask_and_remember(const Settings& settings, Io& io, Waiting& waiting, 
   const auto answer = co_await ask_approval(io, waiting, server);
   if (!answer) co_return false;
   auto kept = co_await offload([settings, server, yes = *answer] { return remember_answer(settings, server, yes); });
+  waiting.pause();
   if (!kept) {
-    waiting.pause();
     io.talk(fmt::format("patchbay: the answer was not kept: {}\n", safe_line(kept.error().message(), 500)));
   } else {
     io.talk("Remembered. To be asked again: patchbay reset-project-choices\n");

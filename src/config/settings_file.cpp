@@ -107,19 +107,22 @@ class SettingsReader {
     return {line, column};
   }
 
+  // Whoever types a flag is there to mend it.
+  void mistake(std::size_t offset, std::string message) {
+    if (layer_.source == SettingsSource::flag) {
+      report_.error(offset, std::move(message));
+    } else {
+      report_.warning(offset, std::move(message));
+    }
+  }
+
   void wrong_kind(const Member& at, std::string_view key, std::string_view expected) {
-    report_.warning(at.place->value, fmt::format("\"{}\" must be {}, found {}; it is ignored", key, expected,
-                                                 kind_with_article(*at.value)));
+    mistake(at.place->value,
+            fmt::format("\"{}\" must be {}, found {}; it is ignored", key, expected, kind_with_article(*at.value)));
   }
 
   void unknown_key(const Member& at, std::string_view key, std::string_view advice) {
-    auto message = fmt::format("unknown key {} is ignored; {}", to_text(Json(key)), advice);
-    // Whoever types a flag is there to mend it.
-    if (layer_.source == SettingsSource::flag) {
-      report_.error(at.place->key, std::move(message));
-    } else {
-      report_.warning(at.place->key, std::move(message));
-    }
+    mistake(at.place->key, fmt::format("unknown key {} is ignored; {}", to_text(Json(key)), advice));
   }
 
   std::optional<BoolSetting> truth(const Member& at, std::string_view key) {
@@ -362,9 +365,9 @@ class SettingsReader {
     }
     const auto mode = permission_mode(*text);
     if (!mode) {
-      report_.warning(at.place->value, fmt::format("unknown mode {} in \"permissions.defaultMode\" is ignored; there "
-                                                   "are default, acceptReads, bypass and dontAsk",
-                                                   to_text(*at.value)));
+      mistake(at.place->value, fmt::format("unknown mode {} in \"permissions.defaultMode\" is ignored; there "
+                                           "are default, acceptReads, bypass and dontAsk",
+                                           to_text(*at.value)));
       return;
     }
     if (*mode == PermissionMode::bypass && is_inside_repository(layer_.source)) {
@@ -375,8 +378,14 @@ class SettingsReader {
     if (const auto remark = foreign_mode_remark(*text); !remark.empty()) {
       const auto [line, column] = place(at);
       // Whoever chose plan counts on nothing being changed; the others are wishes about other tools.
-      layer_.problems.push_back(
-          {layer_.file, line, column, remark, {}, *text == "plan" ? Severity::warning : Severity::note});
+      layer_.problems.push_back({layer_.file,
+                                 line,
+                                 column,
+                                 remark,
+                                 {},
+                                 *text != "plan"                         ? Severity::note
+                                 : layer_.source == SettingsSource::flag ? Severity::error
+                                                                         : Severity::warning});
     }
     layer_.default_mode = text_setting(at, *text);
   }

@@ -435,7 +435,8 @@ TEST_F(Attack, SettingsOfAFlagThatCannotBeReadEndTheCommand) {
   const auto mine = servers(evil());
   for (std::string settings :
        {"nowhere.json", "broken.json", "rules.json", "rule.json", "{\"a\":", R"({"permissions": {"deny": 1}})",
-        R"({"permissions": {"dent": ["mcp__evil"]}})", R"({"permission": {"deny": ["mcp__evil"]}})"}) {
+        R"({"permissions": {"dent": ["mcp__evil"]}})", R"({"permission": {"deny": ["mcp__evil"]}})",
+        R"({"permissions": {"defaultMode": "plan"}})", R"({"permissions": {"defaultMode": "plna"}})"}) {
     for (std::vector<std::string> command :
          {std::vector<std::string>{"tools"}, {"call", "mcp__evil__x"}, {"list"}, {}}) {
       std::vector<std::string> words{"--settings", settings, "--mcp-config", mine};
