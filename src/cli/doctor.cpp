@@ -16,6 +16,7 @@
 #include "config/upkeep.h"
 #include "host/checkup.h"
 #include "host/lint.h"
+#include "host/text_secrets.h"
 #include "net/command_lookup.h"
 
 namespace patchbay::cli {
@@ -159,6 +160,17 @@ Json findings_json(const Checkup& checkup, std::size_t problems, std::size_t not
           {"trusted", checkup.declared.config.project_trusted}};
 }
 
+// What doctor says is pasted into reports.
+void hide_secrets(ServerStatus& status, const LoadedConfig& config) {
+  if (!status.error || status.error->detail().empty()) return;
+  const auto server = std::ranges::find(config.servers, status.name, &ServerConfig::name);
+  const auto secrets = server == config.servers.end()
+                           ? TextSecrets(environment_of_process())
+                           : TextSecrets(environment_of_process(), *server, process_environment());
+  auto clean = secrets.all(status.error->detail());
+  status.error = Error(*status.error).with_detail(std::move(clean));
+}
+
 int show(const Checkup& checkup, const Settings& settings, Io& io) {
   auto count = [&](FindingLevel level) {
     return static_cast<std::size_t>(std::ranges::count(checkup.findings, level, &Finding::level));
@@ -186,7 +198,9 @@ Task<int> doctor_checked(Context& context) {
     context.waiting.end();
     std::vector<ServerStatus> statuses;
     for (auto& status : context.host.status()) {
-      if (std::ranges::find(names, status.name) != names.end()) statuses.push_back(std::move(status));
+      if (std::ranges::find(names, status.name) == names.end()) continue;
+      hide_secrets(status, checkup.declared.config);
+      statuses.push_back(std::move(status));
     }
     add(checkup.findings, check_connections(statuses));
     // Which tools there are is known only now, and with that which rules name none.

@@ -196,6 +196,18 @@ TEST_F(Doctor, ACallThatTheServerDidNotSurviveIsTheLastError) {
   EXPECT_TRUE(why().is_null());
 }
 
+TEST_F(Doctor, WhatAServerSaysOfItsSecretsIsNotShown) {
+  ASSERT_EQ(house
+                .run({"add", "-e", "FOO_TOKEN=supersecret123", "x", "--", "/bin/sh", "-c",
+                      "echo \"cannot use $FOO_TOKEN here\" >&2; exit 3"})
+                .code,
+            0);
+  for (const auto& words : std::vector<std::vector<std::string>>{{"doctor"}, {"doctor", "--json"}}) {
+    const auto result = house.run(words);
+    EXPECT_THAT(result.out, AllOf(HasSubstr("cannot use [redacted] here"), Not(HasSubstr("supersecret123"))));
+  }
+}
+
 // Which tools there are is known once their server has answered.
 TEST_F(Doctor, ADenyRuleThatNamesNoToolIsFoundWhenTheServerAnswers) {
   ASSERT_EQ(house.run({"add", "docs", "--", fake, "good"}).code, 0);
