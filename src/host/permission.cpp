@@ -394,11 +394,12 @@ std::vector<std::string> argument_roots(const ServerConfig& server, const std::s
   if (server.kind != ServerKind::stdio) return out;
   const auto base = argument_directory(server, cwd);
   auto add = [&](std::string_view text) {
-    if (text.empty() || out.size() == most || (!text.starts_with('/') && base.empty())) return;
+    if (text.empty() || out.size() > most || (!text.starts_with('/') && base.empty())) return;
     auto directory = text.starts_with('/') ? std::string(text) : fmt::format("{}/{}", base, text);
     std::error_code ignored;
     if (directory == base || !std::filesystem::is_directory(directory, ignored)) return;
-    if (std::ranges::find(out, directory) == out.end()) out.push_back(std::move(directory));
+    if (std::ranges::find(out, directory) != out.end()) return;
+    out.push_back(out.size() < most ? std::move(directory) : std::string());
   };
   const auto expanded = expand_server(server, process_environment());
   for (const auto& arg : expanded.args) {

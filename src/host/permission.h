@@ -96,7 +96,7 @@ Json argument_value(const Payload& arguments);
 // cannot be known, as for servers that run elsewhere.
 std::string argument_directory(const ServerConfig& server, const std::string& cwd);
 // Directories that the entry names in its arguments and variables: many servers take relative paths to be below one.
-// Looks at the file system. Bounded.
+// Looks at the file system. An empty one at the end says that there are more than are worth looking at.
 std::vector<std::string> argument_roots(const ServerConfig& server, const std::string& cwd);
 
 // What a call that is refused says: the rule, its file and line, and what to do.

@@ -191,6 +191,16 @@ TEST(HostPermission, DirectoriesOfTheEntryMayBeWhatAPathIsRelativeTo) {
   EXPECT_THAT(argument_roots(server, work), ElementsAre(home, work + "/../home/.ssh", home + "/.ssh"));
   server.kind = ServerKind::http;
   EXPECT_THAT(argument_roots(server, work), IsEmpty());
+
+  // Of too many nothing is known, which never allows and always denies.
+  server = {};
+  for (int i = 0; i < 50; ++i) {
+    tree.directory("many/" + std::to_string(i));
+    server.args.push_back((tree.path() / "many" / std::to_string(i)).string());
+  }
+  const auto roots = argument_roots(server, work);
+  EXPECT_EQ(roots.size(), 33u);
+  EXPECT_EQ(roots.back(), "");
 }
 
 }  // namespace
