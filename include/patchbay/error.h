@@ -34,6 +34,16 @@ enum class Errc : std::uint8_t {
 
 std::string_view to_string(Errc code) noexcept;
 
+// Whether a call that failed happened all the same. Set by the layer that knows: a transport
+// knows what was sent, the answer says what was refused.
+enum class CarriedOut : std::uint8_t {
+  no,       // it never reached the server, or the server said so: it may be repeated
+  refused,  // the server read it and refused it: repeating it unchanged is of no use
+  unknown,  // it was sent: it may have been carried out
+};
+
+std::string_view to_string(CarriedOut whether) noexcept;
+
 class Error : public std::exception {
  public:
   Error(Errc code, std::string message) : code_(code), message_(std::move(message)) {}
@@ -63,6 +73,13 @@ class Error : public std::exception {
     return std::move(*this);
   }
 
+  // Absent for an error that belongs to no call.
+  std::optional<CarriedOut> carried_out() const noexcept { return carried_out_; }
+  Error with_carried_out(CarriedOut whether) && {
+    carried_out_ = whether;
+    return std::move(*this);
+  }
+
   // The same error with "context: " in front of its message.
   Error within(std::string_view context) const;
 
@@ -75,6 +92,7 @@ class Error : public std::exception {
   std::string rpc_data_;
   std::optional<int> http_status_;
   std::string detail_;
+  std::optional<CarriedOut> carried_out_;
 };
 
 template <class T = void>

@@ -13,6 +13,11 @@ std::string_view to_string(Errc code) noexcept {
   return names.at(static_cast<std::size_t>(code));
 }
 
+std::string_view to_string(CarriedOut whether) noexcept {
+  static constexpr std::array names{"no", "refused", "unknown"};
+  return names.at(static_cast<std::size_t>(whether));
+}
+
 Error Error::rpc(std::int64_t rpc_code, std::string message, std::string data) {
   Error error(Errc::rpc, std::move(message));
   error.rpc_code_ = rpc_code;

@@ -10,7 +10,12 @@ namespace patchbay {
 struct Limits {
   // Sizes.
   std::size_t message = 64u << 20;      // one line, event or body; one byte more closes the channel
+  std::size_t answer = 64u << 20;       // what our server sends as one answer
   std::size_t depth = 128;              // JSON nesting
+  std::size_t nodes = 4'000'000;        // values in one message
+  std::size_t parse_here = 256u << 10;  // larger messages are parsed off the loop
+  std::size_t buffered = 256u << 20;    // over all channels, bodies and parsed values of the process
+  std::size_t list_bytes = 64u << 20;   // of all pages of one list
   std::size_t outgoing = 64u << 20;     // bytes queued for a peer that does not read
   std::size_t stderr_tail = 64u << 10;  // kept of a child's stderr
   std::size_t skill_bytes = 16u << 20;  // of all files of one skill
