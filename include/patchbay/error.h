@@ -80,6 +80,12 @@ class Error : public std::exception {
     return std::move(*this);
   }
 
+  // For what belongs to no call of the caller's: what was asked on the way to it, say.
+  Error without_carried_out() && {
+    carried_out_.reset();
+    return std::move(*this);
+  }
+
   // The same error with "context: " in front of its message.
   Error within(std::string_view context) const;
 

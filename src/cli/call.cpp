@@ -19,9 +19,10 @@ namespace {
 // Wrong arguments end in the command that shows the right ones.
 Error with_remedy(const Error& error, const CatalogEntry& entry) {
   if (error.code() != Errc::invalid_argument) return error;
-  return Error(error.code(), fmt::format("{}; run `patchbay tools {}` to see what it takes", error.message(),
-                                         shell_word(entry.server + "/" + entry.tool->name)))
-      .with_detail(error.detail());
+  auto helpful = Error(error.code(), fmt::format("{}; run `patchbay tools {}` to see what it takes", error.message(),
+                                                 shell_word(entry.server + "/" + entry.tool->name)))
+                     .with_detail(error.detail());
+  return error.carried_out() ? std::move(helpful).with_carried_out(*error.carried_out()) : helpful;
 }
 
 bool names_server(const Context& context, const std::string& word) {
@@ -58,9 +59,7 @@ void say_undeclared(Context& context, const CatalogEntry& entry, const Json& arg
   }
 }
 
-}  // namespace
-
-Task<int> call(Context& context) {
+Task<int> make_call(Context& context) {
   const auto& words = context.settings.words;
   if (names_server(context, words.front()) && words.size() > 1 && !is_argument(words[1])) {
     throw server_for_tool(words.front(), words[1]);
@@ -95,6 +94,16 @@ Task<int> call(Context& context) {
     context.io.out(text);
   }
   co_return result.is_error ? 1 : 0;
+}
+
+}  // namespace
+
+Task<int> call(Context& context) {
+  auto made = co_await as_result(make_call(context));
+  if (made) co_return *made;
+  // What the host has not said of the call failed before the host was asked.
+  auto error = std::move(made).error();
+  throw error.carried_out() ? error : std::move(error).with_carried_out(CarriedOut::no);
 }
 
 }  // namespace patchbay::cli

@@ -76,6 +76,7 @@ Json with_server(const std::string& server, const Json& item) {
 Json error_json(const Error& error) {
   Json detail = error.detail().empty() ? Json() : Json(error.detail());
   Json body{{"code", to_string(error.code())}, {"message", error.message()}, {"detail", std::move(detail)}};
+  body["carried_out"] = error.carried_out() ? Json(to_string(*error.carried_out())) : Json();
   if (error.rpc_code()) body["rpcCode"] = *error.rpc_code();
   if (!error.rpc_data().empty()) {
     if (auto data = parse_json(error.rpc_data())) body["rpcData"] = std::move(*data);

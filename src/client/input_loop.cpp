@@ -68,95 +68,109 @@ Task<Json> SessionCore::request(std::string_view method, Members members, Reques
   co_return std::move(std::get<Json>(exchanged.answer));
 }
 
+// What one attempt knew is what its error says. Of what fails around it (a renewal, a question, an answer that cannot
+// be read) the last attempt says it.
+Error SessionCore::error_of_exchange(std::string_view method, CarriedOut so_far, Error error) {
+  if (method != method::call_tool) return std::move(error).without_carried_out();
+  return error.carried_out() ? error : std::move(error).with_carried_out(so_far);
+}
+
 Task<Exchanged> SessionCore::exchange(std::string_view method, Members members, RequestSettings settings, bool* asked,
                                       CallToolResult* plain) {
-  if (renewing || (must_renew && !closing)) co_await renew(renewals);
-  if (!wire->has_request(method)) {
-    throw Error(Errc::unsupported, fmt::format("revision {} of the protocol has no {}", wire->version(), method));
-  }
-  const auto cancel_by = wire->closing_cancels() && transport->kind() == Transport::Kind::http ? CancelBy::abandon
-                                                                                               : CancelBy::notification;
-  std::optional<Members> again;  // what later rounds send
-  auto left = settings.total;
-  bool recovered = false;
-  std::size_t visits = 0;
-  for (std::size_t round = 0;; ++round) {
-    const auto here = peer;
-    const auto begun = here->call_time();
-    settings.total = left;
-    const auto seen = renewals;
-    const auto id = here->reserve_id();
-    Exchanged exchanged;
-    if (settings.tasks && (settings.on_progress || settings.idle != Duration::max())) {
-      exchanged.peer = here;
-      exchanged.progress = std::make_unique<Peer::ProgressHold>(*here, id, progress_handler(settings.on_progress));
+  auto so_far = CarriedOut::no;
+  try {
+    if (renewing || (must_renew && !closing)) co_await renew(renewals);
+    if (!wire->has_request(method)) {
+      throw Error(Errc::unsupported, fmt::format("revision {} of the protocol has no {}", wire->version(), method));
     }
-    Result<Payload> answered = Payload();
-    try {
-      answered = co_await send_request(*wire, method, again ? *again : members, settings, cancel_by, id);
-    } catch (...) {
-      answered = std::unexpected(error_from(std::current_exception()));
-    }
-    if (left != Duration::max()) left = std::max(Duration::zero(), left - (here->call_time() - begun));
+    const auto cancel_by = wire->closing_cancels() && transport->kind() == Transport::Kind::http
+                               ? CancelBy::abandon
+                               : CancelBy::notification;
+    std::optional<Members> again;  // what later rounds send
+    auto left = settings.total;
+    bool recovered = false;
+    std::size_t visits = 0;
+    for (std::size_t round = 0;; ++round) {
+      const auto here = peer;
+      const auto begun = here->call_time();
+      settings.total = left;
+      const auto seen = renewals;
+      const auto id = here->reserve_id();
+      Exchanged exchanged;
+      if (settings.tasks && (settings.on_progress || settings.idle != Duration::max())) {
+        exchanged.peer = here;
+        exchanged.progress = std::make_unique<Peer::ProgressHold>(*here, id, progress_handler(settings.on_progress));
+      }
+      Result<Payload> answered = Payload();
+      try {
+        answered = co_await send_request(*wire, method, again ? *again : members, settings, cancel_by, id);
+      } catch (...) {
+        answered = std::unexpected(error_from(std::current_exception()));
+      }
+      if (left != Duration::max()) left = std::max(Duration::zero(), left - (here->call_time() - begun));
 
-    InputRequired input;
-    if (answered) {
-      if (plain && wire->read_plain(answered->text(), *plain)) {
-        exchanged.progress = nullptr;
-        co_return exchanged;
-      }
-      auto outcome = wire->outcome(method, std::move(*answered).take());
-      if (!outcome) throw std::move(outcome).error();
-      if (auto* done = std::get_if<Json>(&*outcome)) {
-        exchanged.progress = nullptr;
-        exchanged.answer = std::move(*done);
-        co_return exchanged;
-      }
-      if (auto* task = std::get_if<RemoteTask>(&*outcome)) {
-        if (!settings.tasks) {
-          throw Error(Errc::protocol, fmt::format("{} was answered with a task nobody asked for", method));
+      InputRequired input;
+      so_far = answered ? CarriedOut::unknown : answered.error().carried_out().value_or(CarriedOut::unknown);
+      if (answered) {
+        if (plain && wire->read_plain(answered->text(), *plain)) {
+          exchanged.progress = nullptr;
+          co_return exchanged;
         }
-        exchanged.answer = std::move(*task);
-        co_return exchanged;
+        auto outcome = wire->outcome(method, std::move(*answered).take());
+        if (!outcome) throw std::move(outcome).error();
+        if (auto* done = std::get_if<Json>(&*outcome)) {
+          exchanged.progress = nullptr;
+          exchanged.answer = std::move(*done);
+          co_return exchanged;
+        }
+        if (auto* task = std::get_if<RemoteTask>(&*outcome)) {
+          if (!settings.tasks) {
+            throw Error(Errc::protocol, fmt::format("{} was answered with a task nobody asked for", method));
+          }
+          exchanged.answer = std::move(*task);
+          co_return exchanged;
+        }
+        input = std::move(std::get<InputRequired>(*outcome));
+      } else if (auto needed = wire->input_needed(answered.error())) {
+        input = std::move(*needed);
+      } else if (!recovered && can_recover(method, answered.error())) {
+        recovered = true;
+        co_await recover(answered.error(), seen);
+        continue;
+      } else {
+        throw std::move(answered).error();
       }
-      input = std::move(std::get<InputRequired>(*outcome));
-    } else if (auto needed = wire->input_needed(answered.error())) {
-      input = std::move(*needed);
-    } else if (!recovered && can_recover(method, answered.error())) {
-      recovered = true;
-      co_await recover(answered.error(), seen);
-      continue;
-    } else {
-      throw std::move(answered).error();
-    }
 
-    if (asked) *asked = true;
-    if (round >= runtime.limits.input_rounds) {
-      throw Error(Errc::limit, fmt::format("the server asked for input {} times during one {}", round + 1, method));
-    }
-    if (asks_for_a_visit(input) && ++visits > most_visits) {
-      throw Error(Errc::limit, fmt::format("the server asked {} times during one {} for a page to be visited; finish "
-                                           "what the page asks for, then call again",
-                                           visits, method));
-    }
-    InputAnswers answers;
-    for (auto& [key, wish] : input.requests) {
-      auto response = co_await answer(std::move(wish));
-      auto* elicited = std::get_if<ElicitResult>(&response);
-      // Where answers cannot be carried back, a refusal ends the call here.
-      if (!answered && elicited && elicited->action != ElicitResult::Action::accept) {
-        throw Error(Errc::denied, fmt::format("the person did not agree to open the address the server named ({})",
-                                              to_string(elicited->action)));
+      if (asked) *asked = true;
+      if (round >= runtime.limits.input_rounds) {
+        throw Error(Errc::limit, fmt::format("the server asked for input {} times during one {}", round + 1, method));
       }
-      answers.emplace_back(key, std::move(response));
+      if (asks_for_a_visit(input) && ++visits > most_visits) {
+        throw Error(Errc::limit, fmt::format("the server asked {} times during one {} for a page to be visited; finish "
+                                             "what the page asks for, then call again",
+                                             visits, method));
+      }
+      InputAnswers answers;
+      for (auto& [key, wish] : input.requests) {
+        auto response = co_await answer(std::move(wish));
+        auto* elicited = std::get_if<ElicitResult>(&response);
+        // Where answers cannot be carried back, a refusal ends the call here.
+        if (!answered && elicited && elicited->action != ElicitResult::Action::accept) {
+          throw Error(Errc::denied, fmt::format("the person did not agree to open the address the server named ({})",
+                                                to_string(elicited->action)));
+        }
+        answers.emplace_back(key, std::move(response));
+      }
+      if (input.requests.empty()) {
+        const auto pause = std::min(pause_before(round), left);
+        co_await sleep_for(pause);
+        if (left != Duration::max()) left -= pause;
+      }
+      again = members;
+      wire->add_input(*again, answers, input.state);
     }
-    if (input.requests.empty()) {
-      const auto pause = std::min(pause_before(round), left);
-      co_await sleep_for(pause);
-      if (left != Duration::max()) left -= pause;
-    }
-    again = members;
-    wire->add_input(*again, answers, input.state);
+  } catch (...) {
+    throw error_of_exchange(method, so_far, error_from(std::current_exception()));
   }
 }
 

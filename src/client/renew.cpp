@@ -6,14 +6,16 @@
 #include "client/negotiate.h"
 #include "client/session_core.h"
 #include "protocol/methods.h"
+#include "rpc/carried_out.h"
 
 namespace patchbay {
 
 bool session_forgotten(const Error& error) noexcept {
-  return error.code() == Errc::closed && error.http_status() == 404;
+  return error.code() == Errc::closed && error.http_status() == 404 && may_be_repeated(error);
 }
 
 bool SessionCore::can_recover(std::string_view method, const Error& error) const {
+  if (!may_be_repeated(error)) return false;
   if (session_forgotten(error)) return !closing;
   // The tool repeats other arguments in headers than when it was listed, or was never listed.
   return method == method::call_tool && error.rpc_code() == modern_code::header_mismatch && uses_headers(*wire);
@@ -52,9 +54,8 @@ Task<void> SessionCore::renew(std::size_t seen) {
   mirrored.clear();
   if (auto ending = peer) {
     co_await ending->close(
-        CloseMode::quick, Error(Errc::closed, fmt::format("{} forgot the session while this was under way; it may have "
-                                                          "been carried out",
-                                                          transport->describe())));
+        CloseMode::quick,
+        Error(Errc::closed, fmt::format("{} forgot the session while this was under way", transport->describe())));
   }
   auto connected = co_await as_result(
       with_timeout(negotiate(*this), as_duration(runtime.limits.connect),
@@ -67,7 +68,7 @@ Task<void> SessionCore::renew(std::size_t seen) {
     co_await asio::this_coro::throw_if_cancelled(throws);
     // Whoever waited for it need not try at once, one after the other. Unless it was only this call that left.
     if (connected.error().code() != Errc::cancelled) not_renewed = connected.error();
-    throw std::move(connected).error();
+    throw std::move(connected).error().without_carried_out();
   }
   must_renew = false;
   ++renewals;

@@ -156,51 +156,64 @@ Task<Page<Tool>> Session::list_tools_page(std::optional<std::string> cursor) {
 
 Task<CallToolResult> Session::call_tool(std::string name, Payload arguments, CallOptions options) {
   auto core = holder_->core;
-  auto members = call_members(name, arguments);
-  auto listed = options.check_arguments || options.check_result ? core->listed_tools.find(name) : nullptr;
-  if (listed) {
-    // The usual case without a coroutine of its own.
-    if (listed->ready() && !ListedTool::is_large(arguments)) {
-      if (options.check_arguments) listed->check_arguments(arguments, core->runtime);
-    } else {
-      co_await check_before(*core, listed, arguments, options);
+  // What fails says whether the call was carried out. Nothing was sent yet; what has an answer may have been.
+  auto so_far = CarriedOut::no;
+  try {
+    auto members = call_members(name, arguments);
+    auto listed = options.check_arguments || options.check_result ? core->listed_tools.find(name) : nullptr;
+    if (listed) {
+      // The usual case without a coroutine of its own.
+      if (listed->ready() && !ListedTool::is_large(arguments)) {
+        if (options.check_arguments) listed->check_arguments(arguments, core->runtime);
+      } else {
+        co_await check_before(*core, listed, arguments, options);
+      }
     }
+    auto settings = core->settings_for(options, core->runtime.limits.tool);
+    const auto begun = core->peer->call_time();
+    settings.tasks = options.task != TaskUse::avoid;
+    CallToolResult decoded;
+    Exchanged exchanged;
+    if (settings.tasks && core->wire->asks_for_tasks(core->server.capabilities)) {
+      exchanged =
+          co_await begin_call(*core, std::move(name), std::move(members), options.task, options.task_ttl, settings);
+    } else {
+      exchanged = co_await core->exchange(method::call_tool, std::move(members), settings, nullptr, &decoded);
+    }
+    so_far = CarriedOut::unknown;
+    if (auto* task = std::get_if<RemoteTask>(&exchanged.answer)) {
+      FollowTask how{.settings = std::move(settings), .begun = begun, .on_task = std::move(options.on_task)};
+      how.peer = std::move(exchanged.peer);
+      how.progress = std::move(exchanged.progress);
+      decoded = value_or_throw(decode<CallToolResult>(co_await follow_task(core, std::move(*task), std::move(how))));
+    } else if (auto& result = std::get<Json>(exchanged.answer); !result.is_null()) {
+      decoded = value_or_throw(decode<CallToolResult>(std::move(result)));
+    }
+    if (listed && options.check_result) listed->check_result(decoded, core->runtime);
+    co_return decoded;
+  } catch (...) {
+    throw SessionCore::error_of_exchange(method::call_tool, so_far, error_from(std::current_exception()));
   }
-  auto settings = core->settings_for(options, core->runtime.limits.tool);
-  const auto begun = core->peer->call_time();
-  settings.tasks = options.task != TaskUse::avoid;
-  CallToolResult decoded;
-  Exchanged exchanged;
-  if (settings.tasks && core->wire->asks_for_tasks(core->server.capabilities)) {
-    exchanged =
-        co_await begin_call(*core, std::move(name), std::move(members), options.task, options.task_ttl, settings);
-  } else {
-    exchanged = co_await core->exchange(method::call_tool, std::move(members), settings, nullptr, &decoded);
-  }
-  if (auto* task = std::get_if<RemoteTask>(&exchanged.answer)) {
-    FollowTask how{.settings = std::move(settings), .begun = begun, .on_task = std::move(options.on_task)};
-    how.peer = std::move(exchanged.peer);
-    how.progress = std::move(exchanged.progress);
-    decoded = value_or_throw(decode<CallToolResult>(co_await follow_task(core, std::move(*task), std::move(how))));
-  } else if (auto& result = std::get<Json>(exchanged.answer); !result.is_null()) {
-    decoded = value_or_throw(decode<CallToolResult>(std::move(result)));
-  }
-  if (listed && options.check_result) listed->check_result(decoded, core->runtime);
-  co_return decoded;
 }
 
 Task<StartedTool> Session::start_tool(std::string name, Payload arguments, CallOptions options) {
   auto core = holder_->core;
-  auto members = call_members(name, arguments);
-  auto listed = core->listed_tools.find(name);
-  if (listed) co_await check_before(*core, listed, arguments, options);
-  auto settings = core->settings_for(options, core->runtime.limits.tool);
-  auto exchanged = co_await begin_call(*core, std::move(name), std::move(members), TaskUse::prefer, options.task_ttl,
-                                       std::move(settings));
-  if (auto* task = std::get_if<RemoteTask>(&exchanged.answer)) co_return std::move(*task);
-  auto result = value_or_throw(decode<CallToolResult>(std::move(std::get<Json>(exchanged.answer))));
-  if (listed && options.check_result) listed->check_result(result, core->runtime);
-  co_return result;
+  auto so_far = CarriedOut::no;
+  try {
+    auto members = call_members(name, arguments);
+    auto listed = core->listed_tools.find(name);
+    if (listed) co_await check_before(*core, listed, arguments, options);
+    auto settings = core->settings_for(options, core->runtime.limits.tool);
+    auto exchanged = co_await begin_call(*core, std::move(name), std::move(members), TaskUse::prefer, options.task_ttl,
+                                         std::move(settings));
+    so_far = CarriedOut::unknown;
+    if (auto* task = std::get_if<RemoteTask>(&exchanged.answer)) co_return std::move(*task);
+    auto result = value_or_throw(decode<CallToolResult>(std::move(std::get<Json>(exchanged.answer))));
+    if (listed && options.check_result) listed->check_result(result, core->runtime);
+    co_return result;
+  } catch (...) {
+    throw SessionCore::error_of_exchange(method::call_tool, so_far, error_from(std::current_exception()));
+  }
 }
 
 Task<CallToolResult> Session::await_task(std::string id, CallOptions options) {

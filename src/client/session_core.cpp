@@ -53,7 +53,7 @@ Task<void> SessionCore::connect() {
           transport->describe(), std::chrono::duration<double>(limit).count())));
   if (outcome) co_return;
   closing = true;
-  auto error = std::move(outcome).error();
+  auto error = std::move(outcome).error().without_carried_out();
   // More time would not help a server that talks, but not to us.
   if (const auto printed = peer ? peer->channel().skipped() : std::string();
       error.code() == Errc::timeout && !printed.empty()) {

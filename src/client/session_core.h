@@ -59,6 +59,9 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
   // which no result is.
   Task<Exchanged> exchange(std::string_view method, Members members, RequestSettings settings, bool* asked = nullptr,
                            CallToolResult* plain = nullptr);
+  // The error of a request, saying of a tool call whether it was carried out and of nothing else: `so_far` where no
+  // layer below has said it.
+  static Error error_of_exchange(std::string_view method, CarriedOut so_far, Error error);
   // Through the cache: `key` names the request among those that may be answered from it.
   Task<Json> cached_request(std::string_view method, Members members, std::string key, RequestSettings settings);
   // One request, one answer, no asking back; for negotiation.

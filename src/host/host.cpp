@@ -262,23 +262,29 @@ const LoadedConfig& Host::config() const noexcept { return *impl_->options_.conf
 
 Task<CallToolResult> Host::call(std::string tool, Payload arguments, CallOptions options) {
   auto impl = impl_;
-  auto entry = co_await impl->find_tool(std::move(tool));
-  auto connection = impl->require(entry.server);
-  Connection::Use use(*connection);
-  co_await impl->permit(entry, arguments);
-  const auto limit = connection->config().timeout;
-  if (!options.total && limit) options.total = limit;
-  // Who gives a server more time for a call gives it more time to be silent, too.
-  if (!options.idle && impl->idle_limit_) options.idle = std::max(*impl->idle_limit_, limit.value_or(0ms));
-  auto session = co_await connection->ensure();
-  auto result = co_await as_result(session.call_tool(entry.tool->name, std::move(arguments), std::move(options)));
-  if (!result) {
-    auto error = error_of_call(entry.server, entry.tool->name, result.error());
-    co_await impl->note_call(connection, error);
-    throw error;
+  try {
+    auto entry = co_await impl->find_tool(std::move(tool));
+    auto connection = impl->require(entry.server);
+    Connection::Use use(*connection);
+    co_await impl->permit(entry, arguments);
+    const auto limit = connection->config().timeout;
+    if (!options.total && limit) options.total = limit;
+    // Who gives a server more time for a call gives it more time to be silent, too.
+    if (!options.idle && impl->idle_limit_) options.idle = std::max(*impl->idle_limit_, limit.value_or(0ms));
+    auto session = co_await connection->ensure();
+    auto result = co_await as_result(session.call_tool(entry.tool->name, std::move(arguments), std::move(options)));
+    if (!result) {
+      auto error = error_of_call(entry.server, entry.tool->name, result.error());
+      co_await impl->note_call(connection, error);
+      throw error;
+    }
+    co_await impl->note_call(connection, std::nullopt);
+    co_return std::move(*result);
+  } catch (...) {
+    // What failed before the session was asked was not carried out.
+    auto error = error_from(std::current_exception());
+    throw error.carried_out() ? error : std::move(error).with_carried_out(CarriedOut::no);
   }
-  co_await impl->note_call(connection, std::nullopt);
-  co_return std::move(*result);
 }
 
 Task<CatalogEntry> Host::find_tool(std::string tool) {

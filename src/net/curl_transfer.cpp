@@ -81,7 +81,11 @@ class EasyTransfer final : public CurlTransfer, public CurlMember {
   void note_closing(int socket, int local_port) override {
     if (head_done_ || local_port != local_port_) return;
     const auto open = unacknowledged(socket);
-    if (!open || *open < least_request) delivered_ = true;
+    if (!open || *open < least_request) {
+      delivered_ = true;
+    } else if (std::chrono::steady_clock::now() - sent_ <= dead_at_once) {
+      untaken_ = true;
+    }
   }
 
   CURL* easy() const noexcept override { return easy_; }
@@ -373,8 +377,12 @@ class EasyTransfer final : public CurlTransfer, public CurlMember {
 
   HttpFailure failure_after(CURLcode code) const {
     auto reason = reason_of(code, error_.data());
+    const bool untaken = untaken_ && !delivered_ && !head_done_;
     if (stopped_) {
-      return {.fault = *stopped_, .phase = head_done_ ? phase() : HttpPhase::waiting, .reason = std::move(reason)};
+      return {.fault = *stopped_,
+              .phase = head_done_ ? phase() : HttpPhase::waiting,
+              .reason = std::move(reason),
+              .unacknowledged = untaken};
     }
     auto failure = failure_of({.code = code,
                                .reason = std::move(reason),
@@ -385,6 +393,7 @@ class EasyTransfer final : public CurlTransfer, public CurlMember {
                                .proxy_status = curl_info<long>(easy_, CURLINFO_HTTP_CONNECTCODE),
                                .os_error = curl_info<long>(easy_, CURLINFO_OS_ERRNO)});
     if (failure.fault == HttpFault::wrong_name) failure.certificate_names = names_of(easy_);
+    failure.unacknowledged = untaken;
     return failure;
   }
 
@@ -405,6 +414,7 @@ class EasyTransfer final : public CurlTransfer, public CurlMember {
   bool connected_ = false;         // ready for the request
   bool repeated_ = false;          // it went out twice
   bool delivered_ = false;         // the other side has had all of it
+  bool untaken_ = false;           // a connection it went out on ended at once, and nobody had taken it
   int local_port_ = 0;             // of the connection it went out on
   std::chrono::steady_clock::time_point sent_;
   bool head_done_ = false;

@@ -179,12 +179,29 @@ std::string_view to_string(HttpPhase phase) noexcept {
   return "";
 }
 
+bool never_arrived(const HttpFailure& failure) noexcept {
+  switch (failure.phase) {
+    case HttpPhase::resolving:
+    case HttpPhase::connecting:
+    case HttpPhase::proxy:
+    case HttpPhase::tls:
+      return true;
+    case HttpPhase::sending:
+    case HttpPhase::waiting:
+      return failure.unacknowledged;
+    case HttpPhase::reading:
+      return false;
+  }
+  return false;
+}
+
 Error http_error(const HttpFailure& failure, const HttpFailureContext& context) {
   const auto telling = tell(failure, context);
   const auto shown = context.shown.empty() ? redacted_url(context.url) : context.shown;
   auto message = fmt::format("{} {}: {} ({})", context.method, shown, telling.what, to_string(failure.phase));
   if (!telling.remedy.empty()) message += "; " + telling.remedy;
-  return Error(telling.code, std::move(message));
+  Error error(telling.code, std::move(message));
+  return never_arrived(failure) ? std::move(error).with_carried_out(CarriedOut::no) : error;
 }
 
 }  // namespace patchbay

@@ -49,6 +49,7 @@ struct HttpFailure {
   std::string reason;             // as the library put it
   int status = 0;                 // of a proxy
   std::string certificate_names;  // "a.example, b.example"
+  bool unacknowledged = false;    // the other side ended the connection at once and never took the request
   bool operator==(const HttpFailure&) const = default;
 };
 
@@ -69,6 +70,10 @@ struct HttpFailureContext {
 std::string limit_text(std::chrono::milliseconds limit);
 std::string limit_text(std::size_t bytes);
 
+// Whether the request cannot have reached the server: it was not sent, or never acknowledged.
+bool never_arrived(const HttpFailure& failure) noexcept;
+
+// Says that the request was not carried out where that is known.
 Error http_error(const HttpFailure& failure, const HttpFailureContext& context);
 
 }  // namespace patchbay

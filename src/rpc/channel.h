@@ -70,6 +70,11 @@ class Channel {
   // What receive() would yield without waiting, if that is known to be a message.
   virtual std::optional<Incoming> received() { return std::nullopt; }
   virtual void abandon(const RequestId& id) = 0;
+  // Whether nothing of this request of ours has left yet. A channel that cannot tell says no.
+  virtual bool is_unsent(const RequestId& id) const {
+    (void)id;
+    return false;
+  }
   virtual Task<void> close(CloseMode mode) = 0;
   // The negotiated revision, for transports that repeat it outside the message (HTTP headers).
   virtual void set_protocol_version(std::string_view version) { (void)version; }

@@ -4,6 +4,7 @@
 
 #include "base/as_result.h"
 #include "protocol/methods.h"
+#include "rpc/carried_out.h"
 
 namespace patchbay {
 namespace {
@@ -64,7 +65,7 @@ void Peer::start() {
 }
 
 Task<Payload> Peer::call(PeerCall call) {
-  if (ended_) throw Error(*ended_);
+  if (ended_) throw judged(*ended_, false);
   Pending pending;
   pending.call = &call;
   const auto now = call_time();
@@ -82,15 +83,16 @@ Task<Payload> Peer::call(PeerCall call) {
 
   // The params travel as bytes; the call itself keeps none of them while it waits.
   auto sent = send(Request{call.id, call.method, std::move(call.params), std::move(call.headers)}, call.about);
-  if (!sent) throw std::move(sent).error();
+  if (!sent) throw judged(std::move(sent).error(), false);
   arm(std::min(pending.total_end, pending.idle_end));
 
   try {
     while (!pending.done.is_set()) co_await pending.done.changed();
   } catch (...) {
     // Whoever waited is leaving: say so to the peer, without waiting for it.
+    auto left = judged(error_from(std::current_exception()), !channel_->is_unsent(call.id));
     tell_cancelled(call.id, call, "cancelled by the caller");
-    throw;
+    throw left;
   }
   auto outcome = pending.done.take();
   if (!outcome) throw std::move(outcome).error();
@@ -197,6 +199,7 @@ void Peer::on_response(const RequestId& id, Result<Payload> outcome) {
     runtime_.log(LogLevel::debug, "event=unknown_reply id={}", to_text(id));
     return;
   }
+  if (!outcome) outcome = std::unexpected(judged(std::move(outcome).error()));
   found->second->done.set(std::move(outcome));
   pending_.erase(found);
 }
@@ -328,7 +331,7 @@ void Peer::end(const Error& error) {
   if (ended_) return;
   ended_ = error;
   auto pending = std::exchange(pending_, {});
-  for (auto& [id, call] : pending) call->done.set(std::unexpected(error));
+  for (auto& [id, call] : pending) call->done.set(std::unexpected(judged(error, !channel_->is_unsent(id))));
   auto running = std::exchange(running_, {});
   for (auto& [key, request] : running) request.spawned.cancel();
   deadline_timer_.cancel();
@@ -419,12 +422,13 @@ void Peer::expire() {
     const bool idle = pending->idle_end <= now && pending->total_end > now;
     auto limit =
         std::chrono::duration_cast<std::chrono::milliseconds>(idle ? pending->call->idle : pending->call->total);
+    const bool sent = !channel_->is_unsent(id);
     tell_cancelled(id, *pending->call, "timed out");
     auto text =
         limit.count() % 1000 == 0 ? fmt::format("{} s", limit.count() / 1000) : fmt::format("{} ms", limit.count());
     auto message = idle ? fmt::format("no answer and no progress on {} for {}", pending->call->method, text)
                         : fmt::format("no answer to {} within {}", pending->call->method, text);
-    pending->done.set(std::unexpected(Error(Errc::timeout, std::move(message))));
+    pending->done.set(std::unexpected(judged(Error(Errc::timeout, std::move(message)), sent)));
     pending_.erase(id);
   }
   armed_for_ = next;

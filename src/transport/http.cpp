@@ -87,8 +87,12 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
   HttpWaits waits;
   HttpRequester requester;
   MessageInbox inbox;
-  std::unordered_map<RequestId, Spawned> posts;  // requests under way
-  std::size_t outgoing = 0;                      // bytes of bodies nobody has answered yet
+  struct Post {
+    Spawned spawned;
+    bool sent = false;  // or about to be
+  };
+  std::unordered_map<RequestId, Post> posts;  // requests under way
+  std::size_t outgoing = 0;                   // bytes of bodies nobody has answered yet
   Outbox untold;
   std::size_t tellers = 0;           // A server can ask for any number of answers, so few are under way at a time.
   bool tells_cancellations = false;  // one more, for these alone
@@ -146,7 +150,8 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
     self->telling_refused = false;
     for (auto& id : std::exchange(self->refused, {})) {
       auto error = Error(Errc::closed, fmt::format("{} no longer knows the session", self->requester.shown()));
-      self->inbox.put(Lost{std::move(id), std::move(error).with_http_status(404)}, 0);
+      error = std::move(error).with_http_status(404).with_carried_out(CarriedOut::no);
+      self->inbox.put(Lost{std::move(id), std::move(error)}, 0);
     }
   }
 
@@ -235,8 +240,9 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
       co_await sleep_for(self->pause_before(++attempt, memory));
       auto resumed = co_await as_result(get(self, memory.last_id));
       if (!resumed) {
+        // The GET was refused; the request it continues was sent all the same.
         if (resumed.error().code() == Errc::cancelled || resumed.error().http_status())
-          throw std::move(resumed).error();
+          throw std::move(resumed).error().with_carried_out(CarriedOut::unknown);
         memory.broken = std::move(resumed).error();
         continue;
       }
@@ -298,6 +304,7 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
     const bool stateless = !request.headers.empty();
     const bool in_session = !stateless && !self->session.empty();
     if (self->expired && in_session) co_return refuse(self, request.id);
+    if (auto post = self->posts.find(request.id); post != self->posts.end()) post->second.sent = true;
     std::unique_ptr<HttpExchange> exchange;
     std::optional<std::string> not_found;
     {
@@ -533,7 +540,7 @@ Result<void> HttpChannel::send(Message message) {
     state_->posts.try_emplace(id);
     const auto spawned = state_->scope.start(State::ask(state_, std::move(*request), std::move(body)));
     // It may be at its end already.
-    if (auto found = state_->posts.find(id); found != state_->posts.end()) found->second = spawned;
+    if (auto found = state_->posts.find(id); found != state_->posts.end()) found->second.spawned = spawned;
     return {};
   }
   auto kind = Outbox::Kind::answer;
@@ -562,9 +569,14 @@ std::optional<Incoming> HttpChannel::received() { return state_->inbox.take_now(
 void HttpChannel::abandon(const RequestId& id) {
   auto found = state_->posts.find(id);
   if (found == state_->posts.end()) return;
-  auto spawned = found->second;
+  auto spawned = found->second.spawned;
   state_->posts.erase(found);
   spawned.cancel();
+}
+
+bool HttpChannel::is_unsent(const RequestId& id) const {
+  const auto found = state_->posts.find(id);
+  return found != state_->posts.end() && !found->second.sent;
 }
 
 Task<void> HttpChannel::close(CloseMode mode) {

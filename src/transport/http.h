@@ -5,9 +5,9 @@
 // What only an older server has stays in here: the session id it hands out with the answer
 // to `initialize`, the GET stream for what belongs to no call, resuming a broken stream by
 // the id of its last event, and DELETE at the end. A request that meets a session the server has
-// forgotten (404, unless the body says that it does not know the method) is lost with Errc::closed and that status, and
-// so is every later one: the client opens a new session. What was under way then may have been carried out, and is not
-// marked so. Where something else than a request meets a 404, that is a reason for doubt and no more
+// forgotten (404, unless the body says that it does not know the method) is lost with Errc::closed, that status and
+// CarriedOut::no, and so is every later one: the client opens a new session. What was under way then may have been
+// carried out. Where something else than a request meets a 404, that is a reason for doubt and no more
 // (Channel::on_doubt).
 //
 // Loop thread only. Methods matter here only where the transport is tied to them:
@@ -44,6 +44,7 @@ class HttpChannel final : public Channel {
   Task<Incoming> receive() override;
   std::optional<Incoming> received() override;
   void abandon(const RequestId& id) override;
+  bool is_unsent(const RequestId& id) const override;
   Task<void> close(CloseMode mode) override;
   void set_protocol_version(std::string_view version) override;
   void on_doubt(std::function<void()> doubted) override;

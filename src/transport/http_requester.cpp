@@ -80,6 +80,29 @@ std::string remedy_for(const HttpHead& head) {
   }
 }
 
+// "insufficient_scope" in a challenge (RFC 6750, 3.1): the server looked at what the token may do and at nothing else.
+bool wants_scope(const HttpHead& head) {
+  std::string_view rest = head.headers.get("WWW-Authenticate");
+  while (!rest.empty()) {
+    bool quoted = false;
+    std::size_t end = 0;
+    for (; end < rest.size() && (quoted || rest[end] != ','); ++end) {
+      if (rest[end] == '"') quoted = !quoted;
+      if (quoted && rest[end] == '\\') ++end;
+    }
+    auto parameter = trim(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    const auto equals = parameter.find('=');
+    if (equals == parameter.npos) continue;
+    auto name = trim(parameter.substr(0, equals));
+    if (const auto scheme = name.find_last_of(" \t"); scheme != name.npos) name.remove_prefix(scheme + 1);
+    auto value = trim(parameter.substr(equals + 1));
+    if (value.size() >= 2 && value.front() == '"' && value.back() == '"') value = value.substr(1, value.size() - 2);
+    if (to_lower_ascii(name) == "error" && value == "insufficient_scope") return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 HttpClientOptions http_client_options(const HttpOptions& options, const Runtime& runtime) {
@@ -184,7 +207,10 @@ std::optional<Error> HttpRequester::led_away(const HttpHead& head) const {
 Error HttpRequester::refusal(const HttpHead& head, bool had_credentials, std::string_view body,
                              const std::string& remedy) const {
   const auto away = led_away(head);
-  if (!away) return access_error(shown_, head.status, had_credentials, body, remedy);
+  if (!away) {
+    auto error = access_error(shown_, head.status, had_credentials, body, remedy);
+    return wants_scope(head) ? std::move(error).with_carried_out(CarriedOut::no) : error;
+  }
   return Error(head.status == 401 ? Errc::unauthorized : Errc::forbidden,
                fmt::format("{}. It answered {}", away->message(), head.status))
       .with_http_status(head.status);

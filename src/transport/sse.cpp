@@ -1,5 +1,6 @@
 #include "transport/sse.h"
 
+#include <algorithm>
 #include <deque>
 
 #include <fmt/format.h>
@@ -210,6 +211,10 @@ Result<void> SseChannel::send(Message message) {
   state.outgoing.push_back({request ? std::optional(request->id) : std::nullopt, std::move(body)});
   if (!std::exchange(state.writing, true)) state.scope.spawn(State::write(state_));
   return {};
+}
+
+bool SseChannel::is_unsent(const RequestId& id) const {
+  return std::ranges::any_of(state_->outgoing, [&](const auto& waiting) { return waiting.id == id; });
 }
 
 Task<Incoming> SseChannel::receive() { return MessageInbox::take({state_, &state_->inbox}); }

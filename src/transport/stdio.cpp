@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <deque>
 #include <filesystem>
+#include <unordered_set>
 #include <utility>
 
 #include <boost/asio/post.hpp>
@@ -159,6 +161,15 @@ struct StdioChannel::State : std::enable_shared_from_this<State> {
   std::string writing;
   std::size_t written = 0;
   std::string waiting;
+  // Requests of which nothing was written yet, each with where it begins among all bytes that were ever queued; in that
+  // order, and empty while the child reads.
+  struct Unsent {
+    std::uint64_t begin;
+    RequestId id;
+  };
+  std::deque<Unsent> unsent;
+  std::unordered_set<RequestId> unsent_ids;
+  std::uint64_t gone = 0;     // bytes written, of all that were ever queued
   bool pipe_full = false;     // a handler waits for room
   bool flush_posted = false;  // a handler will flush in this turn of the loop
   bool unanswered = false;    // something was written since the last read
@@ -220,6 +231,10 @@ struct StdioChannel::State : std::enable_shared_from_this<State> {
         });
       } else {
         written += *sent;
+        gone += *sent;
+        for (; !unsent.empty() && unsent.front().begin < gone; unsent.pop_front()) {
+          unsent_ids.erase(unsent.front().id);
+        }
       }
     }
     if (queued() == 0 || broken) flushed.notify_all();
@@ -328,8 +343,16 @@ StdioChannel::~StdioChannel() {
 }
 
 Result<void> StdioChannel::send(Message message) {
-  return enqueue([&](std::string& out) { append_message(out, message); });
+  const auto begin = state_->gone + state_->queued();
+  auto sent = enqueue([&](std::string& out) { append_message(out, message); });
+  const auto* request = std::get_if<Request>(&message);
+  if (sent && request && state_->gone <= begin && state_->unsent_ids.insert(request->id).second) {
+    state_->unsent.push_back({begin, request->id});
+  }
+  return sent;
 }
+
+bool StdioChannel::is_unsent(const RequestId& id) const { return state_->unsent_ids.contains(id); }
 
 Result<void> StdioChannel::send_batch(std::vector<Message> messages) {
   return enqueue([&](std::string& out) { append_batch(out, messages); });

@@ -2,6 +2,7 @@
 // test sends is kept in order; what it receives is what the test feeds. Loop thread only.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <functional>
 #include <optional>
@@ -17,6 +18,7 @@ struct FakeWire {
   std::vector<Message> sent;
   std::vector<std::vector<Message>> sent_batches;
   std::vector<RequestId> abandoned;
+  std::vector<RequestId> unsent;  // what is_unsent() knows of
   Event sent_something;
   std::function<Result<void>(const Message&)> on_send;  // unset: every message is taken
 
@@ -61,6 +63,9 @@ class FakeChannel final : public Channel {
   }
   Task<Incoming> receive() override { return receive_from(wire_); }
   void abandon(const RequestId& id) override { wire_->abandoned.push_back(id); }
+  bool is_unsent(const RequestId& id) const override {
+    return std::ranges::find(wire_->unsent, id) != wire_->unsent.end();
+  }
   Task<void> close(CloseMode) override { return close_wire(wire_); }
 
  private:
