@@ -53,7 +53,8 @@ struct ServerHttpOptions {
   std::function<void(const std::string& url)> on_listening;
 
   std::size_t max_connections = 4096;
-  std::size_t max_body = 64u << 20;
+  std::size_t max_body = 64u << 20;    // bytes of a request
+  std::size_t max_answer = 64u << 20;  // bytes of an answer; what is larger becomes an error that says so
   std::size_t max_sessions = 4096;
   std::chrono::milliseconds session_idle{30 * 60 * 1000};  // then an unused session ends
   std::size_t replay = 1u << 20;                           // bytes kept per session for clients that reconnect

@@ -394,6 +394,31 @@ TEST(ServerTasks, TooManyTasksAreRefused) {
   });
 }
 
+TEST(ServerTasks, AResultOverTheLimit_FailsTheTaskWithBothNumbers) {
+  run_task([]() -> Task<void> {
+    TaskServer us;
+    us.server->add_tool(task_tool("large", TaskSupport::optional), [](RequestContext&, Json) -> Task<CallToolResult> {
+      co_return text_result(std::string(5000, 'x'));
+    });
+    Runtime runtime;
+    runtime.limits.answer = 1000;
+    RawClient client(co_await asio::this_coro::executor, *us.server, runtime);
+    const auto id = (co_await ask(client, call("large")))["result"]["taskId"].as_string();
+    const auto ended = co_await look_until(client, id, "failed");
+    EXPECT_EQ(
+        to_text(ended["result"]["error"]),
+        R"({"code":-32603,"message":"the task's result has 5039 bytes; no more than 1000 are sent as one answer"})");
+    // The same in the older era, whose client asks for the result itself.
+    co_await ask(client, std::string(initialize));
+    const auto older =
+        (co_await ask(client, legacy("tools/call", R"("name":"large","task":{})")))["result"]["task"]["taskId"]
+            .as_string();
+    EXPECT_THAT(to_text((co_await ask(client, legacy_about("tasks/result", older)))["error"]),
+                HasSubstr("no more than 1000 are sent as one answer"));
+    co_await client.close();
+  });
+}
+
 TEST(TaskStore, KeepsATaskForAsLongAsItSaidAndNoLonger) {
   run_task([]() -> Task<void> {
     std::chrono::steady_clock::time_point now{};
