@@ -95,6 +95,20 @@ std::function<Task<HttpVerdict>(HttpCaller)> bearer_token(std::string token) {
   };
 }
 
+// A request of a principal, for as long as it is being answered.
+struct HttpDoor::Presence {
+  Presence(HttpDoor& d, const std::string& principal) : door(d), at(d.present_.try_emplace(principal).first) {
+    ++at->second;
+  }
+  Presence(const Presence&) = delete;
+  Presence& operator=(const Presence&) = delete;
+  ~Presence() {
+    if (--at->second == 0) door.present_.erase(at);
+  }
+  HttpDoor& door;
+  decltype(HttpDoor::present_)::iterator at;
+};
+
 // One modern request: what its connection sends becomes the answer to its POST.
 struct HttpDoor::OneRequest {
   OneRequest(HttpDoor& d, ServerExchange& e, Request r, AcceptedTypes a)
@@ -277,6 +291,16 @@ Task<void> HttpDoor::handle(ServerExchange& exchange) {
     }
     principal = std::move(verdict.principal);
   }
+  const Presence presence(*this, principal);
+  if (options_.authorize && presence.at->second > options_.max_requests_each) {
+    refuse(exchange, 429, {},
+           {rpc_code::internal_error,
+            fmt::format("{} requests of yours are being answered, and no more may be; wait for answers",
+                        options_.max_requests_each),
+            {}},
+           {{"Retry-After", "1"}});
+    co_return;
+  }
   if (request.method == "POST") {
     co_await post(exchange, std::move(principal));
   } else if (request.method == "GET") {
@@ -449,6 +473,16 @@ std::shared_ptr<HttpSession> HttpDoor::session_of(ServerExchange& exchange, cons
 std::shared_ptr<HttpSession> HttpDoor::open_session(ServerExchange& exchange, std::string principal) {
   if (sessions_.size() >= options_.max_sessions) {
     refuse(exchange, 503, {}, {rpc_code::internal_error, "too many sessions; try again later", {}},
+           {{"Retry-After", "10"}});
+    return nullptr;
+  }
+  const auto own =
+      std::ranges::count_if(sessions_, [&](const auto& other) { return other.second->principal() == principal; });
+  if (options_.authorize && static_cast<std::size_t>(own) >= options_.max_sessions_each) {
+    refuse(exchange, 429, {},
+           {rpc_code::internal_error,
+            fmt::format("you have {} sessions, and no more may be; end some", options_.max_sessions_each),
+            {}},
            {{"Retry-After", "10"}});
     return nullptr;
   }
