@@ -91,6 +91,7 @@ struct ToolOptions {
   TaskStart task_start = TaskStart::at_once;
 };
 
+// One caller is one principal (see HttpVerdict) or, where nobody has a name, one session.
 struct ServerOptions {
   Implementation info;
   std::optional<std::string> instructions;
@@ -99,6 +100,9 @@ struct ServerOptions {
   std::size_t requests_in_flight = 1024;                            // per connection
   std::int64_t request_state_seconds = 600;                         // how long a client may take to answer a question
   std::size_t tasks = 1000;                                         // kept at once; more are refused
+  std::size_t tasks_each = 500;                                     // of these, for one caller
+  std::size_t task_bytes = 256u << 20;                              // of results kept; without room a task fails
+  std::size_t task_bytes_each = 128u << 20;                         // of these, for one caller
   std::chrono::milliseconds task_ttl{std::chrono::hours(1)};        // kept from creation, finished or not
   std::chrono::milliseconds task_ttl_most{std::chrono::hours(24)};  // whatever a client asks for
   std::chrono::milliseconds task_poll_interval{500};                // how often clients should ask

@@ -32,7 +32,7 @@ struct HttpCaller {
 struct HttpVerdict {
   enum class Kind { allow, unauthorized, forbidden };
   Kind kind = Kind::allow;
-  std::string principal;  // who it is: a session belongs to who opened it
+  std::string principal;  // who it is: sessions, tasks and what a client carries for us belong to one
   std::string challenge;  // WWW-Authenticate of a refusal; empty: "Bearer"
 };
 
@@ -53,8 +53,12 @@ struct ServerHttpOptions {
   std::function<void(const std::string& url)> on_listening;
 
   std::size_t max_connections = 4096;
-  std::size_t max_body = 64u << 20;
+  std::size_t max_body = 64u << 20;    // bytes of a request
+  std::size_t max_answer = 64u << 20;  // bytes of an answer; what is larger becomes an error that says so
   std::size_t max_sessions = 4096;
+  // Of these, for one principal, so that nobody can have them all. They hold where `authorize` is set.
+  std::size_t max_sessions_each = 2048;
+  std::size_t max_requests_each = 2048;                    // being answered at once, open streams included
   std::chrono::milliseconds session_idle{30 * 60 * 1000};  // then an unused session ends
   std::size_t replay = 1u << 20;                           // bytes kept per session for clients that reconnect
   std::chrono::milliseconds reconnect{1'000};              // what such clients are asked to wait

@@ -22,7 +22,7 @@ struct Limits {
   std::size_t frontmatter = 64u << 10;  // the header of a SKILL.md
   // Counts.
   std::size_t pages = 1000;          // of one list
-  std::size_t items = 10'000;        // of one list
+  std::size_t items = 10'000;        // of one list, messages in one batch
   std::size_t cursor = 64u << 10;    // bytes of a pagination cursor
   std::size_t server_requests = 32;  // a server's requests to us, in flight
   std::size_t skill_files = 512;     // of one skill

@@ -15,11 +15,15 @@
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
-#include "base/offload.h"
+#include <patchbay/task.h>
 
 namespace patchbay::builtin {
+
+// Apart from offload(): searches that take long hold up each other and nobody else.
+asio::thread_pool& file_pool();
 
 // `work` is called as work(const std::atomic<bool>& stop) and owns what it captures.
 template <class F>
@@ -32,8 +36,8 @@ auto in_background(F work) -> Task<std::invoke_result_t<F, const std::atomic<boo
         auto slot = asio::get_associated_cancellation_slot(handler);
         if (slot.is_connected()) slot.assign([stop](asio::cancellation_type) { *stop = true; });
         auto guard = asio::make_work_guard(asio::get_associated_executor(handler));
-        asio::post(offload_pool(), [stop, result, slot, blocking = std::move(blocking), guard = std::move(guard),
-                                    handler = std::move(handler)]() mutable {
+        asio::post(file_pool(), [stop, result, slot, blocking = std::move(blocking), guard = std::move(guard),
+                                 handler = std::move(handler)]() mutable {
           std::exception_ptr failed;
           try {
             // Cancelled while it waited for its turn: then it has no effect at all.

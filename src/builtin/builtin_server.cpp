@@ -5,6 +5,7 @@
 #include <patchbay/version.h>
 
 #include "base/as_result.h"
+#include "base/timeout.h"
 #include "builtin/background.h"
 #include "builtin/run_command.h"
 #include "builtin/tools.h"
@@ -17,10 +18,13 @@ using builtin::FileTool;
 using builtin::Settings;
 
 void add_file_tool(Server& server, const Settings& settings, Tool tool, FileTool* run) {
-  server.add_tool(std::move(tool), [settings, run](RequestContext&, Json arguments) -> Task<CallToolResult> {
-    return builtin::in_background([settings, run, arguments = std::move(arguments)](const builtin::Stop& stop) {
+  auto too_long = fmt::format("{} took longer than {} s and was ended; ask for less at once", tool.name,
+                              std::chrono::duration<double>(settings.limits.file_time).count());
+  server.add_tool(std::move(tool), [settings, run, too_long](RequestContext&, Json arguments) -> Task<CallToolResult> {
+    auto work = [settings, run, arguments = std::move(arguments)](const builtin::Stop& stop) {
       return run(settings, arguments, stop);
-    });
+    };
+    return with_timeout(builtin::in_background(std::move(work)), as_duration(settings.limits.file_time), too_long);
   });
 }
 

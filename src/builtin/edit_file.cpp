@@ -46,7 +46,7 @@ CallToolResult edit_file(const Settings& settings, const Json& arguments, const 
   if (const auto kind = binary_kind(*content); !kind.empty()) {
     return error_result(fmt::format("{} is {}, not text that can be edited.", wanted, kind));
   }
-  const auto edit = edit_text(*content, {old_text, new_text, replace_all});
+  const auto edit = edit_text(*content, {old_text, new_text, replace_all, settings.limits.edit_bytes});
   if (!edit) return error_result(fmt::format("{} was not changed: {}", wanted, edit.error().message()));
   if (const auto written = settings.root.write(wanted, edit->text); !written) return error_result(written.error());
   return text_result(

@@ -46,23 +46,50 @@ class Unified {
   std::vector<std::size_t> dropped_;  // where in text_ a '\r' stood, ascending
 };
 
-// Overlapping occurrences count when one has to be unique: either could be meant.
-std::vector<Span> occurrences(std::string_view text, std::string_view piece, bool overlapping) {
-  std::vector<Span> found;
-  for (std::size_t at = text.find(piece); at != std::string_view::npos;
-       at = text.find(piece, at + (overlapping ? 1 : piece.size()))) {
-    found.push_back({at, at + piece.size()});
+struct Occurrences {
+  std::vector<Span> places;
+  std::size_t count = 0;
+};
+
+// In one pass (Knuth, Morris and Pratt), since a text of few different characters has no other bound.
+// Overlapping occurrences count when one has to be unique: either could be meant; then no more places
+// are kept than are shown.
+Occurrences occurrences(std::string_view text, std::string_view piece, bool overlapping) {
+  Occurrences found;
+  if (piece.size() > text.size()) return found;
+  std::vector<std::uint32_t> back(piece.size(), 0);  // how much of the piece is known when the next character differs
+  for (std::size_t i = 1, known = 0; i < piece.size(); ++i) {
+    while (known > 0 && piece[i] != piece[known]) known = back[known - 1];
+    if (piece[i] == piece[known]) ++known;
+    back[i] = static_cast<std::uint32_t>(known);
+  }
+  for (std::size_t i = 0, known = 0; i < text.size(); ++i) {
+    while (known > 0 && text[i] != piece[known]) known = back[known - 1];
+    if (text[i] == piece[known]) ++known;
+    if (known < piece.size()) continue;
+    ++found.count;
+    if (!overlapping || found.places.size() <= most_places) found.places.push_back({i + 1 - piece.size(), i + 1});
+    known = overlapping ? back[known - 1] : 0;
   }
   return found;
 }
 
-// Whether the lines at this place end in "\r\n": the first line end inside the place, else
-// the one behind it, else the one before.
-bool has_crlf(std::string_view text, Span place) {
-  auto newline = text.find('\n', place.begin);
-  if (newline == std::string_view::npos) newline = text.rfind('\n', place.begin);
-  return newline != std::string_view::npos && newline > 0 && text[newline - 1] == '\r';
-}
+// Whether the lines at a place end in "\r\n": the first line end inside the place, else the one behind
+// it, else the one before. Asked for places in ascending order.
+class LineEnds {
+ public:
+  explicit LineEnds(std::string_view text) : text_(text), last_(text.rfind('\n')) {}
+  bool has_crlf(Span place) {
+    if (next_ < place.begin) next_ = text_.find('\n', place.begin);
+    const auto newline = next_ == std::string_view::npos ? last_ : next_;
+    return newline != std::string_view::npos && newline > 0 && text_[newline - 1] == '\r';
+  }
+
+ private:
+  std::string_view text_;
+  std::size_t next_ = text_.find('\n');  // at or behind the place asked for last
+  std::size_t last_;
+};
 
 std::string with_crlf(std::string_view text) {
   std::string out;
@@ -105,13 +132,19 @@ std::string not_found(std::string_view text, std::string_view piece) {
   if (first == wanted.end()) return message + ".";
   const auto lines = lines_of(text);
   std::vector<std::size_t> same_but_blanks, first_lines;
+  // Lines of a text that repeats itself would be compared for ever.
+  std::size_t left = 4 * text.size();
   for (std::size_t i = 0; i < lines.size(); ++i) {
     if (trim(lines[i]) != trim(*first)) continue;
     first_lines.push_back(i + 1);
     const auto before = static_cast<std::size_t>(first - wanted.begin());
     if (i < before || i - before + wanted.size() > lines.size()) continue;
     bool same = true;
-    for (std::size_t k = 0; same && k < wanted.size(); ++k) same = trim(lines[i - before + k]) == trim(wanted[k]);
+    for (std::size_t k = 0; same && k < wanted.size(); ++k) {
+      const auto here = lines[i - before + k];
+      left -= std::min(left, here.size() + 1);
+      same = left > 0 && trim(here) == trim(wanted[k]);
+    }
     if (same) same_but_blanks.push_back(i - before + 1);
   }
   if (!same_but_blanks.empty()) {
@@ -171,39 +204,47 @@ Result<Edit> edit_text(std::string_view text, const EditRequest& request) {
   }
   if (request.old_text == request.new_text) return refuse("old_text and new_text are the same: nothing to change.");
 
-  std::vector<Span> places;
+  Occurrences found;
+  auto& places = found.places;
   const bool overlapping = !request.replace_all;
   if (request.old_text.contains('\r') || !request.old_text.contains('\n') || !text.contains("\r\n")) {
-    places = occurrences(text, request.old_text, overlapping);
+    found = occurrences(text, request.old_text, overlapping);
   } else {
     const Unified unified(text);
-    places = occurrences(unified.text(), request.old_text, overlapping);
+    found = occurrences(unified.text(), request.old_text, overlapping);
     for (auto& place : places) place = {unified.original(place.begin), unified.original(place.end)};
   }
   if (places.empty()) return refuse(not_found(text, request.old_text));
   if (places.size() > 1 && !request.replace_all) {
     std::vector<std::size_t> lines;
-    // Counting lines is a walk through the text for each place: not more of them than are shown.
-    for (const auto& place : places) {
-      if (lines.size() <= most_places) lines.push_back(line_of(text, place.begin));
-    }
+    for (const auto& place : places) lines.push_back(line_of(text, place.begin));
     return refuse(
         fmt::format("old_text occurs {} times ({}). Add lines around it until it is unique, or set replace_all.",
-                    places.size(), places_text(lines)));
+                    found.count, places_text(lines)));
   }
 
   const bool adapts = !request.old_text.contains('\r') && !request.new_text.contains('\r');
   const std::string crlf = adapts && text.contains("\r\n") ? with_crlf(request.new_text) : std::string();
+  const auto longest = std::max(crlf.size(), request.new_text.size());
+  if (longest > 0 && places.size() > request.most_bytes / longest) {
+    return refuse(fmt::format("{} of {} each would be more than the {} a file may have.",
+                              plural(places.size(), "replacement"), size_text(longest), size_text(request.most_bytes)));
+  }
+  LineEnds ends(text);
   Edit edit;
   std::size_t from = 0;
   for (const auto& place : places) {
-    const std::string_view replacement = !crlf.empty() && has_crlf(text, place) ? crlf : request.new_text;
+    const std::string_view replacement = !crlf.empty() && ends.has_crlf(place) ? crlf : request.new_text;
     edit.text += text.substr(from, place.begin - from);
     edit.text += replacement;
     from = place.end;
     if (edit.replacements++ < most_hunks) edit.excerpt += hunk(text, place, replacement);
   }
   edit.text += text.substr(from);
+  if (edit.text.size() > request.most_bytes) {
+    return refuse(fmt::format("the file would have {}, and {} is the most that is edited.", size_text(edit.text.size()),
+                              size_text(request.most_bytes)));
+  }
   if (edit.replacements > most_hunks)
     edit.excerpt += fmt::format("… {}\n", plural(edit.replacements - most_hunks, "more place"));
   return edit;

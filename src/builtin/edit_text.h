@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,7 @@ struct EditRequest {
   std::string_view old_text;
   std::string_view new_text;
   bool replace_all = false;
+  std::size_t most_bytes = SIZE_MAX;  // of the text that comes of it
 };
 
 struct Edit {
@@ -26,7 +28,8 @@ struct Edit {
   std::string excerpt;  // what changed, as hunks of a unified diff; cut when it is long
 };
 
-// Errc::invalid_argument says why nothing was changed and what to send instead.
+// Errc::invalid_argument says why nothing was changed and what to send instead. The work is linear in
+// the texts, whatever is in them.
 Result<Edit> edit_text(std::string_view text, const EditRequest& request);
 
 }  // namespace patchbay::builtin

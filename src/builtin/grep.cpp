@@ -55,11 +55,11 @@ class Prefilter {
 // Collects the matches of many files until a limit is reached.
 class Search {
  public:
-  Search(const RE2& pattern, const Prefilter& prefilter, const BuiltinLimits& limits, std::size_t context,
-         std::size_t most)
-      : pattern_(pattern), prefilter_(prefilter), limits_(limits), context_(context), most_(most) {}
+  Search(const RE2& pattern, const Prefilter& prefilter, const BuiltinLimits& limits, const Stop& stop,
+         std::size_t context, std::size_t most)
+      : pattern_(pattern), prefilter_(prefilter), limits_(limits), stop_(stop), context_(context), most_(most) {}
 
-  // False when enough was found. `content` is text.
+  // False when enough was found, or nobody waits any more. `content` is text.
   bool file(const std::string& path, std::string_view content) {
     if (!prefilter_.may_match(content)) return true;
     const auto name = printable_name(path);
@@ -68,6 +68,7 @@ class Search {
     bool hit = false;
     Lines lines(content);
     for (std::string_view line; lines.next(line);) {
+      if (stop_.load(std::memory_order_relaxed)) return false;
       ++number;
       re2::StringPiece match;
       const bool matches =
@@ -118,6 +119,7 @@ class Search {
   const RE2& pattern_;
   const Prefilter& prefilter_;
   const BuiltinLimits& limits_;
+  const Stop& stop_;
   std::size_t context_;
   std::size_t most_;
   std::string text_;
@@ -251,7 +253,7 @@ CallToolResult grep(const Settings& settings, const Json& arguments, const Stop&
   if (!status) return error_result(status.error());
 
   const Prefilter prefilter(wanted, options);
-  Search search(pattern, prefilter, limits, static_cast<std::size_t>(context), static_cast<std::size_t>(most));
+  Search search(pattern, prefilter, limits, stop, static_cast<std::size_t>(context), static_cast<std::size_t>(most));
   Reading reading{.left = limits.search_total};
   WalkOutcome outcome;
   if (status->kind == FileKind::directory) {

@@ -10,12 +10,15 @@
 namespace patchbay {
 
 struct BuiltinLimits {
+  // every file tool
+  std::chrono::milliseconds file_time{60'000};
   // read_file
   std::size_t read_lines = 2000;
   std::size_t read_bytes = 256u << 10;
+  std::size_t read_through = 1u << 30;  // for the first line that is asked for
   std::size_t image_bytes = 5u << 20;
   // write_file, edit_file
-  std::size_t edit_bytes = 16u << 20;
+  std::size_t edit_bytes = 16u << 20;  // before and after
   // list_dir, glob, grep
   std::size_t entries = 1000;           // shown
   std::size_t visited = 200'000;        // directory entries looked at in one call

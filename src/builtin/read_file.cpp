@@ -37,6 +37,13 @@ struct Window {
   bool line_cut = false;  // the only line taken is longer than the window
 
   void feed(std::string_view bytes) {
+    // Far before the window and behind it lines are only counted.
+    const auto newlines = static_cast<std::size_t>(std::ranges::count(bytes, '\n'));
+    if (!bytes.empty() && (full || (line < first && first - line > newlines))) {
+      line += newlines;
+      line_begun = !bytes.ends_with('\n');
+      return;
+    }
     while (!bytes.empty()) {
       const auto newline = bytes.find('\n');
       const bool ends = newline != std::string_view::npos;
@@ -154,6 +161,11 @@ CallToolResult read_file(const Settings& settings, const Json& arguments, const 
     window.feed(bytes);
     total += length;
     ended = length < buffer.size();
+    if (!ended && window.line < window.first && total >= settings.limits.read_through) {
+      return error_result(fmt::format(
+          "offset {} is not among the first {} of {}, and no more is looked through for it: {}. Use a smaller offset.",
+          offset, size_text(total), wanted, plural(window.lines_seen(), "line")));
+    }
     if (ended || (window.full && total > counted_bytes)) break;
   }
   if (ended) window.finish();

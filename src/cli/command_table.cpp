@@ -104,7 +104,8 @@ constexpr CommandEntry commands[] = {
      "  patchbay serve --http 127.0.0.1:0 --json          any free port; prints {\"url\":…}\n"
      "  patchbay serve --http 0.0.0.0:8080 --bearer-file token --allow-host mcp.example\n\n"
      "Over HTTP the endpoint is /mcp. SIGINT and SIGTERM let running calls finish and exit with 0.\n"
-     "Without --bearer-file, PATCHBAY_SERVE_TOKEN is the token if it is set.",
+     "Without --bearer-file, PATCHBAY_SERVE_TOKEN is the token if it is set. Where one is needed and none is given\n"
+     "(with --allow-run, and on every address but loopback), one is made for the run and printed.",
      nullptr, nullptr, 0, 0, true},
     {Command::completion, "completion", "Print the completion script of a shell, or the names of the servers it offers",
      "  source <(patchbay completion bash)\n  patchbay completion zsh > ~/.zfunc/_patchbay\n"

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include <charconv>
+#include <array>
 #include <filesystem>
 
 #include <boost/asio/io_context.hpp>
@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "base/as_result.h"
+#include "base/crypto.h"
 #include "base/scope.h"
 #include "base/strings.h"
 #include "builtin/builtin_server.h"
@@ -22,8 +23,8 @@
 namespace patchbay::cli {
 namespace {
 
-// The token clients must show: from --bearer-file, else from the environment; empty: none.
-std::string bearer_of(const Settings& settings) {
+// The token clients must show: from --bearer-file, else from the environment; empty: none was given.
+std::string given_token(const Settings& settings) {
   std::string token;
   if (!settings.bearer_file.empty()) {
     auto text = value_or_throw(read_argument_file(settings.bearer_file));
@@ -39,6 +40,13 @@ std::string bearer_of(const Settings& settings) {
   return token;
 }
 
+// For one run. Nobody can guess it, and it can be written into a header as it is.
+std::string new_token(const Random& random) {
+  std::array<std::uint8_t, 32> bytes{};
+  random(bytes);
+  return base64url_encode(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+}
+
 // As browsers write it: what has a path, or is a pattern, would never be met.
 void check_origin(const std::string& origin) {
   const auto host = origin.find("://");
@@ -52,7 +60,7 @@ void check_origin(const std::string& origin) {
                           origin));
 }
 
-ServerHttpOptions http_options(const Settings& settings, Io& io) {
+ServerHttpOptions http_options(const Settings& settings, Io& io, const Random& random) {
   const auto place = value_or_throw(parse_serve_address(settings.http));
   ServerHttpOptions options;
   options.address = place.address;
@@ -60,29 +68,36 @@ ServerHttpOptions http_options(const Settings& settings, Io& io) {
   options.allowed_hosts = settings.allow_hosts;
   for (const auto& origin : settings.allow_origins) check_origin(origin);
   options.allowed_origins = settings.allow_origins;
-  const auto token = bearer_of(settings);
+  const bool loopback = is_loopback_name(options.address);
+  auto token = given_token(settings);
+  // Whoever is to show a token that was made here must be told it; one that was given is known.
+  std::string made;
+  if (token.empty() && needs_token(loopback, settings.allow_run)) token = made = new_token(random);
   if (!token.empty()) options.authorize = bearer_token(token);
-  if (!is_loopback_name(options.address)) {
-    if (token.empty() && settings.allow_run) {
-      throw Error(Errc::denied, fmt::format("--allow-run on {} would let everyone on the network run commands; add "
-                                            "--bearer-file FILE, or listen on 127.0.0.1",
-                                            options.address));
-    }
-    io.talk(fmt::format("patchbay: warning: {} is reachable from other machines{}; put TLS in front of it\n",
-                        options.address, token.empty() ? ", and no token is asked for (--bearer-file FILE)" : ""));
+  if (!loopback) {
+    io.talk(fmt::format("patchbay: warning: {} is reachable from other machines; put TLS in front of it\n",
+                        options.address));
   }
-  options.on_listening = [&io, json = settings.json](const std::string& url) {
+  options.on_listening = [&io, json = settings.json, made](const std::string& url) {
     if (json) {
-      io.out(to_text(Json{{"url", url}}) + "\n");
-    } else {
-      io.talk(fmt::format("patchbay: serving on {} — Ctrl-C ends it\n", url));
+      Json said{{"url", url}};
+      if (!made.empty()) said["token"] = made;
+      io.out(to_text(said) + "\n");
+      return;
     }
+    if (!made.empty()) {
+      io.talk(
+          fmt::format("patchbay: the token of this run is {} — clients send it as \"Authorization: Bearer TOKEN\"; "
+                      "choose your own with --bearer-file FILE\n",
+                      made));
+    }
+    io.talk(fmt::format("patchbay: serving on {} — Ctrl-C ends it\n", url));
   };
   return options;
 }
 
 int serve_http(const Settings& settings, Io& io, std::shared_ptr<Server> server, const Runtime& runtime) {
-  auto options = http_options(settings, io);
+  auto options = http_options(settings, io, runtime.random);
   asio::io_context loop(1);
   Scope scope(loop.get_executor());
   Scope side(loop.get_executor());

@@ -1,4 +1,4 @@
-// Where `patchbay serve --http` listens, from what was typed. Pure.
+// Where `patchbay serve --http` listens, from what was typed, and whether callers must show who they are. Pure.
 #pragma once
 
 #include <charconv>
@@ -40,5 +40,9 @@ inline Result<ServeAddress> parse_serve_address(std::string_view text) {
   if (error != std::errc() || end != digits.data() + digits.size()) return wrong();
   return place;
 }
+
+// Files can be written by whoever is let in, and with `allow_run` commands be run. Other machines
+// are never let in unasked; other users of this one not where they could run something.
+constexpr bool needs_token(bool loopback, bool allow_run) noexcept { return !loopback || allow_run; }
 
 }  // namespace patchbay::cli

@@ -70,6 +70,8 @@ std::string_view reason_phrase(int status) noexcept {
       return "Content Too Large";
     case 415:
       return "Unsupported Media Type";
+    case 429:
+      return "Too Many Requests";
     case 431:
       return "Request Header Fields Too Large";
     case 500:

@@ -36,12 +36,13 @@ int find_name(StringToken token, const std::string_view (&names)[N]) {
 // Decodes one text. The scanner holds the first fault; every function returns false on one.
 class Decoder {
  public:
-  Decoder(std::shared_ptr<const std::string> block, std::string_view text, JsonOptions options)
-      : block_(std::move(block)), scanner_(text, options.max_depth) {}
+  Decoder(std::shared_ptr<const std::string> block, std::string_view text, JsonOptions options, std::size_t batch)
+      : block_(std::move(block)), scanner_(text, options.max_depth), batch_(batch) {}
 
   Result<Decoded> decode() {
     Decoded decoded;
     if (scanner_.check_utf8() && document(decoded) && scanner_.finish()) return decoded;
+    if (too_many_) return fail(Errc::limit, fmt::format("a batch of more than {} messages; send it in parts", batch_));
     return std::unexpected(to_error(scanner_.fault()));
   }
 
@@ -72,7 +73,8 @@ class Decoder {
     if (!scanner_.enter()) return false;
     if (scanner_.peek() == ']') return scanner_.fail("a batch must not be empty");
     do {
-      if (!one(decoded)) return false;
+      too_many_ = decoded.messages.size() >= batch_;
+      if (too_many_ || !one(decoded)) return false;
     } while (scanner_.accept(','));
     if (!scanner_.accept(']')) return scanner_.fail("expected ',' or ']'");
     scanner_.leave();
@@ -257,6 +259,8 @@ class Decoder {
 
   std::shared_ptr<const std::string> block_;
   JsonScanner scanner_;
+  std::size_t batch_;
+  bool too_many_ = false;
 };
 
 // JSON has no raw line breaks inside strings, so every one found is between tokens.
@@ -427,8 +431,9 @@ Json to_json(const RequestId& id) {
   return std::visit([](const auto& value) { return Json(value); }, id);
 }
 
-Result<Decoded> decode_messages(std::shared_ptr<const std::string> block, std::string_view text, JsonOptions options) {
-  return Decoder(std::move(block), text, options).decode();
+Result<Decoded> decode_messages(std::shared_ptr<const std::string> block, std::string_view text, JsonOptions options,
+                                std::size_t batch) {
+  return Decoder(std::move(block), text, options, batch).decode();
 }
 
 std::optional<RequestId> peek_id(std::string_view text) { return Peeker(text).reply_id(); }
@@ -446,6 +451,46 @@ void append_batch(std::string& out, const std::vector<Message>& messages) {
     append_message(out, messages[i]);
   }
   out += ']';
+}
+
+std::size_t size_of(const Message& message) {
+  // What may be large is counted where it is; around it there is little.
+  auto without = [](std::string_view text, Message around) {
+    std::string rest;
+    append_message(rest, around);
+    return rest.size() + text.size();
+  };
+  if (const auto* response = std::get_if<Response>(&message)) {
+    if (!response->result) return without({}, Response{response->id, {}});
+    return without(response->result.text(), Response{response->id, {}}) - std::string_view("{}").size();
+  }
+  constexpr auto params = std::string_view(R"(,"params":)").size();
+  if (const auto* request = std::get_if<Request>(&message)) {
+    const auto text = request->params ? request->params.text() : std::string_view();
+    return without(text, Request{request->id, request->method, {}}) + (request->params ? params : 0);
+  }
+  if (const auto* notification = std::get_if<Notification>(&message)) {
+    const auto text = notification->params ? notification->params.text() : std::string_view();
+    return without(text, Notification{notification->method, {}}) + (notification->params ? params : 0);
+  }
+  return without({}, std::get<ErrorResponse>(message));
+}
+
+std::optional<RequestId> answered_id(const Message& message) {
+  if (const auto* response = std::get_if<Response>(&message)) return response->id;
+  if (const auto* failed = std::get_if<ErrorResponse>(&message)) return failed->id;
+  return std::nullopt;
+}
+
+Message within_limit(Message answer, std::size_t limit, std::size_t used) {
+  const auto size = size_of(answer);
+  if (size <= limit && used <= limit - size) return answer;
+  auto why = size > limit ? fmt::format("the answer has {} bytes; no more than {} are sent as one answer", size, limit)
+                          : fmt::format(
+                                "the answer has {} bytes, and {} are taken by others of its batch; no more than {} are "
+                                "sent as one answer",
+                                size, used, limit);
+  return ErrorResponse{answered_id(answer), {rpc_code::internal_error, std::move(why), {}}};
 }
 
 }  // namespace patchbay

@@ -14,6 +14,8 @@
 
 #include <patchbay/json.h>
 
+#include "base/limits.h"
+
 namespace patchbay {
 
 // An id keeps its JSON type: 1 and "1" are different requests.
@@ -69,9 +71,10 @@ struct Decoded {
 // validated; whatever is not JSON-RPC 2.0 is Errc::protocol with its byte offset in `text`:
 // duplicate envelope keys, a result beside an error, an id that is no string or integer, and
 // so on. Tolerated, because peers do it: unknown members, null for absent params, null for
-// whichever of result and error does not apply, an error without a message.
+// whichever of result and error does not apply, an error without a message. A batch of more
+// than `batch` messages is Errc::limit; the rest of it is not read.
 Result<Decoded> decode_messages(std::shared_ptr<const std::string> block, std::string_view text,
-                                JsonOptions options = {});
+                                JsonOptions options = {}, std::size_t batch = Limits{}.items);
 
 // The id of a text that failed to decode, if it looks like a reply (an object with a
 // top-level id and one of jsonrpc, result, error, without a method): its call can then fail
@@ -84,5 +87,14 @@ std::optional<RequestId> peek_id(std::string_view text);
 void append_message(std::string& out, const Message& message);
 // The array of them, as the one revision with batches writes it.
 void append_batch(std::string& out, const std::vector<Message>& messages);
+// How many bytes append_message() would add.
+std::size_t size_of(const Message& message);
+
+// The id an answer belongs to; none for other messages, and for an error about no request.
+std::optional<RequestId> answered_id(const Message& message);
+// The answer itself if it has at most `limit` bytes less those `used` by others of its batch;
+// else the error -32603 in its place, which says both numbers: whoever asked must not wait for
+// what is never sent.
+Message within_limit(Message answer, std::size_t limit, std::size_t used = 0);
 
 }  // namespace patchbay

@@ -2,12 +2,17 @@
 
 #include <utility>
 
+#include <boost/asio/post.hpp>
+#include <fmt/format.h>
+
 #include "base/as_result.h"
 #include "protocol/methods.h"
 #include "rpc/carried_out.h"
 
 namespace patchbay {
 namespace {
+
+constexpr std::size_t batch_part = 100;  // messages of a batch that are begun in one turn of the loop
 
 // Without overflow: the end of time plus anything is the end of time.
 std::chrono::steady_clock::time_point after(std::chrono::steady_clock::time_point now, Duration wait) {
@@ -31,10 +36,9 @@ std::optional<RequestId> request_id_of(const Json& id) {
 struct Peer::BatchReplies {
   Peer* peer;
   std::vector<Message> replies;
+  std::size_t size = 2;  // of the array they make
   ~BatchReplies() {
-    if (replies.empty() || peer->closed()) return;
-    for (const auto& reply : replies) peer->trace("->", reply);
-    (void)peer->channel_->send_batch(std::move(replies));
+    if (!replies.empty() && !peer->closed()) peer->answer_batch(std::move(replies));
   }
 };
 
@@ -66,6 +70,12 @@ void Peer::start() {
 
 Task<Payload> Peer::call(PeerCall call) {
   if (ended_) throw judged(*ended_, false);
+  Message request = Request{call.id, call.method, std::move(call.params), std::move(call.headers)};
+  if (const auto size = size_of(request); size > runtime_.limits.outgoing) {
+    throw Error(Errc::limit, fmt::format("the request {} has {} bytes; no more than {} are sent", call.method, size,
+                                         runtime_.limits.outgoing))
+        .with_carried_out(CarriedOut::no);
+  }
   Pending pending;
   pending.call = &call;
   const auto now = call_time();
@@ -82,7 +92,7 @@ Task<Payload> Peer::call(PeerCall call) {
   } forget{*this, call.id};
 
   // The params travel as bytes; the call itself keeps none of them while it waits.
-  auto sent = send(Request{call.id, call.method, std::move(call.params), std::move(call.headers)}, call.about);
+  auto sent = send(std::move(request), call.about);
   if (!sent) throw judged(std::move(sent).error(), false);
   arm(std::min(pending.total_end, pending.idle_end));
 
@@ -119,7 +129,15 @@ Task<void> Peer::read() {
     } catch (...) {
       cause = error_from(std::current_exception());
     }
-    for (; incoming; incoming = channel_->received()) take(std::move(*incoming));
+    for (; incoming; incoming = channel_->received()) {
+      auto* batch = std::get_if<Batch>(&*incoming);
+      if (!batch) {
+        take(std::move(*incoming));
+      } else if (auto taken = co_await as_result(take_batch(std::move(*batch))); !taken) {
+        cause = std::move(taken).error();
+        break;
+      }
+    }
   }
   end(cause->code() == Errc::cancelled ? Error(Errc::closed, "the connection was closed") : *cause);
 }
@@ -127,17 +145,23 @@ Task<void> Peer::read() {
 void Peer::take(Incoming incoming) {
   if (auto* lost = std::get_if<Lost>(&incoming)) {
     on_response(lost->id, std::unexpected(std::move(lost->error)));
-  } else if (auto* batch = std::get_if<Batch>(&incoming)) {
-    if (handlers_.accepts_batches && !handlers_.accepts_batches()) {
-      ++counters_.refused_requests;
-      answer(ErrorResponse{std::nullopt, {rpc_code::invalid_request, "batches are not part of this revision", {}}},
-             nullptr);
-      return;
-    }
-    auto replies = std::make_shared<BatchReplies>(this);
-    for (auto& message : batch->messages) dispatch(std::move(message), replies);
   } else {
     dispatch(std::move(std::get<Message>(incoming)), nullptr);
+  }
+}
+
+// Others get their turn between the parts of a large one.
+Task<void> Peer::take_batch(Batch batch) {
+  if (handlers_.accepts_batches && !handlers_.accepts_batches()) {
+    ++counters_.refused_requests;
+    answer(ErrorResponse{std::nullopt, {rpc_code::invalid_request, "batches are not part of this revision", {}}},
+           nullptr);
+    co_return;
+  }
+  auto replies = std::make_shared<BatchReplies>(this);
+  for (std::size_t i = 0; i < batch.messages.size() && !ended_; ++i) {
+    if (i > 0 && i % batch_part == 0) co_await asio::post(executor_, asio::use_awaitable);
+    dispatch(std::move(batch.messages[i]), replies);
   }
 }
 
@@ -305,10 +329,37 @@ Task<void> Peer::run_request(Request request, std::shared_ptr<BatchReplies> batc
 }
 
 void Peer::answer(Message message, const std::shared_ptr<BatchReplies>& batch) {
+  const auto limit = runtime_.limits.answer;
   if (batch) {
+    message = within_limit(std::move(message), limit, batch->size);
+    batch->size += size_of(message) + 1;
     batch->replies.push_back(std::move(message));
-  } else if (auto sent = send(std::move(message)); !sent) {
-    runtime_.log(LogLevel::warning, "event=answer_not_sent reason=\"{}\"", sent.error().message());
+    return;
+  }
+  message = within_limit(std::move(message), limit);
+  const auto id = answered_id(message);
+  if (auto sent = send(std::move(message)); !sent) {
+    give_up_answering(sent.error(), id ? std::vector{*id} : std::vector<RequestId>{});
+  }
+}
+
+void Peer::answer_batch(std::vector<Message> replies) {
+  std::vector<RequestId> ids;
+  for (const auto& reply : replies) {
+    trace("->", reply);
+    if (auto id = answered_id(reply)) ids.push_back(std::move(*id));
+  }
+  if (auto sent = channel_->send_batch(std::move(replies)); !sent) give_up_answering(sent.error(), ids);
+}
+
+// What found no room in the queue is not sent later. Whoever asked is told so; a queue without
+// room even for that belongs to somebody who does not read, and would wait for ever.
+void Peer::give_up_answering(const Error& why, const std::vector<RequestId>& ids) {
+  runtime_.log(LogLevel::warning, "event=answer_not_sent reason=\"{}\"", why.message());
+  if (why.code() != Errc::limit || ended_) return;
+  for (const auto& id : ids) {
+    auto told = send(ErrorResponse{id, {rpc_code::internal_error, why.message(), {}}});
+    if (!told) return end(told.error());
   }
 }
 

@@ -145,6 +145,7 @@ class Peer {
 
   Task<void> read();
   void take(Incoming incoming);
+  Task<void> take_batch(Batch batch);
   Task<void> watch_deadlines();
   Task<Payload> handle(Request request);
   Task<void> run_request(Request request, std::shared_ptr<BatchReplies> batch, std::uint64_t serial, Active active);
@@ -156,6 +157,8 @@ class Peer {
   Result<void> send(Message message, const std::optional<RequestId>& about = {});
   void trace(std::string_view direction, const Message& message);
   void answer(Message message, const std::shared_ptr<BatchReplies>& batch);
+  void answer_batch(std::vector<Message> replies);
+  void give_up_answering(const Error& why, const std::vector<RequestId>& ids);
   void tell_cancelled(std::int64_t id, const PeerCall& call, std::string_view reason);
   void end(const Error& error);
   void expire();

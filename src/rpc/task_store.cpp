@@ -10,6 +10,51 @@
 #include "base/timeout.h"
 
 namespace patchbay {
+namespace {
+
+std::size_t bytes_of(const Result<Json>& outcome) {
+  if (outcome) return to_text(*outcome).size();
+  const auto& error = outcome.error();
+  return error.message().size() + error.rpc_data().size() + error.detail().size();
+}
+
+}  // namespace
+
+Result<void> TaskRoom::admit(const std::string& who) {
+  const auto found = shares_.find(who);
+  const auto own = found == shares_.end() ? 0 : found->second.count;
+  if (own >= bounds_.count_each) {
+    return fail(Errc::limit, fmt::format("{} tasks of yours are kept, and no more may be; wait until some have expired",
+                                         bounds_.count_each));
+  }
+  if (all_.count >= bounds_.count) return fail(Errc::limit, "too many tasks are kept; wait until some have expired");
+  ++all_.count;
+  ++shares_[who].count;
+  return {};
+}
+
+Result<void> TaskRoom::keep(const std::string& who, std::size_t bytes) {
+  auto& own = shares_[who];
+  const bool fits = bytes <= bounds_.bytes_each && own.bytes <= bounds_.bytes_each - bytes;
+  if (!fits || bytes > bounds_.bytes || all_.bytes > bounds_.bytes - bytes) {
+    return fail(Errc::limit,
+                fmt::format("the task's result has {} bytes, and with those of earlier tasks no more than {} are kept; "
+                            "repeat the call when they have expired",
+                            bytes, fits ? bounds_.bytes : bounds_.bytes_each));
+  }
+  own.bytes += bytes;
+  all_.bytes += bytes;
+  return {};
+}
+
+void TaskRoom::release(const std::string& who, std::size_t bytes) {
+  const auto found = shares_.find(who);
+  if (found == shares_.end()) return;
+  --all_.count;
+  all_.bytes -= bytes;
+  found->second.bytes -= bytes;
+  if (--found->second.count == 0) shares_.erase(found);
+}
 
 TaskState StoredTask::state() const {
   TaskState state;
@@ -35,14 +80,14 @@ void StoredTask::say(std::string message) {
 
 void StoredTask::finish(TaskStatus status, Result<Json> outcome, std::optional<std::string> message) {
   if (!may_follow(task_.status, status)) return;
-  if (outcome && status != TaskStatus::cancelled) {
-    const auto bytes = to_text(*outcome).size();
-    if (auto store = store_.lock(); !store || store->has_room_for(bytes)) {
+  if (auto store = store_.lock(); store && admitted_ && status != TaskStatus::cancelled) {
+    const auto bytes = bytes_of(outcome);
+    if (auto kept = store->room_->keep(owner_.who(), bytes); kept) {
       bytes_ = bytes;
     } else {
       status = TaskStatus::failed;
-      message = "the results of earlier tasks leave no room for this one; repeat the call when they have expired";
-      outcome = fail(Errc::limit, *message);
+      message = kept.error().message();
+      outcome = std::unexpected(std::move(kept).error());
     }
   }
   task_.status = status;
@@ -117,10 +162,19 @@ bool StoredTask::answer(std::string_view key, Result<InputResponse> response) {
   return true;
 }
 
-TaskStore::TaskStore(Bounds bounds, Clock clock, Random random)
-    : bounds_(bounds), clock_(std::move(clock)), random_(std::move(random)) {}
+TaskStore::TaskStore(Bounds bounds, Clock clock, Random random, std::shared_ptr<TaskRoom> room)
+    : bounds_(bounds), clock_(std::move(clock)), random_(std::move(random)), room_(std::move(room)) {
+  if (!room_) room_ = std::make_shared<TaskRoom>(TaskRoom::Bounds{.count = bounds.count, .bytes = bounds.bytes});
+}
 
-TaskStore::~TaskStore() = default;
+TaskStore::~TaskStore() {
+  for (auto& [id, task] : tasks_) let_go(*task);
+}
+
+// It is no longer kept, whoever still looks at it.
+void TaskStore::let_go(StoredTask& task) {
+  if (std::exchange(task.admitted_, false)) room_->release(task.owner_.who(), task.bytes_);
+}
 
 std::string TaskStore::now_text() const {
   const auto now = std::chrono::floor<std::chrono::milliseconds>(clock_.wall()).time_since_epoch();
@@ -132,11 +186,6 @@ std::string TaskStore::now_text() const {
                      utc.tm_hour, utc.tm_min, utc.tm_sec, milliseconds);
 }
 
-bool TaskStore::has_room_for(std::size_t bytes) const {
-  for (const auto& [id, task] : tasks_) bytes += task->bytes_;
-  return bytes <= bounds_.bytes;
-}
-
 void TaskStore::drop_old() {
   const auto now = clock_.now();
   std::vector<std::shared_ptr<StoredTask>> old;
@@ -145,6 +194,7 @@ void TaskStore::drop_old() {
   }
   for (const auto& task : old) {
     tasks_.erase(task->task_.id);
+    let_go(*task);
     task->cancel("kept for as long as was promised, and still not done");
   }
 }
@@ -152,7 +202,7 @@ void TaskStore::drop_old() {
 Result<std::shared_ptr<StoredTask>> TaskStore::create(const TaskWish& wish, StoredTask::Owner owner) {
   drop_old();
   if (stopped_) return fail(Errc::closed, "no tasks are run any more");
-  if (tasks_.size() >= bounds_.count) return fail(Errc::limit, "too many tasks are kept; wait until some have expired");
+  if (auto admitted = room_->admit(owner.who()); !admitted) return std::unexpected(std::move(admitted).error());
   std::array<std::uint8_t, 24> bytes{};
   random_(bytes);
   RemoteTask task;
@@ -166,7 +216,13 @@ Result<std::shared_ptr<StoredTask>> TaskStore::create(const TaskWish& wish, Stor
   auto id = task.id;
   auto stored = std::make_shared<StoredTask>(weak_from_this(), std::move(task), std::move(owner));
   stored->expires_ = clock_.now() + ttl;
-  if (!tasks_.emplace(std::move(id), stored).second) return fail(Errc::internal, "two tasks got the same id");
+  stored->admitted_ = true;
+  if (!tasks_.emplace(std::move(id), stored).second) {
+    let_go(*stored);
+    return fail(Errc::internal, "two tasks got the same id");
+  }
+  // A handler may make a task of its call long after it began to run.
+  if (scope_) keep_watching();
   created_->notify_all();
   return stored;
 }
@@ -188,8 +244,12 @@ std::vector<std::shared_ptr<StoredTask>> TaskStore::of_session(std::string_view 
 
 Spawned TaskStore::run(const asio::any_io_executor& executor, Task<void> work) {
   if (!scope_) scope_ = std::make_unique<Scope>(executor);
-  if (!std::exchange(watched_, true)) scope_->spawn(watch(weak_from_this()));
+  keep_watching();
   return scope_->spawn(std::move(work));
+}
+
+void TaskStore::keep_watching() {
+  if (!std::exchange(watched_, true)) scope_->spawn(watch(weak_from_this()));
 }
 
 Task<void> TaskStore::watch(std::weak_ptr<TaskStore> store) {
@@ -216,7 +276,10 @@ Task<void> TaskStore::watch(std::weak_ptr<TaskStore> store) {
 }
 
 void TaskStore::end_all() {
-  for (auto& [id, task] : std::exchange(tasks_, {})) task->cancel("whoever ran it has ended");
+  for (auto& [id, task] : std::exchange(tasks_, {})) {
+    let_go(*task);
+    task->cancel("whoever ran it has ended");
+  }
   if (scope_) scope_->cancel();
 }
 

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <list>
 #include <map>
@@ -43,6 +44,8 @@ class StoredTask : public std::enable_shared_from_this<StoredTask> {
   struct Owner {
     std::string principal;
     std::string session;
+    // Whose share of the room it takes: somebody without a name has one for each session.
+    std::string who() const { return principal.empty() ? "session " + session : "principal " + principal; }
   };
 
   StoredTask(std::weak_ptr<TaskStore> store, RemoteTask task, Owner owner)
@@ -82,12 +85,42 @@ class StoredTask : public std::enable_shared_from_this<StoredTask> {
   RemoteTask task_;
   Owner owner_;
   std::optional<Result<Json>> outcome_;
-  std::size_t bytes_ = 0;                           // of the outcome, as text
+  std::size_t bytes_ = 0;                           // of the outcome, as the room counts it
   std::list<std::shared_ptr<Question>> questions_;  // open ones
+  bool admitted_ = false;                           // it has its place in the room
   std::array<int, 3> asked_{};
   std::set<std::string> keys_;  // of all questions ever
   Spawned running_;
   std::optional<std::chrono::steady_clock::time_point> expires_;
+};
+
+// How many tasks there may be and how large the results that are kept, in all and for each owner,
+// so that no owner can take it all. The stores of one server share one.
+class TaskRoom {
+ public:
+  struct Bounds {
+    std::size_t count = 1000;
+    std::size_t count_each = SIZE_MAX;
+    std::size_t bytes = 256u << 20;
+    std::size_t bytes_each = SIZE_MAX;
+  };
+
+  explicit TaskRoom(Bounds bounds) : bounds_(bounds) {}
+
+  // One more task, or so many bytes of a result. Errc::limit with the numbers when there is no room.
+  Result<void> admit(const std::string& who);
+  Result<void> keep(const std::string& who, std::size_t bytes);
+  // A task that was admitted has gone, and what was kept of it.
+  void release(const std::string& who, std::size_t bytes);
+
+ private:
+  struct Share {
+    std::size_t count = 0;
+    std::size_t bytes = 0;
+  };
+  Bounds bounds_;
+  Share all_;
+  std::map<std::string, Share, std::less<>> shares_;
 };
 
 class TaskStore : public std::enable_shared_from_this<TaskStore> {
@@ -100,13 +133,14 @@ class TaskStore : public std::enable_shared_from_this<TaskStore> {
     std::chrono::milliseconds poll_interval{500};
   };
 
-  TaskStore(Bounds bounds, Clock clock, Random random);
+  // `room`: shared with others; without one there is one for `bounds` alone.
+  TaskStore(Bounds bounds, Clock clock, Random random, std::shared_ptr<TaskRoom> room = nullptr);
   TaskStore(const TaskStore&) = delete;
   TaskStore& operator=(const TaskStore&) = delete;
   ~TaskStore();
 
-  // A new task, working. Errc::limit when the store is full: a task is kept for as long as
-  // was promised.
+  // A new task, working. Errc::limit when there is no room: a task is kept for as long as was
+  // promised. For the same reason a result without room is not kept, and its task has failed.
   Result<std::shared_ptr<StoredTask>> create(const TaskWish& wish, StoredTask::Owner owner);
   // Null when unknown, too old or someone else's.
   std::shared_ptr<StoredTask> find(std::string_view id, std::string_view principal);
@@ -129,15 +163,17 @@ class TaskStore : public std::enable_shared_from_this<TaskStore> {
  private:
   friend class StoredTask;
   std::string now_text() const;
-  bool has_room_for(std::size_t bytes) const;
   void drop_old();
+  void let_go(StoredTask& task);
   // Ends tasks when their time is over, though nobody asks for them.
   static Task<void> watch(std::weak_ptr<TaskStore> store);
+  void keep_watching();
   void end_all();
 
   Bounds bounds_;
   Clock clock_;
   Random random_;
+  std::shared_ptr<TaskRoom> room_;
   std::map<std::string, std::shared_ptr<StoredTask>, std::less<>> tasks_;
   std::unique_ptr<Scope> scope_;
   bool watched_ = false;

@@ -42,6 +42,7 @@ class Context : public RequestContext {
       : link_(std::move(link)),
         caller_(std::move(caller)),
         schema_steps_(link_->peer->runtime().limits.schema_steps),
+        answer_limit_(link_->peer->runtime().limits.answer),
         log_(link_->peer->runtime().log) {}
 
   const std::optional<Implementation>& client() const final { return caller_.info; }
@@ -59,6 +60,7 @@ class Context : public RequestContext {
 
   // Kept here because a task may outlive its connection.
   std::uint64_t schema_steps() const noexcept { return schema_steps_; }
+  std::size_t answer_limit() const noexcept { return answer_limit_; }
   const Log& own_log() const noexcept { return log_; }
   // The error a failed handler means for this client.
   virtual Error refine(Error error) const { return error; }
@@ -94,6 +96,7 @@ class Context : public RequestContext {
   std::shared_ptr<const PeerLink> link_;
   Caller caller_;
   std::uint64_t schema_steps_;
+  std::size_t answer_limit_;
   Log log_;
   TaskStarter starter_;
   std::shared_ptr<StoredTask> task_;

@@ -35,12 +35,15 @@ bool concerns(std::string_view subscribed, std::string_view updated) noexcept {
 
 Server::Core::Core(ServerOptions o) : options(std::move(o)), sealer(system_random()) {
   if (options.page_size == 0) options.page_size = 1;
-  const TaskStore::Bounds bounds{.count = options.tasks,
-                                 .ttl = options.task_ttl,
+  auto room = std::make_shared<TaskRoom>(TaskRoom::Bounds{.count = options.tasks,
+                                                          .count_each = options.tasks_each,
+                                                          .bytes = options.task_bytes,
+                                                          .bytes_each = options.task_bytes_each});
+  const TaskStore::Bounds bounds{.ttl = options.task_ttl,
                                  .ttl_most = std::max(options.task_ttl, options.task_ttl_most),
                                  .poll_interval = options.task_poll_interval};
   for (auto* store : {&legacy_tasks, &modern_tasks}) {
-    *store = std::make_shared<TaskStore>(bounds, Clock{}, system_random());
+    *store = std::make_shared<TaskStore>(bounds, Clock{}, system_random(), room);
     (*store)->on_change = [this](const StoredTask& task) { announce({Change::Kind::task, task.task().id}); };
   }
 }

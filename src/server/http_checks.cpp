@@ -188,6 +188,12 @@ std::optional<Error> check_modern_request(const HttpHeaders& headers, std::strin
   return std::nullopt;
 }
 
+Result<void> check_size(const Message& message, std::size_t limit) {
+  const auto size = size_of(message);
+  if (size <= limit) return {};
+  return fail(Errc::limit, fmt::format("the message has {} bytes; no more than {} are sent", size, limit));
+}
+
 int http_status_of(std::int64_t rpc_code) noexcept {
   switch (rpc_code) {
     case -32601:

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "net/http_message.h"
 #include "protocol/wire.h"
+#include "rpc/message.h"
 
 namespace patchbay {
 
@@ -48,6 +49,9 @@ Era era_of(const HttpHeaders& headers, const Json* params);
 // null. An Error with its JSON-RPC code, or nothing.
 std::optional<Error> check_modern_request(const HttpHeaders& headers, std::string_view method, const Json& params,
                                           const std::function<const Json*(std::string_view tool)>& schema_of);
+
+// Whether a message of ours that is no answer may be sent; Errc::limit with both numbers.
+Result<void> check_size(const Message& message, std::size_t limit);
 
 // The HTTP status that goes with a JSON-RPC error of a modern answer.
 int http_status_of(std::int64_t rpc_code) noexcept;

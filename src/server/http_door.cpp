@@ -95,6 +95,20 @@ std::function<Task<HttpVerdict>(HttpCaller)> bearer_token(std::string token) {
   };
 }
 
+// A request of a principal, for as long as it is being answered.
+struct HttpDoor::Presence {
+  Presence(HttpDoor& d, const std::string& principal) : door(d), at(d.present_.try_emplace(principal).first) {
+    ++at->second;
+  }
+  Presence(const Presence&) = delete;
+  Presence& operator=(const Presence&) = delete;
+  ~Presence() {
+    if (--at->second == 0) door.present_.erase(at);
+  }
+  HttpDoor& door;
+  decltype(HttpDoor::present_)::iterator at;
+};
+
 // One modern request: what its connection sends becomes the answer to its POST.
 struct HttpDoor::OneRequest {
   OneRequest(HttpDoor& d, ServerExchange& e, Request r, AcceptedTypes a)
@@ -118,12 +132,13 @@ struct HttpDoor::OneRequest {
 
   Result<void> send(const Message& message) {
     if (answered) return {};
-    std::string text;
-    append_message(text, message);
-    if (text.size() > door.runtime_.limits.message) return fail(Errc::limit, "the message is too large");
     const auto* failed = std::get_if<ErrorResponse>(&message);
     const bool last = failed || std::holds_alternative<Response>(message);
     if (!last && !accepted.events) return {};
+    // Answers have been measured by who gives them.
+    if (auto fits = last ? Result<void>() : check_size(message, door.runtime_.limits.answer); !fits) return fits;
+    std::string text;
+    append_message(text, message);
     const int status = failed ? http_status_of(failed->error.code) : 200;
     // A status that says it all goes before what the client would rather read.
     if (last && !exchange->begun() && (accepted.json || status != 200)) {
@@ -194,7 +209,7 @@ HttpDoor::HttpDoor(std::shared_ptr<Server::Core> core, asio::any_io_executor exe
       scope_(executor),
       tending_(executor),
       server_(executor, limits_of(options_), [this](ServerExchange& exchange) { return handle(exchange); }, runtime) {
-  runtime_.limits.message = std::min(runtime_.limits.message, options_.max_body);
+  runtime_.limits.answer = options_.max_answer;
 }
 
 HttpDoor::~HttpDoor() = default;
@@ -276,6 +291,16 @@ Task<void> HttpDoor::handle(ServerExchange& exchange) {
     }
     principal = std::move(verdict.principal);
   }
+  const Presence presence(*this, principal);
+  if (options_.authorize && presence.at->second > options_.max_requests_each) {
+    refuse(exchange, 429, {},
+           {rpc_code::internal_error,
+            fmt::format("{} requests of yours are being answered, and no more may be; wait for answers",
+                        options_.max_requests_each),
+            {}},
+           {{"Retry-After", "1"}});
+    co_return;
+  }
   if (request.method == "POST") {
     co_await post(exchange, std::move(principal));
   } else if (request.method == "GET") {
@@ -300,7 +325,7 @@ Task<void> HttpDoor::post(ServerExchange& exchange, std::string principal) {
   }
   auto block = std::make_shared<std::string>(co_await exchange.read_body());
   const std::string_view text = *block;
-  auto decoded = decode_messages(block, text, {.max_depth = runtime_.limits.depth});
+  auto decoded = decode_messages(block, text, {.max_depth = runtime_.limits.depth}, runtime_.limits.items);
   if (!decoded) {
     const bool json = parse_json(text, {.max_depth = runtime_.limits.depth}).has_value();
     refuse(exchange, 400, {},
@@ -381,18 +406,17 @@ Task<void> HttpDoor::legacy(ServerExchange& exchange, Decoded decoded, std::stri
     refuse(exchange, 400, {}, "batches are not part of this revision");
     co_return;
   }
-  bool asks = false;
-  for (std::size_t i = 0; i < messages.size(); ++i) {
-    const auto id = id_of(messages[i]);
+  std::set<RequestId> ids;
+  for (const auto& message : messages) {
+    const auto id = id_of(message);
     if (!id) continue;
-    asks = true;
-    const bool twice = std::any_of(messages.begin(), messages.begin() + static_cast<std::ptrdiff_t>(i),
-                                   [&](const Message& other) { return id_of(other) == id; });
+    const bool twice = !ids.insert(*id).second;
     if (twice || session->in_use(*id)) {
       refuse(exchange, 400, id, "this id is already in use");
       co_return;
     }
   }
+  const bool asks = !ids.empty();
   Incoming incoming = decoded.batch ? Incoming(Batch{std::move(messages)}) : Incoming(std::move(messages.front()));
   if (!asks) {
     session->take(std::move(incoming));
@@ -449,6 +473,16 @@ std::shared_ptr<HttpSession> HttpDoor::session_of(ServerExchange& exchange, cons
 std::shared_ptr<HttpSession> HttpDoor::open_session(ServerExchange& exchange, std::string principal) {
   if (sessions_.size() >= options_.max_sessions) {
     refuse(exchange, 503, {}, {rpc_code::internal_error, "too many sessions; try again later", {}},
+           {{"Retry-After", "10"}});
+    return nullptr;
+  }
+  const auto own =
+      std::ranges::count_if(sessions_, [&](const auto& other) { return other.second->principal() == principal; });
+  if (options_.authorize && static_cast<std::size_t>(own) >= options_.max_sessions_each) {
+    refuse(exchange, 429, {},
+           {rpc_code::internal_error,
+            fmt::format("you have {} sessions, and no more may be; end some", options_.max_sessions_each),
+            {}},
            {{"Retry-After", "10"}});
     return nullptr;
   }

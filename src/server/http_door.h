@@ -37,6 +37,8 @@ class HttpDoor {
   struct OneRequest;
   class OneRequestChannel;
 
+  struct Presence;
+
   Task<void> handle(ServerExchange& exchange);
   Task<void> post(ServerExchange& exchange, std::string principal);
   Task<void> modern(ServerExchange& exchange, Message message, std::string principal, AcceptedTypes accepted);
@@ -59,6 +61,7 @@ class HttpDoor {
   std::shared_ptr<ReplayTotal> replay_total_ = std::make_shared<ReplayTotal>();
   std::map<std::string, std::shared_ptr<HttpSession>, std::less<>> sessions_;
   std::set<OneRequest*> requests_;
+  std::map<std::string, std::size_t, std::less<>> present_;  // requests being answered, by principal
   bool stopping_ = false;
 };
 

@@ -223,9 +223,11 @@ HttpSession::StreamPtr HttpSession::stream_of(const RequestId& id) const {
 }
 
 Result<void> HttpSession::route(const std::optional<RequestId>& about, Message message) {
+  const bool answers = std::holds_alternative<Response>(message) || std::holds_alternative<ErrorResponse>(message);
+  // Answers have been measured by who gives them.
+  if (auto fits = answers ? Result<void>() : check_size(message, runtime_.limits.answer); !fits) return fits;
   std::string text;
   append_message(text, message);
-  if (text.size() > runtime_.limits.message) return fail(Errc::limit, "the message is too large");
   if (const auto* response = std::get_if<Response>(&message)) return answer(response->id, std::move(text));
   if (const auto* failed = std::get_if<ErrorResponse>(&message)) {
     if (failed->id) return answer(*failed->id, std::move(text));

@@ -81,10 +81,16 @@ Task<Json> run_tool(ToolCall call, Context& context) {
 
 namespace {
 
-void end_task(StoredTask& task, const Wire& wire, Result<Json> outcome) {
+// `limit`: what could not be sent when it is asked for is not kept.
+void end_task(StoredTask& task, const Wire& wire, Result<Json> outcome, std::size_t limit) {
   if (!outcome && outcome.error().code() == Errc::cancelled) {
     task.finish(TaskStatus::cancelled, Json(), "what it ran was cancelled");
     return;
+  }
+  if (const auto size = outcome ? to_text(*outcome).size() : 0; size > limit) {
+    outcome = std::unexpected(
+        Error::rpc(rpc_code::internal_error,
+                   fmt::format("the task's result has {} bytes; no more than {} are sent as one answer", size, limit)));
   }
   const bool failed = !outcome || (wire.tool_error_fails_task() && std::as_const(*outcome)["isError"] == Json(true));
   task.finish(failed ? TaskStatus::failed : TaskStatus::completed, std::move(outcome));
@@ -97,7 +103,7 @@ Task<void> run_apart(std::shared_ptr<TaskRun> run, const Wire* wire, ToolCall ca
       with_timeout(run_tool(std::move(call), *context), limit, "the task took longer than it is kept"));
   // Whoever put the question that has no answer yet is told by the context.
   if (const auto& task = context->task()) {
-    end_task(*task, *wire, std::move(outcome));
+    end_task(*task, *wire, std::move(outcome), context->answer_limit());
   } else {
     run->outcome = std::move(outcome);
     run->changed.notify_all();

@@ -157,7 +157,7 @@ struct LineChannel::State : std::enable_shared_from_this<State> {
   }
 
   std::optional<Incoming> judge(const LineReader::Line& line, LineChannel& channel) {
-    auto decoded = decode_messages(line.block, line.text, {.max_depth = runtime.limits.depth});
+    auto decoded = decode_messages(line.block, line.text, {.max_depth = runtime.limits.depth}, runtime.limits.items);
     if (decoded && decoded->batch) return Batch{std::move(decoded->messages)};
     if (decoded) return std::move(decoded->messages.front());
     complain(line.text, decoded.error(), channel);
@@ -206,9 +206,11 @@ Result<void> LineChannel::enqueue(Write write) {
   auto& s = *state_;
   if (s.failure) return std::unexpected(*s.failure);
   const auto before = s.waiting.size();
+  const auto queued_before = s.queued();
   write(s.waiting);
   s.waiting += '\n';
-  if (s.queued() > s.runtime.limits.outgoing) {
+  // Where nothing waits, nobody has stopped reading: how large one message may be is not decided here.
+  if (queued_before > 0 && s.queued() > s.runtime.limits.outgoing) {
     s.waiting.resize(before);
     return fail(Errc::limit, fmt::format("the client has stopped reading: {} bytes wait for it (the limit is {})",
                                          s.queued(), s.runtime.limits.outgoing));

@@ -56,8 +56,11 @@ async function startHttpServer(root) {
     once(createInterface({ input: server.stdout }), 'line'),
     ended.then(([code]) => Promise.reject(new Error(`the server ended with ${code}`))),
   ]);
+  const { url, token } = JSON.parse(line);
   return {
-    url: new URL(JSON.parse(line).url),
+    url: new URL(url),
+    // With --allow-run there is always a token.
+    options: token ? { requestInit: { headers: { Authorization: `Bearer ${token}` } } } : {},
     async stop() {
       server.kill('SIGTERM');
       const [code, signal] = await ended;
@@ -271,7 +274,7 @@ for (const { name: plainName, era, client: makeClient, stdio, http } of clients)
     const connected = await check(`${name}.Connects`, async () => {
       if (overHttp) server = await startHttpServer(root);
       transport = overHttp
-        ? new http.StreamableHTTPClientTransport(server.url)
+        ? new http.StreamableHTTPClientTransport(server.url, server.options)
         : new stdio.StdioClientTransport({ command, args, cwd: root, env: { ...process.env }, stderr: 'inherit' });
       await client.connect(transport);
       Object.assign(context, await spellings(client));

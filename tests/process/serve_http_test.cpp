@@ -1,6 +1,8 @@
 // `patchbay serve --http` as people start it: where it listens, whom it lets in, how it ends.
 #include <signal.h>
 
+#include <set>
+
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,6 +14,7 @@
 #include "support/loop.h"
 #include "support/places.h"
 #include "support/running_program.h"
+#include "support/temp_tree.h"
 
 namespace patchbay {
 namespace {
@@ -74,6 +77,66 @@ TEST(ServeHttp, ATokenInAFileIsAskedFor) {
     co_await wire.send(list_tools());
     EXPECT_EQ((co_await wire.answer()).status, 401);
   });
+  EXPECT_EQ(program.end(SIGTERM), 0);
+}
+
+// What anybody could do who reaches the port: run commands, or write files from another machine.
+TEST(ServeHttp, WhereATokenIsNeeded_OneIsMadeForTheRun) {
+  test::TemporaryDirectory root;
+  for (const auto& flags : {std::vector<std::string>{"--http", "127.0.0.1:0", "--allow-run"},
+                            std::vector<std::string>{"--http", "0.0.0.0:0"},
+                            std::vector<std::string>{"--http", "0.0.0.0:0", "--allow-run"}}) {
+    SCOPED_TRACE(testing::PrintToString(flags));
+    test::TempTree tree;
+    const auto log = (tree.path() / "log").string();
+    std::set<std::string> tokens;
+    for (int i = 0; i < 2; ++i) {
+      auto words = flags;
+      words.insert(words.end(), {"--json", "--root", root.path(), "--log-file", log, "--log-level", "trace"});
+      Serving program(words);
+      const auto said = parse_json(program.wait_for("\"url\"")).value();
+      EXPECT_TRUE(said["token"].is_string()) << program.output();
+      const auto token = said["token"].is_string() ? said["token"].as_string() : "";
+      EXPECT_GE(token.size(), 43u);
+      tokens.insert(token);
+      const auto port = test::port_of(said["url"].as_string());
+      run_task([&]() -> Task<void> {
+        HttpWire wire(co_await asio::this_coro::executor);
+        co_await wire.connect(fmt::format("127.0.0.1:{}", port));
+        co_await wire.send(list_tools());
+        EXPECT_EQ((co_await wire.answer()).status, 401);
+        HttpWire with(co_await asio::this_coro::executor);
+        co_await with.connect(fmt::format("127.0.0.1:{}", port));
+        co_await with.send(list_tools(fmt::format("Authorization: Bearer {}\r\n", token)));
+        EXPECT_EQ((co_await with.answer()).status, 200);
+      });
+      EXPECT_EQ(program.end(SIGTERM), 0);
+      EXPECT_THAT(tree.read("log"), AllOf(HasSubstr("event=http_listening"), testing::Not(HasSubstr(token))));
+    }
+    EXPECT_EQ(tokens.size(), 2u);
+  }
+}
+
+TEST(ServeHttp, ATokenThatWasMade_IsToldToThePersonAndOneThatWasGivenIsNot) {
+  test::TemporaryDirectory root;
+  Serving told({"--http", "127.0.0.1:0", "--allow-run", "--root", root.path()});
+  (void)told.wait_for("serving on");
+  EXPECT_EQ(told.end(SIGTERM), 0);
+  EXPECT_THAT(told.output(), HasSubstr("patchbay: the token of this run is "));
+
+  const auto file = root.write("token", "s3cret\n");
+  Serving given({"--http", "127.0.0.1:0", "--allow-run", "--json", "--root", root.path(), "--bearer-file", file});
+  const auto url = test::served_url(given);
+  EXPECT_EQ(given.end(SIGTERM), 0);
+  EXPECT_THAT(given.output(), testing::Not(HasSubstr("token")));
+  EXPECT_THAT(given.output(), testing::Not(HasSubstr("s3cret")));
+}
+
+TEST(ServeHttp, OnLoopbackWithoutCommands_NoTokenIsAskedFor) {
+  test::TemporaryDirectory root;
+  Serving program({"--http", "127.0.0.1:0", "--json", "--root", root.path()});
+  const auto said = parse_json(program.wait_for("\"url\"")).value();
+  EXPECT_EQ(said.find("token"), nullptr);
   EXPECT_EQ(program.end(SIGTERM), 0);
 }
 
@@ -169,7 +232,6 @@ TEST(ServeHttp, WhatCannotWorkIsSaid) {
       {{"--http", "127.0.0.1:0", "--allow-origin", "https://app.example/"}, 2, "is no origin; write scheme, host"},
       {{"--http", "127.0.0.1:0", "--allow-origin", "*"}, 2, "is no origin"},
       {{"--http", "127.0.0.1:0", "--allow-origin", "app.example"}, 2, "is no origin"},
-      {{"--http", "0.0.0.0:0", "--allow-run"}, 2, "would let everyone on the network run commands"},
   };
   for (const auto& c : cases) {
     std::vector<std::string> words{binary, "serve", "--root", root.path()};

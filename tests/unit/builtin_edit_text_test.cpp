@@ -103,5 +103,34 @@ TEST(BuiltinEditText, LongExcerptIsCut) {
   EXPECT_THAT(edit_text("a\n", {"a\n", tall, false})->excerpt, HasSubstr("+… 60 more lines"));
 }
 
+// Comparing at every place, from its beginning, would take days.
+TEST(BuiltinEditText, TextsThatRepeatThemselves_TakeLinearWork) {
+  const std::string same(1u << 20, 'a');
+  const std::string almost = std::string(512u << 10, 'a') + "b";
+  EXPECT_THAT(edit_text(same, {almost, "x"}).error().message(), HasSubstr("does not occur"));
+  EXPECT_THAT(edit_text(same, {std::string_view(same).substr(512u << 10), "x"}).error().message(),
+              HasSubstr("occurs 524289 times (lines 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, …)"));
+
+  std::string lines, wanted;
+  for (int i = 0; i < 100'000; ++i) lines += " a\n";
+  for (int i = 0; i < 50'000; ++i) wanted += "a\n";
+  EXPECT_THAT(edit_text(lines, {wanted + "b\n", "x"}).error().message(), HasSubstr("what follows there is different"));
+
+  const std::string one_line = "x\r\n" + std::string(256u << 10, 'a');
+  const auto edit = edit_text(one_line, {"a", "b\n", true});
+  ASSERT_TRUE(edit);
+  EXPECT_EQ(edit->replacements, std::size_t(256) << 10);
+  EXPECT_TRUE(edit->text.starts_with("x\r\nb\r\nb\r\n"));
+}
+
+TEST(BuiltinEditText, WhatWouldComeOfIt_IsBounded) {
+  const std::string text(1000, 'a');
+  EXPECT_EQ(edit_text(text, {"a", "bb", true, 2000})->text.size(), 2000u);
+  EXPECT_THAT(edit_text(text, {"a", "bb", true, 1999}).error().message(),
+              HasSubstr("1000 replacements of 2 bytes each would be more than the 1999 bytes a file may have"));
+  EXPECT_THAT(edit_text(text + "c", {"c", std::string(1000, 'b'), false, 1999}).error().message(),
+              HasSubstr("the file would have 2000 bytes, and 1999 bytes is the most that is edited"));
+}
+
 }  // namespace
 }  // namespace patchbay::builtin

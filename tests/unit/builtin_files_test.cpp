@@ -1,6 +1,8 @@
 // read_file, write_file, edit_file and list_dir on a real tree.
 #include <sys/stat.h>
 
+#include <filesystem>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -124,6 +126,31 @@ TEST_F(BuiltinFiles, ReadFindsAWindowDeepInAHugeFile) {
   EXPECT_EQ(block(result, 1), "[Lines 399000 to 399001 of 400000 lines. Read on with offset=399002.]");
   const auto head = call(read_file, {{"path", "f"}});
   EXPECT_EQ(block(head, 1), "[Lines 1 to 2000 of 400000 lines. Read on with offset=2001.]");
+}
+
+// A file of a TiB takes no room on disk and would take minutes to read.
+TEST_F(BuiltinFiles, ReadOfALineFarBehind_LooksThroughABoundedPart) {
+  std::string lines;
+  while (lines.size() < 10'000) lines += "line\n";
+  tree.file("f", lines);
+  std::filesystem::resize_file(tree.path() / "f", std::uintmax_t(1) << 40);
+  limits.read_through = 1u << 20;
+  const auto said = error(read_file, {{"path", "f"}, {"offset", 1'000'000'000}});
+  EXPECT_EQ(said,
+            "offset 1000000000 is not among the first 1.0 MiB of f, and no more is looked through for it: 2001 lines. "
+            "Use a smaller offset.");
+  EXPECT_EQ(block(call(read_file, {{"path", "f"}, {"offset", 2000}, {"limit", 1}}), 0), "line\n");
+}
+
+TEST_F(BuiltinFiles, ReadCountsLinesAlikeInPiecesOfAnySize) {
+  std::string content;
+  for (int i = 1; i <= 300'000; ++i) content += std::to_string(i) + (i % 7 == 0 ? "\n\n" : "\n");
+  tree.file("f", content + "last");
+  // 300,000 lines and an empty one behind every seventh.
+  EXPECT_EQ(text(read_file, {{"path", "f"}, {"offset", 342'858}}), "last");
+  EXPECT_EQ(block(call(read_file, {{"path", "f"}, {"offset", 8}, {"limit", 2}}), 0), "\n8\n");
+  EXPECT_EQ(block(call(read_file, {{"path", "f"}, {"limit", 1}}), 1),
+            "[Lines 1 to 1 of 342858 lines. Read on with offset=2.]");
 }
 
 TEST_F(BuiltinFiles, ReadShowsBytesThatAreNotUtf8) {

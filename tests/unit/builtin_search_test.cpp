@@ -243,5 +243,11 @@ TEST_F(BuiltinGrep, StoppedCallEndsAtTheNextFile) {
   EXPECT_THAT(text(grep, {{"pattern", "hit"}}), Not(HasSubstr("f:1")));
 }
 
+TEST_F(BuiltinGrep, StoppedCallEndsAtTheNextLine) {
+  tree.file("f", "hit\n");
+  stop = true;
+  EXPECT_THAT(text(grep, {{"pattern", "hit"}, {"path", "f"}}), Not(HasSubstr("f:1")));
+}
+
 }  // namespace
 }  // namespace patchbay::builtin

@@ -1,12 +1,14 @@
 // The built-in server as a client sees it, and the thread its file work runs on.
 #include "builtin/builtin_server.h"
 
+#include <filesystem>
 #include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/as_result.h"
+#include "base/offload.h"
 #include "base/scope.h"
 #include "base/waiting.h"
 #include "builtin/background.h"
@@ -65,13 +67,34 @@ TEST(BuiltinBackground, CancelledWorkSeesItsFlagAndIsWaitedFor) {
   });
 }
 
+// Whatever else the program does beside its loop goes on while searches hold all their threads.
+TEST(BuiltinBackground, FileWork_HoldsUpNoOtherWork) {
+  test::run_task([]() -> Task<void> {
+    Scope scope(co_await asio::this_coro::executor);
+    std::atomic<bool> released{false};
+    std::vector<Spawned> calls;
+    for (int i = 0; i < 8; ++i) {
+      calls.push_back(scope.spawn([](std::atomic<bool>& go) -> Task<void> {
+        (void)co_await as_result(builtin::in_background([&go](const std::atomic<bool>& stop) {
+          while (!go && !stop) std::this_thread::yield();
+          return 1;
+        }));
+      }(released)));
+    }
+    co_await test::settle();
+    EXPECT_EQ(co_await offload([] { return 7; }), 7);
+    released = true;
+    co_await scope.join();
+  });
+}
+
 class BuiltinServer : public testing::Test {
  protected:
   // One exchange after the legacy handshake.
   Json ask(bool allow_run, std::string method, Json params) {
     Json answer;
     test::run_task([&]() -> Task<void> {
-      auto server = make_builtin_server({.root = tree.path(), .allow_run = allow_run});
+      auto server = make_builtin_server({.root = tree.path(), .allow_run = allow_run, .limits = limits});
       test::RawClient client(co_await asio::this_coro::executor, *server);
       const auto hello = co_await client.ask(
           R"({"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},)"
@@ -93,6 +116,7 @@ class BuiltinServer : public testing::Test {
   }
 
   test::TempTree tree;
+  BuiltinLimits limits;
   Json handshake;
 };
 
@@ -120,6 +144,19 @@ TEST_F(BuiltinServer, ToolsAnswerOverTheProtocol) {
       ask(true, "tools/call",
           {{"name", "run_command"}, {"arguments", {{"command", "cat"}, {"args", Json::array({"f.txt"})}}}});
   EXPECT_EQ(ran["result"]["structuredContent"]["stdout"], Json("one\ntwo\n")) << to_text(ran);
+}
+
+TEST_F(BuiltinServer, AFileToolThatTakesTooLong_IsEndedAndSaysSo) {
+  std::string lines;
+  while (lines.size() < 10'000) lines += "line\n";
+  tree.file("sparse", lines);
+  std::filesystem::resize_file(tree.path() / "sparse", std::uintmax_t(1) << 40);
+  limits.file_time = std::chrono::milliseconds(1);
+  limits.read_through = SIZE_MAX;
+  const auto answer =
+      ask(false, "tools/call", Json{{"name", "read_file"}, {"arguments", {{"path", "sparse"}, {"offset", 1'000'000}}}});
+  EXPECT_EQ(answer["result"]["isError"], Json(true)) << to_text(answer);
+  EXPECT_THAT(to_text(answer), HasSubstr("read_file took longer than 0.001 s and was ended; ask for less at once"));
 }
 
 TEST_F(BuiltinServer, RootThatIsNoDirectoryIsRefused) {

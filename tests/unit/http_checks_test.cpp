@@ -332,5 +332,12 @@ TEST(ServeAddress, IsWhatWasTyped) {
   }
 }
 
+TEST(ServeAddress, ATokenIsNeededForCommandsAndForOtherMachines) {
+  EXPECT_FALSE(cli::needs_token(true, false));
+  EXPECT_TRUE(cli::needs_token(true, true));
+  EXPECT_TRUE(cli::needs_token(false, false));
+  EXPECT_TRUE(cli::needs_token(false, true));
+}
+
 }  // namespace
 }  // namespace patchbay

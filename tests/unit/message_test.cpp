@@ -274,5 +274,59 @@ TEST(Message, PeekFindsTheIdOfABrokenReply) {
   for (const auto& [text, expected] : cases) EXPECT_EQ(peek_id(text), expected) << text;
 }
 
+TEST(Message, ABatchHasABound) {
+  const std::string one = R"({"jsonrpc":"2.0","method":"n"})";
+  auto block = std::make_shared<const std::string>("[" + one + "," + one + "," + one + "]");
+  EXPECT_EQ(decode_messages(block, *block, {}, 3)->messages.size(), 3u);
+  const auto over = decode_messages(block, *block, {}, 2);
+  ASSERT_FALSE(over);
+  EXPECT_EQ(over.error().code(), Errc::limit);
+  EXPECT_EQ(over.error().message(), "a batch of more than 2 messages; send it in parts");
+  // A single message is no batch.
+  block = std::make_shared<const std::string>(one);
+  EXPECT_TRUE(decode_messages(block, *block, {}, 0));
+}
+
+TEST(Message, ItsSizeIsKnownWithoutWritingIt) {
+  const Message messages[] = {
+      Request{1, "tools/call", Json{{"name", "a\n"}}},
+      Request{"a\"b", "m", {}},
+      Notification{"n", Json::array({1, 2})},
+      Notification{"\n", {}},
+      Response{-5, Json{{"text", "x"}}},
+      Response{"id", {}},
+      ErrorResponse{7, {-32603, "no\t", Json{{"at", 1}}}},
+      ErrorResponse{std::nullopt, {-1, "", {}}},
+  };
+  for (const auto& message : messages) {
+    std::string text;
+    append_message(text, message);
+    EXPECT_EQ(size_of(message), text.size()) << text;
+  }
+}
+
+TEST(Message, AnAnswerOverTheLimitIsReplacedByAnErrorWithItsId) {
+  const Response answer{"a", Json(std::string(100, 'x'))};
+  const auto size = size_of(answer);
+  struct Case {
+    std::size_t limit;
+    std::size_t used;
+    std::string shown;
+  };
+  const Case cases[] = {
+      {size, 0, "response \"a\""},
+      {size - 1, 0, "error \"a\" -32603 'the answer has 138 bytes; no more than 137 are sent as one answer'"},
+      {size + 5, 5, "response \"a\""},
+      {size + 5, 6,
+       "error \"a\" -32603 'the answer has 138 bytes, and 6 are taken by others of its batch; no more than 143 are "
+       "sent "
+       "as one answer'"},
+      {0, 500, "error \"a\" -32603 'the answer has 138 bytes; no more than 0 are sent as one answer'"},
+  };
+  for (const auto& one : cases) {
+    EXPECT_TRUE(show(within_limit(answer, one.limit, one.used)).starts_with(one.shown)) << one.limit << " " << one.used;
+  }
+}
+
 }  // namespace
 }  // namespace patchbay

@@ -76,6 +76,65 @@ struct Bench {
   Scope scope;
 };
 
+// What would fill the queue of its channel alone is not sent at all.
+TEST(Peer, ARequestOverTheOutgoingLimit_FailsItsCallAtOnce) {
+  run_task([]() -> Task<void> {
+    Runtime runtime;
+    runtime.limits.outgoing = 1000;
+    Bench bench(co_await asio::this_coro::executor, {}, runtime);
+    PeerCall large;
+    large.params = Json{{"text", std::string(1000, 'x')}};
+    auto call = bench.call(std::move(large));
+    co_await call->wait();
+    EXPECT_EQ(call->error().code(), Errc::limit);
+    EXPECT_EQ(call->error().message(), "the request m has 1058 bytes; no more than 1000 are sent");
+    EXPECT_EQ(call->error().carried_out(), CarriedOut::no);
+    EXPECT_TRUE(bench.wire->sent.empty());
+    EXPECT_EQ(bench.peer.pending_calls(), 0u);
+    co_await bench.end();
+  });
+}
+
+TEST(Peer, AnAnswerThatFindsNoRoom_IsReplacedByAnErrorOrEndsTheConnection) {
+  run_task([]() -> Task<void> {
+    Bench bench(co_await asio::this_coro::executor,
+                {.request = [](Request) -> Task<Payload> { co_return Json(std::string(100, 'x')); },
+                 .notification = {},
+                 .closed = {},
+                 .accepts_batches = {}});
+    std::size_t room = 160;
+    bench.wire->on_send = [&](const Message& message) -> Result<void> {
+      const auto size = size_of(message);
+      if (size > room) return fail(Errc::limit, "does not read");
+      room -= size;
+      return {};
+    };
+    bench.wire->feed(request_of(1, "a"));
+    co_await bench.wire->wait_for_sent(1);
+    bench.wire->feed(request_of(2, "a"));
+    co_await bench.peer.wait_closed();
+    // The first whole; there is no room for the second, and none to say so.
+    EXPECT_THAT(text_of(bench.wire->sent.at(0)), HasSubstr("xxx"));
+    EXPECT_EQ(bench.peer.close_error().code(), Errc::limit);
+    co_await bench.end();
+
+    Bench patient(co_await asio::this_coro::executor,
+                  {.request = [](Request) -> Task<Payload> { co_return Json(std::string(100, 'x')); },
+                   .notification = {},
+                   .closed = {},
+                   .accepts_batches = {}});
+    patient.wire->on_send = [](const Message& message) -> Result<void> {
+      return size_of(message) > 100 ? fail(Errc::limit, "does not read") : Result<void>();
+    };
+    patient.wire->feed(request_of(3, "a"));
+    co_await patient.wire->wait_for_sent(1);
+    EXPECT_EQ(text_of(patient.wire->sent.at(0)),
+              R"({"jsonrpc":"2.0","id":3,"error":{"code":-32603,"message":"does not read"}})");
+    EXPECT_FALSE(patient.peer.closed());
+    co_await patient.end();
+  });
+}
+
 TEST(Peer, AnIdIsRegisteredBeforeItsRequestIsSent) {
   run_task([]() -> Task<void> {
     Bench bench(co_await asio::this_coro::executor);

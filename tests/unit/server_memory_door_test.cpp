@@ -8,6 +8,7 @@
 #include "base/waiting.h"
 #include "rpc/channel.h"
 #include "support/loop.h"
+#include "support/raw_client.h"
 #include "support/sample_server.h"
 
 namespace patchbay {
@@ -65,6 +66,26 @@ TEST(ServerMemoryDoor, CloseReturnsWhenNothingOfTheServerRunsForItAnyMore) {
     co_await channel->close(CloseMode::graceful);
     EXPECT_FALSE(never.has_waiters());
     EXPECT_EQ(server.use_count(), 2);  // ours and the transport's
+  });
+}
+
+TEST(ServerMemoryDoor, AnAnswerOverTheLimit_BecomesAnErrorAndTheConnectionGoesOn) {
+  run_task([]() -> Task<void> {
+    auto server = sample_server();
+    Runtime runtime;
+    runtime.limits.answer = 1000;
+    runtime.limits.message = 2000;
+    server->add_tool({.name = "large"}, [](RequestContext&, Json) -> Task<CallToolResult> {
+      co_return text_result(std::string(5000, 'x'));
+    });
+    test::RawClient client(co_await asio::this_coro::executor, *server, runtime);
+    co_await client.ask(R"({"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25"}})");
+    EXPECT_EQ(
+        co_await client.ask(R"({"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"large"}})"),
+        R"({"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the answer has 5073 bytes; no more than 1000 are sent as one answer"}})");
+    EXPECT_EQ(co_await client.ask(R"({"jsonrpc":"2.0","id":2,"method":"ping"})"),
+              R"({"jsonrpc":"2.0","id":2,"result":{}})");
+    co_await client.close();
   });
 }
 

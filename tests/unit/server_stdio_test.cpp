@@ -235,6 +235,46 @@ TEST(ServerStdio, AnswersBeyondTheQueueAreRefusedNotKept) {
   });
 }
 
+TEST(ServerStdio, AnAnswerOverTheLimit_BecomesAnErrorWithBothNumbers) {
+  Runtime runtime;
+  runtime.limits.answer = 200;
+  const auto said = converse(
+      fmt::format(
+          "{}\n{}\n{}\n", R"({"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25"}})",
+          fmt::format(
+              R"({{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{"name":"echo","arguments":{{"a":"{}"}}}}}})",
+              std::string(200, 'x')),
+          ping),
+      runtime);
+  EXPECT_TRUE(said.contains(
+      R"({"jsonrpc":"2.0","id":7,"error":{"code":-32603,"message":"the answer has 285 bytes; no more than 200 are sent as one answer"}})"))
+      << said;
+  EXPECT_TRUE(said.contains(pong)) << said;
+}
+
+// The queue is bounded for a client that does not read, not for one large answer.
+TEST(ServerStdio, AnAnswerLargerThanTheQueue_IsSentWhereNothingWaits) {
+  Runtime runtime;
+  runtime.limits.outgoing = 100;
+  const auto said = converse(
+      fmt::format("{}\n",
+                  R"({"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25"}})"),
+      runtime);
+  EXPECT_TRUE(said.contains(R"("protocolVersion":"2025-11-25")")) << said;
+}
+
+TEST(ServerStdio, ABatchOfTooManyMessages_IsRefusedAndHarmsNothing) {
+  Runtime runtime;
+  runtime.limits.items = 2;
+  const auto said = converse(fmt::format("[{},{},{}]\n{}\n", ping, second_ping, second_ping, ping), runtime);
+  EXPECT_EQ(
+      said,
+      fmt::format(
+          "{}\n{}\n",
+          R"({"jsonrpc":"2.0","error":{"code":-32600,"message":"a batch of more than 2 messages; send it in parts"}})",
+          pong));
+}
+
 TEST(ServerStdio, ALargeAnswerLeavesInPieces) {
   Pipe to_server;
   Pipe from_server;

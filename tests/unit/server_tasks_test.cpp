@@ -394,6 +394,31 @@ TEST(ServerTasks, TooManyTasksAreRefused) {
   });
 }
 
+TEST(ServerTasks, AResultOverTheLimit_FailsTheTaskWithBothNumbers) {
+  run_task([]() -> Task<void> {
+    TaskServer us;
+    us.server->add_tool(task_tool("large", TaskSupport::optional), [](RequestContext&, Json) -> Task<CallToolResult> {
+      co_return text_result(std::string(5000, 'x'));
+    });
+    Runtime runtime;
+    runtime.limits.answer = 1000;
+    RawClient client(co_await asio::this_coro::executor, *us.server, runtime);
+    const auto id = (co_await ask(client, call("large")))["result"]["taskId"].as_string();
+    const auto ended = co_await look_until(client, id, "failed");
+    EXPECT_EQ(
+        to_text(ended["result"]["error"]),
+        R"({"code":-32603,"message":"the task's result has 5039 bytes; no more than 1000 are sent as one answer"})");
+    // The same in the older era, whose client asks for the result itself.
+    co_await ask(client, std::string(initialize));
+    const auto older =
+        (co_await ask(client, legacy("tools/call", R"("name":"large","task":{})")))["result"]["task"]["taskId"]
+            .as_string();
+    EXPECT_THAT(to_text((co_await ask(client, legacy_about("tasks/result", older)))["error"]),
+                HasSubstr("no more than 1000 are sent as one answer"));
+    co_await client.close();
+  });
+}
+
 TEST(TaskStore, KeepsATaskForAsLongAsItSaidAndNoLonger) {
   run_task([]() -> Task<void> {
     std::chrono::steady_clock::time_point now{};
@@ -491,6 +516,83 @@ TEST(TaskStore, ResultsThatDoNotFitAreNotKept) {
     EXPECT_EQ(third->task().status, TaskStatus::completed);
     co_return;
   });
+}
+
+// Its call was running for a while when it became a task: by then nobody watched the time.
+TEST(TaskStore, ATaskThatAHandlerBeginsLater_EndsWithItsTimeToo) {
+  run_task([]() -> Task<void> {
+    auto store = std::make_shared<TaskStore>(TaskStore::Bounds{}, Clock{}, system_random());
+    Event ended;
+    auto running = store->run(co_await asio::this_coro::executor, [](Event& over) -> Task<void> {
+      struct Tell {
+        Event& event;
+        ~Tell() { event.notify_all(); }
+      } tell{over};
+      Event never;
+      co_await never.wait();
+    }(ended));
+    co_await settle();
+    auto task = *store->create({.ttl_ms = 1}, {});
+    TaskStore::set_running(*task, running);
+    co_await ended.wait();
+    EXPECT_EQ(task->task().status, TaskStatus::cancelled);
+    EXPECT_EQ(store->size(), 0u);
+    co_await store->finish();
+  });
+}
+
+// A result that was kept takes its room until its time is over, not until somebody asks.
+TEST(TaskStore, WhatWasKept_GoesWithItsTimeThoughNobodyAsks) {
+  run_task([]() -> Task<void> {
+    auto room = std::make_shared<TaskRoom>(TaskRoom::Bounds{.bytes = 100});
+    auto store = std::make_shared<TaskStore>(TaskStore::Bounds{}, Clock{}, system_random(), room);
+    auto task = *store->create({.ttl_ms = 1}, {});
+    (void)store->run(co_await asio::this_coro::executor, [](std::shared_ptr<StoredTask> t) -> Task<void> {
+      t->finish(TaskStatus::completed, Json(std::string(98, 'x')));
+      co_return;
+    }(task));
+    while (store->size() > 0) co_await settle();
+    EXPECT_TRUE(room->keep("somebody else", 100));
+    co_await store->finish();
+  });
+}
+
+TEST(TaskRoom, HasAShareForEachOwner) {
+  TaskRoom room({.count = 3, .count_each = 2, .bytes = 100, .bytes_each = 60});
+  EXPECT_TRUE(room.admit("ann"));
+  EXPECT_TRUE(room.admit("ann"));
+  EXPECT_EQ(room.admit("ann").error().message(),
+            "2 tasks of yours are kept, and no more may be; wait until some have expired");
+  EXPECT_TRUE(room.admit("bob"));
+  EXPECT_EQ(room.admit("bob").error().message(), "too many tasks are kept; wait until some have expired");
+  EXPECT_TRUE(room.keep("ann", 60));
+  EXPECT_EQ(room.keep("ann", 1).error().message(),
+            "the task's result has 1 bytes, and with those of earlier tasks no more than 60 are kept; repeat the call "
+            "when they have expired");
+  EXPECT_EQ(room.keep("bob", 41).error().message(),
+            "the task's result has 41 bytes, and with those of earlier tasks no more than 100 are kept; repeat the "
+            "call when they have expired");
+  EXPECT_TRUE(room.keep("bob", 40));
+  EXPECT_EQ(room.keep("bob", SIZE_MAX).error().code(), Errc::limit);
+  room.release("ann", 60);
+  EXPECT_TRUE(room.keep("ann", 60));
+  EXPECT_TRUE(room.admit("bob"));
+}
+
+// Both eras of one server share it, and somebody without a name has one share for each session.
+TEST(TaskStore, StoresOfOneServer_ShareTheRoom) {
+  auto room = std::make_shared<TaskRoom>(TaskRoom::Bounds{.count = 9, .count_each = 1});
+  auto first = std::make_shared<TaskStore>(TaskStore::Bounds{}, Clock{}, system_random(), room);
+  auto second = std::make_shared<TaskStore>(TaskStore::Bounds{}, Clock{}, system_random(), room);
+  EXPECT_TRUE(first->create({}, {"ann", "s1"}));
+  EXPECT_EQ(second->create({}, {"ann", "s2"}).error().code(), Errc::limit);
+  EXPECT_TRUE(second->create({}, {"", "s1"}));
+  EXPECT_TRUE(second->create({}, {"", "s2"}));
+  EXPECT_EQ(first->create({}, {"", "s2"}).error().code(), Errc::limit);
+  first->stop();
+  EXPECT_TRUE(second->create({}, {"ann", "s2"}));
+  second.reset();
+  EXPECT_TRUE(room->admit("principal ann"));
 }
 
 TEST(TaskStore, OnlyLegalStepsHappen) {
