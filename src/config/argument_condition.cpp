@@ -84,7 +84,8 @@ struct ArgumentCondition::Test {
     }
     if (const auto* pattern = std::get_if<UrlPattern>(&what)) {
       const auto url = parse_url(*text);
-      return url ? fit_if(pattern->matches(*url)) : Fit::unclear;
+      const auto match = url ? pattern->match(*url) : UrlPattern::Match::unclear;
+      return match == UrlPattern::Match::unclear ? Fit::unclear : fit_if(match == UrlPattern::Match::yes);
     }
     return fit_if(matches_wildcard(std::get<TextPattern>(what).pattern, *text));
   }
