@@ -31,13 +31,7 @@ void append_names(std::vector<std::string_view>& names, std::string_view path) {
   }
 }
 
-// Names that mean something else for each process that reads them: /proc/self/root/etc, /dev/fd/3.
-bool is_of_process(const std::vector<std::string_view>& names) noexcept {
-  if (names.size() < 2) return false;
-  if (names[0] == "dev") return names[1] == "fd" || names[1].starts_with("std");
-  if (names[0] != "proc" || names.size() < 3) return false;
-  return names[1] == "self" || names[1] == "thread-self" || names[1].find_first_not_of("0123456789") == none;
-}
+std::string path_of(const std::vector<std::string_view>& names) { return fmt::format("/{}", fmt::join(names, "/")); }
 
 }  // namespace
 
@@ -160,16 +154,14 @@ PathPattern::Match PathPattern::match(std::string_view path, std::string_view cw
   }
   std::vector<std::string_view> names;
   append_names(names, whole);
-  if (is_of_process(names)) return Match::unclear;
   const auto by_text = written_.match(names);
   if (by_text == Match::unclear) return by_text;
   // Some take `..` out of the text before they follow links, others let the kernel do both.
-  for (const auto& said : {whole, fmt::format("/{}", fmt::join(names, "/"))}) {
-    const auto real = real_path(said);
+  for (const auto& said : {whole, path_of(names)}) {
+    const auto real = shared_path(said);
     if (!real) return Match::unclear;
     std::vector<std::string_view> there;
     append_names(there, *real);
-    if (is_of_process(there)) return Match::unclear;
     bool same = false;
     if (by_text == Match::yes) {
       same = there == names || written_.match(there) == Match::yes || (based_ && based_->match(there) == Match::yes);
