@@ -46,6 +46,17 @@ std::string_view server_part(std::string_view pattern) {
   return pattern.substr(0, pattern.find(separator, full_prefix.size()));
 }
 
+// What to do to `call` or `use` it after all.
+std::string remedy_of(const PermissionDecision& decision, std::string_view verb) {
+  if (decision.file.empty()) {
+    return decision.outcome == PermissionOutcome::deny ? "use another --permission-mode"
+                                                       : "add a rule to permissions.allow of your settings";
+  }
+  if (decision.line != 0) return fmt::format("to {} it, change {}:{}", verb, decision.file, decision.line);
+  return decision.rule.empty() ? fmt::format("correct {}", decision.file)
+                               : fmt::format("leave {} out to {} it", decision.file, verb);
+}
+
 bool says(const std::optional<ToolAnnotations>& hints, std::optional<bool> ToolAnnotations::* hint) {
   return hints && (*hints).*hint == true;
 }
@@ -274,6 +285,34 @@ std::optional<PermissionDecision> Permissions::denied_by_name(const CatalogEntry
   return std::nullopt;
 }
 
+std::optional<PermissionDecision> Permissions::denied_server(std::string_view server) const {
+  const auto plain = normalise_name(server);
+  auto names_all = [&](const PermissionRule& rule) {
+    if (rule.list != RuleList::deny || rule.foreign || !rule.conditions.empty()) return false;
+    for (const std::string_view name : {server, std::string_view(plain)}) {
+      const auto whole = fmt::format("{}{}", full_prefix, name);
+      if (rule.pattern == whole) return true;
+      // A * in the name of a tool is met by one of the rule alone: what matches it matches every name.
+      if (rule.has_wildcard() && (matches_wildcard(rule.pattern, fmt::format("{}{}*", whole, separator)) ||
+                                  matches_wildcard(rule.pattern, fmt::format("{}/*", name)))) {
+        return true;
+      }
+    }
+    return false;
+  };
+  if (const auto rule = std::ranges::find_if(rules_.rules, names_all); rule != rules_.rules.end()) {
+    return by_rule(PermissionOutcome::deny, fmt::format("denied by {}", where(*rule)), *rule);
+  }
+  return rules_.refuse_all;
+}
+
+void Permissions::require_server(std::string_view server) const {
+  const auto denied = denied_server(server);
+  if (!denied) return;
+  throw Error(Errc::denied, fmt::format("nothing of the server '{}' may be used: {}; {}", server, denied->reason,
+                                        remedy_of(*denied, "use")));
+}
+
 std::vector<PermissionRule> Permissions::about(const CatalogEntry& entry) const {
   const Names names(entry);
   std::vector<PermissionRule> out;
@@ -413,17 +452,7 @@ std::vector<std::string> argument_roots(const ServerConfig& server, const std::s
 }
 
 std::string denial_text(std::string_view tool, const PermissionDecision& decision) {
-  std::string remedy;
-  if (decision.file.empty()) {
-    remedy = decision.outcome == PermissionOutcome::deny ? "use another --permission-mode"
-                                                         : "add a rule to permissions.allow of your settings";
-  } else if (decision.line == 0) {
-    remedy = decision.rule.empty() ? fmt::format("correct {}", decision.file)
-                                   : fmt::format("leave {} out to call it", decision.file);
-  } else {
-    remedy = fmt::format("to call it, change {}:{}", decision.file, decision.line);
-  }
-  return fmt::format("'{}' may not be called: {}; {}", tool, decision.reason, remedy);
+  return fmt::format("'{}' may not be called: {}; {}", tool, decision.reason, remedy_of(decision, "call"));
 }
 
 }  // namespace patchbay
