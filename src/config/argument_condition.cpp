@@ -45,6 +45,8 @@ struct NumberRange {
   std::optional<Wide> low, high;
   bool low_open = false, high_open = false;  // the bound itself is outside
 
+  bool empty() const noexcept { return low && high && (*low > *high || (*low == *high && (low_open || high_open))); }
+
   bool holds(Wide value) const noexcept {
     if (low && (value < *low || (low_open && value == *low))) return false;
     return !high || value < *high || (!high_open && value == *high);
@@ -154,6 +156,14 @@ bool ArgumentCondition::possibly(const CallFacts& call) const {
   if (items == nullptr) return test_->fit(*value, call) != Fit::no;
   return items->empty() ||
          std::ranges::any_of(*items, [&](const Json& item) { return test_->fit(item, call) != Fit::no; });
+}
+
+std::string ArgumentCondition::never() const {
+  const auto& what = test_->what;
+  if (const auto* range = std::get_if<NumberRange>(&what)) return range->empty() ? "no number is in it" : "";
+  if (const auto* path = std::get_if<PathPattern>(&what)) return path->never();
+  if (const auto* url = std::get_if<UrlPattern>(&what)) return url->never();
+  return {};
 }
 
 std::string ArgumentCondition::doubt(const CallFacts& call) const {

@@ -44,6 +44,7 @@ Result<PathPattern> PathPattern::parse(std::string_view text, std::string_view c
   if (has_control(text) || text.find('\\') != none)
     return bad("a path cannot contain a backslash or control character");
   std::string_view base;
+  if (!text.empty()) out.begins_with_ = text.front();
   if (text.starts_with('~')) {
     if (text.size() > 1 && text[1] != '/') return bad("only ~/ is known, not the home of another person");
     if (!home.starts_with('/')) return bad("~ is used, but the variable HOME is not set");
@@ -103,6 +104,17 @@ std::optional<PathPattern::Form> PathPattern::elsewhere(const Form& written, std
   Form out{moved(written.segments), std::nullopt};
   if (written.directory) out.directory = moved(*written.directory);
   return out;
+}
+
+std::string PathPattern::never() const {
+  if (begins_with_ == '$') return "variables are not replaced in it; write the path, or ~/ for your home";
+  std::string front;
+  for (const auto& segment : written_.segments) {
+    if (!segment.literal) break;
+    front += "/" + segment.text;
+  }
+  if (is_place_of_process(front)) return "that is another place for each process";
+  return {};
 }
 
 bool PathPattern::fits(const Segment& segment, std::string_view name) noexcept {

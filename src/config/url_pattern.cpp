@@ -138,6 +138,25 @@ Result<UrlPattern> UrlPattern::parse_shape(std::string_view pattern) {
   return out;
 }
 
+std::string UrlPattern::never() const {
+  if (port_ && !port_->contains('*') &&
+      (port_->starts_with('0') || port_->size() > 5 || (port_->size() == 5 && *port_ > "65535"))) {
+    return "ports are the numbers from 1 to 65535, without a zero in front";
+  }
+  if (!host_.contains('*')) return {};
+  if (host_.contains(':')) {
+    // IPv6 addresses are compared in their short form.
+    if (host_.starts_with("::ffff:")) return "an IPv4 address in IPv6 is compared as the former";
+    for (const auto group : split(host_, ':')) {
+      if (group.size() > 1 && group.starts_with('0') && !group.contains('.'))
+        return "IPv6 addresses are compared without zeros in front";
+    }
+  } else if (host_.starts_with('.') || host_.contains("..")) {
+    return "no host has a dot there";
+  }
+  return {};
+}
+
 UrlPattern::Match UrlPattern::match(const Url& url) const {
   if (!matches_wildcard(scheme_, url.scheme)) return Match::no;
   const auto host = canonical_host(url.host);

@@ -38,6 +38,9 @@ class UrlPattern {
 
   Match match(const Url& url) const;
 
+  // Why no URL is ever like this, for people; empty when one can be.
+  std::string never() const;
+
   // The parts, as they are compared.
   const std::string& scheme() const noexcept { return scheme_; }
   const std::string& host() const noexcept { return host_; }

@@ -554,6 +554,45 @@ TEST(PermissionRule, AMisspeltPrefixIsSaid) {
   }
 }
 
+TEST(PermissionRule, AConditionThatNothingFulfilsIsSaid) {
+  for (const auto& [condition, why] : std::vector<std::pair<std::string, std::string>>{
+           {"x: 10..1", "no number is in it"},
+           {"x: $HOME/.ssh/**", "variables are not replaced"},
+           {"x: ./a, y: /proc/self/**", "another place for each process"},
+           {"x: /proc/../dev/fd/*", "another place for each process"},
+           {"x: https://example.com:080", "ports are"},
+           {"x: https://example.com:65536", "ports are"},
+           {"x: https://[::ffff:10.*]", "IPv4"},
+           {"x: https://[2001:0db8:*]", "without zeros in front"},
+           {"x: https://*..example.com", "no host has a dot there"},
+           {"x: https://.*.example.com", "no host has a dot there"},
+       }) {
+    const auto text = "mcp__s__t(" + condition + ")";
+    for (const auto list : {RuleList::deny, RuleList::allow}) {
+      const auto read = read_rule(text, list, places);
+      EXPECT_TRUE(read.rule) << text;
+      ASSERT_THAT(read.faults, SizeIs(1)) << text;
+      EXPECT_THAT(read.faults[0].reason, AllOf(HasSubstr("never matches: "), HasSubstr(why))) << text;
+      EXPECT_EQ(read.faults[0].severity, Severity::warning) << text;
+    }
+  }
+  for (const auto* condition :
+       {"x: 1..1", "x: .env", "x: ~/x", "x: /proc/cpuinfo", "x: /dev/null", "x: a$b/c", "x: https://example.com:65535",
+        "x: https://[2001:db8:*]", "x: https://*.example.com", "x: https://10.0.*", "x: https://example.com:*"}) {
+    EXPECT_THAT(read_rule("mcp__s__t(" + std::string(condition) + ")", RuleList::deny, places).faults, IsEmpty());
+  }
+}
+
+TEST(PermissionRule, ACharacterThatCannotBeSeenIsSaid) {
+  for (const auto list : {RuleList::deny, RuleList::allow}) {
+    const auto read = read_rule("mcp__fs__wri\u200Bte", list, places);
+    ASSERT_THAT(read.faults, SizeIs(1));
+    EXPECT_THAT(read.faults[0].reason, AllOf(HasSubstr("wri\\u200bte"), HasSubstr("cannot be seen")));
+    EXPECT_EQ(read.faults[0].severity, Severity::warning);
+    EXPECT_TRUE(read.rule);
+  }
+}
+
 TEST(PermissionRule, EmptyAndEndlessTexts) {
   EXPECT_FALSE(read_rule("", RuleList::deny, places).rule);
   EXPECT_THAT(read_rule("  ", RuleList::deny, places).faults, SizeIs(1));
