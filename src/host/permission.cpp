@@ -333,18 +333,37 @@ std::shared_ptr<const Catalog> Permissions::visible(const std::shared_ptr<const 
 namespace {
 
 // What a rule in the spelling of other programs' tools would be if it meant one that is there: `write_file`, `docs`,
-// `docs__write_file`, `docs:write_file`, `write*`. Empty: it does not look so.
-std::string server_tool_like(std::string_view pattern, const Catalog& catalog) {
-  for (const auto& entry : catalog.tools()) {
-    if (pattern == entry.server) return fmt::format("{}{}", full_prefix, normalise_name(entry.server));
-    const auto& tool = entry.tool->name;
-    if (pattern == tool || (pattern != "*" && matches_wildcard(pattern, tool))) return entry.name;
-    for (std::string_view between : {"__", ":", "."}) {
-      if (pattern == fmt::format("{}{}{}", entry.server, between, tool)) return entry.name;
+// `docs__write_file`, `docs:write_file`, `write*`.
+class ServerToolLike {
+ public:
+  explicit ServerToolLike(const Catalog& catalog) : catalog_(catalog) {
+    for (const auto& entry : catalog.tools()) {
+      names_.try_emplace(entry.server, fmt::format("{}{}", full_prefix, normalise_name(entry.server)));
+      names_.try_emplace(entry.tool->name, entry.name);
+      for (std::string_view between : {"__", ":", "."}) {
+        names_.try_emplace(fmt::format("{}{}{}", entry.server, between, entry.tool->name), entry.name);
+      }
     }
   }
-  return {};
-}
+
+  // Empty: it does not look so, or more patterns were asked about than is worth it.
+  std::string find(std::string_view pattern) {
+    if (!pattern.contains('*')) {
+      const auto at = names_.find(std::string(pattern));
+      return at == names_.end() ? std::string() : at->second;
+    }
+    constexpr std::size_t most_patterns = 1000;
+    if (pattern == "*" || patterns_++ >= most_patterns) return {};
+    const auto tool = std::ranges::find_if(
+        catalog_.tools(), [&](const CatalogEntry& entry) { return matches_wildcard(pattern, entry.tool->name); });
+    return tool == catalog_.tools().end() ? std::string() : tool->name;
+  }
+
+ private:
+  const Catalog& catalog_;
+  std::unordered_map<std::string, std::string> names_;
+  std::size_t patterns_ = 0;
+};
 
 }  // namespace
 
@@ -367,19 +386,23 @@ std::vector<ConfigProblem> Permissions::unknown_names(std::span<const std::strin
       spellings.push_back(std::move(spelling));
     }
   }
+  ServerToolLike like(catalog);
   std::vector<std::string> tools;
   for (const auto& entry : catalog.tools()) {
     tools.push_back(entry.name);
     tools.push_back(fmt::format("{}/{}", entry.server, entry.tool->name));
   }
   std::vector<ConfigProblem> out;
+  // Guessing what was meant costs a comparison with every name; who has this many wrong needs no guesses.
+  constexpr std::size_t most_guesses = 200;
+  std::size_t guesses = 0;
   // A person's own rules are for all their projects; a flag is for this one.
   const auto severity = [](const PermissionRule& rule) { return rule.line == 0 ? Severity::warning : Severity::note; };
   for (std::size_t i = 0; i < rules_.rules.size(); ++i) {
     const auto& rule = rules_.rules[i];
     if (rule.list != RuleList::deny || known[i]) continue;
     if (rule.foreign) {
-      const auto meant = server_tool_like(rule.pattern, catalog);
+      const auto meant = like.find(rule.pattern);
       if (meant.empty()) continue;
       out.push_back({rule.file,
                      rule.line,
@@ -397,7 +420,10 @@ std::vector<ConfigProblem> Permissions::unknown_names(std::span<const std::strin
     };
     if (std::ranges::any_of(untold, possible)) continue;
     const bool server = std::ranges::any_of(spellings, possible);
-    const auto meant = server ? nearest(rule.pattern, tools) : nearest(server_part(rule.pattern), spellings);
+    std::string meant;
+    if (guesses++ < most_guesses) {
+      meant = server ? nearest(rule.pattern, tools) : nearest(server_part(rule.pattern), spellings);
+    }
     out.push_back({rule.file,
                    rule.line,
                    rule.column,
