@@ -123,7 +123,8 @@ class Host {
   std::vector<ConfigProblem> permission_problems() const;
 
   // A connected session; starts the server when needed. However many ask at once, there is
-  // one connection.
+  // one connection. Errc::denied when a rule denies every tool of the server: its resources, prompts and
+  // skills are nobody's either.
   Task<Session> session(std::string server);
 
   // Reads the configuration again, or takes this one, and applies what is different. Servers that

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/as_result.h"
 #include "base/exit_code.h"
 #include "cli/present.h"
 #include "host/server_error.h"
@@ -45,6 +46,13 @@ Task<std::vector<std::string>> start_servers(Context& context, const std::string
     if (status.state == ServerState::connected) connected.push_back(status.name);
   }
   co_return connected;
+}
+
+Task<std::optional<Session>> session_to_list(Context& context, std::string server, std::string only) {
+  auto session = co_await as_result(context.host.session(server));
+  if (session) co_return std::move(*session);
+  if (session.error().code() != Errc::denied || server == only) throw std::move(session).error();
+  co_return std::nullopt;
 }
 
 bool awaits_approval(const ServerStatus& status) {

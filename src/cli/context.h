@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 
 #include <patchbay/host.h>
@@ -54,6 +55,9 @@ int manual(Io& io);
 // Starts the named server, or all, and returns the names that are connected. Throws when a
 // named one failed; when all failed, returns none.
 Task<std::vector<std::string>> start_servers(Context& context, const std::string& only);
+// For a listing: the session of a connected server. Nothing for one that rules deny as a whole, unless it is the `only`
+// one asked for: then that is the error.
+Task<std::optional<Session>> session_to_list(Context& context, std::string server, std::string only);
 // Deny rules that name nobody, once; known when servers have told their tools, and said before a tool is called.
 void say_rule_problems(Context& context);
 // A repository brought it along and nobody has said yes.

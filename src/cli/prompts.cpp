@@ -21,12 +21,12 @@ struct ServerPrompt {
   Prompt prompt;
 };
 
-Task<std::vector<ServerPrompt>> list_prompts(Context& context, std::vector<std::string> servers) {
+Task<std::vector<ServerPrompt>> list_prompts(Context& context, std::vector<std::string> servers, std::string only) {
   std::vector<ServerPrompt> all;
   for (const auto& name : servers) {
-    auto session = co_await context.host.session(name);
-    if (!session.server().capabilities.prompts) continue;
-    auto listed = co_await as_result(session.list_prompts());
+    auto session = co_await session_to_list(context, name, only);
+    if (!session || !session->server().capabilities.prompts) continue;
+    auto listed = co_await as_result(session->list_prompts());
     if (!listed) {
       (void)say_list_failure(context, name, listed.error());
       continue;
@@ -92,7 +92,7 @@ void check_arguments(const ServerPrompt& found, const std::map<std::string, std:
 Task<int> prompts(Context& context) {
   const auto only = context.settings.words.empty() ? std::string() : context.settings.words.front();
   auto connected = co_await start_servers(context, only);
-  auto all = co_await list_prompts(context, connected);
+  auto all = co_await list_prompts(context, connected, only);
   if (context.settings.json) {
     Json list = Json::array();
     for (const auto& one : all) {
@@ -139,7 +139,7 @@ Task<int> prompt(Context& context) {
     if (words.front().starts_with(prefix) || words.front().starts_with(status.name + "/")) only = status.name;
   }
   auto connected = co_await start_servers(context, only);
-  auto all = co_await list_prompts(context, connected);
+  auto all = co_await list_prompts(context, connected, only);
   const auto& found = find_prompt(context, all, words.front(), only);
   if (!context.settings.no_check) check_arguments(found, arguments);
   auto session = co_await context.host.session(found.server);

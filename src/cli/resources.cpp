@@ -22,21 +22,22 @@ struct ServerResources {
   std::optional<Error> error;
 };
 
-Task<std::vector<ServerResources>> list_resources(Context& context, std::vector<std::string> servers) {
+Task<std::vector<ServerResources>> list_resources(Context& context, std::vector<std::string> servers,
+                                                  std::string only) {
   std::vector<ServerResources> all;
   for (const auto& name : servers) {
-    auto session = co_await context.host.session(name);
-    if (!session.server().capabilities.resources) continue;
+    auto session = co_await session_to_list(context, name, only);
+    if (!session || !session->server().capabilities.resources) continue;
     ServerResources one;
     one.server = name;
-    auto listed = co_await as_result(session.list_resources());
+    auto listed = co_await as_result(session->list_resources());
     if (listed) {
       one.resources = std::move(listed->items);
     } else {
       one.error = listed.error();
     }
     // Servers that have resources need not know templates.
-    auto templates = co_await as_result(session.list_resource_templates());
+    auto templates = co_await as_result(session->list_resource_templates());
     if (templates) one.templates = std::move(templates->items);
     all.push_back(std::move(one));
   }
@@ -65,7 +66,7 @@ Task<std::string> server_of(Context& context, std::string uri) {
                                                     safe_line(uri, 80), name, name));
   }
   auto connected = co_await start_servers(context, "");
-  auto all = co_await list_resources(context, connected);
+  auto all = co_await list_resources(context, connected, "");
   std::vector<std::string> candidates;
   for (const auto& one : all) {
     if (offers(one, uri)) candidates.push_back(one.server);
@@ -104,7 +105,7 @@ void print_contents(Context& context, const ResourceContents& contents) {
 Task<int> resources(Context& context) {
   const auto only = context.settings.words.empty() ? std::string() : context.settings.words.front();
   auto connected = co_await start_servers(context, only);
-  auto all = co_await list_resources(context, connected);
+  auto all = co_await list_resources(context, connected, only);
   int failed = 0;
   for (const auto& one : all) {
     if (one.error) failed = say_list_failure(context, one.server, *one.error);

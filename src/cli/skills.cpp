@@ -30,14 +30,14 @@ void say_problems(Context& context, const std::string& server, const Listing<Ski
   if (listing.cut) context.io.talk(fmt::format("patchbay: {}: {}\n", safe_line(server, 60), *listing.cut));
 }
 
-Task<std::vector<ServerSkills>> list_skills(Context& context, std::vector<std::string> servers) {
+Task<std::vector<ServerSkills>> list_skills(Context& context, std::vector<std::string> servers, std::string only) {
   std::vector<ServerSkills> all;
   for (const auto& name : servers) {
-    auto session = co_await context.host.session(name);
-    if (!declares_skills(session.server().capabilities)) continue;
+    auto session = co_await session_to_list(context, name, only);
+    if (!session || !declares_skills(session->server().capabilities)) continue;
     ServerSkills one;
     one.server = name;
-    auto listed = co_await as_result(session.list_skills());
+    auto listed = co_await as_result(session->list_skills());
     if (listed) {
       say_problems(context, name, *listed);
       one.skills = std::move(listed->items);
@@ -103,7 +103,7 @@ Task<int> skills(Context& context) {
   }
   const auto only = words.empty() ? std::string() : words.front();
   auto connected = co_await start_servers(context, only);
-  auto all = co_await list_skills(context, connected);
+  auto all = co_await list_skills(context, connected, only);
   int failed = 0;
   for (const auto& one : all) {
     if (one.error) failed = say_list_failure(context, one.server, *one.error);

@@ -8,6 +8,7 @@
 #include "base/strings.h"
 #include "base/wildcard.h"
 #include "config/path_pattern.h"
+#include "config/spellings.h"
 #include "config/url_pattern.h"
 #include "json/number.h"
 #include "json/regex.h"
@@ -44,14 +45,35 @@ struct NumberRange {
   std::optional<Wide> low, high;
   bool low_open = false, high_open = false;  // the bound itself is outside
 
+  bool empty() const noexcept { return low && high && (*low > *high || (*low == *high && (low_open || high_open))); }
+
   bool holds(Wide value) const noexcept {
     if (low && (value < *low || (low_open && value == *low))) return false;
     return !high || value < *high || (!high_open && value == *high);
   }
 };
 
+// Has no slash, but may stand for the name of a file all the same: whether it does is not known, so a text that is this
+// one only by another spelling is unclear.
 struct TextPattern {
   std::string pattern;
+
+  Fit fit(std::string_view text, const CallFacts& call) const {
+    const auto normal = normal_spelling(text);
+    // The dots of "../x" are no part of a name: `.*` is not about it.
+    auto below = std::string_view(normal);
+    while (below.starts_with("../")) below.remove_prefix(3);
+    const int matching =
+        matches_wildcard(pattern, text) + matches_wildcard(pattern, normal) + matches_wildcard(pattern, below);
+    if (matching > 0) return matching == 3 ? Fit::yes : Fit::unclear;
+    std::vector<std::string_view> directories{call.cwd};
+    directories.insert(directories.end(), call.also.begin(), call.also.end());
+    const auto inside = spellings_inside(text, directories);
+    const bool may_be = !inside || std::ranges::any_of(*inside, [&](const std::string& spelling) {
+      return matches_wildcard(pattern, spelling);
+    });
+    return may_be ? Fit::unclear : Fit::no;
+  }
 };
 
 }  // namespace
@@ -84,9 +106,10 @@ struct ArgumentCondition::Test {
     }
     if (const auto* pattern = std::get_if<UrlPattern>(&what)) {
       const auto url = parse_url(*text);
-      return url ? fit_if(pattern->matches(*url)) : Fit::unclear;
+      const auto match = url ? pattern->match(*url) : UrlPattern::Match::unclear;
+      return match == UrlPattern::Match::unclear ? Fit::unclear : fit_if(match == UrlPattern::Match::yes);
     }
-    return fit_if(matches_wildcard(std::get<TextPattern>(what).pattern, *text));
+    return std::get<TextPattern>(what).fit(*text, call);
   }
 };
 
@@ -133,6 +156,14 @@ bool ArgumentCondition::possibly(const CallFacts& call) const {
   if (items == nullptr) return test_->fit(*value, call) != Fit::no;
   return items->empty() ||
          std::ranges::any_of(*items, [&](const Json& item) { return test_->fit(item, call) != Fit::no; });
+}
+
+std::string ArgumentCondition::never() const {
+  const auto& what = test_->what;
+  if (const auto* range = std::get_if<NumberRange>(&what)) return range->empty() ? "no number is in it" : "";
+  if (const auto* path = std::get_if<PathPattern>(&what)) return path->never();
+  if (const auto* url = std::get_if<UrlPattern>(&what)) return url->never();
+  return {};
 }
 
 std::string ArgumentCondition::doubt(const CallFacts& call) const {

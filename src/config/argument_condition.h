@@ -52,6 +52,10 @@ class ArgumentCondition {
   // Why neither is certain, for people; empty when one is.
   std::string doubt(const CallFacts& call) const;
 
+  // Why no value is ever surely what it says, for people: no number is in 10..1. Empty when one can be. A rule that
+  // allows with it allows nothing, and one that denies denies only what cannot be judged.
+  std::string never() const;
+
  private:
   const Json* value_in(const CallFacts& call, Json& hint) const;
 

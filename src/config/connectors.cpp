@@ -20,14 +20,10 @@ constexpr std::size_t most_connectors = 1000;
 constexpr std::int64_t least_timeout_ms = 100;
 constexpr std::int64_t most_timeout_ms = 60'000;
 
-bool is_loopback(std::string_view host) noexcept {
-  return host == "localhost" || host == "::1" || host.starts_with("127.");
-}
-
 // A token and what it opens must not go over a network unencrypted.
 bool is_private(std::string_view text) {
   auto url = parse_url(text);
-  return url && (url->scheme == "https" || (url->scheme == "http" && is_loopback(url->host)));
+  return url && (url->scheme == "https" || (url->scheme == "http" && is_loopback_host(url->host)));
 }
 
 bool is_shown_name(std::string_view name) noexcept {

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/ignorable.h"
 #include "base/strings.h"
 #include "config/expand.h"
 #include "json/kind_text.h"
@@ -519,7 +520,7 @@ class EntryReader {
 
 }  // namespace
 
-std::string quoted_name(std::string_view text) { return to_text(Json(text)); }
+std::string quoted_name(std::string_view text) { return with_ignorable_escaped(to_text(Json(text))); }
 
 bool is_revision_date(std::string_view text) noexcept {
   constexpr std::string_view shape = "0000-00-00";
@@ -545,7 +546,7 @@ std::string server_name_fault(std::string_view name) {
   if (has_control(name)) return "the name contains a control character";
   if (!valid_utf8(name)) return "the name is not UTF-8";
   // What a terminal does not show would make two names look alike.
-  if (clean_for_display(name) != name) {
+  if (holds_ignorable(name) || clean_for_display(name) != name) {
     return "the name contains a character that cannot be seen, or one that turns the direction of writing";
   }
   return {};

@@ -38,7 +38,8 @@ std::string server_name_fault(std::string_view name);
 // Why no request can carry such a header; empty when it can.
 std::string header_fault(std::string_view name, std::string_view value);
 
-// A name as it is shown: in quotes, so that an escape sequence inside stays visible.
+// A name as it is shown: in quotes, so that an escape sequence inside stays visible, and a character that nothing is
+// shown for as well.
 std::string quoted_name(std::string_view text);
 
 // 2026-01-31, whatever revisions there are.

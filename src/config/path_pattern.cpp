@@ -31,13 +31,7 @@ void append_names(std::vector<std::string_view>& names, std::string_view path) {
   }
 }
 
-// Names that mean something else for each process that reads them: /proc/self/root/etc, /dev/fd/3.
-bool is_of_process(const std::vector<std::string_view>& names) noexcept {
-  if (names.size() < 2) return false;
-  if (names[0] == "dev") return names[1] == "fd" || names[1].starts_with("std");
-  if (names[0] != "proc" || names.size() < 3) return false;
-  return names[1] == "self" || names[1] == "thread-self" || names[1].find_first_not_of("0123456789") == none;
-}
+std::string path_of(const std::vector<std::string_view>& names) { return fmt::format("/{}", fmt::join(names, "/")); }
 
 }  // namespace
 
@@ -50,6 +44,7 @@ Result<PathPattern> PathPattern::parse(std::string_view text, std::string_view c
   if (has_control(text) || text.find('\\') != none)
     return bad("a path cannot contain a backslash or control character");
   std::string_view base;
+  if (!text.empty()) out.begins_with_ = text.front();
   if (text.starts_with('~')) {
     if (text.size() > 1 && text[1] != '/') return bad("only ~/ is known, not the home of another person");
     if (!home.starts_with('/')) return bad("~ is used, but the variable HOME is not set");
@@ -111,6 +106,17 @@ std::optional<PathPattern::Form> PathPattern::elsewhere(const Form& written, std
   return out;
 }
 
+std::string PathPattern::never() const {
+  if (begins_with_ == '$') return "variables are not replaced in it; write the path, or ~/ for your home";
+  std::string front;
+  for (const auto& segment : written_.segments) {
+    if (!segment.literal) break;
+    front += "/" + segment.text;
+  }
+  if (is_place_of_process(front)) return "that is another place for each process";
+  return {};
+}
+
 bool PathPattern::fits(const Segment& segment, std::string_view name) noexcept {
   return segment.literal ? segment.text == name : matches_glob(segment.text, name);
 }
@@ -160,16 +166,14 @@ PathPattern::Match PathPattern::match(std::string_view path, std::string_view cw
   }
   std::vector<std::string_view> names;
   append_names(names, whole);
-  if (is_of_process(names)) return Match::unclear;
   const auto by_text = written_.match(names);
   if (by_text == Match::unclear) return by_text;
   // Some take `..` out of the text before they follow links, others let the kernel do both.
-  for (const auto& said : {whole, fmt::format("/{}", fmt::join(names, "/"))}) {
-    const auto real = real_path(said);
+  for (const auto& said : {whole, path_of(names)}) {
+    const auto real = shared_path(said);
     if (!real) return Match::unclear;
     std::vector<std::string_view> there;
     append_names(there, *real);
-    if (is_of_process(there)) return Match::unclear;
     bool same = false;
     if (by_text == Match::yes) {
       same = there == names || written_.match(there) == Match::yes || (based_ && based_->match(there) == Match::yes);

@@ -31,6 +31,9 @@ class PathPattern {
   // is that directory and everything in it.
   static Result<PathPattern> parse(std::string_view text, std::string_view cwd, std::string_view home);
 
+  // Why no path is ever surely in it, for people; empty when one can be.
+  std::string never() const;
+
   // `cwd` is what a relative path is relative to; empty: not known.
   Match match(std::string_view path, std::string_view cwd) const;
 
@@ -59,7 +62,8 @@ class PathPattern {
   std::optional<Form> based_;
   // With links followed up to its first wildcard: what is forbidden is so by its other name as well.
   std::optional<Form> real_;
-  std::string home_;  // set when the pattern begins with ~
+  std::string home_;         // set when the pattern begins with ~
+  char begins_with_ = '\0';  // as written
 };
 
 }  // namespace patchbay

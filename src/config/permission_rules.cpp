@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/ignorable.h"
 #include "base/strings.h"
 
 namespace patchbay {
@@ -86,7 +87,7 @@ bool names_server(std::string_view pattern) noexcept {
   return literal.find('/', 1) != std::string_view::npos;
 }
 
-std::string quoted(std::string_view text) { return to_text(Json(text)); }
+std::string quoted(std::string_view text) { return with_ignorable_escaped(to_text(Json(text))); }
 
 std::string_view consequence(RuleList list) noexcept {
   switch (list) {
@@ -155,6 +156,13 @@ ReadRule read_rule(std::string_view text, RuleList list, const RulePlaces& place
       auto conditions = read_conditions(text, open + 1, to - 1, places);
       if (conditions) {
         rule.conditions = std::move(*conditions);
+        for (const auto& condition : rule.conditions) {
+          const auto why = condition.never();
+          if (why.empty()) continue;
+          out.faults.push_back({open + 1,
+                                fmt::format("the {} rule {} never matches: {}", to_string(list), quoted(text), why),
+                                Severity::warning});
+        }
       } else {
         unreadable(conditions.error().offset, conditions.error().reason);
       }
@@ -176,6 +184,13 @@ ReadRule read_rule(std::string_view text, RuleList list, const RulePlaces& place
                        to_string(list), quoted(text)),
            Severity::warning});
     }
+  }
+  if (holds_ignorable(rule.pattern)) {
+    out.faults.push_back({from,
+                          fmt::format("the {} rule {} has a character in its name that cannot be seen: it is about "
+                                      "tools and servers that have it, too, and about no others",
+                                      to_string(list), quoted(text)),
+                          Severity::warning});
   }
   if (list == RuleList::allow && !rule.foreign && rule.has_wildcard() && !names_server(rule.pattern)) {
     out.faults.push_back({0,

@@ -83,7 +83,7 @@ ExpandedPattern expand_pattern(const std::string& text, const VariableLookup& lo
   } else if (!real) {
     out.fault = fmt::format("with its variables, {}", real.error().message());
   } else if (!values.empty()) {
-    auto shape = UrlPattern::parse(marked.text);
+    auto shape = UrlPattern::parse_shape(marked.text);
     auto same = [&](const auto& of_shape, const auto& of_real) {
       return of_shape.has_value() == of_real.has_value() &&
              (!of_shape.has_value() || with_values(*of_shape, values) == *of_real);
@@ -95,8 +95,8 @@ ExpandedPattern expand_pattern(const std::string& text, const VariableLookup& lo
     std::vector<std::string> lower(values.size());
     std::ranges::transform(values, lower.begin(), [](const auto& value) { return to_lower_ascii(value); });
     if (!shape || !plain || with_values(shape->scheme(), lower) != real->scheme() ||
-        with_values(shape->host(), lower) != real->host() || !same(shape->port(), real->port()) ||
-        !same(shape->path(), real->path())) {
+        UrlPattern::compared_host(with_values(shape->host(), lower)) != real->host() ||
+        !same(shape->port(), real->port()) || !same(shape->path(), real->path())) {
       out.fault = "its variables would change which scheme, host or path it is about";
     }
   }
@@ -123,21 +123,26 @@ bool matches_command(const PolicyEntry& entry, const Subject& subject, Use use, 
   return true;
 }
 
+bool matches(const UrlPattern& pattern, const Url& url, Use use) {
+  const auto match = pattern.match(url);
+  return use == Use::allow ? match == UrlPattern::Match::yes : match != UrlPattern::Match::no;
+}
+
 bool matches_url(const PolicyEntry& entry, const Subject& subject, Use use, const VariableLookup& lookup) {
   if (!subject.remote) return false;
   // What cannot be compared with a list is on the one that denies.
   if (!subject.url) return use == Use::deny;
   auto expanded = expand_pattern(entry.text, lookup);
   if (use == Use::allow) {
-    return expanded.fault.empty() && expanded.pattern && expanded.pattern->matches(*subject.url);
+    return expanded.fault.empty() && expanded.pattern && matches(*expanded.pattern, *subject.url, use);
   }
-  if (expanded.pattern && expanded.pattern->matches(*subject.url)) return true;
+  if (expanded.pattern && matches(*expanded.pattern, *subject.url, use)) return true;
   if (expanded.fault.empty()) return false;
   // Nor must setting one to nonsense.
   auto widened = UrlPattern::parse(
       expanded.pattern ? deny_text(entry.text, lookup)
                        : expand(entry.text, [](std::string_view) { return std::optional<std::string>("*"); }).text);
-  return !widened || widened->matches(*subject.url);
+  return !widened || matches(*widened, *subject.url, use);
 }
 
 bool matches(const PolicyEntry& entry, const Subject& subject, Use use, const VariableLookup& lookup) {
@@ -201,8 +206,12 @@ PolicyVerdict judge_policy(const ServerConfig& expanded, std::span<const Setting
     }
     for (const auto& entry : layer.denied_servers) {
       if (!matches(entry, subject, Use::deny, lookup)) continue;
+      const bool unclear = entry.by == By::url && (!subject.url || !canonical_host(subject.url->host));
       return verdict(Outcome::denied, to_text(entry), layer, entry.place,
-                     fmt::format("denied by {} of deniedMcpServers in {}", to_text(entry), where(layer, entry.place)));
+                     fmt::format("denied by {} of deniedMcpServers in {}{}", to_text(entry), where(layer, entry.place),
+                                 unclear ? ", because its URL cannot be judged: write the host in ASCII (an "
+                                           "international name as xn--...) or as an address"
+                                         : ""));
     }
   }
 

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <vector>
 
 #include <limits.h>
@@ -22,9 +24,11 @@ void put_names(std::vector<std::string>& names, std::string_view path) {
   }
 }
 
-}  // namespace
+enum class Opener : std::uint8_t { ourselves, anybody };
 
-std::expected<std::string, int> real_path(std::string_view absolute) {
+std::expected<std::string, int> follow(std::string_view absolute, Opener opener) {
+  // No kernel takes a longer one, and each name costs a look.
+  if (absolute.size() >= PATH_MAX) return std::unexpected(ENAMETOOLONG);
   std::string at;  // empty: the root
   std::vector<std::string> names;
   put_names(names, absolute);
@@ -37,6 +41,7 @@ std::expected<std::string, int> real_path(std::string_view absolute) {
       continue;
     }
     const auto next = at + "/" + name;
+    if (opener == Opener::anybody && is_place_of_process(next)) return std::unexpected(EXDEV);
     char target[PATH_MAX];
     const auto length = ::readlink(next.c_str(), target, sizeof target);
     if (length < 0) {
@@ -52,6 +57,25 @@ std::expected<std::string, int> real_path(std::string_view absolute) {
     put_names(names, leads);
   }
   return at.empty() ? std::string("/") : at;
+}
+
+}  // namespace
+
+std::expected<std::string, int> real_path(std::string_view absolute) { return follow(absolute, Opener::ourselves); }
+
+std::expected<std::string, int> shared_path(std::string_view absolute) { return follow(absolute, Opener::anybody); }
+
+bool is_place_of_process(std::string_view absolute) noexcept {
+  std::string_view first, second;
+  for (std::size_t at = 0; at < absolute.size() && second.empty();) {
+    const auto end = std::min(absolute.find('/', at), absolute.size());
+    (first.empty() ? first : second) = absolute.substr(at, end - at);
+    at = end + 1;
+  }
+  if (first == "dev") return second == "fd" || second.starts_with("std");
+  if (first != "proc" || second.empty()) return false;
+  return second == "self" || second == "thread-self" ||
+         second.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
 bool really_inside(std::string_view path, std::string_view directory) {

@@ -6,6 +6,7 @@
 
 #include "base/strings.h"
 #include "base/wildcard.h"
+#include "net/host_name.h"
 
 namespace patchbay {
 namespace {
@@ -58,12 +59,6 @@ std::string canonical(std::string_view path) {
   return out;
 }
 
-std::string plain_host(std::string_view host) {
-  auto lower = to_lower_ascii(host);
-  if (lower.size() > 1 && lower.ends_with('.')) lower.pop_back();
-  return lower;
-}
-
 bool has_dot_segment(std::string_view path) {
   const auto end = path.find('?');
   return std::ranges::any_of(split(path.substr(0, end), '/'), [](auto part) { return part == "." || part == ".."; });
@@ -73,7 +68,30 @@ std::unexpected<Error> bad(std::string_view why) { return fail(Errc::invalid_arg
 
 }  // namespace
 
+std::optional<std::string> UrlPattern::compared_host(std::string_view host) {
+  if (!host.contains('*')) return canonical_host(host);
+  const bool bracketed = host.starts_with('[') && host.ends_with(']');
+  auto lower = to_lower_ascii(bracketed ? host.substr(1, host.size() - 2) : host);
+  if (lower.size() > 1 && lower.ends_with('.')) lower.pop_back();
+  const bool comparable = std::ranges::all_of(lower, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || std::string_view("-_.:*").contains(c);
+  });
+  if (!comparable) return std::nullopt;
+  return lower;
+}
+
 Result<UrlPattern> UrlPattern::parse(std::string_view pattern) {
+  auto out = parse_shape(pattern);
+  if (!out) return out;
+  auto host = compared_host(out->host_);
+  if (!host) {
+    return bad("its host cannot be compared; write a name in ASCII (an international one as xn--...) or an address");
+  }
+  out->host_ = std::move(*host);
+  return out;
+}
+
+Result<UrlPattern> UrlPattern::parse_shape(std::string_view pattern) {
   UrlPattern out;
   if (pattern.empty()) return bad("the pattern is empty");
   for (char c : pattern) {
@@ -103,13 +121,13 @@ Result<UrlPattern> UrlPattern::parse(std::string_view pattern) {
   if (authority.starts_with('[')) {
     const auto close = authority.find(']');
     if (close == std::string_view::npos) return bad("the bracket of its address is not closed");
-    out.host_ = plain_host(authority.substr(1, close - 1));
+    out.host_ = to_lower_ascii(authority.substr(0, close + 1));
     authority.remove_prefix(close + 1);
     if (!authority.empty() && !authority.starts_with(':')) return bad("something stands between address and port");
     if (authority.starts_with(':')) out.port_ = authority.substr(1);
   } else {
     const auto colon = authority.find(':');
-    out.host_ = plain_host(authority.substr(0, colon));
+    out.host_ = to_lower_ascii(authority.substr(0, colon));
     if (colon != std::string_view::npos) out.port_ = authority.substr(colon + 1);
   }
   if (out.host_.empty()) return bad("the pattern names no host");
@@ -120,18 +138,41 @@ Result<UrlPattern> UrlPattern::parse(std::string_view pattern) {
   return out;
 }
 
-bool UrlPattern::matches(const Url& url) const {
-  if (!matches_wildcard(scheme_, url.scheme) || !matches_wildcard(host_, plain_host(url.host))) return false;
+std::string UrlPattern::never() const {
+  if (port_ && !port_->contains('*') &&
+      (port_->starts_with('0') || port_->size() > 5 || (port_->size() == 5 && *port_ > "65535"))) {
+    return "ports are the numbers from 1 to 65535, without a zero in front";
+  }
+  if (!host_.contains('*')) return {};
+  if (host_.contains(':')) {
+    // IPv6 addresses are compared in their short form.
+    if (host_.starts_with("::ffff:")) return "an IPv4 address in IPv6 is compared as the former";
+    for (const auto group : split(host_, ':')) {
+      if (group.size() > 1 && group.starts_with('0') && !group.contains('.'))
+        return "IPv6 addresses are compared without zeros in front";
+    }
+  } else if (host_.starts_with('.') || host_.contains("..")) {
+    return "no host has a dot there";
+  }
+  return {};
+}
+
+UrlPattern::Match UrlPattern::match(const Url& url) const {
+  if (!matches_wildcard(scheme_, url.scheme)) return Match::no;
+  const auto host = canonical_host(url.host);
+  // Who reads the host differently may read a port or a path out of it.
+  if (!host) return Match::unclear;
+  if (!matches_wildcard(host_, *host)) return Match::no;
   if (port_) {
     const auto port = url.effective_port() == 0 ? url.port : url.effective_port();
-    if (!matches_wildcard(*port_, fmt::to_string(port))) return false;
+    if (!matches_wildcard(*port_, fmt::to_string(port))) return Match::no;
   } else if (url.port != 0 && host_ != "*") {
-    return false;  // parsing takes the scheme's own port away
+    return Match::no;  // parsing takes the scheme's own port away
   }
-  if (!path_) return true;
+  if (!path_) return Match::yes;
   auto path = canonical(url.path);
   if (path_->find('?') != std::string::npos && url.query) path += "?" + canonical(*url.query);
-  return matches_wildcard(*path_, path);
+  return matches_wildcard(*path_, path) ? Match::yes : Match::no;
 }
 
 }  // namespace patchbay

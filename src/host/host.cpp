@@ -309,6 +309,8 @@ std::vector<ConfigProblem> Host::permission_problems() const {
 Task<Session> Host::session(std::string server) {
   auto impl = impl_;
   co_await impl->prepare();
+  (void)impl->require(server);
+  impl->permissions_.require_server(server);
   co_return co_await impl->ensure(std::move(server));
 }
 

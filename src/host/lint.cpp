@@ -67,7 +67,7 @@ void add_settings(std::vector<ConfigProblem>& out, std::string_view text, const 
   request.places = {"/", "/"};
   const auto rules = collect_rules(layers, request);
   add(out, rules.problems);
-  add(out, pointless_rules(rules));
+  add(out, pointless_rules(rules).problems);
 }
 
 SettingsSource source_of(const std::string& file) {
@@ -122,7 +122,7 @@ std::vector<ConfigProblem> lint_config(const LoadedConfig& config, const Permiss
   add_committed_secrets(out, config.shadowed);
   add(out, policy_problems(config.settings.all(), variables));
   add(out, permissions.problems());
-  add(out, pointless_rules(permissions.rules()));
+  add(out, pointless_rules(permissions.rules()).problems);
   std::vector<std::string> names;
   for (const auto& server : config.servers) names.push_back(server.name);
   add(out, permissions.unknown_names(names, Catalog()));

@@ -46,6 +46,17 @@ std::string_view server_part(std::string_view pattern) {
   return pattern.substr(0, pattern.find(separator, full_prefix.size()));
 }
 
+// What to do to `call` or `use` it after all.
+std::string remedy_of(const PermissionDecision& decision, std::string_view verb) {
+  if (decision.file.empty()) {
+    return decision.outcome == PermissionOutcome::deny ? "use another --permission-mode"
+                                                       : "add a rule to permissions.allow of your settings";
+  }
+  if (decision.line != 0) return fmt::format("to {} it, change {}:{}", verb, decision.file, decision.line);
+  return decision.rule.empty() ? fmt::format("correct {}", decision.file)
+                               : fmt::format("leave {} out to {} it", decision.file, verb);
+}
+
 bool says(const std::optional<ToolAnnotations>& hints, std::optional<bool> ToolAnnotations::* hint) {
   return hints && (*hints).*hint == true;
 }
@@ -274,6 +285,34 @@ std::optional<PermissionDecision> Permissions::denied_by_name(const CatalogEntry
   return std::nullopt;
 }
 
+std::optional<PermissionDecision> Permissions::denied_server(std::string_view server) const {
+  const auto plain = normalise_name(server);
+  auto names_all = [&](const PermissionRule& rule) {
+    if (rule.list != RuleList::deny || rule.foreign || !rule.conditions.empty()) return false;
+    for (const std::string_view name : {server, std::string_view(plain)}) {
+      const auto whole = fmt::format("{}{}", full_prefix, name);
+      if (rule.pattern == whole) return true;
+      // A * in the name of a tool is met by one of the rule alone: what matches it matches every name.
+      if (rule.has_wildcard() && (matches_wildcard(rule.pattern, fmt::format("{}{}*", whole, separator)) ||
+                                  matches_wildcard(rule.pattern, fmt::format("{}/*", name)))) {
+        return true;
+      }
+    }
+    return false;
+  };
+  if (const auto rule = std::ranges::find_if(rules_.rules, names_all); rule != rules_.rules.end()) {
+    return by_rule(PermissionOutcome::deny, fmt::format("denied by {}", where(*rule)), *rule);
+  }
+  return rules_.refuse_all;
+}
+
+void Permissions::require_server(std::string_view server) const {
+  const auto denied = denied_server(server);
+  if (!denied) return;
+  throw Error(Errc::denied, fmt::format("nothing of the server '{}' may be used: {}; {}", server, denied->reason,
+                                        remedy_of(*denied, "use")));
+}
+
 std::vector<PermissionRule> Permissions::about(const CatalogEntry& entry) const {
   const Names names(entry);
   std::vector<PermissionRule> out;
@@ -294,18 +333,37 @@ std::shared_ptr<const Catalog> Permissions::visible(const std::shared_ptr<const 
 namespace {
 
 // What a rule in the spelling of other programs' tools would be if it meant one that is there: `write_file`, `docs`,
-// `docs__write_file`, `docs:write_file`, `write*`. Empty: it does not look so.
-std::string server_tool_like(std::string_view pattern, const Catalog& catalog) {
-  for (const auto& entry : catalog.tools()) {
-    if (pattern == entry.server) return fmt::format("{}{}", full_prefix, normalise_name(entry.server));
-    const auto& tool = entry.tool->name;
-    if (pattern == tool || (pattern != "*" && matches_wildcard(pattern, tool))) return entry.name;
-    for (std::string_view between : {"__", ":", "."}) {
-      if (pattern == fmt::format("{}{}{}", entry.server, between, tool)) return entry.name;
+// `docs__write_file`, `docs:write_file`, `write*`.
+class ServerToolLike {
+ public:
+  explicit ServerToolLike(const Catalog& catalog) : catalog_(catalog) {
+    for (const auto& entry : catalog.tools()) {
+      names_.try_emplace(entry.server, fmt::format("{}{}", full_prefix, normalise_name(entry.server)));
+      names_.try_emplace(entry.tool->name, entry.name);
+      for (std::string_view between : {"__", ":", "."}) {
+        names_.try_emplace(fmt::format("{}{}{}", entry.server, between, entry.tool->name), entry.name);
+      }
     }
   }
-  return {};
-}
+
+  // Empty: it does not look so, or more patterns were asked about than is worth it.
+  std::string find(std::string_view pattern) {
+    if (!pattern.contains('*')) {
+      const auto at = names_.find(std::string(pattern));
+      return at == names_.end() ? std::string() : at->second;
+    }
+    constexpr std::size_t most_patterns = 1000;
+    if (pattern == "*" || patterns_++ >= most_patterns) return {};
+    const auto tool = std::ranges::find_if(
+        catalog_.tools(), [&](const CatalogEntry& entry) { return matches_wildcard(pattern, entry.tool->name); });
+    return tool == catalog_.tools().end() ? std::string() : tool->name;
+  }
+
+ private:
+  const Catalog& catalog_;
+  std::unordered_map<std::string, std::string> names_;
+  std::size_t patterns_ = 0;
+};
 
 }  // namespace
 
@@ -328,19 +386,23 @@ std::vector<ConfigProblem> Permissions::unknown_names(std::span<const std::strin
       spellings.push_back(std::move(spelling));
     }
   }
+  ServerToolLike like(catalog);
   std::vector<std::string> tools;
   for (const auto& entry : catalog.tools()) {
     tools.push_back(entry.name);
     tools.push_back(fmt::format("{}/{}", entry.server, entry.tool->name));
   }
   std::vector<ConfigProblem> out;
+  // Guessing what was meant costs a comparison with every name; who has this many wrong needs no guesses.
+  constexpr std::size_t most_guesses = 200;
+  std::size_t guesses = 0;
   // A person's own rules are for all their projects; a flag is for this one.
   const auto severity = [](const PermissionRule& rule) { return rule.line == 0 ? Severity::warning : Severity::note; };
   for (std::size_t i = 0; i < rules_.rules.size(); ++i) {
     const auto& rule = rules_.rules[i];
     if (rule.list != RuleList::deny || known[i]) continue;
     if (rule.foreign) {
-      const auto meant = server_tool_like(rule.pattern, catalog);
+      const auto meant = like.find(rule.pattern);
       if (meant.empty()) continue;
       out.push_back({rule.file,
                      rule.line,
@@ -358,7 +420,10 @@ std::vector<ConfigProblem> Permissions::unknown_names(std::span<const std::strin
     };
     if (std::ranges::any_of(untold, possible)) continue;
     const bool server = std::ranges::any_of(spellings, possible);
-    const auto meant = server ? nearest(rule.pattern, tools) : nearest(server_part(rule.pattern), spellings);
+    std::string meant;
+    if (guesses++ < most_guesses) {
+      meant = server ? nearest(rule.pattern, tools) : nearest(server_part(rule.pattern), spellings);
+    }
     out.push_back({rule.file,
                    rule.line,
                    rule.column,
@@ -413,17 +478,7 @@ std::vector<std::string> argument_roots(const ServerConfig& server, const std::s
 }
 
 std::string denial_text(std::string_view tool, const PermissionDecision& decision) {
-  std::string remedy;
-  if (decision.file.empty()) {
-    remedy = decision.outcome == PermissionOutcome::deny ? "use another --permission-mode"
-                                                         : "add a rule to permissions.allow of your settings";
-  } else if (decision.line == 0) {
-    remedy = decision.rule.empty() ? fmt::format("correct {}", decision.file)
-                                   : fmt::format("leave {} out to call it", decision.file);
-  } else {
-    remedy = fmt::format("to call it, change {}:{}", decision.file, decision.line);
-  }
-  return fmt::format("'{}' may not be called: {}; {}", tool, decision.reason, remedy);
+  return fmt::format("'{}' may not be called: {}; {}", tool, decision.reason, remedy_of(decision, "call"));
 }
 
 }  // namespace patchbay

@@ -40,6 +40,12 @@ class Permissions {
   // Set when the tool is denied whatever its arguments are, and need not be shown.
   std::optional<PermissionDecision> denied_by_name(const CatalogEntry& tool) const;
 
+  // Set when every tool that the server has or could have is denied, or when it is not known what is: then nothing else
+  // it offers is for anybody either, neither resources nor prompts nor skills.
+  std::optional<PermissionDecision> denied_server(std::string_view server) const;
+  // Errc::denied, with the rule, for such a server.
+  void require_server(std::string_view server) const;
+
   // The catalog without those; the same one when nothing is denied by name.
   std::shared_ptr<const Catalog> visible(const std::shared_ptr<const Catalog>& catalog) const;
   // Whether any rule looks at arguments: if not, they need not be parsed.

@@ -53,7 +53,7 @@ bool entry_covers(const Url& target, std::string entry) {
     if (entry.substr(colon + 1) != std::to_string(target.effective_port())) return false;
     entry.resize(colon);
   }
-  if (!address.empty()) return address_of(entry) == address;
+  if (!address.empty()) return canonical_host(entry) == canonical_host(target.host);
   if (entry.starts_with("*.")) entry.erase(0, 1);
   if (entry.starts_with('.')) entry.erase(0, 1);
   if (entry.ends_with('.')) entry.pop_back();

@@ -7,6 +7,7 @@
 #include <patchbay/error.h>
 
 #include "base/strings.h"
+#include "net/host_name.h"
 
 namespace patchbay {
 
@@ -29,11 +30,9 @@ std::string endpoint_text(const tcp::endpoint& endpoint) {
 }
 
 bool is_loopback_name(std::string_view host) {
-  host = without_brackets(host);
-  if (to_lower_ascii(host) == "localhost") return true;
-  boost::system::error_code error;
-  const auto address = asio::ip::make_address(std::string(host), error);
-  return !error && address.is_loopback();
+  // Names below localhost are left out: who answers for those is not certain with every resolver.
+  const auto canonical = canonical_host(host);
+  return canonical && is_loopback_host(*canonical) && !canonical->ends_with(".localhost");
 }
 
 tcp::endpoint listen_on(tcp::acceptor& acceptor, const std::string& address, std::uint16_t port) {

@@ -104,6 +104,14 @@ bool valid_ipv6(std::string_view host) {
   return true;
 }
 
+// An address is written in one way, as browsers and curl do before they connect. A name stays what it is, with the dot
+// behind it: that is another origin.
+std::string with_plain_address(std::string_view host) {
+  if (auto canonical = canonical_host(host); canonical && !host.ends_with('.') && !host.contains('%'))
+    return *canonical;
+  return to_lower_ascii(host);
+}
+
 // Splits "user@host:port" into `url`; nullptr when it is in order.
 const char* read_authority(std::string_view authority, Url& url) {
   if (const auto at = authority.rfind('@'); at != std::string_view::npos) {
@@ -116,14 +124,14 @@ const char* read_authority(std::string_view authority, Url& url) {
     const auto close = authority.find(']');
     if (close == std::string_view::npos) return "the bracket of its address is not closed";
     if (!valid_ipv6(authority.substr(1, close - 1))) return "what its brackets hold is no IPv6 address";
-    url.host = to_lower_ascii(authority.substr(1, close - 1));
+    url.host = with_plain_address(authority.substr(1, close - 1));
     port = authority.substr(close + 1);
     if (!port.empty() && !port.starts_with(':')) return "something stands between its address and its port";
     if (!port.empty()) port.remove_prefix(1);
   } else {
     const auto colon = authority.find(':');
     if (colon != std::string_view::npos) port = authority.substr(colon + 1);
-    url.host = to_lower_ascii(authority.substr(0, colon));
+    url.host = with_plain_address(authority.substr(0, colon));
     if (url.host.find_first_of("[]<>\"^`{|}%") != std::string::npos)
       return "its host name contains a character that no host has";
   }
@@ -246,17 +254,6 @@ Result<Url> resolve_url(const Url& base, std::string_view reference) {
 
 bool same_origin(const Url& a, const Url& b) noexcept {
   return a.scheme == b.scheme && a.host == b.host && a.effective_port() == b.effective_port();
-}
-
-bool is_loopback_host(std::string_view host) noexcept {
-  if (host == "localhost" || host.ends_with(".localhost") || host == "::1") return true;
-  // Four numbers that begin with 127; "127.0.0.1.example.com" is a name like any other.
-  int dots = 0;
-  for (char c : host) {
-    if (c == '.') ++dots;
-    if (c != '.' && !is_digit(c)) return false;
-  }
-  return dots == 3 && host.starts_with("127.");
 }
 
 std::string redacted_url(std::string_view text) {

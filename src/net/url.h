@@ -1,6 +1,6 @@
 // The URLs Patchbay deals with: absolute, with a host, of any scheme but compared as http
-// does. Parsing normalises (lower case of scheme and host, no default port, no dot segments)
-// and rejects what different parsers read differently: blanks, control characters,
+// does. Parsing normalises (lower case of scheme and host, addresses in one notation, no default
+// port, no dot segments) and rejects what different parsers read differently: blanks, control characters,
 // backslashes, a user name with a slash. Pure; used by the HTTP client, the transports and
 // sign-in.
 #pragma once
@@ -12,12 +12,14 @@
 
 #include <patchbay/error.h>
 
+#include "net/host_name.h"
+
 namespace patchbay {
 
 struct Url {
   std::string scheme;      // "https"
   std::string userinfo;    // as written, without '@'
-  std::string host;        // lower case; IPv6 without brackets
+  std::string host;        // lower case; addresses as canonical_host writes them
   std::uint16_t port = 0;  // 0: the scheme's own
   std::string path = "/";
   std::optional<std::string> query;     // without '?'
@@ -41,8 +43,6 @@ Result<Url> parse_url(std::string_view text);
 // A Location, an endpoint or any other reference, seen from `base` (RFC 3986, section 5).
 Result<Url> resolve_url(const Url& base, std::string_view reference);
 bool same_origin(const Url& a, const Url& b) noexcept;
-// 127.0.0.0/8, ::1, localhost and names below it.
-bool is_loopback_host(std::string_view host) noexcept;
 // What a message may show of any text that should have been a URL.
 std::string redacted_url(std::string_view text);
 

@@ -49,6 +49,38 @@ TEST_F(CliPermission, CallingAnswersWhatWouldBeAskedAndNothingElse) {
               AllOf(HasSubstr("--disallowedTools"), HasSubstr("leave --disallowedTools out")));
 }
 
+// A rule that denies all of a server leaves none of its resources and prompts either.
+TEST_F(CliPermission, ADeniedServersResourcesAndPromptsAreNeitherListedNorRead) {
+  const auto listed = parse_json(run({"resources", "--json"}).out).value_or(Json())["resources"];
+  ASSERT_TRUE(listed.is_array() && !listed.as_array().empty());
+  const auto uri = listed.as_array().front()["uri"].as_string();
+  EXPECT_EQ(run({"read", "fake", uri}).code, 0);
+  EXPECT_THAT(run({"prompts"}).out, HasSubstr("mcp__fake__greet"));
+  for (const std::string rule : {"mcp__fake", "mcp__fake__*", "MCPTool(mcp__fake__*)"}) {
+    const auto with_rule = [&](std::vector<std::string> words) {
+      words.insert(words.begin(), {"--disallowedTools", rule});
+      return run(std::move(words));
+    };
+    for (const auto& words : std::vector<std::vector<std::string>>{{"read", "fake", uri},
+                                                                   {"resources", "fake"},
+                                                                   {"prompts", "fake"},
+                                                                   {"skills", "fake"},
+                                                                   {"prompt", "mcp__fake__greet", "name=x"}}) {
+      const auto refused = with_rule(words);
+      EXPECT_EQ(refused.code, 2) << words.front() << refused.out;
+      EXPECT_EQ(refused.out, "") << words.front();
+      EXPECT_THAT(refused.err, AllOf(HasSubstr("nothing of the server 'fake' may be used"), HasSubstr(rule)));
+    }
+    EXPECT_NE(with_rule({"read", uri}).code, 0);
+    const auto empty = with_rule({"resources"});
+    EXPECT_EQ(empty.code, 0) << empty.err;
+    EXPECT_THAT(empty.out, Not(HasSubstr(uri)));
+    EXPECT_THAT(with_rule({"prompts"}).out, Not(HasSubstr("greet")));
+  }
+  // One tool is not the server.
+  EXPECT_EQ(run({"--disallowedTools", "mcp__fake__echo", "read", "fake", uri}).code, 0);
+}
+
 // compat: B5.13
 TEST_F(CliPermission, OneFlagTakesSeveralRulesAndBothSpellings) {
   const auto tools = run(

@@ -360,7 +360,20 @@ TEST(Config, SomeNamesCannotBeUsed) {
            {"a\\u001b[2J", "\"a\\u001b[2J\": the name contains a control character"},
            {"a\\u0000", "\"a\\u0000\": the name contains a control character"},
            {"git\u200Bhub",
-            "\"git\u200Bhub\": the name contains a character that cannot be seen, or one that turns the "
+            "\"git\\u200bhub\": the name contains a character that cannot be seen, or one that turns the "
+            "direction of writing"},
+           // Also those that a cleaned text may hold: a filler, a joiner between letters, a tag, a selector.
+           {"git\u3164hub",
+            "\"git\\u3164hub\": the name contains a character that cannot be seen, or one that turns the "
+            "direction of writing"},
+           {"\u0646\u200D\u0646",
+            "\"\u0646\\u200d\u0646\": the name contains a character that cannot be seen, or one that turns the "
+            "direction of writing"},
+           {"git\uFE0Fhub",
+            "\"git\\ufe0fhub\": the name contains a character that cannot be seen, or one that turns the "
+            "direction of writing"},
+           {"git\U000E0131hub",
+            "\"git\\udb40\\udd31hub\": the name contains a character that cannot be seen, or one that turns the "
             "direction of writing"},
        }) {
     auto parsed = parse_entry(R"({"command":"x"})", name);

@@ -50,6 +50,8 @@ TEST(Connectors, TheDirectoryIsReadFromOurFile) {
     EXPECT_TRUE(wrong.problems[0].text().starts_with(problem)) << wrong.problems[0].text();
   }
   EXPECT_TRUE(read_own_file(R"({"connectors":{"url":"http://127.0.0.1:1/"}})", "f").connectors);
+  // A name that begins like an address of this machine is anybody's.
+  EXPECT_FALSE(read_own_file(R"({"connectors":{"url":"http://127.evil.example/"}})", "f").connectors);
 }
 
 TEST(Connectors, AnAnswerIsTakenForWhatItIs) {

@@ -88,6 +88,49 @@ TEST(HostPermission, WhatIsDeniedIsNotSentAndNotShown) {
   });
 }
 
+// What a denied server keeps besides tools is behind the same door.
+TEST(HostPermission, ADeniedServersResourcesAndPromptsAreNobodys) {
+  for (const auto* rule : {"mcp__s", "mcp__s__*", "MCPTool(mcp__s__*)", "s/*"}) {
+    run_task([denied_by = std::string(rule)]() -> Task<void> {
+      Recorder recorder;
+      int read = 0;
+      auto server = recorder.server({"read"});
+      Resource resource;
+      resource.uri = "file:///secret";
+      resource.name = "secret";
+      server->add_resource(resource, [&read](RequestContext&, std::string uri) -> Task<std::vector<ResourceContents>> {
+        ++read;
+        std::vector<ResourceContents> contents(1);
+        contents.front().uri = std::move(uri);
+        co_return contents;
+      });
+      HostOptions options;
+      options.config =
+          with_settings(R"({"permissions": {"deny": [)" + to_text(Json(denied_by)) + R"(, "mcp__t__read"]}})");
+      Host host(std::move(options));
+      host.add_server("s", server);
+      host.add_server("t", recorder.server({"read"}));
+      auto session = co_await as_result(host.session("s"));
+      EXPECT_FALSE(session) << denied_by;
+      if (!session) {
+        EXPECT_EQ(session.error().code(), Errc::denied);
+        EXPECT_THAT(session.error().message(),
+                    AllOf(HasSubstr("nothing of the server 's' may be used"), HasSubstr(to_text(Json(denied_by))),
+                          HasSubstr("to use it, change /home/me/.claude/settings.json:1")));
+      }
+      // It is refused without being started; one tool is not a server.
+      for (const auto& status : host.status()) {
+        if (status.name == "s") EXPECT_EQ(status.state, ServerState::pending);
+      }
+      EXPECT_TRUE(co_await as_result(host.session("t")));
+      auto unknown = co_await as_result(host.session("nobody"));
+      EXPECT_EQ(unknown.error().code(), Errc::invalid_argument);
+      EXPECT_EQ(read, 0);
+      co_await host.stop();
+    });
+  }
+}
+
 TEST(HostPermission, ThePersonIsAskedWhenSomebodyCanAsk) {
   run_task([]() -> Task<void> {
     Recorder recorder;

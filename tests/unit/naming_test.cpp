@@ -84,6 +84,22 @@ TEST(Naming, ExposesServerAndToolOrShortensOrHashes) {
   for (const auto& c : cases) EXPECT_EQ(expose_names(c.ids), c.names);
 }
 
+// W1: what nothing is shown for cannot make one tool look like another.
+TEST(Naming, InvisibleCharactersMakeNoTwin) {
+  for (const std::string invisible : {"\u200B", "\u00AD", "\u034F", "\u3164", "\u2060", "\uFE0F", "\U000E0041"}) {
+    const ToolId plain{"s", "write"}, odd{"s", "wri" + invisible + "te"}, taken{"s", "wri_te"};
+    EXPECT_EQ(normalise_name(odd.tool), "wri_te");
+    EXPECT_EQ(expose_names(std::vector{plain, odd}), (std::vector<std::string>{"mcp__s__write", "mcp__s__wri_te"}));
+    const auto names = expose_names(std::vector{odd, plain, taken});
+    EXPECT_TRUE(names[0].starts_with("mcp__s__wri_te_")) << names[0];
+    EXPECT_EQ(names[1], "mcp__s__write");
+    EXPECT_EQ(names[2], "mcp__s__wri_te");
+    // Nor do two of them in two places, or on two servers that look alike.
+    const auto twins = expose_names(std::vector<ToolId>{{"s", invisible + "a"}, {"s", "_a"}, {"s" + invisible, "a"}});
+    EXPECT_EQ(std::set<std::string>(twins.begin(), twins.end()).size(), 3u);
+  }
+}
+
 TEST(Naming, AHashThatSpellsAnExistingToolMovesOn) {
   auto squatted = "a_b_" + hash8("fs", "a.b");
   std::vector<ToolId> ids{{"fs", "a.b"}, {"fs", "a/b"}, {"fs", squatted}};

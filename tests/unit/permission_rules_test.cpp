@@ -236,16 +236,89 @@ TEST(ArgumentRule, Paths) {
   EXPECT_EQ(verdict("x: /srv/docs/**", Json{{"x", "docs/a"}}, nullptr, ""), unclear);
 }
 
+// A value without a slash may be the name of a file: its other spellings are denied, and not allowed.
+TEST(ArgumentRule, ATextThatNamesAFileMeansItInEverySpelling) {
+  const auto yes = Verdict::yes, no = Verdict::no, unclear = Verdict::unclear;
+  check({
+      {"x: .env", ".env", yes},
+      {"x: .env", "./.env", unclear},
+      {"x: .env", ".//.env", unclear},
+      {"x: .env", ".env/", unclear},
+      {"x: .env", "docs/../.env", unclear},
+      {"x: .env", "/home/me/project/.env", unclear},
+      {"x: .env", "/home/me/./project//.env/.", unclear},
+      {"x: .env", "/proc/self/cwd/.env", unclear},
+      {"x: .env", std::string(".env\0.md", 8), unclear},
+      {"x: .env", "docs/.env", no},
+      {"x: .env", "/srv/.env", no},
+      {"x: .env*", "./.env.local", unclear},
+      {"x: *.pem", "./a/b.pem", yes},
+      {"x: id_rsa", "./id_rsa", unclear},
+      // Nor does a spelling open what the name does not.
+      {"x: .*", "./secret", unclear},
+      {"x: .*", "../../etc/passwd", unclear},
+      {"x: .*", ".hidden/../../etc/passwd", unclear},
+      {"x: *.md", "../a.md", yes},
+      {"x: docs*", "docs/../secret", unclear},
+      // Texts that are no paths stay what they are.
+      {"x: drop*", "select a/b\nfrom x", no},
+      {"x: gmail_*", "https://example.com/../x", no},
+      {"x: *", "a//b/../c", yes},
+  });
+  for (std::size_t size : {std::size_t{5'000}, std::size_t{2'000'000}}) {
+    std::string many;
+    while (many.size() < size) many += "./";
+    EXPECT_EQ(verdict("x: .env", Json{{"x", many + ".env"}}), unclear) << size;
+    EXPECT_EQ(verdict("x: .env", Json{{"x", many + "x"}}), no) << size;
+  }
+  test::TempTree tree;
+  const auto root = tree.path().string();
+  tree.file(".env", "");
+  tree.link("notes", ".env");
+  const Json arguments{{"x", "notes"}};
+  EXPECT_TRUE(rule("mcp__s__t(x: .env)").fits({&arguments, nullptr, root}));
+  EXPECT_FALSE(rule("mcp__s__t(x: .env)").fits({&arguments, nullptr, ""}));
+}
+
 // Names that mean another place for each process that reads them.
 TEST(ArgumentRule, PathsOfAProcessAreUnclear) {
-  for (std::string path : {"/proc/self/root/etc/passwd", "/proc/self/cwd/x", "/proc/1/root/home",
-                           "/proc/thread-self/fd/3", "/proc/../proc/self/root/etc", "/dev/fd/3", "/dev/stdin"}) {
+  for (std::string path :
+       {"/proc/self/root/etc/passwd", "/proc/self/cwd/x", "/proc/1/root/home", "/proc/thread-self/fd/3",
+        "/proc/../proc/self/root/etc", "/dev/fd/3", "/dev/stdin", "/proc/self", "/proc/1",
+        // The text leads out of it again, and the kernel somewhere else: the reader's own directory.
+        "/proc/self/cwd/../../../srv/x", "/proc/thread-self/cwd/../../../../srv/x", "/dev/fd/3/../../../srv/x",
+        "/proc/1/cwd/../../../srv/x", "/srv/../proc/self/../../srv/x", "../../../proc/self/cwd/x",
+        "/dev/stdin/../../srv/x", "/proc/mounts"}) {
     for (std::string_view condition : {"x: /etc/**", "x: /proc/**", "x: /dev/**", "x: /**"}) {
       EXPECT_EQ(verdict(condition, Json{{"x", path}}), Verdict::unclear) << condition << " and " << path;
     }
   }
   EXPECT_EQ(verdict("x: /proc/*", Json{{"x", "/proc/cpuinfo"}}), Verdict::yes);
   EXPECT_EQ(verdict("x: /etc/**", Json{{"x", "/dev/null"}}), Verdict::no);
+}
+
+// A link into such a place is no way around it, also where it leads out again.
+TEST(ArgumentRule, LinksIntoAProcessAreUnclear) {
+  test::TempTree tree;
+  const auto root = tree.path().string();
+  tree.file("docs/a.md", "");
+  tree.link("docs/cwd", "/proc/self/cwd");
+  tree.link("docs/up", "/proc/self/cwd/..");
+  tree.link("docs/task", "/proc/thread-self/root");
+  tree.link("docs/fds", "/dev/fd");
+  tree.link("docs/in", "/dev/stdin");
+  for (const auto* path : {"docs/cwd", "docs/cwd/secret", "docs/up/secret", "docs/up/../x", "docs/task/etc/passwd",
+                           "docs/fds/3", "docs/fds/3/../../x", "docs/in", "docs/cwd/../a.md"}) {
+    for (std::string condition : {"x: ./docs/**", "x: /srv/**"}) {
+      const Json arguments{{"x", path}};
+      const CallFacts call{&arguments, nullptr, root};
+      const auto text = "mcp__s__t(" + condition + ")";
+      const auto allow = read_rule(text, RuleList::allow, {root, "/home/me"});
+      const auto deny = read_rule(text, RuleList::deny, {root, "/home/me"});
+      EXPECT_FALSE(allow.rule->fits(call)) << text << " and " << path;
+      EXPECT_TRUE(deny.rule->fits(call)) << text << " and " << path;
+    }
+  }
 }
 
 // What links lead to is compared as well: a path is clear only where its text and its real place agree.
@@ -342,6 +415,11 @@ TEST(ArgumentRule, Urls) {
       {"x: https://example.com", "https://example.com@evil.example/", no},
       {"x: *://example.com", "http://EXAMPLE.com/", yes},
       {"x: https://example.com", "not a url", unclear},
+      {"x: http://127.0.0.1/**", "http://0x7f.1/x", yes},
+      {"x: http://127.0.0.1/**", "http://[::ffff:127.0.0.1]/x", yes},
+      {"x: http://127.0.0.1/**", "http://2130706434/x", no},
+      {"x: https://*.example.com/**", "https://evil.com／.example.com/x", unclear},
+      {"x: https://evil.com/**", "https://ev\u00ADil.com/x", unclear},
   });
 }
 
@@ -473,6 +551,45 @@ TEST(PermissionRule, AMisspeltPrefixIsSaid) {
   }
   for (std::string_view text : {"Bash", "MCPSearch", "ListMcpResourcesTool", "mcp__a", "MCPTool(mcp__a)"}) {
     EXPECT_THAT(read_rule(text, RuleList::deny, places).faults, IsEmpty()) << text;
+  }
+}
+
+TEST(PermissionRule, AConditionThatNothingFulfilsIsSaid) {
+  for (const auto& [condition, why] : std::vector<std::pair<std::string, std::string>>{
+           {"x: 10..1", "no number is in it"},
+           {"x: $HOME/.ssh/**", "variables are not replaced"},
+           {"x: ./a, y: /proc/self/**", "another place for each process"},
+           {"x: /proc/../dev/fd/*", "another place for each process"},
+           {"x: https://example.com:080", "ports are"},
+           {"x: https://example.com:65536", "ports are"},
+           {"x: https://[::ffff:10.*]", "IPv4"},
+           {"x: https://[2001:0db8:*]", "without zeros in front"},
+           {"x: https://*..example.com", "no host has a dot there"},
+           {"x: https://.*.example.com", "no host has a dot there"},
+       }) {
+    const auto text = "mcp__s__t(" + condition + ")";
+    for (const auto list : {RuleList::deny, RuleList::allow}) {
+      const auto read = read_rule(text, list, places);
+      EXPECT_TRUE(read.rule) << text;
+      ASSERT_THAT(read.faults, SizeIs(1)) << text;
+      EXPECT_THAT(read.faults[0].reason, AllOf(HasSubstr("never matches: "), HasSubstr(why))) << text;
+      EXPECT_EQ(read.faults[0].severity, Severity::warning) << text;
+    }
+  }
+  for (const auto* condition :
+       {"x: 1..1", "x: .env", "x: ~/x", "x: /proc/cpuinfo", "x: /dev/null", "x: a$b/c", "x: https://example.com:65535",
+        "x: https://[2001:db8:*]", "x: https://*.example.com", "x: https://10.0.*", "x: https://example.com:*"}) {
+    EXPECT_THAT(read_rule("mcp__s__t(" + std::string(condition) + ")", RuleList::deny, places).faults, IsEmpty());
+  }
+}
+
+TEST(PermissionRule, ACharacterThatCannotBeSeenIsSaid) {
+  for (const auto list : {RuleList::deny, RuleList::allow}) {
+    const auto read = read_rule("mcp__fs__wri\u200Bte", list, places);
+    ASSERT_THAT(read.faults, SizeIs(1));
+    EXPECT_THAT(read.faults[0].reason, AllOf(HasSubstr("wri\\u200bte"), HasSubstr("cannot be seen")));
+    EXPECT_EQ(read.faults[0].severity, Severity::warning);
+    EXPECT_TRUE(read.rule);
   }
 }
 

@@ -347,6 +347,60 @@ TEST(Permission, ToolsDeniedByNameNeedNotBeShown) {
 }
 
 // compat: B7.7
+// A rule that leaves no tool of a server leaves nothing of it.
+TEST(Permission, AServerIsDeniedByARuleAboutAllItsTools) {
+  struct Case {
+    std::string rule;
+    std::string server;
+    bool denied;
+  };
+  for (const auto& [rule, server, denied] : std::vector<Case>{
+           {"mcp__fs", "fs", true},
+           {"mcp__fs__*", "fs", true},
+           {"mcp__f*", "fs", true},
+           {"mcp__*", "fs", true},
+           {"mcp__*__*", "fs", true},
+           {"*", "fs", true},
+           {"fs/*", "fs", true},
+           {"MCPTool(mcp__fs__*)", "fs", true},
+           {"MCPTool(mcp__fs)", "fs", true},
+           {"MCPTool", "fs", true},
+           {"mcp__my_server", "my server", true},
+           {"mcp__my server__*", "my server", true},
+           {"my server/*", "my server", true},
+           // What could not be read denies whatever the arguments are.
+           {"mcp__fs__*(path: /x", "fs", true},
+           {"mcp__fs__*(*)", "fs", true},
+           {"mcp__fs", "fs2", false},
+           {"mcp__fs__read", "fs", false},
+           {"mcp__fs__read_*", "fs", false},
+           {"mcp__*__delete_*", "fs", false},
+           {"mcp__fs__*_x", "fs", false},
+           {"mcp__fs__*(path: /etc/**)", "fs", false},
+           {"mcp__fs__*(@readOnly: false)", "fs", false},
+           {"fs", "fs", false},
+           {"fs*", "fs", false},
+       }) {
+    RuleSet rules;
+    if (auto read = read_rule(rule, RuleList::deny, {"/", "/"}); read.rule) rules.rules.push_back(*read.rule);
+    rules.rules.front().file = "/f.json";
+    rules.rules.front().line = 3;
+    const Permissions permissions(std::move(rules));
+    const auto decision = permissions.denied_server(server);
+    EXPECT_EQ(decision.has_value(), denied) << rule << " and " << server;
+    if (decision) EXPECT_EQ(decision->reason, "denied by the rule " + to_text(Json(rule)) + " in /f.json:3");
+  }
+  for (const auto list : {RuleList::ask, RuleList::allow}) {
+    RuleSet rules;
+    rules.rules.push_back(read_rule("mcp__fs__*", list, {"/", "/"}).rule.value());
+    EXPECT_FALSE(Permissions(std::move(rules)).denied_server("fs"));
+  }
+  // Nobody knows what rules would say that cannot be read.
+  RuleSet unread;
+  unread.refuse_all = PermissionDecision{PermissionOutcome::deny, "unreadable", "", "/f.json", 0, 0};
+  EXPECT_TRUE(Permissions(std::move(unread)).denied_server("fs"));
+}
+
 TEST(Permission, DenyRulesForNamesNobodyHasAreSaid) {
   const auto rules = permissions({.allow = {"mcp__nobody"},
                                   .deny = {"mcp__gihub__x", "mcp__github__y", "mcp__git*", "mcp__fs__write", "*",

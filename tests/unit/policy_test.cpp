@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -118,7 +119,61 @@ TEST(UrlPattern, ComparesPartByPart) {
     ASSERT_TRUE(parsed) << pattern << ": " << parsed.error().message();
     auto target = parse_url(url);
     ASSERT_TRUE(target) << url;
-    EXPECT_EQ(parsed->matches(*target), matches) << pattern << " and " << url;
+    EXPECT_EQ(parsed->match(*target), matches ? UrlPattern::Match::yes : UrlPattern::Match::no)
+        << pattern << " and " << url;
+  }
+}
+
+// A host is the place it leads to, however it is written.
+TEST(UrlPattern, ComparesHostsInOneSpelling) {
+  using enum UrlPattern::Match;
+  struct Case {
+    std::string pattern;
+    std::string url;
+    UrlPattern::Match expected;
+  };
+  for (const auto& [pattern, url, expected] : std::vector<Case>{
+           {"http://127.0.0.1", "http://0x7f.1/", yes},
+           {"http://127.0.0.1", "http://2130706433/", yes},
+           {"http://127.0.0.1", "http://017700000001/", yes},
+           {"http://127.0.0.1", "http://[::ffff:127.0.0.1]/", yes},
+           {"http://127.0.0.1", "http://[::ffff:7f00:1]/", yes},
+           {"http://127.*", "http://0x7f.1/", yes},
+           {"http://0x7f.1", "http://127.0.0.1/", yes},
+           {"http://[0:0::1]", "http://[::1]/", yes},
+           {"http://[::ffff:10.0.0.1]", "http://10.0.0.1/", yes},
+           {"http://[2001:db8:*]", "http://[2001:0DB8::1]/", yes},
+           {"http://10.0.0.1", "http://0x7f.1/", no},
+           // What readers take differently.
+           {"https://*.example.com/*", "https://evil.com／.example.com/x", unclear},
+           {"https://*.example.com/*", "https://evil.com\u2044.example.com/x", unclear},
+           {"https://evil.com", "https://ｅｖｉｌ.com/", unclear},
+           {"https://evil.com", "https://ev\u00ADil.com/", unclear},
+           {"https://evil.com", "https://evil。com/", unclear},
+           {"http://127.0.0.1", "http://１２７.0.0.1/", unclear},
+           {"http://127.0.0.1", "http://127.0.0.1.:80/", unclear},
+           {"http://127.0.0.1", "http://1.2.3.4.5/", unclear},
+           {"http://[::1]", "http://[::1%25lo]/", unclear},
+           {"https://*", "https://ä.example/", unclear},
+           {"*", "https://ä.example:1/", unclear},
+           {"https://evil.com/only", "https://ä.example:1/other", unclear},
+           {"https://evil.com", "http://ä.example/", no},
+       }) {
+    auto parsed = UrlPattern::parse(pattern);
+    ASSERT_TRUE(parsed) << pattern << ": " << parsed.error().message();
+    auto target = parse_url(url);
+    ASSERT_TRUE(target) << url;
+    EXPECT_EQ(parsed->match(*target), expected) << pattern << " and " << url;
+  }
+}
+
+TEST(UrlPattern, APatternWhoseHostCannotBeComparedIsRefused) {
+  for (std::string_view pattern :
+       {"https://münchen.example", "https://*.münchen.example", "https://ev\u00ADil.com", "https://1.2.3.4.5",
+        "https://[example]", "https://[fe80::1%25x]", "https://a..b", "https://a(b.example", "https://*.a(b"}) {
+    const auto parsed = UrlPattern::parse(pattern);
+    ASSERT_FALSE(parsed) << pattern;
+    EXPECT_THAT(parsed.error().message(), HasSubstr("xn--")) << pattern;
   }
 }
 
@@ -127,6 +182,34 @@ TEST(UrlPattern, RefusesWhatCannotBeMeant) {
                                    "https://[::1", "https://[::1]x", "https://h/../x", "https://h/./x", "!://h"}) {
     EXPECT_FALSE(UrlPattern::parse(pattern)) << pattern;
   }
+}
+
+// A server that writes its host in another way is on the same lists.
+TEST(Policy, HostsInAnotherNotationAreTheSameHost) {
+  const auto denies = [](std::string_view pattern) {
+    return enterprise(fmt::format(R"({{"deniedMcpServers":[{{"serverUrl":"{}"}}]}})", pattern));
+  };
+  const auto allows = [](std::string_view pattern) {
+    return enterprise(fmt::format(R"({{"allowedMcpServers":[{{"serverUrl":"{}"}}]}})", pattern));
+  };
+  for (const auto* url : {"http://0x7f.1/mcp", "http://2130706433/mcp", "http://017700000001/mcp",
+                          "http://[::ffff:127.0.0.1]/mcp", "http://127.1/mcp"}) {
+    EXPECT_EQ(outcome(remote("s", url), {denies("http://127.0.0.1/*")}), Outcome::denied) << url;
+    EXPECT_EQ(outcome(remote("s", url), {allows("http://127.0.0.1/*")}), Outcome::allowed) << url;
+    EXPECT_EQ(outcome(remote("s", url), {allows("http://10.*/*")}), Outcome::not_allowed) << url;
+  }
+  // What cannot be judged is on the list that denies and on none that allows.
+  for (const auto* url : {"https://evil.com／.example.com/x", "https://ｅｖｉｌ.com/", "https://ev\u00ADil.com/"}) {
+    EXPECT_EQ(outcome(remote("s", url), {allows("https://*.example.com/*")}), Outcome::not_allowed) << url;
+    EXPECT_EQ(outcome(remote("s", url), {allows("https://*")}), Outcome::not_allowed) << url;
+    const auto verdict = judge_policy(remote("s", url), std::vector{denies("https://evil.com")}, unset);
+    EXPECT_EQ(verdict.outcome, Outcome::denied) << url;
+    EXPECT_THAT(verdict.reason, HasSubstr("because its URL cannot be judged")) << url;
+  }
+  // Variables may hold any notation, and change nothing else.
+  const auto home = variables({{"HOST", "0x7f.1"}, {"ADDRESS", "::1"}});
+  EXPECT_EQ(outcome(remote("s", "http://127.0.0.1/x"), {allows("http://${HOST}/*")}, home), Outcome::allowed);
+  EXPECT_EQ(outcome(remote("s", "http://[0::1]/x"), {allows("http://[${ADDRESS}]/*")}, home), Outcome::allowed);
 }
 
 // compat: B4.4

@@ -102,6 +102,10 @@ TEST(ProxyChoice, NoProxy_CoversNamesAddressesAndNetworks) {
       {"http://[fd00::1]:8080/", "[fd00::1]:8080", true},
       {"http://[fd00::1]/", "[fd00::1]:8080", false},
       {"http://[fd00::1]/", "10.0.0.0/8", false},
+      {"http://[fd00:0::1]/", "fd00::0001", true},
+      {"http://[::ffff:10.1.2.3]/", "10.0.0.0/8", true},
+      {"http://[::ffff:10.1.2.3]/", "::ffff:10.1.2.3", true},
+      {"http://0xa.1/", "10.0.0.1", true},
   };
   for (const auto& c : cases) {
     SCOPED_TRACE(std::string(c.url) + " " + c.list);

@@ -1,6 +1,7 @@
 // Permission rules that can never decide anything. P1 B7.
 #include "host/rule_check.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,6 +12,7 @@ namespace {
 
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::SizeIs;
 
 using Lists = test::RuleLists;
 
@@ -50,7 +52,7 @@ TEST(RuleCheck, RulesThatOthersMakePointlessAreFound) {
       {{{"Bash(ls)"}, {}, {"Bash"}}, "", ""},
   };
   for (const auto& one : cases) {
-    const auto problems = pointless_rules(rules_of(one.lists));
+    const auto problems = pointless_rules(rules_of(one.lists)).problems;
     const auto shown = testing::PrintToString(one.lists.allow) + testing::PrintToString(one.lists.deny);
     if (one.loses.empty()) {
       EXPECT_THAT(problems, IsEmpty()) << shown;
@@ -66,16 +68,44 @@ TEST(RuleCheck, RulesThatOthersMakePointlessAreFound) {
 }
 
 TEST(RuleCheck, ADenyRuleIsNamedBeforeAnAskRule) {
-  const auto problems = pointless_rules(rules_of({{"mcp__fs__read"}, {"mcp__fs"}, {"mcp__fs__read"}}));
+  const auto problems = pointless_rules(rules_of({{"mcp__fs__read"}, {"mcp__fs"}, {"mcp__fs__read"}})).problems;
   ASSERT_EQ(problems.size(), 1u);
   EXPECT_THAT(problems[0].message, HasSubstr("the deny rule"));
 }
 
 TEST(RuleCheck, TheSameRuleTwiceIsANote) {
-  const auto problems = pointless_rules(rules_of({{"mcp__fs__read", "mcp__fs__read"}, {}, {}}));
+  const auto problems = pointless_rules(rules_of({{"mcp__fs__read", "mcp__fs__read"}, {}, {}})).problems;
   ASSERT_EQ(problems.size(), 1u);
   EXPECT_EQ(problems[0].severity, Severity::note);
   EXPECT_THAT(problems[0].message, HasSubstr("says the same"));
+}
+
+// What is spent grows with the rules and not with their square, and what would is bounded and said.
+TEST(RuleCheck, ManyRulesAreNotComparedOneByOne) {
+  const auto lists = [](std::size_t count) {
+    Lists out;
+    for (std::size_t i = 0; i < count; ++i) {
+      out.allow.push_back(fmt::format("mcp__s{}__tool_{}", i % 7, i));
+      out.deny.push_back(i % 2 == 0 ? fmt::format("mcp__t{}__tool_{}", i % 7, i)
+                                    : fmt::format("mcp__t{}__x{}_*", i % 7, i));
+    }
+    out.allow.push_back("mcp__t1__x1_y");
+    return rules_of(out);
+  };
+  const auto few = pointless_rules(lists(100));
+  const auto many = pointless_rules(lists(10'000));
+  EXPECT_THAT(few.problems, SizeIs(1));
+  EXPECT_THAT(many.problems, SizeIs(1));
+  EXPECT_LE(many.steps, few.steps * 1'000);  // and not ten thousand times as many
+
+  // Every * behind the same words: these have to be compared.
+  RuleSet wild = rules_of({{"mcp__s__a", "mcp__s__b", "mcp__s__c"}, {}, {"mcp__*_x", "mcp__*_y", "mcp__*__b"}});
+  EXPECT_THAT(pointless_rules(wild).problems, SizeIs(1));
+  const auto cut = pointless_rules(wild, 4);
+  EXPECT_LE(cut.steps, 4u);
+  ASSERT_THAT(cut.problems, SizeIs(1));
+  EXPECT_THAT(cut.problems[0].message, HasSubstr("from here on the rules were not compared"));
+  EXPECT_EQ(cut.problems[0].severity, Severity::note);
 }
 
 TEST(RuleCheck, ARunThatTrustsTheProjectSaysSo) {
