@@ -10,6 +10,7 @@
 #include "base/scope.h"
 #include "base/waiting.h"
 #include "builtin/background.h"
+#include "support/fails_with.h"
 #include "support/loop.h"
 #include "support/raw_client.h"
 #include "support/temp_tree.h"
@@ -17,6 +18,7 @@
 namespace patchbay {
 namespace {
 
+using test::FailsWith;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -34,7 +36,7 @@ TEST(BuiltinBackground, WhatWorkThrowsIsThrown) {
   test::run_task([]() -> Task<void> {
     auto result = co_await as_result(
         builtin::in_background([](const std::atomic<bool>&) -> int { throw Error(Errc::limit, "too much"); }));
-    EXPECT_EQ(result.error(), Error(Errc::limit, "too much"));
+    EXPECT_THAT(result, FailsWith(Error(Errc::limit, "too much")));
   });
 }
 
