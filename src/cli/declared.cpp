@@ -7,6 +7,7 @@
 
 #include "base/shell_word.h"
 #include "base/strings.h"
+#include "cli/organisation.h"
 #include "cli/present.h"
 #include "config/files.h"
 #include "config/folders.h"
@@ -60,6 +61,9 @@ LoadRequest load_request(const Settings& settings) {
   request.plugin_dirs = settings.plugin_dirs;
   request.strict = settings.strict;
   request.trust_project = settings.trust_project;
+  const auto organisation = organisation_place();
+  request.enterprise_dir = organisation.directory;
+  request.enterprise_owner = organisation.owner;
   return request;
 }
 

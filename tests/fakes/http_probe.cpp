@@ -4,7 +4,8 @@
 //   http-probe get URL             "200 BODY", or "CODE MESSAGE"
 //   http-probe serve ADDRESS HOST  the same, against a server of its own at ADDRESS, by the name HOST
 //   http-probe silent-resolver URL  a resolver at 127.0.0.1 that takes questions and never answers; the
-//                                  request is cancelled after five turns of a timer: "cancelled after 5 turns"
+//                                  request is cancelled after five turns of a timer: "cancelled after 5 turns";
+//                                  with tests/preload/own_resolver.c it is that one's server
 //   http-probe silent-limit URL     the same resolver, and a limit of 200 ms to connect
 //   http-probe dead-path ADDRESS   a body that has begun when the loopback device goes down: "began, then CODE MESSAGE"
 //
@@ -83,6 +84,15 @@ Bound bind_to(const char* text, int type, int port) {
   return {.fd = fd, .port = ntohs(storage.ss_family == AF_INET ? four.sin_port : six.sin6_port)};
 }
 
+// Takes questions about names and never answers: for the resolver of the tests where that is
+// loaded, else for the system's.
+Bound silent_resolver() {
+  const bool own = std::getenv("PATCHBAY_TEST_NAMES") != nullptr;
+  const auto bound = bind_to("127.0.0.1", SOCK_DGRAM, own ? 0 : 53);
+  if (own) ::setenv("PATCHBAY_TEST_RESOLVER", std::to_string(bound.port).c_str(), 1);
+  return bound;
+}
+
 // Answers one request.
 Task<std::string> with_server(HttpClient& client, const char* address, std::string host, std::string scheme) {
   const auto listener = bind_to(address, SOCK_STREAM, 0);
@@ -103,7 +113,7 @@ Task<std::string> with_server(HttpClient& client, const char* address, std::stri
 }
 
 Task<std::string> cancelled_in_lookup(HttpClient& client, std::string url) {
-  const auto resolver = bind_to("127.0.0.1", SOCK_DGRAM, 53);
+  const auto resolver = silent_resolver();
   Scope scope(co_await asio::this_coro::executor);
   std::string outcome = "nothing";
   auto work = [](HttpClient& c, std::string u, std::string& out) -> Task<void> { out = co_await get_or_error(c, u); };
@@ -126,7 +136,7 @@ Task<std::string> cancelled_in_lookup(HttpClient& client, std::string url) {
 }
 
 Task<std::string> lookup_limit(HttpClient& client, std::string url) {
-  const auto resolver = bind_to("127.0.0.1", SOCK_DGRAM, 53);
+  const auto resolver = silent_resolver();
   HttpRequestLimits limits;
   limits.connect = 200ms;
   auto line = co_await get_or_error(client, std::move(url), limits);

@@ -12,6 +12,7 @@
 #include <patchbay/patchbay.h>
 
 #include "base/as_result.h"
+#include "support/capability.h"
 #include "support/command.h"
 #include "support/front_programs.h"
 #include "support/loop.h"
@@ -255,8 +256,9 @@ TEST(ThroughTinyproxy, WhatItCannotReachIsToldWithTheProxysName) {
 }
 
 // The variables of the environment are for machines other than this one, so this needs an address that is
-// not loopback: everything runs in a network namespace of its own. A system that makes none fails.
+// not loopback: everything runs in a network namespace of its own.
 TEST(ThroughTinyproxy, TheProgramTakesTheProxyFromItsEnvironment) {
+  NEEDS(namespaces);
   TemporaryDirectory directory;
   CertificateAuthority authority(directory.path());
   const auto certificate = authority.issue("nginx", "IP:192.0.2.10");

@@ -14,6 +14,7 @@
 #include "base/timeout.h"
 #include "base/waiting.h"
 #include "support/command.h"
+#include "support/fails_with.h"
 #include "support/loop.h"
 #include "support/places.h"
 #include "support/running_program.h"
@@ -23,6 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using namespace std::literals;
+using test::FailsWithRpc;
 using test::run_task;
 using testing::Contains;
 using testing::ElementsAre;
@@ -317,7 +319,7 @@ TEST_P(ServerEverything, ResourcesPromptsAndCompletionWork) {
     auto prompt = co_await session.get_prompt("args-prompt", {{"city", "Ulm"}});
     EXPECT_THAT(text_of(prompt.messages.at(0).content), HasSubstr("Ulm"));
     auto unknown = co_await as_result(session.get_prompt("no-such-prompt", {}));
-    EXPECT_EQ(unknown.error().rpc_code(), -32602);
+    EXPECT_THAT(unknown, FailsWithRpc(-32602));
 
     CompleteRequest request;
     request.ref = {.kind = CompletionReference::Kind::prompt, .name = "completable-prompt"};
@@ -360,7 +362,7 @@ TEST_P(ServerEverything, TasksAreStartedListedAndCancelledByTheirId) {
     auto after = co_await session.get_task(id);
     EXPECT_EQ(after.status, TaskStatus::cancelled);
     auto unknown = co_await as_result(session.get_task("no-such-task"));
-    EXPECT_EQ(unknown.error().rpc_code(), -32602);
+    EXPECT_THAT(unknown, FailsWithRpc(-32602));
     co_await session.close();
   });
 }

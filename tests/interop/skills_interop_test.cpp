@@ -10,6 +10,7 @@
 
 #include "base/as_result.h"
 #include "support/command.h"
+#include "support/fails_with.h"
 #include "support/loop.h"
 #include "support/places.h"
 #include "support/temp_tree.h"
@@ -17,6 +18,7 @@
 namespace patchbay {
 namespace {
 
+using test::FailsWithRpc;
 using test::run_program;
 using test::run_task;
 using testing::ElementsAre;
@@ -94,7 +96,7 @@ TEST_P(SkillsOfOthers, AreListedReadAndVerified) {
     EXPECT_THAT(names, ElementsAre("skill://acme/refunds/SKILL.md", "skill://acme/refunds/partial",
                                    "skill://acme/refunds/templates"));
     auto unknown = co_await as_result(session.get_skill("skill://none/SKILL.md"));
-    EXPECT_EQ(unknown.error().rpc_code(), -32602);
+    EXPECT_THAT(unknown, FailsWithRpc(-32602));
     co_await session.close();
   });
 }

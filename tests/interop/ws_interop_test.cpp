@@ -11,6 +11,7 @@
 
 #include "base/as_result.h"
 #include "support/command.h"
+#include "support/fails_with.h"
 #include "support/front_programs.h"
 #include "support/loop.h"
 #include "support/places.h"
@@ -131,8 +132,7 @@ TEST_P(WsInterop, TheLibrarySpeaksEveryEraTheServerDoes) {
       EXPECT_EQ(text_of(sent).size(), 5'000'000u);
 
       auto left = co_await as_result(session.call_tool("leave", Json()));
-      EXPECT_EQ(left.error().code(), Errc::closed);
-      EXPECT_THAT(left.error().message(), AllOf(HasSubstr(server.url), HasSubstr("4000: told to leave")));
+      EXPECT_THAT(left, FailsWith(Errc::closed, AllOf(HasSubstr(server.url), HasSubstr("4000: told to leave"))));
       co_await session.close();
     });
   }

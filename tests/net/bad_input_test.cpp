@@ -19,8 +19,10 @@
 
 #include "base/as_result.h"
 #include "base/runtime.h"
+#include "support/capability.h"
 #include "support/command.h"
 #include "support/loop.h"
+#include "support/own_resolver.h"
 #include "support/places.h"
 #include "support/running_program.h"
 #include "support/scripted_server.h"
@@ -30,6 +32,7 @@ namespace {
 
 using namespace std::literals;
 using testing::AllOf;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -461,8 +464,7 @@ TEST(BadInput, AConnectionThatHangs) {
 
 // ---- networks of their own, met by the program ----------------------------------------------
 
-// Runs a script in a network namespace whose loopback is up, with a resolver at 127.0.0.1. A system that
-// makes no namespaces fails.
+// Runs a script in a network namespace whose loopback is up, with a resolver at 127.0.0.1.
 CommandResult in_namespace(const std::string& script, const std::string& hosts = "") {
   TemporaryDirectory directory;
   const auto resolv = directory.write("resolv.conf", "nameserver 127.0.0.1\noptions timeout:30 attempts:5\n");
@@ -487,9 +489,18 @@ std::string tools_of(const std::string& url, const std::string& type = "http") {
                      test::built("patchbay"), type, url);
 }
 
+// The tools of a server whose name only the resolver of the tests could know, and does not.
+CommandResult tools_of_stranger(const std::string& type, std::map<std::string, std::string> more = {}) {
+  CommandOptions options{.cwd = {}, .input = {}, .env = own_resolver("")};
+  options.env.merge(more);
+  return run_program({test::built("patchbay"), "--strict-mcp-config", "--mcp-config",
+                      to_text(Json{{"far", {{"type", type}, {"url", "http://server.example/mcp"}}}}), "tools"},
+                     options);
+}
+
 TEST(BadInput, ANameThatDoesNotResolve) {
   for (const char* type : {"http", "sse"}) {
-    const auto ran = in_namespace(tools_of("http://server.example/mcp", type));
+    const auto ran = tools_of_stranger(type);
     EXPECT_EQ(ran.code, 3) << ran.out << ran.err;
     EXPECT_THAT(ran.err, AllOf(HasSubstr("Failed to connect to 'far'"), HasSubstr("http://server.example/mcp"),
                                HasSubstr("server.example could not be resolved"),
@@ -497,22 +508,23 @@ TEST(BadInput, ANameThatDoesNotResolve) {
   }
 }
 
-// Something takes the question and never answers: python, because nothing smaller listens on UDP. The
-// lookup is still on a thread of libcurl when the program ends; that is no leak.
+// Something takes the question and never answers. The lookup is still on a thread of libcurl when
+// the program ends; that is no leak.
 TEST(BadInput, AResolverThatIsSilent) {
-  const auto ran = in_namespace(
-      "python3 -c 'import socket, time\ns = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
-      "s.bind((\"127.0.0.1\", 53))\nopen(\"ready\", \"w\").close()\ntime.sleep(600)' &\n"
-      "for i in $(seq 600); do test -e ready && break; sleep 0.05; done\n"
-      "export MCP_TIMEOUT=3900 ASAN_OPTIONS=detect_leaks=0\n" +
-      tools_of("http://server.example/mcp"));
+  SilentResolver resolver;
+  const auto ran = tools_of_stranger(
+      "http",
+      {{"PATCHBAY_TEST_RESOLVER", resolver.port()}, {"MCP_TIMEOUT", "3900"}, {"ASAN_OPTIONS", "detect_leaks=0"}});
   EXPECT_EQ(ran.code, 3) << ran.out << ran.err;
+  EXPECT_THAT(resolver.asked(), ElementsAre("server.example"));
   EXPECT_THAT(ran.err, AllOf(HasSubstr("Failed to connect to 'far'"), HasSubstr("http://server.example/mcp"),
                              HasSubstr("no connection within 2600 ms"), HasSubstr("while resolving the host name"),
                              HasSubstr("can be reached from here")));
 }
 
 TEST(BadInput, AMachineWithIpv6Alone) {
+  NEEDS(namespaces);
+  NEEDS(ipv6);
   const auto ran = in_namespace("ip -4 addr flush dev lo\n" + test::built("patchbay") +
                                     " serve --http '[::1]:8080' --json --root . > serve.out 2> serve.err &\n"
                                     "for i in $(seq 600); do test -s serve.out && break; sleep 0.05; done\n" +

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "base/as_result.h"
+#include "support/fails_with.h"
 #include "support/loop.h"
 #include "support/scripted_server.h"
 #include "transport/http.h"
@@ -1016,7 +1017,7 @@ TEST(HttpChannel, ClosingEndsWhatIsUnderWay) {
     while (!asked.is_set()) co_await settle();
     co_await channel.close(CloseMode::quick);
     auto ended = co_await as_result(channel.receive());
-    EXPECT_EQ(ended.error().code(), Errc::closed);
+    EXPECT_THAT(ended, FailsWith(Errc::closed));
     EXPECT_FALSE(channel.send(stateless(2, "x")));
   });
 }
@@ -1077,7 +1078,7 @@ TEST(SseChannel, PostsToTheEndpointItWasGiven) {
         send(channel, request(1, "initialize"));
         EXPECT_EQ(co_await received(channel), result_1);
         auto ended = co_await as_result(channel.receive());
-        EXPECT_EQ(ended.error().code(), Errc::closed);
+        EXPECT_THAT(ended, FailsWith(Errc::closed));
       },
       true);
   std::lock_guard lock(mutex);

@@ -10,6 +10,7 @@
 #include "base/as_result.h"
 #include "base/runtime.h"
 #include "base/scope.h"
+#include "support/fails_with.h"
 #include "support/loop.h"
 #include "support/scripted_server.h"
 
@@ -251,8 +252,7 @@ TEST(Proxy, AServerThatNeedsSignInSaysSoWhenItIsConnected) {
   behind.tokens->stored = behind.tokens->current = "";
   run_task([&]() -> Task<void> {
     auto failed = co_await as_result(Client({}).connect(behind.transport(behind.proxy.base())));
-    EXPECT_EQ(failed.error().code(), Errc::unauthorized);
-    EXPECT_THAT(failed.error().message(), HasSubstr("patchbay login"));
+    EXPECT_THAT(failed, FailsWith(Errc::unauthorized, HasSubstr("patchbay login")));
   });
 }
 
@@ -277,8 +277,7 @@ TEST(Proxy, AnAddressThatIsNoneIsRefusedBeforeAnythingIsSent) {
   Behind behind;
   run_task([&]() -> Task<void> {
     auto failed = co_await as_result(Client({}).connect(behind.transport("http://proxy.example/v1")));
-    EXPECT_EQ(failed.error().code(), Errc::config);
-    EXPECT_THAT(failed.error().message(), HasSubstr("https://"));
+    EXPECT_THAT(failed, FailsWith(Errc::config, HasSubstr("https://")));
   });
 }
 

@@ -12,6 +12,7 @@
 #include "base/runtime.h"
 #include "base/scope.h"
 #include "client/session_core.h"
+#include "support/fails_with.h"
 #include "support/loop.h"
 #include "support/scripted_server.h"
 
@@ -118,7 +119,7 @@ TEST(ForgottenSession, ForgottenAgainIsTheCallersError) {
   ForgetfulServer server([](const std::string&) { return 404; });
   with_session(server, legacy(), [&](Session session) -> Task<void> {
     auto failed = co_await as_result(session.call_tool("t", {}));
-    EXPECT_EQ(failed.error().code(), Errc::closed);
+    EXPECT_THAT(failed, FailsWith(Errc::closed));
   });
   EXPECT_EQ(server.count("tools/call"), 2);
 }

@@ -22,6 +22,7 @@
 #include "base/scope.h"
 #include "net/websocket_handshake.h"
 #include "support/command.h"
+#include "support/fails_with.h"
 #include "support/loop.h"
 #include "support/scripted_server.h"
 
@@ -633,7 +634,7 @@ TEST(WsChannel, Ends_SayHowAndTheServerIsToldWhy) {
           for (const auto& text : c.texts) EXPECT_THAT(error.message(), HasSubstr(text));
           EXPECT_EQ((co_await receive_failure(channel)).message(), error.message()) << "it stays so";
           const auto sent = channel.send(request(2, "ping"));
-          EXPECT_EQ(sent.error().message(), error.message());
+          EXPECT_THAT(sent, FailsSaying(error.message()));
         },
         runtime);
     if (c.told >= 0) EXPECT_TRUE(done.wait());
@@ -668,8 +669,8 @@ TEST(WebSocketClient, SilentServer_IsPingedAndGivenUpWhenNothingComesBack) {
     direct.settings.pong_wait = 50ms;
     auto socket = co_await direct.open();
     auto got = co_await as_result(socket->receive());
-    EXPECT_EQ(got.error().code(), Errc::closed);
-    EXPECT_THAT(got.error().message(), AllOf(HasSubstr(url_of(server)), HasSubstr("not answered a ping for 50 ms")));
+    EXPECT_THAT(got,
+                FailsWith(Errc::closed, AllOf(HasSubstr(url_of(server)), HasSubstr("not answered a ping for 50 ms"))));
     co_await socket->close(10s);
   });
 }
@@ -749,7 +750,7 @@ TEST(WsChannel, CancelledOpen_ClosesTheConnection) {
     Scope scope(co_await asio::this_coro::executor);
     auto spawned = scope.spawn([](HttpOptions options) -> Task<void> {
       auto opened = co_await as_result(ws_transport(options)->open(Runtime{}));
-      EXPECT_EQ(opened.error().code(), Errc::cancelled);
+      EXPECT_THAT(opened, FailsWith(Errc::cancelled));
     }(to(server)));
     while (!asked.is_set()) co_await sleep_for(1ms);
     spawned.cancel();
@@ -821,7 +822,7 @@ TEST(WsChannel, OneMessageOverTheLimit_IsRefused) {
       to(server),
       [&](Channel& channel) -> Task<void> {
         const auto sent = channel.send(request(1, "ping", Payload(Json{{"x", std::string(1000, 'x')}})));
-        EXPECT_EQ(sent.error().code(), Errc::limit);
+        EXPECT_THAT(sent, FailsWith(Errc::limit));
         send(channel, request(1, "ping"));
         EXPECT_EQ(co_await received(channel), result_1);
       },
@@ -986,8 +987,7 @@ TEST(WsSession, LostConnection_FailsEveryCall) {
     for (int i = 0; i < 2; ++i) {
       scope.spawn([](Session s, int& count) -> Task<void> {
         auto listed = co_await as_result(s.list_tools());
-        EXPECT_EQ(listed.error().code(), Errc::closed);
-        EXPECT_THAT(listed.error().message(), HasSubstr("1012 (service restart): back soon"));
+        EXPECT_THAT(listed, FailsWith(Errc::closed, HasSubstr("1012 (service restart): back soon")));
         ++count;
       }(session, failed));
     }
@@ -1183,7 +1183,7 @@ TEST_F(WebSocketTls, ServerGoneWhileSending_RaisesNoSignal) {
         co_await settle();
       }
       auto got = co_await as_result(socket->receive());
-      EXPECT_EQ(got.error().code(), Errc::closed) << got.error().message();
+      EXPECT_THAT(got, FailsWith(Errc::closed));
       co_await socket->close(1s);
     });
   }

@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "support/capability.h"
 #include "support/household.h"
 #include "support/places.h"
 
@@ -949,33 +950,29 @@ TEST(Mcp, HelpOfEveryCommandIsThere) {
 
 // ---- an organisation
 
-// The binary where /etc is another directory, which says what an organisation wants.
-CommandResult run_under(const Household& house, const std::string& script) {
+// The binary where an organisation's files are in the household's etc/.
+CommandResult run_under(const Household& house, std::vector<std::string> words) {
   auto options = house.options();
-  const std::string command = "mount --bind " + (house.tree.path() / "etc").string() + " /etc && " + script;
-  std::vector<std::string> words{"/usr/bin/unshare", "--mount", "/bin/sh", "-c", command};
-  // Whoever is root already needs no other one, and in a changed root there can be none.
-  if (::geteuid() != 0) words.insert(words.begin() + 1, {"--user", "--map-root-user"});
+  options.env["PATCHBAY_TEST_ORGANISATION"] = (house.tree.path() / "etc/claude-code").string();
+  words.insert(words.begin(), test::built("organised-patchbay"));
   return test::run_program(words, options);
 }
-
-const std::string program = test::built("patchbay");
 
 // compat: B4.16, C7.a
 TEST(Organisation, ItsServersAreExclusiveAndCannotBeTouched) {
   Household house;
   house.tree.file("etc/claude-code/managed-mcp.json", "{\"mcpServers\": {\"theirs\": {\"command\": \"x\"}}}");
   ASSERT_EQ(house.run({"add", "-s", "user", "mine", "--", "y"}).code, 0);
-  auto add = run_under(house, program + " mcp add a -- x");
+  auto add = run_under(house, {"mcp", "add", "a", "--", "x"});
   EXPECT_EQ(add.code, 2) << add.out;
   EXPECT_THAT(add.err, HasSubstr("Cannot add MCP server: enterprise MCP configuration is active and has exclusive "
                                  "control over MCP servers"));
   for (const std::string verb : {"remove", "disable", "enable"}) {
-    auto result = run_under(house, program + " " + verb + " theirs");
+    auto result = run_under(house, {verb, "theirs"});
     EXPECT_EQ(result.code, 2) << verb;
     EXPECT_THAT(result.err, HasSubstr("comes from your organisation")) << verb;
   }
-  auto listed = run_under(house, program + " list --json");
+  auto listed = run_under(house, {"list", "--json"});
   const auto servers = json_of(listed)["servers"].as_array();
   ASSERT_EQ(servers.size(), 1u) << listed.out;
   EXPECT_EQ(servers[0]["name"], Json("theirs"));
@@ -987,15 +984,39 @@ TEST(Organisation, ItsListsDecideWhatCanBeAdded) {
   Household house;
   house.tree.file("etc/claude-code/managed-settings.json",
                   R"({"deniedMcpServers": [{"serverName": "bad"}], "allowedMcpServers": [{"serverName": "good"}]})");
-  auto bad = run_under(house, program + " mcp add bad -- x");
+  auto bad = run_under(house, {"mcp", "add", "bad", "--", "x"});
   EXPECT_EQ(bad.code, 2);
   EXPECT_THAT(bad.err, HasSubstr("Cannot add MCP server \"bad\": server is explicitly blocked by enterprise policy"));
-  auto other = run_under(house, program + " mcp add other -- x");
+  auto other = run_under(house, {"mcp", "add", "other", "--", "x"});
   EXPECT_EQ(other.code, 2);
   EXPECT_THAT(other.err, HasSubstr("Cannot add MCP server \"other\": not allowed by enterprise policy"));
   EXPECT_THAT(house.files_at_home(), IsEmpty());
-  auto good = run_under(house, program + " mcp add good -- x");
+  auto good = run_under(house, {"mcp", "add", "good", "--", "x"});
   EXPECT_EQ(good.code, 0) << good.err;
+}
+
+// Who is bound by an organisation cannot move its files: the binary looks in /etc alone.
+TEST(Organisation, NoVariableSaysWhereItsFilesAre) {
+  Household house;
+  house.tree.file("etc/claude-code/managed-mcp.json", "{\"mcpServers\": {}}");
+  auto options = house.options();
+  options.env["PATCHBAY_TEST_ORGANISATION"] = (house.tree.path() / "etc/claude-code").string();
+  const auto added = test::run_program({test::built("patchbay"), "mcp", "add", "a", "--", "x"}, options);
+  EXPECT_EQ(added.code, 0) << added.err;
+}
+
+TEST(Organisation, TheBinaryFindsItsFilesInEtc) {
+  NEEDS(namespaces);
+  Household house;
+  house.tree.file("etc/claude-code/managed-mcp.json", "{\"mcpServers\": {}}");
+  std::vector<std::string> words{"/usr/bin/unshare", "--mount", "/bin/sh", "-c"};
+  words.push_back("mount --bind " + (house.tree.path() / "etc").string() + " /etc && " + test::built("patchbay") +
+                  " mcp add a -- x");
+  // Whoever is root already needs no other one, and in a changed root there can be none.
+  if (::geteuid() != 0) words.insert(words.begin() + 1, {"--user", "--map-root-user"});
+  const auto added = test::run_program(words, house.options());
+  EXPECT_EQ(added.code, 2) << added.out;
+  EXPECT_THAT(added.err, HasSubstr("enterprise MCP configuration is active"));
 }
 
 }  // namespace

@@ -13,12 +13,14 @@
 #include "base/scope.h"
 #include "base/timeout.h"
 #include "process/children.h"
+#include "support/fails_with.h"
 #include "support/loop.h"
 
 namespace patchbay {
 namespace {
 
 using namespace std::chrono_literals;
+using test::FailsWith;
 using test::program;
 using test::run_task;
 using testing::AllOf;
@@ -112,8 +114,8 @@ TEST(Stdio, MessagesComeBackInOrder) {
     }
     co_await channel->close(CloseMode::graceful);
     auto after = co_await as_result(channel->receive());
-    EXPECT_EQ(after.error().code(), Errc::closed);
-    EXPECT_EQ(channel->send(note("late")).error().code(), Errc::closed);
+    EXPECT_THAT(after, FailsWith(Errc::closed));
+    EXPECT_THAT(channel->send(note("late")), FailsWith(Errc::closed));
   });
 }
 
@@ -164,7 +166,7 @@ TEST_P(StdioOutput, IsJudgedLineByLine) {
     EXPECT_EQ(channel->junk_lines(), GetParam().junk);
     // The end stays the end.
     auto again = co_await as_result(channel->receive());
-    EXPECT_EQ(again.error(), heard.error);
+    EXPECT_THAT(again, FailsWith(heard.error));
     co_await channel->close(CloseMode::graceful);
   });
 }
@@ -257,7 +259,7 @@ TEST(Stdio, ErrorCarriesExitStatusAndTheTailOfStderr) {
     EXPECT_EQ(heard.error.message(), "server \"odd-server\" exited with status 3");
     EXPECT_THAT(heard.error.detail(), AllOf(StartsWith("line 11\n"), testing::EndsWith("\nline 30")));
     EXPECT_THAT(channel->diagnostics(), StartsWith("line 1\n"));
-    EXPECT_EQ(channel->send(note("late")).error(), heard.error);
+    EXPECT_THAT(channel->send(note("late")), FailsWith(heard.error));
     co_await channel->close(CloseMode::graceful);
 
     auto killed = co_await open({"die", "9"});

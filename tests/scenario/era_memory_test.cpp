@@ -15,6 +15,7 @@
 #include "protocol/methods.h"
 #include "protocol/wire.h"
 #include "support/command.h"
+#include "support/fails_with.h"
 #include "support/loop.h"
 #include "support/script_server.h"
 
@@ -22,6 +23,8 @@ namespace patchbay {
 namespace {
 
 using namespace std::chrono_literals;
+using test::FailsSaying;
+using test::FailsWith;
 using test::run_task;
 using test::ScriptServer;
 using test::settle;
@@ -218,7 +221,7 @@ TEST(RememberedEra, AStartThatFailsChangesNothing) {
       co_return Payload();
     });
     auto failed = co_await as_result(meetings.meet());
-    EXPECT_EQ(failed.error().message(), "licence expired");
+    EXPECT_THAT(failed, FailsSaying("licence expired"));
     EXPECT_THAT(meetings.server->asked, ElementsAre(method::initialize, method::discover));
     EXPECT_EQ(meetings.known(), before);
     EXPECT_EQ(meetings.server->connections(), 0u);
@@ -235,7 +238,7 @@ TEST(RememberedEra, AStartThatTimesOutLeavesNothingBehind) {
     }
     meetings.runtime.limits.connect = 50ms;
     auto failed = co_await as_result(meetings.meet());
-    EXPECT_EQ(failed.error().code(), Errc::timeout);
+    EXPECT_THAT(failed, FailsWith(Errc::timeout));
     EXPECT_EQ(meetings.server->connections(), 0u);
   });
 }

@@ -15,6 +15,7 @@
 #include "base/waiting.h"
 #include "protocol/methods.h"
 #include "protocol/wire.h"
+#include "support/fails_with.h"
 #include "support/fixture_server.h"
 #include "support/loop.h"
 #include "support/places.h"
@@ -25,11 +26,16 @@ namespace patchbay {
 namespace {
 
 using namespace std::chrono_literals;
+using test::Fails;
+using test::FailsSaying;
+using test::FailsWith;
+using test::FailsWithRpc;
 using test::run_task;
 using test::settle;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Property;
 using testing::SizeIs;
 
 enum class Door { shared, copied, stdio, http, websocket };
@@ -348,9 +354,9 @@ TEST_P(Scenario, AToolThatFailsIsAValueAndARefusalIsAnError) {
     EXPECT_TRUE(threw.is_error);
     EXPECT_EQ(text_of(threw), "it broke");
     auto refused = co_await as_result(session.call_tool("refuses", {}));
-    EXPECT_EQ(refused.error(), Error::rpc(1234, "refused", R"({"why":"because"})"));
+    EXPECT_THAT(refused, FailsWith(Error::rpc(1234, "refused", R"({"why":"because"})")));
     auto unknown = co_await as_result(session.call_tool("nonesuch", {}));
-    EXPECT_EQ(unknown.error().rpc_code(), -32602);
+    EXPECT_THAT(unknown, FailsWithRpc(-32602));
     // Neither harms the connection.
     auto after = co_await session.call_tool("echo", Json{{"a", 1}});
     EXPECT_EQ(text_of(after), R"({"a":1})");
@@ -393,7 +399,7 @@ TEST_P(Scenario, ArgumentsThatAreNoObjectAreRefusedHere) {
     const auto before = sent(method::call_tool);
     for (auto text : {"[]", "5", R"("x")", "true", " [1] "}) {
       auto result = co_await as_result(session.call_tool("echo", *Payload::parse(text)));
-      EXPECT_EQ(result.error().code(), Errc::invalid_argument) << text;
+      EXPECT_THAT(result, FailsWith(Errc::invalid_argument)) << text;
     }
     EXPECT_EQ(sent(method::call_tool), before);
   });
@@ -408,22 +414,21 @@ TEST_P(Scenario, BothSidesKeepToWhatAToolDeclares) {
     const auto before = sent(method::call_tool);
     const Json wrong{{"width", 0}, {"depth", 1}};
     auto refused = co_await as_result(session.call_tool("area", wrong));
-    EXPECT_EQ(refused.error().code(), Errc::invalid_argument);
-    EXPECT_THAT(refused.error().message(),
-                AllOf(HasSubstr("'area'"), HasSubstr("/width: "), HasSubstr("(minimum)"), HasSubstr("\"height\"")));
+    EXPECT_THAT(refused, FailsWith(Errc::invalid_argument, AllOf(HasSubstr("'area'"), HasSubstr("/width: "),
+                                                                 HasSubstr("(minimum)"), HasSubstr("\"height\""))));
     EXPECT_EQ(sent(method::call_tool), before);
     // A server does not rely on its clients: the model reads the same reasons.
     auto answered = co_await session.call_tool("area", wrong, {.check_arguments = false});
     EXPECT_TRUE(answered.is_error);
-    EXPECT_EQ(text_of(answered), refused.error().message());
+    EXPECT_THAT(refused, FailsSaying(text_of(answered)));
     // Nor does it send what it did not promise.
     for (const auto& [unit, says] :
          {std::pair("m", "/area: expected integer"), std::pair("", "no structured content")}) {
       Json arguments{{"width", 1}, {"height", 1}};
       if (*unit) arguments["unit"] = unit;
       auto broken = co_await as_result(session.call_tool("bad_area", arguments));
-      EXPECT_EQ(broken.error().rpc_code(), -32603);
-      EXPECT_THAT(broken.error().message(), HasSubstr(says));
+      EXPECT_THAT(broken, FailsWithRpc(-32603));
+      EXPECT_THAT(broken, FailsSaying(HasSubstr(says)));
     }
     auto failed = co_await session.call_tool("bad_area", Json{{"width", 1}, {"height", 1}, {"unit", "ft"}});
     EXPECT_TRUE(failed.is_error);
@@ -503,9 +508,9 @@ TEST_P(Scenario, ACallThatTakesTooLongEndsHereAndThere) {
   const std::string shown = in_order ? "20 ms" : "1 s";
   run([&](Session session) -> Task<void> {
     auto late = co_await as_result(session.call_tool("hang", {}, {.total = limit, .idle = {}, .on_progress = {}}));
-    EXPECT_EQ(late.error(), Error(Errc::timeout, "no answer to tools/call within " + shown));
+    EXPECT_THAT(late, FailsWith(Error(Errc::timeout, "no answer to tools/call within " + shown)));
     auto idle = co_await as_result(session.call_tool("hang", {}, {.total = {}, .idle = limit, .on_progress = {}}));
-    EXPECT_EQ(idle.error(), Error(Errc::timeout, "no answer and no progress on tools/call for " + shown));
+    EXPECT_THAT(idle, FailsWith(Error(Errc::timeout, "no answer and no progress on tools/call for " + shown)));
     for (std::string seen; seen != "2 began, 2 were cancelled";)
       seen = text_of(co_await session.call_tool("hangs", {}));
     // The longest time there is does not wrap around.
@@ -547,8 +552,8 @@ TEST_P(Scenario, ResourcesAreListedAndRead) {
     auto note = co_await session.read_resource("note:///today");
     EXPECT_EQ(note.contents.at(0).text, "note today");
     auto missing = co_await as_result(session.read_resource("file:///none"));
-    EXPECT_EQ(missing.error().rpc_code(), modern() ? -32602 : -32002);
-    EXPECT_EQ(missing.error().rpc_data(), R"({"uri":"file:///none"})");
+    EXPECT_THAT(missing, FailsWithRpc(modern() ? -32602 : -32002));
+    EXPECT_THAT(missing, Fails(Property(&Error::rpc_data, R"({"uri":"file:///none"})")));
   });
 }
 
@@ -582,7 +587,7 @@ TEST_P(Scenario, SkillsAreListedAndNothingIsReadWithThem) {
     EXPECT_EQ(sent(method::get_skill), 2u);
     EXPECT_EQ(sent(method::read_resource), 0u);
     auto unknown = co_await as_result(session.get_skill("skill://office/word/SKILL.md"));
-    EXPECT_EQ(unknown.error().rpc_code(), -32602);
+    EXPECT_THAT(unknown, FailsWithRpc(-32602));
   });
 }
 
@@ -616,12 +621,12 @@ TEST_P(Scenario, FilesOfASkillAreReadWhenTheyAreWhatTheEntrySays) {
     EXPECT_EQ(sent(method::read_resource), reads);
 
     auto changed = co_await as_result(session.read_skill(skill_named(skills, "changed")));
-    EXPECT_EQ(changed.error(),
-              Error(Errc::protocol,
-                    "skill://changed/SKILL.md is not what the skill's entry says: its digest is another; "
-                    "a skill that changed has a new entry"));
+    EXPECT_THAT(changed,
+                FailsWith(Error(Errc::protocol,
+                                "skill://changed/SKILL.md is not what the skill's entry says: its digest is another; "
+                                "a skill that changed has a new entry")));
     auto longer = co_await as_result(session.read_skill(skill_named(skills, "longer")));
-    EXPECT_THAT(longer.error().message(), HasSubstr("bytes instead of"));
+    EXPECT_THAT(longer, FailsSaying(HasSubstr("bytes instead of")));
     // As a plain resource it is what the server says it is.
     auto plain = co_await session.read_resource("skill://changed/SKILL.md");
     EXPECT_THAT(plain.contents.at(0).text.value_or(""), HasSubstr("Evil."));
@@ -635,7 +640,7 @@ TEST_P(Scenario, ASkillThatChangedIsReadUnderItsNewEntryOnly) {
     const auto old = skill_named(skills, "pdf");
     (void)co_await session.call_tool("change_skill", Json{{"text", "Other things.\n"}});
     auto stale = co_await as_result(session.read_skill(old, "references/forms.md"));
-    EXPECT_EQ(stale.error().code(), Errc::protocol);
+    EXPECT_THAT(stale, FailsWith(Errc::protocol));
     auto fresh = co_await session.get_skill(old.uri);
     EXPECT_NE(fresh, old);
     auto forms = co_await session.read_skill(fresh, "references/forms.md");
@@ -659,9 +664,9 @@ TEST_P(Scenario, DirectoriesTellWhatIsInThem) {
     EXPECT_THAT(templates.items, SizeIs(6));
     EXPECT_EQ(sent(method::read_directory), 3u);  // four on a page
     auto file = co_await as_result(session.read_directory("skill://office/pdf/SKILL.md"));
-    EXPECT_EQ(file.error().rpc_code(), -32602);
+    EXPECT_THAT(file, FailsWithRpc(-32602));
     auto nothing = co_await as_result(session.read_directory("skill://office/word"));
-    EXPECT_EQ(nothing.error().rpc_code(), -32602);
+    EXPECT_THAT(nothing, FailsWithRpc(-32602));
   });
 }
 
@@ -673,9 +678,9 @@ TEST_P(Scenario, PromptsAreListedAndFilled) {
     EXPECT_EQ(filled.description, "a greeting");
     EXPECT_EQ(std::get<TextContent>(filled.messages.at(0).content).text, "greet Ann");
     auto lacking = co_await as_result(session.get_prompt("greet", {}));
-    EXPECT_EQ(lacking.error().rpc_code(), -32602);
+    EXPECT_THAT(lacking, FailsWithRpc(-32602));
     auto unknown = co_await as_result(session.get_prompt("nonesuch", {}));
-    EXPECT_EQ(unknown.error().rpc_code(), -32602);
+    EXPECT_THAT(unknown, FailsWithRpc(-32602));
   });
 }
 
@@ -692,7 +697,7 @@ TEST_P(Scenario, ArgumentsAreCompleted) {
     EXPECT_EQ(result.total, 2);
     request.ref.name = "nonesuch";
     auto unknown = co_await as_result(session.complete(request));
-    EXPECT_EQ(unknown.error().rpc_code(), -32602);
+    EXPECT_THAT(unknown, FailsWithRpc(-32602));
   });
 }
 
@@ -896,7 +901,7 @@ TEST_P(Scenario, AServerThatKeepsAskingIsStopped) {
         EXPECT_EQ(asked.size(), 3u);
         asked.clear();
         auto result = co_await as_result(session.call_tool("ask_times", Json{{"times", 4}}));
-        EXPECT_EQ(result.error(), Error(Errc::limit, "the server asked for input 4 times during one tools/call"));
+        EXPECT_THAT(result, FailsWith(Error(Errc::limit, "the server asked for input 4 times during one tools/call")));
         EXPECT_EQ(asked.size(), 3u);
       });
 }
@@ -984,7 +989,7 @@ TEST_P(Scenario, CallsThatArePendingWhenTheSessionIsClosedEndAtOnce) {
     for (int i = 0; i < 5; ++i) {
       scope.spawn([](Session s, std::vector<Error>& out) -> Task<void> {
         auto result = co_await as_result(s.call_tool("hang", {}));
-        out.push_back(result.error());
+        out.push_back(test::failure_of(result));
       }(session, errors));
     }
     for (std::string seen; seen != "5 began, 0 were cancelled";)
@@ -995,7 +1000,7 @@ TEST_P(Scenario, CallsThatArePendingWhenTheSessionIsClosedEndAtOnce) {
     EXPECT_THAT(errors, SizeIs(5));
     EXPECT_TRUE(session.closed());
     auto after = co_await as_result(session.list_tools());
-    EXPECT_EQ(after.error().code(), Errc::closed);
+    EXPECT_THAT(after, FailsWith(Errc::closed));
     SubscriptionFilter filter;
     filter.tools_list_changed = true;
     auto watch = co_await as_result(session.watch(filter));
@@ -1030,7 +1035,7 @@ TEST_P(StdioScenario, ACallPendingWhenTheServerDiesFailsAtOnceWithTheReason) {
     for (auto tool : {"hang", "hang", "end_process"}) {
       scope.spawn([](Session s, std::string name, std::vector<Error>& out) -> Task<void> {
         auto result = co_await as_result(s.call_tool(name, {}));
-        out.push_back(result.error());
+        out.push_back(test::failure_of(result));
       }(session, tool, errors));
     }
     co_await scope.join();
@@ -1105,7 +1110,7 @@ TEST_P(Scenario, ACallThatBecomesATaskReturnsItsResult) {
 TEST_P(Scenario, ATaskFailsLikeTheCallItIs) {
   run([](Session session) -> Task<void> {
     auto refused = co_await as_result(session.call_tool("task_fails", {}));
-    EXPECT_EQ(refused.error(), Error::rpc(1234, "refused", R"({"why":"because"})"));
+    EXPECT_THAT(refused, FailsWith(Error::rpc(1234, "refused", R"({"why":"because"})")));
     auto result = co_await session.call_tool("task_is_error", {});
     EXPECT_TRUE(result.is_error);
     EXPECT_EQ(text_of(result), "no luck");
@@ -1152,7 +1157,7 @@ TEST_P(Scenario, WhetherACallIsATaskCanBeChosen) {
       EXPECT_EQ(us.states.all.empty(), modern() ? !row.modern : !row.legacy);
     }
     auto refused = co_await as_result(session.call_tool("task_held", {}, {.task = TaskUse::avoid}));
-    EXPECT_EQ(refused.error().rpc_code(), modern() ? -32021 : -32601);
+    EXPECT_THAT(refused, FailsWithRpc(modern() ? -32021 : -32601));
   });
 }
 
@@ -1170,7 +1175,7 @@ TEST_P(Scenario, GivingUpACallEndsItsTask) {
     }
     // Long enough for the task to be known here: what has no name cannot be cancelled.
     auto late = co_await as_result(session.call_tool("task_held", {}, {.total = 1s}));
-    EXPECT_EQ(late.error().code(), Errc::timeout);
+    EXPECT_THAT(late, FailsWith(Errc::timeout));
     std::string counts;
     while (counts != "0 running, 2 cancelled") counts = text_of(co_await session.call_tool("task_counts", {}));
   });
@@ -1195,7 +1200,7 @@ TEST_P(Scenario, ATaskIsKnownByItsId) {
     EXPECT_EQ(state.status, TaskStatus::working);
     auto listed = co_await as_result(session.list_tasks());
     if (modern()) {
-      EXPECT_EQ(listed.error().code(), Errc::unsupported);
+      EXPECT_THAT(listed, FailsWith(Errc::unsupported));
     } else {
       EXPECT_THAT(listed->items, SizeIs(2));
     }
@@ -1205,8 +1210,7 @@ TEST_P(Scenario, ATaskIsKnownByItsId) {
     co_await heard.wait(1);
     EXPECT_EQ(heard.all.front(), other.id);
     auto cancelled = co_await as_result(session.await_task(other.id));
-    EXPECT_EQ(cancelled.error().code(), Errc::rpc);
-    EXPECT_THAT(cancelled.error().message(), HasSubstr("cancelled"));
+    EXPECT_THAT(cancelled, FailsWith(Errc::rpc, HasSubstr("cancelled")));
 
     Releaser us(session);
     Scope scope(co_await asio::this_coro::executor);
@@ -1217,8 +1221,8 @@ TEST_P(Scenario, ATaskIsKnownByItsId) {
     // Fetching it again gets it again.
     EXPECT_EQ(text_of(co_await session.await_task(task.id)), "released");
     auto unknown = co_await as_result(session.await_task("no-such-task"));
-    EXPECT_EQ(unknown.error().rpc_code(), -32602);
-    EXPECT_THAT(unknown.error().message(), HasSubstr("no-such-task"));
+    EXPECT_THAT(unknown, FailsWithRpc(-32602));
+    EXPECT_THAT(unknown, FailsSaying(HasSubstr("no-such-task")));
     co_await watch.stop();
 
     // One that was not a task answers at once.
@@ -1237,7 +1241,7 @@ TEST_P(Scenario, ATaskOutlivesTheConnectionButNotTheServer) {
     auto state = co_await as_result(second.get_task(task.id));
     // The listener of the first connection was the server's only way in, as stdin is.
     if (GetParam().door == Door::stdio || GetParam().door == Door::http) {
-      EXPECT_EQ(state.error().rpc_code(), -32602);
+      EXPECT_THAT(state, FailsWithRpc(-32602));
     } else {
       EXPECT_EQ(state->status, TaskStatus::working);
       (void)co_await second.call_tool("task_release", {});

@@ -13,6 +13,7 @@
 #include "base/scope.h"
 #include "protocol/methods.h"
 #include "protocol/wire.h"
+#include "support/fails_with.h"
 #include "support/loop.h"
 #include "support/script_server.h"
 
@@ -20,6 +21,8 @@ namespace patchbay {
 namespace {
 
 using namespace std::chrono_literals;
+using test::FailsWith;
+using test::FailsWithRpc;
 using test::run_task;
 using test::ScriptServer;
 using test::settle;
@@ -180,7 +183,7 @@ TEST(Script, AListThatIsNoneIsAnError) {
     server->on(m(method::list_tools), result);
     with_session(*server, modern_client(), [&](Session session) -> Task<void> {
       auto listing = co_await as_result(session.list_tools());
-      EXPECT_EQ(listing.error().code(), Errc::protocol) << result;
+      EXPECT_THAT(listing, FailsWith(Errc::protocol)) << result;
       co_await session.ping();
     });
   }
@@ -297,7 +300,7 @@ TEST(Script, ACursorTheServerForgotBeginsTheListAgainOnce) {
   server->asked.clear();
   with_session(*server, modern_client(), [&](Session session) -> Task<void> {
     auto listing = co_await as_result(session.list_tools());
-    EXPECT_EQ(listing.error().rpc_code(), -32602);
+    EXPECT_THAT(listing, FailsWithRpc(-32602));
     EXPECT_EQ(server->count(method::list_tools), 4u);
   });
 }
@@ -376,9 +379,9 @@ TEST(Script, OnlyCallsReadsAndPromptsMayAsk) {
   auto options = answering(modern_client(), ElicitResult::Action::decline, asked);
   with_session(*server, options, [&](Session session) -> Task<void> {
     auto listing = co_await as_result(session.list_tools());
-    EXPECT_EQ(listing.error().code(), Errc::protocol);
+    EXPECT_THAT(listing, FailsWith(Errc::protocol));
     auto call = co_await as_result(session.call_tool("t", {}));
-    EXPECT_EQ(call.error().code(), Errc::protocol);
+    EXPECT_THAT(call, FailsWith(Errc::protocol));
     EXPECT_EQ(asked, 0);
   });
 }
@@ -405,7 +408,7 @@ TEST(Script, AnAddressDemandedByAnErrorIsAskedAboutAndTheCallRepeated) {
         EXPECT_TRUE(result);
         EXPECT_EQ(calls, 2);
       } else {
-        EXPECT_EQ(result.error().code(), Errc::denied);
+        EXPECT_THAT(result, FailsWith(Errc::denied));
         EXPECT_EQ(calls, 1);
       }
     });
@@ -552,7 +555,7 @@ TEST(Script, AModernServersRequestIsNotAnswered) {
   };
   with_session(*server, options, [&](Session session) -> Task<void> {
     auto answered = co_await as_result(server->ask("roots/list", Json::object(), 20ms));
-    EXPECT_EQ(answered.error().code(), Errc::timeout);
+    EXPECT_THAT(answered, FailsWith(Errc::timeout));
     EXPECT_EQ(asked, 0);
     co_await session.ping();
   });
@@ -603,10 +606,10 @@ TEST(Script, AWatchTheServerRefusesOrEndsUnacknowledgedThrows) {
   auto server = ScriptServer::modern(R"({"tools":{"listChanged":true}})");
   with_session(*server, modern_client(), [&](Session session) -> Task<void> {
     auto refused = co_await as_result(session.watch(tools_only()));
-    EXPECT_EQ(refused.error().rpc_code(), -32601);
+    EXPECT_THAT(refused, FailsWithRpc(-32601));
     server->on(m(method::listen), R"({"resultType":"complete"})");
     auto ended = co_await as_result(session.watch(tools_only()));
-    EXPECT_EQ(ended.error().code(), Errc::protocol);
+    EXPECT_THAT(ended, FailsWith(Errc::protocol));
     co_await session.ping();
   });
 }
@@ -619,7 +622,7 @@ TEST(Script, AWatchThatIsNeverAcknowledgedEndsWithItsSessionOrItsCaller) {
     std::vector<Errc> codes;
     auto watch = [](Session s, std::vector<Errc>& out) -> Task<void> {
       auto watched = co_await as_result(s.watch(tools_only()));
-      out.push_back(watched.error().code());
+      out.push_back(watched ? Errc::internal : watched.error().code());
     };
     auto impatient = scope.spawn(watch(session, codes));
     co_await server->wait_asked(method::listen);
@@ -695,7 +698,7 @@ TEST(Script, ASubscriptionThatFailsTakesBackTheOthers) {
     SubscriptionFilter filter;
     filter.resource_subscriptions = {"a", "bad", "c"};
     auto failed = co_await as_result(session.watch(filter));
-    EXPECT_EQ(failed.error().rpc_code(), -32002);
+    EXPECT_THAT(failed, FailsWithRpc(-32002));
     EXPECT_THAT(subscribed, ElementsAre("a", "bad"));
     EXPECT_THAT(unsubscribed, ElementsAre("a", "bad"));
     // Nothing is remembered of it.
@@ -722,8 +725,7 @@ TEST(Script, AServerThatSaysNothingIsGivenUpAndLeftClean) {
     server.on(m(method::discover), [](Request) { return no_answer(); });
     server.on(m(method::initialize), [](Request) { return no_answer(); });
     auto session = co_await as_result(Client({}).connect(server.transport(), hasty(500ms)));
-    EXPECT_EQ(session.error().code(), Errc::timeout);
-    EXPECT_THAT(session.error().message(), HasSubstr("MCP_TIMEOUT"));
+    EXPECT_THAT(session, FailsWith(Errc::timeout, HasSubstr("MCP_TIMEOUT")));
     EXPECT_EQ(server.connections(), 0u);
     EXPECT_THAT(server.asked, ElementsAre(method::discover, method::initialize));
     EXPECT_THAT(server.told, SizeIs(0));  // beginnings are never cancelled
@@ -739,7 +741,7 @@ TEST(Script, AConnectThatIsCancelledLeavesNothing) {
       std::optional<Error> error;
       auto connecting = scope.spawn([](ScriptServer& s, std::optional<Error>& out) -> Task<void> {
         auto session = co_await as_result(Client({}).connect(s.transport(), Runtime{}));
-        out = session.error();
+        out = test::failure_of(session);
       }(server, error));
       for (int i = 0; i < turns; ++i) co_await asio::post(asio::use_awaitable);
       connecting.cancel();
@@ -759,7 +761,7 @@ TEST(Script, ATransportThatCannotOpenSaysWhy) {
       co_return;
     };
     auto session = co_await as_result(Client({}).connect(server.transport()));
-    EXPECT_EQ(session.error(), Error(Errc::connect, "no such command"));
+    EXPECT_THAT(session, FailsWith(Error(Errc::connect, "no such command")));
     EXPECT_EQ(server.opens, 1);
   });
 }
@@ -793,7 +795,7 @@ TEST(Script, AServerThatAlwaysEndsIsOpenedTwiceAndNoMore) {
       });
     }
     auto session = co_await as_result(Client({}).connect(server.transport()));
-    EXPECT_EQ(session.error().code(), Errc::closed);
+    EXPECT_THAT(session, FailsWith(Errc::closed));
     EXPECT_EQ(server.opens, 2);
     co_await scope.join();
     EXPECT_EQ(server.connections(), 0u);
@@ -864,7 +866,7 @@ TEST(Script, CallsPendingWhenTheServerDiesFailAtOnceAndTheProgramIsToldOnce) {
       for (int i = 0; i < 10; ++i) {
         scope.spawn([](Session s, std::vector<Errc>& out) -> Task<void> {
           auto result = co_await as_result(s.call_tool("t", {}));
-          out.push_back(result.error().code());
+          out.push_back(result ? Errc::internal : result.error().code());
         }(session, codes));
       }
       co_await server->wait_asked(method::call_tool, 10);
@@ -875,7 +877,7 @@ TEST(Script, CallsPendingWhenTheServerDiesFailAtOnceAndTheProgramIsToldOnce) {
       EXPECT_THAT(lost, SizeIs(1));
       EXPECT_TRUE(session.closed());
       auto after = co_await as_result(session.call_tool("t", {}));
-      EXPECT_EQ(after.error().code(), Errc::closed);
+      EXPECT_THAT(after, FailsWith(Errc::closed));
     });
     EXPECT_THAT(lost, SizeIs(1));
   }
@@ -885,7 +887,7 @@ TEST(Script, WhatARevisionLacksIsUnsupportedHere) {
   auto server = ScriptServer::modern("{}");
   with_session(*server, modern_client(), [&](Session session) -> Task<void> {
     auto level = co_await as_result(session.set_log_level(LoggingLevel::info));
-    EXPECT_EQ(level.error().code(), Errc::unsupported);
+    EXPECT_THAT(level, FailsWith(Errc::unsupported));
     EXPECT_THAT(server->asked, ElementsAre(method::discover));
   });
 }

@@ -11,6 +11,7 @@
 #include "client/remote_tasks.h"
 #include "protocol/methods.h"
 #include "protocol/wire.h"
+#include "support/fails_with.h"
 #include "support/loop.h"
 #include "support/script_server.h"
 
@@ -18,6 +19,9 @@ namespace patchbay {
 namespace {
 
 using namespace std::chrono_literals;
+using test::FailsSaying;
+using test::FailsWith;
+using test::FailsWithRpc;
 using test::run_task;
 using test::ScriptServer;
 using testing::Contains;
@@ -168,7 +172,7 @@ TEST(TaskScript, AQuestionNobodyCanAnswerEndsTheTask) {
   era.server->on(m(method::get_task), state("input_required", R"("inputRequests":{"a":{"method":"roots/list"}})"));
   era.run({}, [&](Session session) -> Task<void> {
     auto called = co_await as_result(session.call_tool("t", {}));
-    EXPECT_EQ(called.error().code(), Errc::unsupported);
+    EXPECT_THAT(called, FailsWith(Errc::unsupported));
     co_await era.server->wait_asked(method::cancel_task);
   });
 }
@@ -217,7 +221,7 @@ TEST(TaskScript, AToolThatRefusesIsCalledAgainAsATask) {
     EXPECT_EQ(text_of(co_await session.call_tool("t", {})), "done");
     EXPECT_EQ(era.server->count(method::call_tool), 2u);
     auto other = co_await as_result(session.call_tool("unknown", {}));
-    EXPECT_EQ(other.error().rpc_code(), -32600);
+    EXPECT_THAT(other, FailsWithRpc(-32600));
     co_await session.close();
   });
 }
@@ -263,21 +267,21 @@ TEST(TaskScript, AServersQuestionsCanBeTasksOfOurs) {
     EXPECT_EQ(to_text(result), fmt::format(R"({{"action":"decline","_meta":{}}})", to_text(related_task_meta(id))));
     EXPECT_EQ((co_await server.ask(m(method::get_task), named(id))).value()["status"], Json("completed"));
     auto over = co_await as_result(server.ask(m(method::cancel_task), named(id)));
-    EXPECT_EQ(over.error().rpc_code(), -32602);
+    EXPECT_THAT(over, FailsWithRpc(-32602));
 
     auto refused = (co_await server.ask(m(method::elicit), parsed(question))).value()["task"]["taskId"].as_string();
     auto failed = co_await as_result(server.ask(m(method::task_result), named(refused)));
-    EXPECT_EQ(failed.error().message(), "not this one");
+    EXPECT_THAT(failed, FailsSaying("not this one"));
     EXPECT_EQ((co_await server.ask(m(method::get_task), named(refused))).value()["status"], Json("failed"));
 
     auto third = (co_await server.ask(m(method::elicit), parsed(question))).value()["task"]["taskId"].as_string();
     auto cancelled = co_await server.ask(m(method::cancel_task), named(third));
     EXPECT_EQ(cancelled.value()["status"], Json("cancelled"));
     auto unknown = co_await as_result(server.ask(m(method::get_task), named("x")));
-    EXPECT_EQ(unknown.error().rpc_code(), -32602);
+    EXPECT_THAT(unknown, FailsWithRpc(-32602));
     auto malformed =
         co_await as_result(server.ask(m(method::elicit), parsed(R"({"message":"?","requestedSchema":{},"task":7})")));
-    EXPECT_EQ(malformed.error().rpc_code(), -32602);
+    EXPECT_THAT(malformed, FailsWithRpc(-32602));
     // One is left for the end of the session to take along.
     (void)co_await server.ask(m(method::elicit), parsed(question));
   });
@@ -287,7 +291,7 @@ TEST(TaskScript, AClientWithoutHandlersKnowsNoTasks) {
   TaskServer era(false);
   era.run({}, [&](Session) -> Task<void> {
     auto unknown = co_await as_result(era.server->ask(m(method::get_task), parsed(R"({"taskId":"x"})")));
-    EXPECT_EQ(unknown.error().rpc_code(), -32601);
+    EXPECT_THAT(unknown, FailsWithRpc(-32601));
   });
 }
 

@@ -12,6 +12,7 @@
 #include "base/scope.h"
 #include "base/waiting.h"
 #include "builtin/background.h"
+#include "support/fails_with.h"
 #include "support/loop.h"
 #include "support/raw_client.h"
 #include "support/temp_tree.h"
@@ -19,6 +20,7 @@
 namespace patchbay {
 namespace {
 
+using test::FailsWith;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -36,7 +38,7 @@ TEST(BuiltinBackground, WhatWorkThrowsIsThrown) {
   test::run_task([]() -> Task<void> {
     auto result = co_await as_result(
         builtin::in_background([](const std::atomic<bool>&) -> int { throw Error(Errc::limit, "too much"); }));
-    EXPECT_EQ(result.error(), Error(Errc::limit, "too much"));
+    EXPECT_THAT(result, FailsWith(Error(Errc::limit, "too much")));
   });
 }
 

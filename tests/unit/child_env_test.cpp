@@ -4,12 +4,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "support/fails_with.h"
+
 namespace patchbay {
 namespace {
 
+using test::Fails;
 using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::Pair;
+using testing::StartsWith;
 using testing::UnorderedElementsAre;
 
 const RunContext here{.cwd = "/w", .config_dir = "/home/me/.claude", .session_id = "id", .project_trusted = false};
@@ -197,9 +201,9 @@ TEST(HelperOutput, IsAnObjectOfTexts) {
            {R"({"A B": ""})", "\"A B\" in \"headers\" cannot be the name of a header"},
            {R"({"A": "x\r\nB: y"})", "the header \"A\" contains a line break"},
        }) {
-    EXPECT_EQ(parse_helper_output(text).error(), error) << text;
+    EXPECT_THAT(parse_helper_output(text), Fails(error)) << text;
   }
-  EXPECT_TRUE(parse_helper_output("").error().starts_with("it must print a JSON object, and: "));
+  EXPECT_THAT(parse_helper_output(""), Fails(StartsWith("it must print a JSON object, and: ")));
   EXPECT_EQ(overlaid_headers({{"authorization", "old"}, {"X", "1"}}, {{"Authorization", "new"}, {"Y", "2"}}),
             (NamedTexts{{"X", "1"}, {"Authorization", "new"}, {"Y", "2"}}));
 }

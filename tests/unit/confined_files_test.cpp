@@ -14,10 +14,13 @@
 #include <grp.h>
 #include <gtest/gtest.h>
 
+#include "support/fails_with.h"
+
 namespace patchbay {
 namespace {
 
 namespace fs = std::filesystem;
+using test::FailsWith;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -106,17 +109,17 @@ TEST_F(ConfinedFiles, NothingLeadsOut) {
     auto result = root.read(path);
     ASSERT_FALSE(result) << path;
     EXPECT_EQ(result.error(), Error(Errc::denied, outside(path)));
-    EXPECT_EQ(root.status(path).error(), Error(Errc::denied, outside(path)));
-    EXPECT_EQ(root.list(path).error(), Error(Errc::denied, outside(path)));
-    EXPECT_EQ(root.write(path, "x").error(), Error(Errc::denied, outside(path)));
+    EXPECT_THAT(root.status(path), FailsWith(Error(Errc::denied, outside(path))));
+    EXPECT_THAT(root.list(path), FailsWith(Error(Errc::denied, outside(path))));
+    EXPECT_THAT(root.write(path, "x"), FailsWith(Error(Errc::denied, outside(path))));
   }
   for (std::string path : {"../new", "escape-dir/new", "escape-dir/new/deep", "../new/deep", "dangling-escape"}) {
     auto result = root.write(path, "x", {.parents = Parents::create});
     ASSERT_FALSE(result) << path;
     EXPECT_EQ(result.error().code(), Errc::denied) << result.error().message();
   }
-  EXPECT_EQ(root.make_directories("escape-dir/made").error(), Error(Errc::denied, outside("escape-dir/made")));
-  EXPECT_EQ(root.make_directories("../made").error(), Error(Errc::denied, outside("../made")));
+  EXPECT_THAT(root.make_directories("escape-dir/made"), FailsWith(Error(Errc::denied, outside("escape-dir/made"))));
+  EXPECT_THAT(root.make_directories("../made"), FailsWith(Error(Errc::denied, outside("../made"))));
   EXPECT_EQ(get(top_ / "secret.txt"), "secret");
   EXPECT_FALSE(fs::exists(top_ / "new"));
   EXPECT_FALSE(fs::exists(top_ / "new-outside"));
@@ -130,8 +133,8 @@ TEST_F(ConfinedFiles, MagicLinksAndCirclesAreNotFollowed) {
   EXPECT_THAT(loop.error().message(), HasSubstr("loop: leads through links that are not followed beneath"));
   // A link into /proc from within: exe and cwd jump without being paths.
   auto process = ConfinedRoot::open("/proc/self").value();
-  EXPECT_EQ(process.read("exe").error().code(), Errc::denied);
-  EXPECT_EQ(process.list("cwd").error().code(), Errc::denied);
+  EXPECT_THAT(process.read("exe"), FailsWith(Errc::denied));
+  EXPECT_THAT(process.list("cwd"), FailsWith(Errc::denied));
   EXPECT_TRUE(process.read("comm"));
 }
 
@@ -155,25 +158,26 @@ TEST_F(ConfinedFiles, OtherRefusalsSayWhy) {
     ASSERT_FALSE(result) << path;
     EXPECT_EQ(result.error(), Error(Errc::invalid_argument, message));
   }
-  EXPECT_EQ(root.read(std::string(5000, 'x')).error().code(), Errc::invalid_argument);
-  EXPECT_EQ(ConfinedRoot::open("/dev").value().read("null").error(),
-            Error(Errc::invalid_argument, "null: is not a regular file"));
+  EXPECT_THAT(root.read(std::string(5000, 'x')), FailsWith(Errc::invalid_argument));
+  EXPECT_THAT(ConfinedRoot::open("/dev").value().read("null"),
+              FailsWith(Error(Errc::invalid_argument, "null: is not a regular file")));
 }
 
 TEST_F(ConfinedFiles, ReadingStopsAtTheLimit) {
   auto root = open();
   EXPECT_EQ(root.read("a.txt", 5).value(), "alpha");
-  EXPECT_EQ(root.read("a.txt", 4).error(), Error(Errc::limit, "a.txt: is larger than the limit of 4 bytes"));
+  EXPECT_THAT(root.read("a.txt", 4), FailsWith(Error(Errc::limit, "a.txt: is larger than the limit of 4 bytes")));
   // A file that claims to be empty is held to the limit as well.
   auto process = ConfinedRoot::open("/proc/self").value();
   EXPECT_GT(process.read("status").value().size(), 100u);
-  EXPECT_EQ(process.read("status", 100).error().code(), Errc::limit);
+  EXPECT_THAT(process.read("status", 100), FailsWith(Errc::limit));
 }
 
 TEST_F(ConfinedFiles, RootMustBeADirectory) {
-  EXPECT_EQ(ConfinedRoot::open((root_ / "missing").string()).error(),
-            Error(Errc::invalid_argument,
-                  (root_ / "missing").string() + ": cannot be used as a root directory: No such file or directory"));
+  EXPECT_THAT(
+      ConfinedRoot::open((root_ / "missing").string()),
+      FailsWith(Error(Errc::invalid_argument, (root_ / "missing").string() +
+                                                  ": cannot be used as a root directory: No such file or directory")));
   EXPECT_FALSE(ConfinedRoot::open((root_ / "a.txt").string()));
 }
 
@@ -213,7 +217,7 @@ TEST_F(ConfinedFiles, ListsSortedWithoutFollowingLinks) {
   EXPECT_FALSE(listing.cut);
   EXPECT_TRUE(root.list("dir", 1).value().cut);
   EXPECT_EQ(root.list("dir", 1).value().entries.size(), 1u);
-  EXPECT_EQ(root.list("a.txt").error(), Error(Errc::invalid_argument, "a.txt: Not a directory"));
+  EXPECT_THAT(root.list("a.txt"), FailsWith(Error(Errc::invalid_argument, "a.txt: Not a directory")));
   EXPECT_TRUE(root.list("dir/sub").value().entries.empty());
 }
 
@@ -270,8 +274,8 @@ TEST_F(ConfinedFiles, WritingRefusesWhatItMustNotTouch) {
     ASSERT_FALSE(result) << path;
     EXPECT_EQ(result.error(), Error(Errc::invalid_argument, message));
   }
-  EXPECT_EQ(root.write("a.txt", "123456", {.limit = 5}).error(),
-            Error(Errc::limit, "a.txt: is larger than the limit of 5 bytes"));
+  EXPECT_THAT(root.write("a.txt", "123456", {.limit = 5}),
+              FailsWith(Error(Errc::limit, "a.txt: is larger than the limit of 5 bytes")));
   EXPECT_EQ(get(root_ / "a.txt"), "alpha");
   ASSERT_TRUE(root.write("fresh.txt", "x", {.existing = Existing::refuse}));
   EXPECT_EQ(get(root_ / "fresh.txt"), "x");

@@ -6,11 +6,13 @@
 
 #include "config/own_file.h"
 #include "host/naming.h"
+#include "support/fails_with.h"
 
 namespace patchbay {
 namespace {
 
 using namespace std::chrono_literals;
+using test::Fails;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
@@ -62,8 +64,8 @@ TEST(Connectors, AnAnswerIsTakenForWhatItIs) {
                 .value(),
             (ConnectorPage{{{"1", "Issues", "https://i/"}, {"2", "Mail", "https://m/"}}, "p2"}));
   EXPECT_EQ(parse_connector_page(R"({"data":[],"next_page":null})").value(), ConnectorPage{});
-  EXPECT_EQ(parse_connector_page("[]").error(), "the answer has no list \"data\"");
-  EXPECT_TRUE(parse_connector_page("<html>").error().starts_with("the answer is not JSON"));
+  EXPECT_THAT(parse_connector_page("[]"), Fails("the answer has no list \"data\""));
+  EXPECT_THAT(parse_connector_page("<html>"), Fails(testing::StartsWith("the answer is not JSON")));
 }
 
 // compat: C9.a

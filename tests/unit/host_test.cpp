@@ -13,6 +13,7 @@
 #include "base/scope.h"
 #include "host/connection.h"
 #include "protocol/methods.h"
+#include "support/fails_with.h"
 #include "support/loop.h"
 #include "support/script_server.h"
 
@@ -20,6 +21,7 @@ namespace patchbay {
 namespace {
 
 using namespace std::chrono_literals;
+using test::FailsWith;
 using test::run_task;
 using test::ScriptServer;
 using test::settle;
@@ -199,13 +201,13 @@ TEST(HostConnection, AStartThatFailsIsCleanedUpAndMayBeTriedAgain) {
     bench.server->on(m(method::discover), hang);
     bench.server->on(m(method::initialize), hang);
     auto failed = co_await as_result(bench.connection().ensure());
-    EXPECT_EQ(failed.error().code(), Errc::timeout);
+    EXPECT_THAT(failed, FailsWith(Errc::timeout));
     EXPECT_EQ(bench.server->connections(), 0u);
     EXPECT_EQ(bench.slots.free(), 3u);
     auto status = bench.connection().status();
     EXPECT_EQ(status.state, ServerState::failed);
     EXPECT_EQ(status.reason, "connect failed");
-    EXPECT_EQ(status.error->within("server 's'"), failed.error()) << failed.error().message();
+    EXPECT_THAT(failed, FailsWith(status.error->within("server 's'")));
     EXPECT_FALSE(bench.connection().worth_trying());
 
     bench.server->on(m(method::discover), R"({"supportedVersions":["2026-07-28"],"capabilities":{}})");
@@ -280,7 +282,7 @@ TEST(HostConnection, ADisabledOrUnusableServerIsNeverOpened) {
       bench.parts.config.disabled = true;
       bench.parts.config.origin.file = "/x/.mcp.json";
       auto refused = co_await as_result(bench.connection().ensure());
-      EXPECT_EQ(refused.error(), Error(Errc::config, "server 's' is disabled in /x/.mcp.json"));
+      EXPECT_THAT(refused, FailsWith(Error(Errc::config, "server 's' is disabled in /x/.mcp.json")));
       EXPECT_EQ(bench.connection().status().state, ServerState::disabled);
       EXPECT_FALSE(bench.connection().worth_trying());
       EXPECT_EQ(bench.server->opens, 0);
@@ -292,7 +294,7 @@ TEST(HostConnection, ADisabledOrUnusableServerIsNeverOpened) {
     bench.parts.transport = nullptr;
     EXPECT_EQ(bench.connection().status().state, ServerState::failed);
     auto refused = co_await as_result(bench.connection().ensure());
-    EXPECT_EQ(refused.error(), Error(Errc::unsupported, "not this kind"));
+    EXPECT_THAT(refused, FailsWith(Error(Errc::unsupported, "not this kind")));
     co_await bench.end();
   });
 }
@@ -305,8 +307,7 @@ TEST(HostConnection, AServerNobodyApprovedIsNotOpened) {
       bench.parts.approved = false;
       EXPECT_EQ(bench.connection().status().reason, "awaiting approval");
       auto refused = co_await as_result(bench.connection().ensure());
-      EXPECT_EQ(refused.error().code(), Errc::denied);
-      EXPECT_THAT(refused.error().message(), HasSubstr("--trust-project"));
+      EXPECT_THAT(refused, FailsWith(Errc::denied, HasSubstr("--trust-project")));
       EXPECT_EQ(bench.connection().status().state, ServerState::pending);
       EXPECT_EQ(bench.connection().status().reason, "awaiting approval");
       EXPECT_EQ(bench.server->opens, 0);
@@ -320,7 +321,7 @@ TEST(HostConnection, AServerNobodyApprovedIsNotOpened) {
       return [](bool yes) -> Task<bool> { co_return yes; }(++asked > 1);
     };
     auto refused = co_await as_result(bench.connection().ensure());
-    EXPECT_EQ(refused.error().code(), Errc::denied);
+    EXPECT_THAT(refused, FailsWith(Errc::denied));
     auto one = bench.ask();
     auto two = bench.ask();
     co_await bench.scope.join();
@@ -428,7 +429,7 @@ TEST(HostConnection, ClosedWhileOpeningOrListingLeavesNothingAndTellsWhoWaited) 
       EXPECT_EQ(status.reason, "closed");
       EXPECT_THAT(bench.states, IsEmpty());
       auto after = co_await as_result(bench.connection().ensure());
-      EXPECT_EQ(after.error().code(), Errc::closed);
+      EXPECT_THAT(after, FailsWith(Errc::closed));
       co_await bench.connection().close(CloseMode::quick);
       taken.clear();
       EXPECT_EQ(bench.slots.free(), 3u);
@@ -541,10 +542,9 @@ TEST(Host, CallsAreRoutedByTheCatalogNeverByTakingNamesApart) {
     }
     EXPECT_EQ(text_of(co_await host.call("plain")), "this is plain");
     auto ambiguous = co_await as_result(host.call("same"));
-    EXPECT_EQ(ambiguous.error().code(), Errc::invalid_argument);
-    EXPECT_THAT(ambiguous.error().message(), HasSubstr("a__b/same"));
+    EXPECT_THAT(ambiguous, FailsWith(Errc::invalid_argument, HasSubstr("a__b/same")));
     auto unknown = co_await as_result(host.call("nonesuch"));
-    EXPECT_EQ(unknown.error().code(), Errc::invalid_argument);
+    EXPECT_THAT(unknown, FailsWith(Errc::invalid_argument));
     co_await host.stop();
   });
 }
@@ -562,7 +562,7 @@ TEST(Host, OnlyTheServersThatCanBeMeantAreStarted) {
     EXPECT_EQ(text_of(co_await host.call("mcp__two__y")), "this is y");
     EXPECT_EQ(states_of(host), "one=pending/not started two=connected/ ");
     auto wrong = co_await as_result(host.call("two/z"));
-    EXPECT_EQ(wrong.error().code(), Errc::invalid_argument);
+    EXPECT_THAT(wrong, FailsWith(Errc::invalid_argument));
     EXPECT_EQ(states_of(host), "one=pending/not started two=connected/ ");
     // A bare name may be anybody's.
     EXPECT_EQ(text_of(co_await host.call("y")), "this is y");
@@ -579,7 +579,7 @@ TEST(Host, ABareNameIsAmbiguousWhoeverIsConnected) {
     host.add_server("two", server_with({"same"}));
     co_await host.start({"one"});
     auto found = co_await as_result(host.call("same"));
-    EXPECT_EQ(found.error().code(), Errc::invalid_argument);
+    EXPECT_THAT(found, FailsWith(Errc::invalid_argument));
     co_await host.stop();
   });
 }
@@ -610,13 +610,12 @@ TEST(Host, OneBadServerDoesNotHurtTheOthers) {
     EXPECT_THAT(names_of(*host.catalog()), ElementsAre("mcp__good__x"));
     EXPECT_EQ(text_of(co_await host.call("x")), "this is x");
     auto bad = co_await as_result(host.call("bad/x"));
-    EXPECT_EQ(bad.error().code(), Errc::connect);
+    EXPECT_THAT(bad, FailsWith(Errc::connect));
     auto disabled = co_await as_result(host.call("off/x"));
-    EXPECT_EQ(disabled.error().code(), Errc::config);
+    EXPECT_THAT(disabled, FailsWith(Errc::config));
     // An unknown tool may be one of a server that did not start, so that is said.
     auto unknown = co_await as_result(host.call("nonesuch"));
-    EXPECT_EQ(unknown.error().code(), Errc::invalid_argument);
-    EXPECT_THAT(unknown.error().message(), HasSubstr("'bad'"));
+    EXPECT_THAT(unknown, FailsWith(Errc::invalid_argument, HasSubstr("'bad'")));
     co_await host.stop();
   });
 }
@@ -626,9 +625,9 @@ TEST(Host, ANameNobodyConfiguredIsNamed) {
     Host host(empty_options());
     host.add_server("github", server_with({"x"}));
     auto typo = co_await as_result(host.start({"githb"}));
-    EXPECT_EQ(typo.error(), Error(Errc::invalid_argument, "no server is called 'githb'; did you mean 'github'?"));
+    EXPECT_THAT(typo, FailsWith(Error(Errc::invalid_argument, "no server is called 'githb'; did you mean 'github'?")));
     auto session = co_await as_result(host.session("zzz"));
-    EXPECT_EQ(session.error().code(), Errc::invalid_argument);
+    EXPECT_THAT(session, FailsWith(Errc::invalid_argument));
     EXPECT_EQ(states_of(host), "github=pending/not started ");
     co_await host.stop();
   });
@@ -693,10 +692,10 @@ TEST(Host, ServersCanBeAddedWhileRunningAndNotAfterTheEnd) {
     host.add_server("three", server_with({"z"}));
     for (auto name : {"three/z", "one/x", "anything"}) {
       auto late = co_await as_result(host.call(name));
-      EXPECT_EQ(late.error().code(), Errc::closed) << name;
+      EXPECT_THAT(late, FailsWith(Errc::closed)) << name;
     }
     auto again = co_await as_result(host.start());
-    EXPECT_EQ(again.error().code(), Errc::closed);
+    EXPECT_THAT(again, FailsWith(Errc::closed));
     co_await host.stop();
     co_await host.stop_quickly();
   });
@@ -792,7 +791,7 @@ TEST(Host, PendingCallsFailWhenTheHostStops) {
     std::optional<Error> error;
     scope.spawn([](Host& h, std::optional<Error>& out) -> Task<void> {
       auto result = co_await as_result(h.call("s/hang"));
-      out = result.error();
+      out = test::failure_of(result);
     }(host, error));
     while (!running) co_await begun.wait();
     co_await host.stop();
@@ -814,7 +813,7 @@ TEST(Host, ACallsLimitReachesItsServer) {
     });
     host.add_server("s", server);
     auto result = co_await as_result(host.call("s/hang", {}, {.total = 10ms, .idle = {}, .on_progress = {}}));
-    EXPECT_EQ(result.error().code(), Errc::timeout);
+    EXPECT_THAT(result, FailsWith(Errc::timeout));
     co_await host.stop();
   });
 }

@@ -4,12 +4,14 @@
 
 #include "base/as_result.h"
 #include "base/scope.h"
+#include "support/fails_with.h"
 #include "support/loop.h"
 #include "transport/memory.h"
 
 namespace patchbay {
 namespace {
 
+using test::FailsWith;
 using test::run_task;
 
 Message note(std::string method, Json params = {}) {
@@ -144,7 +146,7 @@ TEST_P(MemoryPair, WhatWasSentBeforeCloseArrivesThenTheEndIsHeardOnceOnEachSide)
     EXPECT_EQ(at_b.end, Error(Errc::closed, "the peer closed the connection"));
     // Whoever asks again is told the same.
     auto again = co_await as_result(b->receive());
-    EXPECT_EQ(again.error(), *at_b.end);
+    EXPECT_THAT(again, FailsWith(*at_b.end));
   });
 }
 
@@ -152,8 +154,8 @@ TEST_P(MemoryPair, SendAfterCloseFailsOnBothSides) {
   run_task([this]() -> Task<void> {
     auto [a, b] = make();
     co_await b->close(CloseMode::graceful);
-    EXPECT_EQ(a->send(note("x")).error().code(), Errc::closed);
-    EXPECT_EQ(b->send(note("x")).error().code(), Errc::closed);
+    EXPECT_THAT(a->send(note("x")), FailsWith(Errc::closed));
+    EXPECT_THAT(b->send(note("x")), FailsWith(Errc::closed));
   });
 }
 
@@ -165,10 +167,10 @@ TEST_P(MemoryPair, EitherEndMayBeDestroyedFirst) {
       auto& left = first ? pair.second : pair.first;
       EXPECT_TRUE(gone->send(note("x")));
       gone.reset();
-      EXPECT_EQ(left->send(note("y")).error().code(), Errc::closed);
+      EXPECT_THAT(left->send(note("y")), FailsWith(Errc::closed));
       EXPECT_EQ(text_of(co_await left->receive()), R"({"jsonrpc":"2.0","method":"x"})");
       auto end = co_await as_result(left->receive());
-      EXPECT_EQ(end.error().code(), Errc::closed);
+      EXPECT_THAT(end, FailsWith(Errc::closed));
     }
   });
 }
@@ -210,7 +212,7 @@ TEST_P(MemoryPair, AFullQueueRefusesUntilThePeerReads) {
     const Json half = Json::array({std::string(60, 'x')});
     EXPECT_TRUE(a->send(note("x", half)));
     auto refused = a->send(note("x", half));
-    EXPECT_EQ(refused.error().code(), Errc::limit);
+    EXPECT_THAT(refused, FailsWith(Errc::limit));
     (void)co_await b->receive();
     EXPECT_TRUE(a->send(note("x", half)));
     EXPECT_TRUE(b->send(note("x", half)));  // the other direction has its own queue
@@ -242,9 +244,9 @@ TEST_P(MemoryPair, AMessageOverTheBoundsEndsTheConnection) {
       EXPECT_EQ(incoming.has_value(), c.accepted);
       if (!incoming) {
         EXPECT_EQ(incoming.error().code(), Errc::limit);
-        EXPECT_EQ(sent.error().code(), Errc::limit);
+        EXPECT_THAT(sent, FailsWith(Errc::limit));
         auto mine = co_await as_result(a->receive());
-        EXPECT_EQ(mine.error().code(), Errc::closed);
+        EXPECT_THAT(mine, FailsWith(Errc::closed));
       }
     });
   }

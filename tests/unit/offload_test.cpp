@@ -8,11 +8,13 @@
 
 #include "base/as_result.h"
 #include "base/scope.h"
+#include "support/fails_with.h"
 #include "support/loop.h"
 
 namespace patchbay {
 namespace {
 
+using test::FailsWith;
 using test::run_task;
 using test::settle;
 
@@ -23,7 +25,7 @@ TEST(Offload, ValuesAndErrorsComeBackToTheLoop) {
     EXPECT_NE(there, here);
     EXPECT_EQ(std::this_thread::get_id(), here);
     auto failed = co_await as_result(offload([]() -> int { throw Error(Errc::limit, "too much"); }));
-    EXPECT_EQ(failed.error(), Error(Errc::limit, "too much"));
+    EXPECT_THAT(failed, FailsWith(Error(Errc::limit, "too much")));
   });
 }
 

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "base/as_result.h"
+#include "support/fails_with.h"
 #include "support/fake_channel.h"
 #include "support/loop.h"
 #include "transport/memory.h"
@@ -16,6 +17,7 @@ namespace patchbay {
 namespace {
 
 using namespace std::chrono_literals;
+using test::FailsWith;
 using test::FakeChannel;
 using test::FakeWire;
 using test::run_task;
@@ -282,7 +284,7 @@ TEST(Peer, EveryPendingCallEndsWithTheCauseWhenTheChannelEnds) {
       auto late = bench.call();
       co_await late->wait();
       EXPECT_EQ(late->error(), cause);
-      EXPECT_EQ(bench.peer.notify("n", {}).error(), cause);
+      EXPECT_THAT(bench.peer.notify("n", {}), FailsWith(cause));
       co_await bench.end();
       EXPECT_THAT(closed, ElementsAre(cause));
     });
@@ -1035,7 +1037,7 @@ TEST(Peer, APeerThatWasClosedLeavesNothingBehind) {
         call.method = "m";
         call.total = 1h;
         auto outcome = co_await as_result(p.call(std::move(call)));
-        out.push_back(outcome.error());
+        out.push_back(test::failure_of(outcome));
       }(*peer, errors));
     }
     for (int i = 0; i < 3; ++i) (void)co_await far->receive();
@@ -1044,7 +1046,7 @@ TEST(Peer, APeerThatWasClosedLeavesNothingBehind) {
     co_await scope.join();
     EXPECT_EQ(errors.size(), 3u);
     auto end = co_await as_result(far->receive());
-    EXPECT_EQ(end.error(), Error(Errc::closed, "the peer closed the connection"));
+    EXPECT_THAT(end, FailsWith(Error(Errc::closed, "the peer closed the connection")));
   });
 }
 

@@ -8,9 +8,12 @@
 #include <gtest/gtest.h>
 
 #include "support/command.h"
+#include "support/fails_with.h"
 
 namespace patchbay {
 namespace {
+
+using test::FailsWith;
 
 using Variables = std::map<std::string, std::string, std::less<>>;
 
@@ -91,8 +94,7 @@ TEST(Route, ClientCertificateOfTheVariables_IsForEntriesWithoutOne) {
 }
 
 TEST(Route, BadProxy_IsAnErrorOfTheConfiguration) {
-  EXPECT_EQ(route_to(*parse_url("ws://h/"), settings_with({{"http_proxy", "gopher://p"}})).error().code(),
-            Errc::config);
+  EXPECT_THAT(route_to(*parse_url("ws://h/"), settings_with({{"http_proxy", "gopher://p"}})), FailsWith(Errc::config));
 }
 
 }  // namespace

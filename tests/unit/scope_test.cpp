@@ -6,11 +6,13 @@
 
 #include "base/timeout.h"
 #include "base/waiting.h"
+#include "support/fails_with.h"
 #include "support/loop.h"
 
 namespace patchbay {
 namespace {
 
+using test::FailsWith;
 using test::run_task;
 using namespace std::chrono_literals;
 
@@ -185,7 +187,7 @@ TEST(Timeout, FailureOfTheWorkIsReportedAtOnceNotWhenTheTimerFires) {
           co_return 1;
         }(),
         1h, "too slow"));
-    EXPECT_EQ(result.error(), Error(Errc::rpc, "refused"));
+    EXPECT_THAT(result, FailsWith(Error(Errc::rpc, "refused")));
   });
 }
 
@@ -193,7 +195,7 @@ TEST(Timeout, SlowWorkIsCancelledAndNamed) {
   run_task([]() -> Task<void> {
     Event never;
     auto result = co_await as_result(with_timeout(never.wait(), 1ms, "the server did not answer"));
-    EXPECT_EQ(result.error(), Error(Errc::timeout, "the server did not answer"));
+    EXPECT_THAT(result, FailsWith(Error(Errc::timeout, "the server did not answer")));
     EXPECT_FALSE(never.has_waiters());
   });
 }

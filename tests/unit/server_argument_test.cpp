@@ -4,9 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "support/fails_with.h"
+
 namespace patchbay {
 namespace {
 
+using test::Fails;
 using testing::ElementsAre;
 
 TEST(ServerArgument, CommandLinesAreSplitAsAShellWouldWithoutBeingOne) {
@@ -28,9 +31,9 @@ TEST(ServerArgument, CommandLinesAreSplitAsAShellWouldWithoutBeingOne) {
        }) {
     EXPECT_EQ(split_command_line(line), words) << line;
   }
-  EXPECT_EQ(split_command_line("a 'b").error(), "a ' has no partner");
-  EXPECT_EQ(split_command_line("a \"b").error(), "a \" has no partner");
-  EXPECT_EQ(split_command_line("a \\").error(), "it ends in a backslash");
+  EXPECT_THAT(split_command_line("a 'b"), Fails("a ' has no partner"));
+  EXPECT_THAT(split_command_line("a \"b"), Fails("a \" has no partner"));
+  EXPECT_THAT(split_command_line("a \\"), Fails("it ends in a backslash"));
 }
 
 // compat: C10.a

@@ -7,6 +7,7 @@
 #include "base/runtime.h"
 #include "base/waiting.h"
 #include "rpc/channel.h"
+#include "support/fails_with.h"
 #include "support/loop.h"
 #include "support/raw_client.h"
 #include "support/sample_server.h"
@@ -14,6 +15,7 @@
 namespace patchbay {
 namespace {
 
+using test::FailsWith;
 using test::run_task;
 using test::sample_server;
 using test::text_result;
@@ -42,7 +44,7 @@ TEST(ServerMemoryDoor, EachOpenIsAConnectionOfItsOwn) {
     EXPECT_EQ(co_await ping(*second), pong);
     co_await second->close(CloseMode::quick);
     auto end = co_await as_result(second->receive());
-    EXPECT_EQ(end.error().code(), Errc::closed);
+    EXPECT_THAT(end, FailsWith(Errc::closed));
   });
 }
 

@@ -5,6 +5,7 @@
 #include "base/as_result.h"
 #include "base/timeout.h"
 #include "base/waiting.h"
+#include "support/fails_with.h"
 #include "support/loop.h"
 #include "support/raw_client.h"
 #include "support/sample_server.h"
@@ -12,6 +13,7 @@
 namespace patchbay {
 namespace {
 
+using test::FailsWith;
 using test::RawClient;
 using test::run_task;
 using test::sample_server;
@@ -336,7 +338,7 @@ TEST(ServerModern, AServerThatEndsAnswersItsSubscriptionsFirst) {
     EXPECT_EQ(co_await client.next(),
               R"({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"s"}})");
     auto end = co_await as_result(client.next());
-    EXPECT_EQ(end.error().code(), Errc::closed);
+    EXPECT_THAT(end, FailsWith(Errc::closed));
     co_await client.close();
   });
 }

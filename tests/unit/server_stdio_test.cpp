@@ -15,6 +15,7 @@
 #include "base/as_result.h"
 #include "net/fd.h"
 #include "server/connection.h"
+#include "support/fails_with.h"
 #include "support/loop.h"
 #include "support/sample_server.h"
 #include "transport/line_channel.h"
@@ -23,6 +24,7 @@ namespace patchbay {
 namespace {
 
 using namespace std::chrono_literals;
+using test::FailsWith;
 using test::run_task;
 using test::text_result;
 
@@ -231,7 +233,7 @@ TEST(ServerStdio, AnswersBeyondTheQueueAreRefusedNotKept) {
     EXPECT_EQ(sent.error().code(), Errc::limit);
     EXPECT_GE(accepted, 10);
     co_await channel.close(CloseMode::graceful);
-    EXPECT_EQ(channel.send(note).error().code(), Errc::closed);
+    EXPECT_THAT(channel.send(note), FailsWith(Errc::closed));
   });
 }
 

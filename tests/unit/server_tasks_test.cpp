@@ -10,6 +10,7 @@
 #include "base/timeout.h"
 #include "base/waiting.h"
 #include "rpc/task_store.h"
+#include "support/fails_with.h"
 #include "support/loop.h"
 #include "support/raw_client.h"
 #include "support/sample_server.h"
@@ -18,6 +19,7 @@ namespace patchbay {
 namespace {
 
 using namespace std::chrono_literals;
+using test::FailsWith;
 using test::RawClient;
 using test::run_task;
 using test::settle;
@@ -431,7 +433,7 @@ TEST(TaskStore, KeepsATaskForAsLongAsItSaidAndNoLonger) {
     auto long_one = *store->create({.ttl_ms = 60'000}, {{}, "b"});
     EXPECT_EQ(short_one->task().created_at, "2026-01-01T00:00:00.123Z");
     EXPECT_EQ(long_one->task().ttl_ms, 20'000);
-    EXPECT_EQ(store->create({}, {{}, "a"}).error().code(), Errc::limit);
+    EXPECT_THAT(store->create({}, {{}, "a"}), FailsWith(Errc::limit));
     EXPECT_THAT(store->of_session("a"), ElementsAre(short_one));
     // Of somebody else it is as unknown as any other.
     EXPECT_EQ(store->find(short_one->task().id, ""), nullptr);

@@ -4,9 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "support/fails_with.h"
+
 namespace patchbay {
 namespace {
 
+using test::FailsWith;
 using testing::HasSubstr;
 
 std::string file_with(std::string_view header) { return "---\n" + std::string(header) + "\n---\n\n# Body\n"; }
@@ -173,7 +176,7 @@ TEST(Frontmatter, SizeAndDepthAreBounded) {
   }
   std::string stairs;
   for (int i = 0; i < 200; ++i) stairs += std::string(static_cast<std::size_t>(i), ' ') + "a:\n";
-  EXPECT_EQ(read_frontmatter(file_with(stairs)).error().code(), Errc::limit);
+  EXPECT_THAT(read_frontmatter(file_with(stairs)), FailsWith(Errc::limit));
 }
 
 }  // namespace

@@ -7,10 +7,13 @@
 
 #include "base/crypto.h"
 #include "protocol/codec.h"
+#include "support/fails_with.h"
 
 namespace patchbay {
 namespace {
 
+using test::FailsSaying;
+using test::FailsWith;
 using testing::HasSubstr;
 
 const std::string skill_md = "---\nname: pdf\ndescription: Works on PDF files.\n---\nRead references/forms.md.\n";
@@ -234,10 +237,10 @@ TEST(Skills, ASkillUpToTheLimitsOfTheSpecificationIsTaken) {
   skill.resources->back().size = (16 << 20) - static_cast<std::int64_t>(skill_md.size() + forms.size());
   EXPECT_TRUE(check_skill(skill, Limits{}));
   ++skill.resources->back().size;
-  EXPECT_EQ(check_skill(skill, Limits{}).error().code(), Errc::limit);
+  EXPECT_THAT(check_skill(skill, Limits{}), FailsWith(Errc::limit));
   --skill.resources->back().size;
   skill.resources->push_back(listed("skill://office/pdf/one-more", ""));
-  EXPECT_EQ(check_skill(skill, Limits{}).error().code(), Errc::limit);
+  EXPECT_THAT(check_skill(skill, Limits{}), FailsWith(Errc::limit));
 }
 
 TEST(Skills, AFileIsNamedByItsUriOrItsPath) {
@@ -287,7 +290,7 @@ TEST(Skills, AFileIsNamedByItsUriOrItsPath) {
   EXPECT_EQ(*resolve_skill_file(dynamic_skill(), "x/y.md"), "skill://office/pdf/x/y.md");
   EXPECT_EQ(*resolve_skill_file(dynamic_skill(), "x y?.md"), "skill://office/pdf/x%20y%3F.md");
   EXPECT_EQ(*resolve_skill_file(dynamic_skill(), "x%20y.md"), "skill://office/pdf/x%20y.md");
-  EXPECT_EQ(resolve_skill_file(dynamic_skill(), "../x.md").error().code(), Errc::invalid_argument);
+  EXPECT_THAT(resolve_skill_file(dynamic_skill(), "../x.md"), FailsWith(Errc::invalid_argument));
 }
 
 TEST(Skills, WhatWasReadMustBeWhatTheEntrySays) {
@@ -342,9 +345,8 @@ TEST(Skills, WhatWasReadMustBeWhatTheEntrySays) {
     EXPECT_EQ(verified.error().code(), Errc::protocol);
     EXPECT_THAT(verified.error().message(), HasSubstr(each.reason));
   }
-  EXPECT_THAT(
-      verify_skill_file(skill, "skill://office/pdf/x", answer("skill://office/pdf/x", ""), {}).error().message(),
-      HasSubstr("it is not listed there"));
+  EXPECT_THAT(verify_skill_file(skill, "skill://office/pdf/x", answer("skill://office/pdf/x", ""), {}),
+              FailsSaying(HasSubstr("it is not listed there")));
 }
 
 TEST(Skills, TheHeaderMustBeTheEntrys) {
@@ -386,8 +388,8 @@ TEST(Skills, WithoutAListSizeIsBoundedAllTheSame) {
   const auto skill = dynamic_skill();
   const std::string uri = "skill://office/pdf/x";
   EXPECT_TRUE(verify_skill_file(skill, uri, answer(uri, std::string(100, 'x')), {.skill_bytes = 100}));
-  EXPECT_EQ(verify_skill_file(skill, uri, answer(uri, std::string(101, 'x')), {.skill_bytes = 100}).error().code(),
-            Errc::limit);
+  EXPECT_THAT(verify_skill_file(skill, uri, answer(uri, std::string(101, 'x')), {.skill_bytes = 100}),
+              FailsWith(Errc::limit));
 }
 
 }  // namespace

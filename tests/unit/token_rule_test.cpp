@@ -8,6 +8,7 @@
 #include "base/as_result.h"
 #include "base/scope.h"
 #include "base/waiting.h"
+#include "support/fails_with.h"
 #include "support/loop.h"
 #include "transport/proxy.h"
 
@@ -15,6 +16,9 @@ namespace patchbay {
 namespace {
 
 using namespace std::chrono_literals;
+using test::Fails;
+using test::FailsSaying;
+using test::FailsWith;
 using test::run_task;
 using test::settle;
 using testing::AllOf;
@@ -259,7 +263,7 @@ TEST(ProxyToken, ARenewalThatChangesNothingIsNone) {
     Fixture fixture;
     fixture.tokens->on_renew = []() -> Result<void> { return {}; };
     auto failed = co_await as_result(refuse(*fixture.auth, co_await sent_by(*fixture.auth)));
-    EXPECT_EQ(failed.error().code(), Errc::unauthorized);
+    EXPECT_THAT(failed, FailsWith(Errc::unauthorized));
     EXPECT_EQ(fixture.tokens->renewals, 1);
   });
 }
@@ -273,12 +277,12 @@ TEST(ProxyToken, ALateRefusalAfterAFailedRenewalDoesNotTryAgain) {
     auto early = co_await sent_by(*fixture.auth);
     auto late = co_await sent_by(*fixture.auth);
     auto first = co_await as_result(refuse(*fixture.auth, early));
-    EXPECT_THAT(first.error().message(),
-                AllOf(HasSubstr("https://proxy.example"), HasSubstr("401"), HasSubstr("the refresh token is spent"),
-                      HasSubstr("run `patchbay login`"), Not(HasSubstr("token-0"))));
-    EXPECT_EQ(first.error().http_status(), 401);
+    EXPECT_THAT(first, FailsSaying(AllOf(HasSubstr("https://proxy.example"), HasSubstr("401"),
+                                         HasSubstr("the refresh token is spent"), HasSubstr("run `patchbay login`"),
+                                         Not(HasSubstr("token-0")))));
+    EXPECT_THAT(first, Fails(testing::Property(&Error::http_status, testing::Optional(401))));
     auto second = co_await as_result(refuse(*fixture.auth, late));
-    EXPECT_EQ(second.error().code(), Errc::unauthorized);
+    EXPECT_THAT(second, FailsWith(Errc::unauthorized));
     EXPECT_EQ(fixture.tokens->renewals, 1);
     // A request of later on may.
     auto later = co_await sent_by(*fixture.auth);
@@ -336,7 +340,7 @@ TEST(ProxyToken, ARenewalThatHangsIsGivenUp) {
     auto auth = proxy_auth(proxy, tokens, "", 10ms);
     tokens->hold = true;
     auto failed = co_await as_result(refuse(*auth, co_await sent_by(*auth)));
-    EXPECT_THAT(failed.error().message(), AllOf(HasSubstr("too long"), HasSubstr("sign in again")));
+    EXPECT_THAT(failed, FailsSaying(AllOf(HasSubstr("too long"), HasSubstr("sign in again"))));
   });
 }
 
@@ -348,7 +352,7 @@ TEST(ProxyToken, WithoutASignInTheStoreIsAskedAndNothingIsRenewed) {
     auto sent = co_await sent_by(*fixture.auth, &header);
     EXPECT_EQ(header, "");
     auto failed = co_await as_result(refuse(*fixture.auth, sent));
-    EXPECT_EQ(failed.error().code(), Errc::unauthorized);
+    EXPECT_THAT(failed, FailsWith(Errc::unauthorized));
     EXPECT_EQ(fixture.tokens->renewals, 0);
     EXPECT_EQ(fixture.tokens->reads, 1);
     // Signed in meanwhile, by another process.

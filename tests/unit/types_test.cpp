@@ -11,10 +11,12 @@
 
 #include "protocol/capabilities.h"
 #include "protocol/codec.h"
+#include "support/fails_with.h"
 
 namespace patchbay {
 namespace {
 
+using test::FailsSaying;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
@@ -431,10 +433,10 @@ TEST(Types, OneBadTool_DoesNotHideTheOthers) {
 }
 
 TEST(Types, ListsThatAreNone_AreSaidSo) {
-  EXPECT_EQ(decode_page<Tool>(json("{}"), "tools").error().message(), "tools: expected an array, found nothing");
-  EXPECT_EQ(decode_page<Tool>(json(R"({"tools":{}})"), "tools").error().message(),
-            "tools: expected an array, found an object");
-  EXPECT_EQ(decode_page<Tool>(json("7"), "tools").error().message(), "expected an object, found an integer");
+  EXPECT_THAT(decode_page<Tool>(json("{}"), "tools"), FailsSaying("tools: expected an array, found nothing"));
+  EXPECT_THAT(decode_page<Tool>(json(R"({"tools":{}})"), "tools"),
+              FailsSaying("tools: expected an array, found an object"));
+  EXPECT_THAT(decode_page<Tool>(json("7"), "tools"), FailsSaying("expected an object, found an integer"));
   EXPECT_THAT(decode_list<Tool>(json("{}"), "tools").problems,
               ElementsAre(DecodeProblem{"tools", "expected an array, found an object"}));
 }

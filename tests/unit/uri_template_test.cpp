@@ -10,9 +10,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "support/fails_with.h"
+
 namespace patchbay {
 namespace {
 
+using test::FailsWith;
 using testing::ElementsAre;
 using Found = std::map<std::string, std::string>;
 
@@ -220,13 +223,13 @@ TEST(UriTemplate, MalformedTemplates_AreRefusedWithThePlace) {
 }
 
 TEST(UriTemplate, Sizes_AreBounded) {
-  EXPECT_EQ(UriTemplate::parse(std::string(UriTemplate::max_template + 1, 'a')).error().code(), Errc::limit);
+  EXPECT_THAT(UriTemplate::parse(std::string(UriTemplate::max_template + 1, 'a')), FailsWith(Errc::limit));
   std::string many;
   for (std::size_t i = 0; i <= UriTemplate::max_variables; ++i) many += "{a}";
-  EXPECT_EQ(UriTemplate::parse(many).error().code(), Errc::limit);
+  EXPECT_THAT(UriTemplate::parse(many), FailsWith(Errc::limit));
   const auto twice = UriTemplate::parse("{a}{a}").value();
-  EXPECT_EQ(twice.expand({{"a", std::string(UriTemplate::max_expansion / 2 + 1, 'x')}}).error().code(), Errc::limit);
-  EXPECT_EQ(twice.expand({{"a", std::string(UriTemplate::max_expansion + 1, 'x')}}).error().code(), Errc::limit);
+  EXPECT_THAT(twice.expand({{"a", std::string(UriTemplate::max_expansion / 2 + 1, 'x')}}), FailsWith(Errc::limit));
+  EXPECT_THAT(twice.expand({{"a", std::string(UriTemplate::max_expansion + 1, 'x')}}), FailsWith(Errc::limit));
   EXPECT_EQ(UriTemplate::parse("{+a}").value().match(std::string(UriTemplate::max_uri + 1, 'a')), std::nullopt);
 }
 

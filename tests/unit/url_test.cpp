@@ -1,6 +1,9 @@
 #include "net/url.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "support/fails_with.h"
 
 namespace patchbay {
 namespace {
@@ -165,7 +168,7 @@ TEST(Url, Redaction_HidesWhatMayBeSecret) {
   }
   EXPECT_LT(redacted_url("https://h/" + std::string(100'000, 'x')).size(), 400u);
   // What is no URL is shown without its secrets as well.
-  EXPECT_EQ(parse_url("https://u:secret@h:99999/").error().message().find("secret"), std::string::npos);
+  EXPECT_THAT(parse_url("https://u:secret@h:99999/"), test::FailsSaying(testing::Not(testing::HasSubstr("secret"))));
 }
 
 }  // namespace
