@@ -101,6 +101,7 @@ Task<void> Host::Impl::start(std::vector<std::shared_ptr<Connection>> wanted) {
   }
   // Whoever stops waiting stops waiting now; the attempts go on for others.
   co_await scope.finish();
+  check_running();
 }
 
 Task<bool> Host::Impl::approve(const ServerConfig& server) {
@@ -116,7 +117,7 @@ void Host::Impl::changed(Connection& connection) {
 void Host::Impl::rebuild() {
   std::vector<ServerTools> servers;
   for (const auto& [name, connection] : connections_) {
-    if (connection->connected()) servers.push_back({name, connection->tools(), connection->prefix()});
+    if (connection->offers_tools()) servers.push_back({name, connection->tools(), connection->prefix()});
   }
   catalog_ = Catalog::build(servers);
   shown_ = permissions_.visible(catalog_);
@@ -166,8 +167,11 @@ Task<void> Host::Impl::permit(CatalogEntry entry, Payload arguments) {
     if (!options_.permission.ask) co_return;
     // A person is asked one thing at a time.
     auto turn = co_await asking_.acquire();
+    check_running();
     const PermissionQuestion question{entry, arguments, decision};
-    if (co_await options_.permission.ask(question)) co_return;
+    const bool allowed = co_await options_.permission.ask(question);
+    check_running();
+    if (allowed) co_return;
     throw Error(Errc::denied, fmt::format("'{}' was not called: the person said no ({})", entry.name, decision.reason));
   }
   runtime_.log(LogLevel::info, "server={} event=call_denied tool=\"{}\" text=\"{}\"", log_name(entry.server),
@@ -189,25 +193,48 @@ Error Host::Impl::with_failures(Error error) const {
   return Error(error.code(), fmt::format("{} (not connected: {})", error.message(), fmt::join(failed, "; ")));
 }
 
+void Host::Impl::check_running() const {
+  if (stopped_) throw Error(Errc::closed, "the host was stopped");
+}
+
 Task<void> Host::Impl::stop(CloseMode mode) {
-  stopped_ = true;
-  if (scope_) scope_->cancel();
+  const auto self = shared_from_this();
+  const bool throws = co_await asio::this_coro::throw_if_cancelled();
+  co_await asio::this_coro::throw_if_cancelled(false);
+  if (!std::exchange(stopped_, true)) Scope(co_await asio::this_coro::executor).spawn_last(end_all(self, mode));
+  while (!ended_) (void)co_await as_result(all_ended_.wait());
+  co_await asio::this_coro::throw_if_cancelled(throws);
+}
+
+Task<void> Host::Impl::end_all(std::shared_ptr<Impl> self, CloseMode mode) {
+  if (self->scope_) self->scope_->cancel();
+  // Held here: what else holds them may let go while they end.
+  std::vector<std::shared_ptr<Connection>> all(self->fading_.begin(), self->fading_.end());
+  for (const auto& [name, connection] : self->connections_) all.push_back(connection);
   Scope scope(co_await asio::this_coro::executor);
-  for (auto& [name, connection] : connections_) {
-    scope.spawn([](Connection& one, CloseMode how) -> Task<void> { co_await one.close(how); }(*connection, mode));
+  for (const auto& connection : all) {
+    scope.spawn([](std::shared_ptr<Connection> one, CloseMode how) -> Task<void> { co_await one->close(how); }(
+                                                                       connection, mode));
   }
-  co_await scope.join();
-  if (scope_) co_await scope_->join();
-  shown_ = catalog_ = std::make_shared<const Catalog>();
+  auto closed = co_await as_result(scope.join());
+  if (self->scope_) {
+    auto joined = co_await as_result(self->scope_->join());
+    if (closed) closed = std::move(joined);
+  }
+  if (!closed) self->runtime_.log(LogLevel::error, "event=stop text=\"{}\"", closed.error().message());
+  self->shown_ = self->catalog_ = std::make_shared<const Catalog>();
+  self->ended_ = true;
+  self->all_ended_.notify_all();
 }
 
 Task<Session> Host::Impl::ensure(std::string name) {
   for (;;) {
     auto connection = require(name);
     auto session = co_await as_result(connection->ensure());
+    check_running();
     if (session) co_return std::move(*session);
     auto now = connections_.find(name);
-    if (stopped_ || session.error().code() != Errc::closed || now == connections_.end() || now->second == connection) {
+    if (session.error().code() != Errc::closed || now == connections_.end() || now->second == connection) {
       throw std::move(session).error();
     }
   }
@@ -271,7 +298,9 @@ Task<CallToolResult> Host::call(std::string tool, Payload arguments, CallOptions
   // Who gives a server more time for a call gives it more time to be silent, too.
   if (!options.idle && impl->idle_limit_) options.idle = std::max(*impl->idle_limit_, limit.value_or(0ms));
   auto session = co_await connection->ensure();
+  Connection::Call running(*connection);
   auto result = co_await as_result(session.call_tool(entry.tool->name, std::move(arguments), std::move(options)));
+  running.ended(result ? std::nullopt : std::optional(result.error()));
   if (!result) {
     auto error = error_of_call(entry.server, entry.tool->name, result.error());
     co_await impl->note_call(connection, error);
@@ -308,7 +337,6 @@ Task<Session> Host::session(std::string server) {
 
 Task<ConfigChange> Host::reload() {
   auto impl = impl_;
-  if (impl->stopped_) throw Error(Errc::closed, "the host was stopped");
   co_await impl->prepare();
   co_return co_await impl->reload();
 }
@@ -317,6 +345,7 @@ Task<ConfigChange> Host::reload(LoadedConfig config) {
   auto impl = impl_;
   co_await impl->prepare();
   auto turn = co_await impl->reloading_.acquire();
+  impl->check_running();
   co_return co_await impl->apply(std::move(config));
 }
 

@@ -173,7 +173,7 @@ std::map<std::string, Connection::Parts> Host::Impl::new_servers() const {
 }
 
 Task<void> Host::Impl::prepare() {
-  if (stopped_) throw Error(Errc::closed, "the host was stopped");
+  check_running();
   auto executor = co_await asio::this_coro::executor;
   executor_ = executor;
   if (!scope_) {
@@ -248,23 +248,29 @@ bool Host::Impl::replace(const std::string& name) {
   auto node = connections_.extract(name);
   if (node.empty()) return false;
   const bool connected = node.mapped()->connected();
-  scope_->spawn([](std::shared_ptr<Connection> old) -> Task<void> {
-    auto waited = co_await as_result(old->fade());
-    co_await asio::this_coro::throw_if_cancelled(false);
-    co_await old->close(waited ? CloseMode::graceful : CloseMode::quick);
-  }(std::move(node.mapped())));
+  fading_.insert(node.mapped());
+  scope_->spawn(let_fade(std::move(node.mapped())));
   return connected;
+}
+
+Task<void> Host::Impl::let_fade(std::shared_ptr<Connection> old) {
+  auto waited = co_await as_result(old->fade());
+  co_await asio::this_coro::throw_if_cancelled(false);
+  co_await old->close(waited ? CloseMode::graceful : CloseMode::quick);
+  fading_.erase(old);
 }
 
 Task<ConfigChange> Host::Impl::reload() {
   if (!options_.load) throw Error(Errc::config, "this host was given its servers and has nothing to read again");
   auto turn = co_await reloading_.acquire();
+  check_running();
   // Reading may wait for a slow disk.
   auto read = [request = *options_.load, memory = memory_]() mutable {
     auto config = load_servers(request, memory);
     return std::pair(std::move(config), std::move(memory));
   };
   auto [config, memory] = co_await offload(std::move(read));
+  check_running();
   memory_ = std::move(memory);
   co_return co_await apply(std::move(config));
 }

@@ -14,6 +14,7 @@
 #include "base/runtime.h"
 #include "base/scope.h"
 #include "base/semaphore.h"
+#include "base/waiting.h"
 #include "config/load.h"
 #include "host/connection.h"
 #include "host/permission.h"
@@ -93,7 +94,12 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   // the program was told when it happened.
   Error with_failures(Error error) const;
 
+  // Reaches its end whoever stops waiting for it. Whoever comes later waits for the same end.
   Task<void> stop(CloseMode mode);
+  static Task<void> end_all(std::shared_ptr<Impl> self, CloseMode mode);
+
+  // Throws Errc::closed once the host was stopped. Asked after every wait.
+  void check_running() const;
 
   // A connection that is replaced while somebody waits for it is no answer; its successor is.
   Task<Session> ensure(std::string name);
@@ -109,6 +115,8 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
 
   // Takes the connection of this name out; true when it was connected.
   bool replace(const std::string& name);
+  // Ends one that was taken out, when nobody uses it any more.
+  Task<void> let_fade(std::shared_ptr<Connection> old);
 
   Task<ConfigChange> reload();
 
@@ -130,6 +138,7 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   std::map<std::string, Reached> reached_;
   std::vector<ServerConfig> added_;  // by the program, whatever files say
   std::map<std::string, std::shared_ptr<Connection>> connections_;
+  std::set<std::shared_ptr<Connection>> fading_;                                // replaced, and not closed yet
   std::shared_ptr<const Catalog> catalog_ = std::make_shared<const Catalog>();  // of everything
   std::shared_ptr<const Catalog> shown_ = catalog_;                             // what rules leave of it
   Permissions permissions_;
@@ -142,7 +151,9 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   bool started_ = false;  // all of them, so new ones are started, too
   std::shared_ptr<const StartContext> context_;
   std::optional<std::chrono::milliseconds> idle_limit_;
-  bool stopped_ = false;
+  bool stopped_ = false;  // stop() was called
+  bool ended_ = false;    // and has ended everything
+  Event all_ended_;
   std::set<std::string> failed_calls_;  // servers whose last call is remembered as a failure
 };
 
