@@ -32,8 +32,8 @@ auto in_background(F work) -> Task<std::invoke_result_t<F, const std::atomic<boo
         auto slot = asio::get_associated_cancellation_slot(handler);
         if (slot.is_connected()) slot.assign([stop](asio::cancellation_type) { *stop = true; });
         auto guard = asio::make_work_guard(asio::get_associated_executor(handler));
-        asio::post(offload_pool(), [stop, result, slot, blocking = std::move(blocking), guard = std::move(guard),
-                                    handler = std::move(handler)]() mutable {
+        asio::post(offload_pool(Pool::slow), [stop, result, slot, blocking = std::move(blocking),
+                                              guard = std::move(guard), handler = std::move(handler)]() mutable {
           std::exception_ptr failed;
           try {
             // Cancelled while it waited for its turn: then it has no effect at all.

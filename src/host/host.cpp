@@ -53,7 +53,7 @@ Task<void> Host::Impl::note(ServerConfig config, std::optional<Error> error) con
     known = failure_of(config, context_->variables, environment_of_process(), *error, options_.failure_during, now);
   }
   auto write = [path, key, known, now] { return remember_failure(path, key, known, now); };
-  auto written = co_await offload(std::move(write));
+  auto written = co_await offload(Pool::quick, std::move(write));
   if (!written) runtime_.log(LogLevel::debug, "event=failure_not_kept text=\"{}\"", written.error().message());
 }
 

@@ -269,7 +269,7 @@ Task<ConfigChange> Host::Impl::reload() {
     auto config = load_servers(request, memory);
     return std::pair(std::move(config), std::move(memory));
   };
-  auto [config, memory] = co_await offload(std::move(read));
+  auto [config, memory] = co_await offload(Pool::slow, std::move(read));
   check_running();
   memory_ = std::move(memory);
   co_return co_await apply(std::move(config));
