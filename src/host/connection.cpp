@@ -109,7 +109,7 @@ ServerStatus Connection::status() const {
   return status;
 }
 
-Task<Session> Connection::ensure() {
+Task<Session> Connection::ensure(TimeLeft* time) {
   while (!connected()) {
     if (closing_) throw Error(Errc::closed, fmt::format("'{}' is being closed", name()));
     if (state_ == ServerState::disabled) {
@@ -126,7 +126,10 @@ Task<Session> Connection::ensure() {
       replace_session();
       scope_.spawn(attempt());
     }
-    co_await settled_.wait();
+    {
+      Waiting waiting(*this, time);
+      co_await settled_.wait();
+    }
     if (closing_) throw Error(Errc::closed, fmt::format("'{}' is being closed", name()));
     if (!connected() && !attempting_) {
       throw error_of_server(name(), error_.value_or(Error(Errc::closed, "it ended as soon as it was connected")));
@@ -161,23 +164,41 @@ Task<void> Connection::note(std::optional<Error> error) {
   if (parts_.note) (void)co_await as_result(parts_.note(std::move(error)));
 }
 
-Task<void> Connection::connect() {
-  if (!parts_.approved) {
-    if (parts_.approve) parts_.approved = co_await parts_.approve(parts_.config);
-    if (!parts_.approved) {
-      throw Error(Errc::denied,
-                  fmt::format("server '{}' comes from {} and is not approved; if you trust it: patchbay approve{} "
-                              "(in a script: --trust-project)",
-                              name(), parts_.config.origin.file, shell_operands({name()})));
-    }
+void Connection::set_asking(bool asking) {
+  asking_ = asking;
+  for (auto* waiting : waiting_) waiting->hold(asking);
+}
+
+Task<void> Connection::be_approved() {
+  if (!parts_.approved && parts_.approve) {
+    set_asking(true);
+    auto answer = co_await as_result(parts_.approve(parts_.config));
+    set_asking(false);
+    parts_.approved = value_or_throw(std::move(answer));
   }
+  if (!parts_.approved) {
+    throw Error(Errc::denied,
+                fmt::format("server '{}' comes from {} and is not approved; if you trust it: patchbay approve{} "
+                            "(in a script: --trust-project)",
+                            name(), parts_.config.origin.file, shell_operands({name()})));
+  }
+}
+
+Task<void> Connection::connect() {
+  co_await be_approved();
   auto permit = co_await slots_.acquire();
   state_ = ServerState::pending;
   reason_ = "connecting";
   error_.reset();
   lost_.reset();
   auto transport = parts_.transport;
-  if (!transport) transport = co_await parts_.make_transport(runtime_);
+  if (!transport) {
+    transport =
+        co_await with_timeout(parts_.make_transport(runtime_), as_duration(runtime_.limits.connect),
+                              fmt::format("what its entry refers to (files, secrets) could not be had within {} "
+                                          "ms, the limit for connecting",
+                                          runtime_.limits.connect.count()));
+  }
   const auto opened = ++opened_;
   session_ = co_await Client(client_for(opened)).connect(std::move(transport), runtime_);
   // What changes from here on is heard, so nothing is missed between the list and the listening.

@@ -8,13 +8,17 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
+#include <vector>
 
 #include <patchbay/host.h>
 
 #include "base/runtime.h"
 #include "base/scope.h"
 #include "base/semaphore.h"
+#include "base/time_left.h"
 #include "base/waiting.h"
 #include "rpc/channel.h"
 
@@ -60,7 +64,10 @@ class Connection {
 
   // Returns when the server is connected; throws why it is not. Idempotent. After a call that was refused it connects
   // anew, with credentials that are fetched anew.
-  Task<Session> ensure();
+  // `time` of who waits stands still while a person is asked whether the server may be started.
+  Task<Session> ensure(TimeLeft* time = nullptr);
+  // The session while it is connected.
+  const Session* session() const noexcept { return connected() && session_ ? &*session_ : nullptr; }
 
   Task<void> close(CloseMode mode);
 
@@ -98,7 +105,30 @@ class Connection {
   Task<void> fade();
 
  private:
+  // Somebody in ensure().
+  class Waiting {
+   public:
+    Waiting(Connection& connection, TimeLeft* time) : connection_(connection), time_(time) {
+      connection_.waiting_.insert(this);
+      hold(connection_.asking_);
+    }
+    Waiting(const Waiting&) = delete;
+    Waiting& operator=(const Waiting&) = delete;
+    ~Waiting() { connection_.waiting_.erase(this); }
+    void hold(bool asking) {
+      stop_.reset();
+      if (asking) stop_.emplace(time_);
+    }
+
+   private:
+    Connection& connection_;
+    TimeLeft* time_;
+    std::optional<TimeLeft::Stop> stop_;
+  };
+  void set_asking(bool asking);
+
   Task<void> attempt();
+  Task<void> be_approved();
   Task<void> note(std::optional<Error> error);
   Task<void> connect();
   using Tools = std::vector<std::shared_ptr<const Tool>>;
@@ -131,6 +161,8 @@ class Connection {
   std::optional<Error> lost_;       // why the session ended by itself
   Tools tools_;
   bool attempting_ = false;
+  bool asking_ = false;  // a person, whether it may be started
+  std::set<Waiting*> waiting_;
   bool attempt_failed_ = false;
   bool closing_ = false;
   bool tools_changed_ = false;  // since the newest list was asked for

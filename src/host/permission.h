@@ -40,8 +40,6 @@ class Permissions {
   // Set when the tool is denied whatever its arguments are, and need not be shown.
   std::optional<PermissionDecision> denied_by_name(const CatalogEntry& tool) const;
 
-  // The catalog without those; the same one when nothing is denied by name.
-  std::shared_ptr<const Catalog> visible(const std::shared_ptr<const Catalog>& catalog) const;
   // Whether any rule looks at arguments: if not, they need not be parsed.
   bool look_at_arguments() const noexcept { return look_at_arguments_; }
 

@@ -15,6 +15,7 @@
 #include "base/scope.h"
 #include "config/settings_file.h"
 #include "protocol/methods.h"
+#include "support/beside.h"
 #include "support/loop.h"
 #include "support/script_server.h"
 #include "support/temp_tree.h"
@@ -22,6 +23,7 @@
 namespace patchbay {
 namespace {
 
+using test::beside;
 using test::run_task;
 using test::settle;
 using test::tool_server;
@@ -38,21 +40,6 @@ ServerConfig named(std::string name) {
   ServerConfig config;
   config.name = std::move(name);
   return config;
-}
-
-// What a coroutine beside the test came to.
-template <class T>
-struct Outcome {
-  std::optional<Result<T>> result;
-  Spawned running;
-};
-template <class T>
-std::shared_ptr<Outcome<T>> beside(Scope& scope, Task<T> work) {
-  auto outcome = std::make_shared<Outcome<T>>();
-  outcome->running = scope.spawn([](Task<T> task, std::shared_ptr<Outcome<T>> out) -> Task<void> {
-    out->result = co_await as_result(std::move(task));
-  }(std::move(work), outcome));
-  return outcome;
 }
 
 // A directory with one declared server, and a reading of it that waits until it is let go on.
