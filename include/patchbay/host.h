@@ -72,7 +72,7 @@ struct HostOptions {
   // success takes it out again. It is made when it is missing. Empty: nothing is kept.
   std::string failure_memory;
   std::string failure_during;  // kept with it: what the program is doing, in a word
-  // The catalog was replaced.
+  // The catalog is another one. Servers that connect within a moment are told once.
   std::function<void()> on_catalog;
   // Whether to follow changes of the servers' lists; a program that asks once need not.
   bool follow_changes = true;
@@ -107,7 +107,7 @@ class Host {
   Task<void> start(std::vector<std::string> names);
 
   // Without the tools that a rule denies whatever their arguments are.
-  std::shared_ptr<const Catalog> catalog() const noexcept;
+  std::shared_ptr<const Catalog> catalog() const;
   std::vector<ServerStatus> status() const;
   const LoadedConfig& config() const noexcept;
 

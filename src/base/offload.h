@@ -1,27 +1,96 @@
-// Runs heavy or blocking work on a helper thread and resumes on the loop. The work gets
-// only what it captures by value. Cancelling does not shorten the wait: the work is not
-// interrupted, and its result is dropped when it has ended.
+// Runs heavy or blocking work on a helper thread and resumes on the loop. The work gets only what it captures by
+// value: a caller who is cancelled returns at once, the work goes on to its end without it, and what comes of it is
+// dropped. Each caller chooses the threads, so that work which waits for nobody never stands behind work that does
+// (docs/adr/0008). Called on the loop.
 #pragma once
 
-#include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/co_spawn.hpp>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <boost/asio/thread_pool.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include <patchbay/task.h>
 
+#include "base/waiting.h"
+
 namespace patchbay {
 
-asio::thread_pool& offload_pool();
+enum class Pool : std::uint8_t {
+  quick,  // ends by itself soon: computing, reading and writing JSON, small files of our own
+  slow,   // may wait for somebody else: files of people, network file systems, walks, stores of secrets
+};
+
+asio::thread_pool& offload_pool(Pool pool);
+
+// What a piece of work and its caller share.
+template <class F>
+struct Offloaded {
+  using Value = std::invoke_result_t<F>;
+  using Kept = std::conditional_t<std::is_void_v<Value>, bool, Value>;
+
+  Offloaded(asio::any_io_executor l, F w) : loop(std::move(l)), work(std::move(w)) {}
+
+  static void run(const std::shared_ptr<Offloaded>& self) {
+    try {
+      auto now = std::move(*self->work);
+      self->work.reset();
+      if constexpr (std::is_void_v<Value>) {
+        now();
+        self->value = true;
+      } else {
+        self->value.emplace(now());
+      }
+    } catch (...) {
+      self->failed = std::current_exception();
+    }
+    // While somebody waits there is a loop to tell.
+    const std::lock_guard lock(self->mutex);
+    if (!self->wanted) return;
+    asio::post(self->loop, [self] {
+      self->over = true;
+      self->ended.notify_all();
+    });
+  }
+
+  // Held by who waits.
+  struct Wish {
+    explicit Wish(std::shared_ptr<Offloaded> s) : state(std::move(s)) {}
+    Wish(const Wish&) = delete;
+    Wish& operator=(const Wish&) = delete;
+    ~Wish() {
+      const std::lock_guard lock(state->mutex);
+      state->wanted = false;
+    }
+    std::shared_ptr<Offloaded> state;
+  };
+
+  asio::any_io_executor loop;
+  std::optional<F> work;
+  std::optional<Kept> value;
+  std::exception_ptr failed;
+  bool over = false;  // on the loop
+  Event ended;
+  std::mutex mutex;
+  bool wanted = true;
+};
 
 template <class F>
-auto offload(F work) -> Task<std::invoke_result_t<F>> {
-  using T = std::invoke_result_t<F>;
-  // Cancellation stays out of the other thread: work that had ended by then would throw there,
-  // with nobody to catch it.
-  co_return co_await asio::co_spawn(
-      offload_pool(), [work = std::move(work)]() mutable -> Task<T> { co_return work(); },
-      asio::bind_cancellation_slot(asio::cancellation_slot(), asio::use_awaitable));
+auto offload(Pool pool, F work) -> Task<std::invoke_result_t<F>> {
+  using State = Offloaded<F>;
+  const typename State::Wish wish(std::make_shared<State>(co_await asio::this_coro::executor, std::move(work)));
+  auto& state = *wish.state;
+  asio::post(offload_pool(pool), [shared = wish.state] { State::run(shared); });
+  while (!state.over) co_await state.ended.wait();
+  if (state.failed) std::rethrow_exception(std::exchange(state.failed, nullptr));
+  if constexpr (!std::is_void_v<std::invoke_result_t<F>>) co_return std::move(*state.value);
 }
 
 }  // namespace patchbay

@@ -92,7 +92,8 @@ Task<int> dispatch(Context& context) {
 Task<bool> ask_and_remember(const Settings& settings, Io& io, Waiting& waiting, ServerConfig server) {
   const auto answer = co_await ask_approval(io, waiting, server);
   if (!answer) co_return false;
-  auto kept = co_await offload([settings, server, yes = *answer] { return remember_answer(settings, server, yes); });
+  auto kept = co_await offload(Pool::slow,
+                               [settings, server, yes = *answer] { return remember_answer(settings, server, yes); });
   waiting.pause();
   if (!kept) {
     io.talk(fmt::format("patchbay: the answer was not kept: {}\n", safe_line(kept.error().message(), 500)));

@@ -44,7 +44,8 @@ Task<void> ListedTool::prepare(std::shared_ptr<ListedTool> self, const Runtime& 
   if (self->input_.size() + self->output_.size() <= large_schemas) {
     made = compile(self->input_, self->output_);
   } else {
-    made = co_await offload([input = self->input_, output = self->output_] { return compile(input, output); });
+    made = co_await offload(Pool::quick,
+                            [input = self->input_, output = self->output_] { return compile(input, output); });
   }
   // Another call may have been quicker.
   if (self->ready()) co_return;
@@ -66,6 +67,7 @@ Task<void> ListedTool::check_large_arguments(std::shared_ptr<ListedTool> self, P
                                              const Runtime& runtime) {
   // The value inside a payload belongs to this thread, so the text is read once more there.
   auto checked = co_await offload(
+      Pool::quick,
       [schemas = self->schemas_, name = self->name_, arguments, steps = runtime.limits.schema_steps]() -> Result<void> {
         auto value = parse_json(arguments.text());
         if (!value) return std::unexpected(unreadable(value.error()));

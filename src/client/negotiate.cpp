@@ -55,8 +55,9 @@ Task<void> remember(std::shared_ptr<SessionCore> core, Memory memory, bool legac
   const auto now = now_of(*core);
   std::optional<KnownLegacy> known;
   if (legacy) known = KnownLegacy{now, memory.identity.stamp};
-  auto written = co_await offload(
-      [file = memory.file, key = memory.identity.key, known, now] { return remember_era(file, key, known, now); });
+  auto written = co_await offload(Pool::quick, [file = memory.file, key = memory.identity.key, known, now] {
+    return remember_era(file, key, known, now);
+  });
   if (!written) core->runtime.log(LogLevel::info, "event=era_not_remembered reason=\"{}\"", written.error().message());
 }
 

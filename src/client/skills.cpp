@@ -28,7 +28,7 @@ bool is_large(const ReadResourceResult& read) {
 Task<Result<ResourceContents>> verified(const Skill& skill, const std::string& uri, ReadResourceResult read,
                                         const Limits& limits) {
   if (!is_large(read)) co_return verify_skill_file(skill, uri, std::move(read), limits);
-  co_return co_await offload([skill, uri, read = std::move(read), limits]() mutable {
+  co_return co_await offload(Pool::quick, [skill, uri, read = std::move(read), limits]() mutable {
     return verify_skill_file(skill, uri, std::move(read), limits);
   });
 }

@@ -16,6 +16,8 @@ namespace {
 
 // A burst of change notices leads to one refresh.
 constexpr auto refresh_delay = std::chrono::milliseconds(200);
+// A server that says at every listing that its list changed is asked less and less often.
+constexpr auto longest_refresh_delay = std::chrono::seconds(30);
 constexpr auto first_retry_pause = std::chrono::milliseconds(100);
 
 // An entry that a program made itself was not put together with others.
@@ -51,18 +53,23 @@ Connection::Connection(asio::any_io_executor executor, const Runtime& runtime, C
   }
   if (!parts_.config.protocol.empty()) client_.protocol = parts_.config.protocol;
   if (const auto limit = parts_.config.request_timeout) runtime_.limits.request = runtime_.limits.list = *limit;
-  client_.on_lost = [this, next = client_.on_lost](const Error& error) {
-    on_lost(error);
-    if (next) next(error);
-  };
-  client_.on_change = [this, next = client_.on_change](const Change& change) {
-    on_server_change(change);
-    if (next) next(change);
-  };
   auto initial = initial_status(parts_);
   state_ = initial.state;
   reason_ = std::move(initial.reason);
   error_ = std::move(initial.error);
+}
+
+ClientOptions Connection::client_for(std::uint64_t opened) {
+  auto client = client_;
+  client.on_lost = [this, opened, next = client_.on_lost](const Error& error) {
+    on_lost(opened, error);
+    if (next) next(error);
+  };
+  client.on_change = [this, opened, next = client_.on_change](const Change& change) {
+    if (change.kind == Change::Kind::tools) on_tools_changed(opened);
+    if (next) next(change);
+  };
+  return client;
 }
 
 ServerStatus Connection::initial_status(const Parts& parts) {
@@ -94,7 +101,7 @@ ServerStatus Connection::status() const {
   status.origin = parts_.config.origin;
   status.required = parts_.config.required;
   status.transport = shown_of(parts_);
-  if (connected()) {
+  if (offers_tools()) {
     status.server = session_->server();
     status.era = session_->is_legacy() ? "legacy" : "modern";
     status.tool_count = tools_.size();
@@ -102,7 +109,7 @@ ServerStatus Connection::status() const {
   return status;
 }
 
-Task<Session> Connection::ensure() {
+Task<Session> Connection::ensure(TimeLeft* time) {
   while (!connected()) {
     if (closing_) throw Error(Errc::closed, fmt::format("'{}' is being closed", name()));
     if (state_ == ServerState::disabled) {
@@ -116,9 +123,13 @@ Task<Session> Connection::ensure() {
     if (parts_.unusable) throw *parts_.unusable;
     if (!attempting_) {
       attempting_ = true;
+      replace_session();
       scope_.spawn(attempt());
     }
-    co_await settled_.wait();
+    {
+      Waiting waiting(*this, time);
+      co_await settled_.wait();
+    }
     if (closing_) throw Error(Errc::closed, fmt::format("'{}' is being closed", name()));
     if (!connected() && !attempting_) {
       throw error_of_server(name(), error_.value_or(Error(Errc::closed, "it ended as soon as it was connected")));
@@ -153,52 +164,71 @@ Task<void> Connection::note(std::optional<Error> error) {
   if (parts_.note) (void)co_await as_result(parts_.note(std::move(error)));
 }
 
-Task<void> Connection::connect() {
-  if (!parts_.approved) {
-    if (parts_.approve) parts_.approved = co_await parts_.approve(parts_.config);
-    if (!parts_.approved) {
-      throw Error(Errc::denied,
-                  fmt::format("server '{}' comes from {} and is not approved; if you trust it: patchbay approve{} "
-                              "(in a script: --trust-project)",
-                              name(), parts_.config.origin.file, shell_operands({name()})));
-    }
+void Connection::set_asking(bool asking) {
+  asking_ = asking;
+  for (auto* waiting : waiting_) waiting->hold(asking);
+}
+
+Task<void> Connection::be_approved() {
+  if (!parts_.approved && parts_.approve) {
+    set_asking(true);
+    auto answer = co_await as_result(parts_.approve(parts_.config));
+    set_asking(false);
+    parts_.approved = value_or_throw(std::move(answer));
   }
+  if (!parts_.approved) {
+    throw Error(Errc::denied,
+                fmt::format("server '{}' comes from {} and is not approved; if you trust it: patchbay approve{} "
+                            "(in a script: --trust-project)",
+                            name(), parts_.config.origin.file, shell_operands({name()})));
+  }
+}
+
+Task<void> Connection::connect() {
+  co_await be_approved();
   auto permit = co_await slots_.acquire();
   state_ = ServerState::pending;
   reason_ = "connecting";
   error_.reset();
   lost_.reset();
   auto transport = parts_.transport;
-  if (!transport) transport = co_await parts_.make_transport(runtime_);
-  session_ = co_await Client(client_).connect(std::move(transport), runtime_);
-  auto listed = co_await as_result(list_tools(*session_));
+  if (!transport) {
+    transport =
+        co_await with_timeout(parts_.make_transport(runtime_), as_duration(runtime_.limits.connect),
+                              fmt::format("what its entry refers to (files, secrets) could not be had within {} "
+                                          "ms, the limit for connecting",
+                                          runtime_.limits.connect.count()));
+  }
+  const auto opened = ++opened_;
+  session_ = co_await Client(client_for(opened)).connect(std::move(transport), runtime_);
+  // What changes from here on is heard, so nothing is missed between the list and the listening.
+  if (parts_.follow_changes) co_await begin_following(*session_);
+  tools_changed_ = false;
+  auto listed = co_await as_result(fetch_tools(*session_));
   if (closing_) throw Error(Errc::cancelled, "cancelled");
   if (listed) {
+    tools_ = std::move(*listed);
     settle(ServerState::connected, "");
   } else {
     settle(ServerState::connected, "tools fetch failed", listed.error());
   }
-  if (connected() && parts_.follow_changes) scope_.spawn(follow(*session_));
+  if (tools_changed_) refresh_soon();
 }
 
-Task<void> Connection::list_tools(Session session) {
-  if (!session.server().capabilities.tools) {
-    tools_.clear();
-    co_return;
-  }
+Task<Connection::Tools> Connection::fetch_tools(Session session) {
+  Tools tools;
+  if (!session.server().capabilities.tools) co_return tools;
   auto pause = std::chrono::duration_cast<Duration>(first_retry_pause);
   for (std::size_t tried = 1;; ++tried) {
     auto listing = co_await as_result(session.list_tools());
     if (listing) {
-      std::vector<std::shared_ptr<const Tool>> tools;
       for (auto& tool : listing->items) {
         if (lets_through(parts_.config, tool.name)) tools.push_back(std::make_shared<const Tool>(std::move(tool)));
       }
       for (const auto& problem : listing->problems) {
         runtime_.log(LogLevel::warning, "event=tool_left_out path={} reason=\"{}\"", problem.path, problem.reason);
       }
-      tools_ = std::move(tools);
-      co_return;
+      co_return tools;
     }
     if (tried >= runtime_.limits.list_tries || session.closed()) throw std::move(listing).error();
     co_await sleep_for(pause);
@@ -206,43 +236,95 @@ Task<void> Connection::list_tools(Session session) {
   }
 }
 
-Task<void> Connection::follow(Session session) {
+// Returns when the server has said yes or no. One that says neither is not waited for: if it agrees after all, the
+// tools are listed once more.
+Task<void> Connection::begin_following(Session session) {
   const auto& capabilities = session.server().capabilities;
   SubscriptionFilter filter;
   filter.tools_list_changed = capabilities.tools && capabilities.tools->list_changed;
   filter.prompts_list_changed = capabilities.prompts && capabilities.prompts->list_changed;
   filter.resources_list_changed = capabilities.resources && capabilities.resources->list_changed;
   if (!filter.tools_list_changed && !filter.prompts_list_changed && !filter.resources_list_changed) co_return;
-  auto watch = co_await as_result(session.watch(filter));
-  if (!watch) runtime_.log(LogLevel::info, "event=not_following reason=\"{}\"", watch.error().message());
+  auto answered = std::make_shared<Completion<bool>>();
+  scope_.spawn(follow(session, filter, answered));
+  if (!filter.tools_list_changed) co_return;
+  (void)co_await as_result(
+      with_timeout(answered->wait(), as_duration(runtime_.limits.silent_probe), "no word about the subscription"));
 }
 
-void Connection::on_server_change(const Change& change) {
-  if (change.kind != Change::Kind::tools || !parts_.follow_changes || refresh_scheduled_ || closing_) return;
-  refresh_scheduled_ = true;
-  scope_.spawn(refresh_later());
-}
-
-Task<void> Connection::refresh_later() {
-  co_await sleep_for(refresh_delay);
-  refresh_scheduled_ = false;
-  if (!connected()) co_return;
-  // A refetch that fails keeps the old list.
-  auto listed = co_await as_result(list_tools(*session_));
-  if (!listed) {
-    runtime_.log(LogLevel::warning, "event=tools_not_refreshed reason=\"{}\"", listed.error().message());
-    co_return;
+Task<void> Connection::follow(Session session, SubscriptionFilter filter, std::shared_ptr<Completion<bool>> answered) {
+  const auto opened = opened_;
+  const bool tools = filter.tools_list_changed;
+  auto watch = co_await as_result(session.watch(std::move(filter)));
+  if (!watch) {
+    runtime_.log(LogLevel::info, "event=not_following reason=\"{}\"", watch.error().message());
+  } else if (tools) {
+    on_tools_changed(opened);
   }
-  if (parts_.on_change) parts_.on_change(*this);
+  answered->set(watch.has_value());
 }
 
-void Connection::on_lost(const Error& error) {
-  if (closing_) return;
+void Connection::on_tools_changed(std::uint64_t opened) {
+  if (opened != opened_ || !parts_.follow_changes || closing_) return;
+  tools_changed_ = true;
+  refresh_soon();
+}
+
+void Connection::refresh_soon() {
+  // While it connects the list is still to come.
+  if (refreshing_ || !offers_tools()) return;
+  refreshing_ = true;
+  scope_.spawn(refresh());
+}
+
+// One at a time: of two lists that are on their way at once, the older might arrive last.
+Task<void> Connection::refresh() {
+  auto pause = std::chrono::duration_cast<Duration>(refresh_delay);
+  while (tools_changed_ && offers_tools()) {
+    co_await sleep_for(pause);
+    if (!offers_tools()) break;
+    pause = std::min<Duration>(pause * 2, longest_refresh_delay);
+    tools_changed_ = false;
+    const auto opened = opened_;
+    auto listed = co_await as_result(fetch_tools(*session_));
+    if (opened != opened_ || !offers_tools()) continue;  // another session has another list
+    if (listed) {
+      tools_ = std::move(*listed);
+      if (parts_.on_change) parts_.on_change(*this);
+    } else {
+      // The old list is kept.
+      runtime_.log(LogLevel::warning, "event=tools_not_refreshed reason=\"{}\"", listed.error().message());
+    }
+  }
+  refreshing_ = false;
+}
+
+void Connection::on_lost(std::uint64_t opened, const Error& error) {
+  if (closing_ || opened != opened_) return;
   lost_ = error;
-  if (!connected()) return;  // still being listed: settle() will see it
+  if (!session_ || state_ == ServerState::pending) return;  // still being listed: settle() will see it
   retire_session();
   settle(ServerState::failed, "connection lost", error);
   if (parts_.note) scope_.spawn(note(error));
+}
+
+// What one call met is how the server is, until another call tells otherwise or it is connected anew.
+void Connection::call_ended(std::uint64_t opened, const std::optional<Error>& error) {
+  if (closing_ || opened != opened_ || !session_ || state_ == ServerState::pending) return;
+  if (!error) {
+    if (!connected()) settle(ServerState::connected, "");
+  } else if (error->code() == Errc::unauthorized) {
+    if (state_ != ServerState::needs_auth) settle(ServerState::needs_auth, "wants credentials", error);
+  } else if (error->code() == Errc::connect) {
+    if (state_ != ServerState::failed) settle(ServerState::failed, "connection lost", error);
+  }
+}
+
+void Connection::call_left(std::uint64_t opened) {
+  auto calls = calls_.find(opened);
+  if (--calls->second > 0) return;
+  calls_.erase(calls);
+  unused_.notify_all();
 }
 
 // What is left of a connection that ended by itself (a child to be reaped, say) is cleaned up
@@ -250,6 +332,20 @@ void Connection::on_lost(const Error& error) {
 void Connection::retire_session() {
   tools_.clear();
   if (session_) scope_.spawn(end(*std::exchange(session_, std::nullopt), CloseMode::quick));
+}
+
+// A new one is wanted in its place. Calls that run on it are not to blame.
+void Connection::replace_session() {
+  tools_.clear();
+  if (session_) scope_.start(end_when_idle(*std::exchange(session_, std::nullopt), opened_));
+}
+
+Task<void> Connection::end_when_idle(Session session, std::uint64_t opened) {
+  co_await asio::this_coro::throw_if_cancelled(false);
+  while (calls_.contains(opened) && !closing_) {
+    if (!co_await as_result(unused_.wait())) break;
+  }
+  co_await end(std::move(session), CloseMode::quick);
 }
 
 Task<void> Connection::end(Session session, CloseMode mode) {

@@ -4,15 +4,21 @@
 // calls.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
+#include <vector>
 
 #include <patchbay/host.h>
 
 #include "base/runtime.h"
 #include "base/scope.h"
 #include "base/semaphore.h"
+#include "base/time_left.h"
 #include "base/waiting.h"
 #include "rpc/channel.h"
 
@@ -48,12 +54,20 @@ class Connection {
   const std::vector<std::shared_ptr<const Tool>>& tools() const noexcept { return tools_; }
   ServerStatus status() const;
   bool connected() const noexcept { return state_ == ServerState::connected; }
+  // Whether its tools can be called. One that refused credentials may take them the next time.
+  bool offers_tools() const noexcept {
+    return session_ && (state_ == ServerState::connected || state_ == ServerState::needs_auth);
+  }
   // Whether ensure() may have another outcome than last time. Who merely looks for something
   // should not wait again for a server that cannot be started.
   bool worth_trying() const noexcept { return !attempt_failed_ && state_ != ServerState::disabled; }
 
-  // Returns when the server is connected; throws why it is not. Idempotent.
-  Task<Session> ensure();
+  // Returns when the server is connected; throws why it is not. Idempotent. After a call that was refused it connects
+  // anew, with credentials that are fetched anew.
+  // `time` of who waits stands still while a person is asked whether the server may be started.
+  Task<Session> ensure(TimeLeft* time = nullptr);
+  // The session while it is connected.
+  const Session* session() const noexcept { return connected() && session_ ? &*session_ : nullptr; }
 
   Task<void> close(CloseMode mode);
 
@@ -70,21 +84,69 @@ class Connection {
    private:
     Connection& connection_;
   };
+  // A call on the session that ensure() returned just now. What becomes of it tells how the server is; a session that
+  // has to go is closed when no call is left on it.
+  class Call {
+   public:
+    explicit Call(Connection& connection) : connection_(connection), opened_(connection.opened_) {
+      ++connection_.calls_[opened_];
+    }
+    Call(const Call&) = delete;
+    Call& operator=(const Call&) = delete;
+    ~Call() { connection_.call_left(opened_); }
+    void ended(const std::optional<Error>& error) { connection_.call_ended(opened_, error); }
+
+   private:
+    Connection& connection_;
+    std::uint64_t opened_;
+  };
+
   // Another one has taken its place: it tells nobody of changes any more. Returns when it is not in use.
   Task<void> fade();
 
  private:
+  // Somebody in ensure().
+  class Waiting {
+   public:
+    Waiting(Connection& connection, TimeLeft* time) : connection_(connection), time_(time) {
+      connection_.waiting_.insert(this);
+      hold(connection_.asking_);
+    }
+    Waiting(const Waiting&) = delete;
+    Waiting& operator=(const Waiting&) = delete;
+    ~Waiting() { connection_.waiting_.erase(this); }
+    void hold(bool asking) {
+      stop_.reset();
+      if (asking) stop_.emplace(time_);
+    }
+
+   private:
+    Connection& connection_;
+    TimeLeft* time_;
+    std::optional<TimeLeft::Stop> stop_;
+  };
+  void set_asking(bool asking);
+
   Task<void> attempt();
+  Task<void> be_approved();
   Task<void> note(std::optional<Error> error);
   Task<void> connect();
-  Task<void> list_tools(Session session);
-  Task<void> follow(Session session);
-  Task<void> refresh_later();
+  using Tools = std::vector<std::shared_ptr<const Tool>>;
+  Task<Tools> fetch_tools(Session session);
+  Task<void> begin_following(Session session);
+  Task<void> follow(Session session, SubscriptionFilter filter, std::shared_ptr<Completion<bool>> answered);
+  void refresh_soon();
+  Task<void> refresh();
   static Task<void> end(Session session, CloseMode mode);
+  Task<void> end_when_idle(Session session, std::uint64_t opened);
   void retire_session();
+  void replace_session();
   void settle(ServerState state, std::string reason, std::optional<Error> error = {});
-  void on_lost(const Error& error);
-  void on_server_change(const Change& change);
+  ClientOptions client_for(std::uint64_t opened);
+  void on_lost(std::uint64_t opened, const Error& error);
+  void on_tools_changed(std::uint64_t opened);
+  void call_ended(std::uint64_t opened, const std::optional<Error>& error);
+  void call_left(std::uint64_t opened);
 
   asio::any_io_executor executor_;
   Runtime runtime_;
@@ -97,11 +159,16 @@ class Connection {
   std::optional<Error> error_;
   std::optional<Session> session_;  // also while its tools are being listed
   std::optional<Error> lost_;       // why the session ended by itself
-  std::vector<std::shared_ptr<const Tool>> tools_;
+  Tools tools_;
   bool attempting_ = false;
+  bool asking_ = false;  // a person, whether it may be started
+  std::set<Waiting*> waiting_;
   bool attempt_failed_ = false;
   bool closing_ = false;
-  bool refresh_scheduled_ = false;
+  bool tools_changed_ = false;  // since the newest list was asked for
+  bool refreshing_ = false;
+  std::uint64_t opened_ = 0;                    // counts sessions: news of an older one is no news of this one
+  std::map<std::uint64_t, std::size_t> calls_;  // on each of them
   Event settled_;
   std::size_t uses_ = 0;
   Event unused_;

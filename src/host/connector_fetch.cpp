@@ -145,7 +145,7 @@ Task<void> fetch_connectors(ConnectorDirectory directory, std::shared_ptr<const 
     keep(file, text);
     return true;
   };
-  (void)co_await offload(std::move(write));
+  (void)co_await offload(Pool::quick, std::move(write));
 }
 
 std::shared_ptr<TokenSource> connector_tokens(ConnectorDirectory directory, std::shared_ptr<const StartContext> context,

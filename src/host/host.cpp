@@ -6,14 +6,10 @@
 #include <patchbay/host.h>
 
 #include "base/as_result.h"
-#include "base/offload.h"
 #include "base/strings.h"
+#include "base/timeout.h"
 #include "config/limits.h"
-#include "host/failure_memory.h"
 #include "host/host_impl.h"
-#include "host/log_name.h"
-#include "host/naming.h"
-#include "host/server_error.h"
 
 namespace patchbay {
 
@@ -26,6 +22,8 @@ std::string_view to_string(ServerState state) noexcept {
 
 namespace {
 
+constexpr auto between_catalogs = 50ms;
+
 // What applies when the program does not hand in a Runtime.
 Runtime runtime_of_environment() {
   Runtime runtime;
@@ -33,46 +31,12 @@ Runtime runtime_of_environment() {
   return runtime;
 }
 
-// Servers the text can mean; none when it is a bare tool name.
-bool names_server(std::string_view text, const std::string& server) {
-  return text.starts_with(fmt::format("mcp__{}__", server)) ||
-         text.starts_with(fmt::format("mcp__{}__", normalise_name(server))) ||
-         text.starts_with(fmt::format("{}/", server));
-}
-
 }  // namespace
-
-Task<void> Host::Impl::note(ServerConfig config, std::optional<Error> error) const {
-  const auto& path = options_.failure_memory;
-  if (path.empty() || (error && !is_failure_of_server(error->code()))) co_return;
-  const auto key = failure_key(config);
-  if (!error && !recall_failure(path, key)) co_return;
-  const auto now = std::chrono::floor<std::chrono::seconds>(runtime_.clock.wall());
-  std::optional<KnownFailure> known;
-  if (error) {
-    known = failure_of(config, context_->variables, environment_of_process(), *error, options_.failure_during, now);
-  }
-  auto write = [path, key, known, now] { return remember_failure(path, key, known, now); };
-  auto written = co_await offload(std::move(write));
-  if (!written) runtime_.log(LogLevel::debug, "event=failure_not_kept text=\"{}\"", written.error().message());
-}
-
-Task<void> Host::Impl::note_call(std::shared_ptr<Connection> connection, std::optional<Error> error) {
-  const auto& config = connection->config();
-  if (options_.failure_memory.empty() || config.standing != ServerStanding::active ||
-      config.origin.scope == ConfigScope::embedded || reached_.contains(config.name)) {
-    co_return;
-  }
-  if (error && !is_failure_of_server(error->code())) co_return;
-  if (!error && failed_calls_.erase(config.name) == 0) co_return;
-  if (error) failed_calls_.insert(config.name);
-  (void)co_await as_result(note(config, std::move(error)));
-}
 
 std::vector<ServerStatus> Host::Impl::status() const {
   std::map<std::string, ServerStatus> known;
   for (const auto& [name, connection] : connections_) known.emplace(name, connection->status());
-  if (!stopped_) {
+  if (!stopped_ && unprepared_) {
     for (const auto& [name, parts] : new_servers()) known.emplace(name, Connection::initial_status(parts));
   }
   std::vector<ServerStatus> list;
@@ -101,6 +65,8 @@ Task<void> Host::Impl::start(std::vector<std::shared_ptr<Connection>> wanted) {
   }
   // Whoever stops waiting stops waiting now; the attempts go on for others.
   co_await scope.finish();
+  check_running();
+  tell_catalog();
 }
 
 Task<bool> Host::Impl::approve(const ServerConfig& server) {
@@ -109,105 +75,80 @@ Task<bool> Host::Impl::approve(const ServerConfig& server) {
 }
 
 void Host::Impl::changed(Connection& connection) {
-  rebuild();
+  spelled_.clear();
+  static const OfferedTools::Tools none;
+  if (offered_.set(connection.name(), connection.prefix(), connection.offers_tools() ? connection.tools() : none)) {
+    tell_catalog_soon();
+  }
   tell(options_.on_status, connection.status());
 }
 
-void Host::Impl::rebuild() {
-  std::vector<ServerTools> servers;
-  for (const auto& [name, connection] : connections_) {
-    if (connection->connected()) servers.push_back({name, connection->tools(), connection->prefix()});
-  }
-  catalog_ = Catalog::build(servers);
-  shown_ = permissions_.visible(catalog_);
+void Host::Impl::tell_catalog() {
+  if (!std::exchange(catalog_untold_, false)) return;
+  auto now = offered_.shown(permissions_);
+  if (now == told_catalog_) return;
+  told_catalog_ = std::move(now);
   tell(options_.on_catalog);
 }
 
-Task<CatalogEntry> Host::Impl::find_tool(std::string text) {
-  co_await prepare();
-  // What is connected already may know it.
-  if (const auto* entry = catalog_->at(text)) co_return *entry;
-  std::vector<std::shared_ptr<Connection>> meant;
-  for (const auto& [name, connection] : connections_) {
-    if (names_server(text, name)) meant.push_back(connection);
-  }
-  if (meant.size() == 1) {
-    // Only this server can be meant, so its failure is the answer.
-    (void)co_await ensure(meant.front()->name());
-  } else if (!meant.empty()) {
-    co_await start(meant);
-  }
-  if (meant.empty()) {
-    // Any server may have it, so the answer must not depend on which happen to be connected.
-    // One that could not be started is not tried again for every name that nobody knows.
-    std::vector<std::shared_ptr<Connection>> all;
-    for (const auto& [name, connection] : connections_) {
-      if (connection->worth_trying()) all.push_back(connection);
-    }
-    co_await start(all);
-  }
-  auto found = catalog_->require(text);
-  if (!found) throw meant.empty() ? with_failures(std::move(found).error()) : std::move(found).error();
-  co_return **found;
+// Many servers that connect within a moment are one new catalog.
+void Host::Impl::tell_catalog_soon() {
+  catalog_untold_ = true;
+  if (!options_.on_catalog || std::exchange(telling_catalog_, true)) return;
+  scope_->spawn(tell_catalogs());
 }
 
-PermissionDecision Host::Impl::decide(const CatalogEntry& entry, const Payload& arguments) {
-  const auto connection = require(entry.server);
-  if (!permissions_.look_at_arguments()) return permissions_.decide(entry, Json(), {});
-  const auto& config = connection->config();
-  return permissions_.decide(entry, argument_value(arguments), argument_directory(config, directory_),
-                             argument_roots(config, directory_));
+Task<void> Host::Impl::tell_catalogs() {
+  while (catalog_untold_) {
+    tell_catalog();
+    co_await sleep_for(between_catalogs);
+  }
+  telling_catalog_ = false;
 }
 
-Task<void> Host::Impl::permit(CatalogEntry entry, Payload arguments) {
-  const auto decision = decide(entry, arguments);
-  if (decision.outcome == PermissionOutcome::allow) co_return;
-  if (decision.outcome == PermissionOutcome::ask) {
-    if (!options_.permission.ask) co_return;
-    // A person is asked one thing at a time.
-    auto turn = co_await asking_.acquire();
-    const PermissionQuestion question{entry, arguments, decision};
-    if (co_await options_.permission.ask(question)) co_return;
-    throw Error(Errc::denied, fmt::format("'{}' was not called: the person said no ({})", entry.name, decision.reason));
-  }
-  runtime_.log(LogLevel::info, "server={} event=call_denied tool=\"{}\" text=\"{}\"", log_name(entry.server),
-               entry.name, decision.reason);
-  throw Error(Errc::denied, denial_text(entry.name, decision));
-}
-
-Error Host::Impl::with_failures(Error error) const {
-  std::vector<std::string> failed;
-  for (const auto& [name, connection] : connections_) {
-    auto status = connection->status();
-    if (status.state == ServerState::connected || status.state == ServerState::disabled) continue;
-    failed.push_back(options_.on_status && status.state != ServerState::pending
-                         ? fmt::format("'{}'", name)
-                         : fmt::format("'{}': {}", name,
-                                       status.error ? without_name(name, status.error->message()) : status.reason));
-  }
-  if (failed.empty()) return error;
-  return Error(error.code(), fmt::format("{} (not connected: {})", error.message(), fmt::join(failed, "; ")));
+void Host::Impl::check_running() const {
+  if (stopped_) throw Error(Errc::closed, "the host was stopped");
 }
 
 Task<void> Host::Impl::stop(CloseMode mode) {
-  stopped_ = true;
-  if (scope_) scope_->cancel();
-  Scope scope(co_await asio::this_coro::executor);
-  for (auto& [name, connection] : connections_) {
-    scope.spawn([](Connection& one, CloseMode how) -> Task<void> { co_await one.close(how); }(*connection, mode));
-  }
-  co_await scope.join();
-  if (scope_) co_await scope_->join();
-  shown_ = catalog_ = std::make_shared<const Catalog>();
+  const auto self = shared_from_this();
+  const bool throws = co_await asio::this_coro::throw_if_cancelled();
+  co_await asio::this_coro::throw_if_cancelled(false);
+  if (!std::exchange(stopped_, true)) Scope(co_await asio::this_coro::executor).spawn_last(end_all(self, mode));
+  while (!ended_) (void)co_await as_result(all_ended_.wait());
+  co_await asio::this_coro::throw_if_cancelled(throws);
 }
 
-Task<Session> Host::Impl::ensure(std::string name) {
+Task<void> Host::Impl::end_all(std::shared_ptr<Impl> self, CloseMode mode) {
+  if (self->scope_) self->scope_->cancel();
+  // Held here: what else holds them may let go while they end.
+  std::vector<std::shared_ptr<Connection>> all(self->fading_.begin(), self->fading_.end());
+  for (const auto& [name, connection] : self->connections_) all.push_back(connection);
+  Scope scope(co_await asio::this_coro::executor);
+  for (const auto& connection : all) {
+    scope.spawn([](std::shared_ptr<Connection> one, CloseMode how) -> Task<void> { co_await one->close(how); }(
+                                                                       connection, mode));
+  }
+  auto closed = co_await as_result(scope.join());
+  if (self->scope_) {
+    auto joined = co_await as_result(self->scope_->join());
+    if (closed) closed = std::move(joined);
+  }
+  if (!closed) self->runtime_.log(LogLevel::error, "event=stop text=\"{}\"", closed.error().message());
+  self->offered_ = {};
+  self->spelled_.clear();
+  self->ended_ = true;
+  self->all_ended_.notify_all();
+}
+
+Task<Session> Host::Impl::ensure(std::string name, TimeLeft* time) {
   for (;;) {
     auto connection = require(name);
-    auto session = co_await as_result(connection->ensure());
+    auto session = co_await as_result(connection->ensure(time));
+    check_running();
     if (session) co_return std::move(*session);
     auto now = connections_.find(name);
-    if (stopped_ || session.error().code() != Errc::closed || now == connections_.end() || now->second == connection) {
+    if (session.error().code() != Errc::closed || now == connections_.end() || now->second == connection) {
       throw std::move(session).error();
     }
   }
@@ -228,14 +169,19 @@ Host::~Host() {
 
 void Host::add_server(std::string name, std::shared_ptr<Server> server, NamePrefix prefix) {
   impl_->in_process_[std::move(name)] = {std::move(server), prefix};
+  impl_->unprepared_ = true;
 }
 
 void Host::add_server(ServerConfig config, std::shared_ptr<Transport> transport) {
   auto name = config.name;
   impl_->reached_.insert_or_assign(std::move(name), Impl::Reached{std::move(config), std::move(transport)});
+  impl_->unprepared_ = true;
 }
 
-void Host::add_server(ServerConfig config) { impl_->added_.push_back(std::move(config)); }
+void Host::add_server(ServerConfig config) {
+  impl_->added_.push_back(std::move(config));
+  impl_->unprepared_ = true;
+}
 
 Task<void> Host::start() {
   auto impl = impl_;
@@ -254,55 +200,17 @@ Task<void> Host::start(std::vector<std::string> names) {
   co_await impl->start(std::move(some));
 }
 
-std::shared_ptr<const Catalog> Host::catalog() const noexcept { return impl_->shown_; }
+std::shared_ptr<const Catalog> Host::catalog() const { return impl_->offered_.shown(impl_->permissions_); }
 
 std::vector<ServerStatus> Host::status() const { return impl_->status(); }
 
 const LoadedConfig& Host::config() const noexcept { return *impl_->options_.config; }
 
-Task<CallToolResult> Host::call(std::string tool, Payload arguments, CallOptions options) {
-  auto impl = impl_;
-  try {
-    auto entry = co_await impl->find_tool(std::move(tool));
-    auto connection = impl->require(entry.server);
-    Connection::Use use(*connection);
-    co_await impl->permit(entry, arguments);
-    const auto limit = connection->config().timeout;
-    if (!options.total && limit) options.total = limit;
-    // Who gives a server more time for a call gives it more time to be silent, too.
-    if (!options.idle && impl->idle_limit_) options.idle = std::max(*impl->idle_limit_, limit.value_or(0ms));
-    auto session = co_await connection->ensure();
-    auto result = co_await as_result(session.call_tool(entry.tool->name, std::move(arguments), std::move(options)));
-    if (!result) {
-      auto error = error_of_call(entry.server, entry.tool->name, result.error());
-      co_await impl->note_call(connection, error);
-      throw error;
-    }
-    co_await impl->note_call(connection, std::nullopt);
-    co_return std::move(*result);
-  } catch (...) {
-    // What failed before the session was asked was not carried out.
-    auto error = error_from(std::current_exception());
-    throw error.carried_out() ? error : std::move(error).with_carried_out(CarriedOut::no);
-  }
-}
-
-Task<CatalogEntry> Host::find_tool(std::string tool) {
-  auto impl = impl_;
-  co_return co_await impl->find_tool(std::move(tool));
-}
-
-Task<PermissionDecision> Host::decide(std::string tool, Payload arguments) {
-  auto impl = impl_;
-  auto entry = co_await impl->find_tool(std::move(tool));
-  co_return impl->decide(entry, arguments);
-}
-
 std::vector<ConfigProblem> Host::permission_problems() const {
   std::vector<std::string> names;
   for (const auto& status : impl_->status()) names.push_back(status.name);
   auto problems = impl_->permissions_.problems();
-  std::ranges::move(impl_->permissions_.unknown_names(names, *impl_->catalog_), std::back_inserter(problems));
+  std::ranges::move(impl_->permissions_.unknown_names(names, *impl_->offered_.all()), std::back_inserter(problems));
   return problems;
 }
 
@@ -316,7 +224,6 @@ Task<Session> Host::session(std::string server) {
 
 Task<ConfigChange> Host::reload() {
   auto impl = impl_;
-  if (impl->stopped_) throw Error(Errc::closed, "the host was stopped");
   co_await impl->prepare();
   co_return co_await impl->reload();
 }
@@ -325,6 +232,7 @@ Task<ConfigChange> Host::reload(LoadedConfig config) {
   auto impl = impl_;
   co_await impl->prepare();
   auto turn = co_await impl->reloading_.acquire();
+  impl->check_running();
   co_return co_await impl->apply(std::move(config));
 }
 

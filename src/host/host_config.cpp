@@ -113,6 +113,7 @@ void Host::Impl::apply_settings() {
   const auto request = rule_request(config, options_.permission, options_.trust_project);
   directory_ = request.places.cwd;
   permissions_ = Permissions(collect_rules(config.settings.all(), request));
+  offered_.set_rules(permissions_);
   tell_rules_of_servers();
   for (const auto& problem : permissions_.problems()) {
     if (problem.severity == Severity::note) continue;
@@ -173,7 +174,8 @@ std::map<std::string, Connection::Parts> Host::Impl::new_servers() const {
 }
 
 Task<void> Host::Impl::prepare() {
-  if (stopped_) throw Error(Errc::closed, "the host was stopped");
+  check_running();
+  if (!unprepared_) co_return;
   auto executor = co_await asio::this_coro::executor;
   executor_ = executor;
   if (!scope_) {
@@ -194,6 +196,8 @@ Task<void> Host::Impl::prepare() {
     parts.on_change = [this](Connection& connection) { changed(connection); };
     connections_[name] = std::make_shared<Connection>(executor, runtime_, options_.client, slots, std::move(parts));
   }
+  unprepared_ = false;
+  spelled_.clear();
   tell_rules_of_servers();
 }
 
@@ -204,6 +208,7 @@ Task<ConfigChange> Host::Impl::apply(LoadedConfig next) {
   }
   ConfigChange change{diff.added, diff.removed, diff.changed, next.problems};
   options_.config = std::move(next);
+  unprepared_ = true;
   context_ = start_context();
   apply_settings();
   std::vector<std::string> wanted = started_ ? diff.added : std::vector<std::string>();
@@ -224,7 +229,8 @@ Task<ConfigChange> Host::Impl::apply(LoadedConfig next) {
       wanted.push_back(name);
     }
   }
-  rebuild();
+  catalog_untold_ = true;
+  tell_catalog();
   co_await prepare();
   std::vector<std::shared_ptr<Connection>> starting;
   for (const auto& name : wanted) {
@@ -247,24 +253,33 @@ Task<void> Host::Impl::start_quietly(std::vector<std::shared_ptr<Connection>> wa
 bool Host::Impl::replace(const std::string& name) {
   auto node = connections_.extract(name);
   if (node.empty()) return false;
+  unprepared_ = true;
+  spelled_.clear();
+  offered_.remove(name);
   const bool connected = node.mapped()->connected();
-  scope_->spawn([](std::shared_ptr<Connection> old) -> Task<void> {
-    auto waited = co_await as_result(old->fade());
-    co_await asio::this_coro::throw_if_cancelled(false);
-    co_await old->close(waited ? CloseMode::graceful : CloseMode::quick);
-  }(std::move(node.mapped())));
+  fading_.insert(node.mapped());
+  scope_->spawn(let_fade(std::move(node.mapped())));
   return connected;
+}
+
+Task<void> Host::Impl::let_fade(std::shared_ptr<Connection> old) {
+  auto waited = co_await as_result(old->fade());
+  co_await asio::this_coro::throw_if_cancelled(false);
+  co_await old->close(waited ? CloseMode::graceful : CloseMode::quick);
+  fading_.erase(old);
 }
 
 Task<ConfigChange> Host::Impl::reload() {
   if (!options_.load) throw Error(Errc::config, "this host was given its servers and has nothing to read again");
   auto turn = co_await reloading_.acquire();
+  check_running();
   // Reading may wait for a slow disk.
   auto read = [request = *options_.load, memory = memory_]() mutable {
     auto config = load_servers(request, memory);
     return std::pair(std::move(config), std::move(memory));
   };
-  auto [config, memory] = co_await offload(std::move(read));
+  auto [config, memory] = co_await offload(Pool::slow, std::move(read));
+  check_running();
   memory_ = std::move(memory);
   co_return co_await apply(std::move(config));
 }

@@ -1,5 +1,6 @@
-// What a Host consists of. host.cpp starts servers and routes calls, host_config.cpp makes servers of the
-// configuration and follows it when it changes. Included by these two alone; loop thread only.
+// What a Host consists of. host.cpp starts and stops servers, host_call.cpp makes calls, host_config.cpp makes servers
+// of the configuration and follows it when it changes. Included by these three alone; loop thread only.
+// Any wait may end after stop(): whoever goes on behind one looks at check_running() first.
 #pragma once
 
 #include <map>
@@ -14,8 +15,11 @@
 #include "base/runtime.h"
 #include "base/scope.h"
 #include "base/semaphore.h"
+#include "base/time_left.h"
+#include "base/waiting.h"
 #include "config/load.h"
 #include "host/connection.h"
+#include "host/offered_tools.h"
 #include "host/permission.h"
 #include "host/server_start.h"
 
@@ -49,12 +53,14 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   // the same name, and the entry that was added last before the others.
   std::map<std::string, Connection::Parts> new_servers() const;
 
-  // Connections need a loop, and so are made when one is there.
+  // Connections need a loop, and so are made when one is there. Nothing to do unless servers were added or changed.
   Task<void> prepare();
 
   // Keeps why a server failed, or forgets it. Nothing that goes wrong with that is anybody's error.
   Task<void> note(ServerConfig config, std::optional<Error> error) const;
 
+  // Whether failures of this server are kept.
+  bool is_noted(const ServerConfig& config) const;
   // The last call on a server counts like its start.
   Task<void> note_call(std::shared_ptr<Connection> connection, std::optional<Error> error);
 
@@ -64,8 +70,12 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
 
   Task<void> start(std::vector<std::shared_ptr<Connection>> wanted);
 
-  // A person is asked one thing at a time.
+  // A person is asked one thing at a time: questions wait in a queue. Who stops waiting takes his question out of it;
+  // stop() takes them all out.
   Task<bool> approve(const ServerConfig& server);
+  Task<bool> ask_person(PermissionQuestion question);
+  static Task<void> put_question(std::shared_ptr<Impl> self, PermissionQuestion question,
+                                 std::shared_ptr<Completion<Result<bool>>> answer);
 
   // What the program's own functions throw must not stop ours.
   template <class Function, class... Args>
@@ -80,23 +90,48 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
 
   void changed(Connection& connection);
 
-  void rebuild();
+  // Tells the program that the catalog is another one, if it is.
+  void tell_catalog();
+  void tell_catalog_soon();
+  Task<void> tell_catalogs();
 
-  Task<CatalogEntry> find_tool(std::string text);
+  // An entry and the catalog it is in.
+  using Entry = std::shared_ptr<const CatalogEntry>;
+  Entry find_now(std::string_view text);
+  std::vector<std::shared_ptr<Connection>> servers_meant(std::string_view text) const;
+  // Waits for servers that have to be started for it, within `time` if there is one.
+  Task<Entry> find_tool(std::string text, TimeLeft* time = nullptr);
 
-  PermissionDecision decide(const CatalogEntry& entry, const Payload& arguments);
+  PermissionDecision decide(const CatalogEntry& entry, const ServerConfig& server, const Payload& arguments) const;
 
+  // A call up to where it is sent.
+  struct Prepared {
+    std::string server;  // once only one can be meant
+    Entry entry;
+    std::shared_ptr<Connection> connection;
+    std::optional<Connection::Use> use;
+    Session session;
+  };
+  // The usual case: the tool is known, its server connected and nobody has to be asked. False: it may have to wait.
+  bool prepare_now(std::string_view tool, const Payload& arguments, Prepared& call);
+  Task<void> prepare_call(std::string tool, Payload arguments, CallOptions options, TimeLeft& time, Prepared& call);
   // Returns when the call may be made.
-  Task<void> permit(CatalogEntry entry, Payload arguments);
+  Task<void> permit(const Prepared& call, Payload arguments, TimeLeft& time);
+  Error denied(const CatalogEntry& entry, const PermissionDecision& decision) const;
 
   // An unknown tool may belong to a server that did not start: say which did not, and why unless
   // the program was told when it happened.
   Error with_failures(Error error) const;
 
+  // Reaches its end whoever stops waiting for it. Whoever comes later waits for the same end.
   Task<void> stop(CloseMode mode);
+  static Task<void> end_all(std::shared_ptr<Impl> self, CloseMode mode);
+
+  // Throws Errc::closed once the host was stopped. Asked after every wait.
+  void check_running() const;
 
   // A connection that is replaced while somebody waits for it is no answer; its successor is.
-  Task<Session> ensure(std::string name);
+  Task<Session> ensure(std::string name, TimeLeft* time = nullptr);
 
   // What another reading of the configuration changes. Servers that stay the same keep their connection; calls
   // that run on one that does not, finish on it.
@@ -109,6 +144,8 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
 
   // Takes the connection of this name out; true when it was connected.
   bool replace(const std::string& name);
+  // Ends one that was taken out, when nobody uses it any more.
+  Task<void> let_fade(std::shared_ptr<Connection> old);
 
   Task<ConfigChange> reload();
 
@@ -130,8 +167,13 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   std::map<std::string, Reached> reached_;
   std::vector<ServerConfig> added_;  // by the program, whatever files say
   std::map<std::string, std::shared_ptr<Connection>> connections_;
-  std::shared_ptr<const Catalog> catalog_ = std::make_shared<const Catalog>();  // of everything
-  std::shared_ptr<const Catalog> shown_ = catalog_;                             // what rules leave of it
+  std::set<std::shared_ptr<Connection>> fading_;  // replaced, and not closed yet
+  OfferedTools offered_;
+  std::shared_ptr<const Catalog> told_catalog_ = offered_.all();
+  bool catalog_untold_ = false;
+  bool telling_catalog_ = false;
+  // What names that are not the exposed ones mean, as long as nothing changes.
+  std::map<std::string, Entry, std::less<>> spelled_;
   Permissions permissions_;
   std::string directory_;  // paths in rules and arguments are relative to it
   asio::any_io_executor executor_;
@@ -139,10 +181,13 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   ConfigMemory memory_;
   Semaphore reloading_{1};
   std::string session_id_;
-  bool started_ = false;  // all of them, so new ones are started, too
+  bool unprepared_ = true;  // servers may be without a connection
+  bool started_ = false;    // all of them, so new ones are started, too
   std::shared_ptr<const StartContext> context_;
   std::optional<std::chrono::milliseconds> idle_limit_;
-  bool stopped_ = false;
+  bool stopped_ = false;  // stop() was called
+  bool ended_ = false;    // and has ended everything
+  Event all_ended_;
   std::set<std::string> failed_calls_;  // servers whose last call is remembered as a failure
 };
 

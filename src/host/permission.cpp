@@ -322,14 +322,6 @@ std::vector<PermissionRule> Permissions::about(const CatalogEntry& entry) const 
   return out;
 }
 
-std::shared_ptr<const Catalog> Permissions::visible(const std::shared_ptr<const Catalog>& catalog) const {
-  std::vector<std::string> hidden;
-  for (const auto& entry : catalog->tools()) {
-    if (denied_by_name(entry)) hidden.push_back(entry.name);
-  }
-  return hidden.empty() ? catalog : std::make_shared<const Catalog>(catalog->without(hidden));
-}
-
 namespace {
 
 // What a rule in the spelling of other programs' tools would be if it meant one that is there: `write_file`, `docs`,

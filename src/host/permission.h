@@ -46,8 +46,6 @@ class Permissions {
   // Errc::denied, with the rule, for such a server.
   void require_server(std::string_view server) const;
 
-  // The catalog without those; the same one when nothing is denied by name.
-  std::shared_ptr<const Catalog> visible(const std::shared_ptr<const Catalog>& catalog) const;
   // Whether any rule looks at arguments: if not, they need not be parsed.
   bool look_at_arguments() const noexcept { return look_at_arguments_; }
 

@@ -72,7 +72,7 @@ Task<std::string> value_of(const ServerConfig& server, const SecretReference& re
     }
     case SecretKind::file: {
       auto read = [path = path_of(reference.argument, *context)] { return read_config_text(path); };
-      auto text = co_await offload(std::move(read));
+      auto text = co_await offload(Pool::slow, std::move(read));
       if (!text) throw secret_error(server, reference, text.error());
       if (text->size() > secret_limit) throw secret_error(server, reference, "the file is larger than 64 KiB");
       while (text->ends_with('\n') || text->ends_with('\r')) text->pop_back();
@@ -81,7 +81,7 @@ Task<std::string> value_of(const ServerConfig& server, const SecretReference& re
     case SecretKind::stored: {
       if (!context->secrets) throw secret_error(server, reference, "there is no store of secrets");
       auto get = [lookup = context->secrets, name = reference.argument] { return lookup(name); };
-      auto value = co_await offload(std::move(get));
+      auto value = co_await offload(Pool::slow, std::move(get));
       if (!value) throw secret_error(server, reference, value.error().message());
       co_return std::move(*value);
     }
@@ -104,7 +104,7 @@ Task<std::shared_ptr<Transport>> stdio_for(ServerConfig expanded, const ServerCo
   if (expanded.env_file) {
     const auto path = path_of(*expanded.env_file, *context);
     auto read = [path] { return read_config_text(path); };
-    auto text = co_await offload(std::move(read));
+    auto text = co_await offload(Pool::slow, std::move(read));
     if (!text) {
       throw Error(Errc::config,
                   fmt::format("server '{}': the \"envFile\" {} (from {}) cannot be read: {}; make it, or correct the "

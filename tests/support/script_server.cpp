@@ -24,6 +24,7 @@ class ScriptChannel final : public Channel {
   Task<Incoming> receive() override { return inner_->receive(); }
   void abandon(const RequestId& id) override { inner_->abandon(id); }
   Task<void> close(CloseMode mode) override {
+    if (server_.before_close) co_await server_.before_close();
     co_await inner_->close(mode);
     if (auto far = std::exchange(far_, nullptr)) {
       co_await far->close(mode);

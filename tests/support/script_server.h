@@ -45,9 +45,10 @@ class ScriptServer {
   Event happened;                       // after each of these, and after each open and close
   int opens = 0;
   int open_now = 0;
-  int most_open_at_once = 0;                // including those that are being opened
-  std::function<Task<void>()> before_open;  // what open() waits for
-  Transport::Identity identity;             // of every transport to it
+  int most_open_at_once = 0;                 // including those that are being opened
+  std::function<Task<void>()> before_open;   // what open() waits for
+  std::function<Task<void>()> before_close;  // what close() waits for
+  Transport::Identity identity;              // of every transport to it
 
   std::size_t count(std::string_view method) const;
   Task<void> wait_asked(std::string_view method, std::size_t times = 1);

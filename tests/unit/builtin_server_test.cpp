@@ -84,7 +84,7 @@ TEST(BuiltinBackground, FileWork_HoldsUpNoOtherWork) {
       }(released)));
     }
     co_await test::settle();
-    EXPECT_EQ(co_await offload([] { return 7; }), 7);
+    EXPECT_EQ(co_await offload(Pool::quick, [] { return 7; }), 7);
     released = true;
     co_await scope.join();
   });

@@ -1,7 +1,10 @@
-// Work on the helper thread: its value, its error, and a caller who does not wait for it.
+// Work on the helper threads: its value, its error, a caller who does not wait for it, and who stands behind whom.
 #include "base/offload.h"
 
-#include <future>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <string>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -21,34 +24,80 @@ using test::settle;
 TEST(Offload, ValuesAndErrorsComeBackToTheLoop) {
   run_task([]() -> Task<void> {
     const auto here = std::this_thread::get_id();
-    const auto there = co_await offload([] { return std::this_thread::get_id(); });
+    const auto there = co_await offload(Pool::quick, [] { return std::this_thread::get_id(); });
     EXPECT_NE(there, here);
     EXPECT_EQ(std::this_thread::get_id(), here);
-    auto failed = co_await as_result(offload([]() -> int { throw Error(Errc::limit, "too much"); }));
+    auto failed = co_await as_result(offload(Pool::slow, []() -> int { throw Error(Errc::limit, "too much"); }));
     EXPECT_THAT(failed, FailsWith(Error(Errc::limit, "too much")));
   });
 }
 
-TEST(Offload, WorkThatIsNoLongerWantedEndsAllTheSame) {
-  run_task([]() -> Task<void> {
+// A gate on which helper threads wait.
+struct Gate {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool open = false;
+  int inside = 0;
+  void pass() {
+    std::unique_lock lock(mutex);
+    ++inside;
+    changed.notify_all();
+    changed.wait(lock, [this] { return open; });
+    --inside;
+    changed.notify_all();
+  }
+  void wait_inside(int count) {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return inside >= count; });
+  }
+  void let_go() {
+    std::unique_lock lock(mutex);
+    open = true;
+    changed.notify_all();
+    changed.wait(lock, [this] { return inside == 0; });
+  }
+};
+
+// Whoever is cancelled returns while the work goes on; what it captured is its own.
+TEST(Offload, CancelledCaller_ReturnsBeforeTheWorkHasEnded) {
+  auto gate = std::make_shared<Gate>();
+  run_task([gate]() -> Task<void> {
     Scope scope(co_await asio::this_coro::executor);
-    std::promise<void> begun, release;
-    bool ended = false;
-    scope.spawn([](std::promise<void>& b, std::promise<void>& r, bool& e) -> Task<void> {
-      co_await offload([&b, &r] {
-        b.set_value();
-        r.get_future().wait();
-        return 1;
-      });
-      e = true;
-    }(begun, release, ended));
+    std::optional<Error> error;
+    scope.spawn([](std::shared_ptr<Gate> g, std::optional<Error>& out) -> Task<void> {
+      auto result = co_await as_result(offload(Pool::slow, [g] {
+        g->pass();
+        return std::string("nobody takes this");
+      }));
+      if (!result) out = result.error();
+    }(gate, error));
     co_await settle();
-    begun.get_future().wait();
+    gate->wait_inside(1);
     scope.cancel();
-    release.set_value();
     co_await scope.join();
-    EXPECT_TRUE(ended);
+    EXPECT_TRUE(error);
+    if (error) EXPECT_EQ(error->code(), Errc::cancelled);
   });
+  // The loop is gone, and the work ends all the same.
+  gate->let_go();
+}
+
+// However much waits for file systems, what waits for nobody has threads of its own.
+TEST(Offload, QuickWorkDoesNotStandBehindSlowWork) {
+  auto gate = std::make_shared<Gate>();
+  run_task([gate]() -> Task<void> {
+    Scope scope(co_await asio::this_coro::executor);
+    for (int i = 0; i < 100; ++i) {
+      scope.spawn(
+          [](std::shared_ptr<Gate> g) -> Task<void> { co_await offload(Pool::slow, [g] { g->pass(); }); }(gate));
+    }
+    co_await settle();
+    gate->wait_inside(3);  // more than two of them run at once
+    EXPECT_EQ(co_await offload(Pool::quick, [] { return 1; }), 1);
+    scope.cancel();
+    co_await scope.join();
+  });
+  gate->let_go();
 }
 
 }  // namespace

@@ -1,0 +1,277 @@
+// A call from its name to its answer: finding the tool, asking rules and the person, and what its outcome tells.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/as_result.h"
+#include "base/offload.h"
+#include "host/failure_memory.h"
+#include "host/host_impl.h"
+#include "host/log_name.h"
+#include "host/naming.h"
+#include "host/server_error.h"
+
+namespace patchbay {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+// Of names that are not the exposed ones, how many are kept with what they mean.
+constexpr std::size_t most_spellings = 1000;
+
+// Servers the text can mean; none when it is a bare tool name.
+bool names_server(std::string_view text, const std::string& server) {
+  return text.starts_with(fmt::format("mcp__{}__", server)) ||
+         text.starts_with(fmt::format("mcp__{}__", normalise_name(server))) ||
+         text.starts_with(fmt::format("{}/", server));
+}
+
+// Sets the answer to a question that was never put, or not to its end.
+struct Unanswered {
+  explicit Unanswered(std::shared_ptr<Completion<Result<bool>>> a) : answer(std::move(a)) {}
+  Unanswered(Unanswered&&) = default;
+  ~Unanswered() {
+    if (answer) answer->set(fail(Errc::cancelled, "cancelled"));
+  }
+  std::shared_ptr<Completion<Result<bool>>> answer;
+};
+
+Task<void> guarded(Task<void> work, Unanswered /*guard*/) { co_await std::move(work); }
+
+// Ends a question that nobody waits for any more.
+struct Withdraw {
+  explicit Withdraw(Spawned s) : question(std::move(s)) {}
+  Withdraw(const Withdraw&) = delete;
+  Withdraw& operator=(const Withdraw&) = delete;
+  ~Withdraw() { question.cancel(); }
+  Spawned question;
+};
+
+}  // namespace
+
+Task<void> Host::Impl::put_question(std::shared_ptr<Impl> self, PermissionQuestion question,
+                                    std::shared_ptr<Completion<Result<bool>>> answer) {
+  auto turn = co_await self->asking_.acquire();
+  answer->set(co_await as_result(self->options_.permission.ask(question)));
+}
+
+// In our own scope, so that stop() ends it, whoever waits.
+Task<bool> Host::Impl::ask_person(PermissionQuestion question) {
+  auto answer = std::make_shared<Completion<Result<bool>>>();
+  const Withdraw withdraw(
+      scope_->spawn(guarded(put_question(shared_from_this(), std::move(question), answer), Unanswered(answer))));
+  auto said = co_await answer->wait();
+  check_running();
+  co_return value_or_throw(std::move(said));
+}
+
+Host::Impl::Entry Host::Impl::find_now(std::string_view text) {
+  if (const auto* entry = offered_.all()->at(text)) return Entry(offered_.all(), entry);
+  auto other = spelled_.find(text);
+  return other != spelled_.end() ? other->second : nullptr;
+}
+
+std::vector<std::shared_ptr<Connection>> Host::Impl::servers_meant(std::string_view text) const {
+  std::vector<std::shared_ptr<Connection>> meant;
+  for (const auto& [name, connection] : connections_) {
+    if (names_server(text, name)) meant.push_back(connection);
+  }
+  return meant;
+}
+
+Task<Host::Impl::Entry> Host::Impl::find_tool(std::string text, TimeLeft* time) {
+  co_await prepare();
+  // What is connected already may know it.
+  if (auto entry = find_now(text)) co_return entry;
+  const auto meant = servers_meant(text);
+  if (meant.size() == 1) {
+    // Only this server can be meant, so its failure is the answer.
+    (void)co_await ensure(meant.front()->name(), time);
+  } else if (!meant.empty()) {
+    co_await start(meant);
+  }
+  if (meant.empty()) {
+    // Any server may have it, so the answer must not depend on which happen to be connected.
+    // One that could not be started is not tried again for every name that nobody knows.
+    std::vector<std::shared_ptr<Connection>> all;
+    for (const auto& [name, connection] : connections_) {
+      if (connection->worth_trying()) all.push_back(connection);
+    }
+    co_await start(all);
+  }
+  const auto catalog = offered_.all();
+  auto found = catalog->require(text);
+  if (!found) throw meant.empty() ? with_failures(std::move(found).error()) : std::move(found).error();
+  Entry entry(catalog, *found);
+  if (spelled_.size() >= most_spellings) spelled_.clear();
+  spelled_.insert_or_assign(std::move(text), entry);
+  co_return entry;
+}
+
+PermissionDecision Host::Impl::decide(const CatalogEntry& entry, const ServerConfig& server,
+                                      const Payload& arguments) const {
+  if (!permissions_.look_at_arguments()) return permissions_.decide(entry, Json(), {});
+  return permissions_.decide(entry, argument_value(arguments), argument_directory(server, directory_),
+                             argument_roots(server, directory_));
+}
+
+Error Host::Impl::denied(const CatalogEntry& entry, const PermissionDecision& decision) const {
+  runtime_.log(LogLevel::info, "server={} event=call_denied tool=\"{}\" text=\"{}\"", log_name(entry.server),
+               entry.name, decision.reason);
+  return Error(Errc::denied, denial_text(entry.name, decision));
+}
+
+bool Host::Impl::prepare_now(std::string_view tool, const Payload& arguments, Prepared& call) {
+  check_running();
+  if (unprepared_) return false;
+  auto entry = find_now(tool);
+  if (!entry) return false;
+  auto found = connections_.find(entry->server);
+  if (found == connections_.end() || found->second->session() == nullptr) return false;
+  const auto& connection = found->second;
+  const auto decision = decide(*entry, connection->config(), arguments);
+  if (decision.outcome == PermissionOutcome::deny) throw denied(*entry, decision);
+  if (decision.outcome == PermissionOutcome::ask && options_.permission.ask) return false;
+  call.use.emplace(*connection);
+  call.session = *connection->session();
+  call.connection = connection;
+  call.entry = std::move(entry);
+  return true;
+}
+
+Task<void> Host::Impl::prepare_call(std::string tool, Payload arguments, CallOptions options, TimeLeft& time,
+                                    Prepared& call) {
+  co_await prepare();
+  // The limit of an entry counts from the beginning when only that entry can be meant.
+  auto limit_by = [&](const Connection& connection) {
+    if (!options.total && connection.config().timeout) time.set_limit(as_duration(*connection.config().timeout));
+  };
+  const auto meant = servers_meant(tool);
+  if (meant.size() == 1) {
+    call.server = meant.front()->name();
+    limit_by(*meant.front());
+  }
+  call.entry = co_await find_tool(std::move(tool), &time);
+  call.server = call.entry->server;
+  call.connection = require(call.server);
+  call.use.emplace(*call.connection);
+  limit_by(*call.connection);
+  co_await permit(call, std::move(arguments), time);
+  call.session = co_await call.connection->ensure(&time);
+  check_running();
+}
+
+Task<void> Host::Impl::permit(const Prepared& call, Payload arguments, TimeLeft& time) {
+  const auto& entry = *call.entry;
+  auto decision = decide(entry, call.connection->config(), arguments);
+  if (decision.outcome == PermissionOutcome::ask && options_.permission.ask) {
+    {
+      const TimeLeft::Stop asking(&time);
+      if (!co_await ask_person({entry, arguments, decision})) {
+        throw Error(Errc::denied,
+                    fmt::format("'{}' was not called: the person said no ({})", entry.name, decision.reason));
+      }
+    }
+    // Rules may have changed while the person thought about it.
+    decision = decide(entry, call.connection->config(), arguments);
+  }
+  if (decision.outcome == PermissionOutcome::deny) throw denied(entry, decision);
+}
+
+Error Host::Impl::with_failures(Error error) const {
+  std::vector<std::string> failed;
+  for (const auto& [name, connection] : connections_) {
+    auto status = connection->status();
+    if (status.state == ServerState::connected || status.state == ServerState::disabled) continue;
+    failed.push_back(options_.on_status && status.state != ServerState::pending
+                         ? fmt::format("'{}'", name)
+                         : fmt::format("'{}': {}", name,
+                                       status.error ? without_name(name, status.error->message()) : status.reason));
+  }
+  if (failed.empty()) return error;
+  return Error(error.code(), fmt::format("{} (not connected: {})", error.message(), fmt::join(failed, "; ")));
+}
+
+Task<void> Host::Impl::note(ServerConfig config, std::optional<Error> error) const {
+  const auto& path = options_.failure_memory;
+  if (path.empty() || (error && !is_failure_of_server(error->code()))) co_return;
+  const auto key = failure_key(config);
+  if (!error && !recall_failure(path, key)) co_return;
+  const auto now = std::chrono::floor<std::chrono::seconds>(runtime_.clock.wall());
+  std::optional<KnownFailure> known;
+  if (error) {
+    known = failure_of(config, context_->variables, environment_of_process(), *error, options_.failure_during, now);
+  }
+  auto write = [path, key, known, now] { return remember_failure(path, key, known, now); };
+  auto written = co_await offload(Pool::quick, std::move(write));
+  if (!written) runtime_.log(LogLevel::debug, "event=failure_not_kept text=\"{}\"", written.error().message());
+}
+
+bool Host::Impl::is_noted(const ServerConfig& config) const {
+  return !options_.failure_memory.empty() && config.standing == ServerStanding::active &&
+         config.origin.scope != ConfigScope::embedded && !reached_.contains(config.name);
+}
+
+Task<void> Host::Impl::note_call(std::shared_ptr<Connection> connection, std::optional<Error> error) {
+  const auto& config = connection->config();
+  if (!is_noted(config)) co_return;
+  if (error && !is_failure_of_server(error->code())) co_return;
+  if (!error && failed_calls_.erase(config.name) == 0) co_return;
+  if (error) failed_calls_.insert(config.name);
+  (void)co_await as_result(note(config, std::move(error)));
+}
+
+Task<CallToolResult> Host::call(std::string tool, Payload arguments, CallOptions options) {
+  auto impl = impl_;
+  try {
+    Impl::Prepared call;
+    if (!impl->prepare_now(tool, arguments, call)) {
+      const auto given = options.total;
+      TimeLeft time(as_duration(given.value_or(impl->runtime_.limits.tool)), impl->runtime_.clock.now);
+      co_await with_timeout(impl->prepare_call(tool, arguments, options, time, call), time, [&] {
+        return fmt::format(
+            "'{}' was not called: the {} ms it has passed while {}; give it more time with --timeout, \"timeout\" of "
+            "its "
+            "entry or MCP_TOOL_TIMEOUT",
+            tool, std::chrono::duration_cast<std::chrono::milliseconds>(time.limit()).count(),
+            call.server.empty() ? std::string("the servers that may have it were being started")
+                                : fmt::format("server '{}' was being started", call.server));
+      });
+      options.total = std::chrono::ceil<std::chrono::milliseconds>(time.left());
+    }
+    const auto& connection = call.connection;
+    const auto limit = connection->config().timeout;
+    if (!options.total && limit) options.total = limit;
+    // Who gives a server more time for a call gives it more time to be silent, too.
+    if (!options.idle && impl->idle_limit_) options.idle = std::max(*impl->idle_limit_, limit.value_or(0ms));
+    Connection::Call running(*connection);
+    const auto& name = call.entry->tool->name;
+    auto result = co_await as_result(call.session.call_tool(name, std::move(arguments), std::move(options)));
+    running.ended(result ? std::nullopt : std::optional(result.error()));
+    if (!result) {
+      auto error = error_of_call(call.entry->server, name, result.error());
+      co_await impl->note_call(connection, error);
+      throw error;
+    }
+    if (impl->is_noted(connection->config())) co_await impl->note_call(connection, std::nullopt);
+    co_return std::move(*result);
+  } catch (...) {
+    // What failed before the session was asked was not carried out.
+    auto error = error_from(std::current_exception());
+    throw error.carried_out() ? error : std::move(error).with_carried_out(CarriedOut::no);
+  }
+}
+
+Task<CatalogEntry> Host::find_tool(std::string tool) {
+  auto impl = impl_;
+  co_return *co_await impl->find_tool(std::move(tool));
+}
+
+Task<PermissionDecision> Host::decide(std::string tool, Payload arguments) {
+  auto impl = impl_;
+  auto entry = co_await impl->find_tool(std::move(tool));
+  co_return impl->decide(*entry, impl->require(entry->server)->config(), arguments);
+}
+
+}  // namespace patchbay

@@ -1,0 +1,234 @@
+// What a connection hears of its server after it was made: changes of the list of tools, and what calls met. L8, L9.
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "protocol/methods.h"
+#include "support/connection_bench.h"
+#include "support/loop.h"
+
+namespace patchbay {
+namespace {
+
+using test::Bench;
+using test::names_of;
+using test::run_task;
+using test::ScriptServer;
+using test::settle;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+std::string m(std::string_view method) { return std::string(method); }
+
+constexpr auto changing = R"({"tools":{"listChanged":true}})";
+
+std::string list_of(std::vector<std::string> names) {
+  Json tools = Json::array();
+  for (auto& name : names) tools.push_back(Json{{"name", std::move(name)}});
+  return to_text(Json{{"tools", tools}});
+}
+
+// Answers that wait until the test lets them go, in any order.
+struct HeldAnswers {
+  ScriptServer::Answer script(std::string result) {
+    return [this, result](Request) -> Task<Payload> { return hold(this, result); };
+  }
+  static Task<Payload> hold(HeldAnswers* self, std::string result) {
+    const auto mine = self->arrived++;
+    self->changed.notify_all();
+    while (!self->released.contains(mine)) co_await self->changed.wait();
+    co_return *Payload::parse(result);
+  }
+  Task<void> wait_arrived(std::size_t count) {
+    while (arrived < count) co_await changed.wait();
+  }
+  void release(std::size_t which) {
+    released.insert(which);
+    changed.notify_all();
+  }
+
+  std::size_t arrived = 0;
+  std::set<std::size_t> released;
+  Event changed;
+};
+
+// Of two lists on their way at once the older may come last; there is only one at a time.
+TEST(ConnectionNews, AnOlderListNeverReplacesANewerOne) {
+  run_task([]() -> Task<void> {
+    Bench bench(co_await asio::this_coro::executor, ScriptServer::legacy(changing));
+    bench.server->on(m(method::list_tools), list_of({"first"}));
+    co_await bench.connection().ensure();
+    HeldAnswers held;
+    bench.server->on(m(method::list_tools), held.script(list_of({"older"})));
+    bench.server->notify(method::tools_changed, {});
+    co_await held.wait_arrived(1);
+    // It changes again while the list of the first change is on its way.
+    bench.server->on(m(method::list_tools), list_of({"newer"}));
+    bench.server->notify(method::tools_changed, {});
+    co_await settle();
+    EXPECT_EQ(bench.server->count(method::list_tools), 2u) << "one at a time";
+    held.release(0);
+    co_await bench.server->wait_asked(method::list_tools, 3);
+    while (bench.states.size() < 3) co_await bench.changed.wait();
+    EXPECT_THAT(names_of(bench.connection()), ElementsAre("newer"));
+    co_await bench.end();
+  });
+}
+
+// In either era a notice that comes while the list is on its way means that this list may be old.
+TEST(ConnectionNews, AChangeWhileConnectingIsOneMoreListing) {
+  for (bool legacy : {true, false}) {
+    SCOPED_TRACE(legacy ? "legacy" : "modern");
+    run_task([legacy]() -> Task<void> {
+      Bench bench(co_await asio::this_coro::executor,
+                  legacy ? ScriptServer::legacy(changing) : ScriptServer::modern(changing));
+      auto& server = *bench.server;
+      std::string listening;
+      if (!legacy) {
+        server.on(m(method::listen), [&](Request request) -> Task<Payload> {
+          listening = fmt::format("{}", std::get<std::int64_t>(request.id));
+          server.notify(
+              method::listen_acknowledged,
+              *Payload::parse(fmt::format(
+                  R"({{"notifications":{{"toolsListChanged":true}},"_meta":{{"io.modelcontextprotocol/subscriptionId":{}}}}})",
+                  listening)));
+          Event never;
+          co_await never.wait();
+          co_return Payload();
+        });
+      }
+      HeldAnswers held;
+      server.on(m(method::list_tools), held.script(list_of({"older"})));
+      auto asked = bench.ask();
+      co_await held.wait_arrived(1);
+      if (!legacy) {
+        EXPECT_EQ(server.count(method::listen), 1u) << "listens before it lists";
+      }
+      server.on(m(method::list_tools), list_of({"newer"}));
+      server.notify(method::tools_changed,
+                    legacy ? Payload()
+                           : *Payload::parse(fmt::format(
+                                 R"({{"_meta":{{"io.modelcontextprotocol/subscriptionId":{}}}}})", listening)));
+      co_await settle();
+      held.release(0);
+      co_await bench.scope.join();
+      EXPECT_TRUE(asked->outcome->has_value());
+      while (names_of(bench.connection()) != std::vector<std::string>{"newer"}) co_await bench.changed.wait();
+      EXPECT_EQ(server.count(method::list_tools), 2u);
+      co_await settle();
+      EXPECT_EQ(server.count(method::list_tools), 2u) << "and no more than one";
+      co_await bench.end();
+    });
+  }
+}
+
+// Subscriptions that are not answered, or refused, are no reason not to use the server.
+TEST(ConnectionNews, AServerThatDoesNotAnswerASubscriptionIsListedAllTheSame) {
+  run_task([]() -> Task<void> {
+    Bench bench(co_await asio::this_coro::executor, ScriptServer::modern(changing));
+    bench.runtime.limits.silent_probe = std::chrono::milliseconds(20);
+    bench.server->on(m(method::list_tools), list_of({"a"}));
+    bench.server->on(m(method::listen), [](Request) -> Task<Payload> {
+      Event never;
+      co_await never.wait();
+      co_return Payload();
+    });
+    co_await bench.connection().ensure();
+    EXPECT_THAT(names_of(bench.connection()), ElementsAre("a"));
+    co_await bench.end();
+  });
+}
+
+// A call that is refused for its credentials says so in the status, and the next one tries again.
+TEST(ConnectionNews, ARefusedCallIsSeenInTheStatusAndTheNextOneConnectsAnew) {
+  run_task([]() -> Task<void> {
+    Bench bench(co_await asio::this_coro::executor);
+    auto& connection = bench.connection();
+    co_await connection.ensure();
+    {
+      Connection::Call call(connection);
+      call.ended(Error(Errc::unauthorized, "401"));
+    }
+    EXPECT_EQ(connection.status().state, ServerState::needs_auth);
+    EXPECT_EQ(connection.status().reason, "wants credentials");
+    EXPECT_EQ(connection.status().tool_count, 2u) << "what it offers is still known";
+    EXPECT_TRUE(connection.offers_tools());
+    EXPECT_TRUE(connection.worth_trying());
+    co_await connection.ensure();
+    EXPECT_EQ(bench.server->opens, 2) << "credentials are fetched when a connection is made";
+    EXPECT_EQ(connection.status().state, ServerState::connected);
+    EXPECT_FALSE(connection.status().error);
+    while (bench.server->connections() > 1) co_await bench.server->happened.wait();
+    EXPECT_THAT(bench.states, ElementsAre("connected  2", "needs-auth wants credentials 2", "connected  2"));
+    co_await bench.end();
+  });
+}
+
+TEST(ConnectionNews, ASuccessAfterARefusalIsConnectedAgain) {
+  run_task([]() -> Task<void> {
+    Bench bench(co_await asio::this_coro::executor);
+    auto& connection = bench.connection();
+    co_await connection.ensure();
+    {
+      Connection::Call refused(connection), fine(connection);
+      refused.ended(Error(Errc::unauthorized, "401"));
+      refused.ended(Error(Errc::unauthorized, "401"));
+      fine.ended(std::nullopt);
+    }
+    EXPECT_EQ(connection.status().state, ServerState::connected);
+    EXPECT_EQ(bench.server->opens, 1);
+    EXPECT_THAT(bench.states, ElementsAre("connected  2", "needs-auth wants credentials 2", "connected  2"));
+    co_await bench.end();
+  });
+}
+
+// Nobody listens there any more: the next call opens again, without taking the answer from calls that still run.
+TEST(ConnectionNews, ARefusedConnectionIsLostAndMadeAnewBesideCallsThatRun) {
+  run_task([]() -> Task<void> {
+    Bench bench(co_await asio::this_coro::executor);
+    auto& connection = bench.connection();
+    auto session = co_await connection.ensure();
+    {
+      Connection::Call running(connection);
+      {
+        Connection::Call call(connection);
+        call.ended(Error(Errc::connect, "connection refused"));
+      }
+      EXPECT_EQ(connection.status().state, ServerState::failed);
+      EXPECT_EQ(connection.status().reason, "connection lost");
+      EXPECT_FALSE(connection.offers_tools());
+      co_await connection.ensure();
+      EXPECT_EQ(bench.server->opens, 2);
+      co_await settle();
+      EXPECT_FALSE(session.closed()) << "a call still runs on it";
+      // What that call met is no news of the connection that took its place.
+      running.ended(Error(Errc::unauthorized, "401"));
+      EXPECT_EQ(connection.status().state, ServerState::connected);
+    }
+    while (bench.server->connections() > 1) co_await bench.server->happened.wait();
+    EXPECT_TRUE(session.closed());
+    EXPECT_TRUE(connection.connected());
+    co_await bench.end();
+  });
+}
+
+TEST(ConnectionNews, ClosingEndsASessionThatWaitsForItsCalls) {
+  run_task([]() -> Task<void> {
+    Bench bench(co_await asio::this_coro::executor);
+    auto& connection = bench.connection();
+    co_await connection.ensure();
+    Connection::Call running(connection);
+    {
+      Connection::Call call(connection);
+      call.ended(Error(Errc::connect, "connection refused"));
+    }
+    co_await connection.ensure();
+    co_await bench.end();
+    EXPECT_THAT(connection.tools(), IsEmpty());
+  });
+}
+
+}  // namespace
+}  // namespace patchbay

@@ -1,0 +1,379 @@
+// A call through a Host: what its limit covers, how the person is asked when several calls want that, and what it
+// costs. X5, P1, L6.
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <patchbay/host.h>
+#include <patchbay/server.h>
+
+#include "base/runtime.h"
+#include "config/settings_file.h"
+#include "protocol/methods.h"
+#include "support/beside.h"
+#include "support/loop.h"
+#include "support/script_server.h"
+
+// Of the sanitizers; not there in other trees, where nothing is counted then.
+extern "C" int __sanitizer_install_malloc_and_free_hooks(void (*)(const volatile void*, std::size_t),
+                                                         void (*)(const volatile void*)) __attribute__((weak));
+
+namespace patchbay {
+namespace {
+
+using namespace std::chrono_literals;
+using test::beside;
+using test::failure_of;
+using test::run_task;
+using test::ScriptServer;
+using test::settle;
+using test::tool_server;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+std::string m(std::string_view method) { return std::string(method); }
+
+constexpr auto fine = R"({"content":[],"resultType":"complete"})";
+
+HostOptions empty_options() {
+  HostOptions options;
+  options.config = LoadedConfig{};
+  return options;
+}
+
+ServerConfig named(std::string name) {
+  ServerConfig config;
+  config.name = std::move(name);
+  return config;
+}
+
+CallOptions within(std::chrono::milliseconds limit) {
+  CallOptions options;
+  options.total = limit;
+  return options;
+}
+
+// A clock that a test moves.
+struct MovedClock {
+  std::chrono::steady_clock::time_point now = std::chrono::steady_clock::now();
+  Runtime runtime() {
+    Runtime runtime;
+    runtime.clock.now = [this] { return now; };
+    return runtime;
+  }
+};
+
+// What a call has -------------------------------------------------------------------------
+
+TEST(HostCall, StartingTheServerCountsAgainstTheLimitOfTheCall) {
+  run_task([]() -> Task<void> {
+    auto server = tool_server({"a"});
+    server->on(m(method::call_tool), fine);
+    Event go;
+    bool may = false;
+    server->before_open = [&]() -> Task<void> {
+      while (!may) co_await go.wait();
+    };
+    Host host(empty_options());
+    host.add_server(named("s"), server->transport());
+    auto late = co_await as_result(host.call("s/a", {}, within(20ms)));
+    EXPECT_FALSE(late);
+    if (!late) {
+      EXPECT_EQ(late.error().code(), Errc::timeout);
+      EXPECT_THAT(late.error().message(), AllOf(HasSubstr("20 ms"), HasSubstr("server 's' was being started")));
+    }
+    // The attempt goes on for others.
+    may = true;
+    go.notify_all();
+    co_await host.call("s/a");
+    EXPECT_EQ(server->opens, 1);
+    co_await host.stop();
+  });
+}
+
+TEST(HostCall, TheLimitOfAnEntryCountsFromTheBeginningToo) {
+  run_task([]() -> Task<void> {
+    auto server = tool_server({"a"});
+    server->before_open = []() -> Task<void> {
+      Event never;
+      co_await never.wait();
+    };
+    Host host(empty_options());
+    auto config = named("s");
+    config.timeout = 20ms;
+    host.add_server(config, server->transport());
+    auto late = co_await as_result(host.call("mcp__s__a"));
+    EXPECT_FALSE(late);
+    if (!late) EXPECT_EQ(late.error().code(), Errc::timeout);
+    co_await host.stop();
+  });
+}
+
+// Two limits, and the error says which of them it was.
+TEST(HostCall, TheLimitForConnectingEndsACallThatHasMoreTime) {
+  run_task([]() -> Task<void> {
+    auto server = tool_server({"a"});
+    server->before_open = []() -> Task<void> {
+      Event never;
+      co_await never.wait();
+    };
+    auto options = empty_options();
+    options.connect_limit = 20ms;
+    Host host(options);
+    host.add_server(named("s"), server->transport());
+    auto late = co_await as_result(host.call("s/a", {}, within(1h)));
+    EXPECT_FALSE(late);
+    if (!late) {
+      EXPECT_EQ(late.error().code(), Errc::timeout);
+      EXPECT_THAT(late.error().message(), AllOf(HasSubstr("opening the session"), Not(HasSubstr("was not called"))));
+    }
+    co_await host.stop();
+  });
+}
+
+TEST(HostCall, WhatIsLeftOfTheLimitIsForTheCallItself) {
+  run_task([]() -> Task<void> {
+    MovedClock clock;
+    auto server = tool_server({"a"});
+    server->on(m(method::call_tool), fine);
+    server->before_open = [&]() -> Task<void> {
+      clock.now += 2min;
+      co_return;
+    };
+    Host host(empty_options(), clock.runtime());
+    host.add_server(named("s"), server->transport());
+    auto late = co_await as_result(host.call("s/a", {}, within(1min)));
+    EXPECT_FALSE(late) << "nothing was left";
+    if (!late) EXPECT_EQ(late.error().code(), Errc::timeout);
+    co_await host.call("s/a", {}, within(1min));
+    co_await host.stop();
+  });
+}
+
+TEST(HostCall, TheTimeOfThePersonIsNotTheCalls) {
+  run_task([]() -> Task<void> {
+    MovedClock clock;
+    auto server = tool_server({"a"});
+    server->on(m(method::call_tool), fine);
+    auto options = empty_options();
+    int asked = 0;
+    options.permission.ask = [&](const PermissionQuestion&) -> Task<bool> {
+      ++asked;
+      clock.now += 1h;
+      co_await asio::post(asio::use_awaitable);
+      co_return true;
+    };
+    auto declared = named("project");
+    declared.command = "/nonexistent/patchbay-test-command";
+    declared.origin.trust = ConfigTrust::needs_approval;
+    options.config->servers.push_back(declared);
+    options.approve = [&](const ServerConfig&) -> Task<bool> {
+      ++asked;
+      co_await asio::post(asio::use_awaitable);
+      clock.now += 1h;
+      co_return true;
+    };
+    Host host(options, clock.runtime());
+    host.add_server(named("s"), server->transport());
+    co_await host.call("s/a", {}, within(1min));
+    EXPECT_EQ(asked, 1);
+    // Also where the question is whether the server may be started at all.
+    auto failed = co_await as_result(host.call("project/a", {}, within(1min)));
+    EXPECT_EQ(asked, 2);
+    EXPECT_FALSE(failed);
+    if (!failed) EXPECT_EQ(failed.error().code(), Errc::connect) << failed.error().message();
+    co_await host.stop();
+  });
+}
+
+// Questions -------------------------------------------------------------------------------
+
+// A person who answers when the test says so.
+struct Person {
+  std::vector<std::string> shown;
+  std::map<std::string, bool> answers;
+  Event changed;
+
+  std::function<Task<bool>(const PermissionQuestion&)> ask() {
+    return [this](const PermissionQuestion& question) -> Task<bool> { return put(this, question.tool.tool->name); };
+  }
+  static Task<bool> put(Person* self, std::string name) {
+    self->shown.push_back(name);
+    self->changed.notify_all();
+    while (!self->answers.contains(name)) co_await self->changed.wait();
+    co_return self->answers.at(name);
+  }
+  void answer(const std::string& name, bool yes) {
+    answers[name] = yes;
+    changed.notify_all();
+  }
+  Task<void> wait_shown(std::size_t count) {
+    while (shown.size() < count) co_await changed.wait();
+  }
+};
+
+struct AskedCalls {
+  AskedCalls() : server(tool_server({"one", "two", "three", "free"})) {
+    server->on(m(method::call_tool), fine);
+    options.config->settings =
+        SettingsLayers({parse_settings(R"({"permissions":{"allow":["mcp__s__free"]}})", SettingsSource::user, "/s")});
+    options.permission.ask = person.ask();
+  }
+  Person person;
+  std::unique_ptr<ScriptServer> server;
+  HostOptions options = empty_options();
+};
+
+TEST(HostCall, QuestionsWaitInAQueueThatCancelledCallsLeave) {
+  run_task([]() -> Task<void> {
+    AskedCalls calls;
+    Host host(calls.options);
+    host.add_server(named("s"), calls.server->transport());
+    co_await host.start();
+    Scope scope(co_await asio::this_coro::executor);
+    auto one = beside(scope, host.call("s/one"));
+    co_await calls.person.wait_shown(1);
+    auto two = beside(scope, host.call("s/two"));
+    auto three = beside(scope, host.call("s/three"));
+    co_await settle();
+    EXPECT_THAT(calls.person.shown, ElementsAre("one")) << "one at a time";
+    // What needs no question waits for none.
+    co_await host.call("s/free");
+    two->running.cancel();
+    co_await settle();
+    EXPECT_EQ(failure_of(*two), Errc::cancelled);
+    calls.person.answer("one", false);
+    co_await calls.person.wait_shown(2);
+    EXPECT_THAT(calls.person.shown, ElementsAre("one", "three"));
+    EXPECT_EQ(failure_of(*one), Errc::denied);
+    calls.person.answer("three", true);
+    co_await scope.join();
+    EXPECT_TRUE(three->result->has_value());
+    co_await host.stop();
+  });
+}
+
+// The one that is shown may be left, too.
+TEST(HostCall, ACallThatIsCancelledTakesItsQuestionWithIt) {
+  run_task([]() -> Task<void> {
+    AskedCalls calls;
+    Host host(calls.options);
+    host.add_server(named("s"), calls.server->transport());
+    co_await host.start();
+    Scope scope(co_await asio::this_coro::executor);
+    auto one = beside(scope, host.call("s/one"));
+    auto two = beside(scope, host.call("s/two"));
+    co_await calls.person.wait_shown(1);
+    one->running.cancel();
+    co_await calls.person.wait_shown(2);
+    EXPECT_EQ(failure_of(*one), Errc::cancelled);
+    calls.person.answer("two", true);
+    co_await scope.join();
+    EXPECT_TRUE(two->result->has_value());
+    co_await host.stop();
+  });
+}
+
+TEST(HostCall, StoppingEndsQuestionsThatNobodyAnswers) {
+  run_task([]() -> Task<void> {
+    AskedCalls calls;
+    Host host(calls.options);
+    host.add_server(named("s"), calls.server->transport());
+    co_await host.start();
+    Scope scope(co_await asio::this_coro::executor);
+    auto one = beside(scope, host.call("s/one"));
+    auto two = beside(scope, host.call("s/two"));
+    co_await calls.person.wait_shown(1);
+    co_await host.stop();
+    co_await scope.join();
+    EXPECT_EQ(failure_of(*one), Errc::closed);
+    EXPECT_EQ(failure_of(*two), Errc::closed);
+    EXPECT_THAT(calls.person.shown, ElementsAre("one"));
+    EXPECT_EQ(calls.server->count(method::call_tool), 0u);
+  });
+}
+
+// A name that anybody may have waits for servers that are asked about; those questions are not its own.
+TEST(HostCall, QuestionsOfOthersAreWaitedForWithinTheLimit) {
+  run_task([]() -> Task<void> {
+    auto options = empty_options();
+    auto declared = named("project");
+    declared.command = "/nonexistent/patchbay-test-command";
+    declared.origin.trust = ConfigTrust::needs_approval;
+    options.config->servers.push_back(declared);
+    options.approve = [](const ServerConfig&) -> Task<bool> {
+      Event never;
+      co_await never.wait();
+      co_return true;
+    };
+    Host host(options);
+    auto late = co_await as_result(host.call("nonesuch", {}, within(20ms)));
+    EXPECT_FALSE(late);
+    if (!late) EXPECT_EQ(late.error().code(), Errc::timeout);
+    co_await host.stop();
+  });
+}
+
+// Rules that came while the person thought about it count.
+TEST(HostCall, ARuleThatDeniesMeanwhileGoesBeforeTheYes) {
+  run_task([]() -> Task<void> {
+    AskedCalls calls;
+    Host host(calls.options);
+    host.add_server(named("s"), calls.server->transport());
+    co_await host.start();
+    Scope scope(co_await asio::this_coro::executor);
+    auto one = beside(scope, host.call("s/one"));
+    co_await calls.person.wait_shown(1);
+    LoadedConfig next;
+    next.settings =
+        SettingsLayers({parse_settings(R"({"permissions":{"deny":["mcp__s__one"]}})", SettingsSource::user, "/s")});
+    co_await host.reload(next);
+    calls.person.answer("one", true);
+    co_await scope.join();
+    EXPECT_EQ(failure_of(*one), Errc::denied);
+    EXPECT_EQ(calls.server->count(method::call_tool), 0u);
+    co_await host.stop();
+  });
+}
+
+// What it costs ---------------------------------------------------------------------------
+
+std::size_t allocations = 0;
+void count_one(const volatile void*, std::size_t) { ++allocations; }
+void count_none(const volatile void*) {}
+
+std::size_t allocations_of_a_call(int servers, const std::string& name) {
+  std::size_t counted = 0;
+  run_task([&]() -> Task<void> {
+    auto server = tool_server({"a"});
+    server->on(m(method::call_tool), fine);
+    Host host(empty_options());
+    for (int i = 0; i < servers; ++i) host.add_server(named(fmt::format("s{}", i)), server->transport());
+    co_await host.start();
+    for (int warm = 0; warm < 3; ++warm) co_await host.call(name);
+    const auto before = allocations;
+    for (int i = 0; i < 10; ++i) co_await host.call(name);
+    counted = (allocations - before) / 10;
+    co_await host.stop();
+  });
+  return counted;
+}
+
+// A call on one of two hundred servers does what a call on one of two does.
+TEST(HostCall, TheNumberOfServersIsNoPartOfWhatACallCosts) {
+  static const bool counting = __sanitizer_install_malloc_and_free_hooks != nullptr &&
+                               __sanitizer_install_malloc_and_free_hooks(count_one, count_none) != 0;
+  for (const std::string name : {"mcp__s1__a", "s1/a"}) {
+    const auto few = allocations_of_a_call(2, name);
+    const auto many = allocations_of_a_call(200, name);
+    EXPECT_TRUE(!counting || few > 0);
+    EXPECT_LE(many, few + 3) << name;
+  }
+}
+
+}  // namespace
+}  // namespace patchbay
