@@ -1,8 +1,6 @@
 // Servers and clients of others over HTTP, with what stands between them on real networks:
 // nginx that ends TLS and speaks HTTP/2, and tinyproxy as a forward proxy. T2 T3 N1.
 // ./test installs the packages and sets PATCHBAY_NPM_DIR and PATCHBAY_NODE.
-#include <unistd.h>
-
 #include <cstdlib>
 
 #include <fmt/format.h>
@@ -12,10 +10,10 @@
 #include <patchbay/patchbay.h>
 
 #include "base/as_result.h"
-#include "support/capability.h"
 #include "support/command.h"
 #include "support/front_programs.h"
 #include "support/loop.h"
+#include "support/own_resolver.h"
 #include "support/places.h"
 
 namespace patchbay::test {
@@ -26,7 +24,6 @@ using testing::AllOf;
 using testing::Contains;
 using testing::Each;
 using testing::HasSubstr;
-using testing::Not;
 using testing::StartsWith;
 
 const std::string binary = test::built("patchbay");
@@ -255,64 +252,56 @@ TEST(ThroughTinyproxy, WhatItCannotReachIsToldWithTheProxysName) {
   });
 }
 
-// The variables of the environment are for machines other than this one, so this needs an address that is
-// not loopback: everything runs in a network namespace of its own.
+// The variables of the environment are for machines other than this one, so the server has the name of another: the
+// resolver of the tests says, to the program and to the proxy, that it is here.
 TEST(ThroughTinyproxy, TheProgramTakesTheProxyFromItsEnvironment) {
-  NEEDS(namespaces);
+  Served served;
   TemporaryDirectory directory;
   CertificateAuthority authority(directory.path());
-  const auto certificate = authority.issue("nginx", "IP:192.0.2.10");
-  const auto& top = directory.path();
-  directory.write("note.txt", "read from afar\n");
-  directory.write("tinyproxy.conf", fmt::format("Port 3128\nListen 192.0.2.20\nLogFile \"{}/proxy.log\"\n", top));
-  directory.write("nginx.conf", fmt::format(R"(
+  const auto certificate = authority.issue("nginx", "DNS:far.example");
+  const auto plain = free_port(), encrypted = free_port();
+  const auto config =
+      directory.write("nginx.conf", fmt::format(R"(
 daemon off; master_process off; pid {0}/nginx.pid; error_log {0}/error.log; events {{}}
 http {{
   access_log off; client_body_temp_path {0}/body; proxy_temp_path {0}/proxy; fastcgi_temp_path {0}/fastcgi;
   uwsgi_temp_path {0}/uwsgi; scgi_temp_path {0}/scgi;
   server {{
-    listen 192.0.2.10:80;
-    listen 192.0.2.10:443 ssl http2;
-    ssl_certificate {1};
-    ssl_certificate_key {2};
-    location / {{ proxy_pass http://127.0.0.1:8080; proxy_buffering off; proxy_http_version 1.1; }}
+    listen 127.0.0.1:{1};
+    listen 127.0.0.1:{2} ssl http2;
+    ssl_certificate {3};
+    ssl_certificate_key {4};
+    location / {{ proxy_pass http://127.0.0.1:{5}; proxy_buffering off; proxy_http_version 1.1; }}
   }}
 }}
 )",
-                                            top, certificate.certificate, certificate.key));
-  // What is started in there ends with the script.
-  const auto script = directory.write("script", fmt::format(R"(set -e
-trap 'kill $(jobs -p) 2> /dev/null || true' EXIT
-ip link set lo up
-ip addr add 192.0.2.10/32 dev lo
-ip addr add 192.0.2.20/32 dev lo
-nginx -p {0} -c {0}/nginx.conf -e {0}/error.log > {0}/nginx.out 2>&1 &
-tinyproxy -d -c {0}/tinyproxy.conf > {0}/tinyproxy.out 2>&1 &
-{1} serve --http 127.0.0.1:8080 --json --root {0} > {0}/serve.out 2>&1 &
-for i in $(seq 600); do
-  test -s {0}/serve.out && ss -ltn | grep -q 192.0.2.20:3128 && ss -ltn | grep -q 192.0.2.10:443 && break
-  sleep 0.1
-done
-export SSL_CERT_FILE={2} HTTP_PROXY=http://192.0.2.20:3128 http_proxy=http://192.0.2.20:3128 HTTPS_PROXY=192.0.2.20:3128
-for scheme in http https; do
-  {1} --strict-mcp-config --mcp-config '{{"far": {{"type": "http", "url": "'$scheme'://192.0.2.10/mcp"}}}}' call far/read_file path=note.txt
-done
-export NO_PROXY=192.0.2.10
-{1} --strict-mcp-config --mcp-config '{{"far": {{"type": "http", "url": "https://192.0.2.10/mcp"}}}}' call far/read_file path=note.txt
-cat {0}/proxy.log
-)",
-                                                            top, binary, authority.root().certificate));
-  std::vector<std::string> command{"/usr/bin/unshare", "--net", "/bin/bash", script};
-  if (::geteuid() != 0) command.insert(command.begin() + 1, "--map-root-user");
-  const auto ran = run_program(command, {.cwd = {}, .input = {}, .env = {{"PATH", "/usr/sbin:/usr/bin:/sbin:/bin"}}});
-  EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
-  std::size_t notes = 0;
-  for (auto at = ran.out.find("read from afar"); at != std::string::npos; at = ran.out.find("read from afar", at + 1)) {
-    ++notes;
+                                                directory.path(), plain, encrypted, certificate.certificate,
+                                                certificate.key, port_of(served.url)));
+  RunningProgram nginx(
+      {"/usr/sbin/nginx", "-p", directory.path(), "-c", config, "-e", directory.path() + "/error.log"});
+  nginx.wait_for_port(plain);
+  nginx.wait_for_port(encrypted);
+  auto env = own_resolver("127.0.0.1 far.example\n");
+  Tinyproxy proxy(env);
+  env.insert({{"SSL_CERT_FILE", authority.root().certificate},
+              {"http_proxy", proxy.url()},
+              {"HTTPS_PROXY", proxy.url().substr(std::string_view("http://").size())}});
+  const auto http = fmt::format("http://far.example:{}/mcp", plain);
+  const auto https = fmt::format("https://far.example:{}/mcp", encrypted);
+  for (const auto& url : {http, https}) {
+    const auto called = patchbay(url, {"call", "far/read_file", "path=note.txt"}, env);
+    EXPECT_EQ(called.code, 0) << called.err;
+    EXPECT_THAT(called.out, HasSubstr("read from afar"));
   }
-  EXPECT_EQ(notes, 3u) << ran.out << ran.err;
-  EXPECT_THAT(ran.out,
-              AllOf(HasSubstr("POST http://192.0.2.10/mcp HTTP/1.1"), HasSubstr("CONNECT 192.0.2.10:443 HTTP/1.1")));
+  EXPECT_THAT(proxy.asked(), Contains(fmt::format("POST {} HTTP/1.1", http)));
+  EXPECT_THAT(proxy.asked(), Contains(fmt::format("CONNECT far.example:{} HTTP/1.1", encrypted)));
+
+  const auto before = proxy.asked().size();
+  env["NO_PROXY"] = "far.example";
+  const auto direct = patchbay(https, {"call", "far/read_file", "path=note.txt"}, env);
+  EXPECT_EQ(direct.code, 0) << direct.err;
+  EXPECT_THAT(direct.out, HasSubstr("read from afar"));
+  EXPECT_EQ(proxy.asked().size(), before);
 }
 
 }  // namespace

@@ -23,6 +23,7 @@ using testing::AllOf;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 std::string setting(const char* name) {
   const char* value = std::getenv(name);
@@ -46,10 +47,10 @@ struct WsServer {
   std::string url;
 };
 
-CommandResult patchbay(Json entry, std::vector<std::string> words) {
+CommandResult patchbay(Json entry, std::vector<std::string> words, std::map<std::string, std::string> env = {}) {
   words.insert(words.begin(), {test::built("patchbay"), "--strict-mcp-config", "--mcp-config",
                                to_text(Json{{"mcpServers", Json{{"far", std::move(entry)}}}})});
-  return run_program(words);
+  return run_program(words, {.cwd = {}, .input = {}, .env = std::move(env)});
 }
 
 class WsInterop : public testing::TestWithParam<const char*> {};
@@ -90,7 +91,17 @@ TEST_P(WsInterop, WithTls_TheEntryNamesTheCa) {
 
   auto stranger = patchbay({{"type", "ws"}, {"url", server.url}}, {"call", "far/echo", "text=x"});
   EXPECT_EQ(stranger.code, 3);
-  EXPECT_THAT(stranger.err, AllOf(HasSubstr(server.url), HasSubstr("not trusted"), HasSubstr("SSL_CERT_FILE")));
+  EXPECT_THAT(stranger.err, AllOf(HasSubstr(server.url), HasSubstr("not trusted"), HasSubstr("NODE_EXTRA_CA_CERTS"),
+                                  Not(HasSubstr("SSL_CERT_FILE"))));
+
+  // Where that is set, it is what does not have it.
+  TemporaryDirectory elsewhere;
+  CertificateAuthority other(elsewhere.path());
+  auto named = patchbay({{"type", "ws"}, {"url", server.url}}, {"call", "far/echo", "text=x"},
+                        {{"SSL_CERT_FILE", other.root().certificate}});
+  EXPECT_EQ(named.code, 3);
+  EXPECT_THAT(named.err, AllOf(HasSubstr("not trusted"),
+                               HasSubstr(other.root().certificate + ", from SSL_CERT_FILE, does not have it")));
 }
 
 TEST_P(WsInterop, CredentialsAreAskedForAndGiven) {

@@ -64,7 +64,7 @@ std::string Nginx::url(std::string_view path) const { return fmt::format("https:
 
 std::vector<std::string> Nginx::answered() const { return lines_of(directory_.path() + "/access.log"); }
 
-Tinyproxy::Tinyproxy() : port_(free_port()) {
+Tinyproxy::Tinyproxy(const std::map<std::string, std::string>& env) : port_(free_port()) {
   need("/usr/bin/tinyproxy", "tinyproxy-bin");
   const auto& top = directory_.path();
   const auto config = directory_.write("tinyproxy.conf", fmt::format("Port {1}\n"
@@ -74,7 +74,8 @@ Tinyproxy::Tinyproxy() : port_(free_port()) {
                                                                      "LogLevel Connect\n"
                                                                      "LogFile \"{0}/log\"\n",
                                                                      top, port_));
-  program_.emplace(std::vector<std::string>{"/usr/bin/tinyproxy", "-d", "-c", config});
+  program_.emplace(std::vector<std::string>{"/usr/bin/tinyproxy", "-d", "-c", config},
+                   RunningProgram::Options{.cwd = {}, .env = env});
   program_->wait_for_port(port_);
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -36,7 +37,8 @@ class Nginx {
 
 class Tinyproxy {
  public:
-  Tinyproxy();
+  // `env` is its environment beside ours.
+  explicit Tinyproxy(const std::map<std::string, std::string>& env = {});
 
   // "http://127.0.0.1:1234"
   std::string url() const;
