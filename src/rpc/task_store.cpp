@@ -248,6 +248,11 @@ Spawned TaskStore::run(const asio::any_io_executor& executor, Task<void> work) {
   return scope_->spawn(std::move(work));
 }
 
+const Apart& TaskStore::handlers(const asio::any_io_executor& executor) {
+  if (!handlers_) handlers_.emplace(executor);
+  return *handlers_;
+}
+
 void TaskStore::keep_watching() {
   if (!std::exchange(watched_, true)) scope_->spawn(watch(weak_from_this()));
 }
@@ -289,13 +294,15 @@ void TaskStore::stop() {
   end_all();
 }
 
-Task<void> TaskStore::finish() {
+Task<void> TaskStore::finish(Duration for_handlers) {
   auto keep = shared_from_this();
   end_all();
   // A scope that was cancelled runs nothing new; what comes later gets another.
   auto ending = std::move(scope_);
   watched_ = false;
   if (ending) (void)co_await as_result(ending->join());
+  auto handlers = std::exchange(handlers_, std::nullopt);
+  if (handlers) (void)co_await as_result(handlers->wait_ended(for_handlers));
 }
 
 }  // namespace patchbay

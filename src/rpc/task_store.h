@@ -22,6 +22,7 @@
 #include <patchbay/task.h>
 #include <patchbay/types.h>
 
+#include "base/apart.h"
 #include "base/clock.h"
 #include "base/scope.h"
 #include "base/waiting.h"
@@ -155,8 +156,11 @@ class TaskStore : public std::enable_shared_from_this<TaskStore> {
   // Called in the middle of someone else's work: take note, act later.
   std::function<void(const StoredTask&)> on_change;
 
-  // Ends every task, and waits until nothing of them runs.
-  Task<void> finish();
+  // Where the handlers of tasks run: longer than a task that was cancelled, if they do not listen.
+  const Apart& handlers(const asio::any_io_executor& executor);
+
+  // Ends every task, and waits until nothing of them runs; for handlers so long.
+  Task<void> finish(Duration for_handlers = Duration::zero());
   // Ends every task for good: nothing is created afterwards, and nobody told.
   void stop();
 
@@ -176,6 +180,7 @@ class TaskStore : public std::enable_shared_from_this<TaskStore> {
   std::shared_ptr<TaskRoom> room_;
   std::map<std::string, std::shared_ptr<StoredTask>, std::less<>> tasks_;
   std::unique_ptr<Scope> scope_;
+  std::optional<Apart> handlers_;
   bool watched_ = false;
   std::shared_ptr<Event> created_ = std::make_shared<Event>();  // shared with watch(), which does not keep the store
   bool stopped_ = false;

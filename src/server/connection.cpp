@@ -73,7 +73,7 @@ ClientConnection::ClientConnection(std::shared_ptr<Server::Core> core, asio::any
              .notification = [this](Notification notification) { on_notification(notification); },
              .closed = {},
              .accepts_batches = [this] { return legacy_.allows_batches(); }}),
-      link_(std::make_shared<PeerLink>(&peer_)),
+      link_(std::make_shared<PeerLink>(&peer_, Apart(executor))),
       legacy_(core_, link_, peer_, runtime_),
       modern_(core_, link_, peer_, runtime_) {
   core_->listeners.insert(this);
@@ -94,6 +94,9 @@ Task<void> ClientConnection::run() {
   scope_.cancel();
   co_await scope_.join();
   co_await peer_.close(CloseMode::graceful);
+  // Nobody waits for them any more. Those that listen end now; the program that offers them may go after this.
+  const bool ended = co_await link_->handlers.wait_ended(as_duration(runtime_.limits.exit_after_eof));
+  if (!ended) runtime_.log(LogLevel::warning, "event=handlers_go_on running={}", link_->handlers.running());
 }
 
 Task<void> ClientConnection::finish_requests() {
@@ -112,6 +115,9 @@ Task<Payload> ClientConnection::on_request(Request request) {
     ClientConnection& connection;
   } running(*this);
 
+  if (link_->handlers.running() >= core_->options.requests_in_flight) {
+    throw Error(Errc::internal, "too many requests at once; wait for answers");
+  }
   auto outcome = co_await as_result(route(std::move(request)));
   if (outcome) co_return std::move(*outcome);
   const auto& error = outcome.error();

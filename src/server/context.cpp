@@ -80,6 +80,11 @@ Peer* Context::listener() const {
   return link_->peer;
 }
 
+Peer& Context::peer() const {
+  if (!link_->peer) throw Error(Errc::closed, "the connection was closed");
+  return *link_->peer;
+}
+
 Json Context::message_meta() const { return task_ ? related_task_meta(task_->task().id) : Json(); }
 
 void Context::status(std::string message) {

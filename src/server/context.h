@@ -9,6 +9,7 @@
 
 #include <patchbay/server.h>
 
+#include "base/apart.h"
 #include "rpc/peer.h"
 #include "rpc/task_store.h"
 
@@ -16,8 +17,10 @@ namespace patchbay {
 
 // The way to the client. A task may outlive its connection, and then there is none.
 struct PeerLink {
-  Peer* peer = nullptr;
+  PeerLink(Peer* p, Apart h) : peer(p), handlers(std::move(h)) {}
+  Peer* peer;
   std::string principal;  // who the client is known to be; empty where nobody asks
+  Apart handlers;         // of requests that are no tasks
 };
 
 // What the front knows about the caller of one request.
@@ -36,10 +39,11 @@ std::string_view method_of(const InputRequest& question) noexcept;
 // not fit what was asked. `steps` bounds finding that out.
 Result<InputResponse> decode_answer(const InputRequest& question, Json answer, std::uint64_t steps);
 
-class Context : public RequestContext {
+class Context : public RequestContext, public std::enable_shared_from_this<Context> {
  public:
   Context(std::shared_ptr<const PeerLink> link, Caller caller)
       : link_(std::move(link)),
+        handlers_(link_->handlers),
         caller_(std::move(caller)),
         schema_steps_(link_->peer->runtime().limits.schema_steps),
         answer_limit_(link_->peer->runtime().limits.answer),
@@ -65,6 +69,16 @@ class Context : public RequestContext {
   // The error a failed handler means for this client.
   virtual Error refine(Error error) const { return error; }
 
+  // Runs a handler of the program with this context, which it may use for as long as it runs: longer
+  // than whoever waits here, if it does not listen when it is cancelled. `kept` is what the handler is
+  // part of.
+  template <class T>
+  Task<T> run(Task<T> handler, std::shared_ptr<const void> kept) {
+    return handlers_.run(keeping(shared_from_this(), std::move(kept), std::move(handler)));
+  }
+  // What became of the request runs elsewhere from now on.
+  void run_in(Apart handlers) { handlers_ = std::move(handlers); }
+
   // Makes a task of the call; null when it cannot be one.
   using TaskStarter = std::function<std::shared_ptr<StoredTask>()>;
   void allow_task(TaskStarter starter) { starter_ = std::move(starter); }
@@ -81,11 +95,15 @@ class Context : public RequestContext {
   // Whether a task's progress and log messages reach its client.
   virtual bool tasks_talk() const noexcept = 0;
 
-  // Not for tasks.
-  Peer& peer() noexcept { return *link_->peer; }
+  // Not for tasks. Throws when the connection is gone, which a handler may find out too late.
+  Peer& peer() const;
   const std::optional<RequestId>& request() const noexcept { return caller_.request; }
 
  private:
+  template <class T>
+  static Task<T> keeping(std::shared_ptr<Context> /*context*/, std::shared_ptr<const void> /*kept*/, Task<T> handler) {
+    co_return co_await std::move(handler);
+  }
   Task<InputResponse> ask(InputRequest question, std::string name);
   // Where messages about this call go now, or null.
   Peer* listener() const;
@@ -94,6 +112,7 @@ class Context : public RequestContext {
   std::optional<RequestId> about() const { return task_ ? std::nullopt : caller_.request; }
 
   std::shared_ptr<const PeerLink> link_;
+  Apart handlers_;
   Caller caller_;
   std::uint64_t schema_steps_;
   std::size_t answer_limit_;

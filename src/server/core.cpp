@@ -55,10 +55,10 @@ void Server::Core::end_tasks() {
   modern_tasks->stop();
 }
 
-Task<void> Server::Core::close_door(std::shared_ptr<Core> core) {
+Task<void> Server::Core::close_door(std::shared_ptr<Core> core, Duration for_handlers) {
   if (--core->doors > 0) co_return;
-  co_await core->legacy_tasks->finish();
-  co_await core->modern_tasks->finish();
+  co_await core->legacy_tasks->finish(for_handlers);
+  co_await core->modern_tasks->finish(for_handlers);
 }
 
 ServerCapabilities Server::Core::capabilities() const {

@@ -69,7 +69,7 @@ struct Server::Core {
   // The ways in of a whole program (stdio, HTTP) that are open. When the last one closes,
   // nobody is left to fetch what tasks would still find.
   int doors = 0;
-  static Task<void> close_door(std::shared_ptr<Core> core);
+  static Task<void> close_door(std::shared_ptr<Core> core, Duration for_handlers);
 };
 
 TaskSupport task_support_of(const Tool& tool) noexcept;

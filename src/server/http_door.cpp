@@ -61,6 +61,11 @@ const Payload* params_of(const Message& message) {
   return nullptr;
 }
 
+// With a copy of the function: it may run on when the door has closed.
+Task<HttpVerdict> ask_who(std::function<Task<HttpVerdict>(HttpCaller)> authorize, HttpCaller caller) {
+  co_return co_await authorize(std::move(caller));
+}
+
 std::optional<RequestId> id_of(const Message& message) {
   if (const auto* request = std::get_if<Request>(&message)) return request->id;
   return std::nullopt;
@@ -208,6 +213,7 @@ HttpDoor::HttpDoor(std::shared_ptr<Server::Core> core, asio::any_io_executor exe
       runtime_(runtime),
       scope_(executor),
       tending_(executor),
+      authorizing_(executor),
       server_(executor, limits_of(options_), [this](ServerExchange& exchange) { return handle(exchange); }, runtime) {
   runtime_.limits.answer = options_.max_answer;
 }
@@ -236,6 +242,7 @@ Task<void> HttpDoor::run() {
   scope_.cancel();
   co_await tending_.join();
   co_await scope_.join();
+  (void)co_await authorizing_.wait_ended(as_duration(runtime_.limits.exit_after_eof));
   if (!accepting && accepting.error().code() != Errc::cancelled) throw std::move(accepting).error();
 }
 
@@ -277,7 +284,7 @@ Task<void> HttpDoor::handle(ServerExchange& exchange) {
   }
   std::string principal;
   if (options_.authorize) {
-    auto verdict = co_await options_.authorize(caller_of(exchange));
+    auto verdict = co_await authorizing_.run(ask_who(options_.authorize, caller_of(exchange)));
     if (verdict.kind != HttpVerdict::Kind::allow) {
       HttpHeaders headers;
       const bool unknown = verdict.kind == HttpVerdict::Kind::unauthorized;
@@ -509,6 +516,7 @@ namespace {
 
 Task<void> serve_over_http(std::shared_ptr<Server::Core> core, ServerHttpOptions options, Runtime runtime) {
   auto executor = co_await asio::this_coro::executor;
+  const auto for_handlers = as_duration(runtime.limits.exit_after_eof);
   ++core->doors;
   Result<void> ended;
   {
@@ -517,7 +525,7 @@ Task<void> serve_over_http(std::shared_ptr<Server::Core> core, ServerHttpOptions
   }
   co_await asio::this_coro::throw_if_cancelled(false);
   co_await asio::this_coro::reset_cancellation_state();
-  co_await Server::Core::close_door(core);
+  co_await Server::Core::close_door(core, for_handlers);
   value_or_throw(std::move(ended));
 }
 

@@ -11,6 +11,7 @@
 
 #include <patchbay/server_http.h>
 
+#include "base/apart.h"
 #include "base/runtime.h"
 #include "base/scope.h"
 #include "net/http_server.h"
@@ -57,6 +58,7 @@ class HttpDoor {
   HttpGate gate_;
   Scope scope_;
   Scope tending_;
+  Apart authorizing_;
   HttpServer server_;
   std::shared_ptr<ReplayTotal> replay_total_ = std::make_shared<ReplayTotal>();
   std::map<std::string, std::shared_ptr<HttpSession>, std::less<>> sessions_;

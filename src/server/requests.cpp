@@ -55,7 +55,7 @@ Task<Json> run_tool(ToolCall call, Context& context) {
     co_return encode(failed_call(fits.error()));
   }
 
-  auto outcome = co_await as_result(handler(context, std::move(call.arguments)));
+  auto outcome = co_await as_result(context.run(handler(context, std::move(call.arguments)), call.entry));
   CallToolResult result;
   if (outcome) {
     result = std::move(*outcome);
@@ -132,6 +132,7 @@ Task<std::shared_ptr<TaskRun>> run_as_task(std::shared_ptr<TaskStore> store, con
         waiting->changed.notify_all();
         return *created;
       });
+  context->run_in(store->handlers(executor));
   if (at_once) context->start_task();
   const auto limit = run->task ? as_duration(std::chrono::milliseconds(*run->created.ttl_ms)) : Duration::max();
   *spawned = store->run(executor, run_apart(run, &wire, std::move(call), context, limit));
@@ -170,7 +171,7 @@ Task<Json> read_resource(std::shared_ptr<Server::Core> core, const Wire& wire, C
   auto request = params_or_throw(decode<ReadResourceRequest>(std::move(params)));
   ReadResourceResult result;
   if (auto entry = core->resources.find(request.uri)) {
-    result.contents = co_await entry->handler(context, request.uri);
+    result.contents = co_await context.run(entry->handler(context, request.uri), entry);
   } else {
     decltype(core->templates)::EntryPtr matching;
     std::map<std::string, std::string> variables;
@@ -182,7 +183,8 @@ Task<Json> read_resource(std::shared_ptr<Server::Core> core, const Wire& wire, C
       break;
     }
     if (!matching) throw resource_not_found(wire, request.uri);
-    result.contents = co_await matching->handler.handler(context, request.uri, std::move(variables));
+    result.contents =
+        co_await context.run(matching->handler.handler(context, request.uri, std::move(variables)), matching);
   }
   // A resource without contents does not exist; an empty text is contents.
   if (result.contents.empty()) throw resource_not_found(wire, request.uri);
@@ -212,7 +214,7 @@ Task<Json> get_prompt(std::shared_ptr<Server::Core> core, Context& context, Json
       throw invalid_params(fmt::format("missing argument: {}", argument.name));
     }
   }
-  auto result = co_await entry->handler(context, std::move(request.arguments));
+  auto result = co_await context.run(entry->handler(context, std::move(request.arguments)), entry);
   co_return encode(result);
 }
 
@@ -224,7 +226,7 @@ Task<Json> complete(std::shared_ptr<Server::Core> core, Context& context, Json p
                          : core->templates.find(ref.name) != nullptr || core->resources.find(ref.name) != nullptr;
   if (!known) throw invalid_params(fmt::format("nothing called {} takes arguments here", ref.name));
   auto handler = core->completion;
-  auto result = co_await (*handler)(context, std::move(request));
+  auto result = co_await context.run((*handler)(context, std::move(request)), handler);
   if (result.values.size() > max_completions) {
     if (!result.total) result.total = static_cast<std::int64_t>(result.values.size());
     result.values.resize(max_completions);

@@ -21,12 +21,13 @@ constexpr auto after_eof = 10s;
 Task<void> serve_descriptors(std::shared_ptr<Server::Core> core, Runtime runtime) {
   auto executor = co_await asio::this_coro::executor;
   auto channel = std::make_unique<LineChannel>(executor, STDIN_FILENO, STDOUT_FILENO, runtime);
+  const auto for_handlers = as_duration(runtime.limits.exit_after_eof);
   ++core->doors;
   {
     ClientConnection connection(core, executor, std::move(channel), std::move(runtime), after_eof);
     co_await connection.run();
   }
-  co_await Server::Core::close_door(core);
+  co_await Server::Core::close_door(core, for_handlers);
 }
 
 }  // namespace
