@@ -21,6 +21,7 @@
 
 #include <patchbay/task.h>
 
+#include "base/byte_budget.h"
 #include "base/log.h"
 #include "base/secret.h"
 #include "base/timeout.h"
@@ -81,8 +82,9 @@ class HttpExchange {
   virtual void cancel() = 0;
 };
 
-// The rest of the body as one text; more than `limit` bytes is Errc::limit. Keep the exchange alive.
-Task<std::string> read_all(HttpExchange& exchange, std::size_t limit);
+// The rest of the body as one text; more than `limit` bytes is Errc::limit. Keep the exchange alive. `incoming` holds
+// what has come, waits for room, and may say that it has to go; whoever made it lets it cancel the exchange.
+Task<std::string> read_all(HttpExchange& exchange, std::size_t limit, ByteBudget::Unfinished* incoming = nullptr);
 
 class HttpClient {
  public:

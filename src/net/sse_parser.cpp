@@ -76,6 +76,11 @@ Result<void> SseParser::feed(std::string_view bytes) {
   return {};
 }
 
+void SseParser::ignore(std::size_t bytes) noexcept {
+  ++ignored_lines_;
+  ignored_bytes_ += bytes;
+}
+
 bool SseParser::take_line(std::string_view line) {
   if (line.empty()) {
     end_event();
@@ -84,6 +89,7 @@ bool SseParser::take_line(std::string_view line) {
   const auto colon = line.find(':');
   if (colon == 0) {
     ++comments_;
+    ignore(line.size());
     return true;
   }
   const auto name = line.substr(0, colon);
@@ -104,7 +110,10 @@ bool SseParser::take_line(std::string_view line) {
     current_.event = value;
     pending_ = true;
   } else if (name == "id") {
-    if (value.find('\0') != std::string_view::npos) return true;
+    if (value.find('\0') != std::string_view::npos) {
+      ignore(line.size());
+      return true;
+    }
     if (!fits(value.size())) return false;
     used_ += value.size();
     current_.id = std::string(value);
@@ -113,14 +122,22 @@ bool SseParser::take_line(std::string_view line) {
     if (const auto time = retry_time(value)) {
       retry_ = current_.retry = time;
       pending_ = true;
+    } else {
+      ignore(line.size());
     }
+  } else {
+    ignore(line.size());
   }
   return true;
 }
 
 void SseParser::end_event() {
   if (current_.id) last_id_ = *current_.id;
-  if (has_data_ || current_.id || current_.retry) ready_.push_back(std::move(current_));
+  if (has_data_ || current_.id || current_.retry) {
+    ready_.push_back(std::move(current_));
+  } else {
+    ignore(used_);
+  }
   current_ = {};
   has_data_ = pending_ = false;
   used_ = 0;

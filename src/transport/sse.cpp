@@ -5,10 +5,13 @@
 #include <fmt/format.h>
 
 #include "base/as_result.h"
+#include "base/byte_budget.h"
 #include "base/crypto.h"
+#include "base/pace.h"
 #include "base/scope.h"
 #include "base/timeout.h"
 #include "base/waiting.h"
+#include "net/chatter.h"
 #include "net/sse_parser.h"
 #include "net/url.h"
 #include "transport/http.h"
@@ -36,6 +39,10 @@ struct SseChannel::State : std::enable_shared_from_this<State> {
         requester(e, options, std::move(auth), runtime),
         inbox(inbox_room),
         parser(runtime.limits.message),
+        incoming(byte_budget(), e, runtime.limits.buffered,
+                 [this] {
+                   if (stream) stream->cancel();
+                 }),
         scope(e) {}
 
   struct Outgoing {
@@ -49,6 +56,9 @@ struct SseChannel::State : std::enable_shared_from_this<State> {
   MessageInbox inbox;
   std::unique_ptr<HttpExchange> stream;
   SseParser parser;
+  Chatter chatter;
+  Pace pace;
+  ByteBudget::Unfinished incoming;
   std::string endpoint;
   std::string version;
   std::deque<Outgoing> outgoing;
@@ -106,35 +116,77 @@ struct SseChannel::State : std::enable_shared_from_this<State> {
   // The next event with data, or nothing at the end of the stream.
   static Task<std::optional<SseEvent>> next_event(Self self) {
     for (;;) {
+      if (self->pace.due()) co_await self->pace.turn();
       while (auto event = self->parser.next()) {
+        self->pace.note(event->data.size());
         if (!event->data.empty()) co_return std::move(event);
+        self->bear(0, 1);
       }
-      auto piece = co_await self->stream->read();
-      if (piece.empty()) co_return std::nullopt;
-      if (auto fed = self->parser.feed(piece); !fed) throw fed.error().within(self->requester.shown());
+      if (!self->incoming.fits(ByteBudget::small)) {
+        auto room = co_await as_result(self->incoming.room(ByteBudget::small));
+        if (!room) throw room.error().within(self->requester.shown());
+      }
+      auto piece = co_await as_result(self->stream->read());
+      if (self->incoming.failed()) throw self->incoming.failure().within(self->requester.shown());
+      if (!piece) throw std::move(piece).error();
+      if (piece->empty()) co_return std::nullopt;
+      const auto lines = self->parser.ignored_lines();
+      const auto bytes = self->parser.ignored_bytes();
+      if (auto fed = self->parser.feed(*piece); !fed) throw fed.error().within(self->requester.shown());
+      self->incoming.hold(self->parser.unfinished());
+      self->bear(self->parser.ignored_bytes() - bytes, self->parser.ignored_lines() - lines);
     }
+  }
+
+  // Something came that is no message; throws when that is too much by now.
+  void bear(std::size_t bytes, std::size_t pieces) {
+    auto bearable = chatter.note(bytes, pieces, std::chrono::steady_clock::now());
+    if (!bearable) throw bearable.error().within(requester.shown());
+  }
+
+  // True when it was a message.
+  static Task<bool> take_event(Self self, std::string data) {
+    while (!self->inbox.has_room()) co_await self->inbox.taken();
+    while (self->outgoing.size() > most_unsent) co_await self->sent.wait();
+    auto put = MessageInbox::Put::nothing;
+    if (is_read_aside(data.size(), self->runtime.limits)) {
+      auto weight = byte_budget().charge(data.size());
+      put = co_await self->inbox.put_text_aside(std::move(data), std::move(weight), std::nullopt, self->runtime);
+    } else {
+      put = self->inbox.put_text(std::move(data), std::nullopt, self->runtime);
+    }
+    co_return put != MessageInbox::Put::nothing;
+  }
+
+  // The next event that is worth something, as a message; false at the end of the stream.
+  static Task<bool> read_one(Self self) {
+    auto event = co_await next_event(self);
+    if (!event) co_return false;
+    const auto size = event->data.size();
+    if (event->is_message() && co_await take_event(self, std::move(event->data))) {
+      self->chatter.heard();
+    } else {
+      self->bear(size, 1);
+    }
+    co_return true;
   }
 
   static Task<void> read(Self self) {
     for (;;) {
-      auto event = co_await as_result(next_event(self));
-      if (!event) {
-        if (event.error().code() == Errc::cancelled) co_return;
-        const auto& cause = event.error();
+      auto more = co_await as_result(read_one(self));
+      if (!more) {
+        if (more.error().code() == Errc::cancelled) co_return;
+        const auto& cause = more.error();
         self->inbox.finish(cause.code() == Errc::limit
                                ? cause
                                : Error(Errc::closed, fmt::format("the stream of {} broke off: {}",
                                                                  self->requester.shown(), cause.message())));
         co_return;
       }
-      if (!*event) {
+      if (!*more) {
         self->inbox.finish(Error(Errc::closed, fmt::format("{} ended its stream", self->requester.shown())));
         co_return;
       }
-      if (!(*event)->is_message()) continue;
-      while (!self->inbox.has_room()) co_await self->inbox.taken();
-      while (self->outgoing.size() > most_unsent) co_await self->sent.wait();
-      (void)self->inbox.put_text(std::move((*event)->data), std::nullopt, self->runtime);
     }
   }
 
