@@ -345,6 +345,7 @@ Task<std::unique_ptr<HttpExchange>> HttpClient::Core::send(std::unique_ptr<Excha
   const auto end = after(exchange->limits().total);
   RedirectTrail trail;
   trail.allowed = exchange->limits().redirects;
+  trail.same_origin = exchange->limits().same_origin;
   const auto& options = exchange->core()->options;
   if (exchange->request().url == options.entry_url) trail.shown = options.shown;
   for (;;) {
