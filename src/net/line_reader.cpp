@@ -131,6 +131,12 @@ std::optional<LineReader::Line> LineReader::next() {
   return Line{block_, text};
 }
 
+void LineReader::drop() {
+  block_.reset();
+  spare_.reset();
+  begin_ = scanned_ = end_ = 0;
+}
+
 std::optional<LineReader::Line> LineReader::rest() {
   if (too_long_ || !block_) return std::nullopt;
   bool begun = skip_to_line();

@@ -36,6 +36,8 @@ class LineReader {
   // time: when there may be more among what was read already, resting() is set, and next() goes on.
   std::optional<Line> next();
   bool resting() const noexcept { return resting_; }
+  // Lets go of all that was read and not yet handed out.
+  void drop();
   // How much of a line that has not ended is held.
   std::size_t unfinished() const noexcept { return in_junk_ ? 0 : end_ - begin_; }
   // After the end of the stream: what came behind the last line end, if it is no junk.

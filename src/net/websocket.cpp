@@ -202,6 +202,9 @@ struct WebSocket::State : std::enable_shared_from_this<State> {
 
   // There is no room for the message that is coming.
   void give_up(const Error& why) {
+    deaf = true;
+    reader = WebSocketReader(settings.role, settings.message_limit);
+    incoming.hold(0);
     say_goodbye(close_code::too_big, "no room for the message");
     fail(why.within(settings.shown));
   }

@@ -286,6 +286,8 @@ Task<Incoming> LineChannel::receive() {
       continue;
     }
     if (s->incoming.failed()) {
+      s->reader.drop();
+      s->incoming.hold(0);
       s->stop(s->incoming.failure().within("the client"));
       continue;
     }

@@ -417,6 +417,8 @@ Task<Incoming> StdioChannel::receive() {
       continue;
     }
     if (s->incoming.failed()) {
+      s->reader.drop();
+      s->incoming.hold(0);
       s->fail_with(s->incoming.failure().within(fmt::format("server \"{}\"", s->label)));
       continue;
     }
