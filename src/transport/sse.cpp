@@ -1,6 +1,8 @@
 #include "transport/sse.h"
 
+#include <algorithm>
 #include <deque>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -14,6 +16,7 @@
 #include "net/chatter.h"
 #include "net/sse_parser.h"
 #include "net/url.h"
+#include "protocol/methods.h"
 #include "transport/http.h"
 #include "transport/http_requester.h"
 #include "transport/inbox.h"
@@ -26,7 +29,16 @@ using namespace std::chrono_literals;
 constexpr auto head_wait = 30s;
 constexpr std::size_t inbox_room = 8u << 20;
 constexpr std::size_t most_unsent = 64;    // more than these wait: nothing more is read that would add to them
+constexpr std::size_t most_posts = 8;      // under way at a time
 constexpr std::size_t most_leftovers = 8;  // bodies behind a nod, each on a connection of its own
+
+// Which request our cancellation takes back.
+std::optional<RequestId> cancelled_request(const Payload& params) {
+  const Json& id = params.value()["requestId"];
+  if (const auto* text = id.if_string()) return RequestId(*text);
+  if (auto number = id.to_int()) return RequestId(*number);
+  return std::nullopt;
+}
 
 }  // namespace
 
@@ -46,7 +58,9 @@ struct SseChannel::State : std::enable_shared_from_this<State> {
         scope(e) {}
 
   struct Outgoing {
-    std::optional<RequestId> id;  // whose call fails when this is not taken
+    std::optional<RequestId> id;     // whose call fails when this is not taken
+    std::optional<RequestId> about;  // the request that this takes back
+    bool opens;                      // `initialize`, and what follows it
     std::string body;
   };
 
@@ -65,7 +79,8 @@ struct SseChannel::State : std::enable_shared_from_this<State> {
   std::size_t queued = 0;
   Event sent;
   std::size_t leftovers = 0;
-  bool writing = false;
+  std::vector<std::optional<RequestId>> posting;  // under way; without an id when it is no request
+  bool opening = false;                           // one of them opens the session
   bool closing = false;
   bool closed = false;
   Event closed_event;
@@ -124,10 +139,11 @@ struct SseChannel::State : std::enable_shared_from_this<State> {
       }
       if (!self->incoming.fits(ByteBudget::small)) {
         auto room = co_await as_result(self->incoming.room(ByteBudget::small));
-        if (!room) throw room.error().within(self->requester.shown());
+        if (!room && room.error().code() == Errc::limit) throw self->give_up();
+        if (!room) throw std::move(room).error();
       }
       auto piece = co_await as_result(self->stream->read());
-      if (self->incoming.failed()) throw self->incoming.failure().within(self->requester.shown());
+      if (self->incoming.failed()) throw self->give_up();
       if (!piece) throw std::move(piece).error();
       if (piece->empty()) co_return std::nullopt;
       const auto lines = self->parser.ignored_lines();
@@ -136,6 +152,13 @@ struct SseChannel::State : std::enable_shared_from_this<State> {
       self->incoming.hold(self->parser.unfinished());
       self->bear(self->parser.ignored_bytes() - bytes, self->parser.ignored_lines() - lines);
     }
+  }
+
+  // There is no room for the event that is coming.
+  Error give_up() {
+    parser = SseParser(runtime.limits.message);
+    incoming.hold(0);
+    return incoming.failure().within(requester.shown());
   }
 
   // Something came that is no message; throws when that is too much by now.
@@ -214,23 +237,42 @@ struct SseChannel::State : std::enable_shared_from_this<State> {
     }(self, std::move(exchange)));
   }
 
-  // One at a time: these servers rely on the order.
-  static Task<void> write(Self self) {
-    while (!self->outgoing.empty()) {
-      auto next = std::move(self->outgoing.front());
-      self->outgoing.pop_front();
-      self->sent.notify_all();
-      self->queued -= next.body.size();
-      auto taken = co_await as_result(post(self, std::move(next.body)));
-      if (taken) continue;
-      if (taken.error().code() == Errc::cancelled) break;
-      if (next.id) {
-        self->inbox.put(Lost{std::move(*next.id), std::move(taken).error()}, 0);
-      } else {
-        self->runtime.log(LogLevel::warning, "event=not_sent reason=\"{}\"", taken.error().message());
+  // Few at a time, begun in the order in which they were sent. The opening of the session is alone: these servers rely
+  // on its order. A cancellation does not overtake the request it is about.
+  bool may_begin(const Outgoing& next) const {
+    if (opening || posting.size() == most_posts) return false;
+    if (next.opens) return posting.empty();
+    return !next.about || std::ranges::find(posting, next.about) == posting.end();
+  }
+
+  static void begin_posts(Self self) {
+    for (auto at = self->outgoing.begin(); at != self->outgoing.end() && self->posting.size() < most_posts;) {
+      if (!self->may_begin(*at)) {
+        if (at->opens || self->opening) return;  // nothing goes before it, and nothing beside it
+        ++at;
+        continue;
       }
+      auto next = std::move(*at);
+      at = self->outgoing.erase(at);
+      self->queued -= next.body.size();
+      self->opening = next.opens;
+      self->posting.push_back(next.id);
+      self->sent.notify_all();
+      self->scope.spawn(post_one(self, std::move(next)));
     }
-    self->writing = false;
+  }
+
+  static Task<void> post_one(Self self, Outgoing next) {
+    auto taken = co_await as_result(post(self, std::move(next.body)));
+    self->posting.erase(std::ranges::find(self->posting, next.id));
+    if (next.opens) self->opening = false;
+    if (!taken && taken.error().code() == Errc::cancelled) co_return;
+    if (!taken && next.id) {
+      self->inbox.put(Lost{std::move(*next.id), std::move(taken).error()}, 0);
+    } else if (!taken) {
+      self->runtime.log(LogLevel::warning, "event=not_sent reason=\"{}\"", taken.error().message());
+    }
+    begin_posts(self);
   }
 };
 
@@ -257,10 +299,18 @@ Result<void> SseChannel::send(Message message) {
   if (state.queued > 0 && state.queued + body.size() > state.runtime.limits.outgoing) {
     return fail(Errc::limit, fmt::format("{} bytes wait for {} to take them", state.queued, state.requester.shown()));
   }
-  const auto* request = std::get_if<Request>(&message);
+  State::Outgoing next{.id = {}, .about = {}, .opens = false, .body = {}};
+  if (const auto* request = std::get_if<Request>(&message)) {
+    next.id = request->id;
+    next.opens = request->method == method::initialize;
+  } else if (const auto* notification = std::get_if<Notification>(&message)) {
+    next.opens = notification->method == method::initialized;
+    if (notification->method == method::cancelled) next.about = cancelled_request(notification->params);
+  }
   state.queued += body.size();
-  state.outgoing.push_back({request ? std::optional(request->id) : std::nullopt, std::move(body)});
-  if (!std::exchange(state.writing, true)) state.scope.spawn(State::write(state_));
+  next.body = std::move(body);
+  state.outgoing.push_back(std::move(next));
+  State::begin_posts(state_);
   return {};
 }
 
