@@ -365,10 +365,13 @@ Task<std::string> read_all(HttpExchange& exchange, std::size_t limit, ByteBudget
   for (;;) {
     if (incoming) {
       incoming->hold(body.size());
-      if (!incoming->fits(ByteBudget::small)) co_await incoming->room(ByteBudget::small);
+      if (!incoming->fits(ByteBudget::small)) {
+        auto room = co_await as_result(incoming->room(ByteBudget::small));
+        if (!room) throw room.error().within(redacted_url(exchange.head().url));
+      }
     }
     auto piece = co_await as_result(exchange.read());
-    if (incoming && incoming->failed()) throw incoming->failure();
+    if (incoming && incoming->failed()) throw incoming->failure().within(redacted_url(exchange.head().url));
     if (!piece) throw std::move(piece).error();
     if (piece->empty()) co_return body;
     if (body.empty()) {
