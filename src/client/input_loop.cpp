@@ -112,7 +112,9 @@ Task<Exchanged> SessionCore::exchange(std::string_view method, Members members, 
       InputRequired input;
       so_far = answered ? CarriedOut::unknown : answered.error().carried_out().value_or(CarriedOut::unknown);
       if (answered) {
-        if (plain && wire->read_plain(answered->text(), *plain)) {
+        // The values of a large answer were made before it came here, aside; its text is not read again.
+        if (plain && answered->text().size() <= runtime.limits.parse_here &&
+            wire->read_plain(answered->text(), *plain)) {
           exchanged.progress = nullptr;
           co_return exchanged;
         }

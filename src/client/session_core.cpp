@@ -129,8 +129,12 @@ void SessionCore::announce(const Change& change) {
 void SessionCore::on_notification(Notification notification) {
   const auto& name = notification.method;
   auto read_params = [&]() -> Json {
-    auto value = notification.params ? parse_json(notification.params.text()) : Result<Json>(Json::object());
-    return value ? std::move(*value) : Json::object();
+    if (!notification.params) return Json::object();
+    try {
+      return std::move(notification.params).take();
+    } catch (const Error&) {
+      return Json::object();
+    }
   };
   if (name == method::tools_changed) {
     announce({Change::Kind::tools, {}});

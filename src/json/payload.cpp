@@ -36,7 +36,7 @@ Result<Payload> Payload::parse(std::string text, JsonOptions options) {
   JsonScanner scanner(text, options.max_depth);
   std::string_view slice;
   if (!scanner.check_utf8() || !scanner.skip_value(slice) || !scanner.finish()) {
-    return std::unexpected(to_error(scanner.fault()));
+    return std::unexpected(scanner.error());
   }
   const auto begins = static_cast<std::size_t>(slice.data() - text.data());
   const auto length = slice.size();

@@ -309,6 +309,11 @@ bool JsonScanner::fail_at(std::string reason, std::size_t offset) {
 
 bool JsonScanner::fail_depth() { return fail(fmt::format("nested deeper than {} levels", max_depth_)); }
 
+bool JsonScanner::fail_nodes() {
+  too_many_ = true;
+  return fail(fmt::format("more than {} values", max_nodes_));
+}
+
 bool JsonScanner::fail_value() {
   if (at_ == begin_ && std::string_view(at_, static_cast<std::size_t>(end_ - at_)).starts_with("\xEF\xBB\xBF")) {
     return fail("expected a JSON value, found a byte order mark");
@@ -414,6 +419,8 @@ bool JsonScanner::walk(Sink& sink) {
   NumberToken number_token;
 
 value:
+  if (nodes_left_ == 0) return fail_nodes();
+  --nodes_left_;
   skip_space();
   if (at_ == end_) return fail_value();
   switch (*at_) {
@@ -481,6 +488,7 @@ key: {
   if (at_ == end_) return fail("the text ends where a key or '}' was expected");
   if (*at_ != '"') return fail("expected a string as a key");
   if (!string(string_token)) return false;
+  ++keys_;
   if (!sink.key(string_token)) return fail_at(sink.duplicate(), begins);
   skip_space();
   if (at_ == end_ || *at_ != ':') return fail("expected ':'");
@@ -508,12 +516,17 @@ bool JsonScanner::finish() {
   return at_ == end_ || fail("expected the end of the text after the value");
 }
 
+Error JsonScanner::error() const {
+  auto error = to_error(fault_);
+  return too_many_ ? Error(Errc::limit, error.message()) : error;
+}
+
 Error to_error(const JsonFault& fault) {
   return Error(Errc::protocol, fmt::format("{} at byte {}", fault.reason, fault.offset));
 }
 
 std::expected<Json, JsonFault> build_validated(std::string_view text) {
-  JsonScanner scanner(text, static_cast<std::size_t>(-1));
+  JsonScanner scanner(text, static_cast<std::size_t>(-1), static_cast<std::size_t>(-1));
   Json value;
   if (scanner.build_value(value) && scanner.finish()) return value;
   return std::unexpected(scanner.fault());
@@ -527,9 +540,10 @@ std::expected<Json, JsonFault> parse_json_located(std::string_view text, JsonOpt
 }
 
 Result<Json> parse_json(std::string_view text, JsonOptions options) {
-  auto value = parse_json_located(text, options);
-  if (value) return std::move(*value);
-  return std::unexpected(to_error(value.error()));
+  JsonScanner scanner(text, options.max_depth);
+  Json value;
+  if (scanner.check_utf8() && scanner.build_value(value) && scanner.finish()) return value;
+  return std::unexpected(scanner.error());
 }
 
 }  // namespace patchbay

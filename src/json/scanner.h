@@ -26,10 +26,20 @@ struct NumberToken {
   bool integral = false;
 };
 
+// Values in one text, each container and each thing in one. A byte or two of text can become forty in memory,
+// so their number is bounded as well. The default is that of Limits::nodes.
+inline constexpr std::size_t most_nodes = 4'000'000;
+
 class JsonScanner {
  public:
-  explicit JsonScanner(std::string_view text, std::size_t max_depth = JsonOptions().max_depth) noexcept
-      : begin_(text.data()), at_(text.data()), end_(text.data() + text.size()), max_depth_(max_depth) {}
+  explicit JsonScanner(std::string_view text, std::size_t max_depth = JsonOptions().max_depth,
+                       std::size_t max_nodes = most_nodes) noexcept
+      : begin_(text.data()),
+        at_(text.data()),
+        end_(text.data() + text.size()),
+        max_depth_(max_depth),
+        max_nodes_(max_nodes),
+        nodes_left_(max_nodes) {}
 
   bool check_utf8();
 
@@ -64,9 +74,21 @@ class JsonScanner {
   bool enter() { return depth_++ < max_depth_ || fail_depth(); }
   void leave() noexcept { --depth_; }
 
+  // Crossed so far by skip_value and build_value, and what count() added.
+  std::size_t nodes() const noexcept { return max_nodes_ - nodes_left_; }
+  std::size_t keys() const noexcept { return keys_; }
+  // For what the caller makes of the text by itself.
+  bool count(std::size_t nodes) {
+    if (nodes > nodes_left_) return fail_nodes();
+    nodes_left_ -= nodes;
+    return true;
+  }
+
   bool fail(std::string reason) { return fail_at(std::move(reason), offset()); }
   bool fail_at(std::string reason, std::size_t offset);
   const JsonFault& fault() const noexcept { return fault_; }
+  // The same as an error: Errc::limit for too many values, else Errc::protocol.
+  Error error() const;
 
  private:
   template <class Sink>
@@ -77,14 +99,19 @@ class JsonScanner {
   bool literal(std::string_view word);
   bool escape(std::size_t string_offset);
   bool fail_depth();
+  bool fail_nodes();
   bool fail_value();
 
   const char* begin_;
   const char* at_;
   const char* end_;
   std::size_t max_depth_;
+  std::size_t max_nodes_;
+  std::size_t nodes_left_;
+  std::size_t keys_ = 0;
   std::size_t depth_ = 0;
   JsonFault fault_;
+  bool too_many_ = false;
 };
 
 // Appends the characters a string token stands for. A lone surrogate becomes U+FFFD.
@@ -93,7 +120,7 @@ void append_unescaped(std::string& out, StringToken token);
 // "expected ',' or '}' at byte 17"
 Error to_error(const JsonFault& fault);
 
-// Values of a text that was validated before: no depth limit, no UTF-8 check.
+// Values of a text that was validated before: no limits, no UTF-8 check.
 std::expected<Json, JsonFault> build_validated(std::string_view text);
 
 // The first byte of `text` that a JSON string cannot hold as is: quote, backslash, or

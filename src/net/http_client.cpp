@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/as_result.h"
+#include "base/pace.h"
 #include "base/waiting.h"
 #include "net/curl_transfer.h"
 #include "net/http_failure.h"
@@ -137,9 +138,13 @@ class HttpClient::Core::Exchange final : public HttpExchange, private TransferSi
 
   Task<std::string> read() override {
     for (;;) {
+      // Before anything is taken: a read that is cancelled here loses nothing.
+      if (pace_.due()) co_await pace_.turn();
       if (!buffer_.empty()) {
         auto piece = std::move(buffer_);
         buffer_.clear();
+        pace_.note(piece.size());
+        // It may bring the next piece at once.
         if (transfer_) transfer_->resume();
         co_return piece;
       }
@@ -156,6 +161,7 @@ class HttpClient::Core::Exchange final : public HttpExchange, private TransferSi
         Exchange& exchange;
       } stage(*this);
       arm();
+      pace_.rested();
       co_await changed_.wait();
     }
   }
@@ -280,6 +286,7 @@ class HttpClient::Core::Exchange final : public HttpExchange, private TransferSi
   bool has_head_ = false;
   bool ended_ = false;
   std::string buffer_;
+  Pace pace_;
   std::size_t received_ = 0;
   std::optional<Error> failure_;
   Event changed_;
@@ -338,6 +345,7 @@ Task<std::unique_ptr<HttpExchange>> HttpClient::Core::send(std::unique_ptr<Excha
   const auto end = after(exchange->limits().total);
   RedirectTrail trail;
   trail.allowed = exchange->limits().redirects;
+  trail.same_origin = exchange->limits().same_origin;
   const auto& options = exchange->core()->options;
   if (exchange->request().url == options.entry_url) trail.shown = options.shown;
   for (;;) {
@@ -352,18 +360,31 @@ Task<std::unique_ptr<HttpExchange>> HttpClient::Core::send(std::unique_ptr<Excha
   }
 }
 
-Task<std::string> read_all(HttpExchange& exchange, std::size_t limit) {
-  std::string body = co_await exchange.read();
+Task<std::string> read_all(HttpExchange& exchange, std::size_t limit, ByteBudget::Unfinished* incoming) {
+  std::string body;
   for (;;) {
+    if (incoming) {
+      incoming->hold(body.size());
+      if (!incoming->fits(ByteBudget::small)) {
+        auto room = co_await as_result(incoming->room(ByteBudget::small));
+        if (!room) throw room.error().within(redacted_url(exchange.head().url));
+      }
+    }
+    auto piece = co_await as_result(exchange.read());
+    if (incoming && incoming->failed()) throw incoming->failure().within(redacted_url(exchange.head().url));
+    if (!piece) throw std::move(piece).error();
+    if (piece->empty()) co_return body;
+    if (body.empty()) {
+      body = std::move(*piece);
+    } else {
+      body += *piece;
+    }
     if (body.size() > limit) {
       throw Error(
           Errc::limit,
           fmt::format("{}: the answer is larger than {} (while reading the body); ask for less, or raise the limit",
                       redacted_url(exchange.head().url), written(limit)));
     }
-    auto piece = co_await exchange.read();
-    if (piece.empty()) co_return body;
-    body += piece;
   }
 }
 

@@ -21,6 +21,7 @@
 
 #include <patchbay/task.h>
 
+#include "base/byte_budget.h"
 #include "base/log.h"
 #include "base/secret.h"
 #include "base/timeout.h"
@@ -60,7 +61,8 @@ struct HttpRequestLimits {
   Duration idle = Duration::max();              // between two pieces of the body, while somebody waits for one
   Duration total = Duration::max();             // from send() to the end of the body
   std::size_t body = std::numeric_limits<std::size_t>::max();
-  int redirects = 5;  // 0: a redirect is an answer like any other
+  int redirects = 5;         // 0: a redirect is an answer like any other
+  bool same_origin = false;  // a redirect to another one is Errc::http; nothing is sent there
 };
 
 // One answer, from its head to the end of its body. Destroying it before the end aborts the
@@ -81,8 +83,9 @@ class HttpExchange {
   virtual void cancel() = 0;
 };
 
-// The rest of the body as one text; more than `limit` bytes is Errc::limit. Keep the exchange alive.
-Task<std::string> read_all(HttpExchange& exchange, std::size_t limit);
+// The rest of the body as one text; more than `limit` bytes is Errc::limit. Keep the exchange alive. `incoming` holds
+// what has come, waits for room, and may say that it has to go; whoever made it lets it cancel the exchange.
+Task<std::string> read_all(HttpExchange& exchange, std::size_t limit, ByteBudget::Unfinished* incoming = nullptr);
 
 class HttpClient {
  public:

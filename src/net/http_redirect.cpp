@@ -43,11 +43,13 @@ Result<std::optional<HttpRequest>> redirected(const HttpRequest& sent, const Htt
                   "which would turn it into a GET without a body; it is not followed. Configure the URL it leads to");
   }
   const bool stays = same_origin(*from, *to);
-  if (!stays && sent.method != "GET" && sent.method != "HEAD") {
-    return fail(Errc::http,
-                fmt::format("{} {}: redirects to another place ({}), where nothing of it is sent; if that is "
-                            "the server you mean, configure its own url",
-                            sent.method, here, to->origin()));
+  const bool reads = sent.method == "GET" || sent.method == "HEAD";
+  if (!stays && (trail.same_origin || !reads)) {
+    Error away(Errc::http,
+               fmt::format("{} {}: redirects to another place ({}), where nothing of it is sent; if that is "
+                           "the server you mean, configure its own url",
+                           sent.method, here, to->origin()));
+    return std::unexpected(reads ? std::move(away).with_http_status(status) : std::move(away));
   }
   // A fragment is not sent; it is inherited by rule and of no use to us.
   to->fragment.reset();

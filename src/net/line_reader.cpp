@@ -12,6 +12,7 @@ constexpr std::size_t least_room = 16u << 10;
 constexpr std::size_t padding = 64;          // what a vector JSON parser may read past a text
 constexpr std::size_t most_kept = 8u << 20;  // larger blocks are not kept for later
 constexpr std::size_t sample_size = 120;
+constexpr int most_junk_at_a_time = 1000;
 
 std::shared_ptr<std::string> make_block(std::size_t room) {
   auto block = std::make_shared<std::string>();
@@ -69,11 +70,18 @@ void LineReader::commit(std::size_t bytes) { end_ += bytes; }
 
 // Moves begin_ to the first byte of a line worth keeping. False when there is none yet.
 bool LineReader::skip_to_line() {
-  for (;;) {
+  resting_ = false;
+  for (int junk = 0;; ++junk) {
+    if (junk == most_junk_at_a_time) {
+      resting_ = true;
+      return false;
+    }
     if (in_junk_) drop_junk();
     if (in_junk_) return false;
     if (scanned_ > begin_) return true;  // the line has begun
+    const auto before = begin_;
     while (begin_ < end_ && (blank((*block_)[begin_]) || (*block_)[begin_] == '\n')) ++begin_;
+    skipped_bytes_ += begin_ - before;
     scanned_ = begin_;
     if (begin_ == end_) return false;
     const char first = (*block_)[begin_];
@@ -94,6 +102,7 @@ void LineReader::drop_junk() {
   const std::size_t length = found ? static_cast<std::size_t>(found - from) : end_ - begin_;
   if (junk_sample_.size() < sample_size) junk_sample_.append(from, std::min(length, sample_size - junk_sample_.size()));
   begin_ += length;
+  skipped_bytes_ += length;
   if (found) {
     ++begin_;
     in_junk_ = false;
@@ -122,8 +131,17 @@ std::optional<LineReader::Line> LineReader::next() {
   return Line{block_, text};
 }
 
+void LineReader::drop() {
+  block_.reset();
+  spare_.reset();
+  begin_ = scanned_ = end_ = 0;
+}
+
 std::optional<LineReader::Line> LineReader::rest() {
-  if (too_long_ || !block_ || !skip_to_line()) return std::nullopt;
+  if (too_long_ || !block_) return std::nullopt;
+  bool begun = skip_to_line();
+  while (!begun && resting_) begun = skip_to_line();
+  if (!begun) return std::nullopt;
   std::string_view text(block_->data() + begin_, end_ - begin_);
   if (text.ends_with('\r')) text.remove_suffix(1);  // half a line end; next() left room for it
   begin_ = scanned_ = end_;

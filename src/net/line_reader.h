@@ -32,13 +32,21 @@ class LineReader {
   std::span<char> room();
   void commit(std::size_t bytes);
 
-  // The next whole line, or nothing until more has been read.
+  // The next whole line, or nothing until more has been read. Passes over a bounded number of junk lines at a
+  // time: when there may be more among what was read already, resting() is set, and next() goes on.
   std::optional<Line> next();
+  bool resting() const noexcept { return resting_; }
+  // Lets go of all that was read and not yet handed out.
+  void drop();
+  // How much of a line that has not ended is held.
+  std::size_t unfinished() const noexcept { return in_junk_ ? 0 : end_ - begin_; }
   // After the end of the stream: what came behind the last line end, if it is no junk.
   std::optional<Line> rest();
 
   bool too_long() const noexcept { return too_long_; }
   std::uint64_t junk_lines() const noexcept { return junk_lines_; }
+  // Of junk and blank lines, all that was passed over.
+  std::uint64_t skipped_bytes() const noexcept { return skipped_bytes_; }
   // The beginning of the latest junk line, for a log, and of the first.
   const std::string& junk_sample() const noexcept { return junk_sample_; }
   const std::string& first_junk() const noexcept { return junk_lines_ > 1 ? first_junk_ : junk_sample_; }
@@ -56,7 +64,9 @@ class LineReader {
   std::size_t end_ = 0;                 // of what was read
   bool in_junk_ = false;
   bool too_long_ = false;
+  bool resting_ = false;
   std::uint64_t junk_lines_ = 0;
+  std::uint64_t skipped_bytes_ = 0;
   std::string junk_sample_;
   std::string first_junk_;  // once there is a second
 };

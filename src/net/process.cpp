@@ -18,6 +18,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <mutex>
 #include <sstream>
 
 #include <boost/asio/buffer.hpp>
@@ -47,6 +48,8 @@ using namespace std::chrono_literals;
 
 constexpr auto after_kill = 2s;  // then a descendant is stuck in the kernel
 constexpr auto for_leftovers = 100ms;
+constexpr std::size_t last_words = 256u << 10;  // of stderr that is read without waiting; somebody may keep writing
+constexpr auto for_last_words = 100ms;
 constexpr int first_free = PB_WARDEN_SOCKET + 1;
 constexpr int large_pipe = 1 << 20;
 constexpr int most_large_pipes = 32;
@@ -129,6 +132,94 @@ Pair make_socket(std::string_view command) {
   if (!pair.ours || !pair.theirs) throw_errno(errno, "cannot make a socket for", command);
   if (::fcntl(pair.ours.get(), F_SETFL, O_NONBLOCK) != 0) throw_errno(errno, "cannot make a socket for", command);
   return pair;
+}
+
+// A process by a descriptor, which never means another one: a number may, once it has been waited for.
+class ProcessPin {
+ public:
+  ProcessPin() = default;
+  explicit ProcessPin(pid_t pid) : fd_(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))) {}
+  explicit operator bool() const noexcept { return static_cast<bool>(fd_); }
+  void send(int signal) const { (void)::syscall(SYS_pidfd_send_signal, fd_.get(), signal, nullptr, 0); }
+  // True when it is no child of ours that could be waited for any more: waited for here, or by somebody else before.
+  bool reap(int flags) const {
+    siginfo_t info{};
+    int failed = 0;
+    do {
+      failed = ::waitid(P_PIDFD, static_cast<id_t>(fd_.get()), &info, WEXITED | flags);
+    } while (failed != 0 && errno == EINTR);
+    return failed != 0 || info.si_pid != 0;
+  }
+  // Whether it is a child that nobody has waited for, so that its number is still its own.
+  bool unreaped() const {
+    siginfo_t info{};
+    return ::waitid(P_PIDFD, static_cast<id_t>(fd_.get()), &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+  }
+  Fd duplicate() const { return Fd(::fcntl(fd_.get(), F_DUPFD_CLOEXEC, 0)); }
+
+ private:
+  Fd fd_;
+};
+
+// Wardens that could not end yet when we gave up waiting: something they guard hangs in the kernel. They are waited
+// for whenever another one is started or ended, so that none stays behind as a zombie. Any thread.
+class LeftWardens {
+ public:
+  void add(ProcessPin pin) {
+    const std::lock_guard lock(mutex_);
+    pins_.push_back(std::move(pin));
+  }
+  void reap() {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(pins_, [](const ProcessPin& pin) { return pin.reap(WNOHANG); });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<ProcessPin> pins_;
+};
+LeftWardens& left_wardens() {
+  static auto& left = *new LeftWardens;
+  return left;
+}
+
+struct ProcessFields {
+  char state = '?';
+  pid_t session = 0;
+};
+std::optional<ProcessFields> fields_of(pid_t pid) {
+  std::ifstream file(fmt::format("/proc/{}/stat", pid));
+  std::string text;
+  if (!std::getline(file, text) || text.rfind(')') == text.npos) return std::nullopt;
+  // Behind the name: state, ppid, pgrp, session.
+  std::istringstream fields(text.substr(text.rfind(')') + 1));
+  ProcessFields found;
+  pid_t skipped = 0;
+  fields >> found.state >> skipped >> skipped >> found.session;
+  return found;
+}
+
+// Ends what lives in this session. Its number must be one that cannot have been given to another.
+void end_session(pid_t session) {
+  constexpr int most_rounds = 8;  // they may fork meanwhile
+  const auto lives_there = [session](pid_t pid) {
+    const auto fields = fields_of(pid);
+    return fields && fields->session == session && fields->state != 'Z' && fields->state != 'X';
+  };
+  for (int round = 0; round < most_rounds; ++round) {
+    bool found = false;
+    std::error_code failed;
+    for (std::filesystem::directory_iterator at("/proc", failed), end; !failed && at != end; at.increment(failed)) {
+      const pid_t pid = std::atoi(at->path().filename().c_str());
+      if (pid <= 0 || !lives_there(pid)) continue;
+      const ProcessPin pin(pid);
+      // Asked once more: until here the number was only a number.
+      if (!pin || !lives_there(pid)) continue;
+      pin.send(SIGKILL);
+      found = true;
+    }
+    if (!found) return;
+  }
 }
 
 bool has_nul(std::string_view text) { return text.find('\0') != text.npos; }
@@ -231,6 +322,7 @@ struct Process::State {
   pid_t owner = ::getpid();
   pid_t warden = 0;
   pid_t command = 0;
+  ProcessPin pin;  // of the warden, from the moment it was started
   bool warden_reaped = false;
   bool ended = false;
   bool leftovers = false;  // descendants lived when the command ended
@@ -268,11 +360,12 @@ struct Process::State {
   }
 
   // The socket has ended. Without a status, a stranger killed the warden; the command died
-  // with it, its process group is still known, anything else is out of reach.
+  // with it. What stayed in the warden's session is still known, for as long as nobody has waited for
+  // the warden, whose number it has. Anything else is out of reach.
   void lose() {
     if (ended) return;
     lost = true;
-    if (command > 0 && !warden_reaped) ::kill(-command, SIGKILL);
+    if (!warden_reaped && pin && pin.unreaped()) end_session(warden);
     end();
   }
 
@@ -280,6 +373,11 @@ struct Process::State {
   // first, or ignore SIGCHLD altogether: then there is nothing to reap.
   bool reap(int flags) {
     if (warden_reaped || warden <= 0) return true;
+    if (pin) {
+      warden_reaped = pin.reap(flags);
+      return warden_reaped;
+    }
+    // No descriptor was left for a pin, and the start failed for it. Waiting by the number can do no harm.
     siginfo_t info{};
     int failed = 0;
     do {
@@ -290,6 +388,7 @@ struct Process::State {
   }
 
   void close_all() {
+    on_stderr = nullptr;  // a read that is through already is told to nobody
     error_code ignored;
     control.close(ignored);
     input.close(ignored);
@@ -299,10 +398,13 @@ struct Process::State {
 
   void read_errors_now() {
     std::array<char, 4096> buffer;
-    while (errors.is_open()) {
+    std::size_t taken = 0;
+    const auto end = std::chrono::steady_clock::now() + for_last_words;
+    while (errors.is_open() && taken < last_words && std::chrono::steady_clock::now() < end) {
       const auto length = ::read(errors.native_handle(), buffer.data(), buffer.size());
       if (length < 0 && errno == EINTR) continue;
       if (length <= 0) return;
+      taken += static_cast<std::size_t>(length);
       keep_errors({buffer.data(), static_cast<std::size_t>(length)});
     }
   }
@@ -345,10 +447,16 @@ struct Process::State {
         ::poll(&watched, 1, static_cast<int>(left));
       }
     }
+    if (reap(WNOHANG)) return;
     // A warden that has not even started the command guards nothing. One that has keeps trying
     // what we could not do, and stays.
-    if (command == 0 && !reap(WNOHANG)) ::kill(warden, SIGKILL);
-    reap(command == 0 ? 0 : WNOHANG);
+    if (command == 0) {
+      if (pin) pin.send(SIGKILL);
+      reap(pin ? 0 : WNOHANG);
+    } else {
+      warden_reaped = true;
+      left_wardens().add(std::exchange(pin, ProcessPin()));
+    }
   }
 
   static Task<void> watch(std::shared_ptr<State> self);
@@ -378,10 +486,10 @@ Task<void> Process::State::watch(std::shared_ptr<State> self) {
 }
 
 // The socket ends a moment before the warden can be reaped. A pidfd tells when, without
-// SIGCHLD; it is opened only here, where the warden is known to be an unreaped child.
+// SIGCHLD.
 Task<void> Process::State::await_warden(std::shared_ptr<State> self) {
   if (self->reap(WNOHANG)) co_return;
-  Fd pin(static_cast<int>(::syscall(SYS_pidfd_open, self->warden, 0)));
+  Fd pin = self->pin.duplicate();
   if (!pin) {
     self->reap(0);
     co_return;
@@ -509,6 +617,7 @@ Task<std::unique_ptr<Process>> Process::start(ProcessSpec spec, Runtime runtime)
   const std::string path(variable(environment, "PATH", default_path));
   const auto file = value_or_throw(find_command(spec.command, path, directory));
   auto image = value_or_throw(find_warden());
+  left_wardens().reap();
 
   auto state = std::make_shared<State>(co_await asio::this_coro::executor, runtime);
   state->on_stderr = std::move(spec.on_stderr);
@@ -536,6 +645,9 @@ Task<std::unique_ptr<Process>> Process::start(ProcessSpec spec, Runtime runtime)
       state->warden = 0;
       throw_errno(failed, fmt::format("the process warden {} cannot start", image.path), spec.command);
     }
+    // From here on it is known by this and not by its number. Without it the warden sees its socket close, and ends.
+    state->pin = ProcessPin(state->warden);
+    if (const int error = errno; !state->pin && error != ESRCH) throw_errno(error, "cannot watch over", spec.command);
   }
   image.memory.reset();
 

@@ -2,6 +2,10 @@
 
 #include <unistd.h>
 
+#include <fmt/format.h>
+
+#include "net/named_file.h"
+
 namespace patchbay {
 namespace {
 
@@ -15,7 +19,30 @@ std::string scheme_on_the_wire(const std::string& scheme) {
   return scheme;
 }
 
-bool readable(const std::string& file) { return ::access(file.c_str(), R_OK) == 0; }
+bool readable(const std::string& file) {
+  return ::access(file.c_str(), R_OK) == 0 && !why_no_file(file, certificate_file_limit);
+}
+
+// The library would open it in the middle of the loop, and wait there for whoever writes into a pipe.
+Result<void> check_file(std::string_view what, const std::string& file) {
+  if (file.empty()) return {};
+  if (auto why = why_no_file(file, certificate_file_limit)) {
+    return fail(Errc::config, fmt::format("{} {} cannot be used: {}", what, file, *why));
+  }
+  return {};
+}
+
+Result<void> check_files(const Route& route, bool encrypted, bool encrypted_proxy) {
+  const auto& [transfer, context] = route;
+  if (encrypted) {
+    if (auto good = check_file(context.ca_source, transfer.ca_file); !good) return good;
+    const std::string whose =
+        context.certificate_source.empty() ? "this server's" : context.certificate_source + ": the";
+    if (auto good = check_file(whose + " certificate file", transfer.client_certificate); !good) return good;
+    if (auto good = check_file(whose + " key file", transfer.client_key); !good) return good;
+  }
+  return encrypted_proxy ? check_file("SSL_CERT_FILE", transfer.proxy_ca_file) : Result<void>();
+}
 
 }  // namespace
 
@@ -62,6 +89,9 @@ Result<Route> route_to(const Url& url, const HttpClientOptions& settings) {
   }
   transfer.user_agent = settings.user_agent.empty() ? "patchbay/" PATCHBAY_VERSION : settings.user_agent;
   transfer.header_limit = settings.header_limit;
+  if (auto good = check_files(route, wire_url.scheme == "https", transfer.proxy.starts_with("https:")); !good) {
+    return std::unexpected(std::move(good).error());
+  }
   return route;
 }
 

@@ -6,7 +6,8 @@
 //   CLAUDE_CODE_CLIENT_CERT, CLAUDE_CODE_CLIENT_KEY, CLAUDE_CODE_CLIENT_KEY_PASSPHRASE
 //                                 a client certificate for servers whose entry has none
 //
-// A server's own CA file is all that is trusted for it. Pure: the environment is handed in.
+// A server's own CA file is all that is trusted for it. The environment is handed in; files are looked at, and
+// Errc::config says so where one is a pipe, a device or too large.
 #pragma once
 
 #include "net/curl_transfer.h"

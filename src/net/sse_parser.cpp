@@ -1,5 +1,7 @@
 #include "net/sse_parser.h"
 
+#include <algorithm>
+#include <cstring>
 #include <limits>
 
 namespace patchbay {
@@ -19,6 +21,11 @@ std::optional<std::chrono::milliseconds> retry_time(std::string_view text) {
     value = value > (most - digit) / 10 ? most : value * 10 + digit;
   }
   return std::chrono::milliseconds(value);
+}
+
+const char* find(char c, const char* from, const char* end) {
+  const auto* found = static_cast<const char*>(std::memchr(from, c, static_cast<std::size_t>(end - from)));
+  return found ? found : end;
 }
 
 }  // namespace
@@ -46,7 +53,10 @@ Result<void> SseParser::feed(std::string_view bytes) {
       if (++bom_seen_ == 3) bom_seen_ = -1;
     }
   }
-  while (!bytes.empty()) {
+  // Where the next of each line end is; looked for again only once it has been passed.
+  const char* lf = bytes.data();
+  const char* cr = bytes.data();
+  for (bool first = true; !bytes.empty(); first = false) {
     if (after_cr_) {
       after_cr_ = false;
       if (bytes.front() == '\n') {
@@ -54,16 +64,19 @@ Result<void> SseParser::feed(std::string_view bytes) {
         continue;
       }
     }
-    const auto end = bytes.find_first_of("\r\n");
-    const auto piece = bytes.substr(0, end);
+    const char* const stop = bytes.data() + bytes.size();
+    if (first || lf < bytes.data()) lf = find('\n', bytes.data(), stop);
+    if (first || cr < bytes.data()) cr = find('\r', bytes.data(), stop);
+    const char* const end = std::min(lf, cr);
+    const auto piece = bytes.substr(0, static_cast<std::size_t>(end - bytes.data()));
     // Comments are no part of an event, but one without an end would fill the memory all the same.
     if (!fits(line_.size() + piece.size(), longest_name)) return too_large();
-    if (end == std::string_view::npos) {
+    if (end == stop) {
       line_.append(piece);
       break;
     }
-    after_cr_ = bytes[end] == '\r';
-    bytes.remove_prefix(end + 1);
+    after_cr_ = *end == '\r';
+    bytes.remove_prefix(piece.size() + 1);
     if (line_.empty()) {
       if (!take_line(piece)) return too_large();
     } else {
@@ -76,6 +89,11 @@ Result<void> SseParser::feed(std::string_view bytes) {
   return {};
 }
 
+void SseParser::ignore(std::size_t bytes) noexcept {
+  ++ignored_lines_;
+  ignored_bytes_ += bytes;
+}
+
 bool SseParser::take_line(std::string_view line) {
   if (line.empty()) {
     end_event();
@@ -84,6 +102,7 @@ bool SseParser::take_line(std::string_view line) {
   const auto colon = line.find(':');
   if (colon == 0) {
     ++comments_;
+    ignore(line.size());
     return true;
   }
   const auto name = line.substr(0, colon);
@@ -104,7 +123,10 @@ bool SseParser::take_line(std::string_view line) {
     current_.event = value;
     pending_ = true;
   } else if (name == "id") {
-    if (value.find('\0') != std::string_view::npos) return true;
+    if (value.find('\0') != std::string_view::npos) {
+      ignore(line.size());
+      return true;
+    }
     if (!fits(value.size())) return false;
     used_ += value.size();
     current_.id = std::string(value);
@@ -113,14 +135,22 @@ bool SseParser::take_line(std::string_view line) {
     if (const auto time = retry_time(value)) {
       retry_ = current_.retry = time;
       pending_ = true;
+    } else {
+      ignore(line.size());
     }
+  } else {
+    ignore(line.size());
   }
   return true;
 }
 
 void SseParser::end_event() {
   if (current_.id) last_id_ = *current_.id;
-  if (has_data_ || current_.id || current_.retry) ready_.push_back(std::move(current_));
+  if (has_data_ || current_.id || current_.retry) {
+    ready_.push_back(std::move(current_));
+  } else {
+    ignore(used_);
+  }
   current_ = {};
   has_data_ = pending_ = false;
   used_ = 0;

@@ -44,12 +44,18 @@ class SseParser {
   std::optional<std::chrono::milliseconds> retry() const noexcept { return retry_; }
   // Comment lines, by which a server shows that it is alive.
   std::uint64_t comments() const noexcept { return comments_; }
+  // Lines that belong to no event we report, comments among them, and their bytes: a server can send them without end.
+  std::uint64_t ignored_lines() const noexcept { return ignored_lines_; }
+  std::uint64_t ignored_bytes() const noexcept { return ignored_bytes_; }
+  // How much of an event that has not ended is held.
+  std::size_t unfinished() const noexcept { return line_.size() + used_; }
   // Whether something came behind the last complete event: a stream that ended there was cut off.
   bool mid_event() const noexcept { return !line_.empty() || pending_; }
 
  private:
   bool take_line(std::string_view line);
   void end_event();
+  void ignore(std::size_t bytes) noexcept;
   bool fits(std::size_t more, std::size_t slack = 0) const noexcept;
   Result<void> too_large();
 
@@ -66,6 +72,8 @@ class SseParser {
   std::string last_id_;
   std::optional<std::chrono::milliseconds> retry_;
   std::uint64_t comments_ = 0;
+  std::uint64_t ignored_lines_ = 0;
+  std::uint64_t ignored_bytes_ = 0;
 };
 
 }  // namespace patchbay

@@ -12,7 +12,9 @@
 #include <fmt/format.h>
 
 #include "base/as_result.h"
+#include "base/byte_budget.h"
 #include "base/crypto.h"
+#include "base/pace.h"
 #include "base/scope.h"
 #include "base/strings.h"
 #include "base/waiting.h"
@@ -28,7 +30,6 @@ using SteadyClock = std::chrono::steady_clock;
 
 constexpr std::size_t read_size = 64u << 10;
 constexpr std::size_t kept_buffer = 1u << 20;
-constexpr int reads_in_a_row = 16;  // before others on the loop get their turn
 constexpr auto for_reader = 500ms;  // between a failed write and the reader's own verdict
 constexpr std::size_t head_limit = 64u << 10;
 constexpr std::size_t refusal_limit = 64u << 10;
@@ -49,6 +50,8 @@ struct WebSocket::State : std::enable_shared_from_this<State> {
         stream(std::move(s)),
         settings(std::move(w)),
         reader(settings.role, settings.message_limit),
+        chatter(settings.chatter),
+        incoming(byte_budget(), e, settings.buffered_limit, [this] { give_up(incoming.failure()); }),
         buffer(read_size),
         alarm(e),
         scope(e) {}
@@ -61,6 +64,9 @@ struct WebSocket::State : std::enable_shared_from_this<State> {
 
   // Reading.
   WebSocketReader reader;
+  Chatter chatter;
+  Pace pace;
+  ByteBudget::Unfinished incoming;
   std::vector<char> buffer;
   bool deaf = false;  // nothing more is taken from the reader
   int receivers = 0;  // who is in receive(): one, and while closing perhaps a second
@@ -190,13 +196,23 @@ struct WebSocket::State : std::enable_shared_from_this<State> {
   void refuse(const Error& error, std::uint16_t code) {
     say_goodbye(code, error.message());
     const auto remedy =
-        error.code() == Errc::limit ? "ask for less, or raise the limit" : "the server has to be mended";
+        code == close_code::too_big ? "ask for less, or raise the limit" : "the server has to be mended";
     fail(Error(error.code(), fmt::format("{}: {} (while reading); {}", settings.shown, error.message(), remedy)));
+  }
+
+  // There is no room for the message that is coming.
+  void give_up(const Error& why) {
+    deaf = true;
+    reader = WebSocketReader(settings.role, settings.message_limit);
+    incoming.hold(0);
+    say_goodbye(close_code::too_big, "no room for the message");
+    fail(why.within(settings.shown));
   }
 
   std::optional<std::string> take(WebSocketEvent event) {
     switch (event.kind) {
       case WebSocketEvent::Kind::text:
+        chatter.heard();
         return std::move(event.data);
       case WebSocketEvent::Kind::binary:
         deaf = true;
@@ -204,11 +220,13 @@ struct WebSocket::State : std::enable_shared_from_this<State> {
                close_code::unsupported_data);
         break;
       case WebSocketEvent::Kind::ping:
+        note_chatter(event.data.size());
         if (close_sent) break;
         pong = std::move(event.data);
         flush();
         break;
       case WebSocketEvent::Kind::pong:
+        note_chatter(event.data.size());
         break;
       case WebSocketEvent::Kind::close: {
         say_goodbye(event.code, "");
@@ -219,6 +237,13 @@ struct WebSocket::State : std::enable_shared_from_this<State> {
       }
     }
     return std::nullopt;
+  }
+
+  void note_chatter(std::size_t bytes) {
+    if (auto bearable = chatter.note(bytes, 1, SteadyClock::now()); !bearable) {
+      deaf = true;
+      refuse(bearable.error(), close_code::policy);
+    }
   }
 
   void on_end() {
@@ -234,6 +259,7 @@ struct WebSocket::State : std::enable_shared_from_this<State> {
     unanswered = false;
     // What came before the fault is handed out before it is told.
     if (auto fed = reader.feed(bytes); !fed) refuse(fed.error(), reader.fault_code());
+    incoming.hold(reader.unfinished());
   }
 
   // Counts for as long as it lives.
@@ -254,24 +280,34 @@ struct WebSocket::State : std::enable_shared_from_this<State> {
 
   static Task<std::string> receive(Self self) {
     const Present here(*self, &State::receivers);
-    for (int reads = 0;;) {
-      while (!self->deaf) {
+    for (;;) {
+      // The next message may always be there already.
+      if (self->pace.due()) co_await self->pace.turn();
+      while (!self->deaf && !self->pace.due()) {
         auto event = self->reader.next();
         if (!event) break;
+        self->pace.note(event->data.size());
         if (auto text = self->take(std::move(*event))) co_return std::move(*text);
       }
+      if (!self->deaf && self->pace.due()) continue;
       if (self->failure) throw Error(*self->failure);
+      if (!self->incoming.fits(ByteBudget::small)) {
+        auto room = co_await as_result(self->incoming.room(ByteBudget::small));
+        if (!room && room.error().code() != Errc::limit) throw std::move(room).error();
+        if (!room) self->give_up(room.error());
+        if (self->failure) continue;
+      }
       auto got = self->stream->read_now(self->buffer);
       if (!got) {
         self->fail(got.error());
       } else if (!*got) {
-        reads = 0;
+        self->pace.rested();
         co_await wait_for_bytes(self);
       } else if (**got == 0) {
         self->on_end();
       } else {
         self->on_bytes({self->buffer.data(), **got});
-        if (++reads % reads_in_a_row == 0) co_await asio::post(self->executor, asio::use_awaitable);
+        self->pace.note(**got);
       }
     }
   }
@@ -386,6 +422,7 @@ Result<void> WebSocket::send(std::string_view text) {
 }
 
 Task<std::string> WebSocket::receive() { return State::receive(state_); }
+const std::string& WebSocket::shown() const noexcept { return state_->settings.shown; }
 Task<void> WebSocket::close(Duration limit) { return State::close(state_, limit); }
 
 // ---- the handshake ------------------------------------------------------------------------

@@ -24,6 +24,7 @@
 #include "base/log.h"
 #include "base/timeout.h"
 #include "net/byte_stream.h"
+#include "net/chatter.h"
 #include "net/http_message.h"
 #include "net/url.h"
 #include "net/websocket_frames.h"
@@ -35,8 +36,10 @@ struct WebSocketSettings {
   std::string shown;  // the other side, in messages
   std::size_t message_limit = 64u << 20;
   std::size_t outgoing_limit = 64u << 20;
+  std::size_t buffered_limit = 256u << 20;         // of the process, see base/byte_budget.h
   Duration ping_after = std::chrono::seconds(30);  // of silence; Duration::max(): never
   Duration pong_wait = std::chrono::seconds(20);   // for anything at all to come back
+  ChatterRule chatter;                             // pings and pongs between messages
   Random random = system_random();
   Log log;
 };
@@ -54,6 +57,7 @@ class WebSocket {
   Result<void> send(std::string_view text);
   Task<std::string> receive();
   Task<void> close(Duration limit);
+  const std::string& shown() const noexcept;
 
  private:
   struct State;

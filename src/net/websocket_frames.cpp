@@ -14,6 +14,7 @@ namespace {
 constexpr std::size_t control_limit = 125;
 // Room made on the strength of an announced length; the rest is made as the bytes arrive.
 constexpr std::size_t believed = 1u << 20;
+constexpr std::size_t most_empty_fragments = 100'000;
 
 void apply_mask(char* data, std::size_t size, const WebSocketMask& mask, std::size_t at) {
   std::array<std::uint8_t, 8> turned{};
@@ -61,7 +62,8 @@ std::string describe_close_code(std::uint16_t code) {
 }
 
 std::unexpected<Error> WebSocketReader::broken(std::uint16_t code, std::string what) {
-  fault_ = Error(code == close_code::too_big ? Errc::limit : Errc::protocol, std::move(what));
+  fault_ =
+      Error(code == close_code::too_big || code == close_code::policy ? Errc::limit : Errc::protocol, std::move(what));
   fault_code_ = code;
   message_ = {};
   control_ = {};
@@ -184,7 +186,12 @@ Result<void> WebSocketReader::finish_frame() {
     default:
       break;
   }
+  if (message_.size() == message_before_ && ++empty_fragments_ > most_empty_fragments) {
+    return broken(close_code::policy, fmt::format("a message of more than {} empty fragments", most_empty_fragments));
+  }
+  message_before_ = message_.size();
   if (!final_) return {};
+  empty_fragments_ = message_before_ = 0;
   const bool text = *fragmented_ == WebSocketOpcode::text;
   fragmented_.reset();
   if (text && !is_utf8(message_)) return broken(close_code::invalid_text, "a text message is not valid UTF-8");

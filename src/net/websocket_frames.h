@@ -31,6 +31,7 @@ inline constexpr std::uint16_t protocol_error = 1002;
 inline constexpr std::uint16_t unsupported_data = 1003;
 inline constexpr std::uint16_t none = 1005;  // never sent: the frame named no code
 inline constexpr std::uint16_t invalid_text = 1007;
+inline constexpr std::uint16_t policy = 1008;
 inline constexpr std::uint16_t too_big = 1009;
 }  // namespace close_code
 
@@ -83,7 +84,9 @@ class WebSocketReader {
   std::size_t mask_at_ = 0;
 
   std::optional<WebSocketOpcode> fragmented_;  // what the message under way began as
+  std::size_t empty_fragments_ = 0;            // of it: they cost nothing to send, and need not end
   std::string message_;
+  std::size_t message_before_ = 0;  // its size before the frame under way
   std::string control_;
   bool closed_ = false;
   std::optional<Error> fault_;

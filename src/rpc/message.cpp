@@ -7,6 +7,7 @@
 
 #include "json/scanner.h"
 #include "json/writer.h"
+#include "rpc/read_messages.h"
 
 namespace patchbay {
 namespace {
@@ -36,17 +37,22 @@ int find_name(StringToken token, const std::string_view (&names)[N]) {
 // Decodes one text. The scanner holds the first fault; every function returns false on one.
 class Decoder {
  public:
-  Decoder(std::shared_ptr<const std::string> block, std::string_view text, JsonOptions options, std::size_t batch)
-      : block_(std::move(block)), scanner_(text, options.max_depth), batch_(batch) {}
+  Decoder(std::shared_ptr<const std::string> block, std::string_view text, JsonOptions options, std::size_t batch,
+          std::size_t max_nodes = most_nodes)
+      : block_(std::move(block)), scanner_(text, options.max_depth, max_nodes), batch_(batch) {}
 
   Result<Decoded> decode() {
     Decoded decoded;
     if (scanner_.check_utf8() && document(decoded) && scanner_.finish()) return decoded;
     if (too_many_) return fail(Errc::limit, fmt::format("a batch of more than {} messages; send it in parts", batch_));
-    return std::unexpected(to_error(scanner_.fault()));
+    return std::unexpected(scanner_.error());
   }
+  MessageCensus census() const noexcept { return {scanner_.nodes(), scanner_.keys()}; }
 
  private:
+  // An empty one takes about as much as so many values.
+  static constexpr std::size_t nodes_of_a_message = 8;
+
   enum Member { jsonrpc, id, method, params, result, error };
   static constexpr std::string_view member_names[] = {"jsonrpc", "id", "method", "params", "result", "error"};
   enum ErrorMember { code, message, data };
@@ -83,7 +89,7 @@ class Decoder {
 
   bool one(Decoded& decoded) {
     Envelope envelope;
-    return read(envelope) && classify(envelope, decoded.messages);
+    return scanner_.count(nodes_of_a_message) && read(envelope) && classify(envelope, decoded.messages);
   }
 
   // Crosses an object, calling member(name index) with the scanner in front of each value.
@@ -434,6 +440,14 @@ Json to_json(const RequestId& id) {
 Result<Decoded> decode_messages(std::shared_ptr<const std::string> block, std::string_view text, JsonOptions options,
                                 std::size_t batch) {
   return Decoder(std::move(block), text, options, batch).decode();
+}
+
+Result<Decoded> decode_messages(std::shared_ptr<const std::string> block, std::string_view text, JsonOptions options,
+                                std::size_t batch, std::size_t max_nodes, MessageCensus& census) {
+  Decoder decoder(std::move(block), text, options, batch, max_nodes);
+  auto decoded = decoder.decode();
+  census = decoder.census();
+  return decoded;
 }
 
 std::optional<RequestId> peek_id(std::string_view text) { return Peeker(text).reply_id(); }

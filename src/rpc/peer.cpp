@@ -24,6 +24,15 @@ std::chrono::steady_clock::time_point after(std::chrono::steady_clock::time_poin
 // Others without an id answer something that is no request, such as a notification.
 bool unread_request(std::int64_t code) { return code == rpc_code::parse_error || code == rpc_code::invalid_request; }
 
+// Nothing when a key comes twice. A channel has made the value of a large one already.
+const Json* value_of(const Payload& payload) {
+  try {
+    return &payload.value();
+  } catch (const Error&) {
+    return nullptr;
+  }
+}
+
 std::optional<RequestId> request_id_of(const Json& id) {
   if (const auto* text = id.if_string()) return RequestId(*text);
   if (auto number = id.to_int()) return RequestId(*number);
@@ -234,7 +243,7 @@ void Peer::on_notification(Notification notification) {
     return;
   }
   if (notification.method == method::cancelled && notification.params) {
-    auto params = parse_json(notification.params.text());
+    const Json* params = value_of(notification.params);
     const Json* id = params ? params->find("requestId") : nullptr;
     if (id) {
       if (auto running = running_.find(to_text(*id)); running != running_.end()) {
@@ -259,8 +268,8 @@ void Peer::on_notification(Notification notification) {
 }
 
 void Peer::on_progress(const Payload& params) {
-  auto value = parse_json(params.text());
-  if (!value) return;
+  const Json* value = value_of(params);
+  if (value == nullptr) return;
   const Json* token = value->find("progressToken");
   auto id = token ? token->to_int() : std::nullopt;
   if (!id) return;

@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 
 #include "base/as_result.h"
+#include "base/byte_budget.h"
+#include "base/pace.h"
 #include "base/scope.h"
 #include "base/timeout.h"
 #include "base/waiting.h"
@@ -39,6 +41,7 @@ struct StreamMemory {
   std::optional<std::chrono::milliseconds> retry;
   std::optional<Error> broken;  // how it ended, if not in good order
   std::size_t events = 0;
+  std::size_t messages = 0;  // among them
 };
 
 // Visible ASCII is all a session id may consist of; anything else would be a header of its own.
@@ -155,6 +158,16 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
     }
   }
 
+  // What arrives on this exchange. It may have to go while the server keeps us waiting.
+  ByteBudget::Unfinished incoming(HttpExchange& exchange) {
+    return {byte_budget(), scope.executor(), runtime.limits.buffered, [&exchange] { exchange.cancel(); }};
+  }
+  Error too_much(const Error& error) const { return error.within(requester.shown()); }
+  Task<void> wait_for_room(ByteBudget::Unfinished& incoming) {
+    auto room = co_await as_result(incoming.room(ByteBudget::small));
+    if (!room) throw too_much(room.error());
+  }
+
   // The next piece of a stream that has shown signs of life, and would not be silent for so long.
   static Task<std::string> read_within(Self self, HttpExchange& exchange, Duration patience) {
     const auto shown = limit_text(std::chrono::ceil<std::chrono::milliseconds>(patience));
@@ -174,12 +187,21 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
                                 StreamMemory& memory) {
     SseParser parser(self->runtime.limits.message);
     StreamPulse pulse(self->waits.pulse);
+    Chatter chatter(self->waits.chatter);
+    Pace pace;
+    auto incoming = self->incoming(exchange);
+    auto bear = [&](std::size_t bytes, std::size_t pieces) {
+      auto bearable = chatter.note(bytes, pieces, std::chrono::steady_clock::now());
+      if (!bearable) throw self->too_much(bearable.error());
+    };
     bool answered = false;
     memory.broken.reset();
     while (!answered) {
+      if (!incoming.fits(ByteBudget::small)) co_await self->wait_for_room(incoming);
       const auto begun = self->runtime.clock.now();
       const auto patience = listens ? pulse.patience() : std::nullopt;
       auto piece = co_await as_result(patience ? read_within(self, exchange, *patience) : exchange.read());
+      if (incoming.failed()) throw self->too_much(incoming.failure());
       if (!piece) {
         if (piece.error().code() == Errc::cancelled) throw std::move(piece).error();
         memory.broken = std::move(piece).error();
@@ -188,20 +210,41 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
       if (piece->empty()) co_return false;
       const auto silence = self->runtime.clock.now() - begun;
       const auto comments = parser.comments();
+      const auto lines = parser.ignored_lines();
+      const auto bytes = parser.ignored_bytes();
       if (auto fed = parser.feed(*piece); !fed) throw fed.error().within(self->requester.shown());
+      incoming.hold(parser.unfinished());
+      bear(parser.ignored_bytes() - bytes, parser.ignored_lines() - lines);
       bool beat = parser.comments() > comments, message = false;
       while (auto event = parser.next()) {
         ++memory.events;
+        pace.note(event->data.size());
+        if (pace.due()) co_await pace.turn();
         if (event->id) memory.last_id = usable_event_id(*event->id) ? *event->id : std::string();
         if (event->retry) memory.retry = *event->retry;
         if (event->data.empty() || !event->is_message()) {
           beat = true;
+          bear(event->data.size(), 1);
           continue;
         }
         message = true;
         while (!self->inbox.has_room()) co_await self->inbox.taken();
         while (self->untold.size() > most_untold) co_await self->told.wait();
-        if (self->inbox.put_text(std::move(event->data), wanted, self->runtime)) answered = true;
+        const auto size = event->data.size();
+        auto put = MessageInbox::Put::nothing;
+        if (is_read_aside(size, self->runtime.limits)) {
+          put = co_await self->inbox.put_text_aside(std::move(event->data), byte_budget().charge(size), wanted,
+                                                    self->runtime);
+        } else {
+          put = self->inbox.put_text(std::move(event->data), wanted, self->runtime);
+        }
+        answered = answered || put == MessageInbox::Put::answer;
+        if (put == MessageInbox::Put::nothing) {
+          bear(size, 1);
+        } else {
+          chatter.heard();
+          ++memory.messages;
+        }
       }
       pulse.note(silence, beat && !message ? StreamPulse::Sign::beat : StreamPulse::Sign::other);
     }
@@ -342,20 +385,32 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
     if (!is_json(type)) {
       // A body of another type may still be an answer: some servers do not say what they send.
       auto text = co_await explaining_body(*exchange);
-      if (type.empty() && !text.empty() && self->inbox.put_text(text, request.id, self->runtime)) co_return;
+      if (type.empty() && !text.empty() &&
+          self->inbox.put_text(text, request.id, self->runtime) == MessageInbox::Put::answer) {
+        co_return;
+      }
       self->requester.use_fresh_connections();
       throw self->requester.content_error(head, text);
     }
     std::string text;
+    ByteBudget::Charge weight;
     if (auto whole = exchange->take_whole(self->runtime.limits.message)) {
       text = std::move(*whole);
     } else {
-      text = co_await read_all(*exchange, self->runtime.limits.message);
+      auto incoming = self->incoming(*exchange);
+      text = co_await read_all(*exchange, self->runtime.limits.message, &incoming);
+      weight = incoming.finish();
     }
     if (text.empty()) throw self->requester.content_error(HttpHead{.status = head.status}, text);
     while (!self->inbox.has_room()) co_await self->inbox.taken();
     const auto beginning = text.substr(0, 200);
-    if (!self->inbox.put_text(std::move(text), request.id, self->runtime)) {
+    auto put = MessageInbox::Put::nothing;
+    if (is_read_aside(text.size(), self->runtime.limits)) {
+      put = co_await self->inbox.put_text_aside(std::move(text), std::move(weight), request.id, self->runtime);
+    } else {
+      put = self->inbox.put_text(std::move(text), request.id, self->runtime);
+    }
+    if (put != MessageInbox::Put::answer) {
       self->requester.use_fresh_connections();
       throw Error(Errc::protocol,
                   fmt::format("{} answered {} with JSON that is no answer of MCP ({}); is it the url of "
@@ -453,6 +508,7 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
     StreamMemory memory;
     bool was_open = false;
     int refusals = 0;
+    int skipped = 0;
     for (int attempt = 0;; ++attempt) {
       if (attempt > 0) co_await sleep_for(self->pause_before(attempt, memory));
       auto opened = co_await as_result(get(self, memory.last_id));
@@ -477,9 +533,11 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
       was_open = true;
       refusals = 0;
       const auto events = memory.events;
+      const auto messages = memory.messages;
       auto read = co_await as_result(read_events(self, **opened, std::nullopt, true, memory));
       if (!read) {
-        if (read.error().code() != Errc::limit) throw std::move(read).error();
+        if (memory.messages > messages) skipped = 0;
+        if (read.error().code() != Errc::limit || ++skipped > resume_tries) throw std::move(read).error();
         // Without the id: it would come again.
         memory.last_id.clear();
         self->runtime.log(LogLevel::warning, "event=message_skipped reason=\"{}\"", read.error().message());

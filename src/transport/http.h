@@ -20,6 +20,7 @@
 #include <patchbay/transport.h>
 
 #include "base/runtime.h"
+#include "net/chatter.h"
 #include "net/http_auth.h"
 #include "rpc/channel.h"
 #include "transport/stream_pulse.h"
@@ -31,6 +32,7 @@ struct HttpWaits {
   PulseRule pulse;                            // of the streams that belong to no call
   Duration answer = std::chrono::seconds(5);  // for an answer of ours to be taken, when many wait behind it
   Duration resume = Duration::max();          // the longest pause before a stream is asked for again
+  ChatterRule chatter;                        // what a stream may bring that is no message
 };
 
 class HttpChannel final : public Channel {

@@ -152,6 +152,7 @@ Task<std::unique_ptr<HttpExchange>> HttpRequester::send(std::string method, std:
     throw Error(Errc::internal, fmt::format("{} was to be sent what belongs to {}", redacted_url(url), shown_));
   }
   limits.connect = std::min(limits.connect, connect_limit_);
+  limits.same_origin = true;
   HttpRequest request{.method = std::move(method), .url = std::move(url), .headers = {}, .body = std::move(body)};
   if (options_.headers.empty()) {
     request.headers = std::move(own);

@@ -13,6 +13,7 @@
 #include "base/runtime.h"
 #include "base/waiting.h"
 #include "rpc/channel.h"
+#include "rpc/read_messages.h"
 
 namespace patchbay {
 
@@ -27,9 +28,15 @@ class MessageInbox {
     held_ += size;
     arrived_.notify_all();
   }
-  // The message or messages of one event or body. True when one of them answers `wanted`.
+  // What came of a text: nothing, when it was no message; a message; or the one that was wanted.
+  enum class Put { nothing, message, answer };
+  // The message or messages of one event or body; `wanted` is the request whose answer is waited for there.
   // What is no message fails the call it seems to answer, else it is logged and skipped.
-  bool put_text(std::string text, const std::optional<RequestId>& wanted, const Runtime& runtime);
+  Put put_text(std::string text, const std::optional<RequestId>& wanted, const Runtime& runtime);
+  // The same for a text that is read aside (rpc/read_messages.h). Keep the owner alive meanwhile; what is put
+  // by others in between stands before it.
+  Task<Put> put_text_aside(std::string text, ByteBudget::Charge weight, std::optional<RequestId> wanted,
+                           const Runtime& runtime);
   // While there is none, await taken(). Keep the owner alive meanwhile.
   bool has_room() const noexcept { return held_ <= room_ || end_; }
   Task<void> taken() { return taken_.wait(); }
@@ -69,8 +76,11 @@ class MessageInbox {
     Incoming incoming;
     std::size_t size;
   };
+  Put put_read(ReadMessages read, std::size_t size, const std::optional<RequestId>& wanted, const Runtime& runtime);
+
   std::size_t room_;
   std::size_t held_ = 0;
+  bool told_ = false;  // of something that was no message
   std::deque<Item> items_;
   std::optional<Error> end_;
   Event arrived_;

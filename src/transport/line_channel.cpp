@@ -13,12 +13,16 @@
 #include <boost/asio/redirect_error.hpp>
 #include <fmt/format.h>
 
+#include "base/byte_budget.h"
+#include "base/pace.h"
 #include "base/strings.h"
 #include "base/timeout.h"
 #include "base/waiting.h"
+#include "net/chatter.h"
 #include "net/fd.h"
 #include "net/line_reader.h"
 #include "net/write_quietly.h"
+#include "rpc/read_messages.h"
 
 namespace patchbay {
 namespace {
@@ -64,7 +68,12 @@ class ClaimedFd {
 
 // What to tell the client about a line that is no message; nothing when it is (or wants to
 // be) an answer, which is never answered.
-std::optional<ErrorResponse> complaint(std::string_view line, const Error& why, std::size_t depth) {
+std::optional<ErrorResponse> complaint(std::string_view line, const Error& why, const Limits& limits) {
+  if (why.code() == Errc::limit || is_read_aside(line.size(), limits)) {
+    // Not looked into further: it is too much already.
+    return ErrorResponse{std::nullopt, {rpc_code::invalid_request, why.message(), {}}};
+  }
+  const auto depth = limits.depth;
   auto value = parse_json(line, {.max_depth = depth});
   if (!value) return ErrorResponse{std::nullopt, {rpc_code::parse_error, why.message(), {}}};
   if (value->find("result") || value->find("error")) return std::nullopt;
@@ -90,7 +99,11 @@ struct LineChannel::State : std::enable_shared_from_this<State> {
         claimed_output(out, O_WRONLY),
         input(e, claimed_input.release()),
         output(e, claimed_output.release()),
-        reader(runtime.limits.message) {
+        reader(runtime.limits.message),
+        incoming(byte_budget(), e, runtime.limits.buffered, [this] {
+          error_code ignored;
+          input.cancel(ignored);
+        }) {
     input.non_blocking(true);
     output.non_blocking(true);
   }
@@ -103,7 +116,13 @@ struct LineChannel::State : std::enable_shared_from_this<State> {
   asio::posix::stream_descriptor output;
 
   LineReader reader;
-  std::optional<Error> failure;  // what receive() throws from now on
+  Pace pace;
+  Chatter chatter;
+  std::uint64_t chattered = 0;  // bytes of junk that were counted there
+  ByteBudget::Unfinished incoming;
+  std::optional<LineReader::Line> large;  // the next line, to be read aside
+  std::optional<Incoming> ready;          // what came of one whose receiver left meanwhile
+  std::optional<Error> failure;           // what receive() throws from now on
   bool input_ended = false;
 
   // `writing` is on its way from `written` on; `waiting` gathers.
@@ -156,29 +175,56 @@ struct LineChannel::State : std::enable_shared_from_this<State> {
     input.cancel(ignored);
   }
 
-  std::optional<Incoming> judge(const LineReader::Line& line, LineChannel& channel) {
-    auto decoded = decode_messages(line.block, line.text, {.max_depth = runtime.limits.depth}, runtime.limits.items);
+  std::optional<Incoming> judge(const LineReader::Line& line, ReadMessages read, LineChannel& channel) {
+    auto& decoded = read.decoded;
+    if (decoded) chatter.heard();
     if (decoded && decoded->batch) return Batch{std::move(decoded->messages)};
     if (decoded) return std::move(decoded->messages.front());
+    bear(line.text.size(), 1);
     complain(line.text, decoded.error(), channel);
     return std::nullopt;
   }
 
+  // What is no message may go on for a while, and not for ever.
+  void bear(std::size_t bytes, std::size_t pieces) {
+    auto bearable = chatter.note(bytes, pieces, std::chrono::steady_clock::now());
+    if (!bearable) stop(bearable.error().within("the client"));
+  }
+
   void complain(std::string_view line, const Error& why, LineChannel& channel) {
     runtime.log(LogLevel::warning, "event=bad_line why=\"{}\" text=\"{}\"", why.message(), cut_utf8(line, 120));
-    if (auto response = complaint(line, why, runtime.limits.depth)) (void)channel.send(std::move(*response));
+    if (auto response = complaint(line, why, runtime.limits)) (void)channel.send(std::move(*response));
   }
 
   std::optional<Incoming> next_buffered(LineChannel& channel) {
+    if (ready) return std::exchange(ready, std::nullopt);
     const auto junk_before = reader.junk_lines();
-    std::optional<Incoming> incoming;
-    while (auto line = reader.next()) {
-      if ((incoming = judge(*line, channel))) break;
+    std::optional<Incoming> found;
+    while (!large && !pace.due()) {
+      auto line = reader.next();
+      if (!line) break;
+      pace.note(line->text.size());
+      if (is_read_aside(line->text.size(), runtime.limits)) {
+        large = std::move(line);
+      } else if ((found = judge(*line, read_messages(line->block, line->text, runtime.limits), channel))) {
+        break;
+      }
     }
+    bear(reader.skipped_bytes() - std::exchange(chattered, reader.skipped_bytes()), reader.junk_lines() - junk_before);
     for (auto junk = junk_before; junk < reader.junk_lines(); ++junk) {
       complain(reader.junk_sample(), Error(Errc::protocol, "expected a JSON-RPC message (an object)"), channel);
     }
-    return incoming;
+    return found;
+  }
+
+  // The line that next_buffered() left alone.
+  static Task<void> read_large(std::shared_ptr<State> self, LineChannel& channel) {
+    const auto line = std::move(*std::exchange(self->large, std::nullopt));
+    self->incoming.hold(line.text.size());
+    auto weight = self->incoming.finish();
+    auto read = co_await read_messages_aside(line.block, line.text, std::move(weight), self->runtime.limits);
+    self->pace.rested();
+    if (!self->closed) self->ready = self->judge(line, std::move(read), channel);
   }
 };
 
@@ -232,6 +278,22 @@ Task<Incoming> LineChannel::receive() {
   for (;;) {
     if (s->failure) throw Error(*s->failure);
     if (auto incoming = s->next_buffered(*this)) co_return std::move(*incoming);
+    if (s->failure) continue;
+    if (s->large) {
+      co_await State::read_large(s, *this);
+      continue;
+    }
+    if (s->pace.due() || s->reader.resting()) {
+      co_await s->pace.turn();
+      continue;
+    }
+    if (s->incoming.failed()) {
+      s->reader.drop();
+      s->incoming.hold(0);
+      s->stop(s->incoming.failure().within("the client"));
+      continue;
+    }
+    s->incoming.hold(s->reader.unfinished());
     if (s->reader.too_long()) {
       s->stop(Error(Errc::limit,
                     fmt::format("the client sent a message of more than {} bytes", s->runtime.limits.message)));
@@ -239,12 +301,18 @@ Task<Incoming> LineChannel::receive() {
     }
     // The end of input does not end the output: answers may still be sent.
     if (s->input_ended) throw Error(Errc::closed, "the client closed its end");
+    if (!s->incoming.fits(ByteBudget::small)) {
+      auto waited = co_await as_result(s->incoming.room(ByteBudget::small));
+      if (!waited && waited.error().code() != Errc::limit) throw std::move(waited).error();
+      continue;
+    }
     auto room = s->reader.room();
     error_code failed;
     const auto length = co_await s->input.async_read_some(asio::buffer(room.data(), room.size()),
                                                           asio::redirect_error(asio::use_awaitable, failed));
-    if (s->failure) continue;
+    if (s->failure || s->incoming.failed()) continue;
     if (failed == asio::error::operation_aborted) throw boost::system::system_error(failed);
+    s->pace.rested();
     if (!failed) {
       s->reader.commit(length);
       continue;
@@ -252,7 +320,10 @@ Task<Incoming> LineChannel::receive() {
     s->input_ended = true;
     // Half a line may still be a message.
     if (auto line = s->reader.rest()) {
-      if (auto last = s->judge(*line, *this)) co_return std::move(*last);
+      auto read = is_read_aside(line->text.size(), s->runtime.limits)
+                      ? co_await read_messages_aside(line->block, line->text, s->incoming.finish(), s->runtime.limits)
+                      : read_messages(line->block, line->text, s->runtime.limits);
+      if (auto last = s->judge(*line, std::move(read), *this)) co_return std::move(*last);
     }
   }
 }

@@ -2,16 +2,21 @@
 
 #include <algorithm>
 #include <deque>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "base/as_result.h"
+#include "base/byte_budget.h"
 #include "base/crypto.h"
+#include "base/pace.h"
 #include "base/scope.h"
 #include "base/timeout.h"
 #include "base/waiting.h"
+#include "net/chatter.h"
 #include "net/sse_parser.h"
 #include "net/url.h"
+#include "protocol/methods.h"
 #include "transport/http.h"
 #include "transport/http_requester.h"
 #include "transport/inbox.h"
@@ -24,7 +29,16 @@ using namespace std::chrono_literals;
 constexpr auto head_wait = 30s;
 constexpr std::size_t inbox_room = 8u << 20;
 constexpr std::size_t most_unsent = 64;    // more than these wait: nothing more is read that would add to them
+constexpr std::size_t most_posts = 8;      // under way at a time
 constexpr std::size_t most_leftovers = 8;  // bodies behind a nod, each on a connection of its own
+
+// Which request our cancellation takes back.
+std::optional<RequestId> cancelled_request(const Payload& params) {
+  const Json& id = params.value()["requestId"];
+  if (const auto* text = id.if_string()) return RequestId(*text);
+  if (auto number = id.to_int()) return RequestId(*number);
+  return std::nullopt;
+}
 
 }  // namespace
 
@@ -37,10 +51,16 @@ struct SseChannel::State : std::enable_shared_from_this<State> {
         requester(e, options, std::move(auth), runtime),
         inbox(inbox_room),
         parser(runtime.limits.message),
+        incoming(byte_budget(), e, runtime.limits.buffered,
+                 [this] {
+                   if (stream) stream->cancel();
+                 }),
         scope(e) {}
 
   struct Outgoing {
-    std::optional<RequestId> id;  // whose call fails when this is not taken
+    std::optional<RequestId> id;     // whose call fails when this is not taken
+    std::optional<RequestId> about;  // the request that this takes back
+    bool opens;                      // `initialize`, and what follows it
     std::string body;
   };
 
@@ -50,13 +70,17 @@ struct SseChannel::State : std::enable_shared_from_this<State> {
   MessageInbox inbox;
   std::unique_ptr<HttpExchange> stream;
   SseParser parser;
+  Chatter chatter;
+  Pace pace;
+  ByteBudget::Unfinished incoming;
   std::string endpoint;
   std::string version;
   std::deque<Outgoing> outgoing;
   std::size_t queued = 0;
   Event sent;
   std::size_t leftovers = 0;
-  bool writing = false;
+  std::vector<std::optional<RequestId>> posting;  // under way; without an id when it is no request
+  bool opening = false;                           // one of them opens the session
   bool closing = false;
   bool closed = false;
   Event closed_event;
@@ -107,35 +131,85 @@ struct SseChannel::State : std::enable_shared_from_this<State> {
   // The next event with data, or nothing at the end of the stream.
   static Task<std::optional<SseEvent>> next_event(Self self) {
     for (;;) {
+      if (self->pace.due()) co_await self->pace.turn();
       while (auto event = self->parser.next()) {
+        self->pace.note(event->data.size());
         if (!event->data.empty()) co_return std::move(event);
+        self->bear(0, 1);
       }
-      auto piece = co_await self->stream->read();
-      if (piece.empty()) co_return std::nullopt;
-      if (auto fed = self->parser.feed(piece); !fed) throw fed.error().within(self->requester.shown());
+      if (!self->incoming.fits(ByteBudget::small)) {
+        auto room = co_await as_result(self->incoming.room(ByteBudget::small));
+        if (!room && room.error().code() == Errc::limit) throw self->give_up();
+        if (!room) throw std::move(room).error();
+      }
+      auto piece = co_await as_result(self->stream->read());
+      if (self->incoming.failed()) throw self->give_up();
+      if (!piece) throw std::move(piece).error();
+      if (piece->empty()) co_return std::nullopt;
+      const auto lines = self->parser.ignored_lines();
+      const auto bytes = self->parser.ignored_bytes();
+      if (auto fed = self->parser.feed(*piece); !fed) throw fed.error().within(self->requester.shown());
+      self->incoming.hold(self->parser.unfinished());
+      self->bear(self->parser.ignored_bytes() - bytes, self->parser.ignored_lines() - lines);
     }
+  }
+
+  // There is no room for the event that is coming.
+  Error give_up() {
+    parser = SseParser(runtime.limits.message);
+    incoming.hold(0);
+    return incoming.failure().within(requester.shown());
+  }
+
+  // Something came that is no message; throws when that is too much by now.
+  void bear(std::size_t bytes, std::size_t pieces) {
+    auto bearable = chatter.note(bytes, pieces, std::chrono::steady_clock::now());
+    if (!bearable) throw bearable.error().within(requester.shown());
+  }
+
+  // True when it was a message.
+  static Task<bool> take_event(Self self, std::string data) {
+    while (!self->inbox.has_room()) co_await self->inbox.taken();
+    while (self->outgoing.size() > most_unsent) co_await self->sent.wait();
+    auto put = MessageInbox::Put::nothing;
+    if (is_read_aside(data.size(), self->runtime.limits)) {
+      auto weight = byte_budget().charge(data.size());
+      put = co_await self->inbox.put_text_aside(std::move(data), std::move(weight), std::nullopt, self->runtime);
+    } else {
+      put = self->inbox.put_text(std::move(data), std::nullopt, self->runtime);
+    }
+    co_return put != MessageInbox::Put::nothing;
+  }
+
+  // The next event that is worth something, as a message; false at the end of the stream.
+  static Task<bool> read_one(Self self) {
+    auto event = co_await next_event(self);
+    if (!event) co_return false;
+    const auto size = event->data.size();
+    if (event->is_message() && co_await take_event(self, std::move(event->data))) {
+      self->chatter.heard();
+    } else {
+      self->bear(size, 1);
+    }
+    co_return true;
   }
 
   static Task<void> read(Self self) {
     for (;;) {
-      auto event = co_await as_result(next_event(self));
-      if (!event) {
-        if (event.error().code() == Errc::cancelled) co_return;
-        const auto& cause = event.error();
+      auto more = co_await as_result(read_one(self));
+      if (!more) {
+        if (more.error().code() == Errc::cancelled) co_return;
+        const auto& cause = more.error();
         self->inbox.finish(cause.code() == Errc::limit
                                ? cause
                                : Error(Errc::closed, fmt::format("the stream of {} broke off: {}",
                                                                  self->requester.shown(), cause.message())));
         co_return;
       }
-      if (!*event) {
+      if (!*more) {
         self->inbox.finish(Error(Errc::closed, fmt::format("{} ended its stream", self->requester.shown())));
         co_return;
       }
-      if (!(*event)->is_message()) continue;
-      while (!self->inbox.has_room()) co_await self->inbox.taken();
-      while (self->outgoing.size() > most_unsent) co_await self->sent.wait();
-      (void)self->inbox.put_text(std::move((*event)->data), std::nullopt, self->runtime);
     }
   }
 
@@ -163,23 +237,42 @@ struct SseChannel::State : std::enable_shared_from_this<State> {
     }(self, std::move(exchange)));
   }
 
-  // One at a time: these servers rely on the order.
-  static Task<void> write(Self self) {
-    while (!self->outgoing.empty()) {
-      auto next = std::move(self->outgoing.front());
-      self->outgoing.pop_front();
-      self->sent.notify_all();
-      self->queued -= next.body.size();
-      auto taken = co_await as_result(post(self, std::move(next.body)));
-      if (taken) continue;
-      if (taken.error().code() == Errc::cancelled) break;
-      if (next.id) {
-        self->inbox.put(Lost{std::move(*next.id), std::move(taken).error()}, 0);
-      } else {
-        self->runtime.log(LogLevel::warning, "event=not_sent reason=\"{}\"", taken.error().message());
+  // Few at a time, begun in the order in which they were sent. The opening of the session is alone: these servers rely
+  // on its order. A cancellation does not overtake the request it is about.
+  bool may_begin(const Outgoing& next) const {
+    if (opening || posting.size() == most_posts) return false;
+    if (next.opens) return posting.empty();
+    return !next.about || std::ranges::find(posting, next.about) == posting.end();
+  }
+
+  static void begin_posts(Self self) {
+    for (auto at = self->outgoing.begin(); at != self->outgoing.end() && self->posting.size() < most_posts;) {
+      if (!self->may_begin(*at)) {
+        if (at->opens || self->opening) return;  // nothing goes before it, and nothing beside it
+        ++at;
+        continue;
       }
+      auto next = std::move(*at);
+      at = self->outgoing.erase(at);
+      self->queued -= next.body.size();
+      self->opening = next.opens;
+      self->posting.push_back(next.id);
+      self->sent.notify_all();
+      self->scope.spawn(post_one(self, std::move(next)));
     }
-    self->writing = false;
+  }
+
+  static Task<void> post_one(Self self, Outgoing next) {
+    auto taken = co_await as_result(post(self, std::move(next.body)));
+    self->posting.erase(std::ranges::find(self->posting, next.id));
+    if (next.opens) self->opening = false;
+    if (!taken && taken.error().code() == Errc::cancelled) co_return;
+    if (!taken && next.id) {
+      self->inbox.put(Lost{std::move(*next.id), std::move(taken).error()}, 0);
+    } else if (!taken) {
+      self->runtime.log(LogLevel::warning, "event=not_sent reason=\"{}\"", taken.error().message());
+    }
+    begin_posts(self);
   }
 };
 
@@ -206,10 +299,18 @@ Result<void> SseChannel::send(Message message) {
   if (state.queued > 0 && state.queued + body.size() > state.runtime.limits.outgoing) {
     return fail(Errc::limit, fmt::format("{} bytes wait for {} to take them", state.queued, state.requester.shown()));
   }
-  const auto* request = std::get_if<Request>(&message);
+  State::Outgoing next{.id = {}, .about = {}, .opens = false, .body = {}};
+  if (const auto* request = std::get_if<Request>(&message)) {
+    next.id = request->id;
+    next.opens = request->method == method::initialize;
+  } else if (const auto* notification = std::get_if<Notification>(&message)) {
+    next.opens = notification->method == method::initialized;
+    if (notification->method == method::cancelled) next.about = cancelled_request(notification->params);
+  }
   state.queued += body.size();
-  state.outgoing.push_back({request ? std::optional(request->id) : std::nullopt, std::move(body)});
-  if (!std::exchange(state.writing, true)) state.scope.spawn(State::write(state_));
+  next.body = std::move(body);
+  state.outgoing.push_back(std::move(next));
+  State::begin_posts(state_);
   return {};
 }
 

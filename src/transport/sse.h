@@ -1,6 +1,6 @@
 // The HTTP+SSE transport of revision 2024-11-05: one GET stream brings everything the server
-// says, beginning with the address that our messages are posted to, one after the other.
-// When that stream ends, the connection does. Loop thread only; knows no method.
+// says, beginning with the address that our messages are posted to: a few at a time, but for the opening of the
+// session. When that stream ends, the connection does. Loop thread only; knows no method.
 #pragma once
 
 #include <memory>

@@ -12,14 +12,18 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include "base/byte_budget.h"
 #include "base/crypto.h"
+#include "base/pace.h"
 #include "base/strings.h"
 #include "base/timeout.h"
 #include "base/waiting.h"
+#include "net/chatter.h"
 #include "net/command_lookup.h"
 #include "net/line_reader.h"
 #include "net/process.h"
 #include "protocol/clean_text.h"
+#include "rpc/read_messages.h"
 
 namespace patchbay {
 namespace {
@@ -142,6 +146,10 @@ struct StdioChannel::State : std::enable_shared_from_this<State> {
         runtime(std::move(r)),
         executor(e),
         reader(runtime.limits.message),
+        incoming(byte_budget(), e, runtime.limits.buffered,
+                 [this] {
+                   if (process) process->interrupt_read();
+                 }),
         silence(e) {}
 
   std::unique_ptr<Process> process;
@@ -155,7 +163,13 @@ struct StdioChannel::State : std::enable_shared_from_this<State> {
   std::uint64_t junk = 0;        // lines that looked like JSON and were no message
   std::string first_junk;        // the first of those
   bool heard = false;            // a message has come
-  std::uint64_t junk_told = 0;   // lines of either kind that were logged
+  Pace pace;
+  Chatter chatter;
+  std::uint64_t chattered = 0;            // bytes of junk that were counted there
+  std::optional<LineReader::Line> large;  // the next line, to be read aside
+  std::optional<Incoming> ready;          // what came of one whose receiver left meanwhile
+  ByteBudget::Unfinished incoming;
+  std::uint64_t junk_told = 0;  // lines of either kind that were logged
 
   // Writing. `writing` is on its way to the pipe from `written` on; `waiting` gathers.
   std::string writing;
@@ -255,35 +269,35 @@ struct StdioChannel::State : std::enable_shared_from_this<State> {
     });
   }
 
-  std::optional<Incoming> decode(const LineReader::Line& line, std::string& why) const {
-    auto decoded = decode_messages(line.block, line.text, {.max_depth = runtime.limits.depth});
-    if (!decoded) {
-      why = decoded.error().message();
-    } else if (decoded->messages.empty()) {
-      why = "an empty batch";
-    } else if (decoded->batch) {
-      return Batch{std::move(decoded->messages)};
-    } else {
-      return std::move(decoded->messages.front());
-    }
-    return std::nullopt;
+  static Incoming taken(Decoded decoded) {
+    if (decoded.batch) return Batch{std::move(decoded.messages)};
+    return std::move(decoded.messages.front());
   }
 
   // A message, an answer that was lost, or nothing when the line is junk.
-  std::optional<Incoming> judge(const LineReader::Line& line) {
-    std::string why;
-    if (auto incoming = decode(line, why)) {
+  std::optional<Incoming> judge(const LineReader::Line& line, ReadMessages read) {
+    if (read.decoded) {
       heard = true;
-      return incoming;
+      chatter.heard();
+      return taken(std::move(*read.decoded));
     }
-    if (auto id = peek_id(line.text)) {
-      return Lost{
-          std::move(*id),
-          Error(Errc::protocol, fmt::format("server \"{}\": the answer is not valid JSON-RPC: {}", label, why))};
+    const auto& why = read.decoded.error();
+    bear(line.text.size(), 1);
+    if (auto& id = read.seems_to_answer) {
+      const bool too_large = why.code() == Errc::limit;
+      return Lost{std::move(*id),
+                  Error(why.code(), fmt::format("server \"{}\": the answer is {}: {}", label,
+                                                too_large ? "too large" : "not valid JSON-RPC", why.message()))};
     }
     if (junk++ == 0) first_junk = cut_utf8(line.text, 2 * sample_size);
-    tell_junk(why, line.text);
+    tell_junk(why.message(), line.text);
     return std::nullopt;
+  }
+
+  // What is no message may go on for a while, and not for ever.
+  void bear(std::size_t bytes, std::size_t pieces) {
+    auto bearable = chatter.note(bytes, pieces, std::chrono::steady_clock::now());
+    if (!bearable) fail_with(bearable.error().within(fmt::format("server \"{}\"", label)));
   }
 
   void tell_junk(std::string_view why, std::string_view text) {
@@ -292,13 +306,33 @@ struct StdioChannel::State : std::enable_shared_from_this<State> {
   }
 
   std::optional<Incoming> next_buffered() {
+    if (ready) return std::exchange(ready, std::nullopt);
     const auto junk_before = reader.junk_lines();
-    std::optional<Incoming> incoming;
-    while (auto line = reader.next()) {
-      if ((incoming = judge(*line))) break;
+    std::optional<Incoming> found;
+    while (!large && !pace.due()) {
+      auto line = reader.next();
+      if (!line) break;
+      pace.note(line->text.size());
+      if (is_read_aside(line->text.size(), runtime.limits)) {
+        large = std::move(line);
+      } else if ((found = judge(*line, read_messages(line->block, line->text, runtime.limits)))) {
+        break;
+      }
     }
-    if (reader.junk_lines() != junk_before) tell_junk("not JSON", reader.junk_sample());
-    return incoming;
+    const auto junk_lines = reader.junk_lines() - junk_before;
+    bear(reader.skipped_bytes() - std::exchange(chattered, reader.skipped_bytes()), junk_lines);
+    if (junk_lines > 0) tell_junk("not JSON", reader.junk_sample());
+    return found;
+  }
+
+  // The line that next_buffered() left alone.
+  static Task<void> read_large(std::shared_ptr<State> self) {
+    const auto line = std::move(*std::exchange(self->large, std::nullopt));
+    self->incoming.hold(line.text.size());
+    auto weight = self->incoming.finish();
+    auto read = co_await read_messages_aside(line.block, line.text, std::move(weight), self->runtime.limits);
+    self->pace.rested();
+    self->ready = self->judge(line, std::move(read));
   }
 
   // After the last byte: half a line may still be a message.
@@ -307,8 +341,10 @@ struct StdioChannel::State : std::enable_shared_from_this<State> {
     std::optional<Incoming> last;
     std::string cut;
     if (line) {
-      std::string why;
-      last = decode(*line, why);
+      auto read = is_read_aside(line->text.size(), runtime.limits)
+                      ? co_await read_messages_aside(line->block, line->text, incoming.finish(), runtime.limits)
+                      : read_messages(line->block, line->text, runtime.limits);
+      if (read.decoded) last = taken(std::move(*read.decoded));
       if (!last) cut = fmt::format(" in the middle of a message ({} bytes of it came)", line->text.size());
     }
     line.reset();
@@ -395,10 +431,30 @@ Task<Incoming> StdioChannel::receive() {
     // What came before the failure is delivered before it.
     if (auto incoming = s->next_buffered()) co_return std::move(*incoming);
     if (s->failure) throw *s->failure;
+    if (s->large) {
+      co_await State::read_large(s);
+      continue;
+    }
+    if (s->pace.due() || s->reader.resting()) {
+      co_await s->pace.turn();
+      continue;
+    }
+    if (s->incoming.failed()) {
+      s->reader.drop();
+      s->incoming.hold(0);
+      s->fail_with(s->incoming.failure().within(fmt::format("server \"{}\"", s->label)));
+      continue;
+    }
+    s->incoming.hold(s->reader.unfinished());
     if (s->reader.too_long()) {
       s->fail_with(Error(Errc::limit, fmt::format("server \"{}\" sent a message of more than {} bytes", s->label,
                                                   s->runtime.limits.message)));
       throw *s->failure;
+    }
+    if (!s->incoming.fits(ByteBudget::small)) {
+      auto waited = co_await as_result(s->incoming.room(ByteBudget::small));
+      if (!waited && waited.error().code() != Errc::limit) throw std::move(waited).error();
+      continue;
     }
     auto room = s->reader.room();
     const auto length = co_await s->process->read_some(room);
@@ -406,6 +462,7 @@ Task<Incoming> StdioChannel::receive() {
     if (!length) continue;
     if (*length > 0) {
       s->unanswered = false;
+      s->pace.rested();
       s->reader.commit(*length);
       continue;
     }
@@ -413,7 +470,10 @@ Task<Incoming> StdioChannel::receive() {
   }
 }
 
-std::optional<Incoming> StdioChannel::received() { return state_->closing ? std::nullopt : state_->next_buffered(); }
+std::optional<Incoming> StdioChannel::received() {
+  // After a failure there is nothing but what receive() says.
+  return state_->closing || state_->failure ? std::nullopt : state_->next_buffered();
+}
 
 void StdioChannel::abandon(const RequestId&) {}
 

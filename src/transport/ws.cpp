@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/as_result.h"
+#include "base/byte_budget.h"
 #include "base/crypto.h"
 #include "base/scope.h"
 #include "base/timeout.h"
@@ -33,6 +34,7 @@ struct WsChannel::State {
   std::unique_ptr<WebSocket> socket;
   Runtime runtime;
   MessageInbox inbox;
+  Chatter chatter;
   std::string text;  // of the message being sent
   bool closing = false;
   bool closed = false;
@@ -47,8 +49,29 @@ struct WsChannel::State {
         co_return;
       }
       while (!self->inbox.has_room()) co_await self->inbox.taken();
-      (void)self->inbox.put_text(std::move(*message), std::nullopt, self->runtime);
+      if (auto good = co_await take_text(self, std::move(*message)); !good) {
+        self->inbox.finish(std::move(good).error());
+        co_return;
+      }
     }
+  }
+
+  static Task<Result<void>> take_text(Self self, std::string text) {
+    const auto size = text.size();
+    auto put = MessageInbox::Put::nothing;
+    if (is_read_aside(size, self->runtime.limits)) {
+      put =
+          co_await self->inbox.put_text_aside(std::move(text), byte_budget().charge(size), std::nullopt, self->runtime);
+    } else {
+      put = self->inbox.put_text(std::move(text), std::nullopt, self->runtime);
+    }
+    if (put != MessageInbox::Put::nothing) {
+      self->chatter.heard();
+      co_return Result<void>();
+    }
+    auto bearable = self->chatter.note(size, 1, std::chrono::steady_clock::now());
+    if (!bearable) co_return std::unexpected(bearable.error().within(self->socket->shown()));
+    co_return Result<void>();
   }
 
   static Task<void> close(Self self, CloseMode mode) {
@@ -141,6 +164,7 @@ class WsTransport final : public Transport {
     settings.shown = shown;
     settings.message_limit = runtime.limits.message;
     settings.outgoing_limit = runtime.limits.outgoing;
+    settings.buffered_limit = runtime.limits.buffered;
     settings.random = runtime.random;
     settings.log = runtime.log;
 

@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstring>
 #include <fstream>
+#include <thread>
 
 #include <boost/asio/this_coro.hpp>
 #include <gmock/gmock.h>
@@ -465,6 +466,74 @@ TEST(Warden, NamedButUnusableIsAnErrorNotASilentStart) {
       EXPECT_EQ(error.code(), Errc::connect);
       EXPECT_THAT(error.message(), HasSubstr("/bin/true"));
     }
+    EXPECT_THAT(test::own_children(), IsEmpty());
+  });
+}
+
+// What a stranger's kill leaves in the warden's session is ended too, whichever group it has made itself.
+TEST(Warden, KilledByAStrangerTakesItsSessionAlong) {
+  run_task([]() -> Task<void> {
+    auto process = co_await Process::start(
+        {.command = "/bin/bash", .args = {"-c", "set -m; sleep 1000 & echo $!; wait"}}, Runtime{});
+    const pid_t grandchild = std::stoi(co_await read_line(*process));
+    EXPECT_EQ(::getsid(grandchild), process->warden_pid());
+    EXPECT_EQ(::getpgid(grandchild), grandchild) << "a group of its own";
+    ::kill(process->warden_pid(), SIGKILL);
+    EXPECT_TRUE(co_await process->ended_within(1min));
+    co_await process->shutdown(unhurried);
+    while (test::alive(grandchild)) co_await sleep_for(1ms);
+    EXPECT_THAT(test::own_children(), IsEmpty());
+  });
+}
+
+// Somebody else of the program may wait for our child before we do. Its number then means nothing any more.
+TEST(Warden, WaitedForBySomebodyElseIsNeverSignalledByItsNumber) {
+  run_task([]() -> Task<void> {
+    auto process = co_await Process::start(odd({"echo"}), Runtime{});
+    const auto warden = process->warden_pid();
+    ::kill(warden, SIGKILL);
+    int status = 0;
+    EXPECT_EQ(::waitpid(warden, &status, 0), warden);
+    EXPECT_TRUE(co_await process->ended_within(1min));
+    EXPECT_TRUE(process->warden_lost());
+    co_await process->shutdown(unhurried);
+    while (test::alive(process->pid())) co_await sleep_for(1ms);
+  });
+}
+
+// L7: it hangs, as behind something that cannot be killed. When it ends in the end, it does not stay as a zombie.
+TEST(Warden, ThatWasStuckIsReapedLater) {
+  run_task([]() -> Task<void> {
+    auto process = co_await Process::start(odd({"echo"}), Runtime{});
+    const auto warden = process->warden_pid();
+    ::kill(warden, SIGSTOP);
+    EXPECT_EQ(co_await process->shutdown({10ms, 10ms, 10ms}), ShutdownStep::killed);
+    process.reset();
+    EXPECT_THAT(test::own_children(), testing::ElementsAre(warden));
+    ::kill(warden, SIGCONT);
+    siginfo_t info{};
+    EXPECT_EQ(::waitid(P_PID, static_cast<id_t>(warden), &info, WEXITED | WNOWAIT), 0);
+    auto next = co_await Process::start(odd({"echo"}), Runtime{});
+    EXPECT_THAT(test::own_children(), testing::ElementsAre(next->warden_pid()));
+    co_await next->shutdown(unhurried);
+    EXPECT_THAT(test::own_children(), IsEmpty());
+  });
+}
+
+// L7: a server that never stops writing its last words. Here each is listened to so slowly that the pipe is never
+// empty.
+TEST(Process, LastWordsWithoutEndAreBounded) {
+  run_task([]() -> Task<void> {
+    std::size_t heard = 0;
+    ProcessSpec spec{.command = "/bin/sh", .args = {"-c", "exec yes >&2"}};
+    spec.on_stderr = [&](std::string_view text) {
+      heard += text.size();
+      std::this_thread::sleep_for(1ms);
+    };
+    auto process = co_await Process::start(std::move(spec), Runtime{});
+    while (heard == 0) co_await sleep_for(1ms);
+    EXPECT_THAT(process->stderr_tail(), HasSubstr("y\ny\n"));
+    co_await process->shutdown({10ms, 10ms, 10ms});
     EXPECT_THAT(test::own_children(), IsEmpty());
   });
 }

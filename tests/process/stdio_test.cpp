@@ -248,6 +248,57 @@ TEST(Stdio, FirstJunkLineIsAWarningTheOthersAreDebug) {
   });
 }
 
+// L7: what is no message is borne for a while. Then the server is not listened to any longer.
+TEST(Stdio, JunkWithoutEndIsALimit) {
+  for (const std::string line : {"y", "{}", "[1]", "", R"({"jsonrpc":"2.0","id":5,"result":})"}) {
+    SCOPED_TRACE(line);
+    run_task([&]() -> Task<void> {
+      auto transport = stdio_transport({.command = "sh", .args = {"-c", "exec yes '" + line + "'"}});
+      auto channel = co_await transport->open(Runtime{});
+      Errc code = Errc::internal;
+      std::string message;
+      for (bool more = true; more;) {
+        auto got = co_await as_result(channel->receive());
+        if (!got) {
+          code = got.error().code();
+          message = got.error().message();
+          more = false;
+        }
+        while (more && channel->received()) {
+        }
+      }
+      EXPECT_EQ(code, Errc::limit);
+      EXPECT_THAT(message, AllOf(HasSubstr("server \"sh\""), HasSubstr("what is no message")));
+      co_await channel->close(CloseMode::quick);
+    });
+  }
+}
+
+// L7: a flood of messages leaves the loop to others, and can be ended.
+TEST(Stdio, MessagesWithoutEndLeaveTheLoopToOthers) {
+  run_task([&]() -> Task<void> {
+    auto transport = stdio_transport({.command = "sh", .args = {"-c", "exec yes '" + P + "'"}});
+    auto channel = co_await transport->open(Runtime{});
+    std::size_t taken = 0;
+    Scope scope(co_await asio::this_coro::executor);
+    scope.spawn([](Channel& from, std::size_t& count) -> Task<void> {
+      for (;;) {
+        auto got = co_await as_result(from.receive());
+        if (!got) co_return;
+        ++count;
+        std::size_t row = 0;
+        while (from.received()) ++row;
+        // A bounded number, then others get their turn.
+        EXPECT_LE(row, 1000u);
+        count += row;
+      }
+    }(*channel, taken));
+    while (taken < 10'000) co_await sleep_for(1ms);
+    co_await channel->close(CloseMode::quick);
+    co_await scope.join();
+  });
+}
+
 // L5: the error of a server that ends carries its exit status and its last words.
 TEST(Stdio, ErrorCarriesExitStatusAndTheTailOfStderr) {
   run_task([]() -> Task<void> {

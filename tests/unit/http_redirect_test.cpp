@@ -24,6 +24,20 @@ HttpRequest request(std::string method, std::string url) {
   return made;
 }
 
+// L7: a server must not be able to have us ask other addresses, not even without saying anything.
+TEST(HttpRedirect, ATrailOfOneOriginLeavesItWithNoMethod) {
+  for (const char* method : {"GET", "HEAD", "POST"}) {
+    RedirectTrail trail{.same_origin = true};
+    const auto other = redirected(request(method, "https://h/a"), answer(307, "https://10.0.0.1/b"), trail);
+    ASSERT_FALSE(other) << method;
+    EXPECT_EQ(other.error().code(), Errc::http);
+    EXPECT_THAT(other.error().message(), HasSubstr("redirects to another place (https://10.0.0.1), where nothing"));
+    const auto same = redirected(request(method, "https://h/a"), answer(307, "/b"), trail);
+    ASSERT_TRUE(same && *same) << method;
+    EXPECT_EQ((*same)->url, "https://h/b");
+  }
+}
+
 TEST(HttpRedirect, Statuses_DecideWhetherAndHowItGoesOn) {
   struct Case {
     const char* method;

@@ -4,6 +4,8 @@
 
 #include <patchbay/json.h>
 
+#include "json/scanner.h"
+
 namespace patchbay {
 namespace {
 
@@ -300,6 +302,30 @@ TEST(JsonParse, DepthIsLimitedAndCountedFromTheOutside) {
   // Very many brackets neither overflow nor take long.
   EXPECT_NE(fault(std::string(200'000, '[')), "accepted");
   EXPECT_EQ(fault(std::string(200'000, '['), {.max_depth = 400'000}), "expected a JSON value at byte 200000");
+}
+
+// L7: a byte or two of text can become forty in memory.
+TEST(JsonParse, ValuesAreCountedAndLimited) {
+  const auto nodes = [](std::string_view text, std::size_t most) -> std::string {
+    JsonScanner scanner(text, 128, most);
+    std::string_view slice;
+    if (scanner.skip_value(slice)) return std::to_string(scanner.nodes());
+    return std::string(to_string(scanner.error().code())) + " " + scanner.error().message();
+  };
+  EXPECT_EQ(nodes("1", 1), "1");
+  EXPECT_EQ(nodes("1", 0), "limit more than 0 values at byte 0");
+  EXPECT_EQ(nodes("[1,2,[]]", 4), "4");
+  EXPECT_EQ(nodes("[1,2,[]]", 3), "limit more than 3 values at byte 5");
+  EXPECT_EQ(nodes(R"({"a":{"b":null}})", 3), "3");
+  EXPECT_EQ(nodes("[1,x]", 3), "protocol expected a JSON value at byte 3");
+
+  std::string many = "[1";
+  for (std::size_t i = 1; i < most_nodes; ++i) many += ",1";
+  many += "]";
+  const auto value = parse_json(many);
+  ASSERT_FALSE(value);
+  EXPECT_EQ(value.error().code(), Errc::limit);
+  EXPECT_EQ(Payload::parse(many).error().code(), Errc::limit);
 }
 
 TEST(JsonParse, LongStringsAtEveryAlignment) {

@@ -1,5 +1,6 @@
 #include "net/line_reader.h"
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -157,6 +158,28 @@ TEST(LineReader, JunkIsDroppedWhileItStreamsBy) {
   EXPECT_EQ(reader.junk_lines(), 1u);
   EXPECT_LE(largest, 64u << 10);
   EXPECT_EQ(reader.junk_sample(), part.substr(0, 120));
+}
+
+// L7: junk is passed over in bounded steps, so that others get their turn in between.
+TEST(LineReader, JunkIsPassedOverInSteps) {
+  LineReader reader(1000);
+  std::string text;
+  for (int i = 0; i < 5000; ++i) text += "y\n";
+  text += "{}\n";
+  const auto room = reader.room();
+  ASSERT_GE(room.size(), text.size());
+  std::ranges::copy(text, room.begin());
+  reader.commit(text.size());
+  int steps = 0;
+  std::optional<LineReader::Line> line;
+  while (!(line = reader.next())) {
+    ASSERT_TRUE(reader.resting());
+    ++steps;
+  }
+  EXPECT_GE(steps, 4);
+  EXPECT_EQ(line->text, "{}");
+  EXPECT_EQ(reader.junk_lines(), 5000u);
+  EXPECT_GE(reader.skipped_bytes(), 5000u);
 }
 
 TEST(LineReader, SixtyFourBytesBehindALineCanBeRead) {

@@ -2,6 +2,9 @@
 // T4: the way to a URL: what an entry says, and what the variables add.
 #include "net/route.h"
 
+#include <sys/stat.h>
+
+#include <filesystem>
 #include <map>
 
 #include <gmock/gmock.h>
@@ -91,6 +94,50 @@ TEST(Route, ClientCertificateOfTheVariables_IsForEntriesWithoutOne) {
   EXPECT_EQ(own.transfer.client_key, "") << "the two belong together";
   EXPECT_TRUE(own.transfer.client_key_password.empty());
   EXPECT_EQ(own.context.certificate_source, "");
+}
+
+// L7: whoever opens a pipe waits for its writer, and in the middle of the loop that is beyond every signal.
+TEST(Route, AFileThatIsNone_IsRefusedBeforeAnybodyOpensIt) {
+  const test::TemporaryDirectory directory;
+  const auto pipe = directory.path() + "/pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const auto huge = directory.write("huge.pem", "");
+  std::filesystem::resize_file(huge, 17u << 20);
+  const auto good = directory.write("good.pem", "PEM");
+  const auto said = [](const char* url, const HttpClientOptions& settings) {
+    const auto made = route_to(*parse_url(url), settings);
+    return made ? std::string() : std::string(to_string(made.error().code())) + ": " + made.error().message();
+  };
+  struct Case {
+    std::string file;
+    std::string why;
+  };
+  for (const auto& [file, why] : {Case{pipe, "it is a pipe, not a file; put a file in its place"},
+                                  Case{"/dev/zero", "it is a device, not a file; put a file in its place"},
+                                  Case{directory.path(), "it is a directory, not a file; put a file in its place"},
+                                  Case{huge, "it is larger than 16 MiB; is it the right file?"}, Case{good, ""},
+                                  Case{directory.path() + "/none", ""}}) {
+    const auto refused = [&](const std::string& what) {
+      return why.empty() ? std::string() : "config: " + what + " " + file + " cannot be used: " + why;
+    };
+    HttpClientOptions own = settings_with({});
+    own.ca_file = file;
+    EXPECT_EQ(said("https://h/", own), refused("this server's CA file"));
+    EXPECT_EQ(said("wss://h/", own), refused("this server's CA file"));
+    EXPECT_EQ(said("http://h/", own), "") << "nobody opens it";
+    HttpClientOptions certificate = settings_with({});
+    certificate.client_certificate = file;
+    EXPECT_EQ(said("https://h/", certificate), refused("this server's certificate file"));
+    certificate.client_certificate = good;
+    certificate.client_key = file;
+    EXPECT_EQ(said("https://h/", certificate), refused("this server's key file"));
+    EXPECT_EQ(said("https://h/", settings_with({{"SSL_CERT_FILE", file}})), refused("SSL_CERT_FILE"));
+    EXPECT_EQ(said("https://h/", settings_with({{"CLAUDE_CODE_CLIENT_CERT", file}})),
+              refused("CLAUDE_CODE_CLIENT_CERT: the certificate file"));
+    // Passed over, as one that cannot be read is.
+    const auto extra = route("https://h/", settings_with({{"NODE_EXTRA_CA_CERTS", file}}));
+    EXPECT_EQ(extra.transfer.extra_ca_file, file == good ? file : "");
+  }
 }
 
 TEST(Route, BadProxy_IsAnErrorOfTheConfiguration) {

@@ -156,6 +156,31 @@ TEST(SseParser, Comments_AreCountedAsSignsOfLife) {
   EXPECT_THAT(out.events, IsEmpty());
 }
 
+// L7: whatever belongs to no event that is reported can be sent without end, so it is counted.
+TEST(SseParser, WhatBelongsToNoEvent_IsCounted) {
+  SseParser parser(1000);
+  ASSERT_TRUE(parser.feed(":a\n\n\nfield: x\nretry: soon\nevent: e\n\ndata: 1\nevent: m\n\n"));
+  EXPECT_EQ(parser.ignored_lines(), 6u) << "a comment, two blank lines, two fields, an event of nothing";
+  EXPECT_EQ(parser.ignored_bytes(), 2u + 8u + 11u + 1u);
+  EXPECT_TRUE(parser.next());
+  EXPECT_FALSE(parser.next());
+}
+
+// The search for a line end passes each byte once for each kind of end, also where only the other kind comes.
+TEST(SseParser, ManyLinesOfEitherEnd_AreReadInOnePass) {
+  for (const std::string end : {"\n", "\r", "\r\n"}) {
+    std::string stream;
+    for (int i = 0; i < 500'000; ++i) stream += ":" + end;
+    stream += "data: last" + end + end;
+    SseParser parser(1000);
+    ASSERT_TRUE(parser.feed(stream));
+    EXPECT_EQ(parser.comments(), 500'000u);
+    const auto event = parser.next();
+    ASSERT_TRUE(event);
+    EXPECT_EQ(event->data, "last");
+  }
+}
+
 TEST(SseParser, MidEvent_TellsACutStreamFromAnEndedOne) {
   EXPECT_FALSE(parse_whole("data: x\n\n").mid_event);
   EXPECT_FALSE(parse_whole(": comment\n").mid_event);
