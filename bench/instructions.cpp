@@ -9,6 +9,7 @@
 #include <map>
 
 #include <patchbay/client.h>
+#include <patchbay/host.h>
 #include <patchbay/transport.h>
 
 #include "base/runtime.h"
@@ -40,11 +41,12 @@ class FixedChannel final : public pb::Channel {
     append_message(line_, message);
     const auto* request = std::get_if<pb::Request>(&message);
     if (!request) return {};
-    const char* result = request->method == "initialize"
-                             ? R"("result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},)"
-                               R"("serverInfo":{"name":"fixed","version":"1"}})"
-                         : request->method == "tools/call" ? R"("result":{"content":[{"type":"text","text":"said"}]})"
-                                                           : R"("error":{"code":-32601,"message":"Method not found"})";
+    const char* result =
+        request->method == "initialize"   ? R"("result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},)"
+                                            R"("serverInfo":{"name":"fixed","version":"1"}})"
+        : request->method == "tools/list" ? R"("result":{"tools":[{"name":"echo","inputSchema":{"type":"object"}}]})"
+        : request->method == "tools/call" ? R"("result":{"content":[{"type":"text","text":"said"}]})"
+                                          : R"("error":{"code":-32601,"message":"Method not found"})";
     auto answer = std::make_shared<std::string>(R"({"jsonrpc":"2.0","id":)");
     *answer += pb::to_text(request->id);
     *answer += ',';
@@ -90,6 +92,24 @@ Task<int> calls(int repetitions) {
     check(result.content.size() == 1);
   }
   co_await session.close();
+  co_return 0;
+}
+
+Task<int> host_calls(int repetitions) {
+  pb::HostOptions options;
+  options.config = pb::LoadedConfig{};
+  pb::Host host(std::move(options));
+  for (int i = 0; i < 200; ++i) {
+    pb::ServerConfig config;
+    config.name = "s" + std::to_string(i);
+    host.add_server(std::move(config), std::make_shared<FixedTransport>());
+  }
+  co_await host.start();
+  for (int i = 0; i < repetitions; ++i) {
+    const auto result = co_await host.call("mcp__s7__echo", pb::Json{{"text", "hello"}});
+    check(result.content.size() == 1);
+  }
+  co_await host.stop_quickly();
   co_return 0;
 }
 
@@ -151,6 +171,7 @@ void check_schemas(int repetitions) {
 int main(int argc, char** argv) {
   const std::map<std::string, std::function<void(int)>> measures{
       {"call", [](int n) { check(pb::run(calls(n)) == 0); }},
+      {"host", [](int n) { check(pb::run(host_calls(n)) == 0); }},
       {"encode", encode_requests},
       {"decode", [](int n) { decode_responses(said, n); }},
       {"large", [](int n) { decode_responses(large_text(), n); }},
@@ -159,7 +180,7 @@ int main(int argc, char** argv) {
   };
   const auto found = argc == 3 ? measures.find(argv[1]) : measures.end();
   if (found == measures.end()) {
-    std::fputs("usage: bench-instructions call|encode|decode|large|many|schema REPETITIONS\n", stderr);
+    std::fputs("usage: bench-instructions call|host|encode|decode|large|many|schema REPETITIONS\n", stderr);
     return 2;
   }
   found->second(std::atoi(argv[2]));

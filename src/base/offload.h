@@ -1,7 +1,7 @@
-// Runs heavy or blocking work on a helper thread and resumes on the loop. The work gets only what it captures by
-// value: a caller who is cancelled returns at once, the work goes on to its end without it, and what comes of it is
-// dropped. Each caller chooses the threads, so that work which waits for nobody never stands behind work that does
-// (docs/adr/0008). Called on the loop.
+// Runs heavy or blocking work on a helper thread and resumes on the loop. Each caller chooses the threads, so that work
+// which waits for nobody never stands behind work that does (docs/adr/0008). The work gets only what it captures by
+// value: it is never interrupted, and a caller who is cancelled leaves slow work behind, whose result is dropped. Quick
+// work is waited for all the same: a small file of ours is written when whoever wrote it has ended. Called on the loop.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +19,7 @@
 
 #include <patchbay/task.h>
 
+#include "base/as_result.h"
 #include "base/waiting.h"
 
 namespace patchbay {
@@ -88,7 +89,15 @@ auto offload(Pool pool, F work) -> Task<std::invoke_result_t<F>> {
   const typename State::Wish wish(std::make_shared<State>(co_await asio::this_coro::executor, std::move(work)));
   auto& state = *wish.state;
   asio::post(offload_pool(pool), [shared = wish.state] { State::run(shared); });
-  while (!state.over) co_await state.ended.wait();
+  if (pool == Pool::slow) {
+    while (!state.over) co_await state.ended.wait();
+  } else {
+    // The setting belongs to the whole chain of awaiting coroutines, so it is put back below.
+    const bool throws = co_await asio::this_coro::throw_if_cancelled();
+    co_await asio::this_coro::throw_if_cancelled(false);
+    while (!state.over) (void)co_await as_result(state.ended.wait());
+    co_await asio::this_coro::throw_if_cancelled(throws);
+  }
   if (state.failed) std::rethrow_exception(std::exchange(state.failed, nullptr));
   if constexpr (!std::is_void_v<std::invoke_result_t<F>>) co_return std::move(*state.value);
 }

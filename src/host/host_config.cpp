@@ -289,7 +289,7 @@ Task<void> Host::Impl::ask_for_connectors() {
   if (connectors_are_fresh(directory, runtime_)) co_return;
   auto asked = co_await as_result(fetch_connectors(directory, context_, runtime_));
   if (asked) asked = co_await as_result(reload_quietly());
-  if (!asked && asked.error().code() != Errc::cancelled) {
+  if (!asked && !stopped_ && asked.error().code() != Errc::cancelled) {
     runtime_.log(LogLevel::warning, "event=connectors text=\"{}\"", asked.error().message());
   }
 }
@@ -298,7 +298,7 @@ Task<void> Host::Impl::reload_quietly() { (void)co_await reload(); }
 
 Task<void> Host::Impl::follow_config() {
   auto outcome = co_await as_result(follow_config_files());
-  if (!outcome && outcome.error().code() != Errc::cancelled) {
+  if (!outcome && !stopped_ && outcome.error().code() != Errc::cancelled) {
     runtime_.log(LogLevel::warning, "event=config_not_followed text=\"{}\"", outcome.error().message());
   }
 }

@@ -60,6 +60,21 @@ TEST(OfferedTools, TheSameOfferIsNoNewsAndNoNewCatalog) {
   EXPECT_THAT(names_of(*before), ElementsAre("mcp__s__x", "mcp__s__y"));
 }
 
+// A tool may carry a large schema: catalogs refer to it, however often they are made anew.
+TEST(OfferedTools, ToolsAreSharedAndNeverCopied) {
+  OfferedTools offered;
+  const auto first = tools({"x"});
+  offered.set("s", NamePrefix::server, first);
+  EXPECT_EQ(offered.all()->tools()[0].tool, first[0]);
+  offered.set("t", NamePrefix::server, tools({"y"}));
+  // Listed again and the same: who holds the old one holds the current one.
+  offered.set("s", NamePrefix::server, tools({"x"}));
+  EXPECT_EQ(offered.all()->tools()[0].tool, first[0]);
+  const auto rules = rules_with({.deny = {"mcp__t__y"}});
+  offered.set_rules(rules);
+  EXPECT_EQ(offered.shown(rules)->tools()[0].tool, first[0]);
+}
+
 TEST(OfferedTools, NamesDoNotDependOnWhoCameFirst) {
   OfferedTools left, right;
   left.set("a", NamePrefix::server, tools({"b__c"}));

@@ -58,8 +58,34 @@ struct Gate {
   }
 };
 
+// A small file of ours is written when whoever wrote it has ended.
+TEST(Offload, CancelledCaller_WaitsForQuickWork) {
+  run_task([]() -> Task<void> {
+    Scope scope(co_await asio::this_coro::executor);
+    auto gate = std::make_shared<Gate>();
+    bool ended = false;
+    scope.spawn([](std::shared_ptr<Gate> g, bool& e) -> Task<void> {
+      EXPECT_EQ(co_await offload(Pool::quick,
+                                 [g] {
+                                   g->pass();
+                                   return 1;
+                                 }),
+                1);
+      e = true;
+    }(gate, ended));
+    co_await settle();
+    gate->wait_inside(1);
+    scope.cancel();
+    co_await settle();
+    EXPECT_FALSE(ended);
+    gate->let_go();
+    co_await scope.join();
+    EXPECT_TRUE(ended);
+  });
+}
+
 // Whoever is cancelled returns while the work goes on; what it captured is its own.
-TEST(Offload, CancelledCaller_ReturnsBeforeTheWorkHasEnded) {
+TEST(Offload, CancelledCaller_ReturnsBeforeSlowWorkHasEnded) {
   auto gate = std::make_shared<Gate>();
   run_task([gate]() -> Task<void> {
     Scope scope(co_await asio::this_coro::executor);
