@@ -2,6 +2,11 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
+#include "base/utf8.h"
+#include "base/visible_text.h"
+
 namespace patchbay {
 
 std::string shell_word(std::string_view word) {
@@ -18,10 +23,28 @@ std::string shell_word(std::string_view word) {
   return out + "'";
 }
 
+std::string pasted_word(std::string_view word) {
+  std::string out = "$'";
+  bool odd = false;
+  for (std::size_t at = 0; at < word.size();) {
+    const auto character = decode_utf8(word, at);
+    const auto bytes = word.substr(at, character.length);
+    at += character.length;
+    if (!character.valid || !shows_itself(character.value)) {
+      odd = true;
+      for (char byte : bytes) out += fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
+    } else {
+      if (bytes == "'" || bytes == "\\") out += '\\';
+      out += bytes;
+    }
+  }
+  return odd ? out + "'" : shell_word(word);
+}
+
 std::string shell_operands(const std::vector<std::string>& words) {
   const bool flag = std::ranges::any_of(words, [](const std::string& word) { return word.starts_with('-'); });
   std::string out = flag ? " --" : "";
-  for (const auto& word : words) out += " " + shell_word(word);
+  for (const auto& word : words) out += " " + pasted_word(word);
   return out;
 }
 

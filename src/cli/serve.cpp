@@ -17,6 +17,7 @@
 #include "base/strings.h"
 #include "builtin/builtin_server.h"
 #include "cli/context.h"
+#include "cli/present.h"
 #include "cli/serve_address.h"
 #include "net/tcp_listener.h"
 
@@ -82,7 +83,7 @@ ServerHttpOptions http_options(const Settings& settings, Io& io, const Random& r
     if (json) {
       Json said{{"url", url}};
       if (!made.empty()) said["token"] = made;
-      io.out(to_text(said) + "\n");
+      io.out(json_text(said, io.out_is_terminal));
       return;
     }
     if (!made.empty()) {

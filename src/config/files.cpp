@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include "base/shell_word.h"
 #include "base/strings.h"
 
 namespace patchbay {
@@ -118,13 +119,14 @@ OwnedText read_owned_text(const std::string& path, unsigned owner, unsigned refu
   auto text = read_text(path, status);
   // What was opened is what is judged: nobody can swap the file in between.
   if (status.st_nlink != 0 && status.st_uid != owner) {
-    return {State::foreign, fmt::format("it belongs to user {} and must belong to {}; run: chown {} {}", status.st_uid,
-                                        owner == 0 ? "root" : fmt::format("user {}", owner), owner, path)};
+    return {State::foreign,
+            fmt::format("it belongs to user {} and must belong to {}; run: chown {}{}", status.st_uid,
+                        owner == 0 ? "root" : fmt::format("user {}", owner), owner, shell_operands({path}))};
   }
   if ((status.st_mode & refused) != 0) {
     const bool write = (refused & (S_IRGRP | S_IROTH)) == 0;
-    return {State::writable, fmt::format("others than its owner can {} it; run: chmod {} {}", write ? "write" : "read",
-                                         write ? "go-w" : "600", path)};
+    return {State::writable, fmt::format("others than its owner can {} it; run: chmod {}{}", write ? "write" : "read",
+                                         write ? "go-w" : "600", shell_operands({path}))};
   }
   if (!text) return {State::unreadable, std::move(text).error()};
   return {State::text, std::move(*text)};

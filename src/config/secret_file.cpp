@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/shell_word.h"
 #include "config/document.h"
 #include "config/entry.h"
 #include "config/files.h"
@@ -15,8 +16,8 @@ Result<std::string> stored_secret(const std::string& file, const std::string& na
   if (text.state == OwnedText::State::absent) {
     return fail(Errc::config,
                 fmt::format("{} is not there; make it with {{\"version\": 1, \"secrets\": {{{}: \"…\"}}}} and "
-                            "run: chmod 600 {}",
-                            file, quoted_name(name), file));
+                            "run: chmod 600{}",
+                            file, quoted_name(name), shell_operands({file})));
   }
   if (text.state != OwnedText::State::text)
     return fail(Errc::config, fmt::format("{} is not used: {}", file, text.text));

@@ -88,7 +88,7 @@ class ServerCheck {
           if (!variable_of(written_, reference.argument, machine_.variables)) {
             problem(fmt::format("{} in \"{}\" is not set, and the server is not started without it", spelled,
                                 reference.place),
-                    fmt::format("export {}=…", reference.argument));
+                    fmt::format("export {}=…", pasted_word(reference.argument)));
           }
           break;
         case SecretKind::file: {

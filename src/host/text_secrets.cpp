@@ -64,8 +64,13 @@ TextSecrets::TextSecrets(const Environment& environment) {
 
 TextSecrets::TextSecrets(const Environment& environment, const ServerConfig& written, const VariableLookup& lookup)
     : TextSecrets(environment) {
+  add_entry(written, lookup);
+}
+
+void TextSecrets::add_entry(const ServerConfig& written, const VariableLookup& lookup, const SecretValues& secrets) {
   add(written);
-  add(expand_server(written, lookup));
+  add(expand_server(written, lookup, secrets));
+  for (const auto& [reference, value] : secrets) hide(value);
   for (const auto& arg : written.args) hide_variables(arg, lookup);
   for (const auto& [name, value] : written.env) hide_variables(value, lookup);
   hide_variables(written.command, lookup);
@@ -78,10 +83,21 @@ void TextSecrets::add(const ServerConfig& server) {
     if (is_secret(name)) hide(value);
     hide_url(value);
   }
-  for (const auto& [name, value] : server.headers) hide(value);
+  // A short word is a setting, unless its name says otherwise.
+  for (const auto& [name, value] : server.headers) {
+    if (is_secret(name) || value.size() >= shortest_inherited) hide(value);
+  }
   hide(server.tls.passphrase);
   hide_url(server.url);
   hide_arguments(server.args);
+}
+
+void TextSecrets::add_variables(const NamedTexts& variables) {
+  for (const auto& [name, value] : variables) {
+    if (is_secret(name)) hide(value);
+    hide_url(value);
+  }
+  sort();
 }
 
 // Longest first, so that no secret is left with only its beginning hidden.
@@ -141,6 +157,24 @@ std::string TextSecrets::without_values(std::string_view text) const {
     }
   }
   return out;
+}
+
+std::string TextSecrets::hidden(std::string_view text) const {
+  return redacted(Json(without_values(text))).as_string();
+}
+
+Json TextSecrets::json(Json value) const {
+  if (const auto* object = value.if_object()) {
+    Json::Object out;
+    for (const auto& [key, member] : *object) out.append(without_values(key), json(member));
+    return out;
+  }
+  if (auto* array = value.if_array()) {
+    for (auto& item : *array) item = json(std::move(item));
+    return value;
+  }
+  if (const auto* text = value.if_string()) return without_values(*text);
+  return value;
 }
 
 std::string TextSecrets::line(std::string_view text, std::size_t longest) const {

@@ -12,6 +12,7 @@
 #include <patchbay/config.h>
 
 #include "config/child_env.h"
+#include "config/expand.h"
 
 namespace patchbay {
 
@@ -22,6 +23,14 @@ class TextSecrets {
   // And those of an entry. `lookup`: what its variables are set to.
   TextSecrets(const Environment& environment, const ServerConfig& written, const VariableLookup& lookup);
 
+  // More of them. `secrets`: what references of the entry were found to hold.
+  void add_entry(const ServerConfig& written, const VariableLookup& lookup, const SecretValues& secrets = {});
+  void add_variables(const NamedTexts& variables);
+
+  // The text as it is, without them.
+  std::string hidden(std::string_view text) const;
+  // The same in every text of a value.
+  Json json(Json value) const;
   // One clean line, cut to `longest` bytes.
   std::string line(std::string_view text, std::size_t longest) const;
   // The last lines, each clean and cut.

@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "base/shell_word.h"
 #include "base/strings.h"
 
 namespace patchbay {
@@ -56,7 +57,7 @@ Result<std::string> find_command(std::string_view command, std::string_view path
       case Found::executable:
         return file;
       case Found::not_executable:
-        return fail(Errc::connect, fmt::format("{} is not executable; run: chmod +x {}", file, file));
+        return fail(Errc::connect, fmt::format("{} is not executable; run: chmod +x{}", file, shell_operands({file})));
       case Found::directory:
         return fail(Errc::connect, fmt::format("{} is a directory, not a program", file));
       case Found::hidden:
@@ -81,7 +82,8 @@ Result<std::string> find_command(std::string_view command, std::string_view path
     }
   }
   if (!refused.empty())
-    return fail(Errc::connect, fmt::format("{} is not executable; run: chmod +x {}", refused, refused));
+    return fail(Errc::connect,
+                fmt::format("{} is not executable; run: chmod +x{}", refused, shell_operands({refused})));
   if (auto remedy = split_remedy(command, path, directory); !remedy.empty()) return fail(Errc::connect, remedy);
   return fail(Errc::connect, path.empty()
                                  ? fmt::format("command not found: {} (PATH is empty); give its full path", command)

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/utf8.h"
+
 namespace patchbay {
 
 namespace {
@@ -23,18 +25,24 @@ constexpr bool contains(const std::array<Range, N>& sorted, char32_t c) noexcept
 
 // Removed wherever they stand. Controls and noncharacters at the end of a plane are
 // told apart by arithmetic.
-constexpr std::array<Range, 11> never_shown{{
+constexpr std::array<Range, 17> never_shown{{
     {0x00AD, 0x00AD},    // soft hyphen
+    {0x034F, 0x034F},    // grapheme joiner
     {0x061C, 0x061C},    // Arabic letter mark
+    {0x115F, 0x1160},    // Hangul fillers
+    {0x17B4, 0x17B5},    // Khmer inherent vowels
     {0x200B, 0x200B},    // zero-width space
     {0x200E, 0x200F},    // left-to-right and right-to-left marks
     {0x202A, 0x202E},    // bidirectional embeddings and overrides
     {0x2060, 0x206F},    // word joiner, invisible operators, isolates, deprecated formats
+    {0x3164, 0x3164},    // Hangul filler
     {0xFDD0, 0xFDEF},    // noncharacters
     {0xFEFF, 0xFEFF},    // byte order mark
-    {0xFFF9, 0xFFFB},    // interlinear annotation
+    {0xFFA0, 0xFFA0},    // halfwidth Hangul filler
+    {0xFFF0, 0xFFFB},    // unassigned and ignorable, interlinear annotation
+    {0x1BCA0, 0x1BCA3},  // shorthand format controls
     {0x1D173, 0x1D17A},  // musical format controls
-    {0xE0100, 0xE01EF},  // variation selectors supplement
+    {0xE0080, 0xE0FFF},  // variation selectors supplement, unassigned and ignorable
 }};
 
 // Blocks of scripts whose spelling needs joiners: the Arabic family and those of Indic
@@ -71,14 +79,12 @@ constexpr std::array<Range, 6> pictographs{{
 
 constexpr char32_t zero_width_non_joiner = 0x200C;
 constexpr char32_t zero_width_joiner = 0x200D;
-constexpr char32_t mongolian_vowel_separator = 0x180E;
 constexpr char32_t emoji_selector = 0xFE0F;
 constexpr char32_t black_flag = 0x1F3F4;
 constexpr char32_t cancel_tag = 0xE007F;
-constexpr char32_t replacement = 0xFFFD;
 
 constexpr bool is_joiner(char32_t c) noexcept {
-  return c == zero_width_non_joiner || c == zero_width_joiner || c == mongolian_vowel_separator;
+  return c == zero_width_non_joiner || c == zero_width_joiner || (c >= 0x180B && c <= 0x180F);
 }
 constexpr bool is_selector(char32_t c) noexcept { return c >= 0xFE00 && c <= 0xFE0F; }
 constexpr bool is_tag(char32_t c) noexcept { return c >= 0xE0000 && c <= 0xE007F; }
@@ -92,62 +98,6 @@ constexpr bool is_removed(char32_t c) noexcept {
 constexpr bool is_plain_ascii(char byte) noexcept {
   const auto value = static_cast<unsigned char>(byte);
   return (value >= 0x20 && value < 0x7F) || value == '\n' || value == '\t';
-}
-
-void append_utf8(std::string& out, char32_t c) {
-  if (c < 0x80) {
-    out += static_cast<char>(c);
-  } else if (c < 0x800) {
-    out += static_cast<char>(0xC0 | (c >> 6));
-    out += static_cast<char>(0x80 | (c & 0x3F));
-  } else if (c < 0x10000) {
-    out += static_cast<char>(0xE0 | (c >> 12));
-    out += static_cast<char>(0x80 | ((c >> 6) & 0x3F));
-    out += static_cast<char>(0x80 | (c & 0x3F));
-  } else {
-    out += static_cast<char>(0xF0 | (c >> 18));
-    out += static_cast<char>(0x80 | ((c >> 12) & 0x3F));
-    out += static_cast<char>(0x80 | ((c >> 6) & 0x3F));
-    out += static_cast<char>(0x80 | (c & 0x3F));
-  }
-}
-
-struct Decoded {
-  char32_t value;
-  std::size_t length;  // bytes; of a bad sequence, its longest part that could have begun a good one
-};
-
-Decoded decode_utf8(std::string_view text, std::size_t at) noexcept {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = byte(at);
-  if (lead < 0x80) return {lead, 1};
-  std::size_t more = 0;
-  char32_t value = 0;
-  unsigned char low = 0x80;
-  unsigned char high = 0xBF;
-  if (lead >= 0xC2 && lead <= 0xDF) {
-    more = 1;
-    value = lead & 0x1Fu;
-  } else if (lead >= 0xE0 && lead <= 0xEF) {
-    more = 2;
-    value = lead & 0x0Fu;
-    if (lead == 0xE0) low = 0xA0;   // overlong
-    if (lead == 0xED) high = 0x9F;  // surrogates
-  } else if (lead >= 0xF0 && lead <= 0xF4) {
-    more = 3;
-    value = lead & 0x07u;
-    if (lead == 0xF0) low = 0x90;   // overlong
-    if (lead == 0xF4) high = 0x8F;  // past U+10FFFF
-  } else {
-    return {replacement, 1};
-  }
-  for (std::size_t i = 1; i <= more; ++i) {
-    if (at + i >= text.size() || byte(at + i) < low || byte(at + i) > high) return {replacement, i};
-    value = (value << 6) | (byte(at + i) & 0x3Fu);
-    low = 0x80;
-    high = 0xBF;
-  }
-  return {value, more + 1};
 }
 
 // Finds the ends of escape sequences. One object per text: it remembers that there is no
@@ -228,7 +178,7 @@ Filtered remove_unconditionally(std::string_view text) {
     at += run;
     if (at == text.size()) break;
 
-    const auto [c, length] = decode_utf8(text, at);
+    const auto [c, length, _] = decode_utf8(text, at);
     if (is_introducer(c)) {
       at = escapes.skip(at, c, length);
       continue;
@@ -253,7 +203,7 @@ std::size_t flag_tags(std::string_view text, std::size_t at) noexcept {
   const std::size_t start = at;
   std::string code;
   while (at < text.size()) {
-    const auto [c, length] = decode_utf8(text, at);
+    const auto [c, length, _] = decode_utf8(text, at);
     if (!is_tag(c)) return 0;
     at += length;
     if (c == cancel_tag) break;
@@ -289,7 +239,7 @@ std::string judge_by_neighbours(std::string_view text) {
   out.reserve(text.size());
   char32_t before = 0;
   for (std::size_t at = 0; at < text.size();) {
-    const auto [c, length] = decode_utf8(text, at);
+    const auto [c, length, _] = decode_utf8(text, at);
     const std::size_t next = at + length;
     bool keep = !is_tag(c);
     if (is_joiner(c)) {

@@ -24,6 +24,16 @@ TEST(ShellWord, IsOneWordWhateverIsInIt) {
   for (const auto& [word, expected] : cases) EXPECT_EQ(shell_word(word), expected);
 }
 
+// In a shell it is the same word, and to the eye it is not another one.
+TEST(PastedWord, WritesOutWhatDoesNotShowItself) {
+  const std::pair<std::string_view, std::string_view> cases[] = {
+      {"plain", "plain"},     {"it's", "'it'\\''s'"},     {"Größe", "'Größe'"},
+      {"a\nb", "$'a\\x0ab'"}, {"\033[2J", "$'\\x1b[2J'"}, {"it's\xE2\x80\x8B\\", "$'it\\'s\\xe2\\x80\\x8b\\\\'"},
+      {"\xFF", "$'\\xff'"},
+  };
+  for (const auto& [word, expected] : cases) EXPECT_EQ(pasted_word(word), expected);
+}
+
 TEST(ShellOperands, NoneIsTakenForAFlag) {
   EXPECT_EQ(shell_operands({}), "");
   EXPECT_EQ(shell_operands({"a", "b c"}), " a 'b c'");
