@@ -5,13 +5,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 
 #include <boost/asio/error.hpp>
 #include <boost/asio/post.hpp>
 #include <fmt/format.h>
 
+#include "net/kept_file.h"
+#include "net/named_file.h"
 #include "net/tcp_figures.h"
 
 namespace patchbay {
@@ -66,8 +66,7 @@ const CurlLoop::State::Bundle& CurlLoop::State::certificates(const std::string& 
   if (!fresh) return bundle;
   const char* own = curl().version_info(CURLVERSION_NOW)->cainfo;
   for (const auto& name : {file.empty() ? std::string(own ? own : "") : file, extra}) {
-    std::ifstream in(name, std::ios::binary);
-    bundle.text.append(std::istreambuf_iterator<char>(in), {});
+    bundle.text += read_kept_file(name, certificate_file_limit);  // never waits, whatever stands under the name
     bundle.text += '\n';
   }
   bundle.file = Fd(::memfd_create("certificates", MFD_CLOEXEC));

@@ -62,7 +62,7 @@ struct HttpRequestLimits {
   Duration total = Duration::max();             // from send() to the end of the body
   std::size_t body = std::numeric_limits<std::size_t>::max();
   int redirects = 5;         // 0: a redirect is an answer like any other
-  bool same_origin = false;  // a redirect to another one is Errc::http; nothing is sent there
+  bool same_origin = false;  // a redirect to another one is an error; nothing is sent there
 };
 
 // One answer, from its head to the end of its body. Destroying it before the end aborts the

@@ -45,7 +45,8 @@ Result<std::optional<HttpRequest>> redirected(const HttpRequest& sent, const Htt
   const bool stays = same_origin(*from, *to);
   const bool reads = sent.method == "GET" || sent.method == "HEAD";
   if (!stays && (trail.same_origin || !reads)) {
-    Error away(Errc::http,
+    // Of a stream that is led away, the place says more than the status.
+    Error away(reads ? Errc::protocol : Errc::http,
                fmt::format("{} {}: redirects to another place ({}), where nothing of it is sent; if that is "
                            "the server you mean, configure its own url",
                            sent.method, here, to->origin()));

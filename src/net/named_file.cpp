@@ -1,14 +1,10 @@
 #include "net/named_file.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 
-#include <cerrno>
 #include <string_view>
 
 #include <fmt/format.h>
-
-#include "net/fd.h"
 
 namespace patchbay {
 namespace {
@@ -23,13 +19,9 @@ std::string_view what_is(mode_t mode) noexcept {
 }  // namespace
 
 std::optional<std::string> why_no_file(const std::string& path, std::size_t limit) {
+  // Not opened here: whoever reads it opens it anew, and a device may act on being opened.
   struct stat status{};
-  // A device may act on being opened, so the name is asked first and what was opened afterwards.
   if (::stat(path.c_str(), &status) != 0) return std::nullopt;
-  if (S_ISREG(status.st_mode)) {
-    const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-    if (!file || ::fstat(file.get(), &status) != 0) return std::nullopt;
-  }
   if (!S_ISREG(status.st_mode))
     return fmt::format("it is {}, not a file; put a file in its place", what_is(status.st_mode));
   if (static_cast<std::size_t>(status.st_size) > limit) {

@@ -669,7 +669,7 @@ TEST(SseChannel, ARedirectToAnotherPlaceIsRefusedBeforeAnythingIsSentThere) {
     auto opened = co_await as_result(sse_transport(options)->open(Runtime{}));
     EXPECT_FALSE(opened);
     if (opened) co_return;
-    EXPECT_EQ(opened.error().code(), Errc::http);
+    EXPECT_EQ(opened.error().code(), Errc::protocol);
     EXPECT_EQ(opened.error().http_status(), 308);
     EXPECT_THAT(opened.error().message(),
                 AllOf(HasSubstr(server.url("/mcp")), HasSubstr(other.url("")), HasSubstr("configure its own url"),
