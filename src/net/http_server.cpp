@@ -17,6 +17,7 @@
 #include <boost/beast/http/string_body.hpp>
 
 #include "base/as_result.h"
+#include "base/byte_budget.h"
 #include "base/scope.h"
 #include "base/waiting.h"
 #include "net/http_server_text.h"
@@ -30,6 +31,8 @@ using asio::ip::tcp;
 using TimePoint = std::chrono::steady_clock::time_point;
 
 namespace {
+
+constexpr std::size_t body_step = 64u << 10;  // of a body, that there must be room for before it is read
 
 constexpr std::size_t read_ahead = 64u << 10;       // beyond a head that is being read
 constexpr std::size_t pipelined = 256u << 10;       // unsent answers before the next request is looked at
@@ -153,12 +156,19 @@ class HttpServer::Connection final : public ServerExchange, public std::enable_s
     const auto began = shared_->runtime.clock.now();
     std::size_t taken = 0;
     std::size_t seen = 0;  // bytes that are there and do not make a whole piece yet
+    ByteBudget::Unfinished incoming(byte_budget(), shared_->scope.executor(), shared_->runtime.limits.buffered,
+                                    [this] { arrived_.notify_all(); });
     while (!parser.is_done()) {
+      if (!incoming.fits(body_step)) {
+        read_deadline_ = TimePoint::max();  // it is not the client that we wait for
+        co_await incoming.room(body_step);
+      }
       // Each byte in time is not enough: one now and then would keep the connection for days.
       const auto earned = std::chrono::milliseconds((taken + seen) * 1000 / std::max<std::size_t>(limits.body_rate, 1));
       read_deadline_ =
           std::min(shared_->runtime.clock.now() + limits.body_silence, began + limits.body_silence + earned);
-      while (in_.size() <= seen && !eof_ && !late_) co_await arrived_.wait();
+      while (in_.size() <= seen && !eof_ && !late_ && !incoming.failed()) co_await arrived_.wait();
+      if (incoming.failed()) throw incoming.failure();
       if (late_) throw Error(Errc::timeout, "the rest of the request did not arrive in time");
       if (in_.size() <= seen) throw Error(Errc::closed, "the client left before the end of its request");
       boost::system::error_code error;
@@ -166,6 +176,7 @@ class HttpServer::Connection final : public ServerExchange, public std::enable_s
       take(used);
       taken += used;
       seen = error == http::error::need_more ? in_.size() : 0;
+      incoming.hold(taken + seen);
       if (error == http::error::body_limit) throw Error(Errc::limit, "the request's body is too large");
       if (error && error != http::error::need_more) throw Error(Errc::protocol, error.message());
     }

@@ -9,6 +9,7 @@
 #include "base/crypto.h"
 #include "base/strings.h"
 #include "protocol/methods.h"
+#include "rpc/read_messages.h"
 #include "server/connection.h"
 #include "server/sse_event.h"
 
@@ -332,9 +333,14 @@ Task<void> HttpDoor::post(ServerExchange& exchange, std::string principal) {
   }
   auto block = std::make_shared<std::string>(co_await exchange.read_body());
   const std::string_view text = *block;
-  auto decoded = decode_messages(block, text, {.max_depth = runtime_.limits.depth}, runtime_.limits.items);
+  const auto& limits = runtime_.limits;
+  const bool large = is_read_aside(text.size(), limits);
+  auto decoded = large ? (co_await read_messages_aside(block, text, byte_budget().charge(text.size()), limits)).decoded
+                       : read_messages(block, text, limits).decoded;
   if (!decoded) {
-    const bool json = parse_json(text, {.max_depth = runtime_.limits.depth}).has_value();
+    // What is too much to be looked at is not looked at once more.
+    const bool json =
+        large || decoded.error().code() == Errc::limit || parse_json(text, {.max_depth = limits.depth}).has_value();
     refuse(exchange, 400, {},
            RpcError{json ? rpc_code::invalid_request : rpc_code::parse_error, decoded.error().message(), {}});
     co_return;

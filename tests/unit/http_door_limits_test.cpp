@@ -87,6 +87,33 @@ TEST(HttpDoorLimits, ABatchOfTooManyMessages_IsRefusedAsAWhole) {
   });
 }
 
+// Short ones are read at once, long ones beside the loop: the bound is the same.
+TEST(HttpDoorLimits, ARequestOfTooManyValues_IsRefusedHoweverLongItIs) {
+  run_task([]() -> Task<void> {
+    auto executor = co_await asio::this_coro::executor;
+    Runtime runtime;
+    runtime.limits.nodes = 1'000;
+    runtime.limits.parse_here = 8u << 10;
+    Door door(executor, sample_server(), {}, runtime);
+    LegacyClient client(executor, door);
+    co_await client.open("2025-03-26");
+    auto with_values = [&](std::size_t count) {
+      std::string list = "0";
+      for (std::size_t i = 1; i < count; ++i) list += ",0";
+      return client.post(fmt::format(R"({{"jsonrpc":"2.0","id":7,"method":"ping","params":{{"x":[{}]}}}})", list));
+    };
+    for (std::size_t count : {500u, 2'000u, 20'000u}) {
+      co_await client.wire.send(with_values(count));
+      const auto answer = co_await client.wire.answer();
+      EXPECT_EQ(answer.status, count < 1'000 ? 200 : 400) << count << answer.body;
+      if (count > 1'000) EXPECT_THAT(answer.body, HasSubstr("1000")) << count;
+    }
+    co_await client.wire.send(client.call("echo"));
+    EXPECT_EQ((co_await client.wire.answer()).status, 200);
+    co_await door.stop();
+  });
+}
+
 std::shared_ptr<Server> server_with_large_answers() {
   auto server = sample_server();
   server->add_tool({.name = "large"}, [](RequestContext& context, Json) -> Task<CallToolResult> {
