@@ -206,8 +206,10 @@ std::vector<std::string> readings(const Declared& declared, const Settings& sett
 std::string switched_on_text(const Declared& declared, const Settings& settings, std::size_t columns) {
   std::string out;
   for (const auto& name : settings.words) {
-    const auto& entry = *all_named(declared.config, name).front();
-    if (entry.standing == ServerStanding::disabled) out += consent_block(entry, "  ", columns);
+    auto entry = *all_named(declared.config, name).front();
+    if (entry.standing != ServerStanding::disabled) continue;
+    entry.disabled = false;
+    out += consent_block(entry, "  ", columns);
   }
   return out;
 }

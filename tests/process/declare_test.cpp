@@ -475,7 +475,8 @@ TEST(Switch, EntryThatSwitchesItselfOffIsSwitchedOnInOurFileAlone) {
     EXPECT_THAT(house.run({"get", name}).out, HasSubstr("patchbay enable " + name));
     auto result = house.run({"enable", name});
     EXPECT_EQ(result.code, 0) << result.err;
-    EXPECT_THAT(result.out, HasSubstr("Enabled " + name + "\nFile modified: " + house.own_file()));
+    EXPECT_THAT(result.out, HasSubstr("Enabled " + name + "\n  runs: " + (name == "b" ? "x" : "y") +
+                                      "\nFile modified: " + house.own_file()));
     EXPECT_THAT(house.run({"get", name}).out, HasSubstr("Status: not started"));
     EXPECT_THAT(house.run({"enable", name}).out, HasSubstr("Already enabled: " + name));
     ASSERT_EQ(house.run({"disable", name}).code, 0);
