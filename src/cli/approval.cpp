@@ -14,9 +14,9 @@
 
 #include "base/shell_word.h"
 #include "base/strings.h"
-#include "cli/new_entry.h"
+#include "base/visible_text.h"
 #include "cli/present.h"
-#include "protocol/clean_text.h"
+#include "config/consent_text.h"
 
 namespace patchbay::cli {
 namespace {
@@ -65,22 +65,10 @@ std::string ask_secret(std::string_view question) {
   return secret;
 }
 
-std::string command_line_of(const ServerConfig& server) {
-  if (server.kind != ServerKind::stdio) return clean_line(server.url);
-  std::string line = shell_word(server.command);
-  for (const auto& arg : server.args) line += " " + shell_word(arg);
-  return clean_line(line);
-}
-
-std::string consent_text(const ServerConfig& server, std::string_view indent) {
-  auto text = fmt::format("{}{}\n", indent, command_line_of(server));
-  for (const auto& line : shown_details(server)) text += fmt::format("{}  {}\n", indent, line);
-  return text;
-}
-
 namespace {
 
 constexpr int most_questions = 10;
+constexpr std::size_t most_held = 64u << 10;
 
 // One line of the terminal; nothing at its end.
 Task<std::optional<std::string>> read_answer(asio::posix::stream_descriptor& terminal) {
@@ -103,10 +91,23 @@ std::string explanation(const ServerConfig& server) {
       "  n      do not start it, now or later; `patchbay approve{0}` changes that\n"
       "  Enter  not now; you are asked again the next time\n"
       "It would run with your rights, and sees your files and your environment. It is declared in {1}:{2}.\n",
-      operands({server.name}), clean_line(server.origin.file), server.origin.line);
+      shell_operands({server.name}), visible_text(server.origin.file), server.origin.line);
 }
 
 }  // namespace
+
+HeldTalk::HeldTalk(Io& io) : io_(io), talk_(io.talk) {
+  io_.talk = [this](std::string_view text) {
+    left_out_ = left_out_ || held_.size() + text.size() > most_held;
+    if (!left_out_) held_ += text;
+  };
+}
+
+HeldTalk::~HeldTalk() {
+  io_.talk = std::move(talk_);
+  if (!held_.empty()) io_.talk(held_);
+  if (left_out_) io_.talk("patchbay: more was said while you were asked; --log-file keeps it\n");
+}
 
 Task<std::optional<bool>> ask_approval(Io& io, Waiting& waiting, const ServerConfig& server) {
   int fd = ::open("/dev/tty", O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -118,20 +119,23 @@ Task<std::optional<bool>> ask_approval(Io& io, Waiting& waiting, const ServerCon
     Waiting& line;
     ~Resume() { line.resume(); }
   } resume{waiting};
-  io.talk(fmt::format("{} wants to start the server '{}':\n{}", clean_line(server.origin.file), clean_line(server.name),
-                      consent_text(server, "  ")));
+  HeldTalk held(io);
+  const auto columns = talk_columns(io);
+  const auto title =
+      fmt::format("{} wants to start the server '{}':", visible_text(server.origin.file), visible_text(server.name));
+  held.say(join(wrapped(title, columns, "    | "), "\n") + "\n" + consent_block(server, "  ", columns));
   asio::posix::stream_descriptor terminal(co_await asio::this_coro::executor, fd);
   for (int asked = 0; asked < most_questions; ++asked) {
-    io.talk("Start it? [y]es, [n]o, ? explains, or Enter: not now ");
+    held.say("Start it? [y]es, [n]o, ? explains, or Enter: not now ");
     const auto word = co_await read_answer(terminal);
     if (!word) {
-      io.talk("\n");
+      held.say("\n");
       break;
     }
     if (*word == "y" || *word == "yes") co_return true;
     if (*word == "n" || *word == "no") co_return false;
     if (word->empty()) break;
-    io.talk(explanation(server));
+    held.say(explanation(server));
   }
   co_return std::nullopt;
 }

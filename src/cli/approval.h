@@ -13,12 +13,27 @@
 
 namespace patchbay::cli {
 
-// The command line of a server as a person should see it: whole, quoted, cleaned.
-std::string command_line_of(const ServerConfig& server);
-// That line and everything else the entry says, each on a line of its own that begins with `indent`.
-std::string consent_text(const ServerConfig& server, std::string_view indent);
-// Shows it and reads the answer from the terminal. Neither yes nor no, or the end of input: not now, ask again.
+// Shows the entry (config/consent_text) and reads the answer from the terminal. Neither yes nor no, or the end of
+// input: not now, ask again.
 Task<std::optional<bool>> ask_approval(Io& io, Waiting& waiting, const ServerConfig& server);
+
+// While one lives, what others say on stderr is kept back, up to a bound, and said when it goes: nothing a server or
+// its failure says may stand inside a question. Loop thread only.
+class HeldTalk {
+ public:
+  explicit HeldTalk(Io& io);
+  HeldTalk(const HeldTalk&) = delete;
+  HeldTalk& operator=(const HeldTalk&) = delete;
+  ~HeldTalk();
+  // For who asks.
+  void say(std::string_view text) const { talk_(text); }
+
+ private:
+  Io& io_;
+  std::function<void(std::string_view)> talk_;
+  std::string held_;
+  bool left_out_ = false;
+};
 
 // Reads a line from the terminal without showing it. Throws Errc::invalid_argument when there is none, and
 // Errc::cancelled at an interrupt. Blocking; before there is a loop.

@@ -19,13 +19,13 @@ namespace {
 // Wrong arguments end in the command that shows the right ones.
 Error with_remedy(const Error& error, const CatalogEntry& entry) {
   if (error.code() != Errc::invalid_argument) return error;
-  return Error(error.code(), fmt::format("{}; run `patchbay tools {}` to see what it takes", error.message(),
-                                         shell_word(entry.server + "/" + entry.tool->name)))
+  return Error(error.code(), fmt::format("{}; run `patchbay tools{}` to see what it takes", error.message(),
+                                         shell_operands({entry.server + "/" + entry.tool->name})))
       .with_detail(error.detail());
 }
 
 bool names_server(const Context& context, const std::string& word) {
-  return std::ranges::any_of(context.host.status(), [&](const ServerStatus& status) { return status.name == word; });
+  return std::ranges::any_of(context.statuses(), [&](const ServerStatus& status) { return status.name == word; });
 }
 
 // key=value, {json} or -: what can follow a tool.
@@ -35,20 +35,20 @@ bool is_argument(const std::string& word) {
 
 Error server_for_tool(const std::string& server, const std::string& tool) {
   return {Errc::invalid_argument,
-          fmt::format("'{}' is a server; write the tool behind it: patchbay call {} (its tools: patchbay tools{})",
-                      safe_line(server, 80), clean_line(shell_word(server + "/" + tool)), operands({server}))};
+          fmt::format("'{}' is a server; write the tool behind it: patchbay call{} (its tools: patchbay tools{})",
+                      safe_name(server, 80), shell_operands({server + "/" + tool}), shell_operands({server}))};
 }
 
 // An argument that the schema does not name is sent and most often ignored, so a slip would go unnoticed.
 void say_undeclared(Context& context, const CatalogEntry& entry, const Json& arguments) {
   if (context.settings.no_check) return;
   for (const auto& one : undeclared_arguments(arguments, entry.tool->input_schema)) {
-    const auto name = safe_line(one.name, 80);
+    const auto name = safe_name(one.name, 80);
     if (!one.meant.empty() && !one.foreseen) {
       throw with_remedy(Error(Errc::invalid_argument,
                               fmt::format("{}: not among the arguments of the tool; did you mean \"{}\"? (--no-check "
                                           "sends it as it is)",
-                                          name, safe_line(one.meant, 80))),
+                                          name, safe_name(one.meant, 80))),
                         entry);
     }
     if (one.foreseen || context.settings.json || context.settings.quiet) continue;

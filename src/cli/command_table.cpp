@@ -66,7 +66,8 @@ constexpr CommandEntry commands[] = {
      "  patchbay import vscode --scope project --name github --yes\n"
      "  patchbay import ~/old/settings.json --from gemini --dry-run\n\n"
      "Clients: claude-desktop, cursor, vscode, codex, gemini, windsurf, opencode, zed, goose, cline, mcporter,\n"
-     "registry (server.json), mcp-json. Every field that cannot be carried is named with its file and line.",
+     "registry (server.json), mcp-json. Every field that cannot be carried is named with its file and line.\n"
+     "Servers of a file inside a repository are asked about one by one; without a terminal, name them (--name).",
      "CLIENT|FILE", "A client, or a file of one; without it: everything that is found", 0, 1, true},
     {Command::add_from_desktop, "add-from-claude-desktop", "Take over the servers of Claude Desktop",
      "  patchbay mcp add-from-claude-desktop\n  patchbay mcp add-from-claude-desktop --scope user --yes", nullptr,

@@ -5,9 +5,9 @@
 #include <fmt/format.h>
 
 #include "base/exit_code.h"
+#include "base/shell_word.h"
 #include "cli/present.h"
 #include "host/server_error.h"
-#include "protocol/clean_text.h"
 
 namespace patchbay::cli {
 
@@ -26,10 +26,15 @@ CallOptions Context::call_options() const {
   return options;
 }
 
-void Context::print_json(const Json& value) const {
-  io.out(io.out_is_terminal ? safe_json(to_pretty_text(value)) : to_text(value));
-  io.out("\n");
+std::vector<ServerStatus> Context::statuses() const {
+  auto all = host.status();
+  for (auto& status : all) {
+    if (status.error) status = secrets->without(std::move(status));
+  }
+  return all;
 }
+
+void Context::print_json(const Json& value) const { io.out(json_text(value, io.out_is_terminal)); }
 
 Task<std::vector<std::string>> start_servers(Context& context, const std::string& only) {
   context.waiting.begin(only.empty() ? "starting servers" : fmt::format("starting {}", only));
@@ -40,7 +45,7 @@ Task<std::vector<std::string>> start_servers(Context& context, const std::string
   }
   context.waiting.end();
   std::vector<std::string> connected;
-  for (const auto& status : context.host.status()) {
+  for (const auto& status : context.statuses()) {
     if (!only.empty() && status.name != only) continue;
     if (status.state == ServerState::connected) connected.push_back(status.name);
   }
@@ -68,7 +73,7 @@ int listing_exit_code(const Context& context, const std::string& only) {
   bool connected = false;
   bool required_failed = false;
   std::vector<std::string> waiting;
-  for (const auto& status : context.host.status()) {
+  for (const auto& status : context.statuses()) {
     if (!only.empty() && status.name != only) continue;
     if (status.state == ServerState::connected) connected = true;
     required_failed |= status.required && status.state != ServerState::connected;
@@ -77,7 +82,7 @@ int listing_exit_code(const Context& context, const std::string& only) {
       // A listing that fails says why in any case, also after -q.
       if (!context.settings.json && status.error && !context.told.contains(status.name)) {
         context.told.emplace(status.name, status.error->message());
-        context.io.talk(fmt::format("patchbay: '{}': {}\n", safe_line(status.name, 80),
+        context.io.talk(fmt::format("patchbay: '{}': {}\n", safe_name(status.name, 80),
                                     safe_line(without_name(status.name, status.error->message()), 500)));
       }
     }
@@ -86,38 +91,39 @@ int listing_exit_code(const Context& context, const std::string& only) {
     const bool off = status.state == ServerState::pending || status.state == ServerState::disabled;
     if (off && code == 0 && !only.empty()) code = 2;
     if (status.state == ServerState::disabled && !only.empty() && !context.settings.json) {
-      context.io.talk(fmt::format("patchbay: '{}' is not used: {}\n", safe_line(only, 80),
+      context.io.talk(fmt::format("patchbay: '{}' is not used: {}\n", safe_name(only, 80),
                                   safe_line(reason_of(context, status), 500)));
     }
   }
   if (!waiting.empty() && !context.settings.json) {
     context.io.talk(fmt::format("patchbay: this project brought {} along; if you trust {}: patchbay approve{}\n",
-                                waiting.size() == 1 ? fmt::format("'{}'", safe_line(waiting.front(), 80))
+                                waiting.size() == 1 ? fmt::format("'{}'", safe_name(waiting.front(), 80))
                                                     : fmt::format("{} servers", waiting.size()),
-                                waiting.size() == 1 ? "it" : "them", operands(waiting)));
+                                waiting.size() == 1 ? "it" : "them", shell_operands(waiting)));
   }
   if (required_failed) return code == 0 ? 3 : code;
   return connected ? 0 : code;
 }
 
 int say_list_failure(const Context& context, const std::string& server, const Error& error) {
-  context.io.talk(fmt::format("patchbay: {}: {}\n", safe_line(server, 80), clean_for_display(error.message())));
+  context.io.talk(fmt::format("patchbay: {}: {}\n", safe_name(server, 80),
+                              message_text(context.secrets->without(error).message())));
   return exit_code(error);
 }
 
 std::string none_text(const std::string& only, const std::vector<std::string>& connected, std::string_view what) {
   if (only.empty()) return fmt::format("No connected server has {}.\n", what);
-  return connected.empty() ? std::string() : fmt::format("'{}' has no {}.\n", safe_line(only, 80), what);
+  return connected.empty() ? std::string() : fmt::format("'{}' has no {}.\n", safe_name(only, 80), what);
 }
 
 Error with_failures(const Context& context, const Error& error) {
   std::vector<std::string> failed;
-  for (const auto& status : context.host.status()) {
+  for (const auto& status : context.statuses()) {
     if (status.state == ServerState::connected || status.state == ServerState::disabled) continue;
     const auto why = status.error ? without_name(status.name, status.error->message()) : status.reason;
     failed.push_back(context.told.contains(status.name)
-                         ? fmt::format("'{}'", safe_line(status.name, 80))
-                         : fmt::format("'{}' ({})", safe_line(status.name, 80), safe_line(why, 120)));
+                         ? fmt::format("'{}'", safe_name(status.name, 80))
+                         : fmt::format("'{}' ({})", safe_name(status.name, 80), safe_line(why, 120)));
   }
   if (failed.empty()) return error;
   return Error(error.code(), fmt::format("{}; it may belong to a server that is not connected: {}", error.message(),
@@ -126,7 +132,7 @@ Error with_failures(const Context& context, const Error& error) {
 
 Json servers_json(const Context& context, const std::string& only) {
   Json list = Json::array();
-  for (const auto& status : context.host.status()) {
+  for (const auto& status : context.statuses()) {
     if (only.empty() || status.name == only) list.push_back(status_json(status));
   }
   return list;

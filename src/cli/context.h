@@ -8,6 +8,7 @@
 
 #include "base/runtime.h"
 #include "cli/io.h"
+#include "cli/known_secrets.h"
 #include "cli/settings.h"
 #include "cli/waiting.h"
 
@@ -21,9 +22,12 @@ struct Context {
   Waiting& waiting;
   // Servers whose failure the person has read, and how it was worded: it is said once.
   std::map<std::string, std::string>& told;
+  std::shared_ptr<const KnownSecrets> secrets;
   bool rules_told = false;
 
   CallOptions call_options() const;
+  // Of all servers, as they may be shown.
+  std::vector<ServerStatus> statuses() const;
   void print_json(const Json& value) const;
 };
 

@@ -11,6 +11,7 @@
 #include "cli/declared.h"
 #include "cli/new_entry.h"
 #include "cli/present.h"
+#include "config/consent_text.h"
 #include "config/import_plan.h"
 #include "config/policy.h"
 #include "config/signature.h"
@@ -38,12 +39,12 @@ NewEntry read_entry(const Settings& settings, Io& io) {
 std::string added_text(const NewEntry& entry, std::string_view scope) {
   const auto& server = entry.server;
   if (server.kind == ServerKind::stdio) {
-    return fmt::format("Added stdio MCP server {} with command: {} to {} config\n", entry.name, shown_target(server),
+    return fmt::format("Added stdio MCP server {} with command: {} to {} config\n", entry.name, consent_target(server),
                        scope);
   }
   auto kind = std::string(to_string(server.kind));
   for (char& c : kind) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  return fmt::format("Added {} MCP server {} with URL: {} to {} config\n", kind, entry.name, shown_target(server),
+  return fmt::format("Added {} MCP server {} with URL: {} to {} config\n", kind, entry.name, consent_target(server),
                      scope);
 }
 
@@ -129,7 +130,7 @@ const ServerConfig& entry_to_remove(const Declared& declared, const Settings& se
     }
   }
   if (ours.size() == 1) return *ours.front();
-  const auto shown = safe_line(name, 80);
+  const auto shown = safe_name(name, 80);
   if (ours.size() > 1) {
     std::string text = fmt::format("MCP server \"{}\" exists in multiple scopes:", shown);
     std::string commands;
@@ -204,7 +205,7 @@ int remove(const Settings& settings, Io& io) {
         auto path = find_server(root, maps, name);
         if (path.empty()) {
           return fail(Errc::config,
-                      fmt::format("MCP server {} is not in {} config any more", safe_line(name, 80), to_string(scope)));
+                      fmt::format("MCP server {} is not in {} config any more", safe_name(name, 80), to_string(scope)));
         }
         return std::vector{remove_member(std::move(path))};
       });
@@ -212,7 +213,7 @@ int remove(const Settings& settings, Io& io) {
   say_notes(settings, io, change.warnings);
   answer(settings, io,
          {{"name", name}, {"scope", to_string(scope)}, {"file", change.file}, {"changed", change.changed}},
-         fmt::format("Removed MCP server {} from {} config\n{}", safe_line(name, 80), to_string(scope),
+         fmt::format("Removed MCP server {} from {} config\n{}", safe_name(name, 80), to_string(scope),
                      modified_text(declared, scope, change.file)));
   return 0;
 }

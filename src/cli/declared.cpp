@@ -7,6 +7,7 @@
 
 #include "base/shell_word.h"
 #include "base/strings.h"
+#include "base/visible_text.h"
 #include "cli/present.h"
 #include "config/files.h"
 #include "config/folders.h"
@@ -105,9 +106,9 @@ std::vector<const ServerConfig*> all_named(const LoadedConfig& config, const std
   if (!out.empty()) return out;
   const auto meant = nearest(name, names);
   throw Error(Errc::invalid_argument,
-              fmt::format("No MCP server found with name: \"{}\"{}", safe_line(name, 80),
+              fmt::format("No MCP server found with name: \"{}\"{}", safe_name(name, 80),
                           meant.empty() ? "; see what there is with: patchbay list"
-                                        : fmt::format("; did you mean '{}'?", safe_line(meant, 80))));
+                                        : fmt::format("; did you mean '{}'?", safe_name(meant, 80))));
 }
 
 const ServerConfig& entry_named(const Declared& declared, const std::string& name, const std::string& scope) {
@@ -117,7 +118,7 @@ const ServerConfig& entry_named(const Declared& declared, const std::string& nam
   }
   throw Error(
       Errc::invalid_argument,
-      fmt::format("No MCP server found with name: \"{}\" in {} config; it is in {} config ({})", safe_line(name, 80),
+      fmt::format("No MCP server found with name: \"{}\" in {} config; it is in {} config ({})", safe_name(name, 80),
                   scope, to_string(entries.front()->origin.scope), place_text(declared, entries.front()->origin)));
 }
 
@@ -156,7 +157,7 @@ bool is_ours(const Declared& declared, const ServerConfig& server) {
 }
 
 std::string place_text(const Declared& declared, const ConfigOrigin& origin) {
-  const auto file = safe_line(path_seen_from(declared.request.cwd, origin.file), 300);
+  const auto file = safe_name(path_seen_from(declared.request.cwd, origin.file), 300);
   return origin.line == 0 ? file : fmt::format("{}:{}", file, origin.line);
 }
 
@@ -206,8 +207,8 @@ std::string modified_text(const Declared& declared, ConfigScope scope, const std
 }
 
 std::string modified_text(const std::string& file, const std::vector<std::string>& projects) {
-  return fmt::format("File modified: {}{}\n", file,
-                     projects.empty() ? "" : fmt::format(" [project: {}]", join(projects, ", ")));
+  return fmt::format("File modified: {}{}\n", visible_text(file),
+                     projects.empty() ? "" : fmt::format(" [project: {}]", visible_text(join(projects, ", "))));
 }
 
 Json source_json(const ConfigOrigin& origin) { return {{"file", origin.file}, {"line", origin.line}}; }
@@ -263,12 +264,12 @@ void answer(const Settings& settings, Io& io, const Json& json, std::string_view
     io.out(text);
     return;
   }
-  io.out((io.out_is_terminal ? safe_json(to_pretty_text(json)) : to_text(json)) + "\n");
+  io.out(json_text(json, io.out_is_terminal));
 }
 
 void say_notes(const Settings& settings, Io& io, const std::vector<std::string>& notes) {
   if (settings.json) return;
-  for (const auto& note : notes) io.talk(fmt::format("patchbay: note: {}\n", safe_line(note, 1000)));
+  for (const auto& note : notes) io.talk(fmt::format("patchbay: note: {}\n", message_text(note)));
 }
 
 }  // namespace patchbay::cli

@@ -16,7 +16,6 @@
 #include "config/upkeep.h"
 #include "host/checkup.h"
 #include "host/lint.h"
-#include "host/text_secrets.h"
 #include "net/command_lookup.h"
 
 namespace patchbay::cli {
@@ -114,14 +113,14 @@ std::string_view mark_of(const Finding& finding) {
 
 std::string subject_of(const Declared& declared, const Finding& finding) {
   if (finding.subject.empty()) return {};
-  if (finding.line > 0) return fmt::format("{}:{}:{}: ", safe_line(finding.subject, 300), finding.line, finding.column);
-  return fmt::format("{}: ", safe_line(path_seen_from(declared.request.cwd, finding.subject), 300));
+  if (finding.line > 0) return fmt::format("{}:{}:{}: ", safe_name(finding.subject, 300), finding.line, finding.column);
+  return fmt::format("{}: ", safe_name(path_seen_from(declared.request.cwd, finding.subject), 300));
 }
 
 std::string findings_text(const Checkup& checkup) {
   std::string out;
   for (const auto& done : checkup.repairs) {
-    out += fmt::format("{} {}: {}\n", done.error.empty() ? "fixed" : "not fixed", safe_line(done.file, 300),
+    out += fmt::format("{} {}: {}\n", done.error.empty() ? "fixed" : "not fixed", safe_name(done.file, 300),
                        safe_line(done.error.empty() ? done.what : done.error, 500));
   }
   std::string_view area;
@@ -160,17 +159,6 @@ Json findings_json(const Checkup& checkup, std::size_t problems, std::size_t not
           {"trusted", checkup.declared.config.project_trusted}};
 }
 
-// What doctor says is pasted into reports.
-void hide_secrets(ServerStatus& status, const LoadedConfig& config) {
-  if (!status.error || status.error->detail().empty()) return;
-  const auto server = std::ranges::find(config.servers, status.name, &ServerConfig::name);
-  const auto secrets = server == config.servers.end()
-                           ? TextSecrets(environment_of_process())
-                           : TextSecrets(environment_of_process(), *server, process_environment());
-  auto clean = secrets.all(status.error->detail());
-  status.error = Error(*status.error).with_detail(std::move(clean));
-}
-
 int show(const Checkup& checkup, const Settings& settings, Io& io) {
   auto count = [&](FindingLevel level) {
     return static_cast<std::size_t>(std::ranges::count(checkup.findings, level, &Finding::level));
@@ -197,9 +185,8 @@ Task<int> doctor_checked(Context& context) {
     co_await context.host.start(names);
     context.waiting.end();
     std::vector<ServerStatus> statuses;
-    for (auto& status : context.host.status()) {
+    for (auto& status : context.statuses()) {
       if (std::ranges::find(names, status.name) == names.end()) continue;
-      hide_secrets(status, checkup.declared.config);
       statuses.push_back(std::move(status));
     }
     add(checkup.findings, check_connections(statuses));

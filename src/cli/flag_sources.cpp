@@ -38,7 +38,7 @@ Named text_of(std::string_view flag, const std::string& argument) {
   auto text = read_config_text((fs::current_path() / argument).lexically_normal().string());
   if (!text) {
     refuse(flag, fmt::format("{} cannot be read: {}; name a file, or JSON that begins with {{",
-                             safe_line(argument, 300), text.error()));
+                             safe_name(argument, 300), text.error()));
   }
   return {std::move(*text), argument};
 }
@@ -65,7 +65,7 @@ void check_server(const std::string& argument) {
 void check_plugin(const std::string& argument) {
   std::error_code error;
   if (fs::is_directory(argument, error)) return;
-  refuse("--plugin-dir", fmt::format("{} is no directory; name the directory of a plugin", safe_line(argument, 300)));
+  refuse("--plugin-dir", fmt::format("{} is no directory; name the directory of a plugin", safe_name(argument, 300)));
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 // `patchbay import [CLIENT|FILE]` and `patchbay mcp add-from-claude-desktop`: servers of other clients come
-// into our own files. Shows everything first; writes when the person said so.
+// into our own files. Shows everything first; writes when the person said so. An entry of a file inside a repository
+// becomes the person's own only if they answered for that one, or named it: --yes alone is not about it. In the
+// project's file it waits for an approval like any other.
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -8,9 +10,11 @@
 
 #include "base/shell_word.h"
 #include "base/strings.h"
+#include "base/visible_text.h"
 #include "cli/declared.h"
 #include "cli/import_report.h"
 #include "cli/present.h"
+#include "config/consent_text.h"
 #include "config/files.h"
 #include "config/import_places.h"
 #include "config/parse.h"
@@ -49,7 +53,7 @@ ImportClient client_called(const std::string& id) {
   if (auto client = import_client(id)) return *client;
   const auto ids = client_ids();
   const auto meant = nearest(id, ids);
-  throw Error(Errc::invalid_argument, fmt::format("there is no client '{}'; {}", safe_line(id, 80),
+  throw Error(Errc::invalid_argument, fmt::format("there is no client '{}'; {}", safe_name(id, 80),
                                                   meant.empty() ? "it is one of " + join(ids, ", ")
                                                                 : fmt::format("did you mean '{}'?", meant)));
 }
@@ -90,6 +94,30 @@ Wanted wanted_places(const Settings& settings, const Declared& declared) {
   return wanted;
 }
 
+bool is_below(const fs::path& path, const fs::path& directory) {
+  const auto relative = path.lexically_relative(directory);
+  return !relative.empty() && *relative.begin() != "..";
+}
+
+// Written by whoever made a repository, or the project one stands in. The home directory is the person's, also when
+// they keep it in one.
+bool brought_along(const Declared& declared, const ImportPlace& place) {
+  if (place.scope == ConfigScope::user) return false;
+  const fs::path home = declared.config.home;
+  std::error_code error;
+  const auto real = fs::weakly_canonical(place.path, error);
+  for (const auto& path : {fs::path(place.path), real}) {
+    if (path.empty()) continue;
+    const fs::path project = declared.config.project_dir;
+    if (project != home && project.has_relative_path() && is_below(path, project)) return true;
+    for (auto directory = path.parent_path(); directory.has_relative_path(); directory = directory.parent_path()) {
+      if (directory == home) break;
+      if (config_file_seen((directory / ".git").string())) return true;
+    }
+  }
+  return false;
+}
+
 // Paths below the current directory as a person in it would type them.
 std::string shown_path(const Declared& declared, const std::string& path) {
   return place_text(declared, ConfigOrigin{.file = path});
@@ -106,7 +134,7 @@ ImportedFile read_place(const Wanted& wanted, ImportPlace& place, const Declared
     auto client = recognise_import(place.path, *text);
     if (!client) {
       throw Error(Errc::config, fmt::format("{} is no file of a client that is known; say whose it is with --from: {}",
-                                            safe_line(shown, 300), join(client_ids(), ", ")));
+                                            safe_name(shown, 300), join(client_ids(), ", ")));
     }
     place.client = *client;
   }
@@ -198,8 +226,8 @@ void require_names(const Settings& settings, const std::vector<ImportSource>& so
     }
     const auto meant = nearest(name, all);
     throw Error(Errc::invalid_argument,
-                fmt::format("there is no server '{}' to import{}", safe_line(name, 80),
-                            meant.empty() ? "" : fmt::format("; did you mean '{}'?", safe_line(meant, 80))));
+                fmt::format("there is no server '{}' to import{}", safe_name(name, 80),
+                            meant.empty() ? "" : fmt::format("; did you mean '{}'?", safe_name(meant, 80))));
   }
 }
 
@@ -260,7 +288,7 @@ std::string waiting_text(const std::vector<ImportSource>& sources) {
     for (const auto& planned : source.plan) {
       if (planned.action != ImportAction::add || planned.missing.empty()) continue;
       if (wants_edit(planned)) {
-        edits += fmt::format("{}{}", edits.empty() ? "" : ", ", safe_line(planned.name, 80));
+        edits += fmt::format("{}{}", edits.empty() ? "" : ", ", safe_name(planned.name, 80));
       } else {
         names.push_back(planned.name);
       }
@@ -278,18 +306,53 @@ std::string waiting_text(const std::vector<ImportSource>& sources) {
   return out;
 }
 
-std::string again(const Settings& settings) {
+bool waits_for_word(const ImportSource& source, const PlannedEntry& planned) {
+  return planned.action == ImportAction::add && source.trust == ConfigTrust::needs_approval &&
+         source.scope != ConfigScope::project;
+}
+
+// The line that imports all of it; what a repository brought along has to be named.
+std::string again(const Settings& settings, const std::vector<ImportSource>& sources) {
   if (from_desktop(settings)) return "patchbay mcp add-from-claude-desktop --yes";
-  std::string line = "patchbay import";
-  if (!settings.words.empty()) line += " " + shell_word(settings.words.front());
-  if (!settings.from.empty()) line += " --from " + safe_line(settings.from, 80);
-  if (!settings.scope.empty()) line += " --scope " + settings.scope;
-  return line + " --yes";
+  std::string names;
+  bool name_all = !settings.names.empty();
+  for (const auto& source : sources) {
+    for (const auto& planned : source.plan) {
+      name_all = name_all || waits_for_word(source, planned);
+      if (planned.action == ImportAction::add) names += " --name " + pasted_word(planned.original);
+    }
+  }
+  std::string flags;
+  if (!settings.from.empty()) flags += " --from " + pasted_word(settings.from);
+  if (!settings.scope.empty()) flags += " --scope " + settings.scope;
+  if (name_all) flags += names;
+  flags += " --yes";
+  if (settings.words.empty()) return "patchbay import" + flags;
+  const auto& word = settings.words.front();
+  // Behind -- a flag would be a file.
+  return word.starts_with('-') ? "patchbay import" + flags + shell_operands({word})
+                               : "patchbay import" + shell_operands({word}) + flags;
+}
+
+// What the person did not want of their own files.
+void leave_out_own(std::vector<ImportSource>& sources) {
+  for (auto& source : sources) {
+    for (auto& planned : source.plan) {
+      if (planned.action != ImportAction::add || waits_for_word(source, planned)) continue;
+      planned.action = ImportAction::skip;
+      planned.reason = "not chosen";
+    }
+  }
 }
 
 // Which of them, when a person is asked: all, none, or these.
 bool ask(const Settings& settings, Io& io, std::vector<ImportSource>& sources) {
-  const auto count = count_import(sources).add;
+  std::size_t count = 0;
+  for (const auto& source : sources) {
+    for (const auto& planned : source.plan) {
+      count += planned.action == ImportAction::add && !waits_for_word(source, planned) ? 1 : 0;
+    }
+  }
   io.talk(from_desktop(settings) ? std::string("Import which? Names, all or none [all]: ")
                                  : fmt::format("Import {}? [y/N] ", plural(count, "server")));
   const auto line = io.read_line();
@@ -320,10 +383,58 @@ bool ask(const Settings& settings, Io& io, std::vector<ImportSource>& sources) {
   }
   for (const auto& name : chosen) {
     if (std::ranges::find(names, name) == names.end()) {
-      io.talk(fmt::format("patchbay: there is no '{}' among them\n", safe_line(name, 80)));
+      io.talk(fmt::format("patchbay: there is no '{}' among them\n", safe_name(name, 80)));
     }
   }
   return count_import(sources).add > 0;
+}
+
+bool yes_to(Io& io, const std::string& question) {
+  io.talk(question);
+  const auto line = io.read_line();
+  if (!line) io.talk("\n");
+  const auto word = to_lower_ascii(trim(line.value_or("")));
+  return word == "y" || word == "yes";
+}
+
+// One by one for what a repository brought along; what nobody answered for is left where it is.
+std::vector<std::string> ask_about_strangers(const Settings& settings, Io& io, std::vector<ImportSource>& sources,
+                                             bool may_ask) {
+  std::vector<std::string> notes;
+  for (auto& source : sources) {
+    for (auto& planned : source.plan) {
+      if (!waits_for_word(source, planned)) continue;
+      const auto is_named = [&](const std::string& name) {
+        return name == planned.name || name == planned.original || name == mended_name(planned.original);
+      };
+      if (settings.yes && std::ranges::any_of(settings.names, is_named)) continue;
+      if (may_ask &&
+          yes_to(io, fmt::format("{} brought '{}' along:\n{}Import it, so that it starts without another "
+                                 "question? [y/N] ",
+                                 visible_text(source.file.file), visible_text(planned.name),
+                                 consent_block(read_planned(planned, source.trust), "  ", talk_columns(io))))) {
+        continue;
+      }
+      planned.action = ImportAction::skip;
+      planned.reason = may_ask
+                           ? std::string("not chosen")
+                           : fmt::format(
+                                 "it comes from a file of this project and would start without being asked about: name "
+                                 "it (--name {} --yes), or import it with --scope project and approve it there",
+                                 pasted_word(planned.original));
+      if (!may_ask) notes.push_back(fmt::format("'{}' was not imported: {}", planned.name, planned.reason));
+    }
+  }
+  return notes;
+}
+
+// Which of the others.
+bool asks_about_rest(const std::vector<ImportSource>& sources) {
+  return std::ranges::any_of(sources, [](const ImportSource& source) {
+    return std::ranges::any_of(source.plan, [&](const PlannedEntry& planned) {
+      return planned.action == ImportAction::add && !waits_for_word(source, planned);
+    });
+  });
 }
 
 std::vector<ImportSource> read_all(const Settings& settings, const Declared& declared, Wanted& wanted) {
@@ -334,6 +445,7 @@ std::vector<ImportSource> read_all(const Settings& settings, const Declared& dec
     ImportSource source;
     source.file = read_place(wanted, place, declared, !settings.from.empty());
     source.scope = settings.scope.empty() ? place.scope : scope_called(settings.scope);
+    if (!from_desktop(settings) && brought_along(declared, place)) source.trust = ConfigTrust::needs_approval;
     planner.plan(source);
     sources.push_back(std::move(source));
   }
@@ -342,7 +454,7 @@ std::vector<ImportSource> read_all(const Settings& settings, const Declared& dec
 
 [[noreturn]] void nothing_found(const Wanted& wanted) {
   std::string looked;
-  for (const auto& place : wanted.places) looked += fmt::format("\n  {}", safe_line(place.path, 300));
+  for (const auto& place : wanted.places) looked += fmt::format("\n  {}", safe_name(place.path, 300));
   throw Error(Errc::config, fmt::format("there is no file to import from; looked for{}", looked));
 }
 
@@ -367,11 +479,18 @@ int import_servers(const Settings& settings, Io& io) {
   std::vector<std::string> notes;
   std::string modified;
   bool written = false;
-  if (!settings.json) io.out(import_table(sources));
-  if (!only_looking && (settings.yes || (may_ask && ask(settings, io, sources)))) {
-    modified = write_all(declared, sources, notes);
-    written = true;
-    counts = count_import(sources);
+  const auto line = again(settings, sources);
+  if (!settings.json) io.out(import_table(sources, out_columns(io)));
+  if (!only_looking && (settings.yes || may_ask)) {
+    const bool rest = asks_about_rest(sources);
+    const bool agreed = settings.yes || !rest || ask(settings, io, sources);
+    if (!agreed) leave_out_own(sources);
+    notes = ask_about_strangers(settings, io, sources, may_ask);
+    written = count_import(sources).add > 0;
+    if (written) {
+      modified = write_all(declared, sources, notes);
+      counts = count_import(sources);
+    }
   }
   say_notes(settings, io, notes);
   if (settings.json) {
@@ -380,7 +499,7 @@ int import_servers(const Settings& settings, Io& io) {
     if (sources.empty()) io.out("No file of another client was found. `patchbay import FILE` reads a certain one.\n");
     if (!sources.empty()) io.out(summary(counts, written) + modified);
     if (written) io.talk(waiting_text(sources));
-    if (!written && counts.add > 0) io.talk(fmt::format("Nothing was written. To import: {}\n", again(settings)));
+    if (!written && counts.add > 0) io.talk(fmt::format("Nothing was written. To import: {}\n", line));
   }
   // Asked to write, and nobody was there to say yes.
   if (!only_looking && !written && !may_ask) return 2;

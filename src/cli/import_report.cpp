@@ -5,8 +5,9 @@
 #include <fmt/format.h>
 
 #include "base/strings.h"
-#include "cli/new_entry.h"
+#include "base/visible_text.h"
 #include "cli/present.h"
+#include "config/consent_text.h"
 #include "config/parse.h"
 
 namespace patchbay::cli {
@@ -31,11 +32,23 @@ char mark_of(const PlannedEntry& planned) {
   return '-';
 }
 
-std::string entry_text(const PlannedEntry& planned, std::size_t width) {
-  const auto server = read_planned(planned);
-  auto out = fmt::format("  {} {:<{}}  {}\n", mark_of(planned), safe_line(planned.name, longest_name), width,
-                         safe_line(shown_target(server), longest_line));
-  if (!planned.reason.empty()) out += fmt::format("      {}\n", safe_line(planned.reason, longest_line));
+std::string entry_text(const PlannedEntry& planned, ConfigTrust trust, std::size_t width, std::size_t columns) {
+  const auto server = read_planned(planned, trust);
+  std::string out;
+  auto add = [&](std::string_view indent, const std::string& line) {
+    for (const auto& one : wrapped(line, columns > indent.size() ? columns - indent.size() : 0, "  | ")) {
+      out += fmt::format("{}{}\n", indent, one);
+    }
+  };
+  add("  ", fmt::format("{} {:<{}}  {}", mark_of(planned), safe_name(planned.name, longest_name), width,
+                        consent_target(server)));
+  // All that becomes the person's word with it.
+  if (planned.action == ImportAction::add) {
+    for (const auto& detail : consent_text(server).details) {
+      if (!detail.starts_with("disabled: ")) add("      ", detail);
+    }
+  }
+  if (!planned.reason.empty()) out += fmt::format("      {}\n", visible_message(planned.reason));
   if (planned.action == ImportAction::add && server.disabled) {
     out += planned.missing.empty()
                ? std::string("      disabled, as it was\n")
@@ -44,27 +57,27 @@ std::string entry_text(const PlannedEntry& planned, std::size_t width) {
   return out;
 }
 
-std::string source_text(const ImportSource& source) {
+std::string source_text(const ImportSource& source, std::size_t columns) {
   const auto& file = source.file;
-  auto out = fmt::format("{}: {} to {} config\n", name_of(file.client).title, safe_line(file.file, longest_line),
+  auto out = fmt::format("{}: {} to {} config\n", name_of(file.client).title, visible_text(file.file),
                          to_string(source.scope));
   std::size_t width = 0;
   for (const auto& planned : source.plan) width = std::max(width, std::min(planned.name.size(), longest_name));
-  for (const auto& planned : source.plan) out += entry_text(planned, width);
-  for (const auto& problem : file.problems) out += fmt::format("  ! {}\n", safe_line(problem.text(), longest_line));
+  for (const auto& planned : source.plan) out += entry_text(planned, source.trust, width, columns);
+  for (const auto& problem : file.problems) out += fmt::format("  ! {}\n", problem_text(problem));
   for (const auto& note : file.notes) {
     if (!is_about(note, source.plan)) continue;
-    const auto of = note.server.empty() ? std::string() : fmt::format("{}: ", safe_line(note.server, longest_name));
-    out += fmt::format("    {}:{}:{}: {}{} {}: {}\n", safe_line(file.file, longest_line), note.line, note.column, of,
-                       safe_line(note.field, 80), to_string(note.fate), safe_line(note.message, longest_line));
+    const auto of = note.server.empty() ? std::string() : fmt::format("{}: ", safe_name(note.server, longest_name));
+    out += fmt::format("    {}:{}:{}: {}{} {}: {}\n", visible_text(file.file), note.line, note.column, of,
+                       safe_name(note.field, 80), to_string(note.fate), visible_message(note.message));
   }
   return out;
 }
 
-Json entry_json(const PlannedEntry& planned) {
+Json entry_json(const PlannedEntry& planned, ConfigTrust trust) {
   Json missing = Json::array();
   for (const auto& name : planned.missing) missing.push_back(name);
-  const auto server = read_planned(planned);
+  const auto server = read_planned(planned, trust);
   return {{"name", planned.name},
           {"original", planned.original},
           {"action", to_string(planned.action)},
@@ -80,7 +93,7 @@ Json source_json(const ImportSource& source) {
   Json servers = Json::array();
   Json notes = Json::array();
   Json problems = Json::array();
-  for (const auto& planned : source.plan) servers.push_back(entry_json(planned));
+  for (const auto& planned : source.plan) servers.push_back(entry_json(planned, source.trust));
   for (const auto& note : source.file.notes) {
     if (!is_about(note, source.plan)) continue;
     notes.push_back({{"server", note.server.empty() ? Json() : Json(note.server)},
@@ -99,6 +112,7 @@ Json source_json(const ImportSource& source) {
   return {{"client", name_of(source.file.client).id},
           {"file", source.file.file},
           {"scope", to_string(source.scope)},
+          {"trusted", source.trust == ConfigTrust::trusted},
           {"servers", std::move(servers)},
           {"notes", std::move(notes)},
           {"problems", std::move(problems)}};
@@ -106,12 +120,13 @@ Json source_json(const ImportSource& source) {
 
 }  // namespace
 
-ServerConfig read_planned(const PlannedEntry& planned) {
+ServerConfig read_planned(const PlannedEntry& planned, ConfigTrust trust) {
   Json file;
   file["mcpServers"]["server"] = planned.entry;
   auto read = parse_servers(to_text(file), {.file = {}}, ServerMap::wrapped);
   ServerConfig server = read.servers.empty() ? ServerConfig() : std::move(read.servers.front());
   server.name = planned.name;
+  server.origin.trust = trust;
   return server;
 }
 
@@ -129,11 +144,11 @@ ImportCounts count_import(const std::vector<ImportSource>& sources) {
   return counts;
 }
 
-std::string import_table(const std::vector<ImportSource>& sources) {
+std::string import_table(const std::vector<ImportSource>& sources, std::size_t columns) {
   std::string out;
   for (const auto& source : sources) {
     if (source.plan.empty() && source.file.problems.empty()) continue;
-    out += source_text(source) + "\n";
+    out += source_text(source, columns) + "\n";
   }
   return out;
 }

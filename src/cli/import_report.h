@@ -1,5 +1,5 @@
 // How an import is told: the table for people and the JSON for scripts. Pure. Names, commands and messages
-// come from files of strangers; they are cleaned for a terminal, and secrets are hidden.
+// come from files of strangers; entries are shown as they are before an approval (config/consent_text).
 #pragma once
 
 #include <string>
@@ -14,6 +14,8 @@ namespace patchbay::cli {
 struct ImportSource {
   ImportedFile file;
   ConfigScope scope = ConfigScope::user;
+  // The file is inside a repository or a project: whoever made that wrote its entries, and not the person.
+  ConfigTrust trust = ConfigTrust::trusted;
   std::vector<PlannedEntry> plan;
 };
 
@@ -26,9 +28,10 @@ struct ImportCounts {
 ImportCounts count_import(const std::vector<ImportSource>& sources);
 
 // An entry as our reader sees it, to show it or to judge it. It was checked when it was translated.
-ServerConfig read_planned(const PlannedEntry& planned);
+ServerConfig read_planned(const PlannedEntry& planned, ConfigTrust trust = ConfigTrust::trusted);
 
-std::string import_table(const std::vector<ImportSource>& sources);
+// `columns`: of the terminal; 0: none.
+std::string import_table(const std::vector<ImportSource>& sources, std::size_t columns);
 Json import_json(const std::vector<ImportSource>& sources, bool written);
 
 }  // namespace patchbay::cli

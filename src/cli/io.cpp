@@ -10,6 +10,8 @@
 
 #include <fmt/format.h>
 
+#include "base/terminal_text.h"
+
 namespace patchbay::cli {
 namespace {
 
@@ -71,12 +73,14 @@ Result<std::string> read_argument_file(const std::string& path) {
 
 Io process_io(bool no_color) {
   Io io;
-  io.out = [left = io.reader_left](std::string_view text) {
-    if (write_all(STDOUT_FILENO, text)) return;
+  io.out_is_terminal = isatty(STDOUT_FILENO) == 1;
+  io.out = [left = io.reader_left, terminal = io.out_is_terminal](std::string_view text) {
+    if (terminal ? write_all(STDOUT_FILENO, terminal_text(text)) : write_all(STDOUT_FILENO, text)) return;
     if (errno == EPIPE) *left = true;
     throw Error(Errc::closed, fmt::format("cannot write to standard output: {}", std::strerror(errno)));
   };
-  io.talk = [](std::string_view text) { (void)write_all(STDERR_FILENO, text); };
+  io.talk = [](std::string_view text) { (void)write_all(STDERR_FILENO, terminal_text(text)); };
+  io.draw = [](std::string_view text) { (void)write_all(STDERR_FILENO, text); };
   io.read_line = [] { return read_one_line(STDIN_FILENO); };
   io.read_input = [] { return read_all(STDIN_FILENO, "standard input"); };
   io.width = [] {
@@ -86,7 +90,6 @@ Io process_io(bool no_color) {
     }
     return std::size_t{118};
   };
-  io.out_is_terminal = isatty(STDOUT_FILENO) == 1;
   io.talk_is_terminal = isatty(STDERR_FILENO) == 1;
   io.in_is_terminal = isatty(STDIN_FILENO) == 1;
   const char* none = std::getenv("NO_COLOR");

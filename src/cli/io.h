@@ -1,4 +1,5 @@
-// Io: what a command may touch of the terminal. stdout is the product, stderr is talk.
+// Io: what a command may touch of the terminal. stdout is the product, stderr is talk. What goes to either as text
+// for people has passed base/terminal_text.
 // Tests hand in buffers; main hands in the process's own streams.
 #pragma once
 
@@ -15,6 +16,7 @@ namespace patchbay::cli {
 struct Io {
   std::function<void(std::string_view)> out;              // throws when nobody reads any more; see reader_left
   std::function<void(std::string_view)> talk;             // stderr
+  std::function<void(std::string_view)> draw;             // stderr, with what moves a cursor: for the waiting line
   std::function<std::string()> read_input;                // all of stdin
   std::function<std::optional<std::string>()> read_line;  // one line of it; nothing when there is none
   bool out_is_terminal = false;
@@ -26,6 +28,10 @@ struct Io {
   // Whoever read our output left: not an error of ours, the program ends quietly.
   std::shared_ptr<bool> reader_left = std::make_shared<bool>(false);
 };
+
+// Columns that text may use before it is wrapped, on stdout and on stderr; 0: nobody wraps it.
+inline std::size_t out_columns(const Io& io) { return io.out_is_terminal ? io.width() : 0; }
+inline std::size_t talk_columns(const Io& io) { return io.talk_is_terminal ? io.width() : 0; }
 
 Io process_io(bool no_color);
 

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/visible_text.h"
 #include "cli/declared.h"
 #include "cli/permission_flags.h"
 #include "cli/present.h"
@@ -51,7 +52,7 @@ int lint(const Settings& settings, Io& io) {
   Json list = Json::array();
   std::string lines;
   for (const auto& problem : problems) {
-    lines += safe_line(problem_line(problem), 4000) + "\n";
+    lines += visible_message(problem_line(problem)) + "\n";
     auto one = problem_json(problem);
     one["severity"] = to_string(problem.severity);
     list.push_back(std::move(one));

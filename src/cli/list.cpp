@@ -12,14 +12,14 @@
 #include "base/scope.h"
 #include "base/shell_word.h"
 #include "base/strings.h"
+#include "base/visible_text.h"
 #include "cli/context.h"
 #include "cli/declared.h"
-#include "cli/new_entry.h"
 #include "cli/present.h"
+#include "config/consent_text.h"
 #include "config/files.h"
 #include "config/load.h"
 #include "host/server_error.h"
-#include "protocol/clean_text.h"
 
 namespace patchbay::cli {
 namespace {
@@ -109,14 +109,14 @@ void say_warnings(const Settings& settings, Io& io, const std::vector<ConfigProb
   if (settings.json || settings.quiet) return;
   for (const auto& problem : warnings) {
     io.talk(fmt::format("patchbay: {}{}\n", problem.severity == Severity::warning ? "warning: " : "",
-                        safe_line(problem.text(), 2000)));
+                        problem_text(problem)));
   }
 }
 
 // ---- words for people
 
 // A name in a line that may be pasted.
-std::string operand(const std::string& name) { return operands({name}); }
+std::string operand(const std::string& name) { return shell_operands({name}); }
 
 // How a server is, in the words of `claude mcp list`.
 std::string health(const Row& row) {
@@ -175,14 +175,15 @@ std::string transport_note(const ServerConfig& server) {
 }
 
 std::string target_of(const ServerConfig& server) {
-  return server.standing == ServerStanding::broken ? std::string() : shown_target(server);
+  return server.standing == ServerStanding::broken ? std::string() : consent_target(server);
 }
 
-std::string health_line(const Row& row) {
+std::string health_line(const Row& row, std::size_t columns) {
   const auto target = target_of(*row.server);
-  return fmt::format("{}: {}{}- {}\n", safe_line(row.server->name, 80), safe_line(target, 300),
+  return fmt::format("{}: {}{}- {}\n", safe_name(row.server->name, 80), safe_line(target, 300),
                      target.empty() ? "" : transport_note(*row.server) + " ", health(row)) +
-         last_words(row);
+         last_words(row) +
+         (row.server->standing == ServerStanding::awaiting_approval ? consent_block(*row.server, "    ", columns) : "");
 }
 
 // Where it stands, short.
@@ -199,11 +200,11 @@ std::string_view scope_word(ConfigScope scope) {
 
 // What must be known about a row beside what is in it: why it does not count, what somebody who is asked about
 // it agrees to, and whom it hides.
-std::string below(const Declared& declared, const ServerConfig& server) {
+std::string below(const Declared& declared, const ServerConfig& server, std::size_t columns) {
   std::string out;
   auto line = [&out](std::string_view text) { out += fmt::format("    {}\n", safe_line(text, 1000)); };
   const bool waits = server.standing == ServerStanding::awaiting_approval;
-  if (waits) std::ranges::for_each(shown_details(server), line);
+  if (waits) out += consent_block(server, "    ", columns);
   if (!server.reason.empty() && !waits && server.standing != ServerStanding::broken) line(server.reason);
   for (const auto& shadow : server.shadows) {
     line(fmt::format("goes before the {} entry of the same name in {}", scope_word(shadow.scope),
@@ -213,7 +214,7 @@ std::string below(const Declared& declared, const ServerConfig& server) {
     if (rival->standing != ServerStanding::awaiting_approval) continue;
     line(fmt::format("the {} entry of the same name in {} awaits approval and would go before it: patchbay approve{}",
                      scope_word(rival->origin.scope), short_place(declared, rival->origin), operand(server.name)));
-    out += shown_whole(*rival, "      ");
+    out += consent_block(*rival, "      ", columns);
   }
   return out;
 }
@@ -228,14 +229,15 @@ std::string table(const Declared& declared, const std::vector<Row>& rows, const 
   std::string out;
   for (const auto& row : rows) {
     const auto place = short_place(declared, row.server->origin);
-    const auto before = fmt::format("{:<{}}  {:<10}  {:<{}}  ", safe_line(row.server->name, 40), names,
+    const auto before = fmt::format("{:<{}}  {:<10}  {:<{}}  ", safe_name(row.server->name, 40), names,
                                     scope_word(row.server->origin.scope), row.reason, states);
     const auto used = before.size() + place.size() + 4;
     const auto width = io.width();
     const std::size_t room = !io.out_is_terminal ? 2000 : width > used + 20 ? width - used : 20;
-    const auto target = row.server->standing == ServerStanding::broken ? row.server->reason : target_of(*row.server);
+    const auto target =
+        row.server->standing == ServerStanding::broken ? visible_message(row.server->reason) : target_of(*row.server);
     out += fmt::format("{}{}  ({})\n", before, safe_line(target, room), place);
-    out += below(declared, *row.server);
+    out += below(declared, *row.server, out_columns(io));
   }
   return out;
 }
@@ -249,8 +251,8 @@ void say_next(const LoadedConfig& config, const Settings& settings, Io& io, cons
     if (first && row.server->standing == ServerStanding::awaiting_approval) waiting.push_back(row.server->name);
   }
   if (waiting.empty()) return;
-  io.talk(
-      fmt::format("This project brought servers along; if you trust them: patchbay approve{}\n", operands(waiting)));
+  io.talk(fmt::format("This project brought servers along; if you trust them: patchbay approve{}\n",
+                      shell_operands(waiting)));
 }
 
 // Outside a repository a directory above is somebody else's business, and easily overlooked.
@@ -260,7 +262,7 @@ void say_above(const Declared& declared, Io& io) {
     if (std::ranges::find(looked_at, above.string()) == looked_at.end() &&
         config_file_seen((above / ".mcp.json").string())) {
       io.talk(fmt::format("{} is not used here: outside a git repository only the current directory counts\n",
-                          safe_line((above / ".mcp.json").string(), 300)));
+                          safe_name((above / ".mcp.json").string(), 300)));
       return;
     }
     if (above == above.parent_path()) return;
@@ -272,9 +274,17 @@ constexpr std::string_view none_declared = "No MCP servers configured. Use `patc
 
 // ---- one server
 
-std::string page(const Declared& declared, const Row& row, bool checked) {
+std::string title_line(std::string_view title, std::string_view visible, std::size_t columns) {
+  std::string out;
+  for (const auto& one : wrapped(fmt::format("{}: {}", title, visible), columns > 2 ? columns - 2 : 0, "  | ")) {
+    out += fmt::format("  {}\n", one);
+  }
+  return out;
+}
+
+std::string page(const Declared& declared, const Row& row, bool checked, std::size_t columns) {
   const auto& server = *row.server;
-  const auto name = safe_line(server.name, 80);
+  const auto name = safe_name(server.name, 80);
   auto out = fmt::format("{}:\n  Scope: {}\n  Source: {}\n", name, scope_title(server.origin.scope),
                          place_text(declared, server.origin));
   const bool counts = server.standing == ServerStanding::active;
@@ -283,35 +293,17 @@ std::string page(const Declared& declared, const Row& row, bool checked) {
                                            : health(row));
   out += last_words(row);
   if (server.standing == ServerStanding::broken) return out;
-  const auto entry = shown_entry(server);
   out += fmt::format("  Type: {}\n", to_string(server.kind));
-  auto line = [&](std::string_view title, const Json& value) {
-    out += fmt::format("  {}: {}\n", title, safe_line(value.is_string() ? value.as_string() : to_text(value), 2000));
-  };
-  auto members = [&](std::string_view title, const Json& values, std::string_view sign) {
-    out += fmt::format("  {}:\n", title);
-    for (const auto& [key, value] : values.as_object()) {
-      out += fmt::format("    {}{}{}\n", safe_line(key, 200), sign, safe_line(value.as_string(), 500));
-    }
-  };
-  std::string args;
-  for (const auto& arg : entry["args"].is_array() ? entry["args"].as_array() : Json::Array{}) {
-    args += (args.empty() ? "" : " ") + arg.as_string();
-  }
   if (server.kind == ServerKind::stdio) {
-    line("Command", entry["command"]);
-    if (!args.empty()) line("Args", args);
+    out += title_line("Command", visible_word(server.command), columns);
+    if (const auto args = consent_args(server); !args.empty()) out += title_line("Args", args, columns);
   } else {
-    line("URL", entry["url"]);
+    out += title_line("URL", consent_target(server), columns);
   }
-  for (const auto& [key, value] : entry.as_object()) {
-    if (key == "env") {
-      members("Environment", value, "=");
-    } else if (key == "headers") {
-      members("Headers", value, ": ");
-    } else if (key != "type" && key != "args" && key != "command" && key != "url") {
-      line(key, value);
-    }
+  const auto details = consent_text(server).details;
+  if (!details.empty()) out += "  It also\n";
+  for (const auto& detail : details) {
+    for (const auto& one : wrapped(detail, columns > 4 ? columns - 4 : 0, "  | ")) out += fmt::format("    {}\n", one);
   }
   return out;
 }
@@ -324,10 +316,11 @@ std::vector<ConfigProblem> issues_of(const std::vector<ConfigProblem>& warnings,
   return out;
 }
 
-std::string after_page(const Declared& declared, const Row& row, const std::vector<ConfigProblem>& issues) {
+std::string after_page(const Declared& declared, const Row& row, const std::vector<ConfigProblem>& issues,
+                       std::size_t columns) {
   const auto& server = *row.server;
   std::string out;
-  for (const auto& issue : issues) out += fmt::format("  Issue: {}\n", safe_line(issue.text(), 1000));
+  for (const auto& issue : issues) out += fmt::format("  Issue: {}\n", problem_text(issue));
   if (server.standing == ServerStanding::disabled) {
     out += fmt::format("  Disabled because: {}\n", safe_line(server.reason, 1000));
   }
@@ -337,11 +330,10 @@ std::string after_page(const Declared& declared, const Row& row, const std::vect
   for (const auto* rival : unapproved_rivals(declared.config, server)) {
     out += fmt::format("  Also declared: {} config ({}), {}\n", to_string(rival->origin.scope),
                        place_text(declared, rival->origin), to_string(rival->standing));
-    if (rival->standing == ServerStanding::awaiting_approval) out += shown_whole(*rival, "    ");
+    if (rival->standing == ServerStanding::awaiting_approval) out += consent_block(*rival, "    ", columns);
   }
   if (is_ours(declared, server)) {
-    out += fmt::format("\nTo remove this server, run: {}\n",
-                       clean_line(removal_command(server.name, server.origin.scope)));
+    out += fmt::format("\nTo remove this server, run: {}\n", removal_command(server.name, server.origin.scope));
   } else if (server.origin.scope != ConfigScope::enterprise && server.origin.scope != ConfigScope::dynamic) {
     out += fmt::format("\nTo switch this server {}, run: patchbay {}{}\n",
                        server.standing == ServerStanding::disabled ? "on" : "off",
@@ -368,7 +360,7 @@ int show_list(const Declared& declared, const std::vector<Row>& rows, const Sett
     io.out(table(declared, rows, io));
   } else {
     std::string lines;
-    for (const auto& row : rows) lines += health_line(row);
+    for (const auto& row : rows) lines += health_line(row, out_columns(io));
     io.out(lines);
   }
   if (!checked) say_next(declared.config, settings, io, rows);
@@ -378,7 +370,7 @@ int show_list(const Declared& declared, const std::vector<Row>& rows, const Sett
 int show_server(const Declared& declared, const Row& row, const Settings& settings, Io& io, bool checked) {
   const auto issues = issues_of(warnings_of(declared.config), *row.server);
   if (!settings.json) {
-    io.out(page(declared, row, checked) + after_page(declared, row, issues));
+    io.out(page(declared, row, checked, out_columns(io)) + after_page(declared, row, issues, out_columns(io)));
     return 0;
   }
   auto json = row_json(declared.config, row);
@@ -426,9 +418,9 @@ namespace {
 // One server is started, and its row shown.
 Task<void> check_row(Context& context, Row& row) {
   co_await context.host.start({row.server->name});
-  look(row, context.host.status());
+  look(row, context.statuses());
   context.waiting.pause();
-  context.io.out(health_line(row));
+  context.io.out(health_line(row, out_columns(context.io)));
 }
 
 }  // namespace
@@ -443,7 +435,7 @@ Task<int> list_checked(Context& context) {
     if (count > 0) {
       context.waiting.begin(fmt::format("checking {}", plural(count, "server")));
       co_await context.host.start(startable(rows));
-      for (auto& row : rows) look(row, context.host.status());
+      for (auto& row : rows) look(row, context.statuses());
       context.waiting.end();
     }
     co_return show_list(declared, rows, settings, context.io, true);
@@ -452,7 +444,7 @@ Task<int> list_checked(Context& context) {
   if (!settings.quiet) context.io.talk("Checking MCP server health…\n\n");
   context.waiting.begin(fmt::format("checking {}", plural(count, "server")));
   for (auto& row : rows) {
-    if (row.server->standing != ServerStanding::active) context.io.out(health_line(row));
+    if (row.server->standing != ServerStanding::active) context.io.out(health_line(row, out_columns(context.io)));
   }
   Scope scope(co_await asio::this_coro::executor);
   for (auto& row : rows) {
@@ -469,7 +461,7 @@ Task<int> get_checked(Context& context) {
   if (const auto names = startable(rows); !names.empty()) {
     context.waiting.begin(fmt::format("checking {}", names.front()));
     co_await context.host.start(names);
-    look(rows.front(), context.host.status());
+    look(rows.front(), context.statuses());
   }
   context.waiting.end();
   co_return show_server(declared, rows.front(), context.settings, context.io, true);

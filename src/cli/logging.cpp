@@ -7,8 +7,9 @@
 #include <cstring>
 #include <set>
 
+#include <spdlog/details/null_mutex.h>
+#include <spdlog/sinks/base_sink.h>
 #include <spdlog/sinks/basic_file_sink.h>
-#include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
 #include <patchbay/error.h>
@@ -16,7 +17,6 @@
 #include "cli/log_words.h"
 #include "cli/present.h"
 #include "protocol/clean_text.h"
-#include "protocol/redact.h"
 
 namespace patchbay::cli {
 namespace {
@@ -53,11 +53,27 @@ void prepare_file(const std::string& path) {
   ::close(fd);
 }
 
-std::shared_ptr<spdlog::logger> make_logger(const Settings& settings) {
+// Through the one way to stderr, which knows when a person is being asked something.
+class TalkSink final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
+ public:
+  explicit TalkSink(Talk talk) : talk_(std::move(talk)) {}
+
+ private:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    spdlog::memory_buf_t text;
+    formatter_->format(message, text);
+    talk_(std::string_view(text.data(), text.size()));
+  }
+  void flush_() override {}
+
+  Talk talk_;
+};
+
+std::shared_ptr<spdlog::logger> make_logger(const Settings& settings, const Talk& talk) {
   spdlog::sink_ptr sink;
   try {
     if (settings.log_file.empty()) {
-      sink = std::make_shared<spdlog::sinks::stderr_sink_st>();
+      sink = std::make_shared<TalkSink>(talk);
     } else {
       prepare_file(settings.log_file);
       sink = std::make_shared<spdlog::sinks::basic_file_sink_st>(settings.log_file);
@@ -74,50 +90,46 @@ std::shared_ptr<spdlog::logger> make_logger(const Settings& settings) {
 
 }  // namespace
 
-Log make_log(const Settings& settings) {
+Log make_log(const Settings& settings, Talk talk, std::shared_ptr<const KnownSecrets> secrets) {
   const auto threshold = level_of(settings.log_level);
   if (threshold == LogLevel::off) return {};
   // Made at the first line: most runs log nothing.
   auto logger = std::make_shared<std::shared_ptr<spdlog::logger>>();
-  if (!settings.log_file.empty()) *logger = make_logger(settings);
+  if (!settings.log_file.empty()) *logger = make_logger(settings, talk);
   // `serve` has said this one in words.
   const std::string_view told =
       settings.command == Command::serve && !log_is_wanted(settings) ? "http_open_to_the_network" : "";
-  return Log(threshold, [logger, settings, told](LogLevel level, std::string_view line) {
+  return Log(threshold, [logger, settings, told, talk, secrets](LogLevel level, std::string_view line) {
     if (!told.empty() && log_event(line) == told) return;
-    if (!*logger) *logger = make_logger(settings);
-    (*logger)->log(spdlog_level(level), "{}", clean_line(line));
+    if (!*logger) *logger = make_logger(settings, talk);
+    (*logger)->log(spdlog_level(level), "{}", secrets->line(line));
   });
 }
 
 bool log_is_wanted(const Settings& settings) { return !settings.log_level.empty() || !settings.log_file.empty(); }
 
-Log words_for_people(const Settings& settings, std::function<void(const std::string&)> say) {
+Log words_for_people(const Settings& settings, std::function<void(const std::string&)> say,
+                     std::shared_ptr<const KnownSecrets> secrets) {
   const auto threshold = settings.json || settings.quiet ? LogLevel::error : LogLevel::warning;
   // doctor and why have findings of their own about these.
   const bool looks_itself = settings.command == Command::doctor || settings.command == Command::why;
   auto told = std::make_shared<std::set<std::string, std::less<>>>();
-  return Log(threshold, [say = std::move(say), told, looks_itself](LogLevel level, std::string_view line) {
+  return Log(threshold, [say = std::move(say), told, looks_itself, secrets](LogLevel level, std::string_view line) {
     const auto event = log_event(line);
     if (looks_itself && (event == "headers_helper" || event == "ca_file_not_read")) return;
     const auto words = log_words(level, line);
     if (words && told->insert(*words).second) {
-      say(fmt::format("patchbay: {}{}\n", level == LogLevel::error ? "" : "warning: ", safe_line(*words, 1000)));
+      say(fmt::format("patchbay: {}{}\n",
+                      level == LogLevel::error ? "" : "warning: ", safe_line(secrets->line(*words), 1000)));
     }
   });
 }
 
-std::function<void(std::string_view, std::string_view)> make_trace(const Settings& settings,
-                                                                   std::vector<std::string> secrets) {
-  auto logger = make_logger(settings);
+std::function<void(std::string_view, std::string_view)> make_trace(const Settings& settings, Talk talk,
+                                                                   std::shared_ptr<const KnownSecrets> secrets) {
+  auto logger = make_logger(settings, talk);
   return [logger, secrets = std::move(secrets)](std::string_view direction, std::string_view message) {
-    auto text = clean_line(redacted_text(message));
-    for (const auto& secret : secrets) {
-      for (auto at = text.find(secret); at != std::string::npos; at = text.find(secret, at)) {
-        text.replace(at, secret.size(), "[redacted]");
-      }
-    }
-    logger->log(spdlog::level::trace, "{} {}", direction, text);
+    logger->log(spdlog::level::trace, "{} {}", direction, clean_line(secrets->message(message)));
   };
 }
 

@@ -2,22 +2,25 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/log.h"
+#include "cli/known_secrets.h"
 #include "cli/settings.h"
 
 namespace patchbay::cli {
 
-Log make_log(const Settings& settings);
+// `talk` writes to stderr; `secrets` are taken out of every line.
+using Talk = std::function<void(std::string_view)>;
+Log make_log(const Settings& settings, Talk talk, std::shared_ptr<const KnownSecrets> secrets);
 // --log-level or --log-file was given.
 bool log_is_wanted(const Settings& settings);
 // Warnings as sentences, each once; for --json and --quiet errors only.
-Log words_for_people(const Settings& settings, std::function<void(const std::string&)> say);
-// `secrets` are values that must not appear in it, whatever they stand in.
-std::function<void(std::string_view, std::string_view)> make_trace(const Settings& settings,
-                                                                   std::vector<std::string> secrets);
+Log words_for_people(const Settings& settings, std::function<void(const std::string&)> say,
+                     std::shared_ptr<const KnownSecrets> secrets);
+std::function<void(std::string_view, std::string_view)> make_trace(const Settings& settings, Talk talk,
+                                                                   std::shared_ptr<const KnownSecrets> secrets);
 
 }  // namespace patchbay::cli

@@ -35,13 +35,12 @@
 #include "host/ide.h"
 #include "host/naming.h"
 #include "host/server_error.h"
-#include "protocol/redact.h"
 
 namespace patchbay::cli {
 
 int show_version(const Settings& settings, Io& io) {
   if (settings.json) {
-    io.out(to_text(Json{{"name", "patchbay"}, {"version", version()}}) + "\n");
+    io.out(json_text({{"name", "patchbay"}, {"version", version()}}, io.out_is_terminal));
   } else {
     io.out(fmt::format("patchbay {}\n", version()));
   }
@@ -50,7 +49,7 @@ int show_version(const Settings& settings, Io& io) {
 
 int report(const Error& error, bool json, Io& io) {
   if (json) {
-    io.out(to_text(error_json(error)) + "\n");
+    io.out(json_text(error_json(error), io.out_is_terminal));
   } else {
     io.talk(error_text(error));
   }
@@ -136,7 +135,7 @@ HostOptions host_options(const Settings& settings, Io& io, Waiting& waiting, std
   if (!settings.json && !settings.quiet && !listing) {
     options.on_status = [&io, &waiting, &told, one = asks_one_thing(settings.command)](const ServerStatus& status) {
       waiting.pause();
-      const auto name = safe_line(status.name, 80);
+      const auto name = safe_name(status.name, 80);
       if (status.state == ServerState::connected) {
         io.talk(fmt::format("[mcp] Connected to '{}' — {}\n", name, plural(status.tool_count, "tool")));
       } else if (status.error && (status.state == ServerState::failed || status.state == ServerState::needs_auth)) {
@@ -152,16 +151,9 @@ HostOptions host_options(const Settings& settings, Io& io, Waiting& waiting, std
   return options;
 }
 
-// What entries hand to their servers under a name that says it is secret.
-std::vector<std::string> secrets_of(const LoadedConfig& config) {
-  std::vector<std::string> secrets;
-  for (const auto& entry : config.servers) {
-    const auto expanded = expand_server(entry, process_environment());
-    for (const auto& [name, value] : expanded.env) {
-      if (is_secret_name(name) && value.size() >= 4) secrets.push_back(value);
-    }
-  }
-  return secrets;
+// Looks at the object each time: while a person is asked, it holds back.
+Talk talk_of(Io& io) {
+  return [&io](std::string_view text) { io.talk(text); };
 }
 
 // The server that the words of a command name; empty when any may be meant.
@@ -196,7 +188,8 @@ void say_problems(const std::vector<ConfigProblem>& problems, const Settings& se
   for (const auto& problem : problems) {
     if (problem.severity == Severity::note) continue;
     if (problem.severity == Severity::warning && (settings.json || settings.quiet)) continue;
-    io.talk(fmt::format("patchbay: {}{}\n", problem.severity == Severity::warning ? "warning: " : "", problem.text()));
+    io.talk(fmt::format("patchbay: {}{}\n", problem.severity == Severity::warning ? "warning: " : "",
+                        problem_text(problem)));
   }
 }
 
@@ -220,20 +213,31 @@ int run_with_host(const Settings& settings, Io& io, const Runtime& given) {
   if (!listing) say_problems(concerning(settings, *options.config), settings, io);
   const bool no_servers = std::ranges::all_of(options.config->servers,
                                               [](const auto& one) { return one.standing == ServerStanding::broken; });
-  Runtime runtime = given;
-  if (!log_is_wanted(settings)) {
-    runtime.log = words_for_people(settings, [&io, &waiting](const std::string& text) {
-      waiting.pause();
-      io.talk(text);
-    });
+  const auto secrets = std::make_shared<const KnownSecrets>(*options.config);
+  if (options.on_status) {
+    options.on_status = [secrets, say = options.on_status](const ServerStatus& status) {
+      say(secrets->without(status));
+    };
   }
-  if (settings.trace) runtime.trace = make_trace(settings, secrets_of(*options.config));
+  Runtime runtime = given;
+  if (log_is_wanted(settings)) {
+    runtime.log = make_log(settings, talk_of(io), secrets);
+  } else {
+    runtime.log = words_for_people(
+        settings,
+        [&io, &waiting](const std::string& text) {
+          waiting.pause();
+          io.talk(text);
+        },
+        secrets);
+  }
+  if (settings.trace) runtime.trace = make_trace(settings, talk_of(io), secrets);
   bool broken = false;
   for (const auto& problem : options.config->problems) broken |= problem.severity == Severity::error;
   if (no_servers && broken && !settings.builtin && !listing) {
     const auto& problems = options.config->problems;
     auto worst = std::ranges::find(problems, Severity::error, &ConfigProblem::severity);
-    if (settings.json) io.out(to_text(error_json(Error(Errc::config, worst->text()))) + "\n");
+    if (settings.json) io.out(json_text(error_json(Error(Errc::config, worst->text())), io.out_is_terminal));
     return 2;
   }
 
@@ -243,7 +247,7 @@ int run_with_host(const Settings& settings, Io& io, const Runtime& given) {
     for (const auto& server : host.config().servers) {
       if (server.name != entry.name) continue;
       io.talk(fmt::format("patchbay: warning: --ide takes the place of the server '{}' of {}\n", entry.name,
-                          safe_line(server.origin.file, 200)));
+                          safe_name(server.origin.file, 200)));
     }
     host.add_server(entry, ide_transport(ide_search(process_environment(), std::filesystem::current_path())));
   }
@@ -259,7 +263,7 @@ int run_with_host(const Settings& settings, Io& io, const Runtime& given) {
   std::vector<std::string> names;
   for (const auto& status : host.status()) names.push_back(status.name);
   if (const auto error = unknown_server(settings, names)) return report(*error, settings.json, io);
-  Context context{settings, io, runtime, host, waiting, told};
+  Context context{settings, io, runtime, host, waiting, told, secrets};
 
   Result<int> outcome = 0;
   int stopped_by = 0;
@@ -286,11 +290,12 @@ int run_with_host(const Settings& settings, Io& io, const Runtime& given) {
   if (stopped_by != 0) return 128 + stopped_by;
   if (*io.reader_left) return 0;
   if (outcome) return *outcome;
-  const auto& message = outcome.error().message();
+  const auto error = secrets->without(outcome.error());
+  const auto& message = error.message();
   const bool said = !settings.json && std::ranges::any_of(told, [&](const auto& one) {
     return !one.second.empty() && message.ends_with(one.second);
   });
-  return said ? exit_code(outcome.error()) : report(outcome.error(), settings.json, io);
+  return said ? exit_code(error) : report(error, settings.json, io);
 }
 
 // The commands about declared servers that start none.
@@ -340,10 +345,11 @@ int run_settings(const Settings& settings, Io& io) {
   if (auto done = run_declared(settings, io)) return *done;
   Runtime runtime;
   runtime.limits = limits_from(process_environment());
-  runtime.log = make_log(settings);
   if (settings.timeout_seconds) runtime.limits.connect = std::min(runtime.limits.connect, timeout_of(settings));
   if (settings.command == Command::serve) {
-    if (settings.trace) runtime.trace = make_trace(settings, {});
+    const auto secrets = std::make_shared<const KnownSecrets>();
+    runtime.log = make_log(settings, talk_of(io), secrets);
+    if (settings.trace) runtime.trace = make_trace(settings, talk_of(io), secrets);
     return serve(settings, io, runtime);
   }
   return run_with_host(settings, io, runtime);

@@ -4,10 +4,9 @@
 
 #include <fmt/format.h>
 
-#include "base/shell_word.h"
 #include "base/strings.h"
+#include "base/visible_text.h"
 #include "host/server_error.h"
-#include "host/text_secrets.h"
 #include "protocol/clean_text.h"
 #include "protocol/codec.h"
 
@@ -25,9 +24,7 @@ std::string paint(std::string_view text, std::string_view code, bool color) {
 
 }  // namespace
 
-Json detail_json(std::string_view detail) {
-  return detail.empty() ? Json() : Json(TextSecrets(environment_of_process()).all(detail));
-}
+Json detail_json(std::string_view detail) { return detail.empty() ? Json() : Json(std::string(detail)); }
 
 Json status_json(const ServerStatus& status) {
   const bool connected = status.server.has_value();
@@ -74,8 +71,7 @@ Json with_server(const std::string& server, const Json& item) {
 }
 
 Json error_json(const Error& error) {
-  Json detail = error.detail().empty() ? Json() : Json(error.detail());
-  Json body{{"code", to_string(error.code())}, {"message", error.message()}, {"detail", std::move(detail)}};
+  Json body{{"code", to_string(error.code())}, {"message", error.message()}, {"detail", detail_json(error.detail())}};
   if (error.rpc_code()) body["rpcCode"] = *error.rpc_code();
   if (!error.rpc_data().empty()) {
     if (auto data = parse_json(error.rpc_data())) body["rpcData"] = std::move(*data);
@@ -83,12 +79,31 @@ Json error_json(const Error& error) {
   return {{"error", std::move(body)}};
 }
 
-std::string operands(const std::vector<std::string>& names) { return " " + clean_line(shell_operands(names)); }
-
 std::string safe_line(std::string_view text, std::size_t max_width) {
   auto line = clean_line(text);
   if (line.size() <= max_width) return line;
   return fmt::format("{}…", cut_utf8(line, max_width - 1));
+}
+
+std::string safe_name(std::string_view name, std::size_t max_width) {
+  const auto shown = visible_text(name);
+  return shown.size() <= max_width ? shown : fmt::format("{}…", cut_utf8(shown, max_width - 1));
+}
+
+std::string problem_text(const ConfigProblem& problem) { return visible_message(problem.text()); }
+
+std::string message_text(std::string_view message) {
+  std::string out;
+  for (const auto line : split(message, '\n')) {
+    if (!out.empty()) out += line.starts_with("  ") ? "\n" : "\n  ";
+    const auto text = std::min(line.find_first_not_of(' '), line.size());
+    out += std::string(std::min<std::size_t>(text, 4), ' ') + visible_message(line.substr(text));
+  }
+  return out;
+}
+
+std::string json_text(const Json& value, bool terminal) {
+  return (terminal ? safe_json(to_pretty_text(value)) : to_text(value)) + "\n";
 }
 
 std::string safe_json(std::string_view json) {
@@ -126,16 +141,16 @@ std::string safe_json(std::string_view json) {
 }
 
 std::string status_line(const ServerStatus& status, bool color, std::size_t shown) {
-  std::string line = fmt::format("{}  ", safe_line(status.name, 60));
+  std::string line = fmt::format("{}  ", safe_name(status.name, 60));
   switch (status.state) {
     case ServerState::connected:
       line += paint("connected", "32", color);
       line += shown < status.tool_count ? fmt::format("  {} of {}", shown, plural(status.tool_count, "tool"))
                                         : fmt::format("  {}", plural(status.tool_count, "tool"));
       if (status.server) {
-        line += fmt::format("  ({}{}{}, revision {})", safe_line(status.server->info.name, 40),
-                            status.server->info.version.empty() ? "" : " ", safe_line(status.server->info.version, 20),
-                            status.server->protocol_version);
+        line += fmt::format("  ({}{}{}, revision {})", safe_name(status.server->info.name, 40),
+                            status.server->info.version.empty() ? "" : " ", safe_name(status.server->info.version, 20),
+                            safe_line(status.server->protocol_version, 20));
       }
       break;
     case ServerState::failed:
@@ -146,7 +161,7 @@ std::string status_line(const ServerStatus& status, bool color, std::size_t show
   }
   const bool explained = status.error && status.state != ServerState::pending;
   const bool said = (explained && status.state == ServerState::failed) || status.reason == to_string(status.state);
-  if (!status.reason.empty() && !said) line += fmt::format("  {}", status.reason);
+  if (!status.reason.empty() && !said) line += fmt::format("  {}", safe_line(status.reason, 400));
   if (explained) line += fmt::format("  {}", safe_line(without_name(status.name, status.error->message()), 400));
   return line;
 }
@@ -160,12 +175,12 @@ std::string tool_line(const CatalogEntry& entry, std::size_t name_width, std::si
   auto text = entry.tool->description.value_or(fmt::format("MCP tool {} from {}", entry.tool->name, entry.server));
   const std::size_t used = name_width + 4 + hints.size();
   const std::size_t room = width > used + 20 ? width - used : 20;
-  return fmt::format("  {:<{}}  {}{}", entry.name, name_width, safe_line(text, room), hints);
+  return fmt::format("  {:<{}}  {}{}", visible_text(entry.name), name_width, safe_line(text, room), hints);
 }
 
 std::string tool_page(const CatalogEntry& entry) {
   const auto& tool = *entry.tool;
-  std::string page = fmt::format("{}\n", entry.name);
+  std::string page = fmt::format("{}\n", visible_text(entry.name));
   if (tool.title) page += fmt::format("{}\n", safe_line(*tool.title, 200));
   if (tool.description) page += fmt::format("\n{}\n", trim(clean_for_display(*tool.description)));
   const auto* properties = tool.input_schema["properties"].if_object();
@@ -181,10 +196,10 @@ std::string tool_page(const CatalogEntry& entry) {
       for (const auto& option : *options) texts.push_back(option.if_string() ? option.as_string() : to_text(option));
       kind = join(texts, " | ");
     }
-    page += fmt::format("  {}{}{}{}", safe_line(name, 60), kind.empty() ? "" : "  ", safe_line(kind, 200),
+    page += fmt::format("  {}{}{}{}", safe_name(name, 60), kind.empty() ? "" : "  ", safe_name(kind, 200),
                         needed ? "  (required)" : "");
     if (const Json* fallback = property.find("default"))
-      page += fmt::format("  (default {})", safe_line(to_text(*fallback), 80));
+      page += fmt::format("  (default {})", safe_name(to_text(*fallback), 80));
     page += "\n";
     if (const auto* text = property["description"].if_string())
       page += fmt::format("      {}\n", safe_line(*text, 600));
@@ -200,7 +215,7 @@ std::string indented(std::string_view text) {
 }
 
 std::string error_text(const Error& error) {
-  std::string text = fmt::format("patchbay: {}\n", clean_for_display(error.message()));
+  std::string text = fmt::format("patchbay: {}\n", message_text(error.message()));
   if (!error.detail().empty()) text += indented(error.detail());
   return text;
 }

@@ -9,7 +9,7 @@
 namespace patchbay::cli {
 
 Json status_json(const ServerStatus& status);
-// What a server wrote, for programs and their logs: without secrets; null when there is nothing.
+// What a server wrote (cli/known_secrets has looked at it); null when there is nothing.
 Json detail_json(std::string_view detail);
 Json tools_json(const std::vector<ServerStatus>& servers, const Catalog& catalog, const std::string& only_server);
 Json tool_json(const CatalogEntry& entry);
@@ -17,12 +17,19 @@ Json error_json(const Error& error);
 // What a server listed, with the server's name in front.
 Json with_server(const std::string& server, const Json& item);
 
-// What a server says, as one line or as a block, safe for a terminal.
+// What a server says, as one line, safe for a terminal.
 std::string safe_line(std::string_view text, std::size_t max_width);
+// A name or a path on one line: what does not show itself is written out, so that two that differ look different.
+std::string safe_name(std::string_view name, std::size_t max_width);
+// A problem of a file, whatever of the file it quotes.
+std::string problem_text(const ConfigProblem& problem);
+// A message of ours with words of others in it: what does not show itself is written out, and lines behind the first
+// are indented, so that none of them can be taken for another message.
+std::string message_text(std::string_view message);
+// JSON for stdout: as little as possible for programs, and for a terminal what people can read and it cannot misread.
+std::string json_text(const Json& value, bool terminal);
 // JSON with everything a terminal could misread written as \u escapes; the value is the same.
 std::string safe_json(std::string_view json);
-// Names for a line that may be pasted, one blank before each: one word each, whatever a file says, and clean.
-std::string operands(const std::vector<std::string>& names);
 // `shown`: how many of its tools may be seen.
 std::string status_line(const ServerStatus& status, bool color, std::size_t shown);
 std::string tool_line(const CatalogEntry& entry, std::size_t name_width, std::size_t width);

@@ -57,7 +57,7 @@ const ServerPrompt& find_prompt(const Context& context, const std::vector<Server
     auto meant = nearest(text, names);
     const auto hint =
         meant.empty() ? "; run `patchbay prompts` for what there is" : fmt::format("; did you mean '{}'?", meant);
-    const Error error(Errc::invalid_argument, fmt::format("no prompt is called '{}'{}", safe_line(text, 80), hint));
+    const Error error(Errc::invalid_argument, fmt::format("no prompt is called '{}'{}", safe_name(text, 80), hint));
     throw whose.empty() && meant.empty() ? with_failures(context, error) : error;
   }
   for (const auto* one : found) names.push_back(one->name);
@@ -73,8 +73,8 @@ void check_arguments(const ServerPrompt& found, const std::map<std::string, std:
     if (std::ranges::find(names, name) != names.end()) continue;
     const auto meant = nearest(name, names);
     throw Error(Errc::invalid_argument,
-                fmt::format("{}: the prompt '{}' has no such argument{}", safe_line(name, 80), found.name,
-                            !meant.empty()  ? fmt::format("; did you mean '{}'?", safe_line(meant, 80))
+                fmt::format("{}: the prompt '{}' has no such argument{}", safe_name(name, 80), found.name,
+                            !meant.empty()  ? fmt::format("; did you mean '{}'?", safe_name(meant, 80))
                             : names.empty() ? std::string("; it takes none")
                                             : fmt::format("; it takes {}", safe_line(join(names, ", "), 400))));
   }
@@ -111,7 +111,7 @@ Task<int> prompts(Context& context) {
     for (const auto& one : all) {
       std::string arguments;
       for (const auto& argument : one.prompt.arguments) {
-        const auto one_argument = fmt::format("{}=...", safe_line(argument.name, 40));
+        const auto one_argument = fmt::format("{}=...", safe_name(argument.name, 40));
         arguments += argument.required == true ? " " + one_argument : fmt::format(" [{}]", one_argument);
       }
       context.io.out(
@@ -134,7 +134,7 @@ Task<int> prompt(Context& context) {
   }
   // A name that says whose prompt it is starts only that server.
   std::string only;
-  for (const auto& status : context.host.status()) {
+  for (const auto& status : context.statuses()) {
     const auto prefix = normalised_full_name({status.name, ""});
     if (words.front().starts_with(prefix) || words.front().starts_with(status.name + "/")) only = status.name;
   }

@@ -57,12 +57,12 @@ bool offers(const ServerResources& one, std::string_view uri) {
 // The server meant when none was named: the only one with resources, or the only one that
 // lists the URI.
 Task<std::string> server_of(Context& context, std::string uri) {
-  for (const auto& status : context.host.status()) {
+  for (const auto& status : context.statuses()) {
     if (status.name != uri) continue;
-    const auto name = operands({uri});
+    const auto name = shell_operands({uri});
     throw Error(Errc::invalid_argument, fmt::format("'{}' is a server; name one of its resources, too: patchbay read{} "
                                                     "URI (they are listed by: patchbay resources{})",
-                                                    safe_line(uri, 80), name, name));
+                                                    safe_name(uri, 80), name, name));
   }
   auto connected = co_await start_servers(context, "");
   auto all = co_await list_resources(context, connected);
@@ -95,7 +95,7 @@ void print_contents(Context& context, const ResourceContents& contents) {
   }
   if (context.io.out_is_terminal) {
     context.io.out(fmt::format("[{}, {} bytes; redirect the output to a file to keep it]\n",
-                               safe_line(contents.mime_type.value_or("binary"), 60), bytes->size()));
+                               safe_name(contents.mime_type.value_or("binary"), 60), bytes->size()));
   } else {
     context.io.out(*bytes);
   }
@@ -121,14 +121,14 @@ Task<int> resources(Context& context) {
                         {"resourceTemplates", std::move(templates)}});
   } else {
     for (const auto& one : all) {
-      context.io.out(fmt::format("{}\n", safe_line(one.server, 60)));
+      context.io.out(fmt::format("{}\n", safe_name(one.server, 60)));
       for (const auto& resource : one.resources) {
-        context.io.out(fmt::format("  {}  {}\n", safe_line(resource.uri, 200),
+        context.io.out(fmt::format("  {}  {}\n", safe_name(resource.uri, 200),
                                    safe_line(resource.title.value_or(resource.name), 80)));
       }
       for (const auto& item : one.templates) {
         context.io.out(
-            fmt::format("  {}  {} (template)\n", safe_line(item.uri_template, 200), safe_line(item.name, 80)));
+            fmt::format("  {}  {} (template)\n", safe_name(item.uri_template, 200), safe_name(item.name, 80)));
       }
     }
     if (all.empty()) context.io.talk(none_text(only, connected, "resources"));

@@ -16,6 +16,7 @@
 #include "base/strings.h"
 #include "builtin/builtin_server.h"
 #include "cli/context.h"
+#include "cli/present.h"
 #include "cli/serve_address.h"
 #include "net/tcp_listener.h"
 
@@ -73,7 +74,7 @@ ServerHttpOptions http_options(const Settings& settings, Io& io) {
   }
   options.on_listening = [&io, json = settings.json](const std::string& url) {
     if (json) {
-      io.out(to_text(Json{{"url", url}}) + "\n");
+      io.out(json_text({{"url", url}}, io.out_is_terminal));
     } else {
       io.talk(fmt::format("patchbay: serving on {} — Ctrl-C ends it\n", url));
     }

@@ -98,6 +98,7 @@ void declare_own_flags(CLI::App& sub, Command command, Settings& settings) {
       break;
     case Command::trust:
       sub.add_flag("--remove", settings.take_back, "Trust it no longer");
+      sub.add_flag("-y,--yes", settings.yes, "Trust it without asking");
       break;
     case Command::serve:
       sub.add_option("--http", settings.http, "Listen here instead of on stdin (port 0: any)")->type_name("ADDR:PORT");

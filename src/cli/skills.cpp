@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/as_result.h"
+#include "base/shell_word.h"
 #include "base/strings.h"
 #include "cli/context.h"
 #include "cli/present.h"
@@ -24,10 +25,11 @@ struct ServerSkills {
 
 void say_problems(Context& context, const std::string& server, const Listing<Skill>& listing) {
   for (const auto& problem : listing.problems) {
-    context.io.talk(fmt::format("patchbay: {}: left out {}: {}\n", safe_line(server, 60), safe_line(problem.path, 200),
+    context.io.talk(fmt::format("patchbay: {}: left out {}: {}\n", safe_name(server, 60), safe_name(problem.path, 200),
                                 safe_line(problem.reason, 400)));
   }
-  if (listing.cut) context.io.talk(fmt::format("patchbay: {}: {}\n", safe_line(server, 60), *listing.cut));
+  if (listing.cut)
+    context.io.talk(fmt::format("patchbay: {}: {}\n", safe_name(server, 60), safe_line(*listing.cut, 400)));
 }
 
 Task<std::vector<ServerSkills>> list_skills(Context& context, std::vector<std::string> servers) {
@@ -62,8 +64,9 @@ Skill find_skill(const std::string& server, const std::vector<Skill>& skills, co
   if (found.size() == 1) return *found.front();
   if (found.empty()) {
     const auto meant = nearest(name, names);
-    const auto hint = meant.empty() ? fmt::format("; run `patchbay skills {}` for what there is", server)
-                                    : fmt::format("; did you mean '{}'?", meant);
+    const auto hint = meant.empty()
+                          ? fmt::format("; run `patchbay skills{}` for what there is", shell_operands({server}))
+                          : fmt::format("; did you mean '{}'?", meant);
     throw Error(Errc::invalid_argument, fmt::format("'{}' lists no skill called '{}'{}", server, name, hint));
   }
   std::vector<std::string> uris;
@@ -116,9 +119,9 @@ Task<int> skills(Context& context) {
     context.print_json({{"servers", servers_json(context, only)}, {"skills", std::move(list)}});
   } else {
     for (const auto& one : all) {
-      context.io.out(fmt::format("{}\n", safe_line(one.server, 60)));
+      context.io.out(fmt::format("{}\n", safe_name(one.server, 60)));
       for (const auto& skill : one.skills) {
-        context.io.out(fmt::format("  {}  {}{}\n", safe_line(name_of(skill), 80),
+        context.io.out(fmt::format("  {}  {}{}\n", safe_name(name_of(skill), 80),
                                    safe_line(skill.frontmatter["description"].as_string(), 200),
                                    skill.resources ? "" : " (made up as it goes: nothing can be verified)"));
       }

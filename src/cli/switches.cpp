@@ -5,10 +5,10 @@
 #include <fmt/format.h>
 
 #include "base/shell_word.h"
-#include "cli/approval.h"
 #include "cli/declared.h"
 #include "cli/present.h"
 #include "config/answer_place.h"
+#include "config/consent_text.h"
 #include "config/expand.h"
 #include "config/files.h"
 #include "config/load.h"
@@ -25,7 +25,7 @@ Json names_json(const std::vector<std::string>& names) {
 
 std::string listed(const std::vector<std::string>& names) {
   std::string out;
-  for (const auto& name : names) out += (out.empty() ? "" : ", ") + safe_line(name, 80);
+  for (const auto& name : names) out += (out.empty() ? "" : ", ") + safe_name(name, 80);
   return out;
 }
 
@@ -53,7 +53,7 @@ const ServerConfig& project_entry(const Declared& declared, const std::string& n
   for (const auto* entry : entries) {
     if (needs_word(*entry)) return *entry;
   }
-  const auto shown = safe_line(name, 80);
+  const auto shown = safe_name(name, 80);
   const auto& first = *entries.front();
   if (first.standing == ServerStanding::broken) {
     throw Error(Errc::config,
@@ -133,8 +133,8 @@ int say(const Settings& settings, Io& io, bool yes) {
   for (const auto* server : meant) {
     names.push_back(server->name);
     // Whole: this is what was agreed to.
-    text += fmt::format("{} '{}':\n{}", yes ? "Approved" : "Rejected", safe_line(server->name, 80),
-                        consent_text(*server, "  "));
+    text += fmt::format("{} '{}':\n{}", yes ? "Approved" : "Rejected", safe_name(server->name, 80),
+                        consent_block(*server, "  ", out_columns(io)));
   }
   if (yes) {
     // A setting can say no all the same.
@@ -142,7 +142,7 @@ int say(const Settings& settings, Io& io, bool yes) {
     for (const auto* entry : all_entries(now)) {
       if (!needs_word(*entry) || entry->standing != ServerStanding::rejected) continue;
       if (std::ranges::find(names, entry->name) == names.end()) continue;
-      throw Error(Errc::denied, fmt::format("'{}' stays rejected: {}", safe_line(entry->name, 80), entry->reason));
+      throw Error(Errc::denied, fmt::format("'{}' stays rejected: {}", safe_name(entry->name, 80), entry->reason));
     }
   }
   answer(settings, io, {{"servers", names_json(names)}, {"file", change.file}, {"changed", change.changed}},
@@ -160,7 +160,7 @@ void check_names(const Declared& declared, const Settings& settings) {
     if (origin.scope != ConfigScope::enterprise) continue;
     throw Error(Errc::denied,
                 fmt::format("'{}' comes from your organisation ({}) and cannot be switched on or off here",
-                            safe_line(name, 80), place_text(declared, origin)));
+                            safe_name(name, 80), place_text(declared, origin)));
   }
 }
 
@@ -173,7 +173,7 @@ void check_values(const Declared& declared, const Settings& settings) {
     const auto place = place_text(declared, entry.origin);
     throw Error(
         Errc::config,
-        fmt::format("'{}' stays disabled: {}; {}", safe_line(name, 80), safe_line(missing_text(missing), 1000),
+        fmt::format("'{}' stays disabled: {}; {}", safe_name(name, 80), safe_line(missing_text(missing), 1000),
                     missing.references.empty()
                         ? fmt::format("set {} and say it again, or write a default in {}: ${{{}:-value}}",
                                       missing.variables.size() == 1 ? "it" : "them", place, missing.variables.front())
@@ -198,6 +198,18 @@ std::vector<std::string> readings(const Declared& declared, const Settings& sett
                                     : "hands that secret of yours to the server",
                                 shell_operands({name})));
     }
+  }
+  return out;
+}
+
+// What begins to run with it.
+std::string switched_on_text(const Declared& declared, const Settings& settings, std::size_t columns) {
+  std::string out;
+  for (const auto& name : settings.words) {
+    auto entry = *all_named(declared.config, name).front();
+    if (entry.standing != ServerStanding::disabled) continue;
+    entry.disabled = false;
+    out += consent_block(entry, "  ", columns);
   }
   return out;
 }
@@ -347,7 +359,7 @@ int enable(const Settings& settings, Io& io) {
   for (const auto& server : load_servers(declared.request).servers) {
     if (server.standing != ServerStanding::disabled) continue;
     if (std::ranges::find(settings.words, server.name) == settings.words.end()) continue;
-    throw Error(Errc::config, fmt::format("'{}' is still disabled: {}", safe_line(server.name, 80), server.reason));
+    throw Error(Errc::config, fmt::format("'{}' is still disabled: {}", safe_name(server.name, 80), server.reason));
   }
   say_notes(settings, io, reads);
   answer(settings, io,
@@ -355,7 +367,8 @@ int enable(const Settings& settings, Io& io) {
           {"file", change.file},
           {"changed", change.changed},
           {"notes", names_json(reads)}},
-         fmt::format("{} {}\n{}", change.changed ? "Enabled" : "Already enabled:", listed(settings.words),
+         fmt::format("{} {}\n{}{}", change.changed ? "Enabled" : "Already enabled:", listed(settings.words),
+                     switched_on_text(declared, settings, out_columns(io)),
                      change.changed ? modified_text(declared, scope_called(settings.scope), change.file) : ""));
   return 0;
 }

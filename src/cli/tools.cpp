@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/as_result.h"
+#include "base/shell_word.h"
 #include "base/strings.h"
 #include "cli/context.h"
 #include "cli/present.h"
@@ -16,7 +17,7 @@ void print_tools(Context& context, const std::string& only) {
   const auto catalog = context.host.catalog();
   std::size_t width = 0;
   for (const auto& entry : catalog->tools()) width = std::max(width, entry.name.size());
-  for (const auto& status : context.host.status()) {
+  for (const auto& status : context.statuses()) {
     if (!only.empty() && status.name != only) continue;
     auto shown = status;
     const bool failed = status.state == ServerState::failed || status.state == ServerState::needs_auth;
@@ -34,7 +35,7 @@ void print_tools(Context& context, const std::string& only) {
 }
 
 bool is_server(const Context& context, const std::string& word) {
-  return std::ranges::any_of(context.host.status(), [&](const ServerStatus& status) { return status.name == word; });
+  return std::ranges::any_of(context.statuses(), [&](const ServerStatus& status) { return status.name == word; });
 }
 
 // Everything about one tool, so that it can be called without guessing.
@@ -56,13 +57,13 @@ Task<int> show_named(Context& context, std::string word) {
   if (shown) co_return *shown;
   if (shown.error().code() != Errc::invalid_argument) throw shown.error();
   std::vector<std::string> names;
-  for (const auto& status : context.host.status()) names.push_back(status.name);
+  for (const auto& status : context.statuses()) names.push_back(status.name);
   const bool none = names.empty();
   for (const auto& entry : context.host.catalog()->tools()) names.push_back(entry.tool->name);
   // Several tools of that name: the error names them.
   if (std::ranges::find(names, word) != names.end()) throw shown.error();
   const auto meant = nearest(word, names);
-  throw Error(Errc::invalid_argument, fmt::format("no server is called '{}', and no tool{}", safe_line(word, 80),
+  throw Error(Errc::invalid_argument, fmt::format("no server is called '{}', and no tool{}", safe_name(word, 80),
                                                   !meant.empty() ? fmt::format("; did you mean '{}'?", meant)
                                                   : none         ? "; none is configured"
                                                                  : "; see what there is with: patchbay tools"));
@@ -78,10 +79,10 @@ Task<int> tools(Context& context) {
   if (!only.empty() && !is_server(context, only)) co_return co_await show_named(context, only);
   co_await start_servers(context, only);
   if (context.settings.json) {
-    context.print_json(tools_json(context.host.status(), *context.host.catalog(), only));
+    context.print_json(tools_json(context.statuses(), *context.host.catalog(), only));
   } else {
     print_tools(context, only);
-    if (context.host.status().empty()) {
+    if (context.statuses().empty()) {
       context.io.talk("No server is configured. Run `patchbay --help` for how to name one.\n");
     }
   }
@@ -92,7 +93,7 @@ Task<int> tools(Context& context) {
 Task<int> overview(Context& context) {
   co_await start_servers(context, "");
   if (context.settings.json) {
-    context.print_json(tools_json(context.host.status(), *context.host.catalog(), ""));
+    context.print_json(tools_json(context.statuses(), *context.host.catalog(), ""));
     co_return listing_exit_code(context, "");
   }
   print_tools(context, "");
@@ -108,19 +109,19 @@ Task<int> overview(Context& context) {
     std::string arguments;
     if (const auto* required = shown->tool->input_schema["required"].if_array()) {
       for (const auto& name : *required) {
-        if (const auto* text = name.if_string()) arguments += fmt::format(" {}=...", safe_line(*text, 30));
+        if (const auto* text = name.if_string()) arguments += " " + pasted_word(*text + "=...");
       }
     }
-    next += fmt::format("  patchbay call {}{}\n", shown->name, arguments);
+    next += fmt::format("  patchbay call{}{}\n", shell_operands({shown->name}), arguments);
   }
   next += "  patchbay tools --json\n";
   std::vector<std::string> pending;
-  for (const auto& status : context.host.status()) {
+  for (const auto& status : context.statuses()) {
     if (awaits_approval(status)) pending.push_back(status.name);
   }
   if (!pending.empty()) {
     next += fmt::format("  patchbay approve{}      lets servers of this project start; see them with: patchbay list\n",
-                        operands(pending));
+                        shell_operands(pending));
   }
   if (context.host.config().servers.empty()) {
     next +=

@@ -49,12 +49,12 @@ void Waiting::show() {
     if (progress_->message) line += fmt::format("  {}", safe_line(*progress_->message, 60));
   }
   if (!status_.empty()) line += fmt::format("  {}", safe_line(status_, 60));
-  io_.talk(fmt::format("\r\033[K{}", safe_line(line, std::max<std::size_t>(io_.width(), 10) - 1)));
+  io_.draw(fmt::format("\r\033[K{}", safe_line(line, std::max<std::size_t>(io_.width(), 10) - 1)));
   drawn_ = true;
 }
 
 void Waiting::pause() {
-  if (drawn_) io_.talk("\r\033[K");
+  if (drawn_) io_.draw("\r\033[K");
   drawn_ = false;
 }
 

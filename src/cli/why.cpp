@@ -7,13 +7,15 @@
 
 #include "base/as_result.h"
 #include "base/exit_code.h"
+#include "base/shell_word.h"
 #include "base/strings.h"
+#include "base/visible_text.h"
 #include "cli/context.h"
 #include "cli/declared.h"
 #include "cli/named_server.h"
-#include "cli/new_entry.h"
 #include "cli/permission_flags.h"
 #include "cli/present.h"
+#include "config/consent_text.h"
 #include "config/load.h"
 #include "host/call_arguments.h"
 #include "host/explanation.h"
@@ -68,16 +70,16 @@ std::vector<std::string> names_of(const LoadedConfig& config) {
   auto server = server_typed(word);
   const auto rest = server.empty() ? std::string() : word.substr((full ? 5 : 0) + server.size());
   const auto tool =
-      server.empty() ? fmt::format(" A tool of that name: patchbay why SERVER/{}", safe_line(word, 80)) : std::string();
+      server.empty() ? fmt::format(" A tool of that name: patchbay why SERVER/{}", pasted_word(word)) : std::string();
   if (server.empty()) server = word;
   const auto meant = nearest(server, names);
   throw Error(
       Errc::invalid_argument,
-      fmt::format("there is no server and no tool called \"{}\"{}", safe_line(word, 120),
+      fmt::format("there is no server and no tool called \"{}\"{}", safe_name(word, 120),
                   meant.empty() ? "; see what there is with `patchbay list`, or write server/tool (with --check "
                                   "the name of a tool is enough)"
-                                : fmt::format("; did you mean '{}{}{}'?{}", full ? "mcp__" : "", safe_line(meant, 80),
-                                              safe_line(rest, 80), tool)));
+                                : fmt::format("; did you mean '{}{}{}'?{}", full ? "mcp__" : "", safe_name(meant, 80),
+                                              safe_name(rest, 80), tool)));
 }
 
 Question question_of(const Declared& declared, const Settings& settings) {
@@ -89,8 +91,8 @@ Question question_of(const Declared& declared, const Settings& settings) {
     if (words.size() == 1) return out;
     if (is_argument(words[1])) {
       throw Error(Errc::invalid_argument,
-                  fmt::format("'{}' is a server, and arguments are a tool's: patchbay why {} TOOL {}",
-                              safe_line(words[0], 80), safe_line(words[0], 80), safe_line(words[1], 80)));
+                  fmt::format("'{}' is a server, and arguments are a tool's: patchbay why{} TOOL {}",
+                              safe_name(words[0], 80), shell_operands({words[0]}), pasted_word(words[1])));
     }
     out.tool = words[1];
     out.arguments.assign(words.begin() + 2, words.end());
@@ -112,7 +114,7 @@ Question question_of(const Declared& declared, const Settings& settings) {
     std::string meant;
     for (const auto& one : tools) meant += fmt::format("{}{}/{}", meant.empty() ? "" : ", ", one.server, one.tool);
     throw Error(Errc::invalid_argument, fmt::format("'{}' may mean {}; write the one you mean",
-                                                    safe_line(words.front(), 120), safe_line(meant, 400)));
+                                                    safe_name(words.front(), 120), safe_line(meant, 400)));
   }
   out.server = &entry_named(declared, tools.front().server, settings.scope);
   out.tool = tools.front().tool;
@@ -167,14 +169,15 @@ Json server_json(const LoadedConfig& config, const ServerExplanation& why, const
           {"check", answered.status ? status_json(*answered.status) : Json()}};
 }
 
-std::string server_text(const Declared& declared, const ServerExplanation& why, const Answered& answered) {
+std::string server_text(const Declared& declared, const ServerExplanation& why, const Answered& answered,
+                        std::size_t columns) {
   const auto& server = why.server;
   auto line = [](std::string_view title, std::string_view text) {
     return fmt::format("  {}: {}\n", title, safe_line(text, 2000));
   };
   // Whoever asked it to be tried wants to know that first.
   const auto failure = failure_of(answered);
-  auto out = fmt::format("{} {}\n", safe_line(server.name, 80),
+  auto out = fmt::format("{} {}\n", safe_name(server.name, 80),
                          failure      ? fmt::format("is used, but failed: {}", failure_text(server.name, *failure))
                          : why.counts ? std::string("is used")
                                       : fmt::format("is not used: {}", to_string(server.standing)));
@@ -195,10 +198,10 @@ std::string server_text(const Declared& declared, const ServerExplanation& why, 
                        place_text(declared, other.origin),
                        other.standing == ServerStanding::active ? "which is used" : to_string(other.standing),
                        other.reason.empty() ? "" : ": " + safe_line(other.reason, 400));
-    if (other.standing == ServerStanding::awaiting_approval) out += shown_whole(other, "    ");
+    if (other.standing == ServerStanding::awaiting_approval) out += consent_block(other, "    ", columns);
   }
   for (const auto& note : why.notes) out += line("Note", note);
-  for (const auto& problem : why.problems) out += line("Issue", problem_line(problem));
+  for (const auto& problem : why.problems) out += fmt::format("  Issue: {}\n", visible_message(problem_line(problem)));
   if (answered.status) {
     const auto& status = *answered.status;
     out += line("State", status.state == ServerState::connected
@@ -246,7 +249,7 @@ Json decision_json(const ToolExplanation& why, bool known, bool arguments_given)
 
 std::string decision_text(const Declared& declared, const ToolExplanation& why, const Answered& answered,
                           bool arguments_given) {
-  const auto name = safe_line(why.entry.name, 120);
+  const auto name = safe_name(why.entry.name, 120);
   const auto& decision = why.decision;
   const bool open = why.by_arguments && !arguments_given;
   auto out = fmt::format("{}: {}{}\n", name, to_string(decision.outcome), open ? " (without arguments)" : "");
@@ -257,9 +260,10 @@ std::string decision_text(const Declared& declared, const ToolExplanation& why, 
                        place_text(declared, {rule.file, rule.line, {}, {}, 0}));
   }
   out += fmt::format("  Mode: {}{}\n", to_string(why.mode),
-                     why.mode_from.empty() ? "" : fmt::format(" (from {})", safe_line(why.mode_from, 300)));
+                     why.mode_from.empty() ? "" : fmt::format(" (from {})", safe_name(why.mode_from, 300)));
   if (open) {
-    out += fmt::format("  Note: rules look at its arguments; give them: patchbay why {} key=value\n", name);
+    out += fmt::format("  Note: rules look at its arguments; give them: patchbay why{} key=value\n",
+                       shell_operands({why.entry.name}));
   }
   if (decision.outcome == PermissionOutcome::ask) {
     out +=
@@ -291,7 +295,7 @@ int show(const Declared& declared, const Question& question, const Answered& ans
   }
   if (question.tool.empty()) {
     answer(settings, io, {{"server", server_json(declared.config, *server, answered)}, {"tool", Json()}},
-           settings.json ? std::string() : server_text(declared, *server, answered));
+           settings.json ? std::string() : server_text(declared, *server, answered, out_columns(io)));
     return code_of(answered);
   }
   const auto entry = answered.entry ? *answered.entry : assumed_entry({question.server->name, question.tool});
@@ -314,7 +318,7 @@ int show(const Declared& declared, const Question& question, const Answered& ans
   if (!settings.json) {
     if (answered.error) text = safe_line(answered.error->message(), 1000) + "\n";
     if (!absent) text += decision_text(declared, why, answered, given);
-    if (server) text += server_text(declared, *server, answered);
+    if (server) text += server_text(declared, *server, answered, out_columns(io));
   }
   answer(settings, io,
          {{"server", server ? server_json(declared.config, *server, answered) : Json()},
@@ -351,11 +355,11 @@ Task<int> why_checked(Context& context) {
       if (found) {
         answered.entry = std::move(*found);
       } else {
-        answered.error = found.error();
+        answered.error = context.secrets->without(found.error());
       }
     }
   }
-  const auto statuses = context.host.status();
+  const auto statuses = context.statuses();
   const auto name = question.server != nullptr ? question.server->name : answered.entry->server;
   if (auto status = std::ranges::find(statuses, name, &ServerStatus::name); may_start && status != statuses.end()) {
     answered.status = *status;

@@ -93,7 +93,7 @@ TEST(CliImport, ProjectFiles_GoToTheLocalScopeUnlessSaidOtherwise) {
   Household house;
   write(house.project() + "/.vscode/mcp.json",
         R"({"servers": {"a": {"command": "x", "env": {"API_KEY": "very-secret", "B": "${input:b}"}}}})");
-  EXPECT_EQ(house.run({"import", "vscode", "--yes"}).code, 0);
+  EXPECT_EQ(house.run({"import", "vscode", "--name", "a", "--yes"}).code, 0);
   EXPECT_EQ(house.own()["projects"][house.project()]["mcpServers"]["a"]["env"]["API_KEY"], Json("very-secret"));
   const auto shared = house.run({"import", "vscode", "--scope", "project", "--yes"});
   EXPECT_EQ(shared.code, 0) << shared.err;
@@ -211,7 +211,7 @@ TEST(CliImport, WhatReadsAFileIsNotOfferedToBeEnabled) {
   write(house.project() + "/.vscode/mcp.json",
         R"({"servers": {"q": {"type": "http", "url": "http://127.0.0.1:9/?k=${file:~/x}"},
                         "v": {"command": "x", "env": {"A": "${env:TOK}"}}}})");
-  const auto result = house.run({"import", "--yes"});
+  const auto result = house.run({"import", "--name", "q", "--name", "v", "--yes"});
   EXPECT_EQ(result.code, 0) << result.err;
   EXPECT_THAT(result.err, AllOf(HasSubstr("then: patchbay enable v\n"),
                                 HasSubstr("until you have edited the entry in the file above: q (")));

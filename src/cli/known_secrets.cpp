@@ -1,0 +1,89 @@
+#include "cli/known_secrets.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "config/expand.h"
+#include "config/files.h"
+#include "config/secret_file.h"
+#include "protocol/redact.h"
+
+namespace patchbay::cli {
+namespace {
+
+std::string path_of(const std::string& path, const std::string& cwd) {
+  if (path.starts_with("~/")) return process_environment()("HOME").value_or("") + path.substr(1);
+  return (std::filesystem::path(cwd) / path).lexically_normal().string();
+}
+
+}  // namespace
+
+KnownSecrets::KnownSecrets(const LoadedConfig& config)
+    : servers_(config.servers), cwd_(config.cwd), secrets_file_(config.config_dir + "/secrets.json") {}
+
+const TextSecrets& KnownSecrets::known() const {
+  if (known_) return *known_;
+  known_.emplace(environment_of_process());
+  for (const auto& server : servers_) {
+    if (server.standing != ServerStanding::active && !server.approved &&
+        server.origin.trust == ConfigTrust::needs_approval) {
+      continue;  // nothing was handed to it
+    }
+    SecretValues values;
+    for (const auto& reference : secret_references(server)) {
+      if (!reference_fault(reference, server.origin).empty()) continue;
+      const auto key = std::pair(reference.kind, reference.argument);
+      if (reference.kind == SecretKind::stored) {
+        if (auto value = stored_secret(secrets_file_, reference.argument, ::getuid())) values.emplace(key, *value);
+      } else if (reference.kind == SecretKind::file) {
+        if (auto text = read_config_text(path_of(reference.argument, cwd_))) {
+          while (text->ends_with('\n') || text->ends_with('\r')) text->pop_back();
+          values.emplace(key, std::move(*text));
+        }
+      }
+    }
+    known_->add_entry(server, process_environment(), values);
+    if (!server.env_file) continue;
+    const auto path = path_of(*server.env_file, cwd_);
+    if (auto text = read_config_text(path)) {
+      if (auto variables = parse_env_file(*text, path)) known_->add_variables(*variables);
+    }
+  }
+  return *known_;
+}
+
+Error KnownSecrets::without(const Error& error) const {
+  auto message = known().hidden(error.message());
+  auto detail = error.detail().empty() ? std::string() : known().all(error.detail());
+  auto data = error.rpc_data();
+  if (auto value = data.empty() ? Result<Json>(Json()) : parse_json(data); value && !data.empty()) {
+    data = to_text(known().json(std::move(*value)));
+  }
+  auto out = error.code() == Errc::rpc && error.rpc_code()
+                 ? Error::rpc(*error.rpc_code(), std::move(message), std::move(data))
+                 : Error(error.code(), std::move(message));
+  if (error.http_status()) out = std::move(out).with_http_status(*error.http_status());
+  if (error.carried_out()) out = std::move(out).with_carried_out(*error.carried_out());
+  return std::move(out).with_detail(std::move(detail));
+}
+
+ServerStatus KnownSecrets::without(ServerStatus status) const {
+  if (status.error) status.error = without(*status.error);
+  return status;
+}
+
+std::string KnownSecrets::line(std::string_view text) const {
+  return known().line(text, std::numeric_limits<std::size_t>::max());
+}
+
+std::string KnownSecrets::message(std::string_view json) const {
+  auto value = parse_json(json);
+  if (!value) return fmt::format("[{} bytes that are not JSON]", json.size());
+  return to_text(known().json(redacted(std::move(*value))));
+}
+
+}  // namespace patchbay::cli

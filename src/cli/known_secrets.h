@@ -1,0 +1,41 @@
+// What we handed to servers and hold ourselves, taken out of every text of theirs that leaves the program: errors and
+// their details, states, the log and the trace. Results of tools are what was asked for and stay as they are.
+// Immutable; the values are gathered at the first text that is looked at. Loop thread only.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <patchbay/host.h>
+
+#include "host/text_secrets.h"
+
+namespace patchbay::cli {
+
+class KnownSecrets {
+ public:
+  // Those of the process.
+  KnownSecrets() = default;
+  // And those of the entries: what they say, what their variables, stored secrets and files hold. What a command or
+  // a headersHelper prints is not known here.
+  explicit KnownSecrets(const LoadedConfig& config);
+
+  Error without(const Error& error) const;
+  ServerStatus without(ServerStatus status) const;
+  // A line of the log.
+  std::string line(std::string_view text) const;
+  // A message of the trace, as JSON text.
+  std::string message(std::string_view json) const;
+
+ private:
+  const TextSecrets& known() const;
+
+  std::vector<ServerConfig> servers_;
+  std::string cwd_, secrets_file_;
+  mutable std::optional<TextSecrets> known_;
+};
+
+}  // namespace patchbay::cli
