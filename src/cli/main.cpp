@@ -2,6 +2,7 @@
 // itself, signals, and the way out. The library below never touches any of them.
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -370,6 +371,9 @@ int main(int argc, char** argv) {
   using namespace patchbay::cli;
   // A reader that leaves is noticed by the write that fails, not by a signal.
   ::signal(SIGPIPE, SIG_IGN);
+  // This process holds secrets: no core file of it, and nobody else's debugger. What it starts is as it would be
+  // without us: a new program begins anew, and limits, which it would inherit, are not touched.
+  (void)::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
   auto parsed = parse_command_line(argc, argv);
   const auto* settings = std::get_if<Settings>(&parsed);
   auto io = process_io(settings && settings->no_color);

@@ -11,6 +11,7 @@
 #include "base/strings.h"
 #include "base/utf8.h"
 #include "support/household.h"
+#include "support/ordinary_user.h"
 #include "support/places.h"
 
 namespace patchbay {
@@ -260,6 +261,36 @@ TEST_F(Telltale, WhatItWasGivenLeavesInNoErrorLogOrTrace) {
 TEST_F(Telltale, ALineOfItsErrorIsNotALineOfOurs) {
   EXPECT_THAT(run({"call", "x/t"}).err,
               AllOf(HasSubstr("\n  patchbay: Approved"), Not(HasSubstr("\npatchbay: Approved"))));
+}
+
+// ---- this process
+
+// The system gives the files of a process that leaves no core to root, and keeps debuggers of others out of it. What it
+// starts is as it would be without it. As somebody who is not root: warden and server start all the same.
+TEST(Consent, TheProgramLeavesNoCoreAndItsServersAreNoneTheWiser) {
+  Household house;
+  const auto seen = house.home() + "/seen";
+  house.tree.file("home/.config/patchbay/config.json",
+                  to_text(Json{{"mcpServers",
+                                {{"x",
+                                  {{"command", "/bin/sh"},
+                                   {"args", Json::array({"-c",
+                                                         "read -r _ _ _ us _ < /proc/$PPID/stat; (stat -c %u "
+                                                         "/proc/$us/environ; stat -c %u /proc/$$/environ; ulimit -c; "
+                                                         "ulimit -Hc) > '" +
+                                                             seen + "'; exit 3"})}}}}}}));
+  for (const auto* directory : {"home", "home/.config", "home/.config/patchbay", "project"}) {
+    fs::permissions(house.tree.path() / directory, fs::perms::all);
+  }
+  fs::permissions(house.tree.path() / "home/.config/patchbay/config.json", fs::perms::all);
+  const auto result = test::as_ordinary_user(house.tree.path().string(), [&] {
+    const auto limits = test::run_program({"/bin/sh", "-c", "id -u; ulimit -c; ulimit -Hc"}, house.options()).out;
+    const auto ran = test::run_program({program, "tools"}, house.options());
+    return "0\n" + limits + "|" + house.tree.read("home/seen") + "|" + ran.err;
+  });
+  const auto parts = split(result, '|');
+  ASSERT_GE(parts.size(), 2u);
+  EXPECT_EQ(parts[0], parts[1]) << result;
 }
 
 }  // namespace
