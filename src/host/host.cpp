@@ -71,7 +71,7 @@ Task<void> Host::Impl::start(std::vector<std::shared_ptr<Connection>> wanted) {
 
 Task<bool> Host::Impl::approve(const ServerConfig& server) {
   auto turn = co_await asking_.acquire();
-  co_return co_await options_.approve(server);
+  co_return co_await questions_->run(ask(options_.approve, server));
 }
 
 void Host::Impl::changed(Connection& connection) {

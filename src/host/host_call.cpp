@@ -53,7 +53,7 @@ struct Withdraw {
 Task<void> Host::Impl::put_question(std::shared_ptr<Impl> self, PermissionQuestion question,
                                     std::shared_ptr<Completion<Result<bool>>> answer) {
   auto turn = co_await self->asking_.acquire();
-  answer->set(co_await as_result(self->options_.permission.ask(question)));
+  answer->set(co_await as_result(self->questions_->run(ask(self->options_.permission.ask, std::move(question)))));
 }
 
 // In our own scope, so that stop() ends it, whoever waits.

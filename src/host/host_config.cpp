@@ -180,6 +180,7 @@ Task<void> Host::Impl::prepare() {
   executor_ = executor;
   if (!scope_) {
     scope_.emplace(executor);
+    questions_.emplace(executor);
     if (options_.follow_config && options_.load) scope_->spawn(follow_config());
     if (options_.config->connectors && options_.load) scope_->spawn(ask_for_connectors());
   }

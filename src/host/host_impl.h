@@ -12,6 +12,7 @@
 
 #include <patchbay/host.h>
 
+#include "base/apart.h"
 #include "base/runtime.h"
 #include "base/scope.h"
 #include "base/semaphore.h"
@@ -73,6 +74,11 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   // A person is asked one thing at a time: questions wait in a queue. Who stops waiting takes his question out of it;
   // stop() takes them all out.
   Task<bool> approve(const ServerConfig& server);
+  // Keeps the program's function and what it is asked about alive, for one that goes on when nobody waits any more.
+  template <class Function, class About>
+  static Task<bool> ask(Function function, About about) {
+    co_return co_await function(about);
+  }
   Task<bool> ask_person(PermissionQuestion question);
   static Task<void> put_question(std::shared_ptr<Impl> self, PermissionQuestion question,
                                  std::shared_ptr<Completion<Result<bool>>> answer);
@@ -178,6 +184,9 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   std::string directory_;  // paths in rules and arguments are relative to it
   asio::any_io_executor executor_;
   std::optional<Scope> scope_;  // once there is a loop
+  // The program's answers come from its own coroutines: one that does not listen when it is cancelled, or that itself
+  // waits for stop(), must not hold up the end.
+  std::optional<Apart> questions_;
   ConfigMemory memory_;
   Semaphore reloading_{1};
   std::string session_id_;

@@ -1,5 +1,5 @@
 // The blocking face: a host that is stopped by one thread while others use it. Where exactly the stop falls is up to
-// the threads; that everybody returns, and with what, is not. L11.
+// the threads; that everybody returns, and with what, is not. L9.
 #include <atomic>
 #include <thread>
 

@@ -1,5 +1,5 @@
 // Every coroutine of a Host against stop() at every point where it can be: nothing hangs, nothing is used after it is
-// gone, and what did not succeed says that the host was stopped. L11.
+// gone, and what did not succeed says that the host was stopped. L9.
 #include <functional>
 
 #include <boost/asio/post.hpp>

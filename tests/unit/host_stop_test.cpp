@@ -24,6 +24,7 @@ namespace patchbay {
 namespace {
 
 using test::beside;
+using test::failure_of;
 using test::run_task;
 using test::settle;
 using test::tool_server;
@@ -73,7 +74,7 @@ struct SlowFiles {
   std::promise<void> reading, go_on;
 };
 
-// C11, L11: the entry is gone when the files are read, its connection is being closed.
+// C11, L9: the entry is gone when the files are read, its connection is being closed.
 TEST(HostStop, FilesThatAreReadWhileItStopsChangeNothingMore) {
   SlowFiles files;
   run_task([&]() -> Task<void> {
@@ -178,6 +179,57 @@ TEST(HostStop, ASecondStopWaitsForTheFirst) {
     EXPECT_TRUE(first->result->has_value());
     EXPECT_TRUE(second->result->has_value());
     EXPECT_EQ(server->open_now, 0);
+  });
+}
+
+// Whoever answers a question may find that it is time to go.
+TEST(HostStop, MayBeCalledByWhoeverIsAsked) {
+  run_task([]() -> Task<void> {
+    Host* asking = nullptr;
+    auto options = empty_options();
+    options.permission.ask = [&](const PermissionQuestion&) -> Task<bool> {
+      co_await asking->stop();
+      co_return true;
+    };
+    Host host(options);
+    asking = &host;
+    auto server = tool_server({"t"});
+    host.add_server(named("s"), server->transport());
+    auto called = co_await as_result(host.call("s/t"));
+    EXPECT_FALSE(called);
+    if (!called) EXPECT_EQ(called.error().code(), Errc::closed);
+    co_await host.stop();
+  });
+}
+
+TEST(HostStop, DoesNotWaitForAnAnswerThatIgnoresItsEnd) {
+  run_task([]() -> Task<void> {
+    bool let_go = false, answered = false;
+    Event changed, asked;
+    auto options = empty_options();
+    options.permission.ask = [&](const PermissionQuestion& question) -> Task<bool> {
+      co_await asio::this_coro::throw_if_cancelled(false);
+      asked.notify_all();
+      while (!let_go) (void)co_await as_result(changed.wait());
+      answered = question.tool.name == "mcp__s__t";  // what it was asked about is still there
+      changed.notify_all();
+      co_return true;
+    };
+    auto server = tool_server({"t"});
+    {
+      Host host(options);
+      host.add_server(named("s"), server->transport());
+      Scope scope(co_await asio::this_coro::executor);
+      auto called = beside(scope, host.call("s/t"));
+      co_await asked.wait();
+      co_await host.stop();
+      co_await scope.join();
+      EXPECT_EQ(failure_of(*called), Errc::closed);
+    }
+    let_go = true;
+    changed.notify_all();
+    co_await settle();
+    EXPECT_TRUE(answered);
   });
 }
 
