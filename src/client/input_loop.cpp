@@ -50,6 +50,7 @@ Task<Payload> SessionCore::send_request(const Wire& with, std::string_view metho
   call.params = with.params(members, identity, meta);
   call.headers = headers_for(with, method, members);
   call.total = settings.total;
+  call.clock = settings.clock;
   call.idle = settings.idle;
   call.cancel_by = cancel_by;
   call.on_progress = progress_handler(settings.on_progress);
@@ -70,26 +71,26 @@ Task<Json> SessionCore::request(std::string_view method, Members members, Reques
 
 Task<Exchanged> SessionCore::exchange(std::string_view method, Members members, RequestSettings settings, bool* asked,
                                       CallToolResult* plain) {
-  if (renewing || (must_renew && !closing)) co_await renew(renewals);
+  if (!settings.clock) settings.clock = clock_for(settings);
+  const auto& clock = settings.clock;
+  if (renewing || (must_renew && !closing)) co_await in_time(method, settings, renew(renewals));
   if (!wire->has_request(method)) {
     throw Error(Errc::unsupported, fmt::format("revision {} of the protocol has no {}", wire->version(), method));
   }
   const auto cancel_by = wire->closing_cancels() && transport->kind() == Transport::Kind::http ? CancelBy::abandon
                                                                                                : CancelBy::notification;
   std::optional<Members> again;  // what later rounds send
-  auto left = settings.total;
   bool recovered = false;
   std::size_t visits = 0;
   for (std::size_t round = 0;; ++round) {
     const auto here = peer;
-    const auto begun = here->call_time();
-    settings.total = left;
     const auto seen = renewals;
     const auto id = here->reserve_id();
     Exchanged exchanged;
     if (settings.tasks && (settings.on_progress || settings.idle != Duration::max())) {
       exchanged.peer = here;
-      exchanged.progress = std::make_unique<Peer::ProgressHold>(*here, id, progress_handler(settings.on_progress));
+      exchanged.progress =
+          std::make_unique<Peer::ProgressHold>(*here, id, clock, progress_handler(settings.on_progress));
     }
     Result<Payload> answered = Payload();
     try {
@@ -97,10 +98,10 @@ Task<Exchanged> SessionCore::exchange(std::string_view method, Members members, 
     } catch (...) {
       answered = std::unexpected(error_from(std::current_exception()));
     }
-    if (left != Duration::max()) left = std::max(Duration::zero(), left - (here->call_time() - begun));
 
     InputRequired input;
     if (answered) {
+      exchanged.bytes = answered->text().size();
       if (plain && wire->read_plain(answered->text(), *plain)) {
         exchanged.progress = nullptr;
         co_return exchanged;
@@ -124,7 +125,8 @@ Task<Exchanged> SessionCore::exchange(std::string_view method, Members members, 
       input = std::move(*needed);
     } else if (!recovered && can_recover(method, answered.error())) {
       recovered = true;
-      co_await recover(answered.error(), seen);
+      co_await in_time(method, settings, recover(answered.error(), seen));
+      if (clock->left() == Duration::zero()) throw timed_out(method, settings.total);
       continue;
     } else {
       throw std::move(answered).error();
@@ -141,6 +143,7 @@ Task<Exchanged> SessionCore::exchange(std::string_view method, Members members, 
     }
     InputAnswers answers;
     for (auto& [key, wish] : input.requests) {
+      const CallClock::Stop stop(clock);
       auto response = co_await answer(std::move(wish));
       auto* elicited = std::get_if<ElicitResult>(&response);
       // Where answers cannot be carried back, a refusal ends the call here.
@@ -151,25 +154,36 @@ Task<Exchanged> SessionCore::exchange(std::string_view method, Members members, 
       answers.emplace_back(key, std::move(response));
     }
     if (input.requests.empty()) {
-      const auto pause = std::min(pause_before(round), left);
-      co_await sleep_for(pause);
-      if (left != Duration::max()) left -= pause;
+      co_await sleep_for(std::min(pause_before(round), clock->left()));
     }
+    if (clock->left() == Duration::zero()) throw timed_out(method, settings.total);
     again = members;
     wire->add_input(*again, answers, input.state);
   }
 }
 
-Task<Json> SessionCore::cached_request(std::string_view method, Members members, std::string key,
-                                       RequestSettings settings) {
-  if (const Json* cached = cache.find(method, key)) co_return *cached;
-  const auto drops = cache.drops();
+Task<Fetched> SessionCore::cached_request(std::string_view method, Members members, std::string key,
+                                          RequestSettings settings) {
+  Fetched fetched;
+  if (const auto* cached = cache.find(method, key)) {
+    fetched.kept = cached->result;
+    fetched.bytes = cached->bytes;
+    co_return fetched;
+  }
+  const auto generation = cache.generation(method);
   bool asked = false;
-  const Json result = co_await request(method, std::move(members), std::move(settings), &asked);
-  const auto ttl = result["ttlMs"].to_int();
-  // An answer that needed answers of ours belongs to this call alone.
-  if (ttl && *ttl > 0 && !asked && cache.drops() == drops) cache.store(method, key, *ttl, result);
-  co_return result;
+  settings.tasks = false;
+  auto exchanged = co_await exchange(method, std::move(members), std::move(settings), &asked);
+  fetched.own = std::move(std::get<Json>(exchanged.answer));
+  fetched.bytes = exchanged.bytes;
+  const auto ttl = std::as_const(fetched.own)["ttlMs"].to_int();
+  // An answer that needed answers of ours belongs to this call alone, and one that was overtaken by a change may be
+  // old.
+  if (ttl && *ttl > 0 && !asked && cache.generation(method) == generation) {
+    fetched.kept = std::make_shared<const Json>(std::exchange(fetched.own, Json()));
+    cache.store(method, key, *ttl, {fetched.kept, fetched.bytes});
+  }
+  co_return fetched;
 }
 
 }  // namespace patchbay

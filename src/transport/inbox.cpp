@@ -33,7 +33,10 @@ bool MessageInbox::put_text(std::string text, const std::optional<RequestId>& wa
     return ours;
   }
   bool answered = false;
-  for (const auto& message : decoded->messages) answered = answered || answers(message, wanted);
+  for (auto& message : decoded->messages) {
+    answered = answered || answers(message, wanted);
+    if (auto* request = std::get_if<Request>(&message)) request->on_stream = wanted;
+  }
   if (decoded->batch) {
     put(Batch{std::move(decoded->messages)}, size);
   } else {
