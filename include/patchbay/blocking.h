@@ -48,7 +48,7 @@ class Loop;
 // One connected server. A handle; copies share the connection.
 class Session {
  public:
-  const ServerDescription& server() const;
+  ServerDescription server() const;
   Listing<Tool> list_tools();
   Listing<Resource> list_resources();
   Listing<ResourceTemplate> list_resource_templates();

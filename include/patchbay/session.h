@@ -46,7 +46,8 @@ class Session {
 
   // Whether this handle refers to a connection at all; a default-made one does not.
   bool connected() const noexcept { return holder_ != nullptr; }
-  const ServerDescription& server() const noexcept;
+  // As it described itself last: a session that had to be opened anew has asked again.
+  ServerDescription server() const;
   bool is_legacy() const noexcept;  // for display; nothing should depend on it
   bool closed() const noexcept;
   // What the server wrote to stderr lately.
@@ -98,7 +99,8 @@ class Session {
   // Tells servers that care that ClientOptions::roots would answer differently now.
   void roots_changed();
 
-  // Ends the connection in bounded time. Pending calls fail with Errc::closed.
+  // Ends the connection in bounded time. Pending calls fail with Errc::closed. Handlers of ClientOptions
+  // are cancelled and get a moment to end; one may call this itself.
   Task<void> close();
   Task<void> close_quickly();
 

@@ -32,10 +32,18 @@ class Log {
 
   template <class... Args>
   void operator()(LogLevel level, fmt::format_string<Args...> text, Args&&... args) const {
-    if (enabled(level)) (*sink_)(level, prefix_ + fmt::format(text, std::forward<Args>(args)...));
+    if (enabled(level)) write(level, prefix_ + fmt::format(text, std::forward<Args>(args)...));
   }
 
  private:
+  // Whoever logs is in the middle of something else: a sink that throws loses its line and nothing more.
+  void write(LogLevel level, std::string_view line) const noexcept {
+    try {
+      (*sink_)(level, line);
+    } catch (...) {
+    }
+  }
+
   LogLevel threshold_ = LogLevel::off;
   std::shared_ptr<const Sink> sink_;
   std::string prefix_;

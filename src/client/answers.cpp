@@ -56,8 +56,11 @@ void SessionCore::check_answer(const Json& requested_schema, const Json& content
 }
 
 Task<InputResponse> SessionCore::answer(InputRequest request) {
-  const auto here = peer;
-  Peer::ClockStop stop(*here);
+  return questions.put(ask_program(shared_from_this(), std::move(request)));
+}
+
+Task<InputResponse> SessionCore::ask_program(std::shared_ptr<SessionCore> core, InputRequest request) {
+  const auto& options = core->options;
   if (auto* elicit = std::get_if<ElicitRequest>(&request)) {
     if (!options.elicit) throw Error(Errc::unsupported, "nobody can be asked here");
     if (elicit->mode == ElicitRequest::Mode::url && !options.elicit_by_url) {
@@ -68,7 +71,7 @@ Task<InputResponse> SessionCore::answer(InputRequest request) {
     auto result = co_await options.elicit(std::move(*elicit));
     if (result.action == ElicitResult::Action::accept && form) {
       result.content = with_defaults(schema, result.content.value_or(Json::object()));
-      check_answer(schema, *result.content);
+      core->check_answer(schema, *result.content);
     } else {
       result.content.reset();
     }
@@ -87,8 +90,16 @@ Task<InputResponse> SessionCore::answer(InputRequest request) {
   co_return result;
 }
 
+Peer::ClockStop SessionCore::stop_clocks(const Request& request, const Json& params) {
+  const auto task = related_task_of(params);
+  const auto followed = task ? task_news.find(*task) : task_news.end();
+  if (followed != task_news.end()) return Peer::ClockStop(followed->second->clock);
+  return Peer::ClockStop(*peer, request.on_stream);
+}
+
 // A request of the server's own.
 Task<Payload> SessionCore::on_request(Request request) {
+  const auto keep = shared_from_this();
   if (wire && !wire->has_server_request(request.method)) {
     if (wire->era() == Era::modern) {
       // A modern server sends no requests, so there is nothing to answer: only to note.
@@ -119,10 +130,11 @@ Task<Payload> SessionCore::on_request(Request request) {
   if (wire && identity.capabilities.tasks && !std::holds_alternative<ListRootsRequest>(wish)) {
     auto how = wire->task_wish(params);
     if (!how) throw Error::rpc(rpc_code::invalid_params, how.error().message());
-    if (*how) co_return start_received(std::move(wish), **how);
+    if (*how) co_return start_received(std::move(wish), **how, stop_clocks(request, params));
   }
   const auto* elicit = std::get_if<ElicitRequest>(&wish);
   const bool form = elicit && elicit->mode == ElicitRequest::Mode::form;
+  const auto stop = stop_clocks(request, params);
   auto response = co_await as_result(answer(std::move(wish)));
   if (!response) {
     // The question was a good one; what is wrong with the answer is not the server's fault.

@@ -17,7 +17,7 @@ std::string Cache::id_of(std::string_view method, std::string_view key) {
   return id;
 }
 
-const Json* Cache::find(std::string_view method, std::string_view key) {
+const Cache::Kept* Cache::find(std::string_view method, std::string_view key) {
   auto found = index_.find(id_of(method, key));
   if (found == index_.end()) return nullptr;
   if (clock_.now() >= found->second->fresh_until) {
@@ -26,14 +26,14 @@ const Json* Cache::find(std::string_view method, std::string_view key) {
     return nullptr;
   }
   entries_.splice(entries_.begin(), entries_, found->second);
-  return &found->second->result;
+  return &found->second->kept;
 }
 
-void Cache::store(std::string_view method, std::string_view key, std::int64_t ttl_ms, Json result) {
+void Cache::store(std::string_view method, std::string_view key, std::int64_t ttl_ms, Kept kept) {
   forget(id_of(method, key));
   if (ttl_ms <= 0) return;
   auto until = clock_.now() + std::chrono::milliseconds(std::min(ttl_ms, longest_ttl_ms));
-  entries_.push_front(Entry{id_of(method, key), until, std::move(result)});
+  entries_.push_front(Entry{id_of(method, key), until, std::move(kept)});
   index_.emplace(entries_.front().id, entries_.begin());
   while (entries_.size() > capacity_) {
     index_.erase(entries_.back().id);
@@ -41,8 +41,13 @@ void Cache::store(std::string_view method, std::string_view key, std::int64_t tt
   }
 }
 
+std::uint64_t Cache::generation(std::string_view method) const {
+  const auto found = drops_.find(method);
+  return clears_ + (found == drops_.end() ? 0 : found->second);
+}
+
 void Cache::drop(std::string_view method) {
-  ++drops_;
+  ++drops_[std::string(method)];
   auto prefix = id_of(method, "");
   for (auto it = entries_.begin(); it != entries_.end();) {
     if (it->id.starts_with(prefix)) {
@@ -55,7 +60,7 @@ void Cache::drop(std::string_view method) {
 }
 
 void Cache::drop(std::string_view method, std::string_view key) {
-  ++drops_;
+  ++drops_[std::string(method)];
   forget(id_of(method, key));
 }
 
@@ -67,7 +72,7 @@ void Cache::forget(const std::string& id) {
 }
 
 void Cache::clear() {
-  ++drops_;
+  ++clears_;
   index_.clear();
   entries_.clear();
 }

@@ -50,6 +50,7 @@ Task<Payload> SessionCore::send_request(const Wire& with, std::string_view metho
   call.params = with.params(members, identity, meta);
   call.headers = headers_for(with, method, members);
   call.total = settings.total;
+  call.clock = settings.clock;
   call.idle = settings.idle;
   call.cancel_by = cancel_by;
   call.on_progress = progress_handler(settings.on_progress);
@@ -79,7 +80,9 @@ Task<Exchanged> SessionCore::exchange(std::string_view method, Members members, 
                                       CallToolResult* plain) {
   auto so_far = CarriedOut::no;
   try {
-    if (renewing || (must_renew && !closing)) co_await renew(renewals);
+    if (!settings.clock) settings.clock = clock_for(settings);
+    const auto& clock = settings.clock;
+    if (renewing || (must_renew && !closing)) co_await in_time(method, settings, renew(renewals));
     if (!wire->has_request(method)) {
       throw Error(Errc::unsupported, fmt::format("revision {} of the protocol has no {}", wire->version(), method));
     }
@@ -87,19 +90,17 @@ Task<Exchanged> SessionCore::exchange(std::string_view method, Members members, 
                                ? CancelBy::abandon
                                : CancelBy::notification;
     std::optional<Members> again;  // what later rounds send
-    auto left = settings.total;
     bool recovered = false;
     std::size_t visits = 0;
     for (std::size_t round = 0;; ++round) {
       const auto here = peer;
-      const auto begun = here->call_time();
-      settings.total = left;
       const auto seen = renewals;
       const auto id = here->reserve_id();
       Exchanged exchanged;
       if (settings.tasks && (settings.on_progress || settings.idle != Duration::max())) {
         exchanged.peer = here;
-        exchanged.progress = std::make_unique<Peer::ProgressHold>(*here, id, progress_handler(settings.on_progress));
+        exchanged.progress =
+            std::make_unique<Peer::ProgressHold>(*here, id, clock, progress_handler(settings.on_progress));
       }
       Result<Payload> answered = Payload();
       try {
@@ -107,14 +108,13 @@ Task<Exchanged> SessionCore::exchange(std::string_view method, Members members, 
       } catch (...) {
         answered = std::unexpected(error_from(std::current_exception()));
       }
-      if (left != Duration::max()) left = std::max(Duration::zero(), left - (here->call_time() - begun));
 
       InputRequired input;
       so_far = answered ? CarriedOut::unknown : answered.error().carried_out().value_or(CarriedOut::unknown);
       if (answered) {
+        exchanged.bytes = answered->text().size();
         // The values of a large answer were made before it came here, aside; its text is not read again.
-        if (plain && answered->text().size() <= runtime.limits.parse_here &&
-            wire->read_plain(answered->text(), *plain)) {
+        if (plain && exchanged.bytes <= runtime.limits.parse_here && wire->read_plain(answered->text(), *plain)) {
           exchanged.progress = nullptr;
           co_return exchanged;
         }
@@ -137,7 +137,8 @@ Task<Exchanged> SessionCore::exchange(std::string_view method, Members members, 
         input = std::move(*needed);
       } else if (!recovered && can_recover(method, answered.error())) {
         recovered = true;
-        co_await recover(answered.error(), seen);
+        co_await in_time(method, settings, recover(answered.error(), seen));
+        if (clock->left() == Duration::zero()) throw timed_out(method, settings.total);
         continue;
       } else {
         throw std::move(answered).error();
@@ -154,6 +155,7 @@ Task<Exchanged> SessionCore::exchange(std::string_view method, Members members, 
       }
       InputAnswers answers;
       for (auto& [key, wish] : input.requests) {
+        const CallClock::Stop stop(clock);
         auto response = co_await answer(std::move(wish));
         auto* elicited = std::get_if<ElicitResult>(&response);
         // Where answers cannot be carried back, a refusal ends the call here.
@@ -164,10 +166,9 @@ Task<Exchanged> SessionCore::exchange(std::string_view method, Members members, 
         answers.emplace_back(key, std::move(response));
       }
       if (input.requests.empty()) {
-        const auto pause = std::min(pause_before(round), left);
-        co_await sleep_for(pause);
-        if (left != Duration::max()) left -= pause;
+        co_await sleep_for(std::min(pause_before(round), clock->left()));
       }
+      if (clock->left() == Duration::zero()) throw timed_out(method, settings.total);
       again = members;
       wire->add_input(*again, answers, input.state);
     }
@@ -176,16 +177,28 @@ Task<Exchanged> SessionCore::exchange(std::string_view method, Members members, 
   }
 }
 
-Task<Json> SessionCore::cached_request(std::string_view method, Members members, std::string key,
-                                       RequestSettings settings) {
-  if (const Json* cached = cache.find(method, key)) co_return *cached;
-  const auto drops = cache.drops();
+Task<Fetched> SessionCore::cached_request(std::string_view method, Members members, std::string key,
+                                          RequestSettings settings) {
+  Fetched fetched;
+  if (const auto* cached = cache.find(method, key)) {
+    fetched.kept = cached->result;
+    fetched.bytes = cached->bytes;
+    co_return fetched;
+  }
+  const auto generation = cache.generation(method);
   bool asked = false;
-  const Json result = co_await request(method, std::move(members), std::move(settings), &asked);
-  const auto ttl = result["ttlMs"].to_int();
-  // An answer that needed answers of ours belongs to this call alone.
-  if (ttl && *ttl > 0 && !asked && cache.drops() == drops) cache.store(method, key, *ttl, result);
-  co_return result;
+  settings.tasks = false;
+  auto exchanged = co_await exchange(method, std::move(members), std::move(settings), &asked);
+  fetched.own = std::move(std::get<Json>(exchanged.answer));
+  fetched.bytes = exchanged.bytes;
+  const auto ttl = std::as_const(fetched.own)["ttlMs"].to_int();
+  // An answer that needed answers of ours belongs to this call alone, and one that was overtaken by a change may be
+  // old.
+  if (ttl && *ttl > 0 && !asked && cache.generation(method) == generation) {
+    fetched.kept = std::make_shared<const Json>(std::exchange(fetched.own, Json()));
+    cache.store(method, key, *ttl, {fetched.kept, fetched.bytes});
+  }
+  co_return fetched;
 }
 
 }  // namespace patchbay

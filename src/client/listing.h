@@ -21,7 +21,8 @@ struct ListedBy {
   std::optional<std::string> uri = {};
 };
 
-inline Task<Json> page_of(SessionCore& core, ListedBy list, std::optional<std::string> cursor) {
+inline Task<Fetched> page_of(SessionCore& core, ListedBy list, std::optional<std::string> cursor,
+                             std::shared_ptr<CallClock> clock = nullptr) {
   Members members;
   if (list.uri) members.emplace_back("uri", Json(*list.uri));
   if (cursor) members.emplace_back("cursor", Json(*cursor));
@@ -30,23 +31,29 @@ inline Task<Json> page_of(SessionCore& core, ListedBy list, std::optional<std::s
   if (cursor) key += *cursor + "+";
   RequestSettings settings;
   settings.total = core.runtime.limits.list;
+  settings.clock = std::move(clock);
   co_return co_await core.cached_request(list.method, std::move(members), std::move(key), std::move(settings));
 }
 
-// Follows the cursors of one list. `key` is the member of the result that holds the items.
+// Follows the cursors of one list, once. `key` is the member of the result that holds the items, `generation` the one
+// of the cache in which the first page was asked for.
 template <class T>
-Task<Listing<T>> list_all(SessionCore& core, ListedBy list, std::string_view key) {
+Task<Listing<T>> list_once(SessionCore& core, ListedBy list, std::string_view key, std::shared_ptr<CallClock> clock,
+                           std::uint64_t& generation) {
   const auto& limits = core.runtime.limits;
+  generation = core.cache.generation(list.method);
   Listing<T> listing;
   std::set<std::string> seen;
   std::optional<std::string> cursor;
   bool restarted = false;
+  std::size_t bytes = 0;
   for (std::size_t pages = 0;; ++pages) {
     if (pages == limits.pages) {
       listing.cut = fmt::format("the server sent more than {} pages", limits.pages);
       break;
     }
-    auto result = co_await as_result(page_of(core, list, cursor));
+    if (pages > 0 && clock->left() == Duration::zero()) throw timed_out(list.method, as_duration(limits.list));
+    auto result = co_await as_result(page_of(core, list, cursor, clock));
     if (!result) {
       // The server may have forgotten a cursor that came out of our cache: begin again, once.
       if (!cursor || restarted || result.error().rpc_code() != rpc_code::invalid_params) {
@@ -54,12 +61,19 @@ Task<Listing<T>> list_all(SessionCore& core, ListedBy list, std::string_view key
       }
       restarted = true;
       core.cache.drop(list.method);
+      generation = core.cache.generation(list.method);
       listing = {};
       seen.clear();
       cursor.reset();
+      bytes = 0;
       continue;
     }
-    auto page = value_or_throw(decode_page<T>(std::move(*result), key));
+    bytes += result->bytes;
+    if (bytes > limits.list_bytes) {
+      listing.cut = fmt::format("the server listed more than {} bytes", limits.list_bytes);
+      break;
+    }
+    auto page = value_or_throw(decode_page<T>(std::move(*result).take(), key));
     for (auto& problem : page.problems) {
       if (listing.problems.size() == limits.items) break;
       listing.problems.push_back(std::move(problem));
@@ -82,10 +96,39 @@ Task<Listing<T>> list_all(SessionCore& core, ListedBy list, std::string_view key
       break;
     }
   }
+  co_return listing;
+}
+
+template <class T>
+struct ListedWhole {
+  Listing<T> listing;
+  std::uint64_t generation = 0;  // of the cache; an older one than now: the list has changed since
+};
+
+// The list as a whole, within one time limit. A change that is announced while it is fetched leads to one more fetch;
+// one that comes then is for whoever hears of changes.
+template <class T>
+Task<ListedWhole<T>> list_whole(SessionCore& core, ListedBy list, std::string_view key) {
+  RequestSettings settings;
+  settings.total = core.runtime.limits.list;
+  const auto clock = core.clock_for(settings);
+  ListedWhole<T> whole;
+  auto& listing = whole.listing;
+  for (bool again : {false, true}) {
+    listing = co_await list_once<T>(core, list, key, clock, whole.generation);
+    if (again || core.cache.generation(list.method) == whole.generation) break;
+    core.runtime.log(LogLevel::debug, "event=list_changed_meanwhile method={}", list.method);
+  }
   if (listing.cut) {
     core.runtime.log(LogLevel::warning, "event=list_cut method={} reason=\"{}\"", list.method, *listing.cut);
   }
-  co_return listing;
+  co_return whole;
+}
+
+template <class T>
+Task<Listing<T>> list_all(SessionCore& core, ListedBy list, std::string_view key) {
+  auto whole = co_await list_whole<T>(core, std::move(list), key);
+  co_return std::move(whole.listing);
 }
 
 }  // namespace patchbay

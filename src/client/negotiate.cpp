@@ -95,7 +95,8 @@ Task<void> note_silence(Happenings& out, Duration after) {
 // Older servers are told the wanted level once; newer ones by every request. A server that
 // does not take it is used all the same, and not waited for.
 Task<void> ask_log_level(SessionCore& core) {
-  if (!core.log_level || !core.server.capabilities.logging || !core.wire->has_request(method::set_log_level)) co_return;
+  if (!core.log_level || !core.server->capabilities.logging || !core.wire->has_request(method::set_log_level))
+    co_return;
   Members members;
   members.emplace_back("level", Json(to_string(*core.log_level)));
   RequestSettings settings;
@@ -173,7 +174,7 @@ Task<void> follow_probe(SessionCore& core, std::shared_ptr<Happenings> shared, S
         break;
       case Do::settled:
         core.wire = find_wire(step.version);
-        core.server = std::move(step.server);
+        core.server = std::make_shared<const ServerDescription>(std::move(step.server));
         core.peer->channel().set_protocol_version(step.version);
         if (core.wire->has_request(method::initialize)) {
           if (auto sent = core.peer->notify(method::initialized, {}); !sent) throw std::move(sent).error();

@@ -18,7 +18,7 @@ Json encoded(const InputResponse& response) {
 
 }  // namespace
 
-Payload SessionCore::start_received(InputRequest wish, const TaskWish& how) {
+Payload SessionCore::start_received(InputRequest wish, const TaskWish& how, Peer::ClockStop stop) {
   const auto tasks = received_tasks->of_session(owner);
   const auto running = std::ranges::count_if(tasks, [](const auto& task) { return !task->ended(); });
   if (static_cast<std::size_t>(running) >= runtime.limits.server_requests) {
@@ -29,11 +29,12 @@ Payload SessionCore::start_received(InputRequest wish, const TaskWish& how) {
   const auto& task = *created;
   Json answer = wire->task_created(task->task(), {});
   // It lives in the store's scope, and the session ends that before itself.
-  TaskStore::set_running(*task, received_tasks->run(executor, run_received(task, std::move(wish))));
+  TaskStore::set_running(*task, received_tasks->run(executor, run_received(task, std::move(wish), std::move(stop))));
   return answer;
 }
 
-Task<void> SessionCore::run_received(std::shared_ptr<StoredTask> task, InputRequest wish) {
+Task<void> SessionCore::run_received(std::shared_ptr<StoredTask> task, InputRequest wish, Peer::ClockStop /*stop*/) {
+  const auto keep = shared_from_this();
   auto response = co_await as_result(answer(std::move(wish)));
   if (response) {
     task->finish(TaskStatus::completed, encoded(*response));

@@ -20,7 +20,10 @@ Members naming(const std::string& id) {
 // While it lives, notifications about the task are noted.
 class TaskNews {
  public:
-  TaskNews(SessionCore& core, const std::string& id) : core_(core), place_(core.task_news.emplace(id, &signal_)) {}
+  TaskNews(SessionCore& core, const std::string& id, std::shared_ptr<CallClock> clock)
+      : core_(core), place_(core.task_news.emplace(id, &signal_)) {
+    signal_.clock = std::move(clock);
+  }
   TaskNews(const TaskNews&) = delete;
   TaskNews& operator=(const TaskNews&) = delete;
   ~TaskNews() { core_.task_news.erase(place_); }
@@ -73,9 +76,9 @@ class Following {
       : core_(std::move(core)),
         how_(std::move(how)),
         task_(std::move(task)),
-        news_(*core_, task_.id),
+        news_(*core_, task_.id, how_.settings.clock),
         leave_(*core_, how_.cancel_when_left ? task_.id : std::string()),
-        heard_at_(core_->peer->call_time()) {}
+        heard_at_(how_.settings.clock->now()) {}
 
   Task<Json> run() {
     const bool fetches = core_->wire->has_request(method::task_result);
@@ -117,30 +120,37 @@ class Following {
 
   // What remains of the call's time; throws when nothing does.
   Duration left() const {
-    const auto now = core_->peer->call_time();
     const auto& settings = how_.settings;
+    const auto left = settings.clock->left();
     auto text = [](Duration limit) { return fmt::format("{} s", std::chrono::duration<double>(limit).count()); };
-    if (settings.total != Duration::max() && now - how_.begun >= settings.total) {
+    if (left == Duration::zero()) {
       throw Error(Errc::timeout, fmt::format("no result of the task within {}", text(settings.total)));
     }
-    if (settings.idle != Duration::max() && now - heard_at() >= settings.idle) {
+    if (settings.idle != Duration::max() && settings.clock->now() - heard_at() >= settings.idle) {
       throw Error(Errc::timeout, fmt::format("no news of the task for {}", text(settings.idle)));
     }
-    return settings.total == Duration::max() ? Duration::max() : settings.total - (now - how_.begun);
+    return left;
+  }
+
+  // One request within the time of the call, and no longer than `most`.
+  RequestSettings part(Duration most) const {
+    RequestSettings settings;
+    settings.total = std::min(left(), most);
+    settings.clock = how_.settings.clock;
+    return settings;
   }
 
   Duration pause() const {
     auto pause = std::min(poll_pause(task_, core_->runtime.limits), left());
     if (how_.settings.idle != Duration::max()) {
-      pause = std::min(pause, how_.settings.idle - (core_->peer->call_time() - heard_at()));
+      pause = std::min(pause, how_.settings.idle - (how_.settings.clock->now() - heard_at()));
     }
     return std::max(pause, Duration(std::chrono::milliseconds(1)));
   }
 
   Task<TaskState> look() {
     for (int failures = 1;; ++failures) {
-      const auto limit = std::min(left(), as_duration(core_->runtime.limits.request));
-      auto looked = co_await as_result(look_at_task(*core_, task_.id, limit));
+      auto looked = co_await as_result(look_at_task(*core_, task_.id, part(core_->runtime.limits.request)));
       if (looked) {
         note(looked->task);
         tell();
@@ -157,7 +167,7 @@ class Following {
   void note(const RemoteTask& now) {
     if (now.status != task_.status || now.status_message != task_.status_message ||
         now.last_updated_at != task_.last_updated_at) {
-      heard_at_ = core_->peer->call_time();
+      heard_at_ = how_.settings.clock->now();
     }
     auto id = std::move(task_.id);
     task_ = now;
@@ -176,9 +186,7 @@ class Following {
       if (!state.result) throw Error(Errc::protocol, "the server says that the task is done and sent no result");
       co_return std::move(*state.result);
     }
-    RequestSettings settings;
-    settings.total = left();
-    auto fetched = co_await as_result(core_->request(method::task_result, naming(task_.id), std::move(settings)));
+    auto fetched = co_await as_result(core_->request(method::task_result, naming(task_.id), part(Duration::max())));
     if (fetched || fetched.error().rpc_code()) leave_.id.clear();
     if (!fetched && fetched.error().code() == Errc::timeout) (void)left();
     co_return value_or_throw(std::move(fetched));
@@ -192,16 +200,15 @@ class Following {
       if (answered_.size() > core_->runtime.limits.task_questions) {
         throw Error(Errc::limit, fmt::format("the task asked more than {} questions", answered_.size() - 1));
       }
+      const CallClock::Stop stop(how_.settings.clock);
       auto response = co_await core_->answer(std::move(wish));
       answers.emplace_back(key, std::move(response));
     }
     if (answers.empty()) co_return;
-    heard_at_ = core_->peer->call_time();
+    heard_at_ = how_.settings.clock->now();
     Members members = naming(task_.id);
     core_->wire->add_input(members, answers, std::nullopt);
-    RequestSettings settings;
-    settings.total = std::min(left(), as_duration(core_->runtime.limits.request));
-    co_await core_->request(method::update_task, std::move(members), std::move(settings));
+    co_await core_->request(method::update_task, std::move(members), part(core_->runtime.limits.request));
   }
 
   std::shared_ptr<SessionCore> core_;
@@ -223,9 +230,7 @@ Duration poll_pause(const RemoteTask& task, const Limits& limits) {
   return std::chrono::milliseconds(std::clamp<std::int64_t>(wanted, least, most));
 }
 
-Task<TaskState> look_at_task(SessionCore& core, std::string id, Duration limit) {
-  RequestSettings settings;
-  settings.total = limit;
+Task<TaskState> look_at_task(SessionCore& core, std::string id, RequestSettings settings) {
   auto answered = co_await as_result(core.request(method::get_task, naming(id), std::move(settings)));
   if (!answered) {
     if (answered.error().rpc_code() == rpc_code::invalid_params) throw unknown_task(id, answered.error());

@@ -12,8 +12,7 @@
 namespace patchbay {
 
 struct FollowTask {
-  RequestSettings settings;
-  Peer::TimePoint begun;  // of the call, by the peer's call_time()
+  RequestSettings settings;  // with the clock of the call
   std::function<void(const RemoteTask&)> on_task;
   // Whether leaving without a result (cancelled, timed out, a question nobody answers) also
   // ends the task. The server is told, and not waited for.
@@ -29,7 +28,7 @@ struct FollowTask {
 // have thrown, and Errc::rpc when the server cancelled or forgot it.
 Task<Json> follow_task(std::shared_ptr<SessionCore> core, RemoteTask task, FollowTask how);
 
-Task<TaskState> look_at_task(SessionCore& core, std::string id, Duration limit);
+Task<TaskState> look_at_task(SessionCore& core, std::string id, RequestSettings settings);
 Task<void> cancel_remote_task(SessionCore& core, std::string id);
 
 // How long to wait before the next look: what the server wants, within bounds.

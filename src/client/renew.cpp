@@ -11,7 +11,7 @@
 namespace patchbay {
 
 bool session_forgotten(const Error& error) noexcept {
-  return error.code() == Errc::closed && error.http_status() == 404 && may_be_repeated(error);
+  return error.code() == Errc::closed && error.http_status() == 404;
 }
 
 bool SessionCore::can_recover(std::string_view method, const Error& error) const {
@@ -21,7 +21,7 @@ bool SessionCore::can_recover(std::string_view method, const Error& error) const
   return method == method::call_tool && error.rpc_code() == modern_code::header_mismatch && uses_headers(*wire);
 }
 
-Task<void> SessionCore::recover(const Error& error, std::size_t seen) {
+Task<void> SessionCore::recover(Error error, std::size_t seen) {
   if (session_forgotten(error)) {
     co_await renew(seen);
   } else {
@@ -30,23 +30,45 @@ Task<void> SessionCore::recover(const Error& error, std::size_t seen) {
   }
 }
 
+// From the decision to renew up to its outcome, even if the coroutine never began.
+struct SessionCore::Renewing {
+  explicit Renewing(std::shared_ptr<SessionCore> c) : core(std::move(c)) { core->renewing = core->must_renew = true; }
+  Renewing(Renewing&&) noexcept = default;
+  Renewing& operator=(Renewing&&) = delete;
+  ~Renewing() {
+    if (!core) return;
+    core->renewing = false;
+    core->renewed.notify_all();
+  }
+  std::shared_ptr<SessionCore> core;
+};
+
+// The renewal is nobody's who calls: one that leaves, or is cancelled by the end of the old connection
+// because it comes from a handler there, does not take it away from the others.
 Task<void> SessionCore::renew(std::size_t seen) {
-  const bool waited = renewing;
+  if (!renewing) {
+    if (renewals != seen) co_return;
+    if (closing) throw Error(Errc::closed, "the connection was closed");
+    not_renewed.reset();
+    scope.spawn(run_renewal(Renewing(shared_from_this())));
+  }
   while (renewing) co_await renewed.wait();
   if (renewals != seen) co_return;
-  if (waited && not_renewed) throw Error(*not_renewed);
-  if (waited && closing) throw Error(Errc::closed, "the connection was closed");
-  not_renewed.reset();
-  struct Guard {
-    explicit Guard(SessionCore& c) : core(c) { core.renewing = core.must_renew = true; }
-    Guard(const Guard&) = delete;
-    Guard& operator=(const Guard&) = delete;
-    ~Guard() {
-      core.renewing = false;
-      core.renewed.notify_all();
-    }
-    SessionCore& core;
-  } guard(*this);
+  if (not_renewed && !closing) throw Error(*not_renewed);
+  throw Error(Errc::closed, "the connection was closed");
+}
+
+Task<void> SessionCore::run_renewal(Renewing renewing) {
+  auto& core = *renewing.core;
+  auto renewed = co_await as_result(core.open_anew());
+  if (renewed) co_return;
+  // Half a connection is none; the next call tries again.
+  co_await asio::this_coro::throw_if_cancelled(false);
+  co_await core.close_channel(CloseMode::quick);
+  core.not_renewed = std::move(renewed).error().without_carried_out();
+}
+
+Task<void> SessionCore::open_anew() {
   runtime.log(LogLevel::info, "event=session_renewed server=\"{}\"", transport->describe());
   cache.clear();
   task_tools.reset();
@@ -57,19 +79,8 @@ Task<void> SessionCore::renew(std::size_t seen) {
         CloseMode::quick,
         Error(Errc::closed, fmt::format("{} forgot the session while this was under way", transport->describe())));
   }
-  auto connected = co_await as_result(
-      with_timeout(negotiate(*this), as_duration(runtime.limits.connect),
-                   fmt::format("{} had forgotten the session and gave no new one", transport->describe())));
-  if (!connected) {
-    // Half a connection is none; the next call tries again.
-    const bool throws = co_await asio::this_coro::throw_if_cancelled();
-    co_await asio::this_coro::throw_if_cancelled(false);
-    co_await close_channel(CloseMode::quick);
-    co_await asio::this_coro::throw_if_cancelled(throws);
-    // Whoever waited for it need not try at once, one after the other. Unless it was only this call that left.
-    if (connected.error().code() != Errc::cancelled) not_renewed = connected.error();
-    throw std::move(connected).error().without_carried_out();
-  }
+  co_await with_timeout(negotiate(*this), as_duration(runtime.limits.connect),
+                        fmt::format("{} had forgotten the session and gave no new one", transport->describe()));
   must_renew = false;
   ++renewals;
   doubt_pace.renewed(runtime.clock.now());

@@ -21,7 +21,7 @@ struct Session::Holder {
   Holder& operator=(const Holder&) = delete;
   ~Holder() {
     if (core->closing) return;
-    core->closing = true;
+    core->closing = true;  // on this turn; the rest is the coroutine's
     Scope ending(core->executor);
     ending.spawn_last(
         [](std::shared_ptr<SessionCore> keep) -> Task<void> { co_await keep->close(CloseMode::quick); }(core));
@@ -29,14 +29,6 @@ struct Session::Holder {
 };
 
 namespace {
-
-void note_tools(SessionCore& core, const std::vector<Tool>& tools) {
-  if (!core.task_tools) core.task_tools.emplace();
-  for (const auto& tool : tools) {
-    const auto support = tool.execution ? tool.execution->task_support : std::nullopt;
-    core.task_tools->insert_or_assign(tool.name, support.value_or(TaskSupport::forbidden));
-  }
-}
 
 // What a tool says of tasks; none when the tools are not known.
 std::optional<TaskSupport> task_support(const SessionCore& core, const std::string& name) {
@@ -79,10 +71,12 @@ Members call_members(const std::string& name, Payload& arguments) {
 Task<Exchanged> begin_call(SessionCore& core, std::string name, Members members, TaskUse use,
                            std::optional<std::chrono::milliseconds> ttl, RequestSettings settings) {
   settings.tasks = use != TaskUse::avoid;
-  if (!settings.tasks || !core.wire->asks_for_tasks(core.server.capabilities)) {
+  if (!settings.tasks || !core.wire->asks_for_tasks(core.server->capabilities)) {
     co_return co_await core.exchange(method::call_tool, std::move(members), std::move(settings));
   }
-  if (use == TaskUse::prefer && !core.task_tools) co_await core.relist_tools();
+  if (use == TaskUse::prefer && !core.task_tools) {
+    co_await SessionCore::in_time(method::call_tool, settings, core.relist_tools());
+  }
   const auto support = task_support(core, name);
   Members as_task = members;
   core.wire->add_task_wish(as_task, {ttl ? std::optional<std::int64_t>(ttl->count()) : std::nullopt});
@@ -95,24 +89,33 @@ Task<Exchanged> begin_call(SessionCore& core, std::string name, Members members,
   if (support || (code != rpc_code::method_not_found && code != rpc_code::invalid_request)) {
     throw std::move(sent).error();
   }
-  auto learned = co_await as_result(core.relist_tools());
+  auto learned = co_await as_result(SessionCore::in_time(method::call_tool, settings, core.relist_tools()));
   if (!learned || task_support(core, name) != TaskSupport::required) throw std::move(sent).error();
   co_return co_await core.exchange(method::call_tool, std::move(as_task), std::move(settings));
 }
 
 }  // namespace
 
-Task<void> SessionCore::relist_tools() {
-  auto listing = co_await list_all<Tool>(*this, {method::list_tools}, "tools");
-  note_mirrored(listing.items, listing.problems, true);
-  note_tools(*this, listing.items);
+void SessionCore::note_tools(const std::vector<Tool>& tools, std::uint64_t generation) {
+  if (generation != cache.generation(method::list_tools)) return;
+  task_tools.emplace();
+  for (const auto& tool : tools) {
+    const auto support = tool.execution ? tool.execution->task_support : std::nullopt;
+    task_tools->insert_or_assign(tool.name, support.value_or(TaskSupport::forbidden));
+  }
   listed_tools.clear();
-  listed_tools.add(listing.items);
+  listed_tools.add(tools);
+}
+
+Task<void> SessionCore::relist_tools() {
+  auto [listing, generation] = co_await list_whole<Tool>(*this, {method::list_tools}, "tools");
+  note_mirrored(listing.items, listing.problems, true);
+  note_tools(listing.items, generation);
 }
 
 Session::Session(std::shared_ptr<SessionCore> core) : holder_(std::make_shared<Holder>(std::move(core))) {}
 
-const ServerDescription& Session::server() const noexcept { return holder_->core->server; }
+ServerDescription Session::server() const { return *holder_->core->server; }
 bool Session::is_legacy() const noexcept { return holder_->core->wire->era() == Era::legacy; }
 bool Session::closed() const noexcept {
   if (!holder_) return true;
@@ -124,13 +127,10 @@ std::string Session::diagnostics() const { return holder_->core->peer->channel()
 
 Task<Listing<Tool>> Session::list_tools() {
   auto core = holder_->core;
-  auto listing = co_await list_all<Tool>(*core, {method::list_tools}, "tools");
+  auto [listing, generation] = co_await list_whole<Tool>(*core, {method::list_tools}, "tools");
   core->note_mirrored(listing.items, listing.problems, true);
-  core->task_tools.reset();
-  note_tools(*core, listing.items);
-  core->listed_tools.clear();
-  core->listed_tools.add(listing.items);
-  co_return listing;
+  core->note_tools(listing.items, generation);
+  co_return std::move(listing);
 }
 Task<Listing<Resource>> Session::list_resources() {
   auto core = holder_->core;
@@ -148,7 +148,7 @@ Task<Listing<Prompt>> Session::list_prompts() {
 Task<Page<Tool>> Session::list_tools_page(std::optional<std::string> cursor) {
   auto core = holder_->core;
   auto result = co_await page_of(*core, {method::list_tools}, std::move(cursor));
-  auto page = value_or_throw(decode_page<Tool>(std::move(result), "tools"));
+  auto page = value_or_throw(decode_page<Tool>(std::move(result).take(), "tools"));
   core->note_mirrored(page.items, page.problems, false);
   core->listed_tools.add(page.items);
   co_return page;
@@ -170,11 +170,11 @@ Task<CallToolResult> Session::call_tool(std::string name, Payload arguments, Cal
       }
     }
     auto settings = core->settings_for(options, core->runtime.limits.tool);
-    const auto begun = core->peer->call_time();
+    settings.clock = core->clock_for(settings);
     settings.tasks = options.task != TaskUse::avoid;
     CallToolResult decoded;
     Exchanged exchanged;
-    if (settings.tasks && core->wire->asks_for_tasks(core->server.capabilities)) {
+    if (settings.tasks && core->wire->asks_for_tasks(core->server->capabilities)) {
       exchanged =
           co_await begin_call(*core, std::move(name), std::move(members), options.task, options.task_ttl, settings);
     } else {
@@ -182,7 +182,7 @@ Task<CallToolResult> Session::call_tool(std::string name, Payload arguments, Cal
     }
     so_far = CarriedOut::unknown;
     if (auto* task = std::get_if<RemoteTask>(&exchanged.answer)) {
-      FollowTask how{.settings = std::move(settings), .begun = begun, .on_task = std::move(options.on_task)};
+      FollowTask how{.settings = std::move(settings), .on_task = std::move(options.on_task)};
       how.peer = std::move(exchanged.peer);
       how.progress = std::move(exchanged.progress);
       decoded = value_or_throw(decode<CallToolResult>(co_await follow_task(core, std::move(*task), std::move(how))));
@@ -204,6 +204,7 @@ Task<StartedTool> Session::start_tool(std::string name, Payload arguments, CallO
     auto listed = core->listed_tools.find(name);
     if (listed) co_await check_before(*core, listed, arguments, options);
     auto settings = core->settings_for(options, core->runtime.limits.tool);
+    settings.clock = core->clock_for(settings);
     auto exchanged = co_await begin_call(*core, std::move(name), std::move(members), TaskUse::prefer, options.task_ttl,
                                          std::move(settings));
     so_far = CarriedOut::unknown;
@@ -219,10 +220,10 @@ Task<StartedTool> Session::start_tool(std::string name, Payload arguments, CallO
 Task<CallToolResult> Session::await_task(std::string id, CallOptions options) {
   auto core = holder_->core;
   FollowTask how{.settings = core->settings_for(options, core->runtime.limits.tool),
-                 .begun = core->peer->call_time(),
                  .on_task = std::move(options.on_task),
                  .cancel_when_left = false,
                  .look_first = true};
+  how.settings.clock = core->clock_for(how.settings);
   RemoteTask task;
   task.id = std::move(id);
   auto result = co_await follow_task(core, std::move(task), std::move(how));
@@ -231,7 +232,9 @@ Task<CallToolResult> Session::await_task(std::string id, CallOptions options) {
 
 Task<RemoteTask> Session::get_task(std::string id) {
   auto core = holder_->core;
-  auto state = co_await look_at_task(*core, std::move(id), core->runtime.limits.request);
+  RequestSettings settings;
+  settings.total = core->runtime.limits.request;
+  auto state = co_await look_at_task(*core, std::move(id), std::move(settings));
   co_return std::move(state.task);
 }
 
@@ -252,7 +255,7 @@ Task<ReadResourceResult> Session::read_resource(std::string uri, CallOptions opt
   auto settings = core->settings_for(options, core->runtime.limits.request);
   auto result =
       co_await core->cached_request(method::read_resource, std::move(members), std::move(uri), std::move(settings));
-  co_return value_or_throw(decode<ReadResourceResult>(std::move(result)));
+  co_return value_or_throw(decode<ReadResourceResult>(std::move(result).take()));
 }
 
 Task<Listing<Skill>> Session::list_skills() {
@@ -299,7 +302,7 @@ Task<CompleteResult> Session::complete(CompleteRequest request, CallOptions opti
 
 Task<void> Session::set_log_level(LoggingLevel level) {
   auto core = holder_->core;
-  if (!core->server.capabilities.logging) throw Error(Errc::unsupported, "the server does not log to its clients");
+  if (!core->server->capabilities.logging) throw Error(Errc::unsupported, "the server does not log to its clients");
   core->log_level = level;
   // Where the level is not a request of its own, every later request carries it.
   if (!core->wire->has_request(method::set_log_level)) co_return;

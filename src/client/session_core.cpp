@@ -21,6 +21,7 @@ SessionCore::SessionCore(asio::any_io_executor ex, const Runtime& rt, const Clie
                                                                    .ttl_most = rt.limits.task_ttl_most,
                                                                    .poll_interval = rt.limits.task_poll},
                                                  rt.clock, rt.random)),
+      questions(ex),
       scope(ex) {}
 
 Task<void> SessionCore::open_channel() {
@@ -52,7 +53,6 @@ Task<void> SessionCore::connect() {
           "(milliseconds)",
           transport->describe(), std::chrono::duration<double>(limit).count())));
   if (outcome) co_return;
-  closing = true;
   auto error = std::move(outcome).error().without_carried_out();
   // More time would not help a server that talks, but not to us.
   if (const auto printed = peer ? peer->channel().skipped() : std::string();
@@ -64,24 +64,34 @@ Task<void> SessionCore::connect() {
   if (error.detail().empty() && peer) error = std::move(error).with_detail(peer->channel().diagnostics());
   const bool throws = co_await asio::this_coro::throw_if_cancelled();
   co_await asio::this_coro::throw_if_cancelled(false);
-  scope.cancel();
-  co_await close_channel(CloseMode::quick);
-  (void)co_await as_result(scope.join());
+  co_await close(CloseMode::quick);
   co_await asio::this_coro::throw_if_cancelled(throws);
   throw error;
 }
 
-Task<void> SessionCore::close(CloseMode mode) {
+void SessionCore::end() {
   closing = true;
-  const bool throws = co_await asio::this_coro::throw_if_cancelled();
-  co_await asio::this_coro::throw_if_cancelled(false);
+  const Error why(Errc::closed, "the connection was closed");
   scope.cancel();
   received_tasks->stop();
+  if (peer) peer->end(why);
+  questions.end(why);
+}
+
+Task<void> SessionCore::close(CloseMode mode) {
+  const auto keep = shared_from_this();
+  end();
+  const bool throws = co_await asio::this_coro::throw_if_cancelled();
+  co_await asio::this_coro::throw_if_cancelled(false);
+  const auto first = peer;
   co_await close_channel(mode);
   co_await received_tasks->finish();
   if (auto joined = co_await as_result(scope.join()); !joined) {
     runtime.log(LogLevel::error, "event=watch_failed reason=\"{}\"", joined.error().message());
   }
+  // A renewal may have been too far to be cancelled.
+  if (peer != first) co_await close_channel(mode);
+  co_await questions.wait_ended(as_duration(runtime.limits.exit_after_eof));
   co_await asio::this_coro::throw_if_cancelled(throws);
 }
 
@@ -90,12 +100,13 @@ void SessionCore::on_closed(const Error& error) {
     on_channel_end(error);
   } else if (renewing) {
     // The call that renews the session tells how that went.
-  } else if (wire && !closing && options.on_lost) {
-    options.on_lost(error);
+  } else {
+    questions.fail(error);
+    if (wire && !closing && options.on_lost) options.on_lost(error);
   }
 }
 
-void SessionCore::announce(const Change& change) {
+void SessionCore::forget(const Change& change) {
   switch (change.kind) {
     case Change::Kind::tools:
       cache.drop(method::list_tools);
@@ -117,6 +128,10 @@ void SessionCore::announce(const Change& change) {
     case Change::Kind::task:
       break;
   }
+}
+
+void SessionCore::announce(const Change& change) {
+  forget(change);
   if (!options.on_change) return;
   try {
     options.on_change(change);

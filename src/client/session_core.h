@@ -18,6 +18,7 @@
 #include "base/scope.h"
 #include "client/cache.h"
 #include "client/listed_tools.h"
+#include "client/questions.h"
 #include "client/renewal_pace.h"
 #include "protocol/mirrored_headers.h"
 #include "protocol/wire.h"
@@ -29,6 +30,8 @@ namespace patchbay {
 struct RequestSettings {
   Duration total = Duration::max();
   Duration idle = Duration::max();
+  // The time of all that this is a part of: a list of many pages, the task a call became. Unset: its own.
+  std::shared_ptr<CallClock> clock;
   std::function<void(const Progress&)> on_progress;
   bool tasks = false;  // whether the answer may be a task
 };
@@ -38,6 +41,16 @@ struct Exchanged {
   std::variant<Json, RemoteTask> answer;
   std::shared_ptr<Peer> peer;                    // the one `progress` listens on
   std::unique_ptr<Peer::ProgressHold> progress;  // with a task, when progress was asked for
+  std::size_t bytes = 0;                         // of the answer
+};
+
+// An answer that may have come from the cache, or gone there.
+struct Fetched {
+  Json own;                          // where nobody else has it
+  std::shared_ptr<const Json> kept;  // else
+  std::size_t bytes = 0;
+  // To be taken apart: moved where nobody else has it.
+  Json take() && { return kept ? Json(*kept) : std::move(own); }
 };
 
 class SessionCore : public std::enable_shared_from_this<SessionCore> {
@@ -63,7 +76,7 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
   // layer below has said it.
   static Error error_of_exchange(std::string_view method, CarriedOut so_far, Error error);
   // Through the cache: `key` names the request among those that may be answered from it.
-  Task<Json> cached_request(std::string_view method, Members members, std::string key, RequestSettings settings);
+  Task<Fetched> cached_request(std::string_view method, Members members, std::string key, RequestSettings settings);
   // One request, one answer, no asking back; for negotiation.
   Task<Json> bare_request(const Wire& with, std::string_view method, Members members, RequestSettings settings,
                           CancelBy cancel_by);
@@ -79,16 +92,32 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
   void note_mirrored(std::vector<Tool>& tools, std::vector<DecodeProblem>& problems, bool all);
   // Lists the tools anew for what they say about calling them.
   Task<void> relist_tools();
+  // `work` that a call needs before it can go on, within what is left of the time of the call.
+  static Task<void> in_time(std::string_view method, const RequestSettings& settings, Task<void> work) {
+    return with_timeout(std::move(work), settings.clock->left(), timed_out(method, settings.total).message());
+  }
+  // Keeps what calls need of a list, unless the tools have changed since it was asked for.
+  void note_tools(const std::vector<Tool>& tools, std::uint64_t generation);
 
+  // Ends everything now and for good: calls fail, handlers are cancelled, nothing new begins.
+  void end();
+  // The same, and waits for the channel, for our own coroutines and, so long as limits.exit_after_eof, for the
+  // program's handlers; one that calls this itself does not wait for any of them (docs/adr/0007).
   Task<void> close(CloseMode mode);
 
-  // Something is out of date: forgets what is cached of it and tells the program.
+  // Something may be out of date: what is kept of it is dropped, and what is on its way will not be kept.
+  void forget(const Change& change);
+  // Something is: the same, and tells the program.
   void announce(const Change& change);
 
-  // Answers what a server asks of us, in either era (client/answers.cpp).
+  // Answers what a server asks of us, in either era (client/answers.cpp). Whoever calls it has stopped the
+  // clocks of those on whose behalf is asked.
   Task<InputResponse> answer(InputRequest request);
 
   RequestSettings settings_for(const CallOptions& options, std::chrono::milliseconds standard) const;
+  std::shared_ptr<CallClock> clock_for(const RequestSettings& settings) const {
+    return std::make_shared<CallClock>(runtime.clock, settings.total, std::min(settings.total, settings.idle));
+  }
 
   asio::any_io_executor executor;
   Runtime runtime;
@@ -97,8 +126,8 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
   std::shared_ptr<Transport> transport;
   // Replaced when the session is renewed: whoever refers to it over a wait keeps a copy.
   std::shared_ptr<Peer> peer;
-  const Wire* wire = nullptr;  // set when negotiated
-  ServerDescription server;
+  const Wire* wire = nullptr;                       // set when negotiated
+  std::shared_ptr<const ServerDescription> server;  // replaced whole when the session is renewed
   Cache cache;
   ListedTools listed_tools;
   std::optional<LoggingLevel> log_level;
@@ -115,18 +144,20 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
   struct TaskSignal {
     Event event;
     bool raised = false;
+    std::shared_ptr<CallClock> clock;  // of the call that waits for it
   };
   std::multimap<std::string, TaskSignal*, std::less<>> task_news;
   std::map<std::string, MirroredArguments, std::less<>> mirrored;  // arguments repeated in headers, by tool
   std::size_t renewals = 0;                                        // sessions after the first (client/renew.cpp)
-  bool renewing = false;
+  bool renewing = false;                                           // by a coroutine of ours, whoever waits for it
   Event renewed;
   std::optional<Error> not_renewed;           // how the last renewal failed
   bool must_renew = false;                    // the session is gone and no new one was to be had yet
   bool doubting = false;                      // whether it still exists is being found out
   RenewalPace doubt_pace;                     // of that, from one time to the next
   std::shared_ptr<TaskStore> received_tasks;  // what servers gave us to do (client/received_tasks.cpp)
-  Scope scope;                                // watches live here
+  Questions questions;                        // handlers of the program
+  Scope scope;                                // watches and renewals live here
   bool closing = false;
 
  private:
@@ -135,15 +166,22 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
                              const RequestSettings& settings, CancelBy cancel_by, std::int64_t id);
   // Whether a request that failed so may be sent once more after recover().
   bool can_recover(std::string_view method, const Error& error) const;
-  Task<void> recover(const Error& error, std::size_t seen);
+  Task<void> recover(Error error, std::size_t seen);
+  // Returns when there is another session than the `seen`th; throws why there is none.
   Task<void> renew(std::size_t seen);
+  struct Renewing;
+  static Task<void> run_renewal(Renewing renewing);
+  Task<void> open_anew();
   // The server may have forgotten the session though no call met that.
   void doubt_session();
   Task<void> settle_doubt();
   Task<Payload> on_request(Request request);
+  // Stops the clocks of those on whose behalf a server asks by `request`.
+  Peer::ClockStop stop_clocks(const Request& request, const Json& params);
   Task<Payload> on_task_request(std::string method, Json params);
-  Payload start_received(InputRequest wish, const TaskWish& how);
-  Task<void> run_received(std::shared_ptr<StoredTask> task, InputRequest wish);
+  Payload start_received(InputRequest wish, const TaskWish& how, Peer::ClockStop stop);
+  Task<void> run_received(std::shared_ptr<StoredTask> task, InputRequest wish, Peer::ClockStop stop);
+  static Task<InputResponse> ask_program(std::shared_ptr<SessionCore> core, InputRequest request);
   void on_notification(Notification notification);
   void on_closed(const Error& error);
   void check_answer(const Json& requested_schema, const Json& content) const;

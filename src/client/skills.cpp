@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t hashed_here = 1u << 20;
 
 void require_skills(const SessionCore& core) {
-  if (!declares_skills(core.server.capabilities)) throw Error(Errc::unsupported, "the server offers no skills");
+  if (!declares_skills(core.server->capabilities)) throw Error(Errc::unsupported, "the server offers no skills");
 }
 
 bool is_large(const ReadResourceResult& read) {
@@ -73,7 +73,7 @@ Task<ResourceContents> read_skill(SessionCore& core, Skill skill, std::string fi
     const bool cached = core.cache.find(method::read_resource, uri) != nullptr;
     auto settings = core.settings_for(options, limits.request);
     auto result = co_await core.cached_request(method::read_resource, std::move(members), uri, std::move(settings));
-    auto read = value_or_throw(decode<ReadResourceResult>(std::move(result)));
+    auto read = value_or_throw(decode<ReadResourceResult>(std::move(result).take()));
     auto contents = co_await verified(skill, uri, std::move(read), limits);
     if (contents) co_return std::move(*contents);
     core.cache.drop(method::read_resource, uri);
@@ -85,7 +85,7 @@ Task<ResourceContents> read_skill(SessionCore& core, Skill skill, std::string fi
 }
 
 Task<Listing<Resource>> read_directory(SessionCore& core, std::string uri) {
-  if (!declares_directories(core.server.capabilities)) {
+  if (!declares_directories(core.server->capabilities)) {
     throw Error(Errc::unsupported, "the server cannot tell what is in a directory");
   }
   auto listing = co_await list_all<Resource>(core, {method::read_directory, uri}, "resources");

@@ -75,6 +75,15 @@ void announce_all(Watch::State& state) {
   for (const auto& id : wanted.task_ids) core.announce({Change::Kind::task, id});
 }
 
+// What was kept from before may have changed when nobody listened: who lists from now on gets what is heard about.
+void forget_unheard(Watch::State& state) {
+  const auto& wanted = state.wanted;
+  if (wanted.tools_list_changed) state.core->forget({Change::Kind::tools, {}});
+  if (wanted.prompts_list_changed) state.core->forget({Change::Kind::prompts, {}});
+  if (wanted.resources_list_changed) state.core->forget({Change::Kind::resources, {}});
+  for (const auto& uri : wanted.resource_subscriptions) state.core->forget({Change::Kind::resource_updated, uri});
+}
+
 // One listen request; returns when the server ended it.
 Task<void> listen_once(std::shared_ptr<Watch::State> state) {
   auto& core = *state->core;
@@ -91,7 +100,11 @@ Task<void> listen_once(std::shared_ptr<Watch::State> state) {
     const bool again = std::exchange(state->answered, true);
     state->honoured = filter;
     state->acknowledged.notify_all();
-    if (again) announce_all(*state);
+    if (again) {
+      announce_all(*state);
+    } else {
+      forget_unheard(*state);
+    }
   }};
   auto ended = co_await as_result(core.peer->call(std::move(call)));
   core.watches.erase(id);
@@ -149,7 +162,8 @@ Task<std::shared_ptr<Watch::State>> open_watch(std::shared_ptr<SessionCore> core
     }
     co_return state;
   }
-  const auto& capabilities = core->server.capabilities;
+  const auto server = core->server;
+  const auto& capabilities = server->capabilities;
   state->honoured.tools_list_changed =
       state->wanted.tools_list_changed && capabilities.tools && capabilities.tools->list_changed;
   state->honoured.prompts_list_changed =

@@ -243,7 +243,11 @@ struct Session::Impl {
   }
 };
 
-const ServerDescription& Session::server() const { return impl_->session.server(); }
+ServerDescription Session::server() const {
+  return impl_->loop->run<ServerDescription>([s = impl_->session] {
+    return [](patchbay::Session session) -> Task<ServerDescription> { co_return session.server(); }(s);
+  });
+}
 
 Listing<Tool> Session::list_tools() {
   return impl_->loop->run<Listing<Tool>>([s = impl_->session]() mutable { return s.list_tools(); });

@@ -152,6 +152,8 @@ const Json* subscription_id_of(const Json& params) noexcept;
 
 // Ties a message to the task it belongs to, where messages of tasks travel on their own.
 Json related_task_meta(std::string_view task_id);
+// The task that a message with such a tag in its params belongs to.
+std::optional<std::string> related_task_of(const Json& params);
 // Whether answers to this client may be tasks, where it says so with each request.
 bool declares_tasks(const ClientCapabilities& client) noexcept;
 // The capability it lacks otherwise, as an object that would declare it.

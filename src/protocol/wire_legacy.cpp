@@ -201,6 +201,11 @@ Json related_task_meta(std::string_view task_id) {
   return Json{{"io.modelcontextprotocol/related-task", Json{{"taskId", task_id}}}};
 }
 
+std::optional<std::string> related_task_of(const Json& params) {
+  const auto* id = params["_meta"]["io.modelcontextprotocol/related-task"]["taskId"].if_string();
+  return id ? std::optional(*id) : std::nullopt;
+}
+
 std::span<const Wire* const> legacy_wires() noexcept { return wires; }
 std::span<const std::string_view> legacy_versions() noexcept { return versions; }
 

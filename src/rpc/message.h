@@ -36,6 +36,8 @@ struct Request {
   Payload params;
   // What a transport with headers says about this request beside it; not part of the text.
   std::vector<std::pair<std::string, std::string>> headers = {};
+  // Received on the stream of this request of ours, where a transport has a stream for each.
+  std::optional<RequestId> on_stream = {};
 };
 struct Notification {
   std::string method;

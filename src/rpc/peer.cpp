@@ -14,10 +14,9 @@ namespace {
 
 constexpr std::size_t batch_part = 100;  // messages of a batch that are begun in one turn of the loop
 
-// Without overflow: the end of time plus anything is the end of time.
-std::chrono::steady_clock::time_point after(std::chrono::steady_clock::time_point now, Duration wait) {
-  using Point = std::chrono::steady_clock::time_point;
-  return wait >= Point::max() - now ? Point::max() : now + wait;
+std::string limit_text(Duration wait) {
+  const auto limit = std::chrono::duration_cast<std::chrono::milliseconds>(wait);
+  return limit.count() % 1000 == 0 ? fmt::format("{} s", limit.count() / 1000) : fmt::format("{} ms", limit.count());
 }
 
 // The codes of a peer that could not read a request, and so could not name its id either.
@@ -57,7 +56,7 @@ struct Peer::Active {
   Active(Active&& other) noexcept : peer(std::exchange(other.peer, nullptr)) {}
   Active& operator=(Active&&) = delete;
   ~Active() {
-    if (peer) --peer->active_;
+    if (peer && --peer->active_ == 0) peer->handlers_ended_.notify_all();
   }
   Peer* peer;
 };
@@ -68,6 +67,7 @@ Peer::Peer(asio::any_io_executor executor, std::unique_ptr<Channel> channel, con
       runtime_(runtime),
       handlers_(std::move(handlers)),
       scope_(executor),
+      requests_(executor),
       deadline_timer_(executor) {}
 
 Peer::~Peer() = default;
@@ -85,25 +85,34 @@ Task<Payload> Peer::call(PeerCall call) {
                                          runtime_.limits.outgoing))
         .with_carried_out(CarriedOut::no);
   }
+  // Whoever awaits this need not keep the peer.
+  const auto self = weak_from_this().lock();
+  if (!call.clock)
+    call.clock = std::make_shared<CallClock>(runtime_.clock, call.total, std::min(call.total, call.idle));
   Pending pending;
   pending.call = &call;
-  const auto now = call_time();
-  pending.total_end = after(now, call.total);
-  pending.idle_end = after(now, call.idle);
+  const auto now = call.clock->now();
+  pending.total_end = std::min(time_after(now, call.total), call.clock->end());
+  pending.idle_end = time_after(now, call.idle);
   pending_.emplace(call.id, &pending);
+  call.clock->went_on = [this, id = call.id] {
+    if (auto found = pending_.find(id); found != pending_.end()) arm(found->second->deadline());
+  };
   struct Forget {
     Peer& peer;
     std::int64_t id;
+    CallClock& clock;
     ~Forget() {
+      clock.went_on = nullptr;
       peer.pending_.erase(id);
       if (peer.pending_.empty()) peer.idle_event_.notify_all();
     }
-  } forget{*this, call.id};
+  } forget{*this, call.id, *call.clock};
 
   // The params travel as bytes; the call itself keeps none of them while it waits.
   auto sent = send(std::move(request), call.about);
   if (!sent) throw judged(std::move(sent).error(), false);
-  arm(std::min(pending.total_end, pending.idle_end));
+  arm(pending.deadline());
 
   try {
     while (!pending.done.is_set()) co_await pending.done.changed();
@@ -138,14 +147,18 @@ Task<void> Peer::read() {
     } catch (...) {
       cause = error_from(std::current_exception());
     }
-    for (; incoming; incoming = channel_->received()) {
-      auto* batch = std::get_if<Batch>(&*incoming);
-      if (!batch) {
-        take(std::move(*incoming));
-      } else if (auto taken = co_await as_result(take_batch(std::move(*batch))); !taken) {
-        cause = std::move(taken).error();
-        break;
+    // Whatever goes wrong in here, pending calls must hear of it.
+    try {
+      for (; incoming; incoming = channel_->received()) {
+        auto* batch = std::get_if<Batch>(&*incoming);
+        if (batch) {
+          co_await take_batch(std::move(*batch));
+        } else {
+          take(std::move(*incoming));
+        }
       }
+    } catch (...) {
+      cause = error_from(std::current_exception());
     }
   }
   end(cause->code() == Errc::cancelled ? Error(Errc::closed, "the connection was closed") : *cause);
@@ -178,7 +191,12 @@ void Peer::trace(std::string_view direction, const Message& message) {
   if (!runtime_.trace) return;
   std::string text;
   append_message(text, message);
-  runtime_.trace(direction, text);
+  try {
+    runtime_.trace(direction, text);
+  } catch (...) {
+    if (std::exchange(trace_failed_, true)) return;
+    runtime_.log(LogLevel::error, "event=trace_failed reason=\"{}\"", error_from(std::current_exception()).message());
+  }
 }
 
 Result<void> Peer::send(Message message, const std::optional<RequestId>& about) {
@@ -279,11 +297,11 @@ void Peer::on_progress(const Payload& params) {
   std::function<void(const Json&)> handler;
   if (found != pending_.end()) {
     auto& pending = *found->second;
-    pending.idle_end = after(call_time(), pending.call->idle);
+    pending.idle_end = time_after(pending.call->clock->now(), pending.call->idle);
     handler = pending.call->on_progress;
   }
   if (hold != holds_.end()) {
-    hold->second->last_ = call_time();
+    hold->second->last_ = hold->second->clock_->now();
     if (!handler) handler = hold->second->on_progress_;
   }
   if (!handler) return;
@@ -312,15 +330,16 @@ void Peer::on_request(Request request, std::shared_ptr<BatchReplies> batch) {
     return refuse(rpc_code::internal_error, "too many requests at once; wait for answers");
   }
   const auto serial = next_serial_++;
-  auto spawned = scope_.spawn(run_request(std::move(request), std::move(batch), serial, Active(*this)));
+  auto spawned = requests_.spawn(
+      run_request(weak_from_this().lock(), std::move(request), std::move(batch), serial, Active(*this)));
   running_.emplace(std::move(key), Running{spawned, serial});
 }
 
 // A handler that throws before it first waits fails like one that throws later.
 Task<Payload> Peer::handle(Request request) { co_return co_await handlers_.request(std::move(request)); }
 
-Task<void> Peer::run_request(Request request, std::shared_ptr<BatchReplies> batch, std::uint64_t serial,
-                             Active /*active*/) {
+Task<void> Peer::run_request(std::shared_ptr<Peer> /*self*/, Request request, std::shared_ptr<BatchReplies> batch,
+                             std::uint64_t serial, Active /*active*/) {
   auto id = request.id;
   auto outcome = co_await as_result(handle(std::move(request)));
   // Cancelled by the peer (then it is no longer listed, and its id may be in use again) or by
@@ -390,6 +409,7 @@ void Peer::tell_cancelled(std::int64_t id, const PeerCall& call, std::string_vie
 void Peer::end(const Error& error) {
   if (ended_) return;
   ended_ = error;
+  ended_at_ = runtime_.clock.now();
   auto pending = std::exchange(pending_, {});
   for (auto& [id, call] : pending) call->done.set(std::unexpected(judged(error, !channel_->is_unsent(id))));
   auto running = std::exchange(running_, {});
@@ -406,6 +426,7 @@ void Peer::end(const Error& error) {
 }
 
 Task<void> Peer::close(CloseMode mode, Error why) {
+  const auto self = weak_from_this().lock();
   end(why);
   const bool throws = co_await asio::this_coro::throw_if_cancelled();
   co_await asio::this_coro::throw_if_cancelled(false);
@@ -414,7 +435,28 @@ Task<void> Peer::close(CloseMode mode, Error why) {
   if (!closed) runtime_.log(LogLevel::warning, "event=close_failed reason=\"{}\"", closed.error().message());
   scope_.cancel();
   co_await scope_.join();
+  requests_.cancel();
+  if (self) {
+    co_await wait_for_handlers();
+  } else {
+    co_await requests_.join();
+  }
   co_await asio::this_coro::throw_if_cancelled(throws);
+}
+
+// Frames that have not ended by then keep this object, and end without a word.
+Task<void> Peer::wait_for_handlers() {
+  const auto state = co_await asio::this_coro::cancellation_state;
+  const auto left = as_duration(runtime_.limits.exit_after_eof) - (runtime_.clock.now() - ended_at_);
+  if (active_ == 0 || left <= Duration::zero() || state.cancelled() != asio::cancellation_type::none) co_return;
+  auto ended = co_await as_result(with_timeout(
+      [](Peer& peer) -> Task<void> {
+        while (peer.active_ > 0) co_await peer.handlers_ended_.wait();
+      }(*this),
+      left, "handlers go on"));
+  if (!ended && ended.error().code() == Errc::timeout) {
+    runtime_.log(LogLevel::warning, "event=handlers_left running={}", active_);
+  }
 }
 
 Task<void> Peer::wait_closed() {
@@ -437,12 +479,8 @@ void Peer::set_timer(TimePoint deadline) {
   if (deadline == TimePoint::max()) {
     deadline_timer_.expires_at(deadline);
   } else {
-    deadline_timer_.expires_after(deadline - call_time());
+    deadline_timer_.expires_after(deadline - runtime_.clock.now());
   }
-}
-
-Peer::TimePoint Peer::call_time() const {
-  return (clock_stops_ > 0 ? stopped_at_ : runtime_.clock.now()) - stopped_for_;
 }
 
 void Peer::fail_call(std::int64_t id, Error error) {
@@ -455,22 +493,16 @@ Task<void> Peer::watch_deadlines() {
     auto waited = co_await as_result(deadline_timer_.async_wait(asio::use_awaitable));
     auto state = co_await asio::this_coro::cancellation_state;
     if (state.cancelled() != asio::cancellation_type::none) co_return;
-    if (!waited) continue;  // rearmed
-    if (clock_stops_ == 0) {
-      expire();
-    } else {
-      armed_for_ = TimePoint::max();  // the end of the stop arms it again
-      set_timer(armed_for_);
-    }
+    if (waited) expire();  // else it was armed anew
   }
 }
 
 void Peer::expire() {
-  const auto now = call_time();
+  const auto now = runtime_.clock.now();
   auto next = TimePoint::max();
   std::vector<std::int64_t> expired;
   for (auto& [id, pending] : pending_) {
-    auto deadline = std::min(pending->total_end, pending->idle_end);
+    const auto deadline = pending->deadline();  // the end of a stop arms it again
     if (deadline <= now) {
       expired.push_back(id);
     } else {
@@ -479,41 +511,42 @@ void Peer::expire() {
   }
   for (auto id : expired) {
     auto* pending = pending_.at(id);
-    const bool idle = pending->idle_end <= now && pending->total_end > now;
-    auto limit =
-        std::chrono::duration_cast<std::chrono::milliseconds>(idle ? pending->call->idle : pending->call->total);
+    const auto by_clock = pending->call->clock->now();
+    const bool idle = pending->idle_end <= by_clock && pending->total_end > by_clock;
     const bool sent = !channel_->is_unsent(id);
     tell_cancelled(id, *pending->call, "timed out");
-    auto text =
-        limit.count() % 1000 == 0 ? fmt::format("{} s", limit.count() / 1000) : fmt::format("{} ms", limit.count());
-    auto message = idle ? fmt::format("no answer and no progress on {} for {}", pending->call->method, text)
-                        : fmt::format("no answer to {} within {}", pending->call->method, text);
-    pending->done.set(std::unexpected(judged(Error(Errc::timeout, std::move(message)), sent)));
+    auto error = idle ? Error(Errc::timeout, fmt::format("no answer and no progress on {} for {}",
+                                                         pending->call->method, limit_text(pending->call->idle)))
+                      : timed_out(pending->call->method, pending->call->total);
+    pending->done.set(std::unexpected(judged(std::move(error), sent)));
     pending_.erase(id);
   }
   armed_for_ = next;
   set_timer(next);
 }
 
-Peer::ClockStop::ClockStop(Peer& peer) : peer_(peer) {
-  if (peer_.clock_stops_ == 0) peer_.stopped_at_ = peer_.runtime_.clock.now();
-  ++peer_.clock_stops_;
+Peer::ClockStop::ClockStop(Peer& peer, const std::optional<RequestId>& on_stream) {
+  const auto* id = on_stream ? std::get_if<std::int64_t>(&*on_stream) : nullptr;
+  const auto known = id ? peer.pending_.find(*id) : peer.pending_.end();
+  if (known != peer.pending_.end()) {
+    stops_.emplace_back(known->second->call->clock);
+    return;
+  }
+  const auto whose = peer.pending_.size() == 1 ? CallClock::Whose::this_calls : CallClock::Whose::perhaps;
+  for (auto& [other, pending] : peer.pending_) stops_.emplace_back(pending->call->clock, whose);
 }
 
-Peer::ClockStop::~ClockStop() {
-  if (--peer_.clock_stops_ > 0) return;
-  peer_.stopped_for_ += peer_.runtime_.clock.now() - peer_.stopped_at_;
-  if (peer_.ended_) return;
-  peer_.armed_for_ = TimePoint::max();
-  for (auto& [id, pending] : peer_.pending_) peer_.arm(std::min(pending->total_end, pending->idle_end));
-}
-
-Peer::ProgressHold::ProgressHold(Peer& peer, std::int64_t token, std::function<void(const Json& params)> on_progress)
-    : peer_(peer), token_(token), on_progress_(std::move(on_progress)), last_(peer.call_time()) {
+Peer::ProgressHold::ProgressHold(Peer& peer, std::int64_t token, std::shared_ptr<const CallClock> clock,
+                                 std::function<void(const Json& params)> on_progress)
+    : peer_(peer), token_(token), clock_(std::move(clock)), on_progress_(std::move(on_progress)), last_(clock_->now()) {
   peer_.holds_.emplace(token_, this);
 }
 
 Peer::ProgressHold::~ProgressHold() { peer_.holds_.erase(token_); }
+
+Error timed_out(std::string_view method, Duration limit) {
+  return Error(Errc::timeout, fmt::format("no answer to {} within {}", method, limit_text(limit)));
+}
 
 RpcError rpc_error_of(const Error& error) {
   RpcError rpc;

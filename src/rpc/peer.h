@@ -6,7 +6,13 @@
 // cancelled, or closed with the channel's cause. A pending id is registered before its
 // request is sent. A cancelled call returns to its caller at once; the peer is told by a
 // queued notification (or by dropping the request's stream) that nobody waits for.
-// Loop thread only.
+//
+// Its end has two halves. end() is synchronous and final: every call has its outcome, every handler is
+// cancelled. close() also waits: for the channel, and for the handlers. A peer that is held by a
+// shared_ptr gives handlers limits.exit_after_eof and then goes on without them, and whoever is cancelled does not
+// wait for them at all (a handler that closes its own connection is cancelled by that); frames that are
+// left keep the peer alive until they end. Held otherwise, close() waits until the last frame has ended,
+// and is not for handlers to call. Loop thread only.
 #pragma once
 
 #include <chrono>
@@ -20,6 +26,7 @@
 #include "base/scope.h"
 #include "base/timeout.h"
 #include "base/waiting.h"
+#include "rpc/call_clock.h"
 #include "rpc/channel.h"
 
 namespace patchbay {
@@ -32,14 +39,16 @@ struct PeerCall {
   std::string method;
   Payload params;
   std::vector<std::pair<std::string, std::string>> headers;  // see Request
-  Duration total = Duration::max();
-  Duration idle = Duration::max();  // since the request or the last progress
+  Duration total = Duration::max();                          // of this request
+  Duration idle = Duration::max();                           // since the request or the last progress
+  // The time of all that this request is a part of, which must not be over either. Unset: its own.
+  std::shared_ptr<CallClock> clock;
   CancelBy cancel_by = CancelBy::notification;
   std::function<void(const Json& params)> on_progress;
   std::optional<RequestId> about;  // the request of the other side that raised it
 };
 
-class Peer {
+class Peer : public std::enable_shared_from_this<Peer> {
  public:
   struct Handlers {
     // The other side's request; what it throws becomes the error answer. Cancelled: no answer.
@@ -80,42 +89,44 @@ class Peer {
   Result<void> send_unawaited(std::string_view method, Payload params,
                               std::vector<std::pair<std::string, std::string>> headers = {});
 
-  // Time as pending calls see it: it stands still while a person is asked.
-  using TimePoint = std::chrono::steady_clock::time_point;
-  TimePoint call_time() const;
-  // Stops the clocks of pending calls while a person is asked on their behalf.
+  using TimePoint = CallClock::TimePoint;
+  // Stops the clocks of the calls on whose behalf the other side asks by a request that came on the
+  // stream of our call `on_stream`, if it is known; see CallClock about the others.
   class ClockStop {
    public:
-    explicit ClockStop(Peer& peer);
-    ClockStop(const ClockStop&) = delete;
-    ClockStop& operator=(const ClockStop&) = delete;
-    ~ClockStop();
+    ClockStop(Peer& peer, const std::optional<RequestId>& on_stream);
+    // Of one call that is known by other means.
+    explicit ClockStop(std::shared_ptr<CallClock> clock) { stops_.emplace_back(std::move(clock)); }
+    ClockStop(ClockStop&&) = default;
 
    private:
-    Peer& peer_;
+    std::vector<CallClock::Stop> stops_;
   };
 
   // Passes progress on for a token whose request may have been answered already, because
   // what it began goes on. Made before the request is sent; the token is its id.
   class ProgressHold {
    public:
-    ProgressHold(Peer& peer, std::int64_t token, std::function<void(const Json& params)> on_progress);
+    ProgressHold(Peer& peer, std::int64_t token, std::shared_ptr<const CallClock> clock,
+                 std::function<void(const Json& params)> on_progress);
     ProgressHold(const ProgressHold&) = delete;
     ProgressHold& operator=(const ProgressHold&) = delete;
     ~ProgressHold();
-    // When there was progress last, in call_time().
+    // When there was progress last, by the clock of the call.
     TimePoint last() const noexcept { return last_; }
 
    private:
     friend class Peer;
     Peer& peer_;
     std::int64_t token_;
+    std::shared_ptr<const CallClock> clock_;
     std::function<void(const Json& params)> on_progress_;
     TimePoint last_;
   };
 
-  // Fails pending calls, cancels running handlers, closes the channel, returns when all of
-  // that has ended. `why` is what pending calls fail with.
+  // Fails pending calls with `why` and cancels running handlers, now. Once; later ones do nothing.
+  void end(const Error& why = Error(Errc::closed, "the connection was closed"));
+  // The same, then closes the channel and waits as said above. Any number of callers.
   Task<void> close(CloseMode mode, Error why = Error(Errc::closed, "the connection was closed"));
   // Returns when no call of ours is pending.
   Task<void> wait_idle();
@@ -132,9 +143,10 @@ class Peer {
   struct Pending {
     Completion<Result<Payload>> done;
     const PeerCall* call = nullptr;
-    // In call_time().
+    // By the clock of the call.
     TimePoint total_end = TimePoint::max();
     TimePoint idle_end = TimePoint::max();
+    TimePoint deadline() const { return call->clock->when(std::min(total_end, idle_end)); }  // in real time
   };
   struct BatchReplies;
   struct Active;
@@ -148,7 +160,9 @@ class Peer {
   Task<void> take_batch(Batch batch);
   Task<void> watch_deadlines();
   Task<Payload> handle(Request request);
-  Task<void> run_request(Request request, std::shared_ptr<BatchReplies> batch, std::uint64_t serial, Active active);
+  Task<void> run_request(std::shared_ptr<Peer> self, Request request, std::shared_ptr<BatchReplies> batch,
+                         std::uint64_t serial, Active active);
+  Task<void> wait_for_handlers();
   void dispatch(Message message, std::shared_ptr<BatchReplies> batch);
   void on_request(Request request, std::shared_ptr<BatchReplies> batch);
   void on_response(const RequestId& id, Result<Payload> outcome);
@@ -160,7 +174,6 @@ class Peer {
   void answer_batch(std::vector<Message> replies);
   void give_up_answering(const Error& why, const std::vector<RequestId>& ids);
   void tell_cancelled(std::int64_t id, const PeerCall& call, std::string_view reason);
-  void end(const Error& error);
   void expire();
   void arm(TimePoint deadline);
   void set_timer(TimePoint deadline);
@@ -169,7 +182,8 @@ class Peer {
   std::unique_ptr<Channel> channel_;
   Runtime runtime_;
   Handlers handlers_;
-  Scope scope_;
+  Scope scope_;     // the reader and the timer
+  Scope requests_;  // handlers
 
   std::int64_t next_id_ = 1;
   std::unordered_map<std::int64_t, Pending*> pending_;
@@ -180,15 +194,18 @@ class Peer {
   Counters counters_;
 
   asio::steady_timer deadline_timer_;
-  TimePoint armed_for_ = TimePoint::max();  // in call_time()
-  int clock_stops_ = 0;
-  TimePoint stopped_at_{};
-  Duration stopped_for_{};  // all stops that have ended
+  TimePoint armed_for_ = TimePoint::max();
+  bool trace_failed_ = false;  // that was told
 
   std::optional<Error> ended_;
+  TimePoint ended_at_{};
+  Event handlers_ended_;  // after the last
   Event ended_event_;
   Event idle_event_;
 };
+
+// What a call fails with when its time is over.
+Error timed_out(std::string_view method, Duration limit);
 
 // What a failed handler sends: the error's own JSON-RPC code, or the one its Errc stands for.
 RpcError rpc_error_of(const Error& error);

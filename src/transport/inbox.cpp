@@ -51,7 +51,10 @@ MessageInbox::Put MessageInbox::put_read(ReadMessages read, std::size_t size, co
     return ours ? Put::answer : Put::nothing;
   }
   bool answered = false;
-  for (const auto& message : decoded->messages) answered = answered || answers(message, wanted);
+  for (auto& message : decoded->messages) {
+    answered = answered || answers(message, wanted);
+    if (auto* request = std::get_if<Request>(&message)) request->on_stream = wanted;
+  }
   if (decoded->batch) {
     put(Batch{std::move(decoded->messages)}, size);
   } else {

@@ -41,7 +41,8 @@ class ForgetfulServer {
     return found == counts_.end() ? 0 : found->second;
   }
   std::atomic<int> initialize_status = 200;
-  Verdict notification_status;  // 202 where it is not set; set before the first one
+  std::function<void(int session)> before_initialize;  // on the server's thread; set before the first one
+  Verdict notification_status;                         // 202 where it is not set; set before the first one
   // True when it has dealt with the request. Set before the first one.
   using Deals = std::function<bool(ScriptConnection&, const ScriptConnection::Request&, const Json& body)>;
   Deals deals;
@@ -64,10 +65,11 @@ class ForgetfulServer {
       connection.answer("200 OK", to_text(message), "Content-Type: application/json\r\n" + std::string(fields));
     };
     if (method == "initialize") {
+      if (before_initialize) before_initialize(session);
       if (initialize_status != 200) return connection.answer(std::to_string(initialize_status) + " No", "");
       answer(Json{{"protocolVersion", "2025-11-25"},
                   {"capabilities", {{"tools", Json::object()}, {"logging", Json::object()}}},
-                  {"serverInfo", {{"name", "forgetful"}, {"version", "1"}}}},
+                  {"serverInfo", {{"name", "forgetful"}, {"version", std::to_string(session)}}}},
              "Mcp-Session-Id: s" + std::to_string(session) + "\r\n");
     } else if (method.starts_with("notifications/")) {
       const int status = notification_status ? notification_status(got.field("Mcp-Session-Id")) : 202;
@@ -453,6 +455,105 @@ TEST(ForgottenSession, ClosingDuringTheRenewalEndsIt) {
     co_await scope.join();
     EXPECT_TRUE(outcome);
   });
+}
+
+TEST(ForgottenSession, WhatTheServerSaidOfItselfStaysAsItWasHandedOut) {
+  ForgetfulServer server(forgets_first);
+  with_session(server, legacy(), [&](Session session) -> Task<void> {
+    const auto& before = session.server().info;
+    EXPECT_EQ(text_of(co_await session.call_tool("t", {})), "s2");
+    EXPECT_EQ(before.version, "1");
+    EXPECT_EQ(session.server().info.version, "2");
+  });
+}
+
+// A call that meets a forgotten session is one call: its limit does not begin again with the new one.
+TEST(ForgottenSession, TheNewOneIsPartOfTheTimeOfTheCall) {
+  ForgetfulServer server(forgets_first);
+  Runtime runtime;
+  std::chrono::steady_clock::duration skipped{};
+  runtime.clock.now = [&] { return std::chrono::steady_clock::now() + skipped; };
+  int opened = 0;
+  runtime.trace = [&](std::string_view direction, std::string_view message) {
+    // The second session is there, and all of the time is over.
+    if (direction == "<-" && message.find("forgetful") != message.npos && ++opened == 2) skipped += 1h;
+  };
+  run_task([&]() -> Task<void> {
+    auto session = co_await Client(legacy()).connect(server.transport(), runtime);
+    auto failed = co_await as_result(session.call_tool("t", {}, {.total = 30min, .idle = {}, .on_progress = {}}));
+    EXPECT_FALSE(failed);
+    if (!failed) EXPECT_EQ(failed.error().code(), Errc::timeout);
+    EXPECT_EQ(text_of(co_await session.call_tool("t", {})), "s2");
+    co_await session.close();
+  });
+  EXPECT_EQ(server.count("tools/call"), 2);
+}
+
+// Nor does a call wait longer than its own limit for a session that somebody else is opening.
+TEST(ForgottenSession, WhoWaitsForTheNewOneKeepsToTheirOwnLimit) {
+  ForgetfulServer server(forgets_first);
+  Signal go_on;
+  server.before_initialize = [&](int session) {
+    if (session == 2) EXPECT_TRUE(go_on.wait());
+  };
+  with_session(server, legacy(), [&](Session session) -> Task<void> {
+    Scope scope(co_await asio::this_coro::executor);
+    std::string patient;
+    scope.spawn([](Session s, std::string& text) -> Task<void> { text = text_of(co_await s.call_tool("t", {})); }(
+                                                     session, patient));
+    while (server.count("initialize") < 2) co_await settle();
+    auto failed = co_await as_result(session.call_tool("t", {}, {.total = 20ms, .idle = {}, .on_progress = {}}));
+    EXPECT_FALSE(failed);
+    if (!failed) EXPECT_EQ(failed.error().code(), Errc::timeout);
+    go_on.set();
+    co_await scope.join();
+    EXPECT_EQ(patient, "s2");
+  });
+}
+
+// The handler belongs to the session that is gone, and ends with it. Everybody else gets a new one.
+TEST(ForgottenSession, MetByAHandlerOfOursIsOpenedAnewAllTheSame) {
+  for (const bool deaf : {false, true}) {
+    ForgetfulServer server([](const std::string& session) { return session == "s1" ? 404 : 200; });
+    server.deals = [&](ScriptConnection& connection, const auto& got, const Json& body) {
+      if (!body.is_object() || tool_of(body) != "asks" || got.field("Mcp-Session-Id") != "s1") return false;
+      connection.write(stream_head);
+      connection.write(
+          "data: {\"jsonrpc\":\"2.0\",\"id\":\"q\",\"method\":\"sampling/createMessage\",\"params\":{\"messages\":[],"
+          "\"maxTokens\":1}}\n\n");
+      connection.wait_for_end();
+      throw ScriptConnection::Ended{};
+    };
+    auto options = legacy();
+    Session session;
+    std::optional<Errc> inside;
+    bool released = false;
+    Event changed;
+    options.sample = [&](CreateMessageRequest) -> Task<CreateMessageResult> {
+      auto called = co_await as_result(session.call_tool("t", {}));
+      inside = called ? Errc::internal : called.error().code();
+      changed.notify_all();
+      co_await asio::this_coro::throw_if_cancelled(false);
+      while (deaf && !released) (void)co_await as_result(changed.wait());
+      co_return CreateMessageResult{};
+    };
+    run_task([&]() -> Task<void> {
+      Runtime runtime;
+      runtime.limits.exit_after_eof = 5ms;
+      session = co_await Client(options).connect(server.transport(), runtime);
+      auto asks = co_await as_result(session.call_tool("asks", {}));
+      EXPECT_FALSE(asks);
+      if (!asks) EXPECT_EQ(asks.error().code(), Errc::closed);
+      EXPECT_EQ(text_of(co_await session.call_tool("t", {})), "s2");
+      while (!inside) co_await changed.wait();
+      EXPECT_EQ(*inside, Errc::cancelled);
+      co_await session.close();
+      released = true;
+      changed.notify_all();
+      session = Session();
+    });
+    EXPECT_EQ(server.count("initialize"), 2);
+  }
 }
 
 }  // namespace

@@ -49,6 +49,8 @@ std::optional<Errc> code_of(const std::function<void()>& call) {
 TEST(Blocking, SessionListsAndCalls) {
   auto session = blocking::connect(server("good"));
   EXPECT_EQ(session.server().info.name, "mode-server");
+  // The loop may replace what it knows at any time, so nothing of it is referred to here.
+  static_assert(!std::is_reference_v<decltype(session.server())>);
   EXPECT_EQ(session.list_tools().items.size(), 6u);
   EXPECT_EQ(text_of(session.call_tool("add", {{"a", 2}, {"b", 40}})), "42");
   EXPECT_EQ(session.read_resource("mode://one").contents.at(0).text, "first line\n");

@@ -11,6 +11,7 @@
 #include "base/as_result.h"
 #include "base/runtime.h"
 #include "base/scope.h"
+#include "client/session_core.h"
 #include "protocol/methods.h"
 #include "protocol/wire.h"
 #include "support/fails_with.h"
@@ -226,40 +227,174 @@ TEST(Script, AReadIsAnsweredFromTheCacheUntilItIsStaleOrUpdated) {
   });
 }
 
-// The answer was under way when the change was announced, so it may be older than the change.
-TEST(Script, AnAnswerOvertakenByAChangeIsNotKept) {
-  auto server = ScriptServer::modern(R"({"tools":{"listChanged":true}})");
+// A server whose list of tools waits for the test the first time: t1, t2, and so on.
+struct ChangingServer {
+  std::unique_ptr<ScriptServer> server = ScriptServer::modern(R"({"tools":{"listChanged":true}})");
+  Event may_answer;
+  Event heard;
+  int lists = 0;
+  int changes = 0;
+  ChangingServer() {
+    server->on(m(method::list_tools), [this](Request) -> Task<Payload> {
+      const int list = ++lists;
+      if (list == 1) co_await may_answer.wait();
+      co_return parsed(fmt::format(R"({{"tools":[{{"name":"t{}"}}],"ttlMs":60000,"cacheScope":"private"}})", list));
+    });
+  }
+  ClientOptions client() {
+    auto options = modern_client();
+    options.on_change = [this](const Change&) {
+      ++changes;
+      heard.notify_all();
+    };
+    return options;
+  }
+  Task<void> wait_changes(int count) {
+    while (changes < count) co_await heard.wait();
+  }
+};
+
+Task<void> first_tool(Session session, std::optional<std::string>& out) {
+  auto listing = co_await session.list_tools();
+  out = listing.items.at(0).name;
+}
+
+// S7: the answer was under way when the change was announced, so it may be older than the change.
+TEST(Script, AChangeAnnouncedWhileAListIsFetched_LeadsToOneMoreFetch) {
+  ChangingServer changing;
+  with_session(*changing.server, changing.client(), [&](Session session) -> Task<void> {
+    Scope scope(co_await asio::this_coro::executor);
+    std::optional<std::string> first;
+    scope.spawn(first_tool(session, first));
+    co_await changing.server->wait_asked(method::list_tools);
+    changing.server->notify(method::tools_changed, {});
+    changing.server->notify(method::tools_changed, {});
+    co_await changing.wait_changes(2);
+    changing.may_answer.notify_all();
+    co_await scope.join();
+    EXPECT_EQ(first, "t2");
+    auto second = co_await session.list_tools();
+    EXPECT_EQ(second.items.at(0).name, "t2");
+    EXPECT_EQ(changing.lists, 2);
+  });
+}
+
+// An older list that arrives later does not take the place of a newer one: the tool it lists has another schema.
+TEST(Script, AListOvertakenByANewerOne_IsNotWhatCallsAreCheckedAgainst) {
+  auto server = ScriptServer::legacy(R"({"tools":{"listChanged":true}})");
   Event may_answer;
   int lists = 0;
   server->on(m(method::list_tools), [&](Request) -> Task<Payload> {
-    ++lists;
-    if (lists == 1) co_await may_answer.wait();
-    co_return parsed(fmt::format(R"({{"tools":[{{"name":"t{}"}}],"ttlMs":60000,"cacheScope":"private"}})", lists));
+    const int list = ++lists;
+    if (list != 2) co_await may_answer.wait();
+    co_return parsed(fmt::format(R"({{"tools":[{{"name":"t","inputSchema":{{"type":"object","required":["{}"]}}}}]}})",
+                                 list == 2 ? "new" : "old"));
   });
-  Event heard;
-  bool changed = false;
-  auto options = modern_client();
-  options.on_change = [&](const Change&) {
-    changed = true;
-    heard.notify_all();
-  };
-  with_session(*server, options, [&](Session session) -> Task<void> {
+  server->on(m(method::call_tool), R"({"content":[]})");
+  with_session(*server, legacy_client(), [&](Session session) -> Task<void> {
     Scope scope(co_await asio::this_coro::executor);
-    std::optional<std::string> first;
-    scope.spawn([](Session s, std::optional<std::string>& out) -> Task<void> {
-      auto listing = co_await s.list_tools();
-      out = listing.items.at(0).name;
-    }(session, first));
+    std::optional<std::string> older;
+    scope.spawn(first_tool(session, older));
     co_await server->wait_asked(method::list_tools);
     server->notify(method::tools_changed, {});
-    while (!changed) co_await heard.wait();
+    co_await session.ping();
+    (void)co_await session.list_tools();
+    server->notify(method::tools_changed, {});  // also while the older one is fetched once more
+    may_answer.notify_all();
+    co_await server->wait_asked(method::list_tools, 3);
+    server->notify(method::tools_changed, {});
+    co_await session.ping();
     may_answer.notify_all();
     co_await scope.join();
-    EXPECT_EQ(first, "t1");
-    auto second = co_await session.list_tools();
-    EXPECT_EQ(second.items.at(0).name, "t2");
-    auto third = co_await session.list_tools();
-    EXPECT_EQ(third.items.at(0).name, "t2");
+    EXPECT_EQ(older, "t");
+    // Nothing is known of the tool that is newer than the last change, so nothing is held against the call.
+    (void)co_await session.call_tool("t", Json{{"new", 1}});
+  });
+}
+
+TEST(Script, WhatWasKeptBeforeAWatchBegan_IsAskedForAnew) {
+  ChangingServer changing;
+  Event end;
+  changing.lists = 1;  // none of them waits
+  changing.server->on(m(method::listen), [&](Request request) -> Task<Payload> {
+    changing.server->notify(
+        method::listen_acknowledged,
+        parsed(fmt::format(
+            R"({{"notifications":{{"toolsListChanged":true}},"_meta":{{"io.modelcontextprotocol/subscriptionId":{}}}}})",
+            to_text(request.id))));
+    co_await end.wait();
+    co_return parsed(R"({"resultType":"complete"})");
+  });
+  with_session(*changing.server, changing.client(), [&](Session session) -> Task<void> {
+    EXPECT_EQ((co_await session.list_tools()).items.at(0).name, "t2");
+    SubscriptionFilter filter;
+    filter.tools_list_changed = true;
+    auto watch = co_await session.watch(filter);
+    EXPECT_EQ((co_await session.list_tools()).items.at(0).name, "t3");
+    EXPECT_EQ((co_await session.list_tools()).items.at(0).name, "t3");
+    EXPECT_EQ(changing.changes, 0);
+    co_await watch.stop();
+  });
+}
+
+// What is kept is shared, and what is not kept is moved: nobody copies an answer on its way.
+TEST(Script, AnAnswerFromTheCache_IsTheOneThatWasKept) {
+  auto server = ScriptServer::modern(R"({"resources":{}})");
+  for (const int ttl : {60'000, 0}) {
+    server->on(m(method::read_resource), fmt::format(R"({{"contents":[],"ttlMs":{}}})", ttl));
+    run_task([&]() -> Task<void> {
+      auto core = std::make_shared<SessionCore>(co_await asio::this_coro::executor, Runtime{}, modern_client(),
+                                                server->transport());
+      co_await core->connect();
+      auto read = [&]() -> Task<Fetched> { return core->cached_request(method::read_resource, {}, "k", {}); };
+      const auto first = co_await read();
+      const auto second = co_await read();
+      EXPECT_EQ(first.kept != nullptr, ttl > 0);
+      EXPECT_EQ(first.kept, second.kept);
+      EXPECT_EQ(first.own.is_null(), ttl > 0);
+      EXPECT_GT(first.bytes, 0u);
+      EXPECT_EQ(first.bytes, second.bytes);
+      co_await core->close(CloseMode::quick);
+    });
+  }
+}
+
+// L4: the time of a list is that of all its pages.
+TEST(Script, AListThatIsSlowPageByPage_EndsWithinItsOneLimit) {
+  auto server = ScriptServer::legacy(R"({"tools":{}})");
+  HandClock clock;
+  int pages = 0;
+  server->on(m(method::list_tools), [&](Request) -> Task<Payload> {
+    clock.now += 6s;
+    co_return parsed(fmt::format(R"({{"tools":[],"nextCursor":"{}"}})", ++pages));
+  });
+  with_session(*server, legacy_client(), clock.runtime(), [&](Session session) -> Task<void> {
+    auto listed = co_await as_result(session.list_tools());
+    EXPECT_FALSE(listed);
+    if (!listed) EXPECT_EQ(listed.error().code(), Errc::timeout);
+    EXPECT_EQ(pages, 3);
+  });
+}
+
+// L4: and so is its size.
+TEST(Script, AListOfManyBytes_IsCutAndMarked) {
+  auto server = ScriptServer::legacy(R"({"tools":{}})");
+  int pages = 0;
+  server->on(m(method::list_tools), [&](Request) -> Task<Payload> {
+    ++pages;
+    co_return parsed(fmt::format(R"({{"tools":[{{"name":"t{}","description":"{}"}}],"nextCursor":"{}"}})", pages,
+                                 std::string(1000, 'x'), pages));
+  });
+  Runtime runtime;
+  runtime.limits.list_bytes = 5000;
+  std::vector<std::string> logged;
+  runtime.log = Log(LogLevel::warning, [&](LogLevel, std::string_view line) { logged.emplace_back(line); });
+  with_session(*server, legacy_client(), runtime, [&](Session session) -> Task<void> {
+    auto listed = co_await session.list_tools();
+    EXPECT_THAT(listed.items, SizeIs(4));
+    EXPECT_EQ(listed.cut, "the server listed more than 5000 bytes");
+    EXPECT_EQ(pages, 5);
+    EXPECT_THAT(logged, ElementsAre(HasSubstr("event=list_cut")));
   });
 }
 
@@ -478,6 +613,102 @@ TEST(Script, WhatAPersonTookIsNotMissingFromTheNextRound) {
     (void)co_await session.call_tool("t", {}, {.total = 1h, .idle = {}, .on_progress = {}});
     EXPECT_EQ(calls, 2);
   });
+}
+
+// L4: a server that keeps asking does not get the whole time again for every round.
+TEST(Script, AllRoundsOfACallShareItsTotalLimit) {
+  auto server = ScriptServer::modern(R"({"tools":{}})");
+  HandClock clock;
+  int calls = 0;
+  server->on(m(method::call_tool), [&](Request) -> Task<Payload> {
+    ++calls;
+    clock.now += 6s;
+    co_return parsed(R"({"resultType":"input_required","requestState":"s"})");
+  });
+  with_session(*server, modern_client(), clock.runtime(), [&](Session session) -> Task<void> {
+    auto called = co_await as_result(session.call_tool("t", {}, {.total = 10s, .idle = {}, .on_progress = {}}));
+    EXPECT_FALSE(called);
+    if (!called) EXPECT_EQ(called.error().code(), Errc::timeout);
+    EXPECT_EQ(calls, 2);
+  });
+}
+
+// X3: the question of one call leaves the time of the others alone.
+TEST(Script, AQuestionInsideACall_DoesNotStopTheClockOfAnother) {
+  auto server = ScriptServer::modern(R"({"tools":{},"prompts":{}})");
+  server->on(m(method::call_tool), [&](Request request) -> Task<Payload> {
+    if (request.params.value().find("inputResponses")) co_return parsed(R"({"resultType":"complete","content":[]})");
+    co_return parsed(
+        R"({"resultType":"input_required","requestState":"s","inputRequests":{"q":{"method":"elicitation/create","params":{"message":"?","requestedSchema":{"type":"object","properties":{}}}}}})");
+  });
+  server->on(m(method::get_prompt), [](Request) { return no_answer(); });
+  HandClock clock;
+  Event asked;
+  Event may_answer;
+  bool is_asked = false;
+  auto options = modern_client();
+  options.elicit = [&](ElicitRequest) -> Task<ElicitResult> {
+    is_asked = true;
+    asked.notify_all();
+    co_await may_answer.wait();
+    co_return ElicitResult{.action = ElicitResult::Action::accept};
+  };
+  with_session(*server, options, clock.runtime(), [&](Session session) -> Task<void> {
+    Scope scope(co_await asio::this_coro::executor);
+    std::optional<Result<CallToolResult>> called;
+    scope.spawn([](Session s, std::optional<Result<CallToolResult>>& out) -> Task<void> {
+      out = co_await as_result(s.call_tool("t", {}, {.total = 50ms, .idle = {}, .on_progress = {}}));
+    }(session, called));
+    while (!is_asked) co_await asked.wait();
+    std::optional<Errc> other;
+    scope.spawn([](Session s, std::optional<Errc>& out) -> Task<void> {
+      auto got = co_await as_result(s.get_prompt("p", {}, {.total = 50ms, .idle = {}, .on_progress = {}}));
+      out = got.error().code();
+    }(session, other));
+    co_await server->wait_asked(method::get_prompt);
+    clock.now += 1h;
+    while (!other) co_await settle();
+    EXPECT_EQ(other, Errc::timeout);
+    EXPECT_FALSE(called);
+    may_answer.notify_all();
+    co_await scope.join();
+    EXPECT_TRUE(called && *called);
+  });
+}
+
+// L9: a person who is asked does not keep a call that has lost its connection.
+TEST(Script, ACallWhosePersonIsAsked_EndsWithItsConnection) {
+  for (const bool by_close : {true, false}) {
+    auto server = ScriptServer::modern(R"({"tools":{}})");
+    server->on(
+        m(method::call_tool),
+        R"({"resultType":"input_required","requestState":"s","inputRequests":{"q":{"method":"elicitation/create","params":{"message":"?","requestedSchema":{"type":"object","properties":{}}}}}})");
+    Event asked;
+    bool is_asked = false;
+    auto options = modern_client();
+    options.elicit = [&](ElicitRequest) -> Task<ElicitResult> {
+      is_asked = true;
+      asked.notify_all();
+      (void)co_await no_answer();
+      co_return ElicitResult{};
+    };
+    with_session(*server, options, [&](Session session) -> Task<void> {
+      Scope scope(co_await asio::this_coro::executor);
+      std::optional<Errc> code;
+      scope.spawn([](Session s, std::optional<Errc>& out) -> Task<void> {
+        auto called = co_await as_result(s.call_tool("t", {}));
+        out = called ? Errc::internal : called.error().code();
+      }(session, code));
+      while (!is_asked) co_await asked.wait();
+      if (by_close) {
+        co_await session.close();
+      } else {
+        co_await server->die();
+      }
+      co_await scope.join();
+      EXPECT_EQ(code, Errc::closed);
+    });
+  }
 }
 
 // What a server sends of its own --------------------------------------------------------

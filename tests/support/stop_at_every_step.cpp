@@ -110,7 +110,7 @@ SteppingReport run_all(const MakeWorld& make, const SteppingOptions& options, Ho
     SCOPED_TRACE("stopped after " + std::to_string(k) + " handlers");
     if (run_once(make, options, how, k, report) != Next::go_on) break;
     if (k >= options.most_steps) {
-      ADD_FAILURE() << "the operation takes more steps than that";
+      if (!options.endless) ADD_FAILURE() << "the operation takes more steps than that";
       break;
     }
   }

@@ -34,7 +34,8 @@ class SteppedWorld {
 };
 
 struct SteppingOptions {
-  std::size_t most_steps = 3000;  // an operation that takes more is a failure of the test
+  std::size_t most_steps = 3000;  // an operation that takes more is a failure of the test, unless
+  bool endless = false;           // it never ends by itself, and so many are enough
   std::size_t stride = 1;         // only every so many k
   // While the operation has nothing to run, so long is waited for something from outside (a socket, a timer).
   // Nothing came: it is where it stays, and the stop begins there for the last time.

@@ -476,6 +476,7 @@ TEST(Peer, ProgressGoesToItsCallWithWhateverElseIsInIt) {
   });
 }
 
+// Deadlines are real timers here, moved by a clock in the test's hand; see CallClock for the rest.
 TEST(Peer, TheClockStandsStillWhileAPersonIsAsked) {
   run_task([]() -> Task<void> {
     HandClock clock;
@@ -483,19 +484,15 @@ TEST(Peer, TheClockStandsStillWhileAPersonIsAsked) {
     auto call = bench.call({.total = 4ms});
     co_await bench.wire->wait_for_sent(1);
     clock.now += 2ms;
-    std::optional<Peer::ClockStop> outer(bench.peer);
-    std::optional<Peer::ClockStop> inner(bench.peer);  // two questions at once
+    std::optional<Peer::ClockStop> outer(std::in_place, bench.peer, std::nullopt);
+    std::optional<Peer::ClockStop> inner(std::in_place, bench.peer, std::nullopt);  // two questions at once
     clock.now += 1h;
     co_await sleep_for(10ms);
     EXPECT_FALSE(call->outcome);
-    // One that begins meanwhile has its own time and no more, and none passes yet.
-    auto late = bench.call({.total = 8ms});
-    co_await bench.wire->wait_for_sent(2);
-    clock.now += 1h;
     inner.reset();
-    co_await sleep_for(20ms);
+    clock.now += 1h;
+    co_await sleep_for(10ms);
     EXPECT_FALSE(call->outcome);
-    EXPECT_FALSE(late->outcome);
     outer.reset();
     clock.now += 1ms;
     co_await sleep_for(10ms);
@@ -503,10 +500,54 @@ TEST(Peer, TheClockStandsStillWhileAPersonIsAsked) {
     clock.now += 1ms;
     co_await call->wait();
     EXPECT_EQ(call->error().code(), Errc::timeout);
-    EXPECT_FALSE(late->outcome);
-    clock.now += 6ms;
+    co_await bench.end();
+  });
+}
+
+// X3: a question that belongs to one call does not keep the others waiting.
+TEST(Peer, AQuestionOnTheStreamOfACall_StopsTheClockOfThatCallAlone) {
+  run_task([]() -> Task<void> {
+    HandClock clock;
+    Bench bench(co_await asio::this_coro::executor, {}, clock.runtime());
+    auto asks = bench.call({.total = 4ms});
+    auto other = bench.call({.total = 4ms});
+    co_await bench.wire->wait_for_sent(2);
+    std::optional<Peer::ClockStop> stop(std::in_place, bench.peer, RequestId(asks->id));
+    clock.now += 1h;
+    co_await other->wait();
+    EXPECT_EQ(other->error().code(), Errc::timeout);
+    EXPECT_FALSE(asks->outcome);
+    stop.reset();
+    clock.now += 4ms;
+    co_await asks->wait();
+    EXPECT_EQ(asks->error().code(), Errc::timeout);
+    co_await bench.end();
+  });
+}
+
+TEST(Peer, AQuestionOfUnknownOrigin_GivesEveryPendingCallItsLimitOnceMoreAndNoLaterOneAnything) {
+  run_task([]() -> Task<void> {
+    HandClock clock;
+    Bench bench(co_await asio::this_coro::executor, {}, clock.runtime());
+    auto one = bench.call({.total = 4ms});
+    auto two = bench.call({.total = 8ms});
+    co_await bench.wire->wait_for_sent(2);
+    const Peer::ClockStop stop(bench.peer, std::nullopt);
+    auto late = bench.call({.total = 2ms});
+    co_await bench.wire->wait_for_sent(3);
+    clock.now += 2ms;
     co_await late->wait();
     EXPECT_EQ(late->error().code(), Errc::timeout);
+    clock.now += 5999us;
+    co_await settle();
+    EXPECT_FALSE(one->outcome);
+    clock.now += 1us;
+    co_await one->wait();
+    EXPECT_EQ(one->error().code(), Errc::timeout);
+    EXPECT_FALSE(two->outcome);
+    clock.now += 8ms;
+    co_await two->wait();
+    EXPECT_EQ(two->error().code(), Errc::timeout);
     co_await bench.end();
   });
 }
@@ -1019,6 +1060,107 @@ TEST(Peer, CloseWaitsForAHandlerThatTakesItsTimeToEnd) {
     EXPECT_TRUE(closed);
     EXPECT_TRUE(ended);
     EXPECT_EQ(bench.wire->sent.size(), 0u);
+  });
+}
+
+// A peer that is shared, with one handler that runs.
+struct SharedBench {
+  SharedBench(asio::any_io_executor executor, Peer::Handlers handlers, Runtime runtime = {})
+      : wire(std::make_shared<FakeWire>()),
+        peer(std::make_shared<Peer>(executor, std::make_unique<FakeChannel>(wire), runtime, std::move(handlers))) {
+    peer->start();
+    wire->feed(request_of(std::int64_t{1}, "a"));
+  }
+  std::shared_ptr<FakeWire> wire;
+  std::shared_ptr<Peer> peer;
+};
+
+TEST(Peer, AHandlerMayCloseItsOwnConnection) {
+  run_task([]() -> Task<void> {
+    Event ended;
+    bool closed = false;
+    std::shared_ptr<Peer> peer;
+    Peer::Handlers handlers;
+    handlers.request = [&](Request) -> Task<Payload> {
+      co_await peer->close(CloseMode::graceful);
+      closed = true;
+      ended.notify_all();
+      co_return Json::object();
+    };
+    Runtime runtime;
+    runtime.limits.exit_after_eof = 1h;  // it does not wait for itself, however long others would
+    SharedBench bench(co_await asio::this_coro::executor, std::move(handlers), runtime);
+    peer = bench.peer;
+    while (!closed) co_await ended.wait();
+    EXPECT_TRUE(peer->closed());
+    EXPECT_EQ(bench.wire->closes, 1);
+    co_await peer->close(CloseMode::graceful);  // and so does everybody after it
+  });
+}
+
+TEST(Peer, AHandlerThatDoesNotEndIsLeftBehindAndKeepsWhatItUses) {
+  run_task([]() -> Task<void> {
+    Event changed;
+    bool started = false;
+    bool may_end = false;
+    bool ended = false;
+    Peer::Handlers handlers;
+    handlers.request = [&](Request) -> Task<Payload> {
+      started = true;
+      changed.notify_all();
+      co_await asio::this_coro::throw_if_cancelled(false);
+      while (!may_end) (void)co_await as_result(changed.wait());
+      ended = true;
+      changed.notify_all();
+      co_return Json::object();
+    };
+    Runtime runtime;
+    runtime.limits.exit_after_eof = 5ms;
+    SharedBench bench(co_await asio::this_coro::executor, std::move(handlers), runtime);
+    while (!started) co_await changed.wait();
+    co_await bench.peer->close(CloseMode::graceful);
+    EXPECT_FALSE(ended);
+    std::weak_ptr<Peer> left = bench.peer;
+    bench.peer.reset();
+    EXPECT_FALSE(left.expired());
+    may_end = true;
+    changed.notify_all();
+    while (!ended) co_await changed.wait();
+    co_await settle();
+    EXPECT_TRUE(left.expired());
+    EXPECT_EQ(bench.wire->sent.size(), 0u);
+  });
+}
+
+// L9: what the program does with its own log is no reason for a call to go without an outcome.
+TEST(Peer, SinksThatThrowDoNotEndTheReading) {
+  run_task([]() -> Task<void> {
+    int traced = 0;
+    int logged = 0;
+    Runtime runtime;
+    runtime.trace = [&](std::string_view, std::string_view) {
+      ++traced;
+      throw std::runtime_error("the disk is full");
+    };
+    runtime.log = Log(LogLevel::trace, [&](LogLevel, std::string_view) {
+      ++logged;
+      throw std::runtime_error("this one too");
+    });
+    Bench bench(co_await asio::this_coro::executor, {}, runtime);
+    auto answered = bench.call();
+    auto pending = bench.call();
+    co_await bench.wire->wait_for_sent(2);
+    bench.wire->feed(Message(Response{std::int64_t{77}, Json::object()}));  // unknown, which is logged
+    bench.wire->feed(Message(Response{answered->id, Json::object()}));
+    co_await answered->wait();
+    EXPECT_TRUE(*answered->outcome);
+    EXPECT_FALSE(pending->outcome);
+    bench.wire->finish(Error(Errc::closed, "gone"));
+    co_await pending->wait();
+    EXPECT_EQ(pending->error(), Error(Errc::closed, "gone"));
+    EXPECT_EQ(traced, 4);
+    EXPECT_EQ(logged, 2);  // the trace that failed, once, and the reply
+    co_await bench.end();
   });
 }
 

@@ -1,0 +1,80 @@
+// CallClock: the time of one call, as its limits see it. It stands still while a person is asked on
+// behalf of the call, and goes on over everything that is sent for it: rounds of questions, another try
+// in a renewed session, looks at the task it became. So a call has one total limit, whatever becomes of it.
+//
+// On whose behalf is asked is known when a server puts its questions into an answer, when the question
+// comes on the stream of a request (HTTP) or names a task, and when only one call is pending. Where it is not known, it
+// may be any call that is pending at that moment: all their clocks stop, but no call gets more than its
+// own limit once more from such doubts, so one open question cannot keep the others alive for ever.
+//
+// Shared by a call and by whoever stops it; at most one peer times it at once. Pure but for the clock it
+// is given. Loop thread only.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/timeout.h"
+
+namespace patchbay {
+
+class CallClock {
+ public:
+  using TimePoint = std::chrono::steady_clock::time_point;
+
+  // `most_doubt`: how long it may stand still where it is not known whether the question is the call's.
+  CallClock(Clock clock, Duration total) : CallClock(std::move(clock), total, total) {}
+  CallClock(Clock clock, Duration total, Duration most_doubt);
+  CallClock(const CallClock&) = delete;
+  CallClock& operator=(const CallClock&) = delete;
+
+  // Real time without what it stood still.
+  TimePoint now() const { return clock_.now() - stood_still(); }
+  TimePoint end() const noexcept { return end_; }
+  // Of the total; zero when it is over, Duration::max() when there is no limit.
+  Duration left() const;
+  // When, in real time, it will show `at` unless it is stopped or goes on meanwhile; TimePoint::max() while
+  // that depends on a person.
+  TimePoint when(TimePoint at) const;
+
+  // Called when a stop ends: what when() said is no longer true.
+  std::function<void()> went_on;
+
+  enum class Whose { this_calls, perhaps };
+  // Stands still while one exists.
+  class Stop {
+   public:
+    explicit Stop(std::shared_ptr<CallClock> clock, Whose whose = Whose::this_calls);
+    Stop(Stop&& other) noexcept : clock_(std::move(other.clock_)), whose_(other.whose_) {}
+    Stop& operator=(Stop&&) = delete;
+    ~Stop();
+
+   private:
+    std::shared_ptr<CallClock> clock_;
+    Whose whose_;
+  };
+
+ private:
+  void change(int& stops, int by);
+  Duration stood_still() const;
+  Duration doubted_since() const;  // what the doubt that lasts has added since `since_`
+
+  Clock clock_;
+  TimePoint end_;
+  Duration most_doubt_;
+  int stops_ = 0;
+  int doubts_ = 0;
+  TimePoint since_{};    // when one of these two changed last
+  Duration stood_{};     // up to then
+  Duration in_doubt_{};  // of that, where it was not known whose the question was
+};
+
+// Without overflow: the end of time plus anything is the end of time.
+inline CallClock::TimePoint time_after(CallClock::TimePoint now, Duration wait) {
+  return wait >= CallClock::TimePoint::max() - now ? CallClock::TimePoint::max() : now + wait;
+}
+
+}  // namespace patchbay
