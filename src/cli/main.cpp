@@ -264,7 +264,10 @@ int run_with_host(const Settings& settings, Io& io, const Runtime& given) {
   }
   std::vector<std::string> names;
   for (const auto& status : host.status()) names.push_back(status.name);
-  if (const auto error = unknown_server(settings, names)) return report(*error, settings.json, io);
+  if (auto error = unknown_server(settings, names)) {
+    if (settings.command == Command::call) error = std::move(*error).with_carried_out(CarriedOut::no);
+    return report(*error, settings.json, io);
+  }
   Context context{settings, io, runtime, host, waiting, told, secrets};
 
   Result<int> outcome = 0;
@@ -289,7 +292,14 @@ int run_with_host(const Settings& settings, Io& io, const Runtime& given) {
   }(signals, command, stopped_by));
   loop.run();
 
-  if (stopped_by != 0) return 128 + stopped_by;
+  if (stopped_by != 0) {
+    // What was under way may have happened; whoever would repeat it has to know.
+    if (!outcome && settings.command == Command::call &&
+        (settings.json || outcome.error().carried_out() == CarriedOut::unknown)) {
+      (void)report(secrets->without(outcome.error()), settings.json, io);
+    }
+    return 128 + stopped_by;
+  }
   if (*io.reader_left) return 0;
   if (outcome) return *outcome;
   const auto error = secrets->without(outcome.error());

@@ -224,6 +224,7 @@ Task<void> Host::Impl::note_call(std::shared_ptr<Connection> connection, std::op
 
 Task<CallToolResult> Host::call(std::string tool, Payload arguments, CallOptions options) {
   auto impl = impl_;
+  auto so_far = CarriedOut::no;  // for what fails around the call itself
   try {
     Impl::Prepared call;
     if (!impl->prepare_now(tool, arguments, call)) {
@@ -232,8 +233,7 @@ Task<CallToolResult> Host::call(std::string tool, Payload arguments, CallOptions
       co_await with_timeout(impl->prepare_call(tool, arguments, options, time, call), time, [&] {
         return fmt::format(
             "'{}' was not called: the {} ms it has passed while {}; give it more time with --timeout, \"timeout\" of "
-            "its "
-            "entry or MCP_TOOL_TIMEOUT",
+            "its entry or MCP_TOOL_TIMEOUT",
             tool, std::chrono::duration_cast<std::chrono::milliseconds>(time.limit()).count(),
             call.server.empty() ? std::string("the servers that may have it were being started")
                                 : fmt::format("server '{}' was being started", call.server));
@@ -248,18 +248,18 @@ Task<CallToolResult> Host::call(std::string tool, Payload arguments, CallOptions
     Connection::Call running(*connection);
     const auto& name = call.entry->tool->name;
     auto result = co_await as_result(call.session.call_tool(name, std::move(arguments), std::move(options)));
+    so_far = result ? CarriedOut::unknown : result.error().carried_out().value_or(CarriedOut::unknown);
     running.ended(result ? std::nullopt : std::optional(result.error()));
     if (!result) {
       auto error = error_of_call(call.entry->server, name, result.error());
-      co_await impl->note_call(connection, error);
+      if (error.code() != Errc::cancelled) co_await impl->note_call(connection, error);
       throw error;
     }
     if (impl->is_noted(connection->config())) co_await impl->note_call(connection, std::nullopt);
     co_return std::move(*result);
   } catch (...) {
-    // What failed before the session was asked was not carried out.
     auto error = error_from(std::current_exception());
-    throw error.carried_out() ? error : std::move(error).with_carried_out(CarriedOut::no);
+    throw error.carried_out() ? error : std::move(error).with_carried_out(so_far);
   }
 }
 

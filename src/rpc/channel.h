@@ -70,11 +70,14 @@ class Channel {
   // What receive() would yield without waiting, if that is known to be a message.
   virtual std::optional<Incoming> received() { return std::nullopt; }
   virtual void abandon(const RequestId& id) = 0;
-  // Whether nothing of this request of ours has left yet. A channel that cannot tell says no.
-  virtual bool is_unsent(const RequestId& id) const {
+  // Takes a request of ours back of which nothing has left: true, and nothing of it will be sent. A channel that cannot
+  // tell says no.
+  virtual bool withdraw(const RequestId& id) {
     (void)id;
     return false;
   }
+  // The same for all of them; those that were taken back.
+  virtual std::vector<RequestId> withdraw_all() { return {}; }
   virtual Task<void> close(CloseMode mode) = 0;
   // The negotiated revision, for transports that repeat it outside the message (HTTP headers).
   virtual void set_protocol_version(std::string_view version) { (void)version; }

@@ -1,5 +1,6 @@
 #include "rpc/peer.h"
 
+#include <unordered_set>
 #include <utility>
 
 #include <boost/asio/post.hpp>
@@ -118,9 +119,10 @@ Task<Payload> Peer::call(PeerCall call) {
     while (!pending.done.is_set()) co_await pending.done.changed();
   } catch (...) {
     // Whoever waited is leaving: say so to the peer, without waiting for it.
-    auto left = judged(error_from(std::current_exception()), !channel_->is_unsent(call.id));
-    tell_cancelled(call.id, call, "cancelled by the caller");
-    throw left;
+    auto left = error_from(std::current_exception());
+    const bool withdrawn = !ended_ && channel_->withdraw(call.id);
+    if (!withdrawn) tell_cancelled(call.id, call, "cancelled by the caller");
+    throw judged(std::move(left), !withdrawn);
   }
   auto outcome = pending.done.take();
   if (!outcome) throw std::move(outcome).error();
@@ -314,6 +316,7 @@ void Peer::on_progress(const Payload& params) {
 }
 
 void Peer::on_request(Request request, std::shared_ptr<BatchReplies> batch) {
+  if (ended_) return;  // nobody would get the answer
   auto refuse = [&](std::int64_t code, std::string message) {
     ++counters_.refused_requests;
     answer(ErrorResponse{request.id, {code, std::move(message), {}}}, batch);
@@ -411,7 +414,9 @@ void Peer::end(const Error& error) {
   ended_ = error;
   ended_at_ = runtime_.clock.now();
   auto pending = std::exchange(pending_, {});
-  for (auto& [id, call] : pending) call->done.set(std::unexpected(judged(error, !channel_->is_unsent(id))));
+  const auto withdrawn = channel_->withdraw_all();
+  const std::unordered_set<RequestId> unsent(withdrawn.begin(), withdrawn.end());
+  for (auto& [id, call] : pending) call->done.set(std::unexpected(judged(error, !unsent.contains(id))));
   auto running = std::exchange(running_, {});
   for (auto& [key, request] : running) request.spawned.cancel();
   deadline_timer_.cancel();
@@ -513,8 +518,8 @@ void Peer::expire() {
     auto* pending = pending_.at(id);
     const auto by_clock = pending->call->clock->now();
     const bool idle = pending->idle_end <= by_clock && pending->total_end > by_clock;
-    const bool sent = !channel_->is_unsent(id);
-    tell_cancelled(id, *pending->call, "timed out");
+    const bool sent = !channel_->withdraw(id);
+    if (sent) tell_cancelled(id, *pending->call, "timed out");
     auto error = idle ? Error(Errc::timeout, fmt::format("no answer and no progress on {} for {}",
                                                          pending->call->method, limit_text(pending->call->idle)))
                       : timed_out(pending->call->method, pending->call->total);

@@ -632,9 +632,20 @@ void HttpChannel::abandon(const RequestId& id) {
   spawned.cancel();
 }
 
-bool HttpChannel::is_unsent(const RequestId& id) const {
+bool HttpChannel::withdraw(const RequestId& id) {
   const auto found = state_->posts.find(id);
-  return found != state_->posts.end() && !found->second.sent;
+  if (found == state_->posts.end() || found->second.sent) return false;
+  abandon(id);
+  return true;
+}
+
+std::vector<RequestId> HttpChannel::withdraw_all() {
+  std::vector<RequestId> unsent;
+  for (const auto& [id, post] : state_->posts) {
+    if (!post.sent) unsent.push_back(id);
+  }
+  for (const auto& id : unsent) abandon(id);
+  return unsent;
 }
 
 Task<void> HttpChannel::close(CloseMode mode) {

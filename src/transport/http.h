@@ -46,7 +46,8 @@ class HttpChannel final : public Channel {
   Task<Incoming> receive() override;
   std::optional<Incoming> received() override;
   void abandon(const RequestId& id) override;
-  bool is_unsent(const RequestId& id) const override;
+  bool withdraw(const RequestId& id) override;
+  std::vector<RequestId> withdraw_all() override;
   Task<void> close(CloseMode mode) override;
   void set_protocol_version(std::string_view version) override;
   void on_doubt(std::function<void()> doubted) override;

@@ -314,8 +314,28 @@ Result<void> SseChannel::send(Message message) {
   return {};
 }
 
-bool SseChannel::is_unsent(const RequestId& id) const {
-  return std::ranges::any_of(state_->outgoing, [&](const auto& waiting) { return waiting.id == id; });
+bool SseChannel::withdraw(const RequestId& id) {
+  auto& state = *state_;
+  const auto found =
+      std::ranges::find_if(state.outgoing, [&](const auto& waiting) { return waiting.id && *waiting.id == id; });
+  if (found == state.outgoing.end()) return false;
+  state.queued -= found->body.size();
+  state.outgoing.erase(found);
+  state.sent.notify_all();
+  return true;
+}
+
+std::vector<RequestId> SseChannel::withdraw_all() {
+  std::vector<RequestId> unsent;
+  auto& state = *state_;
+  std::erase_if(state.outgoing, [&](const auto& waiting) {
+    if (!waiting.id) return false;
+    unsent.push_back(*waiting.id);
+    state.queued -= waiting.body.size();
+    return true;
+  });
+  state.sent.notify_all();
+  return unsent;
 }
 
 Task<Incoming> SseChannel::receive() { return MessageInbox::take({state_, &state_->inbox}); }

@@ -25,7 +25,8 @@ class SseChannel final : public Channel {
   Result<void> send(Message message) override;
   Task<Incoming> receive() override;
   void abandon(const RequestId&) override {}
-  bool is_unsent(const RequestId& id) const override;
+  bool withdraw(const RequestId& id) override;
+  std::vector<RequestId> withdraw_all() override;
   Task<void> close(CloseMode mode) override;
   void set_protocol_version(std::string_view version) override;
 

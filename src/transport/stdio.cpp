@@ -179,6 +179,7 @@ struct StdioChannel::State : std::enable_shared_from_this<State> {
   // order, and empty while the child reads.
   struct Unsent {
     std::uint64_t begin;
+    std::uint64_t size;
     RequestId id;
   };
   std::deque<Unsent> unsent;
@@ -195,6 +196,18 @@ struct StdioChannel::State : std::enable_shared_from_this<State> {
   bool closed = false;
 
   std::size_t queued() const noexcept { return writing.size() - written + waiting.size(); }
+
+  // Its bytes are in one of the two texts, whole: `waiting` becomes `writing` at once.
+  void cut(const Unsent& request) {
+    if (broken) return;  // nothing is left to be written
+    const auto ahead = writing.size() - written;
+    const auto at = static_cast<std::size_t>(request.begin - gone);
+    if (at < ahead) {
+      writing.erase(written + at, request.size);
+    } else {
+      waiting.erase(at - ahead, request.size);
+    }
+  }
 
   void fail_with(Error error) {
     if (!failure) failure = std::move(error);
@@ -383,12 +396,32 @@ Result<void> StdioChannel::send(Message message) {
   auto sent = enqueue([&](std::string& out) { append_message(out, message); });
   const auto* request = std::get_if<Request>(&message);
   if (sent && request && state_->gone <= begin && state_->unsent_ids.insert(request->id).second) {
-    state_->unsent.push_back({begin, request->id});
+    state_->unsent.push_back({begin, state_->gone + state_->queued() - begin, request->id});
   }
   return sent;
 }
 
-bool StdioChannel::is_unsent(const RequestId& id) const { return state_->unsent_ids.contains(id); }
+bool StdioChannel::withdraw(const RequestId& id) {
+  auto& s = *state_;
+  if (s.unsent_ids.erase(id) == 0) return false;
+  const auto found = std::ranges::find(s.unsent, id, &State::Unsent::id);
+  s.cut(*found);
+  const auto size = found->size;
+  for (auto later = s.unsent.erase(found); later != s.unsent.end(); ++later) later->begin -= size;
+  return true;
+}
+
+std::vector<RequestId> StdioChannel::withdraw_all() {
+  auto& s = *state_;
+  std::vector<RequestId> ids;
+  // From the back, so that what is still to be cut stays where it is.
+  for (; !s.unsent.empty(); s.unsent.pop_back()) {
+    s.cut(s.unsent.back());
+    ids.push_back(std::move(s.unsent.back().id));
+  }
+  s.unsent_ids.clear();
+  return ids;
+}
 
 Result<void> StdioChannel::send_batch(std::vector<Message> messages) {
   return enqueue([&](std::string& out) { append_batch(out, messages); });

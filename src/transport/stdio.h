@@ -33,7 +33,8 @@ class StdioChannel final : public Channel {
   Task<Incoming> receive() override;
   std::optional<Incoming> received() override;
   void abandon(const RequestId& id) override;
-  bool is_unsent(const RequestId& id) const override;
+  bool withdraw(const RequestId& id) override;
+  std::vector<RequestId> withdraw_all() override;
   Task<void> close(CloseMode mode) override;
   std::string diagnostics() const override;
   std::string skipped() const override;

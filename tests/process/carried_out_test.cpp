@@ -1,4 +1,7 @@
 // X5 as people and scripts meet it, and over pipes: whether a failed call was carried out.
+#include <algorithm>
+#include <csignal>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +12,7 @@
 #include "support/command.h"
 #include "support/loop.h"
 #include "support/places.h"
+#include "support/running_program.h"
 #include "transport/stdio.h"
 
 namespace patchbay {
@@ -59,6 +63,26 @@ TEST(CarriedOutCommand, ThePersonIsWarnedBeforeTheyRepeatIt) {
   EXPECT_THAT(never.err, Not(HasSubstr("carried out")));
 }
 
+TEST(CarriedOutCommand, AnInterruptedCallSaysItToo) {
+  for (const bool json : {true, false}) {
+    std::vector<std::string> words{test::built("patchbay"), "--mcp-config", mode_server_file("silent-on-call"),
+                                   "--strict-mcp-config", "--trace"};
+    if (json) words.emplace_back("--json");
+    words.insert(words.end(), {"call", "echo", "text=x"});
+    test::RunningProgram program(words);
+    program.wait_for("tools/call");  // on its way
+    EXPECT_EQ(program.end(SIGINT), 130);
+    EXPECT_THAT(program.output(), json ? HasSubstr(R"("code":"cancelled")") : HasSubstr("patchbay: cancelled"));
+    EXPECT_THAT(program.output(), json ? HasSubstr(R"("carried_out":"unknown")")
+                                       : HasSubstr("it may have been carried out; check before repeating it"));
+  }
+}
+
+TEST(CarriedOutCommand, AServerThatNobodyKnowsIsNotCalled) {
+  const auto result = call("good", {"call", "nobody/echo", "--json"});
+  EXPECT_EQ(json_of(result)["error"]["carried_out"], Json("no")) << result.out;
+}
+
 // The pipe takes a part of the first request; nothing of the second.
 TEST(CarriedOutStdio, WhatIsStillQueuedWhenTheServerGoesWasNotSent) {
   test::run_task([]() -> Task<void> {
@@ -80,6 +104,46 @@ TEST(CarriedOutStdio, WhatIsStillQueuedWhenTheServerGoesWasNotSent) {
     co_await scope.join();
     EXPECT_EQ(outcomes[0], CarriedOut::unknown);
     EXPECT_EQ(outcomes[1], CarriedOut::no);
+  });
+}
+
+// What was said to be not carried out must not be sent when the server reads again. It echoes what it reads.
+TEST(CarriedOutStdio, WhatWasTakenBackIsNeverSent) {
+  test::run_task([]() -> Task<void> {
+    auto executor = co_await asio::this_coro::executor;
+    test::TemporaryDirectory directory;
+    const auto go = directory.path() + "/go";
+    auto transport =
+        stdio_transport({.command = "sh", .args = {"-c", "while [ ! -e \"$0\" ]; do sleep 0.01; done; exec cat", go}});
+    auto channel = co_await transport->open(Runtime{});
+    std::vector<std::string> heard;
+    Event more;
+    Peer::Handlers handlers;
+    handlers.request = [&](Request request) -> Task<Payload> {
+      heard.push_back(request.method);
+      more.notify_all();
+      co_return Payload(Json::object());
+    };
+    auto peer = std::make_shared<Peer>(executor, std::move(channel), Runtime{}, std::move(handlers));
+    peer->start();
+    Scope scope(executor);
+    std::optional<CarriedOut> withdrawn;
+    auto make = [](Peer& p, std::string method, std::size_t size, std::optional<CarriedOut>& into) -> Task<void> {
+      auto outcome = co_await as_result(
+          p.call({.id = p.reserve_id(), .method = std::move(method), .params = Json{{"x", std::string(size, 'x')}}}));
+      if (!outcome) into = outcome.error().carried_out();
+    };
+    std::optional<CarriedOut> others;
+    scope.start(make(*peer, "a", 4u << 20, others));
+    auto second = scope.start(make(*peer, "b", 10, withdrawn));
+    scope.start(make(*peer, "c", 10, others));
+    second.cancel();
+    directory.write("go", "");
+    while (std::ranges::find(heard, "c") == heard.end()) co_await more.wait();
+    EXPECT_THAT(heard, testing::ElementsAre("a", "c"));
+    EXPECT_EQ(withdrawn, CarriedOut::no);
+    co_await peer->close(CloseMode::quick);
+    co_await scope.join();
   });
 }
 

@@ -18,7 +18,7 @@ struct FakeWire {
   std::vector<Message> sent;
   std::vector<std::vector<Message>> sent_batches;
   std::vector<RequestId> abandoned;
-  std::vector<RequestId> unsent;  // what is_unsent() knows of
+  std::vector<RequestId> unsent;  // what can be taken back
   Event sent_something;
   std::function<Result<void>(const Message&)> on_send;  // unset: every message is taken
 
@@ -63,9 +63,8 @@ class FakeChannel final : public Channel {
   }
   Task<Incoming> receive() override { return receive_from(wire_); }
   void abandon(const RequestId& id) override { wire_->abandoned.push_back(id); }
-  bool is_unsent(const RequestId& id) const override {
-    return std::ranges::find(wire_->unsent, id) != wire_->unsent.end();
-  }
+  bool withdraw(const RequestId& id) override { return std::erase(wire_->unsent, id) > 0; }
+  std::vector<RequestId> withdraw_all() override { return std::exchange(wire_->unsent, {}); }
   Task<void> close(CloseMode) override { return close_wire(wire_); }
 
  private:

@@ -278,6 +278,38 @@ TEST(HostCall, ACallThatIsCancelledTakesItsQuestionWithIt) {
   });
 }
 
+// X5: it was sent, so nobody knows.
+TEST(HostCall, ACallThatIsCancelledAfterItWasSentMayHaveBeenCarriedOut) {
+  run_task([]() -> Task<void> {
+    auto server = std::make_shared<Server>(ServerOptions{});
+    Event begun;
+    Tool tool;
+    tool.name = "t";
+    server->add_tool(tool, [&begun](RequestContext&, Json) -> Task<CallToolResult> {
+      begun.notify_all();
+      Event never;
+      co_await never.wait();
+      co_return CallToolResult{};
+    });
+    Host host(empty_options());
+    host.add_server("s", server);
+    co_await host.start();
+    Scope scope(co_await asio::this_coro::executor);
+    auto call = beside(scope, host.call("s/t"));
+    co_await begun.wait();
+    call->running.cancel();
+    co_await scope.join();
+    EXPECT_EQ(failure_of(*call), Errc::cancelled);
+    if (call->result && !*call->result) {
+      EXPECT_EQ(call->result->error().carried_out(), CarriedOut::unknown);
+      EXPECT_THAT(call->result->error().message(), HasSubstr("it may have been carried out"));
+    }
+    auto unknown = co_await as_result(host.call("s/nothing"));
+    EXPECT_TRUE(!unknown && unknown.error().carried_out() == CarriedOut::no);
+    co_await host.stop();
+  });
+}
+
 TEST(HostCall, StoppingEndsQuestionsThatNobodyAnswers) {
   run_task([]() -> Task<void> {
     AskedCalls calls;
