@@ -164,7 +164,11 @@ Task<ByteBudget::Charge> ByteBudget::admit(std::size_t bytes, std::size_t text, 
   // It is in the list only while it waits; `text` then frees nothing before this gets on.
   Unfinished value(*this, co_await asio::this_coro::executor, ceiling);
   if (!value.fits(bytes)) {
-    value.entry().claimed = weight(text);
+    {
+      auto& entry = value.entry();
+      const std::lock_guard lock(mutex_);
+      entry.claimed = weight(text);
+    }
     co_await value.room(bytes);
   }
   co_return charge(bytes);

@@ -25,7 +25,8 @@
 namespace patchbay {
 
 enum class Pool : std::uint8_t {
-  quick,  // ends by itself soon: computing, reading and writing JSON, small files of our own
+  quick,  // ends by itself soon: computing, small files of our own
+  read,   // reads large messages of servers: as long as they are large, so nothing else stands behind it
   slow,   // may wait for somebody else: files of people, network file systems, walks, stores of secrets
 };
 

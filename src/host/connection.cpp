@@ -293,6 +293,7 @@ Task<void> Connection::refresh() {
       if (parts_.on_change) parts_.on_change(*this);
     } else {
       // The old list is kept.
+      call_ended(opened, listed.error());
       runtime_.log(LogLevel::warning, "event=tools_not_refreshed reason=\"{}\"", listed.error().message());
     }
   }

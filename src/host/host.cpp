@@ -75,6 +75,9 @@ Task<bool> Host::Impl::approve(const ServerConfig& server) {
 }
 
 void Host::Impl::changed(Connection& connection) {
+  // One that was replaced may have had something to say already.
+  const auto found = connections_.find(connection.name());
+  if (found == connections_.end() || found->second.get() != &connection) return;
   spelled_.clear();
   static const OfferedTools::Tools none;
   if (offered_.set(connection.name(), connection.prefix(), connection.offers_tools() ? connection.tools() : none)) {
@@ -133,6 +136,10 @@ Task<void> Host::Impl::end_all(std::shared_ptr<Impl> self, CloseMode mode) {
   if (self->scope_) {
     auto joined = co_await as_result(self->scope_->join());
     if (closed) closed = std::move(joined);
+  }
+  // Whoever answers questions gets a moment to notice: what it uses may go with the host.
+  if (self->questions_) {
+    (void)co_await as_result(self->questions_->wait_ended(as_duration(self->runtime_.limits.exit_after_eof)));
   }
   if (!closed) self->runtime_.log(LogLevel::error, "event=stop text=\"{}\"", closed.error().message());
   self->offered_ = {};

@@ -65,7 +65,7 @@ Task<ReadMessages> read_messages_aside(std::shared_ptr<const std::string> block,
                                        ByteBudget::Charge weight, Limits limits) {
   auto weighed = std::make_shared<WeighedText>(std::move(block), std::move(weight));
   const std::shared_ptr<const std::string> shared(weighed, weighed->text.get());
-  auto first = co_await offload(Pool::quick, [shared, text, limits] { return read(shared, text, limits); });
+  auto first = co_await offload(Pool::read, [shared, text, limits] { return read(shared, text, limits); });
   if (!first.messages.decoded) co_return std::move(first.messages);
   auto admitted = co_await as_result(
       byte_budget().admit(weight_of_values(first.census, text.size()), weighed->of_text.bytes(), limits.buffered));
@@ -75,7 +75,7 @@ Task<ReadMessages> read_messages_aside(std::shared_ptr<const std::string> block,
   }
   weighed->of_values = std::move(*admitted);
   co_return co_await offload(
-      Pool::quick, [messages = std::move(first.messages)]() mutable { return with_values(std::move(messages)); });
+      Pool::read, [messages = std::move(first.messages)]() mutable { return with_values(std::move(messages)); });
 }
 
 }  // namespace patchbay
