@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/strings.h"
+#include "base/utf8.h"
 #include "base/visible_text.h"
 #include "config/child_env.h"
 #include "config/import_plan.h"
@@ -74,12 +75,13 @@ constexpr auto running_ends =
 // Then what names files, programs, places and other machines to whoever reads it: nothing to point out in itself, and
 // nothing to hide.
 constexpr auto naming_ends = std::to_array<std::string_view>(
-    {"_ENV",    "_OPTS",    "_OPT",      "_ARGS",   "_FLAGS",  "_EXEC",    "_EXECUTABLE", "_PROGRAM", "_BIN",
-     "_BINARY", "_PROCESS", "_HOOK",     "_HOOKS",  "_PLUGIN", "_PLUGINS", "_MODULE",     "_MODULES", "_REQUIRE",
-     "_IMPORT", "_LOADER",  "_SCRIPT",   "_INIT",   "_RUNNER", "_CONFIG",  "_CONF",       "_RC",      "_PROFILE",
-     "_FILE",   "_PATH",    "_DIR",      "_FOLDER", "_ROOT",   "_PREFIX",  "_LIB",        "_LIBRARY", "_HOST",
-     "_URL",    "_URI",     "_ENDPOINT", "_SERVER", "_ADDR",   "_ADDRESS", "_SOCKET",     "_SOCK",    "_REGISTRY",
-     "_MIRROR", "_INDEX",   "_BUNDLE",   "_CERT",   "_CERTS",  "_CA",      "_DIRECTORY"});
+    {"_ENV",     "_OPTS",    "_OPT",     "_ARGS",      "_FLAGS",    "_EXEC",       "_EXECUTABLE", "_PROGRAM",
+     "_BIN",     "_BINARY",  "_PROCESS", "_HOOK",      "_HOOKS",    "_PLUGIN",     "_PLUGINS",    "_MODULE",
+     "_MODULES", "_REQUIRE", "_IMPORT",  "_LOADER",    "_SCRIPT",   "_INIT",       "_RUNNER",     "_CONFIG",
+     "_CONF",    "_RC",      "_PROFILE", "_FILE",      "_PATH",     "_DIR",        "_FOLDER",     "_ROOT",
+     "_PREFIX",  "_LIB",     "_LIBRARY", "_HOST",      "_URL",      "_URI",        "_ENDPOINT",   "_SERVER",
+     "_ADDR",    "_ADDRESS", "_SOCKET",  "_SOCK",      "_REGISTRY", "_MIRROR",     "_INDEX",      "_BUNDLE",
+     "_CERT",    "_CERTS",   "_CA",      "_DIRECTORY", "FILE",      "CREDENTIALS", "KEYRING"});
 
 std::string in_capitals(std::string_view name) {
   std::string out(name);
@@ -98,7 +100,10 @@ bool speaks_of_a_secret(std::string_view name) { return is_secret_name(name) || 
 
 constexpr std::string_view secret_characters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=_.-";
 
-bool is_plain(std::string_view value) { return value.find_first_not_of(secret_characters) == std::string_view::npos; }
+// What begins like a flag is one for somebody.
+bool is_plain(std::string_view value) {
+  return !value.starts_with('-') && value.find_first_not_of(secret_characters) == std::string_view::npos;
+}
 
 std::string hidden(std::string_view value) { return fmt::format("(hidden, {})", plural(value.size(), "character")); }
 
@@ -169,6 +174,22 @@ std::optional<Authority> authority_in(std::string_view url) {
   if (sign == std::string_view::npos || sign == 0 || url.find('\\') != std::string_view::npos) return std::nullopt;
   const auto begin = sign + 3;
   return Authority{begin, std::min(url.find_first_of("/?#", begin), url.size())};
+}
+
+// The letters of other alphabets look like ours, and an address is judged by its letters.
+std::string in_ascii(std::string_view visible) {
+  std::string out;
+  for (std::size_t at = 0; at < visible.size();) {
+    const auto c = decode_utf8(visible, at);
+    if (c.value < 0x80) {
+      out.push_back(visible[at]);
+    } else {
+      out += c.value <= 0xFFFF ? fmt::format("\\u{:04x}", static_cast<unsigned>(c.value))
+                               : fmt::format("\\U{:08x}", static_cast<unsigned>(c.value));
+    }
+    at += c.length;
+  }
+  return out;
 }
 
 // The password (or a token in the place of the user) and secrets in the query, a stranger's only if they are plain; all
@@ -289,13 +310,20 @@ std::vector<std::string> args_shown(const ServerConfig& server) {
   return author_of(server) == EntryAuthor::stranger ? server.args : own_args(server.args);
 }
 
+bool is_used_whole(std::string_view key) {
+  return key == "command" || key == "args" || key == "cwd" || key == "envFile" || key == "headersHelper";
+}
+
 // Other members: what stands under a secret name, however deep.
 Json shown_member(EntryAuthor author, std::string_view name, const Json& value) {
   if (author == EntryAuthor::person) return redacted(Json{{std::string(name), value}})[name];
   if (const auto* object = value.if_object()) {
     Json::Object out;
     for (const auto& [key, member] : *object) {
-      out.append(key, shown_member(author, speaks_of_a_secret(name) ? name : std::string_view(key), member));
+      // The files of a certificate are loaded; only what opens its key is a secret.
+      const bool open = is_used_whole(key) || (name == "tls" && key != "passphrase");
+      out.append(key,
+                 open ? member : shown_member(author, speaks_of_a_secret(name) ? name : std::string_view(key), member));
     }
     return out;
   }
@@ -318,10 +346,6 @@ std::string quoted(const Shown& shown) {
 std::string variable_line(EntryAuthor author, const std::string& name, const std::string& value) {
   return fmt::format("sets {}={}{}", visible_word(name), quoted(shown_value(author, name, value)),
                      decides_what_runs(name) ? "  (decides what code runs)" : "");
-}
-
-bool is_used_whole(std::string_view key) {
-  return key == "command" || key == "cwd" || key == "envFile" || key == "headersHelper";
 }
 
 constexpr std::size_t many_lines = 12;
@@ -348,7 +372,7 @@ bool may_hide(std::string_view name, std::string_view value) {
 }
 
 std::string consent_target(const ServerConfig& server) {
-  if (server.kind != ServerKind::stdio) return visible_word(shown_url(author_of(server), server.url));
+  if (server.kind != ServerKind::stdio) return in_ascii(visible_word(shown_url(author_of(server), server.url)));
   const auto args = consent_args(server);
   return visible_word(server.command) + (args.empty() ? "" : " ") + args;
 }
@@ -402,12 +426,15 @@ std::string consent_block(const ServerConfig& server, std::string_view indent, s
     for (const auto& one : lines) out += fmt::format("{}{}\n", indent, one);
     return lines.size();
   };
-  std::size_t count = 0;
-  for (const auto& line : text.details) count += add(line);
+  std::size_t count = 0, size = text.target.size();
+  for (const auto& line : text.details) {
+    count += add(line);
+    size += line.size();
+  }
   count += add(text.target);
   if (count > many_lines) {
-    out += fmt::format("{}(that was {} in {}: read from the first one)\n", indent,
-                       plural(text.target.size(), "character"), plural(count, "line"));
+    out += fmt::format("{}(that was {} in {}: read from the first one)\n", indent, plural(size, "character"),
+                       plural(count, "line"));
   }
   return out;
 }

