@@ -91,6 +91,8 @@ void append_message(std::string& out, const Message& message);
 void append_batch(std::string& out, const std::vector<Message>& messages);
 // How many bytes append_message() would add.
 std::size_t size_of(const Message& message);
+// Whether that is at most `limit`.
+bool fits(const Message& message, std::size_t limit);
 
 // The id an answer belongs to; none for other messages, and for an error about no request.
 std::optional<RequestId> answered_id(const Message& message);

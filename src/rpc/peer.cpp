@@ -81,9 +81,9 @@ void Peer::start() {
 Task<Payload> Peer::call(PeerCall call) {
   if (ended_) throw judged(*ended_, false);
   Message request = Request{call.id, call.method, std::move(call.params), std::move(call.headers)};
-  if (const auto size = size_of(request); size > runtime_.limits.outgoing) {
-    throw Error(Errc::limit, fmt::format("the request {} has {} bytes; no more than {} are sent", call.method, size,
-                                         runtime_.limits.outgoing))
+  if (!fits(request, runtime_.limits.outgoing)) {
+    throw Error(Errc::limit, fmt::format("the request {} has {} bytes; no more than {} are sent", call.method,
+                                         size_of(request), runtime_.limits.outgoing))
         .with_carried_out(CarriedOut::no);
   }
   // Whoever awaits this need not keep the peer.
