@@ -14,7 +14,7 @@
 #
 # Kept in ${XDG_CACHE_HOME:-~/.cache}/patchbay-bare: the bare system, and one with our packages
 # installed, for a month each; and what the compiler made, for the parts that do not begin from
-# nothing. From this machine comes only how to reach the network: name servers, package sources,
+# nothing (with PATCHBAY_BARE_COMPILED=1 also for root, which then takes half as long). From this machine comes only how to reach the network: name servers, package sources,
 # proxies, the bundle of certificates, the npm registry. It is written into the files that apt and
 # npm read; of variables the programs inside see HOME, PATH, LANG and TERM. No credentials.
 set -euo pipefail
@@ -217,7 +217,7 @@ step 'run tools --json' 0 ./run tools --json
 step 'test' 0 tests_skip any
 exit $failed
 EOF
-  enter "$root" -- /src/inside.sh || status=$?
+  compiled=${PATCHBAY_BARE_COMPILED:-} enter "$root" -- /src/inside.sh || status=$?
   rm -rf build/bare-packages
   mkdir -p build/bare-packages
   cp "$root"/src/patchbay/build/release/*.deb build/bare-packages/ || status=1
