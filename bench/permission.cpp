@@ -3,13 +3,12 @@
 //   bench-permission [CALLS [RULES]]
 //
 // Prints one JSON object: milliseconds for all calls, the best of five rounds.
-#include "host/permission.h"
-
 #include <cstdlib>
 
 #include <fmt/format.h>
 
 #include "figures.h"
+#include "permission/decide.h"
 
 using namespace patchbay;
 

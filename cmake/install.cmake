@@ -1,5 +1,5 @@
 # Installs the program, the library, its headers and what find_package and pkg-config need.
-# The warden installs itself (src/net/warden). Two components, which are also the two Debian
+# The warden installs itself (src/process/warden). Two components, which are also the two Debian
 # packages: runtime is the program, development the library.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)

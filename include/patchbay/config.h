@@ -17,6 +17,7 @@
 
 #include <patchbay/error.h>
 #include <patchbay/json.h>
+#include <patchbay/problem.h>
 
 namespace patchbay {
 
@@ -38,23 +39,6 @@ struct ConfigOrigin {
   ConfigTrust trust = ConfigTrust::trusted;
   std::size_t column = 0;
   bool operator==(const ConfigOrigin&) const = default;
-};
-
-enum class Severity : std::uint8_t { warning, error, note };
-
-// One thing wrong with a file or an entry. An error costs that entry (or, when `server` is empty,
-// that file); a warning costs nothing; a note may well be meant that way, and is for who asks.
-struct ConfigProblem {
-  std::string file;
-  std::size_t line = 0;  // 0: the file as a whole
-  std::size_t column = 0;
-  std::string message;
-  std::string server;  // the entry it is about, or empty
-  Severity severity = Severity::error;
-
-  // "file:line:column: message".
-  std::string text() const;
-  bool operator==(const ConfigProblem&) const = default;
 };
 
 // Name and value in the order of the file.

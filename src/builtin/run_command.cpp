@@ -18,7 +18,7 @@
 #include "builtin/arguments.h"
 #include "builtin/text.h"
 #include "builtin/tools.h"
-#include "net/process.h"
+#include "process/process.h"
 
 namespace patchbay::builtin {
 

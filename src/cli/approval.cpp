@@ -12,11 +12,11 @@
 #include <fmt/format.h>
 #include <termios.h>
 
-#include "base/shell_word.h"
 #include "base/strings.h"
-#include "base/visible_text.h"
-#include "cli/present.h"
-#include "config/consent_text.h"
+#include "cli/texts/present.h"
+#include "entries/consent_text.h"
+#include "text/shell_word.h"
+#include "text/visible_text.h"
 
 namespace patchbay::cli {
 namespace {

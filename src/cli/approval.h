@@ -13,7 +13,7 @@
 
 namespace patchbay::cli {
 
-// Shows the entry (config/consent_text) and reads the answer from the terminal. Neither yes nor no, or the end of
+// Shows the entry (entries/consent_text) and reads the answer from the terminal. Neither yes nor no, or the end of
 // input: not now, ask again.
 Task<std::optional<bool>> ask_approval(Io& io, Waiting& waiting, const ServerConfig& server);
 

@@ -6,9 +6,9 @@
 
 #include "base/as_result.h"
 #include "base/exit_code.h"
-#include "base/shell_word.h"
-#include "cli/present.h"
+#include "cli/texts/present.h"
 #include "host/server_error.h"
+#include "text/shell_word.h"
 
 namespace patchbay::cli {
 

@@ -10,8 +10,8 @@
 #include "base/runtime.h"
 #include "cli/io.h"
 #include "cli/known_secrets.h"
-#include "cli/settings.h"
 #include "cli/waiting.h"
+#include "cli/words/settings.h"
 
 namespace patchbay::cli {
 

@@ -5,15 +5,15 @@
 
 #include <fmt/format.h>
 
-#include "base/shell_word.h"
 #include "base/strings.h"
-#include "base/visible_text.h"
 #include "cli/organisation.h"
-#include "cli/present.h"
-#include "config/files.h"
-#include "config/folders.h"
-#include "config/load.h"
-#include "config/settings_file.h"
+#include "cli/texts/present.h"
+#include "servers/load.h"
+#include "settings/files.h"
+#include "settings/folders.h"
+#include "settings/settings_file.h"
+#include "text/shell_word.h"
+#include "text/visible_text.h"
 
 namespace patchbay::cli {
 namespace {

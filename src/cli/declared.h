@@ -11,8 +11,8 @@
 #include <patchbay/config.h>
 
 #include "cli/io.h"
-#include "cli/settings.h"
-#include "config/own_store.h"
+#include "cli/words/settings.h"
+#include "store/own_store.h"
 
 namespace patchbay::cli {
 

@@ -10,7 +10,7 @@
 
 #include <fmt/format.h>
 
-#include "base/terminal_text.h"
+#include "text/terminal_text.h"
 
 namespace patchbay::cli {
 namespace {

@@ -1,5 +1,5 @@
 // Io: what a command may touch of the terminal. stdout is the product, stderr is talk. What goes to either as text
-// for people has passed base/terminal_text.
+// for people has passed text/terminal_text.
 // Tests hand in buffers; main hands in the process's own streams.
 #pragma once
 

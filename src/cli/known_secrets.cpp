@@ -7,10 +7,10 @@
 
 #include <fmt/format.h>
 
-#include "config/expand.h"
-#include "config/files.h"
-#include "config/secret_file.h"
-#include "protocol/redact.h"
+#include "entries/expand.h"
+#include "secrets/redact.h"
+#include "settings/files.h"
+#include "settings/secret_file.h"
 
 namespace patchbay::cli {
 namespace {

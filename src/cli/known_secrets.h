@@ -11,7 +11,7 @@
 
 #include <patchbay/host.h>
 
-#include "host/text_secrets.h"
+#include "entries/text_secrets.h"
 
 namespace patchbay::cli {
 

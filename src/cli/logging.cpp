@@ -14,9 +14,9 @@
 
 #include <patchbay/error.h>
 
-#include "cli/log_words.h"
-#include "cli/present.h"
-#include "protocol/clean_text.h"
+#include "cli/texts/log_words.h"
+#include "cli/texts/present.h"
+#include "text/clean_text.h"
 
 namespace patchbay::cli {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "base/log.h"
 #include "cli/known_secrets.h"
-#include "cli/settings.h"
+#include "cli/words/settings.h"
 
 namespace patchbay::cli {
 

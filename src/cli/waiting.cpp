@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/timeout.h"
-#include "cli/present.h"
+#include "cli/texts/present.h"
 
 namespace patchbay::cli {
 namespace {

@@ -1,6 +1,6 @@
 #include "client/era_memory_file.h"
 
-#include "net/kept_file.h"
+#include "base/kept_file.h"
 
 namespace patchbay {
 namespace {

@@ -5,11 +5,11 @@
 #include <fmt/format.h>
 
 #include "base/as_result.h"
-#include "base/shell_word.h"
 #include "base/timeout.h"
+#include "catalog/tool_filter.h"
 #include "host/log_name.h"
 #include "host/server_error.h"
-#include "host/tool_filter.h"
+#include "text/shell_word.h"
 
 namespace patchbay {
 namespace {

@@ -12,9 +12,9 @@
 #include "base/offload.h"
 #include "base/semaphore.h"
 #include "base/strings.h"
-#include "config/files.h"
-#include "net/http_client.h"
-#include "net/url.h"
+#include "http/client/http_client.h"
+#include "http/url.h"
+#include "settings/files.h"
 
 namespace patchbay {
 namespace {

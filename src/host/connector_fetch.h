@@ -6,9 +6,9 @@
 #include <patchbay/config.h>
 #include <patchbay/task.h>
 
-#include "config/connectors.h"
 #include "host/server_start.h"
-#include "net/token_source.h"
+#include "http/token_source.h"
+#include "settings/connectors.h"
 
 namespace patchbay {
 

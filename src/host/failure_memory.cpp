@@ -6,12 +6,12 @@
 #include <fmt/format.h>
 
 #include "base/crypto.h"
+#include "base/kept_file.h"
 #include "base/strings.h"
-#include "config/expand.h"
-#include "config/signature.h"
-#include "host/text_secrets.h"
-#include "net/kept_file.h"
-#include "protocol/clean_text.h"
+#include "entries/expand.h"
+#include "entries/signature.h"
+#include "entries/text_secrets.h"
+#include "text/clean_text.h"
 
 namespace patchbay {
 namespace {

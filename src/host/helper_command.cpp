@@ -8,8 +8,8 @@
 #include "base/as_result.h"
 #include "base/strings.h"
 #include "base/timeout.h"
-#include "net/process.h"
-#include "protocol/clean_text.h"
+#include "process/process.h"
+#include "text/clean_text.h"
 
 namespace patchbay {
 namespace {

@@ -10,7 +10,7 @@
 #include <patchbay/task.h>
 
 #include "base/runtime.h"
-#include "config/child_env.h"
+#include "entries/child_env.h"
 
 namespace patchbay {
 

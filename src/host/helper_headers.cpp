@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/strings.h"
-#include "net/url.h"
+#include "http/url.h"
 
 namespace patchbay {
 namespace {

@@ -8,9 +8,9 @@
 
 #include "base/runtime.h"
 #include "base/semaphore.h"
-#include "config/child_env.h"
+#include "entries/child_env.h"
 #include "host/helper_command.h"
-#include "net/http_auth.h"
+#include "http/auth.h"
 
 namespace patchbay {
 

@@ -8,7 +8,7 @@
 #include "base/as_result.h"
 #include "base/strings.h"
 #include "base/timeout.h"
-#include "config/limits.h"
+#include "entries/limits.h"
 #include "host/host_impl.h"
 
 namespace patchbay {

@@ -5,10 +5,10 @@
 
 #include "base/as_result.h"
 #include "base/offload.h"
+#include "catalog/naming.h"
 #include "host/failure_memory.h"
 #include "host/host_impl.h"
 #include "host/log_name.h"
-#include "host/naming.h"
 #include "host/server_error.h"
 
 namespace patchbay {

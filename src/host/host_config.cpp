@@ -10,16 +10,17 @@
 #include "base/as_result.h"
 #include "base/offload.h"
 #include "base/timeout.h"
-#include "config/child_env.h"
-#include "config/diff.h"
-#include "config/limits.h"
-#include "config/policy.h"
-#include "config/secret_file.h"
+#include "entries/child_env.h"
+#include "entries/diff.h"
+#include "entries/limits.h"
 #include "host/config_watch.h"
 #include "host/connector_fetch.h"
 #include "host/host_impl.h"
 #include "host/log_name.h"
-#include "host/rule_check.h"
+#include "host/rule_request.h"
+#include "permission/policy.h"
+#include "permission/rule_check.h"
+#include "settings/secret_file.h"
 
 namespace patchbay {
 

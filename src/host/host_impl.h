@@ -18,11 +18,11 @@
 #include "base/semaphore.h"
 #include "base/time_left.h"
 #include "base/waiting.h"
-#include "config/load.h"
 #include "host/connection.h"
 #include "host/offered_tools.h"
-#include "host/permission.h"
 #include "host/server_start.h"
+#include "permission/decide.h"
+#include "servers/load.h"
 
 namespace patchbay {
 

@@ -12,7 +12,7 @@
 
 #include <patchbay/catalog.h>
 
-#include "host/permission.h"
+#include "permission/decide.h"
 
 namespace patchbay {
 

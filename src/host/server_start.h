@@ -13,9 +13,9 @@
 #include <patchbay/transport.h>
 
 #include "base/runtime.h"
-#include "config/child_env.h"
-#include "config/expand.h"
-#include "net/http_auth.h"
+#include "entries/child_env.h"
+#include "entries/expand.h"
+#include "http/auth.h"
 
 namespace patchbay {
 

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "protocol/clean_text.h"
+#include "text/clean_text.h"
 
 namespace patchbay {
 

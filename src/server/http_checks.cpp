@@ -9,7 +9,7 @@
 
 #include "base/crypto.h"
 #include "base/strings.h"
-#include "net/tcp_listener.h"
+#include "http/server/tcp_listener.h"
 #include "protocol/methods.h"
 #include "protocol/mirrored_headers.h"
 

@@ -12,7 +12,7 @@
 #include <patchbay/json.h>
 
 #include "base/clock.h"
-#include "net/http_message.h"
+#include "http/message.h"
 #include "protocol/wire.h"
 #include "rpc/message.h"
 

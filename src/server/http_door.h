@@ -14,7 +14,7 @@
 #include "base/apart.h"
 #include "base/runtime.h"
 #include "base/scope.h"
-#include "net/http_server.h"
+#include "http/server/http_server.h"
 #include "server/core.h"
 #include "server/http_checks.h"
 #include "server/http_session.h"

@@ -17,7 +17,7 @@
 
 #include "base/runtime.h"
 #include "base/waiting.h"
-#include "net/http_server.h"
+#include "http/server/http_server.h"
 #include "protocol/wire.h"
 #include "rpc/channel.h"
 #include "server/http_checks.h"

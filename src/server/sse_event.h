@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "net/http_message.h"
+#include "http/message.h"
 
 namespace patchbay {
 

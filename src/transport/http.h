@@ -20,8 +20,8 @@
 #include <patchbay/transport.h>
 
 #include "base/runtime.h"
-#include "net/chatter.h"
-#include "net/http_auth.h"
+#include "http/auth.h"
+#include "http/chatter.h"
 #include "rpc/channel.h"
 #include "transport/stream_pulse.h"
 

@@ -6,8 +6,8 @@
 
 #include "base/as_result.h"
 #include "base/strings.h"
-#include "net/url.h"
-#include "protocol/clean_text.h"
+#include "http/url.h"
+#include "text/clean_text.h"
 
 namespace patchbay {
 namespace {

@@ -12,8 +12,8 @@
 #include <patchbay/call.h>
 
 #include "base/runtime.h"
-#include "net/http_auth.h"
-#include "net/http_client.h"
+#include "http/auth.h"
+#include "http/client/http_client.h"
 
 namespace patchbay {
 

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "base/crypto.h"
-#include "net/url.h"
+#include "http/url.h"
 #include "transport/http.h"
 
 namespace patchbay {

@@ -14,14 +14,14 @@
 #include <fmt/format.h>
 
 #include "base/byte_budget.h"
+#include "base/fd.h"
 #include "base/pace.h"
 #include "base/strings.h"
 #include "base/timeout.h"
 #include "base/waiting.h"
-#include "net/chatter.h"
-#include "net/fd.h"
-#include "net/line_reader.h"
-#include "net/write_quietly.h"
+#include "http/chatter.h"
+#include "process/line_reader.h"
+#include "process/write_quietly.h"
 #include "rpc/read_messages.h"
 
 namespace patchbay {

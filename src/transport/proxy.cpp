@@ -8,8 +8,8 @@
 #include "base/scope.h"
 #include "base/strings.h"
 #include "base/waiting.h"
-#include "net/token_rule.h"
-#include "net/url.h"
+#include "http/token_rule.h"
+#include "http/url.h"
 #include "transport/http.h"
 
 namespace patchbay {

@@ -2,7 +2,7 @@
 // an address made of the proxy's and the server's id, with our own bearer token for the proxy.
 // That token goes to the proxy's origin and nowhere else, never unencrypted over a network.
 //
-// A 401 is about the token that was sent (net/token_rule). Many at once cause one renewal;
+// A 401 is about the token that was sent (http/token_rule). Many at once cause one renewal;
 // when that brings nothing, the store is read again, for another process may have renewed;
 // when that brings nothing either, the call fails with Errc::unauthorized and what to do.
 //
@@ -15,8 +15,8 @@
 #include <patchbay/transport.h>
 
 #include "base/timeout.h"
-#include "net/http_auth.h"
-#include "net/token_source.h"
+#include "http/auth.h"
+#include "http/token_source.h"
 
 namespace patchbay {
 

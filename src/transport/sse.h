@@ -8,7 +8,7 @@
 #include <patchbay/transport.h>
 
 #include "base/runtime.h"
-#include "net/http_auth.h"
+#include "http/auth.h"
 #include "rpc/channel.h"
 
 namespace patchbay {

@@ -18,12 +18,13 @@
 #include "base/strings.h"
 #include "base/timeout.h"
 #include "base/waiting.h"
-#include "net/chatter.h"
-#include "net/command_lookup.h"
-#include "net/line_reader.h"
-#include "net/process.h"
-#include "protocol/clean_text.h"
+#include "http/chatter.h"
+#include "process/command_lookup.h"
+#include "process/line_reader.h"
+#include "process/process.h"
 #include "rpc/read_messages.h"
+#include "secrets/names.h"
+#include "text/clean_text.h"
 
 namespace patchbay {
 namespace {
@@ -37,15 +38,6 @@ constexpr auto quick_step = 100ms;       // each step of a quick close
 constexpr std::size_t detail_lines = 20;
 constexpr std::size_t kept_buffer = 1u << 20;
 constexpr std::size_t sample_size = 80;  // of a line that was no message, in an error
-
-// "--api-key VALUE" and "--token=VALUE" are shown without the value.
-bool names_secret(std::string_view name) {
-  const auto lower = to_lower_ascii(name);
-  for (std::string_view word : {"key", "token", "secret", "password", "passwd", "auth", "credential"}) {
-    if (lower.find(word) != lower.npos) return true;
-  }
-  return false;
-}
 
 // Different when the command leads to another file, or that file was written; and the same
 // for the first argument that is a file: a script, when the command is an interpreter.
@@ -85,13 +77,13 @@ class StdioTransport final : public Transport {
         text += "***";
         value_follows = false;
       } else if (const auto colon = argument.find(':');
-                 colon != argument.npos && names_secret(argument.substr(0, colon)) && colon < equals) {
+                 colon != argument.npos && is_secret_variable(argument.substr(0, colon)) && colon < equals) {
         text += argument.substr(0, colon + 1) + " ***";
-      } else if (equals != argument.npos && names_secret(argument.substr(0, equals))) {
+      } else if (equals != argument.npos && is_secret_variable(argument.substr(0, equals))) {
         text += argument.substr(0, equals + 1) + "***";
       } else {
         text += argument;
-        value_follows = argument.starts_with('-') && equals == argument.npos && names_secret(argument);
+        value_follows = argument.starts_with('-') && equals == argument.npos && is_secret_variable(argument);
       }
     }
     return text;

@@ -10,7 +10,7 @@
 #include "base/scope.h"
 #include "base/timeout.h"
 #include "base/waiting.h"
-#include "net/url.h"
+#include "http/url.h"
 #include "transport/http_requester.h"
 #include "transport/inbox.h"
 

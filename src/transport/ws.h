@@ -10,9 +10,9 @@
 #include <patchbay/transport.h>
 
 #include "base/runtime.h"
-#include "net/http_auth.h"
-#include "net/websocket.h"
+#include "http/auth.h"
 #include "rpc/channel.h"
+#include "ws/websocket.h"
 
 namespace patchbay {
 

@@ -24,8 +24,8 @@
 #include <fmt/format.h>
 
 #include "base/scope.h"
-#include "net/http_client.h"
-#include "net/websocket.h"
+#include "http/client/http_client.h"
+#include "ws/websocket.h"
 
 namespace {
 

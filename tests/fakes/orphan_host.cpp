@@ -22,7 +22,7 @@
 
 #include "base/as_result.h"
 #include "base/timeout.h"
-#include "net/process.h"
+#include "process/process.h"
 
 extern char** environ;
 

@@ -4,7 +4,7 @@
 
 #include "base/strings.h"
 #include "fuzz/fuzz.h"
-#include "protocol/clean_text.h"
+#include "text/clean_text.h"
 
 using namespace patchbay;
 using fuzz::require;

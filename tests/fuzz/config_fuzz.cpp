@@ -3,15 +3,15 @@
 #include <algorithm>
 #include <set>
 
-#include "config/claude_file.h"
-#include "config/expand.h"
-#include "config/jsonc.h"
-#include "config/merge.h"
-#include "config/own_file.h"
-#include "config/parse.h"
-#include "config/plugins.h"
-#include "config/signature.h"
+#include "entries/expand.h"
+#include "entries/parse.h"
+#include "entries/signature.h"
 #include "fuzz/fuzz.h"
+#include "servers/merge.h"
+#include "settings/claude_file.h"
+#include "settings/own_file.h"
+#include "settings/plugins.h"
+#include "text/jsonc.h"
 
 using namespace patchbay;
 using fuzz::require;

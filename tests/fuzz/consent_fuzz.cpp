@@ -4,9 +4,9 @@
 
 #include "base/strings.h"
 #include "base/utf8.h"
-#include "base/visible_text.h"
-#include "config/consent_text.h"
+#include "entries/consent_text.h"
 #include "fuzz/fuzz.h"
+#include "text/visible_text.h"
 
 using namespace patchbay;
 using fuzz::require;

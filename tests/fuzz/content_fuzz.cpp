@@ -1,6 +1,7 @@
 // Blocks of content as text and by size, and secrets taken out of what is shown.
 #include "fuzz/codec_rules.h"
-#include "protocol/redact.h"
+#include "secrets/names.h"
+#include "secrets/redact.h"
 
 using namespace patchbay;
 using fuzz::require;

@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "base/strings.h"
-#include "config/edit.h"
-#include "config/jsonc.h"
 #include "fuzz/fuzz.h"
+#include "store/edit.h"
+#include "text/jsonc.h"
 
 using namespace patchbay;
 using fuzz::require;

@@ -1,6 +1,6 @@
 // A text with references of any kind: what is put in is put in once and not looked at again, what is not known
 // stays as it was written, and everything that would be fetched is named.
-#include "config/expand.h"
+#include "entries/expand.h"
 #include "fuzz/fuzz.h"
 
 using namespace patchbay;

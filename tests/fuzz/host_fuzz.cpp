@@ -10,9 +10,9 @@
 
 #include <netdb.h>
 
-#include "config/url_pattern.h"
 #include "fuzz/fuzz.h"
-#include "net/host_name.h"
+#include "http/host_name.h"
+#include "http/url_pattern.h"
 
 using namespace patchbay;
 using fuzz::require;

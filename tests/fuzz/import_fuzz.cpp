@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <set>
 
-#include "config/expand.h"
-#include "config/import.h"
-#include "config/import_plan.h"
-#include "config/parse.h"
+#include "entries/expand.h"
+#include "entries/parse.h"
 #include "fuzz/fuzz.h"
+#include "import/import.h"
+#include "import/plan.h"
 
 using namespace patchbay;
 using fuzz::require;

@@ -2,10 +2,10 @@
 // the readers agree with each other, and with simdjson about what JSON is.
 #include <simdjson.h>
 
-#include "config/places.h"
 #include "fuzz/fuzz.h"
 #include "json/scanner.h"
 #include "json/utf8.h"
+#include "text/places.h"
 
 namespace {
 

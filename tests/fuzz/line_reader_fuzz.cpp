@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "fuzz/fuzz.h"
-#include "net/line_reader.h"
+#include "process/line_reader.h"
 
 namespace {
 

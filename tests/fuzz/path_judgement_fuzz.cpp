@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 
 #include "base/strings.h"
-#include "config/permission_rules.h"
 #include "fuzz/fuzz.h"
+#include "permission/rules.h"
 
 using namespace patchbay;
 using fuzz::require;

@@ -1,9 +1,9 @@
 // Permission rules of any content, and settings around them: every fault has a place in the rule, what
 // cannot be read never allows and always denies, and a rule that allows surely is one that denies possibly.
 // Input: the rule on a line of its own, then the arguments as JSON, or a settings file.
-#include "config/permission_rules.h"
-#include "config/policy.h"
 #include "fuzz/fuzz.h"
+#include "permission/policy.h"
+#include "permission/rules.h"
 
 using namespace patchbay;
 using fuzz::require;

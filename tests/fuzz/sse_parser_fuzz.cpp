@@ -6,7 +6,7 @@
 #include <chrono>
 
 #include "fuzz/fuzz.h"
-#include "net/sse_parser.h"
+#include "http/sse_parser.h"
 
 namespace {
 

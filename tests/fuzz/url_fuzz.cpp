@@ -3,7 +3,7 @@
 //
 // Input: a URL, a line break, a reference.
 #include "fuzz/fuzz.h"
-#include "net/url.h"
+#include "http/url.h"
 
 using namespace patchbay;
 using fuzz::require;

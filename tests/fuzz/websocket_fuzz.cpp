@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "fuzz/fuzz.h"
-#include "net/websocket_frames.h"
+#include "ws/frames.h"
 
 namespace {
 

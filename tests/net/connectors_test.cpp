@@ -1,6 +1,6 @@
 // Rows of docs/requirements.md: C9.
 // A host with a directory of connectors that answers, refuses, hangs and lies.
-#include "config/connectors.h"
+#include "settings/connectors.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -8,8 +8,6 @@
 #include "base/as_result.h"
 #include "base/scope.h"
 #include "base/timeout.h"
-#include "net/websocket_frames.h"
-#include "net/websocket_handshake.h"
 #include "support/command.h"
 #include "support/loop.h"
 #include "support/places.h"
@@ -17,6 +15,8 @@
 #include "support/scripted_server.h"
 #include "transport/http.h"
 #include "transport/ws.h"
+#include "ws/frames.h"
+#include "ws/handshake.h"
 
 namespace patchbay::test {
 namespace {

@@ -1,6 +1,6 @@
 // The HTTP client against real sockets: what it sends, how it reads, and how every failure is
 // told. Scripts run on threads of their own; the client runs on the test's loop.
-#include "net/http_client.h"
+#include "http/client/http_client.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -17,8 +17,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/fd.h"
 #include "base/scope.h"
-#include "net/fd.h"
 #include "support/command.h"
 #include "support/loop.h"
 #include "support/places.h"

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/scope.h"
-#include "net/http_client.h"
+#include "http/client/http_client.h"
 #include "support/front_programs.h"
 #include "support/loop.h"
 #include "support/scripted_server.h"

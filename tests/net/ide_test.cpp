@@ -1,6 +1,6 @@
 // T5, T6: the server inside an editor, over real sockets: found through its lock file, called
 // with its token, and only the tools that are meant for a model.
-#include "host/ide.h"
+#include "host/ide/ide.h"
 
 #include <unistd.h>
 
@@ -18,13 +18,13 @@
 
 #include "base/as_result.h"
 #include "base/runtime.h"
-#include "net/websocket_frames.h"
-#include "net/websocket_handshake.h"
 #include "rpc/channel.h"
 #include "support/command.h"
 #include "support/loop.h"
 #include "support/places.h"
 #include "support/scripted_server.h"
+#include "ws/frames.h"
+#include "ws/handshake.h"
 
 namespace patchbay::test {
 namespace {

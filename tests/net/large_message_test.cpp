@@ -7,12 +7,12 @@
 #include "base/byte_budget.h"
 #include "base/scope.h"
 #include "base/timeout.h"
-#include "net/websocket_frames.h"
-#include "net/websocket_handshake.h"
 #include "support/loop.h"
 #include "support/scripted_server.h"
 #include "transport/http.h"
 #include "transport/ws.h"
+#include "ws/frames.h"
+#include "ws/handshake.h"
 
 namespace patchbay::test {
 namespace {

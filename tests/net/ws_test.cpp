@@ -20,11 +20,11 @@
 
 #include "base/as_result.h"
 #include "base/scope.h"
-#include "net/websocket_handshake.h"
 #include "support/command.h"
 #include "support/fails_with.h"
 #include "support/loop.h"
 #include "support/scripted_server.h"
+#include "ws/handshake.h"
 
 namespace patchbay::test {
 namespace {

@@ -12,7 +12,7 @@
 #include <patchbay/config.h>
 #include <patchbay/json.h>
 
-#include "config/signature.h"
+#include "entries/signature.h"
 #include "support/command.h"
 #include "support/places.h"
 #include "support/temp_tree.h"

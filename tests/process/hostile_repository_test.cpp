@@ -11,7 +11,7 @@
 
 #include <patchbay/host.h>
 
-#include "config/signature.h"
+#include "entries/signature.h"
 #include "support/loop.h"
 #include "support/scripted_server.h"
 #include "support/temp_tree.h"

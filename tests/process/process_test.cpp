@@ -1,5 +1,5 @@
 // T1, L9: children as the library starts, watches and ends them.
-#include "net/process.h"
+#include "process/process.h"
 
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -14,11 +14,11 @@
 #include <gtest/gtest.h>
 
 #include "base/as_result.h"
+#include "base/fd.h"
 #include "base/scope.h"
 #include "base/timeout.h"
-#include "net/fd.h"
-#include "net/warden/image.h"
 #include "process/children.h"
+#include "process/warden/image.h"
 #include "support/loop.h"
 #include "support/places.h"
 

@@ -10,8 +10,8 @@
 #include <patchbay/host.h>
 
 #include "base/as_result.h"
-#include "config/settings_file.h"
 #include "protocol/methods.h"
+#include "settings/settings_file.h"
 #include "support/script_server.h"
 #include "support/stop_at_every_step.h"
 #include "support/temp_tree.h"

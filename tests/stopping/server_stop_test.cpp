@@ -16,10 +16,10 @@
 #include <patchbay/transport.h>
 
 #include "base/as_result.h"
+#include "base/fd.h"
 #include "base/runtime.h"
 #include "base/scope.h"
 #include "base/waiting.h"
-#include "net/fd.h"
 #include "rpc/channel.h"
 #include "support/http_door.h"
 #include "support/http_wire.h"

@@ -9,7 +9,7 @@
 
 #include <patchbay/task.h>
 
-#include "net/http_message.h"
+#include "http/message.h"
 
 namespace patchbay::test {
 

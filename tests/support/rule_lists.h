@@ -6,7 +6,7 @@
 
 #include <patchbay/permission.h>
 
-#include "config/settings_file.h"
+#include "settings/settings_file.h"
 
 namespace patchbay::test {
 

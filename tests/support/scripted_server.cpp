@@ -19,7 +19,7 @@
 #include <openssl/ssl.h>
 
 #include "base/strings.h"
-#include "net/http_message.h"
+#include "http/message.h"
 #include "support/command.h"
 
 namespace patchbay::test {

@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "base/as_result.h"
-#include "net/websocket_handshake.h"
 #include "transport/ws.h"
+#include "ws/handshake.h"
 
 namespace patchbay::test {
 namespace {

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "net/line_reader.h"
+#include "process/line_reader.h"
 #include "rpc/message.h"
 
 namespace patchbay {

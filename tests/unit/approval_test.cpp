@@ -1,5 +1,5 @@
 // Whether a project's server may be used: what was said before, settings, the flag. C6.
-#include "config/approval.h"
+#include "servers/approval.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

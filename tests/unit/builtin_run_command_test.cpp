@@ -12,9 +12,9 @@
 #include <gtest/gtest.h>
 
 #include "base/as_result.h"
+#include "base/fd.h"
 #include "base/scope.h"
 #include "builtin/run_command.h"
-#include "net/fd.h"
 #include "support/loop.h"
 #include "support/temp_tree.h"
 

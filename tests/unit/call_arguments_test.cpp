@@ -1,4 +1,4 @@
-#include "host/call_arguments.h"
+#include "cli/words/call_arguments.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "net/http_failure.h"
+#include "http/client/failure.h"
 #include "protocol/wire.h"
 
 namespace patchbay {

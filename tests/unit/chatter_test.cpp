@@ -1,5 +1,5 @@
 // L7: what is no message is borne for a while, and not without end.
-#include "net/chatter.h"
+#include "http/chatter.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

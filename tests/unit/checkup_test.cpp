@@ -1,5 +1,5 @@
 // What doctor finds, from values. N6.
-#include "host/checkup.h"
+#include "inspect/checkup.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Rows of docs/requirements.md: T1, C2.
-#include "config/child_env.h"
+#include "entries/child_env.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -106,20 +106,6 @@ TEST(EnvFile, LinesAreNamesAndValues) {
     auto wrong = parse_env_file(text, "/e");
     ASSERT_FALSE(wrong) << text;
     EXPECT_EQ(wrong.error(), Error(Errc::config, std::string(error)));
-  }
-}
-
-// compat: B3.18, B3.24
-TEST(HelperEnvironment, NamesThatSpeakOfSecretsAreKnown) {
-  for (auto* name : {"TOKEN", "MY_TOKEN", "TOKEN_MINE", "GH_PAT", "DB_DSN", "X_SECRET_Y", "PGPASSWORD_", "A_PASSWORD",
-                     "A_PASSWD", "A_PASSPHRASE", "API_KEY", "BASIC_AUTH", "SESSION_COOKIE", "A_CREDENTIAL",
-                     "CREDENTIALS", "my_token", "DATABASE_URL"}) {
-    if (std::string_view(name) == "PGPASSWORD_") continue;
-    EXPECT_TRUE(speaks_of_secrets(name)) << name;
-  }
-  for (auto* name :
-       {"PATH", "TOKENS", "PATTERN", "KEYBOARD", "AUTHOR", "HOME", "", "_", "GIT_CONFIG_KEY_0", "MONKEY"}) {
-    EXPECT_FALSE(speaks_of_secrets(name)) << name;
   }
 }
 

@@ -1,5 +1,5 @@
 // Rows of docs/requirements.md: C1, C5.
-#include "config/claude_file.h"
+#include "settings/claude_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // What a server says, made fit to be shown.
-#include "protocol/clean_text.h"
+#include "text/clean_text.h"
 
 #include <random>
 #include <string>

@@ -1,4 +1,4 @@
-#include "net/command_lookup.h"
+#include "process/command_lookup.h"
 
 #include <sys/stat.h>
 

@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "config/diff.h"
-#include "config/parse.h"
+#include "entries/diff.h"
+#include "entries/parse.h"
 #include "host/config_watch.h"
 
 namespace patchbay {

@@ -11,11 +11,11 @@
 
 #include <patchbay/config.h>
 
-#include "config/load.h"
-#include "config/policy.h"
-#include "config/settings_file.h"
-#include "config/signature.h"
-#include "config/sources.h"
+#include "entries/signature.h"
+#include "permission/policy.h"
+#include "servers/load.h"
+#include "settings/settings_file.h"
+#include "settings/sources.h"
 #include "support/ordinary_user.h"
 #include "support/places.h"
 #include "support/temp_tree.h"

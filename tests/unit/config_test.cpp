@@ -13,10 +13,10 @@
 
 #include <patchbay/config.h>
 
-#include "config/files.h"
-#include "config/merge.h"
-#include "config/parse.h"
-#include "config/places.h"
+#include "entries/parse.h"
+#include "servers/merge.h"
+#include "settings/files.h"
+#include "text/places.h"
 
 namespace patchbay {
 namespace {

@@ -1,11 +1,11 @@
 // Rows of docs/requirements.md: C9.
-#include "config/connectors.h"
+#include "settings/connectors.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "config/own_file.h"
-#include "host/naming.h"
+#include "catalog/naming.h"
+#include "settings/own_file.h"
 #include "support/fails_with.h"
 
 namespace patchbay {

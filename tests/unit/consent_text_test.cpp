@@ -1,10 +1,10 @@
 // Rows of docs/requirements.md: C6. What a person is shown of an entry that a repository brought along.
-#include "config/consent_text.h"
+#include "entries/consent_text.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "config/parse.h"
+#include "entries/parse.h"
 
 namespace patchbay {
 namespace {

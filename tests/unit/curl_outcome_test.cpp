@@ -1,4 +1,4 @@
-#include "net/curl_outcome.h"
+#include "http/client/curl_outcome.h"
 
 #include <cerrno>
 #include <cstring>

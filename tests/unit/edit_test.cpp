@@ -1,6 +1,6 @@
 // Edits of configuration texts: what is asked for changes, and not one byte more.
 // compat: C5.c
-#include "config/edit.h"
+#include "store/edit.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -20,7 +20,7 @@
 
 #include "base/crypto.h"
 #include "client/era_memory_file.h"
-#include "config/folders.h"
+#include "settings/folders.h"
 #include "support/command.h"
 
 namespace patchbay {

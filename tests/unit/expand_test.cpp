@@ -1,5 +1,5 @@
 // Rows of docs/requirements.md: C4.
-#include "config/expand.h"
+#include "entries/expand.h"
 
 #include <map>
 

@@ -1,10 +1,10 @@
 // Why a server is used or not, and why a tool may be called or not. N6.
-#include "host/explanation.h"
+#include "inspect/explanation.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "config/permission_rules.h"
+#include "permission/rules.h"
 
 namespace patchbay {
 namespace {

@@ -11,7 +11,7 @@
 #include <patchbay/host.h>
 
 #include "base/as_result.h"
-#include "config/folders.h"
+#include "settings/folders.h"
 #include "support/command.h"
 #include "support/loop.h"
 

@@ -10,8 +10,8 @@
 #include <patchbay/server.h>
 
 #include "base/runtime.h"
-#include "config/settings_file.h"
 #include "protocol/methods.h"
+#include "settings/settings_file.h"
 #include "support/beside.h"
 #include "support/loop.h"
 #include "support/script_server.h"

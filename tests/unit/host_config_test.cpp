@@ -12,7 +12,7 @@
 #include <patchbay/server.h>
 
 #include "base/as_result.h"
-#include "config/settings_file.h"
+#include "settings/settings_file.h"
 #include "support/fails_with.h"
 #include "support/loop.h"
 #include "support/temp_tree.h"

@@ -1,9 +1,9 @@
 // One spelling for every way to write a host, and what cannot be judged. C7 N5.
-#include "net/host_name.h"
+#include "http/host_name.h"
 
 #include <gtest/gtest.h>
 
-#include "net/tcp_listener.h"
+#include "http/server/tcp_listener.h"
 
 namespace patchbay {
 namespace {

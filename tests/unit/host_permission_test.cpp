@@ -7,8 +7,8 @@
 #include <patchbay/server.h>
 
 #include "base/as_result.h"
-#include "config/settings_file.h"
-#include "host/permission.h"
+#include "permission/decide.h"
+#include "settings/settings_file.h"
 #include "support/loop.h"
 #include "support/temp_tree.h"
 

@@ -13,8 +13,8 @@
 
 #include "base/as_result.h"
 #include "base/scope.h"
-#include "config/settings_file.h"
 #include "protocol/methods.h"
+#include "settings/settings_file.h"
 #include "support/beside.h"
 #include "support/loop.h"
 #include "support/script_server.h"

@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "cli/serve_address.h"
-#include "net/http_server.h"
+#include "cli/words/serve_address.h"
+#include "http/server/http_server.h"
 #include "server/replay.h"
 
 namespace patchbay {

@@ -1,7 +1,7 @@
-#include "net/http_failure.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "http/client/failure.h"
 
 namespace patchbay {
 namespace {

@@ -1,7 +1,7 @@
-#include "net/http_message.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "http/message.h"
 
 namespace patchbay {
 namespace {

@@ -1,7 +1,7 @@
-#include "net/http_redirect.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "http/client/redirect.h"
 
 namespace patchbay {
 namespace {

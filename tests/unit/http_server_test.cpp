@@ -1,5 +1,5 @@
 // The HTTP server against clients that send bytes: well-meaning, slow, greedy and broken ones.
-#include "net/http_server.h"
+#include "http/server/http_server.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

@@ -1,6 +1,6 @@
-#include "net/http_server_text.h"
-
 #include <gtest/gtest.h>
+
+#include "http/server/text.h"
 
 namespace patchbay {
 namespace {

@@ -1,5 +1,5 @@
 // T5, T6: what the lock files of editors say, which of them counts, and which editor is meant.
-#include "host/ide.h"
+#include "host/ide/ide.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,12 +1,11 @@
 // Names, repetitions and secrets when entries are taken over; and where the files of others are.
-#include "config/import_plan.h"
-
 #include <map>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "config/import_places.h"
+#include "import/places.h"
+#include "import/plan.h"
 
 namespace patchbay {
 namespace {

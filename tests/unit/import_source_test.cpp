@@ -1,11 +1,10 @@
 // TOML and YAML become values with places; hostile texts are refused with a place and cost nothing.
-#include "config/import_source.h"
-
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/strings.h"
+#include "text/formats.h"
 
 namespace patchbay {
 namespace {

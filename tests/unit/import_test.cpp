@@ -1,7 +1,7 @@
 // Each client's form against a fixture in tests/golden/import: what is carried, what is not, and where
 // it stands. The fixtures are written from descriptions of those files and were not checked against
 // the programs themselves. PATCHBAY_UPDATE_GOLDEN=1 writes the expected texts anew, and fails.
-#include "config/import.h"
+#include "import/import.h"
 
 #include <cstdlib>
 #include <filesystem>
@@ -13,7 +13,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "config/parse.h"
+#include "entries/parse.h"
 #include "support/places.h"
 
 namespace patchbay {

@@ -1,8 +1,8 @@
 // Variables of other clients, one table per way of writing them.
-#include "config/import_variables.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "import/variables.h"
 
 namespace patchbay {
 namespace {

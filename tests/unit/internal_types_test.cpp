@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "config/parse.h"
+#include "entries/parse.h"
 
 namespace patchbay {
 namespace {

@@ -1,5 +1,5 @@
 // Rows of docs/requirements.md: C2, C5.
-#include "config/jsonc.h"
+#include "text/jsonc.h"
 
 #include <gtest/gtest.h>
 

@@ -27,33 +27,50 @@ using testing::IsEmpty;
 // What each folder may include besides itself.
 const std::map<std::string, std::set<std::string>, std::less<>>& allowed_layers() {
   static const auto table = [] {
-    const std::set<std::string> to_protocol{"base", "json", "protocol"};
     auto with = [](std::set<std::string> base, std::initializer_list<std::string> more) {
       base.insert(more);
       return base;
     };
-    const auto to_net = with(to_protocol, {"rpc", "net"});
+    const std::set<std::string> to_secrets{"base", "json", "text", "secrets"};
+    const auto to_protocol = with(to_secrets, {"protocol"});
+    const auto to_net = with(to_protocol, {"rpc", "process", "http", "ws"});
     const auto to_transport = with(to_net, {"transport", "auth"});
-    const auto to_server = with(to_transport, {"server"});
-    const auto below_host = with(to_transport, {"config", "client", "server", "builtin"});
+    const auto to_entries = with(to_protocol, {"http", "entries"});
+    const auto to_settings = with(to_entries, {"settings"});
+    const auto to_permission = with(to_settings, {"catalog", "permission"});
+    const auto declared = with(to_permission, {"servers", "store", "import"});
+    auto below_host = with(to_transport, {"client", "server", "builtin"});
+    below_host.insert(declared.begin(), declared.end());
     const auto to_host = with(below_host, {"host"});
     return std::map<std::string, std::set<std::string>, std::less<>>{
         {"base", {}},
         {"json", {"base"}},
-        {"protocol", {"base", "json"}},
+        {"text", {"base", "json"}},
+        {"secrets", {"base", "json", "text"}},
+        {"protocol", to_secrets},
         {"rpc", to_protocol},
-        {"net", to_protocol},
+        {"process", to_protocol},
+        {"http", to_protocol},
+        {"ws", with(to_protocol, {"http"})},
         {"transport", to_net},
         {"auth", to_net},
         {"client", to_transport},
         {"server", to_transport},
-        {"config", to_transport},
-        {"builtin", to_server},
+        {"builtin", with(to_transport, {"server"})},
+        {"catalog", to_entries},
+        {"entries", with(to_protocol, {"http"})},
+        {"settings", to_entries},
+        {"permission", with(to_settings, {"catalog"})},
+        {"servers", to_permission},
+        {"store", to_settings},
+        {"import", to_entries},
         {"host", below_host},
+        {"inspect", to_host},
+        {"blocking", to_host},
         {"agent", to_host},
         {"gateway", to_host},
         {"console", to_host},
-        {"cli", with(to_host, {"agent", "gateway", "console"})},
+        {"cli", with(to_host, {"inspect", "blocking", "agent", "gateway", "console"})},
     };
   }();
   return table;
@@ -61,11 +78,12 @@ const std::map<std::string, std::set<std::string>, std::less<>>& allowed_layers(
 
 // The layer whose promise each public header states.
 const std::map<std::string, std::string, std::less<>> public_headers{
-    {"error.h", "base"},    {"task.h", "base"},         {"version.h", "base"},  {"fwd.h", "base"},
-    {"json.h", "json"},     {"types.h", "protocol"},    {"auth.h", "auth"},     {"transport.h", "transport"},
-    {"client.h", "client"}, {"session.h", "client"},    {"server.h", "server"}, {"server_http.h", "server"},
-    {"config.h", "config"}, {"permission.h", "config"}, {"host.h", "host"},     {"catalog.h", "host"},
-    {"status.h", "host"},   {"call.h", "protocol"},     {"blocking.h", "host"}, {"patchbay.h", "host"},
+    {"error.h", "base"},     {"task.h", "base"},           {"version.h", "base"},      {"fwd.h", "base"},
+    {"json.h", "json"},      {"types.h", "protocol"},      {"auth.h", "auth"},         {"transport.h", "transport"},
+    {"client.h", "client"},  {"session.h", "client"},      {"server.h", "server"},     {"server_http.h", "server"},
+    {"config.h", "entries"}, {"permission.h", "settings"}, {"host.h", "host"},         {"catalog.h", "catalog"},
+    {"status.h", "host"},    {"call.h", "protocol"},       {"blocking.h", "blocking"}, {"patchbay.h", "blocking"},
+    {"problem.h", "text"},
 };
 
 struct Wrapped {
@@ -75,21 +93,22 @@ struct Wrapped {
 };
 const std::vector<Wrapped> wrapped_libraries{
     {"libcurl",
-     {"curl/", "net/curl_library.h", "net/curl_loop.h"},
-     {"src/net/curl_library.h", "src/net/curl_library.cpp", "src/net/curl_loop.h", "src/net/curl_loop.cpp",
-      "src/net/curl_outcome.cpp", "src/net/curl_transfer.cpp"}},
-    {"Beast", {"boost/beast"}, {"src/net/http_server.cpp"}},
+     {"curl/", "http/client/curl_library.h", "http/client/curl_loop.h"},
+     {"src/http/client/curl_library.h", "src/http/client/curl_library.cpp", "src/http/client/curl_loop.h",
+      "src/http/client/curl_loop.cpp", "src/http/client/curl_outcome.cpp", "src/http/client/curl_transfer.cpp"}},
+    {"Beast", {"boost/beast"}, {"src/http/server/http_server.cpp"}},
     {"OpenSSL", {"openssl/"}, {"src/base/crypto.cpp"}},
     {"simdjson", {"simdjson"}, {"src/json/utf8.cpp"}},
     {"RE2", {"re2/"}, {"src/builtin/grep.cpp"}},
     {"PCRE2", {"pcre2"}, {"src/json/regex.cpp"}},
-    {"libyaml", {"yaml.h"}, {"src/config/import_yaml.cpp"}},
+    {"libyaml", {"yaml.h"}, {"src/text/yaml.cpp"}},
     {"libsecret", {"libsecret/"}, {"src/auth/secret_store.cpp"}},
     {"spdlog", {"spdlog/"}, {"src/cli/logging.cpp"}},
 };
 
 // Folders of pure decisions: no Asio, not even through a header of ours.
-const std::set<std::string_view> pure_folders{"json", "protocol", "config"};
+const std::set<std::string_view> pure_folders{"json",     "text",       "secrets", "protocol", "catalog", "entries",
+                                              "settings", "permission", "servers", "store",    "import"};
 
 // Words that belong to one protocol era.
 const std::vector<std::string_view> era_words{"2024-11-05", "2025-03-26", "2025-06-18",   "2025-11-25",
@@ -357,8 +376,8 @@ TEST(Layers, BadFiles_AreReported) {
   };
   const Case cases[] = {
       {"src/json/x.cpp", "#include \"rpc/peer.h\"\n", "json may not use rpc"},
-      {"src/rpc/x.cpp", "#include \"net/process.h\"\n", "rpc may not use net"},
-      {"src/net/x.cpp", "#include \"rpc/peer.h\"\n", "net may not use rpc"},
+      {"src/rpc/x.cpp", "#include \"process/process.h\"\n", "rpc may not use process"},
+      {"src/http/x.cpp", "#include \"rpc/peer.h\"\n", "http may not use rpc"},
       {"src/transport/x.cpp", "#include \"auth/token.h\"\n", "transport may not use auth"},
       {"src/auth/x.cpp", "#include \"transport/http.h\"\n", "auth may not use transport"},
       {"src/client/x.cpp", "#include \"server/server.h\"\n", "client may not use server"},
@@ -372,9 +391,9 @@ TEST(Layers, BadFiles_AreReported) {
       {"src/base/x.cpp", "#include \"novel/y.h\"\n", "belongs to no layer"},
       {"src/base/log.h", "#include <spdlog/spdlog.h>\n", "spdlog stays behind"},
       {"src/client/x.cpp", "#include <simdjson.h>\n", "simdjson stays behind"},
-      {"src/net/x.h", "#include <boost/beast/http.hpp>\n", "Beast stays behind"},
+      {"src/http/x.h", "#include <boost/beast/http.hpp>\n", "Beast stays behind"},
       {"src/cli/x.cpp", "#include <curl/curl.h>\n", "libcurl stays behind"},
-      {"src/config/x.cpp", "#include <boost/asio/post.hpp>\n", "config is pure"},
+      {"src/entries/x.cpp", "#include <boost/asio/post.hpp>\n", "entries is pure"},
       {"src/host/x.cpp", "if (version == \"2026-07-28\") {}\n", "2026-07-28"},
       {"src/client/session.cpp", "json[\"resultType\"];\n", "resultType"},
   };
@@ -392,13 +411,13 @@ TEST(Layers, GoodFiles_AreNotReported) {
   const Case cases[] = {
       {"src/client/x.cpp", "#include \"client/x.h\"\n#include <vector>\n#include \"rpc/peer.h\"\n"},
       {"src/builtin/x.cpp", "#include <patchbay/server.h>\n#include \"server/server.h\"\n"},
-      {"src/host/x.cpp", "#include \"builtin/files.h\"\n#include \"config/load.h\"\n"},
+      {"src/host/x.cpp", "#include \"builtin/files.h\"\n#include \"servers/load.h\"\n"},
       {"src/cli/x.cpp", "#include <patchbay/patchbay.h>\n#include <boost/asio/signal_set.hpp>\n"},
       {"src/json/x.cpp", "// #include \"rpc/peer.h\"\n/* #include \"cli/io.h\" 2026-07-28 */\nint n = 1'000'000;\n"},
       {"src/protocol/wire_modern.cpp", "\"2026-07-28\" \"resultType\""},
       {"src/client/probe.cpp", "\"2025-11-25\""},
       {"src/server/legacy_front.cpp", "\"2025-11-25\""},
-      {"src/net/warden/warden.c", "#include \"warden.h\"\n"},
+      {"src/process/warden/warden.c", "#include \"warden.h\"\n"},
   };
   for (const Case& item : cases) {
     EXPECT_THAT(problems_in(item.file, item.text), IsEmpty()) << item.file << ": " << item.text;

@@ -1,5 +1,5 @@
 // L4: the limits people set by environment variables.
-#include "config/limits.h"
+#include "entries/limits.h"
 
 #include <map>
 

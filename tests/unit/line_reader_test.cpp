@@ -1,4 +1,4 @@
-#include "net/line_reader.h"
+#include "process/line_reader.h"
 
 #include <algorithm>
 #include <cstring>

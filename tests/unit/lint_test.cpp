@@ -1,10 +1,10 @@
 // What is wrong with configuration, file by file and as a whole. N6 P1.
-#include "host/lint.h"
+#include "inspect/lint.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "config/permission_rules.h"
+#include "permission/rules.h"
 
 namespace patchbay {
 namespace {

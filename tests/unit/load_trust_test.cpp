@@ -8,11 +8,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "config/answer_place.h"
-#include "config/files.h"
-#include "config/load.h"
-#include "config/settings_file.h"
-#include "config/signature.h"
+#include "entries/signature.h"
+#include "servers/answer_place.h"
+#include "servers/load.h"
+#include "settings/files.h"
+#include "settings/settings_file.h"
 #include "support/temp_tree.h"
 
 namespace patchbay {

@@ -1,5 +1,5 @@
 // Rows of docs/requirements.md: W1.
-#include "host/naming.h"
+#include "catalog/naming.h"
 
 #include <algorithm>
 #include <map>

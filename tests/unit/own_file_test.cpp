@@ -1,5 +1,5 @@
 // Rows of docs/requirements.md: C1, C5, C6.
-#include "config/own_file.h"
+#include "settings/own_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // Writing our two files: nothing is lost, whatever stands in the way or whoever is killed.
 // compat: B1.13, C5.c
-#include "config/own_store.h"
+#include "store/own_store.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -1,10 +1,9 @@
 // Permission rules as texts: what they name, what they ask of arguments, what is said about those that
 // cannot be read, and what a set of settings comes to. P1 P2 N5.
-#include "config/permission_rules.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "permission/rules.h"
 #include "support/temp_tree.h"
 
 namespace patchbay {
@@ -630,7 +629,7 @@ TEST(PermissionRule, OneFlagHoldsSeveral) {
 // --- sets
 
 SettingsLayer layer(SettingsSource source, std::string_view text) {
-  return parse_settings(text, source, "/" + std::string(to_string(source)) + "/settings.json");
+  return checked_settings(text, source, "/" + std::string(to_string(source)) + "/settings.json");
 }
 
 std::vector<std::string> texts(const RuleSet& set) {

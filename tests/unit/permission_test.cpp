@@ -1,10 +1,9 @@
 // Whether a call may be made: which rules name a tool, which of them decides, what modes and hints change.
 // P1 P2 W4.
-#include "host/permission.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "permission/decide.h"
 #include "support/rule_lists.h"
 
 namespace patchbay {

@@ -1,12 +1,12 @@
 // Rows of docs/requirements.md: C8.
-#include "config/plugins.h"
+#include "settings/plugins.h"
 
 #include <map>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "config/expand.h"
+#include "entries/expand.h"
 
 namespace patchbay {
 namespace {

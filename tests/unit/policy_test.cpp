@@ -1,5 +1,5 @@
 // Lists of allowed and denied servers, and the patterns of URLs in them. C7.
-#include "config/policy.h"
+#include "permission/policy.h"
 
 #include <map>
 
@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "config/url_pattern.h"
+#include "http/url_pattern.h"
 
 namespace patchbay {
 namespace {

@@ -1,4 +1,4 @@
-#include "net/proxy_choice.h"
+#include "http/client/proxy_choice.h"
 
 #include <map>
 

@@ -1,6 +1,6 @@
 // compat: B6.17
 // T4: the way to a URL: what an entry says, and what the variables add.
-#include "net/route.h"
+#include "http/client/route.h"
 
 #include <sys/stat.h>
 

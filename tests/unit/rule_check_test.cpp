@@ -1,10 +1,11 @@
 // Permission rules that can never decide anything. P1 B7.
-#include "host/rule_check.h"
+#include "permission/rule_check.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "host/rule_request.h"
 #include "support/rule_lists.h"
 
 namespace patchbay {

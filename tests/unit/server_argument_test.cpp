@@ -1,5 +1,5 @@
 // Rows of docs/requirements.md: C10.
-#include "config/server_argument.h"
+#include "entries/server_argument.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

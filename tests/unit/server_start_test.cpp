@@ -14,9 +14,9 @@
 #include <patchbay/host.h>
 
 #include "base/as_result.h"
-#include "config/secret_file.h"
 #include "host/helper_command.h"
 #include "host/helper_headers.h"
+#include "settings/secret_file.h"
 #include "support/loop.h"
 #include "support/temp_tree.h"
 

@@ -13,7 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "base/as_result.h"
-#include "net/fd.h"
+#include "base/fd.h"
 #include "server/connection.h"
 #include "support/fails_with.h"
 #include "support/loop.h"

@@ -1,6 +1,6 @@
 // Settings files of other programs: which keys are read, where each stands, what is said about a wrong
 // one. C5 C6 C7 P1.
-#include "config/settings_file.h"
+#include "settings/settings_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,9 +16,9 @@ using testing::SizeIs;
 
 const std::string file = "/home/me/.claude/settings.json";
 
-SettingsLayer user(std::string_view text) { return parse_settings(text, SettingsSource::user, file); }
+SettingsLayer user(std::string_view text) { return checked_settings(text, SettingsSource::user, file); }
 SettingsLayer enterprise(std::string_view text) {
-  return parse_settings(text, SettingsSource::enterprise, "/etc/claude-code/managed-settings.json");
+  return checked_settings(text, SettingsSource::enterprise, "/etc/claude-code/managed-settings.json");
 }
 
 std::vector<std::string> said(const SettingsLayer& layer) {
@@ -208,7 +208,7 @@ TEST(SettingsFile, BypassInsideTheRepositoryIsSaidToBeIgnored) {
   constexpr std::string_view text =
       R"({"dangerouslySkipPermissions": true, "permissions": {"defaultMode": "bypassPermissions"}})";
   for (auto source : {SettingsSource::project, SettingsSource::project_local}) {
-    auto layer = parse_settings(text, source, "/repo/.claude/settings.json");
+    auto layer = checked_settings(text, source, "/repo/.claude/settings.json");
     EXPECT_THAT(said(layer),
                 ElementsAre(HasSubstr("cannot switch permissions off"), HasSubstr("cannot switch permissions off")));
   }
@@ -247,9 +247,9 @@ TEST(SettingsFile, LayersAreComparedByContent) {
 TEST(SettingsFile, ConnectorsAreOffWhenAnyFileSaysSo) {
   const std::vector<SettingsLayer> none{user("{}"), user(R"({"disableClaudeAiConnectors": false})")};
   EXPECT_FALSE(connectors_disabled(none));
-  const std::vector<SettingsLayer> one{
-      user(R"({"disableClaudeAiConnectors": false})"),
-      parse_settings(R"({"disableClaudeAiConnectors": true})", SettingsSource::project, "/repo/.claude/settings.json")};
+  const std::vector<SettingsLayer> one{user(R"({"disableClaudeAiConnectors": false})"),
+                                       checked_settings(R"({"disableClaudeAiConnectors": true})",
+                                                        SettingsSource::project, "/repo/.claude/settings.json")};
   EXPECT_TRUE(connectors_disabled(one));
   EXPECT_FALSE(connectors_beside_enterprise(one));
   const std::vector<SettingsLayer> beside{enterprise(R"({"allowAllClaudeAiMcps": true})")};

@@ -1,5 +1,5 @@
 // Words that are pasted into a shell stay one word and run nothing.
-#include "base/shell_word.h"
+#include "text/shell_word.h"
 
 #include <gtest/gtest.h>
 

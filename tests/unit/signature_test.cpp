@@ -1,11 +1,11 @@
 // Rows of docs/requirements.md: C3, C6, C11.
-#include "config/signature.h"
+#include "entries/signature.h"
 
 #include <set>
 
 #include <gtest/gtest.h>
 
-#include "config/parse.h"
+#include "entries/parse.h"
 
 namespace patchbay {
 namespace {

@@ -1,4 +1,4 @@
-#include "net/sse_parser.h"
+#include "http/sse_parser.h"
 
 #include <random>
 #include <vector>

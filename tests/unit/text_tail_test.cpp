@@ -1,4 +1,4 @@
-#include "net/text_tail.h"
+#include "process/text_tail.h"
 
 #include <gtest/gtest.h>
 

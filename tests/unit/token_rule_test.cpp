@@ -1,6 +1,6 @@
 // T8: a refused bearer token. First the rule itself, then every way in which requests that
 // share a token can meet its end at the same time.
-#include "net/token_rule.h"
+#include "http/token_rule.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "host/tool_filter.h"
+#include "catalog/tool_filter.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

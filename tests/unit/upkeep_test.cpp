@@ -1,5 +1,5 @@
 // Our own files on the disk, and setting them right. N6.
-#include "config/upkeep.h"
+#include "store/upkeep.h"
 
 #include <fcntl.h>
 #include <sys/file.h>

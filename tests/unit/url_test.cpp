@@ -1,4 +1,4 @@
-#include "net/url.h"
+#include "http/url.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,11 +1,11 @@
 // T4: every frame a peer can send, good and bad, and what we send.
-#include "net/websocket_frames.h"
-
 #include <vector>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "ws/frames.h"
 
 namespace patchbay {
 namespace {

@@ -1,8 +1,8 @@
 // T4: the HTTP part of a WebSocket.
-#include "net/websocket_handshake.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "ws/handshake.h"
 
 namespace patchbay {
 namespace {

@@ -1,4 +1,4 @@
-#include "base/wildcard.h"
+#include "text/wildcard.h"
 
 #include <string>
 #include <vector>

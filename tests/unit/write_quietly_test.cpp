@@ -1,4 +1,4 @@
-#include "net/write_quietly.h"
+#include "process/write_quietly.h"
 
 #include <fcntl.h>
 #include <signal.h>

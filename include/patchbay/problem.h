@@ -1,0 +1,27 @@
+// ConfigProblem: one thing that is wrong with a configuration file, and where. Values only. Any thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace patchbay {
+
+enum class Severity : std::uint8_t { warning, error, note };
+
+// One thing wrong with a file or an entry. An error costs that entry (or, when `server` is empty,
+// that file); a warning costs nothing; a note may well be meant that way, and is for who asks.
+struct ConfigProblem {
+  std::string file;
+  std::size_t line = 0;  // 0: the file as a whole
+  std::size_t column = 0;
+  std::string message;
+  std::string server;  // the entry it is about, or empty
+  Severity severity = Severity::error;
+
+  // "file:line:column: message".
+  std::string text() const;
+  bool operator==(const ConfigProblem&) const = default;
+};
+
+}  // namespace patchbay

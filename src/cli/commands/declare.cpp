@@ -1,0 +1,221 @@
+// `patchbay add`, `add-json` and `remove`: servers come into our two files and out of them.
+#include <algorithm>
+#include <cctype>
+
+#include <fmt/format.h>
+
+#include "base/crypto.h"
+#include "base/strings.h"
+#include "cli/approval.h"
+#include "cli/declared.h"
+#include "cli/texts/present.h"
+#include "cli/words/new_entry.h"
+#include "entries/consent_text.h"
+#include "entries/signature.h"
+#include "import/plan.h"
+#include "permission/policy.h"
+#include "text/shell_word.h"
+
+namespace patchbay::cli {
+namespace {
+
+// An organisation has the last word.
+void check_policy(const Declared& declared, const NewEntry& entry) {
+  if (declared.config.exclusive) throw Error(Errc::denied, std::string(enterprise_exclusive_refusal));
+  const auto verdict = judge_policy(expand_server(entry.server, process_environment()), declared.config.settings.all());
+  if (verdict.allowed()) return;
+  throw Error(Errc::denied, policy_refusal(entry.name, verdict)).with_detail(verdict.reason);
+}
+
+NewEntry read_entry(const Settings& settings, Io& io) {
+  auto entry =
+      settings.command == Command::add
+          ? entry_from_words(settings, process_environment())
+          : entry_from_json(settings.words.at(0), settings.words.at(1) == "-" ? io.read_input() : settings.words.at(1));
+  if (!entry) throw std::move(entry).error();
+  return std::move(*entry);
+}
+
+std::string added_text(const NewEntry& entry, std::string_view scope) {
+  const auto& server = entry.server;
+  if (server.kind == ServerKind::stdio) {
+    return fmt::format("Added stdio MCP server {} with command: {} to {} config\n", entry.name, consent_target(server),
+                       scope);
+  }
+  auto kind = std::string(to_string(server.kind));
+  for (char& c : kind) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return fmt::format("Added {} MCP server {} with URL: {} to {} config\n", kind, entry.name, consent_target(server),
+                     scope);
+}
+
+// What the new entry will meet: somebody who goes before it, or whom it hides.
+void note_neighbours(const Declared& declared, NewEntry& entry, ConfigScope scope) {
+  for (const auto* other : all_entries(declared.config)) {
+    if (other->name != entry.name || other->origin.scope == scope) continue;
+    if (other->standing == ServerStanding::shadowed) continue;
+    entry.notes.push_back(
+        fmt::format("{} config has a server of this name too ({}); local goes before project, and "
+                    "project before user",
+                    to_string(other->origin.scope), place_text(declared, other->origin)));
+  }
+}
+
+// A file that is going to be committed is no place for a secret.
+void warn_of_secrets(NewEntry& entry) {
+  auto copy = entry.entry;
+  for (const auto& secret : withhold_secrets(entry.name, copy)) {
+    entry.notes.push_back(fmt::format(
+        "{} ({}, then add it again with '{}' in single quotes), or keep the server to yourself with --scope local",
+        committed_secret_text(secret), removal_command(entry.name, ConfigScope::project), secret.instead));
+  }
+}
+
+// Whoever types an entry has agreed to it; others who have the project are asked.
+void approve_own(const Settings& settings, NewEntry& entry) {
+  entry.server.origin.scope = ConfigScope::project;
+  auto remembered = remember_answer(settings, entry.server, true);
+  if (!remembered) entry.notes.push_back("it will be asked about: " + remembered.error().message());
+}
+
+// ---- the secret of a client
+
+// The name under which it is kept: one server of this name may be many.
+std::string client_secret_name(const ServerConfig& server) {
+  return fmt::format("client-secret:{}:{}", server.name, sha256_hex(server.url).substr(0, 12));
+}
+
+std::string client_secret_for(const NewEntry& entry) {
+  if (!entry.server.oauth || !entry.server.oauth->client_id) {
+    throw Error(Errc::invalid_argument, "--client-secret is the secret of a client; name it with --client-id");
+  }
+  std::string secret = process_environment()("MCP_CLIENT_SECRET").value_or("");
+  if (secret.empty()) secret = ask_secret(fmt::format("Client secret of '{}': ", entry.name));
+  if (secret.empty() || !valid_utf8(secret)) {
+    throw Error(Errc::invalid_argument, "the client secret is empty or not UTF-8; nothing was added");
+  }
+  return secret;
+}
+
+// Beside the entry and never in it: what is in a file of servers is shown and shared.
+void keep_client_secret(const Declared& declared, NewEntry& entry, const std::string& secret) {
+  auto kept = declared.store.change_secrets_file([&](const Json&) -> Result<std::vector<ConfigEdit>> {
+    return std::vector{set_member({"secrets", client_secret_name(entry.server)}, secret)};
+  });
+  if (!kept) throw kept.error().within("the server was added, its client secret was not kept");
+  entry.notes.push_back("its client secret is kept in " + kept->file);
+}
+
+void forget_client_secret(const Declared& declared, const ServerConfig& entry) {
+  if (entry.kind == ServerKind::stdio) return;
+  (void)declared.store.change_secrets_file([&](const Json& root) -> Result<std::vector<ConfigEdit>> {
+    KeyPath path{"secrets", client_secret_name(entry)};
+    if (value_at(root, path).is_null()) return std::vector<ConfigEdit>{};
+    return std::vector{remove_member(std::move(path))};
+  });
+}
+
+// ---- remove
+
+// The one entry of ours that is meant; throws what to do when there are several or none.
+const ServerConfig& entry_to_remove(const Declared& declared, const Settings& settings, const std::string& name) {
+  const auto entries = all_named(declared.config, name);
+  std::vector<const ServerConfig*> ours;
+  const ServerConfig* foreign = nullptr;
+  for (const auto* entry : entries) {
+    if (!settings.scope.empty() && to_string(entry->origin.scope) != settings.scope) continue;
+    if (!is_ours(declared, *entry)) {
+      if (foreign == nullptr) foreign = entry;
+    } else if (std::ranges::none_of(ours, [&](const auto* one) { return one->origin.scope == entry->origin.scope; })) {
+      ours.push_back(entry);
+    }
+  }
+  if (ours.size() == 1) return *ours.front();
+  const auto shown = safe_name(name, 80);
+  if (ours.size() > 1) {
+    std::string text = fmt::format("MCP server \"{}\" exists in multiple scopes:", shown);
+    std::string commands;
+    for (const auto* entry : ours) {
+      text += fmt::format("\n  - {}", scope_title(entry->origin.scope));
+      commands += fmt::format("\n  {}", removal_command(name, entry->origin.scope));
+    }
+    throw Error(Errc::invalid_argument, text + "\nTo remove it from one of them:" + commands);
+  }
+  if (foreign != nullptr) {
+    if (foreign->origin.scope == ConfigScope::enterprise) {
+      throw Error(Errc::denied, fmt::format("MCP server \"{}\" comes from your organisation ({}) and cannot be removed "
+                                            "here",
+                                            shown, place_text(declared, foreign->origin)));
+    }
+    throw Error(Errc::config,
+                fmt::format("MCP server \"{}\" stands in {}, which is not patchbay's and is not changed by it. Take it "
+                            "out there, or switch it off here: patchbay disable{}",
+                            shown, place_text(declared, foreign->origin), shell_operands({name})));
+  }
+  std::vector<std::string> others;
+  for (const auto* entry : entries) others.emplace_back(to_string(entry->origin.scope));
+  throw Error(Errc::invalid_argument,
+              fmt::format("No MCP server found with name: \"{}\" in {} config; it is in {} config ({})", shown,
+                          settings.scope, others.front(), place_text(declared, entries.front()->origin)));
+}
+
+}  // namespace
+
+int add(const Settings& settings, Io& io) {
+  auto entry = read_entry(settings, io);
+  const auto declared = load_declared(settings);
+  check_policy(declared, entry);
+  const auto secret = settings.client_secret ? client_secret_for(entry) : std::string();
+  const auto scope = scope_called(settings.scope);
+  note_neighbours(declared, entry, scope);
+  const auto change = change_scope(
+      declared, scope, [&](const Json& root, const std::vector<KeyPath>& maps) -> Result<std::vector<ConfigEdit>> {
+        if (!find_server(root, maps, entry.name).empty()) {
+          return fail(Errc::config, fmt::format("MCP server {} already exists in {} config; to replace it: {}",
+                                                entry.name, to_string(scope), removal_command(entry.name, scope)));
+        }
+        return std::vector{set_member(maps.front() / entry.name, entry.entry)};
+      });
+  entry.notes.insert(entry.notes.end(), change.warnings.begin(), change.warnings.end());
+  if (scope == ConfigScope::project) {
+    warn_of_secrets(entry);
+    approve_own(settings, entry);
+  }
+  if (settings.client_secret) keep_client_secret(declared, entry, secret);
+  say_notes(settings, io, entry.notes);
+  Json notes = Json::array();
+  for (const auto& note : entry.notes) notes.push_back(note);
+  answer(settings, io,
+         {{"name", entry.name},
+          {"scope", to_string(scope)},
+          {"file", change.file},
+          {"transport", to_string(entry.server.kind)},
+          {"changed", change.changed},
+          {"notes", std::move(notes)}},
+         added_text(entry, to_string(scope)) + modified_text(declared, scope, change.file));
+  return 0;
+}
+
+int remove(const Settings& settings, Io& io) {
+  const auto& name = settings.words.at(0);
+  const auto declared = load_declared(settings);
+  const auto& entry = entry_to_remove(declared, settings, name);
+  const auto scope = entry.origin.scope;
+  const auto change = change_entry(
+      declared, entry, [&](const Json& root, const std::vector<KeyPath>& maps) -> Result<std::vector<ConfigEdit>> {
+        auto path = find_server(root, maps, name);
+        if (path.empty()) {
+          return fail(Errc::config,
+                      fmt::format("MCP server {} is not in {} config any more", safe_name(name, 80), to_string(scope)));
+        }
+        return std::vector{remove_member(std::move(path))};
+      });
+  forget_client_secret(declared, entry);
+  say_notes(settings, io, change.warnings);
+  answer(settings, io,
+         {{"name", name}, {"scope", to_string(scope)}, {"file", change.file}, {"changed", change.changed}},
+         fmt::format("Removed MCP server {} from {} config\n{}", safe_name(name, 80), to_string(scope),
+                     modified_text(declared, scope, change.file)));
+  return 0;
+}
+
+}  // namespace patchbay::cli

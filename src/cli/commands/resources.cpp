@@ -1,0 +1,159 @@
+// `patchbay resources [SERVER]` lists; `patchbay read [SERVER] URI` prints one resource:
+// text as text, anything else as its bytes unless a terminal would have to show them.
+#include <fmt/format.h>
+
+#include "base/as_result.h"
+#include "base/crypto.h"
+#include "cli/context.h"
+#include "cli/texts/present.h"
+#include "host/server_error.h"
+#include "protocol/codec.h"
+#include "protocol/uri_template.h"
+#include "text/clean_text.h"
+#include "text/shell_word.h"
+
+namespace patchbay::cli {
+namespace {
+
+struct ServerResources {
+  std::string server;
+  std::vector<Resource> resources;
+  std::vector<ResourceTemplate> templates;
+  std::optional<Error> error;
+};
+
+Task<std::vector<ServerResources>> list_resources(Context& context, std::vector<std::string> servers,
+                                                  std::string only) {
+  std::vector<ServerResources> all;
+  for (const auto& name : servers) {
+    auto session = co_await session_to_list(context, name, only);
+    if (!session || !session->server().capabilities.resources) continue;
+    ServerResources one;
+    one.server = name;
+    auto listed = co_await as_result(session->list_resources());
+    if (listed) {
+      one.resources = std::move(listed->items);
+    } else {
+      one.error = listed.error();
+    }
+    // Servers that have resources need not know templates.
+    auto templates = co_await as_result(session->list_resource_templates());
+    if (templates) one.templates = std::move(templates->items);
+    all.push_back(std::move(one));
+  }
+  co_return all;
+}
+
+bool offers(const ServerResources& one, std::string_view uri) {
+  for (const auto& resource : one.resources) {
+    if (resource.uri == uri) return true;
+  }
+  for (const auto& resource_template : one.templates) {
+    auto parsed = UriTemplate::parse(resource_template.uri_template);
+    if (parsed && parsed->match(uri)) return true;
+  }
+  return false;
+}
+
+// The server meant when none was named: the only one with resources, or the only one that
+// lists the URI.
+Task<std::string> server_of(Context& context, std::string uri) {
+  for (const auto& status : context.statuses()) {
+    if (status.name != uri) continue;
+    const auto name = shell_operands({uri});
+    throw Error(Errc::invalid_argument, fmt::format("'{}' is a server; name one of its resources, too: patchbay read{} "
+                                                    "URI (they are listed by: patchbay resources{})",
+                                                    safe_name(uri, 80), name, name));
+  }
+  auto connected = co_await start_servers(context, "");
+  auto all = co_await list_resources(context, connected, "");
+  std::vector<std::string> candidates;
+  for (const auto& one : all) {
+    if (offers(one, uri)) candidates.push_back(one.server);
+  }
+  if (candidates.empty() && all.size() == 1) co_return all.front().server;
+  if (candidates.size() == 1) co_return candidates.front();
+  if (candidates.empty()) {
+    throw with_failures(context, Error(Errc::invalid_argument,
+                                       fmt::format("no connected server lists {}; name one: patchbay read SERVER{}",
+                                                   uri, shell_operands({uri}))));
+  }
+  throw Error(Errc::invalid_argument,
+              fmt::format("several servers have {}: {}; name one: patchbay read{}", uri, fmt::join(candidates, ", "),
+                          shell_operands({candidates.front(), uri})));
+}
+
+}  // namespace
+
+void print_contents(Context& context, const ResourceContents& contents) {
+  if (contents.text) {
+    context.io.out(context.io.out_is_terminal ? clean_for_display(*contents.text) + "\n" : *contents.text);
+    return;
+  }
+  auto bytes = base64_decode(contents.blob.value_or(""));
+  if (!bytes) {
+    throw Error(Errc::protocol, fmt::format("{}: the server sent contents that are not base64", contents.uri));
+  }
+  if (context.io.out_is_terminal) {
+    context.io.out(fmt::format("[{}, {} bytes; redirect the output to a file to keep it]\n",
+                               safe_name(contents.mime_type.value_or("binary"), 60), bytes->size()));
+  } else {
+    context.io.out(*bytes);
+  }
+}
+
+Task<int> resources(Context& context) {
+  const auto only = context.settings.words.empty() ? std::string() : context.settings.words.front();
+  auto connected = co_await start_servers(context, only);
+  auto all = co_await list_resources(context, connected, only);
+  int failed = 0;
+  for (const auto& one : all) {
+    if (one.error) failed = say_list_failure(context, one.server, *one.error);
+  }
+  if (context.settings.json) {
+    Json list = Json::array();
+    Json templates = Json::array();
+    for (const auto& one : all) {
+      for (const auto& resource : one.resources) list.push_back(with_server(one.server, encode(resource)));
+      for (const auto& item : one.templates) templates.push_back(with_server(one.server, encode(item)));
+    }
+    context.print_json({{"servers", servers_json(context, only)},
+                        {"resources", std::move(list)},
+                        {"resourceTemplates", std::move(templates)}});
+  } else {
+    for (const auto& one : all) {
+      context.io.out(fmt::format("{}\n", safe_name(one.server, 60)));
+      for (const auto& resource : one.resources) {
+        context.io.out(fmt::format("  {}  {}\n", safe_name(resource.uri, 200),
+                                   safe_line(resource.title.value_or(resource.name), 80)));
+      }
+      for (const auto& item : one.templates) {
+        context.io.out(
+            fmt::format("  {}  {} (template)\n", safe_name(item.uri_template, 200), safe_name(item.name, 80)));
+      }
+    }
+    if (all.empty()) context.io.talk(none_text(only, connected, "resources"));
+  }
+  const int code = listing_exit_code(context, only);
+  co_return code != 0 || all.size() != 1 ? code : failed;
+}
+
+Task<int> read(Context& context) {
+  const auto& words = context.settings.words;
+  const auto& uri = words.back();
+  const auto server = words.size() == 2 ? words.front() : co_await server_of(context, uri);
+  context.waiting.begin(fmt::format("reading {}", uri));
+  auto session = co_await context.host.session(server);
+  auto outcome = co_await as_result(session.read_resource(uri, context.call_options()));
+  if (!outcome) throw error_of_call(server, uri, outcome.error());
+  const auto& result = *outcome;
+  context.waiting.end();
+  if (context.settings.json) {
+    context.print_json(encode(result));
+    co_return 0;
+  }
+  for (const auto& contents : result.contents) print_contents(context, contents);
+  co_return 0;
+}
+
+}  // namespace patchbay::cli

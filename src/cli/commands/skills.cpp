@@ -1,0 +1,135 @@
+// `patchbay skills [SERVER]` lists; `patchbay skills SERVER NAME [FILE]` prints the SKILL.md of one, or another
+// file of it, when it is what the skill's entry says. Listing reads no file.
+#include "protocol/skills.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/as_result.h"
+#include "base/strings.h"
+#include "cli/context.h"
+#include "cli/texts/present.h"
+#include "protocol/codec.h"
+#include "text/clean_text.h"
+#include "text/shell_word.h"
+
+namespace patchbay::cli {
+namespace {
+
+struct ServerSkills {
+  std::string server;
+  std::vector<Skill> skills;
+  std::optional<Error> error;
+};
+
+void say_problems(Context& context, const std::string& server, const Listing<Skill>& listing) {
+  for (const auto& problem : listing.problems) {
+    context.io.talk(fmt::format("patchbay: {}: left out {}: {}\n", safe_name(server, 60), safe_name(problem.path, 200),
+                                safe_line(problem.reason, 400)));
+  }
+  if (listing.cut)
+    context.io.talk(fmt::format("patchbay: {}: {}\n", safe_name(server, 60), safe_line(*listing.cut, 400)));
+}
+
+Task<std::vector<ServerSkills>> list_skills(Context& context, std::vector<std::string> servers, std::string only) {
+  std::vector<ServerSkills> all;
+  for (const auto& name : servers) {
+    auto session = co_await session_to_list(context, name, only);
+    if (!session || !declares_skills(session->server().capabilities)) continue;
+    ServerSkills one;
+    one.server = name;
+    auto listed = co_await as_result(session->list_skills());
+    if (listed) {
+      say_problems(context, name, *listed);
+      one.skills = std::move(listed->items);
+    } else {
+      one.error = listed.error();
+    }
+    all.push_back(std::move(one));
+  }
+  co_return all;
+}
+
+const std::string& name_of(const Skill& skill) { return skill.frontmatter["name"].as_string(); }
+
+// A name is a label: two skills of one server may have the same.
+Skill find_skill(const std::string& server, const std::vector<Skill>& skills, const std::string& name) {
+  std::vector<const Skill*> found;
+  std::vector<std::string> names;
+  for (const auto& skill : skills) {
+    if (name_of(skill) == name) found.push_back(&skill);
+    names.push_back(name_of(skill));
+  }
+  if (found.size() == 1) return *found.front();
+  if (found.empty()) {
+    const auto meant = nearest(name, names);
+    const auto hint = meant.empty()
+                          ? fmt::format("; run `patchbay skills{}` for what there is", shell_operands({server}))
+                          : fmt::format("; did you mean '{}'?", meant);
+    throw Error(Errc::invalid_argument, fmt::format("'{}' lists no skill called '{}'{}", server, name, hint));
+  }
+  std::vector<std::string> uris;
+  for (const auto* skill : found) uris.push_back(skill->uri);
+  throw Error(Errc::invalid_argument, fmt::format("'{}' has several skills called '{}': {}; name one by its URI",
+                                                  server, name, fmt::join(uris, ", ")));
+}
+
+Task<int> show(Context& context, std::string server, std::string name, std::string file) {
+  context.waiting.begin(fmt::format("reading {}", name));
+  auto session = co_await context.host.session(server);
+  Skill skill;
+  if (name.find("://") != name.npos) {
+    skill = co_await session.get_skill(name, context.call_options());
+  } else {
+    auto listing = co_await session.list_skills();
+    context.waiting.pause();
+    say_problems(context, server, listing);
+    skill = find_skill(server, listing.items, name);
+  }
+  auto contents = co_await session.read_skill(skill, file, context.call_options());
+  context.waiting.end();
+  if (context.settings.json) {
+    context.print_json({{"server", server}, {"skill", encode(skill)}, {"contents", encode(contents)}});
+  } else {
+    print_contents(context, contents);
+  }
+  co_return 0;
+}
+
+}  // namespace
+
+Task<int> skills(Context& context) {
+  const auto& words = context.settings.words;
+  if (words.size() > 1) {
+    co_return co_await show(context, words[0], words[1], words.size() > 2 ? words[2] : std::string(skill_file_name));
+  }
+  const auto only = words.empty() ? std::string() : words.front();
+  auto connected = co_await start_servers(context, only);
+  auto all = co_await list_skills(context, connected, only);
+  int failed = 0;
+  for (const auto& one : all) {
+    if (one.error) failed = say_list_failure(context, one.server, *one.error);
+  }
+  if (context.settings.json) {
+    Json list = Json::array();
+    for (const auto& one : all) {
+      for (const auto& skill : one.skills) list.push_back(with_server(one.server, encode(skill)));
+    }
+    context.print_json({{"servers", servers_json(context, only)}, {"skills", std::move(list)}});
+  } else {
+    for (const auto& one : all) {
+      context.io.out(fmt::format("{}\n", safe_name(one.server, 60)));
+      for (const auto& skill : one.skills) {
+        context.io.out(fmt::format("  {}  {}{}\n", safe_name(name_of(skill), 80),
+                                   safe_line(skill.frontmatter["description"].as_string(), 200),
+                                   skill.resources ? "" : " (made up as it goes: nothing can be verified)"));
+      }
+    }
+    if (all.empty()) context.io.talk(only.empty() ? "No connected server has skills.\n" : "It has no skills.\n");
+  }
+  const int code = listing_exit_code(context, only);
+  co_return code != 0 || all.size() != 1 ? code : failed;
+}
+
+}  // namespace patchbay::cli

@@ -1,0 +1,136 @@
+// `patchbay tools [SERVER]`: every tool under its name, and how its server is.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/as_result.h"
+#include "base/strings.h"
+#include "cli/context.h"
+#include "cli/texts/present.h"
+#include "text/shell_word.h"
+
+namespace patchbay::cli {
+
+namespace {
+
+void print_tools(Context& context, const std::string& only) {
+  const auto catalog = context.host.catalog();
+  std::size_t width = 0;
+  for (const auto& entry : catalog->tools()) width = std::max(width, entry.name.size());
+  for (const auto& status : context.statuses()) {
+    if (!only.empty() && status.name != only) continue;
+    auto shown = status;
+    const bool failed = status.state == ServerState::failed || status.state == ServerState::needs_auth;
+    if (failed && context.told.contains(status.name)) shown.error.reset();
+    const auto visible = std::ranges::count(catalog->tools(), status.name, &CatalogEntry::server);
+    context.io.out(status_line(shown, context.io.color, static_cast<std::size_t>(visible)) + "\n");
+    if (failed && shown.error) {
+      context.told.emplace(status.name, shown.error->message());
+      if (!shown.error->detail().empty()) context.io.out(indented(shown.error->detail()));
+    }
+    for (const auto& entry : catalog->tools()) {
+      if (entry.server == status.name) context.io.out(tool_line(entry, width, context.io.width()) + "\n");
+    }
+  }
+}
+
+bool is_server(const Context& context, const std::string& word) {
+  return std::ranges::any_of(context.statuses(), [&](const ServerStatus& status) { return status.name == word; });
+}
+
+// Everything about one tool, so that it can be called without guessing.
+Task<int> show_tool(Context& context, std::string word) {
+  context.waiting.begin(fmt::format("looking for {}", word));
+  auto entry = co_await context.host.find_tool(word);
+  context.waiting.end();
+  if (context.settings.json) {
+    context.print_json(tool_json(entry));
+  } else {
+    context.io.out(tool_page(entry));
+  }
+  co_return 0;
+}
+
+// A word that is no server: a tool of one, or a slip.
+Task<int> show_named(Context& context, std::string word) {
+  auto shown = co_await as_result(show_tool(context, word));
+  if (shown) co_return *shown;
+  if (shown.error().code() != Errc::invalid_argument) throw shown.error();
+  std::vector<std::string> names;
+  for (const auto& status : context.statuses()) names.push_back(status.name);
+  const bool none = names.empty();
+  for (const auto& entry : context.host.catalog()->tools()) names.push_back(entry.tool->name);
+  // Several tools of that name: the error names them.
+  if (std::ranges::find(names, word) != names.end()) throw shown.error();
+  const auto meant = nearest(word, names);
+  throw Error(Errc::invalid_argument, fmt::format("no server is called '{}', and no tool{}", safe_name(word, 80),
+                                                  !meant.empty() ? fmt::format("; did you mean '{}'?", meant)
+                                                  : none         ? "; none is configured"
+                                                                 : "; see what there is with: patchbay tools"));
+}
+
+}  // namespace
+
+Task<int> tools(Context& context) {
+  const auto only = context.settings.words.empty() ? std::string() : context.settings.words.front();
+  const bool names_tool = only.find('/') != std::string::npos || only.starts_with("mcp__");
+  if (!only.empty() && names_tool && !is_server(context, only)) co_return co_await show_tool(context, only);
+  // As for `call`, a bare name will do for a tool.
+  if (!only.empty() && !is_server(context, only)) co_return co_await show_named(context, only);
+  co_await start_servers(context, only);
+  if (context.settings.json) {
+    context.print_json(tools_json(context.statuses(), *context.host.catalog(), only));
+  } else {
+    print_tools(context, only);
+    if (context.statuses().empty()) {
+      context.io.talk("No server is configured. Run `patchbay --help` for how to name one.\n");
+    }
+  }
+  co_return listing_exit_code(context, only);
+}
+
+// `patchbay`: what is here and what to type next.
+Task<int> overview(Context& context) {
+  co_await start_servers(context, "");
+  if (context.settings.json) {
+    context.print_json(tools_json(context.statuses(), *context.host.catalog(), ""));
+    co_return listing_exit_code(context, "");
+  }
+  print_tools(context, "");
+  const auto catalog = context.host.catalog();
+  std::string next = "\nNext:\n";
+  const CatalogEntry* shown = nullptr;
+  for (const auto& entry : catalog->tools()) {
+    const bool reads = entry.tool->annotations && entry.tool->annotations->read_only_hint == true;
+    if (reads && (!shown || entry.tool->name == "list_dir")) shown = &entry;
+  }
+  if (!shown && !catalog->empty()) shown = &catalog->tools().front();
+  if (shown) {
+    std::string arguments;
+    if (const auto* required = shown->tool->input_schema["required"].if_array()) {
+      for (const auto& name : *required) {
+        if (const auto* text = name.if_string()) arguments += " " + pasted_word(*text + "=...");
+      }
+    }
+    next += fmt::format("  patchbay call{}{}\n", shell_operands({shown->name}), arguments);
+  }
+  next += "  patchbay tools --json\n";
+  std::vector<std::string> pending;
+  for (const auto& status : context.statuses()) {
+    if (awaits_approval(status)) pending.push_back(status.name);
+  }
+  if (!pending.empty()) {
+    next += fmt::format("  patchbay approve{}      lets servers of this project start; see them with: patchbay list\n",
+                        shell_operands(pending));
+  }
+  if (context.host.config().servers.empty()) {
+    next +=
+        "  patchbay --mcp-config '{\"name\":{\"command\":\"your-server\"}}' tools\n"
+        "  or declare servers in .mcp.json: {\"mcpServers\":{\"name\":{\"command\":\"your-server\",\"args\":[]}}}\n";
+  }
+  next += "  patchbay --help\n";
+  context.io.out(next);
+  co_return listing_exit_code(context, "");
+}
+
+}  // namespace patchbay::cli

@@ -1,0 +1,320 @@
+// `patchbay completion`: the scripts, and the names that they ask for.
+#include "cli/texts/completion.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "cli/context.h"
+#include "cli/declared.h"
+
+namespace patchbay::cli {
+namespace {
+
+// What follows a flag.
+enum class ValueKind { none, choice, file, directory, free };
+
+ValueKind kind_of(const FlagText& flag) {
+  if (flag.value.empty()) return ValueKind::none;
+  if (!flag.choices.empty()) return ValueKind::choice;
+  if (flag.value.starts_with("FILE")) return ValueKind::file;
+  return flag.value == "DIR" ? ValueKind::directory : ValueKind::free;
+}
+
+bool takes_server(const CommandText& command) { return command.words.starts_with("SERVER"); }
+
+// SERVER/NAME may be written: which names there are only the server knows, and none is started here.
+bool takes_name_of_server(const CommandText& command) { return command.name == "call" || command.name == "prompt"; }
+
+std::string quoted(std::string_view text, std::string_view quote_inside) {
+  std::string out = "'";
+  for (const char c : text) {
+    if (c == '\'') {
+      out += quote_inside;
+    } else {
+      out += c;
+    }
+  }
+  return out + "'";
+}
+
+std::string names_of(const std::vector<CommandText>& commands, bool (*wanted)(const CommandText&), char between) {
+  std::string out;
+  for (const auto& command : commands) {
+    if (!wanted(command)) continue;
+    if (!out.empty()) out += between;
+    out += command.name;
+  }
+  return out;
+}
+
+bool takes_anything(const CommandText& command) {
+  return !command.words.empty() && !takes_server(command) && !takes_name_of_server(command) && command.choices.empty();
+}
+// The flags that only this command takes; of no command: those that all take.
+std::string flag_names(const CommandLineText& line, std::string_view command) {
+  std::string out;
+  for (const auto& flag : line.flags) {
+    if (flag.command != command) continue;
+    for (const auto& name : flag.names) out += (out.empty() ? "" : " ") + name;
+  }
+  return out;
+}
+
+bool any_command(const CommandText&) { return true; }
+// `mcp` is no command by itself: the word behind it is.
+bool any_but_mcp(const CommandText& command) { return command.name != "mcp"; }
+
+}  // namespace
+
+bool is_plain_word(std::string_view name) {
+  constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
+  return !name.empty() && name.front() != '-' && name.find_first_not_of(plain) == std::string_view::npos;
+}
+
+std::string bash_completion(const CommandLineText& line) {
+  std::string flags = "    local flags='" + flag_names(line, "") + "'\n    case $command in\n";
+  for (const auto& command : line.commands) {
+    if (const auto own = flag_names(line, command.name); !own.empty()) {
+      flags += fmt::format("      {}) flags+=' {}' ;;\n", command.name, own);
+    }
+  }
+  flags += "    esac\n";
+  std::vector<std::string> with_value;
+  std::string values;
+  for (const auto& flag : line.flags) {
+    if (flag.value.empty()) continue;
+    // Several commands have flags of the same name; they take the same values.
+    if (std::ranges::find(with_value, flag.names.front()) != with_value.end()) continue;
+    with_value.insert(with_value.end(), flag.names.begin(), flag.names.end());
+    std::string action;
+    switch (kind_of(flag)) {
+      case ValueKind::choice:
+        action =
+            fmt::format("mapfile -t COMPREPLY < <(compgen -W '{}' -- \"$current\"); ", fmt::join(flag.choices, " "));
+        break;
+      case ValueKind::file:
+        action = "compopt -o default; ";
+        break;
+      case ValueKind::directory:
+        action = "compopt -o dirnames; ";
+        break;
+      default:
+        break;
+    }
+    values += fmt::format("    {}) {}return ;;\n", fmt::join(flag.names, "|"), action);
+  }
+  std::string words;
+  for (const auto& command : line.commands) {
+    if (command.choices.empty()) continue;
+    words += fmt::format("    {}) mapfile -t COMPREPLY < <(compgen -W '{}' -- \"$current\") ;;\n", command.name,
+                         fmt::join(command.choices, " "));
+  }
+  return fmt::format(
+      R"sh(# bash completion for patchbay; made by `patchbay completion bash`.
+_patchbay() {{
+  local current=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD - 1]}} command='' word i
+  COMPREPLY=()
+  # --flag=value arrives as three words.
+  if [[ $current == = ]]; then
+    current=
+  elif [[ $previous == = ]] && ((COMP_CWORD > 1)); then
+    previous=${{COMP_WORDS[COMP_CWORD - 2]}}
+  fi
+  for ((i = 1; i < COMP_CWORD; i++)); do
+    case ${{COMP_WORDS[i]}} in
+    {}) i=$((i + 1)); [[ ${{COMP_WORDS[i]}} == = ]] && i=$((i + 1)) ;;
+    mcp) command=mcp ;;
+    {}) command=${{COMP_WORDS[i]}}; break ;;
+    esac
+  done
+  case $previous in
+{}  esac
+  if [[ $current == -* ]]; then
+{}    mapfile -t COMPREPLY < <(compgen -W "$flags" -- "$current")
+    return
+  fi
+  case $command in
+    '') mapfile -t COMPREPLY < <(compgen -W '{}' -- "$current") ;;
+    {})
+      # No compgen -W here: it would expand what a file of a stranger says.
+      while IFS= read -r word; do
+        [[ $word == "$current"* ]] && COMPREPLY+=("$word")
+      done < <("${{COMP_WORDS[0]}}" completion servers 2> /dev/null) ;;
+    {})
+      compopt -o default
+      if ((COMP_CWORD == i + 1)); then
+        while IFS= read -r word; do
+          [[ $word/ == "$current"* ]] && COMPREPLY+=("$word/")
+        done < <("${{COMP_WORDS[0]}}" completion servers 2> /dev/null)
+        ((${{#COMPREPLY[@]}})) && compopt -o nospace
+      fi ;;
+    {}) compopt -o default ;;
+{}  esac
+}}
+complete -F _patchbay patchbay
+)sh",
+      fmt::join(with_value, "|"), names_of(line.commands, any_but_mcp, '|'), values, flags,
+      names_of(line.commands, any_command, ' '), names_of(line.commands, takes_server, '|'),
+      names_of(line.commands, takes_name_of_server, '|'), names_of(line.commands, takes_anything, '|'), words);
+}
+
+std::string zsh_completion(const CommandLineText& line) {
+  constexpr std::string_view quote_inside = "'\\''";
+  // Inside [...] and in a name:summary pair these end the text.
+  auto escaped = [](std::string_view text) {
+    std::string out;
+    for (const char c : text) {
+      if (c == '[' || c == ']' || c == ':' || c == '\\') out += '\\';
+      out += c;
+    }
+    return out;
+  };
+  std::string commands;
+  for (const auto& command : line.commands) {
+    commands += fmt::format("    {}\n", quoted(command.name + ":" + escaped(command.summary), quote_inside));
+  }
+  std::string flags;
+  for (const auto& flag : line.flags) {
+    std::string action;
+    switch (kind_of(flag)) {
+      case ValueKind::none:
+        break;
+      case ValueKind::choice:
+        action = fmt::format(":{}:({})", escaped(flag.value), fmt::join(flag.choices, " "));
+        break;
+      case ValueKind::file:
+        action = fmt::format(":{}:_files", escaped(flag.value));
+        break;
+      case ValueKind::directory:
+        action = fmt::format(":{}:_files -/", escaped(flag.value));
+        break;
+      case ValueKind::free:
+        action = fmt::format(":{}: ", escaped(flag.value));
+        break;
+    }
+    for (const auto& name : flag.names) {
+      const auto before = flag.repeatable ? std::string("*") : fmt::format("({})", fmt::join(flag.names, " "));
+      const bool joined = !flag.value.empty() && name.starts_with("--");
+      const auto spec =
+          quoted(before + name + (joined ? "=" : "") + "[" + escaped(flag.help) + "]" + action, quote_inside);
+      flags += flag.command.empty() ? fmt::format("  specs+=({})\n", spec)
+                                    : fmt::format("  (( $words[(I){}] )) && specs+=({})\n", flag.command, spec);
+    }
+  }
+  std::string words;
+  for (const auto& command : line.commands) {
+    if (command.choices.empty()) continue;
+    words += fmt::format("        {}) compadd -- {} ;;\n", command.name, fmt::join(command.choices, " "));
+  }
+  return fmt::format(
+      R"sh(#compdef patchbay
+# zsh completion for patchbay; made by `patchbay completion zsh`.
+_patchbay() {{
+  local curcontext=$curcontext state program=$words[1]
+  local -a line names
+  local -a commands=(
+{}  )
+  local -a specs
+{}  _arguments -C $specs '1: :->command' '*: :->word'
+  case $state in
+    command) _describe command commands ;;
+    word)
+      local command=$line[1]
+      if [[ $command == mcp ]]; then
+        local -a typed=(${{words[2,CURRENT-1]:#-*}})
+        command=${{typed[2]:-mcp}}
+      fi
+      case $command in
+        {})
+          names=(${{(f)"$($program completion servers 2> /dev/null)"}})
+          compadd -a names ;;
+        {})
+          names=(${{(f)"$($program completion servers 2> /dev/null)"}})
+          compadd -q -S / -a names
+          _files ;;
+        {}) _files ;;
+{}
+      esac ;;
+  esac
+}}
+if [[ $funcstack[1] == _patchbay ]]; then
+  _patchbay "$@"
+else
+  compdef _patchbay patchbay
+fi
+)sh",
+      commands, flags, names_of(line.commands, takes_server, '|'), names_of(line.commands, takes_name_of_server, '|'),
+      names_of(line.commands, takes_anything, '|'), words);
+}
+
+std::string fish_completion(const CommandLineText& line) {
+  constexpr std::string_view quote_inside = "\\'";
+  std::string out =
+      "# fish completion for patchbay; made by `patchbay completion fish`.\n"
+      "complete -c patchbay -f\n";
+  for (const auto& command : line.commands) {
+    out += fmt::format("complete -c patchbay -n __fish_use_subcommand -a {} -d {}\n", command.name,
+                       quoted(command.summary, quote_inside));
+  }
+  for (const auto& flag : line.flags) {
+    out += "complete -c patchbay";
+    if (!flag.command.empty()) out += fmt::format(" -n '__fish_seen_subcommand_from {}'", flag.command);
+    for (const auto& name : flag.names) {
+      out += name.starts_with("--") ? fmt::format(" -l {}", name.substr(2)) : fmt::format(" -s {}", name.substr(1));
+    }
+    switch (kind_of(flag)) {
+      case ValueKind::none:
+        break;
+      case ValueKind::choice:
+        out += fmt::format(" -x -a '{}'", fmt::join(flag.choices, " "));
+        break;
+      case ValueKind::file:
+        out += " -r -F";
+        break;
+      case ValueKind::directory:
+        out += " -x -a '(__fish_complete_directories)'";
+        break;
+      case ValueKind::free:
+        out += " -x";
+        break;
+    }
+    out += fmt::format(" -d {}\n", quoted(flag.help, quote_inside));
+  }
+  out += fmt::format(
+      "complete -c patchbay -n '__fish_seen_subcommand_from {}' -a '(patchbay completion servers 2>/dev/null)'\n",
+      names_of(line.commands, takes_server, ' '));
+  out += fmt::format(
+      "complete -c patchbay -n '__fish_seen_subcommand_from {}' -F -a '(patchbay completion servers 2>/dev/null | "
+      "string "
+      "replace -r \"\\$\" /)'\n",
+      names_of(line.commands, takes_name_of_server, ' '));
+  out += fmt::format("complete -c patchbay -n '__fish_seen_subcommand_from {}' -F\n",
+                     names_of(line.commands, takes_anything, ' '));
+  for (const auto& command : line.commands) {
+    if (command.choices.empty()) continue;
+    const auto names = fmt::format("{}", fmt::join(command.choices, " "));
+    const bool once = !any_but_mcp(command);
+    out += fmt::format("complete -c patchbay -n '__fish_seen_subcommand_from {}{}{}' -a '{}'\n", command.name,
+                       once ? "; and not __fish_seen_subcommand_from " : "", once ? names : "", names);
+  }
+  return out;
+}
+
+int completion(const Settings& settings, Io& io) {
+  const auto& what = settings.words.at(0);
+  if (what == "servers") {
+    const auto config = load_servers(load_request(settings));
+    for (const auto& server : config.servers) {
+      if (is_plain_word(server.name)) io.out(server.name + "\n");
+    }
+    if (settings.builtin || (config.servers.empty() && !settings.strict)) io.out("patchbay\n");
+    return 0;
+  }
+  const auto line = describe_command_line();
+  io.out(what == "bash" ? bash_completion(line) : what == "zsh" ? zsh_completion(line) : fish_completion(line));
+  return 0;
+}
+
+}  // namespace patchbay::cli

@@ -1,0 +1,224 @@
+#include "cli/texts/present.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/strings.h"
+#include "host/server_error.h"
+#include "protocol/codec.h"
+#include "text/clean_text.h"
+#include "text/visible_text.h"
+
+namespace patchbay::cli {
+namespace {
+
+template <class T>
+Json or_null(const std::optional<T>& value) {
+  return value ? encode(*value) : Json();
+}
+
+std::string paint(std::string_view text, std::string_view code, bool color) {
+  return color ? fmt::format("\033[{}m{}\033[0m", code, text) : std::string(text);
+}
+
+}  // namespace
+
+Json detail_json(std::string_view detail) { return detail.empty() ? Json() : Json(std::string(detail)); }
+
+Json status_json(const ServerStatus& status) {
+  const bool connected = status.server.has_value();
+  return {{"name", status.name},
+          {"state", to_string(status.state)},
+          {"reason", status.reason},
+          {"era", status.era.empty() ? Json() : Json(status.era)},
+          {"protocolVersion", connected ? Json(status.server->protocol_version) : Json()},
+          {"serverInfo", connected ? encode(status.server->info) : Json()},
+          {"capabilities", connected ? encode(status.server->capabilities) : Json()},
+          {"toolCount", status.tool_count},
+          {"error", status.error ? Json(status.error->message()) : Json()},
+          {"errorDetail", status.error ? detail_json(status.error->detail()) : Json()}};
+}
+
+Json tool_json(const CatalogEntry& entry) {
+  const auto& tool = *entry.tool;
+  return {{"name", entry.name},
+          {"server", entry.server},
+          {"tool", tool.name},
+          {"description", tool.description ? Json(*tool.description) : Json()},
+          {"inputSchema", tool.input_schema},
+          {"annotations", or_null(tool.annotations)}};
+}
+
+Json tools_json(const std::vector<ServerStatus>& servers, const Catalog& catalog, const std::string& only_server) {
+  Json server_list = Json::array();
+  for (const auto& status : servers) {
+    if (only_server.empty() || status.name == only_server) server_list.push_back(status_json(status));
+  }
+  Json tool_list = Json::array();
+  for (const auto& entry : catalog.tools()) {
+    if (!only_server.empty() && entry.server != only_server) continue;
+    tool_list.push_back(tool_json(entry));
+  }
+  return {{"servers", std::move(server_list)}, {"tools", std::move(tool_list)}};
+}
+
+Json with_server(const std::string& server, const Json& item) {
+  Json::Object out;
+  out.append("server", server);
+  for (const auto& [key, member] : item.as_object()) out.set(key, member);
+  return out;
+}
+
+Json error_json(const Error& error) {
+  Json body{{"code", to_string(error.code())}, {"message", error.message()}, {"detail", detail_json(error.detail())}};
+  body["carried_out"] = error.carried_out() ? Json(to_string(*error.carried_out())) : Json();
+  if (error.rpc_code()) body["rpcCode"] = *error.rpc_code();
+  if (!error.rpc_data().empty()) {
+    if (auto data = parse_json(error.rpc_data())) body["rpcData"] = std::move(*data);
+  }
+  return {{"error", std::move(body)}};
+}
+
+std::string safe_line(std::string_view text, std::size_t max_width) {
+  auto line = clean_line(text);
+  if (line.size() <= max_width) return line;
+  return fmt::format("{}…", cut_utf8(line, max_width - 1));
+}
+
+std::string safe_name(std::string_view name, std::size_t max_width) {
+  const auto shown = visible_text(name);
+  return shown.size() <= max_width ? shown : fmt::format("{}…", cut_utf8(shown, max_width - 1));
+}
+
+std::string problem_text(const ConfigProblem& problem) { return visible_message(problem.text()); }
+
+std::string message_text(std::string_view message) {
+  std::string out;
+  for (const auto line : split(message, '\n')) {
+    if (!out.empty()) out += line.starts_with("  ") ? "\n" : "\n  ";
+    const auto text = std::min(line.find_first_not_of(' '), line.size());
+    out += std::string(std::min<std::size_t>(text, 4), ' ') + visible_message(line.substr(text));
+  }
+  return out;
+}
+
+std::string json_text(const Json& value, bool terminal) {
+  return (terminal ? safe_json(to_pretty_text(value)) : to_text(value)) + "\n";
+}
+
+std::string safe_json(std::string_view json) {
+  std::string out;
+  out.reserve(json.size());
+  auto escape = [&out](unsigned unit) { out += fmt::format("\\u{:04x}", unit); };
+  for (std::size_t i = 0; i < json.size();) {
+    const auto lead = static_cast<unsigned char>(json[i]);
+    if (lead < 0x80) {
+      if (lead == 0x7F) {
+        escape(lead);
+      } else {
+        out.push_back(json[i]);
+      }
+      ++i;
+      continue;
+    }
+    const std::size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+    const auto character = json.substr(i, length);
+    i += character.size();
+    if (clean_for_display(character) == character) {
+      out += character;
+      continue;
+    }
+    unsigned code = lead & (0xFFu >> (length + 1));
+    for (char c : character.substr(1)) code = code << 6 | (static_cast<unsigned char>(c) & 0x3Fu);
+    if (code >= 0x10000) {
+      escape(0xD800 + ((code - 0x10000) >> 10));
+      escape(0xDC00 + ((code - 0x10000) & 0x3FF));
+    } else {
+      escape(code);
+    }
+  }
+  return out;
+}
+
+std::string status_line(const ServerStatus& status, bool color, std::size_t shown) {
+  std::string line = fmt::format("{}  ", safe_name(status.name, 60));
+  switch (status.state) {
+    case ServerState::connected:
+      line += paint("connected", "32", color);
+      line += shown < status.tool_count ? fmt::format("  {} of {}", shown, plural(status.tool_count, "tool"))
+                                        : fmt::format("  {}", plural(status.tool_count, "tool"));
+      if (status.server) {
+        line += fmt::format("  ({}{}{}, revision {})", safe_name(status.server->info.name, 40),
+                            status.server->info.version.empty() ? "" : " ", safe_name(status.server->info.version, 20),
+                            safe_line(status.server->protocol_version, 20));
+      }
+      break;
+    case ServerState::failed:
+      line += paint("failed", "31", color);
+      break;
+    default:
+      line += paint(to_string(status.state), "33", color);
+  }
+  const bool explained = status.error && status.state != ServerState::pending;
+  const bool said = (explained && status.state == ServerState::failed) || status.reason == to_string(status.state);
+  if (!status.reason.empty() && !said) line += fmt::format("  {}", safe_line(status.reason, 400));
+  if (explained) line += fmt::format("  {}", safe_line(without_name(status.name, status.error->message()), 400));
+  return line;
+}
+
+std::string tool_line(const CatalogEntry& entry, std::size_t name_width, std::size_t width) {
+  std::string hints;
+  if (const auto& annotations = entry.tool->annotations) {
+    if (annotations->read_only_hint == true) hints += " (readOnly)";
+    if (annotations->destructive_hint == true) hints += " (destructive)";
+  }
+  auto text = entry.tool->description.value_or(fmt::format("MCP tool {} from {}", entry.tool->name, entry.server));
+  const std::size_t used = name_width + 4 + hints.size();
+  const std::size_t room = width > used + 20 ? width - used : 20;
+  return fmt::format("  {:<{}}  {}{}", visible_text(entry.name), name_width, safe_line(text, room), hints);
+}
+
+std::string tool_page(const CatalogEntry& entry) {
+  const auto& tool = *entry.tool;
+  std::string page = fmt::format("{}\n", visible_text(entry.name));
+  if (tool.title) page += fmt::format("{}\n", safe_line(*tool.title, 200));
+  if (tool.description) page += fmt::format("\n{}\n", trim(clean_for_display(*tool.description)));
+  const auto* properties = tool.input_schema["properties"].if_object();
+  page += properties && !properties->empty() ? "\nArguments:\n" : "\nTakes no named arguments.\n";
+  if (!properties) return page;
+  const auto* required = tool.input_schema["required"].if_array();
+  for (const auto& [name, property] : *properties) {
+    const bool needed = required && std::ranges::find(*required, Json(name)) != required->end();
+    std::string kind;
+    if (const auto* type = property["type"].if_string()) kind = *type;
+    if (const auto* options = property["enum"].if_array()) {
+      std::vector<std::string> texts;
+      for (const auto& option : *options) texts.push_back(option.if_string() ? option.as_string() : to_text(option));
+      kind = join(texts, " | ");
+    }
+    page += fmt::format("  {}{}{}{}", safe_name(name, 60), kind.empty() ? "" : "  ", safe_name(kind, 200),
+                        needed ? "  (required)" : "");
+    if (const Json* fallback = property.find("default"))
+      page += fmt::format("  (default {})", safe_name(to_text(*fallback), 80));
+    page += "\n";
+    if (const auto* text = property["description"].if_string())
+      page += fmt::format("      {}\n", safe_line(*text, 600));
+  }
+  return page;
+}
+
+std::string indented(std::string_view text) {
+  const auto cleaned = clean_for_display(text);
+  std::string out;
+  for (auto line : split(trim(cleaned), '\n')) out += fmt::format("  | {}\n", line);
+  return out;
+}
+
+std::string error_text(const Error& error) {
+  std::string text = fmt::format("patchbay: {}\n", message_text(error.message()));
+  if (!error.detail().empty()) text += indented(error.detail());
+  return text;
+}
+
+}  // namespace patchbay::cli

@@ -1,0 +1,23 @@
+// Whether the words of a command name a server that is there, known from the files alone. main asks before
+// anything is started, so that a slip costs no wait. Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <patchbay/error.h>
+
+#include "cli/words/settings.h"
+
+namespace patchbay::cli {
+
+// What to say of a server that `settings` names and `servers` has not; nothing when every name may be meant. What
+// only servers know, such as the bare name of a tool, is left to them.
+std::optional<Error> unknown_server(const Settings& settings, const std::vector<std::string>& servers);
+
+// The server before the tool or prompt in mcp__server__name and server/name, as it was typed; empty when the text
+// is a bare name. Where the end of a server's name cannot be told, the shortest.
+std::string server_typed(const std::string& text);
+
+}  // namespace patchbay::cli

@@ -1,0 +1,232 @@
+#include "cli/words/new_entry.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include <fmt/format.h>
+
+#include "base/strings.h"
+#include "entries/parse.h"
+#include "text/jsonc.h"
+#include "text/shell_word.h"
+
+namespace patchbay::cli {
+namespace {
+
+std::unexpected<Error> wrong(std::string message) { return fail(Errc::invalid_argument, std::move(message)); }
+
+bool is_url(std::string_view word) { return word.starts_with("http://") || word.starts_with("https://"); }
+bool is_websocket_url(std::string_view word) { return word.starts_with("ws://") || word.starts_with("wss://"); }
+
+// mcp.sentry.dev/mcp, localhost:3000: a host, and more than a command would have. A path begins with . or /, a
+// folder has no dot and no port, and server.py may well be a command.
+bool is_address_without_scheme(std::string_view word) {
+  const auto host = word.substr(0, word.find('/'));
+  if (host.empty() || host.front() == '.' || word.contains("://")) return false;
+  const auto colon = host.rfind(':');
+  const auto port = colon == std::string_view::npos ? std::string_view() : host.substr(colon + 1);
+  const bool has_port = !port.empty() && port.find_first_not_of("0123456789") == std::string_view::npos;
+  const auto name = has_port ? host.substr(0, colon) : host;
+  const auto dot = name.rfind('.');
+  const auto ending = dot == std::string_view::npos ? std::string_view() : name.substr(dot + 1);
+  const bool has_domain = ending.size() >= 2 && std::ranges::all_of(ending, [](char c) {
+                            return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+                          });
+  return (has_port && !name.empty()) || (has_domain && host.size() < word.size());
+}
+
+// The flags that were typed, for a line that says it all again.
+std::string scope_again(const Settings& settings) {
+  return settings.scope.empty() ? std::string() : " --scope " + shell_word(settings.scope);
+}
+
+Result<Json> env_of(const std::vector<std::string>& pairs) {
+  Json::Object env;
+  for (const auto& pair : pairs) {
+    const auto sign = pair.find('=');
+    if (sign == std::string::npos || sign == 0) {
+      return wrong(
+          fmt::format("Invalid environment variable format: {}, environment variables should be added as: -e "
+                      "KEY1=value1 -e KEY2=value2",
+                      pair));
+    }
+    env.set(pair.substr(0, sign), pair.substr(sign + 1));
+  }
+  return Json(std::move(env));
+}
+
+Result<Json> headers_of(const std::vector<std::string>& lines) {
+  Json::Object headers;
+  for (const auto& line : lines) {
+    const auto colon = line.find(':');
+    if (colon == std::string::npos || colon == 0) {
+      return wrong(fmt::format("Invalid header format: \"{}\". Expected format: \"Header-Name: value\"", line));
+    }
+    headers.set(trim(std::string_view(line).substr(0, colon)),
+                std::string(trim(std::string_view(line).substr(colon + 1))));
+  }
+  return Json(std::move(headers));
+}
+
+Result<std::optional<int>> callback_port(const Settings& settings, const VariableLookup& variables) {
+  if (settings.callback_port) return settings.callback_port;
+  const auto text = variables("MCP_OAUTH_CALLBACK_PORT");
+  if (!text || text->empty() || settings.client_id.empty()) return std::nullopt;
+  int port = 0;
+  const auto [end, fault] = std::from_chars(text->data(), text->data() + text->size(), port);
+  if (fault != std::errc() || end != text->data() + text->size() || port < 1 || port > 65535) {
+    return wrong(fmt::format("MCP_OAUTH_CALLBACK_PORT is '{}', not a port from 1 to 65535", *text));
+  }
+  return port;
+}
+
+// Reads the entry as a file would be read, so that nothing is written that would not be understood.
+Result<NewEntry> checked(std::string name, Json entry, std::vector<std::string> notes) {
+  if (auto fault = new_name_fault(name); !fault.empty()) return wrong(std::move(fault));
+  const auto text = to_text(Json{{"mcpServers", {{name, entry}}}});
+  auto parsed = parse_servers(text, ConfigOrigin{.file = name, .scope = ConfigScope::local});
+  std::string errors;
+  for (const auto& problem : parsed.problems) {
+    if (problem.severity == Severity::error) {
+      errors += (errors.empty() ? "" : "; ") + problem.message;
+    } else {
+      notes.push_back(problem.message);
+    }
+  }
+  if (!errors.empty() || parsed.servers.size() != 1) {
+    // A key that was misspelt is often the reason why another is missing.
+    for (const auto& note : notes) errors += "; " + note;
+    return wrong(fmt::format("Invalid configuration: {}", errors));
+  }
+  return NewEntry{std::move(name), std::move(entry), std::move(parsed.servers.front()), std::move(notes)};
+}
+
+}  // namespace
+
+std::string new_name_fault(std::string_view name) {
+  constexpr std::string_view allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+  if (auto fault = server_name_fault(name); !fault.empty()) {
+    return fmt::format("Cannot add MCP server \"{}\": {}", name, fault);
+  }
+  if (name.find_first_not_of(allowed) == std::string_view::npos) return {};
+  return fmt::format("Invalid name {}. Names can only contain letters, numbers, hyphens, and underscores.", name);
+}
+
+Result<NewEntry> entry_from_words(const Settings& settings, const VariableLookup& variables) {
+  std::vector<std::string> target(settings.words.begin() + 1, settings.words.end());
+  const bool plain = !settings.command_words;
+  if (settings.command_words) {
+    target.insert(target.end(), settings.command_words->begin(), settings.command_words->end());
+  }
+  for (const std::vector<std::string>* list : std::initializer_list<const std::vector<std::string>*>{
+           &settings.words, &target, &settings.env, &settings.headers}) {
+    for (const auto& word : *list) {
+      if (!valid_utf8(word)) return wrong("an argument is not UTF-8, and a configuration file has to be");
+    }
+  }
+  const auto& name = settings.words.front();
+  if (auto fault = new_name_fault(name); !fault.empty()) return wrong(std::move(fault));
+  if (target.empty()) {
+    return wrong(
+        fmt::format("the URL or the command of '{}' is missing: patchbay add --transport http {} "
+                    "https://host/mcp, or patchbay add {} -- COMMAND ARGUMENTS",
+                    name, name, name));
+  }
+  std::vector<std::string> notes;
+  auto transport = settings.transport;
+  if (transport.empty() && plain && target.size() == 1) {
+    if (is_url(target.front())) {
+      transport = "http";
+      notes.push_back("no --transport was given; a URL is taken for http (--transport sse is the other kind)");
+    } else if (is_websocket_url(target.front())) {
+      Json entry{{"type", "ws"}, {"url", target.front()}};
+      auto headers = headers_of(settings.headers);
+      if (!headers) return std::unexpected(std::move(headers).error());
+      if (headers->size() > 0) entry["headers"] = std::move(*headers);
+      return wrong(fmt::format("a WebSocket server is added with: patchbay add-json{}{}", scope_again(settings),
+                               shell_operands({name, to_text(entry)})));
+    } else if (is_address_without_scheme(target.front())) {
+      std::string line = "patchbay add" + scope_again(settings);
+      for (const auto& pair : settings.env) line += " --env " + shell_word(pair);
+      return wrong(
+          fmt::format("'{0}' looks like a URL; write https://{0} (or http://). If it is a command: {1} {2} "
+                      "-- {3}",
+                      target.front(), line, shell_word(name), shell_word(target.front())));
+    }
+  }
+  if (transport.empty()) transport = "stdio";
+
+  auto env = env_of(settings.env);
+  if (!env) return std::unexpected(std::move(env).error());
+  auto headers = headers_of(settings.headers);
+  if (!headers) return std::unexpected(std::move(headers).error());
+  auto port = callback_port(settings, variables);
+  if (!port) return std::unexpected(std::move(port).error());
+
+  Json entry = Json::object();
+  if (transport == "stdio") {
+    if (plain && is_url(target.front())) {
+      notes.push_back(fmt::format("'{}' looks like a URL and is taken for a command, because --transport says stdio",
+                                  target.front()));
+    }
+    entry["type"] = "stdio";
+    entry["command"] = target.front();
+    Json args = Json::array();
+    for (std::size_t i = 1; i < target.size(); ++i) args.push_back(target[i]);
+    entry["args"] = std::move(args);
+    if (env->size() > 0) entry["env"] = std::move(*env);
+    if (headers->size() > 0) notes.emplace_back("--header is for URLs and was left out");
+    if (!settings.client_id.empty() || settings.callback_port) {
+      notes.emplace_back("--client-id and --callback-port are for URLs and were left out");
+    }
+    return checked(name, std::move(entry), std::move(notes));
+  }
+  if (target.size() > 1) {
+    return wrong(
+        fmt::format("a server of type {} is one URL, and '{}' stands behind it; for a command leave "
+                    "--transport out",
+                    transport, target[1]));
+  }
+  if (!is_url(target.front())) {
+    const auto& word = target.front();
+    return wrong(fmt::format("'{}' is no URL, which a server of type {} needs: {}", word, transport,
+                             is_address_without_scheme(word) ? fmt::format("write https://{} (or http://)", word)
+                                                             : std::string("https://host/mcp")));
+  }
+  entry["type"] = transport;
+  entry["url"] = target.front();
+  if (headers->size() > 0) entry["headers"] = std::move(*headers);
+  Json oauth = Json::object();
+  if (!settings.client_id.empty()) oauth["clientId"] = settings.client_id;
+  if (*port) oauth["callbackPort"] = **port;
+  if (oauth.size() > 0) entry["oauth"] = std::move(oauth);
+  if (env->size() > 0) notes.emplace_back("--env is for commands and was left out");
+  return checked(name, std::move(entry), std::move(notes));
+}
+
+Result<NewEntry> entry_from_json(const std::string& name, std::string_view json) {
+  if (!valid_utf8(json)) return wrong("the JSON is not UTF-8");
+  auto plain = without_comments(json);
+  if (!plain) return wrong(fmt::format("Invalid JSON: {}", plain.error().reason));
+  auto entry = parse_json_located(*plain);
+  if (!entry) {
+    const auto place = position_of(json, entry.error().offset);
+    return wrong(fmt::format("Invalid JSON at line {}, column {}: {}", place.line, place.column, entry.error().reason));
+  }
+  if (!entry->is_object()) return wrong("Invalid configuration: expected the object of one server");
+  if (entry->find("mcpServers") != nullptr) {
+    return wrong(
+        fmt::format("Invalid configuration: give the object of the server alone, without \"mcpServers\": "
+                    "patchbay add-json {} '{{\"command\":…}}'",
+                    name));
+  }
+  auto read = checked(name, std::move(*entry), {});
+  if (!read || read->server.kind == ServerKind::stdio) return read;
+  const auto& url = read->server.url;
+  // An empty one is told by every listing, as for files.
+  if (url.empty() || url.contains("://") || url.contains("${")) return read;
+  return wrong(fmt::format("Invalid configuration: \"url\" must begin with https:// or another scheme: {}",
+                           is_address_without_scheme(url) ? "https://" + url : "https://host/mcp"));
+}
+
+}  // namespace patchbay::cli

@@ -1,0 +1,207 @@
+#include "http/client/failure.h"
+
+#include <fmt/format.h>
+
+#include "http/url.h"
+
+namespace patchbay {
+namespace {
+
+struct Telling {
+  Errc code;
+  std::string what;
+  std::string remedy;
+};
+
+std::string host_of(const std::string& url) {
+  const auto parsed = parse_url(url);
+  return parsed ? parsed->host : redacted_url(url);
+}
+
+// A file the person chose for this server is theirs to change; the one of the whole machine,
+// or of all programs, is not.
+std::string trust_remedy(const HttpFailureContext& context) {
+  if (!context.ca_file.empty() && context.ca_source != "SSL_CERT_FILE") {
+    return fmt::format("only the CAs in {} ({}) are trusted for it; if you trust the one that signed it, add it there",
+                       context.ca_file, context.ca_source);
+  }
+  std::string remedy =
+      "if you trust it, name its CA as \"tls\": {\"ca\": \"file.pem\"} of this server's entry, or in "
+      "NODE_EXTRA_CA_CERTS";
+  if (!context.ca_file.empty())
+    remedy += fmt::format(" ({}, from {}, does not have it)", context.ca_file, context.ca_source);
+  return remedy;
+}
+
+// What a server that expects TLS does with a request that is not encrypted.
+std::string ended_remedy(const HttpFailure& failure, const HttpFailureContext& context) {
+  const auto url = parse_url(context.url);
+  const bool plain = url && (url->scheme == "http" || url->scheme == "ws");
+  if (plain && (failure.phase == HttpPhase::waiting || failure.phase == HttpPhase::sending)) {
+    return fmt::format("if it expects TLS, write {}s://; otherwise look at the server's log", url->scheme);
+  }
+  return "try again; if it stays, look at the server's log";
+}
+
+std::string proxy_name(const HttpFailureContext& context) {
+  return fmt::format("the proxy {} from {}", redacted_url(context.proxy), context.proxy_source);
+}
+
+std::string proxy_remedy(const HttpFailureContext& context) {
+  return fmt::format("check {}, or add {} to NO_PROXY", context.proxy_source, host_of(context.url));
+}
+
+Telling tell(const HttpFailure& failure, const HttpFailureContext& context) {
+  switch (failure.fault) {
+    case HttpFault::name_unknown:
+      return {Errc::connect, fmt::format("the host name {} could not be resolved", host_of(context.url)),
+              "check its spelling and that name resolution works here"};
+    case HttpFault::proxy_name_unknown:
+      return {Errc::connect, fmt::format("the name of {} could not be resolved", proxy_name(context)),
+              proxy_remedy(context)};
+    case HttpFault::refused:
+      if (!context.proxy.empty()) {
+        return {Errc::connect, fmt::format("no connection to {}: {}", proxy_name(context), failure.reason),
+                proxy_remedy(context)};
+      }
+      return {Errc::connect, fmt::format("no connection: {}", failure.reason),
+              "check that the server runs, and its host and port"};
+    case HttpFault::connect_timeout:
+      return {Errc::timeout, fmt::format("no connection within {}", context.limit),
+              context.proxy.empty() ? std::string("check that the server can be reached from here, or raise the limit")
+                                    : proxy_remedy(context)};
+    case HttpFault::first_byte_timeout:
+      return {Errc::timeout, fmt::format("no answer within {}", context.limit), "try again, or raise the limit"};
+    case HttpFault::idle_timeout:
+      return {Errc::timeout, fmt::format("nothing more came for {}", context.limit), "try again, or raise the limit"};
+    case HttpFault::total_timeout:
+      return {Errc::timeout, fmt::format("not done within {}", context.limit), "try again, or raise the limit"};
+    case HttpFault::proxy_refused:
+      return {Errc::connect, fmt::format("{} answered {}", proxy_name(context), failure.status),
+              failure.status == 407
+                  ? fmt::format("put its user name and password into {}: http://user:password@host:port",
+                                context.proxy_source)
+                  : proxy_remedy(context)};
+    case HttpFault::proxy_failed:
+      return {Errc::connect, fmt::format("{} failed: {}", proxy_name(context), failure.reason), proxy_remedy(context)};
+    case HttpFault::untrusted:
+      return {Errc::tls, fmt::format("the certificate is not trusted: {}", failure.reason), trust_remedy(context)};
+    case HttpFault::self_signed:
+      return {Errc::tls, "the certificate is self-signed", trust_remedy(context)};
+    case HttpFault::expired:
+      return {Errc::tls, fmt::format("the certificate is not valid now: {}", failure.reason),
+              "check this machine's clock; otherwise the server needs a new certificate"};
+    case HttpFault::wrong_name:
+      return {Errc::tls,
+              failure.certificate_names.empty() ? fmt::format("the certificate is not for {}", host_of(context.url))
+                                                : fmt::format("the certificate is for {}, not for {}",
+                                                              failure.certificate_names, host_of(context.url)),
+              "use a name the certificate has"};
+    case HttpFault::wants_certificate:
+      return {Errc::tls, fmt::format("the server refused our certificate: {}", failure.reason),
+              "give this server's entry a client certificate that it accepts: \"tls\": {\"cert\": …, \"key\": …}"};
+    case HttpFault::handshake:
+      // What OpenSSL says of an answer in clear text.
+      if (failure.reason.find("wrong version number") != std::string::npos ||
+          failure.reason.find("0A00010B") != std::string::npos) {
+        return {Errc::tls, "the TLS handshake failed: what answered does not speak TLS",
+                "check that the port speaks https, or write http:// if it is meant to be reached without"};
+      }
+      return {Errc::tls, fmt::format("the TLS handshake failed: {}", failure.reason),
+              "check that the port speaks https"};
+    case HttpFault::bad_ca_file:
+      return {Errc::tls,
+              context.ca_file.empty()
+                  ? fmt::format("the system's CA certificates cannot be read: {}", failure.reason)
+                  : fmt::format("the CA file {} ({}) cannot be read", context.ca_file, context.ca_source),
+              context.ca_file.empty() ? "install ca-certificates" : "it must exist and hold certificates in PEM form"};
+    case HttpFault::bad_certificate_file:
+      return {Errc::tls,
+              context.certificate_source.empty()
+                  ? fmt::format("the client certificate or its key cannot be used: {}", failure.reason)
+                  : fmt::format("the client certificate from {} or its key cannot be used: {}",
+                                context.certificate_source, failure.reason),
+              "both must be PEM files that belong together"};
+    case HttpFault::closed:
+      return {Errc::closed, "the server closed the connection", ended_remedy(failure, context)};
+    case HttpFault::reset:
+      return {Errc::closed, fmt::format("the connection broke: {}", failure.reason), ended_remedy(failure, context)};
+    case HttpFault::truncated:
+      return {Errc::closed, fmt::format("the answer was cut off: {}", failure.reason),
+              "try again; if it stays, look at the server's log and at proxies in between"};
+    case HttpFault::not_http:
+      return {Errc::protocol, fmt::format("what answered does not speak HTTP: {}", failure.reason),
+              "check host, port and whether it is http or https"};
+    case HttpFault::headers_too_large:
+      return {Errc::limit, fmt::format("the header of the answer is larger than {}", context.limit),
+              "the server or a proxy in between has to send less"};
+    case HttpFault::body_too_large:
+      return {Errc::limit, fmt::format("the answer is larger than {}", context.limit),
+              "ask for less, or raise the limit"};
+    case HttpFault::client_gone:
+      return {Errc::closed, "the HTTP client was closed", ""};
+    case HttpFault::other:
+      break;
+  }
+  return {Errc::connect, failure.reason, "check the URL"};
+}
+
+}  // namespace
+
+std::string limit_text(std::chrono::milliseconds limit) {
+  const auto count = limit.count();
+  return count % 1000 == 0 ? fmt::format("{} s", count / 1000) : fmt::format("{} ms", count);
+}
+
+std::string limit_text(std::size_t bytes) {
+  if (bytes >= (1u << 20) && bytes % (1u << 20) == 0) return fmt::format("{} MiB", bytes >> 20);
+  if (bytes >= 1024 && bytes % 1024 == 0) return fmt::format("{} KiB", bytes >> 10);
+  return fmt::format("{} bytes", bytes);
+}
+
+std::string_view to_string(HttpPhase phase) noexcept {
+  switch (phase) {
+    case HttpPhase::resolving:
+      return "while resolving the host name";
+    case HttpPhase::connecting:
+      return "while connecting";
+    case HttpPhase::proxy:
+      return "while talking to the proxy";
+    case HttpPhase::tls:
+      return "during the TLS handshake";
+    case HttpPhase::sending:
+      return "while sending the request";
+    case HttpPhase::waiting:
+      return "while waiting for the answer";
+    case HttpPhase::reading:
+      return "while reading the body";
+  }
+  return "";
+}
+
+bool never_arrived(const HttpFailure& failure) noexcept {
+  switch (failure.phase) {
+    case HttpPhase::resolving:
+    case HttpPhase::connecting:
+    case HttpPhase::proxy:
+    case HttpPhase::tls:
+      return true;
+    case HttpPhase::sending:
+    case HttpPhase::waiting:
+      return failure.unacknowledged;
+    case HttpPhase::reading:
+      return false;
+  }
+  return false;
+}
+
+Error http_error(const HttpFailure& failure, const HttpFailureContext& context) {
+  const auto telling = tell(failure, context);
+  const auto shown = context.shown.empty() ? redacted_url(context.url) : context.shown;
+  auto message = fmt::format("{} {}: {} ({})", context.method, shown, telling.what, to_string(failure.phase));
+  if (!telling.remedy.empty()) message += "; " + telling.remedy;
+  Error error(telling.code, std::move(message));
+  return never_arrived(failure) ? std::move(error).with_carried_out(CarriedOut::no) : error;
+}
+
+}  // namespace patchbay

@@ -1,0 +1,129 @@
+#include "http/server/text.h"
+
+#include <array>
+#include <ctime>
+
+#include <fmt/format.h>
+
+namespace patchbay {
+namespace {
+
+// Nothing that could end the line it stands in.
+void append_safe(std::string& out, std::string_view text) {
+  for (char c : text) {
+    if (static_cast<unsigned char>(c) >= 0x20 || c == '\t') out.push_back(c);
+  }
+}
+
+bool has_token(std::string_view list, std::string_view token) {
+  while (!list.empty()) {
+    const auto comma = list.find(',');
+    auto item = list.substr(0, comma);
+    list = comma == std::string_view::npos ? std::string_view() : list.substr(comma + 1);
+    while (!item.empty() && (item.front() == ' ' || item.front() == '\t')) item.remove_prefix(1);
+    while (!item.empty() && (item.back() == ' ' || item.back() == '\t')) item.remove_suffix(1);
+    if (HttpHeaders::same_name(item, token)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string http_date(std::chrono::system_clock::time_point now) {
+  const std::time_t seconds = std::chrono::system_clock::to_time_t(now);
+  std::tm parts{};
+  gmtime_r(&seconds, &parts);
+  static constexpr std::array days{"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
+  static constexpr std::array months{"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                     "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+  // Not strftime: the program's locale would name the days.
+  return fmt::format("{}, {:02} {} {} {:02}:{:02}:{:02} GMT", days[static_cast<std::size_t>(parts.tm_wday)],
+                     parts.tm_mday, months[static_cast<std::size_t>(parts.tm_mon)], parts.tm_year + 1900, parts.tm_hour,
+                     parts.tm_min, parts.tm_sec);
+}
+
+std::string_view reason_phrase(int status) noexcept {
+  switch (status) {
+    case 200:
+      return "OK";
+    case 202:
+      return "Accepted";
+    case 204:
+      return "No Content";
+    case 400:
+      return "Bad Request";
+    case 401:
+      return "Unauthorized";
+    case 403:
+      return "Forbidden";
+    case 404:
+      return "Not Found";
+    case 405:
+      return "Method Not Allowed";
+    case 406:
+      return "Not Acceptable";
+    case 408:
+      return "Request Timeout";
+    case 409:
+      return "Conflict";
+    case 413:
+      return "Content Too Large";
+    case 415:
+      return "Unsupported Media Type";
+    case 429:
+      return "Too Many Requests";
+    case 431:
+      return "Request Header Fields Too Large";
+    case 500:
+      return "Internal Server Error";
+    case 501:
+      return "Transfer Coding Not Supported";
+    case 503:
+      return "Service Unavailable";
+    default:
+      return "Status";
+  }
+}
+
+int status_for(const Error& error) {
+  switch (error.code()) {
+    case Errc::limit:
+      return 413;
+    case Errc::timeout:
+      return 408;
+    case Errc::protocol:
+    case Errc::invalid_argument:
+      return 400;
+    default:
+      return 500;
+  }
+}
+
+bool wants_connection_kept(unsigned version, std::string_view connection) {
+  return version >= 11 ? !has_token(connection, "close") : has_token(connection, "keep-alive");
+}
+
+bool waits_for_continue(unsigned version, std::string_view expect) {
+  return version >= 11 && HttpHeaders::same_name(expect, "100-continue");
+}
+
+std::string response_head(const ResponseHead& head, std::initializer_list<const HttpHeaders*> fields) {
+  constexpr std::string_view line_end = "\r\n";
+  std::string text = fmt::format("HTTP/1.1 {} {}\r\nDate: {}\r\n", head.status, reason_phrase(head.status), head.date);
+  for (const auto* list : fields) {
+    for (const auto& field : *list) {
+      append_safe(text, field.name);
+      text += ": ";
+      append_safe(text, field.value);
+      text += line_end;
+    }
+  }
+  if (!head.keep) {
+    text += "Connection: close\r\n";
+  } else if (head.version < 11) {
+    text += "Connection: keep-alive\r\n";
+  }
+  return text;
+}
+
+}  // namespace patchbay

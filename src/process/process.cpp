@@ -1,0 +1,806 @@
+#include "process/process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <mutex>
+#include <sstream>
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/this_coro.hpp>
+
+#include "base/fd.h"
+#include "base/scope.h"
+#include "base/timeout.h"
+#include "base/waiting.h"
+#include "process/command_lookup.h"
+#include "process/text_tail.h"
+#include "process/warden/image.h"
+#include "process/warden/protocol.h"
+#include "process/write_quietly.h"
+
+extern char** environ;
+
+namespace patchbay {
+namespace {
+
+using asio::posix::stream_descriptor;
+using boost::system::error_code;
+using namespace std::chrono_literals;
+
+constexpr auto after_kill = 2s;  // then a descendant is stuck in the kernel
+constexpr auto for_leftovers = 100ms;
+constexpr std::size_t last_words = 256u << 10;  // of stderr that is read without waiting; somebody may keep writing
+constexpr auto for_last_words = 100ms;
+constexpr int first_free = PB_WARDEN_SOCKET + 1;
+constexpr int large_pipe = 1 << 20;
+constexpr int most_large_pipes = 32;
+
+// Large pipes are rationed by the kernel per user (64 MiB), so the process as a whole asks
+// for few and leaves the rest to others.
+std::atomic<int> large_pipes{0};
+
+class LargePipe {
+ public:
+  LargePipe() = default;
+  LargePipe(const LargePipe&) = delete;
+  LargePipe& operator=(const LargePipe&) = delete;
+  ~LargePipe() {
+    if (held_) --large_pipes;
+  }
+  void enlarge(int fd) {
+    held_ = ++large_pipes <= most_large_pipes;
+    // EPERM: the user's ration is used up. The pipe then stays as it is.
+    if (held_) held_ = ::fcntl(fd, F_SETPIPE_SZ, large_pipe) > 0;
+    if (!held_) --large_pipes;
+  }
+
+ private:
+  bool held_ = false;
+};
+
+[[noreturn]] void throw_errno(int number, std::string_view what, std::string_view command) {
+  if (number == EMFILE || number == ENFILE) {
+    struct rlimit limit{};
+    ::getrlimit(RLIMIT_NOFILE, &limit);
+    throw Error(Errc::connect,
+                fmt::format("no file descriptors left to start {} (the limit is {}); close some servers, "
+                            "or raise it with: ulimit -n {}",
+                            command, limit.rlim_cur, limit.rlim_cur * 4));
+  }
+  if (number == EAGAIN) {
+    throw Error(
+        Errc::connect,
+        fmt::format("the limit of processes is reached, {} cannot be started; raise it with ulimit -u", command));
+  }
+  if (number == E2BIG) {
+    throw Error(Errc::connect, fmt::format("the arguments and environment of {} are too long for the system", command));
+  }
+  throw Error(Errc::connect, fmt::format("{} {}: {}", what, command, std::strerror(number)));
+}
+
+struct Pair {
+  Fd ours;
+  Fd theirs;
+};
+
+// Numbers 0 to 3 are where posix_spawn puts the child's own: a host that runs with some of
+// those closed must not get its pipes there.
+Fd lifted(Fd fd) {
+  if (!fd || fd.get() >= first_free) return fd;
+  return Fd(::fcntl(fd.get(), F_DUPFD_CLOEXEC, first_free));
+}
+
+Pair make_pipe(bool we_write, std::string_view command) {
+  std::array<int, 2> ends{-1, -1};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw_errno(errno, "cannot make a pipe for", command);
+  Fd read_end(ends[0]);
+  Fd write_end(ends[1]);
+  Pair pair{lifted(we_write ? std::move(write_end) : std::move(read_end)), {}};
+  pair.theirs = lifted(we_write ? std::move(read_end) : std::move(write_end));
+  if (!pair.ours || !pair.theirs) throw_errno(errno, "cannot make a pipe for", command);
+  if (::fcntl(pair.ours.get(), F_SETFL, O_NONBLOCK) != 0) throw_errno(errno, "cannot make a pipe for", command);
+  return pair;
+}
+
+Pair make_socket(std::string_view command) {
+  std::array<int, 2> ends{-1, -1};
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+    throw_errno(errno, "cannot make a socket for", command);
+  }
+  Pair pair{Fd(ends[0]), Fd(ends[1])};
+  pair.ours = lifted(std::move(pair.ours));
+  pair.theirs = lifted(std::move(pair.theirs));
+  if (!pair.ours || !pair.theirs) throw_errno(errno, "cannot make a socket for", command);
+  if (::fcntl(pair.ours.get(), F_SETFL, O_NONBLOCK) != 0) throw_errno(errno, "cannot make a socket for", command);
+  return pair;
+}
+
+// A process by a descriptor, which never means another one: a number may, once it has been waited for.
+class ProcessPin {
+ public:
+  ProcessPin() = default;
+  explicit ProcessPin(pid_t pid) : fd_(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))) {}
+  explicit operator bool() const noexcept { return static_cast<bool>(fd_); }
+  void send(int signal) const { (void)::syscall(SYS_pidfd_send_signal, fd_.get(), signal, nullptr, 0); }
+  // True when it is no child of ours that could be waited for any more: waited for here, or by somebody else before.
+  bool reap(int flags) const {
+    siginfo_t info{};
+    int failed = 0;
+    do {
+      failed = ::waitid(P_PIDFD, static_cast<id_t>(fd_.get()), &info, WEXITED | flags);
+    } while (failed != 0 && errno == EINTR);
+    return failed != 0 || info.si_pid != 0;
+  }
+  // Whether it is a child that nobody has waited for, so that its number is still its own.
+  bool unreaped() const {
+    siginfo_t info{};
+    return ::waitid(P_PIDFD, static_cast<id_t>(fd_.get()), &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+  }
+  Fd duplicate() const { return Fd(::fcntl(fd_.get(), F_DUPFD_CLOEXEC, 0)); }
+
+ private:
+  Fd fd_;
+};
+
+// Wardens that could not end yet when we gave up waiting: something they guard hangs in the kernel. They are waited
+// for whenever another one is started or ended, so that none stays behind as a zombie. Any thread.
+class LeftWardens {
+ public:
+  void add(ProcessPin pin) {
+    const std::lock_guard lock(mutex_);
+    pins_.push_back(std::move(pin));
+  }
+  void reap() {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(pins_, [](const ProcessPin& pin) { return pin.reap(WNOHANG); });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<ProcessPin> pins_;
+};
+LeftWardens& left_wardens() {
+  static auto& left = *new LeftWardens;
+  return left;
+}
+
+struct ProcessFields {
+  char state = '?';
+  pid_t session = 0;
+};
+std::optional<ProcessFields> fields_of(pid_t pid) {
+  std::ifstream file(fmt::format("/proc/{}/stat", pid));
+  std::string text;
+  if (!std::getline(file, text) || text.rfind(')') == text.npos) return std::nullopt;
+  // Behind the name: state, ppid, pgrp, session.
+  std::istringstream fields(text.substr(text.rfind(')') + 1));
+  ProcessFields found;
+  pid_t skipped = 0;
+  fields >> found.state >> skipped >> skipped >> found.session;
+  return found;
+}
+
+// Ends what lives in this session. Its number must be one that cannot have been given to another.
+void end_session(pid_t session) {
+  constexpr int most_rounds = 8;  // they may fork meanwhile
+  const auto lives_there = [session](pid_t pid) {
+    const auto fields = fields_of(pid);
+    return fields && fields->session == session && fields->state != 'Z' && fields->state != 'X';
+  };
+  for (int round = 0; round < most_rounds; ++round) {
+    bool found = false;
+    std::error_code failed;
+    for (std::filesystem::directory_iterator at("/proc", failed), end; !failed && at != end; at.increment(failed)) {
+      const pid_t pid = std::atoi(at->path().filename().c_str());
+      if (pid <= 0 || !lives_there(pid)) continue;
+      const ProcessPin pin(pid);
+      // Asked once more: until here the number was only a number.
+      if (!pin || !lives_there(pid)) continue;
+      pin.send(SIGKILL);
+      found = true;
+    }
+    if (!found) return;
+  }
+}
+
+bool has_nul(std::string_view text) { return text.find('\0') != text.npos; }
+
+void check(const ProcessSpec& spec) {
+  if (has_nul(spec.command)) throw Error(Errc::invalid_argument, "the command contains a NUL character");
+  if (has_nul(spec.cwd)) throw Error(Errc::invalid_argument, "the working directory contains a NUL character");
+  for (std::size_t i = 0; i < spec.args.size(); ++i) {
+    if (has_nul(spec.args[i])) {
+      throw Error(Errc::invalid_argument, fmt::format("argument {} contains a NUL character", i + 1));
+    }
+  }
+  for (const auto& [name, value] : spec.env) {
+    if (name.empty() || has_nul(name) || name.find('=') != name.npos) {
+      throw Error(Errc::invalid_argument, "the name of an environment variable is empty or contains '=' or NUL");
+    }
+    if (has_nul(value)) {
+      throw Error(Errc::invalid_argument, fmt::format("the environment variable {} contains a NUL character", name));
+    }
+  }
+}
+
+std::vector<char*> pointers(std::vector<std::string>& strings) {
+  std::vector<char*> out;
+  out.reserve(strings.size() + 1);
+  for (auto& text : strings) out.push_back(text.data());
+  out.push_back(nullptr);
+  return out;
+}
+
+// posix_spawn: no copy of the host's page tables, however large it is. Everything the host
+// changed about signals is undone in the child.
+int spawn_warden(const WardenImage& image, const std::string& cwd, const std::array<int, 4>& fds,
+                 std::vector<std::string>& argv, std::vector<std::string>& environment, pid_t& pid) {
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  int failed = ::posix_spawn_file_actions_init(&actions);
+  if (failed != 0) return failed;
+  failed = ::posix_spawnattr_init(&attributes);
+  if (failed != 0) {
+    ::posix_spawn_file_actions_destroy(&actions);
+    return failed;
+  }
+  sigset_t all;
+  ::sigfillset(&all);
+  // The warden begins with every signal blocked and makes its session itself. Here we wait
+  // until it has been executed, and on a busy machine a new session waits for its first turn.
+  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  ::posix_spawnattr_setsigmask(&attributes, &all);
+  ::posix_spawnattr_setsigdefault(&attributes, &all);
+  for (int target = 0; failed == 0 && target < static_cast<int>(fds.size()); ++target) {
+    failed = ::posix_spawn_file_actions_adddup2(&actions, fds[static_cast<std::size_t>(target)], target);
+  }
+  if (failed == 0 && !cwd.empty()) failed = ::posix_spawn_file_actions_addchdir_np(&actions, cwd.c_str());
+  auto arguments = pointers(argv);
+  auto variables = pointers(environment);
+  for (int tries = 0; failed == 0 && tries < 20; ++tries) {
+    failed = ::posix_spawn(&pid, image.path.c_str(), &actions, &attributes, arguments.data(), variables.data());
+    // Another thread that starts a program at this moment may still hold the writable side
+    // of the memory file.
+    if (failed != ETXTBSY) break;
+    failed = tries < 19 ? 0 : ETXTBSY;
+    ::usleep(1000);
+  }
+  ::posix_spawnattr_destroy(&attributes);
+  ::posix_spawn_file_actions_destroy(&actions);
+  return failed;
+}
+
+}  // namespace
+
+std::string describe(const ExitStatus& status) {
+  if (status.signal == 0) return fmt::format("exited with status {}", status.code);
+  const char* name = ::sigabbrev_np(status.signal);
+  return name != nullptr ? fmt::format("was killed by signal {} (SIG{})", status.signal, name)
+                         : fmt::format("was killed by signal {}", status.signal);
+}
+
+// Shared with the coroutines that read the socket and stderr: those may outlive the Process
+// by one turn of the loop.
+struct Process::State {
+  State(const asio::any_io_executor& executor, const Runtime& r)
+      : log(r.log),
+        control(executor),
+        input(executor),
+        output(executor),
+        errors(executor),
+        tail(r.limits.stderr_tail),
+        scope(executor) {}
+
+  Log log;
+  stream_descriptor control;
+  stream_descriptor input;
+  stream_descriptor output;
+  stream_descriptor errors;
+  TextTail tail;
+  std::string partial;  // of a stderr line not yet logged
+  std::function<void(std::string_view)> on_stderr;
+  LargePipe large;
+  pid_t owner = ::getpid();
+  pid_t warden = 0;
+  pid_t command = 0;
+  ProcessPin pin;  // of the warden, from the moment it was started
+  bool warden_reaped = false;
+  bool ended = false;
+  bool leftovers = false;  // descendants lived when the command ended
+  bool lost = false;
+  bool gone = false;  // no descendant is left
+  bool shutting_down = false;
+  bool interrupted = false;
+  std::optional<ExitStatus> status;
+  ShutdownStep step = ShutdownStep::none;
+  bool shut_down = false;
+  Event changed;  // ended, gone or shut_down
+  Scope scope;
+
+  ~State() { abandon(); }
+
+  void order(char what) {
+    const auto sent = ::send(control.native_handle(), &what, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+    (void)sent;  // a warden that is gone shows as the end of the socket
+  }
+
+  void take(const pb_warden_record& record) {
+    if (record.kind != PB_WARDEN_EXITED) return;
+    status =
+        WIFSIGNALED(record.value) ? ExitStatus{0, WTERMSIG(record.value)} : ExitStatus{WEXITSTATUS(record.value), 0};
+    leftovers = record.place != 0;
+    end();
+  }
+
+  void end() {
+    if (ended) return;
+    ended = true;
+    error_code ignored;
+    output.cancel(ignored);  // a pending read looks again, and stops when nothing is left
+    changed.notify_all();
+  }
+
+  // The socket has ended. Without a status, a stranger killed the warden; the command died
+  // with it. What stayed in the warden's session is still known, for as long as nobody has waited for
+  // the warden, whose number it has. Anything else is out of reach.
+  void lose() {
+    if (ended) return;
+    lost = true;
+    if (!warden_reaped && pin && pin.unreaped()) end_session(warden);
+    end();
+  }
+
+  // True when the warden is no child of ours any more. The embedder may have waited for it
+  // first, or ignore SIGCHLD altogether: then there is nothing to reap.
+  bool reap(int flags) {
+    if (warden_reaped || warden <= 0) return true;
+    if (pin) {
+      warden_reaped = pin.reap(flags);
+      return warden_reaped;
+    }
+    // No descriptor was left for a pin, and the start failed for it. Waiting by the number can do no harm.
+    siginfo_t info{};
+    int failed = 0;
+    do {
+      failed = ::waitid(P_PID, static_cast<id_t>(warden), &info, WEXITED | flags);
+    } while (failed != 0 && errno == EINTR);
+    warden_reaped = failed != 0 || info.si_pid == warden;
+    return warden_reaped;
+  }
+
+  void close_all() {
+    on_stderr = nullptr;  // a read that is through already is told to nobody
+    error_code ignored;
+    control.close(ignored);
+    input.close(ignored);
+    output.close(ignored);
+    errors.close(ignored);
+  }
+
+  void read_errors_now() {
+    std::array<char, 4096> buffer;
+    std::size_t taken = 0;
+    const auto end = std::chrono::steady_clock::now() + for_last_words;
+    while (errors.is_open() && taken < last_words && std::chrono::steady_clock::now() < end) {
+      const auto length = ::read(errors.native_handle(), buffer.data(), buffer.size());
+      if (length < 0 && errno == EINTR) continue;
+      if (length <= 0) return;
+      taken += static_cast<std::size_t>(length);
+      keep_errors({buffer.data(), static_cast<std::size_t>(length)});
+    }
+  }
+
+  void keep_errors(std::string_view text) {
+    tail.append(text);
+    if (on_stderr) on_stderr(text);
+    if (!log.enabled(LogLevel::debug)) return;
+    partial.append(text);
+    std::size_t from = 0;
+    for (std::size_t at; (at = partial.find('\n', from)) != partial.npos; from = at + 1) {
+      log(LogLevel::debug, "stderr={}", std::string_view(partial).substr(from, at - from));
+    }
+    partial.erase(0, from);
+    if (partial.size() > 4096) {
+      log(LogLevel::debug, "stderr={}", partial);
+      partial.clear();
+    }
+  }
+
+  // Without the loop: kills what is left and waits for it, bounded.
+  void abandon() {
+    if (warden_reaped || warden <= 0) return;
+    if (::getpid() != owner) return;  // a fork of the host must not end the host's servers
+    if (control.is_open()) {
+      order(PB_ORDER_KILL);
+      const auto deadline = std::chrono::steady_clock::now() + 1s;
+      for (;;) {
+        pb_warden_record record{};
+        const auto length = ::recv(control.native_handle(), &record, sizeof record, MSG_DONTWAIT);
+        if (length == 0 || (length < 0 && errno != EAGAIN && errno != EINTR)) {
+          reap(0);  // the socket ends when the warden does
+          return;
+        }
+        if (length > 0) continue;
+        const auto left =
+            std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now()).count();
+        if (left <= 0) break;
+        struct pollfd watched{control.native_handle(), POLLIN, 0};
+        ::poll(&watched, 1, static_cast<int>(left));
+      }
+    }
+    if (reap(WNOHANG)) return;
+    // A warden that has not even started the command guards nothing. One that has keeps trying
+    // what we could not do, and stays.
+    if (command == 0) {
+      if (pin) pin.send(SIGKILL);
+      reap(pin ? 0 : WNOHANG);
+    } else {
+      warden_reaped = true;
+      left_wardens().add(std::exchange(pin, ProcessPin()));
+    }
+  }
+
+  static Task<void> watch(std::shared_ptr<State> self);
+  static Task<void> drain_errors(std::shared_ptr<State> self);
+  static Task<void> drain_output(std::shared_ptr<State> self);
+  static Task<void> await_warden(std::shared_ptr<State> self);
+  static Task<bool> gone_within(std::shared_ptr<State> self, Duration limit, bool shorten);
+  static Task<void> descend(std::shared_ptr<State> self, Patience patience);
+};
+
+// Reads the warden's socket until it ends.
+Task<void> Process::State::watch(std::shared_ptr<State> self) {
+  for (;;) {
+    pb_warden_record record{};
+    error_code failed;
+    const auto length = co_await self->control.async_read_some(asio::buffer(&record, sizeof record),
+                                                               asio::redirect_error(asio::use_awaitable, failed));
+    // Aborted, or closed before this coroutine first ran: the destructor has seen to the rest.
+    if (failed == asio::error::operation_aborted || !self->control.is_open()) co_return;
+    if (failed) break;
+    if (length == sizeof record) self->take(record);
+  }
+  self->lose();
+  co_await await_warden(self);
+  self->gone = true;
+  self->changed.notify_all();
+}
+
+// The socket ends a moment before the warden can be reaped. A pidfd tells when, without
+// SIGCHLD.
+Task<void> Process::State::await_warden(std::shared_ptr<State> self) {
+  if (self->reap(WNOHANG)) co_return;
+  Fd pin = self->pin.duplicate();
+  if (!pin) {
+    self->reap(0);
+    co_return;
+  }
+  stream_descriptor watched(co_await asio::this_coro::executor, pin.get());
+  pin.release();
+  error_code failed;
+  co_await watched.async_wait(stream_descriptor::wait_read, asio::redirect_error(asio::use_awaitable, failed));
+  if (!failed) self->reap(0);
+}
+
+Task<void> Process::State::drain_errors(std::shared_ptr<State> self) {
+  std::array<char, 4096> buffer;
+  for (;;) {
+    error_code failed;
+    const auto length =
+        co_await self->errors.async_read_some(asio::buffer(buffer), asio::redirect_error(asio::use_awaitable, failed));
+    if (failed) break;
+    self->keep_errors({buffer.data(), length});
+  }
+  if (!self->partial.empty()) self->log(LogLevel::debug, "stderr={}", self->partial);
+  self->partial.clear();
+}
+
+Task<void> Process::State::drain_output(std::shared_ptr<State> self) {
+  std::vector<char> buffer(64u << 10);
+  for (;;) {
+    error_code failed;
+    co_await self->output.async_read_some(asio::buffer(buffer), asio::redirect_error(asio::use_awaitable, failed));
+    // The end of the command interrupts reads; its descendants may still be writing.
+    if (failed && !(failed == asio::error::operation_aborted && self->output.is_open() && !self->gone)) break;
+    auto cancelled = co_await asio::this_coro::cancellation_state;
+    if (cancelled.cancelled() != asio::cancellation_type::none) break;
+  }
+}
+
+// True when nothing is left within `limit`. With shorten, what the command leaves behind
+// gets only a moment: it is not what stdin and INT were meant for.
+Task<bool> Process::State::gone_within(std::shared_ptr<State> self, Duration limit, bool shorten) {
+  auto deadline = std::chrono::steady_clock::now() + limit;
+  while (!self->gone) {
+    const auto now = std::chrono::steady_clock::now();
+    if (self->ended && !self->leftovers) {
+      deadline = now + after_kill;  // all ended; the warden is on its way out
+    } else if (self->ended && shorten) {
+      deadline = std::min<std::chrono::steady_clock::time_point>(deadline, now + for_leftovers);
+      shorten = false;
+    }
+    const auto left = deadline - now;
+    if (left <= Duration::zero()) co_return false;
+    auto woken = co_await as_result(with_timeout(self->changed.wait(), left, ""));
+    if (!woken && woken.error().code() != Errc::timeout) throw std::move(woken).error();
+    if (!woken && deadline <= std::chrono::steady_clock::now()) co_return self->gone;
+  }
+  co_return true;
+}
+
+Task<void> Process::State::descend(std::shared_ptr<State> self, Patience patience) {
+  error_code ignored;
+  self->step = ShutdownStep::input_closed;
+  self->input.close(ignored);
+  bool gone = co_await gone_within(self, patience.after_eof, true);
+  if (!gone && !self->ended) {
+    self->step = ShutdownStep::interrupted;
+    self->order(PB_ORDER_INTERRUPT);
+    gone = co_await gone_within(self, patience.after_interrupt, true);
+  }
+  if (!gone) {
+    self->step = ShutdownStep::terminated;
+    self->order(PB_ORDER_TERMINATE);
+    gone = co_await gone_within(self, patience.after_terminate, false);
+  }
+  if (!gone) {
+    self->step = ShutdownStep::killed;
+    self->order(PB_ORDER_KILL);
+    gone = co_await gone_within(self, after_kill, false);
+  }
+  if (!gone) {
+    self->log(LogLevel::warning, "event=stuck pid={} text=\"a descendant cannot be killed; the warden keeps trying\"",
+              self->command);
+  }
+  self->read_errors_now();
+  self->close_all();
+  self->shut_down = true;
+  self->changed.notify_all();
+}
+
+Process::Process(std::shared_ptr<State> state) : state_(std::move(state)) {}
+
+Process::~Process() {
+  if (::getpid() != state_->owner) {
+    // A fork of the host: its copy shares the epoll descriptor with the host, so even closing
+    // would reach over there. The fork ends or executes something else; let it go as it is.
+    new std::shared_ptr<State>(std::move(state_));
+    return;
+  }
+  state_->abandon();
+  state_->close_all();
+  state_->scope.cancel();
+  state_->shut_down = true;
+  state_->changed.notify_all();
+}
+
+Task<std::unique_ptr<Process>> Process::start(ProcessSpec spec, Runtime runtime) {
+  check(spec);
+  auto environment = overlay_environment(environ, spec.env, spec.unset);
+  std::error_code failed_path;
+  auto directory =
+      std::filesystem::absolute(spec.cwd.empty() ? "." : spec.cwd, failed_path).lexically_normal().string();
+  if (!spec.cwd.empty()) {
+    struct stat info{};
+    if (::stat(spec.cwd.c_str(), &info) != 0) {
+      throw Error(Errc::connect, fmt::format("the working directory {} of {} cannot be used: {}; correct its cwd",
+                                             spec.cwd, spec.command, std::strerror(errno)));
+    }
+    if (!S_ISDIR(info.st_mode)) {
+      throw Error(Errc::connect, fmt::format("the working directory {} of {} is not a directory; correct its cwd",
+                                             spec.cwd, spec.command));
+    }
+    if (::access(spec.cwd.c_str(), X_OK) != 0) {
+      throw Error(Errc::connect, fmt::format("the working directory {} of {} cannot be entered: {}", spec.cwd,
+                                             spec.command, std::strerror(errno)));
+    }
+  }
+  const std::string path(variable(environment, "PATH", default_path));
+  const auto file = value_or_throw(find_command(spec.command, path, directory));
+  auto image = value_or_throw(find_warden());
+  left_wardens().reap();
+
+  auto state = std::make_shared<State>(co_await asio::this_coro::executor, runtime);
+  state->on_stderr = std::move(spec.on_stderr);
+  {
+    auto input = make_pipe(true, spec.command);
+    auto output = make_pipe(false, spec.command);
+    auto errors = make_pipe(false, spec.command);
+    auto control = make_socket(spec.command);
+    state->large.enlarge(output.ours.get());
+    std::vector<std::string> argv{"patchbay-warden", PB_WARDEN_VERSION, file, spec.command};
+    argv.insert(argv.end(), spec.args.begin(), spec.args.end());
+    // Wrapped before the spawn: once the warden runs, nothing below may throw.
+    state->input.assign(input.ours.get());
+    input.ours.release();
+    state->output.assign(output.ours.get());
+    output.ours.release();
+    state->errors.assign(errors.ours.get());
+    errors.ours.release();
+    state->control.assign(control.ours.get());
+    control.ours.release();
+    const int failed = spawn_warden(
+        image, spec.cwd, {input.theirs.get(), output.theirs.get(), errors.theirs.get(), control.theirs.get()}, argv,
+        environment, state->warden);
+    if (failed != 0) {
+      state->warden = 0;
+      throw_errno(failed, fmt::format("the process warden {} cannot start", image.path), spec.command);
+    }
+    // From here on it is known by this and not by its number. Without it the warden sees its socket close, and ends.
+    state->pin = ProcessPin(state->warden);
+    if (const int error = errno; !state->pin && error != ESRCH) throw_errno(error, "cannot watch over", spec.command);
+  }
+  image.memory.reset();
+
+  pb_warden_record record{};
+  error_code failed;
+  co_await state->control.async_read_some(asio::buffer(&record, sizeof record),
+                                          asio::redirect_error(asio::use_awaitable, failed));
+  if (failed == asio::error::operation_aborted) throw boost::system::system_error(failed);
+  if (failed || record.kind != PB_WARDEN_STARTED) {
+    co_await State::await_warden(state);
+    if (failed) {
+      throw Error(Errc::connect, fmt::format("the process warden {} ended at once; name a working copy: export "
+                                             "PATCHBAY_WARDEN=/path/to/patchbay-warden",
+                                             image.path));
+    }
+    switch (record.place) {
+      case PB_AT_VERSION:
+        throw Error(Errc::connect,
+                    fmt::format("the process warden {} is of another version; reinstall patchbay, or run: "
+                                "unset PATCHBAY_WARDEN",
+                                image.path));
+      case PB_AT_PROC:
+        throw Error(Errc::connect, "servers cannot be started without /proc; run: mount -t proc proc /proc");
+      case PB_AT_EXEC:
+        if (record.value == ENOEXEC) {
+          throw Error(Errc::connect, fmt::format("{} is not a program for this machine and has no #! line", file));
+        }
+        if (record.value == ENOENT) {
+          throw Error(
+              Errc::connect,
+              fmt::format("{} cannot be executed: its interpreter (the #! line or dynamic loader) is missing", file));
+        }
+        throw_errno(record.value, "cannot execute", file);
+      default:
+        throw_errno(record.value, "cannot start", spec.command);
+    }
+  }
+  state->command = record.value;
+  state->log(LogLevel::debug, "event=started pid={} warden={} file={}", state->command, state->warden, file);
+  state->scope.spawn(State::watch(state));
+  state->scope.spawn(State::drain_errors(state));
+  co_return std::unique_ptr<Process>(new Process(std::move(state)));
+}
+
+pid_t Process::pid() const noexcept { return state_->command; }
+pid_t Process::warden_pid() const noexcept { return state_->warden; }
+bool Process::ended() const noexcept { return state_->ended; }
+const std::optional<ExitStatus>& Process::exit_status() const noexcept { return state_->status; }
+bool Process::warden_lost() const noexcept { return state_->lost; }
+
+Result<std::size_t> Process::write_some(std::string_view bytes) {
+  if (!state_->input.is_open()) return fail(Errc::closed, "its input has been closed");
+  const auto written = write_quietly(state_->input.native_handle(), bytes);
+  if (written >= 0) return static_cast<std::size_t>(written);
+  if (errno == EAGAIN) return 0u;
+  return fail(Errc::closed, fmt::format("writing failed: {}", std::strerror(errno)));
+}
+
+void Process::when_writable(std::function<void()> ready) {
+  // No operation_aborted for the caller: it finds the input closed.
+  state_->input.async_wait(stream_descriptor::wait_write,
+                           [state = state_, ready = std::move(ready)](error_code) { ready(); });
+}
+
+void Process::close_input() {
+  error_code ignored;
+  state_->input.close(ignored);
+}
+
+Task<std::optional<std::size_t>> Process::read_some(std::span<char> room) {
+  auto state = state_;
+  for (;;) {
+    if (std::exchange(state->interrupted, false)) co_return std::nullopt;
+    if (!state->output.is_open()) co_return 0u;
+    if (state->ended) {
+      const auto length = ::read(state->output.native_handle(), room.data(), room.size());
+      if (length < 0 && errno == EINTR) continue;
+      co_return length > 0 ? static_cast<std::size_t>(length) : 0u;
+    }
+    error_code failed;
+    const auto length = co_await state->output.async_read_some(asio::buffer(room.data(), room.size()),
+                                                               asio::redirect_error(asio::use_awaitable, failed));
+    if (!failed) co_return length;
+    if (failed != asio::error::operation_aborted) co_return 0u;
+    auto cancelled = co_await asio::this_coro::cancellation_state;
+    if (cancelled.cancelled() != asio::cancellation_type::none) throw boost::system::system_error(failed);
+  }
+}
+
+void Process::interrupt_read() {
+  state_->interrupted = true;
+  error_code ignored;
+  state_->output.cancel(ignored);
+}
+
+bool Process::exiting() const {
+  if (state_->ended) return true;
+  std::ifstream file(fmt::format("/proc/{}/stat", state_->command));
+  std::string text;
+  if (!std::getline(file, text)) return true;  // reaped by the warden, whose word is on its way
+  // Behind the name: state, ppid, pgrp, session, tty, tpgid, flags.
+  std::istringstream fields(text.substr(std::min(text.size(), text.rfind(')') + 1)));
+  std::string skipped;
+  for (int i = 0; i < 6; ++i) fields >> skipped;
+  unsigned long flags = 0;
+  fields >> flags;
+  constexpr unsigned long being_ended = 0x4;  // PF_EXITING
+  return (flags & being_ended) != 0;
+}
+
+Task<bool> Process::ended_within(std::chrono::milliseconds limit) {
+  auto state = state_;
+  const auto deadline = std::chrono::steady_clock::now() + limit;
+  while (!state->ended) {
+    const auto left = deadline - std::chrono::steady_clock::now();
+    if (left <= Duration::zero()) break;
+    auto woken = co_await as_result(with_timeout(state->changed.wait(), left, ""));
+    if (!woken && woken.error().code() != Errc::timeout) throw std::move(woken).error();
+  }
+  co_return state->ended;
+}
+
+Task<void> Process::take_waiting_errors() {
+  // Turns of the loop; a pipe is empty after sixteen reads, unless somebody keeps filling it.
+  constexpr int most_turns = 1000;
+  auto state = state_;
+  for (int turn = 0, after_empty = 0; turn < most_turns && after_empty < 3; ++turn) {
+    int waiting = 0;
+    const bool open = state->errors.is_open() && ::ioctl(state->errors.native_handle(), FIONREAD, &waiting) == 0;
+    if (!open || waiting == 0) ++after_empty;  // what was read last is told in one of the next turns
+    co_await asio::post(asio::use_awaitable);
+  }
+}
+
+std::string Process::stderr_tail() {
+  state_->read_errors_now();
+  return std::string(state_->tail.kept());
+}
+
+std::string Process::stderr_tail(std::size_t lines) {
+  state_->read_errors_now();
+  return std::string(state_->tail.last_lines(lines));
+}
+
+Task<ShutdownStep> Process::shutdown(Patience patience) {
+  auto state = state_;
+  if (!state->shutting_down) {
+    state->shutting_down = true;
+    state->scope.spawn(State::drain_output(state));
+    state->scope.spawn(State::descend(state, patience));
+  }
+  while (!state->shut_down) co_await state->changed.wait();
+  co_return state->step;
+}
+
+}  // namespace patchbay

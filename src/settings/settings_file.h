@@ -1,0 +1,121 @@
+// What settings files say about servers and tools: approvals, an organisation's lists, permission
+// rules. The files belong to other programs and hold much more; what is not read here is not looked
+// at. Pure: a text in, values and problems out. Which files there are is decided by load, what the
+// values lead to by policy.h, approval.h and permission_rules.h. The layers travel to the host in
+// LoadedConfig::settings.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <patchbay/config.h>
+
+namespace patchbay {
+
+enum class SettingsSource : std::uint8_t { enterprise, flag, own, user, project, project_local };
+std::string_view to_string(SettingsSource source) noexcept;
+
+// Files inside the repository: they can forbid, and nothing else.
+bool is_inside_repository(SettingsSource source) noexcept;
+// Of two sources that set one value, the smaller rank counts: enterprise, flag, project_local,
+// project, own, user.
+int settings_rank(SettingsSource source) noexcept;
+
+// Where a setting stands, from 1; line 0 when it was not in a text.
+struct SettingPlace {
+  std::size_t line = 0;
+  std::size_t column = 0;
+  bool operator==(const SettingPlace&) const = default;
+};
+
+struct BoolSetting {
+  bool value = false;
+  SettingPlace place;
+  bool operator==(const BoolSetting&) const = default;
+};
+
+struct TextSetting {
+  std::string value;
+  SettingPlace place;
+  // Whether the text stands in the file as it is, so that an offset in it is one in the file.
+  bool verbatim = true;
+  bool operator==(const TextSetting&) const = default;
+};
+
+// One element of allowedMcpServers or deniedMcpServers.
+struct PolicyEntry {
+  enum class By : std::uint8_t { name, command, url };
+  By by = By::name;
+  std::string text;               // the name or the URL pattern
+  std::vector<std::string> argv;  // by command
+  SettingPlace place;
+  bool operator==(const PolicyEntry&) const = default;
+};
+// As it would be written: {"serverName":"x"}.
+std::string to_text(const PolicyEntry& entry);
+
+// The lists of permission rules that a file may have.
+enum class RuleList : std::uint8_t { allow, ask, deny };
+std::string_view to_string(RuleList list) noexcept;
+
+struct SettingsLayer {
+  SettingsSource source = SettingsSource::user;
+  std::string file;
+  // It is there and cannot be read, or is not JSON, or no object: what it forbids is not known.
+  bool unreadable = false;
+
+  std::optional<BoolSetting> enable_all_project_servers;
+  std::vector<TextSetting> enabled_project_servers;
+  std::vector<TextSetting> disabled_project_servers;
+
+  // Absent: this file has no list. Entries that could not be read are left out with a problem.
+  std::optional<std::vector<PolicyEntry>> allowed_servers;
+  SettingPlace allowed_place;
+  std::vector<PolicyEntry> denied_servers;
+  // Something in deniedMcpServers that could not be read.
+  std::optional<SettingPlace> denied_unreadable;
+
+  // Count in enterprise settings alone.
+  std::optional<BoolSetting> allow_managed_only;
+  std::optional<BoolSetting> allow_all_connectors;
+  std::optional<BoolSetting> only_plugins;  // strictPluginOnlyCustomization with "mcp"
+  NamedTexts env;                           // for variables in policy entries
+
+  std::optional<BoolSetting> disable_connectors;
+
+  std::vector<TextSetting> allow_rules;
+  std::vector<TextSetting> ask_rules;
+  std::vector<TextSetting> deny_rules;
+  // Something in permissions.deny or permissions.ask that is no text.
+  std::optional<SettingPlace> rules_unreadable;
+  std::optional<TextSetting> default_mode;         // permissions.defaultMode
+  std::optional<BoolSetting> skip_permissions;     // dangerouslySkipPermissions
+  std::optional<BoolSetting> bypass_switched_off;  // permissions.disableBypassPermissionsMode
+
+  // Servers of the project that load lets pass because of this file or flag, whether or not the person said yes
+  // to the very entry.
+  std::vector<std::string> approved_servers;
+
+  std::vector<ConfigProblem> problems;  // in the order of the file
+  bool operator==(const SettingsLayer&) const = default;
+};
+
+// An empty text is an empty layer. What the rules say is not looked at: permission/rules.h does that.
+SettingsLayer parse_settings(std::string_view text, SettingsSource source, const std::string& file);
+
+// What is wrong with settings that a flag brought: who names them on the command line wants all of them to count.
+std::optional<ConfigProblem> flag_settings_fault(std::span<const SettingsLayer> layers);
+
+// What is said of a permission mode that other programs have and that is another one here; empty for ours.
+std::string foreign_mode_remark(std::string_view mode);
+
+// disableClaudeAiConnectors in any layer.
+bool connectors_disabled(std::span<const SettingsLayer> layers) noexcept;
+// allowAllClaudeAiMcps in enterprise settings: connectors beside an enterprise file of servers.
+bool connectors_beside_enterprise(std::span<const SettingsLayer> layers) noexcept;
+
+}  // namespace patchbay
