@@ -651,6 +651,10 @@ struct ServerCapabilities {
   bool operator==(const ServerCapabilities&) const = default;
 };
 
+// The protocol changed its shape once; which of the two a server speaks. For display.
+enum class Era : std::uint8_t { legacy, modern };
+std::string_view to_string(Era era) noexcept;
+
 // What a connected server told about itself.
 struct ServerDescription {
   Implementation info;  // its name is empty when the server did not say

@@ -63,12 +63,7 @@ Error KnownSecrets::without(const Error& error) const {
   if (auto value = data.empty() ? Result<Json>(Json()) : parse_json(data); value && !data.empty()) {
     data = to_text(known().json(std::move(*value)));
   }
-  auto out = error.code() == Errc::rpc && error.rpc_code()
-                 ? Error::rpc(*error.rpc_code(), std::move(message), std::move(data))
-                 : Error(error.code(), std::move(message));
-  if (error.http_status()) out = std::move(out).with_http_status(*error.http_status());
-  if (error.carried_out()) out = std::move(out).with_carried_out(*error.carried_out());
-  return std::move(out).with_detail(std::move(detail));
+  return error.with_message(std::move(message)).with_rpc_data(std::move(data)).with_detail(std::move(detail));
 }
 
 ServerStatus KnownSecrets::without(ServerStatus status) const {

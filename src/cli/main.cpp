@@ -113,7 +113,7 @@ bool asks_one_thing(Command command) {
   return command == Command::call || command == Command::read || command == Command::prompt;
 }
 
-HostOptions host_options(const Settings& settings, Io& io, Waiting& waiting, std::map<std::string, std::string>& told) {
+HostOptions host_options(const Settings& settings, Io& io, Waiting& waiting, std::map<std::string, Error>& told) {
   HostOptions options;
   options.permission = permission_options(settings);
   options.load = load_request(settings);
@@ -141,9 +141,9 @@ HostOptions host_options(const Settings& settings, Io& io, Waiting& waiting, std
       if (status.state == ServerState::connected) {
         io.talk(fmt::format("[mcp] Connected to '{}' — {}\n", name, plural(status.tool_count, "tool")));
       } else if (status.error && (status.state == ServerState::failed || status.state == ServerState::needs_auth)) {
-        const bool lost = status.reason == "connection lost";
+        const bool lost = status.reason == ServerReason::connection_lost;
         if (lost && one) return;
-        told.insert_or_assign(status.name, status.error->message());
+        told.insert_or_assign(status.name, *status.error);
         io.talk(fmt::format("[mcp] {} '{}': {}\n", lost ? "Lost" : "Failed to connect to", name,
                             safe_line(without_name(status.name, status.error->message()), 500)));
         if (!status.error->detail().empty()) io.talk(indented(status.error->detail()));
@@ -206,7 +206,7 @@ Task<void> run_to_end(Context& context, Result<int>& outcome) {
 int run_with_host(const Settings& settings, Io& io, const Runtime& given) {
   asio::io_context loop(1);
   Waiting waiting(io);
-  std::map<std::string, std::string> told;
+  std::map<std::string, Error> told;
   auto options = host_options(settings, io, waiting, told);
   if (options.config->exclusive && (!settings.mcp_config.empty() || !settings.mcp_servers.empty())) {
     return report(Error(Errc::config, std::string(enterprise_dynamic_refusal)), settings.json, io);
@@ -303,10 +303,8 @@ int run_with_host(const Settings& settings, Io& io, const Runtime& given) {
   if (*io.reader_left) return 0;
   if (outcome) return *outcome;
   const auto error = secrets->without(outcome.error());
-  const auto& message = error.message();
-  const bool said = !settings.json && std::ranges::any_of(told, [&](const auto& one) {
-    return !one.second.empty() && message.ends_with(one.second);
-  });
+  const bool said =
+      !settings.json && std::ranges::any_of(told, [&](const auto& one) { return error.is_same_failure(one.second); });
   return said ? exit_code(error) : report(error, settings.json, io);
 }
 

@@ -34,6 +34,30 @@ bool is_off(ServerStanding standing) noexcept {
          standing != ServerStanding::broken;
 }
 
+ServerReason reason_of(ServerStanding standing) noexcept {
+  switch (standing) {
+    case ServerStanding::active:
+      return ServerReason::not_started;
+    case ServerStanding::awaiting_approval:
+      return ServerReason::awaiting_approval;
+    case ServerStanding::rejected:
+      return ServerReason::rejected;
+    case ServerStanding::disabled:
+      return ServerReason::disabled;
+    case ServerStanding::policy:
+      return ServerReason::policy;
+    case ServerStanding::duplicate:
+      return ServerReason::duplicate;
+    case ServerStanding::not_configured:
+      return ServerReason::not_configured;
+    case ServerStanding::broken:
+      return ServerReason::broken;
+    case ServerStanding::shadowed:
+      return ServerReason::shadowed;
+  }
+  return ServerReason::not_started;
+}
+
 }  // namespace
 
 Connection::Connection(asio::any_io_executor executor, const Runtime& runtime, ClientOptions client, Semaphore& slots,
@@ -54,7 +78,7 @@ Connection::Connection(asio::any_io_executor executor, const Runtime& runtime, C
   if (const auto limit = parts_.config.request_timeout) runtime_.limits.request = runtime_.limits.list = *limit;
   auto initial = initial_status(parts_);
   state_ = initial.state;
-  reason_ = std::move(initial.reason);
+  reason_ = initial.reason;
   error_ = std::move(initial.error);
 }
 
@@ -77,16 +101,15 @@ ServerStatus Connection::initial_status(const Parts& parts) {
   status.origin = parts.config.origin;
   status.required = parts.config.required;
   status.transport = shown_of(parts);
-  status.reason = "not started";
   if (const auto standing = standing_of(parts.config); is_off(standing)) {
     status.state = ServerState::disabled;
-    status.reason = to_string(standing);
+    status.reason = reason_of(standing);
   } else if (parts.unusable) {
     status.state = ServerState::failed;
-    status.reason = standing == ServerStanding::broken ? to_string(standing) : "not usable";
+    status.reason = standing == ServerStanding::broken ? ServerReason::broken : ServerReason::not_usable;
     status.error = parts.unusable;
   } else if (!parts.approved) {
-    status.reason = "awaiting approval";
+    status.reason = ServerReason::awaiting_approval;
   }
   return status;
 }
@@ -102,7 +125,7 @@ ServerStatus Connection::status() const {
   status.transport = shown_of(parts_);
   if (offers_tools()) {
     status.server = session_->server();
-    status.era = session_->is_legacy() ? "legacy" : "modern";
+    status.era = session_->is_legacy() ? Era::legacy : Era::modern;
     status.tool_count = tools_.size();
   }
   return status;
@@ -147,12 +170,12 @@ Task<void> Connection::attempt() {
     const auto& error = outcome.error();
     const bool unapproved = error.code() == Errc::denied && !parts_.approved;
     if (error.code() == Errc::unauthorized) {
-      settle(ServerState::needs_auth, "wants credentials", error);
+      settle(ServerState::needs_auth, ServerReason::wants_credentials, error);
     } else if (error.code() == Errc::denied && parts_.approved) {
-      settle(ServerState::disabled, std::string(to_string(ServerStanding::policy)), error);
+      settle(ServerState::disabled, ServerReason::policy, error);
     } else {
       settle(unapproved ? ServerState::pending : ServerState::failed,
-             unapproved ? "awaiting approval" : "connect failed", error);
+             unapproved ? ServerReason::awaiting_approval : ServerReason::connect_failed, error);
     }
   }
   settled_.notify_all();
@@ -187,7 +210,7 @@ Task<void> Connection::connect() {
   co_await be_approved();
   auto permit = co_await slots_.acquire();
   state_ = ServerState::pending;
-  reason_ = "connecting";
+  reason_ = ServerReason::connecting;
   error_.reset();
   lost_.reset();
   auto transport = parts_.transport;
@@ -207,9 +230,9 @@ Task<void> Connection::connect() {
   if (closing_) throw Error(Errc::cancelled, "cancelled");
   if (listed) {
     tools_ = std::move(*listed);
-    settle(ServerState::connected, "");
+    settle(ServerState::connected, ServerReason::none);
   } else {
-    settle(ServerState::connected, "tools fetch failed", listed.error());
+    settle(ServerState::connected, ServerReason::tools_fetch_failed, listed.error());
   }
   if (tools_changed_) refresh_soon();
 }
@@ -304,7 +327,7 @@ void Connection::on_lost(std::uint64_t opened, const Error& error) {
   lost_ = error;
   if (!session_ || state_ == ServerState::pending) return;  // still being listed: settle() will see it
   retire_session();
-  settle(ServerState::failed, "connection lost", error);
+  settle(ServerState::failed, ServerReason::connection_lost, error);
   if (parts_.note) scope_.spawn(note(error));
 }
 
@@ -312,11 +335,11 @@ void Connection::on_lost(std::uint64_t opened, const Error& error) {
 void Connection::call_ended(std::uint64_t opened, const std::optional<Error>& error) {
   if (closing_ || opened != opened_ || !session_ || state_ == ServerState::pending) return;
   if (!error) {
-    if (!connected()) settle(ServerState::connected, "");
+    if (!connected()) settle(ServerState::connected, ServerReason::none);
   } else if (error->code() == Errc::unauthorized) {
-    if (state_ != ServerState::needs_auth) settle(ServerState::needs_auth, "wants credentials", error);
+    if (state_ != ServerState::needs_auth) settle(ServerState::needs_auth, ServerReason::wants_credentials, error);
   } else if (error->code() == Errc::connect) {
-    if (state_ != ServerState::failed) settle(ServerState::failed, "connection lost", error);
+    if (state_ != ServerState::failed) settle(ServerState::failed, ServerReason::connection_lost, error);
   }
 }
 
@@ -353,16 +376,17 @@ Task<void> Connection::end(Session session, CloseMode mode) {
   co_await std::move(ended);
 }
 
-void Connection::settle(ServerState state, std::string reason, std::optional<Error> error) {
+void Connection::settle(ServerState state, ServerReason reason, std::optional<Error> error) {
   if (state == ServerState::connected && session_->closed()) {
     state = ServerState::failed;
-    reason = "connection lost";
+    reason = ServerReason::connection_lost;
     if (!error) error = lost_;
     retire_session();
   }
   state_ = state;
-  reason_ = std::move(reason);
-  error_ = std::move(error);
+  reason_ = reason;
+  // Who waits for the server gets the same failure that its status has.
+  error_ = error ? std::optional(error->marked()) : std::nullopt;
   if (parts_.on_change && !closing_) parts_.on_change(*this);
 }
 
@@ -377,7 +401,7 @@ Task<void> Connection::close(CloseMode mode) {
   co_await asio::this_coro::throw_if_cancelled(false);
   if (state_ != ServerState::disabled) {
     state_ = ServerState::pending;
-    reason_ = "closed";
+    reason_ = ServerReason::closed;
     error_.reset();
   }
   scope_.cancel();

@@ -141,7 +141,7 @@ class Connection {
   Task<void> end_when_idle(Session session, std::uint64_t opened);
   void retire_session();
   void replace_session();
-  void settle(ServerState state, std::string reason, std::optional<Error> error = {});
+  void settle(ServerState state, ServerReason reason, std::optional<Error> error = {});
   ClientOptions client_for(std::uint64_t opened);
   void on_lost(std::uint64_t opened, const Error& error);
   void on_tools_changed(std::uint64_t opened);
@@ -155,7 +155,7 @@ class Connection {
   Parts parts_;
 
   ServerState state_ = ServerState::pending;
-  std::string reason_ = "not started";
+  ServerReason reason_ = ServerReason::not_started;
   std::optional<Error> error_;
   std::optional<Session> session_;  // also while its tools are being listed
   std::optional<Error> lost_;       // why the session ended by itself

@@ -20,6 +20,46 @@ std::string_view to_string(ServerState state) noexcept {
   return names.at(static_cast<std::size_t>(state));
 }
 
+std::string_view to_string(ServerReason reason) noexcept {
+  switch (reason) {
+    case ServerReason::none:
+      return "";
+    case ServerReason::not_started:
+      return "not started";
+    case ServerReason::connecting:
+      return "connecting";
+    case ServerReason::awaiting_approval:
+      return to_string(ServerStanding::awaiting_approval);
+    case ServerReason::not_usable:
+      return "not usable";
+    case ServerReason::wants_credentials:
+      return "wants credentials";
+    case ServerReason::connect_failed:
+      return "connect failed";
+    case ServerReason::tools_fetch_failed:
+      return "tools fetch failed";
+    case ServerReason::connection_lost:
+      return "connection lost";
+    case ServerReason::closed:
+      return "closed";
+    case ServerReason::rejected:
+      return to_string(ServerStanding::rejected);
+    case ServerReason::disabled:
+      return to_string(ServerStanding::disabled);
+    case ServerReason::policy:
+      return to_string(ServerStanding::policy);
+    case ServerReason::duplicate:
+      return to_string(ServerStanding::duplicate);
+    case ServerReason::not_configured:
+      return to_string(ServerStanding::not_configured);
+    case ServerReason::broken:
+      return to_string(ServerStanding::broken);
+    case ServerReason::shadowed:
+      return to_string(ServerStanding::shadowed);
+  }
+  return "";
+}
+
 namespace {
 
 constexpr auto between_catalogs = 50ms;

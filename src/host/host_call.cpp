@@ -185,7 +185,8 @@ Error Host::Impl::with_failures(Error error) const {
     failed.push_back(options_.on_status && status.state != ServerState::pending
                          ? fmt::format("'{}'", name)
                          : fmt::format("'{}': {}", name,
-                                       status.error ? without_name(name, status.error->message()) : status.reason));
+                                       status.error ? without_name(name, status.error->message())
+                                                    : std::string(to_string(status.reason))));
   }
   if (failed.empty()) return error;
   return Error(error.code(), fmt::format("{} (not connected: {})", error.message(), fmt::join(failed, "; ")));

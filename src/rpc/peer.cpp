@@ -408,8 +408,10 @@ void Peer::tell_cancelled(std::int64_t id, const PeerCall& call, std::string_vie
   }
 }
 
-void Peer::end(const Error& error) {
+void Peer::end(const Error& why) {
   if (ended_) return;
+  // Every call that was pending, and the owner, gets the same failure.
+  const auto error = why.marked();
   ended_ = error;
   ended_at_ = runtime_.clock.now();
   auto pending = std::exchange(pending_, {});
