@@ -26,12 +26,12 @@ namespace patchbay::blocking {
 
 // What a server may ask of us, and what we want to hear. Unset: not offered.
 struct Callbacks {
-  std::function<ElicitResult(const ElicitRequest&)> elicit;
+  std::function<ElicitResult(const ElicitRequest&, const CallContext&)> elicit;
   bool elicit_by_url = false;
-  std::function<CreateMessageResult(const CreateMessageRequest&)> sample;
-  std::function<std::vector<Root>()> roots;
-  std::function<void(const LogMessage&)> on_log;
-  std::function<void(const Change&)> on_change;
+  std::function<CreateMessageResult(const CreateMessageRequest&, const CallContext&)> sample;
+  std::function<std::vector<Root>(const CallContext&)> roots;
+  std::function<void(const LogMessage&, const CallContext&)> on_log;
+  std::function<void(const Change&, const CallContext&)> on_change;
 };
 
 struct Options {

@@ -15,6 +15,7 @@
 #include <patchbay/catalog.h>
 #include <patchbay/client.h>
 #include <patchbay/config.h>
+#include <patchbay/events.h>
 #include <patchbay/permission.h>
 #include <patchbay/session.h>
 #include <patchbay/status.h>
@@ -24,12 +25,10 @@ namespace patchbay {
 
 struct Runtime;
 
-// What another reading of the configuration changed: names of servers, and what is wrong now.
-struct ConfigChange {
-  std::vector<std::string> added;
-  std::vector<std::string> removed;
-  std::vector<std::string> changed;
-  std::vector<ConfigProblem> problems;
+// Whether a server that comes from a repository may be started.
+struct ApprovalQuestion {
+  ServerConfig server;
+  CallContext context;  // the call that needs it, where one does
 };
 
 // A call that no rule allows or denies, put to the person.
@@ -37,6 +36,7 @@ struct PermissionQuestion {
   CatalogEntry tool;
   Payload arguments;
   PermissionDecision decision;  // why it is asked
+  CallContext context;
 };
 
 // Rules beside those of settings files; docs/permissions.md has them.
@@ -58,22 +58,18 @@ struct HostOptions {
   // Reads the files again when they change. Servers whose entry stays the same keep their
   // connection.
   bool follow_config = false;
-  // After every such reading, and after reload(). Called on the loop.
-  std::function<void(const ConfigChange&)> on_config;
   ClientOptions client;
   // Starts servers of a project file without asking.
   bool trust_project = false;
   // Asks the person about a server that a repository brought along; unset: nobody can say yes.
-  std::function<Task<bool>(const ServerConfig&)> approve;
+  std::function<Task<bool>(const ApprovalQuestion&)> approve;
   PermissionOptions permission;
-  // A server connected or failed. Called on the loop.
-  std::function<void(const ServerStatus&)> on_status;
+  // Gets everything that happens (events.h). Called on the loop.
+  std::function<void(const HostEvent&)> on_event;
   // A file that keeps the last failure of each declared server for `patchbay why`, without its secrets;
   // success takes it out again. It is made when it is missing. Empty: nothing is kept.
   std::string failure_memory;
   std::string failure_during;  // kept with it: what the program is doing, in a word
-  // The catalog is another one. Servers that connect within a moment are told once.
-  std::function<void()> on_catalog;
   // Whether to follow changes of the servers' lists; a program that asks once need not.
   bool follow_changes = true;
   // Unset: MCP_TIMEOUT, MCP_TOOL_TIMEOUT and the batch sizes of the environment, else the defaults.

@@ -7,6 +7,7 @@
 #include <patchbay/client.h>
 #include <patchbay/config.h>
 #include <patchbay/error.h>
+#include <patchbay/events.h>
 #include <patchbay/host.h>
 #include <patchbay/json.h>
 #include <patchbay/log.h>

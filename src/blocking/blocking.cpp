@@ -179,30 +179,33 @@ ClientOptions client_options(const Options& options, const std::weak_ptr<Callbac
     return parts;
   };
   if (callbacks.elicit) {
-    client.elicit = [strong, f = callbacks.elicit](ElicitRequest request) -> Task<ElicitResult> {
-      return CallbackParts::callback<ElicitResult>(strong(), [f, request = std::move(request)] { return f(request); });
+    client.elicit = [strong, f = callbacks.elicit](ElicitRequest request, CallContext context) -> Task<ElicitResult> {
+      return CallbackParts::callback<ElicitResult>(
+          strong(), [f, request = std::move(request), context = std::move(context)] { return f(request, context); });
     };
     client.elicit_by_url = callbacks.elicit_by_url;
   }
   if (callbacks.sample) {
-    client.sample = [strong, f = callbacks.sample](CreateMessageRequest request) -> Task<CreateMessageResult> {
-      return CallbackParts::callback<CreateMessageResult>(strong(),
-                                                          [f, request = std::move(request)] { return f(request); });
+    client.sample = [strong, f = callbacks.sample](CreateMessageRequest request,
+                                                   CallContext context) -> Task<CreateMessageResult> {
+      return CallbackParts::callback<CreateMessageResult>(
+          strong(), [f, request = std::move(request), context = std::move(context)] { return f(request, context); });
     };
   }
   if (callbacks.roots) {
-    client.roots = [strong, f = callbacks.roots]() -> Task<std::vector<Root>> {
-      return CallbackParts::callback<std::vector<Root>>(strong(), f);
+    client.roots = [strong, f = callbacks.roots](CallContext context) -> Task<std::vector<Root>> {
+      return CallbackParts::callback<std::vector<Root>>(strong(),
+                                                        [f, context = std::move(context)] { return f(context); });
     };
   }
   if (callbacks.on_log) {
-    client.on_log = [weak, f = callbacks.on_log](const LogMessage& message) {
-      if (auto parts = weak.lock()) parts->post([f, message] { f(message); });
+    client.on_log = [weak, f = callbacks.on_log](const LogMessage& message, const CallContext& context) {
+      if (auto parts = weak.lock()) parts->post([f, message, context] { f(message, context); });
     };
   }
   if (callbacks.on_change) {
-    client.on_change = [weak, f = callbacks.on_change](const Change& change) {
-      if (auto parts = weak.lock()) parts->post([f, change] { f(change); });
+    client.on_change = [weak, f = callbacks.on_change](const Change& change, const CallContext& context) {
+      if (auto parts = weak.lock()) parts->post([f, change, context] { f(change, context); });
     };
   }
   return client;

@@ -113,7 +113,23 @@ bool asks_one_thing(Command command) {
   return command == Command::call || command == Command::read || command == Command::prompt;
 }
 
-HostOptions host_options(const Settings& settings, Io& io, Waiting& waiting, std::map<std::string, Error>& told) {
+// Says how servers are while they are started.
+void say_status(const ServerStatus& status, Io& io, Waiting& waiting, std::map<std::string, Error>& told, bool one) {
+  waiting.pause();
+  const auto name = safe_name(status.name, 80);
+  if (status.state == ServerState::connected) {
+    io.talk(fmt::format("[mcp] Connected to '{}' — {}\n", name, plural(status.tool_count, "tool")));
+  } else if (status.error && (status.state == ServerState::failed || status.state == ServerState::needs_auth)) {
+    const bool lost = status.reason == ServerReason::connection_lost;
+    if (lost && one) return;
+    told.insert_or_assign(status.name, *status.error);
+    io.talk(fmt::format("[mcp] {} '{}': {}\n", lost ? "Lost" : "Failed to connect to", name,
+                        safe_line(without_name(status.name, status.error->message()), 500)));
+    if (!status.error->detail().empty()) io.talk(indented(status.error->detail()));
+  }
+}
+
+HostOptions host_options(const Settings& settings, Io& io, Waiting& waiting) {
   HostOptions options;
   options.permission = permission_options(settings);
   options.load = load_request(settings);
@@ -132,22 +148,8 @@ HostOptions host_options(const Settings& settings, Io& io, Waiting& waiting, std
   options.failure_during = command_name(settings.command);
   const bool listing = tells_states(settings.command);
   if (io.talk_is_terminal && !listing) {
-    options.approve = [&](const ServerConfig& server) { return ask_and_remember(settings, io, waiting, server); };
-  }
-  if (!settings.json && !settings.quiet && !listing) {
-    options.on_status = [&io, &waiting, &told, one = asks_one_thing(settings.command)](const ServerStatus& status) {
-      waiting.pause();
-      const auto name = safe_name(status.name, 80);
-      if (status.state == ServerState::connected) {
-        io.talk(fmt::format("[mcp] Connected to '{}' — {}\n", name, plural(status.tool_count, "tool")));
-      } else if (status.error && (status.state == ServerState::failed || status.state == ServerState::needs_auth)) {
-        const bool lost = status.reason == ServerReason::connection_lost;
-        if (lost && one) return;
-        told.insert_or_assign(status.name, *status.error);
-        io.talk(fmt::format("[mcp] {} '{}': {}\n", lost ? "Lost" : "Failed to connect to", name,
-                            safe_line(without_name(status.name, status.error->message()), 500)));
-        if (!status.error->detail().empty()) io.talk(indented(status.error->detail()));
-      }
+    options.approve = [&](const ApprovalQuestion& question) {
+      return ask_and_remember(settings, io, waiting, question.server);
     };
   }
   return options;
@@ -207,7 +209,7 @@ int run_with_host(const Settings& settings, Io& io, const Runtime& given) {
   asio::io_context loop(1);
   Waiting waiting(io);
   std::map<std::string, Error> told;
-  auto options = host_options(settings, io, waiting, told);
+  auto options = host_options(settings, io, waiting);
   if (options.config->exclusive && (!settings.mcp_config.empty() || !settings.mcp_servers.empty())) {
     return report(Error(Errc::config, std::string(enterprise_dynamic_refusal)), settings.json, io);
   }
@@ -216,9 +218,10 @@ int run_with_host(const Settings& settings, Io& io, const Runtime& given) {
   const bool no_servers = std::ranges::all_of(options.config->servers,
                                               [](const auto& one) { return one.standing == ServerStanding::broken; });
   const auto secrets = std::make_shared<const KnownSecrets>(*options.config);
-  if (options.on_status) {
-    options.on_status = [secrets, say = options.on_status](const ServerStatus& status) {
-      say(secrets->without(status));
+  if (!settings.json && !settings.quiet && !listing) {
+    options.on_event = [&io, &waiting, &told, secrets, one = asks_one_thing(settings.command)](const HostEvent& event) {
+      const auto* status = std::get_if<ServerStatus>(&event);
+      if (status) say_status(secrets->without(*status), io, waiting, told, one);
     };
   }
   Runtime runtime = given;

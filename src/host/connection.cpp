@@ -84,13 +84,14 @@ Connection::Connection(asio::any_io_executor executor, const Runtime& runtime, C
 
 ClientOptions Connection::client_for(std::uint64_t opened) {
   auto client = client_;
+  client.server = name();
   client.on_lost = [this, opened, next = client_.on_lost](const Error& error) {
     on_lost(opened, error);
     if (next) next(error);
   };
-  client.on_change = [this, opened, next = client_.on_change](const Change& change) {
+  client.on_change = [this, opened, next = client_.on_change](const Change& change, const CallContext& context) {
     if (change.kind == Change::Kind::tools) on_tools_changed(opened);
-    if (next) next(change);
+    if (next) next(change, context);
   };
   return client;
 }
@@ -131,7 +132,7 @@ ServerStatus Connection::status() const {
   return status;
 }
 
-Task<Session> Connection::ensure(TimeLeft* time) {
+Task<Session> Connection::ensure(TimeLeft* time, CallContext context) {
   while (!connected()) {
     if (closing_) throw Error(Errc::closed, fmt::format("'{}' is being closed", name()));
     if (state_ == ServerState::disabled) {
@@ -146,7 +147,7 @@ Task<Session> Connection::ensure(TimeLeft* time) {
     if (!attempting_) {
       attempting_ = true;
       replace_session();
-      scope_.spawn(attempt());
+      scope_.spawn(attempt(context));
     }
     {
       Waiting waiting(*this, time);
@@ -161,8 +162,8 @@ Task<Session> Connection::ensure(TimeLeft* time) {
 }
 
 // Runs in our own scope, so that a caller who stops waiting does not stop the others.
-Task<void> Connection::attempt() {
-  auto outcome = co_await as_result(connect());
+Task<void> Connection::attempt(CallContext context) {
+  auto outcome = co_await as_result(connect(std::move(context)));
   if (!closing_) co_await note(outcome ? error_ : outcome.error());
   attempting_ = false;
   attempt_failed_ = !outcome;
@@ -191,10 +192,11 @@ void Connection::set_asking(bool asking) {
   for (auto* waiting : waiting_) waiting->hold(asking);
 }
 
-Task<void> Connection::be_approved() {
+Task<void> Connection::be_approved(CallContext context) {
   if (!parts_.approved && parts_.approve) {
     set_asking(true);
-    auto answer = co_await as_result(parts_.approve(parts_.config));
+    context.server = name();
+    auto answer = co_await as_result(parts_.approve({parts_.config, std::move(context)}));
     set_asking(false);
     parts_.approved = value_or_throw(std::move(answer));
   }
@@ -206,8 +208,8 @@ Task<void> Connection::be_approved() {
   }
 }
 
-Task<void> Connection::connect() {
-  co_await be_approved();
+Task<void> Connection::connect(CallContext context) {
+  co_await be_approved(std::move(context));
   auto permit = co_await slots_.acquire();
   state_ = ServerState::pending;
   reason_ = ServerReason::connecting;

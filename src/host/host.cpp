@@ -97,11 +97,12 @@ std::shared_ptr<Connection> Host::Impl::require(const std::string& name) {
                                           : fmt::format("; there are {}", fmt::join(names, ", "))));
 }
 
-Task<void> Host::Impl::start(std::vector<std::shared_ptr<Connection>> wanted) {
+Task<void> Host::Impl::start(std::vector<std::shared_ptr<Connection>> wanted, TimeLeft* time, CallContext context) {
   Scope scope(co_await asio::this_coro::executor);
   for (const auto& connection : wanted) {
-    scope.spawn(
-        [](std::shared_ptr<Connection> one) -> Task<void> { (void)co_await as_result(one->ensure()); }(connection));
+    scope.spawn([](std::shared_ptr<Connection> one, TimeLeft* left, CallContext call) -> Task<void> {
+      (void)co_await as_result(one->ensure(left, std::move(call)));
+    }(connection, time, context));
   }
   // Whoever stops waiting stops waiting now; the attempts go on for others.
   co_await scope.finish();
@@ -109,9 +110,9 @@ Task<void> Host::Impl::start(std::vector<std::shared_ptr<Connection>> wanted) {
   tell_catalog();
 }
 
-Task<bool> Host::Impl::approve(const ServerConfig& server) {
+Task<bool> Host::Impl::approve(ApprovalQuestion question) {
   auto turn = co_await asking_.acquire();
-  co_return co_await questions_->run(ask(options_.approve, server));
+  co_return co_await questions_->run(ask(options_.approve, std::move(question)));
 }
 
 void Host::Impl::changed(Connection& connection) {
@@ -123,7 +124,7 @@ void Host::Impl::changed(Connection& connection) {
   if (offered_.set(connection.name(), connection.prefix(), connection.offers_tools() ? connection.tools() : none)) {
     tell_catalog_soon();
   }
-  tell(options_.on_status, connection.status());
+  if (events_->wanted()) events_->tell(connection.status());
 }
 
 void Host::Impl::tell_catalog() {
@@ -131,13 +132,13 @@ void Host::Impl::tell_catalog() {
   auto now = offered_.shown(permissions_);
   if (now == told_catalog_) return;
   told_catalog_ = std::move(now);
-  tell(options_.on_catalog);
+  events_->tell(CatalogChange{});
 }
 
 // Many servers that connect within a moment are one new catalog.
 void Host::Impl::tell_catalog_soon() {
   catalog_untold_ = true;
-  if (!options_.on_catalog || std::exchange(telling_catalog_, true)) return;
+  if (!events_->wanted() || std::exchange(telling_catalog_, true)) return;
   scope_->spawn(tell_catalogs());
 }
 
@@ -188,10 +189,10 @@ Task<void> Host::Impl::end_all(std::shared_ptr<Impl> self, CloseMode mode) {
   self->all_ended_.notify_all();
 }
 
-Task<Session> Host::Impl::ensure(std::string name, TimeLeft* time) {
+Task<Session> Host::Impl::ensure(std::string name, TimeLeft* time, CallContext context) {
   for (;;) {
     auto connection = require(name);
-    auto session = co_await as_result(connection->ensure(time));
+    auto session = co_await as_result(connection->ensure(time, context));
     check_running();
     if (session) co_return std::move(*session);
     auto now = connections_.find(name);

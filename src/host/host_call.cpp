@@ -79,16 +79,16 @@ std::vector<std::shared_ptr<Connection>> Host::Impl::servers_meant(std::string_v
   return meant;
 }
 
-Task<Host::Impl::Entry> Host::Impl::find_tool(std::string text, TimeLeft* time) {
+Task<Host::Impl::Entry> Host::Impl::find_tool(std::string text, TimeLeft* time, CallContext context) {
   co_await prepare();
   // What is connected already may know it.
   if (auto entry = find_now(text)) co_return entry;
   const auto meant = servers_meant(text);
   if (meant.size() == 1) {
     // Only this server can be meant, so its failure is the answer.
-    (void)co_await ensure(meant.front()->name(), time);
+    (void)co_await ensure(meant.front()->name(), time, context);
   } else if (!meant.empty()) {
-    co_await start(meant);
+    co_await start(meant, time, context);
   }
   if (meant.empty()) {
     // Any server may have it, so the answer must not depend on which happen to be connected.
@@ -97,7 +97,7 @@ Task<Host::Impl::Entry> Host::Impl::find_tool(std::string text, TimeLeft* time) 
     for (const auto& [name, connection] : connections_) {
       if (connection->worth_trying()) all.push_back(connection);
     }
-    co_await start(all);
+    co_await start(all, time, context);
   }
   const auto catalog = offered_.all();
   auto found = catalog->require(text);
@@ -150,23 +150,26 @@ Task<void> Host::Impl::prepare_call(std::string tool, Payload arguments, CallOpt
     call.server = meant.front()->name();
     limit_by(*meant.front());
   }
-  call.entry = co_await find_tool(std::move(tool), &time);
+  CallContext context{.principal = options.principal, .call_id = options.call_id};
+  call.entry = co_await find_tool(std::move(tool), &time, context);
   call.server = call.entry->server;
+  context.server = call.server;
+  context.tool = call.entry->tool->name;
   call.connection = require(call.server);
   call.use.emplace(*call.connection);
   limit_by(*call.connection);
-  co_await permit(call, std::move(arguments), time);
-  call.session = co_await call.connection->ensure(&time);
+  co_await permit(call, std::move(arguments), context, time);
+  call.session = co_await call.connection->ensure(&time, std::move(context));
   check_running();
 }
 
-Task<void> Host::Impl::permit(const Prepared& call, Payload arguments, TimeLeft& time) {
+Task<void> Host::Impl::permit(const Prepared& call, Payload arguments, CallContext context, TimeLeft& time) {
   const auto& entry = *call.entry;
   auto decision = decide(entry, call.connection->config(), arguments);
   if (decision.outcome == PermissionOutcome::ask && options_.permission.ask) {
     {
       const TimeLeft::Stop asking(&time);
-      if (!co_await ask_person({entry, arguments, decision})) {
+      if (!co_await ask_person({entry, arguments, decision, std::move(context)})) {
         throw Error(Errc::denied,
                     fmt::format("'{}' was not called: the person said no ({})", entry.name, decision.reason));
       }
@@ -182,7 +185,7 @@ Error Host::Impl::with_failures(Error error) const {
   for (const auto& [name, connection] : connections_) {
     auto status = connection->status();
     if (status.state == ServerState::connected || status.state == ServerState::disabled) continue;
-    failed.push_back(options_.on_status && status.state != ServerState::pending
+    failed.push_back(events_->wanted() && status.state != ServerState::pending
                          ? fmt::format("'{}'", name)
                          : fmt::format("'{}': {}", name,
                                        status.error ? without_name(name, status.error->message())
@@ -226,6 +229,7 @@ Task<CallToolResult> Host::call(std::string tool, Payload arguments, CallOptions
   auto so_far = CarriedOut::no;  // for what fails around the call itself
   try {
     Impl::Prepared call;
+    if (options.call_id == 0) options.call_id = ++impl->last_call_;
     if (!impl->prepare_now(tool, arguments, call)) {
       const auto given = options.total;
       TimeLeft time(as_duration(given.value_or(impl->runtime_.limits.tool)), impl->runtime_.clock.now);

@@ -541,6 +541,17 @@ Peer::ClockStop::ClockStop(Peer& peer, const std::optional<RequestId>& on_stream
   for (auto& [other, pending] : peer.pending_) stops_.emplace_back(pending->call->clock, whose);
 }
 
+const CallClock* Peer::only_tagged_call() const noexcept {
+  const CallClock* found = nullptr;
+  for (const auto& [id, pending] : pending_) {
+    const auto* clock = pending->call->clock.get();
+    if (clock->tag == nullptr) continue;
+    if (found != nullptr) return nullptr;
+    found = clock;
+  }
+  return found;
+}
+
 Peer::ProgressHold::ProgressHold(Peer& peer, std::int64_t token, std::shared_ptr<const CallClock> clock,
                                  std::function<void(const Json& params)> on_progress)
     : peer_(peer), token_(token), clock_(std::move(clock)), on_progress_(std::move(on_progress)), last_(clock_->now()) {

@@ -146,7 +146,7 @@ TEST(HostConfig, AnApprovedEntryIsStartedWithoutAsking) {
   config.origin.trust = ConfigTrust::needs_approval;
   options.config->servers = {config};
   std::size_t asked = 0;
-  options.approve = [&](const ServerConfig&) -> Task<bool> {
+  options.approve = [&](const ApprovalQuestion&) -> Task<bool> {
     ++asked;
     co_return false;
   };

@@ -264,8 +264,9 @@ TEST(HostConnection, AServerNobodyApprovedIsNotOpened) {
     Bench bench(executor);
     bench.parts.approved = false;
     int asked = 0;
-    bench.parts.approve = [&](const ServerConfig& config) -> Task<bool> {
-      EXPECT_EQ(config.name, "s");
+    bench.parts.approve = [&](const ApprovalQuestion& question) -> Task<bool> {
+      EXPECT_EQ(question.server.name, "s");
+      EXPECT_EQ(question.context, CallContext{.server = "s"});
       return [](bool yes) -> Task<bool> { co_return yes; }(++asked > 1);
     };
     auto refused = co_await as_result(bench.connection().ensure());
@@ -355,7 +356,7 @@ TEST(HostConnection, ClosedWhileOpeningOrListingLeavesNothingAndTellsWhoWaited) 
       if (where == "listing") bench.server->on(m(method::list_tools), hang);
       if (where == "approving") {
         bench.parts.approved = false;
-        bench.parts.approve = [&](const ServerConfig&) -> Task<bool> {
+        bench.parts.approve = [&](const ApprovalQuestion&) -> Task<bool> {
           co_await stay();
           co_return true;
         };
@@ -537,8 +538,9 @@ TEST(Host, OneBadServerDoesNotHurtTheOthers) {
   run_task([]() -> Task<void> {
     auto options = empty_options();
     std::vector<std::string> told;
-    options.on_status = [&](const ServerStatus& status) {
-      told.push_back(fmt::format("{}={}", status.name, to_string(status.state)));
+    options.on_event = [&](const HostEvent& event) {
+      const auto* status = std::get_if<ServerStatus>(&event);
+      if (status) told.push_back(fmt::format("{}={}", status->name, to_string(status->state)));
     };
     Host host(options);
     host.add_server("good", server_with({"x"}));
@@ -604,7 +606,8 @@ TEST(Host, AChangeOfToolsIsANewCatalogAndTheOldOneStays) {
     auto options = empty_options();
     Event replaced;
     int catalogs = 0;
-    options.on_catalog = [&] {
+    options.on_event = [&](const HostEvent& event) {
+      if (!std::holds_alternative<CatalogChange>(event)) return;
       ++catalogs;
       replaced.notify_all();
     };
@@ -656,7 +659,7 @@ TEST(Host, ACancelledStartReturnsAtOnceAndTheServersGoOnStarting) {
     Event may_answer;
     Event asked;
     bool is_asked = false;
-    options.approve = [&](const ServerConfig&) -> Task<bool> {
+    options.approve = [&](const ApprovalQuestion&) -> Task<bool> {
       is_asked = true;
       asked.notify_all();
       co_await may_answer.wait();
