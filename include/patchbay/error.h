@@ -105,6 +105,11 @@ class Error : public std::exception {
     remedy_ = std::move(remedy);
     return std::move(*this);
   }
+  // For who has put it into the message.
+  Error without_remedy() && {
+    remedy_.reset();
+    return std::move(*this);
+  }
 
   // The same error with "context: " in front of its message.
   Error within(std::string_view context) const;

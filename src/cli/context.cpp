@@ -135,8 +135,8 @@ Error with_failures(const Context& context, const Error& error) {
                          : fmt::format("'{}' ({})", safe_name(status.name, 80), safe_line(why, 120)));
   }
   if (failed.empty()) return error;
-  return Error(error.code(), fmt::format("{}; it may belong to a server that is not connected: {}", error.message(),
-                                         fmt::join(failed, ", ")));
+  return error.with_message(
+      fmt::format("{}; it may belong to a server that is not connected: {}", error.message(), fmt::join(failed, ", ")));
 }
 
 Json servers_json(const Context& context, const std::string& only) {

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/texts/remedy_words.h"
 #include "entries/expand.h"
 #include "secrets/redact.h"
 #include "settings/files.h"
@@ -56,7 +57,8 @@ const TextSecrets& KnownSecrets::known() const {
   return *known_;
 }
 
-Error KnownSecrets::without(const Error& error) const {
+Error KnownSecrets::without(const Error& given) const {
+  const auto error = with_remedy_in_words(given);
   auto message = known().hidden(error.message());
   auto detail = error.detail().empty() ? std::string() : known().all(error.detail());
   auto data = error.rpc_data();

@@ -28,6 +28,7 @@
 #include "cli/declared.h"
 #include "cli/logging.h"
 #include "cli/texts/present.h"
+#include "cli/texts/remedy_words.h"
 #include "cli/words/flag_sources.h"
 #include "cli/words/named_server.h"
 #include "cli/words/permission_flags.h"
@@ -48,7 +49,8 @@ int show_version(const Settings& settings, Io& io) {
   return 0;
 }
 
-int report(const Error& error, bool json, Io& io) {
+int report(const Error& given, bool json, Io& io) {
+  const auto error = with_remedy_in_words(given);
   if (json) {
     io.out(json_text(error_json(error), io.out_is_terminal));
   } else {

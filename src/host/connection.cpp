@@ -8,7 +8,6 @@
 #include "base/timeout.h"
 #include "catalog/tool_filter.h"
 #include "host/server_error.h"
-#include "text/shell_word.h"
 
 namespace patchbay {
 namespace {
@@ -202,9 +201,8 @@ Task<void> Connection::be_approved(CallContext context) {
   }
   if (!parts_.approved) {
     throw Error(Errc::denied,
-                fmt::format("server '{}' comes from {} and is not approved; if you trust it: patchbay approve{} "
-                            "(in a script: --trust-project)",
-                            name(), parts_.config.origin.file, shell_operands({name()})));
+                fmt::format("server '{}' comes from {} and is not approved", name(), parts_.config.origin.file))
+        .with_remedy({Remedy::Kind::approve_server, name()});
   }
 }
 

@@ -117,7 +117,7 @@ PermissionDecision Host::Impl::decide(const CatalogEntry& entry, const ServerCon
 
 Error Host::Impl::denied(const CatalogEntry& entry, const PermissionDecision& decision) const {
   runtime_.log.for_server(entry.server)(LogLevel::info, "call_denied", "tool", entry.name, "reason", decision.reason);
-  return Error(Errc::denied, denial_text(entry.name, decision));
+  return denial(entry.name, decision);
 }
 
 bool Host::Impl::prepare_now(std::string_view tool, const Payload& arguments, Prepared& call) {
@@ -182,9 +182,12 @@ Task<void> Host::Impl::permit(const Prepared& call, Payload arguments, CallConte
 
 Error Host::Impl::with_failures(Error error) const {
   std::vector<std::string> failed;
+  std::optional<Remedy> approve;
   for (const auto& [name, connection] : connections_) {
     auto status = connection->status();
     if (status.state == ServerState::connected || status.state == ServerState::disabled) continue;
+    const auto remedy = status.error ? status.error->remedy() : std::nullopt;
+    if (!approve && remedy && remedy->kind == Remedy::Kind::approve_server) approve = remedy;
     failed.push_back(events_->wanted() && status.state != ServerState::pending
                          ? fmt::format("'{}'", name)
                          : fmt::format("'{}': {}", name,
@@ -192,7 +195,8 @@ Error Host::Impl::with_failures(Error error) const {
                                                     : std::string(to_string(status.reason))));
   }
   if (failed.empty()) return error;
-  return Error(error.code(), fmt::format("{} (not connected: {})", error.message(), fmt::join(failed, "; ")));
+  error = error.with_message(fmt::format("{} (not connected: {})", error.message(), fmt::join(failed, "; ")));
+  return approve ? std::move(error).with_remedy(*approve) : error;
 }
 
 Task<void> Host::Impl::note(ServerConfig config, std::optional<Error> error) const {
@@ -233,14 +237,17 @@ Task<CallToolResult> Host::call(std::string tool, Payload arguments, CallOptions
     if (!impl->prepare_now(tool, arguments, call)) {
       const auto given = options.total;
       TimeLeft time(as_duration(given.value_or(impl->runtime_.limits.tool)), impl->runtime_.clock.now);
-      co_await with_timeout(impl->prepare_call(tool, arguments, options, time, call), time, [&] {
-        return fmt::format(
-            "'{}' was not called: the {} ms it has passed while {}; give it more time with --timeout, \"timeout\" of "
-            "its entry or MCP_TOOL_TIMEOUT",
-            tool, std::chrono::duration_cast<std::chrono::milliseconds>(time.limit()).count(),
-            call.server.empty() ? std::string("the servers that may have it were being started")
-                                : fmt::format("server '{}' was being started", call.server));
-      });
+      auto prepared =
+          co_await as_result(with_timeout(impl->prepare_call(tool, arguments, options, time, call), time, [&] {
+            return fmt::format("'{}' was not called: the {} ms it has passed while {}", tool,
+                               std::chrono::duration_cast<std::chrono::milliseconds>(time.limit()).count(),
+                               call.server.empty() ? std::string("the servers that may have it were being started")
+                                                   : fmt::format("server '{}' was being started", call.server));
+          }));
+      if (!prepared && prepared.error().code() == Errc::timeout && time.left() == Duration::zero()) {
+        throw std::move(prepared).error().with_remedy({Remedy::Kind::give_more_time, call.server});
+      }
+      value_or_throw(std::move(prepared));
       options.total = std::chrono::ceil<std::chrono::milliseconds>(time.left());
     }
     const auto& connection = call.connection;

@@ -47,7 +47,7 @@ Error error_of_call(std::string_view server, std::string_view what, const Error&
     case Errc::protocol:
       return telling("the server broke the protocol: ", "; its authors have to mend that");
     case Errc::timeout:
-      return telling("", "; give it more time with --timeout, \"timeout\" of its entry or MCP_TOOL_TIMEOUT");
+      return telling("", "").with_remedy({Remedy::Kind::give_more_time, std::string(server)});
     default:
       return telling("", "");
   }
