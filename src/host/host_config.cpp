@@ -251,8 +251,10 @@ Task<ConfigChange> Host::Impl::apply(LoadedConfig next) {
   tell_catalog();
   co_await prepare();
   std::vector<std::shared_ptr<Connection>> starting;
-  for (const auto& name : wanted) {
-    if (auto found = connections_.find(name); found != connections_.end()) starting.push_back(found->second);
+  for (const auto& [name, connection] : connections_) {
+    const bool due = std::ranges::find(wanted, name) != wanted.end() ||
+                     (started_ && connection->status().reason == ServerReason::not_started);
+    if (due && !permissions_.denied_server(name)) starting.push_back(connection);
   }
   if (!starting.empty()) scope_->spawn(start_quietly(std::move(starting)));
   events_->tell(change);
