@@ -86,9 +86,11 @@ for page in docs/*.md; do
 done
 (($(wc -l < README.md) <= 90)) || wrong 'README.md has more than 90 lines'
 
-# The chart shows the figures of the page it stands for.
+# The chart shows the figures of docs/performance.md, and so does the text in its place.
 [[ $(python3 docs/pictures/chart.py) == "$(< docs/pictures/calls.svg)" ]] ||
   wrong 'docs/pictures/calls.svg is not docs/performance.md: run python3 docs/pictures/chart.py > docs/pictures/calls.svg'
+title=$(sed -nE 's|^<title>(.*)</title>$|\1|p' docs/pictures/calls.svg)
+grep -qF "![$title](docs/pictures/calls.svg)" README.md || wrong "README.md: the text of the chart is not its title: $title"
 
 home=$(mktemp -d)
 trap 'rm -rf "$home"' EXIT
