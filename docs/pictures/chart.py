@@ -9,7 +9,7 @@ import re
 ROW = "one call after the other, p50"
 PAGE = pathlib.Path(__file__).resolve().parent.parent / "performance.md"
 WIDTH, LEFT, TOP, STEP, BAR = 720, 130, 58, 27, 17
-INK = "#59636e"  # can be read on white and on black
+INK = "#6e7781"  # can be read on white and on black
 
 
 def figures():
