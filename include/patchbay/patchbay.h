@@ -9,6 +9,7 @@
 #include <patchbay/error.h>
 #include <patchbay/host.h>
 #include <patchbay/json.h>
+#include <patchbay/log.h>
 #include <patchbay/permission.h>
 #include <patchbay/server.h>
 #include <patchbay/session.h>

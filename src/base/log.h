@@ -10,9 +10,9 @@
 
 #include <fmt/format.h>
 
-namespace patchbay {
+#include <patchbay/log.h>
 
-enum class LogLevel { trace, debug, info, warning, error, off };
+namespace patchbay {
 
 class Log {
  public:
