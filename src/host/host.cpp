@@ -141,7 +141,7 @@ Task<void> Host::Impl::end_all(std::shared_ptr<Impl> self, CloseMode mode) {
   if (self->questions_) {
     (void)co_await as_result(self->questions_->wait_ended(as_duration(self->runtime_.limits.exit_after_eof)));
   }
-  if (!closed) self->runtime_.log(LogLevel::error, "event=stop text=\"{}\"", closed.error().message());
+  if (!closed) self->runtime_.log(LogLevel::error, "stop", "text", closed.error().message());
   self->offered_ = {};
   self->spelled_.clear();
   self->ended_ = true;

@@ -16,7 +16,6 @@
 #include "host/config_watch.h"
 #include "host/connector_fetch.h"
 #include "host/host_impl.h"
-#include "host/log_name.h"
 #include "host/rule_request.h"
 #include "permission/policy.h"
 #include "permission/rule_check.h"
@@ -118,7 +117,7 @@ void Host::Impl::apply_settings() {
   tell_rules_of_servers();
   for (const auto& problem : permissions_.problems()) {
     if (problem.severity == Severity::note) continue;
-    runtime_.log(LogLevel::info, "event=permission text=\"{}\"", problem.text());
+    runtime_.log(LogLevel::info, "permission", "text", problem.text());
   }
 }
 
@@ -189,7 +188,7 @@ Task<void> Host::Impl::prepare() {
     auto& slots = parts.config.kind == ServerKind::stdio ? local_slots_ : remote_slots_;
     for (const auto& warning : expand_server(parts.config, context_->variables).warnings) {
       // Whoever loaded the configuration has it among its problems already.
-      runtime_.log(LogLevel::info, "server={} event=config text={}", log_name(name), to_text(Json(warning)));
+      runtime_.log.for_server(name)(LogLevel::info, "config", "text", warning);
     }
     if (options_.approve) {
       parts.approve = [this](const ServerConfig& server) { return approve(server); };
@@ -292,7 +291,7 @@ Task<void> Host::Impl::ask_for_connectors() {
   auto asked = co_await as_result(fetch_connectors(directory, context_, runtime_));
   if (asked) asked = co_await as_result(reload_quietly());
   if (!asked && !stopped_ && asked.error().code() != Errc::cancelled) {
-    runtime_.log(LogLevel::warning, "event=connectors text=\"{}\"", asked.error().message());
+    runtime_.log(LogLevel::warning, "connectors", "text", asked.error().message());
   }
 }
 
@@ -301,7 +300,7 @@ Task<void> Host::Impl::reload_quietly() { (void)co_await reload(); }
 Task<void> Host::Impl::follow_config() {
   auto outcome = co_await as_result(follow_config_files());
   if (!outcome && !stopped_ && outcome.error().code() != Errc::cancelled) {
-    runtime_.log(LogLevel::warning, "event=config_not_followed text=\"{}\"", outcome.error().message());
+    runtime_.log(LogLevel::warning, "config_not_followed", "text", outcome.error().message());
   }
 }
 

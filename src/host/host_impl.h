@@ -90,7 +90,7 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
     try {
       function(std::forward<Args>(args)...);
     } catch (...) {
-      runtime_.log(LogLevel::error, "event=callback_threw text=\"{}\"", error_from(std::current_exception()).message());
+      runtime_.log(LogLevel::error, "callback_threw", "text", error_from(std::current_exception()).message());
     }
   }
 

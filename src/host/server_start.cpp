@@ -126,7 +126,7 @@ Task<std::shared_ptr<Transport>> stdio_for(ServerConfig expanded, const ServerCo
 std::shared_ptr<HelperHeaders> helper_for(const ServerConfig& written, const StartContext& context, Runtime& runtime) {
   if (!written.headers_helper) return nullptr;
   if (auto fault = helper_fault(written, context.run); !fault.empty()) {
-    runtime.log(LogLevel::warning, "event=headers_helper text=\"{}\"", fault);
+    runtime.log(LogLevel::warning, "headers_helper", "text", fault);
     return nullptr;
   }
   HelperCommand command;

@@ -225,9 +225,9 @@ Task<void> HttpDoor::run() {
   server_.listen(options_.address, options_.port);
   gate_ = {server_.loopback(), options_.allowed_hosts, options_.allowed_origins};
   const auto url = fmt::format("http://{}{}", server_.address(), options_.path);
-  runtime_.log(LogLevel::info, "event=http_listening url={}", url);
+  runtime_.log(LogLevel::info, "http_listening", "url", url);
   if (!gate_.loopback && !options_.authorize) {
-    runtime_.log(LogLevel::warning, "event=http_open_to_the_network url={} reason=\"no bearer check\"", url);
+    runtime_.log(LogLevel::warning, "http_open_to_the_network", "url", url, "reason", "no bearer check");
   }
   if (options_.on_listening) options_.on_listening(url);
   tending_.spawn(tend());

@@ -34,7 +34,7 @@ class DoorChannel final : public Channel {
 
 Task<void> serve_quietly(std::shared_ptr<Server> server, std::unique_ptr<Channel> channel, Runtime runtime) {
   auto served = co_await as_result(server->serve(std::move(channel), runtime));
-  if (!served) runtime.log(LogLevel::error, "event=serving_failed reason=\"{}\"", served.error().message());
+  if (!served) runtime.log(LogLevel::error, "serving_failed", "reason", served.error().message());
 }
 
 class MemoryTransport final : public Transport {

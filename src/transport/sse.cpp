@@ -270,7 +270,7 @@ struct SseChannel::State : std::enable_shared_from_this<State> {
     if (!taken && next.id) {
       self->inbox.put(Lost{std::move(*next.id), std::move(taken).error()}, 0);
     } else if (!taken) {
-      self->runtime.log(LogLevel::warning, "event=not_sent reason=\"{}\"", taken.error().message());
+      self->runtime.log(LogLevel::warning, "not_sent", "reason", taken.error().message());
     }
     begin_posts(self);
   }

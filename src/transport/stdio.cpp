@@ -266,7 +266,7 @@ struct StdioChannel::State : std::enable_shared_from_this<State> {
     writing.clear();
     waiting.clear();
     written = 0;
-    runtime.log(LogLevel::debug, "event=write-failed text=\"{}\"", why.message());
+    runtime.log(LogLevel::debug, "write_failed", "text", why.message());
     silence.expires_after(for_reader);
     silence.async_wait([self = shared_from_this()](boost::system::error_code aborted) {
       if (aborted || self->closing || self->failure) return;
@@ -306,8 +306,7 @@ struct StdioChannel::State : std::enable_shared_from_this<State> {
   }
 
   void tell_junk(std::string_view why, std::string_view text) {
-    runtime.log(junk_told++ == 0 ? LogLevel::info : LogLevel::debug, "event=junk why=\"{}\" text=\"{}\"", why,
-                cut_utf8(text, 120));
+    runtime.log(junk_told++ == 0 ? LogLevel::info : LogLevel::debug, "junk", "why", why, "text", cut_utf8(text, 120));
   }
 
   std::optional<Incoming> next_buffered() {

@@ -254,7 +254,10 @@ class SeedRun {
     runtime.limits.exit_after_eof = 300ms;
     runtime.limits.exit_after_int = 200ms;
     runtime.limits.exit_after_term = 200ms;
-    runtime.log = Log(LogLevel::info, [this](LogLevel, std::string_view line) { log_.emplace_back(line); });
+    runtime.log = Log(LogLevel::info, [this](const LogEvent& event) {
+      log_.push_back(event.event);
+      for (const auto& field : event.fields) log_.back() += fmt::format(" {}={}", field.name, field.value);
+    });
     return runtime;
   }
 

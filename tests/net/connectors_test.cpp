@@ -210,8 +210,8 @@ TEST_F(ConnectorDirectoryTest, ItsFailureNeitherDelaysNorDropsOthers) {
     configure(c.url, c.url == silent.url("/") ? R"(,"timeout":300)" : R"(,"timeout":30000)");
     std::string logged;
     Event event;
-    runtime.log = Log(LogLevel::warning, [&](LogLevel, std::string_view line) {
-      if (line.find("event=connectors") != std::string_view::npos) logged = line;
+    runtime.log = Log(LogLevel::warning, [&](const LogEvent& happened) {
+      if (happened.event == "connectors") logged = happened.field("text");
       event.notify_all();
     });
     run_task([&]() -> Task<void> {

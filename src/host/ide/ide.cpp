@@ -140,7 +140,7 @@ class IdeTransport final : public Transport {
                                                       std::shared_ptr<std::string> shown) {
     auto found = find_ide_locks(search);
     for (const auto& reason : found.ignored) {
-      runtime.log(LogLevel::info, "event=lock_file_ignored reason=\"{}\"", reason);
+      runtime.log(LogLevel::info, "lock_file_ignored", "reason", reason);
     }
     const IdeWish wish{port_of(search.port), real_path(search.cwd)};
     while (const auto chosen = choose_ide(found.candidates, wish)) {
