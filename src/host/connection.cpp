@@ -7,6 +7,7 @@
 #include "base/as_result.h"
 #include "base/timeout.h"
 #include "catalog/tool_filter.h"
+#include "client/connect.h"
 #include "host/server_error.h"
 #include "text/shell_word.h"
 
@@ -199,7 +200,7 @@ Task<void> Connection::connect() {
                                           runtime_.limits.connect.count()));
   }
   const auto opened = ++opened_;
-  session_ = co_await Client(client_for(opened)).connect(std::move(transport), runtime_);
+  session_ = co_await patchbay::connect(Client(client_for(opened)), std::move(transport), runtime_);
   // What changes from here on is heard, so nothing is missed between the list and the listening.
   if (parts_.follow_changes) co_await begin_following(*session_);
   tools_changed_ = false;
