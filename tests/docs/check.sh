@@ -77,6 +77,10 @@ for example in examples/*.cpp examples/CMakeLists.txt examples/.mcp.json; do
   [[ $embedding == *"$(< "$example")"* ]] || wrong "docs/embedding.md does not show $example as it is"
 done
 
+# The program of the README compiles.
+awk '/^```cpp/ { code = 1; next } /^```/ { code = 0 } code' README.md |
+  "${CXX:-clang++-19}" -std=c++23 -Wall -Werror -fsyntax-only -Iinclude -x c++ - || wrong 'README.md: the program does not compile'
+
 # Every command is in the table, every page is linked from the README, and that stays short.
 while IFS= read -r name; do
   grep -qE "^\|.*\`(patchbay )?(mcp )?$name[ \`]" docs/cli.md || wrong "docs/cli.md: the table has no command $name"
