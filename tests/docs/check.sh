@@ -60,6 +60,13 @@ for document in "${documents[@]}"; do
     grep -oE '`(\./run|patchbay)( [^`]*)`' "$document" | sed -E 's/^`(\.\/run|patchbay) //; s/`$//'
   )
 done
+# The picture of a terminal shows commands as well.
+pictured=0
+while IFS= read -r line; do
+  pictured=$((pictured + 1))
+  check_line "$line" docs/pictures/terminal.svg
+done < <(sed -nE 's|.*>\$ patchbay (.*)</text>|\1|p' docs/pictures/terminal.svg)
+((pictured == 4)) || wrong "docs/pictures/terminal.svg shows $pictured commands"
 ((commands > 5)) || wrong "only $commands commands were found"
 
 # Every `Suite.Name` of a test in the document about testing.
