@@ -29,7 +29,7 @@ done
 all_commands() { "$program" completion zsh | sed -nE "s/^    '([a-z-]+):.*/\1/p" | sort -u; }
 help=$("$program" --help)
 while IFS= read -r name; do help+=$'\n'$("$program" "$name" --help); done < <(all_commands)
-takes_value() { grep -qE -- "^ +(-[a-z],)?$1 [A-Z]" <<< "$help"; }
+takes_value() { grep -qE -- "^ +(-[a-zA-Z], ?)?$1 [A-Z]" <<< "$help"; }
 commands=0
 check_line() {
   local words word skip=0
