@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include <patchbay/compiler.h>
+
 namespace patchbay {
 
 // In order of severity. `off` is for thresholds alone.

@@ -9,6 +9,7 @@
 #include <patchbay/error.h>
 #include <patchbay/events.h>
 #include <patchbay/host.h>
+#include <patchbay/host_types.h>
 #include <patchbay/json.h>
 #include <patchbay/log.h>
 #include <patchbay/permission.h>
@@ -16,6 +17,7 @@
 #include <patchbay/session.h>
 #include <patchbay/status.h>
 #include <patchbay/task.h>
+#include <patchbay/tools.h>
 #include <patchbay/transport.h>
 #include <patchbay/types.h>
 #include <patchbay/version.h>

@@ -21,6 +21,10 @@ class Log {
   Log(LogLevel threshold, LogSink sink)
       : threshold_(threshold), sink_(std::make_shared<const LogSink>(std::move(sink))) {}
 
+  explicit Log(const LogOptions& options) {
+    if (options.sink) *this = Log(options.threshold, options.sink);
+  }
+
   bool enabled(LogLevel level) const noexcept { return sink_ && level >= threshold_; }
   LogLevel threshold() const noexcept { return sink_ ? threshold_ : LogLevel::off; }
 

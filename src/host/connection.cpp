@@ -7,6 +7,7 @@
 #include "base/as_result.h"
 #include "base/timeout.h"
 #include "catalog/tool_filter.h"
+#include "client/connect.h"
 #include "host/server_error.h"
 
 namespace patchbay {
@@ -222,7 +223,7 @@ Task<void> Connection::connect(CallContext context) {
                                           runtime_.limits.connect.count()));
   }
   const auto opened = ++opened_;
-  session_ = co_await Client(client_for(opened)).connect(std::move(transport), runtime_);
+  session_ = co_await patchbay::connect(Client(client_for(opened)), std::move(transport), runtime_);
   // What changes from here on is heard, so nothing is missed between the list and the listening.
   if (parts_.follow_changes) co_await begin_following(*session_);
   tools_changed_ = false;

@@ -207,7 +207,7 @@ Task<void> Host::Impl::note(ServerConfig config, std::optional<Error> error) con
   const auto now = std::chrono::floor<std::chrono::seconds>(runtime_.clock.wall());
   std::optional<KnownFailure> known;
   if (error) {
-    known = failure_of(config, context_->variables, environment_of_process(), *error, options_.failure_during, now);
+    known = failure_of(config, context_->variables, environment_of_process(), *error, doing_, now);
   }
   auto write = [path, key, known, now] { return remember_failure(path, key, known, now); };
   auto written = co_await offload(Pool::quick, std::move(write));

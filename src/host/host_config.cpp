@@ -45,10 +45,11 @@ std::string random_id(const Random& random) {
 
 }  // namespace
 
-Host::Impl::Impl(HostOptions options, const Runtime& runtime)
+Host::Impl::Impl(HostOptions options, const Runtime& runtime, std::string doing)
     : options_(std::move(options)),
       events_(std::make_shared<HostEvents>(options_.on_event, runtime.log)),
       runtime_(runtime),
+      doing_(std::move(doing)),
       local_slots_(options_.local_starts.value_or(runtime.limits.local_starts)),
       remote_slots_(options_.remote_starts.value_or(runtime.limits.remote_starts)) {
   runtime_.log = HostEvents::log_of(events_);
@@ -58,7 +59,8 @@ Host::Impl::Impl(HostOptions options, const Runtime& runtime)
     if (!options_.load) options_.load.emplace();
     if (options_.load->cwd.empty()) options_.load->cwd = std::filesystem::current_path();
     options_.load->trust_project |= options_.trust_project;
-    options_.config = load_servers(*options_.load, memory_);
+    options_.config.emplace().cwd = options_.load->cwd;
+    unread_ = true;
   }
   apply_settings();
   session_id_ = random_id(runtime_.random);
@@ -175,6 +177,18 @@ std::map<std::string, Connection::Parts> Host::Impl::new_servers() const {
   return found;
 }
 
+Task<void> Host::Impl::read_config() {
+  auto turn = co_await reloading_.acquire();
+  check_running();
+  if (!unread_) co_return;
+  auto config = co_await read_files();
+  unread_ = false;
+  unprepared_ = true;
+  options_.config = std::move(config);
+  context_ = start_context();
+  apply_settings();
+}
+
 ClientOptions Host::Impl::client_with_events() const {
   auto client = options_.client;
   if (!events_->wanted()) return client;
@@ -191,6 +205,7 @@ ClientOptions Host::Impl::client_with_events() const {
 
 Task<void> Host::Impl::prepare() {
   check_running();
+  if (unread_) co_await read_config();
   if (!unprepared_) co_return;
   auto executor = co_await asio::this_coro::executor;
   executor_ = executor;
@@ -293,7 +308,12 @@ Task<ConfigChange> Host::Impl::reload() {
   if (!options_.load) throw Error(Errc::config, "this host was given its servers and has nothing to read again");
   auto turn = co_await reloading_.acquire();
   check_running();
-  // Reading may wait for a slow disk.
+  auto config = co_await read_files();
+  co_return co_await apply(std::move(config));
+}
+
+// Reading may wait for a slow disk.
+Task<LoadedConfig> Host::Impl::read_files() {
   auto read = [request = *options_.load, memory = memory_]() mutable {
     auto config = load_servers(request, memory);
     return std::pair(std::move(config), std::move(memory));
@@ -301,7 +321,7 @@ Task<ConfigChange> Host::Impl::reload() {
   auto [config, memory] = co_await offload(Pool::slow, std::move(read));
   check_running();
   memory_ = std::move(memory);
-  co_return co_await apply(std::move(config));
+  co_return std::move(config);
 }
 
 Task<void> Host::Impl::ask_for_connectors() {

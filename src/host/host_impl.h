@@ -29,7 +29,7 @@ namespace patchbay {
 
 class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
  public:
-  Impl(HostOptions options, const Runtime& runtime);
+  Impl(HostOptions options, const Runtime& runtime, std::string doing);
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
   ~Impl() { events_->end(); }
@@ -57,6 +57,9 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   // Servers that have no connection yet, by name. One in this process goes before an entry of
   // the same name, and the entry that was added last before the others.
   std::map<std::string, Connection::Parts> new_servers() const;
+
+  // The files of the configuration, once; constructing a host reads none.
+  Task<void> read_config();
 
   // Connections need a loop, and so are made when one is there. Nothing to do unless servers were added or changed.
   Task<void> prepare();
@@ -151,6 +154,7 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   Task<void> let_fade(std::shared_ptr<Connection> old);
 
   Task<ConfigChange> reload();
+  Task<LoadedConfig> read_files();
 
   // In the background: nothing waits for it, and its failure is a line in the log.
   Task<void> ask_for_connectors();
@@ -164,6 +168,8 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   HostOptions options_;
   std::shared_ptr<HostEvents> events_;
   Runtime runtime_;
+  std::string doing_;    // kept with failures
+  bool unread_ = false;  // the configuration is in files nobody has read yet
   Semaphore local_slots_;
   Semaphore remote_slots_;
   Semaphore asking_{1};

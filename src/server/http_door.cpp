@@ -11,6 +11,7 @@
 #include "protocol/methods.h"
 #include "rpc/read_messages.h"
 #include "server/connection.h"
+#include "server/serve.h"
 #include "server/sse_event.h"
 
 namespace patchbay {
@@ -538,10 +539,10 @@ Task<void> serve_over_http(std::shared_ptr<Server::Core> core, ServerHttpOptions
 }  // namespace
 
 Task<void> Server::serve_http(ServerHttpOptions options) {
-  return serve_over_http(core_, std::move(options), Runtime{});
+  return serve_over_http(core_, std::move(options), core_->own_runtime());
 }
-Task<void> Server::serve_http(ServerHttpOptions options, const Runtime& runtime) {
-  return serve_over_http(core_, std::move(options), runtime);
+Task<void> serve_http(Server& server, ServerHttpOptions options, const Runtime& runtime) {
+  return serve_over_http(ServerAccess::core(server), std::move(options), runtime);
 }
 
 }  // namespace patchbay

@@ -77,7 +77,7 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
   using Self = std::shared_ptr<State>;
   using Sending = Task<std::unique_ptr<HttpExchange>>;
 
-  State(asio::any_io_executor e, HttpOptions o, std::shared_ptr<HttpAuth> auth, Runtime r, HttpWaits w)
+  State(asio::any_io_executor e, HttpTarget o, std::shared_ptr<HttpAuth> auth, Runtime r, HttpWaits w)
       : options(std::move(o)),
         runtime(std::move(r)),
         waits(w),
@@ -85,7 +85,7 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
         inbox(inbox_room),
         scope(e) {}
 
-  HttpOptions options;
+  HttpTarget options;
   Runtime runtime;
   HttpWaits waits;
   HttpRequester requester;
@@ -575,7 +575,7 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
   }
 };
 
-HttpChannel::HttpChannel(asio::any_io_executor executor, HttpOptions options, std::shared_ptr<HttpAuth> auth,
+HttpChannel::HttpChannel(asio::any_io_executor executor, HttpTarget options, std::shared_ptr<HttpAuth> auth,
                          Runtime runtime, HttpWaits waits)
     : state_(std::make_shared<State>(std::move(executor), std::move(options), std::move(auth), std::move(runtime),
                                      waits)) {}

@@ -41,7 +41,7 @@ constexpr std::size_t sample_size = 80;  // of a line that was no message, in an
 
 // Different when the command leads to another file, or that file was written; and the same
 // for the first argument that is a file: a script, when the command is an interpreter.
-std::string command_stamp(const StdioOptions& options) {
+std::string command_stamp(const StdioTarget& options) {
   std::error_code ignored;
   const auto here = std::filesystem::current_path(ignored) / options.cwd;
   const auto environment = overlay_environment(environ, options.env);
@@ -62,7 +62,7 @@ std::string command_stamp(const StdioOptions& options) {
 
 class StdioTransport final : public Transport {
  public:
-  StdioTransport(StdioOptions options, std::string name) : options_(std::move(options)), name_(std::move(name)) {}
+  StdioTransport(StdioTarget options, std::string name) : options_(std::move(options)), name_(std::move(name)) {}
 
   Kind kind() const noexcept override { return Kind::stdio; }
 
@@ -115,17 +115,17 @@ class StdioTransport final : public Transport {
   }
 
  private:
-  StdioOptions options_;
+  StdioTarget options_;
   std::string name_;
 };
 
 }  // namespace
 
-std::unique_ptr<Transport> stdio_transport(StdioOptions options) {
+std::shared_ptr<Transport> stdio_transport(StdioOptions options) {
   return stdio_transport_with(std::move(options), {});
 }
 
-std::unique_ptr<Transport> stdio_transport_with(StdioOptions options, std::string name) {
+std::unique_ptr<Transport> stdio_transport_with(StdioTarget options, std::string name) {
   return std::make_unique<StdioTransport>(std::move(options), std::move(name));
 }
 

@@ -16,6 +16,7 @@
 #include "base/as_result.h"
 #include "base/runtime.h"
 #include "base/waiting.h"
+#include "host/make_host.h"
 #include "support/loop.h"
 #include "support/scripted_server.h"
 #include "support/temp_tree.h"
@@ -217,7 +218,7 @@ TEST_F(ConnectorDirectoryTest, ItsFailureNeitherDelaysNorDropsOthers) {
       event.notify_all();
     });
     run_task([&]() -> Task<void> {
-      Host host(options, runtime);
+      auto host = make_host(options, runtime);
       co_await host.start({"mine"});
       EXPECT_THAT(names(host), ElementsAre("mine"));
       while (logged.empty()) co_await event.wait();

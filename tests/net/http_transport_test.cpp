@@ -54,9 +54,9 @@ std::string text_of(const Incoming& incoming) {
 }
 
 // A channel that is closed when the test's body is done.
-void with_channel(HttpOptions options, std::function<Task<void>(Channel&)> body, bool sse = false) {
+void with_channel(HttpTarget options, std::function<Task<void>(Channel&)> body, bool sse = false) {
   run_task([&]() -> Task<void> {
-    auto transport = sse ? sse_transport(options) : http_transport(options);
+    auto transport = sse ? sse_transport_with(options, nullptr) : http_transport_with(options, nullptr);
     auto channel = co_await transport->open(Runtime{});
     co_await body(*channel);
     co_await channel->close(CloseMode::graceful);
@@ -1029,7 +1029,7 @@ TEST(HttpTransport, ShowsTheEntryAsItWasWritten) {
     connection.answer("404 Not Found", "");
   });
   for (auto url : {"http://127.0.0.1:1/s3cret"s, server.url("/s3cret")}) {
-    HttpOptions options{.url = url};
+    HttpTarget options(HttpOptions{.url = url});
     options.proxy = "";
     options.shown = "http://${HOST}/${KEY}";
     with_channel(options, [](Channel& channel) -> Task<void> {

@@ -11,6 +11,7 @@
 #include "base/as_result.h"
 #include "base/runtime.h"
 #include "base/scope.h"
+#include "client/connect.h"
 #include "client/session_core.h"
 #include "support/fails_with.h"
 #include "support/loop.h"
@@ -482,7 +483,7 @@ TEST(ForgottenSession, TheNewOneIsPartOfTheTimeOfTheCall) {
     if (direction == "<-" && message.find("forgetful") != message.npos && ++opened == 2) skipped += 1h;
   };
   run_task([&]() -> Task<void> {
-    auto session = co_await Client(legacy()).connect(server.transport(), runtime);
+    auto session = co_await connect(Client(legacy()), server.transport(), runtime);
     auto failed = co_await as_result(session.call_tool("t", {}, {.total = 30min, .idle = {}, .on_progress = {}}));
     EXPECT_FALSE(failed);
     if (!failed) EXPECT_EQ(failed.error().code(), Errc::timeout);
@@ -543,7 +544,7 @@ TEST(ForgottenSession, MetByAHandlerOfOursIsOpenedAnewAllTheSame) {
     run_task([&]() -> Task<void> {
       Runtime runtime;
       runtime.limits.exit_after_eof = 5ms;
-      session = co_await Client(options).connect(server.transport(), runtime);
+      session = co_await connect(Client(options), server.transport(), runtime);
       auto asks = co_await as_result(session.call_tool("asks", {}));
       EXPECT_FALSE(asks);
       if (!asks) EXPECT_EQ(asks.error().code(), Errc::closed);

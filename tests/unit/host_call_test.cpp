@@ -10,6 +10,7 @@
 #include <patchbay/server.h>
 
 #include "base/runtime.h"
+#include "host/make_host.h"
 #include "protocol/methods.h"
 #include "settings/settings_file.h"
 #include "support/beside.h"
@@ -144,7 +145,7 @@ TEST(HostCall, WhatIsLeftOfTheLimitIsForTheCallItself) {
       clock.now += 2min;
       co_return;
     };
-    Host host(empty_options(), clock.runtime());
+    auto host = make_host(empty_options(), clock.runtime());
     host.add_server(named("s"), server->transport());
     auto late = co_await as_result(host.call("s/a", {}, within(1min)));
     EXPECT_FALSE(late) << "nothing was left";
@@ -171,13 +172,13 @@ TEST(HostCall, TheTimeOfThePersonIsNotTheCalls) {
     declared.command = "/nonexistent/patchbay-test-command";
     declared.origin.trust = ConfigTrust::needs_approval;
     options.config->servers.push_back(declared);
-    options.approve = [&](const ApprovalQuestion&) -> Task<bool> {
+    options.approve = [&](ApprovalQuestion) -> Task<bool> {
       ++asked;
       co_await asio::post(asio::use_awaitable);
       clock.now += 1h;
       co_return true;
     };
-    Host host(options, clock.runtime());
+    auto host = make_host(options, clock.runtime());
     host.add_server(named("s"), server->transport());
     co_await host.call("s/a", {}, within(1min));
     EXPECT_EQ(asked, 1);
@@ -341,13 +342,13 @@ TEST(HostCall, ApprovalsForABareNameDoNotCountAgainstItsTime) {
       options.config->servers.push_back(declared);
     }
     std::vector<std::string> asked;
-    options.approve = [&](const ApprovalQuestion& question) -> Task<bool> {
+    options.approve = [&](ApprovalQuestion question) -> Task<bool> {
       asked.push_back(question.server.name);
       co_await asio::post(asio::use_awaitable);
       clock.now += 1h;
       co_return false;
     };
-    Host host(options, clock.runtime());
+    auto host = make_host(options, clock.runtime());
     auto unknown = co_await as_result(host.call("nonesuch", {}, within(1min)));
     EXPECT_THAT(asked, testing::UnorderedElementsAre("first", "second"));
     EXPECT_FALSE(unknown);
@@ -362,7 +363,7 @@ TEST(HostCall, AQuestionNamesTheCallItIsAbout) {
     server->on(m(method::call_tool), fine);
     auto options = empty_options();
     std::vector<CallContext> asked;
-    options.permission.ask = [&](const PermissionQuestion& question) -> Task<bool> {
+    options.permission.ask = [&](PermissionQuestion question) -> Task<bool> {
       asked.push_back(question.context);
       co_return true;
     };
@@ -370,7 +371,7 @@ TEST(HostCall, AQuestionNamesTheCallItIsAbout) {
     declared.command = "/nonexistent/patchbay-test-command";
     declared.origin.trust = ConfigTrust::needs_approval;
     options.config->servers.push_back(declared);
-    options.approve = [&](const ApprovalQuestion& question) -> Task<bool> {
+    options.approve = [&](ApprovalQuestion question) -> Task<bool> {
       asked.push_back(question.context);
       co_return true;
     };

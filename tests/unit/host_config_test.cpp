@@ -186,7 +186,7 @@ TEST(HostConfig, AnApprovedEntryIsStartedWithoutAsking) {
   config.origin.trust = ConfigTrust::needs_approval;
   options.config->servers = {config};
   std::size_t asked = 0;
-  options.approve = [&](const ApprovalQuestion&) -> Task<bool> {
+  options.approve = [&](ApprovalQuestion) -> Task<bool> {
     ++asked;
     co_return false;
   };

@@ -113,7 +113,7 @@ Error none_found(const IdeSearch& search, const IdeWish& wish, const FoundLocks&
 
 std::unique_ptr<Transport> transport_to(const IdeLock& lock, std::string& shown) {
   const bool websocket = lock.way == IdeLock::Way::websocket;
-  HttpOptions options;
+  HttpTarget options;
   options.url = fmt::format(fmt::runtime(websocket ? "ws://127.0.0.1:{}" : "http://127.0.0.1:{}/sse"), lock.port);
   if (!lock.token.empty()) {
     options.headers = {{"X-Claude-Code-Ide-Authorization", std::string(lock.token.reveal())}};
