@@ -35,7 +35,7 @@ class Watch {
   std::shared_ptr<State> state_;
 };
 
-class SessionCore;
+class SessionOwner;
 
 // A call that goes on as a task, or was answered at once.
 using StartedTool = std::variant<RemoteTask, CallToolResult>;
@@ -104,7 +104,7 @@ class Session {
   Task<void> close();
   Task<void> close_quickly();
 
-  explicit Session(std::shared_ptr<SessionCore> core);
+  explicit Session(std::shared_ptr<SessionOwner> owner);
 
  private:
   struct Holder;

@@ -1,6 +1,6 @@
 #include <patchbay/client.h>
 
-#include "client/session_core.h"
+#include "client/session_owner.h"
 
 namespace patchbay {
 
@@ -11,10 +11,10 @@ Task<Session> Client::connect(std::shared_ptr<Transport> transport) const {
 }
 
 Task<Session> Client::connect(std::shared_ptr<Transport> transport, const Runtime& runtime) const {
-  auto core =
-      std::make_shared<SessionCore>(co_await asio::this_coro::executor, runtime, options_, std::move(transport));
-  co_await core->connect();
-  co_return Session(std::move(core));
+  auto owner =
+      std::make_shared<SessionOwner>(co_await asio::this_coro::executor, runtime, options_, std::move(transport));
+  co_await owner->connect();
+  co_return Session(std::move(owner));
 }
 
 }  // namespace patchbay
