@@ -69,7 +69,7 @@ Peer::Peer(asio::any_io_executor executor, std::unique_ptr<Channel> channel, con
       handlers_(std::move(handlers)),
       scope_(executor),
       requests_(executor),
-      deadline_timer_(executor) {}
+      deadline_timer_(executor, runtime.clock) {}
 
 Peer::~Peer() = default;
 
@@ -477,15 +477,7 @@ Task<void> Peer::wait_idle() {
 void Peer::arm(TimePoint deadline) {
   if (deadline >= armed_for_) return;
   armed_for_ = deadline;
-  set_timer(deadline);  // wakes watch_deadlines, which waits anew
-}
-
-void Peer::set_timer(TimePoint deadline) {
-  if (deadline == TimePoint::max()) {
-    deadline_timer_.expires_at(deadline);
-  } else {
-    deadline_timer_.expires_after(deadline - runtime_.clock.now());
-  }
+  deadline_timer_.set(deadline);  // wakes watch_deadlines, which waits anew
 }
 
 void Peer::fail_call(std::int64_t id, Error error) {
@@ -493,9 +485,9 @@ void Peer::fail_call(std::int64_t id, Error error) {
 }
 
 Task<void> Peer::watch_deadlines() {
-  set_timer(armed_for_);
+  deadline_timer_.set(armed_for_);
   while (!ended_) {
-    auto waited = co_await as_result(deadline_timer_.async_wait(asio::use_awaitable));
+    auto waited = co_await as_result(deadline_timer_.wait());
     auto state = co_await asio::this_coro::cancellation_state;
     if (state.cancelled() != asio::cancellation_type::none) co_return;
     if (waited) expire();  // else it was armed anew
@@ -527,7 +519,7 @@ void Peer::expire() {
     pending_.erase(id);
   }
   armed_for_ = next;
-  set_timer(next);
+  deadline_timer_.set(next);
 }
 
 Peer::ClockStop::ClockStop(Peer& peer, const std::optional<RequestId>& on_stream) {

@@ -10,13 +10,13 @@
 #include <utility>
 
 #include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
 
 #include "base/byte_budget.h"
 #include "base/crypto.h"
 #include "base/pace.h"
 #include "base/strings.h"
 #include "base/timeout.h"
+#include "base/timer.h"
 #include "base/waiting.h"
 #include "http/chatter.h"
 #include "process/command_lookup.h"
@@ -181,7 +181,7 @@ struct StdioChannel::State : std::enable_shared_from_this<State> {
   bool flush_posted = false;  // a handler will flush in this turn of the loop
   bool unanswered = false;    // something was written since the last read
   bool broken = false;        // nobody reads stdin any more
-  asio::steady_timer silence;
+  Timer silence;
   Event flushed;
 
   bool closing = false;
@@ -267,8 +267,8 @@ struct StdioChannel::State : std::enable_shared_from_this<State> {
     waiting.clear();
     written = 0;
     runtime.log(LogLevel::debug, "event=write-failed text=\"{}\"", why.message());
-    silence.expires_after(for_reader);
-    silence.async_wait([self = shared_from_this()](boost::system::error_code aborted) {
+    silence.set_after(for_reader);
+    silence.call([self = shared_from_this()](boost::system::error_code aborted) {
       if (aborted || self->closing || self->failure) return;
       self->stop(self->closed_error("closed its input but keeps running"));
     });

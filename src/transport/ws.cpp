@@ -165,6 +165,7 @@ class WsTransport final : public Transport {
     settings.message_limit = runtime.limits.message;
     settings.outgoing_limit = runtime.limits.outgoing;
     settings.buffered_limit = runtime.limits.buffered;
+    settings.clock = runtime.clock;
     settings.random = runtime.random;
     settings.log = runtime.log;
 

@@ -7,8 +7,6 @@
 #include <vector>
 
 #include <boost/asio/post.hpp>
-#include <boost/asio/redirect_error.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <fmt/format.h>
 
 #include "base/as_result.h"
@@ -17,6 +15,7 @@
 #include "base/pace.h"
 #include "base/scope.h"
 #include "base/strings.h"
+#include "base/timer.h"
 #include "base/waiting.h"
 #include "http/client/failure.h"
 #include "text/clean_text.h"
@@ -53,7 +52,7 @@ struct WebSocket::State : std::enable_shared_from_this<State> {
         chatter(settings.chatter),
         incoming(byte_budget(), e, settings.buffered_limit, [this] { give_up(incoming.failure()); }),
         buffer(read_size),
-        alarm(e),
+        alarm(e, settings.clock),
         scope(e) {}
 
   asio::any_io_executor executor;
@@ -87,9 +86,9 @@ struct WebSocket::State : std::enable_shared_from_this<State> {
   std::size_t masks_used = 256;
 
   // Keeping alive. Silence is counted from `heard`.
-  SteadyClock::time_point heard = SteadyClock::now();
+  SteadyClock::time_point heard = settings.clock.now();
   bool ping_out = false;
-  asio::steady_timer alarm;
+  Timer alarm;
 
   bool closing = false;
   bool closed = false;
@@ -169,7 +168,7 @@ struct WebSocket::State : std::enable_shared_from_this<State> {
       } else if (*taken > 0) {
         self->written += *taken;
         // Room in a buffer that was full: the other side takes what it is sent.
-        self->heard = SteadyClock::now();
+        self->heard = self->settings.clock.now();
       }
     }
     self->draining = false;
@@ -254,7 +253,7 @@ struct WebSocket::State : std::enable_shared_from_this<State> {
   }
 
   void on_bytes(std::string_view bytes) {
-    heard = SteadyClock::now();
+    heard = settings.clock.now();
     if (std::exchange(ping_out, false)) alarm.cancel();
     unanswered = false;
     // What came before the fault is handed out before it is told.
@@ -322,11 +321,10 @@ struct WebSocket::State : std::enable_shared_from_this<State> {
   static Task<void> keep_alive(Self self) {
     while (!self->failure) {
       const auto wait = self->ping_out ? self->settings.pong_wait : self->settings.ping_after;
-      const auto now = SteadyClock::now();
+      const auto now = self->settings.clock.now();
       if (now - self->heard < wait) {
-        boost::system::error_code woken;
-        self->alarm.expires_at(self->heard + wait);
-        co_await self->alarm.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+        self->alarm.set(self->heard + wait);
+        (void)co_await as_result(self->alarm.wait());
         // What has arrived meanwhile is read first. Throws when we are cancelled.
         co_await asio::post(self->executor, asio::use_awaitable);
         continue;

@@ -4,11 +4,11 @@
 #include <array>
 #include <vector>
 
-#include <boost/asio/steady_timer.hpp>
 #include <fmt/format.h>
 
 #include "base/as_result.h"
 #include "base/pace.h"
+#include "base/timer.h"
 #include "base/waiting.h"
 #include "http/client/curl_transfer.h"
 #include "http/client/failure.h"
@@ -262,8 +262,8 @@ class HttpClient::Core::Exchange final : public HttpExchange, private TransferSi
       timer_.emplace(core_->executor);
       alive_ = std::make_shared<int>();
     }
-    timer_->expires_at(due);
-    timer_->async_wait([this, alive = std::weak_ptr<int>(alive_)](boost::system::error_code error) {
+    timer_->set(due);
+    timer_->call([this, alive = std::weak_ptr<int>(alive_)](boost::system::error_code error) {
       if (error || alive.expired()) return;
       armed_ = TimePoint::max();
       check_limits();
@@ -294,7 +294,7 @@ class HttpClient::Core::Exchange final : public HttpExchange, private TransferSi
   TimePoint stage_end_ = TimePoint::max();      // of the wait that is on now
   HttpFault stage_ = HttpFault::total_timeout;  // which one it is
   TimePoint armed_ = TimePoint::max();          // when the timer fires
-  std::optional<asio::steady_timer> timer_;     // once there is a limit; with it, alive_
+  std::optional<Timer> timer_;                  // once there is a limit; with it, alive_
   std::shared_ptr<int> alive_;
   std::unique_ptr<CurlTransfer> transfer_;  // last: it refers to all the others
 };

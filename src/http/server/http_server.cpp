@@ -44,14 +44,13 @@ constexpr std::string_view crlf = "\r\n";
 // What the connections share and may outlive the server object with.
 struct HttpServer::Shared {
   Shared(asio::any_io_executor executor, HttpServerLimits l, HttpHandler h, const Runtime& r)
-      : limits(l), handler(std::move(h)), runtime(r), acceptor(executor), sweep(executor), scope(executor) {}
+      : limits(l), handler(std::move(h)), runtime(r), acceptor(executor), scope(executor) {}
 
   HttpServerLimits limits;
   HttpHandler handler;
   Runtime runtime;
   tcp::acceptor acceptor;
   tcp::endpoint endpoint;
-  asio::steady_timer sweep;
   std::list<Connection*> open;
   Event changed;  // a connection ended
   bool stopping = false;
@@ -506,8 +505,7 @@ Task<void> HttpServer::accept() {
   auto shared = shared_;
   shared->scope.spawn([](std::shared_ptr<Shared> s) -> Task<void> {
     for (;;) {
-      s->sweep.expires_after(s->tick());
-      auto waited = co_await as_result(s->sweep.async_wait(asio::use_awaitable));
+      auto waited = co_await as_result(sleep_for(s->tick()));
       if (!waited) co_return;
       const auto now = s->runtime.clock.now();
       // A connection that is cut may leave the list at once.
