@@ -117,7 +117,7 @@ struct Process::State {
   void lose() {
     if (ended) return;
     lost = true;
-    if (!warden_reaped && pin && pin.unreaped()) end_session(warden);
+    if (!warden_reaped && pin.unreaped()) end_session(warden);
     end();
   }
 
@@ -125,17 +125,7 @@ struct Process::State {
   // first, or ignore SIGCHLD altogether: then there is nothing to reap.
   bool reap(int flags) {
     if (warden_reaped || warden <= 0) return true;
-    if (pin) {
-      warden_reaped = pin.reap(flags);
-      return warden_reaped;
-    }
-    // No descriptor was left for a pin, and the start failed for it. Waiting by the number can do no harm.
-    siginfo_t info{};
-    int failed = 0;
-    do {
-      failed = ::waitid(P_PID, static_cast<id_t>(warden), &info, WEXITED | flags);
-    } while (failed != 0 && errno == EINTR);
-    warden_reaped = failed != 0 || info.si_pid == warden;
+    warden_reaped = pin.reap(flags);
     return warden_reaped;
   }
 
@@ -203,8 +193,8 @@ struct Process::State {
     // A warden that has not even started the command guards nothing. One that has keeps trying
     // what we could not do, and stays.
     if (command == 0) {
-      if (pin) pin.send(SIGKILL);
-      reap(pin ? 0 : WNOHANG);
+      pin.send(SIGKILL);
+      reap(0);
     } else {
       warden_reaped = true;
       left_wardens().add(std::exchange(pin, ProcessPin()));
@@ -243,7 +233,8 @@ Task<void> Process::State::await_warden(std::shared_ptr<State> self) {
   if (self->reap(WNOHANG)) co_return;
   Fd pin = self->pin.duplicate();
   if (!pin) {
-    self->reap(0);
+    constexpr auto longest = 50ms;
+    for (auto pause = 1ms; !self->reap(WNOHANG); pause = std::min(pause * 2, longest)) co_await sleep_for(pause);
     co_return;
   }
   stream_descriptor watched(co_await asio::this_coro::executor, pin.get());
@@ -362,9 +353,12 @@ Task<std::unique_ptr<Process>> Process::start(ProcessSpec spec, Runtime runtime)
   wrap(state->errors, plan.errors.ours);
   wrap(state->control, plan.control.ours);
   state->warden = spawn_warden(plan, spec.command);
-  // From here on it is known by this and not by its number. Without it the warden sees its socket close, and ends.
-  state->pin = ProcessPin(state->warden);
-  if (const int error = errno; !state->pin && error != ESRCH) throw_errno(error, "cannot watch over", spec.command);
+  // From here on it is known by this. Without descriptors nothing else would work either: the warden sees its socket
+  // close, and ends.
+  state->pin = ProcessPin::of_child(state->warden);
+  if (const int error = errno; !state->pin.has_descriptor() && (error == EMFILE || error == ENFILE)) {
+    throw_errno(error, "cannot watch over", spec.command);
+  }
 
   pb_warden_record record{};
   error_code failed;

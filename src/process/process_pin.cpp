@@ -38,20 +38,37 @@ std::optional<ProcessFields> fields_of(pid_t pid) {
 
 ProcessPin::ProcessPin(pid_t pid) : fd_(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))) {}
 
-void ProcessPin::send(int signal) const { (void)::syscall(SYS_pidfd_send_signal, fd_.get(), signal, nullptr, 0); }
+ProcessPin ProcessPin::of_child(pid_t pid) {
+  ProcessPin pin(pid);
+  if (!pin.fd_) pin.child_ = pid;
+  return pin;
+}
+
+void ProcessPin::send(int signal) const {
+  if (fd_) {
+    (void)::syscall(SYS_pidfd_send_signal, fd_.get(), signal, nullptr, 0);
+  } else if (unreaped()) {
+    (void)::kill(child_, signal);
+  }
+}
+
+int ProcessPin::wait(siginfo_t& info, int flags) const {
+  int failed = 0;
+  do {
+    failed = fd_ ? ::waitid(P_PIDFD, static_cast<id_t>(fd_.get()), &info, WEXITED | flags)
+                 : ::waitid(P_PID, static_cast<id_t>(child_), &info, WEXITED | flags);
+  } while (failed != 0 && errno == EINTR);
+  return failed;
+}
 
 bool ProcessPin::reap(int flags) const {
   siginfo_t info{};
-  int failed = 0;
-  do {
-    failed = ::waitid(P_PIDFD, static_cast<id_t>(fd_.get()), &info, WEXITED | flags);
-  } while (failed != 0 && errno == EINTR);
-  return failed != 0 || info.si_pid != 0;
+  return wait(info, flags) != 0 || info.si_pid != 0;
 }
 
 bool ProcessPin::unreaped() const {
   siginfo_t info{};
-  return ::waitid(P_PIDFD, static_cast<id_t>(fd_.get()), &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+  return *this && wait(info, WNOHANG | WNOWAIT) == 0;
 }
 
 Fd ProcessPin::duplicate() const { return Fd(::fcntl(fd_.get(), F_DUPFD_CLOEXEC, 0)); }

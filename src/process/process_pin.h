@@ -3,6 +3,7 @@
 // waiting for wardens that outlive their Process. Used by process.cpp.
 #pragma once
 
+#include <signal.h>
 #include <sys/types.h>
 
 #include <mutex>
@@ -15,8 +16,13 @@ namespace patchbay {
 class ProcessPin {
  public:
   ProcessPin() = default;
+  // Any process; false when there is no such process, or no descriptor of it to be had.
   explicit ProcessPin(pid_t pid);
-  explicit operator bool() const noexcept { return static_cast<bool>(fd_); }
+  // A child of ours that nobody has waited for. Where the system refuses such descriptors (old containers do),
+  // its number stands in: it stays the child's own until somebody waits for it. errno says why there is no descriptor.
+  static ProcessPin of_child(pid_t pid);
+  explicit operator bool() const noexcept { return fd_ || child_ > 0; }
+  bool has_descriptor() const noexcept { return static_cast<bool>(fd_); }
   void send(int signal) const;
   // True when it is no child of ours that could be waited for any more: waited for here, or by somebody else before.
   bool reap(int flags) const;
@@ -25,7 +31,10 @@ class ProcessPin {
   Fd duplicate() const;
 
  private:
+  int wait(siginfo_t& info, int flags) const;
+
   Fd fd_;
+  pid_t child_ = 0;  // without a descriptor
 };
 
 // Wardens that could not end yet when we gave up waiting: something they guard hangs in the kernel. They are waited
