@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/as_result.h"
+#include "base/limit_text.h"
 #include "protocol/methods.h"
 #include "rpc/carried_out.h"
 
@@ -14,11 +15,6 @@ namespace patchbay {
 namespace {
 
 constexpr std::size_t batch_part = 100;  // messages of a batch that are begun in one turn of the loop
-
-std::string limit_text(Duration wait) {
-  const auto limit = std::chrono::duration_cast<std::chrono::milliseconds>(wait);
-  return limit.count() % 1000 == 0 ? fmt::format("{} s", limit.count() / 1000) : fmt::format("{} ms", limit.count());
-}
 
 // The codes of a peer that could not read a request, and so could not name its id either.
 // Others without an id answer something that is no request, such as a notification.
@@ -31,12 +27,6 @@ const Json* value_of(const Payload& payload) {
   } catch (const Error&) {
     return nullptr;
   }
-}
-
-std::optional<RequestId> request_id_of(const Json& id) {
-  if (const auto* text = id.if_string()) return RequestId(*text);
-  if (auto number = id.to_int()) return RequestId(*number);
-  return std::nullopt;
 }
 
 }  // namespace

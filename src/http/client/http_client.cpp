@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/as_result.h"
+#include "base/limit_text.h"
 #include "base/pace.h"
 #include "base/timer.h"
 #include "base/waiting.h"
@@ -25,9 +26,6 @@ TimePoint after(Duration limit) {
   const auto now = std::chrono::steady_clock::now();
   return limit >= TimePoint::max() - now ? TimePoint::max() : now + limit;
 }
-
-std::string written(Duration limit) { return limit_text(std::chrono::duration_cast<std::chrono::milliseconds>(limit)); }
-std::string written(std::size_t bytes) { return limit_text(bytes); }
 
 // The characters of a name, by their codes.
 constexpr auto token_characters = [] {
@@ -215,22 +213,22 @@ class HttpClient::Core::Exchange final : public HttpExchange, private TransferSi
     context.method = request_.method;
     switch (failure.fault) {
       case HttpFault::connect_timeout:
-        context.limit = written(limits_.connect);
+        context.limit = limit_text(limits_.connect);
         break;
       case HttpFault::first_byte_timeout:
-        context.limit = written(limits_.first_byte);
+        context.limit = limit_text(limits_.first_byte);
         break;
       case HttpFault::idle_timeout:
-        context.limit = written(limits_.idle);
+        context.limit = limit_text(limits_.idle);
         break;
       case HttpFault::total_timeout:
-        context.limit = written(limits_.total);
+        context.limit = limit_text(limits_.total);
         break;
       case HttpFault::headers_too_large:
-        context.limit = written(core_->options.header_limit);
+        context.limit = limit_text(core_->options.header_limit);
         break;
       case HttpFault::body_too_large:
-        context.limit = written(limits_.body);
+        context.limit = limit_text(limits_.body);
         break;
       default:
         break;
@@ -383,7 +381,7 @@ Task<std::string> read_all(HttpExchange& exchange, std::size_t limit, ByteBudget
       throw Error(
           Errc::limit,
           fmt::format("{}: the answer is larger than {} (while reading the body); ask for less, or raise the limit",
-                      redacted_url(exchange.head().url), written(limit)));
+                      redacted_url(exchange.head().url), limit_text(limit)));
     }
   }
 }
