@@ -53,7 +53,7 @@ void check_answer(const Json& requested_schema, const Json& content, const Runti
   if (checked.error().code() == Errc::invalid_argument) {
     throw checked.error().within("the answer does not fit the server's form");
   }
-  runtime.log(LogLevel::warning, "event=not_checked what=form reason=\"{}\"", checked.error().message());
+  runtime.log(LogLevel::warning, "not_checked", "what", "form", "reason", checked.error().message());
 }
 
 Task<InputResponse> ask_program(std::shared_ptr<const ClientOptions> handlers, Runtime runtime, InputRequest request) {

@@ -118,10 +118,10 @@ Task<ListedWhole<T>> list_whole(SessionOwner& session, ListedBy list, std::strin
   for (bool again : {false, true}) {
     listing = co_await list_once<T>(session, list, key, clock, whole.generation);
     if (again || session.lists().cache().generation(list.method) == whole.generation) break;
-    session.runtime().log(LogLevel::debug, "event=list_changed_meanwhile method={}", list.method);
+    session.runtime().log(LogLevel::debug, "list_changed_meanwhile", "method", list.method);
   }
   if (listing.cut) {
-    session.runtime().log(LogLevel::warning, "event=list_cut method={} reason=\"{}\"", list.method, *listing.cut);
+    session.runtime().log(LogLevel::warning, "list_cut", "method", list.method, "reason", *listing.cut);
   }
   co_return whole;
 }

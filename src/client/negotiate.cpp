@@ -58,8 +58,7 @@ Task<void> remember(std::shared_ptr<SessionOwner> owner, Memory memory, bool leg
   auto written = co_await offload(Pool::quick, [file = memory.file, key = memory.identity.key, known, now] {
     return remember_era(file, key, known, now);
   });
-  if (!written)
-    owner->runtime().log(LogLevel::info, "event=era_not_remembered reason=\"{}\"", written.error().message());
+  if (!written) owner->runtime().log(LogLevel::info, "era_not_remembered", "reason", written.error().message());
 }
 
 // Outlives the probe while `memory` is kept, for as long as a server may take to start: one that
@@ -103,7 +102,7 @@ Task<void> ask_log_level(const SessionOwner& owner, SessionCore& core) {
   settings.total = owner.runtime().limits.silent_probe;
   auto told = co_await as_result(core.bare_request(*core.wire(), method::set_log_level, std::move(members),
                                                    std::move(settings), CancelBy::notification));
-  if (!told) owner.runtime().log(LogLevel::warning, "event=log_level_not_set reason=\"{}\"", told.error().message());
+  if (!told) owner.runtime().log(LogLevel::warning, "log_level_not_set", "reason", told.error().message());
 }
 
 // The connections of one negotiation, of which the last is used.
@@ -127,7 +126,7 @@ class Attempt {
   }
   // The session keeps the transport that worked; when neither does, both reasons are told.
   Task<void> open_older(std::unique_ptr<Transport> older, Error why) {
-    owner_.runtime().log(LogLevel::info, "event=older_transport reason=\"{}\"", why.message());
+    owner_.runtime().log(LogLevel::info, "older_transport", "reason", why.message());
     transport_ = std::move(older);
     auto opened = co_await as_result(open_again());
     if (opened) co_return;
@@ -163,7 +162,7 @@ Task<void> follow_probe(SessionOwner& owner, Attempt& attempt, std::shared_ptr<H
   for (;;) {
     switch (step.what) {
       case Do::start_over:
-        runtime.log(LogLevel::info, "event=start_over reason=\"ended at what it answered before\"");
+        runtime.log(LogLevel::info, "start_over", "reason", "ended at what it answered before");
         co_await attempt.open_again();
         [[fallthrough]];
       case Do::send_discover:
@@ -172,7 +171,7 @@ Task<void> follow_probe(SessionOwner& owner, Attempt& attempt, std::shared_ptr<H
         scope.spawn(note_silence(happenings, runtime.limits.silent_probe));
         break;
       case Do::reopen:
-        runtime.log(LogLevel::info, "event=reopen reason=\"ended at the first request\"");
+        runtime.log(LogLevel::info, "reopen", "reason", "ended at the first request");
         co_await attempt.open_again();
         [[fallthrough]];
       case Do::send_initialize:

@@ -114,7 +114,7 @@ class Following {
     try {
       how_.on_task(task_);
     } catch (...) {
-      session_->runtime().log(LogLevel::error, "event=task_handler_failed reason=\"{}\"",
+      session_->runtime().log(LogLevel::error, "task_handler_failed", "reason",
                               error_from(std::current_exception()).message());
     }
   }

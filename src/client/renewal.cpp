@@ -51,7 +51,7 @@ Task<void> Renewal::run(Running running) {
 Task<void> Renewal::open_anew() {
   const auto& runtime = session_.runtime();
   const auto shown = session_.transport()->describe();
-  runtime.log(LogLevel::info, "event=session_renewed server=\"{}\"", shown);
+  runtime.log(LogLevel::info, "session_renewed", "transport", shown);
   session_.lists().clear();
   const auto old = session_.peer();
   co_await old->close(CloseMode::quick,
@@ -108,7 +108,7 @@ Task<void> Renewal::settle_doubt() {
                        : Error(Errc::closed, fmt::format("{} forgets its sessions again and again; no other one is "
                                                          "opened for what it says by itself",
                                                          session_.transport()->describe()));
-  runtime.log(LogLevel::warning, "event=session_not_renewed reason=\"{}\"", why.message());
+  runtime.log(LogLevel::warning, "session_not_renewed", "reason", why.message());
   // Nobody may ever call again, so this is the end of the session, and is told as such.
   needed_ = false;
   session_.tell_lost(why);

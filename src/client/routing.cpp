@@ -38,7 +38,7 @@ void Routing::note(std::vector<Tool>& tools, std::vector<DecodeProblem>& problem
   std::erase_if(tools, [&](const Tool& tool) {
     auto arguments = mirrored_arguments(tool.input_schema);
     if (!arguments) {
-      log_(LogLevel::warning, "event=tool_dropped tool=\"{}\" reason=\"{}\"", tool.name, arguments.error().message());
+      log_(LogLevel::warning, "tool_dropped", "tool", tool.name, "reason", arguments.error().message());
       problems.push_back({fmt::format("tool \"{}\"", tool.name), arguments.error().message()});
       mirrored_.erase(tool.name);
       return true;

@@ -17,6 +17,7 @@
 #include "client/timing.h"
 #include "protocol/wire.h"
 #include "rpc/peer.h"
+#include "rpc/transport.h"
 
 namespace patchbay {
 

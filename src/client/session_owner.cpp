@@ -102,7 +102,7 @@ Task<void> SessionOwner::close(CloseMode mode) {
   if (first) co_await first->peer()->close(mode);
   co_await received_.finish();
   if (auto joined = co_await as_result(scope_.join()); !joined) {
-    runtime_.log(LogLevel::error, "event=watch_failed reason=\"{}\"", joined.error().message());
+    runtime_.log(LogLevel::error, "watch_failed", "reason", joined.error().message());
   }
   // A renewal may have been too far to be cancelled.
   if (const auto last = newest(); last != first) co_await last->peer()->close(mode);
@@ -133,8 +133,7 @@ void SessionOwner::tell_lost(const Error& error) {
   try {
     options_->on_lost(error);
   } catch (...) {
-    runtime_.log(LogLevel::error, "event=closed_handler_failed reason=\"{}\"",
-                 error_from(std::current_exception()).message());
+    runtime_.log(LogLevel::error, "closed_handler_failed", "reason", error_from(std::current_exception()).message());
   }
 }
 
@@ -159,8 +158,7 @@ void SessionOwner::announce(const Change& change) {
   try {
     options_->on_change(change);
   } catch (...) {
-    runtime_.log(LogLevel::error, "event=change_handler_failed reason=\"{}\"",
-                 error_from(std::current_exception()).message());
+    runtime_.log(LogLevel::error, "change_handler_failed", "reason", error_from(std::current_exception()).message());
   }
 }
 
@@ -207,7 +205,7 @@ void SessionOwner::on_notification(SessionCore& core, Notification notification)
     if (id && watches_.contains(*id))
       core.peer()->fail_call(*id, Error(Errc::closed, "the server ended the subscription"));
   } else {
-    runtime_.log(LogLevel::debug, "event=unknown_notification method={}", name);
+    runtime_.log(LogLevel::debug, "unknown_notification", "method", name);
   }
 }
 
@@ -224,7 +222,7 @@ Task<Payload> SessionOwner::on_request(std::shared_ptr<SessionCore> core, Reques
   if (wire && !wire->has_server_request(request.method)) {
     if (!wire->has_server_request(method::ping)) {
       // By this wire a server sends no requests at all, so there is nothing to answer: only to note.
-      runtime_.log(LogLevel::warning, "event=unexpected_request method={}", request.method);
+      runtime_.log(LogLevel::warning, "unexpected_request", "method", request.method);
       throw Error(Errc::cancelled, "not answered");
     }
     throw Error::rpc(rpc_code::method_not_found, fmt::format("unknown method {}", request.method));
@@ -263,7 +261,7 @@ Task<Payload> SessionOwner::on_request(std::shared_ptr<SessionCore> core, Reques
   if (!response) {
     // The question was a good one; what is wrong with the answer is not the server's fault.
     if (form && response.error().code() == Errc::invalid_argument) {
-      runtime_.log(LogLevel::warning, "event=answer_not_sent reason=\"{}\"", response.error().message());
+      runtime_.log(LogLevel::warning, "answer_not_sent", "reason", response.error().message());
       throw Error(Errc::internal, response.error().message());
     }
     throw std::move(response).error();

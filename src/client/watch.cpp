@@ -67,7 +67,7 @@ Task<void> Watches::subscribe_again(SessionOwner& session) {
     const auto core = session.core();
     auto again = co_await as_result(core->send(*core->wire(), method::subscribe, members, settings,
                                                CancelBy::notification, core->peer()->reserve_id()));
-    if (!again) runtime.log(LogLevel::warning, "event=not_subscribed_again reason=\"{}\"", again.error().message());
+    if (!again) runtime.log(LogLevel::warning, "not_subscribed_again", "reason", again.error().message());
   }
 }
 

@@ -59,7 +59,7 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
   using Self = std::shared_ptr<State>;
   using Sending = Task<std::unique_ptr<HttpExchange>>;
 
-  State(asio::any_io_executor e, HttpOptions o, std::shared_ptr<HttpAuth> auth, Runtime r, HttpWaits w)
+  State(asio::any_io_executor e, HttpTarget o, std::shared_ptr<HttpAuth> auth, Runtime r, HttpWaits w)
       : options(std::move(o)),
         runtime(std::move(r)),
         waits(w),
@@ -68,7 +68,7 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
         streams(e, runtime, waits, requester, inbox, [this] { return crowded(); }),
         scope(e) {}
 
-  HttpOptions options;
+  HttpTarget options;
   Runtime runtime;
   HttpWaits waits;
   HttpRequester requester;
@@ -376,12 +376,12 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
       const auto text = co_await explaining_body(**sent);
       accepted = head.status / 100 == 2;
       if (!accepted) {
-        self->runtime.log(LogLevel::warning, "event=not_accepted status={} reason=\"{}\"", head.status, excerpt(text));
+        self->runtime.log(LogLevel::warning, "not_accepted", "status", head.status, "reason", excerpt(text));
         // It may be the session that is not found, or it is how this server takes notifications.
         if (HttpSession::raises_doubt(head.status, in_session, kind) && self->doubted) self->doubted();
       }
     } else if (sent.error().code() != Errc::cancelled) {
-      self->runtime.log(LogLevel::warning, "event=not_sent reason=\"{}\"", sent.error().message());
+      self->runtime.log(LogLevel::warning, "not_sent", "reason", sent.error().message());
     }
     if (!opens) co_return;
     // The stream goes first and takes the connection that is there already: what the server has to
@@ -413,7 +413,7 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
       if (next == ListenResume::Do::doubt_again) continue;
       if (next != ListenResume::Do::read) {
         // One that was there and is gone is worth a word: nothing is heard until there is another session.
-        self->runtime.log(resume.was_open() ? LogLevel::warning : LogLevel::debug, "event=no_get_stream status={}",
+        self->runtime.log(resume.was_open() ? LogLevel::warning : LogLevel::debug, "no_get_stream", "status",
                           head.status);
         co_return;
       }
@@ -429,14 +429,14 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
       }
       // Without the id: it would come again.
       memory.last_id.clear();
-      self->runtime.log(LogLevel::warning, "event=message_skipped reason=\"{}\"", read.error().message());
+      self->runtime.log(LogLevel::warning, "message_skipped", "reason", read.error().message());
     }
   }
 
   static Task<void> listen_quietly(Self self) {
     auto ended = co_await as_result(listen(self));
     if (ended || ended.error().code() == Errc::cancelled) co_return;
-    self->runtime.log(LogLevel::info, "event=get_stream_ended reason=\"{}\"", ended.error().message());
+    self->runtime.log(LogLevel::info, "get_stream_ended", "reason", ended.error().message());
   }
 
   // The server may forget the session now; it need not answer.
@@ -447,7 +447,7 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
     limits.connect = limit;
     limits.total = limit;
     auto answer = co_await as_result(self->requester.send("DELETE", self->options.url, std::move(headers), {}, limits));
-    if (!answer) self->runtime.log(LogLevel::debug, "event=session_not_ended reason=\"{}\"", answer.error().message());
+    if (!answer) self->runtime.log(LogLevel::debug, "session_not_ended", "reason", answer.error().message());
   }
 
   Result<void> check_room(std::size_t size) const {
@@ -461,7 +461,7 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
   }
 };
 
-HttpChannel::HttpChannel(asio::any_io_executor executor, HttpOptions options, std::shared_ptr<HttpAuth> auth,
+HttpChannel::HttpChannel(asio::any_io_executor executor, HttpTarget options, std::shared_ptr<HttpAuth> auth,
                          Runtime runtime, HttpWaits waits)
     : state_(std::make_shared<State>(std::move(executor), std::move(options), std::move(auth), std::move(runtime),
                                      waits)) {}

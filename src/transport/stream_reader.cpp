@@ -27,7 +27,7 @@ Task<std::string> StreamReader::read_within(HttpExchange& exchange, Duration pat
       exchange.read(), patience, fmt::format("silent for {}, though it had shown signs of life before", shown)));
   if (piece) co_return std::move(*piece);
   if (piece.error().code() == Errc::timeout) {
-    runtime_.log(LogLevel::info, "event=stream_silent limit=\"{}\"", shown);
+    runtime_.log(LogLevel::info, "stream_silent", "limit", shown);
     requester_.use_fresh_connections();  // the others lead the same way
   }
   throw std::move(piece).error();
