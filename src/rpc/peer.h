@@ -25,6 +25,7 @@
 #include "base/runtime.h"
 #include "base/scope.h"
 #include "base/timeout.h"
+#include "base/timer.h"
 #include "base/waiting.h"
 #include "rpc/call_clock.h"
 #include "rpc/channel.h"
@@ -181,7 +182,6 @@ class Peer : public std::enable_shared_from_this<Peer> {
   void tell_cancelled(std::int64_t id, const PeerCall& call, std::string_view reason);
   void expire();
   void arm(TimePoint deadline);
-  void set_timer(TimePoint deadline);
 
   asio::any_io_executor executor_;
   std::unique_ptr<Channel> channel_;
@@ -198,7 +198,7 @@ class Peer : public std::enable_shared_from_this<Peer> {
   std::size_t active_ = 0;  // handlers that have not ended, also cancelled ones
   Counters counters_;
 
-  asio::steady_timer deadline_timer_;
+  Timer deadline_timer_;
   TimePoint armed_for_ = TimePoint::max();
   bool trace_failed_ = false;  // that was told
 

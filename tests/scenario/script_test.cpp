@@ -12,7 +12,8 @@
 #include "base/runtime.h"
 #include "base/scope.h"
 #include "client/connect.h"
-#include "client/session_core.h"
+#include "client/exchange.h"
+#include "client/session_owner.h"
 #include "protocol/methods.h"
 #include "protocol/wire.h"
 #include "support/fails_with.h"
@@ -344,10 +345,10 @@ TEST(Script, AnAnswerFromTheCache_IsTheOneThatWasKept) {
   for (const int ttl : {60'000, 0}) {
     server->on(m(method::read_resource), fmt::format(R"({{"contents":[],"ttlMs":{}}})", ttl));
     run_task([&]() -> Task<void> {
-      auto core = std::make_shared<SessionCore>(co_await asio::this_coro::executor, Runtime{}, modern_client(),
-                                                server->transport());
-      co_await core->connect();
-      auto read = [&]() -> Task<Fetched> { return core->cached_request(method::read_resource, {}, "k", {}); };
+      auto session = std::make_shared<SessionOwner>(co_await asio::this_coro::executor, Runtime{}, modern_client(),
+                                                    server->transport());
+      co_await session->connect();
+      auto read = [&]() -> Task<Fetched> { return cached_request(*session, method::read_resource, {}, "k", {}); };
       const auto first = co_await read();
       const auto second = co_await read();
       EXPECT_EQ(first.kept != nullptr, ttl > 0);
@@ -355,7 +356,7 @@ TEST(Script, AnAnswerFromTheCache_IsTheOneThatWasKept) {
       EXPECT_EQ(first.own.is_null(), ttl > 0);
       EXPECT_GT(first.bytes, 0u);
       EXPECT_EQ(first.bytes, second.bytes);
-      co_await core->close(CloseMode::quick);
+      co_await session->close(CloseMode::quick);
     });
   }
 }

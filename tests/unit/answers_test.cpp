@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "client/session_core.h"
+#include "client/session_owner.h"
 #include "protocol/codec.h"
 
 namespace patchbay {

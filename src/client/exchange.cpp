@@ -1,12 +1,11 @@
-// The loop around every request that may need something first: call, answer what the
-// server asks, call again with the answers and its state, a bounded number of times. The
-// time a person takes does not count against the call.
+#include "client/exchange.h"
+
 #include <algorithm>
 
 #include "base/as_result.h"
-#include "client/session_core.h"
-#include "protocol/codec.h"
+#include "client/session_owner.h"
 #include "protocol/methods.h"
+#include "rpc/carried_out.h"
 
 namespace patchbay {
 namespace {
@@ -27,75 +26,63 @@ Duration pause_before(std::size_t round) {
   return std::chrono::milliseconds(100) * (1 << std::min<std::size_t>(round, 6));
 }
 
-std::function<void(const Json&)> progress_handler(std::function<void(const Progress&)> wanted) {
-  if (!wanted) return {};
-  return [wanted = std::move(wanted)](const Json& params) {
-    if (auto decoded = decode<ProgressNotification>(params)) wanted(decoded->progress);
-  };
+// Whether a request that failed so may be sent once more after recover().
+bool can_recover(SessionOwner& session, const SessionCore& core, std::string_view method, const Error& error) {
+  if (!may_be_repeated(error)) return false;
+  if (session_forgotten(error)) return !session.closing();
+  // The tool repeats other arguments in headers than when it was listed, or was never listed.
+  return method == method::call_tool && error.rpc_code() == modern_code::header_mismatch && core.uses_headers();
+}
+
+Task<void> recover(SessionOwner& session, Error error, std::size_t seen) {
+  if (session_forgotten(error)) {
+    co_await session.renewal().renew(seen);
+  } else {
+    session.lists().cache().drop(method::list_tools);
+    co_await session.relist_tools();
+  }
 }
 
 }  // namespace
 
-Task<Payload> SessionCore::send_request(const Wire& with, std::string_view method, const Members& members,
-                                        const RequestSettings& settings, CancelBy cancel_by, std::int64_t id) {
-  PeerCall call;
-  call.id = id;
-  call.method = method;
-  RequestMeta meta;
-  // Progress keeps a call with an idle limit alive, so it is asked for then too.
-  if (settings.on_progress || settings.idle != Duration::max()) meta.progress_token = call.id;
-  meta.log_level = log_level;
-  // Whoever follows a task must be able to ask for it, whatever its own answers may be.
-  meta.tasks = settings.tasks || method != method::call_tool;
-  call.params = with.params(members, identity, meta);
-  call.headers = headers_for(with, method, members);
-  call.total = settings.total;
-  call.clock = settings.clock;
-  call.idle = settings.idle;
-  call.cancel_by = cancel_by;
-  call.on_progress = progress_handler(settings.on_progress);
-  return peer->call(std::move(call));
-}
-
-Task<Json> SessionCore::bare_request(const Wire& with, std::string_view method, Members members,
-                                     RequestSettings settings, CancelBy cancel_by) {
-  auto result = co_await send_request(with, method, members, settings, cancel_by, peer->reserve_id());
-  co_return std::move(result).take();
-}
-
-Task<Json> SessionCore::request(std::string_view method, Members members, RequestSettings settings, bool* asked) {
+Task<Json> request(SessionOwner& session, std::string_view method, Members members, RequestSettings settings,
+                   bool* asked) {
   settings.tasks = false;
-  auto exchanged = co_await exchange(method, std::move(members), std::move(settings), asked);
+  auto exchanged = co_await exchange(session, method, std::move(members), std::move(settings), asked);
   co_return std::move(std::get<Json>(exchanged.answer));
 }
 
 // What one attempt knew is what its error says. Of what fails around it (a renewal, a question, an answer that cannot
 // be read) the last attempt says it.
-Error SessionCore::error_of_exchange(std::string_view method, CarriedOut so_far, Error error) {
+Error error_of_exchange(std::string_view method, CarriedOut so_far, Error error) {
   if (method != method::call_tool) return std::move(error).without_carried_out();
   return error.carried_out() ? error : std::move(error).with_carried_out(so_far);
 }
 
-Task<Exchanged> SessionCore::exchange(std::string_view method, Members members, RequestSettings settings, bool* asked,
-                                      CallToolResult* plain) {
+Task<Exchanged> exchange(SessionOwner& session, std::string_view method, Members members, RequestSettings settings,
+                         bool* asked, CallToolResult* plain) {
   auto so_far = CarriedOut::no;
+  const auto& runtime = session.runtime();
+  auto& renewal = session.renewal();
   try {
-    if (!settings.clock) settings.clock = clock_for(settings);
+    if (!settings.clock) settings.clock = clock_for(runtime, settings);
     const auto& clock = settings.clock;
-    if (renewing || (must_renew && !closing)) co_await in_time(method, settings, renew(renewals));
+    if (renewal.running() || (renewal.needed() && !session.closing())) {
+      co_await in_time(method, settings, renewal.renew(renewal.count()));
+    }
+    const auto* wire = &session.wire();
     if (!wire->has_request(method)) {
       throw Error(Errc::unsupported, fmt::format("revision {} of the protocol has no {}", wire->version(), method));
     }
-    const auto cancel_by = wire->closing_cancels() && transport->kind() == Transport::Kind::http
-                               ? CancelBy::abandon
-                               : CancelBy::notification;
     std::optional<Members> again;  // what later rounds send
     bool recovered = false;
     std::size_t visits = 0;
     for (std::size_t round = 0;; ++round) {
-      const auto here = peer;
-      const auto seen = renewals;
+      const auto core = session.core();
+      const auto& here = core->peer();
+      const auto seen = renewal.count();
       const auto id = here->reserve_id();
+      wire = core->wire();
       Exchanged exchanged;
       if (settings.tasks && (settings.on_progress || settings.idle != Duration::max())) {
         exchanged.peer = here;
@@ -104,7 +91,7 @@ Task<Exchanged> SessionCore::exchange(std::string_view method, Members members, 
       }
       Result<Payload> answered = Payload();
       try {
-        answered = co_await send_request(*wire, method, again ? *again : members, settings, cancel_by, id);
+        answered = co_await core->send(*wire, method, again ? *again : members, settings, core->cancel_by(), id);
       } catch (...) {
         answered = std::unexpected(error_from(std::current_exception()));
       }
@@ -135,9 +122,9 @@ Task<Exchanged> SessionCore::exchange(std::string_view method, Members members, 
         input = std::move(std::get<InputRequired>(*outcome));
       } else if (auto needed = wire->input_needed(answered.error())) {
         input = std::move(*needed);
-      } else if (!recovered && can_recover(method, answered.error())) {
+      } else if (!recovered && can_recover(session, *core, method, answered.error())) {
         recovered = true;
-        co_await in_time(method, settings, recover(answered.error(), seen));
+        co_await in_time(method, settings, recover(session, answered.error(), seen));
         if (clock->left() == Duration::zero()) throw timed_out(method, settings.total);
         continue;
       } else {
@@ -156,7 +143,7 @@ Task<Exchanged> SessionCore::exchange(std::string_view method, Members members, 
       InputAnswers answers;
       for (auto& [key, wish] : input.requests) {
         const CallClock::Stop stop(clock);
-        auto response = co_await answer(std::move(wish), context_of(clock.get()));
+        auto response = co_await session.answers().ask(std::move(wish), session.answers().context_of(clock.get()));
         auto* elicited = std::get_if<ElicitResult>(&response);
         // Where answers cannot be carried back, a refusal ends the call here.
         if (!answered && elicited && elicited->action != ElicitResult::Action::accept) {
@@ -177,9 +164,10 @@ Task<Exchanged> SessionCore::exchange(std::string_view method, Members members, 
   }
 }
 
-Task<Fetched> SessionCore::cached_request(std::string_view method, Members members, std::string key,
-                                          RequestSettings settings) {
+Task<Fetched> cached_request(SessionOwner& session, std::string_view method, Members members, std::string key,
+                             RequestSettings settings) {
   Fetched fetched;
+  auto& cache = session.lists().cache();
   if (const auto* cached = cache.find(method, key)) {
     fetched.kept = cached->result;
     fetched.bytes = cached->bytes;
@@ -188,7 +176,7 @@ Task<Fetched> SessionCore::cached_request(std::string_view method, Members membe
   const auto generation = cache.generation(method);
   bool asked = false;
   settings.tasks = false;
-  auto exchanged = co_await exchange(method, std::move(members), std::move(settings), &asked);
+  auto exchanged = co_await exchange(session, method, std::move(members), std::move(settings), &asked);
   fetched.own = std::move(std::get<Json>(exchanged.answer));
   fetched.bytes = exchanged.bytes;
   const auto ttl = std::as_const(fetched.own)["ttlMs"].to_int();
