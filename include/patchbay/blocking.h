@@ -19,6 +19,7 @@
 #include <patchbay/config.h>
 #include <patchbay/error.h>
 #include <patchbay/json.h>
+#include <patchbay/questions.h>
 #include <patchbay/status.h>
 #include <patchbay/types.h>
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include <patchbay/questions.h>
 #include <patchbay/session.h>
 #include <patchbay/task.h>
 #include <patchbay/transport.h>

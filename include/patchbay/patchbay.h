@@ -10,6 +10,7 @@
 #include <patchbay/host.h>
 #include <patchbay/json.h>
 #include <patchbay/permission.h>
+#include <patchbay/questions.h>
 #include <patchbay/server.h>
 #include <patchbay/session.h>
 #include <patchbay/status.h>

@@ -23,6 +23,7 @@
 #include <string>
 #include <vector>
 
+#include <patchbay/questions.h>
 #include <patchbay/server_http.h>
 #include <patchbay/task.h>
 #include <patchbay/types.h>

@@ -9,11 +9,11 @@
 #include <optional>
 
 #include <patchbay/task.h>
-#include <patchbay/types.h>
 
 #include "base/scope.h"
 #include "base/timeout.h"
 #include "base/waiting.h"
+#include "protocol/wire_types.h"
 
 namespace patchbay {
 
