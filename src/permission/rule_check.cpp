@@ -8,12 +8,13 @@
 
 #include <fmt/format.h>
 
+#include "catalog/naming.h"
 #include "text/wildcard.h"
 
 namespace patchbay {
 namespace {
 
-constexpr std::string_view full_prefix = "mcp__";
+constexpr auto full_prefix = full_name_prefix;
 
 // One spelling for patterns of one meaning: mcp__server__tool, a whole server as mcp__server__*.
 std::string spelled_out(const std::string& pattern) {
