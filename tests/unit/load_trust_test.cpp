@@ -72,26 +72,23 @@ TEST_F(LoadTrust, WhatLetAnEntryPassIsKept) {
   const auto hash = entry_hash(loaded());
   auto passed_by = [&] {
     EXPECT_TRUE(loaded().approved);
-    std::vector<std::string> files;
-    for (const auto& layer : config.settings.all()) {
-      if (layer.approved_servers == std::vector<std::string>{"s"}) files.push_back(layer.file);
-    }
-    return files;
+    const auto& by = config.servers.at(0).decided_by;
+    return by.file.empty() ? by.what : by.file;
   };
   tree.file("home/.claude.json", R"({"projects":{")" + path("repo") + R"(":{"enabledMcpjsonServers":["s"]}}})");
-  EXPECT_THAT(passed_by(), ElementsAre(path("home/.claude.json")));
+  EXPECT_EQ(passed_by(), path("home/.claude.json"));
   request.trust_project = true;
-  EXPECT_THAT(passed_by(), ElementsAre("--trust-project"));
+  EXPECT_EQ(passed_by(), "--trust-project");
   request.trust_project = false;
   tree.file("home/.claude/settings.json", R"({"enableAllProjectMcpServers": true})");
-  EXPECT_THAT(passed_by(), ElementsAre(path("home/.claude/settings.json")));
+  EXPECT_EQ(passed_by(), path("home/.claude/settings.json"));
   // Also when they said yes themselves: it would pass without that.
   answer("approved", "repo", hash);
-  EXPECT_THAT(passed_by(), ElementsAre(path("home/.claude/settings.json")));
+  EXPECT_EQ(passed_by(), path("home/.claude/settings.json"));
   fs::remove(path("home/.claude/settings.json"));
-  EXPECT_THAT(passed_by(), ElementsAre(path("home/.claude.json")));
+  EXPECT_EQ(passed_by(), path("home/.claude.json"));
   fs::remove(path("home/.claude.json"));
-  EXPECT_THAT(passed_by(), IsEmpty());
+  EXPECT_EQ(passed_by(), "");
 }
 
 // ---- where an answer counts
