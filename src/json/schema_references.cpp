@@ -11,8 +11,14 @@ namespace patchbay::schema {
 enum class Holds : std::uint8_t { schema, schemas, map, schema_or_array };
 
 struct Applicator {
+  enum class Drafts : std::uint8_t { both, only_07, only_2020_12 };
   std::string_view keyword;
   Holds holds;
+  Drafts drafts = Drafts::both;
+
+  bool is_of(SchemaDialect draft) const noexcept {
+    return drafts == Drafts::both || (drafts == Drafts::only_07) == (draft == SchemaDialect::draft_07);
+  }
 };
 
 namespace {
@@ -22,53 +28,34 @@ constexpr std::string_view vocabulary_2020_12 = "https://json-schema.org/draft/2
 constexpr std::string_view schema_07 = "http://json-schema.org/draft-07/schema";
 constexpr std::string_view schema_07_tls = "https://json-schema.org/draft-07/schema";
 
-// Where subschemas, and with them identifiers, are. An $id anywhere else is just data.
-constexpr Applicator applicators_2020_12[] = {
-    {"$defs", Holds::map},
-    {"definitions", Holds::map},
-    {"properties", Holds::map},
-    {"patternProperties", Holds::map},
-    {"additionalProperties", Holds::schema},
-    {"propertyNames", Holds::schema},
-    {"dependentSchemas", Holds::map},
-    {"dependencies", Holds::map},
-    {"items", Holds::schema},
-    {"prefixItems", Holds::schemas},
-    {"contains", Holds::schema},
-    {"allOf", Holds::schemas},
-    {"anyOf", Holds::schemas},
-    {"oneOf", Holds::schemas},
-    {"not", Holds::schema},
-    {"if", Holds::schema},
-    {"then", Holds::schema},
-    {"else", Holds::schema},
-    {"unevaluatedItems", Holds::schema},
-    {"unevaluatedProperties", Holds::schema},
-    {"contentSchema", Holds::schema},
-};
-constexpr Applicator applicators_07[] = {
-    {"definitions", Holds::map},
-    {"properties", Holds::map},
-    {"patternProperties", Holds::map},
-    {"additionalProperties", Holds::schema},
-    {"propertyNames", Holds::schema},
-    {"dependencies", Holds::map},
-    {"items", Holds::schema_or_array},
-    {"additionalItems", Holds::schema},
-    {"contains", Holds::schema},
-    {"allOf", Holds::schemas},
-    {"anyOf", Holds::schemas},
-    {"oneOf", Holds::schemas},
-    {"not", Holds::schema},
-    {"if", Holds::schema},
-    {"then", Holds::schema},
-    {"else", Holds::schema},
-};
+using enum Applicator::Drafts;
 
-std::span<const Applicator> applicators(SchemaDialect draft) {
-  if (draft == SchemaDialect::draft_07) return applicators_07;
-  return applicators_2020_12;
-}
+// Where subschemas, and with them identifiers, are. An $id anywhere else is just data.
+constexpr Applicator applicators[] = {
+    {"$defs", Holds::map, only_2020_12},
+    {"definitions", Holds::map},
+    {"properties", Holds::map},
+    {"patternProperties", Holds::map},
+    {"additionalProperties", Holds::schema},
+    {"propertyNames", Holds::schema},
+    {"dependentSchemas", Holds::map, only_2020_12},
+    {"dependencies", Holds::map},
+    {"items", Holds::schema, only_2020_12},
+    {"items", Holds::schema_or_array, only_07},
+    {"additionalItems", Holds::schema, only_07},
+    {"prefixItems", Holds::schemas, only_2020_12},
+    {"contains", Holds::schema},
+    {"allOf", Holds::schemas},
+    {"anyOf", Holds::schemas},
+    {"oneOf", Holds::schemas},
+    {"not", Holds::schema},
+    {"if", Holds::schema},
+    {"then", Holds::schema},
+    {"else", Holds::schema},
+    {"unevaluatedItems", Holds::schema, only_2020_12},
+    {"unevaluatedProperties", Holds::schema, only_2020_12},
+    {"contentSchema", Holds::schema, only_2020_12},
+};
 
 }  // namespace
 
@@ -139,8 +126,8 @@ Place* References::scan(const Json& json, Scan first) {
     const auto* object = next.json->if_object();
     if (!object) continue;
     identify(place, *object, next.begins_document);
-    for (const Applicator& applicator : applicators(place.resource->dialect.draft)) {
-      const Json* value = object->find(applicator.keyword);
+    for (const Applicator& applicator : applicators) {
+      const Json* value = applicator.is_of(place.resource->dialect.draft) ? object->find(applicator.keyword) : nullptr;
       if (value) open_children(place, applicator, *value, open);
     }
   }
