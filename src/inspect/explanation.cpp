@@ -9,16 +9,13 @@
 #include "entries/child_env.h"
 #include "entries/expand.h"
 #include "servers/standing_text.h"
+#include "text/file_and_line.h"
 #include "text/shell_word.h"
 
 namespace patchbay {
 namespace {
 
-std::string place_of(const std::string& file, std::size_t line) {
-  return line == 0 ? file : fmt::format("{}:{}", file, line);
-}
-
-std::string place_of(const ConfigOrigin& origin) { return place_of(origin.file, origin.line); }
+std::string place_of(const ConfigOrigin& origin) { return file_and_line(origin.file, origin.line); }
 
 class ServerCase {
  public:
@@ -97,7 +94,7 @@ class ServerCase {
       return;
     }
     rule_of(by);
-    out_.fix = fmt::format("take it out of \"{}\" in {}", by.what, place_of(by.file, by.line));
+    out_.fix = fmt::format("take it out of \"{}\" in {}", by.what, file_and_line(by.file, by.line));
   }
 
   void disabled() {
@@ -114,8 +111,8 @@ class ServerCase {
     const auto layers = config_.settings.all();
     const auto layer = std::ranges::find(layers, by.file, &SettingsLayer::file);
     const bool organisation = layer != layers.end() && layer->source == SettingsSource::enterprise;
-    out_.fix = organisation ? fmt::format("ask who looks after {}", place_of(by.file, by.line))
-                            : fmt::format("change {}", place_of(by.file, by.line));
+    out_.fix = organisation ? fmt::format("ask who looks after {}", file_and_line(by.file, by.line))
+                            : fmt::format("change {}", file_and_line(by.file, by.line));
   }
 
   void shadowed() {

@@ -5,6 +5,7 @@
 #include "entries/entry.h"
 #include "entries/expand.h"
 #include "servers/answer_place.h"
+#include "text/file_and_line.h"
 #include "text/shell_word.h"
 
 namespace patchbay {
@@ -37,7 +38,7 @@ std::string switched_text(const ServerConfig& server, const EntryAnswers::Switch
 
 // Why an entry that switches itself off is off, and what it lacks to be switched on.
 std::string disabled_text(const ServerConfig& server, const Standing& standing, const VariableLookup& variables) {
-  auto text = fmt::format("\"disabled\" is true in {}", place_text(server.origin));
+  auto text = fmt::format("\"disabled\" is true in {}", file_and_line(server.origin.file, server.origin.line));
   // `enable` would mean the entry that is used.
   if (server.origin.scope == ConfigScope::enterprise || !standing.shown) return text;
   const auto missing = missing_values(server, variables);
@@ -48,12 +49,8 @@ std::string disabled_text(const ServerConfig& server, const Standing& standing, 
 
 }  // namespace
 
-std::string place_text(const ConfigOrigin& origin) {
-  return origin.line == 0 ? origin.file : fmt::format("{}:{}", origin.file, origin.line);
-}
-
 std::string entry_at(const ConfigOrigin& origin) {
-  return fmt::format("{} entry in {}", to_string(origin.scope), place_text(origin));
+  return fmt::format("{} entry in {}", to_string(origin.scope), file_and_line(origin.file, origin.line));
 }
 
 std::string_view common_part(const ServerConfig& server) noexcept {
@@ -63,7 +60,7 @@ std::string_view common_part(const ServerConfig& server) noexcept {
 std::string decided_text(std::string_view done, const StandingBy& by) {
   if (by.what.empty()) return {};
   if (by.file.empty()) return fmt::format("{} by {}", done, by.what);
-  return fmt::format("{} by {} in {}", done, by.what, by.line == 0 ? by.file : fmt::format("{}:{}", by.file, by.line));
+  return fmt::format("{} by {} in {}", done, by.what, file_and_line(by.file, by.line));
 }
 
 std::string standing_text(std::span<const DeclaredEntry> entries, std::size_t at, const EntryAnswers& answers,
@@ -90,7 +87,7 @@ std::string standing_text(std::span<const DeclaredEntry> entries, std::size_t at
                          entry_at(first.origin));
     }
     case ServerStanding::not_configured:
-      return fmt::format("its \"url\" in {} is empty", place_text(server.origin));
+      return fmt::format("its \"url\" in {} is empty", file_and_line(server.origin.file, server.origin.line));
     case ServerStanding::broken:
       return server.reason;
     case ServerStanding::shadowed:

@@ -10,8 +10,6 @@
 
 namespace patchbay {
 
-// "/p/.mcp.json:3"
-std::string place_text(const ConfigOrigin& origin);
 // "local entry in /p/.mcp.json:3"
 std::string entry_at(const ConfigOrigin& origin);
 // What two entries of one server have in common.
