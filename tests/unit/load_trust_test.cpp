@@ -13,7 +13,7 @@
 #include "servers/load.h"
 #include "settings/files.h"
 #include "settings/settings_file.h"
-#include "support/temp_tree.h"
+#include "support/load_home.h"
 
 namespace patchbay {
 namespace {
@@ -25,25 +25,8 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-class LoadTrust : public testing::Test {
+class LoadTrust : public test::LoadHome {
  protected:
-  LoadTrust() {
-    tree.directory("home/.claude");
-    tree.directory("etc");
-    tree.directory("repo/.git");
-    tree.directory("repo/sub");
-    request.cwd = path("repo");
-    request.home = path("home");
-    request.enterprise_dir = path("etc");
-    request.enterprise_owner = ::getuid();
-    request.variables = [this](std::string_view name) -> std::optional<std::string> {
-      auto found = variables.find(name);
-      return found == variables.end() ? std::nullopt : std::optional(found->second);
-    };
-  }
-
-  std::string path(std::string_view name) const { return (tree.path() / name).string(); }
-
   static std::string servers(std::string_view entry) { return R"({"mcpServers":{"s":)" + std::string(entry) + "}}"; }
   const ServerConfig& loaded() {
     config = load_servers(request);
@@ -59,10 +42,7 @@ class LoadTrust : public testing::Test {
                                                        std::string(list) + R"(":{"s":")" + hash + R"("}}}})");
   }
 
-  test::TempTree tree;
-  LoadRequest request;
   LoadedConfig config;
-  std::map<std::string, std::string, std::less<>> variables;
 };
 
 // ---- what approved it
