@@ -78,12 +78,32 @@ const std::map<std::string, std::set<std::string>, std::less<>>& allowed_layers(
 
 // The layer whose promise each public header states.
 const std::map<std::string, std::string, std::less<>> public_headers{
-    {"error.h", "base"},          {"task.h", "base"},      {"version.h", "base"},        {"fwd.h", "base"},
-    {"json.h", "json"},           {"types.h", "protocol"}, {"questions.h", "protocol"},  {"auth.h", "auth"},
-    {"transport.h", "transport"}, {"client.h", "client"},  {"session.h", "client"},      {"server.h", "server"},
-    {"server_http.h", "server"},  {"config.h", "entries"}, {"permission.h", "settings"}, {"host.h", "host"},
-    {"catalog.h", "catalog"},     {"status.h", "host"},    {"call.h", "protocol"},       {"blocking.h", "blocking"},
-    {"patchbay.h", "blocking"},   {"problem.h", "text"},
+    {"error.h", "base"},
+    {"task.h", "base"},
+    {"version.h", "base"},
+    {"fwd.h", "base"},
+    {"json.h", "json"},
+    {"types.h", "protocol"},
+    {"questions.h", "protocol"},
+    {"auth.h", "auth"},
+    {"transport.h", "transport"},
+    {"client.h", "client"},
+    {"session.h", "client"},
+    {"server.h", "server"},
+    {"server_http.h", "server"},
+    {"config.h", "entries"},
+    {"permission.h", "settings"},
+    {"host.h", "host"},
+    {"catalog.h", "catalog"},
+    {"status.h", "host"},
+    {"call.h", "protocol"},
+    {"blocking.h", "blocking"},
+    {"patchbay.h", "blocking"},
+    {"problem.h", "text"},
+    {"log.h", "base"},
+    {"compiler.h", "base"},
+    {"tools.h", "protocol"},
+    {"host_types.h", "permission"},
 };
 
 struct Wrapped {
