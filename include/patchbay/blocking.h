@@ -30,6 +30,7 @@
 #include <patchbay/json.h>
 #include <patchbay/log.h>
 #include <patchbay/permission.h>
+#include <patchbay/questions.h>
 #include <patchbay/status.h>
 #include <patchbay/tools.h>
 #include <patchbay/types.h>

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <patchbay/log.h>
+#include <patchbay/questions.h>
 #include <patchbay/session.h>
 #include <patchbay/task.h>
 #include <patchbay/transport.h>

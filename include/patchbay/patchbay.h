@@ -13,6 +13,7 @@
 #include <patchbay/json.h>
 #include <patchbay/log.h>
 #include <patchbay/permission.h>
+#include <patchbay/questions.h>
 #include <patchbay/server.h>
 #include <patchbay/session.h>
 #include <patchbay/status.h>

@@ -167,10 +167,7 @@ std::string named_server(const Settings& settings, const LoadedConfig& config) {
   if (settings.words.empty()) return {};
   const auto& word = settings.words.front();
   for (const auto& server : config.servers) {
-    if (word == server.name || word.starts_with(server.name + "/") ||
-        word.starts_with(normalised_full_name({server.name, ""}))) {
-      return server.name;
-    }
+    if (word == server.name || addresses_server(word, server.name)) return server.name;
   }
   return {};
 }

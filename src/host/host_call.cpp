@@ -19,13 +19,6 @@ namespace {
 // Of names that are not the exposed ones, how many are kept with what they mean.
 constexpr std::size_t most_spellings = 1000;
 
-// Servers the text can mean; none when it is a bare tool name.
-bool names_server(std::string_view text, const std::string& server) {
-  return text.starts_with(fmt::format("mcp__{}__", server)) ||
-         text.starts_with(fmt::format("mcp__{}__", normalise_name(server))) ||
-         text.starts_with(fmt::format("{}/", server));
-}
-
 // Sets the answer to a question that was never put, or not to its end.
 struct Unanswered {
   explicit Unanswered(std::shared_ptr<Completion<Result<bool>>> a) : answer(std::move(a)) {}
@@ -74,7 +67,7 @@ Host::Impl::Entry Host::Impl::find_now(std::string_view text) {
 std::vector<std::shared_ptr<Connection>> Host::Impl::servers_meant(std::string_view text) const {
   std::vector<std::shared_ptr<Connection>> meant;
   for (const auto& [name, connection] : connections_) {
-    if (names_server(text, name)) meant.push_back(connection);
+    if (addresses_server(text, name)) meant.push_back(connection);
   }
   return meant;
 }

@@ -19,6 +19,7 @@
 #include "host/host_impl.h"
 #include "permission/policy.h"
 #include "permission/rule_check.h"
+#include "servers/settle.h"
 #include "settings/secret_file.h"
 
 namespace patchbay {
@@ -97,13 +98,12 @@ std::shared_ptr<const StartContext> Host::Impl::start_context() const {
   return context;
 }
 
-std::optional<Error> Host::Impl::forbidden(const ServerConfig& config) const {
-  try {
-    context_->check(config);
-  } catch (const Error& error) {
-    return error;
-  }
-  return std::nullopt;
+void Host::Impl::keep_to_lists(ServerConfig& config) const {
+  auto standing = settle_alone(config, options_.config->settings.all());
+  if (standing.why == ServerStanding::active) return;
+  config.standing = standing.why;
+  config.decided_by = std::move(standing.by);
+  config.reason = std::move(standing.policy_text);
 }
 
 void Host::Impl::tell_rules_of_servers() {
@@ -135,10 +135,7 @@ std::map<std::string, Connection::Parts> Host::Impl::new_servers() const {
     parts.config.origin.scope = ConfigScope::embedded;
     parts.transport = memory_transport(in_process.server);
     parts.prefix = in_process.prefix;
-    if (auto error = forbidden(parts.config)) {
-      parts.config.standing = ServerStanding::policy;
-      parts.config.reason = error->message();
-    }
+    keep_to_lists(parts.config);
     found.emplace(name, std::move(parts));
   }
   for (const auto& [name, reached] : reached_) {
@@ -146,10 +143,7 @@ std::map<std::string, Connection::Parts> Host::Impl::new_servers() const {
     Connection::Parts parts;
     parts.config = reached.config;
     parts.transport = reached.transport;
-    if (auto error = forbidden(parts.config)) {
-      parts.config.standing = ServerStanding::policy;
-      parts.config.reason = error->message();
-    }
+    keep_to_lists(parts.config);
     found.emplace(name, std::move(parts));
   }
   auto declared = added_;
@@ -258,7 +252,9 @@ Task<ConfigChange> Host::Impl::apply(LoadedConfig next) {
     auto known = connections_.find(name);
     if (known == connections_.end()) continue;
     const bool was_off = known->second->config().standing == ServerStanding::policy;
-    if (forbidden(known->second->config()).has_value() != was_off && (replace(name) || started_)) {
+    const bool is_off =
+        settle_alone(known->second->config(), options_.config->settings.all()).why == ServerStanding::policy;
+    if (is_off != was_off && (replace(name) || started_)) {
       wanted.push_back(name);
     }
   }

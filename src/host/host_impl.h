@@ -36,8 +36,8 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
 
   std::shared_ptr<const StartContext> start_context() const;
 
-  // Why an organisation does not want this server of ours.
-  std::optional<Error> forbidden(const ServerConfig& config) const;
+  // What an organisation's lists say about a server that no file declares.
+  void keep_to_lists(ServerConfig& config) const;
 
   void tell_rules_of_servers();
 

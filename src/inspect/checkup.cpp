@@ -12,6 +12,7 @@
 #include "http/url.h"
 #include "inspect/explanation.h"
 #include "process/command_lookup.h"
+#include "text/file_and_line.h"
 #include "text/shell_word.h"
 
 namespace patchbay {
@@ -23,9 +24,7 @@ Finding finding(FindingLevel level, std::string area, std::string subject, std::
   return {level, std::move(area), std::move(subject), std::move(message), std::move(fix), 0, 0, {}};
 }
 
-std::string place_of(const ConfigOrigin& origin) {
-  return origin.line == 0 ? origin.file : fmt::format("{}:{}", origin.file, origin.line);
-}
+std::string place_of(const ConfigOrigin& origin) { return file_and_line(origin.file, origin.line); }
 
 // A text that still waits for a value says nothing yet.
 bool is_open(std::string_view text) { return text.contains("${"); }

@@ -13,8 +13,8 @@
 namespace patchbay {
 namespace {
 
-constexpr std::string_view full_prefix = "mcp__";
-constexpr std::string_view separator = "__";
+constexpr auto full_prefix = full_name_prefix;
+constexpr auto separator = full_name_separator;
 constexpr std::string_view interaction_key = "anthropic/requiresUserInteraction";
 
 std::string where(const PermissionRule& rule) {
@@ -154,13 +154,10 @@ namespace {
 
 // Whether the text begins by naming this server: mcp__server, mcp__server__…, server/….
 bool begins_with_server(std::string_view pattern, std::string_view server) noexcept {
-  if (pattern.starts_with(server) && pattern.substr(server.size()).starts_with('/')) return true;
-  if (!pattern.starts_with(full_prefix)) return false;
-  const auto rest = pattern.substr(full_prefix.size());
-  if (!rest.starts_with(server)) return false;
+  if (behind_server(pattern, server)) return true;
   // mcp__a__b as a whole is a tool of "a" and never the server "a__b".
-  if (rest.size() == server.size()) return server.find(separator) == std::string_view::npos;
-  return rest.substr(server.size()).starts_with(separator);
+  return pattern.starts_with(full_prefix) && pattern.substr(full_prefix.size()) == server &&
+         server.find(separator) == std::string_view::npos;
 }
 
 }  // namespace

@@ -14,7 +14,10 @@
 #include <vector>
 
 #include <patchbay/json.h>
+#include <patchbay/questions.h>
 #include <patchbay/types.h>
+
+#include "protocol/wire_types.h"
 
 namespace patchbay {
 
