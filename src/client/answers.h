@@ -9,6 +9,7 @@
 
 #include "base/apart.h"
 #include "base/runtime.h"
+#include "protocol/wire_types.h"
 #include "rpc/call_clock.h"
 
 namespace patchbay {
