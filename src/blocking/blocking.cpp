@@ -152,10 +152,10 @@ class Loop : public std::enable_shared_from_this<Loop> {
 
   void check_caller() const {
     if (getpid() != parts_->owner) {
-      throw Error(Errc::internal, "this process was forked after Patchbay was set up; make a new Host after fork()");
+      throw Error(Errc::internal, "this process was forked after Patchbay was set up; create a new Host after fork()");
     }
     if (std::this_thread::get_id() == parts_->id.load()) {
-      throw Error(Errc::internal, "a blocking call on the loop thread would wait for itself");
+      throw Error(Errc::internal, "a blocking call on the thread of the loop would wait for itself");
     }
   }
 
@@ -175,7 +175,7 @@ ClientOptions client_options(const Options& options, const std::weak_ptr<Callbac
   const auto& callbacks = options.callbacks;
   auto strong = [weak] {
     auto parts = weak.lock();
-    if (!parts) throw Error(Errc::closed, "the host is gone");
+    if (!parts) throw Error(Errc::closed, "the host no longer exists");
     return parts;
   };
   if (callbacks.elicit) {

@@ -120,7 +120,7 @@ Log words_for_people(const Settings& settings, std::function<void(const std::str
     const auto words = log_words(level, line);
     if (words && told->insert(*words).second) {
       say(fmt::format("patchbay: {}{}\n",
-                      level == LogLevel::error ? "" : "warning: ", safe_line(secrets->line(*words), 1000)));
+                      level == LogLevel::error ? "" : "warning: ", message_line(secrets->line(*words), 1000)));
     }
   });
 }

@@ -50,7 +50,7 @@ void SessionCore::check_answer(const Json& requested_schema, const Json& content
   auto checked = check_form(requested_schema, content, runtime.limits.schema_steps);
   if (checked) return;
   if (checked.error().code() == Errc::invalid_argument) {
-    throw checked.error().within("the answer does not fit the server's form");
+    throw checked.error().within("the answer does not match the form of the server");
   }
   runtime.log(LogLevel::warning, "event=not_checked what=form reason=\"{}\"", checked.error().message());
 }
@@ -62,7 +62,7 @@ Task<InputResponse> SessionCore::answer(InputRequest request) {
 Task<InputResponse> SessionCore::ask_program(std::shared_ptr<SessionCore> core, InputRequest request) {
   const auto& options = core->options;
   if (auto* elicit = std::get_if<ElicitRequest>(&request)) {
-    if (!options.elicit) throw Error(Errc::unsupported, "nobody can be asked here");
+    if (!options.elicit) throw Error(Errc::unsupported, "this client has nobody who could answer");
     if (elicit->mode == ElicitRequest::Mode::url && !options.elicit_by_url) {
       throw Error(Errc::invalid_argument, "this client does not open URLs for a server");
     }
@@ -80,7 +80,7 @@ Task<InputResponse> SessionCore::ask_program(std::shared_ptr<SessionCore> core, 
   if (auto* sample = std::get_if<CreateMessageRequest>(&request)) {
     if (!options.sample) throw Error(Errc::unsupported, "no model is available here");
     if (!sample->tools.empty() && !options.sample_with_tools) {
-      throw Error(Errc::invalid_argument, "this client does not sample with tools");
+      throw Error(Errc::invalid_argument, "this client does not use tools when it samples");
     }
     co_return co_await options.sample(std::move(*sample));
   }

@@ -77,10 +77,10 @@ Task<void> SessionCore::open_anew() {
   if (auto ending = peer) {
     co_await ending->close(
         CloseMode::quick,
-        Error(Errc::closed, fmt::format("{} forgot the session while this was under way", transport->describe())));
+        Error(Errc::closed, fmt::format("{} forgot the session while the request was running", transport->describe())));
   }
   co_await with_timeout(negotiate(*this), as_duration(runtime.limits.connect),
-                        fmt::format("{} had forgotten the session and gave no new one", transport->describe()));
+                        fmt::format("{} forgot the session and did not open a new one", transport->describe()));
   must_renew = false;
   ++renewals;
   doubt_pace.renewed(runtime.clock.now());
@@ -133,11 +133,12 @@ Task<void> SessionCore::settle_doubt() {
     if (!must_renew && !session_forgotten(asked.error())) co_return;
     seen = renewals;
   }
-  const auto why = must_renew && not_renewed
-                       ? *not_renewed
-                       : Error(Errc::closed, fmt::format("{} forgets its sessions again and again; no other one is "
-                                                         "opened for what it says by itself",
-                                                         transport->describe()));
+  const auto why =
+      must_renew && not_renewed
+          ? *not_renewed
+          : Error(Errc::closed,
+                  fmt::format("{} keeps forgetting its sessions; no new one is opened only to listen to it",
+                              transport->describe()));
   runtime.log(LogLevel::warning, "event=session_not_renewed reason=\"{}\"", why.message());
   // Nobody may ever call again, so this is the end of the session, and is told as such.
   must_renew = false;

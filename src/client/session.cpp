@@ -62,7 +62,7 @@ Members call_members(const std::string& name, Payload& arguments) {
   } else if (text == "null") {
     arguments = {};
   } else {
-    throw Error(Errc::invalid_argument, "the arguments of a tool are a JSON object");
+    throw Error(Errc::invalid_argument, "the arguments of a tool must be a JSON object");
   }
   return members;
 }
@@ -302,7 +302,7 @@ Task<CompleteResult> Session::complete(CompleteRequest request, CallOptions opti
 
 Task<void> Session::set_log_level(LoggingLevel level) {
   auto core = holder_->core;
-  if (!core->server->capabilities.logging) throw Error(Errc::unsupported, "the server does not log to its clients");
+  if (!core->server->capabilities.logging) throw Error(Errc::unsupported, "the server does not send log messages");
   core->log_level = level;
   // Where the level is not a request of its own, every later request carries it.
   if (!core->wire->has_request(method::set_log_level)) co_return;

@@ -46,12 +46,11 @@ Task<void> SessionCore::close_channel(CloseMode mode) {
 
 Task<void> SessionCore::connect() {
   const auto limit = as_duration(runtime.limits.connect);
-  auto outcome = co_await as_result(with_timeout(
-      negotiate(*this), limit,
-      fmt::format(
-          "no answer from {} within {} s (while opening the session); if it needs longer to start, set MCP_TIMEOUT "
-          "(milliseconds)",
-          transport->describe(), std::chrono::duration<double>(limit).count())));
+  auto outcome = co_await as_result(
+      with_timeout(negotiate(*this), limit,
+                   fmt::format("no answer from {} within {} s (while opening the session); if it needs longer to "
+                               "start, set MCP_TIMEOUT (milliseconds)",
+                               transport->describe(), std::chrono::duration<double>(limit).count())));
   if (outcome) co_return;
   auto error = std::move(outcome).error().without_carried_out();
   // More time would not help a server that talks, but not to us.

@@ -47,7 +47,7 @@ class ServerCase {
       case ServerStanding::policy:
         return policy();
       case ServerStanding::duplicate:
-        out_.fix = "nothing: the other one is used in its place";
+        out_.fix = "nothing: the other one is used instead";
         return;
       case ServerStanding::not_configured:
         out_.fix = fmt::format("set its \"url\" in {}", place_of(out_.server.origin));
@@ -91,18 +91,17 @@ class ServerCase {
   void active() {
     const auto& server = out_.server;
     out_.counts = true;
-    out_.cause = out_.others.empty()      ? "no other entry has its name and nothing stands against it"
-                 : server.shadows.empty() ? "the other entries of its name do not count"
-                                          : "it is the highest entry of its name";
+    out_.cause = out_.others.empty()      ? "the only entry with this name; enabled"
+                 : server.shadows.empty() ? "the other entries with this name are not in use"
+                                          : "it overrides the other entries with this name";
     if (server.origin.trust == ConfigTrust::needs_approval && server.approved) {
       const auto by = approved_by();
       if (by.empty()) {
         out_.notes.push_back(
-            "The project brought it along; you approved it as it is now, and a changed entry asks again");
+            "Declared by the project; you approved this entry. If the entry changes, it needs approval again");
       } else {
         // None of these knows what the entry said when it was agreed to.
-        out_.notes.push_back(
-            fmt::format("The project brought it along; it is {}, and would be however its entry changes", by));
+        out_.notes.push_back(fmt::format("Declared by the project; it is {}, even if its entry changes", by));
       }
     }
     if (!server.headers_helper) return;
@@ -119,14 +118,15 @@ class ServerCase {
       return;
     }
     rule("disabledMcpjsonServers", decision.file, decision.line);
-    out_.fix = fmt::format("take it out of \"disabledMcpjsonServers\" in {}", place_of(decision.file, decision.line));
+    out_.fix = fmt::format("remove it from \"disabledMcpjsonServers\" in {}", place_of(decision.file, decision.line));
   }
 
   void disabled() {
     // What another file switches off, ours switches on; but for what an organisation set up.
     const auto& origin = out_.server.origin;
-    out_.fix = origin.scope == ConfigScope::enterprise ? fmt::format("ask who looks after {}", place_of(origin))
-                                                       : "patchbay enable" + operand_;
+    out_.fix = origin.scope == ConfigScope::enterprise
+                   ? fmt::format("ask the administrator who maintains {}", place_of(origin))
+                   : "patchbay enable" + operand_;
   }
 
   void policy() {
@@ -136,8 +136,9 @@ class ServerCase {
     const auto layers = config_.settings.all();
     const auto layer = std::ranges::find(layers, verdict.file, &SettingsLayer::file);
     const bool organisation = layer != layers.end() && layer->source == SettingsSource::enterprise;
-    out_.fix = organisation ? fmt::format("ask who looks after {}", place_of(verdict.file, verdict.line))
-                            : fmt::format("change {}", place_of(verdict.file, verdict.line));
+    out_.fix = organisation
+                   ? fmt::format("ask the administrator who maintains {}", place_of(verdict.file, verdict.line))
+                   : fmt::format("change {}", place_of(verdict.file, verdict.line));
   }
 
   void shadowed() {
@@ -208,7 +209,7 @@ ToolExplanation explain_tool(const CatalogEntry& entry, const ServerConfig* serv
   if (server != nullptr && !lets_through(*server, entry.tool->name)) {
     auto without = *server;
     without.disabled_tools.clear();
-    out.withheld = fmt::format("\"{}\" of its server in {} leaves it out",
+    out.withheld = fmt::format("\"{}\" of its server in {} excludes it",
                                lets_through(without, entry.tool->name) ? "disabledTools" : "enabledTools",
                                place_of(server->origin));
   }

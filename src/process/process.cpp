@@ -81,15 +81,14 @@ class LargePipe {
   if (number == EMFILE || number == ENFILE) {
     struct rlimit limit{};
     ::getrlimit(RLIMIT_NOFILE, &limit);
-    throw Error(Errc::connect,
-                fmt::format("no file descriptors left to start {} (the limit is {}); close some servers, "
-                            "or raise it with: ulimit -n {}",
-                            command, limit.rlim_cur, limit.rlim_cur * 4));
+    throw Error(Errc::connect, fmt::format("no file descriptors are left to start {} (the limit is {}); close some "
+                                           "servers, or raise the limit: ulimit -n {}",
+                                           command, limit.rlim_cur, limit.rlim_cur * 4));
   }
   if (number == EAGAIN) {
-    throw Error(
-        Errc::connect,
-        fmt::format("the limit of processes is reached, {} cannot be started; raise it with ulimit -u", command));
+    throw Error(Errc::connect,
+                fmt::format("{} cannot be started, because the limit of processes is reached; raise it with ulimit -u",
+                            command));
   }
   if (number == E2BIG) {
     throw Error(Errc::connect, fmt::format("the arguments and environment of {} are too long for the system", command));
@@ -111,26 +110,26 @@ Fd lifted(Fd fd) {
 
 Pair make_pipe(bool we_write, std::string_view command) {
   std::array<int, 2> ends{-1, -1};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw_errno(errno, "cannot make a pipe for", command);
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw_errno(errno, "cannot create a pipe for", command);
   Fd read_end(ends[0]);
   Fd write_end(ends[1]);
   Pair pair{lifted(we_write ? std::move(write_end) : std::move(read_end)), {}};
   pair.theirs = lifted(we_write ? std::move(read_end) : std::move(write_end));
-  if (!pair.ours || !pair.theirs) throw_errno(errno, "cannot make a pipe for", command);
-  if (::fcntl(pair.ours.get(), F_SETFL, O_NONBLOCK) != 0) throw_errno(errno, "cannot make a pipe for", command);
+  if (!pair.ours || !pair.theirs) throw_errno(errno, "cannot create a pipe for", command);
+  if (::fcntl(pair.ours.get(), F_SETFL, O_NONBLOCK) != 0) throw_errno(errno, "cannot create a pipe for", command);
   return pair;
 }
 
 Pair make_socket(std::string_view command) {
   std::array<int, 2> ends{-1, -1};
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
-    throw_errno(errno, "cannot make a socket for", command);
+    throw_errno(errno, "cannot create a socket for", command);
   }
   Pair pair{Fd(ends[0]), Fd(ends[1])};
   pair.ours = lifted(std::move(pair.ours));
   pair.theirs = lifted(std::move(pair.theirs));
-  if (!pair.ours || !pair.theirs) throw_errno(errno, "cannot make a socket for", command);
-  if (::fcntl(pair.ours.get(), F_SETFL, O_NONBLOCK) != 0) throw_errno(errno, "cannot make a socket for", command);
+  if (!pair.ours || !pair.theirs) throw_errno(errno, "cannot create a socket for", command);
+  if (::fcntl(pair.ours.get(), F_SETFL, O_NONBLOCK) != 0) throw_errno(errno, "cannot create a socket for", command);
   return pair;
 }
 
@@ -647,7 +646,7 @@ Task<std::unique_ptr<Process>> Process::start(ProcessSpec spec, Runtime runtime)
     }
     // From here on it is known by this and not by its number. Without it the warden sees its socket close, and ends.
     state->pin = ProcessPin(state->warden);
-    if (const int error = errno; !state->pin && error != ESRCH) throw_errno(error, "cannot watch over", spec.command);
+    if (const int error = errno; !state->pin && error != ESRCH) throw_errno(error, "cannot supervise", spec.command);
   }
   image.memory.reset();
 
@@ -699,7 +698,7 @@ const std::optional<ExitStatus>& Process::exit_status() const noexcept { return 
 bool Process::warden_lost() const noexcept { return state_->lost; }
 
 Result<std::size_t> Process::write_some(std::string_view bytes) {
-  if (!state_->input.is_open()) return fail(Errc::closed, "its input has been closed");
+  if (!state_->input.is_open()) return fail(Errc::closed, "its input is closed");
   const auto written = write_quietly(state_->input.native_handle(), bytes);
   if (written >= 0) return static_cast<std::size_t>(written);
   if (errno == EAGAIN) return 0u;

@@ -273,7 +273,7 @@ class HeaderReader {
   }
 
   void add_member(Json::Object& object, std::string key, Json value, std::size_t line) {
-    if (object.contains(key)) bad_at(line, fmt::format("the key \"{}\" is there twice", cut_utf8(key, 80)));
+    if (object.contains(key)) bad_at(line, fmt::format("the key \"{}\" occurs twice", cut_utf8(key, 80)));
     object.append(std::move(key), std::move(value));
   }
 

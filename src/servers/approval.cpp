@@ -60,11 +60,11 @@ ApprovalDecision decide_approval(std::string_view name, std::string_view entry_h
   }
   const auto* rejected = remembered(memory.rejected, name);
   if (rejected != nullptr && *rejected == entry_hash) {
-    return by_answer(State::rejected, fmt::format("rejected before; to change that, run `{}`", approve_command(name)));
+    return by_answer(State::rejected, fmt::format("you rejected it; to change that, run `{}`", approve_command(name)));
   }
 
   const auto* approved = remembered(memory.approved, name);
-  if (approved != nullptr && *approved == entry_hash) return by_answer(State::approved, "approved before");
+  if (approved != nullptr && *approved == entry_hash) return by_answer(State::approved, "you approved it");
   if (trust_project) return simply(State::approved, "approved by --trust-project");
   for (const auto& layer : layers) {
     if (is_inside_repository(layer.source)) continue;
@@ -83,12 +83,11 @@ ApprovalDecision decide_approval(std::string_view name, std::string_view entry_h
 
   if (approved != nullptr || rejected != nullptr) {
     return simply(State::pending,
-                  fmt::format("its entry is not the one you {} before; look at it and run `{}`",
+                  fmt::format("its entry changed after you {} it; look at it and run `{}`",
                               approved != nullptr ? "approved" : "rejected", approve_command(name)),
                   true);
   }
-  return simply(State::pending,
-                fmt::format("the project brought it along; if you trust it, run `{}`", approve_command(name)));
+  return simply(State::pending, fmt::format("not approved yet; if you trust it, run `{}`", approve_command(name)));
 }
 
 std::vector<ConfigProblem> ignored_approvals(std::span<const SettingsLayer> layers) {

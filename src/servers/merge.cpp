@@ -60,10 +60,11 @@ void settle_name(Rivals& rivals, LoadedConfig& out) {
       chosen.shadows.push_back(other.origin);
       // Broken stays broken: that is what the person must know about it.
       if (other.standing != ServerStanding::broken) other.standing = ServerStanding::shadowed;
-      if (other.standing == ServerStanding::shadowed) other.reason = "the " + entry_at(chosen.origin) + " has the name";
-      out.problems.push_back(problem_at(
-          other, Severity::note,
-          fmt::format("the {} has the same name and counts; rename or remove one of them", entry_at(chosen.origin))));
+      if (other.standing == ServerStanding::shadowed) other.reason = "the " + entry_at(chosen.origin) + " overrides it";
+      out.problems.push_back(
+          problem_at(other, Severity::note,
+                     fmt::format("the {} has the same name and overrides it; rename or remove one of them",
+                                 entry_at(chosen.origin))));
     }
     out.shadowed.push_back(std::move(other));
   }
@@ -89,8 +90,8 @@ std::string disabled_text(const ServerConfig& server, const VariableLookup& vari
   if (server.origin.scope == ConfigScope::enterprise) return text;
   const auto missing = missing_values(server, variables);
   const auto enable = "patchbay enable" + shell_operands({server.name});
-  if (missing.empty()) return fmt::format("{}; to switch it on: {}", text, enable);
-  return fmt::format("{}, and {}; to switch it on, see to that, then: {}", text, missing_text(missing), enable);
+  if (missing.empty()) return fmt::format("{}; to enable it: {}", text, enable);
+  return fmt::format("{}, and {}; set what is missing, then enable it: {}", text, missing_text(missing), enable);
 }
 
 void settle_one(ServerConfig& server, const StandingRules& rules) {
@@ -130,13 +131,13 @@ void find_copies(LoadedConfig& config, const VariableLookup& variables) {
       const auto& first = *found->second;
       if (copies) {
         set(server, ServerStanding::duplicate,
-            fmt::format("it has the {} of {}, the {}", same_thing(server), quoted_name(first.name),
+            fmt::format("it has the same {} as {}, the {}", same_thing(server), quoted_name(first.name),
                         entry_at(first.origin)));
       } else {
         config.problems.push_back(
             problem_at(server, Severity::warning,
-                       fmt::format("it has the {} of {}, the {}; both are used, remove one of them", same_thing(server),
-                                   quoted_name(first.name), entry_at(first.origin))));
+                       fmt::format("it has the same {} as {}, the {}; both are used; remove one of them",
+                                   same_thing(server), quoted_name(first.name), entry_at(first.origin))));
       }
     }
   }

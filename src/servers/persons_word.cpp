@@ -44,8 +44,7 @@ void PersonsWord::decide(ServerConfig& server, std::vector<SettingsLayer>& layer
       server.standing = ServerStanding::awaiting_approval;
       if (place.elsewhere && !decision.changed) {
         decision.reason = fmt::format(
-            "started here, its relative paths name other files than in {}; if you trust them, run `patchbay "
-            "approve{}`",
+            "its relative paths name other files here than in {}; if you trust them, run `patchbay approve{}`",
             project_directory_of(server.origin.file), shell_operands({server.name}));
       }
       break;
@@ -133,13 +132,13 @@ std::optional<std::string> PersonsWord::switched_off(const ServerConfig& server)
   bool for_project = false;
   if (const auto word = own_word(server, &for_project)) {
     if (*word) return std::nullopt;
-    return fmt::format("switched off {}in {}; to switch it on: {}", for_project ? "for this project " : "",
-                       paths_.own_file(), enable);
+    return fmt::format("disabled {}in {}; to enable it: {}", for_project ? "for this project " : "", paths_.own_file(),
+                       enable);
   }
   for (const auto& key : paths_.project_keys) {
     if (const auto* project = claude_.project(key); project != nullptr && lists(project->disabled_servers, server)) {
-      return fmt::format("switched off for this project in {} (disabledMcpServers); to switch it on: {}",
-                         paths_.claude_json, enable);
+      return fmt::format("disabled for this project in {} (disabledMcpServers); to enable it: {}", paths_.claude_json,
+                         enable);
     }
   }
   return std::nullopt;

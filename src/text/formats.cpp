@@ -55,7 +55,7 @@ std::expected<void, ConfigProblem> check_import_text(std::string_view text, cons
       at += length;
     }
     return std::unexpected(
-        import_fault(text, file, at, "the file is not UTF-8; save it as UTF-8 and run the command again"));
+        import_fault(text, file, at, "the file is not valid UTF-8; save it as UTF-8 and run the command again"));
   }
   return {};
 }

@@ -114,7 +114,7 @@ class YamlReader {
 
   std::expected<ConfigDocument, ConfigProblem> read() {
     YamlParser parser(text_);
-    if (!parser.ready()) return std::unexpected(import_fault(text_, file_, 0, "there is no memory to read it"));
+    if (!parser.ready()) return std::unexpected(import_fault(text_, file_, 0, "there is not enough memory to read it"));
     while (!done_) {
       YamlEvent event(parser.get());
       if (!event) return std::unexpected(syntax_fault(parser.get()));
@@ -146,7 +146,7 @@ class YamlReader {
         done_ = true;
         break;
       case YAML_DOCUMENT_START_EVENT:
-        if (root_) fault(at, "a second document begins here; keep one");
+        if (root_) fault(at, "a second document begins here; keep only one");
         break;
       case YAML_SCALAR_EVENT:
         scalar(event, at);
@@ -187,7 +187,7 @@ class YamlReader {
     if (wants_key()) return fault(at, "the key of a mapping must be a text, found an alias");
     auto known = anchors_.find(name);
     if (known == anchors_.end()) {
-      return fault(at, fmt::format("*{} stands for nothing that was read before it", name));
+      return fault(at, fmt::format("*{} refers to nothing before it", name));
     }
     Node node = known->second;  // counted by put before anybody copies it again
     node.place.key = at;
@@ -216,7 +216,7 @@ class YamlReader {
   void take_key(std::string_view word, std::size_t at) {
     auto& open = open_.back();
     if (open.node.value.find(word) != nullptr) {
-      return fault(at, fmt::format("the key {} is there twice", to_text(Json(word))));
+      return fault(at, fmt::format("the key {} occurs twice", to_text(Json(word))));
     }
     open.key = std::string(word);
     open.key_offset = at;

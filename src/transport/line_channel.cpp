@@ -166,7 +166,7 @@ struct LineChannel::State : std::enable_shared_from_this<State> {
     writing.clear();
     waiting.clear();
     written = 0;
-    stop(Error(Errc::closed, fmt::format("the client does not read any more: {}", why)));
+    stop(Error(Errc::closed, fmt::format("the client no longer reads: {}", why)));
   }
 
   void stop(Error error) {
@@ -258,7 +258,7 @@ Result<void> LineChannel::enqueue(Write write) {
   // Where nothing waits, nobody has stopped reading: how large one message may be is not decided here.
   if (queued_before > 0 && s.queued() > s.runtime.limits.outgoing) {
     s.waiting.resize(before);
-    return fail(Errc::limit, fmt::format("the client has stopped reading: {} bytes wait for it (the limit is {})",
+    return fail(Errc::limit, fmt::format("the client has stopped reading: {} bytes are waiting (the limit is {})",
                                          s.queued(), s.runtime.limits.outgoing));
   }
   if (s.full || s.flush_posted) return {};

@@ -41,7 +41,7 @@ TEST(Approval, AYesHoldsForTheEntryThatWasSeen) {
   const auto changed = decide_approval("s", hash, {{{"s", "sha256:0"}}, {}}, {}, false);
   EXPECT_EQ(changed.state, State::pending);
   EXPECT_TRUE(changed.changed);
-  EXPECT_THAT(changed.reason, HasSubstr("not the one you approved before"));
+  EXPECT_THAT(changed.reason, HasSubstr("changed after you approved it"));
 }
 
 TEST(Approval, ANoHoldsForTheEntryThatWasSeenAndBeatsTheFlag) {

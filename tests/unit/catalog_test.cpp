@@ -97,9 +97,9 @@ TEST(Catalog, RequireSaysWhatToTypeInstead) {
     std::string_view text, message;
   };
   for (auto [text, message] : std::initializer_list<Case>{
-           {"list", "several servers have a tool \"list\": use one of fs/list, git/list"},
-           {"lits", "there is no tool \"lits\"; did you mean \"list\"?"},
-           {"frobnicate", "there is no tool \"frobnicate\"; `patchbay tools` lists what there is"},
+           {"list", "several servers have a tool called \"list\": use one of fs/list, git/list"},
+           {"lits", "there is no tool called \"lits\"; did you mean \"list\"?"},
+           {"frobnicate", "there is no tool called \"frobnicate\"; `patchbay tools` lists all tools"},
        }) {
     auto result = catalog.require(text);
     ASSERT_FALSE(result);

@@ -53,17 +53,16 @@ TEST(Explanation, EveryStandingEndsInWhatToDo) {
   };
   const std::vector<Case> cases{
       {server_at(ServerStanding::active), ""},
-      {server_at(ServerStanding::awaiting_approval, "the project brought it along"), "patchbay approve db"},
-      {server_at(ServerStanding::rejected, "rejected before"), "patchbay approve db"},
-      {server_at(ServerStanding::disabled, "switched off in " + own_file), "patchbay enable db"},
-      {server_at(ServerStanding::disabled, "switched off for this project in /home/me/.claude.json"),
-       "patchbay enable db"},
+      {server_at(ServerStanding::awaiting_approval, "not approved yet"), "patchbay approve db"},
+      {server_at(ServerStanding::rejected, "you rejected it"), "patchbay approve db"},
+      {server_at(ServerStanding::disabled, "disabled in " + own_file), "patchbay enable db"},
+      {server_at(ServerStanding::disabled, "disabled for this project in /home/me/.claude.json"), "patchbay enable db"},
       {off_by_entry, "patchbay enable db"},
       {off_elsewhere, "patchbay enable db"},
       {server_at(ServerStanding::disabled, "\"disabled\" is true", "/etc/claude-code/managed-mcp.json",
                  ConfigScope::enterprise),
-       "ask who looks after /etc/claude-code/managed-mcp.json:3"},
-      {server_at(ServerStanding::duplicate, "it has the URL of \"x\""), "nothing: the other one is used in its place"},
+       "ask the administrator who maintains /etc/claude-code/managed-mcp.json:3"},
+      {server_at(ServerStanding::duplicate, "it has the URL of \"x\""), "nothing: the other one is used instead"},
       {server_at(ServerStanding::not_configured, "its url is empty"), "set its \"url\" in /p/.mcp.json:3"},
       {server_at(ServerStanding::broken, "no command"), "correct /p/.mcp.json:3"},
   };
@@ -97,7 +96,7 @@ TEST(Explanation, ASettingThatDecidedIsNamedWithItsPlace) {
   const auto denied = explained(server_at(ServerStanding::policy, "denied"), {denying});
   EXPECT_EQ(denied.rule, R"({"serverName":"db"})");
   EXPECT_EQ(denied.rule_line, 3u);
-  EXPECT_EQ(denied.fix, "ask who looks after /etc/claude-code/managed-settings.json:3");
+  EXPECT_EQ(denied.fix, "ask the administrator who maintains /etc/claude-code/managed-settings.json:3");
 
   auto mine = denying;
   mine.source = SettingsSource::user;
@@ -113,8 +112,8 @@ TEST(Explanation, WhoApprovedAnEntryIsSaid) {
   const auto layer =
       parse_settings(R"({"enableAllProjectMcpServers": true})", SettingsSource::user, "/home/me/.claude/settings.json");
   // Their own answer decided, and a changed entry would pass all the same.
-  EXPECT_THAT(explained(server).notes, ElementsAre(HasSubstr("a changed entry asks again")));
-  EXPECT_THAT(explained(server, {layer}).notes, ElementsAre(HasSubstr("would be however its entry changes")));
+  EXPECT_THAT(explained(server).notes, ElementsAre(HasSubstr("If the entry changes, it needs approval again")));
+  EXPECT_THAT(explained(server, {layer}).notes, ElementsAre(HasSubstr("even if its entry changes")));
   EXPECT_EQ(explained(server, {layer}).rule_file, layer.file);
   // Nothing else knows what they agreed to.
   auto passing = [](std::string file) {
@@ -128,14 +127,14 @@ TEST(Explanation, WhoApprovedAnEntryIsSaid) {
     std::string note;
     std::string rule_file;
   };
-  for (const auto& [layers, note, rule_file] : std::vector<Case>{
-           {{layer, passing(layer.file)},
-            "it is approved by enableAllProjectMcpServers in /home/me/.claude/settings.json:1, and would be however",
-            "/home/me/.claude/settings.json"},
-           {{passing("/home/me/.claude.json")},
-            "it is approved by enabledMcpjsonServers in /home/me/.claude.json, and would be however",
-            "/home/me/.claude.json"},
-           {{passing("--trust-project")}, "it is approved by --trust-project, and would be however", ""}}) {
+  for (const auto& [layers, note, rule_file] :
+       std::vector<Case>{{{layer, passing(layer.file)},
+                          "it is approved by enableAllProjectMcpServers in /home/me/.claude/settings.json:1, even if",
+                          "/home/me/.claude/settings.json"},
+                         {{passing("/home/me/.claude.json")},
+                          "it is approved by enabledMcpjsonServers in /home/me/.claude.json, even if",
+                          "/home/me/.claude.json"},
+                         {{passing("--trust-project")}, "it is approved by --trust-project, even if", ""}}) {
     const auto why = explained(server, layers);
     EXPECT_THAT(why.notes, ElementsAre(HasSubstr(note)));
     EXPECT_EQ(why.rule_file, rule_file);
@@ -154,7 +153,7 @@ TEST(Explanation, AHelperThatDoesNotRunIsSaid) {
 TEST(Explanation, WhatShadowsAndIsShadowedIsThere) {
   auto winner = server_at(ServerStanding::active, {}, own_file, ConfigScope::local);
   auto loser =
-      server_at(ServerStanding::shadowed, "the local entry has the name", "/home/me/.claude.json", ConfigScope::user);
+      server_at(ServerStanding::shadowed, "the local entry overrides it", "/home/me/.claude.json", ConfigScope::user);
   winner.shadows.push_back(loser.origin);
   auto config = config_with(winner);
   config.shadowed.push_back(loser);
@@ -162,11 +161,11 @@ TEST(Explanation, WhatShadowsAndIsShadowedIsThere) {
 
   const auto used = explain_server(config, winner, own_file, nothing_set);
   EXPECT_TRUE(used.counts);
-  EXPECT_EQ(used.cause, "it is the highest entry of its name");
+  EXPECT_EQ(used.cause, "it overrides the other entries with this name");
   auto alone = config;
   alone.servers.front().shadows.clear();
   EXPECT_EQ(explain_server(alone, alone.servers.front(), own_file, nothing_set).cause,
-            "the other entries of its name do not count");
+            "the other entries with this name are not in use");
   EXPECT_THAT(used.others, ElementsAre(loser));
   EXPECT_THAT(used.problems, SizeIs(1));
 
@@ -228,7 +227,7 @@ TEST(Explanation, TheRuleTheModeAndTheFilterOfAToolAreTold) {
   EXPECT_EQ(asked.decision.line, 2u);
 
   const auto get = explain_tool(assumed_entry({"db", "get"}), &server, permissions, Json(), "/p");
-  EXPECT_EQ(get.withheld, "\"disabledTools\" of its server in /p/.mcp.json:3 leaves it out");
+  EXPECT_EQ(get.withheld, "\"disabledTools\" of its server in /p/.mcp.json:3 excludes it");
   EXPECT_FALSE(get.by_arguments);
   server.disabled_tools.clear();
   server.enabled_tools = std::vector<std::string>{"query"};
