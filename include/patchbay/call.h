@@ -1,5 +1,5 @@
-// What a caller says about one call, and what it gets back from a list. Free of coroutines,
-// so that both faces of the library share it.
+// The options of one call, the options of one server, and the answer to a listing. Without coroutines, so
+// that both faces of the library share it.
 #pragma once
 
 #include <chrono>
@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <patchbay/types.h>
@@ -23,15 +24,16 @@ enum class TaskUse : std::uint8_t {
 };
 
 struct CallOptions {
-  // For the whole call, not counting the time a person is asked. Unset: the default of the kind.
+  // For the whole call, without the time that answering the server's questions takes. Unset: the default for
+  // this kind of call.
   std::optional<std::chrono::milliseconds> total;
   // Without an answer or progress. Unset: none.
   std::optional<std::chrono::milliseconds> idle;
   std::function<void(const Progress&)> on_progress;
 
-  // Of tool calls alone.
+  // These are for tool calls only.
   TaskUse task = TaskUse::automatic;
-  // How long the server is asked to keep the result of a task. Unset: as it likes.
+  // How long the server is asked to keep the result of a task. Unset: the server decides.
   std::optional<std::chrono::milliseconds> task_ttl;
   // The task a call became, at first and whenever its state or status message changed.
   std::function<void(const RemoteTask&)> on_task;
@@ -41,6 +43,9 @@ struct CallOptions {
   bool check_arguments = true;
   bool check_result = true;
 };
+
+// A call that goes on as a task, or was answered at once.
+using StartedTool = std::variant<RemoteTask, CallToolResult>;
 
 // All pages of a list, within bounds.
 template <class T>
@@ -53,27 +58,22 @@ struct Listing {
 // A child process that speaks MCP on stdin and stdout. The command is looked up along the
 // PATH of `env` overlaid on the parent's environment; no shell is involved.
 struct StdioOptions {
-  std::string command;
-  std::vector<std::string> args;
-  std::map<std::string, std::string> env;  // overlays the environment
-  // About this run and not about the server: beneath `env`, and what is taken out of our environment.
-  std::map<std::string, std::string> context_env;
-  std::vector<std::string> unset_env;
-  std::string cwd;    // empty: the current directory
-  std::string shown;  // in messages, instead of the command line with secrets taken out
+  std::string command = {};
+  std::vector<std::string> args = {};
+  std::map<std::string, std::string> env = {};  // overlays the environment
+  std::string cwd = {};                         // empty: the current directory
 };
 
 // A server behind a URL, by Streamable HTTP, HTTP+SSE or WebSocket.
 struct HttpOptions {
-  std::string url;  // http or https; ws or wss for WebSocket
+  std::string url = {};  // http or https; ws or wss for WebSocket
   // Sent with every request, or with the WebSocket handshake; none of them replaces what the protocol needs.
-  std::vector<std::pair<std::string, std::string>> headers;
-  std::string ca_file;               // the only trust of this server; empty: the system's, or SSL_CERT_FILE
-  std::string client_certificate;    // PEM
-  std::string client_key;            // PEM; empty: it is in the certificate's file
-  std::string client_key_password;   // where the key is encrypted
-  std::optional<std::string> proxy;  // "" for none; unset: HTTPS_PROXY, HTTP_PROXY and NO_PROXY decide
-  std::string shown;                 // in messages, instead of the url with secrets taken out
+  std::vector<std::pair<std::string, std::string>> headers = {};
+  std::string ca_file = {};               // the only trust of this server; empty: the system's, or SSL_CERT_FILE
+  std::string client_certificate = {};    // PEM
+  std::string client_key = {};            // PEM; empty: it is in the certificate's file
+  std::string client_key_password = {};   // where the key is encrypted
+  std::optional<std::string> proxy = {};  // "" for none; unset: HTTPS_PROXY, HTTP_PROXY and NO_PROXY decide
 };
 
 }  // namespace patchbay

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include <patchbay/log.h>
 #include <patchbay/session.h>
 #include <patchbay/task.h>
 #include <patchbay/transport.h>
@@ -37,6 +38,8 @@ struct ClientOptions {
   // Wanted of servers that log; unset: whatever an older server sends, nothing of a newer one.
   std::optional<LoggingLevel> log_level;
 
+  LogOptions log;  // what the library reports about its own work; for a Host as well
+
   // "auto" tries the newest revision and falls back; "legacy" or a revision's date skips that.
   std::string protocol = "auto";
 
@@ -48,12 +51,11 @@ struct ClientOptions {
 
 class Client {
  public:
-  explicit Client(ClientOptions options);
+  explicit Client(ClientOptions options = {});
 
   // Opens the transport, settles the protocol and returns a working session. Errors carry
   // what the server wrote to stderr as their detail; nothing of the attempt is left behind.
   Task<Session> connect(std::shared_ptr<Transport> transport) const;
-  Task<Session> connect(std::shared_ptr<Transport> transport, const Runtime& runtime) const;
 
   const ClientOptions& options() const noexcept { return options_; }
 

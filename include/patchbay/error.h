@@ -11,6 +11,8 @@
 #include <string>
 #include <string_view>
 
+#include <patchbay/compiler.h>
+
 namespace patchbay {
 
 enum class Errc : std::uint8_t {

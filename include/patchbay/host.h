@@ -15,29 +15,13 @@
 #include <patchbay/catalog.h>
 #include <patchbay/client.h>
 #include <patchbay/config.h>
+#include <patchbay/host_types.h>
 #include <patchbay/permission.h>
 #include <patchbay/session.h>
 #include <patchbay/status.h>
 #include <patchbay/task.h>
 
 namespace patchbay {
-
-struct Runtime;
-
-// What another reading of the configuration changed: names of servers, and what is wrong now.
-struct ConfigChange {
-  std::vector<std::string> added;
-  std::vector<std::string> removed;
-  std::vector<std::string> changed;
-  std::vector<ConfigProblem> problems;
-};
-
-// A call that no rule allows or denies, put to the person.
-struct PermissionQuestion {
-  CatalogEntry tool;
-  Payload arguments;
-  PermissionDecision decision;  // why it is asked
-};
 
 // Rules beside those of settings files; docs/permissions.md has them.
 struct PermissionOptions {
@@ -46,7 +30,7 @@ struct PermissionOptions {
   std::optional<PermissionMode> mode;  // unset: what settings say
   // Unset: whoever calls has decided, and only what is denied is refused. A program that calls what a
   // model wants sets it.
-  std::function<Task<bool>(const PermissionQuestion&)> ask;
+  std::function<Task<bool>(PermissionQuestion)> ask;
 };
 
 struct HostOptions {
@@ -64,14 +48,13 @@ struct HostOptions {
   // Starts servers of a project file without asking.
   bool trust_project = false;
   // Asks the person about a server that a repository brought along; unset: nobody can say yes.
-  std::function<Task<bool>(const ServerConfig&)> approve;
+  std::function<Task<bool>(ServerConfig)> approve;
   PermissionOptions permission;
   // A server connected or failed. Called on the loop.
   std::function<void(const ServerStatus&)> on_status;
   // A file that keeps the last failure of each declared server for `patchbay why`, without its secrets;
   // success takes it out again. It is made when it is missing. Empty: nothing is kept.
   std::string failure_memory;
-  std::string failure_during;  // kept with it: what the program is doing, in a word
   // The catalog is another one. Servers that connect within a moment are told once.
   std::function<void()> on_catalog;
   // Whether to follow changes of the servers' lists; a program that asks once need not.
@@ -85,9 +68,9 @@ struct HostOptions {
 
 class Host {
  public:
+  // Reads no files: that is part of the first start(), call() or session().
   Host();
   explicit Host(HostOptions options);
-  Host(HostOptions options, const Runtime& runtime);
   Host(const Host&) = delete;
   Host& operator=(const Host&) = delete;
   ~Host();
@@ -108,6 +91,7 @@ class Host {
 
   // Without the tools that a rule denies whatever their arguments are.
   std::shared_ptr<const Catalog> catalog() const;
+  // Servers of files are in these two from the first start(), call() or session() on.
   std::vector<ServerStatus> status() const;
   const LoadedConfig& config() const noexcept;
 
@@ -137,7 +121,9 @@ class Host {
   Task<void> stop_quickly();
 
  private:
+  friend struct HostMaker;
   class Impl;
+  explicit Host(std::shared_ptr<Impl> impl);
   std::shared_ptr<Impl> impl_;
 };
 

@@ -8,12 +8,15 @@
 #include <patchbay/config.h>
 #include <patchbay/error.h>
 #include <patchbay/host.h>
+#include <patchbay/host_types.h>
 #include <patchbay/json.h>
+#include <patchbay/log.h>
 #include <patchbay/permission.h>
 #include <patchbay/server.h>
 #include <patchbay/session.h>
 #include <patchbay/status.h>
 #include <patchbay/task.h>
+#include <patchbay/tools.h>
 #include <patchbay/transport.h>
 #include <patchbay/types.h>
 #include <patchbay/version.h>

@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include <patchbay/compiler.h>
+
 namespace patchbay {
 
 // What happens to a call that no rule decides. Rules hold in every mode.

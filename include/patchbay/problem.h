@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string>
 
+#include <patchbay/compiler.h>
+
 namespace patchbay {
 
 enum class Severity : std::uint8_t { warning, error, note };

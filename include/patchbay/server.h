@@ -1,6 +1,11 @@
 // Server: tools, resources, skills and prompts offered to MCP clients of either protocol era. The
 // same handlers serve both; which era a client speaks is decided when it opens, and both
-// may be served at once. One loop thread; handlers run there as coroutines.
+// may be served at once. One loop thread; handlers run there.
+//
+//   Server server("calculator", "1.0");
+//   server.add_tool("add", "Adds two numbers", args(arg<double>("a"), arg<double>("b")),
+//                   [](double a, double b) { return text(std::to_string(a + b)); });
+//   return run(server.serve_stdio());
 //
 // A handler that asks the client something (elicit, sample, list_roots) is written as if
 // the answer simply came back. With an older client it does: the request goes out while
@@ -12,7 +17,7 @@
 // gets the task's id, asks how it stands and fetches the result. An older client says which
 // calls shall be tasks; with a newer one every call of such a tool is, if the client takes
 // tasks at all. Inside a task a question waits for its answer in both, and nothing runs
-// twice. Tasks belong to the server: they outlive a connection and end with it.
+// twice. Tasks belong to the server: they continue when a connection ends, and end with the server.
 #pragma once
 
 #include <chrono>
@@ -21,16 +26,18 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
+#include <patchbay/log.h>
 #include <patchbay/server_http.h>
 #include <patchbay/task.h>
+#include <patchbay/tools.h>
+#include <patchbay/transport.h>
 #include <patchbay/types.h>
 
 namespace patchbay {
-
-class Channel;
-struct Runtime;
 
 // What a handler knows about the request it serves, and what it can do meanwhile.
 class RequestContext {
@@ -48,7 +55,7 @@ class RequestContext {
   // For long work over HTTP: the connection this request came on may close now, and the client
   // comes back for the answer after `retry`. Nothing happens where a client could not come back.
   virtual void release_stream(std::optional<std::chrono::milliseconds> retry = {}) = 0;
-  // For the person who waits for a task. Does nothing when the call is none.
+  // A line for whoever waits for a task. Does nothing when the call is not a task.
   virtual void status(std::string message) = 0;
   // Makes the call a task from here on, if client and tool allow it; true when it is one.
   virtual bool start_task() = 0;
@@ -91,10 +98,54 @@ struct ToolOptions {
   TaskStart task_start = TaskStart::at_once;
 };
 
+namespace detail {
+template <class R>
+struct Awaited {
+  using type = R;
+  static constexpr bool is_task = false;
+};
+template <class R>
+struct Awaited<Task<R>> {
+  using type = R;
+  static constexpr bool is_task = true;
+};
+
+// A tool whose handler takes the arguments as C++ values.
+template <class Handler, class... T>
+struct TypedTool {
+  Args<T...> arguments;
+  Handler handler;
+
+  static constexpr bool plain = std::is_invocable_v<Handler&, T...>;
+  static constexpr bool fits = plain || std::is_invocable_v<Handler&, RequestContext&, T...>;
+
+  // The values and the handler stay here for as long as the handler runs.
+  static Task<CallToolResult> call(std::shared_ptr<TypedTool> tool, RequestContext& context, Json arguments) {
+    auto values = tool->arguments.read(arguments);
+    auto begin = [&](T&... each) -> decltype(auto) {
+      if constexpr (plain) {
+        return tool->handler(std::move(each)...);
+      } else {
+        return tool->handler(context, std::move(each)...);
+      }
+    };
+    using Returned = decltype(std::apply(begin, values));
+    static_assert(ToolAnswer<typename Awaited<Returned>::type>,
+                  "a tool's handler returns a CallToolResult, a text or Json, or a Task of one of these");
+    if constexpr (Awaited<Returned>::is_task) {
+      co_return to_tool_result(co_await std::apply(begin, values));
+    } else {
+      co_return to_tool_result(std::apply(begin, values));
+    }
+  }
+};
+}  // namespace detail
+
 // One caller is one principal (see HttpVerdict) or, where nobody has a name, one session.
 struct ServerOptions {
   Implementation info;
-  std::optional<std::string> instructions;
+  std::optional<std::string> instructions;                          // for the model, about the whole server
+  LogOptions log;                                                   // what the library reports about its own work
   std::size_t page_size = 100;                                      // of every list
   CacheHints cache{.ttl_ms = 0, .scope = CacheScope::personal};     // said about lists
   std::size_t requests_in_flight = 1024;                            // per connection
@@ -111,12 +162,41 @@ struct ServerOptions {
 class Server {
  public:
   explicit Server(ServerOptions options);
+  Server(std::string name, std::string version);
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
   ~Server();
 
-  // Adding replaces what has the same name or URI. Clients that listen are told of changes.
-  // Throws Errc::invalid_argument when a schema of the tool is none that can be checked.
+  // Adding replaces what has the same name or URI, and clients that listen hear of it.
+
+  // A tool with typed arguments (tools.h). The handler takes them by value, in their order, after a
+  // RequestContext& if it wants one. It is a plain function, which must not take long because the loop
+  // waits for it, or a coroutine. It returns a CallToolResult, a text, or Json; an Error it throws is
+  // shown to the model. Throws Errc::invalid_argument when the name breaks the rules of the protocol
+  // (1 to 128 of A-Z a-z 0-9 _ - .).
+  template <class... T, class Handler>
+  void add_tool(std::string name, std::string description, Args<T...> arguments, Handler handler,
+                ToolOptions options = {}) {
+    Tool tool;
+    tool.name = std::move(name);
+    tool.description = std::move(description);
+    add_tool(std::move(tool), std::move(arguments), std::move(handler), options);
+  }
+  // The same with everything a Tool can say about itself; its input schema comes from `arguments`.
+  template <class... T, class Handler>
+  void add_tool(Tool tool, Args<T...> arguments, Handler handler, ToolOptions options = {}) {
+    using Typed = detail::TypedTool<Handler, T...>;
+    static_assert(
+        Typed::fits,
+        "a tool's handler takes the tool's arguments in their order, after a RequestContext& if it wants one");
+    tool.input_schema = arguments.schema();
+    auto typed = std::make_shared<Typed>(Typed{std::move(arguments), std::move(handler)});
+    add_tool(std::move(tool), ToolHandler([typed](RequestContext& context, Json json) {
+               return Typed::call(typed, context, std::move(json));
+             }),
+             options);
+  }
+  // A tool with a schema of its own. Also Errc::invalid_argument when a schema cannot be checked.
   void add_tool(Tool tool, ToolHandler handler, ToolOptions options = {});
   bool remove_tool(std::string_view name);
   void add_resource(Resource resource, ResourceHandler handler);
@@ -133,25 +213,25 @@ class Server {
   void add_prompt(Prompt prompt, PromptHandler handler);
   bool remove_prompt(std::string_view name);
   void set_completion(CompletionHandler handler);
-  // Tells subscribers of this URI (or of one it lies under) to read again.
+  // Tells subscribers of this URI, or of one above it, to read again.
   void resource_updated(std::string_view uri);
 
   const ServerOptions& options() const noexcept;
 
-  // Serves one connection until it ends; any number may run at once.
-  Task<void> serve(std::unique_ptr<Channel> channel, const Runtime& runtime);
-  // Serves this process's stdin and stdout until EOF; requests still running then may
+  // Serves this process's stdin and stdout until the end of input; requests that still run then may
   // answer for a while. Nothing else may write to stdout.
   Task<void> serve_stdio();
-  Task<void> serve_stdio(const Runtime& runtime);
   // Serves HTTP on a port until cancelled, then lets running requests finish for a while.
   // Throws when it cannot listen there.
   Task<void> serve_http(ServerHttpOptions options);
-  Task<void> serve_http(ServerHttpOptions options, const Runtime& runtime);
+  // Serves one connection that the program made itself, until it ends; any number may run at once.
+  Task<void> serve(std::unique_ptr<TextChannel> channel);
 
+  // Of the library itself.
   struct Core;
 
  private:
+  friend struct ServerAccess;
   std::shared_ptr<Core> core_;
 };
 

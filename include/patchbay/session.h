@@ -11,7 +11,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 #include <patchbay/call.h>
@@ -36,9 +35,6 @@ class Watch {
 };
 
 class SessionCore;
-
-// A call that goes on as a task, or was answered at once.
-using StartedTool = std::variant<RemoteTask, CallToolResult>;
 
 class Session {
  public:

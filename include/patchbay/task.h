@@ -6,8 +6,13 @@
 #error "g++ before 14 miscompiles coroutines (double free); build with clang-19, or use <patchbay/blocking.h>"
 #endif
 
+// With what a program needs to await and to start something of its own beside Patchbay.
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
 
 #include <patchbay/error.h>
 
@@ -18,8 +23,9 @@ namespace asio = boost::asio;
 template <class T = void>
 using Task = asio::awaitable<T>;
 
-// Runs `task` on a loop of its own until it ends. An Error that escapes is printed
-// to stderr and becomes its exit code (docs/errors.md).
+// Runs `task` on a loop of its own until it ends, and returns the exit code of a program: what the task
+// returned, or 0. An Error that escapes is printed to stderr and becomes its exit code (docs/errors.md).
 int run(Task<int> task);
+int run(Task<void> task);
 
 }  // namespace patchbay

@@ -3,6 +3,8 @@
 
 #include <string_view>
 
+#include <patchbay/compiler.h>
+
 namespace patchbay {
 std::string_view version() noexcept;  // "0.1.0"
 }  // namespace patchbay

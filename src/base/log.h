@@ -1,52 +1,69 @@
-// One line per event, key=value, server name first. The library writes nothing unless
-// the program hands it a Log; the command line wires one to stderr or --log-file.
+// Makes events of what the library does and hands them to the sink of the program. The library
+// writes nothing unless the program hands it a Log. Whoever logs names the event in one fixed word and gives
+// its values; only a sink makes text of them. An event below the threshold is never made.
 // Secrets cannot be logged: Secret has no formatter.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
-namespace patchbay {
+#include <patchbay/log.h>
 
-enum class LogLevel { trace, debug, info, warning, error, off };
+namespace patchbay {
 
 class Log {
  public:
-  using Sink = std::function<void(LogLevel, std::string_view line)>;
-
   Log() = default;
-  Log(LogLevel threshold, Sink sink) : threshold_(threshold), sink_(std::make_shared<const Sink>(std::move(sink))) {}
+  Log(LogLevel threshold, LogSink sink)
+      : threshold_(threshold), sink_(std::make_shared<const LogSink>(std::move(sink))) {}
+
+  explicit Log(const LogOptions& options) {
+    if (options.sink) *this = Log(options.threshold, options.sink);
+  }
 
   bool enabled(LogLevel level) const noexcept { return sink_ && level >= threshold_; }
 
-  // The same log with "server=<name> " in front of every line.
+  // The same log for what happens with one server.
   Log for_server(std::string_view name) const {
     Log log = *this;
-    log.prefix_ = fmt::format("server={} ", name);
+    log.server_ = name;
     return log;
   }
 
-  template <class... Args>
-  void operator()(LogLevel level, fmt::format_string<Args...> text, Args&&... args) const {
-    if (enabled(level)) write(level, prefix_ + fmt::format(text, std::forward<Args>(args)...));
+  // log(LogLevel::warning, "not_accepted", "status", 404, "reason", text): names of fields, each before its value.
+  template <class... NamesAndValues>
+  void operator()(LogLevel level, std::string_view event, const NamesAndValues&... fields) const {
+    static_assert(sizeof...(fields) % 2 == 0, "each field has a name and a value");
+    if (!enabled(level)) return;
+    LogEvent made{level, server_, std::string(event), {}};
+    made.fields.reserve(sizeof...(fields) / 2);
+    add(made, fields...);
+    write(made);
   }
 
  private:
-  // Whoever logs is in the middle of something else: a sink that throws loses its line and nothing more.
-  void write(LogLevel level, std::string_view line) const noexcept {
+  static void add(LogEvent& /*event*/) {}
+  template <class Value, class... Rest>
+  static void add(LogEvent& event, std::string_view name, const Value& value, const Rest&... rest) {
+    event.fields.push_back({std::string(name), fmt::format("{}", value)});
+    add(event, rest...);
+  }
+
+  // Whoever logs is in the middle of something else: a sink that throws loses its event and nothing more.
+  void write(const LogEvent& event) const noexcept {
     try {
-      (*sink_)(level, line);
+      (*sink_)(event);
     } catch (...) {
     }
   }
 
   LogLevel threshold_ = LogLevel::off;
-  std::shared_ptr<const Sink> sink_;
-  std::string prefix_;
+  std::shared_ptr<const LogSink> sink_;
+  std::string server_;
 };
 
 }  // namespace patchbay

@@ -43,4 +43,11 @@ int run(Task<int> task) {
   return exit_code(result.error());
 }
 
+int run(Task<void> task) {
+  return run([](Task<void> whole) -> Task<int> {
+    co_await std::move(whole);
+    co_return 0;
+  }(std::move(task)));
+}
+
 }  // namespace patchbay

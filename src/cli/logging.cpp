@@ -14,6 +14,7 @@
 
 #include <patchbay/error.h>
 
+#include "cli/texts/log_line.h"
 #include "cli/texts/log_words.h"
 #include "cli/texts/present.h"
 #include "text/clean_text.h"
@@ -99,10 +100,12 @@ Log make_log(const Settings& settings, Talk talk, std::shared_ptr<const KnownSec
   // `serve` has said this one in words.
   const std::string_view told =
       settings.command == Command::serve && !log_is_wanted(settings) ? "http_open_to_the_network" : "";
-  return Log(threshold, [logger, settings, told, talk, secrets](LogLevel level, std::string_view line) {
-    if (!told.empty() && log_event(line) == told) return;
+  return Log(threshold, [logger, settings, told, talk, secrets](LogEvent event) {
+    if (event.event == told) return;
     if (!*logger) *logger = make_logger(settings, talk);
-    (*logger)->log(spdlog_level(level), "{}", secrets->line(line));
+    event.server = secrets->line(event.server);
+    for (auto& field : event.fields) field.value = secrets->line(field.value);
+    (*logger)->log(spdlog_level(event.level), "{}", clean_line(log_line(event)));
   });
 }
 
@@ -114,13 +117,12 @@ Log words_for_people(const Settings& settings, std::function<void(const std::str
   // doctor and why have findings of their own about these.
   const bool looks_itself = settings.command == Command::doctor || settings.command == Command::why;
   auto told = std::make_shared<std::set<std::string, std::less<>>>();
-  return Log(threshold, [say = std::move(say), told, looks_itself, secrets](LogLevel level, std::string_view line) {
-    const auto event = log_event(line);
-    if (looks_itself && (event == "headers_helper" || event == "ca_file_not_read")) return;
-    const auto words = log_words(level, line);
+  return Log(threshold, [say = std::move(say), told, looks_itself, secrets](const LogEvent& event) {
+    if (looks_itself && (event.event == "headers_helper" || event.event == "ca_file_not_read")) return;
+    const auto words = log_words(event);
     if (words && told->insert(*words).second) {
       say(fmt::format("patchbay: {}{}\n",
-                      level == LogLevel::error ? "" : "warning: ", message_line(secrets->line(*words), 1000)));
+                      event.level == LogLevel::error ? "" : "warning: ", message_line(secrets->line(*words), 1000)));
     }
   });
 }

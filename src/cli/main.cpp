@@ -34,6 +34,7 @@
 #include "cli/words/permission_flags.h"
 #include "entries/limits.h"
 #include "host/ide/ide.h"
+#include "host/make_host.h"
 #include "host/server_error.h"
 #include "permission/policy.h"
 #include "settings/folders.h"
@@ -130,7 +131,6 @@ HostOptions host_options(const Settings& settings, Io& io, Waiting& waiting, std
     options.client.protocol_memory = cache + "/older-servers.json";
   }
   options.failure_memory = failure_file();
-  options.failure_during = command_name(settings.command);
   const bool listing = tells_states(settings.command);
   if (io.talk_is_terminal && !listing) {
     options.approve = [&](const ServerConfig& server) { return ask_and_remember(settings, io, waiting, server); };
@@ -244,7 +244,7 @@ int run_with_host(const Settings& settings, Io& io, const Runtime& given) {
     return 2;
   }
 
-  Host host(std::move(options), runtime);
+  auto host = make_host(std::move(options), runtime, std::string(command_name(settings.command)));
   if (settings.ide) {
     const auto entry = ide_server();
     for (const auto& server : host.config().servers) {

@@ -52,7 +52,7 @@ void SessionCore::check_answer(const Json& requested_schema, const Json& content
   if (checked.error().code() == Errc::invalid_argument) {
     throw checked.error().within("the answer does not match the form of the server");
   }
-  runtime.log(LogLevel::warning, "event=not_checked what=form reason=\"{}\"", checked.error().message());
+  runtime.log(LogLevel::warning, "not_checked", "what", "form", "reason", checked.error().message());
 }
 
 Task<InputResponse> SessionCore::answer(InputRequest request) {
@@ -103,7 +103,7 @@ Task<Payload> SessionCore::on_request(Request request) {
   if (wire && !wire->has_server_request(request.method)) {
     if (wire->era() == Era::modern) {
       // A modern server sends no requests, so there is nothing to answer: only to note.
-      runtime.log(LogLevel::warning, "event=unexpected_request method={}", request.method);
+      runtime.log(LogLevel::warning, "unexpected_request", "method", request.method);
       throw Error(Errc::cancelled, "not answered");
     }
     throw Error::rpc(rpc_code::method_not_found, fmt::format("unknown method {}", request.method));
@@ -139,7 +139,7 @@ Task<Payload> SessionCore::on_request(Request request) {
   if (!response) {
     // The question was a good one; what is wrong with the answer is not the server's fault.
     if (form && response.error().code() == Errc::invalid_argument) {
-      runtime.log(LogLevel::warning, "event=answer_not_sent reason=\"{}\"", response.error().message());
+      runtime.log(LogLevel::warning, "answer_not_sent", "reason", response.error().message());
       throw Error(Errc::internal, response.error().message());
     }
     throw std::move(response).error();

@@ -1,20 +1,30 @@
 #include <patchbay/client.h>
 
+#include "client/connect.h"
 #include "client/session_core.h"
 
 namespace patchbay {
+namespace {
+
+Task<Session> connect_with(ClientOptions options, std::shared_ptr<Transport> transport, Runtime runtime) {
+  auto core = std::make_shared<SessionCore>(co_await asio::this_coro::executor, std::move(runtime), std::move(options),
+                                            std::move(transport));
+  co_await core->connect();
+  co_return Session(std::move(core));
+}
+
+}  // namespace
 
 Client::Client(ClientOptions options) : options_(std::move(options)) {}
 
 Task<Session> Client::connect(std::shared_ptr<Transport> transport) const {
-  co_return co_await connect(std::move(transport), Runtime{});
+  Runtime runtime;
+  runtime.log = Log(options_.log);
+  return patchbay::connect(*this, std::move(transport), std::move(runtime));
 }
 
-Task<Session> Client::connect(std::shared_ptr<Transport> transport, const Runtime& runtime) const {
-  auto core =
-      std::make_shared<SessionCore>(co_await asio::this_coro::executor, runtime, options_, std::move(transport));
-  co_await core->connect();
-  co_return Session(std::move(core));
+Task<Session> connect(const Client& client, std::shared_ptr<Transport> transport, Runtime runtime) {
+  return connect_with(client.options(), std::move(transport), std::move(runtime));
 }
 
 }  // namespace patchbay

@@ -88,7 +88,7 @@ void ListedTool::settle(const Result<void>& checked, std::string_view what, cons
 
 void ListedTool::tell_unchecked(std::string_view what, const Error& why, const Runtime& runtime) {
   if (std::exchange(told_, true)) return;
-  runtime.log(LogLevel::warning, "event=not_checked tool={} what={} reason=\"{}\"", name_, what, why.message());
+  runtime.log(LogLevel::warning, "not_checked", "tool", name_, "what", what, "reason", why.message());
 }
 
 void ListedTools::add(std::span<const Tool> tools) {

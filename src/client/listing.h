@@ -117,10 +117,10 @@ Task<ListedWhole<T>> list_whole(SessionCore& core, ListedBy list, std::string_vi
   for (bool again : {false, true}) {
     listing = co_await list_once<T>(core, list, key, clock, whole.generation);
     if (again || core.cache.generation(list.method) == whole.generation) break;
-    core.runtime.log(LogLevel::debug, "event=list_changed_meanwhile method={}", list.method);
+    core.runtime.log(LogLevel::debug, "list_changed_meanwhile", "method", list.method);
   }
   if (listing.cut) {
-    core.runtime.log(LogLevel::warning, "event=list_cut method={} reason=\"{}\"", list.method, *listing.cut);
+    core.runtime.log(LogLevel::warning, "list_cut", "method", list.method, "reason", *listing.cut);
   }
   co_return whole;
 }

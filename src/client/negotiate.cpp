@@ -58,7 +58,7 @@ Task<void> remember(std::shared_ptr<SessionCore> core, Memory memory, bool legac
   auto written = co_await offload(Pool::quick, [file = memory.file, key = memory.identity.key, known, now] {
     return remember_era(file, key, known, now);
   });
-  if (!written) core->runtime.log(LogLevel::info, "event=era_not_remembered reason=\"{}\"", written.error().message());
+  if (!written) core->runtime.log(LogLevel::info, "era_not_remembered", "reason", written.error().message());
 }
 
 // Outlives the probe while `memory` is kept, for as long as a server may take to start: one that
@@ -103,7 +103,7 @@ Task<void> ask_log_level(SessionCore& core) {
   settings.total = core.runtime.limits.silent_probe;
   auto told = co_await as_result(core.bare_request(*core.wire, method::set_log_level, std::move(members),
                                                    std::move(settings), CancelBy::notification));
-  if (!told) core.runtime.log(LogLevel::warning, "event=log_level_not_set reason=\"{}\"", told.error().message());
+  if (!told) core.runtime.log(LogLevel::warning, "log_level_not_set", "reason", told.error().message());
 }
 
 void hear_of_the_end(SessionCore& core, Happenings& happenings) {
@@ -122,7 +122,7 @@ Task<void> open_again(SessionCore& core, Happenings& happenings) {
 
 // The session keeps the transport that worked; when neither does, both reasons are told.
 Task<void> open_older(SessionCore& core, std::unique_ptr<Transport> older, Error why, Happenings& happenings) {
-  core.runtime.log(LogLevel::info, "event=older_transport reason=\"{}\"", why.message());
+  core.runtime.log(LogLevel::info, "older_transport", "reason", why.message());
   core.transport = std::move(older);
   auto opened = co_await as_result(open_again(core, happenings));
   if (opened) co_return;
@@ -150,7 +150,7 @@ Task<void> follow_probe(SessionCore& core, std::shared_ptr<Happenings> shared, S
   for (;;) {
     switch (step.what) {
       case Do::start_over:
-        core.runtime.log(LogLevel::info, "event=start_over reason=\"ended at what it answered before\"");
+        core.runtime.log(LogLevel::info, "start_over", "reason", "ended at what it answered before");
         co_await open_again(core, happenings);
         [[fallthrough]];
       case Do::send_discover:
@@ -159,7 +159,7 @@ Task<void> follow_probe(SessionCore& core, std::shared_ptr<Happenings> shared, S
         scope.spawn(note_silence(happenings, core.runtime.limits.silent_probe));
         break;
       case Do::reopen:
-        core.runtime.log(LogLevel::info, "event=reopen reason=\"ended at the first request\"");
+        core.runtime.log(LogLevel::info, "reopen", "reason", "ended at the first request");
         co_await open_again(core, happenings);
         [[fallthrough]];
       case Do::send_initialize:

@@ -111,7 +111,7 @@ class Following {
     try {
       how_.on_task(task_);
     } catch (...) {
-      core_->runtime.log(LogLevel::error, "event=task_handler_failed reason=\"{}\"",
+      core_->runtime.log(LogLevel::error, "task_handler_failed", "reason",
                          error_from(std::current_exception()).message());
     }
   }

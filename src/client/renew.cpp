@@ -69,7 +69,7 @@ Task<void> SessionCore::run_renewal(Renewing renewing) {
 }
 
 Task<void> SessionCore::open_anew() {
-  runtime.log(LogLevel::info, "event=session_renewed server=\"{}\"", transport->describe());
+  runtime.log(LogLevel::info, "session_renewed", "transport", transport->describe());
   cache.clear();
   task_tools.reset();
   listed_tools.clear();
@@ -91,7 +91,7 @@ Task<void> SessionCore::open_anew() {
     settings.total = runtime.limits.request;
     auto again = co_await as_result(
         send_request(*wire, method::subscribe, members, settings, CancelBy::notification, peer->reserve_id()));
-    if (!again) runtime.log(LogLevel::warning, "event=not_subscribed_again reason=\"{}\"", again.error().message());
+    if (!again) runtime.log(LogLevel::warning, "not_subscribed_again", "reason", again.error().message());
   }
   // What the new session offers may be something else.
   announce({Change::Kind::tools, {}});
@@ -139,14 +139,13 @@ Task<void> SessionCore::settle_doubt() {
           : Error(Errc::closed,
                   fmt::format("{} keeps forgetting its sessions; no new one is opened only to listen to it",
                               transport->describe()));
-  runtime.log(LogLevel::warning, "event=session_not_renewed reason=\"{}\"", why.message());
+  runtime.log(LogLevel::warning, "session_not_renewed", "reason", why.message());
   // Nobody may ever call again, so this is the end of the session, and is told as such.
   must_renew = false;
   try {
     on_closed(why);
   } catch (...) {
-    runtime.log(LogLevel::error, "event=closed_handler_failed reason=\"{}\"",
-                error_from(std::current_exception()).message());
+    runtime.log(LogLevel::error, "closed_handler_failed", "reason", error_from(std::current_exception()).message());
   }
 }
 

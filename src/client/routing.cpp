@@ -39,8 +39,7 @@ void SessionCore::note_mirrored(std::vector<Tool>& tools, std::vector<DecodeProb
   std::erase_if(tools, [&](const Tool& tool) {
     auto arguments = mirrored_arguments(tool.input_schema);
     if (!arguments) {
-      runtime.log(LogLevel::warning, "event=tool_dropped tool=\"{}\" reason=\"{}\"", tool.name,
-                  arguments.error().message());
+      runtime.log(LogLevel::warning, "tool_dropped", "tool", tool.name, "reason", arguments.error().message());
       problems.push_back({fmt::format("tool \"{}\"", tool.name), arguments.error().message()});
       mirrored.erase(tool.name);
       return true;

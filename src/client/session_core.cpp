@@ -86,7 +86,7 @@ Task<void> SessionCore::close(CloseMode mode) {
   co_await close_channel(mode);
   co_await received_tasks->finish();
   if (auto joined = co_await as_result(scope.join()); !joined) {
-    runtime.log(LogLevel::error, "event=watch_failed reason=\"{}\"", joined.error().message());
+    runtime.log(LogLevel::error, "watch_failed", "reason", joined.error().message());
   }
   // A renewal may have been too far to be cancelled.
   if (peer != first) co_await close_channel(mode);
@@ -135,8 +135,7 @@ void SessionCore::announce(const Change& change) {
   try {
     options.on_change(change);
   } catch (...) {
-    runtime.log(LogLevel::error, "event=change_handler_failed reason=\"{}\"",
-                error_from(std::current_exception()).message());
+    runtime.log(LogLevel::error, "change_handler_failed", "reason", error_from(std::current_exception()).message());
   }
 }
 
@@ -188,7 +187,7 @@ void SessionCore::on_notification(Notification notification) {
     auto id = params["requestId"].to_int();
     if (id && watches.contains(*id)) peer->fail_call(*id, Error(Errc::closed, "the server ended the subscription"));
   } else {
-    runtime.log(LogLevel::debug, "event=unknown_notification method={}", name);
+    runtime.log(LogLevel::debug, "unknown_notification", "method", name);
   }
 }
 

@@ -24,6 +24,7 @@
 #include "protocol/wire.h"
 #include "rpc/peer.h"
 #include "rpc/task_store.h"
+#include "rpc/transport.h"
 
 namespace patchbay {
 

@@ -11,6 +11,7 @@
 #include "entries/child_env.h"
 #include "entries/signature.h"
 #include "secrets/names.h"
+#include "secrets/redact.h"
 #include "text/visible_text.h"
 
 namespace patchbay {

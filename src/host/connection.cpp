@@ -7,7 +7,7 @@
 #include "base/as_result.h"
 #include "base/timeout.h"
 #include "catalog/tool_filter.h"
-#include "host/log_name.h"
+#include "client/connect.h"
 #include "host/server_error.h"
 #include "text/shell_word.h"
 
@@ -45,7 +45,7 @@ Connection::Connection(asio::any_io_executor executor, const Runtime& runtime, C
       slots_(slots),
       parts_(std::move(parts)),
       scope_(executor) {
-  runtime_.log = runtime_.log.for_server(log_name(name()));
+  runtime_.log = runtime_.log.for_server(name());
   if (runtime_.trace) {
     runtime_.trace = [next = runtime_.trace, server = name()](std::string_view direction, std::string_view message) {
       next(fmt::format("{} {}", server, direction), message);
@@ -200,7 +200,7 @@ Task<void> Connection::connect() {
             runtime_.limits.connect.count()));
   }
   const auto opened = ++opened_;
-  session_ = co_await Client(client_for(opened)).connect(std::move(transport), runtime_);
+  session_ = co_await patchbay::connect(Client(client_for(opened)), std::move(transport), runtime_);
   // What changes from here on is heard, so nothing is missed between the list and the listening.
   if (parts_.follow_changes) co_await begin_following(*session_);
   tools_changed_ = false;
@@ -226,7 +226,7 @@ Task<Connection::Tools> Connection::fetch_tools(Session session) {
         if (lets_through(parts_.config, tool.name)) tools.push_back(std::make_shared<const Tool>(std::move(tool)));
       }
       for (const auto& problem : listing->problems) {
-        runtime_.log(LogLevel::warning, "event=tool_left_out path={} reason=\"{}\"", problem.path, problem.reason);
+        runtime_.log(LogLevel::warning, "tool_left_out", "path", problem.path, "reason", problem.reason);
       }
       co_return tools;
     }
@@ -257,7 +257,7 @@ Task<void> Connection::follow(Session session, SubscriptionFilter filter, std::s
   const bool tools = filter.tools_list_changed;
   auto watch = co_await as_result(session.watch(std::move(filter)));
   if (!watch) {
-    runtime_.log(LogLevel::info, "event=not_following reason=\"{}\"", watch.error().message());
+    runtime_.log(LogLevel::info, "not_following", "reason", watch.error().message());
   } else if (tools) {
     on_tools_changed(opened);
   }
@@ -294,7 +294,7 @@ Task<void> Connection::refresh() {
     } else {
       // The old list is kept.
       call_ended(opened, listed.error());
-      runtime_.log(LogLevel::warning, "event=tools_not_refreshed reason=\"{}\"", listed.error().message());
+      runtime_.log(LogLevel::warning, "tools_not_refreshed", "reason", listed.error().message());
     }
   }
   refreshing_ = false;

@@ -10,6 +10,7 @@
 #include "base/timeout.h"
 #include "entries/limits.h"
 #include "host/host_impl.h"
+#include "host/make_host.h"
 
 namespace patchbay {
 
@@ -25,9 +26,10 @@ namespace {
 constexpr auto between_catalogs = 50ms;
 
 // What applies when the program does not hand in a Runtime.
-Runtime runtime_of_environment() {
+Runtime runtime_of_environment(const LogOptions& log) {
   Runtime runtime;
   runtime.limits = limits_from(process_environment());
+  runtime.log = Log(log);
   return runtime;
 }
 
@@ -141,7 +143,7 @@ Task<void> Host::Impl::end_all(std::shared_ptr<Impl> self, CloseMode mode) {
   if (self->questions_) {
     (void)co_await as_result(self->questions_->wait_ended(as_duration(self->runtime_.limits.exit_after_eof)));
   }
-  if (!closed) self->runtime_.log(LogLevel::error, "event=stop text=\"{}\"", closed.error().message());
+  if (!closed) self->runtime_.log(LogLevel::error, "stop", "text", closed.error().message());
   self->offered_ = {};
   self->spelled_.clear();
   self->ended_ = true;
@@ -162,8 +164,21 @@ Task<Session> Host::Impl::ensure(std::string name, TimeLeft* time) {
 }
 
 Host::Host() : Host(HostOptions{}) {}
-Host::Host(HostOptions options) : Host(std::move(options), runtime_of_environment()) {}
-Host::Host(HostOptions options, const Runtime& runtime) : impl_(std::make_shared<Impl>(std::move(options), runtime)) {}
+Host::Host(HostOptions options) {
+  const auto runtime = runtime_of_environment(options.client.log);
+  impl_ = std::make_shared<Impl>(std::move(options), runtime, std::string());
+}
+Host::Host(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+struct HostMaker {
+  static Host make(HostOptions options, const Runtime& runtime, std::string doing) {
+    return Host(std::make_shared<Host::Impl>(std::move(options), runtime, std::move(doing)));
+  }
+};
+
+Host make_host(HostOptions options, const Runtime& runtime, std::string doing) {
+  return HostMaker::make(std::move(options), runtime, std::move(doing));
+}
 
 // A host that was not stopped ends its connections now; the last coroutine keeps what it
 // needs alive until they have ended.

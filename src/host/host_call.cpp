@@ -8,7 +8,6 @@
 #include "catalog/naming.h"
 #include "host/failure_memory.h"
 #include "host/host_impl.h"
-#include "host/log_name.h"
 #include "host/server_error.h"
 
 namespace patchbay {
@@ -117,8 +116,7 @@ PermissionDecision Host::Impl::decide(const CatalogEntry& entry, const ServerCon
 }
 
 Error Host::Impl::denied(const CatalogEntry& entry, const PermissionDecision& decision) const {
-  runtime_.log(LogLevel::info, "server={} event=call_denied tool=\"{}\" text=\"{}\"", log_name(entry.server),
-               entry.name, decision.reason);
+  runtime_.log.for_server(entry.server)(LogLevel::info, "call_denied", "tool", entry.name, "reason", decision.reason);
   return Error(Errc::denied, denial_text(entry.name, decision));
 }
 
@@ -201,11 +199,11 @@ Task<void> Host::Impl::note(ServerConfig config, std::optional<Error> error) con
   const auto now = std::chrono::floor<std::chrono::seconds>(runtime_.clock.wall());
   std::optional<KnownFailure> known;
   if (error) {
-    known = failure_of(config, context_->variables, environment_of_process(), *error, options_.failure_during, now);
+    known = failure_of(config, context_->variables, environment_of_process(), *error, doing_, now);
   }
   auto write = [path, key, known, now] { return remember_failure(path, key, known, now); };
   auto written = co_await offload(Pool::quick, std::move(write));
-  if (!written) runtime_.log(LogLevel::debug, "event=failure_not_kept text=\"{}\"", written.error().message());
+  if (!written) runtime_.log(LogLevel::debug, "failure_not_kept", "text", written.error().message());
 }
 
 bool Host::Impl::is_noted(const ServerConfig& config) const {

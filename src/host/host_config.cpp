@@ -16,7 +16,6 @@
 #include "host/config_watch.h"
 #include "host/connector_fetch.h"
 #include "host/host_impl.h"
-#include "host/log_name.h"
 #include "host/rule_request.h"
 #include "permission/policy.h"
 #include "permission/rule_check.h"
@@ -46,9 +45,10 @@ std::string random_id(const Random& random) {
 
 }  // namespace
 
-Host::Impl::Impl(HostOptions options, const Runtime& runtime)
+Host::Impl::Impl(HostOptions options, const Runtime& runtime, std::string doing)
     : options_(std::move(options)),
       runtime_(runtime),
+      doing_(std::move(doing)),
       local_slots_(options_.local_starts.value_or(runtime.limits.local_starts)),
       remote_slots_(options_.remote_starts.value_or(runtime.limits.remote_starts)) {
   if (options_.connect_limit) runtime_.limits.connect = *options_.connect_limit;
@@ -57,7 +57,8 @@ Host::Impl::Impl(HostOptions options, const Runtime& runtime)
     if (!options_.load) options_.load.emplace();
     if (options_.load->cwd.empty()) options_.load->cwd = std::filesystem::current_path();
     options_.load->trust_project |= options_.trust_project;
-    options_.config = load_servers(*options_.load, memory_);
+    options_.config.emplace().cwd = options_.load->cwd;
+    unread_ = true;
   }
   apply_settings();
   session_id_ = random_id(runtime_.random);
@@ -118,7 +119,7 @@ void Host::Impl::apply_settings() {
   tell_rules_of_servers();
   for (const auto& problem : permissions_.problems()) {
     if (problem.severity == Severity::note) continue;
-    runtime_.log(LogLevel::info, "event=permission text=\"{}\"", problem.text());
+    runtime_.log(LogLevel::info, "permission", "text", problem.text());
   }
 }
 
@@ -174,8 +175,21 @@ std::map<std::string, Connection::Parts> Host::Impl::new_servers() const {
   return found;
 }
 
+Task<void> Host::Impl::read_config() {
+  auto turn = co_await reloading_.acquire();
+  check_running();
+  if (!unread_) co_return;
+  auto config = co_await read_files();
+  unread_ = false;
+  unprepared_ = true;
+  options_.config = std::move(config);
+  context_ = start_context();
+  apply_settings();
+}
+
 Task<void> Host::Impl::prepare() {
   check_running();
+  if (unread_) co_await read_config();
   if (!unprepared_) co_return;
   auto executor = co_await asio::this_coro::executor;
   executor_ = executor;
@@ -189,7 +203,7 @@ Task<void> Host::Impl::prepare() {
     auto& slots = parts.config.kind == ServerKind::stdio ? local_slots_ : remote_slots_;
     for (const auto& warning : expand_server(parts.config, context_->variables).warnings) {
       // Whoever loaded the configuration has it among its problems already.
-      runtime_.log(LogLevel::info, "server={} event=config text={}", log_name(name), to_text(Json(warning)));
+      runtime_.log.for_server(name)(LogLevel::info, "config", "text", warning);
     }
     if (options_.approve) {
       parts.approve = [this](const ServerConfig& server) { return approve(server); };
@@ -276,7 +290,12 @@ Task<ConfigChange> Host::Impl::reload() {
     throw Error(Errc::config, "this host got its servers from the program and has no file to read again");
   auto turn = co_await reloading_.acquire();
   check_running();
-  // Reading may wait for a slow disk.
+  auto config = co_await read_files();
+  co_return co_await apply(std::move(config));
+}
+
+// Reading may wait for a slow disk.
+Task<LoadedConfig> Host::Impl::read_files() {
   auto read = [request = *options_.load, memory = memory_]() mutable {
     auto config = load_servers(request, memory);
     return std::pair(std::move(config), std::move(memory));
@@ -284,7 +303,7 @@ Task<ConfigChange> Host::Impl::reload() {
   auto [config, memory] = co_await offload(Pool::slow, std::move(read));
   check_running();
   memory_ = std::move(memory);
-  co_return co_await apply(std::move(config));
+  co_return std::move(config);
 }
 
 Task<void> Host::Impl::ask_for_connectors() {
@@ -293,7 +312,7 @@ Task<void> Host::Impl::ask_for_connectors() {
   auto asked = co_await as_result(fetch_connectors(directory, context_, runtime_));
   if (asked) asked = co_await as_result(reload_quietly());
   if (!asked && !stopped_ && asked.error().code() != Errc::cancelled) {
-    runtime_.log(LogLevel::warning, "event=connectors text=\"{}\"", asked.error().message());
+    runtime_.log(LogLevel::warning, "connectors", "text", asked.error().message());
   }
 }
 
@@ -302,7 +321,7 @@ Task<void> Host::Impl::reload_quietly() { (void)co_await reload(); }
 Task<void> Host::Impl::follow_config() {
   auto outcome = co_await as_result(follow_config_files());
   if (!outcome && !stopped_ && outcome.error().code() != Errc::cancelled) {
-    runtime_.log(LogLevel::warning, "event=config_not_followed text=\"{}\"", outcome.error().message());
+    runtime_.log(LogLevel::warning, "config_not_followed", "text", outcome.error().message());
   }
 }
 

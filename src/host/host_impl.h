@@ -28,7 +28,7 @@ namespace patchbay {
 
 class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
  public:
-  Impl(HostOptions options, const Runtime& runtime);
+  Impl(HostOptions options, const Runtime& runtime, std::string doing);
 
   std::shared_ptr<const StartContext> start_context() const;
 
@@ -53,6 +53,9 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   // Servers that have no connection yet, by name. One in this process goes before an entry of
   // the same name, and the entry that was added last before the others.
   std::map<std::string, Connection::Parts> new_servers() const;
+
+  // The files of the configuration, once; constructing a host reads none.
+  Task<void> read_config();
 
   // Connections need a loop, and so are made when one is there. Nothing to do unless servers were added or changed.
   Task<void> prepare();
@@ -90,7 +93,7 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
     try {
       function(std::forward<Args>(args)...);
     } catch (...) {
-      runtime_.log(LogLevel::error, "event=callback_threw text=\"{}\"", error_from(std::current_exception()).message());
+      runtime_.log(LogLevel::error, "callback_threw", "text", error_from(std::current_exception()).message());
     }
   }
 
@@ -154,6 +157,7 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   Task<void> let_fade(std::shared_ptr<Connection> old);
 
   Task<ConfigChange> reload();
+  Task<LoadedConfig> read_files();
 
   // In the background: nothing waits for it, and its failure is a line in the log.
   Task<void> ask_for_connectors();
@@ -166,6 +170,8 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
 
   HostOptions options_;
   Runtime runtime_;
+  std::string doing_;    // kept with failures
+  bool unread_ = false;  // the configuration is in files nobody has read yet
   Semaphore local_slots_;
   Semaphore remote_slots_;
   Semaphore asking_{1};

@@ -21,8 +21,8 @@ namespace {
 
 constexpr std::size_t secret_limit = 64u << 10;
 
-StdioOptions stdio_options(const ServerConfig& config) {
-  StdioOptions options;
+StdioTarget stdio_options(const ServerConfig& config) {
+  StdioTarget options;
   options.command = config.command;
   options.args = config.args;
   for (const auto& [key, value] : config.env) options.env[key] = value;
@@ -30,8 +30,8 @@ StdioOptions stdio_options(const ServerConfig& config) {
   return options;
 }
 
-HttpOptions http_options(const ServerConfig& config) {
-  HttpOptions options;
+HttpTarget http_options(const ServerConfig& config) {
+  HttpTarget options;
   options.url = config.url;
   options.headers = config.headers;
   options.ca_file = config.tls.ca;
@@ -126,7 +126,7 @@ Task<std::shared_ptr<Transport>> stdio_for(ServerConfig expanded, const ServerCo
 std::shared_ptr<HelperHeaders> helper_for(const ServerConfig& written, const StartContext& context, Runtime& runtime) {
   if (!written.headers_helper) return nullptr;
   if (auto fault = helper_fault(written, context.run); !fault.empty()) {
-    runtime.log(LogLevel::warning, "event=headers_helper text=\"{}\"", fault);
+    runtime.log(LogLevel::warning, "headers_helper", "text", fault);
     return nullptr;
   }
   HelperCommand command;
@@ -139,7 +139,7 @@ std::shared_ptr<HelperHeaders> helper_for(const ServerConfig& written, const Sta
 
 // A connector behind the proxy of its directory, which holds the sign-in at the far side.
 std::shared_ptr<Transport> proxied(const ServerConfig& expanded, std::shared_ptr<const StartContext> context,
-                                   HttpOptions options, Runtime runtime) {
+                                   HttpTarget options, Runtime runtime) {
   const auto* id = std::as_const(expanded.extra)["connectorId"].if_string();
   if (id == nullptr || expanded.origin.scope != ConfigScope::connector || !context->connectors ||
       context->connectors->proxy.empty()) {

@@ -10,12 +10,12 @@
 #include <string>
 
 #include <patchbay/config.h>
-#include <patchbay/transport.h>
 
 #include "base/runtime.h"
 #include "entries/child_env.h"
 #include "entries/expand.h"
 #include "http/auth.h"
+#include "rpc/transport.h"
 
 namespace patchbay {
 

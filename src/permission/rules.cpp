@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
+#include <numeric>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -226,8 +229,15 @@ SettingsLayer checked_settings(std::string_view text, SettingsSource source, con
   check(layer.allow_rules, RuleList::allow);
   check(layer.ask_rules, RuleList::ask);
   check(layer.deny_rules, RuleList::deny);
-  std::ranges::stable_sort(layer.problems, {},
-                           [](const ConfigProblem& problem) { return std::pair(problem.line, problem.column); });
+  // By place, and what was found first at one place stays first.
+  std::vector<std::size_t> order(layer.problems.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, {},
+                    [&](std::size_t i) { return std::tuple(layer.problems[i].line, layer.problems[i].column, i); });
+  std::vector<ConfigProblem> sorted;
+  sorted.reserve(order.size());
+  for (const auto i : order) sorted.push_back(std::move(layer.problems[i]));
+  layer.problems = std::move(sorted);
   return layer;
 }
 

@@ -415,11 +415,11 @@ struct Process::State {
     partial.append(text);
     std::size_t from = 0;
     for (std::size_t at; (at = partial.find('\n', from)) != partial.npos; from = at + 1) {
-      log(LogLevel::debug, "stderr={}", std::string_view(partial).substr(from, at - from));
+      log(LogLevel::debug, "stderr", "text", std::string_view(partial).substr(from, at - from));
     }
     partial.erase(0, from);
     if (partial.size() > 4096) {
-      log(LogLevel::debug, "stderr={}", partial);
+      log(LogLevel::debug, "stderr", "text", partial);
       partial.clear();
     }
   }
@@ -509,7 +509,7 @@ Task<void> Process::State::drain_errors(std::shared_ptr<State> self) {
     if (failed) break;
     self->keep_errors({buffer.data(), length});
   }
-  if (!self->partial.empty()) self->log(LogLevel::debug, "stderr={}", self->partial);
+  if (!self->partial.empty()) self->log(LogLevel::debug, "stderr", "text", self->partial);
   self->partial.clear();
 }
 
@@ -567,8 +567,8 @@ Task<void> Process::State::descend(std::shared_ptr<State> self, Patience patienc
     gone = co_await gone_within(self, after_kill, false);
   }
   if (!gone) {
-    self->log(LogLevel::warning, "event=stuck pid={} text=\"a descendant cannot be killed; the warden keeps trying\"",
-              self->command);
+    self->log(LogLevel::warning, "stuck", "pid", self->command, "text",
+              "a descendant cannot be killed; the warden keeps trying");
   }
   self->read_errors_now();
   self->close_all();
@@ -685,7 +685,7 @@ Task<std::unique_ptr<Process>> Process::start(ProcessSpec spec, Runtime runtime)
     }
   }
   state->command = record.value;
-  state->log(LogLevel::debug, "event=started pid={} warden={} file={}", state->command, state->warden, file);
+  state->log(LogLevel::debug, "started", "pid", state->command, "warden", state->warden, "file", file);
   state->scope.spawn(State::watch(state));
   state->scope.spawn(State::drain_errors(state));
   co_return std::unique_ptr<Process>(new Process(std::move(state)));

@@ -197,7 +197,7 @@ void Peer::trace(std::string_view direction, const Message& message) {
     runtime_.trace(direction, text);
   } catch (...) {
     if (std::exchange(trace_failed_, true)) return;
-    runtime_.log(LogLevel::error, "event=trace_failed reason=\"{}\"", error_from(std::current_exception()).message());
+    runtime_.log(LogLevel::error, "trace_failed", "reason", error_from(std::current_exception()).message());
   }
 }
 
@@ -226,7 +226,7 @@ void Peer::dispatch(Message message, std::shared_ptr<BatchReplies> batch) {
       on_response(pending_.begin()->first, std::unexpected(std::move(error)));
     } else {
       ++counters_.unknown_replies;
-      runtime_.log(LogLevel::warning, "event=error_without_id code={} pending={}", failed.error.code, pending_.size());
+      runtime_.log(LogLevel::warning, "error_without_id", "code", failed.error.code, "pending", pending_.size());
     }
   }
 }
@@ -249,7 +249,7 @@ void Peer::on_response(const RequestId& id, Result<Payload> outcome) {
   }
   if (found == pending_.end()) {
     ++counters_.unknown_replies;
-    runtime_.log(LogLevel::debug, "event=unknown_reply id={}", to_text(id));
+    runtime_.log(LogLevel::debug, "unknown_reply", "id", to_text(id));
     return;
   }
   if (!outcome) outcome = std::unexpected(judged(std::move(outcome).error()));
@@ -282,7 +282,7 @@ void Peer::on_notification(Notification notification) {
   try {
     handlers_.notification(std::move(notification));
   } catch (...) {
-    runtime_.log(LogLevel::error, "event=notification_handler_failed method={} reason=\"{}\"", name,
+    runtime_.log(LogLevel::error, "notification_handler_failed", "method", name, "reason",
                  error_from(std::current_exception()).message());
   }
 }
@@ -310,8 +310,7 @@ void Peer::on_progress(const Payload& params) {
   try {
     handler(*value);
   } catch (...) {
-    runtime_.log(LogLevel::error, "event=progress_handler_failed reason=\"{}\"",
-                 error_from(std::current_exception()).message());
+    runtime_.log(LogLevel::error, "progress_handler_failed", "reason", error_from(std::current_exception()).message());
   }
 }
 
@@ -326,7 +325,7 @@ void Peer::on_request(Request request, std::shared_ptr<BatchReplies> batch) {
   if (running_.contains(key)) {
     if (!handlers_.ignores_doubled) return refuse(rpc_code::invalid_request, "this id is already in use");
     ++counters_.refused_requests;
-    runtime_.log(LogLevel::debug, "event=doubled_request id={} method={}", key, request.method);
+    runtime_.log(LogLevel::debug, "doubled_request", "id", key, "method", request.method);
     return;
   }
   if (active_ >= runtime_.limits.server_requests) {
@@ -386,7 +385,7 @@ void Peer::answer_batch(std::vector<Message> replies) {
 // What found no room in the queue is not sent later. Whoever asked is told so; a queue without
 // room even for that belongs to somebody who does not read, and would wait for ever.
 void Peer::give_up_answering(const Error& why, const std::vector<RequestId>& ids) {
-  runtime_.log(LogLevel::warning, "event=answer_not_sent reason=\"{}\"", why.message());
+  runtime_.log(LogLevel::warning, "answer_not_sent", "reason", why.message());
   if (why.code() != Errc::limit || ended_) return;
   for (const auto& id : ids) {
     auto told = send(ErrorResponse{id, {rpc_code::internal_error, why.message(), {}}});
@@ -425,8 +424,7 @@ void Peer::end(const Error& error) {
   try {
     handlers_.closed(error);
   } catch (...) {
-    runtime_.log(LogLevel::error, "event=closed_handler_failed reason=\"{}\"",
-                 error_from(std::current_exception()).message());
+    runtime_.log(LogLevel::error, "closed_handler_failed", "reason", error_from(std::current_exception()).message());
   }
 }
 
@@ -437,7 +435,7 @@ Task<void> Peer::close(CloseMode mode, Error why) {
   co_await asio::this_coro::throw_if_cancelled(false);
   // Whatever the channel says, the coroutines that use this object must have ended first.
   auto closed = co_await as_result(shielded(channel_->close(mode)));
-  if (!closed) runtime_.log(LogLevel::warning, "event=close_failed reason=\"{}\"", closed.error().message());
+  if (!closed) runtime_.log(LogLevel::warning, "close_failed", "reason", closed.error().message());
   scope_.cancel();
   co_await scope_.join();
   requests_.cancel();
@@ -460,7 +458,7 @@ Task<void> Peer::wait_for_handlers() {
       }(*this),
       left, "handlers go on"));
   if (!ended && ended.error().code() == Errc::timeout) {
-    runtime_.log(LogLevel::warning, "event=handlers_left running={}", active_);
+    runtime_.log(LogLevel::warning, "handlers_left", "running", active_);
   }
 }
 

@@ -96,7 +96,7 @@ Task<void> ClientConnection::run() {
   co_await peer_.close(CloseMode::graceful);
   // Nobody waits for them any more. Those that listen end now; the program that offers them may go after this.
   const bool ended = co_await link_->handlers.wait_ended(as_duration(runtime_.limits.exit_after_eof));
-  if (!ended) runtime_.log(LogLevel::warning, "event=handlers_go_on running={}", link_->handlers.running());
+  if (!ended) runtime_.log(LogLevel::warning, "handlers_go_on", "running", link_->handlers.running());
 }
 
 Task<void> ClientConnection::finish_requests() {

@@ -80,9 +80,9 @@ Peer* Context::listener() const {
   return link_->peer;
 }
 
-Peer& Context::peer() const {
-  if (!link_->peer) throw Error(Errc::closed, "the connection was closed");
-  return *link_->peer;
+Peer& PeerLink::required() const {
+  if (!peer) throw Error(Errc::closed, "the connection was closed");
+  return *peer;
 }
 
 Json Context::message_meta() const { return task_ ? related_task_meta(task_->task().id) : Json(); }

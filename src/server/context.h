@@ -10,6 +10,7 @@
 #include <patchbay/server.h>
 
 #include "base/apart.h"
+#include "base/runtime.h"
 #include "rpc/peer.h"
 #include "rpc/task_store.h"
 
@@ -17,8 +18,11 @@ namespace patchbay {
 
 // The way to the client. A task may outlive its connection, and then there is none.
 struct PeerLink {
-  PeerLink(Peer* p, Apart h) : peer(p), handlers(std::move(h)) {}
+  PeerLink(Peer* p, Apart h) : peer(p), runtime(p->runtime()), handlers(std::move(h)) {}
+  // Throws when the connection is gone, which a handler may find out too late.
+  Peer& required() const;
   Peer* peer;
+  Runtime runtime;        // the connection's, for what outlives it
   std::string principal;  // who the client is known to be; empty where nobody asks
   Apart handlers;         // of requests that are no tasks
 };
@@ -45,9 +49,9 @@ class Context : public RequestContext, public std::enable_shared_from_this<Conte
       : link_(std::move(link)),
         handlers_(link_->handlers),
         caller_(std::move(caller)),
-        schema_steps_(link_->peer->runtime().limits.schema_steps),
-        answer_limit_(link_->peer->runtime().limits.answer),
-        log_(link_->peer->runtime().log) {}
+        schema_steps_(link_->runtime.limits.schema_steps),
+        answer_limit_(link_->runtime.limits.answer),
+        log_(link_->runtime.log) {}
 
   const std::optional<Implementation>& client() const final { return caller_.info; }
   const ClientCapabilities& client_capabilities() const final { return caller_.capabilities; }
@@ -95,8 +99,7 @@ class Context : public RequestContext, public std::enable_shared_from_this<Conte
   // Whether a task's progress and log messages reach its client.
   virtual bool tasks_talk() const noexcept = 0;
 
-  // Not for tasks. Throws when the connection is gone, which a handler may find out too late.
-  Peer& peer() const;
+  const std::shared_ptr<const PeerLink>& link() const noexcept { return link_; }
   const std::optional<RequestId>& request() const noexcept { return caller_.request; }
 
  private:

@@ -61,6 +61,12 @@ Task<void> Server::Core::close_door(std::shared_ptr<Core> core, Duration for_han
   co_await core->modern_tasks->finish(for_handlers);
 }
 
+Runtime Server::Core::own_runtime() const {
+  Runtime runtime;
+  runtime.log = Log(options.log);
+  return runtime;
+}
+
 ServerCapabilities Server::Core::capabilities() const {
   ServerCapabilities capabilities;
   capabilities.logging = Json::object();

@@ -10,6 +10,7 @@
 #include <patchbay/server.h>
 
 #include "base/crypto.h"
+#include "base/runtime.h"
 #include "protocol/schema_check.h"
 #include "protocol/uri_template.h"
 #include "rpc/task_store.h"
@@ -66,6 +67,8 @@ struct Server::Core {
   // Makes the resources follow the skills.
   void follow_skills(const SkillChange& change);
   void end_tasks();
+  // What applies when nobody hands in a Runtime.
+  Runtime own_runtime() const;
   // The ways in of a whole program (stdio, HTTP) that are open. When the last one closes,
   // nobody is left to fetch what tasks would still find.
   int doors = 0;

@@ -11,6 +11,7 @@
 #include "protocol/methods.h"
 #include "rpc/read_messages.h"
 #include "server/connection.h"
+#include "server/serve.h"
 #include "server/sse_event.h"
 
 namespace patchbay {
@@ -225,9 +226,9 @@ Task<void> HttpDoor::run() {
   server_.listen(options_.address, options_.port);
   gate_ = {server_.loopback(), options_.allowed_hosts, options_.allowed_origins};
   const auto url = fmt::format("http://{}{}", server_.address(), options_.path);
-  runtime_.log(LogLevel::info, "event=http_listening url={}", url);
+  runtime_.log(LogLevel::info, "http_listening", "url", url);
   if (!gate_.loopback && !options_.authorize) {
-    runtime_.log(LogLevel::warning, "event=http_open_to_the_network url={} reason=\"no bearer check\"", url);
+    runtime_.log(LogLevel::warning, "http_open_to_the_network", "url", url, "reason", "no bearer check");
   }
   if (options_.on_listening) options_.on_listening(url);
   tending_.spawn(tend());
@@ -538,10 +539,10 @@ Task<void> serve_over_http(std::shared_ptr<Server::Core> core, ServerHttpOptions
 }  // namespace
 
 Task<void> Server::serve_http(ServerHttpOptions options) {
-  return serve_over_http(core_, std::move(options), Runtime{});
+  return serve_over_http(core_, std::move(options), core_->own_runtime());
 }
-Task<void> Server::serve_http(ServerHttpOptions options, const Runtime& runtime) {
-  return serve_over_http(core_, std::move(options), runtime);
+Task<void> serve_http(Server& server, ServerHttpOptions options, const Runtime& runtime) {
+  return serve_over_http(ServerAccess::core(server), std::move(options), runtime);
 }
 
 }  // namespace patchbay

@@ -22,9 +22,12 @@ std::string random_id(const Random& random) {
   return base64url_encode(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
 }
 
-// A question as a request of ours, answered in its own time. `meta` goes along.
-Task<InputResponse> send_question(Peer& peer, const Runtime& runtime, InputRequest question, Json meta,
+// A question as a request of ours, answered in its own time. `meta` goes along. Whoever keeps this may await it
+// when the connection is gone.
+Task<InputResponse> send_question(std::shared_ptr<const PeerLink> link, InputRequest question, Json meta,
                                   std::optional<RequestId> about) {
+  auto& peer = link->required();
+  const auto& runtime = link->runtime;
   const auto method = method_of(question);
   PeerCall call;
   call.id = peer.reserve_id();
@@ -65,8 +68,8 @@ Task<InputResponse> send_question(Peer& peer, const Runtime& runtime, InputReque
 class LegacyContext final : public Context {
  public:
   LegacyContext(std::shared_ptr<PeerLink> link, Caller caller, const Wire& wire,
-                std::shared_ptr<const LoggingLevel> level, const Runtime& runtime)
-      : Context(std::move(link), std::move(caller)), wire_(wire), level_(std::move(level)), runtime_(runtime) {}
+                std::shared_ptr<const LoggingLevel> level)
+      : Context(std::move(link), std::move(caller)), wire_(wire), level_(std::move(level)) {}
 
  protected:
   std::optional<LoggingLevel> log_level() const override { return *level_; }
@@ -80,13 +83,13 @@ class LegacyContext final : public Context {
   }
   Task<InputResponse> ask_client(InputRequest question, std::string) override {
     require(question);
-    return send_question(peer(), runtime_, std::move(question), {}, request());
+    (void)link()->required();
+    return send_question(link(), std::move(question), {}, request());
   }
 
  private:
   const Wire& wire_;
   std::shared_ptr<const LoggingLevel> level_;  // the session's: it may change during the call
-  const Runtime& runtime_;                     // the connection's; tasks do not look at it
 };
 
 // Clients of these revisions reject a whole answer over a member of an unexpected kind.
@@ -176,8 +179,7 @@ Task<Json> LegacyFront::handle(RequestId id, std::string method, Json params) {
 
   auto meta = params_or_throw(read_meta(params));
   auto context = std::make_shared<LegacyContext>(
-      link_, Caller{client_, capabilities_, std::move(meta.progress_token), std::move(id)}, *wire_, log_level_,
-      runtime_);
+      link_, Caller{client_, capabilities_, std::move(meta.progress_token), std::move(id)}, *wire_, log_level_);
   Json result;
   if (method == method::call_tool) {
     result = co_await call_tool(std::move(params), context);
@@ -246,7 +248,7 @@ Task<Json> LegacyFront::task_result(std::shared_ptr<StoredTask> task, RequestId 
       std::shared_ptr<StoredTask::Question> question;
     } sending(question);
     // A task that ends meanwhile takes its question back.
-    auto raced = co_await (as_result(send_question(peer_, runtime_, question->request, tag, id)) || until_ended(task));
+    auto raced = co_await (as_result(send_question(link_, question->request, tag, id)) || until_ended(task));
     if (raced.index() == 1) break;
     auto& answer = std::get<0>(raced);
     if (!answer && (answer.error().code() == Errc::cancelled || answer.error().code() == Errc::closed)) {

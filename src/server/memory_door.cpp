@@ -1,11 +1,12 @@
 // A server in this process, reached like any other: each open() is one connection to it,
 // served by a coroutine that belongs to the channel handed out.
 #include <patchbay/server.h>
-#include <patchbay/transport.h>
 
 #include "base/as_result.h"
 #include "base/runtime.h"
 #include "base/scope.h"
+#include "rpc/transport.h"
+#include "server/serve.h"
 #include "transport/memory.h"
 
 namespace patchbay {
@@ -33,8 +34,8 @@ class DoorChannel final : public Channel {
 };
 
 Task<void> serve_quietly(std::shared_ptr<Server> server, std::unique_ptr<Channel> channel, Runtime runtime) {
-  auto served = co_await as_result(server->serve(std::move(channel), runtime));
-  if (!served) runtime.log(LogLevel::error, "event=serving_failed reason=\"{}\"", served.error().message());
+  auto served = co_await as_result(serve(*server, std::move(channel), runtime));
+  if (!served) runtime.log(LogLevel::error, "serving_failed", "reason", served.error().message());
 }
 
 class MemoryTransport final : public Transport {
@@ -60,8 +61,8 @@ class MemoryTransport final : public Transport {
 
 }  // namespace
 
-std::unique_ptr<Transport> memory_transport(std::shared_ptr<Server> server) {
-  return std::make_unique<MemoryTransport>(std::move(server));
+std::shared_ptr<Transport> memory_transport(std::shared_ptr<Server> server) {
+  return std::make_shared<MemoryTransport>(std::move(server));
 }
 
 }  // namespace patchbay

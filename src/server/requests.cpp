@@ -68,7 +68,7 @@ Task<Json> run_tool(ToolCall call, Context& context) {
     result = failed_call(error);
   }
   if (auto fits = schemas.check_result(name, result, steps); !fits) {
-    context.own_log()(LogLevel::error, "event=bad_result tool={} reason=\"{}\"", name, fits.error().message());
+    context.own_log()(LogLevel::error, "bad_result", "tool", name, "reason", fits.error().message());
     throw Error(Errc::internal, fits.error().message());
   }
   // Clients that do not read structured content still get something to show.

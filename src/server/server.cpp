@@ -4,19 +4,24 @@
 #include <patchbay/server.h>
 
 #include "base/as_result.h"
-#include "rpc/channel.h"
+#include "protocol/tool_name.h"
 #include "server/connection.h"
 #include "server/core.h"
+#include "server/serve.h"
+#include "transport/text_channel.h"
 
 namespace patchbay {
 
 Server::Server(ServerOptions options) : core_(std::make_shared<Core>(std::move(options))) {}
+Server::Server(std::string name, std::string version)
+    : Server(ServerOptions{.info = {.name = std::move(name), .version = std::move(version)}}) {}
 Server::~Server() { core_->end_tasks(); }
 
 const ServerOptions& Server::options() const noexcept { return core_->options; }
 
 void Server::add_tool(Tool tool, ToolHandler handler, ToolOptions options) {
   const auto name = tool.name;
+  if (auto allowed = check_tool_name(name); !allowed) throw std::move(allowed).error();
   ToolSchemas schemas(tool.input_schema, tool.output_schema ? &*tool.output_schema : nullptr);
   for (const auto& [schema, problem] :
        {std::pair("inputSchema", schemas.input_problem()), std::pair("outputSchema", schemas.output_problem())}) {
@@ -93,10 +98,21 @@ Task<void> serve_channel(std::shared_ptr<Server::Core> core, std::unique_ptr<Cha
   co_await connection.run();
 }
 
+Task<void> serve_texts(std::shared_ptr<Server::Core> core, std::unique_ptr<TextChannel> texts, Runtime runtime) {
+  if (!texts) throw Error(Errc::invalid_argument, "there is no channel to serve");
+  auto executor = co_await asio::this_coro::executor;
+  auto channel = std::make_unique<TextMessages>(executor, std::move(texts), "the client", runtime);
+  co_await serve_channel(std::move(core), std::move(channel), std::move(runtime), Duration::zero());
+}
+
 }  // namespace
 
-Task<void> Server::serve(std::unique_ptr<Channel> channel, const Runtime& runtime) {
-  return serve_channel(core_, std::move(channel), runtime, Duration::zero());
+Task<void> serve(Server& server, std::unique_ptr<Channel> channel, const Runtime& runtime) {
+  return serve_channel(ServerAccess::core(server), std::move(channel), runtime, Duration::zero());
+}
+
+Task<void> Server::serve(std::unique_ptr<TextChannel> channel) {
+  return serve_texts(core_, std::move(channel), core_->own_runtime());
 }
 
 }  // namespace patchbay

@@ -7,6 +7,7 @@
 
 #include "base/runtime.h"
 #include "server/connection.h"
+#include "server/serve.h"
 #include "transport/line_channel.h"
 
 namespace patchbay {
@@ -32,7 +33,9 @@ Task<void> serve_descriptors(std::shared_ptr<Server::Core> core, Runtime runtime
 
 }  // namespace
 
-Task<void> Server::serve_stdio() { return serve_descriptors(core_, Runtime{}); }
-Task<void> Server::serve_stdio(const Runtime& runtime) { return serve_descriptors(core_, runtime); }
+Task<void> Server::serve_stdio() { return serve_descriptors(core_, core_->own_runtime()); }
+Task<void> serve_stdio(Server& server, const Runtime& runtime) {
+  return serve_descriptors(ServerAccess::core(server), runtime);
+}
 
 }  // namespace patchbay

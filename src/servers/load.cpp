@@ -12,6 +12,7 @@
 #include "entries/expand.h"
 #include "entries/server_argument.h"
 #include "permission/policy.h"
+#include "permission/rules.h"
 #include "servers/approval.h"
 #include "servers/merge.h"
 #include "servers/persons_word.h"

@@ -77,7 +77,7 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
   using Self = std::shared_ptr<State>;
   using Sending = Task<std::unique_ptr<HttpExchange>>;
 
-  State(asio::any_io_executor e, HttpOptions o, std::shared_ptr<HttpAuth> auth, Runtime r, HttpWaits w)
+  State(asio::any_io_executor e, HttpTarget o, std::shared_ptr<HttpAuth> auth, Runtime r, HttpWaits w)
       : options(std::move(o)),
         runtime(std::move(r)),
         waits(w),
@@ -85,7 +85,7 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
         inbox(inbox_room),
         scope(e) {}
 
-  HttpOptions options;
+  HttpTarget options;
   Runtime runtime;
   HttpWaits waits;
   HttpRequester requester;
@@ -175,7 +175,7 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
         with_timeout(exchange.read(), patience, fmt::format("silent for {}, although it was active before", shown)));
     if (piece) co_return std::move(*piece);
     if (piece.error().code() == Errc::timeout) {
-      self->runtime.log(LogLevel::info, "event=stream_silent limit=\"{}\"", shown);
+      self->runtime.log(LogLevel::info, "stream_silent", "limit", shown);
       self->requester.use_fresh_connections();  // the others lead the same way
     }
     throw std::move(piece).error();
@@ -487,13 +487,13 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
       const auto text = co_await explaining_body(**sent);
       accepted = head.status / 100 == 2;
       if (!accepted) {
-        self->runtime.log(LogLevel::warning, "event=not_accepted status={} reason=\"{}\"", head.status, excerpt(text));
+        self->runtime.log(LogLevel::warning, "not_accepted", "status", head.status, "reason", excerpt(text));
         // It may be the session that is not found, or it is how this server takes notifications. After the first of
         // all, the first request finds out: a ping would cost servers that know neither their session.
         if (head.status == 404 && in_session && !opens && self->doubted) self->doubted();
       }
     } else if (sent.error().code() != Errc::cancelled) {
-      self->runtime.log(LogLevel::warning, "event=not_sent reason=\"{}\"", sent.error().message());
+      self->runtime.log(LogLevel::warning, "not_sent", "reason", sent.error().message());
     }
     if (!opens) co_return;
     // The stream goes first and takes the connection that is there already: what the server has to
@@ -527,7 +527,7 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
           if (++refusals <= refused_tries) continue;
         }
         // One that was there and is gone is worth a word: nothing is heard until there is another session.
-        self->runtime.log(was_open ? LogLevel::warning : LogLevel::debug, "event=no_get_stream status={}", head.status);
+        self->runtime.log(was_open ? LogLevel::warning : LogLevel::debug, "no_get_stream", "status", head.status);
         co_return;
       }
       was_open = true;
@@ -540,7 +540,7 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
         if (read.error().code() != Errc::limit || ++skipped > resume_tries) throw std::move(read).error();
         // Without the id: it would come again.
         memory.last_id.clear();
-        self->runtime.log(LogLevel::warning, "event=message_skipped reason=\"{}\"", read.error().message());
+        self->runtime.log(LogLevel::warning, "message_skipped", "reason", read.error().message());
         continue;
       }
       if (memory.events > events) attempt = 0;  // it is worth having
@@ -550,7 +550,7 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
   static Task<void> listen_quietly(Self self) {
     auto ended = co_await as_result(listen(self));
     if (ended || ended.error().code() == Errc::cancelled) co_return;
-    self->runtime.log(LogLevel::info, "event=get_stream_ended reason=\"{}\"", ended.error().message());
+    self->runtime.log(LogLevel::info, "get_stream_ended", "reason", ended.error().message());
   }
 
   // The server may forget the session now; it need not answer.
@@ -561,7 +561,7 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
     limits.connect = limit;
     limits.total = limit;
     auto answer = co_await as_result(self->requester.send("DELETE", self->options.url, std::move(headers), {}, limits));
-    if (!answer) self->runtime.log(LogLevel::debug, "event=session_not_ended reason=\"{}\"", answer.error().message());
+    if (!answer) self->runtime.log(LogLevel::debug, "session_not_ended", "reason", answer.error().message());
   }
 
   Result<void> check_room(std::size_t size) const {
@@ -576,7 +576,7 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
   }
 };
 
-HttpChannel::HttpChannel(asio::any_io_executor executor, HttpOptions options, std::shared_ptr<HttpAuth> auth,
+HttpChannel::HttpChannel(asio::any_io_executor executor, HttpTarget options, std::shared_ptr<HttpAuth> auth,
                          Runtime runtime, HttpWaits waits)
     : state_(std::make_shared<State>(std::move(executor), std::move(options), std::move(auth), std::move(runtime),
                                      waits)) {}

@@ -17,13 +17,12 @@
 
 #include <memory>
 
-#include <patchbay/transport.h>
-
 #include "base/runtime.h"
 #include "http/auth.h"
 #include "http/chatter.h"
-#include "rpc/channel.h"
+#include "rpc/transport.h"
 #include "transport/stream_pulse.h"
+#include "transport/targets.h"
 
 namespace patchbay {
 
@@ -37,7 +36,7 @@ struct HttpWaits {
 
 class HttpChannel final : public Channel {
  public:
-  HttpChannel(asio::any_io_executor executor, HttpOptions options, std::shared_ptr<HttpAuth> auth, Runtime runtime,
+  HttpChannel(asio::any_io_executor executor, HttpTarget options, std::shared_ptr<HttpAuth> auth, Runtime runtime,
               HttpWaits waits = {});
   ~HttpChannel() override;
 
@@ -58,8 +57,8 @@ class HttpChannel final : public Channel {
 };
 
 // With sign-in; http_transport() in the public header is the same without.
-std::unique_ptr<Transport> http_transport_with(HttpOptions options, std::shared_ptr<HttpAuth> auth);
-std::unique_ptr<Transport> sse_transport_with(HttpOptions options, std::shared_ptr<HttpAuth> auth);
+std::unique_ptr<Transport> http_transport_with(HttpTarget options, std::shared_ptr<HttpAuth> auth);
+std::unique_ptr<Transport> sse_transport_with(HttpTarget options, std::shared_ptr<HttpAuth> auth);
 
 // Errc::config when the text cannot be the URL of a server; says why.
 Result<void> check_server_url(std::string_view url);

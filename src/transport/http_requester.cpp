@@ -107,7 +107,7 @@ bool wants_scope(const HttpHead& head) {
 
 }  // namespace
 
-HttpClientOptions http_client_options(const HttpOptions& options, const Runtime& runtime) {
+HttpClientOptions http_client_options(const HttpTarget& options, const Runtime& runtime) {
   HttpClientOptions result;
   result.ca_file = options.ca_file;
   result.client_certificate = options.client_certificate;
@@ -140,7 +140,7 @@ Task<std::string> explaining_body(HttpExchange& exchange) {
   co_return body;
 }
 
-HttpRequester::HttpRequester(asio::any_io_executor executor, const HttpOptions& options, std::shared_ptr<HttpAuth> auth,
+HttpRequester::HttpRequester(asio::any_io_executor executor, const HttpTarget& options, std::shared_ptr<HttpAuth> auth,
                              const Runtime& runtime)
     : options_(options),
       auth_(std::move(auth)),

@@ -9,17 +9,16 @@
 #include <string>
 #include <string_view>
 
-#include <patchbay/call.h>
-
 #include "base/runtime.h"
 #include "http/auth.h"
 #include "http/client/http_client.h"
+#include "transport/targets.h"
 
 namespace patchbay {
 
 class HttpRequester {
  public:
-  HttpRequester(asio::any_io_executor executor, const HttpOptions& options, std::shared_ptr<HttpAuth> auth,
+  HttpRequester(asio::any_io_executor executor, const HttpTarget& options, std::shared_ptr<HttpAuth> auth,
                 const Runtime& runtime);
 
   // `own` are the headers of the protocol; they win over configured ones. `url` is at the entry's
@@ -45,7 +44,7 @@ class HttpRequester {
   bool is_ours(const std::string& url) const;
   Error refusal(const HttpHead& head, bool had_credentials, std::string_view body, const std::string& remedy) const;
 
-  HttpOptions options_;
+  HttpTarget options_;
   std::shared_ptr<HttpAuth> auth_;
   std::string shown_;
   Duration connect_limit_;  // a part of the time for the whole session: what failed shall be told before that is over
@@ -53,7 +52,7 @@ class HttpRequester {
 };
 
 // What the options of a transport mean to whoever connects.
-HttpClientOptions http_client_options(const HttpOptions& options, const Runtime& runtime);
+HttpClientOptions http_client_options(const HttpTarget& options, const Runtime& runtime);
 
 // A 401 or 403, told with what to do; `body` is what came with it, `remedy` what sign-in says, if there is one.
 Error access_error(std::string_view shown, int status, bool had_credentials, std::string_view body,

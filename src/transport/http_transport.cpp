@@ -21,13 +21,13 @@ namespace {
 
 class HttpTransport final : public Transport {
  public:
-  HttpTransport(HttpOptions options, std::shared_ptr<HttpAuth> auth)
+  HttpTransport(HttpTarget options, std::shared_ptr<HttpAuth> auth)
       : options_(std::move(options)), auth_(std::move(auth)) {}
 
   Kind kind() const noexcept override { return Kind::http; }
   std::string describe() const override { return options_.shown.empty() ? redacted_url(options_.url) : options_.shown; }
   Task<std::unique_ptr<Channel>> open(const Runtime& runtime) override {
-    return [](HttpOptions options, std::shared_ptr<HttpAuth> auth, Runtime with) -> Task<std::unique_ptr<Channel>> {
+    return [](HttpTarget options, std::shared_ptr<HttpAuth> auth, Runtime with) -> Task<std::unique_ptr<Channel>> {
       if (auto good = check_server_url(options.url); !good) throw good.error();
       auto executor = co_await asio::this_coro::executor;
       co_return std::make_unique<HttpChannel>(executor, std::move(options), std::move(auth), std::move(with));
@@ -37,17 +37,17 @@ class HttpTransport final : public Transport {
   std::unique_ptr<Transport> fallback() const override { return sse_transport_with(options_, auth_); }
 
  private:
-  HttpOptions options_;
+  HttpTarget options_;
   std::shared_ptr<HttpAuth> auth_;
 };
 
 }  // namespace
 
-std::unique_ptr<Transport> http_transport_with(HttpOptions options, std::shared_ptr<HttpAuth> auth) {
+std::unique_ptr<Transport> http_transport_with(HttpTarget options, std::shared_ptr<HttpAuth> auth) {
   return std::make_unique<HttpTransport>(std::move(options), std::move(auth));
 }
 
-std::unique_ptr<Transport> http_transport(HttpOptions options) {
+std::shared_ptr<Transport> http_transport(HttpOptions options) {
   return http_transport_with(std::move(options), nullptr);
 }
 

@@ -40,7 +40,7 @@ MessageInbox::Put MessageInbox::put_read(ReadMessages read, std::size_t size, co
   if (!decoded) {
     auto& id = read.seems_to_answer;
     // A server can send such things without end.
-    runtime.log(std::exchange(told_, true) ? LogLevel::debug : LogLevel::info, "event=not_a_message reason=\"{}\"",
+    runtime.log(std::exchange(told_, true) ? LogLevel::debug : LogLevel::info, "not_a_message", "reason",
                 decoded.error().message());
     if (!id) return Put::nothing;
     const bool ours = wanted == id;

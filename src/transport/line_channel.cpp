@@ -192,7 +192,7 @@ struct LineChannel::State : std::enable_shared_from_this<State> {
   }
 
   void complain(std::string_view line, const Error& why, LineChannel& channel) {
-    runtime.log(LogLevel::warning, "event=bad_line why=\"{}\" text=\"{}\"", why.message(), cut_utf8(line, 120));
+    runtime.log(LogLevel::warning, "bad_line", "why", why.message(), "text", cut_utf8(line, 120));
     if (auto response = complaint(line, why, runtime.limits)) (void)channel.send(std::move(*response));
   }
 

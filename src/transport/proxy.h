@@ -12,11 +12,11 @@
 #include <memory>
 #include <string>
 
-#include <patchbay/transport.h>
-
 #include "base/timeout.h"
 #include "http/auth.h"
 #include "http/token_source.h"
+#include "rpc/transport.h"
+#include "transport/targets.h"
 
 namespace patchbay {
 
@@ -25,7 +25,7 @@ struct ProxyOptions {
   std::string server_id;  // becomes one segment of that path
   std::shared_ptr<TokenSource> tokens;
   std::string remedy;  // what a person does about a sign-in that is over: "run `...`"
-  HttpOptions http;    // everything but its url
+  HttpTarget http;     // everything but its url
   // What proxy_auth() made once for all servers behind one proxy: however many of them are refused
   // at the same time, there is one renewal. Unset: one of its own, of `tokens` and `remedy`.
   std::shared_ptr<HttpAuth> auth;

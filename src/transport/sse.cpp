@@ -45,7 +45,7 @@ std::optional<RequestId> cancelled_request(const Payload& params) {
 struct SseChannel::State : std::enable_shared_from_this<State> {
   using Self = std::shared_ptr<State>;
 
-  State(asio::any_io_executor e, HttpOptions o, std::shared_ptr<HttpAuth> auth, Runtime r)
+  State(asio::any_io_executor e, HttpTarget o, std::shared_ptr<HttpAuth> auth, Runtime r)
       : options(std::move(o)),
         runtime(std::move(r)),
         requester(e, options, std::move(auth), runtime),
@@ -64,7 +64,7 @@ struct SseChannel::State : std::enable_shared_from_this<State> {
     std::string body;
   };
 
-  HttpOptions options;
+  HttpTarget options;
   Runtime runtime;
   HttpRequester requester;
   MessageInbox inbox;
@@ -266,13 +266,13 @@ struct SseChannel::State : std::enable_shared_from_this<State> {
     if (!taken && next.id) {
       self->inbox.put(Lost{std::move(*next.id), std::move(taken).error()}, 0);
     } else if (!taken) {
-      self->runtime.log(LogLevel::warning, "event=not_sent reason=\"{}\"", taken.error().message());
+      self->runtime.log(LogLevel::warning, "not_sent", "reason", taken.error().message());
     }
     begin_posts(self);
   }
 };
 
-Task<std::unique_ptr<Channel>> SseChannel::open(HttpOptions options, std::shared_ptr<HttpAuth> auth, Runtime runtime) {
+Task<std::unique_ptr<Channel>> SseChannel::open(HttpTarget options, std::shared_ptr<HttpAuth> auth, Runtime runtime) {
   auto executor = co_await asio::this_coro::executor;
   auto state = std::make_shared<State>(executor, std::move(options), std::move(auth), std::move(runtime));
   co_await State::connect(state);
@@ -360,31 +360,31 @@ namespace {
 
 class SseTransport final : public Transport {
  public:
-  SseTransport(HttpOptions options, std::shared_ptr<HttpAuth> auth)
+  SseTransport(HttpTarget options, std::shared_ptr<HttpAuth> auth)
       : options_(std::move(options)), auth_(std::move(auth)) {}
 
   Kind kind() const noexcept override { return Kind::sse; }
   std::string describe() const override { return options_.shown.empty() ? redacted_url(options_.url) : options_.shown; }
   Identity identity() const override { return {sha256_hex("sse " + options_.url), {}}; }
   Task<std::unique_ptr<Channel>> open(const Runtime& runtime) override {
-    return [](HttpOptions options, std::shared_ptr<HttpAuth> auth, Runtime with) -> Task<std::unique_ptr<Channel>> {
+    return [](HttpTarget options, std::shared_ptr<HttpAuth> auth, Runtime with) -> Task<std::unique_ptr<Channel>> {
       if (auto good = check_server_url(options.url); !good) throw good.error();
       co_return co_await SseChannel::open(std::move(options), std::move(auth), std::move(with));
     }(options_, auth_, runtime);
   }
 
  private:
-  HttpOptions options_;
+  HttpTarget options_;
   std::shared_ptr<HttpAuth> auth_;
 };
 
 }  // namespace
 
-std::unique_ptr<Transport> sse_transport_with(HttpOptions options, std::shared_ptr<HttpAuth> auth) {
+std::unique_ptr<Transport> sse_transport_with(HttpTarget options, std::shared_ptr<HttpAuth> auth) {
   return std::make_unique<SseTransport>(std::move(options), std::move(auth));
 }
 
-std::unique_ptr<Transport> sse_transport(HttpOptions options) {
+std::shared_ptr<Transport> sse_transport(HttpOptions options) {
   return sse_transport_with(std::move(options), nullptr);
 }
 

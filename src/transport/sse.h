@@ -5,18 +5,17 @@
 
 #include <memory>
 
-#include <patchbay/transport.h>
-
 #include "base/runtime.h"
 #include "http/auth.h"
-#include "rpc/channel.h"
+#include "rpc/transport.h"
+#include "transport/targets.h"
 
 namespace patchbay {
 
 class SseChannel final : public Channel {
  public:
   // Connects and waits for the address.
-  static Task<std::unique_ptr<Channel>> open(HttpOptions options, std::shared_ptr<HttpAuth> auth, Runtime runtime);
+  static Task<std::unique_ptr<Channel>> open(HttpTarget options, std::shared_ptr<HttpAuth> auth, Runtime runtime);
 
   struct State;
   explicit SseChannel(std::shared_ptr<State> state) : state_(std::move(state)) {}

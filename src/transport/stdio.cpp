@@ -41,7 +41,7 @@ constexpr std::size_t sample_size = 80;  // of a line that was no message, in an
 
 // Different when the command leads to another file, or that file was written; and the same
 // for the first argument that is a file: a script, when the command is an interpreter.
-std::string command_stamp(const StdioOptions& options) {
+std::string command_stamp(const StdioTarget& options) {
   std::error_code ignored;
   const auto here = std::filesystem::current_path(ignored) / options.cwd;
   const auto environment = overlay_environment(environ, options.env);
@@ -62,7 +62,7 @@ std::string command_stamp(const StdioOptions& options) {
 
 class StdioTransport final : public Transport {
  public:
-  StdioTransport(StdioOptions options, std::string name) : options_(std::move(options)), name_(std::move(name)) {}
+  StdioTransport(StdioTarget options, std::string name) : options_(std::move(options)), name_(std::move(name)) {}
 
   Kind kind() const noexcept override { return Kind::stdio; }
 
@@ -115,17 +115,17 @@ class StdioTransport final : public Transport {
   }
 
  private:
-  StdioOptions options_;
+  StdioTarget options_;
   std::string name_;
 };
 
 }  // namespace
 
-std::unique_ptr<Transport> stdio_transport(StdioOptions options) {
+std::shared_ptr<Transport> stdio_transport(StdioOptions options) {
   return stdio_transport_with(std::move(options), {});
 }
 
-std::unique_ptr<Transport> stdio_transport_with(StdioOptions options, std::string name) {
+std::unique_ptr<Transport> stdio_transport_with(StdioTarget options, std::string name) {
   return std::make_unique<StdioTransport>(std::move(options), std::move(name));
 }
 
@@ -266,7 +266,7 @@ struct StdioChannel::State : std::enable_shared_from_this<State> {
     writing.clear();
     waiting.clear();
     written = 0;
-    runtime.log(LogLevel::debug, "event=write-failed text=\"{}\"", why.message());
+    runtime.log(LogLevel::debug, "write_failed", "text", why.message());
     silence.expires_after(for_reader);
     silence.async_wait([self = shared_from_this()](boost::system::error_code aborted) {
       if (aborted || self->closing || self->failure) return;
@@ -306,8 +306,7 @@ struct StdioChannel::State : std::enable_shared_from_this<State> {
   }
 
   void tell_junk(std::string_view why, std::string_view text) {
-    runtime.log(junk_told++ == 0 ? LogLevel::info : LogLevel::debug, "event=junk why=\"{}\" text=\"{}\"", why,
-                cut_utf8(text, 120));
+    runtime.log(junk_told++ == 0 ? LogLevel::info : LogLevel::debug, "junk", "why", why, "text", cut_utf8(text, 120));
   }
 
   std::optional<Incoming> next_buffered() {

@@ -14,10 +14,9 @@
 #include <string>
 #include <vector>
 
-#include <patchbay/transport.h>
-
 #include "base/runtime.h"
-#include "rpc/channel.h"
+#include "rpc/transport.h"
+#include "transport/targets.h"
 
 namespace patchbay {
 
@@ -50,6 +49,6 @@ class StdioChannel final : public Channel {
 };
 
 // `name` is what messages call the server; empty: the command's file name.
-std::unique_ptr<Transport> stdio_transport_with(StdioOptions options, std::string name);
+std::unique_ptr<Transport> stdio_transport_with(StdioTarget options, std::string name);
 
 }  // namespace patchbay

@@ -142,7 +142,7 @@ Result<Url> checked_url(std::string_view text) {
 
 class WsTransport final : public Transport {
  public:
-  WsTransport(HttpOptions options, std::shared_ptr<HttpAuth> auth)
+  WsTransport(HttpTarget options, std::shared_ptr<HttpAuth> auth)
       : options_(std::move(options)), auth_(std::move(auth)) {}
 
   Kind kind() const noexcept override { return Kind::websocket; }
@@ -153,7 +153,7 @@ class WsTransport final : public Transport {
   }
 
  private:
-  static Task<std::unique_ptr<Channel>> open_channel(HttpOptions options, std::shared_ptr<HttpAuth> auth,
+  static Task<std::unique_ptr<Channel>> open_channel(HttpTarget options, std::shared_ptr<HttpAuth> auth,
                                                      std::string shown, Runtime runtime) {
     WebSocketTarget target;
     target.url = value_or_throw(checked_url(options.url));
@@ -219,16 +219,16 @@ class WsTransport final : public Transport {
     return status_error(shown, head, refusal.body).within("WebSocket handshake");
   }
 
-  HttpOptions options_;
+  HttpTarget options_;
   std::shared_ptr<HttpAuth> auth_;
 };
 
 }  // namespace
 
-std::unique_ptr<Transport> ws_transport_with(HttpOptions options, std::shared_ptr<HttpAuth> auth) {
+std::unique_ptr<Transport> ws_transport_with(HttpTarget options, std::shared_ptr<HttpAuth> auth) {
   return std::make_unique<WsTransport>(std::move(options), std::move(auth));
 }
 
-std::unique_ptr<Transport> ws_transport(HttpOptions options) { return ws_transport_with(std::move(options), nullptr); }
+std::shared_ptr<Transport> ws_transport(HttpOptions options) { return ws_transport_with(std::move(options), nullptr); }
 
 }  // namespace patchbay

@@ -7,11 +7,10 @@
 #include <memory>
 #include <string>
 
-#include <patchbay/transport.h>
-
 #include "base/runtime.h"
 #include "http/auth.h"
-#include "rpc/channel.h"
+#include "rpc/transport.h"
+#include "transport/targets.h"
 #include "ws/websocket.h"
 
 namespace patchbay {
@@ -34,6 +33,6 @@ class WsChannel final : public Channel {
 };
 
 // With sign-in; ws_transport() in the public header is the same without.
-std::unique_ptr<Transport> ws_transport_with(HttpOptions options, std::shared_ptr<HttpAuth> auth);
+std::unique_ptr<Transport> ws_transport_with(HttpTarget options, std::shared_ptr<HttpAuth> auth);
 
 }  // namespace patchbay

@@ -183,7 +183,7 @@ struct WebSocket::State : std::enable_shared_from_this<State> {
     writing.clear();
     waiting.clear();
     written = 0;
-    settings.log(LogLevel::debug, "event=write_failed text=\"{}\"", why.message());
+    settings.log(LogLevel::debug, "write_failed", "text", why.message());
     scope.spawn([](Self self, Error error) -> Task<void> {
       co_await sleep_for(for_reader);
       self->fail(std::move(error));
@@ -504,7 +504,7 @@ Task<WebSocketAnswer> open_websocket(WebSocketTarget target, WebSocketSettings s
                             good.error().message()));
   }
   if (!head.headers.contains("Sec-WebSocket-Protocol")) {
-    settings.log(LogLevel::info, "event=no_subprotocol wanted={}", mcp_subprotocol);
+    settings.log(LogLevel::info, "no_subprotocol", "wanted", mcp_subprotocol);
   }
   auto executor = co_await asio::this_coro::executor;
   co_return std::make_unique<WebSocket>(executor, std::move(stream), std::move(settings), std::move(reader.rest()));

@@ -30,6 +30,7 @@
 #include "base/runtime.h"
 #include "base/scope.h"
 #include "base/timeout.h"
+#include "client/connect.h"
 #include "support/chaos_front.h"
 #include "support/command.h"
 #include "support/dice.h"
@@ -254,7 +255,10 @@ class SeedRun {
     runtime.limits.exit_after_eof = 300ms;
     runtime.limits.exit_after_int = 200ms;
     runtime.limits.exit_after_term = 200ms;
-    runtime.log = Log(LogLevel::info, [this](LogLevel, std::string_view line) { log_.emplace_back(line); });
+    runtime.log = Log(LogLevel::info, [this](const LogEvent& event) {
+      log_.push_back(event.event);
+      for (const auto& field : event.fields) log_.back() += fmt::format(" {}={}", field.name, field.value);
+    });
     return runtime;
   }
 
@@ -290,7 +294,7 @@ class SeedRun {
       ++connects_;
       auto with = runtime();
       if (attempt == 4) with.limits.connect = 30s;  // it has to succeed, however busy the machine is
-      auto connected = co_await as_result(Client(options(&lost_.back())).connect(transport(), std::move(with)));
+      auto connected = co_await as_result(connect(Client(options(&lost_.back())), transport(), std::move(with)));
       if (connected) co_return std::move(*connected);
       ++refused_connects_;
       log_.push_back("not connected: " + connected.error().message());

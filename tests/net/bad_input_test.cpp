@@ -19,6 +19,7 @@
 
 #include "base/as_result.h"
 #include "base/runtime.h"
+#include "client/connect.h"
 #include "support/capability.h"
 #include "support/command.h"
 #include "support/loop.h"
@@ -101,7 +102,7 @@ Runtime impatient() {
 
 // Connects, and calls a tool where that works; what came of it.
 Task<Result<std::string>> use(std::shared_ptr<Transport> transport, Runtime runtime, ClientOptions options = {}) {
-  auto session = co_await as_result(Client(options).connect(std::move(transport), runtime));
+  auto session = co_await as_result(connect(Client(options), std::move(transport), runtime));
   if (!session) co_return std::unexpected(std::move(session).error());
   auto called = co_await as_result(session->call_tool("t", Json::object(), {.total = 1s}));
   co_await session->close();
@@ -290,7 +291,7 @@ TEST(BadInput, AStreamThatNeverEndsInTheMiddleOfASession) {
     options.proxy = "";
     ClientOptions legacy;
     legacy.protocol = "legacy";
-    auto session = co_await Client(legacy).connect(http_transport(options), impatient());
+    auto session = co_await connect(Client(legacy), http_transport(options), impatient());
     auto called = co_await as_result(session.call_tool("t", Json::object(), {.total = 100ms}));
     EXPECT_FALSE(called);
     if (!called) EXPECT_EQ(called.error().message(), "no answer to tools/call within 100 ms");
@@ -353,7 +354,7 @@ TEST(BadInput, AServerThatClosesAfterEachAnswer) {
   run_task([&]() -> Task<void> {
     HttpOptions options{.url = server.url("/mcp")};
     options.proxy = "";
-    auto session = co_await Client({}).connect(http_transport(options), impatient());
+    auto session = co_await connect(Client({}), http_transport(options), impatient());
     for (int i = 0; i < 5; ++i) EXPECT_EQ(text_of(co_await session.call_tool("t", Json::object())), "hello");
     co_await session.close();
   });

@@ -16,6 +16,7 @@
 #include "base/as_result.h"
 #include "base/runtime.h"
 #include "base/waiting.h"
+#include "host/make_host.h"
 #include "support/loop.h"
 #include "support/scripted_server.h"
 #include "support/temp_tree.h"
@@ -210,12 +211,12 @@ TEST_F(ConnectorDirectoryTest, ItsFailureNeitherDelaysNorDropsOthers) {
     configure(c.url, c.url == silent.url("/") ? R"(,"timeout":300)" : R"(,"timeout":30000)");
     std::string logged;
     Event event;
-    runtime.log = Log(LogLevel::warning, [&](LogLevel, std::string_view line) {
-      if (line.find("event=connectors") != std::string_view::npos) logged = line;
+    runtime.log = Log(LogLevel::warning, [&](const LogEvent& happened) {
+      if (happened.event == "connectors") logged = happened.field("text");
       event.notify_all();
     });
     run_task([&]() -> Task<void> {
-      Host host(options, runtime);
+      auto host = make_host(options, runtime);
       co_await host.start({"mine"});
       EXPECT_THAT(names(host), ElementsAre("mine"));
       while (logged.empty()) co_await event.wait();

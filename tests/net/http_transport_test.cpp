@@ -54,9 +54,9 @@ std::string text_of(const Incoming& incoming) {
 }
 
 // A channel that is closed when the test's body is done.
-void with_channel(HttpOptions options, std::function<Task<void>(Channel&)> body, bool sse = false) {
+void with_channel(HttpTarget options, std::function<Task<void>(Channel&)> body, bool sse = false) {
   run_task([&]() -> Task<void> {
-    auto transport = sse ? sse_transport(options) : http_transport(options);
+    auto transport = sse ? sse_transport_with(options, nullptr) : http_transport_with(options, nullptr);
     auto channel = co_await transport->open(Runtime{});
     co_await body(*channel);
     co_await channel->close(CloseMode::graceful);
@@ -480,8 +480,8 @@ TEST(HttpChannel, AStreamThatWasThereAndIsNotFoundIsAReasonForDoubt) {
   run_task([&]() -> Task<void> {
     bool ended = false;
     Runtime runtime;
-    runtime.log = Log(LogLevel::warning, [&](LogLevel, std::string_view line) {
-      if (line.find("event=no_get_stream status=404") != line.npos) ended = true;
+    runtime.log = Log(LogLevel::warning, [&](const LogEvent& event) {
+      if (event.event == "no_get_stream" && event.field("status") == "404") ended = true;
     });
     auto channel = co_await http_transport(to(server))->open(runtime);
     int doubts = 0;
@@ -589,8 +589,7 @@ TEST(HttpChannel, AnEventThatIsTooLargeDoesNotEndTheStreamOfASession) {
     Runtime runtime;
     runtime.limits.message = 64u << 10;
     std::vector<std::string> warnings;
-    runtime.log =
-        Log(LogLevel::warning, [&](LogLevel, std::string_view line) { warnings.push_back(std::string(line)); });
+    runtime.log = Log(LogLevel::warning, [&](const LogEvent& event) { warnings.emplace_back(event.field("reason")); });
     auto channel = co_await http_transport(to(server))->open(runtime);
     send(*channel, initialized());
     EXPECT_THAT(co_await received(*channel), HasSubstr("notifications/x"));
@@ -639,8 +638,8 @@ TEST(HttpChannel, AStreamFromAnotherPlaceIsNotReadFrom) {
   run_task([&]() -> Task<void> {
     std::string ended;
     Runtime runtime;
-    runtime.log = Log(LogLevel::info, [&](LogLevel, std::string_view line) {
-      if (line.find("event=get_stream_ended") != line.npos) ended = line;
+    runtime.log = Log(LogLevel::info, [&](const LogEvent& event) {
+      if (event.event == "get_stream_ended") ended = event.field("reason");
     });
     auto channel = co_await http_transport(to(server))->open(runtime);
     send(*channel, initialized());
@@ -753,8 +752,8 @@ TEST(HttpChannel, AStreamThatSomebodyElseHasIsNotAskedForAgain) {
   run_task([&]() -> Task<void> {
     bool ended = false;
     Runtime runtime;
-    runtime.log = Log(LogLevel::debug, [&](LogLevel, std::string_view line) {
-      if (line.find("event=no_get_stream status=409") != line.npos) ended = true;
+    runtime.log = Log(LogLevel::debug, [&](const LogEvent& event) {
+      if (event.event == "no_get_stream" && event.field("status") == "409") ended = true;
     });
     auto channel = co_await http_transport(to(server))->open(runtime);
     send(*channel, initialized());
@@ -1029,7 +1028,7 @@ TEST(HttpTransport, ShowsTheEntryAsItWasWritten) {
     connection.answer("404 Not Found", "");
   });
   for (auto url : {"http://127.0.0.1:1/s3cret"s, server.url("/s3cret")}) {
-    HttpOptions options{.url = url};
+    HttpTarget options(HttpOptions{.url = url});
     options.proxy = "";
     options.shown = "http://${HOST}/${KEY}";
     with_channel(options, [](Channel& channel) -> Task<void> {

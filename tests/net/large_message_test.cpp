@@ -31,7 +31,7 @@ struct Way {
   std::string name;
   std::function<void(ScriptConnection&)> front;
   std::function<std::string(std::string_view)> frame;
-  std::function<std::unique_ptr<Transport>(const ScriptedServer&)> transport;
+  std::function<std::shared_ptr<Transport>(const ScriptedServer&)> transport;
 };
 
 HttpOptions to(const std::string& url) {

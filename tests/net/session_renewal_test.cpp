@@ -11,6 +11,7 @@
 #include "base/as_result.h"
 #include "base/runtime.h"
 #include "base/scope.h"
+#include "client/connect.h"
 #include "client/session_core.h"
 #include "support/fails_with.h"
 #include "support/loop.h"
@@ -281,22 +282,25 @@ TEST(ForgottenSession, IsToldAsLostWhenEveryNewOneIsForgottenToo) {
     throw ScriptConnection::Ended{};
   };
   run_task([&]() -> Task<void> {
-    std::vector<std::string> lost, warnings;
+    std::vector<std::string> lost;
+    std::vector<LogEvent> warnings;
     auto options = legacy();
     options.on_lost = [&](const Error& error) { lost.push_back(error.message()); };
     Runtime runtime;
-    runtime.log = Log(LogLevel::warning, [&](LogLevel, std::string_view line) { warnings.emplace_back(line); });
+    runtime.log = Log(LogLevel::warning, [&](const LogEvent& event) { warnings.push_back(event); });
     auto core = std::make_shared<SessionCore>(co_await asio::this_coro::executor, runtime, options, server.transport());
     core->doubt_pace = RenewalPace(RenewalRule{.most_tries = 3, .second_pause = 1ms, .longest_pause = 1ms});
     co_await core->connect();
     while (lost.empty()) co_await settle();
     // Another doubt about the same session says nothing new.
     EXPECT_TRUE(core->peer->notify("notifications/roots/list_changed", {}));
-    auto doubted = [](const std::string& line) { return line.find("event=not_accepted status=404") != line.npos; };
+    auto doubted = [](const LogEvent& event) {
+      return event.event == "not_accepted" && event.field("status") == "404";
+    };
     while (std::ranges::none_of(warnings, doubted)) co_await settle();
     for (int i = 0; i < 20; ++i) co_await settle();
     EXPECT_THAT(lost, testing::ElementsAre(testing::HasSubstr("keeps forgetting its sessions")));
-    EXPECT_THAT(warnings, testing::Contains(testing::HasSubstr("event=session_not_renewed")).Times(1));
+    EXPECT_THAT(warnings, testing::Contains(testing::Field(&LogEvent::event, "session_not_renewed")).Times(1));
     co_await core->close(CloseMode::quick);
   });
 }
@@ -479,7 +483,7 @@ TEST(ForgottenSession, TheNewOneIsPartOfTheTimeOfTheCall) {
     if (direction == "<-" && message.find("forgetful") != message.npos && ++opened == 2) skipped += 1h;
   };
   run_task([&]() -> Task<void> {
-    auto session = co_await Client(legacy()).connect(server.transport(), runtime);
+    auto session = co_await connect(Client(legacy()), server.transport(), runtime);
     auto failed = co_await as_result(session.call_tool("t", {}, {.total = 30min, .idle = {}, .on_progress = {}}));
     EXPECT_FALSE(failed);
     if (!failed) EXPECT_EQ(failed.error().code(), Errc::timeout);
@@ -540,7 +544,7 @@ TEST(ForgottenSession, MetByAHandlerOfOursIsOpenedAnewAllTheSame) {
     run_task([&]() -> Task<void> {
       Runtime runtime;
       runtime.limits.exit_after_eof = 5ms;
-      session = co_await Client(options).connect(server.transport(), runtime);
+      session = co_await connect(Client(options), server.transport(), runtime);
       auto asks = co_await as_result(session.call_tool("asks", {}));
       EXPECT_FALSE(asks);
       if (!asks) EXPECT_EQ(asks.error().code(), Errc::closed);

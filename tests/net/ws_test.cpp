@@ -114,8 +114,8 @@ HttpOptions to(const ScriptedServer& server) {
   return options;
 }
 
-Task<Error> open_failure(HttpOptions options, Runtime runtime = {}) {
-  auto opened = co_await as_result(ws_transport(options)->open(runtime));
+Task<Error> open_failure(HttpTarget options, Runtime runtime = {}) {
+  auto opened = co_await as_result(ws_transport_with(options, nullptr)->open(runtime));
   if (opened) {
     ADD_FAILURE() << "it was opened";
     co_await (*opened)->close(CloseMode::quick);
@@ -522,10 +522,10 @@ TEST(WsChannel, AChallenge_IsAnsweredOnce) {
 TEST(WsTransport, SaysWhatIsWrongWithAUrl) {
   run_task([]() -> Task<void> {
     for (const char* url : {"http://h/", "https://h/mcp", "ws:/h", "h", "", "ws://", "wss://h:99999/"}) {
-      const auto error = co_await open_failure({.url = url, .headers = {}});
+      const auto error = co_await open_failure(HttpOptions{.url = url, .headers = {}});
       EXPECT_EQ(error.code(), Errc::config) << url << ": " << error.message();
     }
-    const auto error = co_await open_failure({.url = "https://h/mcp", .headers = {}});
+    const auto error = co_await open_failure(HttpOptions{.url = "https://h/mcp", .headers = {}});
     EXPECT_THAT(error.message(), HasSubstr("must begin with wss:// or ws://"));
   });
 }
@@ -550,7 +550,7 @@ TEST(WsChannel, Messages_ShowTheEntryAsItWasWritten) {
   });
   run_task([&]() -> Task<void> {
     for (auto url : {"ws://127.0.0.1:1/s3cret"s, url_of(server, "/s3cret")}) {
-      HttpOptions options{.url = url};
+      HttpTarget options(HttpOptions{.url = url});
       options.proxy = "";
       options.shown = "ws://${HOST}/${KEY}";
       const auto error = co_await open_failure(options);

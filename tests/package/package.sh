@@ -25,7 +25,7 @@ has patchbay usr/bin/patchbay usr/libexec/patchbay/patchbay-warden usr/share/man
   usr/share/doc/patchbay/{copyright,changelog.Debian.gz,README.md}
 has libpatchbay-dev usr/include/patchbay/{patchbay,blocking}.h usr/lib/libpatchbay.a \
   usr/lib/{cmake/patchbay/patchbayConfig.cmake,pkgconfig/patchbay.pc} \
-  usr/share/doc/libpatchbay-dev/{copyright,changelog.Debian.gz,examples/coroutine.cpp}
+  usr/share/doc/libpatchbay-dev/{copyright,changelog.Debian.gz,examples/call_tool.cpp}
 # Nothing knows where it was built.
 if grep -rlF "$(dirname "$(dirname "$tree")")/" "$scratch/root" --include='*.cmake' --include='*.pc' --include='*.h'; then
   fail 'these files name the source tree'

@@ -10,6 +10,7 @@
 #include "base/runtime.h"
 #include "base/scope.h"
 #include "base/timeout.h"
+#include "client/connect.h"
 #include "support/loop.h"
 #include "support/places.h"
 #include "transport/stdio.h"
@@ -74,7 +75,7 @@ TEST(Budget, WhileItIsSpent_EveryCallEnds) {
   run_task([]() -> Task<void> {
     Runtime runtime;
     StdioOptions options{.command = built("mode-server"), .args = {"good"}};
-    auto session = co_await Client({}).connect(stdio_transport(options), runtime);
+    auto session = co_await connect(Client({}), stdio_transport(options), runtime);
     {
       const auto all = byte_budget().charge(runtime.limits.buffered);
       auto small = co_await as_result(session.call_tool("echo", Json{{"text", "hello"}}, {.total = 60s}));

@@ -242,8 +242,8 @@ TEST(Stdio, FirstJunkLineIsAWarningTheOthersAreDebug) {
   run_task([]() -> Task<void> {
     Runtime runtime;
     std::vector<LogLevel> levels;
-    runtime.log = Log(LogLevel::debug, [&](LogLevel level, std::string_view line) {
-      if (line.find("event=junk") != line.npos) levels.push_back(level);
+    runtime.log = Log(LogLevel::debug, [&](const LogEvent& event) {
+      if (event.event == "junk") levels.push_back(event.level);
     });
     auto channel = co_await open({"print", "banner\\n{}\\n{}\\n", "exit"}, runtime);
     co_await hear(*channel);

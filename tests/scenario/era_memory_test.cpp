@@ -11,6 +11,7 @@
 #include "base/crypto.h"
 #include "base/runtime.h"
 #include "base/scope.h"
+#include "client/connect.h"
 #include "client/era_memory_file.h"
 #include "protocol/methods.h"
 #include "protocol/wire.h"
@@ -54,7 +55,7 @@ class Meetings {
   // The questions of one start, in order, and what was settled for.
   Task<std::vector<std::string>> meet() {
     server->asked.clear();
-    auto session = co_await Client(options).connect(server->transport(), runtime);
+    auto session = co_await connect(Client(options), server->transport(), runtime);
     legacy = session.is_legacy();
     co_await session.close();
     co_return server->asked;
@@ -200,7 +201,7 @@ TEST(RememberedEra, ALateNewerAnswerChangesTheMemoryAndNothingElse) {
         co_return *Payload::parse(modern_answer);
       }(release);
     });
-    auto session = co_await Client(meetings.options).connect(meetings.server->transport(), meetings.runtime);
+    auto session = co_await connect(Client(meetings.options), meetings.server->transport(), meetings.runtime);
     EXPECT_TRUE(session.is_legacy());
     while (!meetings.known()) co_await settle();
     release.notify_all();

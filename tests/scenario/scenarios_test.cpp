@@ -13,8 +13,10 @@
 #include "base/runtime.h"
 #include "base/scope.h"
 #include "base/waiting.h"
+#include "client/connect.h"
 #include "protocol/methods.h"
 #include "protocol/wire.h"
+#include "server/serve.h"
 #include "support/fails_with.h"
 #include "support/fixture_server.h"
 #include "support/loop.h"
@@ -87,7 +89,7 @@ class FixtureTransport final : public Transport {
     Runtime theirs;
     theirs.limits = runtime.limits;
     door->scope().spawn([](std::shared_ptr<Server> s, std::unique_ptr<Channel> c, Runtime r) -> Task<void> {
-      co_await s->serve(std::move(c), r);
+      co_await serve(*s, std::move(c), r);
     }(std::move(server), std::move(far), std::move(theirs)));
     co_return door;
   }
@@ -233,7 +235,7 @@ class Scenario : public ::testing::TestWithParam<Column> {
   void run(ClientOptions client, Body body) { run(std::move(client), runtime(), std::move(body)); }
   void run(ClientOptions client, Runtime with, Body body) {
     run_task([&]() -> Task<void> {
-      auto session = co_await Client(client).connect(transport(), with);
+      auto session = co_await connect(Client(client), transport(), with);
       auto outcome = co_await as_result(body(session));
       co_await session.close();
       value_or_throw(std::move(outcome));
@@ -1014,7 +1016,7 @@ TEST_P(Scenario, TheLastHandleClosesTheConnection) {
     int lost = 0;
     auto client = options();
     client.on_lost = [&](const Error&) { ++lost; };
-    auto session = co_await Client(client).connect(transport(), runtime());
+    auto session = co_await connect(Client(client), transport(), runtime());
     auto copy = session;
     session = Session();
     EXPECT_EQ(text_of(co_await copy.call_tool("echo", {})), "{}");
@@ -1233,10 +1235,10 @@ TEST_P(Scenario, ATaskIsKnownByItsId) {
 TEST_P(Scenario, ATaskOutlivesTheConnectionButNotTheServer) {
   run_task([&]() -> Task<void> {
     auto way = transport();
-    auto first = co_await Client(options()).connect(way, runtime());
+    auto first = co_await connect(Client(options()), way, runtime());
     auto task = std::get<RemoteTask>(co_await first.start_tool("task_held", {}));
     co_await first.close();
-    auto second = co_await Client(options()).connect(way, runtime());
+    auto second = co_await connect(Client(options()), way, runtime());
     auto state = co_await as_result(second.get_task(task.id));
     // The listener of the first connection was the server's only way in, as stdin is.
     if (GetParam().door == Door::stdio || GetParam().door == Door::http) {

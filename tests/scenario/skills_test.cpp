@@ -10,6 +10,7 @@
 
 #include "base/as_result.h"
 #include "base/runtime.h"
+#include "client/connect.h"
 #include "protocol/codec.h"
 #include "protocol/methods.h"
 #include "protocol/wire.h"
@@ -75,7 +76,7 @@ class OddSkills : public ::testing::TestWithParam<Era> {
 
   void run(std::function<Task<void>(Session)> body) {
     run_task([&]() -> Task<void> {
-      auto session = co_await Client(options_).connect(server_->transport(), runtime_);
+      auto session = co_await connect(Client(options_), server_->transport(), runtime_);
       auto outcome = co_await as_result(body(session));
       co_await session.close();
       value_or_throw(std::move(outcome));

@@ -8,6 +8,7 @@
 #include "base/as_result.h"
 #include "base/runtime.h"
 #include "base/scope.h"
+#include "client/connect.h"
 #include "client/remote_tasks.h"
 #include "protocol/methods.h"
 #include "protocol/wire.h"
@@ -65,7 +66,7 @@ struct TaskServer {
     runtime.limits.task_poll_least = 1ms;
     runtime.limits.task_poll_most = std::chrono::duration_cast<std::chrono::milliseconds>(poll_most);
     run_task([&]() -> Task<void> {
-      auto session = co_await Client(client).connect(server->transport(), runtime);
+      auto session = co_await connect(Client(client), server->transport(), runtime);
       (void)co_await session.list_tools();
       auto outcome = co_await as_result(body(session));
       co_await session.close();

@@ -21,6 +21,8 @@
 #include "base/scope.h"
 #include "base/waiting.h"
 #include "rpc/channel.h"
+#include "rpc/transport.h"
+#include "server/serve.h"
 #include "support/http_door.h"
 #include "support/http_wire.h"
 #include "support/sample_server.h"
@@ -164,7 +166,7 @@ class ServedChannel : public SteppedWorld {
     }
     co_return;
   }
-  Task<void> operate() override { return server_->serve(std::move(far_), hurried()); }
+  Task<void> operate() override { return serve(*server_, std::move(far_), hurried()); }
   Task<void> stop() override {
     if (destroys_) server_.reset();
     co_await near_->close(CloseMode::graceful);
@@ -237,7 +239,7 @@ class ServedStdio : public SteppedWorld {
       ::close(before);
       ::close(then);
     });
-    co_await server_->serve_stdio(hurried());
+    co_await serve_stdio(*server_, hurried());
   }
   Task<void> stop() override {
     client_.reset();
@@ -291,7 +293,7 @@ class ServedHttp : public SteppedWorld {
                                "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: subscriptions/listen\r\n")));
       clients_.spawn(talk_with_session(executor_, url));
     };
-    co_await server_->serve_http(options, hurried());
+    co_await serve_http(*server_, options, hurried());
   }
   Task<void> finish() override {
     release_->set();
@@ -384,7 +386,7 @@ class MemoryDoor : public SteppedWorld {
  private:
   std::set<std::string>& begun_;
   std::shared_ptr<Release> release_ = std::make_shared<Release>(&begun_);
-  std::unique_ptr<Transport> transport_ = memory_transport(busy_server(release_));
+  std::shared_ptr<Transport> transport_ = memory_transport(busy_server(release_));
   std::unique_ptr<Channel> channel_;
   bool closed_ = false;
 };

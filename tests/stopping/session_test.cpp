@@ -13,6 +13,7 @@
 #include "base/runtime.h"
 #include "base/scope.h"
 #include "base/waiting.h"
+#include "client/connect.h"
 #include "protocol/wire.h"
 #include "support/fixture_server.h"
 #include "support/script_server.h"
@@ -45,7 +46,7 @@ class SessionWorld : public SteppedWorld {
       : options_(std::move(options)), operation_(std::move(operation)) {}
 
   Task<void> prepare() override {
-    session = co_await Client(options_).connect(memory_transport(make_fixture_server()), short_waits());
+    session = co_await connect(Client(options_), memory_transport(make_fixture_server()), short_waits());
   }
   Task<void> operate() override { co_await operation_(session); }
   Task<void> stop() override { co_await session.close(); }
@@ -256,7 +257,7 @@ class ConnectWorld : public SteppedWorld {
  public:
   ConnectWorld(ClientOptions options, std::unique_ptr<ScriptServer> server)
       : options_(std::move(options)), server_(std::move(server)) {}
-  Task<void> operate() override { session_ = co_await Client(options_).connect(server_->transport(), short_waits()); }
+  Task<void> operate() override { session_ = co_await connect(Client(options_), server_->transport(), short_waits()); }
   Task<void> finish() override {
     if (session_.connected()) co_await session_.close();
     EXPECT_EQ(server_->connections(), 0u);
@@ -308,7 +309,8 @@ class HttpWorld : public SteppedWorld {
     client.elicit = [](ElicitRequest) -> Task<ElicitResult> {
       co_return ElicitResult{.action = ElicitResult::Action::accept};
     };
-    session_ = co_await Client(client).connect(http_transport({.url = url, .headers = {}, .proxy = ""}), short_waits());
+    session_ =
+        co_await connect(Client(client), http_transport({.url = url, .headers = {}, .proxy = ""}), short_waits());
   }
   Task<void> operate() override {
     (void)co_await session_.list_tools();

@@ -17,6 +17,7 @@
 #include "base/runtime.h"
 #include "base/scope.h"
 #include "base/waiting.h"
+#include "server/serve.h"
 #include "support/http_wire.h"
 
 namespace patchbay::test {
@@ -44,7 +45,7 @@ class Door {
     serving_ = scope_.spawn([](Task<void> work) -> Task<void> {
       auto served = co_await as_result(std::move(work));
       EXPECT_TRUE(served) << served.error().message();
-    }(server_->serve_http(std::move(options), runtime)));
+    }(serve_http(*server_, std::move(options), runtime)));
   }
   Task<void> connect(HttpWire& wire) {
     while (url.empty()) co_await asio::post(asio::use_awaitable);

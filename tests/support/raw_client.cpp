@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "server/serve.h"
 #include "transport/memory.h"
 
 namespace patchbay::test {
@@ -9,7 +10,7 @@ namespace patchbay::test {
 RawClient::RawClient(asio::any_io_executor executor, Server& server, const Runtime& runtime) : scope_(executor) {
   auto [near, far] = make_memory_pair(runtime.limits, MemoryPayloads::copy);
   channel_ = std::move(near);
-  serving_ = scope_.spawn(server.serve(std::move(far), runtime));
+  serving_ = scope_.spawn(serve(server, std::move(far), runtime));
 }
 
 RawClient::~RawClient() = default;

@@ -14,6 +14,7 @@
 
 #include "base/waiting.h"
 #include "rpc/peer.h"
+#include "rpc/transport.h"
 
 namespace patchbay::test {
 

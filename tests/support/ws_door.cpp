@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/as_result.h"
+#include "server/serve.h"
 #include "transport/ws.h"
 #include "ws/handshake.h"
 
@@ -88,7 +89,7 @@ Task<void> WsDoor::serve(std::shared_ptr<Server> server, tcp::socket socket) {
   auto connection =
       std::make_unique<WebSocket>(executor, std::make_unique<TcpStream>(std::move(socket)), settings, std::move(rest));
   auto channel = std::make_unique<WsChannel>(executor, std::move(connection), Runtime{});
-  (void)co_await as_result(server->serve(std::move(channel), Runtime{}));
+  (void)co_await as_result(patchbay::serve(*server, std::move(channel), Runtime{}));
 }
 
 }  // namespace patchbay::test

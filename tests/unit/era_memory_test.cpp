@@ -20,8 +20,10 @@
 
 #include "base/crypto.h"
 #include "client/era_memory_file.h"
+#include "rpc/transport.h"
 #include "settings/folders.h"
 #include "support/command.h"
+#include "transport/stdio.h"
 
 namespace patchbay {
 namespace {
@@ -225,11 +227,11 @@ TEST(EraMemoryFile, ABusyOneIsGivenUp) {
 }
 
 TEST(EraMemory, AServerIsTheSameWhenAllThatMakesItIs) {
-  auto key_for = [](StdioOptions options) { return stdio_transport(std::move(options))->identity().key; };
-  const StdioOptions plain{.command = "true", .args = {"a", "b"}, .env = {{"T", "secret"}}, .cwd = "/tmp", .shown = ""};
+  auto key_for = [](StdioTarget target) { return stdio_transport_with(std::move(target), {})->identity().key; };
+  const StdioOptions plain{.command = "true", .args = {"a", "b"}, .env = {{"T", "secret"}}, .cwd = "/tmp"};
   EXPECT_EQ(key_for(plain), key_for(plain));
   EXPECT_EQ(key_for(plain).size(), 64u);
-  auto other = plain;
+  StdioTarget other = plain;
   other.shown = "only shown";
   EXPECT_EQ(key_for(plain), key_for(other));
   std::vector<StdioOptions> others(5, plain);
@@ -251,8 +253,7 @@ TEST(EraMemory, TheStampFollowsTheProgramAndItsScript) {
   const auto script = directory.write("script.js", "1");
   ::chmod(program.c_str(), 0755);
   auto stamp = [&] {
-    return stdio_transport(
-               {.command = "./program", .args = {"--x", "script.js"}, .env = {}, .cwd = directory.path(), .shown = ""})
+    return stdio_transport({.command = "./program", .args = {"--x", "script.js"}, .env = {}, .cwd = directory.path()})
         ->identity()
         .stamp;
   };

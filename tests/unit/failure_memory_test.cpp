@@ -11,6 +11,7 @@
 #include <patchbay/host.h>
 
 #include "base/as_result.h"
+#include "host/make_host.h"
 #include "settings/folders.h"
 #include "support/command.h"
 #include "support/loop.h"
@@ -216,13 +217,12 @@ HostOptions with_broken_server(std::string memory) {
   server.origin.file = "/f";
   options.config->servers.push_back(server);
   options.failure_memory = std::move(memory);
-  options.failure_during = "tools";
   return options;
 }
 
 std::optional<KnownFailure> kept_after_start(const HostOptions& options, const std::string& path) {
   run_task([&]() -> Task<void> {
-    Host host(options);
+    auto host = make_host(options, Runtime{}, "tools");
     co_await host.start();
     // It is on the disk when the attempt is over: a program may end right here.
     co_await host.stop();

@@ -10,6 +10,7 @@
 #include <patchbay/server.h>
 
 #include "base/runtime.h"
+#include "host/make_host.h"
 #include "protocol/methods.h"
 #include "settings/settings_file.h"
 #include "support/beside.h"
@@ -144,7 +145,7 @@ TEST(HostCall, WhatIsLeftOfTheLimitIsForTheCallItself) {
       clock.now += 2min;
       co_return;
     };
-    Host host(empty_options(), clock.runtime());
+    auto host = make_host(empty_options(), clock.runtime());
     host.add_server(named("s"), server->transport());
     auto late = co_await as_result(host.call("s/a", {}, within(1min)));
     EXPECT_FALSE(late) << "nothing was left";
@@ -177,7 +178,7 @@ TEST(HostCall, TheTimeOfThePersonIsNotTheCalls) {
       clock.now += 1h;
       co_return true;
     };
-    Host host(options, clock.runtime());
+    auto host = make_host(options, clock.runtime());
     host.add_server(named("s"), server->transport());
     co_await host.call("s/a", {}, within(1min));
     EXPECT_EQ(asked, 1);

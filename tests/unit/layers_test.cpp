@@ -78,12 +78,31 @@ const std::map<std::string, std::set<std::string>, std::less<>>& allowed_layers(
 
 // The layer whose promise each public header states.
 const std::map<std::string, std::string, std::less<>> public_headers{
-    {"error.h", "base"},     {"task.h", "base"},           {"version.h", "base"},      {"fwd.h", "base"},
-    {"json.h", "json"},      {"types.h", "protocol"},      {"auth.h", "auth"},         {"transport.h", "transport"},
-    {"client.h", "client"},  {"session.h", "client"},      {"server.h", "server"},     {"server_http.h", "server"},
-    {"config.h", "entries"}, {"permission.h", "settings"}, {"host.h", "host"},         {"catalog.h", "catalog"},
-    {"status.h", "host"},    {"call.h", "protocol"},       {"blocking.h", "blocking"}, {"patchbay.h", "blocking"},
+    {"error.h", "base"},
+    {"task.h", "base"},
+    {"version.h", "base"},
+    {"fwd.h", "base"},
+    {"json.h", "json"},
+    {"types.h", "protocol"},
+    {"auth.h", "auth"},
+    {"transport.h", "transport"},
+    {"client.h", "client"},
+    {"session.h", "client"},
+    {"server.h", "server"},
+    {"server_http.h", "server"},
+    {"config.h", "entries"},
+    {"permission.h", "settings"},
+    {"host.h", "host"},
+    {"catalog.h", "catalog"},
+    {"status.h", "host"},
+    {"call.h", "protocol"},
+    {"blocking.h", "blocking"},
+    {"patchbay.h", "blocking"},
     {"problem.h", "text"},
+    {"log.h", "base"},
+    {"compiler.h", "base"},
+    {"tools.h", "protocol"},
+    {"host_types.h", "permission"},
 };
 
 struct Wrapped {
@@ -425,10 +444,10 @@ TEST(Layers, GoodFiles_AreNotReported) {
 }
 
 TEST(Layers, HiddenAsio_IsFoundThroughTwoHeaders) {
-  const Tree tree{{"src/config/x.cpp", "#include \"base/a.h\"\n"},
+  const Tree tree{{"src/entries/x.cpp", "#include \"base/a.h\"\n"},
                   {"src/base/a.h", "#include <patchbay/task.h>\n"},
                   {"include/patchbay/task.h", "#include <boost/asio/awaitable.hpp>\n"}};
-  EXPECT_THAT(hidden_asio(tree), ElementsAre("src/config/x.cpp → src/base/a.h → include/patchbay/task.h → "
+  EXPECT_THAT(hidden_asio(tree), ElementsAre("src/entries/x.cpp → src/base/a.h → include/patchbay/task.h → "
                                              "boost/asio/awaitable.hpp"));
 }
 

@@ -70,12 +70,15 @@ TEST(Route, OwnCaFile_IsAllThatIsTrusted) {
 
 TEST(Route, ExtraCertificatesThatCannotBeRead_ArePassedOverWithAWarning) {
   auto settings = settings_with({{"NODE_EXTRA_CA_CERTS", "/nonexistent/extra.pem"}});
-  std::vector<std::string> lines;
-  settings.log = Log(LogLevel::warning, [&](LogLevel, std::string_view line) { lines.emplace_back(line); });
+  std::vector<LogEvent> warnings;
+  settings.log = Log(LogLevel::warning, [&](const LogEvent& event) { warnings.push_back(event); });
   EXPECT_EQ(route("https://h/", settings).transfer.extra_ca_file, "");
   warn_of_unread_trust(settings);
-  EXPECT_THAT(lines, testing::ElementsAre(
-                         "event=ca_file_not_read variable=NODE_EXTRA_CA_CERTS file=\"/nonexistent/extra.pem\""));
+  EXPECT_THAT(warnings, testing::ElementsAre(
+                            LogEvent{LogLevel::warning,
+                                     "",
+                                     "ca_file_not_read",
+                                     {{"variable", "NODE_EXTRA_CA_CERTS"}, {"file", "/nonexistent/extra.pem"}}}));
 }
 
 TEST(Route, ClientCertificateOfTheVariables_IsForEntriesWithoutOne) {

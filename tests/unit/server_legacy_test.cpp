@@ -1,9 +1,11 @@
 // The server as clients of the session era see it, message by message.
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/as_result.h"
 #include "base/waiting.h"
+#include "support/fails_with.h"
 #include "support/loop.h"
 #include "support/raw_client.h"
 #include "support/sample_server.h"
@@ -11,6 +13,7 @@
 namespace patchbay {
 namespace {
 
+using test::FailsWith;
 using test::RawClient;
 using test::run_task;
 using test::sample_server;
@@ -624,6 +627,24 @@ TEST(ServerLegacy, AToolRemovedWhileItRunsFinishesItsCall) {
     go.notify_all();
     EXPECT_EQ(co_await client.next(), result(R"({"content":[{"type":"text","text":"kept"}]})"));
     co_await client.close();
+  });
+}
+
+TEST(ServerLegacy, AQuestionKeptBeyondItsConnectionIsClosed) {
+  run_task([]() -> Task<void> {
+    auto server = sample_server();
+    std::optional<Task<std::vector<Root>>> kept;
+    server->add_tool({.name = "keep"}, [&](RequestContext& context, Json) -> Task<CallToolResult> {
+      kept = context.list_roots({});
+      co_return text_result("kept");
+    });
+    {
+      RawClient client(co_await asio::this_coro::executor, *server);
+      co_await open(client, "2025-11-25", R"({"roots":{}})");
+      co_await client.ask(request("tools/call", R"({"name":"keep"})"));
+      co_await client.close();
+    }
+    EXPECT_THAT(co_await as_result(std::move(*kept)), FailsWith(Errc::closed));
   });
 }
 

@@ -7,6 +7,7 @@
 #include "base/runtime.h"
 #include "base/waiting.h"
 #include "rpc/channel.h"
+#include "rpc/transport.h"
 #include "support/fails_with.h"
 #include "support/loop.h"
 #include "support/raw_client.h"

@@ -1,4 +1,6 @@
 // `patchbay serve`: the built-in tools as an MCP server, on stdin and stdout or over HTTP.
+#include "server/serve.h"
+
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -112,7 +114,7 @@ int serve_http(const Settings& settings, Io& io, std::shared_ptr<Server> server,
     o = co_await as_result(std::move(work));
     beside.cancel();
     s.cancel();
-  }(server->serve_http(std::move(options), runtime), outcome, side, signals));
+  }(serve_http(*server, std::move(options), runtime), outcome, side, signals));
   side.spawn([](asio::signal_set& s, Spawned running) -> Task<void> {
     (void)co_await s.async_wait(asio::use_awaitable);
     running.cancel();
@@ -145,7 +147,7 @@ int serve(const Settings& settings, Io& io, const Runtime& runtime) {
         "stop\n");
   }
   return run([](std::shared_ptr<Server> offered, Runtime with) -> Task<int> {
-    co_await offered->serve_stdio(with);
+    co_await serve_stdio(*offered, with);
     co_return 0;
   }(std::move(server), runtime));
 }

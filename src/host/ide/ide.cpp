@@ -112,7 +112,7 @@ Error none_found(const IdeSearch& search, const IdeWish& wish, const FoundLocks&
 
 std::unique_ptr<Transport> transport_to(const IdeLock& lock, std::string& shown) {
   const bool websocket = lock.way == IdeLock::Way::websocket;
-  HttpOptions options;
+  HttpTarget options;
   options.url = fmt::format(fmt::runtime(websocket ? "ws://127.0.0.1:{}" : "http://127.0.0.1:{}/sse"), lock.port);
   if (!lock.token.empty()) {
     options.headers = {{"X-Claude-Code-Ide-Authorization", std::string(lock.token.reveal())}};
@@ -139,7 +139,7 @@ class IdeTransport final : public Transport {
                                                       std::shared_ptr<std::string> shown) {
     auto found = find_ide_locks(search);
     for (const auto& reason : found.ignored) {
-      runtime.log(LogLevel::info, "event=lock_file_ignored reason=\"{}\"", reason);
+      runtime.log(LogLevel::info, "lock_file_ignored", "reason", reason);
     }
     const IdeWish wish{port_of(search.port), real_path(search.cwd)};
     while (const auto chosen = choose_ide(found.candidates, wish)) {

@@ -16,9 +16,9 @@
 #include <vector>
 
 #include <patchbay/config.h>
-#include <patchbay/transport.h>
 
 #include "host/ide/ide_lock.h"
+#include "rpc/transport.h"
 
 namespace patchbay {
 

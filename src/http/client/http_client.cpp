@@ -355,7 +355,7 @@ Task<std::unique_ptr<HttpExchange>> HttpClient::Core::send(std::unique_ptr<Excha
     exchange->check_head();
     auto next = value_or_throw(redirected(exchange->request(), exchange->head(), trail));
     if (!next) co_return exchange;
-    exchange->core()->options.log(LogLevel::debug, "http redirect status={} to={}", exchange->head().status,
+    exchange->core()->options.log(LogLevel::debug, "http_redirect", "status", exchange->head().status, "to",
                                   redacted_url(next->url));
     exchange = std::make_unique<Exchange>(exchange->core(), std::move(*next), exchange->limits());
   }

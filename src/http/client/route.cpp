@@ -98,7 +98,7 @@ Result<Route> route_to(const Url& url, const HttpClientOptions& settings) {
 void warn_of_unread_trust(const HttpClientOptions& settings) {
   const auto extra = variable(settings, "NODE_EXTRA_CA_CERTS");
   if (extra.empty() || readable(extra)) return;
-  settings.log(LogLevel::warning, "event=ca_file_not_read variable=NODE_EXTRA_CA_CERTS file=\"{}\"", extra);
+  settings.log(LogLevel::warning, "ca_file_not_read", "variable", "NODE_EXTRA_CA_CERTS", "file", extra);
 }
 
 }  // namespace patchbay

@@ -94,8 +94,7 @@ class HttpServer::Connection final : public ServerExchange, public std::enable_s
     self->shared_->scope.spawn(read_on(self));
     auto served = co_await as_result(self->serve());
     if (!served && served.error().code() != Errc::cancelled) {
-      self->shared_->runtime.log(LogLevel::debug, "event=http_connection_failed reason=\"{}\"",
-                                 served.error().message());
+      self->shared_->runtime.log(LogLevel::debug, "http_connection_failed", "reason", served.error().message());
     }
     self->cut();
   }
@@ -103,7 +102,7 @@ class HttpServer::Connection final : public ServerExchange, public std::enable_s
   // Called by the sweep.
   void check_time(TimePoint now) {
     if (now >= write_deadline_) {
-      shared_->runtime.log(LogLevel::info, "event=http_client_does_not_read remote={}", remote());
+      shared_->runtime.log(LogLevel::info, "http_client_does_not_read", "remote", remote());
       cut();
     } else if (now >= read_deadline_) {
       read_deadline_ = TimePoint::max();
@@ -248,7 +247,7 @@ class HttpServer::Connection final : public ServerExchange, public std::enable_s
           fail_request(500, "no answer");
         } else if (handled.error().code() != Errc::closed) {
           if (status_for(handled.error()) == 500) {
-            shared_->runtime.log(LogLevel::error, "event=http_handler_failed reason=\"{}\"", handled.error().message());
+            shared_->runtime.log(LogLevel::error, "http_handler_failed", "reason", handled.error().message());
           }
           fail_request(status_for(handled.error()), handled.error().message());
         } else {
@@ -443,7 +442,7 @@ class HttpServer::Connection final : public ServerExchange, public std::enable_s
     const auto total = first.size() + second.size() + third.size();
     if (sent == total) return true;
     if (queued_ > 0 && queued_ + total > shared_->limits.unread) {
-      shared_->runtime.log(LogLevel::info, "event=http_client_does_not_read remote={} queued={}", remote(), queued_);
+      shared_->runtime.log(LogLevel::info, "http_client_does_not_read", "remote", remote(), "queued", queued_);
       cut();
       return false;
     }
@@ -571,7 +570,7 @@ Task<void> HttpServer::accept() {
     if (!accepted) {
       if (accepted.error().code() == Errc::cancelled || !shared->acceptor.is_open()) throw std::move(accepted).error();
       // Out of descriptors, or a client that left before we looked: neither ends the server.
-      shared->runtime.log(LogLevel::warning, "event=accept_failed reason=\"{}\"", accepted.error().message());
+      shared->runtime.log(LogLevel::warning, "accept_failed", "reason", accepted.error().message());
       co_await sleep_for(std::chrono::milliseconds(50));
       continue;
     }

@@ -1,0 +1,112 @@
+// A host of the blocking face: each call waits for the coroutine of the same name.
+#include <patchbay/host.h>
+
+#include "blocking/loop.h"
+
+namespace patchbay::blocking {
+
+struct Host::Impl {
+  std::shared_ptr<Loop> loop = Loop::start();
+  std::shared_ptr<patchbay::Host> host;
+};
+
+namespace {
+
+// What does not wait, done on the loop.
+template <class T, class Parts, class Function>
+T run(const Parts& parts, Function function) {
+  return parts.loop->template run<T>([h = parts.host, function = std::move(function)] {
+    return [](std::shared_ptr<patchbay::Host> host, Function f) -> Task<T> { co_return f(*host); }(h, function);
+  });
+}
+
+}  // namespace
+
+Host::Host(Options options) : impl_(std::make_shared<Impl>()) {
+  const auto weak = impl_->loop->callbacks();
+  HostOptions made;
+  made.client = client_options(options, weak);
+  made.config = std::move(options.config);
+  made.load = std::move(options.load);
+  made.follow_config = options.follow_config;
+  made.follow_changes = options.follow_changes;
+  made.trust_project = options.trust_project;
+  made.approve = awaited(weak, std::move(options.approve));
+  made.permission.allowed_tools = std::move(options.allowed_tools);
+  made.permission.disallowed_tools = std::move(options.disallowed_tools);
+  made.permission.mode = options.permission_mode;
+  made.permission.ask = awaited(weak, std::move(options.permit));
+  made.on_status = posted(weak, std::move(options.on_status));
+  made.on_catalog = posted(weak, std::move(options.on_catalog));
+  made.on_config = posted(weak, std::move(options.on_config));
+  made.failure_memory = std::move(options.failure_memory);
+  made.connect_limit = options.connect_limit;
+  made.tool_limit = options.tool_limit;
+  impl_->host = std::make_shared<patchbay::Host>(std::move(made));
+}
+
+Host::~Host() {
+  try {
+    stop();
+    // What belongs to the loop is let go of there.
+    impl_->loop->run<void>([impl = impl_.get()] {
+      return [](Impl* last) -> Task<void> {
+        last->host.reset();
+        co_return;
+      }(impl);
+    });
+  } catch (const Error&) {
+  }
+}
+
+void Host::add_server(ServerConfig config) {
+  run<void>(*impl_, [config = std::move(config)](patchbay::Host& host) { host.add_server(config); });
+}
+void Host::start() {
+  impl_->loop->run<void>([h = impl_->host] { return h->start(); });
+}
+void Host::start(std::vector<std::string> names) {
+  impl_->loop->run<void>([h = impl_->host, names = std::move(names)] { return h->start(names); });
+}
+std::shared_ptr<const Catalog> Host::catalog() const {
+  return run<std::shared_ptr<const Catalog>>(*impl_, [](patchbay::Host& host) { return host.catalog(); });
+}
+std::vector<ServerStatus> Host::status() const {
+  return run<std::vector<ServerStatus>>(*impl_, [](patchbay::Host& host) { return host.status(); });
+}
+LoadedConfig Host::config() const {
+  return run<LoadedConfig>(*impl_, [](patchbay::Host& host) { return host.config(); });
+}
+std::vector<ConfigProblem> Host::permission_problems() const {
+  return run<std::vector<ConfigProblem>>(*impl_, [](patchbay::Host& host) { return host.permission_problems(); });
+}
+CatalogEntry Host::find_tool(std::string tool) {
+  return impl_->loop->run<CatalogEntry>([h = impl_->host, tool] { return h->find_tool(tool); });
+}
+PermissionDecision Host::decide(std::string tool, Json arguments) {
+  return impl_->loop->run<PermissionDecision>([h = impl_->host, tool, arguments = std::move(arguments)] {
+    return h->decide(tool, arguments.is_null() ? Payload() : Payload(arguments));
+  });
+}
+ConfigChange Host::reload() {
+  return impl_->loop->run<ConfigChange>([h = impl_->host] { return h->reload(); });
+}
+CallToolResult Host::call(std::string tool, Json arguments, CallOptions options, std::stop_token stop) {
+  auto& loop = impl_->loop;
+  return loop->run<CallToolResult>(
+      [h = impl_->host, tool, arguments = std::move(arguments), options = off_loop(std::move(options), loop)] {
+        return h->call(tool, arguments.is_null() ? Payload() : Payload(arguments), options);
+      },
+      stop);
+}
+Session Host::session(std::string server) {
+  auto connected = impl_->loop->run<patchbay::Session>([h = impl_->host, server] { return h->session(server); });
+  Session session;
+  session.impl_ = std::make_shared<Session::Impl>(impl_->loop, std::move(connected));
+  return session;
+}
+void Host::stop() {
+  impl_->loop->run<void>([h = impl_->host] { return h->stop(); });
+}
+
+}  // namespace patchbay::blocking

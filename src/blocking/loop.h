@@ -1,0 +1,207 @@
+// The threads behind the blocking face: one runs the loop, others run the functions of the embedder, which may
+// block. Everything made from one Host, connect() or Server shares a Loop; the last owner ends it. Any thread but
+// the loop's own.
+#pragma once
+
+#include <unistd.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <stop_token>
+#include <thread>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <patchbay/blocking.h>
+#include <patchbay/client.h>
+
+#include "base/as_result.h"
+#include "base/scope.h"
+
+namespace patchbay::blocking {
+
+inline constexpr auto loop_farewell = std::chrono::seconds(5);
+
+// The threads callbacks run on. Functions that outlive their Loop hold this weakly.
+struct CallbackParts {
+  explicit CallbackParts(std::size_t threads) : callbacks(threads) {}
+  asio::thread_pool callbacks;
+  std::mutex mutex;
+  std::condition_variable idle;
+  int busy = 0;
+
+  virtual ~CallbackParts() = default;
+
+  struct Busy {
+    CallbackParts& parts;
+    explicit Busy(CallbackParts& p) : parts(p) {
+      std::lock_guard lock(parts.mutex);
+      ++parts.busy;
+    }
+    ~Busy() {
+      std::lock_guard lock(parts.mutex);
+      if (--parts.busy == 0) parts.idle.notify_all();
+    }
+  };
+  bool wait_idle(std::chrono::seconds limit) {
+    std::unique_lock lock(mutex);
+    return idle.wait_for(lock, limit, [this] { return busy == 0; });
+  }
+
+  // A function of the embedder, run where it may block, awaited on the loop.
+  template <class T>
+  static Task<T> callback(std::shared_ptr<CallbackParts> self, std::function<T()> function) {
+    co_return co_await asio::co_spawn(
+        self->callbacks,
+        [](std::shared_ptr<CallbackParts> parts, std::function<T()> f) -> Task<T> {
+          Busy now(*parts);
+          co_return f();
+        }(self, std::move(function)),
+        asio::use_awaitable);
+  }
+  // There is nobody to tell what such a function throws. The pool must not own itself, so
+  // the function refers to it plainly: the pool outlives what runs on it.
+  void post(std::function<void()> function) {
+    asio::post(callbacks, [this, function = std::move(function)] {
+      Busy now(*this);
+      try {
+        function();
+      } catch (...) {
+      }
+    });
+  }
+};
+
+class Loop : public std::enable_shared_from_this<Loop> {
+ public:
+  // One thread for callbacks keeps them in order; handlers of a server need several.
+  explicit Loop(std::size_t threads) : parts_(std::make_shared<Parts>(threads)) {}
+  static std::shared_ptr<Loop> start(std::size_t threads = 1) {
+    auto loop = std::make_shared<Loop>(threads);
+    loop->thread_ = std::thread([parts = loop->parts_] {
+      parts->id = std::this_thread::get_id();
+      parts->io.run();
+      parts->ended.set_value();
+    });
+    return loop;
+  }
+
+  // Ends the loop. A callback that never returns cannot keep the program: after a while the
+  // threads, and what they use, are left to it.
+  ~Loop() {
+    asio::post(parts_->io, [parts = parts_] {
+      parts->scope.cancel();
+      parts->guard.reset();
+    });
+    const bool ended = parts_->ended.get_future().wait_for(loop_farewell) == std::future_status::ready;
+    if (ended) {
+      thread_.join();
+    } else {
+      parts_->io.stop();
+      thread_.detach();
+    }
+    parts_->callbacks.stop();
+    if (!parts_->wait_idle(loop_farewell)) (void)new std::shared_ptr<CallbackParts>(parts_);
+  }
+
+  std::weak_ptr<CallbackParts> callbacks() const { return parts_; }
+
+  // Runs `make()` on the loop and waits for what it returns.
+  template <class T>
+  T run(std::function<Task<T>()> make, std::stop_token stop = {}) {
+    check_caller();
+    auto outcome = std::make_shared<Outcome<T>>();
+    auto future = outcome->promise.get_future();
+    auto running = std::make_shared<Spawned>();
+    asio::post(parts_->io, [parts = parts_, make = std::move(make), outcome = std::move(outcome), running] {
+      *running = parts->scope.spawn([](std::function<Task<T>()> m, std::shared_ptr<Outcome<T>> out) -> Task<void> {
+        auto result = co_await as_result(m());
+        out->set(std::move(result));
+      }(make, outcome));
+    });
+    std::stop_callback on_stop(stop,
+                               [parts = parts_, running] { asio::post(parts->io, [running] { running->cancel(); }); });
+    return value_or_throw(future.get());
+  }
+
+ private:
+  struct Parts : CallbackParts {
+    using CallbackParts::CallbackParts;
+    asio::io_context io{1};
+    asio::executor_work_guard<asio::io_context::executor_type> guard{io.get_executor()};
+    Scope scope{io.get_executor()};
+    std::promise<void> ended;
+    std::atomic<std::thread::id> id;
+    pid_t owner = getpid();
+  };
+
+  // Kept by the coroutine alone: one that is cancelled before it begins is destroyed unrun,
+  // and whoever waits must hear of that too.
+  template <class T>
+  struct Outcome {
+    std::promise<Result<T>> promise;
+    bool is_set = false;
+    void set(Result<T> result) {
+      is_set = true;
+      promise.set_value(std::move(result));
+    }
+    ~Outcome() {
+      if (!is_set) promise.set_value(std::unexpected(Error(Errc::cancelled, "cancelled")));
+    }
+  };
+
+  void check_caller() const {
+    if (getpid() != parts_->owner) {
+      throw Error(Errc::internal, "this process was forked after Patchbay was set up; create a new Host after fork()");
+    }
+    if (std::this_thread::get_id() == parts_->id.load()) {
+      throw Error(Errc::internal, "a blocking call on the thread of the loop would wait for itself");
+    }
+  }
+
+  std::shared_ptr<Parts> parts_;
+  std::thread thread_;
+};
+
+// A function of the embedder as one that is awaited on the loop. Errc::closed when the threads are gone.
+template <class R, class... A>
+std::function<Task<R>(A...)> awaited(std::weak_ptr<CallbackParts> weak, std::function<R(const A&...)> function) {
+  if (!function) return nullptr;
+  return [weak = std::move(weak), function = std::move(function)](A... arguments) -> Task<R> {
+    auto parts = weak.lock();
+    if (!parts) throw Error(Errc::closed, "the host no longer exists");
+    return CallbackParts::callback<R>(std::move(parts),
+                                      [function, ... each = std::move(arguments)] { return function(each...); });
+  };
+}
+// One that nobody waits for.
+template <class... A>
+std::function<void(const A&...)> posted(std::weak_ptr<CallbackParts> weak, std::function<void(const A&...)> function) {
+  if (!function) return nullptr;
+  return [weak = std::move(weak), function = std::move(function)](const A&... arguments) {
+    if (auto parts = weak.lock()) parts->post([function, ... each = arguments] { function(each...); });
+  };
+}
+
+// What a program says about itself, for sessions and hosts alike.
+ClientOptions client_options(const Options& options, const std::weak_ptr<CallbackParts>& weak);
+// Progress and the state of tasks are reported on the helper thread.
+CallOptions off_loop(CallOptions options, const std::shared_ptr<Loop>& loop);
+
+struct Session::Impl {
+  std::shared_ptr<Loop> loop;
+  patchbay::Session session;
+  Impl(std::shared_ptr<Loop> l, patchbay::Session s) : loop(std::move(l)), session(std::move(s)) {}
+  ~Impl();
+};
+
+}  // namespace patchbay::blocking

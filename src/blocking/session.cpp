@@ -1,0 +1,208 @@
+// A session of the blocking face: each call waits for the coroutine of the same name.
+#include "base/runtime.h"
+#include "blocking/loop.h"
+#include "client/connect.h"
+#include "entries/limits.h"
+
+namespace patchbay::blocking {
+
+ClientOptions client_options(const Options& options, const std::weak_ptr<CallbackParts>& weak) {
+  const auto& callbacks = options.callbacks;
+  ClientOptions client;
+  client.info = options.info;
+  client.protocol = options.protocol;
+  client.log_level = options.log_level;
+  client.protocol_memory = options.protocol_memory;
+  client.elicit = awaited(weak, callbacks.elicit);
+  client.elicit_by_url = callbacks.elicit_by_url;
+  client.sample = awaited(weak, callbacks.sample);
+  client.sample_with_tools = callbacks.sample_with_tools;
+  client.roots = awaited(weak, callbacks.roots);
+  client.on_log = posted(weak, callbacks.on_log);
+  client.on_change = posted(weak, callbacks.on_change);
+  client.on_lost = posted(weak, callbacks.on_lost);
+  client.log = {.sink = posted(weak, callbacks.log.sink), .threshold = callbacks.log.threshold};
+  return client;
+}
+
+CallOptions off_loop(CallOptions options, const std::shared_ptr<Loop>& loop) {
+  options.on_progress = posted(loop->callbacks(), std::move(options.on_progress));
+  options.on_task = posted(loop->callbacks(), std::move(options.on_task));
+  return options;
+}
+
+// The handle belongs to the loop, so it is let go of there.
+Session::Impl::~Impl() {
+  try {
+    loop->run<void>([s = std::make_shared<patchbay::Session>(std::move(session))]() -> Task<void> {
+      return [](std::shared_ptr<patchbay::Session> last) -> Task<void> {
+        *last = patchbay::Session();
+        co_return;
+      }(s);
+    });
+  } catch (const Error&) {
+  }
+}
+
+ServerDescription Session::server() const {
+  return impl_->loop->run<ServerDescription>([s = impl_->session] {
+    return [](patchbay::Session session) -> Task<ServerDescription> { co_return session.server(); }(s);
+  });
+}
+
+bool Session::closed() const {
+  return impl_->loop->run<bool>(
+      [s = impl_->session] { return [](patchbay::Session session) -> Task<bool> { co_return session.closed(); }(s); });
+}
+std::string Session::diagnostics() const {
+  return impl_->loop->run<std::string>([s = impl_->session] {
+    return [](patchbay::Session session) -> Task<std::string> { co_return session.diagnostics(); }(s);
+  });
+}
+
+Listing<Tool> Session::list_tools() {
+  return impl_->loop->run<Listing<Tool>>([s = impl_->session]() mutable { return s.list_tools(); });
+}
+Listing<Resource> Session::list_resources() {
+  return impl_->loop->run<Listing<Resource>>([s = impl_->session]() mutable { return s.list_resources(); });
+}
+Listing<ResourceTemplate> Session::list_resource_templates() {
+  return impl_->loop->run<Listing<ResourceTemplate>>(
+      [s = impl_->session]() mutable { return s.list_resource_templates(); });
+}
+Listing<Prompt> Session::list_prompts() {
+  return impl_->loop->run<Listing<Prompt>>([s = impl_->session]() mutable { return s.list_prompts(); });
+}
+CallToolResult Session::call_tool(std::string name, Json arguments, CallOptions options, std::stop_token stop) {
+  auto& loop = impl_->loop;
+  return loop->run<CallToolResult>(
+      [s = impl_->session, name, arguments = std::move(arguments),
+       options = off_loop(std::move(options), loop)]() mutable {
+        return s.call_tool(name, arguments.is_null() ? Payload() : Payload(arguments), options);
+      },
+      stop);
+}
+StartedTool Session::start_tool(std::string name, Json arguments, CallOptions options, std::stop_token stop) {
+  auto& loop = impl_->loop;
+  return loop->run<StartedTool>(
+      [s = impl_->session, name, arguments = std::move(arguments),
+       options = off_loop(std::move(options), loop)]() mutable {
+        return s.start_tool(name, arguments.is_null() ? Payload() : Payload(arguments), options);
+      },
+      stop);
+}
+CallToolResult Session::await_task(std::string id, CallOptions options, std::stop_token stop) {
+  auto& loop = impl_->loop;
+  return loop->run<CallToolResult>(
+      [s = impl_->session, id, options = off_loop(std::move(options), loop)]() mutable {
+        return s.await_task(id, options);
+      },
+      stop);
+}
+RemoteTask Session::get_task(std::string id) {
+  return impl_->loop->run<RemoteTask>([s = impl_->session, id]() mutable { return s.get_task(id); });
+}
+Listing<RemoteTask> Session::list_tasks() {
+  return impl_->loop->run<Listing<RemoteTask>>([s = impl_->session]() mutable { return s.list_tasks(); });
+}
+void Session::cancel_task(std::string id) {
+  impl_->loop->run<void>([s = impl_->session, id]() mutable { return s.cancel_task(id); });
+}
+ReadResourceResult Session::read_resource(std::string uri, CallOptions options, std::stop_token stop) {
+  auto& loop = impl_->loop;
+  return loop->run<ReadResourceResult>(
+      [s = impl_->session, uri, options = off_loop(std::move(options), loop)]() mutable {
+        return s.read_resource(uri, options);
+      },
+      stop);
+}
+Listing<Skill> Session::list_skills() {
+  return impl_->loop->run<Listing<Skill>>([s = impl_->session]() mutable { return s.list_skills(); });
+}
+Skill Session::get_skill(std::string uri, CallOptions options, std::stop_token stop) {
+  auto& loop = impl_->loop;
+  return loop->run<Skill>(
+      [s = impl_->session, uri, options = off_loop(std::move(options), loop)]() mutable {
+        return s.get_skill(uri, options);
+      },
+      stop);
+}
+ResourceContents Session::read_skill(Skill skill, std::string file, CallOptions options, std::stop_token stop) {
+  auto& loop = impl_->loop;
+  return loop->run<ResourceContents>(
+      [s = impl_->session, skill = std::move(skill), file, options = off_loop(std::move(options), loop)]() mutable {
+        return s.read_skill(skill, file, options);
+      },
+      stop);
+}
+Listing<Resource> Session::read_directory(std::string uri) {
+  return impl_->loop->run<Listing<Resource>>([s = impl_->session, uri]() mutable { return s.read_directory(uri); });
+}
+GetPromptResult Session::get_prompt(std::string name, std::map<std::string, std::string> arguments, CallOptions options,
+                                    std::stop_token stop) {
+  auto& loop = impl_->loop;
+  return loop->run<GetPromptResult>(
+      [s = impl_->session, name, arguments = std::move(arguments),
+       options = off_loop(std::move(options), loop)]() mutable { return s.get_prompt(name, arguments, options); },
+      stop);
+}
+CompleteResult Session::complete(CompleteRequest request, CallOptions options) {
+  auto& loop = impl_->loop;
+  return loop->run<CompleteResult>(
+      [s = impl_->session, request = std::move(request), options = off_loop(std::move(options), loop)]() mutable {
+        return s.complete(request, options);
+      });
+}
+void Session::set_log_level(LoggingLevel level) {
+  impl_->loop->run<void>([s = impl_->session, level]() mutable { return s.set_log_level(level); });
+}
+void Session::ping(CallOptions options) {
+  auto& loop = impl_->loop;
+  loop->run<void>(
+      [s = impl_->session, options = off_loop(std::move(options), loop)]() mutable { return s.ping(options); });
+}
+SubscriptionFilter Session::watch(SubscriptionFilter filter) {
+  return impl_->loop->run<SubscriptionFilter>([s = impl_->session, filter = std::move(filter)] {
+    return [](patchbay::Session session, SubscriptionFilter wanted) -> Task<SubscriptionFilter> {
+      co_return (co_await session.watch(std::move(wanted))).honoured();
+    }(s, filter);
+  });
+}
+void Session::roots_changed() {
+  impl_->loop->run<void>([s = impl_->session] {
+    return [](patchbay::Session session) -> Task<void> {
+      session.roots_changed();
+      co_return;
+    }(s);
+  });
+}
+void Session::close() {
+  impl_->loop->run<void>([s = impl_->session]() mutable { return s.close(); });
+}
+
+struct Connecting {
+  static Session to(std::shared_ptr<Transport> transport, const Options& options) {
+    auto loop = Loop::start();
+    auto client = std::make_shared<Client>(client_options(options, loop->callbacks()));
+    auto connected = loop->run<patchbay::Session>([client, transport] {
+      Runtime runtime;
+      runtime.limits = limits_from(process_environment());
+      runtime.log = Log(client->options().log);
+      return patchbay::connect(*client, transport, std::move(runtime));
+    });
+    Session session;
+    session.impl_ = std::make_shared<Session::Impl>(std::move(loop), std::move(connected));
+    return session;
+  }
+};
+
+Session connect(StdioOptions server, Options options) {
+  return Connecting::to(stdio_transport(std::move(server)), options);
+}
+
+Session connect(HttpOptions server, Options options) {
+  const bool by_websocket = server.url.starts_with("ws:") || server.url.starts_with("wss:");
+  return Connecting::to(by_websocket ? ws_transport(std::move(server)) : http_transport(std::move(server)), options);
+}
+
+}  // namespace patchbay::blocking

@@ -1,0 +1,86 @@
+#include <algorithm>
+#include <limits>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <patchbay/tools.h>
+
+namespace patchbay {
+
+CallToolResult text(std::string text) {
+  CallToolResult result;
+  result.content.push_back(TextContent{.text = std::move(text), .annotations = {}, .meta = {}, .extra = {}});
+  return result;
+}
+
+CallToolResult error_text(std::string text) {
+  auto result = patchbay::text(std::move(text));
+  result.is_error = true;
+  return result;
+}
+
+CallToolResult structured(Json value) {
+  CallToolResult result;
+  result.structured_content = std::move(value);
+  return result;
+}
+
+namespace detail {
+
+Json integer_schema(std::optional<std::int64_t> least, std::optional<std::int64_t> most) {
+  Json schema{{"type", "integer"}};
+  if (least) schema["minimum"] = *least;
+  if (most) schema["maximum"] = *most;
+  return schema;
+}
+
+std::int64_t read_integer(const Json& value, std::int64_t least, std::int64_t most) {
+  const auto number = value.as_int();
+  if (number >= least && number <= most) return number;
+  throw Error(Errc::invalid_argument, fmt::format("{} is not between {} and {}", number, least, most));
+}
+
+std::uint64_t read_unsigned(const Json& value, std::uint64_t most) {
+  const auto number = value.to_uint();
+  if (number && *number <= most) return *number;
+  if (!value.is_number()) (void)value.as_int();  // says what was found
+  throw Error(Errc::invalid_argument, fmt::format("{} is not an integer between 0 and {}", to_text(value), most));
+}
+
+Json enum_schema(std::vector<std::string> names) {
+  Json all = Json::array();
+  for (auto& name : names) all.push_back(std::move(name));
+  return Json{{"type", "string"}, {"enum", std::move(all)}};
+}
+
+Error unknown_name(const Json& value, const std::vector<std::string>& names) {
+  return Error(Errc::invalid_argument, fmt::format("{} is not one of {}", to_text(value), fmt::join(names, ", ")));
+}
+
+Json no_arguments() {
+  return Json{{"type", "object"}, {"properties", Json::object()}, {"additionalProperties", false}};
+}
+
+void add_argument(Json& schema, const std::string& name, const std::string& description, Json type,
+                  std::optional<Json> preset, bool required) {
+  auto& properties = schema["properties"];
+  if (name.empty()) throw Error(Errc::invalid_argument, "an argument has no name");
+  if (properties.find(name)) throw Error(Errc::invalid_argument, fmt::format("two arguments are called '{}'", name));
+  if (!description.empty()) type["description"] = description;
+  if (preset) type["default"] = std::move(*preset);
+  properties[name] = std::move(type);
+  if (required) schema["required"].push_back(name);
+}
+
+const Json* given(const Json& arguments, const std::string& name) {
+  const Json* value = arguments.find(name);
+  return value && !value->is_null() ? value : nullptr;
+}
+
+Error missing_argument(const std::string& name) {
+  return Error(Errc::invalid_argument, fmt::format("the argument '{}' is missing", name));
+}
+
+}  // namespace detail
+}  // namespace patchbay

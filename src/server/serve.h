@@ -1,0 +1,24 @@
+// Serving with everything the library can hand in; Server's own functions are these without it. Called by the
+// command line and tests. The Server may be destroyed while what these return runs on.
+#pragma once
+
+#include <memory>
+
+#include <patchbay/server.h>
+
+#include "base/runtime.h"
+#include "rpc/channel.h"
+
+namespace patchbay {
+
+// One connection, until it ends.
+Task<void> serve(Server& server, std::unique_ptr<Channel> channel, const Runtime& runtime);
+Task<void> serve_stdio(Server& server, const Runtime& runtime);
+Task<void> serve_http(Server& server, ServerHttpOptions options, const Runtime& runtime);
+
+// The library's way to what a Server consists of.
+struct ServerAccess {
+  static const std::shared_ptr<Server::Core>& core(const Server& server) noexcept { return server.core_; }
+};
+
+}  // namespace patchbay
