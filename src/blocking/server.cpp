@@ -97,7 +97,7 @@ void Server::add_tool(Tool tool, ToolFunction handler) {
     return [](std::weak_ptr<CallbackParts> threads, ToolFunction function, RequestContext& request,
               Json given) -> Task<CallToolResult> {
       auto parts = threads.lock();
-      if (!parts) throw Error(Errc::closed, "the server is gone");
+      if (!parts) throw Error(Errc::closed, "the server no longer exists");
       auto executor = co_await asio::this_coro::executor;
       co_return co_await CallbackParts::callback<CallToolResult>(std::move(parts), [&] {
         ToolCall::Impl impl{request, executor};

@@ -91,7 +91,7 @@ int listing_exit_code(const Context& context, const std::string& only) {
       if (!context.settings.json && status.error && !context.told.contains(status.name)) {
         context.told.emplace(status.name, *status.error);
         context.io.talk(fmt::format("patchbay: '{}': {}\n", safe_name(status.name, 80),
-                                    safe_line(without_name(status.name, status.error->message()), 500)));
+                                    message_line(without_name(status.name, status.error->message()), 500)));
       }
     }
     if (awaits_approval(status)) waiting.push_back(status.name);
@@ -100,11 +100,11 @@ int listing_exit_code(const Context& context, const std::string& only) {
     if (off && code == 0 && !only.empty()) code = 2;
     if (status.state == ServerState::disabled && !only.empty() && !context.settings.json) {
       context.io.talk(fmt::format("patchbay: '{}' is not used: {}\n", safe_name(only, 80),
-                                  safe_line(reason_of(context, status), 500)));
+                                  message_line(reason_of(context, status), 500)));
     }
   }
   if (!waiting.empty() && !context.settings.json) {
-    context.io.talk(fmt::format("patchbay: this project brought {} along; if you trust {}: patchbay approve{}\n",
+    context.io.talk(fmt::format("patchbay: this project declares {}; if you trust {}: patchbay approve{}\n",
                                 waiting.size() == 1 ? fmt::format("'{}'", safe_name(waiting.front(), 80))
                                                     : fmt::format("{} servers", waiting.size()),
                                 waiting.size() == 1 ? "it" : "them", shell_operands(waiting)));
@@ -132,7 +132,7 @@ Error with_failures(const Context& context, const Error& error) {
         status.error ? without_name(status.name, status.error->message()) : std::string(to_string(status.reason));
     failed.push_back(context.told.contains(status.name)
                          ? fmt::format("'{}'", safe_name(status.name, 80))
-                         : fmt::format("'{}' ({})", safe_name(status.name, 80), safe_line(why, 120)));
+                         : fmt::format("'{}' ({})", safe_name(status.name, 80), message_line(why, 120)));
   }
   if (failed.empty()) return error;
   return error.with_message(

@@ -54,7 +54,7 @@ LoadRequest load_request(const Settings& settings) {
   std::error_code gone;
   request.cwd = fs::current_path(gone);
   if (gone) {
-    throw Error(Errc::config, fmt::format("the directory you are in is not there any more ({}); change to another one",
+    throw Error(Errc::config, fmt::format("the current directory does not exist any more ({}); change to another one",
                                           gone.message()));
   }
   request.mcp_configs = settings.mcp_config;
@@ -112,7 +112,7 @@ std::vector<const ServerConfig*> all_named(const LoadedConfig& config, const std
   const auto meant = nearest(name, names);
   throw Error(Errc::invalid_argument,
               fmt::format("No MCP server found with name: \"{}\"{}", safe_name(name, 80),
-                          meant.empty() ? "; see what there is with: patchbay list"
+                          meant.empty() ? "; to list all servers: patchbay list"
                                         : fmt::format("; did you mean '{}'?", safe_name(meant, 80))));
 }
 
@@ -136,7 +136,7 @@ std::string scope_title(ConfigScope scope) {
     case ConfigScope::user:
       return "User config (available in all your projects)";
     case ConfigScope::enterprise:
-      return "Enterprise config (of your organisation)";
+      return "Enterprise config (from your organisation)";
     case ConfigScope::plugin:
       return "Plugin";
     case ConfigScope::connector:

@@ -27,6 +27,7 @@
 #include "cli/context.h"
 #include "cli/declared.h"
 #include "cli/logging.h"
+#include "cli/texts/help.h"
 #include "cli/texts/present.h"
 #include "cli/texts/remedy_words.h"
 #include "cli/words/flag_sources.h"
@@ -99,9 +100,9 @@ Task<bool> ask_and_remember(const Settings& settings, Io& io, Waiting& waiting, 
                                [settings, server, yes = *answer] { return remember_answer(settings, server, yes); });
   waiting.pause();
   if (!kept) {
-    io.talk(fmt::format("patchbay: the answer was not kept: {}\n", safe_line(kept.error().message(), 500)));
+    io.talk(fmt::format("patchbay: the answer could not be saved: {}\n", message_line(kept.error().message(), 500)));
   } else {
-    io.talk("Remembered. To be asked again: patchbay reset-project-choices\n");
+    io.talk("Saved. To be asked again: patchbay reset-project-choices\n");
   }
   co_return *answer;
 }
@@ -127,7 +128,7 @@ void say_status(const ServerStatus& status, Io& io, Waiting& waiting, std::map<s
     if (lost && one) return;
     told.insert_or_assign(status.name, *status.error);
     io.talk(fmt::format("[mcp] {} '{}': {}\n", lost ? "Lost" : "Failed to connect to", name,
-                        safe_line(without_name(status.name, status.error->message()), 500)));
+                        message_line(without_name(status.name, status.error->message()), 500)));
     if (!status.error->detail().empty()) io.talk(indented(status.error->detail()));
   }
 }
@@ -250,7 +251,7 @@ int run_with_host(const Settings& settings, Io& io, const Runtime& given) {
     const auto entry = ide_server();
     for (const auto& server : host.config().servers) {
       if (server.name != entry.name) continue;
-      io.talk(fmt::format("patchbay: warning: --ide takes the place of the server '{}' of {}\n", entry.name,
+      io.talk(fmt::format("patchbay: warning: --ide replaces the server '{}' declared in {}\n", entry.name,
                           safe_name(server.origin.file, 200)));
     }
     host.add_server(entry, ide_transport(ide_search(process_environment(), std::filesystem::current_path())));
@@ -337,7 +338,11 @@ std::optional<int> run_declared(const Settings& settings, Io& io) {
     case Command::trust:
       return trust(settings, io);
     case Command::doctor:
-      return settings.no_check ? std::optional(doctor(settings, io)) : std::nullopt;
+      // TODO(cleanup): the old spelling goes with the next version.
+      if (settings.no_check && !settings.offline && !settings.quiet) {
+        io.talk("patchbay: note: `doctor --no-check` is now called `doctor --offline`\n");
+      }
+      return settings.offline || settings.no_check ? std::optional(doctor(settings, io)) : std::nullopt;
     case Command::why:
       return settings.check ? std::nullopt : std::optional(why(settings, io));
     case Command::list:
@@ -393,7 +398,7 @@ int main(int argc, char** argv) {
       const auto& stop = std::get<Stop>(parsed);
       const bool json = std::find(argv, argv + argc, std::string_view("--json")) != argv + argc;
       if (json && stop.code != 0) return report(Error(Errc::invalid_argument, stop.message), true, io);
-      if (!stop.out.empty()) io.out(stop.out);
+      if (stop.help) io.out(help_page(describe_command_line(), *stop.help, io.width()));
       if (!stop.talk.empty()) io.talk(stop.talk);
       return stop.code;
     }

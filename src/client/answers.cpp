@@ -51,7 +51,7 @@ void check_answer(const Json& requested_schema, const Json& content, const Runti
   auto checked = check_form(requested_schema, content, runtime.limits.schema_steps);
   if (checked) return;
   if (checked.error().code() == Errc::invalid_argument) {
-    throw checked.error().within("the answer does not fit the server's form");
+    throw checked.error().within("the answer does not match the form of the server");
   }
   runtime.log(LogLevel::warning, "not_checked", "what", "form", "reason", checked.error().message());
 }
@@ -60,7 +60,7 @@ Task<InputResponse> ask_program(std::shared_ptr<const ClientOptions> handlers, R
                                 CallContext context) {
   const auto& options = *handlers;
   if (auto* elicit = std::get_if<ElicitRequest>(&request)) {
-    if (!options.elicit) throw Error(Errc::unsupported, "nobody can be asked here");
+    if (!options.elicit) throw Error(Errc::unsupported, "this client has nobody who could answer");
     if (elicit->mode == ElicitRequest::Mode::url && !options.elicit_by_url) {
       throw Error(Errc::invalid_argument, "this client does not open URLs for a server");
     }
@@ -78,7 +78,7 @@ Task<InputResponse> ask_program(std::shared_ptr<const ClientOptions> handlers, R
   if (auto* sample = std::get_if<CreateMessageRequest>(&request)) {
     if (!options.sample) throw Error(Errc::unsupported, "no model is available here");
     if (!sample->tools.empty() && !options.sample_with_tools) {
-      throw Error(Errc::invalid_argument, "this client does not sample with tools");
+      throw Error(Errc::invalid_argument, "this client does not use tools when it samples");
     }
     co_return co_await options.sample(std::move(*sample), std::move(context));
   }

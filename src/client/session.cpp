@@ -49,7 +49,7 @@ Members call_members(const std::string& name, Payload& arguments) {
   } else if (text == "null") {
     arguments = {};
   } else {
-    throw Error(Errc::invalid_argument, "the arguments of a tool are a JSON object");
+    throw Error(Errc::invalid_argument, "the arguments of a tool must be a JSON object");
   }
   return members;
 }
@@ -286,7 +286,7 @@ Task<CompleteResult> Session::complete(CompleteRequest request, CallOptions opti
 
 Task<void> Session::set_log_level(LoggingLevel level) {
   auto owner = holder_->owner;
-  if (!owner->server()->capabilities.logging) throw Error(Errc::unsupported, "the server does not log to its clients");
+  if (!owner->server()->capabilities.logging) throw Error(Errc::unsupported, "the server does not send log messages");
   owner->set_log_level(level);
   // Where the level is not a request of its own, every later request carries it.
   if (!owner->wire().has_request(method::set_log_level)) co_return;

@@ -155,7 +155,8 @@ Task<Session> Connection::ensure(TimeLeft* time, CallContext context) {
     }
     if (closing_) throw Error(Errc::closed, fmt::format("'{}' is being closed", name()));
     if (!connected() && !attempting_) {
-      throw error_of_server(name(), error_.value_or(Error(Errc::closed, "it ended as soon as it was connected")));
+      throw error_of_server(
+          name(), error_.value_or(Error(Errc::closed, "it closed the connection as soon as it was connected")));
     }
   }
   co_return *session_;
@@ -202,7 +203,7 @@ Task<void> Connection::be_approved(CallContext context) {
   }
   if (!parts_.approved) {
     throw Error(Errc::denied,
-                fmt::format("server '{}' comes from {} and is not approved", name(), parts_.config.origin.file))
+                fmt::format("server '{}' is declared by {} and is not approved", name(), parts_.config.origin.file))
         .with_remedy({Remedy::Kind::approve_server, name()});
   }
 }
@@ -216,11 +217,11 @@ Task<void> Connection::connect(CallContext context) {
   lost_.reset();
   auto transport = parts_.transport;
   if (!transport) {
-    transport =
-        co_await with_timeout(parts_.make_transport(runtime_), as_duration(runtime_.limits.connect),
-                              fmt::format("what its entry refers to (files, secrets) could not be had within {} "
-                                          "ms, the limit for connecting",
-                                          runtime_.limits.connect.count()));
+    transport = co_await with_timeout(
+        parts_.make_transport(runtime_), as_duration(runtime_.limits.connect),
+        fmt::format(
+            "the files and secrets that its entry refers to were not available within {} ms, the limit for connecting",
+            runtime_.limits.connect.count()));
   }
   const auto opened = ++opened_;
   session_ = co_await patchbay::connect(Client(client_for(opened)), std::move(transport), runtime_);
@@ -272,7 +273,7 @@ Task<void> Connection::begin_following(Session session) {
   scope_.spawn(follow(session, filter, answered));
   if (!filter.tools_list_changed) co_return;
   (void)co_await as_result(
-      with_timeout(answered->wait(), as_duration(runtime_.limits.silent_probe), "no word about the subscription"));
+      with_timeout(answered->wait(), as_duration(runtime_.limits.silent_probe), "no answer about the subscription"));
 }
 
 Task<void> Connection::follow(Session session, SubscriptionFilter filter, std::shared_ptr<Completion<bool>> answered) {

@@ -93,10 +93,10 @@ std::shared_ptr<Connection> Host::Impl::require(const std::string& name) {
   for (const auto& [known, connection] : connections_) names.push_back(known);
   auto meant = nearest(name, names);
   throw Error(Errc::invalid_argument,
-              fmt::format("no server is called '{}'{}", name,
+              fmt::format("there is no server called '{}'{}", name,
                           !meant.empty()  ? fmt::format("; did you mean '{}'?", meant)
-                          : names.empty() ? "; none is configured"
-                                          : fmt::format("; there are {}", fmt::join(names, ", "))));
+                          : names.empty() ? "; no server is configured"
+                                          : fmt::format("; the servers are {}", fmt::join(names, ", "))));
 }
 
 Task<void> Host::Impl::start(std::vector<std::shared_ptr<Connection>> wanted, TimeLeft* time, CallContext context) {

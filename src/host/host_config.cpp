@@ -301,7 +301,8 @@ Task<void> Host::Impl::let_fade(std::shared_ptr<Connection> old) {
 }
 
 Task<ConfigChange> Host::Impl::reload() {
-  if (!options_.load) throw Error(Errc::config, "this host was given its servers and has nothing to read again");
+  if (!options_.load)
+    throw Error(Errc::config, "this host got its servers from the program and has no file to read again");
   auto turn = co_await reloading_.acquire();
   check_running();
   auto config = co_await read_files();

@@ -45,7 +45,7 @@ Error error_of_call(std::string_view server, std::string_view what, const Error&
     case Errc::rpc:
       return telling(fmt::format("the server answered with error {}: ", error.rpc_code().value_or(0)), "");
     case Errc::protocol:
-      return telling("the server broke the protocol: ", "; its authors have to mend that");
+      return telling("the server broke the protocol: ", "; report it to the server's author");
     case Errc::timeout:
       return telling("", "").with_remedy({Remedy::Kind::give_more_time, std::string(server)});
     default:

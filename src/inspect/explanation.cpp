@@ -37,7 +37,7 @@ class ServerCase {
       case ServerStanding::policy:
         return policy();
       case ServerStanding::duplicate:
-        out_.fix = "nothing: the other one is used in its place";
+        out_.fix = "nothing: the other one is used instead";
         return;
       case ServerStanding::not_configured:
         out_.fix = fmt::format("set its \"url\" in {}", place_of(out_.server.origin));
@@ -64,20 +64,19 @@ class ServerCase {
   void active() {
     const auto& server = out_.server;
     out_.counts = true;
-    out_.cause = out_.others.empty()      ? "no other entry has its name and nothing stands against it"
-                 : server.shadows.empty() ? "the other entries of its name do not count"
-                                          : "it is the highest entry of its name";
+    out_.cause = out_.others.empty()      ? "the only entry with this name; enabled"
+                 : server.shadows.empty() ? "the other entries with this name are not in use"
+                                          : "it overrides the other entries with this name";
     if (server.origin.trust == ConfigTrust::needs_approval && server.approved) {
       const auto& by = server.decided_by;
       if (by.kind == StandingBy::Kind::flag || by.kind == StandingBy::Kind::setting) {
         // None of these knows what the entry said when it was agreed to.
         rule_of(by);
         out_.notes.push_back(
-            fmt::format("The project brought it along; it is {}, and would be however its entry changes",
-                        decided_text("approved", by)));
+            fmt::format("Declared by the project; it is {}, even if its entry changes", decided_text("approved", by)));
       } else {
         out_.notes.push_back(
-            "The project brought it along; you approved it as it is now, and a changed entry asks again");
+            "Declared by the project; you approved this entry. If the entry changes, it needs approval again");
       }
     }
     if (!server.headers_helper) return;
@@ -94,14 +93,15 @@ class ServerCase {
       return;
     }
     rule_of(by);
-    out_.fix = fmt::format("take it out of \"{}\" in {}", by.what, file_and_line(by.file, by.line));
+    out_.fix = fmt::format("remove it from \"{}\" in {}", by.what, file_and_line(by.file, by.line));
   }
 
   void disabled() {
     // What another file switches off, ours switches on; but for what an organisation set up.
     const auto& origin = out_.server.origin;
-    out_.fix = origin.scope == ConfigScope::enterprise ? fmt::format("ask who looks after {}", place_of(origin))
-                                                       : "patchbay enable" + operand_;
+    out_.fix = origin.scope == ConfigScope::enterprise
+                   ? fmt::format("ask the administrator who maintains {}", place_of(origin))
+                   : "patchbay enable" + operand_;
   }
 
   void policy() {
@@ -111,7 +111,7 @@ class ServerCase {
     const auto layers = config_.settings.all();
     const auto layer = std::ranges::find(layers, by.file, &SettingsLayer::file);
     const bool organisation = layer != layers.end() && layer->source == SettingsSource::enterprise;
-    out_.fix = organisation ? fmt::format("ask who looks after {}", file_and_line(by.file, by.line))
+    out_.fix = organisation ? fmt::format("ask the administrator who maintains {}", file_and_line(by.file, by.line))
                             : fmt::format("change {}", file_and_line(by.file, by.line));
   }
 
@@ -178,7 +178,7 @@ ToolExplanation explain_tool(const CatalogEntry& entry, const ServerConfig* serv
   if (server != nullptr && !lets_through(*server, entry.tool->name)) {
     auto without = *server;
     without.disabled_tools.clear();
-    out.withheld = fmt::format("\"{}\" of its server in {} leaves it out",
+    out.withheld = fmt::format("\"{}\" of its server in {} excludes it",
                                lets_through(without, entry.tool->name) ? "disabledTools" : "enabledTools",
                                place_of(server->origin));
   }

@@ -255,7 +255,7 @@ Resource* References::resource_at(const std::string& uri) {
 
 References::Target References::follow(const Place& from, std::string_view keyword, const std::string& reference) {
   const auto leads_nowhere = [&](std::string_view reason) {
-    bad(from, keyword, fmt::format("'{}' leads nowhere: {}", shown(reference), reason));
+    bad(from, keyword, fmt::format("'{}' cannot be resolved: {}", shown(reference), reason));
   };
   const std::string_view before = std::string_view(reference).substr(0, reference.find('#'));
   Resource* resource = from.resource;
@@ -271,7 +271,7 @@ References::Target References::follow(const Place& from, std::string_view keywor
   if (fragment->empty()) return {.place = resource->root, .dynamic = false};
   if (fragment->starts_with('/')) {
     Place* place = at_pointer(*resource, *fragment);
-    if (!place) leads_nowhere("there is nothing at that place");
+    if (!place) leads_nowhere("there is nothing at this place");
     return {.place = place, .dynamic = false};
   }
   for (const auto& [name, place] : resource->dynamic_anchors) {

@@ -52,7 +52,7 @@ Error denied(std::string why, const PermissionDecision& decision, std::string_vi
     if (decision.outcome == PermissionOutcome::deny) {
       return Error(Errc::denied, std::move(why)).with_remedy({Remedy::Kind::choose_permission_mode});
     }
-    why += "; add a rule to permissions.allow of your settings";
+    why += "; add a rule to permissions.allow in your settings";
   } else if (decision.line != 0) {
     why += fmt::format("; to {} it, change {}:{}", verb, decision.file, decision.line);
   } else {
@@ -247,30 +247,29 @@ PermissionDecision Permissions::decide(const CatalogEntry& entry, const Json& ar
   auto asking = [&](PermissionDecision decision) {
     if (rules_.mode != PermissionMode::dont_ask) return decision;
     decision.outcome = Outcome::deny;
-    decision.reason += fmt::format("; the mode dontAsk{} refuses what would ask",
+    decision.reason += fmt::format("; the mode dontAsk{} refuses calls that need a question",
                                    rules_.mode_from.empty() ? "" : " from " + rules_.mode_from);
     return decision;
   };
   if (ask != nullptr) {
-    return asking(by_rule(Outcome::ask, fmt::format("{} asks{}", where(*ask), because(*ask)), *ask));
+    return asking(by_rule(Outcome::ask, fmt::format("{} requires a question{}", where(*ask), because(*ask)), *ask));
   }
-  if (wants_person(tool)) return asking(simply(Outcome::ask, "the tool wants the person's yes each time"));
+  if (wants_person(tool)) return asking(simply(Outcome::ask, "the tool requires a question for every call"));
 
   const bool destructive = says(tool.annotations, &ToolAnnotations::destructive_hint);
   const auto* allowed = destructive ? allow_precisely : allow_precisely != nullptr ? allow_precisely : allow;
   if (allowed != nullptr) return by_rule(Outcome::allow, fmt::format("allowed by {}", where(*allowed)), *allowed);
   if (rules_.mode == PermissionMode::bypass) {
-    return simply(Outcome::allow, fmt::format("the mode bypass{} lets everything pass that no rule denies",
+    return simply(Outcome::allow, fmt::format("the mode bypass{} allows every call that no rule denies",
                                               rules_.mode_from.empty() ? "" : " from " + rules_.mode_from));
   }
   if (destructive) {
-    return asking(
-        simply(Outcome::ask, allow == nullptr
-                                 ? "the tool says that it is destructive, and no rule allows it"
-                                 : "the tool says that it is destructive, and no rule allows it by its own name"));
+    return asking(simply(
+        Outcome::ask, allow == nullptr ? "the tool is marked as destructive, and no rule allows it"
+                                       : "the tool is marked as destructive, and no rule allows it by its full name"));
   }
   if (rules_.mode == PermissionMode::accept_reads && says(tool.annotations, &ToolAnnotations::read_only_hint)) {
-    return simply(Outcome::allow, "the tool says that it only reads, and the mode is acceptReads");
+    return simply(Outcome::allow, "the tool is marked as read-only, and the mode is acceptReads");
   }
   return asking(simply(Outcome::ask, "no rule allows it"));
 }
@@ -311,7 +310,7 @@ std::optional<PermissionDecision> Permissions::denied_server(std::string_view se
 void Permissions::require_server(std::string_view server) const {
   const auto decision = denied_server(server);
   if (!decision) return;
-  throw denied(fmt::format("nothing of the server '{}' may be used: {}", server, decision->reason), *decision, "use");
+  throw denied(fmt::format("the server '{}' may not be used: {}", server, decision->reason), *decision, "use");
 }
 
 std::vector<PermissionRule> Permissions::about(const CatalogEntry& entry) const {
@@ -397,13 +396,14 @@ std::vector<ConfigProblem> Permissions::unknown_names(std::span<const std::strin
     if (rule.foreign) {
       const auto meant = like.find(rule.pattern);
       if (meant.empty()) continue;
-      out.push_back({rule.file,
-                     rule.line,
-                     rule.column,
-                     fmt::format("the deny rule {} is about no server's tool, so it denies none; did you mean {}?",
-                                 to_text(Json(rule.text)), meant),
-                     {},
-                     severity(rule)});
+      out.push_back(
+          {rule.file,
+           rule.line,
+           rule.column,
+           fmt::format("the deny rule {} does not name a tool of a server, so it denies nothing; did you mean {}?",
+                       to_text(Json(rule.text)), meant),
+           {},
+           severity(rule)});
       continue;
     }
     const auto literal = std::string_view(rule.pattern).substr(0, rule.pattern.find('*'));
@@ -421,7 +421,7 @@ std::vector<ConfigProblem> Permissions::unknown_names(std::span<const std::strin
                    rule.line,
                    rule.column,
                    fmt::format("the deny rule {} names no {}{}", to_text(Json(rule.text)),
-                               server ? "tool that is there" : "server that is configured",
+                               server ? "tool that exists" : "server that is configured",
                                meant.empty() ? "" : fmt::format("; did you mean {}?", meant)),
                    {},
                    severity(rule)});

@@ -119,20 +119,19 @@ PointlessRules pointless_rules(const RuleSet& set, std::uint64_t most_steps) {
     if (stronger) {
       out.problems.push_back(problem_of(
           rule, Severity::warning,
-          fmt::format("the {} rule {} never decides, because the {} rule {} goes before it; remove one of them",
+          fmt::format("the {} rule {} never has an effect, because the {} rule {} overrides it; remove one of them",
                       to_string(rule.list), text, to_string(rules[*stronger].list), quoted_rule(rules[*stronger]))));
     } else if (!fresh) {
       const auto& same = rules[first->second];
       out.problems.push_back(problem_of(rule, Severity::note,
-                                        fmt::format("the {} rule {} says the same as the one in {}; remove one of them",
+                                        fmt::format("the {} rule {} is the same as the one in {}; remove one of them",
                                                     to_string(rule.list), text, file_and_line(same.file, same.line))));
     }
     if (steps == 0) {
-      out.problems.push_back(
-          problem_of(rule, Severity::note,
-                     fmt::format("from here on the rules were not compared with each other: {} rules "
-                                 "with many * are too many for that",
-                                 rules.size())));
+      out.problems.push_back(problem_of(
+          rule, Severity::note,
+          fmt::format("the rules after this one were not compared with each other: {} rules with many * are too many",
+                      rules.size())));
       break;
     }
   }

@@ -72,8 +72,8 @@ Task<Payload> Peer::call(PeerCall call) {
   if (ended_) throw judged(*ended_, false);
   Message request = Request{call.id, call.method, std::move(call.params), std::move(call.headers)};
   if (!fits(request, runtime_.limits.outgoing)) {
-    throw Error(Errc::limit, fmt::format("the request {} has {} bytes; no more than {} are sent", call.method,
-                                         size_of(request), runtime_.limits.outgoing))
+    throw Error(Errc::limit, fmt::format("the request {} has {} bytes; the limit is {}", call.method, size_of(request),
+                                         runtime_.limits.outgoing))
         .with_carried_out(CarriedOut::no);
   }
   // Whoever awaits this need not keep the peer.
@@ -311,7 +311,7 @@ void Peer::on_request(Request request, std::shared_ptr<BatchReplies> batch) {
     answer(ErrorResponse{request.id, {code, std::move(message), {}}}, batch);
   };
   auto key = to_text(request.id);
-  if (!handlers_.request) return refuse(rpc_code::method_not_found, "this side takes no requests");
+  if (!handlers_.request) return refuse(rpc_code::method_not_found, "this side does not accept requests");
   if (running_.contains(key)) {
     if (!handlers_.ignores_doubled) return refuse(rpc_code::invalid_request, "this id is already in use");
     ++counters_.refused_requests;

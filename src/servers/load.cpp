@@ -33,7 +33,7 @@ constexpr std::string_view config_flag = "--mcp-config";
 constexpr std::string_view settings_flag = "--settings";
 constexpr std::size_t most_plugins = 500;
 constexpr std::string_view settings_hint =
-    "servers in a settings file are read here, and not by Claude Code; .mcp.json is where both look";
+    "servers in a settings file are used by patchbay but not by Claude Code; both read .mcp.json";
 
 std::string home_of_user() {
   std::string buffer(16384, '\0');
@@ -300,7 +300,7 @@ class Loader {
       context.text_of = [this, &place](const std::string& file) -> std::optional<std::string> {
         if (!config_file_exists(file) || really_inside(file, place.root)) return text_of(file);
         memory_.looked_for.insert(file);
-        cannot_read(file, "its symbolic links lead out of the plugin");
+        cannot_read(file, "its symbolic links point outside the plugin");
         return std::nullopt;
       };
       for (auto& parsed : read_plugin(place, context)) add(std::move(parsed));
@@ -400,8 +400,8 @@ class Loader {
       auto reason = secret->kind == SecretKind::command
                         ? reference_fault(*secret, it->origin)
                         : fmt::format(
-                              "${{{}:…}} in \"{}\" is not used, because {} is inside a project you have not "
-                              "said you trust; use --trust-project, or keep the file elsewhere",
+                              "${{{}:…}} in \"{}\" is not used, because {} is inside a project that you do not trust; "
+                              "use --trust-project, or keep the file elsewhere",
                               to_string(secret->kind), secret->place, it->origin.file);
       parsed.problems.push_back({it->origin.file, it->origin.line, it->origin.column,
                                  fmt::format("MCP server \"{}\": {}", it->name, reason), it->name, Severity::error});
@@ -449,7 +449,7 @@ class Loader {
 
   void add(ParsedServers parsed) { sources_.push_back(std::move(parsed)); }
 
-  static constexpr std::string_view kept_ = "what it said before stays in force until it can be read again";
+  static constexpr std::string_view kept_ = "its previous content stays in use until it can be read again";
 
   const LoadRequest& request_;
   ConfigMemory& memory_;

@@ -84,12 +84,13 @@ void add_problems(std::vector<ConfigProblem>& problems, std::span<const Declared
       const auto& server = entries[one].server;
       const auto& other = entries[*standing.other].server;
       if (!standing.shown) {
-        problems.push_back(problem_at(
-            server, Severity::note,
-            fmt::format("the {} has the same name and counts; rename or remove one of them", entry_at(other.origin))));
+        problems.push_back(
+            problem_at(server, Severity::note,
+                       fmt::format("the {} has the same name and overrides it; rename or remove one of them",
+                                   entry_at(other.origin))));
       } else if (standing.why == ServerStanding::active) {
         copies.push_back(problem_at(server, Severity::warning,
-                                    fmt::format("it has the {} of {}, the {}; both are used, remove one of them",
+                                    fmt::format("it has the same {} as {}, the {}; both are used; remove one of them",
                                                 common_part(server), quoted_name(other.name), entry_at(other.origin))));
       }
     }

@@ -21,18 +21,18 @@ std::string command_line(std::string_view command, const ServerConfig& server) {
 std::string waiting_text(const ServerConfig& server, const EntryAnswers& answers) {
   const auto approve = command_line("approve", server);
   if (answers.approved != About::nothing || answers.rejected != About::nothing) {
-    return fmt::format("its entry is not the one you {} before; look at it and run `{}`",
+    return fmt::format("its entry changed after you {} it; look at it and run `{}`",
                        answers.approved != About::nothing ? "approved" : "rejected", approve);
   }
   if (answers.elsewhere) {
-    return fmt::format("started here, its relative paths name other files than in {}; if you trust them, run `{}`",
+    return fmt::format("its relative paths name other files here than in {}; if you trust them, run `{}`",
                        project_directory_of(server.origin.file), approve);
   }
-  return fmt::format("the project brought it along; if you trust it, run `{}`", approve);
+  return fmt::format("not approved yet; if you trust it, run `{}`", approve);
 }
 
 std::string switched_text(const ServerConfig& server, const EntryAnswers::Switch& by) {
-  return fmt::format("switched off {}in {}{}; to switch it on: {}", by.for_project ? "for this project " : "", by.file,
+  return fmt::format("disabled {}in {}{}; to enable it: {}", by.for_project ? "for this project " : "", by.file,
                      by.key.empty() ? "" : fmt::format(" ({})", by.key), command_line("enable", server));
 }
 
@@ -43,8 +43,8 @@ std::string disabled_text(const ServerConfig& server, const Standing& standing, 
   if (server.origin.scope == ConfigScope::enterprise || !standing.shown) return text;
   const auto missing = missing_values(server, variables);
   const auto enable = command_line("enable", server);
-  if (missing.empty()) return fmt::format("{}; to switch it on: {}", text, enable);
-  return fmt::format("{}, and {}; to switch it on, see to that, then: {}", text, missing_text(missing), enable);
+  if (missing.empty()) return fmt::format("{}; to enable it: {}", text, enable);
+  return fmt::format("{}, and {}; set what is missing, then enable it: {}", text, missing_text(missing), enable);
 }
 
 }  // namespace
@@ -73,7 +73,7 @@ std::string standing_text(std::span<const DeclaredEntry> entries, std::size_t at
       return waiting_text(server, answers);
     case ServerStanding::rejected:
       if (standing.by.kind == Kind::answer) {
-        return fmt::format("rejected before; to change that, run `{}`", command_line("approve", server));
+        return fmt::format("you rejected it; to change that, run `{}`", command_line("approve", server));
       }
       return decided_text("rejected", standing.by);
     case ServerStanding::disabled:
@@ -83,7 +83,7 @@ std::string standing_text(std::span<const DeclaredEntry> entries, std::size_t at
       return standing.policy_text;
     case ServerStanding::duplicate: {
       const auto& first = entries[*standing.other].server;
-      return fmt::format("it has the {} of {}, the {}", common_part(server), quoted_name(first.name),
+      return fmt::format("it has the same {} as {}, the {}", common_part(server), quoted_name(first.name),
                          entry_at(first.origin));
     }
     case ServerStanding::not_configured:
@@ -91,7 +91,7 @@ std::string standing_text(std::span<const DeclaredEntry> entries, std::size_t at
     case ServerStanding::broken:
       return server.reason;
     case ServerStanding::shadowed:
-      return "the " + entry_at(entries[*standing.other].server.origin) + " has the name";
+      return "the " + entry_at(entries[*standing.other].server.origin) + " overrides it";
   }
   return {};
 }

@@ -56,8 +56,8 @@ class OwnReader : ServerFileReader {
     out_.version = *version;
     if (out_.is_newer()) {
       report_.warning(at.place->value,
-                      fmt::format("the file has version {} and this program knows {}: it is read as far as it is "
-                                  "understood and not changed; use a newer patchbay to change it",
+                      fmt::format("the file has version {}, but this program knows only version {}: it uses what it "
+                                  "understands and does not change the file; to change it, use a newer patchbay",
                                   *version, own_file_version));
     }
   }
@@ -70,7 +70,7 @@ class OwnReader : ServerFileReader {
       Member project{&value, &at.place->children[i++]};
       if (!path.starts_with('/')) {
         report_.warning(project.place->key,
-                        fmt::format("the project {} is ignored: it must be an absolute path", quoted_name(path)));
+                        fmt::format("the project {} is ignored: its name must be an absolute path", quoted_name(path)));
       } else if (!value.is_object()) {
         wrong_kind(project, "a project", "an object");
       } else {
@@ -134,7 +134,7 @@ class OwnReader : ServerFileReader {
       if (std::ranges::find(known, key) != known.end() || out_.is_newer()) continue;
       const std::vector<std::string> names(known.begin(), known.end());
       const auto meant = nearest(key, names);
-      report_.warning(place.key, fmt::format("unknown key {} is kept and ignored{}", quoted_name(key),
+      report_.warning(place.key, fmt::format("unknown key {} has no effect{}", quoted_name(key),
                                              meant.empty() ? "" : fmt::format("; did you mean \"{}\"?", meant)));
     }
   }

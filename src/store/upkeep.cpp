@@ -125,7 +125,7 @@ std::vector<ConfigEdit> edits_to_forget(const Json& root, const std::string& pat
 }
 
 Repair close_to_others(const OwnFileState& file) {
-  Repair out{"readable by you alone now", file.path, {}};
+  Repair out{"only you can read it now", file.path, {}};
   const Fd fd(::open(file.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat status{};
   if (fd.get() < 0 || ::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode) || ::fchmod(fd.get(), 0600) != 0) {
@@ -176,7 +176,7 @@ std::vector<Repair> repair(const ConfigStore& store, const UpkeepState& state) {
     for (const auto& path : state.leftovers) {
       Repair done{"removed", path, {}};
       if (held) {
-        done.error = "another program is changing our files; try again";
+        done.error = "another program is changing patchbay's files; try again";
       } else if (::unlink(path.c_str()) != 0 && errno != ENOENT) {
         done.error = fmt::format("it cannot be removed: {}", reason_of(errno));
       }
@@ -191,7 +191,7 @@ std::vector<Repair> repair(const ConfigStore& store, const UpkeepState& state) {
     return edits;
   });
   for (const auto& path : state.gone_projects) {
-    out.push_back({fmt::format("answers for {}, which is gone, forgotten", path), store.places().config_file,
+    out.push_back({fmt::format("answers for {}, which no longer exists, are deleted", path), store.places().config_file,
                    changed ? std::string() : changed.error().message()});
   }
   return out;

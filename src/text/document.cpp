@@ -56,11 +56,11 @@ std::size_t first_of_key(std::string_view plain, std::size_t again) {
 // program may guess otherwise.
 std::string twice_text(std::string_view text, std::string_view plain, const JsonFault& fault) {
   const auto first = first_of_key(plain, fault.offset);
-  const auto where = first == std::string_view::npos ? std::string("before")
-                                                     : fmt::format("in line {}", position_of(text, first).line);
+  const auto where =
+      first == std::string_view::npos ? std::string("above") : fmt::format("in line {}", position_of(text, first).line);
   return fmt::format(
-      "{} (it stands {} already): none of the file is used, because programs disagree about which one "
-      "counts; remove or rename one of them",
+      "{} (it already occurs {}): the whole file is ignored, because programs disagree about which one is used; remove "
+      "or rename one of them",
       fault.reason, where);
 }
 
@@ -85,7 +85,7 @@ std::expected<ConfigDocument, ConfigProblem> read_document(std::string_view text
     return std::unexpected(ConfigProblem{file, line, column, std::move(message), {}, Severity::error});
   };
   if (!valid_utf8(text)) {
-    return fault(first_invalid_utf8(text), "the file is not UTF-8; save it as UTF-8 and run the command again");
+    return fault(first_invalid_utf8(text), "the file is not valid UTF-8; save it as UTF-8 and run the command again");
   }
   auto plain = without_comments(text);
   if (!plain) return fault(plain.error().offset, fmt::format("{}; {}", plain.error().reason, fix_the_file));

@@ -49,7 +49,7 @@ std::expected<void, ConfigProblem> check_import_text(std::string_view text, cons
   }
   if (!valid_utf8(text)) {
     return std::unexpected(import_fault(text, file, first_invalid_utf8(text),
-                                        "the file is not UTF-8; save it as UTF-8 and run the command again"));
+                                        "the file is not valid UTF-8; save it as UTF-8 and run the command again"));
   }
   return {};
 }

@@ -70,6 +70,19 @@ enum class Backslash : std::uint8_t { doubled, kept };
 
 constexpr std::size_t fewest_counted = 3;
 
+// Of a character outside ASCII a terminal may make two.
+std::size_t columns_of(char32_t c) noexcept { return c < 0x80 ? 1 : 2; }
+
+std::size_t columns_of(std::string_view text) {
+  std::size_t columns = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const auto character = decode_utf8(text, at);
+    columns += columns_of(character.value);
+    at += character.length;
+  }
+  return columns;
+}
+
 bool is_plain_byte(char byte) noexcept { return byte > 0x20 && byte < 0x7F && byte != '\\'; }
 
 void append_escape(std::string& out, char32_t c) {
@@ -160,10 +173,18 @@ std::vector<std::string> wrapped(std::string_view visible, std::size_t columns, 
   std::size_t used = 0;
   for (std::size_t at = 0; at < visible.size();) {
     const auto character = decode_utf8(visible, at);
-    const std::size_t width = character.value < 0x80 ? 1 : 2;
+    const auto width = columns_of(character.value);
     if (room != 0 && used + width > room) {
-      lines.emplace_back(before);
-      used = before.size();
+      // Between words, unless that leaves half a line empty. The blank stays where it was, so nothing is lost.
+      auto& full = lines.back();
+      const auto blank = full.rfind(' ');
+      std::string rest;
+      if (visible[at] != ' ' && blank != std::string::npos && blank >= std::max(full.size() / 2, before.size())) {
+        rest = full.substr(blank + 1);
+        full.resize(blank + 1);
+      }
+      used = before.size() + columns_of(rest);
+      lines.push_back(std::string(before) + rest);
     }
     lines.back() += visible.substr(at, character.length);
     used += width;

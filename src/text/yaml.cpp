@@ -163,7 +163,7 @@ class YamlReader {
 
   std::expected<ConfigDocument, YamlFault> read() {
     YamlParser parser(text_);
-    if (!parser.ready()) return std::unexpected(YamlFault{0, "there is no memory to read it"});
+    if (!parser.ready()) return std::unexpected(YamlFault{0, "there is not enough memory to read it"});
     while (!done_) {
       YamlEvent event(parser.get());
       if (!event) return std::unexpected(syntax_fault(parser.get()));
@@ -197,7 +197,7 @@ class YamlReader {
         done_ = true;
         break;
       case YAML_DOCUMENT_START_EVENT:
-        if (root_) fault(at, "a second document begins here; keep one");
+        if (root_) fault(at, "a second document begins here; keep only one");
         if (rules_.strict && event->data.document_start.implicit == 0) fault(at, "a second document or a directive");
         break;
       case YAML_DOCUMENT_END_EVENT:
@@ -258,7 +258,7 @@ class YamlReader {
     if (wants_key()) return fault(at, "the key of a mapping must be a text, found an alias");
     auto known = anchors_.find(name);
     if (known == anchors_.end()) {
-      return fault(at, fmt::format("*{} stands for nothing that was read before it", name));
+      return fault(at, fmt::format("*{} refers to nothing before it", name));
     }
     Node node = known->second;  // counted by put before anybody copies it again
     node.place.key = at;
@@ -299,7 +299,7 @@ class YamlReader {
     // Behind a question mark anything may be a key.
     if (rules_.strict && !open.flow && column_of(at) != open.column) fault(at, "keys that are not texts are not read");
     if (open.node.value.find(word) != nullptr) {
-      return fault(at, fmt::format("the key {} is there twice", to_text(Json(word))));
+      return fault(at, fmt::format("the key {} occurs twice", to_text(Json(word))));
     }
     open.key = std::string(word);
     open.key_offset = at;

@@ -623,10 +623,9 @@ TEST_P(Scenario, FilesOfASkillAreReadWhenTheyAreWhatTheEntrySays) {
     EXPECT_EQ(sent(method::read_resource), reads);
 
     auto changed = co_await as_result(session.read_skill(skill_named(skills, "changed")));
-    EXPECT_THAT(changed,
-                FailsWith(Error(Errc::protocol,
-                                "skill://changed/SKILL.md is not what the skill's entry says: its digest is another; "
-                                "a skill that changed has a new entry")));
+    EXPECT_THAT(changed, FailsWith(Error(Errc::protocol,
+                                         "skill://changed/SKILL.md does not match the entry of the skill: its digest "
+                                         "is different; a skill that changed needs a new entry")));
     auto longer = co_await as_result(session.read_skill(skill_named(skills, "longer")));
     EXPECT_THAT(longer, FailsSaying(HasSubstr("bytes instead of")));
     // As a plain resource it is what the server says it is.

@@ -586,7 +586,7 @@ TEST(Script, ACallThatWantsAPageVisitedIsRepeatedThreeTimes) {
       EXPECT_FALSE(result);
       if (result) co_return;
       EXPECT_EQ(result.error().code(), Errc::limit);
-      EXPECT_THAT(result.error().message(), testing::HasSubstr("asked 4 times during one tools/call for a page"));
+      EXPECT_THAT(result.error().message(), testing::HasSubstr("asked 4 times during one tools/call to visit a page"));
       EXPECT_EQ(calls, 4);
       EXPECT_EQ(asked, 3);
     });

@@ -98,9 +98,9 @@ TEST(Catalog, RequireSaysWhatToTypeInstead) {
     std::optional<Remedy> remedy = std::nullopt;
   };
   for (const auto& [text, message, remedy] : std::initializer_list<Case>{
-           {"list", "several servers have a tool \"list\": use one of fs/list, git/list"},
-           {"lits", "there is no tool \"lits\"; did you mean \"list\"?"},
-           {"frobnicate", "there is no tool \"frobnicate\"", Remedy{Remedy::Kind::list_tools}},
+           {"list", "several servers have a tool called \"list\": use one of fs/list, git/list"},
+           {"lits", "there is no tool called \"lits\"; did you mean \"list\"?"},
+           {"frobnicate", "there is no tool called \"frobnicate\"", Remedy{Remedy::Kind::list_tools}},
        }) {
     auto result = catalog.require(text);
     ASSERT_FALSE(result);

@@ -52,7 +52,7 @@ TEST(ServerDiff, SaysWhatIsDifferentAndNothingElse) {
             servers(R"({"a":{"command":"x"},"b":{"command":"x","args":["1"]},"c":{"command":"x"},
               "d":{"type":"http","url":"https://h","headers":{"A":"1","B":"3"}}})"),
             {{}, {}, {"d"}}},
-           {"switched off", disabled, {{}, {}, {"a"}}},
+           {"disabled", disabled, {{}, {}, {"a"}}},
            {"approved", approved, {{}, {}, {"b"}}},
            {"none left", {}, {{}, {"a", "b", "c", "d"}, {}}},
        }) {

@@ -1,7 +1,7 @@
 // What stays of an error when it is passed on in other words.
-#include <patchbay/error.h>
-
 #include <gtest/gtest.h>
+
+#include <patchbay/error.h>
 
 namespace patchbay {
 namespace {

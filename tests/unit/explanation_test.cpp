@@ -51,17 +51,16 @@ TEST(Explanation, EveryStandingEndsInWhatToDo) {
   };
   const std::vector<Case> cases{
       {server_at(ServerStanding::active), ""},
-      {server_at(ServerStanding::awaiting_approval, "the project brought it along"), "patchbay approve db"},
-      {server_at(ServerStanding::rejected, "rejected before"), "patchbay approve db"},
-      {server_at(ServerStanding::disabled, "switched off in " + own_file), "patchbay enable db"},
-      {server_at(ServerStanding::disabled, "switched off for this project in /home/me/.claude.json"),
-       "patchbay enable db"},
+      {server_at(ServerStanding::awaiting_approval, "not approved yet"), "patchbay approve db"},
+      {server_at(ServerStanding::rejected, "you rejected it"), "patchbay approve db"},
+      {server_at(ServerStanding::disabled, "disabled in " + own_file), "patchbay enable db"},
+      {server_at(ServerStanding::disabled, "disabled for this project in /home/me/.claude.json"), "patchbay enable db"},
       {off_by_entry, "patchbay enable db"},
       {off_elsewhere, "patchbay enable db"},
       {server_at(ServerStanding::disabled, "\"disabled\" is true", "/etc/claude-code/managed-mcp.json",
                  ConfigScope::enterprise),
-       "ask who looks after /etc/claude-code/managed-mcp.json:3"},
-      {server_at(ServerStanding::duplicate, "it has the URL of \"x\""), "nothing: the other one is used in its place"},
+       "ask the administrator who maintains /etc/claude-code/managed-mcp.json:3"},
+      {server_at(ServerStanding::duplicate, "it has the URL of \"x\""), "nothing: the other one is used instead"},
       {server_at(ServerStanding::not_configured, "its url is empty"), "set its \"url\" in /p/.mcp.json:3"},
       {server_at(ServerStanding::broken, "no command"), "correct /p/.mcp.json:3"},
   };
@@ -97,7 +96,7 @@ TEST(Explanation, ASettingThatDecidedIsNamedWithItsPlace) {
   const auto denied = explained(kept_away, {managed});
   EXPECT_EQ(denied.rule, R"({"serverName":"db"})");
   EXPECT_EQ(denied.rule_line, 3u);
-  EXPECT_EQ(denied.fix, "ask who looks after /etc/claude-code/managed-settings.json:3");
+  EXPECT_EQ(denied.fix, "ask the administrator who maintains /etc/claude-code/managed-settings.json:3");
 
   kept_away.decided_by.file = "/home/me/.claude/settings.json";
   const auto mine = parse_settings("{}", SettingsSource::user, kept_away.decided_by.file);
@@ -114,17 +113,15 @@ TEST(Explanation, WhoApprovedAnEntryIsSaid) {
     std::string rule;
   };
   for (const auto& [by, note, rule] : std::vector<Case>{
-           {{Kind::answer, "", "", 0, 0}, "you approved it as it is now, and a changed entry asks again", ""},
+           {{Kind::answer, "", "", 0, 0}, "you approved this entry. If the entry changes, it needs approval again", ""},
            // Nothing else knows what was agreed to.
            {{Kind::setting, "enableAllProjectMcpServers", "/home/me/.claude/settings.json", 1, 2},
-            "it is approved by enableAllProjectMcpServers in /home/me/.claude/settings.json:1, and would be however",
+            "it is approved by enableAllProjectMcpServers in /home/me/.claude/settings.json:1, even if",
             "enableAllProjectMcpServers"},
            {{Kind::setting, "enabledMcpjsonServers", "/home/me/.claude.json", 0, 0},
-            "it is approved by enabledMcpjsonServers in /home/me/.claude.json, and would be however",
+            "it is approved by enabledMcpjsonServers in /home/me/.claude.json, even if",
             "enabledMcpjsonServers"},
-           {{Kind::flag, "--trust-project", "", 0, 0},
-            "it is approved by --trust-project, and would be however",
-            ""}}) {
+           {{Kind::flag, "--trust-project", "", 0, 0}, "it is approved by --trust-project, even if", ""}}) {
     server.decided_by = by;
     const auto why = explained(server);
     EXPECT_THAT(why.notes, ElementsAre(HasSubstr(note)));
@@ -146,7 +143,7 @@ TEST(Explanation, AHelperThatDoesNotRunIsSaid) {
 TEST(Explanation, WhatShadowsAndIsShadowedIsThere) {
   auto winner = server_at(ServerStanding::active, {}, own_file, ConfigScope::local);
   auto loser =
-      server_at(ServerStanding::shadowed, "the local entry has the name", "/home/me/.claude.json", ConfigScope::user);
+      server_at(ServerStanding::shadowed, "the local entry overrides it", "/home/me/.claude.json", ConfigScope::user);
   winner.shadows.push_back(loser.origin);
   auto config = config_with(winner);
   config.shadowed.push_back(loser);
@@ -154,10 +151,11 @@ TEST(Explanation, WhatShadowsAndIsShadowedIsThere) {
 
   const auto used = explain_server(config, winner, own_file);
   EXPECT_TRUE(used.counts);
-  EXPECT_EQ(used.cause, "it is the highest entry of its name");
+  EXPECT_EQ(used.cause, "it overrides the other entries with this name");
   auto alone = config;
   alone.servers.front().shadows.clear();
-  EXPECT_EQ(explain_server(alone, alone.servers.front(), own_file).cause, "the other entries of its name do not count");
+  EXPECT_EQ(explain_server(alone, alone.servers.front(), own_file).cause,
+            "the other entries with this name are not in use");
   EXPECT_THAT(used.others, ElementsAre(loser));
   EXPECT_THAT(used.problems, SizeIs(1));
 
@@ -219,7 +217,7 @@ TEST(Explanation, TheRuleTheModeAndTheFilterOfAToolAreTold) {
   EXPECT_EQ(asked.decision.line, 2u);
 
   const auto get = explain_tool(assumed_entry({"db", "get"}), &server, permissions, Json(), "/p");
-  EXPECT_EQ(get.withheld, "\"disabledTools\" of its server in /p/.mcp.json:3 leaves it out");
+  EXPECT_EQ(get.withheld, "\"disabledTools\" of its server in /p/.mcp.json:3 excludes it");
   EXPECT_FALSE(get.by_arguments);
   server.disabled_tools.clear();
   server.enabled_tools = std::vector<std::string>{"query"};

@@ -116,7 +116,7 @@ TEST(HostPermission, ADeniedServersResourcesAndPromptsAreNobodys) {
       if (!session) {
         EXPECT_EQ(session.error().code(), Errc::denied);
         EXPECT_THAT(session.error().message(),
-                    AllOf(HasSubstr("nothing of the server 's' may be used"), HasSubstr(to_text(Json(denied_by))),
+                    AllOf(HasSubstr("the server 's' may not be used"), HasSubstr(to_text(Json(denied_by))),
                           HasSubstr("to use it, change /home/me/.claude/settings.json:1")));
       }
       // It is refused without being started; one tool is not a server.
@@ -177,7 +177,7 @@ TEST(HostPermission, ThePersonIsAskedWhenSomebodyCanAsk) {
     EXPECT_FALSE(refused);
     if (!refused) {
       EXPECT_EQ(refused.error().code(), Errc::denied);
-      EXPECT_THAT(refused.error().message(), HasSubstr("said no"));
+      EXPECT_THAT(refused.error().message(), HasSubstr("was no"));
     }
     EXPECT_THAT(asked, ElementsAre("mcp__s__write {\"x\":1}: no rule allows it"));
     EXPECT_THAT(recorder.called, ElementsAre("read"));

@@ -575,7 +575,8 @@ TEST(Host, ANameNobodyConfiguredIsNamed) {
     Host host(empty_options());
     host.add_server("github", server_with({"x"}));
     auto typo = co_await as_result(host.start({"githb"}));
-    EXPECT_THAT(typo, FailsWith(Error(Errc::invalid_argument, "no server is called 'githb'; did you mean 'github'?")));
+    EXPECT_THAT(typo,
+                FailsWith(Error(Errc::invalid_argument, "there is no server called 'githb'; did you mean 'github'?")));
     auto session = co_await as_result(host.session("zzz"));
     EXPECT_THAT(session, FailsWith(Errc::invalid_argument));
     EXPECT_EQ(states_of(host), "github=pending/not started ");

@@ -91,7 +91,7 @@ TEST_F(LoadTrust, AYesToTheRootsFileIsNoneToTheSameEntryBelow) {
   EXPECT_TRUE(std::ranges::none_of(config.shadowed, &ServerConfig::approved));
   fs::remove(path("repo/vendor/evil/.mcp.json"));
   EXPECT_EQ(standing(), "awaiting approval") << "the root's entry would run the file that is here";
-  EXPECT_THAT(loaded().reason, AllOf(HasSubstr("other files than in " + path("repo")), HasSubstr("approve s")));
+  EXPECT_THAT(loaded().reason, AllOf(HasSubstr("other files here than in " + path("repo")), HasSubstr("approve s")));
   // Nothing of this reaches the directory it was said in.
   EXPECT_EQ(standing("repo"), "active");
   // Whoever looks and says yes there means there.
@@ -313,7 +313,7 @@ TEST_F(LoadTrust, WhatIsSwitchedOffDoesNotWaitForAnAnswer) {
   tree.file("repo/.mcp.json", servers(R"({"command":"x","disabled":true})"));
   EXPECT_EQ(standing(), "disabled");
   EXPECT_FALSE(loaded().approved);
-  EXPECT_THAT(loaded().reason, HasSubstr("to switch it on: patchbay enable s"));
+  EXPECT_THAT(loaded().reason, HasSubstr("to enable it: patchbay enable s"));
   tree.file("home/.config/patchbay/config.json", R"({"version":1,"enabledServers":["s"]})");
   EXPECT_EQ(standing(), "awaiting approval");
   tree.file("repo/.mcp.json", servers(R"({"command":"x"})"));
@@ -329,11 +329,11 @@ TEST_F(LoadTrust, ADisabledEntryGoesOnSayingWhatItLacks) {
             R"("headers":{"A":"Bearer ${INPUT_T}","B":"${env:OTHER}","C":"${config:a.b}","D":"${D:-d}"}}}})");
   EXPECT_EQ(standing(), "disabled");
   EXPECT_THAT(loaded().reason,
-              AllOf(HasSubstr(", and INPUT_T, OTHER, which it needs, are not set; ${config:a.b}, which only another "
-                              "client knows, means nothing here; "),
-                    HasSubstr("then: patchbay enable s")));
+              AllOf(HasSubstr(", and INPUT_T, OTHER, which the server needs, are not set; ${config:a.b}, which only "
+                              "another client understands, means nothing here; "),
+                    HasSubstr("then enable it: patchbay enable s")));
   variables["INPUT_T"] = "t";
-  EXPECT_THAT(loaded().reason, HasSubstr(", and OTHER, which it needs, is not set; "));
+  EXPECT_THAT(loaded().reason, HasSubstr(", and OTHER, which the server needs, is not set; "));
 }
 
 }  // namespace

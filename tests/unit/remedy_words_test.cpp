@@ -18,7 +18,7 @@ TEST(RemedyWordsTest, EachKindSaysWhatToType) {
             "if you trust it: patchbay approve 'my server' (in a script: --trust-project)"},
            {{Remedy::Kind::give_more_time, "docs"},
             "give it more time with --timeout, \"timeout\" of its entry or MCP_TOOL_TIMEOUT"},
-           {{Remedy::Kind::list_tools}, "`patchbay tools` lists what there is"},
+           {{Remedy::Kind::list_tools}, "`patchbay tools` lists all tools"},
            {{Remedy::Kind::choose_permission_mode}, "use another --permission-mode"},
        }) {
     EXPECT_EQ(remedy_words(c.remedy), c.words);
@@ -26,12 +26,12 @@ TEST(RemedyWordsTest, EachKindSaysWhatToType) {
 }
 
 TEST(RemedyWordsTest, TheMessageEndsInItOnce) {
-  const auto error = Error(Errc::invalid_argument, "there is no tool \"x\"")
+  const auto error = Error(Errc::invalid_argument, "there is no tool called \"x\"")
                          .with_detail("more")
                          .with_remedy({Remedy::Kind::list_tools})
                          .marked();
   const auto shown = with_remedy_in_words(with_remedy_in_words(error));
-  EXPECT_EQ(shown.message(), "there is no tool \"x\"; `patchbay tools` lists what there is");
+  EXPECT_EQ(shown.message(), "there is no tool called \"x\"; `patchbay tools` lists all tools");
   EXPECT_EQ(shown.detail(), "more");
   EXPECT_TRUE(shown.is_same_failure(error));
   EXPECT_EQ(with_remedy_in_words(Error(Errc::closed, "gone")), Error(Errc::closed, "gone"));

@@ -14,11 +14,11 @@ TEST(ServerError, OfACall_BeginsWithServerAndTool) {
   const Case cases[] = {
       {Error::rpc(-32001, "quota", "{\"left\":0}"), "docs/search: the server answered with error -32001: quota"},
       {Error(Errc::protocol, "content: expected an array, found a string"),
-       "docs/search: the server broke the protocol: content: expected an array, found a string; its authors have to "
-       "mend that"},
+       "docs/search: the server broke the protocol: content: expected an array, found a string; report it to the "
+       "server's author"},
       {Error(Errc::protocol, "server \"docs\": the answer is not valid JSON-RPC: x"),
-       "docs/search: the server broke the protocol: the answer is not valid JSON-RPC: x; its authors have to mend "
-       "that"},
+       "docs/search: the server broke the protocol: the answer is not valid JSON-RPC: x; report it to the server's "
+       "author"},
       {Error(Errc::timeout, "no answer to tools/call within 2 s"), "docs/search: no answer to tools/call within 2 s"},
       {Error(Errc::closed, "server \"docs\" exited with status 9"), "docs/search: the server exited with status 9"},
       {Error(Errc::closed, "server \"docs2\" exited {with} status 9"),

@@ -86,6 +86,14 @@ std::string safe_line(std::string_view text, std::size_t max_width) {
   return fmt::format("{}…", cut_utf8(line, max_width - 1));
 }
 
+std::string message_line(std::string_view message, std::size_t max_width) {
+  std::string line;
+  for (const auto one : split(message, '\n')) {
+    if (const auto text = trim(one); !text.empty()) line += (line.empty() ? "" : " ") + visible_message(text);
+  }
+  return line.size() <= max_width ? line : fmt::format("{}…", cut_utf8(line, max_width - 1));
+}
+
 std::string safe_name(std::string_view name, std::size_t max_width) {
   const auto shown = visible_text(name);
   return shown.size() <= max_width ? shown : fmt::format("{}…", cut_utf8(shown, max_width - 1));
@@ -163,7 +171,7 @@ std::string status_line(const ServerStatus& status, bool color, std::size_t show
   const bool explained = status.error && status.state != ServerState::pending;
   const bool said = (explained && status.state == ServerState::failed) || status.reason == ServerReason::disabled;
   if (status.reason != ServerReason::none && !said) line += fmt::format("  {}", to_string(status.reason));
-  if (explained) line += fmt::format("  {}", safe_line(without_name(status.name, status.error->message()), 400));
+  if (explained) line += fmt::format("  {}", message_line(without_name(status.name, status.error->message()), 400));
   return line;
 }
 

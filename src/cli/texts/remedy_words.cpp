@@ -14,7 +14,7 @@ std::string remedy_words(const Remedy& remedy) {
     case Remedy::Kind::give_more_time:
       return "give it more time with --timeout, \"timeout\" of its entry or MCP_TOOL_TIMEOUT";
     case Remedy::Kind::list_tools:
-      return "`patchbay tools` lists what there is";
+      return "`patchbay tools` lists all tools";
     case Remedy::Kind::choose_permission_mode:
       return "use another --permission-mode";
   }

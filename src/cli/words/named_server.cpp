@@ -19,16 +19,16 @@ bool is_full_name(std::string_view text) { return text.starts_with(full_prefix);
 
 std::optional<Error> unknown(const std::string& name, const std::vector<std::string>& servers, std::string hint = {}) {
   if (name == builtin_name) {
-    return Error(
-        Errc::invalid_argument,
-        "the built-in server 'patchbay' is offered when no other is declared; beside others: patchbay --builtin");
+    return Error(Errc::invalid_argument,
+                 "the built-in server 'patchbay' is used only if no other server is declared; to use it in addition: "
+                 "patchbay --builtin");
   }
   const auto meant = nearest(name, servers);
   auto advice = !meant.empty()    ? fmt::format("; did you mean '{}'?", safe_name(meant, 80))
-                : servers.empty() ? std::string("; none is configured")
-                                  : fmt::format("; there are {}", safe_line(join(servers, ", "), 400));
+                : servers.empty() ? std::string("; no server is configured")
+                                  : fmt::format("; the servers are {}", safe_line(join(servers, ", "), 400));
   return Error(Errc::invalid_argument,
-               fmt::format("no server is called '{}'{}{}", safe_name(name, 80), advice, std::move(hint)));
+               fmt::format("there is no server called '{}'{}{}", safe_name(name, 80), advice, std::move(hint)));
 }
 
 // SERVER/NAME or mcp__SERVER__NAME; a bare name may be any server's.
@@ -69,7 +69,7 @@ std::optional<Error> unknown_server(const Settings& settings, const std::vector<
       // A bare name may be a tool's, unless it is all but the name of a server.
       if (server_typed(word).empty() && word != builtin_name) {
         if (nearest(word, servers).empty()) return std::nullopt;
-        return unknown(word, servers, fmt::format(" A tool of that name: patchbay tools SERVER/{}", pasted_word(word)));
+        return unknown(word, servers, fmt::format(" If it is a tool: patchbay tools SERVER/{}", pasted_word(word)));
       }
       return server_typed(word).empty() ? unknown(word, servers) : unknown_in_name(word, servers);
     case Command::call:
