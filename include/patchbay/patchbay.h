@@ -7,8 +7,9 @@
 #include <patchbay/client.h>
 #include <patchbay/config.h>
 #include <patchbay/error.h>
+#include <patchbay/events.h>
 #include <patchbay/host.h>
-#include <patchbay/host_types.h>
+#include <patchbay/host_questions.h>
 #include <patchbay/json.h>
 #include <patchbay/log.h>
 #include <patchbay/permission.h>

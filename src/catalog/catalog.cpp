@@ -87,9 +87,11 @@ Result<const CatalogEntry*> Catalog::require(std::string_view text) const {
                                                     join(ambiguous->candidates, ", ")));
   }
   auto& suggestion = std::get<Unknown>(found).suggestion;
-  return fail(Errc::invalid_argument,
-              suggestion.empty() ? fmt::format("there is no tool \"{}\"; `patchbay tools` lists what there is", text)
-                                 : fmt::format("there is no tool \"{}\"; did you mean \"{}\"?", text, suggestion));
+  if (suggestion.empty()) {
+    return std::unexpected(Error(Errc::invalid_argument, fmt::format("there is no tool \"{}\"", text))
+                               .with_remedy({Remedy::Kind::list_tools}));
+  }
+  return fail(Errc::invalid_argument, fmt::format("there is no tool \"{}\"; did you mean \"{}\"?", text, suggestion));
 }
 
 }  // namespace patchbay

@@ -55,11 +55,21 @@ void SessionCore::check_answer(const Json& requested_schema, const Json& content
   runtime.log(LogLevel::warning, "not_checked", "what", "form", "reason", checked.error().message());
 }
 
-Task<InputResponse> SessionCore::answer(InputRequest request) {
-  return questions.put(ask_program(shared_from_this(), std::move(request)));
+CallContext SessionCore::context_of(const CallClock* clock) const {
+  CallContext context{.server = options.server};
+  if (clock == nullptr || clock->tag == nullptr) return context;
+  context.tool = clock->tag->tool;
+  context.principal = clock->tag->principal;
+  context.call_id = clock->tag->id;
+  return context;
 }
 
-Task<InputResponse> SessionCore::ask_program(std::shared_ptr<SessionCore> core, InputRequest request) {
+Task<InputResponse> SessionCore::answer(InputRequest request, CallContext context) {
+  return questions.put(ask_program(shared_from_this(), std::move(request), std::move(context)));
+}
+
+Task<InputResponse> SessionCore::ask_program(std::shared_ptr<SessionCore> core, InputRequest request,
+                                             CallContext context) {
   const auto& options = core->options;
   if (auto* elicit = std::get_if<ElicitRequest>(&request)) {
     if (!options.elicit) throw Error(Errc::unsupported, "nobody can be asked here");
@@ -68,7 +78,7 @@ Task<InputResponse> SessionCore::ask_program(std::shared_ptr<SessionCore> core, 
     }
     const bool form = elicit->mode == ElicitRequest::Mode::form;
     const Json schema = elicit->requested_schema;
-    auto result = co_await options.elicit(std::move(*elicit));
+    auto result = co_await options.elicit(std::move(*elicit), std::move(context));
     if (result.action == ElicitResult::Action::accept && form) {
       result.content = with_defaults(schema, result.content.value_or(Json::object()));
       core->check_answer(schema, *result.content);
@@ -82,11 +92,11 @@ Task<InputResponse> SessionCore::ask_program(std::shared_ptr<SessionCore> core, 
     if (!sample->tools.empty() && !options.sample_with_tools) {
       throw Error(Errc::invalid_argument, "this client does not sample with tools");
     }
-    co_return co_await options.sample(std::move(*sample));
+    co_return co_await options.sample(std::move(*sample), std::move(context));
   }
   if (!options.roots) throw Error(Errc::unsupported, "this client has no roots");
   ListRootsResult result;
-  result.roots = co_await options.roots();
+  result.roots = co_await options.roots(std::move(context));
   co_return result;
 }
 
@@ -135,7 +145,7 @@ Task<Payload> SessionCore::on_request(Request request) {
   const auto* elicit = std::get_if<ElicitRequest>(&wish);
   const bool form = elicit && elicit->mode == ElicitRequest::Mode::form;
   const auto stop = stop_clocks(request, params);
-  auto response = co_await as_result(answer(std::move(wish)));
+  auto response = co_await as_result(answer(std::move(wish), context_of(stop.clock())));
   if (!response) {
     // The question was a good one; what is wrong with the answer is not the server's fault.
     if (form && response.error().code() == Errc::invalid_argument) {

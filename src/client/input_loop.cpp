@@ -156,7 +156,7 @@ Task<Exchanged> SessionCore::exchange(std::string_view method, Members members, 
       InputAnswers answers;
       for (auto& [key, wish] : input.requests) {
         const CallClock::Stop stop(clock);
-        auto response = co_await answer(std::move(wish));
+        auto response = co_await answer(std::move(wish), context_of(clock.get()));
         auto* elicited = std::get_if<ElicitResult>(&response);
         // Where answers cannot be carried back, a refusal ends the call here.
         if (!answered && elicited && elicited->action != ElicitResult::Action::accept) {

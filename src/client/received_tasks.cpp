@@ -33,9 +33,9 @@ Payload SessionCore::start_received(InputRequest wish, const TaskWish& how, Peer
   return answer;
 }
 
-Task<void> SessionCore::run_received(std::shared_ptr<StoredTask> task, InputRequest wish, Peer::ClockStop /*stop*/) {
+Task<void> SessionCore::run_received(std::shared_ptr<StoredTask> task, InputRequest wish, Peer::ClockStop stop) {
   const auto keep = shared_from_this();
-  auto response = co_await as_result(answer(std::move(wish)));
+  auto response = co_await as_result(answer(std::move(wish), context_of(stop.clock())));
   if (response) {
     task->finish(TaskStatus::completed, encoded(*response));
   } else if (response.error().code() == Errc::cancelled) {

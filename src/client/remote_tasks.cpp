@@ -201,7 +201,7 @@ class Following {
         throw Error(Errc::limit, fmt::format("the task asked more than {} questions", answered_.size() - 1));
       }
       const CallClock::Stop stop(how_.settings.clock);
-      auto response = co_await core_->answer(std::move(wish));
+      auto response = co_await core_->answer(std::move(wish), core_->context_of(how_.settings.clock.get()));
       answers.emplace_back(key, std::move(response));
     }
     if (answers.empty()) co_return;

@@ -67,6 +67,23 @@ Members call_members(const std::string& name, Payload& arguments) {
   return members;
 }
 
+// What a call is known by to whoever is asked on its behalf, for as long as somebody waits for it.
+class Tagged {
+ public:
+  // What it refers to must live as long.
+  Tagged(std::shared_ptr<CallClock> clock, std::string_view tool, const CallOptions& options)
+      : tag_{tool, options.principal, options.call_id}, clock_(std::move(clock)) {
+    clock_->tag = &tag_;
+  }
+  Tagged(const Tagged&) = delete;
+  Tagged& operator=(const Tagged&) = delete;
+  ~Tagged() { clock_->tag = nullptr; }
+
+ private:
+  CallTag tag_;
+  std::shared_ptr<CallClock> clock_;
+};
+
 // The call itself, up to its answer or the task it became.
 Task<Exchanged> begin_call(SessionCore& core, std::string name, Members members, TaskUse use,
                            std::optional<std::chrono::milliseconds> ttl, RequestSettings settings) {
@@ -171,12 +188,12 @@ Task<CallToolResult> Session::call_tool(std::string name, Payload arguments, Cal
     }
     auto settings = core->settings_for(options, core->runtime.limits.tool);
     settings.clock = core->clock_for(settings);
+    const Tagged tagged(settings.clock, name, options);
     settings.tasks = options.task != TaskUse::avoid;
     CallToolResult decoded;
     Exchanged exchanged;
     if (settings.tasks && core->wire->asks_for_tasks(core->server->capabilities)) {
-      exchanged =
-          co_await begin_call(*core, std::move(name), std::move(members), options.task, options.task_ttl, settings);
+      exchanged = co_await begin_call(*core, name, std::move(members), options.task, options.task_ttl, settings);
     } else {
       exchanged = co_await core->exchange(method::call_tool, std::move(members), settings, nullptr, &decoded);
     }
@@ -205,8 +222,9 @@ Task<StartedTool> Session::start_tool(std::string name, Payload arguments, CallO
     if (listed) co_await check_before(*core, listed, arguments, options);
     auto settings = core->settings_for(options, core->runtime.limits.tool);
     settings.clock = core->clock_for(settings);
-    auto exchanged = co_await begin_call(*core, std::move(name), std::move(members), TaskUse::prefer, options.task_ttl,
-                                         std::move(settings));
+    const Tagged tagged(settings.clock, name, options);
+    auto exchanged =
+        co_await begin_call(*core, name, std::move(members), TaskUse::prefer, options.task_ttl, std::move(settings));
     so_far = CarriedOut::unknown;
     if (auto* task = std::get_if<RemoteTask>(&exchanged.answer)) co_return std::move(*task);
     auto result = value_or_throw(decode<CallToolResult>(std::move(std::get<Json>(exchanged.answer))));
@@ -224,6 +242,7 @@ Task<CallToolResult> Session::await_task(std::string id, CallOptions options) {
                  .cancel_when_left = false,
                  .look_first = true};
   how.settings.clock = core->clock_for(how.settings);
+  const Tagged tagged(how.settings.clock, {}, options);
   RemoteTask task;
   task.id = std::move(id);
   auto result = co_await follow_task(core, std::move(task), std::move(how));

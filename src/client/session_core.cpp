@@ -134,7 +134,7 @@ void SessionCore::announce(const Change& change) {
   forget(change);
   if (!options.on_change) return;
   try {
-    options.on_change(change);
+    options.on_change(change, context_of(nullptr));
   } catch (...) {
     runtime.log(LogLevel::error, "change_handler_failed", "reason", error_from(std::current_exception()).message());
   }
@@ -161,7 +161,9 @@ void SessionCore::on_notification(Notification notification) {
     if (const auto* uri = params["uri"].if_string()) announce({Change::Kind::resource_updated, *uri});
   } else if (name == method::log_message) {
     if (!options.on_log) return;
-    if (auto message = decode<LogMessage>(read_params())) options.on_log(*message);
+    if (auto message = decode<LogMessage>(read_params())) {
+      options.on_log(*message, context_of(peer->only_tagged_call()));
+    }
   } else if (name == method::listen_acknowledged) {
     const Json params = read_params();
     const Json* id = subscription_id_of(params);

@@ -113,7 +113,9 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
 
   // Answers what a server asks of us, in either era (client/answers.cpp). Whoever calls it has stopped the
   // clocks of those on whose behalf is asked.
-  Task<InputResponse> answer(InputRequest request);
+  Task<InputResponse> answer(InputRequest request, CallContext context);
+  // Of the call that a clock belongs to; of no call without a clock.
+  CallContext context_of(const CallClock* clock) const;
 
   RequestSettings settings_for(const CallOptions& options, std::chrono::milliseconds standard) const;
   std::shared_ptr<CallClock> clock_for(const RequestSettings& settings) const {
@@ -182,7 +184,7 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
   Task<Payload> on_task_request(std::string method, Json params);
   Payload start_received(InputRequest wish, const TaskWish& how, Peer::ClockStop stop);
   Task<void> run_received(std::shared_ptr<StoredTask> task, InputRequest wish, Peer::ClockStop stop);
-  static Task<InputResponse> ask_program(std::shared_ptr<SessionCore> core, InputRequest request);
+  static Task<InputResponse> ask_program(std::shared_ptr<SessionCore> core, InputRequest request, CallContext context);
   void on_notification(Notification notification);
   void on_closed(const Error& error);
   void check_answer(const Json& requested_schema, const Json& content) const;

@@ -47,10 +47,12 @@ std::string random_id(const Random& random) {
 
 Host::Impl::Impl(HostOptions options, const Runtime& runtime, std::string doing)
     : options_(std::move(options)),
+      events_(std::make_shared<HostEvents>(options_.on_event, runtime.log)),
       runtime_(runtime),
       doing_(std::move(doing)),
       local_slots_(options_.local_starts.value_or(runtime.limits.local_starts)),
       remote_slots_(options_.remote_starts.value_or(runtime.limits.remote_starts)) {
+  runtime_.log = HostEvents::log_of(events_);
   if (options_.connect_limit) runtime_.limits.connect = *options_.connect_limit;
   if (options_.tool_limit) runtime_.limits.tool = *options_.tool_limit;
   if (!options_.config) {
@@ -187,6 +189,20 @@ Task<void> Host::Impl::read_config() {
   apply_settings();
 }
 
+ClientOptions Host::Impl::client_with_events() const {
+  auto client = options_.client;
+  if (!events_->wanted()) return client;
+  client.on_log = [events = events_, next = client.on_log](const LogMessage& message, const CallContext& context) {
+    events->tell(ServerLog{context, message});
+    if (next) next(message, context);
+  };
+  client.on_change = [events = events_, next = client.on_change](const Change& change, const CallContext& context) {
+    events->tell(ServerChange{context, change});
+    if (next) next(change, context);
+  };
+  return client;
+}
+
 Task<void> Host::Impl::prepare() {
   check_running();
   if (unread_) co_await read_config();
@@ -206,11 +222,12 @@ Task<void> Host::Impl::prepare() {
       runtime_.log.for_server(name)(LogLevel::info, "config", "text", warning);
     }
     if (options_.approve) {
-      parts.approve = [this](const ServerConfig& server) { return approve(server); };
+      parts.approve = [this](ApprovalQuestion question) { return approve(std::move(question)); };
     }
     parts.follow_changes = options_.follow_changes;
     parts.on_change = [this](Connection& connection) { changed(connection); };
-    connections_[name] = std::make_shared<Connection>(executor, runtime_, options_.client, slots, std::move(parts));
+    connections_[name] =
+        std::make_shared<Connection>(executor, runtime_, client_with_events(), slots, std::move(parts));
   }
   unprepared_ = false;
   spelled_.clear();
@@ -253,7 +270,7 @@ Task<ConfigChange> Host::Impl::apply(LoadedConfig next) {
     if (auto found = connections_.find(name); found != connections_.end()) starting.push_back(found->second);
   }
   if (!starting.empty()) scope_->spawn(start_quietly(std::move(starting)));
-  tell(options_.on_config, change);
+  events_->tell(change);
   co_return change;
 }
 

@@ -307,14 +307,15 @@ std::vector<Finding> check_connections(std::span<const ServerStatus> statuses) {
           message += fmt::format(", {} {}", status.server->info.name, status.server->info.version);
         }
       }
-      const bool listed = status.reason != "tools fetch failed";
+      const bool listed = status.reason != ServerReason::tools_fetch_failed;
       if (!listed) message = "connected, and its tools cannot be listed";
       out.push_back(
           finding(listed ? FindingLevel::ok : FindingLevel::problem, "connection", status.name, std::move(message),
                   listed ? std::string() : "patchbay tools --log-level debug" + shell_operands({status.name})));
       continue;
     }
-    const auto cause = status.error ? without_name(status.name, status.error->message()) : status.reason;
+    const auto cause =
+        status.error ? without_name(status.name, status.error->message()) : std::string(to_string(status.reason));
     const auto detail = status.error ? status.error->detail() : std::string();
     // Where the error ends in what to do, or the server said why, more of the log is no help.
     const bool told = !detail.empty() || cause.contains("; ");

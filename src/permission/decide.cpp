@@ -46,15 +46,20 @@ std::string_view server_part(std::string_view pattern) {
   return pattern.substr(0, pattern.find(separator, full_prefix.size()));
 }
 
-// What to do to `call` or `use` it after all.
-std::string remedy_of(const PermissionDecision& decision, std::string_view verb) {
+// Why something may not be `called` or `used`, and what would help.
+Error denied(std::string why, const PermissionDecision& decision, std::string_view verb) {
   if (decision.file.empty()) {
-    return decision.outcome == PermissionOutcome::deny ? "use another --permission-mode"
-                                                       : "add a rule to permissions.allow of your settings";
+    if (decision.outcome == PermissionOutcome::deny) {
+      return Error(Errc::denied, std::move(why)).with_remedy({Remedy::Kind::choose_permission_mode});
+    }
+    why += "; add a rule to permissions.allow of your settings";
+  } else if (decision.line != 0) {
+    why += fmt::format("; to {} it, change {}:{}", verb, decision.file, decision.line);
+  } else {
+    why += decision.rule.empty() ? fmt::format("; correct {}", decision.file)
+                                 : fmt::format("; leave {} out to {} it", decision.file, verb);
   }
-  if (decision.line != 0) return fmt::format("to {} it, change {}:{}", verb, decision.file, decision.line);
-  return decision.rule.empty() ? fmt::format("correct {}", decision.file)
-                               : fmt::format("leave {} out to {} it", decision.file, verb);
+  return {Errc::denied, std::move(why)};
 }
 
 bool says(const std::optional<ToolAnnotations>& hints, std::optional<bool> ToolAnnotations::* hint) {
@@ -307,10 +312,9 @@ std::optional<PermissionDecision> Permissions::denied_server(std::string_view se
 }
 
 void Permissions::require_server(std::string_view server) const {
-  const auto denied = denied_server(server);
-  if (!denied) return;
-  throw Error(Errc::denied, fmt::format("nothing of the server '{}' may be used: {}; {}", server, denied->reason,
-                                        remedy_of(*denied, "use")));
+  const auto decision = denied_server(server);
+  if (!decision) return;
+  throw denied(fmt::format("nothing of the server '{}' may be used: {}", server, decision->reason), *decision, "use");
 }
 
 std::vector<PermissionRule> Permissions::about(const CatalogEntry& entry) const {
@@ -469,8 +473,8 @@ std::vector<std::string> argument_roots(const ServerConfig& server, const std::s
   return out;
 }
 
-std::string denial_text(std::string_view tool, const PermissionDecision& decision) {
-  return fmt::format("'{}' may not be called: {}; {}", tool, decision.reason, remedy_of(decision, "call"));
+Error denial(std::string_view tool, const PermissionDecision& decision) {
+  return denied(fmt::format("'{}' may not be called: {}", tool, decision.reason), decision, "call");
 }
 
 }  // namespace patchbay

@@ -18,9 +18,6 @@
 
 namespace patchbay {
 
-enum class Era { legacy, modern };
-std::string_view to_string(Era era) noexcept;
-
 // Parameters on their way out: values that stay bytes until they are written.
 using Members = std::vector<std::pair<std::string, Payload>>;
 

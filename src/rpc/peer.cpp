@@ -408,8 +408,10 @@ void Peer::tell_cancelled(std::int64_t id, const PeerCall& call, std::string_vie
   }
 }
 
-void Peer::end(const Error& error) {
+void Peer::end(const Error& why) {
   if (ended_) return;
+  // Every call that was pending, and the owner, gets the same failure.
+  const auto error = why.marked();
   ended_ = error;
   ended_at_ = runtime_.clock.now();
   auto pending = std::exchange(pending_, {});
@@ -537,6 +539,17 @@ Peer::ClockStop::ClockStop(Peer& peer, const std::optional<RequestId>& on_stream
   }
   const auto whose = peer.pending_.size() == 1 ? CallClock::Whose::this_calls : CallClock::Whose::perhaps;
   for (auto& [other, pending] : peer.pending_) stops_.emplace_back(pending->call->clock, whose);
+}
+
+const CallClock* Peer::only_tagged_call() const noexcept {
+  const CallClock* found = nullptr;
+  for (const auto& [id, pending] : pending_) {
+    const auto* clock = pending->call->clock.get();
+    if (clock->tag == nullptr) continue;
+    if (found != nullptr) return nullptr;
+    found = clock;
+  }
+  return found;
 }
 
 Peer::ProgressHold::ProgressHold(Peer& peer, std::int64_t token, std::shared_ptr<const CallClock> clock,

@@ -26,16 +26,16 @@ g++ -std=c++23 blocking.cpp $(pkg-config --cflags --libs patchbay)
 grep -qx 'mcp__files__read_file' /tmp/blocking.out
 grep -qx 'water the plants' /tmp/blocking.out
 
-say 'apt install clang-19, cmake, make; coroutine.cpp with CMake, and by hand'
+say 'apt install clang-19, cmake, make; the examples with CMake, and one by hand'
 install clang-19 cmake make
 CXX=clang++-19 cmake -S . -B build > /cmake.log 2>&1 || { cat /cmake.log; exit 1; }
 cmake --build build
-build/coroutine > /tmp/coroutine.out
-cmp /tmp/blocking.out /tmp/coroutine.out
+build/call_tool > /tmp/call_tool.out
+grep -qx 'water the plants' /tmp/call_tool.out
 # shellcheck disable=SC2046
-clang++-19 -std=c++23 coroutine.cpp $(pkg-config --cflags --libs patchbay) -o by_hand
+clang++-19 -std=c++23 call_tool.cpp $(pkg-config --cflags --libs patchbay) -o by_hand
 ./by_hand > /tmp/by_hand.out
-cmp /tmp/blocking.out /tmp/by_hand.out
+cmp /tmp/call_tool.out /tmp/by_hand.out
 
 say 'apt remove leaves nothing'
 apt-get purge -y patchbay libpatchbay-dev > /apt.log 2>&1

@@ -100,7 +100,7 @@ TEST(HostCallOverHttp, AServerThatIsGoneIsNotConnected) {
       EXPECT_FALSE(refused);
       if (!refused) EXPECT_EQ(refused.error().code(), Errc::connect) << refused.error().message();
       EXPECT_EQ(host.status().at(0).state, ServerState::failed);
-      EXPECT_EQ(host.status().at(0).reason, reason);
+      EXPECT_EQ(to_string(host.status().at(0).reason), reason);
       EXPECT_TRUE(host.catalog()->empty());
     }
     co_await host.stop();

@@ -206,7 +206,7 @@ ForgetfulServer::Deals stream_that_is_lost(std::atomic<int>& gets) {
 
 ClientOptions listening(bool& heard) {
   auto options = legacy();
-  options.on_change = [&](const Change& change) {
+  options.on_change = [&](const Change& change, const CallContext&) {
     heard = heard || change == Change{Change::Kind::resource_updated, "u"};
   };
   return options;
@@ -533,7 +533,7 @@ TEST(ForgottenSession, MetByAHandlerOfOursIsOpenedAnewAllTheSame) {
     std::optional<Errc> inside;
     bool released = false;
     Event changed;
-    options.sample = [&](CreateMessageRequest) -> Task<CreateMessageResult> {
+    options.sample = [&](CreateMessageRequest, CallContext) -> Task<CreateMessageResult> {
       auto called = co_await as_result(session.call_tool("t", {}));
       inside = called ? Errc::internal : called.error().code();
       changed.notify_all();

@@ -60,7 +60,7 @@ TEST(HostConfig, AStandingBecomesAStateAndAReason) {
     co_await host.start();
     std::map<std::string, std::string> states;
     for (const auto& status : host.status()) {
-      states[status.name] = fmt::format("{}/{}", to_string(status.state), status.reason);
+      states[status.name] = fmt::format("{}/{}", to_string(status.state), to_string(status.reason));
     }
     EXPECT_EQ(states, (std::map<std::string, std::string>{{"active", "failed/connect failed"},
                                                           {"awaiting approval", "pending/awaiting approval"},
@@ -112,7 +112,7 @@ TEST(HostConfig, PolicyBindsServersOfTheProgramToo) {
     co_await host.start();
     std::string states;
     for (const auto& status : host.status()) {
-      states += fmt::format("{}={}/{} ", status.name, to_string(status.state), status.reason);
+      states += fmt::format("{}={}/{} ", status.name, to_string(status.state), to_string(status.reason));
     }
     EXPECT_EQ(states, "bad=disabled/policy good=connected/ late=disabled/policy ");
     auto refused = co_await as_result(host.call("late/x"));
@@ -132,7 +132,7 @@ TEST(HostConfig, TheProtocolCanBeChosenForAllServers) {
       Host host(options);
       host.add_server("s", server_in_process());
       co_await host.start();
-      EXPECT_EQ(host.status().at(0).era, legacy ? "legacy" : "modern");
+      EXPECT_EQ(host.status().at(0).era, legacy ? Era::legacy : Era::modern);
       co_await host.stop();
     });
     ::unsetenv("MCP_PROTOCOL_NEGOTIATION");
@@ -146,7 +146,7 @@ TEST(HostConfig, AnApprovedEntryIsStartedWithoutAsking) {
   config.origin.trust = ConfigTrust::needs_approval;
   options.config->servers = {config};
   std::size_t asked = 0;
-  options.approve = [&](const ServerConfig&) -> Task<bool> {
+  options.approve = [&](const ApprovalQuestion&) -> Task<bool> {
     ++asked;
     co_return false;
   };
@@ -154,7 +154,7 @@ TEST(HostConfig, AnApprovedEntryIsStartedWithoutAsking) {
     Host host(options);
     co_await host.start();
     EXPECT_EQ(asked, 1u);
-    EXPECT_EQ(host.status().at(0).reason, "awaiting approval");
+    EXPECT_EQ(to_string(host.status().at(0).reason), "awaiting approval");
     co_await host.stop();
   });
   options.config->servers[0].approved = true;
@@ -162,7 +162,7 @@ TEST(HostConfig, AnApprovedEntryIsStartedWithoutAsking) {
     Host host(options);
     co_await host.start();
     EXPECT_EQ(asked, 1u);
-    EXPECT_EQ(host.status().at(0).reason, "connect failed");
+    EXPECT_EQ(to_string(host.status().at(0).reason), "connect failed");
     co_await host.stop();
   });
 }

@@ -102,7 +102,8 @@ const std::map<std::string, std::string, std::less<>> public_headers{
     {"log.h", "base"},
     {"compiler.h", "base"},
     {"tools.h", "protocol"},
-    {"host_types.h", "permission"},
+    {"host_questions.h", "permission"},
+    {"events.h", "host"},
 };
 
 struct Wrapped {

@@ -45,7 +45,7 @@ std::optional<Error> failure_of(const Answered& answered) {
   if (!answered.status) return std::nullopt;
   const auto state = answered.status->state;
   if (state != ServerState::failed && state != ServerState::needs_auth) return std::nullopt;
-  return answered.status->error.value_or(Error(Errc::connect, answered.status->reason));
+  return answered.status->error.value_or(Error(Errc::connect, std::string(to_string(answered.status->reason))));
 }
 
 std::string failure_text(const std::string& server, const Error& error) {
