@@ -36,13 +36,38 @@ configure() {
   fi
 }
 
-# build PRESET [TARGET...]: ninja's own progress on a terminal; elsewhere only the errors,
-# if any.
+# progress_text DONE TOTAL SECONDS: how far a build is, and how long it will still take.
+progress_text() {
+  local done=$1 total=$2 seconds=$3 left=
+  # The first few files say little about the others.
+  if ((seconds >= 10 && done > 0)); then
+    left=$((seconds * (total - done) / done))
+    if ((left >= 90)); then left=", about $(((left + 30) / 60)) minutes left"; else left=", about $left seconds left"; fi
+  fi
+  printf 'building: %d %% [%d/%d]%s' $((100 * done / total)) "$done" "$total" "$left"
+}
+
+# show_progress: what ninja prints, with one line in place of all its status lines.
+show_progress() {
+  local line
+  while IFS= read -r line; do
+    if [[ $line =~ ^\[([0-9]+)/([0-9]+)\ ([0-9]+)\.[0-9]+s\]\  ]]; then
+      redraw "patchbay: $(progress_text "${BASH_REMATCH[@]:1:3}")"
+    elif [[ $line != 'ninja: no work to do.' && $line != '-- '* && $line != '/usr/bin/cmake -E env '* ]]; then
+      redraw
+      printf '%s\n' "$line" >&2
+    fi
+  done
+  redraw
+}
+
+# build PRESET [TARGET...]: on a terminal how far it is, and the errors; elsewhere only the errors, if any.
 build() {
   local tree=build/$1
   shift
-  if [[ -t 2 ]]; then
-    (cd "$tree" && NINJA_STATUS='[%f/%t %es] ' ninja -j "$(build_jobs)" "$@" >&2)
+  if on_terminal; then
+    (cd "$tree" && NINJA_STATUS='[%f/%t %es] ' ninja -j "$(build_jobs)" "$@" 2>&1) | show_progress
+    return "${PIPESTATUS[0]}"
   else
     ninja -C "$tree" -j "$(build_jobs)" "$@" > "$tree/build.log" 2>&1 && return 0
     grep -vE '^\[[0-9]+/[0-9]+\] |^ninja: Entering|^-- |^/usr/bin/cmake -E env ' "$tree/build.log" | head -n 200 >&2

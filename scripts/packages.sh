@@ -27,6 +27,22 @@ packages_docs=(doxygen mandoc lintian zsh fish)
 
 say() { printf 'patchbay: %s\n' "$*" >&2; }
 
+# Whether stderr is a terminal on which a line can be drawn again.
+on_terminal() { [[ -t 2 && ${TERM:-dumb} != dumb ]]; }
+# redraw [TEXT]: shows the text in place of the line before, cut to the width of the terminal.
+redraw() {
+  local text=${1:-} rows columns
+  read -r rows columns < <(stty size <&2 2> /dev/null)
+  ((${rows:-0} > 0 && ${columns:-0} > 1)) || columns=80
+  printf '\r\e[K%s' "${text:0:columns-1}" >&2
+}
+# redraw_lines LABEL: shows each line of stdin in place of the one before.
+redraw_lines() {
+  local line
+  while IFS= read -r line; do redraw "$1: $line"; done
+  redraw
+}
+
 # For systems without apt-get, and for Debian relatives that lack a package.
 explain_requirements() {
   cat >&2 <<'EOF'
@@ -71,7 +87,14 @@ ensure_packages() {
     fi
     say "installing ${#missing[@]} packages: ${missing[*]}"
     mkdir -p build
-    if ! install_packages "$line" > build/packages.log 2>&1; then
+    local status=0
+    if on_terminal; then
+      install_packages "$line" 2>&1 | tee build/packages.log | redraw_lines 'patchbay: installing'
+      status=${PIPESTATUS[0]}
+    else
+      install_packages "$line" > build/packages.log 2>&1 || status=$?
+    fi
+    if ((status)); then
       tail -n 20 build/packages.log >&2
       say "the packages could not be installed; the whole log is build/packages.log"
       explain_requirements

@@ -26,11 +26,12 @@ g++ -std=c++23 blocking.cpp $(pkg-config --cflags --libs patchbay)
 grep -qx 'mcp__files__read_file' /tmp/blocking.out
 grep -qx 'water the plants' /tmp/blocking.out
 
-say 'apt install clang-19, cmake, make; the examples with CMake, and one by hand'
+say 'apt install clang-19, cmake, make; call_tool.cpp with CMake, and by hand'
 install clang-19 cmake make
 CXX=clang++-19 cmake -S . -B build > /cmake.log 2>&1 || { cat /cmake.log; exit 1; }
 cmake --build build
-build/call_tool > /tmp/call_tool.out
+build/call_tool | tee /tmp/call_tool.out
+grep -qx 'read_file' /tmp/call_tool.out
 grep -qx 'water the plants' /tmp/call_tool.out
 # shellcheck disable=SC2046
 clang++-19 -std=c++23 call_tool.cpp $(pkg-config --cflags --libs patchbay) -o by_hand

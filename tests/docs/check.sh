@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # check.sh PROGRAM: the documents against what is there. Links between them lead somewhere, the
-# commands, flags and tests they name exist, and the README shows the examples as they are.
+# commands, flags and tests they name exist, what they tell people to type works, and examples are shown as they are.
 set -uo pipefail
 program=$1
 cd "$(dirname "$(readlink -f "$0")")/../.." || exit 1
@@ -25,10 +25,11 @@ done
 ((links > 10)) || wrong "only $links links were found"
 
 # Every `patchbay WORD` in a table or a block of commands. A flag that takes a value is followed by it.
+# Every command there is, from the table that also makes the help.
+all_commands() { "$program" completion zsh | sed -nE "s/^    '([a-z-]+):.*/\1/p" | sort -u; }
 help=$("$program" --help)
-while IFS= read -r name; do help+=$'\n'$("$program" "$name" --help); done < <(
-  sed -nE '/^Subcommands:/,/^$/ s/^  ([a-z-]+) .*/\1/p' <<< "$help")
-takes_value() { grep -qE -- "^ +(-[a-z],)?$1 [A-Z]" <<< "$help"; }
+while IFS= read -r name; do help+=$'\n'$("$program" "$name" --help); done < <(all_commands)
+takes_value() { grep -qE -- "^ +(-[a-zA-Z], ?)?$1 [A-Z]" <<< "$help"; }
 commands=0
 check_line() {
   local words word skip=0
@@ -59,6 +60,13 @@ for document in "${documents[@]}"; do
     grep -oE '`(\./run|patchbay)( [^`]*)`' "$document" | sed -E 's/^`(\.\/run|patchbay) //; s/`$//'
   )
 done
+# The picture of a terminal shows commands as well.
+pictured=0
+while IFS= read -r line; do
+  pictured=$((pictured + 1))
+  check_line "$line" docs/pictures/terminal.svg
+done < <(sed -nE 's|.*>\$ patchbay (.*)</text>|\1|p' docs/pictures/terminal.svg)
+((pictured == 4)) || wrong "docs/pictures/terminal.svg shows $pictured commands"
 ((commands > 5)) || wrong "only $commands commands were found"
 
 # Every `Suite.Name` of a test in the document about testing.
@@ -70,57 +78,77 @@ while IFS=. read -r suite name; do
 done < <(grep -E '^\|' docs/testing.md | grep -oE '`[A-Z][A-Za-z0-9]+\.([A-Z][A-Za-z0-9_]+|\*)`' | tr -d '\`' | sort -u)
 ((tests > 10)) || wrong "only $tests tests were found"
 
-readme=$(< README.md)
+# Examples are shown as they are.
+embedding=$(< docs/embedding.md)
 for example in examples/*.cpp examples/CMakeLists.txt examples/.mcp.json; do
-  [[ $readme == *"$(< "$example")"* ]] || wrong "README.md does not show $example as it is"
+  [[ $embedding == *"$(< "$example")"* ]] || wrong "docs/embedding.md does not show $example as it is"
 done
 
-# Every command is in the table, and every page for users is linked.
+# The program of the README compiles.
+awk '/^```cpp/ { code = 1; next } /^```/ { code = 0 } code' README.md |
+  "${CXX:-clang++-19}" -std=c++23 -Wall -Werror -fsyntax-only -Iinclude -x c++ - || wrong 'README.md: the program does not compile'
+
+# Every command is in the table, every page is linked from the README, and that stays short.
 while IFS= read -r name; do
-  grep -qE "^\|.*\`(patchbay )?(mcp )?$name[ \`]" README.md || wrong "README.md: the table has no command $name"
-done < <(sed -nE '/^Subcommands:/,/^$/ s/^  ([a-z-]+) .*/\1/p' <<< "$("$program" --help)")
+  grep -qE "^\|.*\`(patchbay )?(mcp )?$name[ \`]" docs/cli.md || wrong "docs/cli.md: the table has no command $name"
+done < <(all_commands)
 for page in docs/*.md; do
   grep -q "]($page)" README.md || wrong "README.md has no link to $page"
 done
+(($(wc -l < README.md) <= 90)) || wrong 'README.md has more than 90 lines'
 
-# The quick start, typed as it stands by somebody with an empty home: every block up to the one with mcp add, in the
-# order of the page. Nothing in them needs the network.
-block=$(awk '/^## Quick start/ { on = 1 }
-  on && /^```sh/ { text = ""; code = 1; next }
-  /^```/ { if (code) { printf "%s", text; if (text ~ /mcp add/) exit } code = 0 }
-  code { text = text $0 "\n" }' README.md)
-[[ $block == *'mcp add'*'mcp list'*'call '* ]] || wrong 'README.md has no quick start with mcp add, mcp list and a call'
+# The chart shows the figures of docs/performance.md, and so does the text in its place.
+[[ $(python3 docs/pictures/chart.py) == "$(< docs/pictures/calls.svg)" ]] ||
+  wrong 'docs/pictures/calls.svg is not docs/performance.md: run python3 docs/pictures/chart.py > docs/pictures/calls.svg'
+title=$(sed -nE 's|^<title>(.*)</title>$|\1|p' docs/pictures/calls.svg)
+grep -qF "![$title](docs/pictures/calls.svg)" README.md || wrong "README.md: the text of the chart is not its title: $title"
+
 home=$(mktemp -d)
-typed=${block//\"\$PWD\/run\"/\"$PWD/$program\"}
-typed=${typed//.\/run/\"$PWD/$program\"}
-if [[ $program == /* ]]; then typed=${typed//"$PWD/$program"/"$program"}; fi
-if ! command -v jq > /dev/null; then typed=${typed//jq -r \'.tools[].name\'/cat}; fi
-shown=$(env HOME="$home" XDG_CONFIG_HOME="$home/.config" XDG_STATE_HOME="$home/.state" XDG_CACHE_HOME="$home/.cache" \
-  CLAUDE_CONFIG_DIR="$home/.claude" timeout 120 bash -euo pipefail -c "$typed" 2>&1) || wrong "README.md: the quick start fails: $shown"
-for expected in 'patchbay  connected' 'mcp__patchbay__read_file' 'Added stdio MCP server docs' '✔ Connected' 'Five rings' 'Added HTTP MCP server sentry' 'Removed MCP server sentry'; do
+trap 'rm -rf "$home"' EXIT
+[[ $program == /* ]] && binary=$program || binary=$PWD/$program
+mkdir "$home/bin"
+ln -s "$binary" "$home/bin/patchbay"
+# typed DIRECTORY COMMANDS: what somebody with an empty home sees who types this.
+typed() {
+  (cd "$1" && env HOME="$home" PATH="$home/bin:$PATH" XDG_CONFIG_HOME="$home/.config" XDG_STATE_HOME="$home/.state" \
+    XDG_CACHE_HOME="$home/.cache" CLAUDE_CONFIG_DIR="$home/.claude" timeout 120 bash -euo pipefail -c "$2" 2>&1)
+}
+# blocks FILE HEADING: the commands of a section, in the order of the page.
+blocks() {
+  awk -v heading="$2" '/^## / { on = $0 == "## " heading } on && /^```sh/ { code = 1; next } /^```/ { code = 0 } on && code' "$1"
+}
+
+# The quick start of the README, typed as it stands. Nothing in it needs the network.
+block=$(blocks README.md 'Quick start')
+[[ $block == *' add '*' tools '*' call '* ]] || wrong 'README.md has no quick start with add, tools and call'
+block=${block//\"\$PWD\/run\"/\"$binary\"}
+shown=$(typed . "${block//.\/run/patchbay}") || wrong "README.md: the quick start fails: $shown"
+for expected in 'Added stdio MCP server docs' 'mcp__docs__read_file' '# Glossary'; do
   [[ $shown == *"$expected"* ]] || wrong "README.md: the quick start does not show '$expected': $shown"
 done
-[[ $shown != *'No line matches'* ]] || wrong "README.md: the quick start looks for what is not there: $shown"
+typed . 'patchbay remove docs' > /dev/null || wrong 'README.md: the server of the quick start cannot be removed'
 
-# The block behind the first .mcp.json, in a project that has it. Our own server stands in for the one from npm, and nobody
-# is there to be asked.
-file=$(awk '/^```json/ { code = 1; next } /^```/ { if (code) exit } code' README.md)
-[[ $file == *server-filesystem* ]] || wrong 'README.md has no .mcp.json with server-filesystem'
-mkdir "$home/project"
-[[ $program == /* ]] && binary=$program || binary=$PWD/$program
-sed -E "s|\"npx\"|\"$binary\"|; s|\"-y\", \"@[^\"]*\"|\"serve\", \"--root\"|" <<< "$file" > "$home/project/.mcp.json"
-block=$(awk '/^```json/ { on = 1 } on && /^```sh/ { code = 1; next } /^```/ { if (code) exit } code' README.md)
-[[ $block == *'approve files'*'call files/'* ]] || wrong 'README.md has no commands behind the first .mcp.json'
-typed=${block//.\/run tools files/./run tools files || true}
-typed=${typed//.\/run/\"$binary\"}
-typed=${typed//read_text_file/read_file}
-shown=$(cd "$home/project" && env HOME="$home" XDG_CONFIG_HOME="$home/.config" XDG_STATE_HOME="$home/.state" \
-  XDG_CACHE_HOME="$home/.cache" CLAUDE_CONFIG_DIR="$home/.claude" timeout 120 bash -euo pipefail -c "$typed" 2>&1) ||
-  wrong "README.md: the commands behind .mcp.json fail: $shown"
-for expected in 'awaiting approval' "Approved 'files'" 'water the plants' 'files  connected'; do
-  [[ $shown == *"$expected"* ]] || wrong "README.md: the commands behind .mcp.json do not show '$expected': $shown"
+# The first steps of docs/cli.md: the commands before the .mcp.json here, those behind it in a project that has it. Our own
+# server stands in for the one from npm, and nobody is there to be asked.
+block=$(blocks docs/cli.md 'First steps')
+[[ $block == *'mcp add'*'mcp list'*'call '*'mkdir '*'approve files'*'call files/'* ]] || wrong 'docs/cli.md has no first steps with mcp add and .mcp.json'
+before=${block%%mkdir *} behind=mkdir\ ${block#*mkdir }
+command -v jq > /dev/null || before=${before//jq -r \'.tools[].name\'/cat}
+shown=$(typed . "$before") || wrong "docs/cli.md: the first steps fail: $shown"
+for expected in 'patchbay  connected' 'mcp__patchbay__read_file' 'Added stdio MCP server docs' '✔ Connected' 'Five rings'; do
+  [[ $shown == *"$expected"* ]] || wrong "docs/cli.md: the first steps do not show '$expected': $shown"
 done
-rm -rf "$home"
+[[ $shown != *'No line matches'* ]] || wrong "docs/cli.md: the first steps look for what is not there: $shown"
+
+file=$(awk '/^```json/ { code = 1; next } /^```/ { if (code) exit } code' docs/cli.md)
+[[ $file == *server-filesystem* ]] || wrong 'docs/cli.md has no .mcp.json with server-filesystem'
+mkdir "$home/project"
+sed -E "s|\"npx\"|\"$binary\"|; s|\"-y\", \"@[^\"]*\"|\"serve\", \"--root\"|" <<< "$file" > "$home/project/.mcp.json"
+behind=${behind//patchbay tools files/patchbay tools files || true}
+shown=$(typed "$home/project" "${behind//read_text_file/read_file}") || wrong "docs/cli.md: the commands behind .mcp.json fail: $shown"
+for expected in 'awaiting approval' "Approved 'files'" 'water the plants' 'files  connected'; do
+  [[ $shown == *"$expected"* ]] || wrong "docs/cli.md: the commands behind .mcp.json do not show '$expected': $shown"
+done
 
 printf '%d links, %d commands, %d tests\n' "$links" "$commands" "$tests"
 exit $bad

@@ -445,10 +445,10 @@ TEST(Layers, GoodFiles_AreNotReported) {
 }
 
 TEST(Layers, HiddenAsio_IsFoundThroughTwoHeaders) {
-  const Tree tree{{"src/config/x.cpp", "#include \"base/a.h\"\n"},
+  const Tree tree{{"src/entries/x.cpp", "#include \"base/a.h\"\n"},
                   {"src/base/a.h", "#include <patchbay/task.h>\n"},
                   {"include/patchbay/task.h", "#include <boost/asio/awaitable.hpp>\n"}};
-  EXPECT_THAT(hidden_asio(tree), ElementsAre("src/config/x.cpp → src/base/a.h → include/patchbay/task.h → "
+  EXPECT_THAT(hidden_asio(tree), ElementsAre("src/entries/x.cpp → src/base/a.h → include/patchbay/task.h → "
                                              "boost/asio/awaitable.hpp"));
 }
 

@@ -604,12 +604,14 @@ TEST(PermissionRule, EmptyAndEndlessTexts) {
 }
 
 TEST(PermissionRule, ProblemsPointIntoTheFile) {
-  const TextSetting setting{"mcp__s__t(x: ./*/../b)", {7, 20}, true};
-  EXPECT_THAT(rule_problems(setting, RuleList::deny, "/f"),
-              ElementsAre(testing::Field(&ConfigProblem::column, 20 + 1 + 13)));
+  // The rule begins with the quote in column 25.
+  const auto denying = [](std::string_view rule) {
+    return checked_settings(R"({"permissions":{"deny":[")" + std::string(rule) + R"("]}})", SettingsSource::user, "/f")
+        .problems;
+  };
+  EXPECT_THAT(denying("mcp__s__t(x: ./*/../b)"), ElementsAre(testing::Field(&ConfigProblem::column, 25 + 1 + 13)));
   // With escapes in the file an offset would point anywhere.
-  const TextSetting escaped{setting.value, {7, 20}, false};
-  EXPECT_THAT(rule_problems(escaped, RuleList::deny, "/f"), ElementsAre(testing::Field(&ConfigProblem::column, 20u)));
+  EXPECT_THAT(denying(R"(mcp__s__t(x: .\u002f*/../b))"), ElementsAre(testing::Field(&ConfigProblem::column, 25u)));
 }
 
 // compat: B5.13

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "permission/rules.h"
+
 namespace patchbay {
 namespace {
 

@@ -7,8 +7,8 @@
 #include "base/as_result.h"
 #include "cli/context.h"
 #include "cli/texts/present.h"
-#include "cli/words/call_arguments.h"
 #include "protocol/codec.h"
+#include "text/call_arguments.h"
 #include "text/clean_text.h"
 #include "text/shell_word.h"
 

@@ -11,7 +11,6 @@
 #include "cli/context.h"
 #include "cli/declared.h"
 #include "cli/texts/present.h"
-#include "cli/words/call_arguments.h"
 #include "cli/words/named_server.h"
 #include "cli/words/permission_flags.h"
 #include "entries/consent_text.h"
@@ -20,6 +19,7 @@
 #include "inspect/explanation.h"
 #include "inspect/lint.h"
 #include "servers/load.h"
+#include "text/call_arguments.h"
 #include "text/shell_word.h"
 #include "text/visible_text.h"
 

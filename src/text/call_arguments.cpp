@@ -1,4 +1,4 @@
-#include "cli/words/call_arguments.h"
+#include "text/call_arguments.h"
 
 #include <algorithm>
 #include <array>
