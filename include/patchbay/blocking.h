@@ -26,7 +26,7 @@
 #include <patchbay/config.h>
 #include <patchbay/error.h>
 #include <patchbay/events.h>
-#include <patchbay/host_questions.h>
+#include <patchbay/host_types.h>
 #include <patchbay/json.h>
 #include <patchbay/log.h>
 #include <patchbay/permission.h>

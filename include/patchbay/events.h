@@ -2,25 +2,15 @@
 // order. It must be quick; what it throws is logged and changes nothing.
 #pragma once
 
-#include <string>
 #include <variant>
-#include <vector>
 
 #include <patchbay/call.h>
-#include <patchbay/config.h>
+#include <patchbay/host_types.h>
 #include <patchbay/log.h>
 #include <patchbay/status.h>
 #include <patchbay/types.h>
 
 namespace patchbay {
-
-// What another reading of the configuration changed: names of servers, and what is wrong now.
-struct ConfigChange {
-  std::vector<std::string> added;
-  std::vector<std::string> removed;
-  std::vector<std::string> changed;
-  std::vector<ConfigProblem> problems;
-};
 
 // Host::catalog() returns another one. Servers that connect within a moment are reported together.
 struct CatalogChange {};

@@ -9,7 +9,7 @@
 #include <patchbay/error.h>
 #include <patchbay/events.h>
 #include <patchbay/host.h>
-#include <patchbay/host_questions.h>
+#include <patchbay/host_types.h>
 #include <patchbay/json.h>
 #include <patchbay/log.h>
 #include <patchbay/permission.h>

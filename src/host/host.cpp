@@ -251,7 +251,9 @@ Task<void> Host::start() {
   co_await impl->prepare();
   impl->started_ = true;
   std::vector<std::shared_ptr<Connection>> all;
-  for (const auto& [name, connection] : impl->connections_) all.push_back(connection);
+  for (const auto& [name, connection] : impl->connections_) {
+    if (!impl->permissions_.denied_server(name)) all.push_back(connection);
+  }
   co_await impl->start(std::move(all));
 }
 

@@ -13,10 +13,10 @@
 #include "entries/child_env.h"
 #include "entries/diff.h"
 #include "entries/limits.h"
-#include "host/config_watch.h"
-#include "host/connector_fetch.h"
+#include "host/config/config_watch.h"
+#include "host/config/connector_fetch.h"
+#include "host/config/rule_request.h"
 #include "host/host_impl.h"
-#include "host/rule_request.h"
 #include "permission/policy.h"
 #include "permission/rule_check.h"
 #include "settings/secret_file.h"
@@ -266,8 +266,10 @@ Task<ConfigChange> Host::Impl::apply(LoadedConfig next) {
   tell_catalog();
   co_await prepare();
   std::vector<std::shared_ptr<Connection>> starting;
-  for (const auto& name : wanted) {
-    if (auto found = connections_.find(name); found != connections_.end()) starting.push_back(found->second);
+  for (const auto& [name, connection] : connections_) {
+    const bool due = std::ranges::find(wanted, name) != wanted.end() ||
+                     (started_ && connection->status().reason == ServerReason::not_started);
+    if (due && !permissions_.denied_server(name)) starting.push_back(connection);
   }
   if (!starting.empty()) scope_->spawn(start_quietly(std::move(starting)));
   events_->tell(change);

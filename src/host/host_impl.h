@@ -21,7 +21,7 @@
 #include "host/connection.h"
 #include "host/events.h"
 #include "host/offered_tools.h"
-#include "host/server_start.h"
+#include "host/start/server_start.h"
 #include "permission/decide.h"
 #include "servers/load.h"
 

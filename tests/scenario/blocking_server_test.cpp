@@ -29,13 +29,8 @@ class Served {
     blocking::HttpServing options;
     options.token = std::move(token);
     options.on_listening = [&listening](const std::string& url) { listening.set_value(url); };
-    thread_ = std::jthread([&server, options](std::stop_token stop) {
-      try {
-        server.serve_http(options, std::move(stop));
-      } catch (const Error& error) {
-        EXPECT_EQ(error.code(), Errc::cancelled) << error.message();
-      }
-    });
+    thread_ = std::jthread(
+        [&server, options](std::stop_token stop) { EXPECT_NO_THROW(server.serve_http(options, std::move(stop))); });
     url_ = where.get();
   }
   HttpOptions http() const { return {.url = url_, .headers = {}, .proxy = ""}; }

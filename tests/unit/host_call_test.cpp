@@ -172,7 +172,7 @@ TEST(HostCall, TheTimeOfThePersonIsNotTheCalls) {
     declared.command = "/nonexistent/patchbay-test-command";
     declared.origin.trust = ConfigTrust::needs_approval;
     options.config->servers.push_back(declared);
-    options.approve = [&](const ApprovalQuestion&) -> Task<bool> {
+    options.approve = [&](ApprovalQuestion) -> Task<bool> {
       ++asked;
       co_await asio::post(asio::use_awaitable);
       clock.now += 1h;
@@ -342,7 +342,7 @@ TEST(HostCall, ApprovalsForABareNameDoNotCountAgainstItsTime) {
       options.config->servers.push_back(declared);
     }
     std::vector<std::string> asked;
-    options.approve = [&](const ApprovalQuestion& question) -> Task<bool> {
+    options.approve = [&](ApprovalQuestion question) -> Task<bool> {
       asked.push_back(question.server.name);
       co_await asio::post(asio::use_awaitable);
       clock.now += 1h;
@@ -363,7 +363,7 @@ TEST(HostCall, AQuestionNamesTheCallItIsAbout) {
     server->on(m(method::call_tool), fine);
     auto options = empty_options();
     std::vector<CallContext> asked;
-    options.permission.ask = [&](const PermissionQuestion& question) -> Task<bool> {
+    options.permission.ask = [&](PermissionQuestion question) -> Task<bool> {
       asked.push_back(question.context);
       co_return true;
     };
@@ -371,7 +371,7 @@ TEST(HostCall, AQuestionNamesTheCallItIsAbout) {
     declared.command = "/nonexistent/patchbay-test-command";
     declared.origin.trust = ConfigTrust::needs_approval;
     options.config->servers.push_back(declared);
-    options.approve = [&](const ApprovalQuestion& question) -> Task<bool> {
+    options.approve = [&](ApprovalQuestion question) -> Task<bool> {
       asked.push_back(question.context);
       co_return true;
     };

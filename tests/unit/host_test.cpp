@@ -264,7 +264,7 @@ TEST(HostConnection, AServerNobodyApprovedIsNotOpened) {
     Bench bench(executor);
     bench.parts.approved = false;
     int asked = 0;
-    bench.parts.approve = [&](const ApprovalQuestion& question) -> Task<bool> {
+    bench.parts.approve = [&](ApprovalQuestion question) -> Task<bool> {
       EXPECT_EQ(question.server.name, "s");
       EXPECT_EQ(question.context, CallContext{.server = "s"});
       return [](bool yes) -> Task<bool> { co_return yes; }(++asked > 1);
@@ -356,7 +356,7 @@ TEST(HostConnection, ClosedWhileOpeningOrListingLeavesNothingAndTellsWhoWaited) 
       if (where == "listing") bench.server->on(m(method::list_tools), hang);
       if (where == "approving") {
         bench.parts.approved = false;
-        bench.parts.approve = [&](const ApprovalQuestion&) -> Task<bool> {
+        bench.parts.approve = [&](ApprovalQuestion) -> Task<bool> {
           co_await stay();
           co_return true;
         };
@@ -659,7 +659,7 @@ TEST(Host, ACancelledStartReturnsAtOnceAndTheServersGoOnStarting) {
     Event may_answer;
     Event asked;
     bool is_asked = false;
-    options.approve = [&](const ApprovalQuestion&) -> Task<bool> {
+    options.approve = [&](ApprovalQuestion) -> Task<bool> {
       is_asked = true;
       asked.notify_all();
       co_await may_answer.wait();

@@ -102,7 +102,7 @@ const std::map<std::string, std::string, std::less<>> public_headers{
     {"log.h", "base"},
     {"compiler.h", "base"},
     {"tools.h", "protocol"},
-    {"host_questions.h", "permission"},
+    {"host_types.h", "permission"},
     {"events.h", "host"},
 };
 

@@ -1,4 +1,4 @@
-#include "host/connector_fetch.h"
+#include "host/config/connector_fetch.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

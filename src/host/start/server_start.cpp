@@ -1,4 +1,4 @@
-#include "host/server_start.h"
+#include "host/start/server_start.h"
 
 #include <filesystem>
 
@@ -7,9 +7,9 @@
 #include "base/as_result.h"
 #include "base/offload.h"
 #include "base/strings.h"
-#include "host/connector_fetch.h"
-#include "host/helper_command.h"
-#include "host/helper_headers.h"
+#include "host/config/connector_fetch.h"
+#include "host/start/helper_command.h"
+#include "host/start/helper_headers.h"
 #include "settings/files.h"
 #include "transport/http.h"
 #include "transport/proxy.h"

@@ -1,4 +1,4 @@
-#include "host/helper_command.h"
+#include "host/start/helper_command.h"
 
 #include <array>
 

@@ -1,4 +1,4 @@
-#include "host/helper_headers.h"
+#include "host/start/helper_headers.h"
 
 #include <fmt/format.h>
 
