@@ -48,6 +48,27 @@ ServerConfig declared(std::string name, ServerStanding standing, std::string rea
   return config;
 }
 
+TEST(HostConfig, AConstructorReadsNoFiles) {
+  test::TempTree tree;
+  tree.file("home/.claude.json", R"({"mcpServers":{"one":{"command":"/nonexistent/patchbay-test-command"}}})");
+  HostOptions options;
+  options.load.emplace();
+  options.load->cwd = tree.path().string();
+  options.load->home = (tree.path() / "home").string();
+  options.load->variables = [](std::string_view) { return std::optional<std::string>(); };
+  run_task([&]() -> Task<void> {
+    Host host(options);
+    EXPECT_TRUE(host.status().empty());
+    EXPECT_TRUE(host.config().servers.empty());
+    // What is written now is what the first use finds.
+    tree.file("home/.claude.json", R"({"mcpServers":{"two":{"command":"/nonexistent/patchbay-test-command"}}})");
+    co_await host.start();
+    EXPECT_EQ(host.status().size(), 1u);
+    EXPECT_EQ(host.status().at(0).name, "two");
+    co_await host.stop();
+  });
+}
+
 // compat: B7.12
 TEST(HostConfig, AStandingBecomesAStateAndAReason) {
   HostOptions options;
