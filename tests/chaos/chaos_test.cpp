@@ -294,7 +294,8 @@ class SeedRun {
       ++connects_;
       auto with = runtime();
       if (attempt == 4) with.limits.connect = 30s;  // it has to succeed, however busy the machine is
-      auto connected = co_await as_result(connect(Client(options(&lost_.back())), transport(), std::move(with)));
+      auto connected =
+          co_await as_result(patchbay::connect(Client(options(&lost_.back())), transport(), std::move(with)));
       if (connected) co_return std::move(*connected);
       ++refused_connects_;
       log_.push_back("not connected: " + connected.error().message());
