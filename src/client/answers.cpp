@@ -1,5 +1,7 @@
 #include "client/answers.h"
 
+#include <boost/asio/post.hpp>
+
 #include "base/as_result.h"
 #include "protocol/codec.h"
 #include "protocol/methods.h"
@@ -87,10 +89,17 @@ Task<InputResponse> ask_program(std::shared_ptr<const ClientOptions> handlers, R
   co_return result;
 }
 
+// A handler may end the session it answers for. Asio does not bear that a coroutine is cancelled and ends on the stack
+// of whoever began it, so handlers begin on a turn of their own.
+Task<InputResponse> on_next_turn(Task<InputResponse> handler) {
+  co_await asio::post(asio::use_awaitable);
+  co_return co_await std::move(handler);
+}
+
 }  // namespace
 
 Task<InputResponse> Answers::ask(InputRequest request) {
-  return handlers_.run(ask_program(options_, runtime_, std::move(request)));
+  return handlers_.run(on_next_turn(ask_program(options_, runtime_, std::move(request))));
 }
 
 }  // namespace patchbay
