@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <patchbay/log.h>
+#include <patchbay/questions.h>
 #include <patchbay/session.h>
 #include <patchbay/task.h>
 #include <patchbay/transport.h>
@@ -21,17 +22,20 @@ namespace patchbay {
 struct ClientOptions {
   Implementation info{.name = "patchbay", .version = "0"};
 
+  // What CallContext calls the server. A Host sets it to the name of the entry.
+  std::string server;
+
   // Answers a server's question to the person. Nobody to ask: leave it unset.
-  std::function<Task<ElicitResult>(ElicitRequest)> elicit;
+  std::function<Task<ElicitResult>(ElicitRequest, CallContext)> elicit;
   bool elicit_by_url = false;  // whether `elicit` also takes url mode
   // Answers a server's request for text from a model.
-  std::function<Task<CreateMessageResult>(CreateMessageRequest)> sample;
+  std::function<Task<CreateMessageResult>(CreateMessageRequest, CallContext)> sample;
   bool sample_with_tools = false;
   // The folders the person works in.
-  std::function<Task<std::vector<Root>>()> roots;
+  std::function<Task<std::vector<Root>>(CallContext)> roots;
 
-  std::function<void(const LogMessage&)> on_log;
-  std::function<void(const Change&)> on_change;
+  std::function<void(const LogMessage&, const CallContext&)> on_log;
+  std::function<void(const Change&, const CallContext&)> on_change;
   // Once per session, when it ends for a reason other than close().
   std::function<void(const Error&)> on_lost;
 

@@ -15,6 +15,7 @@
 #include <patchbay/catalog.h>
 #include <patchbay/client.h>
 #include <patchbay/config.h>
+#include <patchbay/events.h>
 #include <patchbay/host_types.h>
 #include <patchbay/permission.h>
 #include <patchbay/session.h>
@@ -42,21 +43,17 @@ struct HostOptions {
   // Reads the files again when they change. Servers whose entry stays the same keep their
   // connection.
   bool follow_config = false;
-  // After every such reading, and after reload(). Called on the loop.
-  std::function<void(const ConfigChange&)> on_config;
   ClientOptions client;
   // Starts servers of a project file without asking.
   bool trust_project = false;
   // Asks the person about a server that a repository brought along; unset: nobody can say yes.
-  std::function<Task<bool>(ServerConfig)> approve;
+  std::function<Task<bool>(ApprovalQuestion)> approve;
   PermissionOptions permission;
-  // A server connected or failed. Called on the loop.
-  std::function<void(const ServerStatus&)> on_status;
+  // Gets everything that happens (events.h). Called on the loop.
+  std::function<void(const HostEvent&)> on_event;
   // A file that keeps the last failure of each declared server for `patchbay why`, without its secrets;
   // success takes it out again. It is made when it is missing. Empty: nothing is kept.
   std::string failure_memory;
-  // The catalog is another one. Servers that connect within a moment are told once.
-  std::function<void()> on_catalog;
   // Whether to follow changes of the servers' lists; a program that asks once need not.
   bool follow_changes = true;
   // Unset: MCP_TIMEOUT, MCP_TOOL_TIMEOUT and the batch sizes of the environment, else the defaults.

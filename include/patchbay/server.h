@@ -31,6 +31,7 @@
 #include <vector>
 
 #include <patchbay/log.h>
+#include <patchbay/questions.h>
 #include <patchbay/server_http.h>
 #include <patchbay/task.h>
 #include <patchbay/tools.h>

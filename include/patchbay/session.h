@@ -34,7 +34,7 @@ class Watch {
   std::shared_ptr<State> state_;
 };
 
-class SessionCore;
+class SessionOwner;
 
 class Session {
  public:
@@ -100,7 +100,7 @@ class Session {
   Task<void> close();
   Task<void> close_quickly();
 
-  explicit Session(std::shared_ptr<SessionCore> core);
+  explicit Session(std::shared_ptr<SessionOwner> owner);
 
  private:
   struct Holder;

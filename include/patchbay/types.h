@@ -34,9 +34,6 @@ std::string_view to_string(Role role) noexcept;
 std::string_view to_string(LoggingLevel level) noexcept;
 std::optional<LoggingLevel> parse_logging_level(std::string_view name) noexcept;
 
-// Correlates progress with a request; keeps its JSON type.
-using ProgressToken = std::variant<std::int64_t, std::string>;
-
 struct Icon {
   std::string src;  // an https: or data: URI
   std::optional<std::string> mime_type;
@@ -227,14 +224,6 @@ struct Tool {
   bool operator==(const Tool&) const = default;
 };
 
-struct CallToolRequest {
-  std::string name;
-  Json arguments;  // an object; null is sent as absent
-  Json meta;
-  Json extra;
-  bool operator==(const CallToolRequest&) const = default;
-};
-
 // A tool that failed is a value with is_error set, not an Error.
 struct CallToolResult {
   std::vector<Content> content;
@@ -296,27 +285,12 @@ struct ResourceTemplate {
   bool operator==(const ResourceTemplate&) const = default;
 };
 
-struct ReadResourceRequest {
-  std::string uri;
-  Json meta;
-  Json extra;
-  bool operator==(const ReadResourceRequest&) const = default;
-};
-
 struct ReadResourceResult {
   std::vector<ResourceContents> contents;
   CacheHints cache;
   Json meta;
   Json extra;
   bool operator==(const ReadResourceResult&) const = default;
-};
-
-// Subscribing to, unsubscribing from and hearing about one resource.
-struct ResourceUri {
-  std::string uri;
-  Json meta;
-  Json extra;
-  bool operator==(const ResourceUri&) const = default;
 };
 
 // Skills -------------------------------------------------------------------------------
@@ -374,14 +348,6 @@ struct PromptMessage {
   bool operator==(const PromptMessage&) const = default;
 };
 
-struct GetPromptRequest {
-  std::string name;
-  std::map<std::string, std::string> arguments;
-  Json meta;
-  Json extra;
-  bool operator==(const GetPromptRequest&) const = default;
-};
-
 struct GetPromptResult {
   std::optional<std::string> description;
   std::vector<PromptMessage> messages;
@@ -390,14 +356,7 @@ struct GetPromptResult {
   bool operator==(const GetPromptResult&) const = default;
 };
 
-// Lists and completion -----------------------------------------------------------------
-
-struct ListRequest {
-  std::optional<std::string> cursor;
-  Json meta;
-  Json extra;
-  bool operator==(const ListRequest&) const = default;
-};
+// Completion --------------------------------------------------------------------------
 
 struct CompletionReference {
   enum class Kind : std::uint8_t { prompt, resource };
@@ -432,14 +391,7 @@ struct CompleteResult {
   bool operator==(const CompleteResult&) const = default;
 };
 
-// Logging, progress, cancellation ------------------------------------------------------
-
-struct SetLevelRequest {
-  LoggingLevel level = LoggingLevel::info;
-  Json meta;
-  Json extra;
-  bool operator==(const SetLevelRequest&) const = default;
-};
+// Logging and progress ----------------------------------------------------------------
 
 struct LogMessage {
   LoggingLevel level = LoggingLevel::info;
@@ -455,144 +407,6 @@ struct Progress {
   std::optional<double> total;
   std::optional<std::string> message;
   bool operator==(const Progress&) const = default;
-};
-
-struct ProgressNotification {
-  ProgressToken token;
-  Progress progress;
-  Json meta;
-  Json extra;
-  bool operator==(const ProgressNotification&) const = default;
-};
-
-struct CancelledNotification {
-  std::optional<ProgressToken> request_id;  // the same shape as a token: string or integer
-  std::optional<std::string> reason;
-  Json meta;
-  Json extra;
-  bool operator==(const CancelledNotification&) const = default;
-};
-
-// What the server asks of the client ---------------------------------------------------
-
-struct Root {
-  std::string uri;  // file://
-  std::optional<std::string> name;
-  Json meta;
-  Json extra;
-  bool operator==(const Root&) const = default;
-};
-
-struct ListRootsRequest {
-  Json meta;
-  Json extra;
-  bool operator==(const ListRootsRequest&) const = default;
-};
-
-struct ListRootsResult {
-  std::vector<Root> roots;
-  Json meta;
-  Json extra;
-  bool operator==(const ListRootsResult&) const = default;
-};
-
-struct ElicitRequest {
-  enum class Mode : std::uint8_t { form, url };
-  Mode mode = Mode::form;
-  std::string message;
-  Json requested_schema;                      // form: a flat object schema
-  std::optional<std::string> url;             // url
-  std::optional<std::string> elicitation_id;  // url, in revisions that announce completion
-  Json meta;
-  Json extra;
-  bool operator==(const ElicitRequest&) const = default;
-};
-
-struct ElicitResult {
-  enum class Action : std::uint8_t { accept, decline, cancel };
-  Action action = Action::cancel;
-  std::optional<Json> content;  // an object, with accept of a form
-  Json meta;
-  Json extra;
-  bool operator==(const ElicitResult&) const = default;
-};
-std::string_view to_string(ElicitResult::Action action) noexcept;
-
-struct ElicitationComplete {
-  std::string elicitation_id;
-  Json meta;
-  Json extra;
-  bool operator==(const ElicitationComplete&) const = default;
-};
-
-struct ModelHint {
-  std::optional<std::string> name;  // a part of a model's name
-  Json extra;
-  bool operator==(const ModelHint&) const = default;
-};
-
-struct ModelPreferences {
-  std::vector<ModelHint> hints;
-  std::optional<double> cost_priority;
-  std::optional<double> speed_priority;
-  std::optional<double> intelligence_priority;
-  Json extra;
-  bool operator==(const ModelPreferences&) const = default;
-};
-
-enum class IncludeContext : std::uint8_t { none, this_server, all_servers };
-
-struct ToolChoice {
-  enum class Mode : std::uint8_t { automatic, required, none };
-  std::optional<Mode> mode;
-  Json extra;
-  bool operator==(const ToolChoice&) const = default;
-};
-
-struct SamplingMessage {
-  Role role = Role::user;
-  std::vector<Content> content;  // one block is sent as an object, more as an array
-  Json meta;
-  Json extra;
-  bool operator==(const SamplingMessage&) const = default;
-};
-
-struct CreateMessageRequest {
-  std::vector<SamplingMessage> messages;
-  std::int64_t max_tokens = 0;
-  std::optional<ModelPreferences> model_preferences;
-  std::optional<std::string> system_prompt;
-  std::optional<IncludeContext> include_context;
-  std::optional<double> temperature;
-  std::vector<std::string> stop_sequences;
-  std::optional<Json> metadata;
-  std::vector<Tool> tools;
-  std::optional<ToolChoice> tool_choice;
-  Json meta;
-  Json extra;
-  bool operator==(const CreateMessageRequest&) const = default;
-};
-
-struct CreateMessageResult {
-  Role role = Role::assistant;
-  std::vector<Content> content;
-  std::string model;
-  std::optional<std::string> stop_reason;  // endTurn, stopSequence, maxTokens, toolUse or free text
-  Json meta;
-  Json extra;
-  bool operator==(const CreateMessageResult&) const = default;
-};
-
-// What a call may ask for before it can answer, and the answers to carry back.
-using InputRequest = std::variant<ElicitRequest, CreateMessageRequest, ListRootsRequest>;
-using InputResponse = std::variant<ElicitResult, CreateMessageResult, ListRootsResult>;
-
-struct InputRequired {
-  std::vector<std::pair<std::string, InputRequest>> requests;  // by key, in the order sent
-  std::optional<std::string> state;                            // opaque, carried back byte for byte
-  Json meta;
-  Json extra;
-  bool operator==(const InputRequired&) const = default;
 };
 
 // Capabilities -------------------------------------------------------------------------
@@ -650,6 +464,10 @@ struct ServerCapabilities {
   Json extra;
   bool operator==(const ServerCapabilities&) const = default;
 };
+
+// The protocol changed its shape once; which of the two a server speaks. For display.
+enum class Era : std::uint8_t { legacy, modern };
+std::string_view to_string(Era era) noexcept;
 
 // What a connected server told about itself.
 struct ServerDescription {

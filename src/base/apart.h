@@ -1,6 +1,7 @@
 // Apart: runs what the program above us gave us (its handlers) apart from whoever waits for the outcome.
 // A waiter that is cancelled goes on at once, whether or not the handler listens to its own cancellation;
-// so an end that waits for waiters is bounded, and wait_ended() gives handlers a moment beyond that.
+// so an end that waits for waiters is bounded, and wait_ended() gives handlers a moment beyond that. fail() and
+// end() let all waiters go at once, whatever the handlers do.
 // One that is still not done runs on until it ends by itself: it must keep alive all it uses.
 // A cheap handle; loop thread only.
 #pragma once
@@ -11,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include <patchbay/task.h>
 
@@ -30,16 +32,31 @@ class Apart {
   Task<T> run(Task<T> work) const {
     return wait_for(state_, std::move(work));
   }
+  // Now: waiters get `why`, and what they wait for is cancelled.
+  void fail(const Error& why) const {
+    std::vector<Spawned> left;
+    for (Waiter* waiter = state_->first; waiter != nullptr; waiter = waiter->next) left.push_back(waiter->fail(why));
+    for (auto& work : left) work.cancel();
+  }
+  // The same for good: later ones are refused with `why`.
+  void end(const Error& why) const {
+    if (!state_->over) state_->over = why;
+    fail(why);
+    state_->scope.cancel();
+  }
   // What runs now, also what nobody waits for any more.
   std::size_t running() const noexcept { return state_->running; }
   // Returns when nothing runs, or after `limit`; whether nothing does.
   Task<bool> wait_ended(Duration limit) const { return wait_for_end(state_, limit); }
 
  private:
+  struct Waiter;
   struct State {
     explicit State(asio::any_io_executor executor) : scope(std::move(executor)) {}
     std::size_t running = 0;
     Event ended;  // the last of them
+    Waiter* first = nullptr;
+    std::optional<Error> over;
     Scope scope;
   };
   template <class T>
@@ -51,6 +68,37 @@ class Apart {
     void tell(boost::system::error_code why) {
       if (auto told = std::exchange(waiter, nullptr)) told(why);
     }
+  };
+  // One who waits, in its own frame; listed for as long as it does.
+  struct Waiter {
+    explicit Waiter(State& s) : state(s), next(s.first) {
+      if (next != nullptr) next->previous = this;
+      state.first = this;
+    }
+    Waiter(const Waiter&) = delete;
+    Waiter& operator=(const Waiter&) = delete;
+    virtual Spawned fail(const Error& why) = 0;  // what nobody waits for any more
+    State& state;
+    Waiter* previous = nullptr;
+    Waiter* next;
+
+   protected:
+    ~Waiter() {
+      (previous != nullptr ? previous->next : state.first) = next;
+      if (next != nullptr) next->previous = previous;
+    }
+  };
+  template <class T>
+  struct Waiting final : Waiter {
+    Waiting(State& s, std::shared_ptr<Outcome<T>> o) : Waiter(s), outcome(std::move(o)) {}
+    ~Waiting() { work.cancel(); }  // nothing, if it has ended
+    Spawned fail(const Error& why) override {
+      if (!outcome->is_known()) outcome->error = std::make_exception_ptr(why);
+      outcome->tell({});
+      return work;
+    }
+    std::shared_ptr<Outcome<T>> outcome;
+    Spawned work;
   };
   // Counts a frame for as long as it exists, and sees to it that there is an outcome.
   template <class T>
@@ -73,9 +121,10 @@ class Apart {
   template <class T>
   static Task<void> perform(Running<T> running, Task<T> work) {
     try {
-      running.outcome->value.emplace(co_await std::move(work));
+      auto value = co_await std::move(work);
+      if (!running.outcome->is_known()) running.outcome->value.emplace(std::move(value));
     } catch (...) {
-      running.outcome->error = std::current_exception();
+      if (!running.outcome->is_known()) running.outcome->error = std::current_exception();
     }
   }
 
@@ -105,12 +154,11 @@ class Apart {
 
   template <class T>
   static Task<T> wait_for(std::shared_ptr<State> state, Task<T> work) {
+    if (state->over) throw Error(*state->over);
     auto outcome = std::make_shared<Outcome<T>>();
-    struct Leave {
-      Spawned work;
-      ~Leave() { work.cancel(); }  // nothing, if it has ended
-    } leave{state->scope.start(perform(Running<T>(state, outcome), std::move(work)))};
-    if (!outcome->is_known()) co_await known(outcome, leave.work);
+    Waiting<T> waiting(*state, outcome);
+    waiting.work = state->scope.start(perform(Running<T>(state, outcome), std::move(work)));
+    if (!outcome->is_known()) co_await known(outcome, waiting.work);
     if (outcome->error) std::rethrow_exception(outcome->error);
     co_return std::move(*outcome->value);
   }

@@ -87,10 +87,12 @@ Result<const CatalogEntry*> Catalog::require(std::string_view text) const {
                                                     join(ambiguous->candidates, ", ")));
   }
   auto& suggestion = std::get<Unknown>(found).suggestion;
+  if (suggestion.empty()) {
+    return std::unexpected(Error(Errc::invalid_argument, fmt::format("there is no tool called \"{}\"", text))
+                               .with_remedy({Remedy::Kind::list_tools}));
+  }
   return fail(Errc::invalid_argument,
-              suggestion.empty()
-                  ? fmt::format("there is no tool called \"{}\"; `patchbay tools` lists all tools", text)
-                  : fmt::format("there is no tool called \"{}\"; did you mean \"{}\"?", text, suggestion));
+              fmt::format("there is no tool called \"{}\"; did you mean \"{}\"?", text, suggestion));
 }
 
 }  // namespace patchbay

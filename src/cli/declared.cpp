@@ -12,6 +12,7 @@
 #include "settings/files.h"
 #include "settings/folders.h"
 #include "settings/settings_file.h"
+#include "text/file_and_line.h"
 #include "text/shell_word.h"
 #include "text/visible_text.h"
 
@@ -162,7 +163,7 @@ bool is_ours(const Declared& declared, const ServerConfig& server) {
 
 std::string place_text(const Declared& declared, const ConfigOrigin& origin) {
   const auto file = safe_name(path_seen_from(declared.request.cwd, origin.file), 300);
-  return origin.line == 0 ? file : fmt::format("{}:{}", file, origin.line);
+  return file_and_line(file, origin.line);
 }
 
 const Json& value_at(const Json& root, const KeyPath& path) {

@@ -1,11 +1,41 @@
-// The pure parts of answering a server's questions.
+// Answers: asks the program what a server wants to know. The same handlers serve an older server's requests and
+// the questions a newer one puts inside a result. Part of a session; loop thread only.
 #pragma once
 
+#include <memory>
+
+#include <patchbay/client.h>
 #include <patchbay/types.h>
+
+#include "base/apart.h"
+#include "base/runtime.h"
+#include "rpc/call_clock.h"
 
 namespace patchbay {
 
+class Answers {
+ public:
+  Answers(asio::any_io_executor executor, const Runtime& runtime, std::shared_ptr<const ClientOptions> options)
+      : handlers_(std::move(executor)), runtime_(runtime), options_(std::move(options)) {}
+
+  // Whoever calls it has stopped the clocks of those on whose behalf is asked.
+  Task<InputResponse> ask(InputRequest request, CallContext context);
+  // Of the call that a clock belongs to; of no call without a clock.
+  CallContext context_of(const CallClock* clock) const;
+  // The program's handlers, which run apart from whoever waits for an answer: they may close the session they answer
+  // for, or not listen to their cancellation (docs/adr/0007).
+  const Apart& handlers() const noexcept { return handlers_; }
+
+ private:
+  Apart handlers_;
+  Runtime runtime_;
+  std::shared_ptr<const ClientOptions> options_;
+};
+
 // A form's answer with the schema's default for every property the person left untouched.
 Json with_defaults(const Json& requested_schema, Json content);
+
+// What we tell servers we can do, from the handlers that are set.
+ClientCapabilities capabilities_of(const ClientOptions& options);
 
 }  // namespace patchbay

@@ -1,16 +1,16 @@
 #include <patchbay/client.h>
 
 #include "client/connect.h"
-#include "client/session_core.h"
+#include "client/session_owner.h"
 
 namespace patchbay {
 namespace {
 
 Task<Session> connect_with(ClientOptions options, std::shared_ptr<Transport> transport, Runtime runtime) {
-  auto core = std::make_shared<SessionCore>(co_await asio::this_coro::executor, std::move(runtime), std::move(options),
-                                            std::move(transport));
-  co_await core->connect();
-  co_return Session(std::move(core));
+  auto owner =
+      std::make_shared<SessionOwner>(co_await asio::this_coro::executor, runtime, options, std::move(transport));
+  co_await owner->connect();
+  co_return Session(std::move(owner));
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // ListedTools: the schemas of the tools a session has listed, so that calls can be checked
 // against them. A schema is compiled when its tool is called for the first time and kept until
 // the list changes; before that it is text, since a server may list thousands of tools of
-// which few are called. Owned by SessionCore; loop thread only. What cannot be checked passes,
+// which few are called. Part of ServerLists; loop thread only. What cannot be checked passes,
 // and the log says so once per tool.
 #pragma once
 

@@ -1,5 +1,5 @@
 // Lists that come in pages: one page through the cache, and all of them within the bounds of
-// limits.h. Called by the typed methods of a session, on its loop; `core` outlives the task.
+// limits.h. Called by the typed methods of a session, on its loop; `session` outlives the task.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,8 @@
 #include <patchbay/call.h>
 
 #include "base/as_result.h"
-#include "client/session_core.h"
+#include "client/exchange.h"
+#include "client/session_owner.h"
 #include "protocol/codec.h"
 
 namespace patchbay {
@@ -21,7 +22,7 @@ struct ListedBy {
   std::optional<std::string> uri = {};
 };
 
-inline Task<Fetched> page_of(SessionCore& core, ListedBy list, std::optional<std::string> cursor,
+inline Task<Fetched> page_of(SessionOwner& session, ListedBy list, std::optional<std::string> cursor,
                              std::shared_ptr<CallClock> clock = nullptr) {
   Members members;
   if (list.uri) members.emplace_back("uri", Json(*list.uri));
@@ -30,18 +31,18 @@ inline Task<Fetched> page_of(SessionCore& core, ListedBy list, std::optional<std
   auto key = list.uri ? *list.uri + "\n" : std::string();
   if (cursor) key += *cursor + "+";
   RequestSettings settings;
-  settings.total = core.runtime.limits.list;
+  settings.total = session.runtime().limits.list;
   settings.clock = std::move(clock);
-  co_return co_await core.cached_request(list.method, std::move(members), std::move(key), std::move(settings));
+  co_return co_await cached_request(session, list.method, std::move(members), std::move(key), std::move(settings));
 }
 
 // Follows the cursors of one list, once. `key` is the member of the result that holds the items, `generation` the one
 // of the cache in which the first page was asked for.
 template <class T>
-Task<Listing<T>> list_once(SessionCore& core, ListedBy list, std::string_view key, std::shared_ptr<CallClock> clock,
+Task<Listing<T>> list_once(SessionOwner& session, ListedBy list, std::string_view key, std::shared_ptr<CallClock> clock,
                            std::uint64_t& generation) {
-  const auto& limits = core.runtime.limits;
-  generation = core.cache.generation(list.method);
+  const auto& limits = session.runtime().limits;
+  generation = session.lists().cache().generation(list.method);
   Listing<T> listing;
   std::set<std::string> seen;
   std::optional<std::string> cursor;
@@ -53,15 +54,15 @@ Task<Listing<T>> list_once(SessionCore& core, ListedBy list, std::string_view ke
       break;
     }
     if (pages > 0 && clock->left() == Duration::zero()) throw timed_out(list.method, as_duration(limits.list));
-    auto result = co_await as_result(page_of(core, list, cursor, clock));
+    auto result = co_await as_result(page_of(session, list, cursor, clock));
     if (!result) {
       // The server may have forgotten a cursor that came out of our cache: begin again, once.
       if (!cursor || restarted || result.error().rpc_code() != rpc_code::invalid_params) {
         throw std::move(result).error();
       }
       restarted = true;
-      core.cache.drop(list.method);
-      generation = core.cache.generation(list.method);
+      session.lists().cache().drop(list.method);
+      generation = session.lists().cache().generation(list.method);
       listing = {};
       seen.clear();
       cursor.reset();
@@ -108,26 +109,26 @@ struct ListedWhole {
 // The list as a whole, within one time limit. A change that is announced while it is fetched leads to one more fetch;
 // one that comes then is for whoever hears of changes.
 template <class T>
-Task<ListedWhole<T>> list_whole(SessionCore& core, ListedBy list, std::string_view key) {
+Task<ListedWhole<T>> list_whole(SessionOwner& session, ListedBy list, std::string_view key) {
   RequestSettings settings;
-  settings.total = core.runtime.limits.list;
-  const auto clock = core.clock_for(settings);
+  settings.total = session.runtime().limits.list;
+  const auto clock = clock_for(session.runtime(), settings);
   ListedWhole<T> whole;
   auto& listing = whole.listing;
   for (bool again : {false, true}) {
-    listing = co_await list_once<T>(core, list, key, clock, whole.generation);
-    if (again || core.cache.generation(list.method) == whole.generation) break;
-    core.runtime.log(LogLevel::debug, "list_changed_meanwhile", "method", list.method);
+    listing = co_await list_once<T>(session, list, key, clock, whole.generation);
+    if (again || session.lists().cache().generation(list.method) == whole.generation) break;
+    session.runtime().log(LogLevel::debug, "list_changed_meanwhile", "method", list.method);
   }
   if (listing.cut) {
-    core.runtime.log(LogLevel::warning, "list_cut", "method", list.method, "reason", *listing.cut);
+    session.runtime().log(LogLevel::warning, "list_cut", "method", list.method, "reason", *listing.cut);
   }
   co_return whole;
 }
 
 template <class T>
-Task<Listing<T>> list_all(SessionCore& core, ListedBy list, std::string_view key) {
-  auto whole = co_await list_whole<T>(core, std::move(list), key);
+Task<Listing<T>> list_all(SessionOwner& session, ListedBy list, std::string_view key) {
+  auto whole = co_await list_whole<T>(session, std::move(list), key);
   co_return std::move(whole.listing);
 }
 

@@ -4,7 +4,7 @@
 
 #include "base/as_result.h"
 #include "base/offload.h"
-#include "client/era_memory_file.h"
+#include "client/era_memory.h"
 #include "client/probe.h"
 #include "protocol/codec.h"
 #include "protocol/methods.h"
@@ -36,54 +36,53 @@ struct Memory {
   std::optional<KnownLegacy> known;
 };
 
-std::chrono::sys_seconds now_of(const SessionCore& core) {
-  return std::chrono::floor<std::chrono::seconds>(core.runtime.clock.wall());
+std::chrono::sys_seconds now_of(const SessionOwner& owner) {
+  return std::chrono::floor<std::chrono::seconds>(owner.runtime().clock.wall());
 }
 
-Memory recall(const SessionCore& core) {
+Memory recall(const SessionOwner& owner) {
   Memory memory;
-  if (core.options.protocol_memory.empty()) return memory;
-  memory.identity = core.transport->identity();
+  if (owner.options().protocol_memory.empty()) return memory;
+  memory.identity = owner.transport()->identity();
   if (memory.identity.key.empty()) return memory;
-  memory.file = core.options.protocol_memory;
+  memory.file = owner.options().protocol_memory;
   memory.known = recall_era(memory.file, memory.identity.key);
   return memory;
 }
 
 // In the background: no call waits for a disk.
-Task<void> remember(std::shared_ptr<SessionCore> core, Memory memory, bool legacy) {
-  const auto now = now_of(*core);
+Task<void> remember(std::shared_ptr<SessionOwner> owner, Memory memory, bool legacy) {
+  const auto now = now_of(*owner);
   std::optional<KnownLegacy> known;
   if (legacy) known = KnownLegacy{now, memory.identity.stamp};
   auto written = co_await offload(Pool::quick, [file = memory.file, key = memory.identity.key, known, now] {
     return remember_era(file, key, known, now);
   });
-  if (!written) core->runtime.log(LogLevel::info, "era_not_remembered", "reason", written.error().message());
+  if (!written) owner->runtime().log(LogLevel::info, "era_not_remembered", "reason", written.error().message());
 }
 
 // Outlives the probe while `memory` is kept, for as long as a server may take to start: one that
 // answered `initialize` first and this as well is not asked that way again.
-Task<void> ask_discover(std::shared_ptr<SessionCore> core, std::shared_ptr<Happenings> out, std::string version,
-                        Memory memory) {
-  const auto keep = core->peer;
+Task<void> ask_discover(std::shared_ptr<SessionOwner> owner, std::shared_ptr<SessionCore> core,
+                        std::shared_ptr<Happenings> out, std::string version, Memory memory) {
   RequestSettings settings;
-  if (!memory.file.empty()) settings.total = as_duration(core->runtime.limits.connect);
+  if (!memory.file.empty()) settings.total = as_duration(owner->runtime().limits.connect);
   auto answer = co_await as_result(
       core->bare_request(*find_wire(version), method::discover, {}, std::move(settings), CancelBy::nothing));
   if (!out->over) {
     out->push({Happening::Kind::discover, std::move(answer)});
   } else if (answer && Probe::is_modern(*answer)) {
-    co_await remember(core, std::move(memory), false);
+    co_await remember(owner, std::move(memory), false);
   }
 }
 
-Task<void> ask_initialize(SessionCore& core, Happenings& out, std::string version) {
+Task<void> ask_initialize(std::shared_ptr<SessionCore> core, Happenings& out, std::string version) {
   Members members;
   members.emplace_back("protocolVersion", Json(version));
-  members.emplace_back("capabilities", encode(find_wire(version)->offered(core.identity.capabilities)));
-  members.emplace_back("clientInfo", encode(core.identity.info));
+  members.emplace_back("capabilities", encode(find_wire(version)->offered(core->identity().capabilities)));
+  members.emplace_back("clientInfo", encode(core->identity().info));
   auto answer = co_await as_result(
-      core.bare_request(*find_wire(version), method::initialize, std::move(members), {}, CancelBy::nothing));
+      core->bare_request(*find_wire(version), method::initialize, std::move(members), {}, CancelBy::nothing));
   out.push({Happening::Kind::initialize, std::move(answer)});
 }
 
@@ -94,109 +93,124 @@ Task<void> note_silence(Happenings& out, Duration after) {
 
 // Older servers are told the wanted level once; newer ones by every request. A server that
 // does not take it is used all the same, and not waited for.
-Task<void> ask_log_level(SessionCore& core) {
-  if (!core.log_level || !core.server->capabilities.logging || !core.wire->has_request(method::set_log_level))
-    co_return;
+Task<void> ask_log_level(const SessionOwner& owner, SessionCore& core) {
+  const auto& level = owner.log_level();
+  if (!level || !core.server()->capabilities.logging || !core.wire()->has_request(method::set_log_level)) co_return;
   Members members;
-  members.emplace_back("level", Json(to_string(*core.log_level)));
+  members.emplace_back("level", Json(to_string(*level)));
   RequestSettings settings;
-  settings.total = core.runtime.limits.silent_probe;
-  auto told = co_await as_result(core.bare_request(*core.wire, method::set_log_level, std::move(members),
+  settings.total = owner.runtime().limits.silent_probe;
+  auto told = co_await as_result(core.bare_request(*core.wire(), method::set_log_level, std::move(members),
                                                    std::move(settings), CancelBy::notification));
-  if (!told) core.runtime.log(LogLevel::warning, "log_level_not_set", "reason", told.error().message());
+  if (!told) owner.runtime().log(LogLevel::warning, "log_level_not_set", "reason", told.error().message());
 }
 
-void hear_of_the_end(SessionCore& core, Happenings& happenings) {
-  core.on_channel_end = [&happenings](const Error& error) {
-    happenings.push({Happening::Kind::closed, std::unexpected(error)});
-  };
-}
+// The connections of one negotiation, of which the last is used.
+class Attempt {
+ public:
+  Attempt(SessionOwner& owner, std::shared_ptr<Happenings> happenings)
+      : owner_(owner), transport_(owner.transport()), happenings_(std::move(happenings)) {}
 
-Task<void> open_again(SessionCore& core, Happenings& happenings) {
-  core.on_channel_end = nullptr;
-  co_await core.close_channel(CloseMode::quick);
-  happenings.queue.clear();
-  hear_of_the_end(core, happenings);
-  co_await core.open_channel();
-}
+  const std::shared_ptr<SessionCore>& core() const noexcept { return core_; }
 
-// The session keeps the transport that worked; when neither does, both reasons are told.
-Task<void> open_older(SessionCore& core, std::unique_ptr<Transport> older, Error why, Happenings& happenings) {
-  core.runtime.log(LogLevel::info, "older_transport", "reason", why.message());
-  core.transport = std::move(older);
-  auto opened = co_await as_result(open_again(core, happenings));
-  if (opened) co_return;
-  if (opened.error().code() == Errc::cancelled) throw std::move(opened).error();
-  // A status is told in short, and what was answered to both once. Other reasons say more than a status they came with.
-  const auto status = opened.error().code() == Errc::http ? opened.error().http_status() : std::nullopt;
-  if (status && status == why.http_status()) throw std::move(why);
-  auto both =
-      Error(why.code(), status ? fmt::format("{} (and {} to the GET of an older client)", why.message(), *status)
-                               : fmt::format("{}; and as an older server: {}", why.message(), opened.error().message()))
-          .with_detail(why.detail());
-  throw why.http_status() ? std::move(both).with_http_status(*why.http_status()) : both;
-}
+  Task<void> open() {
+    core_ = co_await owner_.open_core(transport_, [happenings = happenings_](const Error& error) {
+      happenings->push({Happening::Kind::closed, std::unexpected(error)});
+    });
+  }
+  Task<void> open_again() {
+    if (core_) core_->give_up();
+    co_await owner_.close_opening(CloseMode::quick);
+    happenings_->queue.clear();
+    co_await open();
+  }
+  // The session keeps the transport that worked; when neither does, both reasons are told.
+  Task<void> open_older(std::unique_ptr<Transport> older, Error why) {
+    owner_.runtime().log(LogLevel::info, "older_transport", "reason", why.message());
+    transport_ = std::move(older);
+    auto opened = co_await as_result(open_again());
+    if (opened) co_return;
+    if (opened.error().code() == Errc::cancelled) throw std::move(opened).error();
+    // A status is told in short, and what was answered to both once. Other reasons say more than a status they came
+    // with.
+    const auto status = opened.error().code() == Errc::http ? opened.error().http_status() : std::nullopt;
+    if (status && status == why.http_status()) throw std::move(why);
+    auto both = Error(why.code(),
+                      status ? fmt::format("{} (and {} to the GET of an older client)", why.message(), *status)
+                             : fmt::format("{}; and as an older server: {}", why.message(), opened.error().message()))
+                    .with_detail(why.detail());
+    throw why.http_status() ? std::move(both).with_http_status(*why.http_status()) : both;
+  }
 
-Task<void> follow_probe(SessionCore& core, std::shared_ptr<Happenings> shared, Scope& scope) {
+ private:
+  SessionOwner& owner_;
+  std::shared_ptr<Transport> transport_;
+  std::shared_ptr<Happenings> happenings_;
+  std::shared_ptr<SessionCore> core_;
+};
+
+Task<void> follow_probe(SessionOwner& owner, Attempt& attempt, std::shared_ptr<Happenings> shared, Scope& scope) {
   using Do = Probe::Step::Do;
   auto& happenings = *shared;
-  auto older = core.transport->fallback();
-  const auto memory = recall(core);
-  const auto first = first_question(memory.known, now_of(core), memory.identity.stamp);
-  Probe probe(core.options.protocol, older != nullptr, first);
-  hear_of_the_end(core, happenings);
+  const auto& runtime = owner.runtime();
+  auto older = owner.transport()->fallback();
+  const auto memory = recall(owner);
+  const auto first = first_question(memory.known, now_of(owner), memory.identity.stamp);
+  Probe probe(owner.options().protocol, older != nullptr, first);
   auto step = probe.start();
-  if (step.what != Do::fail) co_await core.open_channel();
+  if (step.what != Do::fail) co_await attempt.open();
   for (;;) {
     switch (step.what) {
       case Do::start_over:
-        core.runtime.log(LogLevel::info, "start_over", "reason", "ended at what it answered before");
-        co_await open_again(core, happenings);
+        runtime.log(LogLevel::info, "start_over", "reason", "ended at what it answered before");
+        co_await attempt.open_again();
         [[fallthrough]];
       case Do::send_discover:
-        (memory.file.empty() ? scope : core.scope)
-            .spawn(ask_discover(core.shared_from_this(), shared, step.version, memory));
-        scope.spawn(note_silence(happenings, core.runtime.limits.silent_probe));
+        (memory.file.empty() ? scope : owner.scope())
+            .spawn(ask_discover(owner.shared_from_this(), attempt.core(), shared, step.version, memory));
+        scope.spawn(note_silence(happenings, runtime.limits.silent_probe));
         break;
       case Do::reopen:
-        core.runtime.log(LogLevel::info, "reopen", "reason", "ended at the first request");
-        co_await open_again(core, happenings);
+        runtime.log(LogLevel::info, "reopen", "reason", "ended at the first request");
+        co_await attempt.open_again();
         [[fallthrough]];
       case Do::send_initialize:
       case Do::fall_back:
-        if (step.what == Do::fall_back) co_await open_older(core, std::move(older), *step.error, happenings);
-        scope.spawn(ask_initialize(core, happenings, step.version));
+        if (step.what == Do::fall_back) co_await attempt.open_older(std::move(older), *step.error);
+        scope.spawn(ask_initialize(attempt.core(), happenings, step.version));
         if (first == FirstQuestion::initialize) {
-          scope.spawn(note_silence(happenings, core.runtime.limits.silent_probe));
+          scope.spawn(note_silence(happenings, runtime.limits.silent_probe));
         }
         break;
       case Do::wait:
         break;
-      case Do::settled:
-        core.wire = find_wire(step.version);
-        core.server = std::make_shared<const ServerDescription>(std::move(step.server));
-        core.peer->channel().set_protocol_version(step.version);
-        if (core.wire->has_request(method::initialize)) {
-          if (auto sent = core.peer->notify(method::initialized, {}); !sent) throw std::move(sent).error();
+      case Do::settled: {
+        auto& core = *attempt.core();
+        core.negotiated(*find_wire(step.version), std::move(step.server));
+        owner.adopt(attempt.core());
+        if (core.wire()->has_request(method::initialize)) {
+          if (auto sent = core.peer()->notify(method::initialized, {}); !sent) throw std::move(sent).error();
         }
         if (!memory.file.empty() && step.legacy && (*step.legacy || memory.known)) {
-          core.scope.spawn(remember(core.shared_from_this(), memory, *step.legacy));
+          owner.scope().spawn(remember(owner.shared_from_this(), memory, *step.legacy));
         }
-        co_await ask_log_level(core);
+        co_await ask_log_level(owner, core);
         co_return;
+      }
       case Do::fail:
         throw std::move(*step.error);
     }
     while (happenings.queue.empty()) co_await happenings.arrived.wait();
     auto happening = std::move(happenings.queue.front());
     happenings.queue.pop_front();
+    const bool over = attempt.core()->peer()->closed();
     switch (happening.kind) {
       case Happening::Kind::discover:
         // A call that failed because the channel ended is told by the channel's own end.
-        step = core.peer->closed() ? Probe::Step{} : probe.on_discover(happening.answer);
+        step = over ? Probe::Step{} : probe.on_discover(happening.answer);
         break;
       case Happening::Kind::initialize:
-        step = core.peer->closed() ? Probe::Step{} : probe.on_initialize(happening.answer);
+        step = over ? Probe::Step{} : probe.on_initialize(happening.answer);
         break;
       case Happening::Kind::silence:
         step = probe.on_silence();
@@ -210,15 +224,13 @@ Task<void> follow_probe(SessionCore& core, std::shared_ptr<Happenings> shared, S
 
 }  // namespace
 
-Task<void> negotiate(SessionCore& core) {
+Task<void> negotiate(SessionOwner& owner) {
   auto happenings = std::make_shared<Happenings>();
-  Scope scope(core.executor);
-  const auto transport = core.transport;
-  auto outcome = co_await as_result(follow_probe(core, happenings, scope));
+  Scope scope(owner.executor());
+  Attempt attempt(owner, happenings);
+  auto outcome = co_await as_result(follow_probe(owner, attempt, happenings, scope));
   happenings->over = true;
-  // An older form that did not work either is no reason to try nothing else next time.
-  if (!outcome) core.transport = transport;
-  core.on_channel_end = nullptr;
+  if (attempt.core()) attempt.core()->settle();
   // The question that lost is dropped, and its answer will be unknown; but a late discover is
   // still heard for the sake of the memory.
   scope.cancel();

@@ -1,9 +1,8 @@
-// Questions that a server gives us as tasks: it gets an id at once, looks at how it stands and
-// fetches the answer when there is one. The same handlers answer as for any other question.
+#include "client/received_tasks.h"
+
 #include <algorithm>
 
 #include "base/as_result.h"
-#include "client/session_core.h"
 #include "protocol/codec.h"
 #include "protocol/methods.h"
 
@@ -16,26 +15,8 @@ Json encoded(const InputResponse& response) {
   return std::visit([](const auto& value) { return encode(value); }, response);
 }
 
-}  // namespace
-
-Payload SessionCore::start_received(InputRequest wish, const TaskWish& how, Peer::ClockStop stop) {
-  const auto tasks = received_tasks->of_session(owner);
-  const auto running = std::ranges::count_if(tasks, [](const auto& task) { return !task->ended(); });
-  if (static_cast<std::size_t>(running) >= runtime.limits.server_requests) {
-    throw Error::rpc(rpc_code::internal_error, "too many tasks at once; wait for answers");
-  }
-  auto created = received_tasks->create(how, {{}, std::string(owner)});
-  if (!created) throw Error::rpc(rpc_code::internal_error, created.error().message());
-  const auto& task = *created;
-  Json answer = wire->task_created(task->task(), {});
-  // It lives in the store's scope, and the session ends that before itself.
-  TaskStore::set_running(*task, received_tasks->run(executor, run_received(task, std::move(wish), std::move(stop))));
-  return answer;
-}
-
-Task<void> SessionCore::run_received(std::shared_ptr<StoredTask> task, InputRequest wish, Peer::ClockStop /*stop*/) {
-  const auto keep = shared_from_this();
-  auto response = co_await as_result(answer(std::move(wish)));
+Task<void> run_one(std::shared_ptr<StoredTask> task, Task<InputResponse> answer, Peer::ClockStop /*stop*/) {
+  auto response = co_await as_result(std::move(answer));
   if (response) {
     task->finish(TaskStatus::completed, encoded(*response));
   } else if (response.error().code() == Errc::cancelled) {
@@ -47,21 +28,48 @@ Task<void> SessionCore::run_received(std::shared_ptr<StoredTask> task, InputRequ
   }
 }
 
-Task<Payload> SessionCore::on_task_request(std::string method, Json params) {
+}  // namespace
+
+ReceivedTasks::ReceivedTasks(const Runtime& runtime)
+    : most_at_once_(runtime.limits.server_requests),
+      store_(std::make_shared<TaskStore>(TaskStore::Bounds{.count = runtime.limits.tasks,
+                                                           .ttl = runtime.limits.task_ttl,
+                                                           .ttl_most = runtime.limits.task_ttl_most,
+                                                           .poll_interval = runtime.limits.task_poll},
+                                         runtime.clock, runtime.random)) {}
+
+Payload ReceivedTasks::start(const Wire& wire, const TaskWish& how, Task<InputResponse> answer, Peer::ClockStop stop,
+                             const asio::any_io_executor& executor) {
+  const auto tasks = store_->of_session(owner);
+  const auto running = std::ranges::count_if(tasks, [](const auto& task) { return !task->ended(); });
+  if (static_cast<std::size_t>(running) >= most_at_once_) {
+    throw Error::rpc(rpc_code::internal_error, "too many tasks at once; wait for answers");
+  }
+  auto created = store_->create(how, {{}, std::string(owner)});
+  if (!created) throw Error::rpc(rpc_code::internal_error, created.error().message());
+  const auto& task = *created;
+  Json said = wire.task_created(task->task(), {});
+  // It lives in the store's scope, and the session ends that before itself.
+  TaskStore::set_running(*task, store_->run(executor, run_one(task, std::move(answer), std::move(stop))));
+  return said;
+}
+
+Task<Payload> ReceivedTasks::on_request(std::shared_ptr<TaskStore> store, const Wire& wire, std::string method,
+                                        Json params) {
   if (method == method::list_tasks) {
     Json tasks = Json::array();
-    for (const auto& task : received_tasks->of_session(owner)) tasks.push_back(wire->write_task(task->state()));
+    for (const auto& task : store->of_session(owner)) tasks.push_back(wire.write_task(task->state()));
     co_return Json{{"tasks", std::move(tasks)}};
   }
   const auto* id = params["taskId"].if_string();
-  auto task = id ? received_tasks->find(*id, {}) : nullptr;
+  auto task = id ? store->find(*id, {}) : nullptr;
   if (!task) throw Error::rpc(rpc_code::invalid_params, "the task is unknown or has expired");
-  if (method == method::get_task) co_return wire->write_task(task->state());
+  if (method == method::get_task) co_return wire.write_task(task->state());
   if (method == method::cancel_task) {
     if (!task->cancel("cancelled by the server")) {
       throw Error::rpc(rpc_code::invalid_params, fmt::format("the task is already {}", to_string(task->task().status)));
     }
-    co_return wire->write_task(task->state());
+    co_return wire.write_task(task->state());
   }
   if (method != method::task_result)
     throw Error::rpc(rpc_code::method_not_found, fmt::format("unknown method {}", method));

@@ -4,6 +4,8 @@
 #include <set>
 
 #include "base/as_result.h"
+#include "client/exchange.h"
+#include "client/session_owner.h"
 #include "protocol/methods.h"
 
 namespace patchbay {
@@ -20,13 +22,13 @@ Members naming(const std::string& id) {
 // While it lives, notifications about the task are noted.
 class TaskNews {
  public:
-  TaskNews(SessionCore& core, const std::string& id, std::shared_ptr<CallClock> clock)
-      : core_(core), place_(core.task_news.emplace(id, &signal_)) {
+  TaskNews(TaskSignals& signals, const std::string& id, std::shared_ptr<CallClock> clock)
+      : signals_(signals), place_(signals.add(id, signal_)) {
     signal_.clock = std::move(clock);
   }
   TaskNews(const TaskNews&) = delete;
   TaskNews& operator=(const TaskNews&) = delete;
-  ~TaskNews() { core_.task_news.erase(place_); }
+  ~TaskNews() { signals_.remove(place_); }
 
   // Returns after `pause`, or sooner when there is news; never before `least`.
   Task<void> wait(Duration pause, Duration least) {
@@ -40,27 +42,28 @@ class TaskNews {
   }
 
  private:
-  static Task<void> raised(SessionCore::TaskSignal& signal) {
+  static Task<void> raised(TaskSignals::Signal& signal) {
     while (!signal.raised) co_await signal.event.wait();
   }
 
-  SessionCore& core_;
-  SessionCore::TaskSignal signal_;
-  std::multimap<std::string, SessionCore::TaskSignal*, std::less<>>::iterator place_;
+  TaskSignals& signals_;
+  TaskSignals::Signal signal_;
+  TaskSignals::Place place_;
 };
 
 // Says at the server that nobody waits for the task any more, unless there is a result.
 struct LeaveTask {
-  LeaveTask(SessionCore& c, std::string i) : core(c), id(std::move(i)) {}
+  LeaveTask(SessionOwner& s, std::string i) : session(s), id(std::move(i)) {}
   LeaveTask(const LeaveTask&) = delete;
   LeaveTask& operator=(const LeaveTask&) = delete;
   ~LeaveTask() {
-    if (id.empty() || core.peer->closed()) return;
+    if (id.empty() || session.peer()->closed()) return;
     const auto members = naming(id);
-    (void)core.peer->send_unawaited(method::cancel_task, core.wire->params(members, core.identity, {}),
-                                    core.headers_for(*core.wire, method::cancel_task, members));
+    const auto& core = *session.core();
+    (void)core.peer()->send_unawaited(method::cancel_task, core.wire()->params(members, core.identity(), {}),
+                                      core.headers_for(*core.wire(), method::cancel_task, members));
   }
-  SessionCore& core;
+  SessionOwner& session;
   std::string id;
 };
 
@@ -72,16 +75,16 @@ Error unknown_task(const std::string& id, const Error& error) {
 
 class Following {
  public:
-  Following(std::shared_ptr<SessionCore> core, RemoteTask task, FollowTask how)
-      : core_(std::move(core)),
+  Following(std::shared_ptr<SessionOwner> session, RemoteTask task, FollowTask how)
+      : session_(std::move(session)),
         how_(std::move(how)),
         task_(std::move(task)),
-        news_(*core_, task_.id, how_.settings.clock),
-        leave_(*core_, how_.cancel_when_left ? task_.id : std::string()),
+        news_(session_->task_signals(), task_.id, how_.settings.clock),
+        leave_(*session_, how_.cancel_when_left ? task_.id : std::string()),
         heard_at_(how_.settings.clock->now()) {}
 
   Task<Json> run() {
-    const bool fetches = core_->wire->has_request(method::task_result);
+    const bool fetches = session_->wire().has_request(method::task_result);
     TaskState state;
     state.task = task_;
     // Where a task is told with its questions and its result, the first answer lacks them.
@@ -97,7 +100,7 @@ class Following {
         co_return co_await result(std::move(state));
       }
       if (known && task_.status == TaskStatus::input_required) co_await answer(std::move(state.requests));
-      if (known || !is_final(task_.status)) co_await news_.wait(pause(), core_->runtime.limits.task_poll_least);
+      if (known || !is_final(task_.status)) co_await news_.wait(pause(), session_->runtime().limits.task_poll_least);
       (void)left();
       state = co_await look();
       known = true;
@@ -111,8 +114,8 @@ class Following {
     try {
       how_.on_task(task_);
     } catch (...) {
-      core_->runtime.log(LogLevel::error, "task_handler_failed", "reason",
-                         error_from(std::current_exception()).message());
+      session_->runtime().log(LogLevel::error, "task_handler_failed", "reason",
+                              error_from(std::current_exception()).message());
     }
   }
 
@@ -141,7 +144,7 @@ class Following {
   }
 
   Duration pause() const {
-    auto pause = std::min(poll_pause(task_, core_->runtime.limits), left());
+    auto pause = std::min(poll_pause(task_, session_->runtime().limits), left());
     if (how_.settings.idle != Duration::max()) {
       pause = std::min(pause, how_.settings.idle - (how_.settings.clock->now() - heard_at()));
     }
@@ -150,7 +153,7 @@ class Following {
 
   Task<TaskState> look() {
     for (int failures = 1;; ++failures) {
-      auto looked = co_await as_result(look_at_task(*core_, task_.id, part(core_->runtime.limits.request)));
+      auto looked = co_await as_result(look_at_task(*session_, task_.id, part(session_->runtime().limits.request)));
       if (looked) {
         note(looked->task);
         tell();
@@ -160,7 +163,7 @@ class Following {
       if (error.rpc_code()) leave_.id.clear();  // not there, or not ours
       const bool again = error.code() == Errc::timeout || error.code() == Errc::http || error.code() == Errc::connect;
       if (!again || failures == failed_looks) throw error;
-      co_await sleep_for(poll_pause(task_, core_->runtime.limits));
+      co_await sleep_for(poll_pause(task_, session_->runtime().limits));
     }
   }
 
@@ -180,13 +183,13 @@ class Following {
       throw Error(Errc::rpc, fmt::format("the server cancelled the task{}{}", task_.status_message ? ": " : "",
                                          task_.status_message.value_or("")));
     }
-    if (!core_->wire->has_request(method::task_result)) {
+    if (!session_->wire().has_request(method::task_result)) {
       leave_.id.clear();
       if (state.error) throw std::move(*state.error);
       if (!state.result) throw Error(Errc::protocol, "the server reports that the task is done but sent no result");
       co_return std::move(*state.result);
     }
-    auto fetched = co_await as_result(core_->request(method::task_result, naming(task_.id), part(Duration::max())));
+    auto fetched = co_await as_result(request(*session_, method::task_result, naming(task_.id), part(Duration::max())));
     if (fetched || fetched.error().rpc_code()) leave_.id.clear();
     if (!fetched && fetched.error().code() == Errc::timeout) (void)left();
     co_return value_or_throw(std::move(fetched));
@@ -197,21 +200,22 @@ class Following {
     InputAnswers answers;
     for (auto& [key, wish] : requests) {
       if (!answered_.insert(key).second) continue;
-      if (answered_.size() > core_->runtime.limits.task_questions) {
+      if (answered_.size() > session_->runtime().limits.task_questions) {
         throw Error(Errc::limit, fmt::format("the task asked more than {} questions", answered_.size() - 1));
       }
       const CallClock::Stop stop(how_.settings.clock);
-      auto response = co_await core_->answer(std::move(wish));
+      auto response =
+          co_await session_->answers().ask(std::move(wish), session_->answers().context_of(how_.settings.clock.get()));
       answers.emplace_back(key, std::move(response));
     }
     if (answers.empty()) co_return;
     heard_at_ = how_.settings.clock->now();
     Members members = naming(task_.id);
-    core_->wire->add_input(members, answers, std::nullopt);
-    co_await core_->request(method::update_task, std::move(members), part(core_->runtime.limits.request));
+    session_->wire().add_input(members, answers, std::nullopt);
+    co_await request(*session_, method::update_task, std::move(members), part(session_->runtime().limits.request));
   }
 
-  std::shared_ptr<SessionCore> core_;
+  std::shared_ptr<SessionOwner> session_;
   FollowTask how_;
   RemoteTask task_;
   TaskNews news_;
@@ -230,23 +234,23 @@ Duration poll_pause(const RemoteTask& task, const Limits& limits) {
   return std::chrono::milliseconds(std::clamp<std::int64_t>(wanted, least, most));
 }
 
-Task<TaskState> look_at_task(SessionCore& core, std::string id, RequestSettings settings) {
-  auto answered = co_await as_result(core.request(method::get_task, naming(id), std::move(settings)));
+Task<TaskState> look_at_task(SessionOwner& session, std::string id, RequestSettings settings) {
+  auto answered = co_await as_result(request(session, method::get_task, naming(id), std::move(settings)));
   if (!answered) {
     if (answered.error().rpc_code() == rpc_code::invalid_params) throw unknown_task(id, answered.error());
     throw std::move(answered).error();
   }
-  co_return value_or_throw(core.wire->read_task(std::move(*answered)));
+  co_return value_or_throw(session.wire().read_task(std::move(*answered)));
 }
 
-Task<void> cancel_remote_task(SessionCore& core, std::string id) {
+Task<void> cancel_remote_task(SessionOwner& session, std::string id) {
   RequestSettings settings;
-  settings.total = core.runtime.limits.request;
-  co_await core.request(method::cancel_task, naming(id), std::move(settings));
+  settings.total = session.runtime().limits.request;
+  co_await request(session, method::cancel_task, naming(id), std::move(settings));
 }
 
-Task<Json> follow_task(std::shared_ptr<SessionCore> core, RemoteTask task, FollowTask how) {
-  Following following(std::move(core), std::move(task), std::move(how));
+Task<Json> follow_task(std::shared_ptr<SessionOwner> session, RemoteTask task, FollowTask how) {
+  Following following(std::move(session), std::move(task), std::move(how));
   co_return co_await following.run();
 }
 

@@ -1,13 +1,13 @@
-// What modern requests repeat in headers, on transports that have some: which arguments of
-// which tool, known from the tools listed last.
-#include "client/session_core.h"
+#include "client/routing.h"
+
+#include <fmt/format.h>
+
 #include "protocol/methods.h"
 
 namespace patchbay {
 
-std::vector<std::pair<std::string, std::string>> SessionCore::headers_for(const Wire& with, std::string_view method,
-                                                                          const Members& members) const {
-  if (!uses_headers(with)) return {};
+std::vector<std::pair<std::string, std::string>> Routing::headers_for(const Wire& with, std::string_view method,
+                                                                      const Members& members) const {
   Json params = Json::object();
   static const MirroredArguments none;
   const MirroredArguments* arguments = &none;
@@ -17,8 +17,8 @@ std::vector<std::pair<std::string, std::string>> SessionCore::headers_for(const 
     }
     if (method == method::call_tool) {
       const auto* name = params["name"].if_string();
-      const auto known = name ? mirrored.find(*name) : mirrored.end();
-      if (known != mirrored.end()) arguments = &known->second;
+      const auto known = name ? mirrored_.find(*name) : mirrored_.end();
+      if (known != mirrored_.end()) arguments = &known->second;
     }
   }
   if (!arguments->empty()) {
@@ -32,22 +32,21 @@ std::vector<std::pair<std::string, std::string>> SessionCore::headers_for(const 
   return std::move(*headers);
 }
 
-void SessionCore::note_mirrored(std::vector<Tool>& tools, std::vector<DecodeProblem>& problems, bool all) {
-  if (!uses_headers(*wire)) return;
+void Routing::note(std::vector<Tool>& tools, std::vector<DecodeProblem>& problems, bool all) {
   // Page by page there is no end to see; what is forgotten is asked for again when it is missed.
-  if (all || mirrored.size() > runtime.limits.items) mirrored.clear();
+  if (all || mirrored_.size() > most_tools_) mirrored_.clear();
   std::erase_if(tools, [&](const Tool& tool) {
     auto arguments = mirrored_arguments(tool.input_schema);
     if (!arguments) {
-      runtime.log(LogLevel::warning, "tool_dropped", "tool", tool.name, "reason", arguments.error().message());
+      log_(LogLevel::warning, "tool_dropped", "tool", tool.name, "reason", arguments.error().message());
       problems.push_back({fmt::format("tool \"{}\"", tool.name), arguments.error().message()});
-      mirrored.erase(tool.name);
+      mirrored_.erase(tool.name);
       return true;
     }
     if (arguments->empty()) {
-      mirrored.erase(tool.name);
+      mirrored_.erase(tool.name);
     } else {
-      mirrored.insert_or_assign(tool.name, std::move(*arguments));
+      mirrored_.insert_or_assign(tool.name, std::move(*arguments));
     }
     return false;
   });

@@ -1,10 +1,11 @@
-// The typed methods: each builds members, sends them through the core and decodes.
+// The typed methods: each builds members, sends them by client/exchange and decodes.
 #include <patchbay/session.h>
 
 #include "base/as_result.h"
+#include "client/exchange.h"
 #include "client/listing.h"
 #include "client/remote_tasks.h"
-#include "client/session_core.h"
+#include "client/session_owner.h"
 #include "client/skills.h"
 #include "client/watch.h"
 #include "protocol/codec.h"
@@ -12,40 +13,26 @@
 
 namespace patchbay {
 
-// The last handle to go closes what nobody closed: the closing coroutine keeps the core
-// alive until the connection has ended.
+// The last handle to go closes what nobody closed.
 struct Session::Holder {
-  std::shared_ptr<SessionCore> core;
-  explicit Holder(std::shared_ptr<SessionCore> c) : core(std::move(c)) {}
+  std::shared_ptr<SessionOwner> owner;
+  explicit Holder(std::shared_ptr<SessionOwner> o) : owner(std::move(o)) {}
   Holder(const Holder&) = delete;
   Holder& operator=(const Holder&) = delete;
-  ~Holder() {
-    if (core->closing) return;
-    core->closing = true;  // on this turn; the rest is the coroutine's
-    Scope ending(core->executor);
-    ending.spawn_last(
-        [](std::shared_ptr<SessionCore> keep) -> Task<void> { co_await keep->close(CloseMode::quick); }(core));
-  }
+  ~Holder() { owner->close_behind(); }
 };
 
 namespace {
 
-// What a tool says of tasks; none when the tools are not known.
-std::optional<TaskSupport> task_support(const SessionCore& core, const std::string& name) {
-  if (!core.task_tools) return std::nullopt;
-  auto found = core.task_tools->find(name);
-  return found == core.task_tools->end() ? TaskSupport::forbidden : found->second;
-}
-
 // Whether the arguments fit what the tool said of them when it was listed.
-Task<void> check_before(SessionCore& core, std::shared_ptr<ListedTool> listed, Payload arguments,
+Task<void> check_before(const Runtime& runtime, std::shared_ptr<ListedTool> listed, Payload arguments,
                         const CallOptions& options) {
-  if (!listed->ready()) co_await ListedTool::prepare(listed, core.runtime);
+  if (!listed->ready()) co_await ListedTool::prepare(listed, runtime);
   if (!options.check_arguments) co_return;
   if (ListedTool::is_large(arguments)) {
-    co_await ListedTool::check_large_arguments(listed, arguments, core.runtime);
+    co_await ListedTool::check_large_arguments(listed, arguments, runtime);
   } else {
-    listed->check_arguments(arguments, core.runtime);
+    listed->check_arguments(arguments, runtime);
   }
 }
 
@@ -67,217 +54,214 @@ Members call_members(const std::string& name, Payload& arguments) {
   return members;
 }
 
+// What a call is known by to whoever is asked on its behalf, for as long as somebody waits for it.
+class Tagged {
+ public:
+  // What it refers to must live as long.
+  Tagged(std::shared_ptr<CallClock> clock, std::string_view tool, const CallOptions& options)
+      : tag_{tool, options.principal, options.call_id}, clock_(std::move(clock)) {
+    clock_->tag = &tag_;
+  }
+  Tagged(const Tagged&) = delete;
+  Tagged& operator=(const Tagged&) = delete;
+  ~Tagged() { clock_->tag = nullptr; }
+
+ private:
+  CallTag tag_;
+  std::shared_ptr<CallClock> clock_;
+};
+
 // The call itself, up to its answer or the task it became.
-Task<Exchanged> begin_call(SessionCore& core, std::string name, Members members, TaskUse use,
+Task<Exchanged> begin_call(SessionOwner& owner, std::string name, Members members, TaskUse use,
                            std::optional<std::chrono::milliseconds> ttl, RequestSettings settings) {
   settings.tasks = use != TaskUse::avoid;
-  if (!settings.tasks || !core.wire->asks_for_tasks(core.server->capabilities)) {
-    co_return co_await core.exchange(method::call_tool, std::move(members), std::move(settings));
+  if (!settings.tasks || !owner.wire().asks_for_tasks(owner.server()->capabilities)) {
+    co_return co_await exchange(owner, method::call_tool, std::move(members), std::move(settings));
   }
-  if (use == TaskUse::prefer && !core.task_tools) {
-    co_await SessionCore::in_time(method::call_tool, settings, core.relist_tools());
+  if (use == TaskUse::prefer && !owner.lists().knows_tasks()) {
+    co_await in_time(method::call_tool, settings, owner.relist_tools());
   }
-  const auto support = task_support(core, name);
+  const auto support = owner.lists().task_support(name);
   Members as_task = members;
-  core.wire->add_task_wish(as_task, {ttl ? std::optional<std::int64_t>(ttl->count()) : std::nullopt});
+  owner.wire().add_task_wish(as_task, {ttl ? std::optional<std::int64_t>(ttl->count()) : std::nullopt});
   const bool wanted =
       support && (*support == TaskSupport::required || (*support == TaskSupport::optional && use == TaskUse::prefer));
-  auto sent = co_await as_result(core.exchange(method::call_tool, wanted ? as_task : std::move(members), settings));
+  auto sent = co_await as_result(exchange(owner, method::call_tool, wanted ? as_task : std::move(members), settings));
   if (sent) co_return std::move(*sent);
   // A tool that nobody listed may run as a task only, and says so by refusing.
   const auto code = sent.error().rpc_code();
   if (support || (code != rpc_code::method_not_found && code != rpc_code::invalid_request)) {
     throw std::move(sent).error();
   }
-  auto learned = co_await as_result(SessionCore::in_time(method::call_tool, settings, core.relist_tools()));
-  if (!learned || task_support(core, name) != TaskSupport::required) throw std::move(sent).error();
-  co_return co_await core.exchange(method::call_tool, std::move(as_task), std::move(settings));
+  auto learned = co_await as_result(in_time(method::call_tool, settings, owner.relist_tools()));
+  if (!learned || owner.lists().task_support(name) != TaskSupport::required) throw std::move(sent).error();
+  co_return co_await exchange(owner, method::call_tool, std::move(as_task), std::move(settings));
 }
 
 }  // namespace
 
-void SessionCore::note_tools(const std::vector<Tool>& tools, std::uint64_t generation) {
-  if (generation != cache.generation(method::list_tools)) return;
-  task_tools.emplace();
-  for (const auto& tool : tools) {
-    const auto support = tool.execution ? tool.execution->task_support : std::nullopt;
-    task_tools->insert_or_assign(tool.name, support.value_or(TaskSupport::forbidden));
-  }
-  listed_tools.clear();
-  listed_tools.add(tools);
-}
+Session::Session(std::shared_ptr<SessionOwner> owner) : holder_(std::make_shared<Holder>(std::move(owner))) {}
 
-Task<void> SessionCore::relist_tools() {
-  auto [listing, generation] = co_await list_whole<Tool>(*this, {method::list_tools}, "tools");
-  note_mirrored(listing.items, listing.problems, true);
-  note_tools(listing.items, generation);
-}
-
-Session::Session(std::shared_ptr<SessionCore> core) : holder_(std::make_shared<Holder>(std::move(core))) {}
-
-ServerDescription Session::server() const { return *holder_->core->server; }
-bool Session::is_legacy() const noexcept { return holder_->core->wire->era() == Era::legacy; }
-bool Session::closed() const noexcept {
-  if (!holder_) return true;
-  const auto& core = *holder_->core;
-  // A forgotten session is replaced by the next call.
-  return core.closing || (core.peer->closed() && !core.must_renew);
-}
-std::string Session::diagnostics() const { return holder_->core->peer->channel().diagnostics(); }
+ServerDescription Session::server() const { return *holder_->owner->server(); }
+bool Session::is_legacy() const noexcept { return holder_->owner->wire().era() == Era::legacy; }
+bool Session::closed() const noexcept { return !holder_ || holder_->owner->closed(); }
+std::string Session::diagnostics() const { return holder_->owner->peer()->channel().diagnostics(); }
 
 Task<Listing<Tool>> Session::list_tools() {
-  auto core = holder_->core;
-  auto [listing, generation] = co_await list_whole<Tool>(*core, {method::list_tools}, "tools");
-  core->note_mirrored(listing.items, listing.problems, true);
-  core->note_tools(listing.items, generation);
+  auto owner = holder_->owner;
+  auto [listing, generation] = co_await list_whole<Tool>(*owner, {method::list_tools}, "tools");
+  owner->note_routing(listing.items, listing.problems, true);
+  owner->lists().note_tools(listing.items, generation);
   co_return std::move(listing);
 }
 Task<Listing<Resource>> Session::list_resources() {
-  auto core = holder_->core;
-  co_return co_await list_all<Resource>(*core, {method::list_resources}, "resources");
+  auto owner = holder_->owner;
+  co_return co_await list_all<Resource>(*owner, {method::list_resources}, "resources");
 }
 Task<Listing<ResourceTemplate>> Session::list_resource_templates() {
-  auto core = holder_->core;
-  co_return co_await list_all<ResourceTemplate>(*core, {method::list_resource_templates}, "resourceTemplates");
+  auto owner = holder_->owner;
+  co_return co_await list_all<ResourceTemplate>(*owner, {method::list_resource_templates}, "resourceTemplates");
 }
 Task<Listing<Prompt>> Session::list_prompts() {
-  auto core = holder_->core;
-  co_return co_await list_all<Prompt>(*core, {method::list_prompts}, "prompts");
+  auto owner = holder_->owner;
+  co_return co_await list_all<Prompt>(*owner, {method::list_prompts}, "prompts");
 }
 
 Task<Page<Tool>> Session::list_tools_page(std::optional<std::string> cursor) {
-  auto core = holder_->core;
-  auto result = co_await page_of(*core, {method::list_tools}, std::move(cursor));
+  auto owner = holder_->owner;
+  auto result = co_await page_of(*owner, {method::list_tools}, std::move(cursor));
   auto page = value_or_throw(decode_page<Tool>(std::move(result).take(), "tools"));
-  core->note_mirrored(page.items, page.problems, false);
-  core->listed_tools.add(page.items);
+  owner->note_routing(page.items, page.problems, false);
+  owner->lists().tools().add(page.items);
   co_return page;
 }
 
 Task<CallToolResult> Session::call_tool(std::string name, Payload arguments, CallOptions options) {
-  auto core = holder_->core;
+  auto owner = holder_->owner;
   // What fails says whether the call was carried out. Nothing was sent yet; what has an answer may have been.
   auto so_far = CarriedOut::no;
   try {
     auto members = call_members(name, arguments);
-    auto listed = options.check_arguments || options.check_result ? core->listed_tools.find(name) : nullptr;
+    auto listed = options.check_arguments || options.check_result ? owner->lists().tools().find(name) : nullptr;
     if (listed) {
       // The usual case without a coroutine of its own.
       if (listed->ready() && !ListedTool::is_large(arguments)) {
-        if (options.check_arguments) listed->check_arguments(arguments, core->runtime);
+        if (options.check_arguments) listed->check_arguments(arguments, owner->runtime());
       } else {
-        co_await check_before(*core, listed, arguments, options);
+        co_await check_before(owner->runtime(), listed, arguments, options);
       }
     }
-    auto settings = core->settings_for(options, core->runtime.limits.tool);
-    settings.clock = core->clock_for(settings);
+    auto settings = settings_for(options, owner->runtime().limits.tool);
+    settings.clock = clock_for(owner->runtime(), settings);
+    const Tagged tagged(settings.clock, name, options);
     settings.tasks = options.task != TaskUse::avoid;
     CallToolResult decoded;
     Exchanged exchanged;
-    if (settings.tasks && core->wire->asks_for_tasks(core->server->capabilities)) {
-      exchanged =
-          co_await begin_call(*core, std::move(name), std::move(members), options.task, options.task_ttl, settings);
+    if (settings.tasks && owner->wire().asks_for_tasks(owner->server()->capabilities)) {
+      exchanged = co_await begin_call(*owner, name, std::move(members), options.task, options.task_ttl, settings);
     } else {
-      exchanged = co_await core->exchange(method::call_tool, std::move(members), settings, nullptr, &decoded);
+      exchanged = co_await exchange(*owner, method::call_tool, std::move(members), settings, nullptr, &decoded);
     }
     so_far = CarriedOut::unknown;
     if (auto* task = std::get_if<RemoteTask>(&exchanged.answer)) {
       FollowTask how{.settings = std::move(settings), .on_task = std::move(options.on_task)};
       how.peer = std::move(exchanged.peer);
       how.progress = std::move(exchanged.progress);
-      decoded = value_or_throw(decode<CallToolResult>(co_await follow_task(core, std::move(*task), std::move(how))));
+      decoded = value_or_throw(decode<CallToolResult>(co_await follow_task(owner, std::move(*task), std::move(how))));
     } else if (auto& result = std::get<Json>(exchanged.answer); !result.is_null()) {
       decoded = value_or_throw(decode<CallToolResult>(std::move(result)));
     }
-    if (listed && options.check_result) listed->check_result(decoded, core->runtime);
+    if (listed && options.check_result) listed->check_result(decoded, owner->runtime());
     co_return decoded;
   } catch (...) {
-    throw SessionCore::error_of_exchange(method::call_tool, so_far, error_from(std::current_exception()));
+    throw error_of_exchange(method::call_tool, so_far, error_from(std::current_exception()));
   }
 }
 
 Task<StartedTool> Session::start_tool(std::string name, Payload arguments, CallOptions options) {
-  auto core = holder_->core;
+  auto owner = holder_->owner;
   auto so_far = CarriedOut::no;
   try {
     auto members = call_members(name, arguments);
-    auto listed = core->listed_tools.find(name);
-    if (listed) co_await check_before(*core, listed, arguments, options);
-    auto settings = core->settings_for(options, core->runtime.limits.tool);
-    settings.clock = core->clock_for(settings);
-    auto exchanged = co_await begin_call(*core, std::move(name), std::move(members), TaskUse::prefer, options.task_ttl,
-                                         std::move(settings));
+    auto listed = owner->lists().tools().find(name);
+    if (listed) co_await check_before(owner->runtime(), listed, arguments, options);
+    auto settings = settings_for(options, owner->runtime().limits.tool);
+    settings.clock = clock_for(owner->runtime(), settings);
+    const Tagged tagged(settings.clock, name, options);
+    auto exchanged =
+        co_await begin_call(*owner, name, std::move(members), TaskUse::prefer, options.task_ttl, std::move(settings));
     so_far = CarriedOut::unknown;
     if (auto* task = std::get_if<RemoteTask>(&exchanged.answer)) co_return std::move(*task);
     auto result = value_or_throw(decode<CallToolResult>(std::move(std::get<Json>(exchanged.answer))));
-    if (listed && options.check_result) listed->check_result(result, core->runtime);
+    if (listed && options.check_result) listed->check_result(result, owner->runtime());
     co_return result;
   } catch (...) {
-    throw SessionCore::error_of_exchange(method::call_tool, so_far, error_from(std::current_exception()));
+    throw error_of_exchange(method::call_tool, so_far, error_from(std::current_exception()));
   }
 }
 
 Task<CallToolResult> Session::await_task(std::string id, CallOptions options) {
-  auto core = holder_->core;
-  FollowTask how{.settings = core->settings_for(options, core->runtime.limits.tool),
+  auto owner = holder_->owner;
+  FollowTask how{.settings = settings_for(options, owner->runtime().limits.tool),
                  .on_task = std::move(options.on_task),
                  .cancel_when_left = false,
                  .look_first = true};
-  how.settings.clock = core->clock_for(how.settings);
+  how.settings.clock = clock_for(owner->runtime(), how.settings);
+  const Tagged tagged(how.settings.clock, {}, options);
   RemoteTask task;
   task.id = std::move(id);
-  auto result = co_await follow_task(core, std::move(task), std::move(how));
+  auto result = co_await follow_task(owner, std::move(task), std::move(how));
   co_return value_or_throw(decode<CallToolResult>(std::move(result)));
 }
 
 Task<RemoteTask> Session::get_task(std::string id) {
-  auto core = holder_->core;
+  auto owner = holder_->owner;
   RequestSettings settings;
-  settings.total = core->runtime.limits.request;
-  auto state = co_await look_at_task(*core, std::move(id), std::move(settings));
+  settings.total = owner->runtime().limits.request;
+  auto state = co_await look_at_task(*owner, std::move(id), std::move(settings));
   co_return std::move(state.task);
 }
 
 Task<Listing<RemoteTask>> Session::list_tasks() {
-  auto core = holder_->core;
-  co_return co_await list_all<RemoteTask>(*core, {method::list_tasks}, "tasks");
+  auto owner = holder_->owner;
+  co_return co_await list_all<RemoteTask>(*owner, {method::list_tasks}, "tasks");
 }
 
 Task<void> Session::cancel_task(std::string id) {
-  auto core = holder_->core;
-  co_await cancel_remote_task(*core, std::move(id));
+  auto owner = holder_->owner;
+  co_await cancel_remote_task(*owner, std::move(id));
 }
 
 Task<ReadResourceResult> Session::read_resource(std::string uri, CallOptions options) {
-  auto core = holder_->core;
+  auto owner = holder_->owner;
   Members members;
   members.emplace_back("uri", Json(uri));
-  auto settings = core->settings_for(options, core->runtime.limits.request);
+  auto settings = settings_for(options, owner->runtime().limits.request);
   auto result =
-      co_await core->cached_request(method::read_resource, std::move(members), std::move(uri), std::move(settings));
+      co_await cached_request(*owner, method::read_resource, std::move(members), std::move(uri), std::move(settings));
   co_return value_or_throw(decode<ReadResourceResult>(std::move(result).take()));
 }
 
 Task<Listing<Skill>> Session::list_skills() {
-  auto core = holder_->core;
-  co_return co_await patchbay::list_skills(*core);
+  auto owner = holder_->owner;
+  co_return co_await patchbay::list_skills(*owner);
 }
 Task<Skill> Session::get_skill(std::string uri, CallOptions options) {
-  auto core = holder_->core;
-  co_return co_await patchbay::get_skill(*core, std::move(uri), std::move(options));
+  auto owner = holder_->owner;
+  co_return co_await patchbay::get_skill(*owner, std::move(uri), std::move(options));
 }
 Task<ResourceContents> Session::read_skill(Skill skill, std::string file, CallOptions options) {
-  auto core = holder_->core;
-  co_return co_await patchbay::read_skill(*core, std::move(skill), std::move(file), std::move(options));
+  auto owner = holder_->owner;
+  co_return co_await patchbay::read_skill(*owner, std::move(skill), std::move(file), std::move(options));
 }
 Task<Listing<Resource>> Session::read_directory(std::string uri) {
-  auto core = holder_->core;
-  co_return co_await patchbay::read_directory(*core, std::move(uri));
+  auto owner = holder_->owner;
+  co_return co_await patchbay::read_directory(*owner, std::move(uri));
 }
 
 Task<GetPromptResult> Session::get_prompt(std::string name, std::map<std::string, std::string> arguments,
                                           CallOptions options) {
-  auto core = holder_->core;
+  auto owner = holder_->owner;
   Members members;
   members.emplace_back("name", Json(std::move(name)));
   if (!arguments.empty()) {
@@ -285,61 +269,61 @@ Task<GetPromptResult> Session::get_prompt(std::string name, std::map<std::string
     for (auto& [key, value] : arguments) object[key] = std::move(value);
     members.emplace_back("arguments", std::move(object));
   }
-  auto settings = core->settings_for(options, core->runtime.limits.request);
-  auto result = co_await core->request(method::get_prompt, std::move(members), std::move(settings));
+  auto settings = settings_for(options, owner->runtime().limits.request);
+  auto result = co_await request(*owner, method::get_prompt, std::move(members), std::move(settings));
   co_return value_or_throw(decode<GetPromptResult>(std::move(result)));
 }
 
 Task<CompleteResult> Session::complete(CompleteRequest request, CallOptions options) {
-  auto core = holder_->core;
+  auto owner = holder_->owner;
   Members members;
   const Json encoded = encode(request);
   for (const auto& [key, value] : encoded.as_object()) members.emplace_back(key, value);
-  auto settings = core->settings_for(options, core->runtime.limits.request);
-  auto result = co_await core->request(method::complete, std::move(members), std::move(settings));
+  auto settings = settings_for(options, owner->runtime().limits.request);
+  auto result = co_await patchbay::request(*owner, method::complete, std::move(members), std::move(settings));
   co_return value_or_throw(decode<CompleteResult>(std::move(result)));
 }
 
 Task<void> Session::set_log_level(LoggingLevel level) {
-  auto core = holder_->core;
-  if (!core->server->capabilities.logging) throw Error(Errc::unsupported, "the server does not send log messages");
-  core->log_level = level;
+  auto owner = holder_->owner;
+  if (!owner->server()->capabilities.logging) throw Error(Errc::unsupported, "the server does not send log messages");
+  owner->set_log_level(level);
   // Where the level is not a request of its own, every later request carries it.
-  if (!core->wire->has_request(method::set_log_level)) co_return;
+  if (!owner->wire().has_request(method::set_log_level)) co_return;
   Members members;
   members.emplace_back("level", Json(to_string(level)));
   RequestSettings settings;
-  settings.total = core->runtime.limits.request;
-  co_await core->request(method::set_log_level, std::move(members), settings);
+  settings.total = owner->runtime().limits.request;
+  co_await request(*owner, method::set_log_level, std::move(members), settings);
 }
 
 Task<void> Session::ping(CallOptions options) {
-  auto core = holder_->core;
-  auto settings = core->settings_for(options, core->runtime.limits.request);
-  const auto cheapest = core->wire->has_request(method::ping) ? method::ping : method::discover;
-  co_await core->request(cheapest, {}, std::move(settings));
+  auto owner = holder_->owner;
+  auto settings = settings_for(options, owner->runtime().limits.request);
+  const auto cheapest = owner->wire().has_request(method::ping) ? method::ping : method::discover;
+  co_await request(*owner, cheapest, {}, std::move(settings));
 }
 
 Task<Watch> Session::watch(SubscriptionFilter filter) {
   Watch watch;
-  watch.state_ = co_await open_watch(holder_->core, std::move(filter));
+  watch.state_ = co_await open_watch(holder_->owner, std::move(filter));
   co_return watch;
 }
 
 void Session::roots_changed() {
-  auto& core = *holder_->core;
-  if (core.options.roots && core.wire->has_server_request(method::list_roots)) {
-    (void)core.peer->notify(method::roots_changed, {});
+  auto& owner = *holder_->owner;
+  if (owner.options().roots && owner.wire().has_server_request(method::list_roots)) {
+    (void)owner.peer()->notify(method::roots_changed, {});
   }
 }
 
 Task<void> Session::close() {
-  auto core = holder_->core;
-  co_await core->close(CloseMode::graceful);
+  auto owner = holder_->owner;
+  co_await owner->close(CloseMode::graceful);
 }
 Task<void> Session::close_quickly() {
-  auto core = holder_->core;
-  co_await core->close(CloseMode::quick);
+  auto owner = holder_->owner;
+  co_await owner->close(CloseMode::quick);
 }
 
 }  // namespace patchbay

@@ -4,14 +4,15 @@
 #include "client/watch.h"
 
 #include "base/as_result.h"
-#include "client/session_core.h"
+#include "client/exchange.h"
+#include "client/session_owner.h"
 #include "protocol/codec.h"
 #include "protocol/methods.h"
 
 namespace patchbay {
 
 struct Watch::State {
-  std::shared_ptr<SessionCore> core;
+  std::shared_ptr<SessionOwner> session;
   SubscriptionFilter wanted;
   SubscriptionFilter honoured;
   Spawned listening;
@@ -24,39 +25,59 @@ const SubscriptionFilter& Watch::honoured() const noexcept { return state_->hono
 
 namespace {
 
-Task<void> ask_about(SessionCore& core, std::string_view method, std::string uri) {
+Task<void> ask_about(SessionOwner& session, std::string_view method, std::string uri) {
   Members members;
   members.emplace_back("uri", Json(std::move(uri)));
   RequestSettings settings;
-  settings.total = core.runtime.limits.request;
-  co_await core.request(method, std::move(members), std::move(settings));
+  settings.total = session.runtime().limits.request;
+  co_await request(session, method, std::move(members), std::move(settings));
 }
 
-// A server knows a subscription once, however many watches share it: the last one out ends it.
-std::vector<std::string> give_up(SessionCore& core, std::vector<std::string> uris) {
+Task<void> unsubscribe(std::shared_ptr<SessionOwner> session, std::vector<std::string> uris) {
+  if (session->peer()->closed()) co_return;
+  for (auto& uri : uris) (void)co_await as_result(ask_about(*session, method::unsubscribe, std::move(uri)));
+}
+
+}  // namespace
+
+void Watches::acknowledge(std::int64_t id, const SubscriptionFilter& filter) {
+  const auto found = listening_.find(id);
+  if (found == listening_.end()) return;
+  const auto acknowledged = found->second;
+  acknowledged(filter);
+}
+
+std::vector<std::string> Watches::give_up(std::vector<std::string> uris) {
   std::erase_if(uris, [&](const auto& uri) {
-    auto found = core.subscriptions.find(uri);
-    if (found == core.subscriptions.end() || --found->second > 0) return true;
-    core.subscriptions.erase(found);
+    auto found = subscriptions_.find(uri);
+    if (found == subscriptions_.end() || --found->second > 0) return true;
+    subscriptions_.erase(found);
     return false;
   });
   return uris;
 }
 
-Task<void> unsubscribe(std::shared_ptr<SessionCore> core, std::vector<std::string> uris) {
-  if (core->peer->closed()) co_return;
-  for (auto& uri : uris) (void)co_await as_result(ask_about(*core, method::unsubscribe, std::move(uri)));
+Task<void> Watches::subscribe_again(SessionOwner& session) {
+  const auto& runtime = session.runtime();
+  for (const auto& [uri, watches_of_it] : std::map(subscriptions_)) {
+    Members members;
+    members.emplace_back("uri", Json(uri));
+    RequestSettings settings;
+    settings.total = runtime.limits.request;
+    const auto core = session.core();
+    auto again = co_await as_result(core->send(*core->wire(), method::subscribe, members, settings,
+                                               CancelBy::notification, core->peer()->reserve_id()));
+    if (!again) runtime.log(LogLevel::warning, "not_subscribed_again", "reason", again.error().message());
+  }
 }
-
-}  // namespace
 
 Task<void> Watch::stop() {
   auto state = std::exchange(state_, nullptr);
   if (!state) co_return;
   state->listening.cancel();
-  if (state->core->wire->has_request(method::listen)) co_return;
-  auto uris = give_up(*state->core, std::move(state->honoured.resource_subscriptions));
-  co_await unsubscribe(state->core, std::move(uris));
+  if (state->session->wire().has_request(method::listen)) co_return;
+  auto uris = state->session->watches().give_up(std::move(state->honoured.resource_subscriptions));
+  co_await unsubscribe(state->session, std::move(uris));
 }
 
 namespace {
@@ -66,37 +87,39 @@ constexpr auto longest_pause = std::chrono::seconds(30);
 
 // What changed while nobody listened is unknown: say that everything may have.
 void announce_all(Watch::State& state) {
-  auto& core = *state.core;
+  auto& session = *state.session;
   const auto wanted = state.wanted;
-  if (wanted.tools_list_changed) core.announce({Change::Kind::tools, {}});
-  if (wanted.prompts_list_changed) core.announce({Change::Kind::prompts, {}});
-  if (wanted.resources_list_changed) core.announce({Change::Kind::resources, {}});
-  for (const auto& uri : wanted.resource_subscriptions) core.announce({Change::Kind::resource_updated, uri});
-  for (const auto& id : wanted.task_ids) core.announce({Change::Kind::task, id});
+  if (wanted.tools_list_changed) session.announce({Change::Kind::tools, {}});
+  if (wanted.prompts_list_changed) session.announce({Change::Kind::prompts, {}});
+  if (wanted.resources_list_changed) session.announce({Change::Kind::resources, {}});
+  for (const auto& uri : wanted.resource_subscriptions) session.announce({Change::Kind::resource_updated, uri});
+  for (const auto& id : wanted.task_ids) session.announce({Change::Kind::task, id});
 }
 
 // What was kept from before may have changed when nobody listened: who lists from now on gets what is heard about.
 void forget_unheard(Watch::State& state) {
   const auto& wanted = state.wanted;
-  if (wanted.tools_list_changed) state.core->forget({Change::Kind::tools, {}});
-  if (wanted.prompts_list_changed) state.core->forget({Change::Kind::prompts, {}});
-  if (wanted.resources_list_changed) state.core->forget({Change::Kind::resources, {}});
-  for (const auto& uri : wanted.resource_subscriptions) state.core->forget({Change::Kind::resource_updated, uri});
+  auto& lists = state.session->lists();
+  if (wanted.tools_list_changed) lists.forget({Change::Kind::tools, {}});
+  if (wanted.prompts_list_changed) lists.forget({Change::Kind::prompts, {}});
+  if (wanted.resources_list_changed) lists.forget({Change::Kind::resources, {}});
+  for (const auto& uri : wanted.resource_subscriptions) lists.forget({Change::Kind::resource_updated, uri});
 }
 
 // One listen request; returns when the server ended it.
 Task<void> listen_once(std::shared_ptr<Watch::State> state) {
-  auto& core = *state->core;
+  const auto core = state->session->core();
+  const auto& wire = *core->wire();
   PeerCall call;
-  call.id = core.peer->reserve_id();
+  call.id = core->peer()->reserve_id();
   call.method = method::listen;
-  call.cancel_by = core.transport->kind() == Transport::Kind::http ? CancelBy::abandon : CancelBy::notification;
+  call.cancel_by = core->over_http() ? CancelBy::abandon : CancelBy::notification;
   Members members;
   members.emplace_back("notifications", encode(state->wanted));
-  call.params = core.wire->params(members, core.identity, {});
-  call.headers = core.headers_for(*core.wire, method::listen, members);
+  call.params = wire.params(members, core->identity(), {});
+  call.headers = core->headers_for(wire, method::listen, members);
   const auto id = call.id;
-  core.watches[id] = {[state](const SubscriptionFilter& filter) {
+  state->session->watches().add(id, [state](const SubscriptionFilter& filter) {
     const bool again = std::exchange(state->answered, true);
     state->honoured = filter;
     state->acknowledged.notify_all();
@@ -105,9 +128,9 @@ Task<void> listen_once(std::shared_ptr<Watch::State> state) {
     } else {
       forget_unheard(*state);
     }
-  }};
-  auto ended = co_await as_result(core.peer->call(std::move(call)));
-  core.watches.erase(id);
+  });
+  auto ended = co_await as_result(core->peer()->call(std::move(call)));
+  state->session->watches().remove(id);
   if (!ended) throw std::move(ended).error();
 }
 
@@ -127,7 +150,7 @@ struct Unanswered {
 Task<void> keep_listening(std::shared_ptr<Watch::State> state, Unanswered /*guard*/) {
   auto pause = std::chrono::duration_cast<Duration>(first_pause);
   for (;;) {
-    const auto begun = state->core->runtime.clock.now();
+    const auto begun = state->session->runtime().clock.now();
     auto ended = co_await as_result(listen_once(state));
     if (!ended && ended.error().code() == Errc::cancelled) co_return;
     if (!state->answered) {
@@ -136,8 +159,8 @@ Task<void> keep_listening(std::shared_ptr<Watch::State> state, Unanswered /*guar
                              : std::move(ended).error();
       co_return;
     }
-    if (state->core->peer->closed()) co_return;  // a new connection gets new watches
-    if (state->core->runtime.clock.now() - begun > longest_pause) pause = first_pause;
+    if (state->session->peer()->closed()) co_return;  // a new connection gets new watches
+    if (state->session->runtime().clock.now() - begun > longest_pause) pause = first_pause;
     co_await sleep_for(pause);
     pause = std::min<Duration>(pause * 2, longest_pause);
   }
@@ -145,24 +168,24 @@ Task<void> keep_listening(std::shared_ptr<Watch::State> state, Unanswered /*guar
 
 }  // namespace
 
-Task<std::shared_ptr<Watch::State>> open_watch(std::shared_ptr<SessionCore> core, SubscriptionFilter filter) {
+Task<std::shared_ptr<Watch::State>> open_watch(std::shared_ptr<SessionOwner> session, SubscriptionFilter filter) {
   auto state = std::make_shared<Watch::State>();
-  state->core = core;
+  state->session = session;
   state->wanted = std::move(filter);
-  if (core->wire->has_request(method::listen)) {
-    state->listening = core->scope.spawn(keep_listening(state, Unanswered(state)));
+  if (session->wire().has_request(method::listen)) {
+    state->listening = session->scope().spawn(keep_listening(state, Unanswered(state)));
     auto answered = co_await as_result(with_timeout(
         [](std::shared_ptr<Watch::State> s) -> Task<void> {
           while (!s->answered) co_await s->acknowledged.wait();
         }(state),
-        core->runtime.limits.request, "the server did not acknowledge the subscription"));
+        session->runtime().limits.request, "the server did not acknowledge the subscription"));
     if (!answered || state->refused) {
       state->listening.cancel();
       throw state->refused ? *state->refused : answered.error();
     }
     co_return state;
   }
-  const auto server = core->server;
+  const auto server = session->server();
   const auto& capabilities = server->capabilities;
   state->honoured.tools_list_changed =
       state->wanted.tools_list_changed && capabilities.tools && capabilities.tools->list_changed;
@@ -174,11 +197,11 @@ Task<std::shared_ptr<Watch::State>> open_watch(std::shared_ptr<SessionCore> core
   if (capabilities.resources && capabilities.resources->subscribe) {
     for (const auto& uri : state->wanted.resource_subscriptions) {
       state->honoured.resource_subscriptions.push_back(uri);
-      if (++core->subscriptions[uri] > 1) continue;
-      auto subscribed = co_await as_result(ask_about(*core, method::subscribe, uri));
+      if (!session->watches().subscribe(uri)) continue;
+      auto subscribed = co_await as_result(ask_about(*session, method::subscribe, uri));
       if (subscribed) continue;
-      auto uris = give_up(*core, std::move(state->honoured.resource_subscriptions));
-      co_await unsubscribe(core, std::move(uris));
+      auto uris = session->watches().give_up(std::move(state->honoured.resource_subscriptions));
+      co_await unsubscribe(session, std::move(uris));
       throw std::move(subscribed).error();
     }
   }

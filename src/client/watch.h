@@ -1,12 +1,47 @@
-// Opens a watch on a session; Session::watch wraps what it returns.
+// Hearing about changes. Watches: the watches of one session that are open; a part of it. open_watch() opens
+// one more; Session::watch wraps what it returns. Loop thread only.
 #pragma once
 
-#include "client/session_core.h"
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include <patchbay/session.h>
+#include <patchbay/task.h>
 
 namespace patchbay {
 
+class SessionOwner;
+
+class Watches {
+ public:
+  using Acknowledged = std::function<void(const SubscriptionFilter&)>;
+
+  // A request to listen, by its id.
+  void add(std::int64_t id, Acknowledged acknowledged) { listening_[id] = std::move(acknowledged); }
+  void remove(std::int64_t id) { listening_.erase(id); }
+  bool contains(std::int64_t id) const { return listening_.contains(id); }
+  void acknowledge(std::int64_t id, const SubscriptionFilter& filter);
+
+  // An older server knows a subscription once, however many watches share it. True for the first of them.
+  bool subscribe(const std::string& uri) { return ++subscriptions_[uri] == 1; }
+  // Of these, the ones that no other watch has.
+  std::vector<std::string> give_up(std::vector<std::string> uris);
+  // In a new session.
+  Task<void> subscribe_again(SessionOwner& session);
+
+ private:
+  std::unordered_map<std::int64_t, Acknowledged> listening_;
+  std::map<std::string, std::size_t> subscriptions_;
+};
+
 // Returns when the server has acknowledged (modern) or every resource is subscribed to
 // (legacy); throws when it refused.
-Task<std::shared_ptr<Watch::State>> open_watch(std::shared_ptr<SessionCore> core, SubscriptionFilter filter);
+Task<std::shared_ptr<Watch::State>> open_watch(std::shared_ptr<SessionOwner> session, SubscriptionFilter filter);
 
 }  // namespace patchbay

@@ -12,6 +12,7 @@
 #include "http/url.h"
 #include "inspect/explanation.h"
 #include "process/command_lookup.h"
+#include "text/file_and_line.h"
 #include "text/shell_word.h"
 
 namespace patchbay {
@@ -23,9 +24,7 @@ Finding finding(FindingLevel level, std::string area, std::string subject, std::
   return {level, std::move(area), std::move(subject), std::move(message), std::move(fix), 0, 0, {}};
 }
 
-std::string place_of(const ConfigOrigin& origin) {
-  return origin.line == 0 ? origin.file : fmt::format("{}:{}", origin.file, origin.line);
-}
+std::string place_of(const ConfigOrigin& origin) { return file_and_line(origin.file, origin.line); }
 
 // A text that still waits for a value says nothing yet.
 bool is_open(std::string_view text) { return text.contains("${"); }
@@ -306,14 +305,15 @@ std::vector<Finding> check_connections(std::span<const ServerStatus> statuses) {
           message += fmt::format(", {} {}", status.server->info.name, status.server->info.version);
         }
       }
-      const bool listed = status.reason != "tools fetch failed";
+      const bool listed = status.reason != ServerReason::tools_fetch_failed;
       if (!listed) message = "connected, but its tools cannot be listed";
       out.push_back(
           finding(listed ? FindingLevel::ok : FindingLevel::problem, "connection", status.name, std::move(message),
                   listed ? std::string() : "patchbay tools --log-level debug" + shell_operands({status.name})));
       continue;
     }
-    const auto cause = status.error ? without_name(status.name, status.error->message()) : status.reason;
+    const auto cause =
+        status.error ? without_name(status.name, status.error->message()) : std::string(to_string(status.reason));
     const auto detail = status.error ? status.error->detail() : std::string();
     // Where the error ends in what to do, or the server said why, more of the log is no help.
     const bool told = !detail.empty() || cause.contains("; ");

@@ -15,7 +15,7 @@
 #include "import/plan.h"
 #include "permission/policy.h"
 #include "permission/rule_check.h"
-#include "servers/approval.h"
+#include "servers/settle.h"
 #include "settings/claude_file.h"
 #include "settings/files.h"
 #include "settings/own_file.h"

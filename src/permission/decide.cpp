@@ -13,8 +13,8 @@
 namespace patchbay {
 namespace {
 
-constexpr std::string_view full_prefix = "mcp__";
-constexpr std::string_view separator = "__";
+constexpr auto full_prefix = full_name_prefix;
+constexpr auto separator = full_name_separator;
 constexpr std::string_view interaction_key = "anthropic/requiresUserInteraction";
 
 std::string where(const PermissionRule& rule) {
@@ -46,15 +46,20 @@ std::string_view server_part(std::string_view pattern) {
   return pattern.substr(0, pattern.find(separator, full_prefix.size()));
 }
 
-// What to do to `call` or `use` it after all.
-std::string remedy_of(const PermissionDecision& decision, std::string_view verb) {
+// Why something may not be `called` or `used`, and what would help.
+Error denied(std::string why, const PermissionDecision& decision, std::string_view verb) {
   if (decision.file.empty()) {
-    return decision.outcome == PermissionOutcome::deny ? "use another --permission-mode"
-                                                       : "add a rule to permissions.allow in your settings";
+    if (decision.outcome == PermissionOutcome::deny) {
+      return Error(Errc::denied, std::move(why)).with_remedy({Remedy::Kind::choose_permission_mode});
+    }
+    why += "; add a rule to permissions.allow in your settings";
+  } else if (decision.line != 0) {
+    why += fmt::format("; to {} it, change {}:{}", verb, decision.file, decision.line);
+  } else {
+    why += decision.rule.empty() ? fmt::format("; correct {}", decision.file)
+                                 : fmt::format("; leave {} out to {} it", decision.file, verb);
   }
-  if (decision.line != 0) return fmt::format("to {} it, change {}:{}", verb, decision.file, decision.line);
-  return decision.rule.empty() ? fmt::format("correct {}", decision.file)
-                               : fmt::format("leave {} out to {} it", decision.file, verb);
+  return {Errc::denied, std::move(why)};
 }
 
 bool says(const std::optional<ToolAnnotations>& hints, std::optional<bool> ToolAnnotations::* hint) {
@@ -149,13 +154,10 @@ namespace {
 
 // Whether the text begins by naming this server: mcp__server, mcp__server__…, server/….
 bool begins_with_server(std::string_view pattern, std::string_view server) noexcept {
-  if (pattern.starts_with(server) && pattern.substr(server.size()).starts_with('/')) return true;
-  if (!pattern.starts_with(full_prefix)) return false;
-  const auto rest = pattern.substr(full_prefix.size());
-  if (!rest.starts_with(server)) return false;
+  if (behind_server(pattern, server)) return true;
   // mcp__a__b as a whole is a tool of "a" and never the server "a__b".
-  if (rest.size() == server.size()) return server.find(separator) == std::string_view::npos;
-  return rest.substr(server.size()).starts_with(separator);
+  return pattern.starts_with(full_prefix) && pattern.substr(full_prefix.size()) == server &&
+         server.find(separator) == std::string_view::npos;
 }
 
 }  // namespace
@@ -306,10 +308,9 @@ std::optional<PermissionDecision> Permissions::denied_server(std::string_view se
 }
 
 void Permissions::require_server(std::string_view server) const {
-  const auto denied = denied_server(server);
-  if (!denied) return;
-  throw Error(Errc::denied, fmt::format("the server '{}' may not be used: {}; {}", server, denied->reason,
-                                        remedy_of(*denied, "use")));
+  const auto decision = denied_server(server);
+  if (!decision) return;
+  throw denied(fmt::format("the server '{}' may not be used: {}", server, decision->reason), *decision, "use");
 }
 
 std::vector<PermissionRule> Permissions::about(const CatalogEntry& entry) const {
@@ -469,8 +470,8 @@ std::vector<std::string> argument_roots(const ServerConfig& server, const std::s
   return out;
 }
 
-std::string denial_text(std::string_view tool, const PermissionDecision& decision) {
-  return fmt::format("'{}' may not be called: {}; {}", tool, decision.reason, remedy_of(decision, "call"));
+Error denial(std::string_view tool, const PermissionDecision& decision) {
+  return denied(fmt::format("'{}' may not be called: {}", tool, decision.reason), decision, "call");
 }
 
 }  // namespace patchbay

@@ -9,6 +9,7 @@
 #include "entries/expand.h"
 #include "http/url.h"
 #include "http/url_pattern.h"
+#include "text/file_and_line.h"
 #include "text/wildcard.h"
 
 namespace patchbay {
@@ -158,7 +159,7 @@ bool matches(const PolicyEntry& entry, const Subject& subject, Use use, const Va
 }
 
 std::string where(const SettingsLayer& layer, const SettingPlace& place) {
-  return place.line == 0 ? layer.file : fmt::format("{}:{}", layer.file, place.line);
+  return file_and_line(layer.file, place.line);
 }
 
 PolicyVerdict verdict(PolicyVerdict::Outcome outcome, std::string rule, const SettingsLayer& layer,

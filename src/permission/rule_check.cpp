@@ -8,12 +8,14 @@
 
 #include <fmt/format.h>
 
+#include "catalog/naming.h"
+#include "text/file_and_line.h"
 #include "text/wildcard.h"
 
 namespace patchbay {
 namespace {
 
-constexpr std::string_view full_prefix = "mcp__";
+constexpr auto full_prefix = full_name_prefix;
 
 // One spelling for patterns of one meaning: mcp__server__tool, a whole server as mcp__server__*.
 std::string spelled_out(const std::string& pattern) {
@@ -121,10 +123,9 @@ PointlessRules pointless_rules(const RuleSet& set, std::uint64_t most_steps) {
                       to_string(rule.list), text, to_string(rules[*stronger].list), quoted_rule(rules[*stronger]))));
     } else if (!fresh) {
       const auto& same = rules[first->second];
-      out.problems.push_back(problem_of(
-          rule, Severity::note,
-          fmt::format("the {} rule {} is the same as the one in {}; remove one of them", to_string(rule.list), text,
-                      same.line == 0 ? same.file : fmt::format("{}:{}", same.file, same.line))));
+      out.problems.push_back(problem_of(rule, Severity::note,
+                                        fmt::format("the {} rule {} is the same as the one in {}; remove one of them",
+                                                    to_string(rule.list), text, file_and_line(same.file, same.line))));
     }
     if (steps == 0) {
       out.problems.push_back(problem_of(

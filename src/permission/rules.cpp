@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/strings.h"
+#include "catalog/naming.h"
 #include "text/ignorable.h"
 
 namespace patchbay {
@@ -53,7 +54,7 @@ bool is_blank(char c) noexcept { return c == ' ' || c == '\t' || c == '\n' || c 
 
 // Whether a pattern without parentheses can be the name of a server's tool.
 bool may_name_server_tool(std::string_view pattern) noexcept {
-  constexpr std::string_view prefix = "mcp__";
+  constexpr auto prefix = full_name_prefix;
   const auto star = pattern.find('*');
   const auto literal = pattern.substr(0, star);
   if (literal.starts_with(prefix) || literal.find('/') != std::string_view::npos) return true;
@@ -68,7 +69,7 @@ bool is_misspelt(std::string_view pattern) {
 
 // mcp__<server>__ or <server>/ written out in front of the first *.
 bool names_server(std::string_view pattern) noexcept {
-  constexpr std::string_view prefix = "mcp__";
+  constexpr auto prefix = full_name_prefix;
   const auto literal = pattern.substr(0, pattern.find('*'));
   if (literal.starts_with(prefix)) return literal.find("__", prefix.size() + 1) != std::string_view::npos;
   return literal.find('/', 1) != std::string_view::npos;

@@ -1,24 +1,16 @@
 #include "process/process.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/ioctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
-#include <atomic>
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
-#include <mutex>
 #include <sstream>
 
 #include <boost/asio/buffer.hpp>
@@ -31,13 +23,11 @@
 #include "base/scope.h"
 #include "base/timeout.h"
 #include "base/waiting.h"
-#include "process/command_lookup.h"
+#include "process/process_pin.h"
+#include "process/spawn.h"
 #include "process/text_tail.h"
-#include "process/warden/image.h"
 #include "process/warden/protocol.h"
 #include "process/write_quietly.h"
-
-extern char** environ;
 
 namespace patchbay {
 namespace {
@@ -50,243 +40,6 @@ constexpr auto after_kill = 2s;  // then a descendant is stuck in the kernel
 constexpr auto for_leftovers = 100ms;
 constexpr std::size_t last_words = 256u << 10;  // of stderr that is read without waiting; somebody may keep writing
 constexpr auto for_last_words = 100ms;
-constexpr int first_free = PB_WARDEN_SOCKET + 1;
-constexpr int large_pipe = 1 << 20;
-constexpr int most_large_pipes = 32;
-
-// Large pipes are rationed by the kernel per user (64 MiB), so the process as a whole asks
-// for few and leaves the rest to others.
-std::atomic<int> large_pipes{0};
-
-class LargePipe {
- public:
-  LargePipe() = default;
-  LargePipe(const LargePipe&) = delete;
-  LargePipe& operator=(const LargePipe&) = delete;
-  ~LargePipe() {
-    if (held_) --large_pipes;
-  }
-  void enlarge(int fd) {
-    held_ = ++large_pipes <= most_large_pipes;
-    // EPERM: the user's ration is used up. The pipe then stays as it is.
-    if (held_) held_ = ::fcntl(fd, F_SETPIPE_SZ, large_pipe) > 0;
-    if (!held_) --large_pipes;
-  }
-
- private:
-  bool held_ = false;
-};
-
-[[noreturn]] void throw_errno(int number, std::string_view what, std::string_view command) {
-  if (number == EMFILE || number == ENFILE) {
-    struct rlimit limit{};
-    ::getrlimit(RLIMIT_NOFILE, &limit);
-    throw Error(Errc::connect, fmt::format("no file descriptors are left to start {} (the limit is {}); close some "
-                                           "servers, or raise the limit: ulimit -n {}",
-                                           command, limit.rlim_cur, limit.rlim_cur * 4));
-  }
-  if (number == EAGAIN) {
-    throw Error(Errc::connect,
-                fmt::format("{} cannot be started, because the limit of processes is reached; raise it with ulimit -u",
-                            command));
-  }
-  if (number == E2BIG) {
-    throw Error(Errc::connect, fmt::format("the arguments and environment of {} are too long for the system", command));
-  }
-  throw Error(Errc::connect, fmt::format("{} {}: {}", what, command, std::strerror(number)));
-}
-
-struct Pair {
-  Fd ours;
-  Fd theirs;
-};
-
-// Numbers 0 to 3 are where posix_spawn puts the child's own: a host that runs with some of
-// those closed must not get its pipes there.
-Fd lifted(Fd fd) {
-  if (!fd || fd.get() >= first_free) return fd;
-  return Fd(::fcntl(fd.get(), F_DUPFD_CLOEXEC, first_free));
-}
-
-Pair make_pipe(bool we_write, std::string_view command) {
-  std::array<int, 2> ends{-1, -1};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw_errno(errno, "cannot create a pipe for", command);
-  Fd read_end(ends[0]);
-  Fd write_end(ends[1]);
-  Pair pair{lifted(we_write ? std::move(write_end) : std::move(read_end)), {}};
-  pair.theirs = lifted(we_write ? std::move(read_end) : std::move(write_end));
-  if (!pair.ours || !pair.theirs) throw_errno(errno, "cannot create a pipe for", command);
-  if (::fcntl(pair.ours.get(), F_SETFL, O_NONBLOCK) != 0) throw_errno(errno, "cannot create a pipe for", command);
-  return pair;
-}
-
-Pair make_socket(std::string_view command) {
-  std::array<int, 2> ends{-1, -1};
-  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
-    throw_errno(errno, "cannot create a socket for", command);
-  }
-  Pair pair{Fd(ends[0]), Fd(ends[1])};
-  pair.ours = lifted(std::move(pair.ours));
-  pair.theirs = lifted(std::move(pair.theirs));
-  if (!pair.ours || !pair.theirs) throw_errno(errno, "cannot create a socket for", command);
-  if (::fcntl(pair.ours.get(), F_SETFL, O_NONBLOCK) != 0) throw_errno(errno, "cannot create a socket for", command);
-  return pair;
-}
-
-// A process by a descriptor, which never means another one: a number may, once it has been waited for.
-class ProcessPin {
- public:
-  ProcessPin() = default;
-  explicit ProcessPin(pid_t pid) : fd_(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))) {}
-  explicit operator bool() const noexcept { return static_cast<bool>(fd_); }
-  void send(int signal) const { (void)::syscall(SYS_pidfd_send_signal, fd_.get(), signal, nullptr, 0); }
-  // True when it is no child of ours that could be waited for any more: waited for here, or by somebody else before.
-  bool reap(int flags) const {
-    siginfo_t info{};
-    int failed = 0;
-    do {
-      failed = ::waitid(P_PIDFD, static_cast<id_t>(fd_.get()), &info, WEXITED | flags);
-    } while (failed != 0 && errno == EINTR);
-    return failed != 0 || info.si_pid != 0;
-  }
-  // Whether it is a child that nobody has waited for, so that its number is still its own.
-  bool unreaped() const {
-    siginfo_t info{};
-    return ::waitid(P_PIDFD, static_cast<id_t>(fd_.get()), &info, WEXITED | WNOHANG | WNOWAIT) == 0;
-  }
-  Fd duplicate() const { return Fd(::fcntl(fd_.get(), F_DUPFD_CLOEXEC, 0)); }
-
- private:
-  Fd fd_;
-};
-
-// Wardens that could not end yet when we gave up waiting: something they guard hangs in the kernel. They are waited
-// for whenever another one is started or ended, so that none stays behind as a zombie. Any thread.
-class LeftWardens {
- public:
-  void add(ProcessPin pin) {
-    const std::lock_guard lock(mutex_);
-    pins_.push_back(std::move(pin));
-  }
-  void reap() {
-    const std::lock_guard lock(mutex_);
-    std::erase_if(pins_, [](const ProcessPin& pin) { return pin.reap(WNOHANG); });
-  }
-
- private:
-  std::mutex mutex_;
-  std::vector<ProcessPin> pins_;
-};
-LeftWardens& left_wardens() {
-  static auto& left = *new LeftWardens;
-  return left;
-}
-
-struct ProcessFields {
-  char state = '?';
-  pid_t session = 0;
-};
-std::optional<ProcessFields> fields_of(pid_t pid) {
-  std::ifstream file(fmt::format("/proc/{}/stat", pid));
-  std::string text;
-  if (!std::getline(file, text) || text.rfind(')') == text.npos) return std::nullopt;
-  // Behind the name: state, ppid, pgrp, session.
-  std::istringstream fields(text.substr(text.rfind(')') + 1));
-  ProcessFields found;
-  pid_t skipped = 0;
-  fields >> found.state >> skipped >> skipped >> found.session;
-  return found;
-}
-
-// Ends what lives in this session. Its number must be one that cannot have been given to another.
-void end_session(pid_t session) {
-  constexpr int most_rounds = 8;  // they may fork meanwhile
-  const auto lives_there = [session](pid_t pid) {
-    const auto fields = fields_of(pid);
-    return fields && fields->session == session && fields->state != 'Z' && fields->state != 'X';
-  };
-  for (int round = 0; round < most_rounds; ++round) {
-    bool found = false;
-    std::error_code failed;
-    for (std::filesystem::directory_iterator at("/proc", failed), end; !failed && at != end; at.increment(failed)) {
-      const pid_t pid = std::atoi(at->path().filename().c_str());
-      if (pid <= 0 || !lives_there(pid)) continue;
-      const ProcessPin pin(pid);
-      // Asked once more: until here the number was only a number.
-      if (!pin || !lives_there(pid)) continue;
-      pin.send(SIGKILL);
-      found = true;
-    }
-    if (!found) return;
-  }
-}
-
-bool has_nul(std::string_view text) { return text.find('\0') != text.npos; }
-
-void check(const ProcessSpec& spec) {
-  if (has_nul(spec.command)) throw Error(Errc::invalid_argument, "the command contains a NUL character");
-  if (has_nul(spec.cwd)) throw Error(Errc::invalid_argument, "the working directory contains a NUL character");
-  for (std::size_t i = 0; i < spec.args.size(); ++i) {
-    if (has_nul(spec.args[i])) {
-      throw Error(Errc::invalid_argument, fmt::format("argument {} contains a NUL character", i + 1));
-    }
-  }
-  for (const auto& [name, value] : spec.env) {
-    if (name.empty() || has_nul(name) || name.find('=') != name.npos) {
-      throw Error(Errc::invalid_argument, "the name of an environment variable is empty or contains '=' or NUL");
-    }
-    if (has_nul(value)) {
-      throw Error(Errc::invalid_argument, fmt::format("the environment variable {} contains a NUL character", name));
-    }
-  }
-}
-
-std::vector<char*> pointers(std::vector<std::string>& strings) {
-  std::vector<char*> out;
-  out.reserve(strings.size() + 1);
-  for (auto& text : strings) out.push_back(text.data());
-  out.push_back(nullptr);
-  return out;
-}
-
-// posix_spawn: no copy of the host's page tables, however large it is. Everything the host
-// changed about signals is undone in the child.
-int spawn_warden(const WardenImage& image, const std::string& cwd, const std::array<int, 4>& fds,
-                 std::vector<std::string>& argv, std::vector<std::string>& environment, pid_t& pid) {
-  posix_spawn_file_actions_t actions;
-  posix_spawnattr_t attributes;
-  int failed = ::posix_spawn_file_actions_init(&actions);
-  if (failed != 0) return failed;
-  failed = ::posix_spawnattr_init(&attributes);
-  if (failed != 0) {
-    ::posix_spawn_file_actions_destroy(&actions);
-    return failed;
-  }
-  sigset_t all;
-  ::sigfillset(&all);
-  // The warden begins with every signal blocked and makes its session itself. Here we wait
-  // until it has been executed, and on a busy machine a new session waits for its first turn.
-  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  ::posix_spawnattr_setsigmask(&attributes, &all);
-  ::posix_spawnattr_setsigdefault(&attributes, &all);
-  for (int target = 0; failed == 0 && target < static_cast<int>(fds.size()); ++target) {
-    failed = ::posix_spawn_file_actions_adddup2(&actions, fds[static_cast<std::size_t>(target)], target);
-  }
-  if (failed == 0 && !cwd.empty()) failed = ::posix_spawn_file_actions_addchdir_np(&actions, cwd.c_str());
-  auto arguments = pointers(argv);
-  auto variables = pointers(environment);
-  for (int tries = 0; failed == 0 && tries < 20; ++tries) {
-    failed = ::posix_spawn(&pid, image.path.c_str(), &actions, &attributes, arguments.data(), variables.data());
-    // Another thread that starts a program at this moment may still hold the writable side
-    // of the memory file.
-    if (failed != ETXTBSY) break;
-    failed = tries < 19 ? 0 : ETXTBSY;
-    ::usleep(1000);
-  }
-  ::posix_spawnattr_destroy(&attributes);
-  ::posix_spawn_file_actions_destroy(&actions);
-  return failed;
-}
 
 }  // namespace
 
@@ -364,7 +117,7 @@ struct Process::State {
   void lose() {
     if (ended) return;
     lost = true;
-    if (!warden_reaped && pin && pin.unreaped()) end_session(warden);
+    if (!warden_reaped && pin.unreaped()) end_session(warden);
     end();
   }
 
@@ -372,17 +125,7 @@ struct Process::State {
   // first, or ignore SIGCHLD altogether: then there is nothing to reap.
   bool reap(int flags) {
     if (warden_reaped || warden <= 0) return true;
-    if (pin) {
-      warden_reaped = pin.reap(flags);
-      return warden_reaped;
-    }
-    // No descriptor was left for a pin, and the start failed for it. Waiting by the number can do no harm.
-    siginfo_t info{};
-    int failed = 0;
-    do {
-      failed = ::waitid(P_PID, static_cast<id_t>(warden), &info, WEXITED | flags);
-    } while (failed != 0 && errno == EINTR);
-    warden_reaped = failed != 0 || info.si_pid == warden;
+    warden_reaped = pin.reap(flags);
     return warden_reaped;
   }
 
@@ -450,8 +193,8 @@ struct Process::State {
     // A warden that has not even started the command guards nothing. One that has keeps trying
     // what we could not do, and stays.
     if (command == 0) {
-      if (pin) pin.send(SIGKILL);
-      reap(pin ? 0 : WNOHANG);
+      pin.send(SIGKILL);
+      reap(0);
     } else {
       warden_reaped = true;
       left_wardens().add(std::exchange(pin, ProcessPin()));
@@ -490,7 +233,8 @@ Task<void> Process::State::await_warden(std::shared_ptr<State> self) {
   if (self->reap(WNOHANG)) co_return;
   Fd pin = self->pin.duplicate();
   if (!pin) {
-    self->reap(0);
+    constexpr auto longest = 50ms;
+    for (auto pause = 1ms; !self->reap(WNOHANG); pause = std::min(pause * 2, longest)) co_await sleep_for(pause);
     co_return;
   }
   stream_descriptor watched(co_await asio::this_coro::executor, pin.get());
@@ -593,62 +337,28 @@ Process::~Process() {
 }
 
 Task<std::unique_ptr<Process>> Process::start(ProcessSpec spec, Runtime runtime) {
-  check(spec);
-  auto environment = overlay_environment(environ, spec.env, spec.unset);
-  std::error_code failed_path;
-  auto directory =
-      std::filesystem::absolute(spec.cwd.empty() ? "." : spec.cwd, failed_path).lexically_normal().string();
-  if (!spec.cwd.empty()) {
-    struct stat info{};
-    if (::stat(spec.cwd.c_str(), &info) != 0) {
-      throw Error(Errc::connect, fmt::format("the working directory {} of {} cannot be used: {}; correct its cwd",
-                                             spec.cwd, spec.command, std::strerror(errno)));
-    }
-    if (!S_ISDIR(info.st_mode)) {
-      throw Error(Errc::connect, fmt::format("the working directory {} of {} is not a directory; correct its cwd",
-                                             spec.cwd, spec.command));
-    }
-    if (::access(spec.cwd.c_str(), X_OK) != 0) {
-      throw Error(Errc::connect, fmt::format("the working directory {} of {} cannot be entered: {}", spec.cwd,
-                                             spec.command, std::strerror(errno)));
-    }
-  }
-  const std::string path(variable(environment, "PATH", default_path));
-  const auto file = value_or_throw(find_command(spec.command, path, directory));
-  auto image = value_or_throw(find_warden());
+  auto plan = plan_spawn(spec);
   left_wardens().reap();
 
   auto state = std::make_shared<State>(co_await asio::this_coro::executor, runtime);
   state->on_stderr = std::move(spec.on_stderr);
-  {
-    auto input = make_pipe(true, spec.command);
-    auto output = make_pipe(false, spec.command);
-    auto errors = make_pipe(false, spec.command);
-    auto control = make_socket(spec.command);
-    state->large.enlarge(output.ours.get());
-    std::vector<std::string> argv{"patchbay-warden", PB_WARDEN_VERSION, file, spec.command};
-    argv.insert(argv.end(), spec.args.begin(), spec.args.end());
-    // Wrapped before the spawn: once the warden runs, nothing below may throw.
-    state->input.assign(input.ours.get());
-    input.ours.release();
-    state->output.assign(output.ours.get());
-    output.ours.release();
-    state->errors.assign(errors.ours.get());
-    errors.ours.release();
-    state->control.assign(control.ours.get());
-    control.ours.release();
-    const int failed = spawn_warden(
-        image, spec.cwd, {input.theirs.get(), output.theirs.get(), errors.theirs.get(), control.theirs.get()}, argv,
-        environment, state->warden);
-    if (failed != 0) {
-      state->warden = 0;
-      throw_errno(failed, fmt::format("the process warden {} cannot start", image.path), spec.command);
-    }
-    // From here on it is known by this and not by its number. Without it the warden sees its socket close, and ends.
-    state->pin = ProcessPin(state->warden);
-    if (const int error = errno; !state->pin && error != ESRCH) throw_errno(error, "cannot supervise", spec.command);
+  state->large.enlarge(plan.output.ours.get());
+  // Wrapped before the spawn: once the warden runs, nothing below may throw.
+  auto wrap = [](stream_descriptor& stream, Fd& fd) {
+    stream.assign(fd.get());
+    fd.release();
+  };
+  wrap(state->input, plan.input.ours);
+  wrap(state->output, plan.output.ours);
+  wrap(state->errors, plan.errors.ours);
+  wrap(state->control, plan.control.ours);
+  state->warden = spawn_warden(plan, spec.command);
+  // From here on it is known by this. Without descriptors nothing else would work either: the warden sees its socket
+  // close, and ends.
+  state->pin = ProcessPin::of_child(state->warden);
+  if (const int error = errno; !state->pin.has_descriptor() && (error == EMFILE || error == ENFILE)) {
+    throw_errno(error, "cannot supervise", spec.command);
   }
-  image.memory.reset();
 
   pb_warden_record record{};
   error_code failed;
@@ -660,32 +370,12 @@ Task<std::unique_ptr<Process>> Process::start(ProcessSpec spec, Runtime runtime)
     if (failed) {
       throw Error(Errc::connect, fmt::format("the process warden {} ended at once; name a working copy: export "
                                              "PATCHBAY_WARDEN=/path/to/patchbay-warden",
-                                             image.path));
+                                             plan.image.path));
     }
-    switch (record.place) {
-      case PB_AT_VERSION:
-        throw Error(Errc::connect,
-                    fmt::format("the process warden {} is of another version; reinstall patchbay, or run: "
-                                "unset PATCHBAY_WARDEN",
-                                image.path));
-      case PB_AT_PROC:
-        throw Error(Errc::connect, "servers cannot be started without /proc; run: mount -t proc proc /proc");
-      case PB_AT_EXEC:
-        if (record.value == ENOEXEC) {
-          throw Error(Errc::connect, fmt::format("{} is not a program for this machine and has no #! line", file));
-        }
-        if (record.value == ENOENT) {
-          throw Error(
-              Errc::connect,
-              fmt::format("{} cannot be executed: its interpreter (the #! line or dynamic loader) is missing", file));
-        }
-        throw_errno(record.value, "cannot execute", file);
-      default:
-        throw_errno(record.value, "cannot start", spec.command);
-    }
+    throw_not_started(record, plan, spec.command);
   }
   state->command = record.value;
-  state->log(LogLevel::debug, "started", "pid", state->command, "warden", state->warden, "file", file);
+  state->log(LogLevel::debug, "started", "pid", state->command, "warden", state->warden, "file", plan.file);
   state->scope.spawn(State::watch(state));
   state->scope.spawn(State::drain_errors(state));
   co_return std::unique_ptr<Process>(new Process(std::move(state)));

@@ -433,6 +433,12 @@ std::string to_text(const RequestId& id) {
   return out;
 }
 
+std::optional<RequestId> request_id_of(const Json& id) {
+  if (const auto* text = id.if_string()) return RequestId(*text);
+  if (auto number = id.to_int()) return RequestId(*number);
+  return std::nullopt;
+}
+
 Json to_json(const RequestId& id) {
   return std::visit([](const auto& value) { return Json(value); }, id);
 }

@@ -22,6 +22,7 @@ namespace patchbay {
 using RequestId = std::variant<std::int64_t, std::string>;
 std::string to_text(const RequestId& id);  // as JSON
 Json to_json(const RequestId& id);
+std::optional<RequestId> request_id_of(const Json& id);  // nothing when it is none
 
 struct RpcError {
   std::int64_t code = 0;

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/as_result.h"
+#include "base/limit_text.h"
 #include "protocol/methods.h"
 #include "rpc/carried_out.h"
 
@@ -14,11 +15,6 @@ namespace patchbay {
 namespace {
 
 constexpr std::size_t batch_part = 100;  // messages of a batch that are begun in one turn of the loop
-
-std::string limit_text(Duration wait) {
-  const auto limit = std::chrono::duration_cast<std::chrono::milliseconds>(wait);
-  return limit.count() % 1000 == 0 ? fmt::format("{} s", limit.count() / 1000) : fmt::format("{} ms", limit.count());
-}
 
 // The codes of a peer that could not read a request, and so could not name its id either.
 // Others without an id answer something that is no request, such as a notification.
@@ -31,12 +27,6 @@ const Json* value_of(const Payload& payload) {
   } catch (const Error&) {
     return nullptr;
   }
-}
-
-std::optional<RequestId> request_id_of(const Json& id) {
-  if (const auto* text = id.if_string()) return RequestId(*text);
-  if (auto number = id.to_int()) return RequestId(*number);
-  return std::nullopt;
 }
 
 }  // namespace
@@ -69,7 +59,7 @@ Peer::Peer(asio::any_io_executor executor, std::unique_ptr<Channel> channel, con
       handlers_(std::move(handlers)),
       scope_(executor),
       requests_(executor),
-      deadline_timer_(executor) {}
+      deadline_timer_(executor, runtime.clock) {}
 
 Peer::~Peer() = default;
 
@@ -408,8 +398,10 @@ void Peer::tell_cancelled(std::int64_t id, const PeerCall& call, std::string_vie
   }
 }
 
-void Peer::end(const Error& error) {
+void Peer::end(const Error& why) {
   if (ended_) return;
+  // Every call that was pending, and the owner, gets the same failure.
+  const auto error = why.marked();
   ended_ = error;
   ended_at_ = runtime_.clock.now();
   auto pending = std::exchange(pending_, {});
@@ -475,15 +467,7 @@ Task<void> Peer::wait_idle() {
 void Peer::arm(TimePoint deadline) {
   if (deadline >= armed_for_) return;
   armed_for_ = deadline;
-  set_timer(deadline);  // wakes watch_deadlines, which waits anew
-}
-
-void Peer::set_timer(TimePoint deadline) {
-  if (deadline == TimePoint::max()) {
-    deadline_timer_.expires_at(deadline);
-  } else {
-    deadline_timer_.expires_after(deadline - runtime_.clock.now());
-  }
+  deadline_timer_.set(deadline);  // wakes watch_deadlines, which waits anew
 }
 
 void Peer::fail_call(std::int64_t id, Error error) {
@@ -491,9 +475,9 @@ void Peer::fail_call(std::int64_t id, Error error) {
 }
 
 Task<void> Peer::watch_deadlines() {
-  set_timer(armed_for_);
+  deadline_timer_.set(armed_for_);
   while (!ended_) {
-    auto waited = co_await as_result(deadline_timer_.async_wait(asio::use_awaitable));
+    auto waited = co_await as_result(deadline_timer_.wait());
     auto state = co_await asio::this_coro::cancellation_state;
     if (state.cancelled() != asio::cancellation_type::none) co_return;
     if (waited) expire();  // else it was armed anew
@@ -525,7 +509,7 @@ void Peer::expire() {
     pending_.erase(id);
   }
   armed_for_ = next;
-  set_timer(next);
+  deadline_timer_.set(next);
 }
 
 Peer::ClockStop::ClockStop(Peer& peer, const std::optional<RequestId>& on_stream) {
@@ -537,6 +521,17 @@ Peer::ClockStop::ClockStop(Peer& peer, const std::optional<RequestId>& on_stream
   }
   const auto whose = peer.pending_.size() == 1 ? CallClock::Whose::this_calls : CallClock::Whose::perhaps;
   for (auto& [other, pending] : peer.pending_) stops_.emplace_back(pending->call->clock, whose);
+}
+
+const CallClock* Peer::only_tagged_call() const noexcept {
+  const CallClock* found = nullptr;
+  for (const auto& [id, pending] : pending_) {
+    const auto* clock = pending->call->clock.get();
+    if (clock->tag == nullptr) continue;
+    if (found != nullptr) return nullptr;
+    found = clock;
+  }
+  return found;
 }
 
 Peer::ProgressHold::ProgressHold(Peer& peer, std::int64_t token, std::shared_ptr<const CallClock> clock,

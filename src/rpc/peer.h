@@ -25,6 +25,7 @@
 #include "base/runtime.h"
 #include "base/scope.h"
 #include "base/timeout.h"
+#include "base/timer.h"
 #include "base/waiting.h"
 #include "rpc/call_clock.h"
 #include "rpc/channel.h"
@@ -98,10 +99,15 @@ class Peer : public std::enable_shared_from_this<Peer> {
     // Of one call that is known by other means.
     explicit ClockStop(std::shared_ptr<CallClock> clock) { stops_.emplace_back(std::move(clock)); }
     ClockStop(ClockStop&&) = default;
+    // The one clock it stops; null when it is not known whose it is.
+    const CallClock* clock() const noexcept { return stops_.size() == 1 ? stops_.front().clock() : nullptr; }
 
    private:
     std::vector<CallClock::Stop> stops_;
   };
+
+  // The clock of the pending call that has a tag; null when there is none or several.
+  const CallClock* only_tagged_call() const noexcept;
 
   // Passes progress on for a token whose request may have been answered already, because
   // what it began goes on. Made before the request is sent; the token is its id.
@@ -176,7 +182,6 @@ class Peer : public std::enable_shared_from_this<Peer> {
   void tell_cancelled(std::int64_t id, const PeerCall& call, std::string_view reason);
   void expire();
   void arm(TimePoint deadline);
-  void set_timer(TimePoint deadline);
 
   asio::any_io_executor executor_;
   std::unique_ptr<Channel> channel_;
@@ -193,7 +198,7 @@ class Peer : public std::enable_shared_from_this<Peer> {
   std::size_t active_ = 0;  // handlers that have not ended, also cancelled ones
   Counters counters_;
 
-  asio::steady_timer deadline_timer_;
+  Timer deadline_timer_;
   TimePoint armed_for_ = TimePoint::max();
   bool trace_failed_ = false;  // that was told
 

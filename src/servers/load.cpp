@@ -13,9 +13,9 @@
 #include "entries/server_argument.h"
 #include "permission/policy.h"
 #include "permission/rules.h"
-#include "servers/approval.h"
+#include "servers/entry_answers.h"
 #include "servers/merge.h"
-#include "servers/persons_word.h"
+#include "servers/settle.h"
 #include "settings/claude_file.h"
 #include "settings/connectors.h"
 #include "settings/files.h"
@@ -67,7 +67,10 @@ class Loader {
     read_person_files();
     read_settings();
     read_sources();
-    auto config = merge_sources(sources_);
+    auto config = merge_sources(
+        sources_,
+        [this](const ServerConfig& server) { return answers_about(server, {own_, claude_, paths_}, variables_); },
+        {layers_, request_.trust_project, variables_});
     // Problems of files come first, in the order of the files; then those of entries, which know of each other.
     config.problems.insert(config.problems.begin(), problems_.begin(), problems_.end());
     config.exclusive = exclusive_;
@@ -77,8 +80,6 @@ class Loader {
     config.project_dir = paths_.directories.empty() ? request_.cwd : paths_.directories.back();
     config.config_dir = paths_.own_dir;
     config.helper_dir = first_directory({paths_.claude_dir, paths_.own_dir, paths_.home});
-    settle_standings(config, rules());
-    warn_of_unset(config, sources_, variables_);
     config.settings = SettingsLayers(std::move(layers_));
     config.home = paths_.home;
     tidy(config.problems);
@@ -215,14 +216,6 @@ class Loader {
           add_lost_layer(from, source.file);
         }
       }
-    }
-    // Answers that the other program keeps in its own file; a yes there is for one directory, see decide().
-    for (const auto& project : claude_.projects) {
-      SettingsLayer layer;
-      layer.source = SettingsSource::user;
-      layer.file = paths_.claude_json;
-      for (const auto& name : project.rejected) layer.disabled_project_servers.push_back({name, {}, true});
-      layers_.push_back(std::move(layer));
     }
     auto ignored = ignored_approvals(layers_);
     problems_.insert(problems_.end(), ignored.begin(), ignored.end());
@@ -454,28 +447,7 @@ class Loader {
     add(std::move(parsed));
   }
 
-  void add(ParsedServers parsed) {
-    for (auto& server : parsed.servers) {
-      if (server.origin.trust == ConfigTrust::needs_approval) person_.decide(server, layers_, request_.trust_project);
-    }
-    for (auto& broken : parsed.broken) {
-      if (broken.origin.trust == ConfigTrust::needs_approval) broken.holds_name = request_.trust_project;
-    }
-    sources_.push_back(std::move(parsed));
-  }
-
-  StandingRules rules() const {
-    StandingRules rules;
-    rules.variables = variables_;
-    rules.switched_off = [this](const ServerConfig& server) { return person_.switched_off(server); };
-    rules.switched_on = [this](const ServerConfig& server) { return person_.switched_on(server); };
-    rules.forbidden = [this](const ServerConfig& expanded) -> std::optional<std::string> {
-      auto verdict = judge_policy(expanded, layers_, variables_);
-      if (verdict.allowed()) return std::nullopt;
-      return std::move(verdict.reason);
-    };
-    return rules;
-  }
+  void add(ParsedServers parsed) { sources_.push_back(std::move(parsed)); }
 
   static constexpr std::string_view kept_ = "its previous content stays in use until it can be read again";
 
@@ -485,7 +457,6 @@ class Loader {
   ConfigPaths paths_;
   OwnFile own_;
   ClaudeFile claude_;
-  PersonsWord person_{own_, claude_, paths_, variables_};
   std::vector<SettingsLayer> layers_;
   PluginSettings plugins_;
   std::vector<ParsedServers> sources_;

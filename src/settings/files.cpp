@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include "base/fd.h"
 #include "base/strings.h"
 #include "text/shell_word.h"
 
@@ -20,20 +21,6 @@ namespace patchbay {
 namespace {
 
 namespace fs = std::filesystem;
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) noexcept : fd_(fd) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  int get() const noexcept { return fd_; }
-
- private:
-  int fd_;
-};
 
 // A reason, put behind "cannot be read: ".
 using Read = std::expected<std::string, std::string>;
@@ -60,7 +47,7 @@ std::unexpected<std::string> not_a_file(mode_t mode) {
 }
 
 Read read_text(const std::string& path, struct stat& status) {
-  Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (file.get() < 0) {
     int error = errno;
     // A socket cannot be opened at all; say what it is and not "No such device".

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/strings.h"
+#include "json/utf8.h"
 #include "text/jsonc.h"
 
 namespace patchbay {
@@ -13,18 +14,6 @@ namespace patchbay {
 const std::string_view fix_the_file = "fix the file and run the command again";
 
 namespace {
-
-// Offset of the first byte that is not part of UTF-8.
-std::size_t first_invalid(std::string_view text) noexcept {
-  std::size_t at = 0;
-  while (at < text.size()) {
-    auto lead = static_cast<unsigned char>(text[at]);
-    std::size_t length = lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-    if (!valid_utf8(text.substr(at, length))) break;
-    at += length;
-  }
-  return at;
-}
 
 // Where the key that stands again at `again` stands first in its object. The text before it is JSON.
 std::size_t first_of_key(std::string_view plain, std::size_t again) {
@@ -96,7 +85,7 @@ std::expected<ConfigDocument, ConfigProblem> read_document(std::string_view text
     return std::unexpected(ConfigProblem{file, line, column, std::move(message), {}, Severity::error});
   };
   if (!valid_utf8(text)) {
-    return fault(first_invalid(text), "the file is not valid UTF-8; save it as UTF-8 and run the command again");
+    return fault(first_invalid_utf8(text), "the file is not valid UTF-8; save it as UTF-8 and run the command again");
   }
   auto plain = without_comments(text);
   if (!plain) return fault(plain.error().offset, fmt::format("{}; {}", plain.error().reason, fix_the_file));

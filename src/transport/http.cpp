@@ -7,17 +7,17 @@
 
 #include "base/as_result.h"
 #include "base/byte_budget.h"
-#include "base/pace.h"
+#include "base/close_once.h"
 #include "base/scope.h"
 #include "base/timeout.h"
 #include "base/waiting.h"
-#include "http/client/failure.h"
-#include "http/sse_parser.h"
 #include "protocol/methods.h"
 #include "transport/http_requester.h"
+#include "transport/http_session.h"
 #include "transport/inbox.h"
 #include "transport/outbox.h"
 #include "transport/resuming.h"
+#include "transport/stream_reader.h"
 
 namespace patchbay {
 namespace {
@@ -29,25 +29,9 @@ constexpr auto rest_wait = 1s;         // for a stream to end after its answer, 
 constexpr auto goodbye_wait = 2s;      // DELETE in a graceful close
 constexpr auto quick_goodbye = 300ms;  // DELETE in a quick one
 constexpr auto others_wait = 1s;       // for those who will hear as well that the session is gone
-constexpr int resume_tries = 5;        // after broken streams, in a row without a new event
-constexpr int refused_tries = 3;       // of a stream that was there and is refused, in a row
 constexpr std::size_t inbox_room = 8u << 20;  // bytes received that nobody has taken
 constexpr std::size_t most_tellers = 8;       // POSTs at a time that are no requests
 constexpr std::size_t most_untold = 64;       // more than these wait: nothing more is read that would add to them
-
-// What a stream leaves for its continuation.
-struct StreamMemory {
-  std::string last_id;
-  std::optional<std::chrono::milliseconds> retry;
-  std::optional<Error> broken;  // how it ended, if not in good order
-  std::size_t events = 0;
-  std::size_t messages = 0;  // among them
-};
-
-// Visible ASCII is all a session id may consist of; anything else would be a header of its own.
-bool valid_session_id(std::string_view id) {
-  return !id.empty() && id.size() <= 1024 && std::ranges::all_of(id, [](char c) { return c > 0x20 && c < 0x7f; });
-}
 
 // The error a body consists of, if it is one to this request or does not say to which.
 std::optional<ErrorResponse> error_in(std::string_view body, const RequestId& id) {
@@ -59,15 +43,13 @@ std::optional<ErrorResponse> error_in(std::string_view body, const RequestId& id
   return std::move(*error);
 }
 
-// A request of a session was answered 404: the server no longer knows the session. But some answer so what
-// they do not offer, and say in the body that it is this.
-bool session_gone(std::string_view body, const RequestId& id) {
+HttpSession::NotFound not_found_in(std::string_view body, const RequestId& id) {
+  using NotFound = HttpSession::NotFound;
   const auto found = error_in(body, id);
-  return !found || !found->id || found->error.code != rpc_code::method_not_found;
+  if (!found) return NotFound::nothing;
+  if (!found->id) return NotFound::error_without_id;
+  return found->error.code == rpc_code::method_not_found ? NotFound::unknown_method : NotFound::other_error;
 }
-
-// Later it may give the stream: it has too much to do, or does not know yet that the one before is dead.
-bool refused_for_now(int status) { return status / 100 == 5 || status == 429 || status == 409; }
 
 bool is_json(std::string_view type) { return type == "application/json" || type.ends_with("+json"); }
 
@@ -83,6 +65,7 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
         waits(w),
         requester(e, options, std::move(auth), runtime),
         inbox(inbox_room),
+        streams(e, runtime, waits, requester, inbox, [this] { return crowded(); }),
         scope(e) {}
 
   HttpTarget options;
@@ -90,6 +73,8 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
   HttpWaits waits;
   HttpRequester requester;
   MessageInbox inbox;
+  StreamReader streams;
+  HttpSession session;
   struct Post {
     Spawned spawned;
     bool sent = false;  // or about to be
@@ -106,15 +91,9 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
   std::vector<RequestId> refused;
   bool telling_refused = false;
   std::string version;
-  std::string session;
-  // While the server has not taken `initialized`, requests wait: it may refuse them.
-  bool opening = false;
-  Event opened;
-  bool expired = false;
+  Event opened;                   // the session, for those who wait to send
   std::function<void()> doubted;  // see Channel::on_doubt
-  bool closing = false;
-  bool closed = false;
-  Event closed_event;
+  CloseOnce closing;
   Scope scope;
 
   Error lost(const std::optional<Error>& cause, std::string_view what) const {
@@ -128,7 +107,7 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
     headers.reserve(4 + (stateless ? request->headers.size() : 0));
     if (posting) headers.set("Content-Type", "application/json");
     if (!version.empty()) headers.set("MCP-Protocol-Version", version);
-    if (!session.empty() && !stateless) headers.set("Mcp-Session-Id", session);
+    if (session.covers(stateless)) headers.set("Mcp-Session-Id", session.id());
     if (stateless) {
       for (const auto& [name, value] : request->headers) headers.set(name, value);
     }
@@ -158,97 +137,10 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
     }
   }
 
-  // What arrives on this exchange. It may have to go while the server keeps us waiting.
-  ByteBudget::Unfinished incoming(HttpExchange& exchange) {
-    return {byte_budget(), scope.executor(), runtime.limits.buffered, [&exchange] { exchange.cancel(); }};
-  }
-  Error too_much(const Error& error) const { return error.within(requester.shown()); }
-  Task<void> wait_for_room(ByteBudget::Unfinished& incoming) {
-    auto room = co_await as_result(incoming.room(ByteBudget::small));
-    if (!room) throw too_much(room.error());
-  }
-
-  // The next piece of a stream that has shown signs of life, and would not be silent for so long.
-  static Task<std::string> read_within(Self self, HttpExchange& exchange, Duration patience) {
-    const auto shown = limit_text(std::chrono::ceil<std::chrono::milliseconds>(patience));
-    auto piece = co_await as_result(
-        with_timeout(exchange.read(), patience, fmt::format("silent for {}, although it was active before", shown)));
-    if (piece) co_return std::move(*piece);
-    if (piece.error().code() == Errc::timeout) {
-      self->runtime.log(LogLevel::info, "stream_silent", "limit", shown);
-      self->requester.use_fresh_connections();  // the others lead the same way
-    }
-    throw std::move(piece).error();
-  }
-
-  // Reads one event stream to its end. True when the answer to `wanted` was in it. `listens`: nobody waits for a
-  // certain message, so the stream must show that it is still there if it has done so before.
-  static Task<bool> read_events(Self self, HttpExchange& exchange, std::optional<RequestId> wanted, bool listens,
-                                StreamMemory& memory) {
-    SseParser parser(self->runtime.limits.message);
-    StreamPulse pulse(self->waits.pulse);
-    Chatter chatter(self->waits.chatter);
-    Pace pace;
-    auto incoming = self->incoming(exchange);
-    auto bear = [&](std::size_t bytes, std::size_t pieces) {
-      auto bearable = chatter.note(bytes, pieces, std::chrono::steady_clock::now());
-      if (!bearable) throw self->too_much(bearable.error());
-    };
-    bool answered = false;
-    memory.broken.reset();
-    while (!answered) {
-      if (!incoming.fits(ByteBudget::small)) co_await self->wait_for_room(incoming);
-      const auto begun = self->runtime.clock.now();
-      const auto patience = listens ? pulse.patience() : std::nullopt;
-      auto piece = co_await as_result(patience ? read_within(self, exchange, *patience) : exchange.read());
-      if (incoming.failed()) throw self->too_much(incoming.failure());
-      if (!piece) {
-        if (piece.error().code() == Errc::cancelled) throw std::move(piece).error();
-        memory.broken = std::move(piece).error();
-        co_return false;
-      }
-      if (piece->empty()) co_return false;
-      const auto silence = self->runtime.clock.now() - begun;
-      const auto comments = parser.comments();
-      const auto lines = parser.ignored_lines();
-      const auto bytes = parser.ignored_bytes();
-      if (auto fed = parser.feed(*piece); !fed) throw fed.error().within(self->requester.shown());
-      incoming.hold(parser.unfinished());
-      bear(parser.ignored_bytes() - bytes, parser.ignored_lines() - lines);
-      bool beat = parser.comments() > comments, message = false;
-      while (auto event = parser.next()) {
-        ++memory.events;
-        pace.note(event->data.size());
-        if (pace.due()) co_await pace.turn();
-        if (event->id) memory.last_id = usable_event_id(*event->id) ? *event->id : std::string();
-        if (event->retry) memory.retry = *event->retry;
-        if (event->data.empty() || !event->is_message()) {
-          beat = true;
-          bear(event->data.size(), 1);
-          continue;
-        }
-        message = true;
-        while (!self->inbox.has_room()) co_await self->inbox.taken();
-        while (self->untold.size() > most_untold) co_await self->told.wait();
-        const auto size = event->data.size();
-        auto put = MessageInbox::Put::nothing;
-        if (is_read_aside(size, self->runtime.limits)) {
-          put = co_await self->inbox.put_text_aside(std::move(event->data), byte_budget().charge(size), wanted,
-                                                    self->runtime);
-        } else {
-          put = self->inbox.put_text(std::move(event->data), wanted, self->runtime);
-        }
-        answered = answered || put == MessageInbox::Put::answer;
-        if (put == MessageInbox::Put::nothing) {
-          bear(size, 1);
-        } else {
-          chatter.heard();
-          ++memory.messages;
-        }
-      }
-      pulse.note(silence, beat && !message ? StreamPulse::Sign::beat : StreamPulse::Sign::other);
-    }
-    co_return true;
+  // Set while so much waits to be told that nothing more is read that would add to it.
+  std::optional<Task<void>> crowded() {
+    if (untold.size() <= most_untold) return std::nullopt;
+    return told.wait();
   }
 
   Duration pause_before(int attempt, const StreamMemory& memory) const {
@@ -259,28 +151,26 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
   static Task<void> follow_stream(Self self, std::unique_ptr<HttpExchange> exchange, RequestId id, bool stateless,
                                   bool listens) {
     StreamMemory memory;
-    int attempt = 0;
-    int failures = 0;
+    AnswerResume resume(stateless);
     for (;;) {
-      const auto before = memory.last_id;
-      if (exchange && co_await read_events(self, *exchange, id, listens, memory)) {
+      if (exchange && co_await self->streams.read(*exchange, id, listens, memory)) {
         self->posts.erase(id);
         (void)co_await as_result(with_timeout(read_all(*exchange, 64u << 10), rest_wait, "the stream continues"));
         co_return;
       }
       exchange.reset();
-      if (stateless || memory.last_id.empty()) {
-        auto lost = self->lost(memory.broken, "broke off before the answer");
-        if (memory.broken) throw lost;
-        self->requester.use_fresh_connections();
-        throw std::move(lost).with_http_status(200);  // a whole answer with nothing in it
+      switch (resume.over(memory.last_id, memory.broken.has_value())) {
+        case AnswerResume::Do::ask:
+          break;
+        case AnswerResume::Do::lost:
+          throw self->lost(memory.broken, "broke off before the answer");
+        case AnswerResume::Do::empty:
+          self->requester.use_fresh_connections();
+          throw self->lost({}, "broke off before the answer").with_http_status(200);
+        case AnswerResume::Do::worn_out:
+          throw self->lost(memory.broken, "broke off and could not be resumed");
       }
-      if (memory.last_id != before) attempt = failures = 0;
-      // A server that ends the stream in good order wants to be asked again; the call has limits of its own.
-      if (memory.broken && ++failures > resume_tries) {
-        throw self->lost(memory.broken, "broke off and could not be resumed");
-      }
-      co_await sleep_for(self->pause_before(++attempt, memory));
+      co_await sleep_for(self->pause_before(resume.attempt(), memory));
       auto resumed = co_await as_result(get(self, memory.last_id));
       if (!resumed) {
         // The GET was refused; the request it continues was sent all the same.
@@ -290,15 +180,17 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
         continue;
       }
       const auto& head = (*resumed)->head();
-      if (refused_for_now(head.status)) {
-        memory.broken = Error(Errc::http, fmt::format("it answered {}", head.status));
-        continue;
+      switch (stream_reply(head.status, media_type(head.headers.get("Content-Type")))) {
+        case StreamReply::stream:
+          exchange = std::move(*resumed);
+          break;
+        case StreamReply::later:
+          memory.broken = Error(Errc::http, fmt::format("it answered {}", head.status));
+          break;
+        case StreamReply::none:
+          // Also a 404: whether the session is gone, the next POST finds out. This request may have been carried out.
+          throw self->lost({}, fmt::format("broke off before the answer and does not resume (status {})", head.status));
       }
-      // Also a 404: whether the session is gone, the next POST finds out. This request may have been carried out.
-      if (head.status != 200 || media_type(head.headers.get("Content-Type")) != "text/event-stream") {
-        throw self->lost({}, fmt::format("broke off before the answer and does not resume (status {})", head.status));
-      }
-      exchange = std::move(*resumed);
     }
   }
 
@@ -343,10 +235,11 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
 
   // One request and all that becomes of it; throws when its answer will never come.
   static Task<void> run(const Self& self, const Request& request, std::string& body) {
-    while (self->opening) co_await self->opened.wait();
     const bool stateless = !request.headers.empty();
-    const bool in_session = !stateless && !self->session.empty();
-    if (self->expired && in_session) co_return refuse(self, request.id);
+    auto& session = self->session;
+    while (session.before_request(stateless) == HttpSession::Before::wait) co_await self->opened.wait();
+    if (session.before_request(stateless) == HttpSession::Before::refuse) co_return refuse(self, request.id);
+    const bool in_session = session.covers(stateless);
     if (auto post = self->posts.find(request.id); post != self->posts.end()) post->second.sent = true;
     std::unique_ptr<HttpExchange> exchange;
     std::optional<std::string> not_found;
@@ -361,8 +254,7 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
       }
     }
     const auto& head = exchange->head();
-    if (not_found && session_gone(*not_found, request.id)) {
-      self->expired = true;
+    if (not_found && session.request_not_found(not_found_in(*not_found, request.id))) {
       co_return refuse(self, request.id);
     }
     if (head.status / 100 != 2) {
@@ -373,10 +265,7 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
       self->inbox.put(ErrorResponse{request.id, std::move(found->error)}, text.size());
       co_return;
     }
-    if (request.method == method::initialize) {
-      const auto id = head.headers.get("Mcp-Session-Id");
-      self->session = valid_session_id(id) ? std::string(id) : std::string();
-    }
+    if (request.method == method::initialize) session.initialized(head.headers.get("Mcp-Session-Id"));
     const auto type = media_type(head.headers.get("Content-Type"));
     if (type == "text/event-stream") {
       co_await follow_stream(self, std::move(exchange), request.id, stateless, request.method == method::listen);
@@ -397,7 +286,7 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
     if (auto whole = exchange->take_whole(self->runtime.limits.message)) {
       text = std::move(*whole);
     } else {
-      auto incoming = self->incoming(*exchange);
+      auto incoming = self->streams.incoming(*exchange);
       text = co_await read_all(*exchange, self->runtime.limits.message, &incoming);
       weight = incoming.finish();
     }
@@ -474,7 +363,7 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
 
   // Notifications and our answers: nothing comes back but a nod.
   static Task<void> tell(Self self, Outbox::Kind kind, std::string body) {
-    const bool in_session = !self->session.empty();
+    const bool in_session = self->session.covers(false);
     const bool opens = kind == Outbox::Kind::opening;
     std::optional<Counted> counted(std::in_place, *self, body);
     auto sending = self->post(nullptr, std::move(body), head_wait);
@@ -488,9 +377,8 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
       accepted = head.status / 100 == 2;
       if (!accepted) {
         self->runtime.log(LogLevel::warning, "not_accepted", "status", head.status, "reason", excerpt(text));
-        // It may be the session that is not found, or it is how this server takes notifications. After the first of
-        // all, the first request finds out: a ping would cost servers that know neither their session.
-        if (head.status == 404 && in_session && !opens && self->doubted) self->doubted();
+        // It may be the session that is not found, or it is how this server takes notifications.
+        if (HttpSession::raises_doubt(head.status, in_session, kind) && self->doubted) self->doubted();
       }
     } else if (sent.error().code() != Errc::cancelled) {
       self->runtime.log(LogLevel::warning, "not_sent", "reason", sent.error().message());
@@ -498,52 +386,50 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
     if (!opens) co_return;
     // The stream goes first and takes the connection that is there already: what the server has to
     // say about the first requests would otherwise find no stream, and few servers keep it.
-    if (accepted && !self->closing) self->scope.spawn(listen_quietly(self));
-    self->opening = false;
+    if (accepted && !self->closing.begun()) self->scope.spawn(listen_quietly(self));
+    self->session.opened();
     self->opened.notify_all();
   }
 
   // What an older server says outside of calls. Many have no such stream; that is no fault.
   static Task<void> listen(Self self) {
     StreamMemory memory;
-    bool was_open = false;
-    int refusals = 0;
-    int skipped = 0;
-    for (int attempt = 0;; ++attempt) {
-      if (attempt > 0) co_await sleep_for(self->pause_before(attempt, memory));
+    ListenResume resume;
+    for (;;) {
+      if (resume.attempt() > 0) co_await sleep_for(self->pause_before(resume.attempt(), memory));
       auto opened = co_await as_result(get(self, memory.last_id));
       if (!opened) {
         if (opened.error().code() == Errc::cancelled || opened.error().http_status()) throw std::move(opened).error();
+        resume.failed();
         continue;
       }
       const auto& head = (*opened)->head();
-      // At the first time a 409 means that somebody else has the stream.
-      if (refused_for_now(head.status) && (head.status != 409 || was_open)) continue;
-      if (head.status != 200 || media_type(head.headers.get("Content-Type")) != "text/event-stream") {
-        // 404 is how servers that know only POST at this path say so. From one that had this stream it rather means
-        // that the session is gone, and a program that only listens would never notice.
-        if (head.status == 404 && was_open) {
-          if (self->doubted) self->doubted();
-          if (++refusals <= refused_tries) continue;
-        }
+      const auto reply = stream_reply(head.status, media_type(head.headers.get("Content-Type")));
+      const auto next = resume.answered(reply, head.status);
+      if (next == ListenResume::Do::again) continue;
+      if (next == ListenResume::Do::doubt_again || next == ListenResume::Do::doubt_stop) {
+        if (self->doubted) self->doubted();
+      }
+      if (next == ListenResume::Do::doubt_again) continue;
+      if (next != ListenResume::Do::read) {
         // One that was there and is gone is worth a word: nothing is heard until there is another session.
-        self->runtime.log(was_open ? LogLevel::warning : LogLevel::debug, "no_get_stream", "status", head.status);
+        self->runtime.log(resume.was_open() ? LogLevel::warning : LogLevel::debug, "no_get_stream", "status",
+                          head.status);
         co_return;
       }
-      was_open = true;
-      refusals = 0;
       const auto events = memory.events;
       const auto messages = memory.messages;
-      auto read = co_await as_result(read_events(self, **opened, std::nullopt, true, memory));
-      if (!read) {
-        if (memory.messages > messages) skipped = 0;
-        if (read.error().code() != Errc::limit || ++skipped > resume_tries) throw std::move(read).error();
-        // Without the id: it would come again.
-        memory.last_id.clear();
-        self->runtime.log(LogLevel::warning, "message_skipped", "reason", read.error().message());
+      auto read = co_await as_result(self->streams.read(**opened, std::nullopt, true, memory));
+      if (read) {
+        resume.ended(memory.events > events);
         continue;
       }
-      if (memory.events > events) attempt = 0;  // it is worth having
+      if (read.error().code() != Errc::limit || !resume.skips(memory.messages > messages)) {
+        throw std::move(read).error();
+      }
+      // Without the id: it would come again.
+      memory.last_id.clear();
+      self->runtime.log(LogLevel::warning, "message_skipped", "reason", read.error().message());
     }
   }
 
@@ -555,7 +441,7 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
 
   // The server may forget the session now; it need not answer.
   static Task<void> say_goodbye(Self self, Duration limit) {
-    if (self->session.empty() || self->expired) co_return;
+    if (!self->session.wants_goodbye()) co_return;
     auto headers = self->headers_for(nullptr, false);
     HttpRequestLimits limits;
     limits.connect = limit;
@@ -566,7 +452,7 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
 
   Result<void> check_room(std::size_t size) const {
     if (inbox.end()) return std::unexpected(*inbox.end());
-    if (closing) return fail(Errc::closed, "the connection was closed");
+    if (closing.begun()) return fail(Errc::closed, "the connection was closed");
     const auto waiting = outgoing + untold.bytes();
     if (waiting > 0 && waiting + size > runtime.limits.outgoing) {
       return fail(Errc::limit,
@@ -582,7 +468,7 @@ HttpChannel::HttpChannel(asio::any_io_executor executor, HttpTarget options, std
                                      waits)) {}
 
 HttpChannel::~HttpChannel() {
-  state_->closing = true;
+  state_->closing.begin();
   state_->doubted = nullptr;  // whoever is told may be gone before the last frame is
   state_->scope.cancel();
   state_->inbox.finish(Error(Errc::closed, "the connection was closed"));
@@ -608,7 +494,7 @@ Result<void> HttpChannel::send(Message message) {
            : notification->method == method::cancelled ? Outbox::Kind::cancellation
                                                        : Outbox::Kind::notification;
   }
-  if (kind == Outbox::Kind::opening) state_->opening = true;
+  if (kind == Outbox::Kind::opening) state_->session.opening();
   State::tell_soon(state_, kind, std::move(body));
   return {};
 }
@@ -651,18 +537,12 @@ std::vector<RequestId> HttpChannel::withdraw_all() {
 
 Task<void> HttpChannel::close(CloseMode mode) {
   return [](std::shared_ptr<State> state, CloseMode how) -> Task<void> {
-    if (state->closing) {
-      while (!state->closed) co_await state->closed_event.wait();
-      co_return;
-    }
-    state->closing = true;
-    state->inbox.clear();
-    state->inbox.finish(Error(Errc::closed, "the connection was closed"));
+    if (!state->closing.begin()) co_return co_await state->closing.finished();
+    state->inbox.close();
     state->scope.cancel();
     co_await state->scope.join();
     co_await State::say_goodbye(state, how == CloseMode::quick ? Duration(quick_goodbye) : Duration(goodbye_wait));
-    state->closed = true;
-    state->closed_event.notify_all();
+    state->closing.finish();
   }(state_, mode);
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/as_result.h"
 #include "base/strings.h"
+#include "http/reasons.h"
 #include "http/url.h"
 #include "text/clean_text.h"
 
@@ -17,41 +18,6 @@ using namespace std::chrono_literals;
 constexpr std::size_t explanation_limit = 64u << 10;
 constexpr auto explanation_wait = 5s;
 constexpr std::size_t excerpt_limit = 200;
-
-std::string_view reason_of(int status) {
-  switch (status) {
-    case 400:
-      return "Bad Request";
-    case 404:
-      return "Not Found";
-    case 405:
-      return "Method Not Allowed";
-    case 406:
-      return "Not Acceptable";
-    case 408:
-      return "Request Timeout";
-    case 413:
-      return "Content Too Large";
-    case 415:
-      return "Unsupported Media Type";
-    case 426:
-      return "Upgrade Required";
-    case 429:
-      return "Too Many Requests";
-    case 431:
-      return "Request Header Fields Too Large";
-    case 500:
-      return "Internal Server Error";
-    case 502:
-      return "Bad Gateway";
-    case 503:
-      return "Service Unavailable";
-    case 504:
-      return "Gateway Timeout";
-    default:
-      return {};
-  }
-}
 
 std::string remedy_for(const HttpHead& head) {
   switch (head.status) {
@@ -250,11 +216,11 @@ Error HttpRequester::status_error(const HttpHead& head, std::string_view body) c
 
 Error status_error(std::string_view what, const HttpHead& head, std::string_view body) {
   auto message = fmt::format("{} answered {}", what, head.status);
-  if (const auto reason = reason_of(head.status); !reason.empty()) message += fmt::format(" {}", reason);
+  if (const auto reason = reason_phrase(head.status); !reason.empty()) message += fmt::format(" {}", reason);
   // A page is no part of a sentence; anything else is, and then not said again below it.
   const auto text = excerpt(body);
   const bool page = media_type(head.headers.get("Content-Type")) == "text/html";
-  if (!page && !text.empty() && text != reason_of(head.status)) message += fmt::format(": {}", text);
+  if (!page && !text.empty() && text != reason_phrase(head.status)) message += fmt::format(": {}", text);
   if (const auto remedy = remedy_for(head); !remedy.empty()) message += fmt::format("; {}", remedy);
   return Error(Errc::http, std::move(message)).with_http_status(head.status).with_detail(page ? text : std::string());
 }

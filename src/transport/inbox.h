@@ -48,9 +48,11 @@ class MessageInbox {
     taken_.notify_all();
   }
   const std::optional<Error>& end() const noexcept { return end_; }
-  void clear() {
+  // Nobody wants what is there any more either.
+  void close() {
     items_.clear();
     held_ = 0;
+    finish(Error(Errc::closed, "the connection was closed"));
   }
 
   // One taker at a time.

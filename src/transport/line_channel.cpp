@@ -9,20 +9,16 @@
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
-#include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <fmt/format.h>
 
-#include "base/byte_budget.h"
 #include "base/fd.h"
-#include "base/pace.h"
 #include "base/strings.h"
 #include "base/timeout.h"
 #include "base/waiting.h"
-#include "http/chatter.h"
-#include "process/line_reader.h"
+#include "base/write_queue.h"
 #include "process/write_quietly.h"
-#include "rpc/read_messages.h"
+#include "transport/line_messages.h"
 
 namespace patchbay {
 namespace {
@@ -31,7 +27,6 @@ using namespace std::chrono_literals;
 using boost::system::error_code;
 
 constexpr auto quick_flush = 100ms;
-constexpr std::size_t kept_buffer = 1u << 20;
 
 // Reading and writing without blocking needs a flag that belongs to the open file, not to
 // the descriptor: whoever shares the file (the shell a terminal belongs to, a stderr that
@@ -99,8 +94,7 @@ struct LineChannel::State : std::enable_shared_from_this<State> {
         claimed_output(out, O_WRONLY),
         input(e, claimed_input.release()),
         output(e, claimed_output.release()),
-        reader(runtime.limits.message),
-        incoming(byte_budget(), e, runtime.limits.buffered, [this] {
+        lines(e, runtime.limits, [this] {
           error_code ignored;
           input.cancel(ignored);
         }) {
@@ -115,57 +109,38 @@ struct LineChannel::State : std::enable_shared_from_this<State> {
   asio::posix::stream_descriptor input;
   asio::posix::stream_descriptor output;
 
-  LineReader reader;
-  Pace pace;
-  Chatter chatter;
-  std::uint64_t chattered = 0;  // bytes of junk that were counted there
-  ByteBudget::Unfinished incoming;
-  std::optional<LineReader::Line> large;  // the next line, to be read aside
-  std::optional<Incoming> ready;          // what came of one whose receiver left meanwhile
-  std::optional<Error> failure;           // what receive() throws from now on
+  LineMessages lines;
+  std::optional<Error> failure;  // what receive() throws from now on
   bool input_ended = false;
 
-  // `writing` is on its way from `written` on; `waiting` gathers.
-  std::string writing;
-  std::size_t written = 0;
-  std::string waiting;
-  bool full = false;          // a handler waits for room
-  bool flush_posted = false;  // a handler will flush in this turn of the loop
-  bool broken = false;        // nobody reads the output any more
+  WriteQueue out;
+  FlushPace out_pace{FlushPace::AtOnce::first_of_a_turn};
+  bool full = false;    // a handler waits for room
+  bool broken = false;  // nobody reads the output any more
   bool closed = false;
   Event flushed;
 
-  std::size_t queued() const noexcept { return writing.size() - written + waiting.size(); }
-
   void flush() {
-    while (!broken && !full && queued() > 0) {
-      if (written == writing.size()) {
-        writing.clear();
-        written = 0;
-        if (writing.capacity() > kept_buffer) writing.shrink_to_fit();
-        writing.swap(waiting);
-      }
-      const auto sent = write_quietly(output.native_handle(), std::string_view(writing).substr(written));
+    while (!closed && !broken && !full && !out.empty()) {
+      const auto sent = write_quietly(output.native_handle(), out.front());
       if (sent >= 0) {
-        written += static_cast<std::size_t>(sent);
+        out.wrote(static_cast<std::size_t>(sent));
       } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
         full = true;
         output.async_wait(asio::posix::stream_descriptor::wait_write, [self = shared_from_this()](error_code) {
           self->full = false;
-          if (!self->closed) self->flush();
+          self->flush();
         });
       } else {
         break_off(std::strerror(errno));
       }
     }
-    if (queued() == 0 || broken) flushed.notify_all();
+    if (out.empty() || broken) flushed.notify_all();
   }
 
   void break_off(std::string_view why) {
     broken = true;
-    writing.clear();
-    waiting.clear();
-    written = 0;
+    out.clear();
     stop(Error(Errc::closed, fmt::format("the client no longer reads: {}", why)));
   }
 
@@ -177,17 +152,16 @@ struct LineChannel::State : std::enable_shared_from_this<State> {
 
   std::optional<Incoming> judge(const LineReader::Line& line, ReadMessages read, LineChannel& channel) {
     auto& decoded = read.decoded;
-    if (decoded) chatter.heard();
+    if (decoded) lines.heard();
     if (decoded && decoded->batch) return Batch{std::move(decoded->messages)};
     if (decoded) return std::move(decoded->messages.front());
-    bear(line.text.size(), 1);
+    bear(lines.bear(line.text.size(), 1));
     complain(line.text, decoded.error(), channel);
     return std::nullopt;
   }
 
   // What is no message may go on for a while, and not for ever.
-  void bear(std::size_t bytes, std::size_t pieces) {
-    auto bearable = chatter.note(bytes, pieces, std::chrono::steady_clock::now());
+  void bear(const Result<void>& bearable) {
     if (!bearable) stop(bearable.error().within("the client"));
   }
 
@@ -197,34 +171,14 @@ struct LineChannel::State : std::enable_shared_from_this<State> {
   }
 
   std::optional<Incoming> next_buffered(LineChannel& channel) {
-    if (ready) return std::exchange(ready, std::nullopt);
-    const auto junk_before = reader.junk_lines();
-    std::optional<Incoming> found;
-    while (!large && !pace.due()) {
-      auto line = reader.next();
-      if (!line) break;
-      pace.note(line->text.size());
-      if (is_read_aside(line->text.size(), runtime.limits)) {
-        large = std::move(line);
-      } else if ((found = judge(*line, read_messages(line->block, line->text, runtime.limits), channel))) {
-        break;
-      }
-    }
-    bear(reader.skipped_bytes() - std::exchange(chattered, reader.skipped_bytes()), reader.junk_lines() - junk_before);
-    for (auto junk = junk_before; junk < reader.junk_lines(); ++junk) {
-      complain(reader.junk_sample(), Error(Errc::protocol, "expected a JSON-RPC message (an object)"), channel);
+    const auto junk_before = lines.reader().junk_lines();
+    auto found = lines.next([&](const auto& line, ReadMessages read) { return judge(line, std::move(read), channel); });
+    const auto junk_lines = lines.reader().junk_lines() - junk_before;
+    bear(lines.bear_skipped(junk_lines));
+    for (std::uint64_t junk = 0; junk < junk_lines; ++junk) {
+      complain(lines.reader().junk_sample(), Error(Errc::protocol, "expected a JSON-RPC message (an object)"), channel);
     }
     return found;
-  }
-
-  // The line that next_buffered() left alone.
-  static Task<void> read_large(std::shared_ptr<State> self, LineChannel& channel) {
-    const auto line = std::move(*std::exchange(self->large, std::nullopt));
-    self->incoming.hold(line.text.size());
-    auto weight = self->incoming.finish();
-    auto read = co_await read_messages_aside(line.block, line.text, std::move(weight), self->runtime.limits);
-    self->pace.rested();
-    if (!self->closed) self->ready = self->judge(line, std::move(read), channel);
   }
 };
 
@@ -251,25 +205,18 @@ template <class Write>
 Result<void> LineChannel::enqueue(Write write) {
   auto& s = *state_;
   if (s.failure) return std::unexpected(*s.failure);
-  const auto before = s.waiting.size();
-  const auto queued_before = s.queued();
-  write(s.waiting);
-  s.waiting += '\n';
+  auto& tail = s.out.tail();
+  const auto before = tail.size();
+  const auto queued_before = s.out.size();
+  write(tail);
+  tail += '\n';
   // Where nothing waits, nobody has stopped reading: how large one message may be is not decided here.
-  if (queued_before > 0 && s.queued() > s.runtime.limits.outgoing) {
-    s.waiting.resize(before);
+  if (queued_before > 0 && s.out.size() > s.runtime.limits.outgoing) {
+    tail.resize(before);
     return fail(Errc::limit, fmt::format("the client has stopped reading: {} bytes are waiting (the limit is {})",
-                                         s.queued(), s.runtime.limits.outgoing));
+                                         s.out.size(), s.runtime.limits.outgoing));
   }
-  if (s.full || s.flush_posted) return {};
-  // The first message of a turn is written at once; those that follow in the same turn are
-  // gathered and written together at its end.
-  s.flush();
-  s.flush_posted = true;
-  asio::post(s.executor, [state = state_] {
-    state->flush_posted = false;
-    if (!state->closed) state->flush();
-  });
+  if (!s.full) s.out_pace.queued(s.executor, state_);
   return {};
 }
 
@@ -279,51 +226,45 @@ Task<Incoming> LineChannel::receive() {
     if (s->failure) throw Error(*s->failure);
     if (auto incoming = s->next_buffered(*this)) co_return std::move(*incoming);
     if (s->failure) continue;
-    if (s->large) {
-      co_await State::read_large(s, *this);
-      continue;
-    }
-    if (s->pace.due() || s->reader.resting()) {
-      co_await s->pace.turn();
-      continue;
-    }
-    if (s->incoming.failed()) {
-      s->reader.drop();
-      s->incoming.hold(0);
-      s->stop(s->incoming.failure().within("the client"));
-      continue;
-    }
-    s->incoming.hold(s->reader.unfinished());
-    if (s->reader.too_long()) {
-      s->stop(Error(Errc::limit,
-                    fmt::format("the client sent a message of more than {} bytes", s->runtime.limits.message)));
-      continue;
+    switch (s->lines.todo()) {
+      case LineMessages::Todo::read_aside: {
+        auto [line, read] = co_await s->lines.read_aside();
+        if (!s->closed) s->lines.put(s->judge(line, std::move(read), *this));
+        continue;
+      }
+      case LineMessages::Todo::turn:
+        co_await s->lines.turn();
+        continue;
+      case LineMessages::Todo::give_up:
+        s->stop(s->lines.failure().within("the client"));
+        continue;
+      case LineMessages::Todo::too_long:
+        s->stop(Error(Errc::limit,
+                      fmt::format("the client sent a message of more than {} bytes", s->runtime.limits.message)));
+        continue;
+      case LineMessages::Todo::wait_for_room:
+        if (s->input_ended) break;
+        co_await s->lines.room();
+        continue;
+      case LineMessages::Todo::read:
+        break;
     }
     // The end of input does not end the output: answers may still be sent.
     if (s->input_ended) throw Error(Errc::closed, "the client closed its end");
-    if (!s->incoming.fits(ByteBudget::small)) {
-      auto waited = co_await as_result(s->incoming.room(ByteBudget::small));
-      if (!waited && waited.error().code() != Errc::limit) throw std::move(waited).error();
-      continue;
-    }
-    auto room = s->reader.room();
+    auto room = s->lines.reader().room();
     error_code failed;
     const auto length = co_await s->input.async_read_some(asio::buffer(room.data(), room.size()),
                                                           asio::redirect_error(asio::use_awaitable, failed));
-    if (s->failure || s->incoming.failed()) continue;
+    if (s->failure || s->lines.failed()) continue;
     if (failed == asio::error::operation_aborted) throw boost::system::system_error(failed);
-    s->pace.rested();
     if (!failed) {
-      s->reader.commit(length);
+      s->lines.commit(length);
       continue;
     }
     s->input_ended = true;
     // Half a line may still be a message.
-    if (auto line = s->reader.rest()) {
-      auto read = is_read_aside(line->text.size(), s->runtime.limits)
-                      ? co_await read_messages_aside(line->block, line->text, s->incoming.finish(), s->runtime.limits)
-                      : read_messages(line->block, line->text, s->runtime.limits);
-      if (auto last = s->judge(*line, std::move(read), *this)) co_return std::move(*last);
+    if (auto rest = co_await s->lines.rest()) {
+      if (auto last = s->judge(rest->first, std::move(rest->second), *this)) co_return std::move(*last);
     }
   }
 }
@@ -335,7 +276,7 @@ Task<void> LineChannel::close(CloseMode mode) {
   s->stop(Error(Errc::closed, "the connection was closed"));
   if (s->closed) co_return;
   const Duration limit = mode == CloseMode::quick ? Duration(quick_flush) : Duration(s->runtime.limits.exit_after_eof);
-  if (s->queued() > 0 && !s->broken) (void)co_await as_result(with_timeout(s->flushed.wait(), limit, "not read"));
+  if (!s->out.empty() && !s->broken) (void)co_await as_result(with_timeout(s->flushed.wait(), limit, "not read"));
   s->closed = true;
   error_code ignored;
   s->input.close(ignored);

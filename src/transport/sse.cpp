@@ -8,6 +8,7 @@
 
 #include "base/as_result.h"
 #include "base/byte_budget.h"
+#include "base/close_once.h"
 #include "base/crypto.h"
 #include "base/pace.h"
 #include "base/scope.h"
@@ -31,14 +32,6 @@ constexpr std::size_t inbox_room = 8u << 20;
 constexpr std::size_t most_unsent = 64;    // more than these wait: nothing more is read that would add to them
 constexpr std::size_t most_posts = 8;      // under way at a time
 constexpr std::size_t most_leftovers = 8;  // bodies behind a nod, each on a connection of its own
-
-// Which request our cancellation takes back.
-std::optional<RequestId> cancelled_request(const Payload& params) {
-  const Json& id = params.value()["requestId"];
-  if (const auto* text = id.if_string()) return RequestId(*text);
-  if (auto number = id.to_int()) return RequestId(*number);
-  return std::nullopt;
-}
 
 }  // namespace
 
@@ -81,9 +74,7 @@ struct SseChannel::State : std::enable_shared_from_this<State> {
   std::size_t leftovers = 0;
   std::vector<std::optional<RequestId>> posting;  // under way; without an id when it is no request
   bool opening = false;                           // one of them opens the session
-  bool closing = false;
-  bool closed = false;
-  Event closed_event;
+  CloseOnce closing;
   Scope scope;
 
   static Task<void> connect(Self self) {
@@ -282,7 +273,7 @@ Task<std::unique_ptr<Channel>> SseChannel::open(HttpTarget options, std::shared_
 }
 
 SseChannel::~SseChannel() {
-  state_->closing = true;
+  state_->closing.begin();
   state_->scope.cancel();
   state_->inbox.finish(Error(Errc::closed, "the connection was closed"));
 }
@@ -302,7 +293,8 @@ Result<void> SseChannel::send(Message message) {
     next.opens = request->method == method::initialize;
   } else if (const auto* notification = std::get_if<Notification>(&message)) {
     next.opens = notification->method == method::initialized;
-    if (notification->method == method::cancelled) next.about = cancelled_request(notification->params);
+    if (notification->method == method::cancelled)
+      next.about = request_id_of(notification->params.value()["requestId"]);
   }
   state.queued += body.size();
   next.body = std::move(body);
@@ -339,18 +331,12 @@ Task<Incoming> SseChannel::receive() { return MessageInbox::take({state_, &state
 
 Task<void> SseChannel::close(CloseMode) {
   return [](std::shared_ptr<State> state) -> Task<void> {
-    if (state->closing) {
-      while (!state->closed) co_await state->closed_event.wait();
-      co_return;
-    }
-    state->closing = true;
-    state->inbox.clear();
-    state->inbox.finish(Error(Errc::closed, "the connection was closed"));
+    if (!state->closing.begin()) co_return co_await state->closing.finished();
+    state->inbox.close();
     state->scope.cancel();
     co_await state->scope.join();
     state->stream.reset();
-    state->closed = true;
-    state->closed_event.notify_all();
+    state->closing.finish();
   }(state_);
 }
 

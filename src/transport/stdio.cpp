@@ -9,22 +9,17 @@
 #include <unordered_set>
 #include <utility>
 
-#include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
-
-#include "base/byte_budget.h"
 #include "base/crypto.h"
-#include "base/pace.h"
 #include "base/strings.h"
 #include "base/timeout.h"
+#include "base/timer.h"
 #include "base/waiting.h"
-#include "http/chatter.h"
+#include "base/write_queue.h"
 #include "process/command_lookup.h"
-#include "process/line_reader.h"
 #include "process/process.h"
-#include "rpc/read_messages.h"
 #include "secrets/names.h"
 #include "text/clean_text.h"
+#include "transport/line_messages.h"
 
 namespace patchbay {
 namespace {
@@ -36,7 +31,6 @@ constexpr auto for_slow_exit = 2s;       // the same, when it is seen to be endi
 constexpr auto for_reader = 500ms;       // between a failed write and the reader's own verdict
 constexpr auto quick_step = 100ms;       // each step of a quick close
 constexpr std::size_t detail_lines = 20;
-constexpr std::size_t kept_buffer = 1u << 20;
 constexpr std::size_t sample_size = 80;  // of a line that was no message, in an error
 
 // Different when the command leads to another file, or that file was written; and the same
@@ -137,11 +131,10 @@ struct StdioChannel::State : std::enable_shared_from_this<State> {
         label(std::move(l)),
         runtime(std::move(r)),
         executor(e),
-        reader(runtime.limits.message),
-        incoming(byte_budget(), e, runtime.limits.buffered,
-                 [this] {
-                   if (process) process->interrupt_read();
-                 }),
+        lines(e, runtime.limits,
+              [this] {
+                if (process) process->interrupt_read();
+              }),
         silence(e) {}
 
   std::unique_ptr<Process> process;
@@ -150,23 +143,16 @@ struct StdioChannel::State : std::enable_shared_from_this<State> {
   asio::any_io_executor executor;
 
   // Reading.
-  LineReader reader;
+  LineMessages lines;
   std::optional<Error> failure;  // what receive() throws from now on
   std::uint64_t junk = 0;        // lines that looked like JSON and were no message
   std::string first_junk;        // the first of those
   bool heard = false;            // a message has come
-  Pace pace;
-  Chatter chatter;
-  std::uint64_t chattered = 0;            // bytes of junk that were counted there
-  std::optional<LineReader::Line> large;  // the next line, to be read aside
-  std::optional<Incoming> ready;          // what came of one whose receiver left meanwhile
-  ByteBudget::Unfinished incoming;
-  std::uint64_t junk_told = 0;  // lines of either kind that were logged
+  std::uint64_t junk_told = 0;   // lines of either kind that were logged
 
-  // Writing. `writing` is on its way to the pipe from `written` on; `waiting` gathers.
-  std::string writing;
-  std::size_t written = 0;
-  std::string waiting;
+  // Writing.
+  WriteQueue out;
+  FlushPace out_pace;
   // Requests of which nothing was written yet, each with where it begins among all bytes that were ever queued; in that
   // order, and empty while the child reads.
   struct Unsent {
@@ -176,29 +162,18 @@ struct StdioChannel::State : std::enable_shared_from_this<State> {
   };
   std::deque<Unsent> unsent;
   std::unordered_set<RequestId> unsent_ids;
-  std::uint64_t gone = 0;     // bytes written, of all that were ever queued
-  bool pipe_full = false;     // a handler waits for room
-  bool flush_posted = false;  // a handler will flush in this turn of the loop
-  bool unanswered = false;    // something was written since the last read
-  bool broken = false;        // nobody reads stdin any more
-  asio::steady_timer silence;
+  std::uint64_t gone = 0;  // bytes written, of all that were ever queued
+  bool pipe_full = false;  // a handler waits for room
+  bool broken = false;     // nobody reads stdin any more
+  Timer silence;
   Event flushed;
 
   bool closing = false;
   bool closed = false;
 
-  std::size_t queued() const noexcept { return writing.size() - written + waiting.size(); }
-
-  // Its bytes are in one of the two texts, whole: `waiting` becomes `writing` at once.
   void cut(const Unsent& request) {
     if (broken) return;  // nothing is left to be written
-    const auto ahead = writing.size() - written;
-    const auto at = static_cast<std::size_t>(request.begin - gone);
-    if (at < ahead) {
-      writing.erase(written + at, request.size);
-    } else {
-      waiting.erase(at - ahead, request.size);
-    }
+    out.erase(static_cast<std::size_t>(request.begin - gone), static_cast<std::size_t>(request.size));
   }
 
   void fail_with(Error error) {
@@ -213,9 +188,9 @@ struct StdioChannel::State : std::enable_shared_from_this<State> {
   // Of the lines that were no messages, in words. Which of them was the first of all is not
   // kept; what is no JSON at all explains more.
   std::string skipped() const {
-    const auto count = junk + reader.junk_lines();
+    const auto count = junk + lines.reader().junk_lines();
     if (count == 0) return {};
-    const auto& first = reader.junk_lines() > 0 ? reader.first_junk() : first_junk;
+    const auto& first = lines.reader().junk_lines() > 0 ? lines.reader().first_junk() : first_junk;
     const auto shown = clean_line(first);
     return fmt::format(
         "printed {} on stdout that {} not JSON-RPC, such as \"{}{}\"; stdout is only for the protocol: everything else "
@@ -232,43 +207,35 @@ struct StdioChannel::State : std::enable_shared_from_this<State> {
   }
 
   void flush() {
-    while (!broken && !pipe_full && queued() > 0) {
-      if (written == writing.size()) {
-        writing.clear();
-        written = 0;
-        if (writing.capacity() > kept_buffer) writing.shrink_to_fit();
-        writing.swap(waiting);
-      }
-      auto sent = process->write_some(std::string_view(writing).substr(written));
+    while (!closed && !broken && !pipe_full && !out.empty()) {
+      auto sent = process->write_some(out.front());
       if (!sent) {
         break_input(sent.error());
       } else if (*sent == 0) {
         pipe_full = true;
         process->when_writable([self = shared_from_this()] {
           self->pipe_full = false;
-          if (!self->closed) self->flush();
+          self->flush();
         });
       } else {
-        written += *sent;
+        out.wrote(*sent);
         gone += *sent;
         for (; !unsent.empty() && unsent.front().begin < gone; unsent.pop_front()) {
           unsent_ids.erase(unsent.front().id);
         }
       }
     }
-    if (queued() == 0 || broken) flushed.notify_all();
+    if (out.empty() || broken) flushed.notify_all();
   }
 
   // The reader's verdict (exit status, stderr) says more than EPIPE does, so it gets a
   // moment to arrive first.
   void break_input(const Error& why) {
     broken = true;
-    writing.clear();
-    waiting.clear();
-    written = 0;
+    out.clear();
     runtime.log(LogLevel::debug, "write_failed", "text", why.message());
-    silence.expires_after(for_reader);
-    silence.async_wait([self = shared_from_this()](boost::system::error_code aborted) {
+    silence.set_after(for_reader);
+    silence.call([self = shared_from_this()](boost::system::error_code aborted) {
       if (aborted || self->closing || self->failure) return;
       self->stop(self->closed_error("closed its input but keeps running"));
     });
@@ -283,11 +250,11 @@ struct StdioChannel::State : std::enable_shared_from_this<State> {
   std::optional<Incoming> judge(const LineReader::Line& line, ReadMessages read) {
     if (read.decoded) {
       heard = true;
-      chatter.heard();
+      lines.heard();
       return taken(std::move(*read.decoded));
     }
     const auto& why = read.decoded.error();
-    bear(line.text.size(), 1);
+    bear(lines.bear(line.text.size(), 1));
     if (auto& id = read.seems_to_answer) {
       const bool too_large = why.code() == Errc::limit;
       return Lost{std::move(*id),
@@ -300,8 +267,7 @@ struct StdioChannel::State : std::enable_shared_from_this<State> {
   }
 
   // What is no message may go on for a while, and not for ever.
-  void bear(std::size_t bytes, std::size_t pieces) {
-    auto bearable = chatter.note(bytes, pieces, std::chrono::steady_clock::now());
+  void bear(const Result<void>& bearable) {
     if (!bearable) fail_with(bearable.error().within(fmt::format("server \"{}\"", label)));
   }
 
@@ -310,48 +276,23 @@ struct StdioChannel::State : std::enable_shared_from_this<State> {
   }
 
   std::optional<Incoming> next_buffered() {
-    if (ready) return std::exchange(ready, std::nullopt);
-    const auto junk_before = reader.junk_lines();
-    std::optional<Incoming> found;
-    while (!large && !pace.due()) {
-      auto line = reader.next();
-      if (!line) break;
-      pace.note(line->text.size());
-      if (is_read_aside(line->text.size(), runtime.limits)) {
-        large = std::move(line);
-      } else if ((found = judge(*line, read_messages(line->block, line->text, runtime.limits)))) {
-        break;
-      }
-    }
-    const auto junk_lines = reader.junk_lines() - junk_before;
-    bear(reader.skipped_bytes() - std::exchange(chattered, reader.skipped_bytes()), junk_lines);
-    if (junk_lines > 0) tell_junk("not JSON", reader.junk_sample());
+    const auto junk_before = lines.reader().junk_lines();
+    auto found = lines.next([this](const auto& line, ReadMessages read) { return judge(line, std::move(read)); });
+    const auto junk_lines = lines.reader().junk_lines() - junk_before;
+    bear(lines.bear_skipped(junk_lines));
+    if (junk_lines > 0) tell_junk("not JSON", lines.reader().junk_sample());
     return found;
-  }
-
-  // The line that next_buffered() left alone.
-  static Task<void> read_large(std::shared_ptr<State> self) {
-    const auto line = std::move(*std::exchange(self->large, std::nullopt));
-    self->incoming.hold(line.text.size());
-    auto weight = self->incoming.finish();
-    auto read = co_await read_messages_aside(line.block, line.text, std::move(weight), self->runtime.limits);
-    self->pace.rested();
-    self->ready = self->judge(line, std::move(read));
   }
 
   // After the last byte: half a line may still be a message.
   Task<std::optional<Incoming>> finish() {
-    auto line = reader.rest();
     std::optional<Incoming> last;
     std::string cut;
-    if (line) {
-      auto read = is_read_aside(line->text.size(), runtime.limits)
-                      ? co_await read_messages_aside(line->block, line->text, incoming.finish(), runtime.limits)
-                      : read_messages(line->block, line->text, runtime.limits);
+    if (auto rest = co_await lines.rest()) {
+      auto& [line, read] = *rest;
       if (read.decoded) last = taken(std::move(*read.decoded));
-      if (!last) cut = fmt::format(" in the middle of a message (only {} bytes of it arrived)", line->text.size());
+      if (!last) cut = fmt::format(" in the middle of a message (only {} bytes of it arrived)", line.text.size());
     }
-    line.reset();
     bool ended = co_await process->ended_within(for_exit_status);
     if (failure) co_return last;
     if (!ended && process->exiting()) ended = co_await process->ended_within(for_slow_exit);
@@ -383,11 +324,11 @@ StdioChannel::~StdioChannel() {
 }
 
 Result<void> StdioChannel::send(Message message) {
-  const auto begin = state_->gone + state_->queued();
+  const auto begin = state_->gone + state_->out.size();
   auto sent = enqueue([&](std::string& out) { append_message(out, message); });
   const auto* request = std::get_if<Request>(&message);
   if (sent && request && state_->gone <= begin && state_->unsent_ids.insert(request->id).second) {
-    state_->unsent.push_back({begin, state_->gone + state_->queued() - begin, request->id});
+    state_->unsent.push_back({begin, state_->gone + state_->out.size() - begin, request->id});
   }
   return sent;
 }
@@ -425,26 +366,16 @@ Result<void> StdioChannel::enqueue(Write write) {
   if (s.broken || s.closing) {
     return fail(Errc::closed, fmt::format("server \"{}\" no longer reads its input", s.label));
   }
-  const auto before = s.waiting.size();
-  write(s.waiting);
-  s.waiting += '\n';
-  if (s.queued() > s.runtime.limits.outgoing) {
-    s.waiting.resize(before);
+  auto& tail = s.out.tail();
+  const auto before = tail.size();
+  write(tail);
+  tail += '\n';
+  if (s.out.size() > s.runtime.limits.outgoing) {
+    tail.resize(before);
     return fail(Errc::limit, fmt::format("server \"{}\" has stopped reading: {} bytes are waiting (the limit is {})",
-                                         s.label, s.queued(), s.runtime.limits.outgoing));
+                                         s.label, s.out.size(), s.runtime.limits.outgoing));
   }
-  if (s.pipe_full || s.flush_posted) return {};
-  // A message after an answer is written at once. Those that follow before anything else is
-  // read are gathered and written together at the end of this turn of the loop.
-  if (!std::exchange(s.unanswered, true)) {
-    s.flush();
-    return {};
-  }
-  s.flush_posted = true;
-  asio::post(s.executor, [state = state_] {
-    state->flush_posted = false;
-    if (!state->closed) state->flush();
-  });
+  if (!s.pipe_full) s.out_pace.queued(s.executor, state_);
   return {};
 }
 
@@ -455,39 +386,34 @@ Task<Incoming> StdioChannel::receive() {
     // What came before the failure is delivered before it.
     if (auto incoming = s->next_buffered()) co_return std::move(*incoming);
     if (s->failure) throw *s->failure;
-    if (s->large) {
-      co_await State::read_large(s);
-      continue;
+    switch (s->lines.todo()) {
+      case LineMessages::Todo::read_aside: {
+        auto [line, read] = co_await s->lines.read_aside();
+        s->lines.put(s->judge(line, std::move(read)));
+        continue;
+      }
+      case LineMessages::Todo::turn:
+        co_await s->lines.turn();
+        continue;
+      case LineMessages::Todo::give_up:
+        s->fail_with(s->lines.failure().within(fmt::format("server \"{}\"", s->label)));
+        continue;
+      case LineMessages::Todo::too_long:
+        s->fail_with(Error(Errc::limit, fmt::format("server \"{}\" sent a message of more than {} bytes", s->label,
+                                                    s->runtime.limits.message)));
+        throw *s->failure;
+      case LineMessages::Todo::wait_for_room:
+        co_await s->lines.room();
+        continue;
+      case LineMessages::Todo::read:
+        break;
     }
-    if (s->pace.due() || s->reader.resting()) {
-      co_await s->pace.turn();
-      continue;
-    }
-    if (s->incoming.failed()) {
-      s->reader.drop();
-      s->incoming.hold(0);
-      s->fail_with(s->incoming.failure().within(fmt::format("server \"{}\"", s->label)));
-      continue;
-    }
-    s->incoming.hold(s->reader.unfinished());
-    if (s->reader.too_long()) {
-      s->fail_with(Error(Errc::limit, fmt::format("server \"{}\" sent a message of more than {} bytes", s->label,
-                                                  s->runtime.limits.message)));
-      throw *s->failure;
-    }
-    if (!s->incoming.fits(ByteBudget::small)) {
-      auto waited = co_await as_result(s->incoming.room(ByteBudget::small));
-      if (!waited && waited.error().code() != Errc::limit) throw std::move(waited).error();
-      continue;
-    }
-    auto room = s->reader.room();
-    const auto length = co_await s->process->read_some(room);
+    const auto length = co_await s->process->read_some(s->lines.reader().room());
     if (s->closing) throw *s->failure;
     if (!length) continue;
     if (*length > 0) {
-      s->unanswered = false;
-      s->pace.rested();
-      s->reader.commit(*length);
+      s->out_pace.answered();
+      s->lines.commit(*length);
       continue;
     }
     if (auto last = co_await s->finish()) co_return std::move(*last);
@@ -515,7 +441,7 @@ Task<void> StdioChannel::close(CloseMode mode) {
     s->silence.cancel();
     s->stop(Error(Errc::closed, fmt::format("the connection to server \"{}\" was closed", s->label)));
     // What was sent before close is still delivered if the child reads it.
-    if (s->queued() > 0 && !s->broken && !s->process->ended()) {
+    if (!s->out.empty() && !s->broken && !s->process->ended()) {
       const auto begin = std::chrono::steady_clock::now();
       auto waited = co_await as_result(with_timeout(s->flushed.wait(), patience.after_eof, ""));
       if (!waited && waited.error().code() == Errc::cancelled) throw std::move(waited).error();
@@ -535,6 +461,6 @@ std::string StdioChannel::diagnostics() const {
 
 std::string StdioChannel::skipped() const { return state_->skipped(); }
 
-std::uint64_t StdioChannel::junk_lines() const noexcept { return state_->junk + state_->reader.junk_lines(); }
+std::uint64_t StdioChannel::junk_lines() const noexcept { return state_->junk + state_->lines.reader().junk_lines(); }
 
 }  // namespace patchbay

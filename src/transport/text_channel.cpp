@@ -7,6 +7,7 @@
 
 #include "base/apart.h"
 #include "base/byte_budget.h"
+#include "base/close_once.h"
 #include "base/scope.h"
 #include "base/waiting.h"
 #include "http/chatter.h"
@@ -44,9 +45,7 @@ struct TextMessages::State {
   std::size_t queued = 0;  // bytes, the text being written included
   bool writing = false;
   Event written;  // nothing is queued any more, or nothing will be written
-  bool closing = false;
-  bool closed = false;
-  Event closed_event;
+  CloseOnce closing;
   Apart apart;  // the program's functions, which need not listen when they are cancelled
   Scope scope;
 
@@ -124,13 +123,8 @@ struct TextMessages::State {
   }
 
   static Task<void> close(Self self, CloseMode mode) {
-    if (self->closing) {
-      while (!self->closed) co_await self->closed_event.wait();
-      co_return;
-    }
-    self->closing = true;
-    self->inbox.clear();
-    self->inbox.finish(Error(Errc::closed, "the connection was closed"));
+    if (!self->closing.begin()) co_return co_await self->closing.finished();
+    self->inbox.close();
     const bool throws = co_await asio::this_coro::throw_if_cancelled();
     co_await asio::this_coro::throw_if_cancelled(false);
     const auto limit = mode == CloseMode::graceful ? Duration(last_writes) : Duration(quick_close);
@@ -139,8 +133,7 @@ struct TextMessages::State {
     if (!ended) self->runtime.log(LogLevel::warning, "close_failed", "reason", ended.error().message());
     self->scope.cancel();
     co_await self->scope.join();
-    self->closed = true;
-    self->closed_event.notify_all();
+    self->closing.finish();
     co_await asio::this_coro::throw_if_cancelled(throws);
   }
 };
@@ -152,7 +145,7 @@ TextMessages::TextMessages(asio::any_io_executor executor, std::unique_ptr<TextC
 }
 
 TextMessages::~TextMessages() {
-  state_->closing = true;
+  state_->closing.begin();
   state_->scope.cancel();
   state_->inbox.finish(Error(Errc::closed, "the connection was closed"));
 }
@@ -161,7 +154,8 @@ Result<void> TextMessages::enqueue(std::string text) {
   auto& state = *state_;
   if (state.inbox.end()) return std::unexpected(*state.inbox.end());
   if (state.queued > 0 && state.queued + text.size() > state.runtime.limits.outgoing) {
-    return fail(Errc::limit, fmt::format("{} bytes wait for {} to take them", state.queued, state.shown));
+    return fail(Errc::limit,
+                fmt::format("{} bytes are waiting, and {} does not accept them", state.queued, state.shown));
   }
   state.queued += text.size();
   state.queue.push_back(std::move(text));

@@ -6,6 +6,7 @@
 
 #include "base/as_result.h"
 #include "base/byte_budget.h"
+#include "base/close_once.h"
 #include "base/crypto.h"
 #include "base/scope.h"
 #include "base/timeout.h"
@@ -36,9 +37,7 @@ struct WsChannel::State {
   MessageInbox inbox;
   Chatter chatter;
   std::string text;  // of the message being sent
-  bool closing = false;
-  bool closed = false;
-  Event closed_event;
+  CloseOnce closing;
   Scope scope;
 
   static Task<void> read(Self self) {
@@ -75,20 +74,14 @@ struct WsChannel::State {
   }
 
   static Task<void> close(Self self, CloseMode mode) {
-    if (self->closing) {
-      while (!self->closed) co_await self->closed_event.wait();
-      co_return;
-    }
-    self->closing = true;
-    self->inbox.clear();
-    self->inbox.finish(Error(Errc::closed, "the connection was closed"));
+    if (!self->closing.begin()) co_return co_await self->closing.finished();
+    self->inbox.close();
     const bool throws = co_await asio::this_coro::throw_if_cancelled();
     co_await asio::this_coro::throw_if_cancelled(false);
     co_await self->socket->close(mode == CloseMode::graceful ? Duration(goodbye_wait) : Duration(quick_goodbye));
     self->scope.cancel();
     co_await self->scope.join();
-    self->closed = true;
-    self->closed_event.notify_all();
+    self->closing.finish();
     co_await asio::this_coro::throw_if_cancelled(throws);
   }
 };
@@ -99,7 +92,7 @@ WsChannel::WsChannel(asio::any_io_executor executor, std::unique_ptr<WebSocket> 
 }
 
 WsChannel::~WsChannel() {
-  state_->closing = true;
+  state_->closing.begin();
   state_->scope.cancel();
   state_->inbox.finish(Error(Errc::closed, "the connection was closed"));
 }
@@ -165,6 +158,7 @@ class WsTransport final : public Transport {
     settings.message_limit = runtime.limits.message;
     settings.outgoing_limit = runtime.limits.outgoing;
     settings.buffered_limit = runtime.limits.buffered;
+    settings.clock = runtime.clock;
     settings.random = runtime.random;
     settings.log = runtime.log;
 

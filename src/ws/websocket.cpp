@@ -7,17 +7,18 @@
 #include <vector>
 
 #include <boost/asio/post.hpp>
-#include <boost/asio/redirect_error.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <fmt/format.h>
 
 #include "base/as_result.h"
 #include "base/byte_budget.h"
 #include "base/crypto.h"
+#include "base/limit_text.h"
 #include "base/pace.h"
 #include "base/scope.h"
 #include "base/strings.h"
+#include "base/timer.h"
 #include "base/waiting.h"
+#include "base/write_queue.h"
 #include "http/client/failure.h"
 #include "text/clean_text.h"
 #include "ws/handshake.h"
@@ -29,15 +30,10 @@ using namespace std::chrono_literals;
 using SteadyClock = std::chrono::steady_clock;
 
 constexpr std::size_t read_size = 64u << 10;
-constexpr std::size_t kept_buffer = 1u << 20;
 constexpr auto for_reader = 500ms;  // between a failed write and the reader's own verdict
 constexpr std::size_t head_limit = 64u << 10;
 constexpr std::size_t refusal_limit = 64u << 10;
 constexpr auto refusal_wait = 2s;
-
-std::string seconds_text(Duration limit) {
-  return limit_text(std::chrono::duration_cast<std::chrono::milliseconds>(limit));
-}
 
 }  // namespace
 
@@ -53,7 +49,7 @@ struct WebSocket::State : std::enable_shared_from_this<State> {
         chatter(settings.chatter),
         incoming(byte_budget(), e, settings.buffered_limit, [this] { give_up(incoming.failure()); }),
         buffer(read_size),
-        alarm(e),
+        alarm(e, settings.clock),
         scope(e) {}
 
   asio::any_io_executor executor;
@@ -72,31 +68,27 @@ struct WebSocket::State : std::enable_shared_from_this<State> {
   int receivers = 0;  // who is in receive(): one, and while closing perhaps a second
   int reading = 0;    // and waits for bytes there
 
-  // Writing. `writing` is on its way from `written` on and stays where it is; `waiting` gathers.
-  std::string writing;
-  std::size_t written = 0;
-  std::string waiting;
+  // Writing.
+  WriteQueue out;
+  FlushPace out_pace;
   std::optional<std::string> pong;  // the latest is enough (section 5.5.3)
   bool ping_due = false;
-  bool draining = false;      // drain() waits for room
-  bool flush_posted = false;  // a handler will flush in this turn of the loop
-  bool unanswered = false;    // something was written since the last read
-  bool broken = false;        // nothing can be written any more
+  bool draining = false;  // drain() waits for room
+  bool broken = false;    // nothing can be written any more
   bool close_sent = false;
   std::array<std::uint8_t, 256> masks{};
   std::size_t masks_used = 256;
 
   // Keeping alive. Silence is counted from `heard`.
-  SteadyClock::time_point heard = SteadyClock::now();
+  SteadyClock::time_point heard = settings.clock.now();
   bool ping_out = false;
-  asio::steady_timer alarm;
+  Timer alarm;
 
   bool closing = false;
   bool closed = false;
   Scope scope;
 
-  std::size_t queued() const noexcept { return writing.size() - written + waiting.size(); }
-  bool has_output() const noexcept { return !broken && (queued() > 0 || pong || ping_due); }
+  bool has_output() const noexcept { return !broken && (!out.empty() || pong || ping_due); }
 
   void fail(Error error) {
     if (!failure) failure = std::move(error);
@@ -124,52 +116,48 @@ struct WebSocket::State : std::enable_shared_from_this<State> {
 
   void say_goodbye(std::uint16_t code, std::string_view reason) {
     if (std::exchange(close_sent, true)) return;
-    append_frame(waiting, WebSocketOpcode::close,
+    append_frame(out.tail(), WebSocketOpcode::close,
                  code == close_code::none ? std::string() : close_payload(code, reason), next_mask());
     flush();
   }
 
-  // Something to write in `writing`; control frames go before what waits.
-  bool load() {
-    if (written < writing.size()) return true;
-    writing.clear();
-    written = 0;
-    if (writing.capacity() > kept_buffer) writing.shrink_to_fit();
-    if (auto payload = std::exchange(pong, std::nullopt)) {
-      append_frame(writing, WebSocketOpcode::pong, *payload, next_mask());
+  // What to write next; control frames leave before what waits.
+  std::string_view next_output() {
+    if (out.between() && (pong || ping_due)) {
+      auto& frames = out.begin();
+      if (auto payload = std::exchange(pong, std::nullopt)) {
+        append_frame(frames, WebSocketOpcode::pong, *payload, next_mask());
+      }
+      if (std::exchange(ping_due, false)) append_frame(frames, WebSocketOpcode::ping, "", next_mask());
     }
-    if (std::exchange(ping_due, false)) append_frame(writing, WebSocketOpcode::ping, "", next_mask());
-    if (writing.empty()) {
-      writing.swap(waiting);
-    }
-    return !writing.empty();
+    return out.front();
   }
 
   void flush() {
-    while (!draining && !broken && stream && load()) {
-      auto taken = stream->write_now(std::string_view(writing).substr(written));
+    while (!closed && !draining && !broken && stream && has_output()) {
+      auto taken = stream->write_now(next_output());
       if (!taken) {
         break_output(taken.error());
       } else if (*taken == 0) {
         draining = true;
         scope.spawn(drain(shared_from_this()));
       } else {
-        written += *taken;
+        out.wrote(*taken);
       }
     }
     if (!has_output()) changed.notify_all();
   }
 
   static Task<void> drain(Self self) {
-    while (!self->broken && self->load()) {
+    while (self->has_output()) {
       co_await self->stream->writable();
-      auto taken = self->stream->write_now(std::string_view(self->writing).substr(self->written));
+      auto taken = self->stream->write_now(self->next_output());
       if (!taken) {
         self->break_output(taken.error());
       } else if (*taken > 0) {
-        self->written += *taken;
+        self->out.wrote(*taken);
         // Room in a buffer that was full: the other side takes what it is sent.
-        self->heard = SteadyClock::now();
+        self->heard = self->settings.clock.now();
       }
     }
     self->draining = false;
@@ -180,9 +168,7 @@ struct WebSocket::State : std::enable_shared_from_this<State> {
   // it gets a moment to find it.
   void break_output(Error why) {
     broken = true;
-    writing.clear();
-    waiting.clear();
-    written = 0;
+    out.clear();
     settings.log(LogLevel::debug, "write_failed", "text", why.message());
     scope.spawn([](Self self, Error error) -> Task<void> {
       co_await sleep_for(for_reader);
@@ -254,9 +240,9 @@ struct WebSocket::State : std::enable_shared_from_this<State> {
   }
 
   void on_bytes(std::string_view bytes) {
-    heard = SteadyClock::now();
+    heard = settings.clock.now();
     if (std::exchange(ping_out, false)) alarm.cancel();
-    unanswered = false;
+    out_pace.answered();
     // What came before the fault is handed out before it is told.
     if (auto fed = reader.feed(bytes); !fed) refuse(fed.error(), reader.fault_code());
     incoming.hold(reader.unfinished());
@@ -322,11 +308,10 @@ struct WebSocket::State : std::enable_shared_from_this<State> {
   static Task<void> keep_alive(Self self) {
     while (!self->failure) {
       const auto wait = self->ping_out ? self->settings.pong_wait : self->settings.ping_after;
-      const auto now = SteadyClock::now();
+      const auto now = self->settings.clock.now();
       if (now - self->heard < wait) {
-        boost::system::error_code woken;
-        self->alarm.expires_at(self->heard + wait);
-        co_await self->alarm.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+        self->alarm.set(self->heard + wait);
+        (void)co_await as_result(self->alarm.wait());
         // What has arrived meanwhile is read first. Throws when we are cancelled.
         co_await asio::post(self->executor, asio::use_awaitable);
         continue;
@@ -343,7 +328,7 @@ struct WebSocket::State : std::enable_shared_from_this<State> {
       } else {
         self->broken = true;
         self->fail(self->closed_error(
-            fmt::format("has not answered a ping for {}; the connection is considered lost", seconds_text(wait))));
+            fmt::format("has not answered a ping for {}; the connection is considered lost", limit_text(wait))));
       }
     }
   }
@@ -400,24 +385,13 @@ Result<void> WebSocket::send(std::string_view text) {
   if (s.closing || s.close_sent || s.broken) {
     return fail(Errc::closed, fmt::format("{}: the connection is being closed", s.settings.shown));
   }
-  if (text.size() > s.settings.outgoing_limit || s.queued() > s.settings.outgoing_limit - text.size()) {
+  if (text.size() > s.settings.outgoing_limit || s.out.size() > s.settings.outgoing_limit - text.size()) {
     return fail(Errc::limit,
                 fmt::format("{} bytes are waiting for {} to read them, and {} more are too many (the limit is {})",
-                            s.queued(), s.settings.shown, text.size(), s.settings.outgoing_limit));
+                            s.out.size(), s.settings.shown, text.size(), s.settings.outgoing_limit));
   }
-  append_frame(s.waiting, WebSocketOpcode::text, text, s.next_mask());
-  if (s.draining || s.flush_posted) return {};
-  // A message after an answer is written at once. Those that follow before anything else is
-  // read are gathered and written together at the end of this turn of the loop.
-  if (!std::exchange(s.unanswered, true)) {
-    s.flush();
-    return {};
-  }
-  s.flush_posted = true;
-  asio::post(s.executor, [state = state_] {
-    state->flush_posted = false;
-    if (!state->closed) state->flush();
-  });
+  append_frame(s.out.tail(), WebSocketOpcode::text, text, s.next_mask());
+  if (!s.draining) s.out_pace.queued(s.executor, state_);
   return {};
 }
 
@@ -487,7 +461,7 @@ Task<WebSocketAnswer> open_websocket(WebSocketTarget target, WebSocketSettings s
   context.method = method;
   context.url = target.url.text();
   context.shown = settings.shown;
-  context.limit = seconds_text(target.handshake);
+  context.limit = limit_text(target.handshake);
   const auto late = http_error({.fault = HttpFault::first_byte_timeout, .phase = HttpPhase::waiting}, context);
   context.limit = limit_text(head_limit);
   auto reader =

@@ -40,6 +40,7 @@ struct WebSocketSettings {
   Duration ping_after = std::chrono::seconds(30);  // of silence; Duration::max(): never
   Duration pong_wait = std::chrono::seconds(20);   // for anything at all to come back
   ChatterRule chatter;                             // pings and pongs between messages
+  Clock clock;
   Random random = system_random();
   Log log;
 };

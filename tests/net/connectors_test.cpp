@@ -46,8 +46,10 @@ class ConnectorDirectoryTest : public testing::Test {
     };
     tree.file("home/.config/patchbay/secrets.json", R"({"secrets":{"token":"the-bearer"}})");
     ::chmod(path("home/.config/patchbay/secrets.json").c_str(), 0600);
-    options.on_config = [this](const ConfigChange& change) {
-      added = change.added;
+    options.on_event = [this](const HostEvent& event) {
+      const auto* change = std::get_if<ConfigChange>(&event);
+      if (!change) return;
+      added = change->added;
       told.notify_all();
     };
   }

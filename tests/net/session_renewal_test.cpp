@@ -12,7 +12,7 @@
 #include "base/runtime.h"
 #include "base/scope.h"
 #include "client/connect.h"
-#include "client/session_core.h"
+#include "client/session_owner.h"
 #include "support/fails_with.h"
 #include "support/loop.h"
 #include "support/scripted_server.h"
@@ -206,7 +206,7 @@ ForgetfulServer::Deals stream_that_is_lost(std::atomic<int>& gets) {
 
 ClientOptions listening(bool& heard) {
   auto options = legacy();
-  options.on_change = [&](const Change& change) {
+  options.on_change = [&](const Change& change, const CallContext&) {
     heard = heard || change == Change{Change::Kind::resource_updated, "u"};
   };
   return options;
@@ -288,12 +288,13 @@ TEST(ForgottenSession, IsToldAsLostWhenEveryNewOneIsForgottenToo) {
     options.on_lost = [&](const Error& error) { lost.push_back(error.message()); };
     Runtime runtime;
     runtime.log = Log(LogLevel::warning, [&](const LogEvent& event) { warnings.push_back(event); });
-    auto core = std::make_shared<SessionCore>(co_await asio::this_coro::executor, runtime, options, server.transport());
-    core->doubt_pace = RenewalPace(RenewalRule{.most_tries = 3, .second_pause = 1ms, .longest_pause = 1ms});
-    co_await core->connect();
+    const RenewalRule quickly{.most_tries = 3, .second_pause = 1ms, .longest_pause = 1ms};
+    auto session = std::make_shared<SessionOwner>(co_await asio::this_coro::executor, runtime, options,
+                                                  server.transport(), quickly);
+    co_await session->connect();
     while (lost.empty()) co_await settle();
     // Another doubt about the same session says nothing new.
-    EXPECT_TRUE(core->peer->notify("notifications/roots/list_changed", {}));
+    EXPECT_TRUE(session->peer()->notify("notifications/roots/list_changed", {}));
     auto doubted = [](const LogEvent& event) {
       return event.event == "not_accepted" && event.field("status") == "404";
     };
@@ -301,7 +302,7 @@ TEST(ForgottenSession, IsToldAsLostWhenEveryNewOneIsForgottenToo) {
     for (int i = 0; i < 20; ++i) co_await settle();
     EXPECT_THAT(lost, testing::ElementsAre(testing::HasSubstr("keeps forgetting its sessions")));
     EXPECT_THAT(warnings, testing::Contains(testing::Field(&LogEvent::event, "session_not_renewed")).Times(1));
-    co_await core->close(CloseMode::quick);
+    co_await session->close(CloseMode::quick);
   });
 }
 
@@ -533,7 +534,7 @@ TEST(ForgottenSession, MetByAHandlerOfOursIsOpenedAnewAllTheSame) {
     std::optional<Errc> inside;
     bool released = false;
     Event changed;
-    options.sample = [&](CreateMessageRequest) -> Task<CreateMessageResult> {
+    options.sample = [&](CreateMessageRequest, CallContext) -> Task<CreateMessageResult> {
       auto called = co_await as_result(session.call_tool("t", {}));
       inside = called ? Errc::internal : called.error().code();
       changed.notify_all();

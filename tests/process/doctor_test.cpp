@@ -294,7 +294,7 @@ TEST_F(Doctor, WhyNamesWhatStandsAgainstAServerAndTheCommandThatHelps) {
   EXPECT_EQ(why()["standing"], Json("rejected"));
   ASSERT_EQ(house.run({"approve", "evil"}).code, 0);
   EXPECT_EQ(why()["used"], Json(true));
-  EXPECT_THAT(to_text(why()["notes"]), HasSubstr("you approved it"));
+  EXPECT_THAT(to_text(why()["notes"]), HasSubstr("you approved this entry"));
   ASSERT_EQ(house.run({"disable", "evil"}).code, 0);
   EXPECT_EQ(why()["fix"], Json("patchbay enable evil"));
   ASSERT_EQ(house.run({"enable", "evil"}).code, 0);

@@ -1,10 +1,17 @@
 // T1, L9: children as the library starts, watches and ends them.
 #include "process/process.h"
 
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
+#include <array>
 #include <csignal>
+#include <cstddef>
 #include <cstring>
 #include <fstream>
 #include <thread>
@@ -57,6 +64,42 @@ Task<Error> failure_of(ProcessSpec spec) {
     co_return Error(Errc::internal, "");
   }
   co_return started.error();
+}
+
+// On this thread, and in what it starts, the system refuses a descriptor of a process, as some containers do.
+bool refuse_process_descriptors() {
+  constexpr auto number = static_cast<std::uint32_t>(SYS_pidfd_open);
+  std::array<sock_filter, 4> rules{{
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  }};
+  const sock_fprog program_of_them{.len = rules.size(), .filter = rules.data()};
+  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program_of_them) == 0;
+}
+
+TEST(Process, WhereProcessDescriptorsAreRefused_ServersStartAndEndAllTheSame) {
+  std::thread([] {
+    ASSERT_TRUE(refuse_process_descriptors()) << std::strerror(errno);
+    ASSERT_LT(::syscall(SYS_pidfd_open, ::getpid(), 0), 0);
+    run_task([]() -> Task<void> {
+      auto process = co_await Process::start(odd({"echo"}), Runtime{});
+      EXPECT_EQ(process->write_some("hello\n"), 6u);
+      EXPECT_EQ(co_await read_line(*process), "hello\n");
+      EXPECT_EQ(co_await process->shutdown(unhurried), ShutdownStep::input_closed);
+      EXPECT_EQ(process->exit_status(), (ExitStatus{0, 0}));
+      EXPECT_EQ(::waitpid(process->warden_pid(), nullptr, WNOHANG), -1) << "its warden was waited for";
+      // One that is told to end by a signal, and one that the destructor has to see to.
+      auto asked = co_await Process::start({.command = "/bin/sh", .args = {"-c", "exec sleep 1000"}}, Runtime{});
+      EXPECT_EQ(co_await asked->shutdown({1ms, 60s, 60s}), ShutdownStep::interrupted);
+      auto dropped = co_await Process::start({.command = "/bin/sh", .args = {"-c", "exec sleep 1000"}}, Runtime{});
+      const auto warden = dropped->warden_pid();
+      dropped.reset();
+      EXPECT_EQ(::waitpid(warden, nullptr, WNOHANG), -1) << "its warden was waited for";
+    });
+  }).join();
 }
 
 TEST(Process, BytesGoBothWays) {

@@ -35,8 +35,10 @@ class Reload : public testing::Test {
     options.load->home = path("home");
     options.load->enterprise_dir = path("etc");
     options.load->variables = [](std::string_view) { return std::nullopt; };
-    options.on_config = [this](const ConfigChange& change) {
-      changes.push_back(change);
+    options.on_event = [this](const HostEvent& event) {
+      const auto* change = std::get_if<ConfigChange>(&event);
+      if (!change) return;
+      changes.push_back(*change);
       told.notify_all();
     };
   }

@@ -124,7 +124,7 @@ TEST_P(Checks, ToolsThatWereNotListed_AreCalledUnchecked) {
 TEST_P(Checks, AfterTheListChanged_TheNewDeclarationCounts) {
   offers(takes_size);
   Event changed;
-  options_.on_change = [&](const Change&) { changed.notify_all(); };
+  options_.on_change = [&](const Change&, const CallContext&) { changed.notify_all(); };
   run([&, this](Session session) -> Task<void> {
     (void)co_await session.list_tools();
     EXPECT_EQ((co_await failure(session.call_tool("t", Json{{"size", "big"}}))).code(), Errc::invalid_argument);

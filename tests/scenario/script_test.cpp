@@ -12,7 +12,8 @@
 #include "base/runtime.h"
 #include "base/scope.h"
 #include "client/connect.h"
-#include "client/session_core.h"
+#include "client/exchange.h"
+#include "client/session_owner.h"
 #include "protocol/methods.h"
 #include "protocol/wire.h"
 #include "support/fails_with.h"
@@ -244,7 +245,7 @@ struct ChangingServer {
   }
   ClientOptions client() {
     auto options = modern_client();
-    options.on_change = [this](const Change&) {
+    options.on_change = [this](const Change&, const CallContext&) {
       ++changes;
       heard.notify_all();
     };
@@ -344,10 +345,10 @@ TEST(Script, AnAnswerFromTheCache_IsTheOneThatWasKept) {
   for (const int ttl : {60'000, 0}) {
     server->on(m(method::read_resource), fmt::format(R"({{"contents":[],"ttlMs":{}}})", ttl));
     run_task([&]() -> Task<void> {
-      auto core = std::make_shared<SessionCore>(co_await asio::this_coro::executor, Runtime{}, modern_client(),
-                                                server->transport());
-      co_await core->connect();
-      auto read = [&]() -> Task<Fetched> { return core->cached_request(method::read_resource, {}, "k", {}); };
+      auto session = std::make_shared<SessionOwner>(co_await asio::this_coro::executor, Runtime{}, modern_client(),
+                                                    server->transport());
+      co_await session->connect();
+      auto read = [&]() -> Task<Fetched> { return cached_request(*session, method::read_resource, {}, "k", {}); };
       const auto first = co_await read();
       const auto second = co_await read();
       EXPECT_EQ(first.kept != nullptr, ttl > 0);
@@ -355,7 +356,7 @@ TEST(Script, AnAnswerFromTheCache_IsTheOneThatWasKept) {
       EXPECT_EQ(first.own.is_null(), ttl > 0);
       EXPECT_GT(first.bytes, 0u);
       EXPECT_EQ(first.bytes, second.bytes);
-      co_await core->close(CloseMode::quick);
+      co_await session->close(CloseMode::quick);
     });
   }
 }
@@ -447,7 +448,7 @@ const std::string a_form =
     R"("inputRequests":{"who":{"method":"elicitation/create","params":{"message":"?","requestedSchema":{"type":"object","properties":{}}}}})";
 
 ClientOptions answering(ClientOptions options, ElicitResult::Action action, int& asked) {
-  options.elicit = [&asked, action](ElicitRequest) -> Task<ElicitResult> {
+  options.elicit = [&asked, action](ElicitRequest, CallContext) -> Task<ElicitResult> {
     ++asked;
     return [](ElicitResult::Action how) -> Task<ElicitResult> { co_return ElicitResult{.action = how}; }(action);
   };
@@ -606,7 +607,7 @@ TEST(Script, WhatAPersonTookIsNotMissingFromTheNextRound) {
   HandClock clock;
   auto options = legacy_client();
   options.elicit_by_url = true;
-  options.elicit = [&](ElicitRequest) -> Task<ElicitResult> {
+  options.elicit = [&](ElicitRequest, CallContext) -> Task<ElicitResult> {
     clock.now += 24h;
     co_return ElicitResult{.action = ElicitResult::Action::accept};
   };
@@ -648,7 +649,7 @@ TEST(Script, AQuestionInsideACall_DoesNotStopTheClockOfAnother) {
   Event may_answer;
   bool is_asked = false;
   auto options = modern_client();
-  options.elicit = [&](ElicitRequest) -> Task<ElicitResult> {
+  options.elicit = [&](ElicitRequest, CallContext) -> Task<ElicitResult> {
     is_asked = true;
     asked.notify_all();
     co_await may_answer.wait();
@@ -687,7 +688,7 @@ TEST(Script, ACallWhosePersonIsAsked_EndsWithItsConnection) {
     Event asked;
     bool is_asked = false;
     auto options = modern_client();
-    options.elicit = [&](ElicitRequest) -> Task<ElicitResult> {
+    options.elicit = [&](ElicitRequest, CallContext) -> Task<ElicitResult> {
       is_asked = true;
       asked.notify_all();
       (void)co_await no_answer();
@@ -720,11 +721,11 @@ TEST(Script, NotificationsOfEveryShapeDoNoHarm) {
         modern ? ScriptServer::modern(R"({"tools":{}})") : ScriptServer::legacy(R"({"tools":{},"logging":{}})");
     auto options = modern ? modern_client() : legacy_client();
     std::vector<Change> changes;
-    options.on_change = [&](const Change& change) {
+    options.on_change = [&](const Change& change, const CallContext&) {
       changes.push_back(change);
       throw std::runtime_error("a bug of the program");
     };
-    options.on_log = [](const LogMessage&) { throw std::runtime_error("another"); };
+    options.on_log = [](const LogMessage&, const CallContext&) { throw std::runtime_error("another"); };
     with_session(*server, options, [&](Session session) -> Task<void> {
       for (auto name : {method::resource_updated, method::log_message, method::listen_acknowledged, method::cancelled,
                         method::progress, method::tools_changed, method::elicitation_complete,
@@ -748,7 +749,7 @@ TEST(Script, NotificationsOfEveryShapeDoNoHarm) {
 TEST(Script, ALegacyServersRequestsAreAnswered) {
   auto server = ScriptServer::legacy(R"({"tools":{}})");
   auto options = legacy_client();
-  options.roots = []() -> Task<std::vector<Root>> {
+  options.roots = [](CallContext) -> Task<std::vector<Root>> {
     std::vector<Root> roots;
     roots.push_back({.uri = "file:///x"});
     co_return roots;
@@ -781,7 +782,7 @@ TEST(Script, AModernServersRequestIsNotAnswered) {
   auto server = ScriptServer::modern(R"({"tools":{}})");
   auto options = modern_client();
   int asked = 0;
-  options.roots = [&]() -> Task<std::vector<Root>> {
+  options.roots = [&](CallContext) -> Task<std::vector<Root>> {
     ++asked;
     return []() -> Task<std::vector<Root>> { co_return std::vector<Root>{}; }();
   };
@@ -889,7 +890,7 @@ TEST(Script, AWatchThatBreaksOffIsOpenedAgainAndEverythingCountsAsChanged) {
     Event heard;
     std::vector<Change> changes;
     auto options = modern_client();
-    options.on_change = [&](const Change& change) {
+    options.on_change = [&](const Change& change, const CallContext&) {
       changes.push_back(change);
       heard.notify_all();
     };

@@ -1,6 +1,9 @@
 // Handlers that run apart from whoever waits for them.
 #include "base/apart.h"
 
+#include <string>
+#include <vector>
+
 #include <boost/asio/post.hpp>
 #include <gtest/gtest.h>
 
@@ -92,6 +95,61 @@ TEST(Apart, WhoIsCancelled_CancelsWhatItWaitedFor) {
     EXPECT_TRUE(co_await apart.wait_ended(1min));
     EXPECT_FALSE(never.has_waiters());
     co_await scope.join();
+  });
+}
+
+TEST(Apart, WhenItIsFailed_WaitersGoOnAtOnceAndLaterOnesAreServed) {
+  run_task([]() -> Task<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    const Apart apart(executor);
+    auto released = std::make_shared<Event>();
+    auto go = std::make_shared<bool>(false);
+    std::vector<std::string> ends;
+    Scope scope(executor);
+    for (int i = 0; i < 2; ++i) {
+      scope.spawn([](Apart where, Task<int> work, std::vector<std::string>& told) -> Task<void> {
+        auto outcome = co_await as_result(where.run(std::move(work)));
+        told.push_back(outcome ? "answered" : outcome.error().message());
+      }(apart, deaf(released, go), ends));
+    }
+    co_await settle();
+    apart.fail(Error(Errc::closed, "the server is gone"));
+    co_await scope.join();
+    EXPECT_EQ(ends, (std::vector<std::string>{"the server is gone", "the server is gone"}));
+    EXPECT_EQ(apart.running(), 2u) << "they do not listen";
+    EXPECT_EQ(co_await apart.run(seven()), 7);
+    *go = true;
+    released->notify_all();
+    EXPECT_TRUE(co_await apart.wait_ended(1min));
+  });
+}
+
+TEST(Apart, WhenItHasEnded_NothingMoreIsRun) {
+  run_task([]() -> Task<void> {
+    const Apart apart(co_await asio::this_coro::executor);
+    apart.end(Error(Errc::closed, "over"));
+    auto outcome = co_await as_result(apart.run(seven()));
+    EXPECT_FALSE(outcome);
+    if (!outcome) EXPECT_EQ(outcome.error().message(), "over");
+    EXPECT_EQ(apart.running(), 0u);
+  });
+}
+
+// It ends everything before whoever waits for it even began to wait.
+TEST(Apart, OneThatEndsItAll_IsNotWaitedFor) {
+  run_task([]() -> Task<void> {
+    const Apart apart(co_await asio::this_coro::executor);
+    auto released = std::make_shared<Event>();
+    auto go = std::make_shared<bool>(false);
+    auto outcome = co_await as_result(apart.run([](Apart where, Task<int> then) -> Task<int> {
+      where.end(Error(Errc::closed, "ended from inside"));
+      co_return co_await std::move(then);
+    }(apart, deaf(released, go))));
+    EXPECT_FALSE(outcome);
+    if (!outcome) EXPECT_EQ(outcome.error().message(), "ended from inside");
+    *go = true;
+    released->notify_all();
+    EXPECT_TRUE(co_await apart.wait_ended(1min));
   });
 }
 

@@ -237,7 +237,7 @@ TEST(Checkup, ConnectionsAreToldWithWhatTheServerIs) {
   failed.error = Error(Errc::connect, "it ended with exit code 7");
   ServerStatus unlisted = good;
   unlisted.name = "c";
-  unlisted.reason = "tools fetch failed";
+  unlisted.reason = ServerReason::tools_fetch_failed;
   ServerStatus sign_in = failed;
   sign_in.name = "d";
   sign_in.state = ServerState::needs_auth;

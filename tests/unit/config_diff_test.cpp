@@ -4,7 +4,7 @@
 
 #include "entries/diff.h"
 #include "entries/parse.h"
-#include "host/config_watch.h"
+#include "host/config/config_watch.h"
 
 namespace patchbay {
 namespace {

@@ -16,9 +16,9 @@
 #include "servers/load.h"
 #include "settings/settings_file.h"
 #include "settings/sources.h"
+#include "support/load_home.h"
 #include "support/ordinary_user.h"
 #include "support/places.h"
-#include "support/temp_tree.h"
 
 namespace patchbay {
 namespace {
@@ -28,24 +28,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-class ConfigLoad : public testing::Test {
+class ConfigLoad : public test::LoadHome {
  protected:
-  ConfigLoad() {
-    tree.directory("home/.claude");
-    tree.directory("etc");
-    tree.directory("repo/.git");
-    tree.directory("repo/sub");
-    request.cwd = path("repo");
-    request.home = path("home");
-    request.enterprise_dir = path("etc");
-    request.enterprise_owner = ::getuid();
-    request.variables = [this](std::string_view name) -> std::optional<std::string> {
-      auto found = variables.find(name);
-      return found == variables.end() ? std::nullopt : std::optional(found->second);
-    };
-  }
-
-  std::string path(std::string_view name) const { return (tree.path() / name).string(); }
   LoadedConfig load() const { return load_servers(request); }
 
   // One server called `name` whose command says where it was declared.
@@ -119,9 +103,6 @@ class ConfigLoad : public testing::Test {
     }
   }
 
-  test::TempTree tree;
-  LoadRequest request;
-  std::map<std::string, std::string, std::less<>> variables;
   std::string own_user, own_project, claude_user, claude_project;
 };
 

@@ -510,12 +510,17 @@ TEST(Config, AnyPrefixOfAFileYieldsServersOrAPositionedProblem) {
   }
 }
 
+LoadedConfig merged_of(const std::vector<ParsedServers>& sources) {
+  const SettlePolicy policy{{}, false, [](std::string_view) { return std::nullopt; }};
+  return merge_sources(sources, [](const ServerConfig&) { return EntryAnswers(); }, policy);
+}
+
 TEST(Merge, TheHigherSourceWinsWholeAndABrokenEntryHoldsItsName) {
   auto high = parse_servers(R"({"a":{"command":"high"},"b":{"command":""}})", origin);
   auto low =
       parse_servers(R"({"a":{"command":"low","args":["x"]},"b":{"command":"low"},"c":{"command":"low"}})", origin);
   std::vector<ParsedServers> sources{high, low};
-  auto merged = merge_sources(sources);
+  auto merged = merged_of(sources);
   EXPECT_THAT(names(merged.servers), ElementsAre("a", "b", "c"));
   auto a = high.servers[0];
   a.shadows = {low.servers[0].origin};
@@ -525,42 +530,6 @@ TEST(Merge, TheHigherSourceWinsWholeAndABrokenEntryHoldsItsName) {
   EXPECT_EQ(merged.servers[2], low.servers[2]);
   EXPECT_THAT(names(merged.shadowed), ElementsAre("a", "b"));
   EXPECT_THAT(texts(merged.problems, Severity::error), ElementsAre(texts(high.problems, Severity::error)[0]));
-}
-
-// compat: C1.e
-TEST(Merge, WhatIsNotApprovedTakesNoPart) {
-  auto entry = [](std::string_view command, ServerStanding standing) {
-    auto parsed = parse_servers(R"({"s":{"command":")" + std::string(command) + R"("}})", origin);
-    parsed.servers[0].standing = standing;
-    parsed.servers[0].reason = "given";
-    return parsed;
-  };
-  using enum ServerStanding;
-  struct Case {
-    std::vector<ServerStanding> given;
-    std::size_t winner;
-    std::size_t shadows;
-    std::vector<ServerStanding> others;
-  };
-  for (const auto& c : std::initializer_list<Case>{
-           {{active, active}, 0, 1, {shadowed}},
-           {{awaiting_approval, active}, 1, 0, {awaiting_approval}},
-           {{rejected, active}, 1, 0, {rejected}},
-           {{awaiting_approval, rejected}, 0, 0, {rejected}},
-           {{active, awaiting_approval}, 0, 1, {shadowed}},
-           {{rejected, awaiting_approval, active, active}, 2, 1, {rejected, awaiting_approval, shadowed}},
-       }) {
-    std::vector<ParsedServers> sources;
-    for (std::size_t i = 0; i < c.given.size(); ++i) sources.push_back(entry(std::to_string(i), c.given[i]));
-    auto merged = merge_sources(sources);
-    ASSERT_EQ(merged.servers.size(), 1u);
-    EXPECT_EQ(merged.servers[0].command, std::to_string(c.winner));
-    EXPECT_EQ(merged.servers[0].standing, c.given[c.winner]);
-    EXPECT_EQ(merged.servers[0].shadows.size(), c.shadows);
-    std::vector<ServerStanding> others;
-    for (const auto& other : merged.shadowed) others.push_back(other.standing);
-    EXPECT_EQ(others, c.others);
-  }
 }
 
 // compat: B2.2, C3.b, C3.c
@@ -576,8 +545,7 @@ TEST(Merge, CopiesOfAServerAreFoundByWhatTheyReach) {
          R"("env":{"A":"1"}},"plugin:p:off":{"command":"y"},"plugin:q:off":{"command":"y"}})"),
       at(ConfigScope::connector,
          R"({"c":{"type":"http","url":"https://h/"},"d":{"type":"http","url":"https://other/"}})")};
-  auto merged = merge_sources(sources);
-  settle_standings(merged, {{}, {}, [](std::string_view) { return std::nullopt; }});
+  auto merged = merged_of(sources);
   std::map<std::string, std::string> standings;
   for (const auto& server : merged.servers) standings[server.name] = to_string(server.standing);
   EXPECT_EQ(standings, (std::map<std::string, std::string>{{"hand", "active"},

@@ -7,6 +7,7 @@
 #include <patchbay/server.h>
 
 #include "base/as_result.h"
+#include "base/waiting.h"
 #include "permission/decide.h"
 #include "settings/settings_file.h"
 #include "support/loop.h"
@@ -129,6 +130,31 @@ TEST(HostPermission, ADeniedServersResourcesAndPromptsAreNobodys) {
       co_await host.stop();
     });
   }
+}
+
+TEST(HostPermission, AServerOfWhichEverythingIsDeniedIsNotStartedWithTheOthers) {
+  run_task([]() -> Task<void> {
+    Recorder recorder;
+    HostOptions options;
+    options.config = with_settings(R"({"permissions": {"deny": ["mcp__s"]}})");
+    Event changed;
+    options.on_event = [&](const HostEvent&) { changed.notify_all(); };
+    Host host(std::move(options));
+    host.add_server("s", recorder.server({"read"}));
+    host.add_server("t", recorder.server({"read"}));
+    auto reason_of = [&](std::string_view name) {
+      const auto all = host.status();
+      return std::ranges::find(all, name, &ServerStatus::name)->reason;
+    };
+    co_await host.start();
+    EXPECT_EQ(reason_of("s"), ServerReason::not_started);
+    EXPECT_EQ(reason_of("t"), ServerReason::none);
+    // Once no rule denies it, it is one of those that were wanted.
+    (void)co_await host.reload(LoadedConfig{});
+    while (reason_of("s") != ServerReason::none) co_await changed.wait();
+    EXPECT_EQ(host.catalog()->size(), 2u);
+    co_await host.stop();
+  });
 }
 
 TEST(HostPermission, ThePersonIsAskedWhenSomebodyCanAsk) {

@@ -1,6 +1,6 @@
 // Reads every #include under src/ and include/patchbay/ and holds it against the order of
 // the layers in docs/architecture.md, keeps third-party headers behind the files that wrap
-// them, and keeps the words of one protocol era where eras are told apart.
+// them, keeps the words of one protocol era where eras are told apart, and timers in base.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -84,6 +84,7 @@ const std::map<std::string, std::string, std::less<>> public_headers{
     {"fwd.h", "base"},
     {"json.h", "json"},
     {"types.h", "protocol"},
+    {"questions.h", "protocol"},
     {"auth.h", "auth"},
     {"transport.h", "transport"},
     {"client.h", "client"},
@@ -103,6 +104,7 @@ const std::map<std::string, std::string, std::less<>> public_headers{
     {"compiler.h", "base"},
     {"tools.h", "protocol"},
     {"host_types.h", "permission"},
+    {"events.h", "host"},
 };
 
 struct Wrapped {
@@ -240,6 +242,19 @@ bool may_know_eras(std::string_view file) {
   return file.starts_with("src/server/") && file.find("front", 11) != std::string_view::npos;
 }
 
+// Who may ask which era a peer speaks: those above, the doors of the server that choose a front, and who shows it.
+bool may_ask_for_eras(std::string_view file) {
+  for (std::string_view prefix : {"src/protocol/wire", "src/server/http_checks", "src/server/http_door",
+                                  "src/client/session.cpp", "src/host/connection.cpp", "include/patchbay/session.h"}) {
+    if (file.starts_with(prefix)) return true;
+  }
+  return may_know_eras(file);
+}
+
+// Ways to make a timer. What waits follows the clock it was given, so there is one place that does: base.
+const std::vector<std::string_view> timers{"steady_timer", "system_timer", "high_resolution_timer",
+                                           "deadline_timer.hpp", "timerfd_create"};
+
 // Everything wrong in one file, one line each.
 std::vector<std::string> problems_in(std::string_view file, std::string_view text) {
   std::vector<std::string> problems;
@@ -276,6 +291,18 @@ std::vector<std::string> problems_in(std::string_view file, std::string_view tex
     for (std::string_view word : era_words) {
       if (code.find(word) != std::string::npos) {
         report("says " + std::string(word) + ", which belongs to one protocol era");
+      }
+    }
+  }
+  if (!may_ask_for_eras(file)) {
+    for (std::string_view word : {"Era::", ".era()", "->era()", "is_legacy()"}) {
+      if (code.find(word) != std::string::npos) report("asks which era it is (" + std::string(word) + ")");
+    }
+  }
+  if (layer != "base") {
+    for (std::string_view timer : timers) {
+      if (code.find(timer) != std::string::npos) {
+        report("makes a timer (" + std::string(timer) + "), which only base does: base/timer.h, base/timeout.h");
       }
     }
   }
@@ -415,6 +442,10 @@ TEST(Layers, BadFiles_AreReported) {
       {"src/entries/x.cpp", "#include <boost/asio/post.hpp>\n", "entries is pure"},
       {"src/host/x.cpp", "if (version == \"2026-07-28\") {}\n", "2026-07-28"},
       {"src/client/session.cpp", "json[\"resultType\"];\n", "resultType"},
+      {"src/client/exchange.cpp", "if (wire.era() == modern) {}\n", "asks which era"},
+      {"src/host/host.cpp", "if (session.is_legacy()) {}\n", "asks which era"},
+      {"src/rpc/x.h", "asio::steady_timer timer_;\n", "makes a timer"},
+      {"src/transport/x.cpp", "#include <boost/asio/steady_timer.hpp>\n", "makes a timer"},
   };
   for (const Case& item : cases) {
     EXPECT_THAT(problems_in(item.file, item.text), ElementsAre(HasSubstr(item.problem)))
@@ -436,6 +467,8 @@ TEST(Layers, GoodFiles_AreNotReported) {
       {"src/protocol/wire_modern.cpp", "\"2026-07-28\" \"resultType\""},
       {"src/client/probe.cpp", "\"2025-11-25\""},
       {"src/server/legacy_front.cpp", "\"2025-11-25\""},
+      {"src/server/http_door.cpp", "if (era_of(headers, params) == Era::legacy) {}\n"},
+      {"src/base/timeout.h", "asio::steady_timer timer(executor, limit);\n"},
       {"src/process/warden/warden.c", "#include \"warden.h\"\n"},
   };
   for (const Case& item : cases) {

@@ -326,15 +326,16 @@ TEST(Permission, TheDecisionCarriesTheRuleAndItsPlace) {
   EXPECT_EQ(denied,
             (PermissionDecision{Outcome::deny, "denied by the rule \"mcp__s__t\" in /home/me/.claude/settings.json:3",
                                 "mcp__s__t", "/home/me/.claude/settings.json", 3, 5}));
-  EXPECT_EQ(denial_text("mcp__s__t", denied),
+  EXPECT_EQ(denial("mcp__s__t", denied).message(),
             "'mcp__s__t' may not be called: denied by the rule \"mcp__s__t\" in /home/me/.claude/settings.json:3; to "
             "call it, change /home/me/.claude/settings.json:3");
   const auto flag = rules.decide(entry("u", "t"), Json(), cwd);
   EXPECT_EQ(flag.reason, "denied by --disallowedTools \"mcp__u\"");
-  EXPECT_THAT(denial_text("mcp__u__t", flag), HasSubstr("leave --disallowedTools out"));
+  EXPECT_THAT(denial("mcp__u__t", flag).message(), HasSubstr("leave --disallowedTools out"));
   EXPECT_EQ(rules.decide(entry("v", "t"), Json(), cwd).reason, "no rule allows it");
   const auto mode = permissions({.mode = Mode::dont_ask}).decide(entry("v", "t"), Json(), cwd);
-  EXPECT_THAT(denial_text("mcp__v__t", mode), AllOf(HasSubstr("dontAsk"), HasSubstr("--permission-mode")));
+  EXPECT_THAT(denial("mcp__v__t", mode).message(), HasSubstr("dontAsk"));
+  EXPECT_EQ(denial("mcp__v__t", mode).remedy(), Remedy{Remedy::Kind::choose_permission_mode});
 }
 
 // compat: B7.6

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "host/rule_request.h"
+#include "host/config/rule_request.h"
 #include "support/rule_lists.h"
 
 namespace patchbay {

@@ -1,6 +1,6 @@
 // Rows of docs/requirements.md: T1, C2, C4, C6.
 // What happens between an entry as it was written and a transport: with real shells, files and directories.
-#include "host/server_start.h"
+#include "host/start/server_start.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -14,8 +14,8 @@
 #include <patchbay/host.h>
 
 #include "base/as_result.h"
-#include "host/helper_command.h"
-#include "host/helper_headers.h"
+#include "host/start/helper_command.h"
+#include "host/start/helper_headers.h"
 #include "settings/secret_file.h"
 #include "support/loop.h"
 #include "support/temp_tree.h"

@@ -19,11 +19,8 @@ namespace {
 // Wrong arguments end in the command that shows the right ones.
 Error with_remedy(const Error& error, const CatalogEntry& entry) {
   if (error.code() != Errc::invalid_argument) return error;
-  auto helpful =
-      Error(error.code(), fmt::format("{}; run `patchbay tools{}` to see the arguments of the tool", error.message(),
-                                      shell_operands({entry.server + "/" + entry.tool->name})))
-          .with_detail(error.detail());
-  return error.carried_out() ? std::move(helpful).with_carried_out(*error.carried_out()) : helpful;
+  return error.with_message(fmt::format("{}; run `patchbay tools{}` to see the arguments of the tool", error.message(),
+                                        shell_operands({entry.server + "/" + entry.tool->name})));
 }
 
 bool names_server(const Context& context, const std::string& word) {

@@ -32,14 +32,15 @@ struct Row {
   ServerState state = ServerState::pending;
   std::string reason;
   std::optional<Error> error;
+  bool tools_missing = false;  // it is connected, and its tools could not be listed
 };
 
 Row row_of(const ServerConfig& server) {
-  Row row{&server, ServerState::disabled, std::string(to_string(server.standing)), std::nullopt};
+  Row row{&server, ServerState::disabled, std::string(to_string(server.standing)), std::nullopt, false};
   switch (server.standing) {
     case ServerStanding::active:
       row.state = ServerState::pending;
-      row.reason = "not started";
+      row.reason = to_string(ServerReason::not_started);
       break;
     case ServerStanding::awaiting_approval:
       row.state = ServerState::pending;
@@ -142,7 +143,7 @@ std::string health(const Row& row) {
   }
   switch (row.state) {
     case ServerState::connected:
-      if (row.reason != "tools fetch failed") return "✔ Connected";
+      if (!row.tools_missing) return "✔ Connected";
       return fmt::format("! Connected · tools fetch failed{}{}", cause.empty() ? "" : ": ", cause);
     case ServerState::needs_auth:
       return cause.empty() ? "! Needs authentication" : fmt::format("! Needs authentication: {}", cause);
@@ -393,7 +394,8 @@ void look(Row& row, const std::vector<ServerStatus>& found) {
   const auto status = std::ranges::find(found, row.server->name, &ServerStatus::name);
   if (status == found.end()) return;
   row.state = status->state;
-  row.reason = status->reason;
+  row.reason = to_string(status->reason);
+  row.tools_missing = status->reason == ServerReason::tools_fetch_failed;
   row.error = status->error;
   if (row.reason.empty() && row.error) row.reason = to_string(row.error->code());
 }

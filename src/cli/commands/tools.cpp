@@ -25,7 +25,7 @@ void print_tools(Context& context, const std::string& only) {
     const auto visible = std::ranges::count(catalog->tools(), status.name, &CatalogEntry::server);
     context.io.out(status_line(shown, context.io.color, static_cast<std::size_t>(visible)) + "\n");
     if (failed && shown.error) {
-      context.told.emplace(status.name, shown.error->message());
+      context.told.emplace(status.name, *shown.error);
       if (!shown.error->detail().empty()) context.io.out(indented(shown.error->detail()));
     }
     for (const auto& entry : catalog->tools()) {

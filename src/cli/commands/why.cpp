@@ -8,6 +8,7 @@
 #include "base/as_result.h"
 #include "base/exit_code.h"
 #include "base/strings.h"
+#include "catalog/naming.h"
 #include "cli/context.h"
 #include "cli/declared.h"
 #include "cli/texts/present.h"
@@ -45,7 +46,7 @@ std::optional<Error> failure_of(const Answered& answered) {
   if (!answered.status) return std::nullopt;
   const auto state = answered.status->state;
   if (state != ServerState::failed && state != ServerState::needs_auth) return std::nullopt;
-  return answered.status->error.value_or(Error(Errc::connect, answered.status->reason));
+  return answered.status->error.value_or(Error(Errc::connect, std::string(to_string(answered.status->reason))));
 }
 
 std::string failure_text(const std::string& server, const Error& error) {
@@ -102,7 +103,7 @@ Question question_of(const Declared& declared, const Settings& settings) {
   if (tools.empty()) {
     const bool of_server = words.front().starts_with("mcp__") || words.front().find('/') != std::string::npos;
     // The built-in server is nobody's entry.
-    const bool builtin = words.front().starts_with("mcp__patchbay__") || words.front().starts_with("patchbay/");
+    const bool builtin = addresses_server(words.front(), "patchbay");
     // A bare name may be a tool's, unless it is all but the name of a server.
     const bool slip = !builtin && !nearest(words.front(), names).empty();
     if (!settings.check || slip || (of_server && !builtin)) unknown(words.front(), names);
@@ -291,7 +292,7 @@ int show(const Declared& declared, const Question& question, const Answered& ans
   const auto own_file = declared.store.places().config_file;
   std::optional<ServerExplanation> server;
   if (question.server != nullptr) {
-    server = explain_server(declared.config, *question.server, own_file, process_environment());
+    server = explain_server(declared.config, *question.server, own_file);
   }
   if (question.tool.empty()) {
     answer(settings, io, {{"server", server_json(declared.config, *server, answered)}, {"tool", Json()}},

@@ -21,6 +21,8 @@
 #include "base/timeout.h"
 #include "rpc/channel.h"
 #include "text/clean_text.h"
+#include "transport/http.h"
+#include "transport/ws.h"
 
 namespace patchbay {
 namespace {
@@ -119,7 +121,7 @@ std::unique_ptr<Transport> transport_to(const IdeLock& lock, std::string& shown)
   }
   options.proxy = "";
   options.shown = shown = fmt::format("{} at {}", lock.editor, options.url);
-  return websocket ? ws_transport(std::move(options)) : sse_transport(std::move(options));
+  return websocket ? ws_transport_with(std::move(options), nullptr) : sse_transport_with(std::move(options), nullptr);
 }
 
 class IdeTransport final : public Transport {

@@ -7,6 +7,7 @@
 
 #include "base/as_result.h"
 #include "base/fd.h"
+#include "base/limit_text.h"
 #include "base/waiting.h"
 #include "http/client/failure.h"
 #include "http/client/route.h"

@@ -112,7 +112,7 @@ void CurlLoop::State::watch(int socket, int what) {
 }
 
 std::shared_ptr<CurlLoop::State::Watched> CurlLoop::State::add_socket(int socket, bool ours) {
-  auto watched = std::make_shared<Watched>(timer_.get_executor());
+  auto watched = std::make_shared<Watched>(timer_.executor());
   watched->ours = ours;
   boost::system::error_code failed;
   watched->descriptor.assign(socket, failed);
@@ -186,11 +186,11 @@ void CurlLoop::State::set_timer(long milliseconds) {
   if (milliseconds == 0) {
     timer_.cancel();
     if (adding_) return;
-    asio::post(timer_.get_executor(), [due] { due({}); });
+    asio::post(timer_.executor(), [due] { due({}); });
     return;
   }
-  timer_.expires_after(std::chrono::milliseconds(milliseconds));
-  timer_.async_wait(due);
+  timer_.set_after(std::chrono::milliseconds(milliseconds));
+  timer_.call(due);
 }
 
 void CurlLoop::State::act(curl_socket_t socket, int events) {

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include <boost/asio/posix/stream_descriptor.hpp>
-#include <boost/asio/steady_timer.hpp>
 
 #include "base/fd.h"
+#include "base/timer.h"
 #include "http/client/curl_library.h"
 #include "http/client/curl_transfer.h"
 
@@ -110,7 +110,7 @@ class CurlLoop::State : public std::enable_shared_from_this<CurlLoop::State> {
 
   CURLM* multi_ = nullptr;
   KeepAlive keep_alive_;
-  boost::asio::steady_timer timer_;
+  Timer timer_;
   std::uint64_t timer_round_ = 0;
   bool adding_ = false;  // what is due at once is done by the kick() that follows
   Sockets sockets_;

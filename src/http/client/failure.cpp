@@ -155,17 +155,6 @@ Telling tell(const HttpFailure& failure, const HttpFailureContext& context) {
 
 }  // namespace
 
-std::string limit_text(std::chrono::milliseconds limit) {
-  const auto count = limit.count();
-  return count % 1000 == 0 ? fmt::format("{} s", count / 1000) : fmt::format("{} ms", count);
-}
-
-std::string limit_text(std::size_t bytes) {
-  if (bytes >= (1u << 20) && bytes % (1u << 20) == 0) return fmt::format("{} MiB", bytes >> 20);
-  if (bytes >= 1024 && bytes % 1024 == 0) return fmt::format("{} KiB", bytes >> 10);
-  return fmt::format("{} bytes", bytes);
-}
-
 std::string_view to_string(HttpPhase phase) noexcept {
   switch (phase) {
     case HttpPhase::resolving:

@@ -66,10 +66,6 @@ struct HttpFailureContext {
   std::string limit;               // "30 s", "64 KiB": the limit that was passed
 };
 
-// As limits are written in messages: "30 s", "200 ms"; "64 KiB", "100 bytes".
-std::string limit_text(std::chrono::milliseconds limit);
-std::string limit_text(std::size_t bytes);
-
 // Whether the request cannot have reached the server: it was not sent, or never acknowledged.
 bool never_arrived(const HttpFailure& failure) noexcept;
 

@@ -4,11 +4,12 @@
 #include <array>
 #include <vector>
 
-#include <boost/asio/steady_timer.hpp>
 #include <fmt/format.h>
 
 #include "base/as_result.h"
+#include "base/limit_text.h"
 #include "base/pace.h"
+#include "base/timer.h"
 #include "base/waiting.h"
 #include "http/client/curl_transfer.h"
 #include "http/client/failure.h"
@@ -25,9 +26,6 @@ TimePoint after(Duration limit) {
   const auto now = std::chrono::steady_clock::now();
   return limit >= TimePoint::max() - now ? TimePoint::max() : now + limit;
 }
-
-std::string written(Duration limit) { return limit_text(std::chrono::duration_cast<std::chrono::milliseconds>(limit)); }
-std::string written(std::size_t bytes) { return limit_text(bytes); }
 
 // The characters of a name, by their codes.
 constexpr auto token_characters = [] {
@@ -216,22 +214,22 @@ class HttpClient::Core::Exchange final : public HttpExchange, private TransferSi
     context.method = request_.method;
     switch (failure.fault) {
       case HttpFault::connect_timeout:
-        context.limit = written(limits_.connect);
+        context.limit = limit_text(limits_.connect);
         break;
       case HttpFault::first_byte_timeout:
-        context.limit = written(limits_.first_byte);
+        context.limit = limit_text(limits_.first_byte);
         break;
       case HttpFault::idle_timeout:
-        context.limit = written(limits_.idle);
+        context.limit = limit_text(limits_.idle);
         break;
       case HttpFault::total_timeout:
-        context.limit = written(limits_.total);
+        context.limit = limit_text(limits_.total);
         break;
       case HttpFault::headers_too_large:
-        context.limit = written(core_->options.header_limit);
+        context.limit = limit_text(core_->options.header_limit);
         break;
       case HttpFault::body_too_large:
-        context.limit = written(limits_.body);
+        context.limit = limit_text(limits_.body);
         break;
       default:
         break;
@@ -263,8 +261,8 @@ class HttpClient::Core::Exchange final : public HttpExchange, private TransferSi
       timer_.emplace(core_->executor);
       alive_ = std::make_shared<int>();
     }
-    timer_->expires_at(due);
-    timer_->async_wait([this, alive = std::weak_ptr<int>(alive_)](boost::system::error_code error) {
+    timer_->set(due);
+    timer_->call([this, alive = std::weak_ptr<int>(alive_)](boost::system::error_code error) {
       if (error || alive.expired()) return;
       armed_ = TimePoint::max();
       check_limits();
@@ -295,7 +293,7 @@ class HttpClient::Core::Exchange final : public HttpExchange, private TransferSi
   TimePoint stage_end_ = TimePoint::max();      // of the wait that is on now
   HttpFault stage_ = HttpFault::total_timeout;  // which one it is
   TimePoint armed_ = TimePoint::max();          // when the timer fires
-  std::optional<asio::steady_timer> timer_;     // once there is a limit; with it, alive_
+  std::optional<Timer> timer_;                  // once there is a limit; with it, alive_
   std::shared_ptr<int> alive_;
   std::unique_ptr<CurlTransfer> transfer_;  // last: it refers to all the others
 };
@@ -384,7 +382,7 @@ Task<std::string> read_all(HttpExchange& exchange, std::size_t limit, ByteBudget
       throw Error(
           Errc::limit,
           fmt::format("{}: the answer is larger than {} (while reading the body); ask for less, or raise the limit",
-                      redacted_url(exchange.head().url), written(limit)));
+                      redacted_url(exchange.head().url), limit_text(limit)));
     }
   }
 }

@@ -1,12 +1,11 @@
 // Beast parses requests; everything else is plain sockets. Reading waits for readiness and
-// then reads without blocking, so that an idle connection holds no buffer. Writing tries at
-// once and leaves what does not fit to a coroutine of its own.
+// then reads without blocking, so that an idle connection holds no buffer. Writing is in
+// http/server/socket_output.
 #include "http/server/http_server.h"
 
 #include <array>
 #include <cerrno>
 #include <ctime>
-#include <deque>
 #include <list>
 #include <optional>
 
@@ -20,6 +19,7 @@
 #include "base/byte_budget.h"
 #include "base/scope.h"
 #include "base/waiting.h"
+#include "http/server/socket_output.h"
 #include "http/server/tcp_listener.h"
 #include "http/server/text.h"
 
@@ -44,14 +44,13 @@ constexpr std::string_view crlf = "\r\n";
 // What the connections share and may outlive the server object with.
 struct HttpServer::Shared {
   Shared(asio::any_io_executor executor, HttpServerLimits l, HttpHandler h, const Runtime& r)
-      : limits(l), handler(std::move(h)), runtime(r), acceptor(executor), sweep(executor), scope(executor) {}
+      : limits(l), handler(std::move(h)), runtime(r), acceptor(executor), scope(executor) {}
 
   HttpServerLimits limits;
   HttpHandler handler;
   Runtime runtime;
   tcp::acceptor acceptor;
   tcp::endpoint endpoint;
-  asio::steady_timer sweep;
   std::list<Connection*> open;
   Event changed;  // a connection ended
   bool stopping = false;
@@ -77,7 +76,10 @@ struct HttpServer::Shared {
 class HttpServer::Connection final : public ServerExchange, public std::enable_shared_from_this<Connection> {
  public:
   Connection(std::shared_ptr<Shared> shared, tcp::socket socket)
-      : shared_(std::move(shared)), socket_(std::move(socket)), in_(shared_->limits.head + read_ahead) {
+      : shared_(std::move(shared)),
+        socket_(std::move(socket)),
+        out_(socket_, shared_->runtime.clock, {shared_->limits.unread, shared_->limits.write_stall, pipelined}),
+        in_(shared_->limits.head + read_ahead) {
     place_ = shared_->open.insert(shared_->open.end(), this);
     boost::system::error_code ignored;
     socket_.set_option(tcp::no_delay(true), ignored);
@@ -101,7 +103,7 @@ class HttpServer::Connection final : public ServerExchange, public std::enable_s
 
   // Called by the sweep.
   void check_time(TimePoint now) {
-    if (now >= write_deadline_) {
+    if (now >= out_.deadline()) {
       shared_->runtime.log(LogLevel::info, "http_client_does_not_read", "remote", remote());
       cut();
     } else if (now >= read_deadline_) {
@@ -124,11 +126,8 @@ class HttpServer::Connection final : public ServerExchange, public std::enable_s
     eof_ = true;
     boost::system::error_code ignored;
     socket_.close(ignored);
-    out_.clear();
-    queued_ = 0;
-    write_deadline_ = TimePoint::max();
+    out_.drop();
     arrived_.notify_all();
-    flushed_.notify_all();
     room_.notify_all();
     tell_gone();
   }
@@ -227,7 +226,7 @@ class HttpServer::Connection final : public ServerExchange, public std::enable_s
  private:
   Task<void> serve() {
     while (!cut_) {
-      while (queued_ > pipelined && !cut_) co_await flushed_.wait();
+      while (out_.queued() > pipelined && !cut_) co_await out_.flushed();
       const bool more = co_await read_head();
       if (!more) break;
       handling_ = true;
@@ -272,7 +271,7 @@ class HttpServer::Connection final : public ServerExchange, public std::enable_s
   // What is queued leaves, then our side closes. What a refused client still sends is thrown
   // away for a moment, because bytes nobody reads would make the kernel take the answer back.
   Task<void> say_goodbye() {
-    while (queued_ > 0 && !cut_) co_await flushed_.wait();
+    while (out_.queued() > 0 && !cut_) co_await out_.flushed();
     if (cut_ || !unread_ || eof_) co_return;
     boost::system::error_code ignored;
     socket_.shutdown(tcp::socket::shutdown_send, ignored);
@@ -425,75 +424,29 @@ class HttpServer::Connection final : public ServerExchange, public std::enable_s
     }
   }
 
-  // Sends the pieces in order, now or when the client reads.
   bool put(std::string first, std::string second, std::string_view third) {
     if (cut_) return false;
-    std::size_t sent = 0;
-    if (queued_ == 0) {
-      const std::array<asio::const_buffer, 3> pieces{asio::buffer(first), asio::buffer(second),
-                                                     asio::buffer(third.data(), third.size())};
-      boost::system::error_code error;
-      sent = socket_.write_some(pieces, error);
-      if (error && error != asio::error::would_block) {
-        cut();
-        return false;
-      }
+    switch (out_.put(std::move(first), std::move(second), third)) {
+      case SocketOutput::Put::sent:
+      case SocketOutput::Put::queued:
+        return true;
+      case SocketOutput::Put::begin_writing:
+        shared_->scope.spawn(write_on(shared_from_this()));
+        return true;
+      case SocketOutput::Put::too_much:
+        shared_->runtime.log(LogLevel::info, "http_client_does_not_read", "remote", remote(), "queued", out_.queued());
+        break;
+      case SocketOutput::Put::broken:
+        break;
     }
-    const auto total = first.size() + second.size() + third.size();
-    if (sent == total) return true;
-    if (queued_ > 0 && queued_ + total > shared_->limits.unread) {
-      shared_->runtime.log(LogLevel::info, "http_client_does_not_read", "remote", remote(), "queued", queued_);
-      cut();
-      return false;
-    }
-    keep_for_later(std::move(first), sent);
-    keep_for_later(std::move(second), sent);
-    keep_for_later(std::string(third), sent);
-    if (!writing_) {
-      writing_ = true;
-      write_deadline_ = shared_->runtime.clock.now() + shared_->limits.write_stall;
-      shared_->scope.spawn(write_on(shared_from_this()));
-    }
-    return true;
-  }
-
-  void keep_for_later(std::string piece, std::size_t& sent) {
-    const auto gone = std::min(sent, piece.size());
-    sent -= gone;
-    if (gone == piece.size()) return;
-    queued_ += piece.size() - gone;
-    if (out_.empty()) out_offset_ = gone;
-    out_.push_back(std::move(piece));
+    cut();
+    return false;
   }
 
   static Task<void> write_on(std::shared_ptr<Connection> self) {
-    auto written = co_await as_result(self->write_queued());
-    self->writing_ = false;
+    auto written = co_await as_result(self->out_.write_queued());
     if (!written) self->cut();
-    self->write_deadline_ = TimePoint::max();
-    self->flushed_.notify_all();
-  }
-
-  Task<void> write_queued() {
-    while (queued_ > 0) {
-      co_await socket_.async_wait(tcp::socket::wait_write, asio::use_awaitable);
-      while (queued_ > 0) {
-        auto& piece = out_.front();
-        boost::system::error_code error;
-        const auto count =
-            socket_.write_some(asio::buffer(piece.data() + out_offset_, piece.size() - out_offset_), error);
-        if (error == asio::error::would_block) break;
-        if (error) throw Error(Errc::closed, error.message());
-        write_deadline_ = shared_->runtime.clock.now() + shared_->limits.write_stall;
-        queued_ -= count;
-        out_offset_ += count;
-        if (out_offset_ == piece.size()) {
-          out_.pop_front();
-          out_offset_ = 0;
-        }
-      }
-      if (queued_ <= pipelined) flushed_.notify_all();
-    }
+    self->out_.stopped();
   }
 
   void tell_gone() {
@@ -508,6 +461,7 @@ class HttpServer::Connection final : public ServerExchange, public std::enable_s
   std::shared_ptr<Shared> shared_;
   std::list<Connection*>::iterator place_;
   tcp::socket socket_;
+  SocketOutput out_;
   beast::flat_buffer in_;
   std::optional<http::request_parser<http::string_body>> parser_;
   HttpRequest request_;
@@ -526,15 +480,9 @@ class HttpServer::Connection final : public ServerExchange, public std::enable_s
   bool cut_ = false;      // the socket is closed
   bool discard_ = false;  // what arrives is thrown away
   bool unread_ = false;   // the client may be sending what nobody will read
-  bool writing_ = false;
   TimePoint read_deadline_ = TimePoint::max();
-  TimePoint write_deadline_ = TimePoint::max();
-  std::deque<std::string> out_;
-  std::size_t out_offset_ = 0;  // of the first piece
-  std::size_t queued_ = 0;
   Event arrived_;
   Event room_;
-  Event flushed_;
 };
 
 HttpServer::HttpServer(asio::any_io_executor executor, HttpServerLimits limits, HttpHandler handler,
@@ -555,8 +503,7 @@ Task<void> HttpServer::accept() {
   auto shared = shared_;
   shared->scope.spawn([](std::shared_ptr<Shared> s) -> Task<void> {
     for (;;) {
-      s->sweep.expires_after(s->tick());
-      auto waited = co_await as_result(s->sweep.async_wait(asio::use_awaitable));
+      auto waited = co_await as_result(sleep_for(s->tick()));
       if (!waited) co_return;
       const auto now = s->runtime.clock.now();
       // A connection that is cut may leave the list at once.

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "http/reasons.h"
+
 namespace patchbay {
 namespace {
 
@@ -40,49 +42,6 @@ std::string http_date(std::chrono::system_clock::time_point now) {
   return fmt::format("{}, {:02} {} {} {:02}:{:02}:{:02} GMT", days[static_cast<std::size_t>(parts.tm_wday)],
                      parts.tm_mday, months[static_cast<std::size_t>(parts.tm_mon)], parts.tm_year + 1900, parts.tm_hour,
                      parts.tm_min, parts.tm_sec);
-}
-
-std::string_view reason_phrase(int status) noexcept {
-  switch (status) {
-    case 200:
-      return "OK";
-    case 202:
-      return "Accepted";
-    case 204:
-      return "No Content";
-    case 400:
-      return "Bad Request";
-    case 401:
-      return "Unauthorized";
-    case 403:
-      return "Forbidden";
-    case 404:
-      return "Not Found";
-    case 405:
-      return "Method Not Allowed";
-    case 406:
-      return "Not Acceptable";
-    case 408:
-      return "Request Timeout";
-    case 409:
-      return "Conflict";
-    case 413:
-      return "Content Too Large";
-    case 415:
-      return "Unsupported Media Type";
-    case 429:
-      return "Too Many Requests";
-    case 431:
-      return "Request Header Fields Too Large";
-    case 500:
-      return "Internal Server Error";
-    case 501:
-      return "Transfer Coding Not Supported";
-    case 503:
-      return "Service Unavailable";
-    default:
-      return "Status";
-  }
 }
 
 int status_for(const Error& error) {

@@ -15,7 +15,6 @@ namespace patchbay {
 
 // "Sun, 06 Nov 1994 08:49:37 GMT"
 std::string http_date(std::chrono::system_clock::time_point now);
-std::string_view reason_phrase(int status) noexcept;
 // What a client is told when its request failed with this.
 int status_for(const Error& error);
 

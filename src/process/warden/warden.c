@@ -146,7 +146,7 @@ static void signal_tree(int number) {
   }
   for (int i = 1; i < count; ++i) {
     int pin = (int)syscall(SYS_pidfd_open, tree[i], 0);
-    if (pin < 0 && errno != ENOSYS) continue;
+    if (pin < 0 && errno == ESRCH) continue;
     char name[16];
     int length = 0;
     for (pid_t rest = tree[i]; rest > 0; rest /= 10) ++length;
@@ -159,7 +159,7 @@ static void signal_tree(int number) {
       if (pin >= 0) {
         syscall(SYS_pidfd_send_signal, pin, number, NULL, 0);
       } else {
-        kill(tree[i], number);  // before Linux 5.3
+        kill(tree[i], number);  // before Linux 5.3, or where a container refuses the descriptor
       }
     }
     if (pin >= 0) close(pin);

@@ -1,0 +1,195 @@
+#include "client/exchange.h"
+
+#include <algorithm>
+
+#include "base/as_result.h"
+#include "client/session_owner.h"
+#include "protocol/methods.h"
+#include "rpc/carried_out.h"
+
+namespace patchbay {
+namespace {
+
+// How often a call is repeated because the server wants a page to be visited first. Whoever answers a form says
+// something new each time; a server that asks for a page again has not noticed the visit, or never will.
+constexpr std::size_t most_visits = 3;
+
+bool asks_for_a_visit(const InputRequired& input) {
+  return std::ranges::any_of(input.requests, [](const auto& wish) {
+    const auto* elicit = std::get_if<ElicitRequest>(&wish.second);
+    return elicit && elicit->mode == ElicitRequest::Mode::url;
+  });
+}
+
+// The server's own pause between rounds that ask nothing (it is shedding load).
+Duration pause_before(std::size_t round) {
+  return std::chrono::milliseconds(100) * (1 << std::min<std::size_t>(round, 6));
+}
+
+// Whether a request that failed so may be sent once more after recover().
+bool can_recover(SessionOwner& session, const SessionCore& core, std::string_view method, const Error& error) {
+  if (!may_be_repeated(error)) return false;
+  if (session_forgotten(error)) return !session.closing();
+  // The tool repeats other arguments in headers than when it was listed, or was never listed.
+  return method == method::call_tool && error.rpc_code() == modern_code::header_mismatch && core.uses_headers();
+}
+
+Task<void> recover(SessionOwner& session, Error error, std::size_t seen) {
+  if (session_forgotten(error)) {
+    co_await session.renewal().renew(seen);
+  } else {
+    session.lists().cache().drop(method::list_tools);
+    co_await session.relist_tools();
+  }
+}
+
+}  // namespace
+
+Task<Json> request(SessionOwner& session, std::string_view method, Members members, RequestSettings settings,
+                   bool* asked) {
+  settings.tasks = false;
+  auto exchanged = co_await exchange(session, method, std::move(members), std::move(settings), asked);
+  co_return std::move(std::get<Json>(exchanged.answer));
+}
+
+// What one attempt knew is what its error says. Of what fails around it (a renewal, a question, an answer that cannot
+// be read) the last attempt says it.
+Error error_of_exchange(std::string_view method, CarriedOut so_far, Error error) {
+  if (method != method::call_tool) return std::move(error).without_carried_out();
+  return error.carried_out() ? error : std::move(error).with_carried_out(so_far);
+}
+
+Task<Exchanged> exchange(SessionOwner& session, std::string_view method, Members members, RequestSettings settings,
+                         bool* asked, CallToolResult* plain) {
+  auto so_far = CarriedOut::no;
+  const auto& runtime = session.runtime();
+  auto& renewal = session.renewal();
+  try {
+    if (!settings.clock) settings.clock = clock_for(runtime, settings);
+    const auto& clock = settings.clock;
+    if (renewal.running() || (renewal.needed() && !session.closing())) {
+      co_await in_time(method, settings, renewal.renew(renewal.count()));
+    }
+    const auto* wire = &session.wire();
+    if (!wire->has_request(method)) {
+      throw Error(Errc::unsupported,
+                  fmt::format("revision {} of the protocol does not have {}", wire->version(), method));
+    }
+    std::optional<Members> again;  // what later rounds send
+    bool recovered = false;
+    std::size_t visits = 0;
+    for (std::size_t round = 0;; ++round) {
+      const auto core = session.core();
+      const auto& here = core->peer();
+      const auto seen = renewal.count();
+      const auto id = here->reserve_id();
+      wire = core->wire();
+      Exchanged exchanged;
+      if (settings.tasks && (settings.on_progress || settings.idle != Duration::max())) {
+        exchanged.peer = here;
+        exchanged.progress =
+            std::make_unique<Peer::ProgressHold>(*here, id, clock, progress_handler(settings.on_progress));
+      }
+      Result<Payload> answered = Payload();
+      try {
+        answered = co_await core->send(*wire, method, again ? *again : members, settings, core->cancel_by(), id);
+      } catch (...) {
+        answered = std::unexpected(error_from(std::current_exception()));
+      }
+
+      InputRequired input;
+      so_far = answered ? CarriedOut::unknown : answered.error().carried_out().value_or(CarriedOut::unknown);
+      if (answered) {
+        exchanged.bytes = answered->text().size();
+        // The values of a large answer were made before it came here, aside; its text is not read again.
+        if (plain && exchanged.bytes <= runtime.limits.parse_here && wire->read_plain(answered->text(), *plain)) {
+          exchanged.progress = nullptr;
+          co_return exchanged;
+        }
+        auto outcome = wire->outcome(method, std::move(*answered).take());
+        if (!outcome) throw std::move(outcome).error();
+        if (auto* done = std::get_if<Json>(&*outcome)) {
+          exchanged.progress = nullptr;
+          exchanged.answer = std::move(*done);
+          co_return exchanged;
+        }
+        if (auto* task = std::get_if<RemoteTask>(&*outcome)) {
+          if (!settings.tasks) {
+            throw Error(Errc::protocol, fmt::format("{} was answered with a task that was not requested", method));
+          }
+          exchanged.answer = std::move(*task);
+          co_return exchanged;
+        }
+        input = std::move(std::get<InputRequired>(*outcome));
+      } else if (auto needed = wire->input_needed(answered.error())) {
+        input = std::move(*needed);
+      } else if (!recovered && can_recover(session, *core, method, answered.error())) {
+        recovered = true;
+        co_await in_time(method, settings, recover(session, answered.error(), seen));
+        if (clock->left() == Duration::zero()) throw timed_out(method, settings.total);
+        continue;
+      } else {
+        throw std::move(answered).error();
+      }
+
+      if (asked) *asked = true;
+      if (round >= runtime.limits.input_rounds) {
+        throw Error(Errc::limit, fmt::format("the server asked for input {} times during one {}", round + 1, method));
+      }
+      if (asks_for_a_visit(input) && ++visits > most_visits) {
+        throw Error(
+            Errc::limit,
+            fmt::format(
+                "the server asked {} times during one {} to visit a page; do what the page asks for, then call again",
+                visits, method));
+      }
+      InputAnswers answers;
+      for (auto& [key, wish] : input.requests) {
+        const CallClock::Stop stop(clock);
+        auto response = co_await session.answers().ask(std::move(wish), session.answers().context_of(clock.get()));
+        auto* elicited = std::get_if<ElicitResult>(&response);
+        // Where answers cannot be carried back, a refusal ends the call here.
+        if (!answered && elicited && elicited->action != ElicitResult::Action::accept) {
+          throw Error(Errc::denied, fmt::format("opening the address from the server was not agreed to ({})",
+                                                to_string(elicited->action)));
+        }
+        answers.emplace_back(key, std::move(response));
+      }
+      if (input.requests.empty()) {
+        co_await sleep_for(std::min(pause_before(round), clock->left()));
+      }
+      if (clock->left() == Duration::zero()) throw timed_out(method, settings.total);
+      again = members;
+      wire->add_input(*again, answers, input.state);
+    }
+  } catch (...) {
+    throw error_of_exchange(method, so_far, error_from(std::current_exception()));
+  }
+}
+
+Task<Fetched> cached_request(SessionOwner& session, std::string_view method, Members members, std::string key,
+                             RequestSettings settings) {
+  Fetched fetched;
+  auto& cache = session.lists().cache();
+  if (const auto* cached = cache.find(method, key)) {
+    fetched.kept = cached->result;
+    fetched.bytes = cached->bytes;
+    co_return fetched;
+  }
+  const auto generation = cache.generation(method);
+  bool asked = false;
+  settings.tasks = false;
+  auto exchanged = co_await exchange(session, method, std::move(members), std::move(settings), &asked);
+  fetched.own = std::move(std::get<Json>(exchanged.answer));
+  fetched.bytes = exchanged.bytes;
+  const auto ttl = std::as_const(fetched.own)["ttlMs"].to_int();
+  // An answer that needed answers of ours belongs to this call alone, and one that was overtaken by a change may be
+  // old.
+  if (ttl && *ttl > 0 && !asked && cache.generation(method) == generation) {
+    fetched.kept = std::make_shared<const Json>(std::exchange(fetched.own, Json()));
+    cache.store(method, key, *ttl, {fetched.kept, fetched.bytes});
+  }
+  co_return fetched;
+}
+
+}  // namespace patchbay

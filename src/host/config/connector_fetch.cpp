@@ -1,0 +1,163 @@
+#include "host/config/connector_fetch.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "base/as_result.h"
+#include "base/offload.h"
+#include "base/semaphore.h"
+#include "base/strings.h"
+#include "http/client/http_client.h"
+#include "http/url.h"
+#include "settings/files.h"
+
+namespace patchbay {
+namespace {
+
+constexpr std::size_t most_pages = 20;
+constexpr std::size_t page_limit = 4u << 20;
+
+std::chrono::sys_seconds now_of(const Runtime& runtime) {
+  return std::chrono::floor<std::chrono::seconds>(runtime.clock.wall());
+}
+
+// The bearer as an entry would have it: written out, or ${env:…}, ${file:…}, ${secret:…}, ${cmd:…}.
+Task<std::string> bearer_of(const ConnectorDirectory& directory, std::shared_ptr<const StartContext> context,
+                            Runtime runtime) {
+  ServerConfig holder;
+  holder.name = "connectors";
+  holder.url = directory.bearer;
+  holder.origin = {"config.json", 0, ConfigScope::user, ConfigTrust::trusted, 0};
+  auto secrets = co_await fetch_secrets(holder, context, runtime);
+  co_return std::string(trim(expand(directory.bearer, context->variables, secrets).text));
+}
+
+class ConnectorTokens final : public TokenSource {
+ public:
+  ConnectorTokens(ConnectorDirectory directory, std::shared_ptr<const StartContext> context, Runtime runtime)
+      : directory_(std::move(directory)), context_(std::move(context)), runtime_(std::move(runtime)) {}
+
+  Task<Secret> token() override {
+    // Several servers start at a time; it is fetched once for them.
+    auto turn = co_await fetching_.acquire();
+    if (token_.empty()) token_ = Secret(co_await bearer_of(directory_, context_, runtime_));
+    co_return token_;
+  }
+  Task<Secret> read_again() override {
+    token_ = Secret(co_await bearer_of(directory_, context_, runtime_));
+    co_return token_;
+  }
+  Task<Result<void>> renew(Secret) override {
+    co_return fail(Errc::unauthorized,
+                   "the token of the connectors was refused; renew the one that \"connectors.bearer\" names");
+  }
+
+ private:
+  ConnectorDirectory directory_;
+  std::shared_ptr<const StartContext> context_;
+  Runtime runtime_;
+  Secret token_;
+  Semaphore fetching_{1};
+};
+
+std::string page_url(const ConnectorDirectory& directory, const std::optional<std::string>& page) {
+  auto url = value_or_throw(parse_url(directory.url));
+  if (page) {
+    url.query = (url.query ? *url.query + "&" : "") + "page=" + percent_encoded(*page, "-_");
+  }
+  return url.text();
+}
+
+Task<ConnectorPage> fetch_page(HttpClient& client, const ConnectorDirectory& directory, std::string bearer,
+                               std::optional<std::string> page) {
+  HttpRequest request{.method = "GET", .url = page_url(directory, page), .headers = {}, .body = {}};
+  request.headers.add("Accept", "application/json");
+  if (!bearer.empty()) request.headers.add("Authorization", "Bearer " + bearer);
+  HttpRequestLimits limits;
+  // The token is for this directory and for nobody it might point at.
+  limits.redirects = 0;
+  limits.body = page_limit;
+  auto exchange = co_await client.send(std::move(request), limits);
+  const auto status = exchange->head().status;
+  const auto shown = redacted_url(directory.url);
+  if (status == 401 || status == 403) {
+    throw Error(
+        Errc::unauthorized,
+        fmt::format("the connector directory {} refuses the token ({}); check \"connectors.bearer\"", shown, status))
+        .with_http_status(status);
+  }
+  if (status != 200) {
+    throw Error(Errc::http, fmt::format("the connector directory {} answered {}", shown, status))
+        .with_http_status(status);
+  }
+  auto body = co_await read_all(*exchange, page_limit);
+  auto parsed = parse_connector_page(body);
+  if (!parsed) throw Error(Errc::protocol, fmt::format("the connector directory {}: {}", shown, parsed.error()));
+  co_return std::move(*parsed);
+}
+
+Task<std::vector<Connector>> fetch_pages(ConnectorDirectory directory, std::shared_ptr<const StartContext> context,
+                                         Runtime runtime) {
+  auto bearer = co_await bearer_of(directory, context, runtime);
+  HttpClientOptions options;
+  options.log = runtime.log;
+  HttpClient client(co_await asio::this_coro::executor, std::move(options));
+  std::vector<Connector> all;
+  std::optional<std::string> page;
+  for (std::size_t count = 0; count < most_pages; ++count) {
+    auto one = co_await fetch_page(client, directory, bearer, page);
+    all.insert(all.end(), std::make_move_iterator(one.connectors.begin()),
+               std::make_move_iterator(one.connectors.end()));
+    if (!one.next || one.next == page) break;
+    page = std::move(one.next);
+  }
+  co_return all;
+}
+
+// Written beside and renamed: whoever reads finds the old text or the new one.
+void keep(const std::string& file, const std::string& text) {
+  std::error_code ignored;
+  const auto directory = std::filesystem::path(file).parent_path();
+  std::filesystem::create_directories(directory, ignored);
+  auto pattern = file + ".XXXXXX";
+  const int fd = ::mkostemp(pattern.data(), O_CLOEXEC);
+  if (fd < 0) return;
+  const bool written = ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  ::close(fd);
+  if (!written || ::rename(pattern.c_str(), file.c_str()) != 0) ::unlink(pattern.c_str());
+}
+
+}  // namespace
+
+Task<void> fetch_connectors(ConnectorDirectory directory, std::shared_ptr<const StartContext> context,
+                            Runtime runtime) {
+  const auto limit = as_duration(directory.timeout);
+  auto fetched = co_await with_timeout(fetch_pages(directory, context, runtime), limit,
+                                       fmt::format("the connector directory {} did not answer within {} ms",
+                                                   redacted_url(directory.url), directory.timeout.count()));
+  ConnectorCache cache{std::move(fetched), now_of(runtime)};
+  auto write = [file = directory.cache_file, text = connector_cache_text(directory, cache)] {
+    keep(file, text);
+    return true;
+  };
+  (void)co_await offload(Pool::quick, std::move(write));
+}
+
+std::shared_ptr<TokenSource> connector_tokens(ConnectorDirectory directory, std::shared_ptr<const StartContext> context,
+                                              Runtime runtime) {
+  return std::make_shared<ConnectorTokens>(std::move(directory), std::move(context), std::move(runtime));
+}
+
+bool connectors_are_fresh(const ConnectorDirectory& directory, const Runtime& runtime) {
+  auto text = read_owned_text(directory.cache_file, ::getuid());
+  if (text.state != OwnedText::State::text) return false;
+  auto cache = read_connector_cache(text.text, directory, now_of(runtime));
+  return cache && now_of(runtime) - cache->fetched < connector_freshness;
+}
+
+}  // namespace patchbay

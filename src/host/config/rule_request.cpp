@@ -1,0 +1,20 @@
+#include "host/config/rule_request.h"
+
+#include <filesystem>
+#include <system_error>
+
+namespace patchbay {
+
+RuleRequest rule_request(const LoadedConfig& config, const PermissionOptions& options, bool trust_project) {
+  RuleRequest request;
+  request.allowed_tools = options.allowed_tools;
+  request.disallowed_tools = options.disallowed_tools;
+  request.mode = options.mode;
+  request.trusted = config.project_trusted || trust_project;
+  std::error_code ignored;
+  request.places.cwd = config.cwd.empty() ? std::filesystem::current_path(ignored).string() : config.cwd;
+  request.places.home = config.home.empty() ? process_environment()("HOME").value_or("") : config.home;
+  return request;
+}
+
+}  // namespace patchbay

@@ -1,0 +1,220 @@
+#include "host/start/server_start.h"
+
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "base/as_result.h"
+#include "base/offload.h"
+#include "base/strings.h"
+#include "host/config/connector_fetch.h"
+#include "host/start/helper_command.h"
+#include "host/start/helper_headers.h"
+#include "settings/files.h"
+#include "transport/http.h"
+#include "transport/proxy.h"
+#include "transport/stdio.h"
+#include "transport/ws.h"
+
+namespace patchbay {
+namespace {
+
+constexpr std::size_t secret_limit = 64u << 10;
+
+StdioTarget stdio_options(const ServerConfig& config) {
+  StdioTarget options;
+  options.command = config.command;
+  options.args = config.args;
+  for (const auto& [key, value] : config.env) options.env[key] = value;
+  options.cwd = config.cwd.value_or("");
+  return options;
+}
+
+HttpTarget http_options(const ServerConfig& config) {
+  HttpTarget options;
+  options.url = config.url;
+  options.headers = config.headers;
+  options.ca_file = config.tls.ca;
+  options.client_certificate = config.tls.cert;
+  options.client_key = config.tls.key;
+  options.client_key_password = config.tls.passphrase;
+  return options;
+}
+
+// A path of the person: ~ is theirs, what is relative begins where we were started.
+std::string path_of(const std::string& path, const StartContext& context) {
+  if (path.starts_with("~/")) {
+    auto home = context.variables("HOME");
+    return home.value_or("") + path.substr(1);
+  }
+  return (std::filesystem::path(context.run.cwd) / path).lexically_normal().string();
+}
+
+Error secret_error(const ServerConfig& server, const SecretReference& reference, std::string_view why) {
+  return Error(Errc::config,
+               fmt::format("server '{}': ${{{}:{}}} in \"{}\" (from {}) is not available: {}", server.name,
+                           to_string(reference.kind), reference.kind == SecretKind::command ? "…" : reference.argument,
+                           reference.place, server.origin.file, why));
+}
+
+Task<std::string> value_of(const ServerConfig& server, const SecretReference& reference,
+                           std::shared_ptr<const StartContext> context, Runtime runtime) {
+  switch (reference.kind) {
+    case SecretKind::environment: {
+      auto value = context->variables(reference.argument);
+      if (!value) {
+        throw secret_error(
+            server, reference,
+            fmt::format("the variable is not set; set it, or write ${{{}:-DEFAULT}} to give it a default",
+                        reference.argument));
+      }
+      co_return std::move(*value);
+    }
+    case SecretKind::file: {
+      auto read = [path = path_of(reference.argument, *context)] { return read_config_text(path); };
+      auto text = co_await offload(Pool::slow, std::move(read));
+      if (!text) throw secret_error(server, reference, text.error());
+      if (text->size() > secret_limit) throw secret_error(server, reference, "the file is larger than 64 KiB");
+      while (text->ends_with('\n') || text->ends_with('\r')) text->pop_back();
+      co_return std::move(*text);
+    }
+    case SecretKind::stored: {
+      if (!context->secrets) throw secret_error(server, reference, "no store for secrets is available");
+      auto get = [lookup = context->secrets, name = reference.argument] { return lookup(name); };
+      auto value = co_await offload(Pool::slow, std::move(get));
+      if (!value) throw secret_error(server, reference, value.error().message());
+      co_return std::move(*value);
+    }
+    case SecretKind::command: {
+      HelperCommand command;
+      command.line = reference.argument;
+      command.cwd = context->run.config_dir;
+      command.label = fmt::format("the command in \"{}\" of server '{}'", reference.place, server.name);
+      command.output = secret_limit;
+      co_return co_await run_helper(std::move(command), std::move(runtime));
+    }
+  }
+  co_return std::string();
+}
+
+Task<std::shared_ptr<Transport>> stdio_for(ServerConfig expanded, const ServerConfig& written,
+                                           std::shared_ptr<const StartContext> context) {
+  auto options = stdio_options(expanded);
+  options.shown = shown_target(written);
+  if (expanded.env_file) {
+    const auto path = path_of(*expanded.env_file, *context);
+    auto read = [path] { return read_config_text(path); };
+    auto text = co_await offload(Pool::slow, std::move(read));
+    if (!text) {
+      throw Error(
+          Errc::config,
+          fmt::format("server '{}': the \"envFile\" {} (from {}) cannot be read: {}; create it, or correct the path",
+                      written.name, path, written.origin.file, text.error()));
+    }
+    // What the entry itself says goes before its file.
+    for (auto& [name, value] : value_or_throw(parse_env_file(*text, path))) options.env.emplace(name, std::move(value));
+  }
+  auto environment = server_environment(context->environment, expanded, context->run);
+  options.context_env = std::move(environment.added);
+  options.unset_env = std::move(environment.removed);
+  auto line = wrapped_command(expanded, context->environment);
+  options.command = std::move(line.command);
+  options.args = std::move(line.args);
+  co_return stdio_transport_with(std::move(options), written.name);
+}
+
+std::shared_ptr<HelperHeaders> helper_for(const ServerConfig& written, const StartContext& context, Runtime& runtime) {
+  if (!written.headers_helper) return nullptr;
+  if (auto fault = helper_fault(written, context.run); !fault.empty()) {
+    runtime.log(LogLevel::warning, "headers_helper", "text", fault);
+    return nullptr;
+  }
+  HelperCommand command;
+  command.line = *written.headers_helper;
+  command.cwd = helper_directory(written, context.run);
+  command.environment = helper_environment(context.environment, written, context.run);
+  command.label = fmt::format("headersHelper of '{}'", written.name);
+  return std::make_shared<HelperHeaders>(std::move(command), runtime);
+}
+
+// A connector behind the proxy of its directory, which holds the sign-in at the far side.
+std::shared_ptr<Transport> proxied(const ServerConfig& expanded, std::shared_ptr<const StartContext> context,
+                                   HttpTarget options, Runtime runtime) {
+  const auto* id = std::as_const(expanded.extra)["connectorId"].if_string();
+  if (id == nullptr || expanded.origin.scope != ConfigScope::connector || !context->connectors ||
+      context->connectors->proxy.empty()) {
+    return nullptr;
+  }
+  ProxyOptions proxy;
+  proxy.base = context->connectors->proxy;
+  proxy.server_id = *id;
+  proxy.auth = context->connector_auth->lock();
+  if (!proxy.auth) {
+    proxy.auth = proxy_auth(value_or_throw(proxy_url(proxy.base, proxy.server_id)),
+                            connector_tokens(*context->connectors, context, std::move(runtime)),
+                            "renew the token that \"connectors.bearer\" in config.json names");
+    *context->connector_auth = proxy.auth;
+  }
+  proxy.http = std::move(options);
+  return proxy_transport(std::move(proxy));
+}
+
+Task<std::shared_ptr<Transport>> remote_for(ServerConfig expanded, ServerConfig written,
+                                            std::shared_ptr<const StartContext> context, Runtime runtime) {
+  auto options = http_options(expanded);
+  options.shown = shown_target(written);
+  for (auto* file : {&options.ca_file, &options.client_certificate, &options.client_key}) {
+    if (!file->empty()) *file = path_of(*file, *context);
+  }
+  if (auto transport = proxied(expanded, context, options, runtime)) co_return transport;
+  auto helper = helper_for(written, *context, runtime);
+  if (expanded.kind == ServerKind::sse) co_return sse_transport_with(std::move(options), helper);
+  if (expanded.kind == ServerKind::websocket) co_return ws_transport_with(std::move(options), helper);
+  co_return http_transport_with(std::move(options), helper);
+}
+
+}  // namespace
+
+Task<SecretValues> fetch_secrets(ServerConfig server, std::shared_ptr<const StartContext> context, Runtime runtime) {
+  SecretValues values;
+  const auto references = secret_references(server);
+  for (const auto& reference : references) {
+    if (auto fault = reference_fault(reference, server.origin); !fault.empty()) {
+      throw Error(Errc::config, fmt::format("server '{}': {}", server.name, fault));
+    }
+  }
+  for (const auto& reference : references) {
+    auto value = co_await value_of(server, reference, context, runtime);
+    if (value.find('\0') != std::string::npos) throw secret_error(server, reference, "it contains a NUL character");
+    values.emplace(std::pair(reference.kind, reference.argument), std::move(value));
+  }
+  co_return values;
+}
+
+std::string shown_target(const ServerConfig& written) {
+  return written.kind == ServerKind::stdio ? stdio_transport(stdio_options(written))->describe()
+                                           : http_transport(http_options(written))->describe();
+}
+
+std::optional<Error> unreachable(const ServerConfig& written) {
+  if (written.kind != ServerKind::stdio && written.url.empty()) {
+    return Error(Errc::config,
+                 fmt::format("server '{}' has an empty url; set it in {}", written.name, written.origin.file));
+  }
+  return std::nullopt;
+}
+
+Task<std::shared_ptr<Transport>> make_transport(ServerConfig written, std::shared_ptr<const StartContext> context,
+                                                Runtime runtime) {
+  auto secrets = co_await fetch_secrets(written, context, runtime);
+  auto expanded = expand_server(written, context->variables, secrets);
+  if (context->check) context->check(expanded);
+  if (expanded.kind == ServerKind::stdio) co_return co_await stdio_for(std::move(expanded), written, context);
+  if (expanded.url.empty()) {
+    throw Error(Errc::config,
+                fmt::format("server '{}' has an empty url; set it in {}", written.name, written.origin.file));
+  }
+  co_return co_await remote_for(std::move(expanded), std::move(written), context, std::move(runtime));
+}
+
+}  // namespace patchbay
