@@ -88,9 +88,10 @@ Task<std::optional<std::string>> read_answer(asio::posix::stream_descriptor& ter
 
 std::string explanation(const ServerConfig& server) {
   return fmt::format(
-      "  y      start it, now and later, as long as its entry does not change\n  n      do not start it, now or later; "
-      "`patchbay approve{0}` changes that\n  Enter  not now; the question comes again next time\nThe server runs with "
-      "your rights: it can read your files and your environment. It is declared in {1}:{2}.\n",
+      "  y      start it, now and later, as long as its entry does not change\n"
+      "  n      do not start it, now or later; `patchbay approve{0}` changes that\n"
+      "  Enter  not now; the question comes again next time\n"
+      "The server runs with your rights: it can read your files and your environment. It is declared in {1}:{2}.\n",
       shell_operands({server.name}), visible_text(server.origin.file), server.origin.line);
 }
 

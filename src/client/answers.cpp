@@ -1,5 +1,7 @@
 #include "client/answers.h"
 
+#include <boost/asio/post.hpp>
+
 #include "base/as_result.h"
 #include "protocol/codec.h"
 #include "protocol/methods.h"
@@ -88,6 +90,13 @@ Task<InputResponse> ask_program(std::shared_ptr<const ClientOptions> handlers, R
   co_return result;
 }
 
+// A handler may end the session it answers for. Asio does not bear that a coroutine is cancelled and ends on the stack
+// of whoever began it, so handlers begin on a turn of their own.
+Task<InputResponse> on_next_turn(Task<InputResponse> handler) {
+  co_await asio::post(asio::use_awaitable);
+  co_return co_await std::move(handler);
+}
+
 }  // namespace
 
 CallContext Answers::context_of(const CallClock* clock) const {
@@ -100,7 +109,7 @@ CallContext Answers::context_of(const CallClock* clock) const {
 }
 
 Task<InputResponse> Answers::ask(InputRequest request, CallContext context) {
-  return handlers_.run(ask_program(options_, runtime_, std::move(request), std::move(context)));
+  return handlers_.run(on_next_turn(ask_program(options_, runtime_, std::move(request), std::move(context))));
 }
 
 }  // namespace patchbay

@@ -13,8 +13,8 @@
 #include "base/waiting.h"
 #include "protocol/methods.h"
 #include "transport/http_requester.h"
-#include "transport/http_session.h"
 #include "transport/inbox.h"
+#include "transport/known_session.h"
 #include "transport/outbox.h"
 #include "transport/resuming.h"
 #include "transport/stream_reader.h"
@@ -43,8 +43,8 @@ std::optional<ErrorResponse> error_in(std::string_view body, const RequestId& id
   return std::move(*error);
 }
 
-HttpSession::NotFound not_found_in(std::string_view body, const RequestId& id) {
-  using NotFound = HttpSession::NotFound;
+KnownSession::NotFound not_found_in(std::string_view body, const RequestId& id) {
+  using NotFound = KnownSession::NotFound;
   const auto found = error_in(body, id);
   if (!found) return NotFound::nothing;
   if (!found->id) return NotFound::error_without_id;
@@ -74,7 +74,7 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
   HttpRequester requester;
   MessageInbox inbox;
   StreamReader streams;
-  HttpSession session;
+  KnownSession session;
   struct Post {
     Spawned spawned;
     bool sent = false;  // or about to be
@@ -237,8 +237,8 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
   static Task<void> run(const Self& self, const Request& request, std::string& body) {
     const bool stateless = !request.headers.empty();
     auto& session = self->session;
-    while (session.before_request(stateless) == HttpSession::Before::wait) co_await self->opened.wait();
-    if (session.before_request(stateless) == HttpSession::Before::refuse) co_return refuse(self, request.id);
+    while (session.before_request(stateless) == KnownSession::Before::wait) co_await self->opened.wait();
+    if (session.before_request(stateless) == KnownSession::Before::refuse) co_return refuse(self, request.id);
     const bool in_session = session.covers(stateless);
     if (auto post = self->posts.find(request.id); post != self->posts.end()) post->second.sent = true;
     std::unique_ptr<HttpExchange> exchange;
@@ -378,7 +378,7 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
       if (!accepted) {
         self->runtime.log(LogLevel::warning, "not_accepted", "status", head.status, "reason", excerpt(text));
         // It may be the session that is not found, or it is how this server takes notifications.
-        if (HttpSession::raises_doubt(head.status, in_session, kind) && self->doubted) self->doubted();
+        if (KnownSession::raises_doubt(head.status, in_session, kind) && self->doubted) self->doubted();
       }
     } else if (sent.error().code() != Errc::cancelled) {
       self->runtime.log(LogLevel::warning, "not_sent", "reason", sent.error().message());

@@ -25,12 +25,12 @@ g++ -std=c++23 -Wall -Wextra -Werror -o "$examples/build/blocking" "$examples/bl
 
 PATH=$prefix/bin:$PATH
 cd "$examples"
-tools='edit_file
-glob
-grep
+tools='read_file
+write_file
+edit_file
 list_dir
-read_file
-write_file'
+glob
+grep'
 # prints NAME WANTED: what an example prints, without the blank line that ends the file it read.
 prints() {
   local got
@@ -39,7 +39,7 @@ prints() {
   [[ $got == "$2" ]] || fail "$1 printed:"$'\n'"$got"$'\n'"and not:"$'\n'"$2"
 }
 prints call_tool "$tools"$'\nwater the plants'
-prints blocking "$(sed 's/^/mcp__files__/' <<< "$tools")"$'\nwater the plants'
+prints blocking "$(sed 's/^/mcp__files__/' <<< "$tools" | sort)"$'\nwater the plants'
 prints host 'files connected
 call mcp__files__read_file {"path":"todo.md"}? yes
 water the plants'

@@ -151,13 +151,14 @@ TEST_P(OddSkills, EntriesThatBreakARule_AreReportedAndDoNotHideTheOthers) {
     std::string reasons;
     for (const auto& problem : listing.problems) reasons += problem.path + ": " + problem.reason + "\n";
     EXPECT_EQ(reasons,
-              "skills[0].resources: expected an array or \"dynamic\", found nothing\nskills[7]: expected an object, "
-              "found an integer\nskill \"skill://pdf/SKILL.md\": skill://pdf/../other/x is not inside "
-              "skill://pdf\nskill \"skill://pdf/SKILL.md\": file:///etc/passwd is not inside skill://pdf\nskill "
-              "\"skill://pdf/SKILL.md\": the digest of skill://pdf/SKILL.md is not valid\nskill "
-              "\"skill://pdf/SKILL.md\": the files of skill://pdf/SKILL.md are larger than 16777216 bytes\nskill "
-              "\"skill://pdf/SKILL.md\": skill://pdf/SKILL.md has 513 files, more than 512\nskill "
-              "\"skill://pdf/SKILL.md\": the directory of skill://pdf/SKILL.md is not called word\n");
+              "skills[0].resources: expected an array or \"dynamic\", found nothing\n"
+              "skills[7]: expected an object, found an integer\n"
+              "skill \"skill://pdf/SKILL.md\": skill://pdf/../other/x is not inside skill://pdf\n"
+              "skill \"skill://pdf/SKILL.md\": file:///etc/passwd is not inside skill://pdf\n"
+              "skill \"skill://pdf/SKILL.md\": the digest of skill://pdf/SKILL.md is not valid\n"
+              "skill \"skill://pdf/SKILL.md\": the files of skill://pdf/SKILL.md are larger than 16777216 bytes\n"
+              "skill \"skill://pdf/SKILL.md\": skill://pdf/SKILL.md has 513 files, more than 512\n"
+              "skill \"skill://pdf/SKILL.md\": the directory of skill://pdf/SKILL.md is not called word\n");
     EXPECT_EQ(count(method::read_resource), 0u);
   });
 }

@@ -135,13 +135,13 @@ TEST(Apart, WhenItHasEnded_NothingMoreIsRun) {
   });
 }
 
-// It ends everything before whoever waits for it even began to wait.
 TEST(Apart, OneThatEndsItAll_IsNotWaitedFor) {
   run_task([]() -> Task<void> {
     const Apart apart(co_await asio::this_coro::executor);
     auto released = std::make_shared<Event>();
     auto go = std::make_shared<bool>(false);
     auto outcome = co_await as_result(apart.run([](Apart where, Task<int> then) -> Task<int> {
+      co_await asio::post(asio::use_awaitable);
       where.end(Error(Errc::closed, "ended from inside"));
       co_return co_await std::move(then);
     }(apart, deaf(released, go))));

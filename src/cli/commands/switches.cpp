@@ -295,8 +295,8 @@ int reset_choices(const Settings& settings, Io& io) {
   });
   say_notes(settings, io, change.warnings);
   answer(settings, io, {{"file", change.file}, {"changed", change.changed}},
-         "All approvals and rejections of servers of this project (.mcp.json) have been reset.\nYou will be asked "
-         "again when one of them is needed.\n");
+         "All approvals and rejections of servers of this project (.mcp.json) have been reset.\n"
+         "You will be asked again when one of them is needed.\n");
   return 0;
 }
 

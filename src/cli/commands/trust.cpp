@@ -171,8 +171,10 @@ int trust(const Settings& settings, Io& io) {
       settings.take_back
           ? fmt::format("{}: {}\n", change->changed ? "No longer trusted" : "Was not trusted", shown)
           : fmt::format(
-                "{}: {}\nIts headersHelper commands may run, and the allow rules in its settings apply. Its servers "
-                "still need: patchbay approve NAME\n{}",
+                "{}: {}\n"
+                "Its headersHelper commands may run, and the allow rules in its settings apply. Its servers still "
+                "need: patchbay approve NAME\n"
+                "{}",
                 change->changed ? "Trusted" : "Already trusted", shown, released_text(released, out_columns(io)));
   if (change->changed) text += modified_text(declared, ConfigScope::user, change->file);
   answer(settings, io,

@@ -1,27 +1,27 @@
-#include "transport/http_session.h"
+#include "transport/known_session.h"
 
 #include <algorithm>
 
 namespace patchbay {
 
-void HttpSession::initialized(std::string_view id) { id_ = valid_session_id(id) ? std::string(id) : std::string(); }
+void KnownSession::initialized(std::string_view id) { id_ = valid_session_id(id) ? std::string(id) : std::string(); }
 
-void HttpSession::opened() {
+void KnownSession::opened() {
   if (phase_ == Phase::opening) phase_ = Phase::open;
 }
 
-HttpSession::Before HttpSession::before_request(bool stateless) const noexcept {
+KnownSession::Before KnownSession::before_request(bool stateless) const noexcept {
   if (phase_ == Phase::opening) return Before::wait;
   return phase_ == Phase::expired && covers(stateless) ? Before::refuse : Before::send;
 }
 
-bool HttpSession::request_not_found(NotFound body) {
+bool KnownSession::request_not_found(NotFound body) {
   if (body == NotFound::unknown_method) return false;
   phase_ = Phase::expired;
   return true;
 }
 
-bool HttpSession::raises_doubt(int status, bool in_session, Outbox::Kind kind) noexcept {
+bool KnownSession::raises_doubt(int status, bool in_session, Outbox::Kind kind) noexcept {
   return status == 404 && in_session && kind != Outbox::Kind::opening;
 }
 

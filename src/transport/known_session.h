@@ -1,4 +1,4 @@
-// HttpSession: what one HTTP channel knows of the session an older server gave it, and what follows from that for each
+// KnownSession: what one HTTP channel knows of the session an older server gave it, and what follows from that for each
 // request: whether it may go out, what a 404 means, whether the server has to be told of the end. Pure; the channel
 // does the sending. A modern server has no sessions, and its requests say so (`stateless`).
 #pragma once
@@ -12,7 +12,7 @@
 
 namespace patchbay {
 
-class HttpSession {
+class KnownSession {
  public:
   enum class Phase : std::uint8_t {
     fresh,

@@ -1,5 +1,5 @@
 // T2: what follows from the session of an older server, for every request and every 404.
-#include "transport/http_session.h"
+#include "transport/known_session.h"
 
 #include <string>
 
@@ -8,13 +8,13 @@
 namespace patchbay {
 namespace {
 
-using Before = HttpSession::Before;
+using Before = KnownSession::Before;
 using Kind = Outbox::Kind;
-using NotFound = HttpSession::NotFound;
-using Phase = HttpSession::Phase;
+using NotFound = KnownSession::NotFound;
+using Phase = KnownSession::Phase;
 
-HttpSession session_in(Phase phase, std::string_view id) {
-  HttpSession session;
+KnownSession session_in(Phase phase, std::string_view id) {
+  KnownSession session;
   session.initialized(id);
   if (phase == Phase::fresh) return session;
   session.opening();
@@ -24,7 +24,7 @@ HttpSession session_in(Phase phase, std::string_view id) {
   return session;
 }
 
-TEST(HttpSession, EveryPhase_SaysWhatARequestMayDo) {
+TEST(KnownSession, EveryPhase_SaysWhatARequestMayDo) {
   struct Case {
     Phase phase;
     const char* id;
@@ -52,7 +52,7 @@ TEST(HttpSession, EveryPhase_SaysWhatARequestMayDo) {
   }
 }
 
-TEST(HttpSession, ANotFound_EndsTheSessionUnlessItIsAboutTheMethod) {
+TEST(KnownSession, ANotFound_EndsTheSessionUnlessItIsAboutTheMethod) {
   struct Case {
     NotFound body;
     bool gone;
@@ -65,7 +65,7 @@ TEST(HttpSession, ANotFound_EndsTheSessionUnlessItIsAboutTheMethod) {
   }
 }
 
-TEST(HttpSession, ANotFoundForANotification_IsAReasonForDoubtInASession) {
+TEST(KnownSession, ANotFoundForANotification_IsAReasonForDoubtInASession) {
   struct Case {
     int status;
     bool in_session;
@@ -81,12 +81,12 @@ TEST(HttpSession, ANotFoundForANotification_IsAReasonForDoubtInASession) {
            Case{400, true, Kind::notification, false},
            Case{202, true, Kind::notification, false},
        }) {
-    EXPECT_EQ(HttpSession::raises_doubt(c.status, c.in_session, c.kind), c.doubt)
+    EXPECT_EQ(KnownSession::raises_doubt(c.status, c.in_session, c.kind), c.doubt)
         << c.status << " " << c.in_session << " " << static_cast<int>(c.kind);
   }
 }
 
-TEST(HttpSession, AnIdThatIsNoHeaderValue_IsNone) {
+TEST(KnownSession, AnIdThatIsNoHeaderValue_IsNone) {
   for (const auto& [id, kept] : std::initializer_list<std::pair<std::string, bool>>{
            {"", false},
            {"a", true},
@@ -98,7 +98,7 @@ TEST(HttpSession, AnIdThatIsNoHeaderValue_IsNone) {
            {std::string(1024, 'x'), true},
            {std::string(1025, 'x'), false},
        }) {
-    HttpSession session;
+    KnownSession session;
     session.initialized(id);
     EXPECT_EQ(session.id(), kept ? id : "") << id;
     EXPECT_EQ(session.covers(false), kept) << id;
@@ -106,7 +106,7 @@ TEST(HttpSession, AnIdThatIsNoHeaderValue_IsNone) {
   }
 }
 
-TEST(HttpSession, ALaterInitialize_TakesTheIdAway) {
+TEST(KnownSession, ALaterInitialize_TakesTheIdAway) {
   auto session = session_in(Phase::fresh, "s1");
   session.initialized("");
   EXPECT_EQ(session.id(), "");
