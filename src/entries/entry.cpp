@@ -20,11 +20,7 @@ namespace {
 constexpr auto reserved_names = std::to_array<std::string_view>(
     {"workspace", "claude-in-chrome", "computer-use", "Claude Preview", "Claude Browser"});
 
-struct TypeName {
-  std::string_view spelling;
-  ServerKind kind;
-};
-constexpr auto type_names = std::to_array<TypeName>({
+constexpr auto type_names = std::to_array<std::pair<std::string_view, ServerKind>>({
     {"stdio", ServerKind::stdio},
     {"http", ServerKind::http},
     {"streamable-http", ServerKind::http},

@@ -58,12 +58,8 @@ bool ends_in(std::string_view path, std::string_view name) noexcept {
   return before == 0 || path[before - 1] == '/' || name.front() == '.';
 }
 
-struct FileName {
-  std::string_view end;
-  ImportClient client;
-};
-// The more exact come first.
-constexpr auto file_names = std::to_array<FileName>({
+// How the name ends; the more exact come first.
+constexpr auto file_names = std::to_array<std::pair<std::string_view, ImportClient>>({
     {"claude_desktop_config.json", ImportClient::claude_desktop},
     {".cursor/mcp.json", ImportClient::cursor},
     {".copilot/mcp-config.json", ImportClient::vscode},

@@ -96,34 +96,27 @@ Resource* References::add_document(const Json& document, std::string uri) {
   resource.uri = std::move(uri);
   resource.dialect = default_dialect_;
   by_uri_.emplace(resource.uri, &resource);
-  scan(owned, {.resource = &resource, .begins_document = true});
+  scan(owned, {.place = {.resource = &resource}, .begins_document = true});
   return &resource;
 }
 
 // Gives a Place to `json` and to every subschema in it.
 Place* References::scan(const Json& json, Scan first) {
-  first.json = &json;
+  first.place.json = &json;
   std::vector<Scan> open{first};
   Place* outcome = nullptr;
   while (!open.empty()) {
     const Scan next = open.back();
     open.pop_back();
-    if (places_.contains(next.json)) continue;
+    if (places_.contains(next.place.json)) continue;
     if (places_.size() >= options_.max_subschemas) {
       throw Error(Errc::limit, fmt::format("the schema has more than {} subschemas", options_.max_subschemas));
     }
-    Place& place = program_.places.emplace_back();
+    Place& place = program_.places.emplace_back(next.place);
     if (!outcome) outcome = &place;
-    places_.emplace(next.json, &place);
-    place.json = next.json;
-    place.resource = next.resource;
-    place.parent = next.parent;
-    place.keyword = next.keyword;
-    place.key = next.key;
-    place.index = next.index;
-    place.raw = next.raw;
-    if (next.begins_document) next.resource->root = &place;
-    const auto* object = next.json->if_object();
+    places_.emplace(place.json, &place);
+    if (next.begins_document) place.resource->root = &place;
+    const auto* object = place.json->if_object();
     if (!object) continue;
     identify(place, *object, next.begins_document);
     for (const Applicator& applicator : applicators) {
@@ -136,13 +129,13 @@ Place* References::scan(const Json& json, Scan first) {
 
 void References::open_children(const Place& place, const Applicator& applicator, const Json& value,
                                std::vector<Scan>& open) {
-  const Scan child{.resource = place.resource, .parent = &place, .keyword = applicator.keyword};
+  const Place child{.resource = place.resource, .parent = &place, .keyword = applicator.keyword};
   const auto add = [&](const Json& json, std::string_view key, std::size_t index) {
-    Scan item = child;
+    Place item = child;
     item.json = &json;
     item.key = key;
     item.index = index;
-    open.push_back(item);
+    open.push_back({.place = item});
   };
   const auto* array = value.if_array();
   if (applicator.holds == Holds::map) {
@@ -315,7 +308,7 @@ Place* References::at_pointer(const Resource& resource, std::string_view pointer
   if (nearest->json == json) return nearest;
   // Nothing told us that this is a schema; being referred to, it is one.
   const std::string& raw = program_.texts.emplace_back(behind.substr(1));
-  return scan(*json, {.resource = nearest->resource, .parent = nearest, .keyword = raw, .raw = true});
+  return scan(*json, {.place = {.resource = nearest->resource, .parent = nearest, .keyword = raw, .raw = true}});
 }
 
 void append_pointer_token(std::string& out, std::string_view token) {

@@ -38,14 +38,9 @@ class References {
   Target follow(const Place& from, std::string_view keyword, const std::string& reference);
 
  private:
+  // A place to be, and whether a document begins there.
   struct Scan {
-    const Json* json = nullptr;
-    Resource* resource = nullptr;
-    const Place* parent = nullptr;
-    std::string_view keyword;
-    std::string_view key;
-    std::size_t index = Place::no_index;
-    bool raw = false;
+    Place place;
     bool begins_document = false;
   };
 

@@ -137,7 +137,7 @@ struct Node {
   Json value;
   Place place;
   std::size_t count = 1;  // of values in it, with itself
-  std::size_t depth = 1;
+  std::size_t depth = 1;  // of sequences and mappings in it, with itself
 };
 
 // A sequence or mapping whose end has not come yet.
@@ -249,6 +249,7 @@ class YamlReader {
     Node node;
     node.value = plain ? plain_value(word, rules_.only_json_numbers) : Json(word);
     node.place = {at, at, end, {}};
+    node.depth = 0;
     keep(text_of(data.anchor), node);
     put(std::move(node));
   }

@@ -763,7 +763,8 @@ TEST_F(ConfigLoad, PluginsAreFoundInAllThreePlaces) {
   }
   EXPECT_THAT(found, ElementsAre("plugin:tool:a active", "plugin:tool:copy duplicate", "plugin:ours:a active",
                                  "plugin:p:a active", "plugin:theirs:a active"));
-  EXPECT_THAT(find(config, "plugin:tool:copy")->reason, HasSubstr("it has the command and environment of \"hand\""));
+  EXPECT_THAT(find(config, "plugin:tool:copy")->reason,
+              HasSubstr("it has the same command and environment as \"hand\""));
   EXPECT_THAT(texts(config, Severity::error), IsEmpty());
   request.strict = true;
   EXPECT_THAT(load().servers, IsEmpty());

@@ -516,9 +516,10 @@ LoadedConfig merged_of(const std::vector<ParsedServers>& sources) {
 }
 
 TEST(Merge, TheHigherSourceWinsWholeAndABrokenEntryHoldsItsName) {
-  auto high = parse_servers(R"({"a":{"command":"high"},"b":{"command":""}})", origin);
-  auto low =
-      parse_servers(R"({"a":{"command":"low","args":["x"]},"b":{"command":"low"},"c":{"command":"low"}})", origin);
+  auto mine = origin;
+  mine.trust = ConfigTrust::trusted;
+  auto high = parse_servers(R"({"a":{"command":"high"},"b":{"command":""}})", mine);
+  auto low = parse_servers(R"({"a":{"command":"low","args":["x"]},"b":{"command":"low"},"c":{"command":"low"}})", mine);
   std::vector<ParsedServers> sources{high, low};
   auto merged = merged_of(sources);
   EXPECT_THAT(names(merged.servers), ElementsAre("a", "b", "c"));
