@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/strings.h"
-#include "base/utf8.h"
+#include "text/utf8.h"
 #include "entries/child_env.h"
 #include "entries/signature.h"
 #include "secrets/names.h"

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "base/utf8.h"
+#include "text/utf8.h"
 #include "text/characters.h"
 
 namespace patchbay {

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "base/utf8.h"
+#include "text/utf8.h"
 #include "text/visible_text.h"
 
 namespace patchbay {

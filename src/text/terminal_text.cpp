@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "base/utf8.h"
+#include "text/utf8.h"
 #include "text/characters.h"
 #include "text/visible_text.h"
 

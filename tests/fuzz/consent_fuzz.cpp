@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/strings.h"
-#include "base/utf8.h"
+#include "text/utf8.h"
 #include "entries/consent_text.h"
 #include "fuzz/fuzz.h"
 #include "text/visible_text.h"

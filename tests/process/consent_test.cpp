@@ -9,7 +9,7 @@
 #include <patchbay/json.h>
 
 #include "base/strings.h"
-#include "base/utf8.h"
+#include "text/utf8.h"
 #include "support/household.h"
 #include "support/ordinary_user.h"
 #include "support/places.h"

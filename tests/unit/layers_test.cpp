@@ -86,7 +86,7 @@ const std::map<std::string, std::string, std::less<>> public_headers{
     {"types.h", "protocol"},
     {"questions.h", "protocol"},
     {"auth.h", "auth"},
-    {"transport.h", "transport"},
+    {"transport.h", "rpc"},
     {"client.h", "client"},
     {"session.h", "client"},
     {"server.h", "server"},
@@ -279,7 +279,8 @@ std::vector<std::string> problems_in(std::string_view file, std::string_view tex
       report("includes " + include.path + ", but " + layer + " is pure");
     }
     const std::string target = target_of(file, include);
-    if (target.empty()) continue;
+    // The last one is not there on purpose: it stops a compiler that is too old.
+    if (target.empty() || target == "include/patchbay/needs-c++23") continue;
     const std::string target_layer = layer_of(target);
     if (!allowed_layers().contains(target_layer)) {
       report("includes " + include.path + ", which belongs to no layer");
