@@ -6,12 +6,12 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include <patchbay/client.h>
-#include <patchbay/transport.h>
 
 #include "base/runtime.h"
 #include "base/scope.h"
 #include "figures.h"
 #include "rpc/peer.h"
+#include "rpc/transport.h"
 
 namespace {
 

@@ -10,14 +10,13 @@
 
 #include <patchbay/client.h>
 #include <patchbay/host.h>
-#include <patchbay/transport.h>
 
 #include "base/runtime.h"
 #include "base/waiting.h"
 #include "json/schema.h"
 #include "protocol/codec.h"
 #include "protocol/wire.h"
-#include "rpc/channel.h"
+#include "rpc/transport.h"
 
 namespace {
 

@@ -15,7 +15,9 @@ pb::Task<int> demo() {
   options.trust_project = true;  // whoever runs this has read the .mcp.json
   options.permission.disallowed_tools = {"mcp__files__write_file"};
   options.permission.ask = ask;
-  options.on_status = [](const pb::ServerStatus& s) { std::cout << s.name << ' ' << to_string(s.state) << '\n'; };
+  options.on_event = [](const pb::HostEvent& event) {
+    if (auto* s = std::get_if<pb::ServerStatus>(&event)) std::cout << s->name << ' ' << to_string(s->state) << '\n';
+  };
   pb::Host host(std::move(options));
   co_await host.start();
   auto result = co_await host.call("files/read_file", pb::Json{{"path", "todo.md"}});

@@ -25,10 +25,12 @@
 #include <patchbay/catalog.h>
 #include <patchbay/config.h>
 #include <patchbay/error.h>
+#include <patchbay/events.h>
 #include <patchbay/host_types.h>
 #include <patchbay/json.h>
 #include <patchbay/log.h>
 #include <patchbay/permission.h>
+#include <patchbay/questions.h>
 #include <patchbay/status.h>
 #include <patchbay/tools.h>
 #include <patchbay/types.h>
@@ -38,13 +40,13 @@ namespace patchbay::blocking {
 // Functions of the program that answer servers and hear of things. Unset: the capability is not
 // offered, or nobody hears of it. See ClientOptions.
 struct Callbacks {
-  std::function<ElicitResult(const ElicitRequest&)> elicit;
+  std::function<ElicitResult(const ElicitRequest&, const CallContext&)> elicit;
   bool elicit_by_url = false;
-  std::function<CreateMessageResult(const CreateMessageRequest&)> sample;
+  std::function<CreateMessageResult(const CreateMessageRequest&, const CallContext&)> sample;
   bool sample_with_tools = false;
-  std::function<std::vector<Root>()> roots;
-  std::function<void(const LogMessage&)> on_log;
-  std::function<void(const Change&)> on_change;
+  std::function<std::vector<Root>(const CallContext&)> roots;
+  std::function<void(const LogMessage&, const CallContext&)> on_log;
+  std::function<void(const Change&, const CallContext&)> on_change;
   // Once per session, when it ends for a reason other than close().
   std::function<void(const Error&)> on_lost;
   // What the library reports about its own work.
@@ -66,15 +68,14 @@ struct Options {
   bool follow_changes = true;
   bool trust_project = false;
   // Asks whether a server that a project file declares may be started; unset: it may not.
-  std::function<bool(const ServerConfig&)> approve;
+  std::function<bool(const ApprovalQuestion&)> approve;
   std::vector<std::string> allowed_tools;
   std::vector<std::string> disallowed_tools;
   std::optional<PermissionMode> permission_mode;
   // Asks about a call that no rule allows or denies; unset: it is made.
   std::function<bool(const PermissionQuestion&)> permit;
-  std::function<void(const ServerStatus&)> on_status;
-  std::function<void()> on_catalog;
-  std::function<void(const ConfigChange&)> on_config;
+  // Gets everything that happens (events.h).
+  std::function<void(const HostEvent&)> on_event;
   std::string failure_memory;
   std::optional<std::chrono::milliseconds> connect_limit;
   std::optional<std::chrono::milliseconds> tool_limit;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -21,6 +22,16 @@ enum class TaskUse : std::uint8_t {
   automatic,  // when the tool needs it, or the server decides
   prefer,     // whenever the tool can
   avoid,      // never; a tool that needs it refuses
+};
+
+// Whose question, log message or change it is: the server, and the call it belongs to where that is known. An older
+// server that works on several calls at once does not say which of them it asks for.
+struct CallContext {
+  std::string server;         // the name of its entry; empty for a Session that no Host made
+  std::string tool;           // as the server calls it; empty where no tool call is known
+  std::string principal;      // CallOptions::principal of that call
+  std::uint64_t call_id = 0;  // its CallOptions::call_id, or the number a Host gave it
+  bool operator==(const CallContext&) const = default;
 };
 
 struct CallOptions {
@@ -42,6 +53,10 @@ struct CallOptions {
   // outputSchema is an Errc::protocol. A schema that cannot be understood checks nothing.
   bool check_arguments = true;
   bool check_result = true;
+  // For whoever is asked on behalf of the call: on whose behalf it is made, and a number to know it by. 0: a
+  // Host numbers it.
+  std::string principal;
+  std::uint64_t call_id = 0;
 };
 
 // A call that goes on as a task, or was answered at once.

@@ -1,6 +1,6 @@
-// Client: who we are to servers, what we can do for them, and connect(). A value-like
-// object; any number of sessions can be made from one. The handlers run on the loop of
-// the session; leaving one unset means the capability is not declared.
+// Client: how a program introduces itself to servers, what it can do for them, and connect(). A value;
+// any number of sessions can be made from one. The handlers run on the loop of the session. A handler
+// that is not set is a capability that is not declared.
 #pragma once
 
 #include <chrono>
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <patchbay/log.h>
+#include <patchbay/questions.h>
 #include <patchbay/session.h>
 #include <patchbay/task.h>
 #include <patchbay/transport.h>
@@ -21,26 +22,29 @@ namespace patchbay {
 struct ClientOptions {
   Implementation info{.name = "patchbay", .version = "0"};
 
-  // Answers a server's question to the person. Nobody to ask: leave it unset.
-  std::function<Task<ElicitResult>(ElicitRequest)> elicit;
+  // What CallContext calls the server. A Host sets it to the name of the entry.
+  std::string server;
+
+  // Answers a question that a server asks the user. Leave it unset when there is nobody to ask.
+  std::function<Task<ElicitResult>(ElicitRequest, CallContext)> elicit;
   bool elicit_by_url = false;  // whether `elicit` also takes url mode
   // Answers a server's request for text from a model.
-  std::function<Task<CreateMessageResult>(CreateMessageRequest)> sample;
+  std::function<Task<CreateMessageResult>(CreateMessageRequest, CallContext)> sample;
   bool sample_with_tools = false;
-  // The folders the person works in.
-  std::function<Task<std::vector<Root>>()> roots;
+  // The folders the user works in.
+  std::function<Task<std::vector<Root>>(CallContext)> roots;
 
-  std::function<void(const LogMessage&)> on_log;
-  std::function<void(const Change&)> on_change;
+  std::function<void(const LogMessage&, const CallContext&)> on_log;
+  std::function<void(const Change&, const CallContext&)> on_change;
   // Once per session, when it ends for a reason other than close().
   std::function<void(const Error&)> on_lost;
 
-  // Wanted of servers that log; unset: whatever an older server sends, nothing of a newer one.
+  // The lowest level that servers should send; unset: older servers decide, newer ones send nothing.
   std::optional<LoggingLevel> log_level;
 
   LogOptions log;  // what the library reports about its own work; for a Host as well
 
-  // "auto" tries the newest revision and falls back; "legacy" or a revision's date skips that.
+  // "auto" tries the newest revision first; "legacy" or the date of a revision does not try.
   std::string protocol = "auto";
 
   // A file that keeps which servers were found to speak only older revisions, so that "auto"

@@ -58,6 +58,26 @@ enum class ServerStanding : std::uint8_t {
 };
 std::string_view to_string(ServerStanding standing) noexcept;  // "awaiting approval"
 
+// What decided about an entry, and where that is written.
+struct StandingBy {
+  enum class Kind : std::uint8_t {
+    nothing,
+    entry,        // what the entry itself says
+    answer,       // approved or rejected as it is now
+    flag,         // of this run
+    setting,      // of a settings file: by name, or for all servers
+    switched,     // on or off by name
+    policy,       // the list of an organisation
+    other_entry,  // has the name, or is the same server
+  };
+  Kind kind = Kind::nothing;
+  std::string what;  // the flag, key or rule: "enabledMcpjsonServers"
+  std::string file;  // empty: in none
+  std::size_t line = 0;
+  std::size_t column = 0;
+  bool operator==(const StandingBy&) const = default;
+};
+
 // How to sign in at a server. Read and kept; nothing here uses it.
 struct OAuthConfig {
   std::optional<std::string> client_id;
@@ -115,6 +135,7 @@ struct ServerConfig {
   // Filled in when everything was put together.
   ServerStanding standing = ServerStanding::active;
   bool approved = false;              // the person said yes to this very entry, where that is needed
+  StandingBy decided_by;              // of an active one that needs approval: what approves it
   std::string reason;                 // why it is not active, for people
   std::vector<ConfigOrigin> shadows;  // entries of the same name that do not count because of this one
 

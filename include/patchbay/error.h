@@ -1,12 +1,13 @@
 // The one error type of Patchbay. Coroutines throw it, pure code returns it in a
-// Result. Errc says what the caller can do about it; the message says what happened
-// and, where a command fixes it, ends in that command. A tool that answers with
+// Result. Errc says what the caller can do about it, the message what happened, and a Remedy
+// what would help, for a program to put into its own words. A tool that answers with
 // isError is not an Error: that is a value (see types.h).
 #pragma once
 
 #include <cstdint>
 #include <exception>
 #include <expected>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -45,6 +46,19 @@ enum class CarriedOut : std::uint8_t {
 };
 
 std::string_view to_string(CarriedOut whether) noexcept;
+
+// What would help. The message does not say it: what there is to press or to type is known to the program alone.
+struct Remedy {
+  enum class Kind : std::uint8_t {
+    approve_server,          // somebody who trusts it approves `server`
+    give_more_time,          // a longer limit, for this call or in the entry of `server`
+    list_tools,              // a look at the tools there are
+    choose_permission_mode,  // another PermissionMode
+  };
+  Kind kind;
+  std::string server = {};  // where one is meant
+  bool operator==(const Remedy&) const = default;
+};
 
 class Error : public std::exception {
  public:
@@ -88,8 +102,30 @@ class Error : public std::exception {
     return std::move(*this);
   }
 
+  const std::optional<Remedy>& remedy() const noexcept { return remedy_; }
+  Error with_remedy(Remedy remedy) && {
+    remedy_ = std::move(remedy);
+    return std::move(*this);
+  }
+  // For who has put it into the message.
+  Error without_remedy() && {
+    remedy_.reset();
+    return std::move(*this);
+  }
+
   // The same error with "context: " in front of its message.
   Error within(std::string_view context) const;
+  // The same error in other words.
+  Error with_message(std::string message) const;
+  Error with_rpc_data(std::string data) && {
+    rpc_data_ = std::move(data);
+    return std::move(*this);
+  }
+
+  // Marks one failure that several may report: a copy of this error, in whatever words, is known to be the same
+  // failure.
+  Error marked() const;
+  bool is_same_failure(const Error& other) const noexcept { return mark_ && mark_ == other.mark_; }
 
   bool operator==(const Error&) const;
 
@@ -101,6 +137,8 @@ class Error : public std::exception {
   std::optional<int> http_status_;
   std::string detail_;
   std::optional<CarriedOut> carried_out_;
+  std::optional<Remedy> remedy_;
+  std::shared_ptr<const char> mark_;  // its address alone counts
 };
 
 template <class T = void>

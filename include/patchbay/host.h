@@ -1,7 +1,7 @@
-// Host: any number of servers behind one door. It starts them when something needs them,
-// keeps their tools in one catalog and routes calls. It knows nothing of JSON-RPC. Loop
-// thread only; one owner. Call stop() before it goes: the destructor can only let go of
-// what is left (children end with it all the same). The loop must outlive the Host.
+// Host: any number of servers as one. It starts them when they are needed, keeps their tools in one
+// catalog and routes calls. Loop thread only; one owner. Call stop() before it is destroyed: the destructor
+// cannot wait, it can only let go of what is left (child processes end in any case). The loop must outlive
+// the Host.
 #pragma once
 
 #include <chrono>
@@ -15,6 +15,7 @@
 #include <patchbay/catalog.h>
 #include <patchbay/client.h>
 #include <patchbay/config.h>
+#include <patchbay/events.h>
 #include <patchbay/host_types.h>
 #include <patchbay/permission.h>
 #include <patchbay/session.h>
@@ -28,8 +29,8 @@ struct PermissionOptions {
   std::vector<std::string> allowed_tools;
   std::vector<std::string> disallowed_tools;
   std::optional<PermissionMode> mode;  // unset: what settings say
-  // Unset: whoever calls has decided, and only what is denied is refused. A program that calls what a
-  // model wants sets it.
+  // Unset: such a call is made; only calls that a rule denies are refused. A program that calls what a model
+  // wants must set it.
   std::function<Task<bool>(PermissionQuestion)> ask;
 };
 
@@ -42,21 +43,17 @@ struct HostOptions {
   // Reads the files again when they change. Servers whose entry stays the same keep their
   // connection.
   bool follow_config = false;
-  // After every such reading, and after reload(). Called on the loop.
-  std::function<void(const ConfigChange&)> on_config;
   ClientOptions client;
   // Starts servers of a project file without asking.
   bool trust_project = false;
-  // Asks the person about a server that a repository brought along; unset: nobody can say yes.
-  std::function<Task<bool>(ServerConfig)> approve;
+  // Asks whether a server that a project file declares may be started; unset: it may not.
+  std::function<Task<bool>(ApprovalQuestion)> approve;
   PermissionOptions permission;
-  // A server connected or failed. Called on the loop.
-  std::function<void(const ServerStatus&)> on_status;
+  // Gets everything that happens (events.h). Called on the loop.
+  std::function<void(const HostEvent&)> on_event;
   // A file that keeps the last failure of each declared server for `patchbay why`, without its secrets;
   // success takes it out again. It is made when it is missing. Empty: nothing is kept.
   std::string failure_memory;
-  // The catalog is another one. Servers that connect within a moment are told once.
-  std::function<void()> on_catalog;
   // Whether to follow changes of the servers' lists; a program that asks once need not.
   bool follow_changes = true;
   // Unset: MCP_TIMEOUT, MCP_TOOL_TIMEOUT and the batch sizes of the environment, else the defaults.
@@ -84,7 +81,7 @@ class Host {
   void add_server(ServerConfig config, std::shared_ptr<Transport> transport);
 
   // Starts every server that may be started and returns when each has connected or failed.
-  // One bad server never hurts another; look at status().
+  // A server that fails does not affect the others; see status().
   Task<void> start();
   // The same for some; a name nobody configured is Errc::invalid_argument.
   Task<void> start(std::vector<std::string> names);
@@ -96,19 +93,19 @@ class Host {
   const LoadedConfig& config() const noexcept;
 
   // Accepts mcp__server__tool, server/tool, or a bare tool name if only one server has it.
-  // Starts the servers that can be meant, and no others. The only door to a tool: what a rule denies,
-  // or the person, is Errc::denied and not sent.
+  // Starts the servers that can be meant, and no others. Every call to a tool goes this way: one that a rule or
+  // the user denies is never sent and fails with Errc::denied.
   Task<CallToolResult> call(std::string tool, Payload arguments = {}, CallOptions options = {});
   // The entry such a name means, also when a rule keeps it out of the catalog.
   Task<CatalogEntry> find_tool(std::string tool);
-  // What call() would be told, with the rule and its place. Asks nobody.
+  // What the rules say about such a call, with the rule and its place. Asks nobody.
   Task<PermissionDecision> decide(std::string tool, Payload arguments = {});
   // Rules that were not applied, and deny rules about names that nobody has.
   std::vector<ConfigProblem> permission_problems() const;
 
   // A connected session; starts the server when needed. However many ask at once, there is
   // one connection. Errc::denied when a rule denies every tool of the server: its resources, prompts and
-  // skills are nobody's either.
+  // skills are then denied as well.
   Task<Session> session(std::string server);
 
   // Reads the configuration again, or takes this one, and applies what is different. Servers that

@@ -5,7 +5,9 @@
 #include <string>
 #include <vector>
 
+#include <patchbay/call.h>
 #include <patchbay/catalog.h>
+#include <patchbay/config.h>
 #include <patchbay/json.h>
 #include <patchbay/permission.h>
 #include <patchbay/problem.h>
@@ -20,11 +22,18 @@ struct ConfigChange {
   std::vector<ConfigProblem> problems;
 };
 
+// Whether a server that a project file declares may be started.
+struct ApprovalQuestion {
+  ServerConfig server;
+  CallContext context;  // the call that needs it, where one does
+};
+
 // A call that no rule allows or denies, and that somebody is asked about.
 struct PermissionQuestion {
   CatalogEntry tool;
   Payload arguments;
   PermissionDecision decision;  // why it is asked
+  CallContext context;
 };
 
 }  // namespace patchbay

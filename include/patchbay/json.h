@@ -1,5 +1,7 @@
 // Json: a small JSON value. Integers stay exact (int64, uint64), doubles round-trip,
 // numbers beyond all three keep their text; objects keep the order of their keys.
+// How a value is stored is not promised: texts are read as views, arrays and objects as ranges
+// (docs/adr/0015). Under PATCHBAY_INSIDE the library itself reaches further.
 // Payload: a JSON text that is parsed only when someone looks inside, and forwarded
 // byte for byte when nobody changed it.
 #pragma once
@@ -11,6 +13,7 @@
 #include <initializer_list>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -27,6 +30,8 @@ class Json {
   enum class Kind : std::uint8_t { null, boolean, integer, unsigned_integer, real, big_number, string, array, object };
   using Array = std::vector<Json>;
   using Member = std::pair<std::string, Json>;
+
+  class Members;
 
   // Members in the order they were added. Lookup is linear up to 16 keys, indexed above.
   class Object {
@@ -111,6 +116,20 @@ class Json {
   bool is_array() const noexcept { return kind() == Kind::array; }
   bool is_object() const noexcept { return kind() == Kind::object; }
 
+  // The text of a string, else nothing. This and the two ranges are good until the value changes.
+  std::optional<std::string_view> text() const noexcept {
+    const auto* found = std::get_if<std::string>(&data_);
+    return found ? std::optional<std::string_view>(*found) : std::nullopt;
+  }
+  // The values of an array, in order; none when this is not one.
+  std::span<const Json> items() const noexcept;
+  // The members of an object, in order; none when this is not one:
+  //   for (auto [name, value] : json.members())
+  Members members() const noexcept;
+  // Takes a member out, if this is an object that has it.
+  bool erase(std::string_view key);
+
+#ifdef PATCHBAY_INSIDE
   // Pointers are null when the kind differs.
   const bool* if_bool() const noexcept { return std::get_if<bool>(&data_); }
   const std::string* if_string() const noexcept { return std::get_if<std::string>(&data_); }
@@ -119,6 +138,11 @@ class Json {
   std::string* if_string() noexcept { return std::get_if<std::string>(&data_); }
   Array* if_array() noexcept { return std::get_if<Array>(&data_); }
   Object* if_object() noexcept { return std::get_if<Object>(&data_); }
+  const Array& as_array() const;
+  Array& as_array();
+  const Object& as_object() const;
+  Object& as_object();
+#endif
   // Also from a real without a fraction (2.0) and from unsigned values that fit.
   std::optional<std::int64_t> to_int() const noexcept;
   std::optional<std::uint64_t> to_uint() const noexcept;
@@ -130,11 +154,10 @@ class Json {
   bool as_bool() const;
   std::int64_t as_int() const;
   double as_double() const;
+#ifdef PATCHBAY_INSIDE
   const std::string& as_string() const;
-  const Array& as_array() const;
-  Array& as_array();
-  const Object& as_object() const;
-  Object& as_object();
+#endif
+  std::string_view as_text() const;
 
   // Null when this is no object, or has no such member.
   const Json* find(std::string_view key) const noexcept;
@@ -163,6 +186,44 @@ class Json {
 };
 
 std::string_view to_string(Json::Kind kind) noexcept;
+
+// The members of an object as a range of names and values.
+class Json::Members {
+ public:
+  struct Item {
+    std::string_view name;
+    const Json& value;
+  };
+  class iterator {
+   public:
+    using value_type = Item;
+    using difference_type = std::ptrdiff_t;
+    iterator() = default;
+    Item operator*() const noexcept { return {at_->first, at_->second}; }
+    iterator& operator++() noexcept {
+      ++at_;
+      return *this;
+    }
+    iterator operator++(int) noexcept { return iterator(at_++); }
+    bool operator==(const iterator&) const = default;
+
+   private:
+    friend class Members;
+    explicit iterator(const Member* at) noexcept : at_(at) {}
+    const Member* at_ = nullptr;
+  };
+  iterator begin() const noexcept { return iterator(first_); }
+  iterator end() const noexcept { return iterator(last_); }
+  std::size_t size() const noexcept { return static_cast<std::size_t>(last_ - first_); }
+  bool empty() const noexcept { return first_ == last_; }
+
+ private:
+  friend class Json;
+  Members() = default;
+  Members(const Member* first, const Member* last) noexcept : first_(first), last_(last) {}
+  const Member* first_ = nullptr;
+  const Member* last_ = nullptr;
+};
 
 template <class T>
   requires(std::integral<T> && std::is_unsigned_v<T> && !std::same_as<T, bool> && !std::same_as<T, char>)
@@ -205,9 +266,11 @@ class Payload {
   Payload(Json value);
   // Text that is checked here; Errc::protocol with an offset when it is not JSON.
   static Result<Payload> parse(std::string text, JsonOptions options = {});
+#ifdef PATCHBAY_INSIDE
   // Text the caller has already validated, owned by (a part of) a shared block. A slice
   // under a quarter of its block is copied, so that it does not pin the block.
   static Payload from_validated(std::shared_ptr<const std::string> block, std::string_view slice);
+#endif
 
   bool absent() const noexcept { return state_ == nullptr; }
   explicit operator bool() const noexcept { return state_ != nullptr; }

@@ -7,11 +7,13 @@
 #include <patchbay/client.h>
 #include <patchbay/config.h>
 #include <patchbay/error.h>
+#include <patchbay/events.h>
 #include <patchbay/host.h>
 #include <patchbay/host_types.h>
 #include <patchbay/json.h>
 #include <patchbay/log.h>
 #include <patchbay/permission.h>
+#include <patchbay/questions.h>
 #include <patchbay/server.h>
 #include <patchbay/session.h>
 #include <patchbay/status.h>

@@ -14,7 +14,7 @@
 // happens before a question free of side effects.
 //
 // A tool whose `execution` allows tasks may go on after its call was answered: the client
-// gets the task's id, asks how it stands and fetches the result. An older client says which
+// gets the task's id, asks for its state and fetches the result. An older client says which
 // calls shall be tasks; with a newer one every call of such a tool is, if the client takes
 // tasks at all. Inside a task a question waits for its answer in both, and nothing runs
 // twice. Tasks belong to the server: they continue when a connection ends, and end with the server.
@@ -31,6 +31,7 @@
 #include <vector>
 
 #include <patchbay/log.h>
+#include <patchbay/questions.h>
 #include <patchbay/server_http.h>
 #include <patchbay/task.h>
 #include <patchbay/tools.h>
@@ -69,7 +70,7 @@ class RequestContext {
 };
 
 // Arguments fit the tool's inputSchema when a tool handler sees them; others are answered with
-// is_error. What it returns must fit the outputSchema, if there is one and it is no error.
+// is_error. What it returns must fit the outputSchema, if there is one and it is not an error.
 // An Error thrown by a tool handler becomes a result with is_error (the model can read it),
 // except one with a JSON-RPC code, which is sent as that error.
 using ToolHandler = std::function<Task<CallToolResult>(RequestContext&, Json arguments)>;

@@ -1,9 +1,9 @@
 // How a Server is offered over HTTP: Server::serve_http(options). Both protocol eras are
 // served on one URL. Plain HTTP: put a proxy with TLS in front of anything but loopback.
 //
-// Without more, only this machine is let in: the address is loopback, and requests that
+// By default only this machine is let in: the address is loopback, and requests that
 // name another host or come from a page of another origin are refused, so that a web page
-// cannot reach the server through the person's browser.
+// cannot reach the server through the user's browser.
 #pragma once
 
 #include <chrono>
@@ -49,7 +49,7 @@ struct ServerHttpOptions {
   std::vector<std::string> allowed_origins;
   // Asked for every request; unset: everybody may.
   std::function<Task<HttpVerdict>(HttpCaller)> authorize;
-  // Told once, when requests are accepted.
+  // Called once, when requests are accepted.
   std::function<void(const std::string& url)> on_listening;
 
   std::size_t max_connections = 4096;

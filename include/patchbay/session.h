@@ -1,6 +1,6 @@
 // Session: one connected server. Its methods are the protocol's, whatever revision the
-// server speaks; the difference ends below this line. A handle: copies refer to the same
-// connection, which is closed by close() or when the last handle goes. Use it on the loop
+// server speaks. A handle: copies refer to the same connection, which is closed by close() or
+// when the last handle is destroyed. Use it on the loop
 // it was made on; every wait can be cancelled and every call ends.
 #pragma once
 
@@ -81,7 +81,7 @@ class Session {
   // differs from the entry: a skill that changed has a new entry, which needs a new approval.
   Task<ResourceContents> read_skill(Skill skill, std::string file = "SKILL.md", CallOptions options = {});
   // What lies directly in a directory, where the server can tell (Errc::unsupported otherwise).
-  // It is no promise about a skill's files: those are in its entry.
+  // Do not rely on it for a skill's files: those are in its entry.
   Task<Listing<Resource>> read_directory(std::string uri);
   Task<GetPromptResult> get_prompt(std::string name, std::map<std::string, std::string> arguments,
                                    CallOptions options = {});

@@ -54,6 +54,7 @@ Json integer_schema(std::optional<std::int64_t> least, std::optional<std::int64_
 std::int64_t read_integer(const Json& value, std::int64_t least, std::int64_t most);
 std::uint64_t read_unsigned(const Json& value, std::uint64_t most);
 Json enum_schema(std::vector<std::string> names);
+Error wrong_kind(std::string_view expected, const Json& found);
 Error unknown_name(const Json& value, const std::vector<std::string>& names);
 // Of a tool's input schema.
 Json no_arguments();
@@ -96,7 +97,7 @@ struct ToolType<T> {
 template <>
 struct ToolType<std::string> {
   static Json schema() { return Json{{"type", "string"}}; }
-  static std::string read(const Json& value) { return value.as_string(); }
+  static std::string read(const Json& value) { return std::string(value.as_text()); }
   static Json write(const std::string& value) { return value; }
 };
 
@@ -136,8 +137,9 @@ template <class T>
 struct ToolType<std::vector<T>> {
   static Json schema() { return Json{{"type", "array"}, {"items", ToolType<T>::schema()}}; }
   static std::vector<T> read(const Json& value) {
+    if (!value.is_array()) throw detail::wrong_kind("an array", value);
     std::vector<T> all;
-    for (const auto& each : value.as_array()) all.push_back(ToolType<T>::read(each));
+    for (const auto& each : value.items()) all.push_back(ToolType<T>::read(each));
     return all;
   }
   static Json write(const std::vector<T>& value) {
@@ -151,8 +153,9 @@ template <class T>
 struct ToolType<std::map<std::string, T>> {
   static Json schema() { return Json{{"type", "object"}, {"additionalProperties", ToolType<T>::schema()}}; }
   static std::map<std::string, T> read(const Json& value) {
+    if (!value.is_object()) throw detail::wrong_kind("an object", value);
     std::map<std::string, T> all;
-    for (const auto& [key, each] : value.as_object()) all.emplace(key, ToolType<T>::read(each));
+    for (const auto& [key, each] : value.members()) all.emplace(key, ToolType<T>::read(each));
     return all;
   }
   static Json write(const std::map<std::string, T>& value) {

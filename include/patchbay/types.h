@@ -34,140 +34,137 @@ std::string_view to_string(Role role) noexcept;
 std::string_view to_string(LoggingLevel level) noexcept;
 std::optional<LoggingLevel> parse_logging_level(std::string_view name) noexcept;
 
-// Correlates progress with a request; keeps its JSON type.
-using ProgressToken = std::variant<std::int64_t, std::string>;
-
 struct Icon {
-  std::string src;  // an https: or data: URI
-  std::optional<std::string> mime_type;
-  std::vector<std::string> sizes;    // "48x48", "any"
-  std::optional<std::string> theme;  // "light" or "dark"
-  Json extra;
+  std::string src = {};  // an https: or data: URI
+  std::optional<std::string> mime_type = {};
+  std::vector<std::string> sizes = {};    // "48x48", "any"
+  std::optional<std::string> theme = {};  // "light" or "dark"
+  Json extra = {};
   bool operator==(const Icon&) const = default;
 };
 
 // Who is at the other end. For display and logs only, never for decisions.
 struct Implementation {
-  std::string name;
-  std::optional<std::string> title;
-  std::string version;
-  std::optional<std::string> description;
-  std::optional<std::string> website_url;
-  std::vector<Icon> icons;
-  Json extra;
+  std::string name = {};
+  std::optional<std::string> title = {};
+  std::string version = {};
+  std::optional<std::string> description = {};
+  std::optional<std::string> website_url = {};
+  std::vector<Icon> icons = {};
+  Json extra = {};
   bool operator==(const Implementation&) const = default;
 };
 
 struct Annotations {
-  std::vector<Role> audience;
-  std::optional<double> priority;  // 0 (optional) to 1 (required)
-  std::optional<std::string> last_modified;
-  Json extra;
+  std::vector<Role> audience = {};
+  std::optional<double> priority = {};  // 0 (optional) to 1 (required)
+  std::optional<std::string> last_modified = {};
+  Json extra = {};
   bool operator==(const Annotations&) const = default;
 };
 
 // An item of a list that could not be read, so that one bad item does not hide the rest.
 struct DecodeProblem {
-  std::string path;    // "tools[3].name"
-  std::string reason;  // "expected a string, found null"
+  std::string path = {};    // "tools[3].name"
+  std::string reason = {};  // "expected a string, found null"
   bool operator==(const DecodeProblem&) const = default;
 };
 
 // How long an answer stays fresh, and who may share it. Older servers do not say.
 enum class CacheScope : std::uint8_t { shared, personal };  // "public", "private" on the wire
 struct CacheHints {
-  std::optional<std::int64_t> ttl_ms;
-  std::optional<CacheScope> scope;
+  std::optional<std::int64_t> ttl_ms = {};
+  std::optional<CacheScope> scope = {};
   bool operator==(const CacheHints&) const = default;
 };
 
 // One page of a list. An empty cursor is a valid cursor.
 template <class T>
 struct Page {
-  std::vector<T> items;
-  std::optional<std::string> next_cursor;
-  CacheHints cache;
-  std::vector<DecodeProblem> problems;  // items left out
-  Json meta;
-  Json extra;
+  std::vector<T> items = {};
+  std::optional<std::string> next_cursor = {};
+  CacheHints cache = {};
+  std::vector<DecodeProblem> problems = {};  // items left out
+  Json meta = {};
+  Json extra = {};
   bool operator==(const Page&) const = default;
 };
 
 // Content ------------------------------------------------------------------------------
 
 struct ResourceContents {
-  std::string uri;
-  std::optional<std::string> mime_type;
-  std::optional<std::string> text;  // either text
-  std::optional<std::string> blob;  // or base64
-  Json meta;
-  Json extra;
+  std::string uri = {};
+  std::optional<std::string> mime_type = {};
+  std::optional<std::string> text = {};  // either text
+  std::optional<std::string> blob = {};  // or base64
+  Json meta = {};
+  Json extra = {};
   bool operator==(const ResourceContents&) const = default;
 };
 
 struct TextContent {
-  std::string text;
-  std::optional<Annotations> annotations;
-  Json meta;
-  Json extra;
+  std::string text = {};
+  std::optional<Annotations> annotations = {};
+  Json meta = {};
+  Json extra = {};
   bool operator==(const TextContent&) const = default;
 };
 
 struct ImageContent {
-  std::string data;  // base64
-  std::string mime_type;
-  std::optional<Annotations> annotations;
-  Json meta;
-  Json extra;
+  std::string data = {};  // base64
+  std::string mime_type = {};
+  std::optional<Annotations> annotations = {};
+  Json meta = {};
+  Json extra = {};
   bool operator==(const ImageContent&) const = default;
 };
 
 struct AudioContent {
-  std::string data;  // base64
-  std::string mime_type;
-  std::optional<Annotations> annotations;
-  Json meta;
-  Json extra;
+  std::string data = {};  // base64
+  std::string mime_type = {};
+  std::optional<Annotations> annotations = {};
+  Json meta = {};
+  Json extra = {};
   bool operator==(const AudioContent&) const = default;
 };
 
 // A resource the reader may fetch; it need not appear in the server's list.
 struct ResourceLink {
-  std::string uri;
-  std::string name;
-  std::optional<std::string> title;
-  std::optional<std::string> description;
-  std::optional<std::string> mime_type;
-  std::optional<std::int64_t> size;  // bytes
-  std::optional<Annotations> annotations;
-  std::vector<Icon> icons;
-  Json meta;
-  Json extra;
+  std::string uri = {};
+  std::string name = {};
+  std::optional<std::string> title = {};
+  std::optional<std::string> description = {};
+  std::optional<std::string> mime_type = {};
+  std::optional<std::int64_t> size = {};  // bytes
+  std::optional<Annotations> annotations = {};
+  std::vector<Icon> icons = {};
+  Json meta = {};
+  Json extra = {};
   bool operator==(const ResourceLink&) const = default;
 };
 
 struct EmbeddedResource {
-  ResourceContents resource;
-  std::optional<Annotations> annotations;
-  Json meta;
-  Json extra;
+  ResourceContents resource = {};
+  std::optional<Annotations> annotations = {};
+  Json meta = {};
+  Json extra = {};
   bool operator==(const EmbeddedResource&) const = default;
 };
 
 // In sampling only: the model wants a tool called.
 struct ToolUse {
-  std::string id;
-  std::string name;
+  std::string id = {};
+  std::string name = {};
   Json input = Json::object();
-  Json meta;
-  Json extra;
+  Json meta = {};
+  Json extra = {};
   bool operator==(const ToolUse&) const = default;
 };
 
 // A block of a type this build does not know, as it came.
 struct UnknownContent {
-  std::string type;
-  Json raw;
+  std::string type = {};
+  Json raw = {};
   bool operator==(const UnknownContent&) const = default;
 };
 
@@ -178,12 +175,12 @@ using Content = std::variant<TextContent, ImageContent, AudioContent, ResourceLi
 
 // In sampling only: what the tool asked for by a ToolUse answered.
 struct ToolResult {
-  std::string tool_use_id;
-  std::vector<Content> content;
-  std::optional<Json> structured_content;  // absent differs from null
+  std::string tool_use_id = {};
+  std::vector<Content> content = {};
+  std::optional<Json> structured_content = {};  // absent differs from null
   bool is_error = false;
-  Json meta;
-  Json extra;
+  Json meta = {};
+  Json extra = {};
   bool operator==(const ToolResult&) const;
 };
 
@@ -196,52 +193,44 @@ inline ContentKind kind_of(const Content& content) noexcept { return static_cast
 // Claims of an untrusted server. A hint that was not sent is empty; the defaults of the
 // specification are read-only no, destructive yes, idempotent no, open world yes.
 struct ToolAnnotations {
-  std::optional<std::string> title;
-  std::optional<bool> read_only_hint;
-  std::optional<bool> destructive_hint;
-  std::optional<bool> idempotent_hint;
-  std::optional<bool> open_world_hint;
-  Json extra;
+  std::optional<std::string> title = {};
+  std::optional<bool> read_only_hint = {};
+  std::optional<bool> destructive_hint = {};
+  std::optional<bool> idempotent_hint = {};
+  std::optional<bool> open_world_hint = {};
+  Json extra = {};
   bool operator==(const ToolAnnotations&) const = default;
 };
 
 enum class TaskSupport : std::uint8_t { forbidden, optional, required };
 
 struct ToolExecution {
-  std::optional<TaskSupport> task_support;
-  Json extra;
+  std::optional<TaskSupport> task_support = {};
+  Json extra = {};
   bool operator==(const ToolExecution&) const = default;
 };
 
 struct Tool {
-  std::string name;
-  std::optional<std::string> title;
-  std::optional<std::string> description;
+  std::string name = {};
+  std::optional<std::string> title = {};
+  std::optional<std::string> description = {};
   Json input_schema = Json{{"type", "object"}};  // as sent; this one when none was sent
-  std::optional<Json> output_schema;             // as sent
-  std::optional<ToolAnnotations> annotations;
-  std::vector<Icon> icons;
-  std::optional<ToolExecution> execution;
-  Json meta;
-  Json extra;
+  std::optional<Json> output_schema = {};        // as sent
+  std::optional<ToolAnnotations> annotations = {};
+  std::vector<Icon> icons = {};
+  std::optional<ToolExecution> execution = {};
+  Json meta = {};
+  Json extra = {};
   bool operator==(const Tool&) const = default;
-};
-
-struct CallToolRequest {
-  std::string name;
-  Json arguments;  // an object; null is sent as absent
-  Json meta;
-  Json extra;
-  bool operator==(const CallToolRequest&) const = default;
 };
 
 // A tool that failed is a value with is_error set, not an Error.
 struct CallToolResult {
-  std::vector<Content> content;
-  std::optional<Json> structured_content;  // absent differs from null
+  std::vector<Content> content = {};
+  std::optional<Json> structured_content = {};  // absent differs from null
   bool is_error = false;
-  Json meta;
-  Json extra;
+  Json meta = {};
+  Json extra = {};
   bool operator==(const CallToolResult&) const = default;
 };
 
@@ -255,68 +244,53 @@ constexpr bool is_final(TaskStatus status) noexcept { return status >= TaskStatu
 // A call that goes on at the other side after it was answered with this. Its result is
 // fetched by the id, which is all that is needed: it may be kept beyond a connection.
 struct RemoteTask {
-  std::string id;
+  std::string id = {};
   TaskStatus status = TaskStatus::working;
-  std::optional<std::string> status_message;  // for a person
-  std::string created_at;                     // ISO 8601
-  std::string last_updated_at;
-  std::optional<std::int64_t> ttl_ms;  // kept for so long from its creation; empty: without limit
-  std::optional<std::int64_t> poll_interval_ms;
-  Json meta;
-  Json extra;
+  std::optional<std::string> status_message = {};  // for a person
+  std::string created_at = {};                     // ISO 8601
+  std::string last_updated_at = {};
+  std::optional<std::int64_t> ttl_ms = {};  // kept for so long from its creation; empty: without limit
+  std::optional<std::int64_t> poll_interval_ms = {};
+  Json meta = {};
+  Json extra = {};
   bool operator==(const RemoteTask&) const = default;
 };
 
 // Resources ----------------------------------------------------------------------------
 
 struct Resource {
-  std::string uri;
-  std::string name;
-  std::optional<std::string> title;
-  std::optional<std::string> description;
-  std::optional<std::string> mime_type;
-  std::optional<std::int64_t> size;  // bytes
-  std::optional<Annotations> annotations;
-  std::vector<Icon> icons;
-  Json meta;
-  Json extra;
+  std::string uri = {};
+  std::string name = {};
+  std::optional<std::string> title = {};
+  std::optional<std::string> description = {};
+  std::optional<std::string> mime_type = {};
+  std::optional<std::int64_t> size = {};  // bytes
+  std::optional<Annotations> annotations = {};
+  std::vector<Icon> icons = {};
+  Json meta = {};
+  Json extra = {};
   bool operator==(const Resource&) const = default;
 };
 
 struct ResourceTemplate {
-  std::string uri_template;  // RFC 6570
-  std::string name;
-  std::optional<std::string> title;
-  std::optional<std::string> description;
-  std::optional<std::string> mime_type;
-  std::optional<Annotations> annotations;
-  std::vector<Icon> icons;
-  Json meta;
-  Json extra;
+  std::string uri_template = {};  // RFC 6570
+  std::string name = {};
+  std::optional<std::string> title = {};
+  std::optional<std::string> description = {};
+  std::optional<std::string> mime_type = {};
+  std::optional<Annotations> annotations = {};
+  std::vector<Icon> icons = {};
+  Json meta = {};
+  Json extra = {};
   bool operator==(const ResourceTemplate&) const = default;
 };
 
-struct ReadResourceRequest {
-  std::string uri;
-  Json meta;
-  Json extra;
-  bool operator==(const ReadResourceRequest&) const = default;
-};
-
 struct ReadResourceResult {
-  std::vector<ResourceContents> contents;
-  CacheHints cache;
-  Json meta;
-  Json extra;
+  std::vector<ResourceContents> contents = {};
+  CacheHints cache = {};
+  Json meta = {};
+  Json extra = {};
   bool operator==(const ReadResourceResult&) const = default;
-};
-
-// Subscribing to, unsubscribing from and hearing about one resource.
-struct ResourceUri {
-  std::string uri;
-  Json meta;
-  Json extra;
-  bool operator==(const ResourceUri&) const = default;
 };
 
 // Skills -------------------------------------------------------------------------------
@@ -325,274 +299,114 @@ struct ResourceUri {
 
 // One file of a skill and how to recognise its content.
 struct SkillResource {
-  std::string uri;
-  std::string digest;     // "sha256:" and 64 hexadecimal digits in lower case
-  std::int64_t size = 0;  // bytes
-  Json extra;
+  std::string uri = {};
+  std::string digest = {};  // "sha256:" and 64 hexadecimal digits in lower case
+  std::int64_t size = 0;    // bytes
+  Json extra = {};
   bool operator==(const SkillResource&) const = default;
 };
 
 // The entry of one skill. Who approves a skill approves this: every file with its digest. It
 // belongs to the server it came from; another server's skill of the same URI is another skill.
 struct Skill {
-  std::string uri;   // of its SKILL.md
-  Json frontmatter;  // the header of SKILL.md, an object; `name` and `description` are texts in it
+  std::string uri = {};   // of its SKILL.md
+  Json frontmatter = {};  // the header of SKILL.md, an object; `name` and `description` are texts in it
   // All its files, SKILL.md among them; none when the server makes them up as it goes
   // ("dynamic"), so that their content cannot be verified.
-  std::optional<std::vector<SkillResource>> resources;
-  Json meta;
-  Json extra;
+  std::optional<std::vector<SkillResource>> resources = {};
+  Json meta = {};
+  Json extra = {};
   bool operator==(const Skill&) const = default;
 };
 
 // Prompts ------------------------------------------------------------------------------
 
 struct PromptArgument {
-  std::string name;
-  std::optional<std::string> title;
-  std::optional<std::string> description;
-  std::optional<bool> required;
-  Json extra;
+  std::string name = {};
+  std::optional<std::string> title = {};
+  std::optional<std::string> description = {};
+  std::optional<bool> required = {};
+  Json extra = {};
   bool operator==(const PromptArgument&) const = default;
 };
 
 struct Prompt {
-  std::string name;
-  std::optional<std::string> title;
-  std::optional<std::string> description;
-  std::vector<PromptArgument> arguments;
-  std::vector<Icon> icons;
-  Json meta;
-  Json extra;
+  std::string name = {};
+  std::optional<std::string> title = {};
+  std::optional<std::string> description = {};
+  std::vector<PromptArgument> arguments = {};
+  std::vector<Icon> icons = {};
+  Json meta = {};
+  Json extra = {};
   bool operator==(const Prompt&) const = default;
 };
 
 struct PromptMessage {
   Role role = Role::user;
-  Content content;
-  Json extra;
+  Content content = {};
+  Json extra = {};
   bool operator==(const PromptMessage&) const = default;
 };
 
-struct GetPromptRequest {
-  std::string name;
-  std::map<std::string, std::string> arguments;
-  Json meta;
-  Json extra;
-  bool operator==(const GetPromptRequest&) const = default;
-};
-
 struct GetPromptResult {
-  std::optional<std::string> description;
-  std::vector<PromptMessage> messages;
-  Json meta;
-  Json extra;
+  std::optional<std::string> description = {};
+  std::vector<PromptMessage> messages = {};
+  Json meta = {};
+  Json extra = {};
   bool operator==(const GetPromptResult&) const = default;
 };
 
-// Lists and completion -----------------------------------------------------------------
-
-struct ListRequest {
-  std::optional<std::string> cursor;
-  Json meta;
-  Json extra;
-  bool operator==(const ListRequest&) const = default;
-};
+// Completion --------------------------------------------------------------------------
 
 struct CompletionReference {
   enum class Kind : std::uint8_t { prompt, resource };
   Kind kind = Kind::prompt;
-  std::string name;                  // the prompt's name, or the resource's URI or template
-  std::optional<std::string> title;  // of a prompt
-  Json extra;
+  std::string name = {};                  // the prompt's name, or the resource's URI or template
+  std::optional<std::string> title = {};  // of a prompt
+  Json extra = {};
   bool operator==(const CompletionReference&) const = default;
 };
 
 struct CompleteRequest {
   struct Argument {
-    std::string name;
-    std::string value;
-    Json extra;
+    std::string name = {};
+    std::string value = {};
+    Json extra = {};
     bool operator==(const Argument&) const = default;
   };
-  CompletionReference ref;
-  Argument argument;
-  std::map<std::string, std::string> context;  // arguments already chosen
-  Json meta;
-  Json extra;
+  CompletionReference ref = {};
+  Argument argument = {};
+  std::map<std::string, std::string> context = {};  // arguments already chosen
+  Json meta = {};
+  Json extra = {};
   bool operator==(const CompleteRequest&) const = default;
 };
 
 struct CompleteResult {
-  std::vector<std::string> values;  // at most 100
-  std::optional<std::int64_t> total;
-  std::optional<bool> has_more;
-  Json meta;
-  Json extra;
+  std::vector<std::string> values = {};  // at most 100
+  std::optional<std::int64_t> total = {};
+  std::optional<bool> has_more = {};
+  Json meta = {};
+  Json extra = {};
   bool operator==(const CompleteResult&) const = default;
 };
 
-// Logging, progress, cancellation ------------------------------------------------------
-
-struct SetLevelRequest {
-  LoggingLevel level = LoggingLevel::info;
-  Json meta;
-  Json extra;
-  bool operator==(const SetLevelRequest&) const = default;
-};
+// Logging and progress ----------------------------------------------------------------
 
 struct LogMessage {
   LoggingLevel level = LoggingLevel::info;
-  std::optional<std::string> logger;
-  Json data;
-  Json meta;
-  Json extra;
+  std::optional<std::string> logger = {};
+  Json data = {};
+  Json meta = {};
+  Json extra = {};
   bool operator==(const LogMessage&) const = default;
 };
 
 struct Progress {
   double progress = 0;
-  std::optional<double> total;
-  std::optional<std::string> message;
+  std::optional<double> total = {};
+  std::optional<std::string> message = {};
   bool operator==(const Progress&) const = default;
-};
-
-struct ProgressNotification {
-  ProgressToken token;
-  Progress progress;
-  Json meta;
-  Json extra;
-  bool operator==(const ProgressNotification&) const = default;
-};
-
-struct CancelledNotification {
-  std::optional<ProgressToken> request_id;  // the same shape as a token: string or integer
-  std::optional<std::string> reason;
-  Json meta;
-  Json extra;
-  bool operator==(const CancelledNotification&) const = default;
-};
-
-// What the server asks of the client ---------------------------------------------------
-
-struct Root {
-  std::string uri;  // file://
-  std::optional<std::string> name;
-  Json meta;
-  Json extra;
-  bool operator==(const Root&) const = default;
-};
-
-struct ListRootsRequest {
-  Json meta;
-  Json extra;
-  bool operator==(const ListRootsRequest&) const = default;
-};
-
-struct ListRootsResult {
-  std::vector<Root> roots;
-  Json meta;
-  Json extra;
-  bool operator==(const ListRootsResult&) const = default;
-};
-
-struct ElicitRequest {
-  enum class Mode : std::uint8_t { form, url };
-  Mode mode = Mode::form;
-  std::string message;
-  Json requested_schema;                      // form: a flat object schema
-  std::optional<std::string> url;             // url
-  std::optional<std::string> elicitation_id;  // url, in revisions that announce completion
-  Json meta;
-  Json extra;
-  bool operator==(const ElicitRequest&) const = default;
-};
-
-struct ElicitResult {
-  enum class Action : std::uint8_t { accept, decline, cancel };
-  Action action = Action::cancel;
-  std::optional<Json> content;  // an object, with accept of a form
-  Json meta;
-  Json extra;
-  bool operator==(const ElicitResult&) const = default;
-};
-std::string_view to_string(ElicitResult::Action action) noexcept;
-
-struct ElicitationComplete {
-  std::string elicitation_id;
-  Json meta;
-  Json extra;
-  bool operator==(const ElicitationComplete&) const = default;
-};
-
-struct ModelHint {
-  std::optional<std::string> name;  // a part of a model's name
-  Json extra;
-  bool operator==(const ModelHint&) const = default;
-};
-
-struct ModelPreferences {
-  std::vector<ModelHint> hints;
-  std::optional<double> cost_priority;
-  std::optional<double> speed_priority;
-  std::optional<double> intelligence_priority;
-  Json extra;
-  bool operator==(const ModelPreferences&) const = default;
-};
-
-enum class IncludeContext : std::uint8_t { none, this_server, all_servers };
-
-struct ToolChoice {
-  enum class Mode : std::uint8_t { automatic, required, none };
-  std::optional<Mode> mode;
-  Json extra;
-  bool operator==(const ToolChoice&) const = default;
-};
-
-struct SamplingMessage {
-  Role role = Role::user;
-  std::vector<Content> content;  // one block is sent as an object, more as an array
-  Json meta;
-  Json extra;
-  bool operator==(const SamplingMessage&) const = default;
-};
-
-struct CreateMessageRequest {
-  std::vector<SamplingMessage> messages;
-  std::int64_t max_tokens = 0;
-  std::optional<ModelPreferences> model_preferences;
-  std::optional<std::string> system_prompt;
-  std::optional<IncludeContext> include_context;
-  std::optional<double> temperature;
-  std::vector<std::string> stop_sequences;
-  std::optional<Json> metadata;
-  std::vector<Tool> tools;
-  std::optional<ToolChoice> tool_choice;
-  Json meta;
-  Json extra;
-  bool operator==(const CreateMessageRequest&) const = default;
-};
-
-struct CreateMessageResult {
-  Role role = Role::assistant;
-  std::vector<Content> content;
-  std::string model;
-  std::optional<std::string> stop_reason;  // endTurn, stopSequence, maxTokens, toolUse or free text
-  Json meta;
-  Json extra;
-  bool operator==(const CreateMessageResult&) const = default;
-};
-
-// What a call may ask for before it can answer, and the answers to carry back.
-using InputRequest = std::variant<ElicitRequest, CreateMessageRequest, ListRootsRequest>;
-using InputResponse = std::variant<ElicitResult, CreateMessageResult, ListRootsResult>;
-
-struct InputRequired {
-  std::vector<std::pair<std::string, InputRequest>> requests;  // by key, in the order sent
-  std::optional<std::string> state;                            // opaque, carried back byte for byte
-  Json meta;
-  Json extra;
-  bool operator==(const InputRequired&) const = default;
 };
 
 // Capabilities -------------------------------------------------------------------------
@@ -601,64 +415,68 @@ struct InputRequired {
 
 struct ListChangedCapability {
   bool list_changed = false;
-  Json extra;
+  Json extra = {};
   bool operator==(const ListChangedCapability&) const = default;
 };
 
 struct ResourcesCapability {
   bool subscribe = false;
   bool list_changed = false;
-  Json extra;
+  Json extra = {};
   bool operator==(const ResourcesCapability&) const = default;
 };
 
 struct SamplingCapability {
-  std::optional<Json> context;
-  std::optional<Json> tools;
-  Json extra;
+  std::optional<Json> context = {};
+  std::optional<Json> tools = {};
+  Json extra = {};
   bool operator==(const SamplingCapability&) const = default;
 };
 
 // Declared without either mode it means form; see supports_form() in protocol/capabilities.h.
 struct ElicitationCapability {
-  std::optional<Json> form;
-  std::optional<Json> url;
-  Json extra;
+  std::optional<Json> form = {};
+  std::optional<Json> url = {};
+  Json extra = {};
   bool operator==(const ElicitationCapability&) const = default;
 };
 
 struct ClientCapabilities {
-  std::optional<ListChangedCapability> roots;
-  std::optional<SamplingCapability> sampling;
-  std::optional<ElicitationCapability> elicitation;
-  std::map<std::string, Json> extensions;
-  std::map<std::string, Json> experimental;
-  std::optional<Json> tasks;
-  Json extra;
+  std::optional<ListChangedCapability> roots = {};
+  std::optional<SamplingCapability> sampling = {};
+  std::optional<ElicitationCapability> elicitation = {};
+  std::map<std::string, Json> extensions = {};
+  std::map<std::string, Json> experimental = {};
+  std::optional<Json> tasks = {};
+  Json extra = {};
   bool operator==(const ClientCapabilities&) const = default;
 };
 
 struct ServerCapabilities {
-  std::optional<Json> logging;
-  std::optional<Json> completions;
-  std::optional<ListChangedCapability> prompts;
-  std::optional<ResourcesCapability> resources;
-  std::optional<ListChangedCapability> tools;
-  std::map<std::string, Json> extensions;
-  std::map<std::string, Json> experimental;
-  std::optional<Json> tasks;
-  Json extra;
+  std::optional<Json> logging = {};
+  std::optional<Json> completions = {};
+  std::optional<ListChangedCapability> prompts = {};
+  std::optional<ResourcesCapability> resources = {};
+  std::optional<ListChangedCapability> tools = {};
+  std::map<std::string, Json> extensions = {};
+  std::map<std::string, Json> experimental = {};
+  std::optional<Json> tasks = {};
+  Json extra = {};
   bool operator==(const ServerCapabilities&) const = default;
 };
 
+// The protocol changed its shape once; which of the two a server speaks. For display.
+enum class Era : std::uint8_t { legacy, modern };
+std::string_view to_string(Era era) noexcept;
+
 // What a connected server told about itself.
 struct ServerDescription {
-  Implementation info;  // its name is empty when the server did not say
-  ServerCapabilities capabilities;
-  std::optional<std::string> instructions;
-  std::string protocol_version;                 // in use on this connection
-  std::vector<std::string> supported_versions;  // as far as the server said
-  CacheHints cache;
+  Implementation info = {};  // its name is empty when the server did not say
+  ServerCapabilities capabilities = {};
+  std::optional<std::string> instructions = {};
+  std::string protocol_version = {};                 // in use on this connection
+  std::vector<std::string> supported_versions = {};  // as far as the server said
+  CacheHints cache = {};
   bool operator==(const ServerDescription&) const = default;
 };
 
@@ -669,9 +487,9 @@ struct SubscriptionFilter {
   bool tools_list_changed = false;
   bool prompts_list_changed = false;
   bool resources_list_changed = false;
-  std::vector<std::string> resource_subscriptions;  // URIs
-  std::vector<std::string> task_ids;
-  Json extra;
+  std::vector<std::string> resource_subscriptions = {};  // URIs
+  std::vector<std::string> task_ids = {};
+  Json extra = {};
   bool operator==(const SubscriptionFilter&) const = default;
 };
 
@@ -679,7 +497,7 @@ struct SubscriptionFilter {
 struct Change {
   enum class Kind : std::uint8_t { tools, prompts, resources, resource_updated, roots, task };
   Kind kind = Kind::tools;
-  std::string uri;  // of the updated resource, or the id of the task; else empty
+  std::string uri = {};  // of the updated resource, or the id of the task; else empty
   bool operator==(const Change&) const = default;
 };
 

@@ -211,9 +211,10 @@ bool ByteBudget::Unfinished::failed() const {
 }
 
 Error ByteBudget::Unfinished::failure() const {
-  return Error(Errc::limit, fmt::format("the message was given up: together with all others that are being received it "
-                                        "would take more than {} bytes; ask for less at a time, or raise the limit",
-                                        ceiling_));
+  return Error(Errc::limit,
+               fmt::format("the message was given up: together with all other messages that are being received it "
+                           "would need more than {} bytes; ask for less at a time, or raise the limit",
+                           ceiling_));
 }
 
 ByteBudget::Charge ByteBudget::Unfinished::finish() {

@@ -12,7 +12,7 @@ Random system_random() {
       auto got = getrandom(out.data(), out.size(), 0);
       if (got < 0) {
         if (errno == EINTR) continue;
-        throw Error(Errc::internal, "the kernel gave no random bytes");
+        throw Error(Errc::internal, "the system did not provide random bytes");
       }
       out = out.subspan(static_cast<std::size_t>(got));
     }

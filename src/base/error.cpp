@@ -31,9 +31,21 @@ Error Error::within(std::string_view context) const {
   return error;
 }
 
+Error Error::with_message(std::string message) const {
+  Error error = *this;
+  error.message_ = std::move(message);
+  return error;
+}
+
+Error Error::marked() const {
+  Error error = *this;
+  if (!error.mark_) error.mark_ = std::make_shared<const char>('\0');
+  return error;
+}
+
 bool Error::operator==(const Error& other) const {
   return code_ == other.code_ && message_ == other.message_ && rpc_code_ == other.rpc_code_ &&
-         rpc_data_ == other.rpc_data_;
+         rpc_data_ == other.rpc_data_ && remedy_ == other.remedy_;
 }
 
 }  // namespace patchbay

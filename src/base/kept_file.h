@@ -1,5 +1,5 @@
-// A small file in which a run leaves something for the next one: client/era_memory_file and
-// host/failure_memory stand on it. Any number of processes may use one at once: it is replaced
+// A small file in which a run leaves something for the next one: client/era_memory and
+// host/failure_memory use it, through json/kept_records.h. Any number of processes may use one at once: it is replaced
 // whole, by one at a time. It is for the person alone, and can be thrown away: nothing that goes
 // wrong with it is anybody's error but for the log. Blocking; reading is short and may be done on
 // the loop, changing goes through offload().

@@ -26,12 +26,18 @@ class Log {
   }
 
   bool enabled(LogLevel level) const noexcept { return sink_ && level >= threshold_; }
+  LogLevel threshold() const noexcept { return sink_ ? threshold_ : LogLevel::off; }
 
   // The same log for what happens with one server.
   Log for_server(std::string_view name) const {
     Log log = *this;
     log.server_ = name;
     return log;
+  }
+
+  // An event that somebody else made.
+  void pass(const LogEvent& event) const {
+    if (enabled(event.level)) write(event);
   }
 
   // log(LogLevel::warning, "not_accepted", "status", 404, "reason", text): names of fields, each before its value.

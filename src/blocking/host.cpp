@@ -36,9 +36,7 @@ Host::Host(Options options) : impl_(std::make_shared<Impl>()) {
   made.permission.disallowed_tools = std::move(options.disallowed_tools);
   made.permission.mode = options.permission_mode;
   made.permission.ask = awaited(weak, std::move(options.permit));
-  made.on_status = posted(weak, std::move(options.on_status));
-  made.on_catalog = posted(weak, std::move(options.on_catalog));
-  made.on_config = posted(weak, std::move(options.on_config));
+  made.on_event = posted(weak, std::move(options.on_event));
   made.failure_memory = std::move(options.failure_memory);
   made.connect_limit = options.connect_limit;
   made.tool_limit = options.tool_limit;

@@ -161,10 +161,10 @@ class Loop : public std::enable_shared_from_this<Loop> {
 
   void check_caller() const {
     if (getpid() != parts_->owner) {
-      throw Error(Errc::internal, "this process was forked after Patchbay was set up; make a new Host after fork()");
+      throw Error(Errc::internal, "this process was forked after Patchbay was set up; create a new Host after fork()");
     }
     if (std::this_thread::get_id() == parts_->id.load()) {
-      throw Error(Errc::internal, "a blocking call on the loop thread would wait for itself");
+      throw Error(Errc::internal, "a blocking call on the thread of the loop would wait for itself");
     }
   }
 
@@ -178,7 +178,7 @@ std::function<Task<R>(A...)> awaited(std::weak_ptr<CallbackParts> weak, std::fun
   if (!function) return nullptr;
   return [weak = std::move(weak), function = std::move(function)](A... arguments) -> Task<R> {
     auto parts = weak.lock();
-    if (!parts) throw Error(Errc::closed, "the host is gone");
+    if (!parts) throw Error(Errc::closed, "the host no longer exists");
     return CallbackParts::callback<R>(std::move(parts),
                                       [function, ... each = std::move(arguments)] { return function(each...); });
   };

@@ -69,6 +69,15 @@ struct Server::Impl {
       }(s, function);
     });
   }
+
+  // A stop that was asked for is no failure.
+  void serve(std::function<Task<void>()> serving, const std::stop_token& stop) {
+    try {
+      loop->run<void>(std::move(serving), stop);
+    } catch (const Error& error) {
+      if (error.code() != Errc::cancelled || !stop.stop_requested()) throw;
+    }
+  }
 };
 
 Server::Server(std::string name, std::string version, std::string instructions) : impl_(std::make_unique<Impl>()) {
@@ -97,7 +106,7 @@ void Server::add_tool(Tool tool, ToolFunction handler) {
     return [](std::weak_ptr<CallbackParts> threads, ToolFunction function, RequestContext& request,
               Json given) -> Task<CallToolResult> {
       auto parts = threads.lock();
-      if (!parts) throw Error(Errc::closed, "the server is gone");
+      if (!parts) throw Error(Errc::closed, "the server no longer exists");
       auto executor = co_await asio::this_coro::executor;
       co_return co_await CallbackParts::callback<CallToolResult>(std::move(parts), [&] {
         ToolCall::Impl impl{request, executor};
@@ -137,7 +146,7 @@ void Server::resource_updated(std::string uri) {
 }
 
 void Server::serve_stdio(std::stop_token stop) {
-  impl_->loop->run<void>([s = impl_->server] { return s->serve_stdio(); }, std::move(stop));
+  impl_->serve([s = impl_->server] { return s->serve_stdio(); }, stop);
 }
 
 void Server::serve_http(HttpServing options, std::stop_token stop) {
@@ -149,7 +158,7 @@ void Server::serve_http(HttpServing options, std::stop_token stop) {
   http.allowed_origins = std::move(options.allowed_origins);
   if (!options.token.empty()) http.authorize = bearer_token(std::move(options.token));
   http.on_listening = posted(impl_->loop->callbacks(), std::move(options.on_listening));
-  impl_->loop->run<void>([s = impl_->server, http = std::move(http)] { return s->serve_http(http); }, std::move(stop));
+  impl_->serve([s = impl_->server, http = std::move(http)] { return s->serve_http(http); }, stop);
 }
 
 }  // namespace patchbay::blocking

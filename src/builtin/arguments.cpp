@@ -135,7 +135,7 @@ std::vector<std::string> Arguments::strings(std::string_view name) {
 
 std::optional<std::string> Arguments::fault() const {
   if (problems_.empty()) return {};
-  return fmt::format("{}: {}. It takes: {}.", tool_, join(problems_, "; "), join(known_, ", "));
+  return fmt::format("{}: {}. Its arguments are: {}.", tool_, join(problems_, "; "), join(known_, ", "));
 }
 
 }  // namespace patchbay::builtin

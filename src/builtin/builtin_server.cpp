@@ -30,11 +30,9 @@ void add_file_tool(Server& server, const Settings& settings, Tool tool, FileTool
 
 std::string instructions(const BuiltinOptions& options, const std::string& root) {
   return fmt::format(
-      "Files and directories beneath {}; relative paths count from there and nothing outside can be reached{}. Find "
-      "files with "
-      "glob, places in them with grep, look with read_file, change with edit_file. Results end in a note in brackets "
-      "when "
-      "something was cut or left out.",
+      "Files and directories beneath {}; relative paths start there, and nothing outside can be accessed{}. Find files "
+      "with glob, places in them with grep, look with read_file, change with edit_file. Results end in a note in "
+      "brackets when something was cut or left out.",
       root, options.allow_run ? " by the file tools" : "");
 }
 

@@ -377,7 +377,7 @@ Result<> ConfinedRoot::write(std::string_view path, std::string_view content, Wr
   if (old) {
     if (::fstat(old.get(), &existing) != 0) return failure(path, errno);
     if (!S_ISREG(existing.st_mode)) return not_a_file(path, status_from(existing).kind);
-    if (options.existing == Existing::refuse) return refused(path, "exists already");
+    if (options.existing == Existing::refuse) return refused(path, "already exists");
     // Renaming would also replace a file that may not be written.
     OpenFile writable(open_at(directory_->get(), *relative_path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
     if (!writable && errno != ETXTBSY) return failure(path, errno);
@@ -388,7 +388,7 @@ Result<> ConfinedRoot::write(std::string_view path, std::string_view content, Wr
     OpenFile same(open_at(directory_->get(), *real, path_only));
     if (!same || ::fstat(same.get(), &again) != 0 || again.st_ino != existing.st_ino ||
         again.st_dev != existing.st_dev) {
-      return refused(path, "was replaced by somebody else at the same time; try again");
+      return refused(path, "was replaced by another program at the same time; try again");
     }
     relative_path = std::move(real);
   }
@@ -409,7 +409,7 @@ Result<> ConfinedRoot::write(std::string_view path, std::string_view content, Wr
   }
   if (int error = temporary.fill(content); error != 0) return failure(path, error);
   if (int error = temporary.rename_to(name, options.existing); error != 0) {
-    return error == EEXIST ? refused(path, "exists already") : failure(path, error);
+    return error == EEXIST ? refused(path, "already exists") : failure(path, error);
   }
   return {};
 }

@@ -227,7 +227,7 @@ Result<Edit> edit_text(std::string_view text, const EditRequest& request) {
   const std::string crlf = adapts && text.contains("\r\n") ? with_crlf(request.new_text) : std::string();
   const auto longest = std::max(crlf.size(), request.new_text.size());
   if (longest > 0 && places.size() > request.most_bytes / longest) {
-    return refuse(fmt::format("{} of {} each would be more than the {} a file may have.",
+    return refuse(fmt::format("{} of {} each would exceed the {} that a file may have.",
                               plural(places.size(), "replacement"), size_text(longest), size_text(request.most_bytes)));
   }
   LineEnds ends(text);
@@ -242,7 +242,7 @@ Result<Edit> edit_text(std::string_view text, const EditRequest& request) {
   }
   edit.text += text.substr(from);
   if (edit.text.size() > request.most_bytes) {
-    return refuse(fmt::format("the file would have {}, and {} is the most that is edited.", size_text(edit.text.size()),
+    return refuse(fmt::format("the file would have {}, and the limit is {}.", size_text(edit.text.size()),
                               size_text(request.most_bytes)));
   }
   if (edit.replacements > most_hunks)

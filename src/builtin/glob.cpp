@@ -72,7 +72,7 @@ CallToolResult glob(const Settings& settings, const Json& arguments, const Stop&
   }
   if (more) text += fmt::format("[Only the first {} paths are shown. Use a narrower pattern.]\n", found);
   if (outcome->incomplete) {
-    text += "[The tree is too large to be searched whole: some directories were left out. Give a path to look in.]\n";
+    text += "[The tree is too large: some directories were left out. Give a path to look in.]\n";
   }
   if (outcome->unreadable > 0) text += fmt::format("[{} could not be read.]\n", directories(outcome->unreadable));
   return text_result(std::move(text));

@@ -289,7 +289,7 @@ CallToolResult grep(const Settings& settings, const Json& arguments, const Stop&
                     plural(search.found(), "line"), plural(search.files(), "file")));
   }
   if (outcome.incomplete || reading.exhausted) {
-    notes.emplace_back("The tree is too large to be searched whole: a part was left out. Give a path to look in.");
+    notes.emplace_back("The tree is too large: a part was left out. Give a path to look in.");
   }
   if (reading.too_large > 0) {
     notes.push_back(

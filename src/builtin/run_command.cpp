@@ -106,14 +106,10 @@ Tool run_command_tool(const BuiltinLimits& limits) {
   tool.title = "Run a command";
   tool.description = fmt::format(
       "Runs a program to its end and returns its exit status, stdout and stderr. No shell is involved: args reach the "
-      "program as "
-      "they are, so * | > && $VAR and quotes mean nothing. For a shell line, run sh with args [\"-c\", \"the line\"]. "
-      "The program "
-      "gets no terminal, and no input unless stdin is given. Everything it started is ended with it, so it cannot "
-      "leave a server "
-      "running. It is ended after timeout_seconds (default {}, at most {}). Of long output the beginning and the end "
-      "are kept. To "
-      "read, write or search files use the other tools.",
+      "program as they are, so * | > && $VAR and quotes have no effect. For a shell line, run sh with args [\"-c\", "
+      "\"the line\"]. The program gets no terminal, and no input unless stdin is given. Everything it started is ended "
+      "with it, so it cannot leave a server running. It is ended after timeout_seconds (default {}, at most {}). Of "
+      "long output the beginning and the end are kept. To read, write or search files use the other tools.",
       limits.run_time.count(), limits.most_run_time.count());
   tool.input_schema = object_schema({
       {"command",
@@ -142,7 +138,7 @@ Tool run_command_tool(const BuiltinLimits& limits) {
       {"signal",
        {{"type", Json::array({"string", "null"})}, {"description", "The signal that ended it, such as SIGKILL."}},
        true},
-      {"timedOut", {{"type", "boolean"}, {"description", "It was ended because its time was over."}}, true},
+      {"timedOut", {{"type", "boolean"}, {"description", "It was ended because it took too long."}}, true},
       {"stdout", {{"type", "string"}, {"description", "What it printed, cut in the middle when long."}}, true},
       {"stderr",
        {{"type", "string"}, {"description", "What it printed to stderr, cut in the middle when long."}},
@@ -198,7 +194,7 @@ Task<CallToolResult> run_command(RunSettings settings, Json arguments, RunProgre
   Scope beside(co_await asio::this_coro::executor);
   if (progress) beside.spawn(report(std::move(progress), name));
   const auto limit = std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
-  auto outcome = co_await as_result(with_timeout(run_to_end(process, output), limit, "its time is over"));
+  auto outcome = co_await as_result(with_timeout(run_to_end(process, output), limit, "it took too long"));
 
   // From here on nothing may be left half done, whether or not somebody still waits.
   const bool throws = co_await asio::this_coro::throw_if_cancelled();
@@ -222,7 +218,7 @@ Task<CallToolResult> run_command(RunSettings settings, Json arguments, RunProgre
   if (timed_out) {
     text = fmt::format("{} was ended because it ran longer than {:g} s.\n", name, seconds);
   } else if (!status) {
-    text = fmt::format("{} was ended from outside.\n", name);
+    text = fmt::format("{} was ended by another program.\n", name);
   } else {
     text = fmt::format("{} {}.\n", name, describe(*status));
   }

@@ -83,13 +83,16 @@ Result<const CatalogEntry*> Catalog::require(std::string_view text) const {
   auto found = find(text);
   if (auto* entry = std::get_if<const CatalogEntry*>(&found)) return *entry;
   if (auto* ambiguous = std::get_if<Ambiguous>(&found)) {
-    return fail(Errc::invalid_argument, fmt::format("several servers have a tool \"{}\": use one of {}", text,
+    return fail(Errc::invalid_argument, fmt::format("several servers have a tool called \"{}\": use one of {}", text,
                                                     join(ambiguous->candidates, ", ")));
   }
   auto& suggestion = std::get<Unknown>(found).suggestion;
+  if (suggestion.empty()) {
+    return std::unexpected(Error(Errc::invalid_argument, fmt::format("there is no tool called \"{}\"", text))
+                               .with_remedy({Remedy::Kind::list_tools}));
+  }
   return fail(Errc::invalid_argument,
-              suggestion.empty() ? fmt::format("there is no tool \"{}\"; `patchbay tools` lists what there is", text)
-                                 : fmt::format("there is no tool \"{}\"; did you mean \"{}\"?", text, suggestion));
+              fmt::format("there is no tool called \"{}\"; did you mean \"{}\"?", text, suggestion));
 }
 
 }  // namespace patchbay

@@ -14,8 +14,8 @@
 namespace patchbay {
 namespace {
 
-constexpr std::string_view full_prefix = "mcp__";
-constexpr std::string_view separator = "__";
+constexpr auto full_prefix = full_name_prefix;
+constexpr auto separator = full_name_separator;
 
 // What a shortened name keeps of a long server name, so that the tool's own name, which
 // tells a model more, still has room.
@@ -115,6 +115,25 @@ std::string original_full_name(const ToolId& id) {
   if (id.prefix == NamePrefix::none) return id.tool;
   return fmt::format("{}{}{}{}", full_prefix, id.server, separator, id.tool);
 }
+
+std::optional<std::string_view> behind_server(std::string_view text, std::string_view spelling) noexcept {
+  const bool full = text.starts_with(full_prefix) && text.substr(full_prefix.size()).starts_with(spelling) &&
+                    text.substr(full_prefix.size() + spelling.size()).starts_with(separator);
+  if (full) return text.substr(full_prefix.size() + spelling.size() + separator.size());
+  if (!text.starts_with(spelling) || !text.substr(spelling.size()).starts_with('/')) return std::nullopt;
+  return text.substr(spelling.size() + 1);
+}
+
+std::vector<std::string_view> addressed_parts(std::string_view text, std::string_view server) {
+  std::vector<std::string_view> out;
+  if (const auto rest = behind_server(text, server)) out.push_back(*rest);
+  if (!text.starts_with(full_prefix)) return out;
+  const auto plain = behind_server(text, normalise_name(server));
+  if (plain && (out.empty() || out.front() != *plain)) out.push_back(*plain);
+  return out;
+}
+
+bool addresses_server(std::string_view text, std::string_view server) { return !addressed_parts(text, server).empty(); }
 
 std::vector<std::string> expose_names(std::span<const ToolId> ids) {
   std::map<std::string, std::set<ToolId>> wanted;

@@ -18,6 +18,8 @@
 namespace patchbay {
 
 inline constexpr std::size_t exposed_name_limit = 64;
+inline constexpr std::string_view full_name_prefix = "mcp__";
+inline constexpr std::string_view full_name_separator = "__";
 
 // Each code point outside [A-Za-z0-9_-] becomes one '_'; each byte that is not part of
 // UTF-8 as well.
@@ -27,6 +29,15 @@ std::string normalise_name(std::string_view text);
 std::string normalised_full_name(const ToolId& id);
 // The full name spelled with the characters the server declared.
 std::string original_full_name(const ToolId& id);
+
+// What of `text` is behind a server's part in one spelling: of mcp__server__rest and of server/rest. Nothing when the
+// text does not begin so.
+std::optional<std::string_view> behind_server(std::string_view text, std::string_view spelling) noexcept;
+
+// What `text` may name of this server: behind server/, behind mcp__server__ as declared, and as a model sees it. Each
+// once, and none when the text does not address this server. The only answer to "is this text about that server?".
+std::vector<std::string_view> addressed_parts(std::string_view text, std::string_view server);
+bool addresses_server(std::string_view text, std::string_view server);
 
 // One name per id, in the order of `ids`; equal ids get equal names.
 //  - A name that is free and short enough is the normalised full name.

@@ -49,7 +49,8 @@ class QuietTerminal {
 std::string ask_secret(std::string_view question) {
   const int fd = ::open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
   if (fd < 0) {
-    throw Error(Errc::invalid_argument, "there is no terminal to ask for the client secret on; set MCP_CLIENT_SECRET");
+    throw Error(Errc::invalid_argument,
+                "the client secret must be typed on a terminal, and there is none; set MCP_CLIENT_SECRET instead");
   }
   const QuietTerminal quiet(fd);
   (void)!::write(fd, question.data(), question.size());
@@ -87,10 +88,10 @@ Task<std::optional<std::string>> read_answer(asio::posix::stream_descriptor& ter
 
 std::string explanation(const ServerConfig& server) {
   return fmt::format(
-      "  y      start it, now and whenever it is needed, as long as its entry stays as it is\n"
+      "  y      start it, now and later, as long as its entry does not change\n"
       "  n      do not start it, now or later; `patchbay approve{0}` changes that\n"
-      "  Enter  not now; you are asked again the next time\n"
-      "It would run with your rights, and sees your files and your environment. It is declared in {1}:{2}.\n",
+      "  Enter  not now; the question comes again next time\n"
+      "The server runs with your rights: it can read your files and your environment. It is declared in {1}:{2}.\n",
       shell_operands({server.name}), visible_text(server.origin.file), server.origin.line);
 }
 
@@ -106,7 +107,8 @@ HeldTalk::HeldTalk(Io& io) : io_(io), talk_(io.talk) {
 HeldTalk::~HeldTalk() {
   io_.talk = std::move(talk_);
   if (!held_.empty()) io_.talk(held_);
-  if (left_out_) io_.talk("patchbay: more was said while you were asked; --log-file keeps it\n");
+  if (left_out_)
+    io_.talk("patchbay: some messages were left out while the question was open; --log-file keeps all of them\n");
 }
 
 Task<std::optional<bool>> ask_approval(Io& io, Waiting& waiting, const ServerConfig& server) {
@@ -121,12 +123,14 @@ Task<std::optional<bool>> ask_approval(Io& io, Waiting& waiting, const ServerCon
   } resume{waiting};
   HeldTalk held(io);
   const auto columns = talk_columns(io);
-  const auto title =
-      fmt::format("{} wants to start the server '{}':", visible_text(server.origin.file), visible_text(server.name));
+  // The reason ends in the command that answers the question, which is not needed here.
+  const auto why = visible_message(server.reason.substr(0, server.reason.find("; ")));
+  const auto title = fmt::format("{} declares the server '{}'{}:", visible_text(server.origin.file),
+                                 visible_text(server.name), why.empty() ? why : fmt::format(" ({})", why));
   held.say(join(wrapped(title, columns, "    | "), "\n") + "\n" + consent_block(server, "  ", columns));
   asio::posix::stream_descriptor terminal(co_await asio::this_coro::executor, fd);
   for (int asked = 0; asked < most_questions; ++asked) {
-    held.say("Start it? [y]es, [n]o, ? explains, or Enter: not now ");
+    held.say("Start it? [y]es, [n]o, ? for help, Enter for not now: ");
     const auto word = co_await read_answer(terminal);
     if (!word) {
       held.say("\n");

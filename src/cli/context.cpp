@@ -61,7 +61,7 @@ Task<std::optional<Session>> session_to_list(Context& context, std::string serve
 }
 
 bool awaits_approval(const ServerStatus& status) {
-  return status.state == ServerState::pending && status.reason == to_string(ServerStanding::awaiting_approval);
+  return status.state == ServerState::pending && status.reason == ServerReason::awaiting_approval;
 }
 
 namespace {
@@ -71,7 +71,7 @@ std::string reason_of(const Context& context, const ServerStatus& status) {
   if (status.error) return status.error->message();
   const auto& servers = context.host.config().servers;
   const auto found = std::ranges::find(servers, status.name, &ServerConfig::name);
-  return found == servers.end() || found->reason.empty() ? status.reason : found->reason;
+  return found == servers.end() || found->reason.empty() ? std::string(to_string(status.reason)) : found->reason;
 }
 
 }  // namespace
@@ -89,9 +89,9 @@ int listing_exit_code(const Context& context, const std::string& only) {
       code = 3;
       // A listing that fails says why in any case, also after -q.
       if (!context.settings.json && status.error && !context.told.contains(status.name)) {
-        context.told.emplace(status.name, status.error->message());
+        context.told.emplace(status.name, *status.error);
         context.io.talk(fmt::format("patchbay: '{}': {}\n", safe_name(status.name, 80),
-                                    safe_line(without_name(status.name, status.error->message()), 500)));
+                                    message_line(without_name(status.name, status.error->message()), 500)));
       }
     }
     if (awaits_approval(status)) waiting.push_back(status.name);
@@ -100,11 +100,11 @@ int listing_exit_code(const Context& context, const std::string& only) {
     if (off && code == 0 && !only.empty()) code = 2;
     if (status.state == ServerState::disabled && !only.empty() && !context.settings.json) {
       context.io.talk(fmt::format("patchbay: '{}' is not used: {}\n", safe_name(only, 80),
-                                  safe_line(reason_of(context, status), 500)));
+                                  message_line(reason_of(context, status), 500)));
     }
   }
   if (!waiting.empty() && !context.settings.json) {
-    context.io.talk(fmt::format("patchbay: this project brought {} along; if you trust {}: patchbay approve{}\n",
+    context.io.talk(fmt::format("patchbay: this project declares {}; if you trust {}: patchbay approve{}\n",
                                 waiting.size() == 1 ? fmt::format("'{}'", safe_name(waiting.front(), 80))
                                                     : fmt::format("{} servers", waiting.size()),
                                 waiting.size() == 1 ? "it" : "them", shell_operands(waiting)));
@@ -128,14 +128,15 @@ Error with_failures(const Context& context, const Error& error) {
   std::vector<std::string> failed;
   for (const auto& status : context.statuses()) {
     if (status.state == ServerState::connected || status.state == ServerState::disabled) continue;
-    const auto why = status.error ? without_name(status.name, status.error->message()) : status.reason;
+    const auto why =
+        status.error ? without_name(status.name, status.error->message()) : std::string(to_string(status.reason));
     failed.push_back(context.told.contains(status.name)
                          ? fmt::format("'{}'", safe_name(status.name, 80))
-                         : fmt::format("'{}' ({})", safe_name(status.name, 80), safe_line(why, 120)));
+                         : fmt::format("'{}' ({})", safe_name(status.name, 80), message_line(why, 120)));
   }
   if (failed.empty()) return error;
-  return Error(error.code(), fmt::format("{}; it may belong to a server that is not connected: {}", error.message(),
-                                         fmt::join(failed, ", ")));
+  return error.with_message(
+      fmt::format("{}; it may belong to a server that is not connected: {}", error.message(), fmt::join(failed, ", ")));
 }
 
 Json servers_json(const Context& context, const std::string& only) {

@@ -21,8 +21,8 @@ struct Context {
   const Runtime& runtime;
   Host& host;
   Waiting& waiting;
-  // Servers whose failure the person has read, and how it was worded: it is said once.
-  std::map<std::string, std::string>& told;
+  // Failures of servers that were shown already: each is shown once.
+  std::map<std::string, Error>& told;
   std::shared_ptr<const KnownSecrets> secrets;
   bool rules_told = false;
 

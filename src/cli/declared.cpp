@@ -12,6 +12,7 @@
 #include "settings/files.h"
 #include "settings/folders.h"
 #include "settings/settings_file.h"
+#include "text/file_and_line.h"
 #include "text/shell_word.h"
 #include "text/visible_text.h"
 
@@ -53,7 +54,7 @@ LoadRequest load_request(const Settings& settings) {
   std::error_code gone;
   request.cwd = fs::current_path(gone);
   if (gone) {
-    throw Error(Errc::config, fmt::format("the directory you are in is not there any more ({}); change to another one",
+    throw Error(Errc::config, fmt::format("the current directory does not exist any more ({}); change to another one",
                                           gone.message()));
   }
   request.mcp_configs = settings.mcp_config;
@@ -111,7 +112,7 @@ std::vector<const ServerConfig*> all_named(const LoadedConfig& config, const std
   const auto meant = nearest(name, names);
   throw Error(Errc::invalid_argument,
               fmt::format("No MCP server found with name: \"{}\"{}", safe_name(name, 80),
-                          meant.empty() ? "; see what there is with: patchbay list"
+                          meant.empty() ? "; to list all servers: patchbay list"
                                         : fmt::format("; did you mean '{}'?", safe_name(meant, 80))));
 }
 
@@ -135,7 +136,7 @@ std::string scope_title(ConfigScope scope) {
     case ConfigScope::user:
       return "User config (available in all your projects)";
     case ConfigScope::enterprise:
-      return "Enterprise config (of your organisation)";
+      return "Enterprise config (from your organisation)";
     case ConfigScope::plugin:
       return "Plugin";
     case ConfigScope::connector:
@@ -162,7 +163,7 @@ bool is_ours(const Declared& declared, const ServerConfig& server) {
 
 std::string place_text(const Declared& declared, const ConfigOrigin& origin) {
   const auto file = safe_name(path_seen_from(declared.request.cwd, origin.file), 300);
-  return origin.line == 0 ? file : fmt::format("{}:{}", file, origin.line);
+  return file_and_line(file, origin.line);
 }
 
 const Json& value_at(const Json& root, const KeyPath& path) {

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/texts/remedy_words.h"
 #include "entries/expand.h"
 #include "secrets/redact.h"
 #include "settings/files.h"
@@ -56,19 +57,15 @@ const TextSecrets& KnownSecrets::known() const {
   return *known_;
 }
 
-Error KnownSecrets::without(const Error& error) const {
+Error KnownSecrets::without(const Error& given) const {
+  const auto error = with_remedy_in_words(given);
   auto message = known().hidden(error.message());
   auto detail = error.detail().empty() ? std::string() : known().all(error.detail());
   auto data = error.rpc_data();
   if (auto value = data.empty() ? Result<Json>(Json()) : parse_json(data); value && !data.empty()) {
     data = to_text(known().json(std::move(*value)));
   }
-  auto out = error.code() == Errc::rpc && error.rpc_code()
-                 ? Error::rpc(*error.rpc_code(), std::move(message), std::move(data))
-                 : Error(error.code(), std::move(message));
-  if (error.http_status()) out = std::move(out).with_http_status(*error.http_status());
-  if (error.carried_out()) out = std::move(out).with_carried_out(*error.carried_out());
-  return std::move(out).with_detail(std::move(detail));
+  return error.with_message(std::move(message)).with_rpc_data(std::move(data)).with_detail(std::move(detail));
 }
 
 ServerStatus KnownSecrets::without(ServerStatus status) const {

@@ -23,6 +23,7 @@ class KnownSecrets {
   // a headersHelper prints is not known here.
   explicit KnownSecrets(const LoadedConfig& config);
 
+  // As it is shown: its remedy is in the message, in our words.
   Error without(const Error& error) const;
   ServerStatus without(ServerStatus status) const;
   // A line of the log.

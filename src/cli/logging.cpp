@@ -122,7 +122,7 @@ Log words_for_people(const Settings& settings, std::function<void(const std::str
     const auto words = log_words(event);
     if (words && told->insert(*words).second) {
       say(fmt::format("patchbay: {}{}\n",
-                      event.level == LogLevel::error ? "" : "warning: ", safe_line(secrets->line(*words), 1000)));
+                      event.level == LogLevel::error ? "" : "warning: ", message_line(secrets->line(*words), 1000)));
     }
   });
 }

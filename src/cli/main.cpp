@@ -27,7 +27,9 @@
 #include "cli/context.h"
 #include "cli/declared.h"
 #include "cli/logging.h"
+#include "cli/texts/help.h"
 #include "cli/texts/present.h"
+#include "cli/texts/remedy_words.h"
 #include "cli/words/flag_sources.h"
 #include "cli/words/named_server.h"
 #include "cli/words/permission_flags.h"
@@ -49,7 +51,8 @@ int show_version(const Settings& settings, Io& io) {
   return 0;
 }
 
-int report(const Error& error, bool json, Io& io) {
+int report(const Error& given, bool json, Io& io) {
+  const auto error = with_remedy_in_words(given);
   if (json) {
     io.out(json_text(error_json(error), io.out_is_terminal));
   } else {
@@ -97,9 +100,9 @@ Task<bool> ask_and_remember(const Settings& settings, Io& io, Waiting& waiting, 
                                [settings, server, yes = *answer] { return remember_answer(settings, server, yes); });
   waiting.pause();
   if (!kept) {
-    io.talk(fmt::format("patchbay: the answer was not kept: {}\n", safe_line(kept.error().message(), 500)));
+    io.talk(fmt::format("patchbay: the answer could not be saved: {}\n", message_line(kept.error().message(), 500)));
   } else {
-    io.talk("Remembered. To be asked again: patchbay reset-project-choices\n");
+    io.talk("Saved. To be asked again: patchbay reset-project-choices\n");
   }
   co_return *answer;
 }
@@ -114,7 +117,23 @@ bool asks_one_thing(Command command) {
   return command == Command::call || command == Command::read || command == Command::prompt;
 }
 
-HostOptions host_options(const Settings& settings, Io& io, Waiting& waiting, std::map<std::string, std::string>& told) {
+// Says how servers are while they are started.
+void say_status(const ServerStatus& status, Io& io, Waiting& waiting, std::map<std::string, Error>& told, bool one) {
+  waiting.pause();
+  const auto name = safe_name(status.name, 80);
+  if (status.state == ServerState::connected) {
+    io.talk(fmt::format("[mcp] Connected to '{}' — {}\n", name, plural(status.tool_count, "tool")));
+  } else if (status.error && (status.state == ServerState::failed || status.state == ServerState::needs_auth)) {
+    const bool lost = status.reason == ServerReason::connection_lost;
+    if (lost && one) return;
+    told.insert_or_assign(status.name, *status.error);
+    io.talk(fmt::format("[mcp] {} '{}': {}\n", lost ? "Lost" : "Failed to connect to", name,
+                        message_line(without_name(status.name, status.error->message()), 500)));
+    if (!status.error->detail().empty()) io.talk(indented(status.error->detail()));
+  }
+}
+
+HostOptions host_options(const Settings& settings, Io& io, Waiting& waiting) {
   HostOptions options;
   options.permission = permission_options(settings);
   options.load = load_request(settings);
@@ -132,22 +151,8 @@ HostOptions host_options(const Settings& settings, Io& io, Waiting& waiting, std
   options.failure_memory = failure_file();
   const bool listing = tells_states(settings.command);
   if (io.talk_is_terminal && !listing) {
-    options.approve = [&](const ServerConfig& server) { return ask_and_remember(settings, io, waiting, server); };
-  }
-  if (!settings.json && !settings.quiet && !listing) {
-    options.on_status = [&io, &waiting, &told, one = asks_one_thing(settings.command)](const ServerStatus& status) {
-      waiting.pause();
-      const auto name = safe_name(status.name, 80);
-      if (status.state == ServerState::connected) {
-        io.talk(fmt::format("[mcp] Connected to '{}' — {}\n", name, plural(status.tool_count, "tool")));
-      } else if (status.error && (status.state == ServerState::failed || status.state == ServerState::needs_auth)) {
-        const bool lost = status.reason == "connection lost";
-        if (lost && one) return;
-        told.insert_or_assign(status.name, status.error->message());
-        io.talk(fmt::format("[mcp] {} '{}': {}\n", lost ? "Lost" : "Failed to connect to", name,
-                            safe_line(without_name(status.name, status.error->message()), 500)));
-        if (!status.error->detail().empty()) io.talk(indented(status.error->detail()));
-      }
+    options.approve = [&](const ApprovalQuestion& question) {
+      return ask_and_remember(settings, io, waiting, question.server);
     };
   }
   return options;
@@ -163,10 +168,7 @@ std::string named_server(const Settings& settings, const LoadedConfig& config) {
   if (settings.words.empty()) return {};
   const auto& word = settings.words.front();
   for (const auto& server : config.servers) {
-    if (word == server.name || word.starts_with(server.name + "/") ||
-        word.starts_with(normalised_full_name({server.name, ""}))) {
-      return server.name;
-    }
+    if (word == server.name || addresses_server(word, server.name)) return server.name;
   }
   return {};
 }
@@ -206,8 +208,8 @@ Task<void> run_to_end(Context& context, Result<int>& outcome) {
 int run_with_host(const Settings& settings, Io& io, const Runtime& given) {
   asio::io_context loop(1);
   Waiting waiting(io);
-  std::map<std::string, std::string> told;
-  auto options = host_options(settings, io, waiting, told);
+  std::map<std::string, Error> told;
+  auto options = host_options(settings, io, waiting);
   if (options.config->exclusive && (!settings.mcp_config.empty() || !settings.mcp_servers.empty())) {
     return report(Error(Errc::config, std::string(enterprise_dynamic_refusal)), settings.json, io);
   }
@@ -216,9 +218,10 @@ int run_with_host(const Settings& settings, Io& io, const Runtime& given) {
   const bool no_servers = std::ranges::all_of(options.config->servers,
                                               [](const auto& one) { return one.standing == ServerStanding::broken; });
   const auto secrets = std::make_shared<const KnownSecrets>(*options.config);
-  if (options.on_status) {
-    options.on_status = [secrets, say = options.on_status](const ServerStatus& status) {
-      say(secrets->without(status));
+  if (!settings.json && !settings.quiet && !listing) {
+    options.on_event = [&io, &waiting, &told, secrets, one = asks_one_thing(settings.command)](const HostEvent& event) {
+      const auto* status = std::get_if<ServerStatus>(&event);
+      if (status) say_status(secrets->without(*status), io, waiting, told, one);
     };
   }
   Runtime runtime = given;
@@ -248,7 +251,7 @@ int run_with_host(const Settings& settings, Io& io, const Runtime& given) {
     const auto entry = ide_server();
     for (const auto& server : host.config().servers) {
       if (server.name != entry.name) continue;
-      io.talk(fmt::format("patchbay: warning: --ide takes the place of the server '{}' of {}\n", entry.name,
+      io.talk(fmt::format("patchbay: warning: --ide replaces the server '{}' declared in {}\n", entry.name,
                           safe_name(server.origin.file, 200)));
     }
     host.add_server(entry, ide_transport(ide_search(process_environment(), std::filesystem::current_path())));
@@ -303,10 +306,8 @@ int run_with_host(const Settings& settings, Io& io, const Runtime& given) {
   if (*io.reader_left) return 0;
   if (outcome) return *outcome;
   const auto error = secrets->without(outcome.error());
-  const auto& message = error.message();
-  const bool said = !settings.json && std::ranges::any_of(told, [&](const auto& one) {
-    return !one.second.empty() && message.ends_with(one.second);
-  });
+  const bool said =
+      !settings.json && std::ranges::any_of(told, [&](const auto& one) { return error.is_same_failure(one.second); });
   return said ? exit_code(error) : report(error, settings.json, io);
 }
 
@@ -337,7 +338,11 @@ std::optional<int> run_declared(const Settings& settings, Io& io) {
     case Command::trust:
       return trust(settings, io);
     case Command::doctor:
-      return settings.no_check ? std::optional(doctor(settings, io)) : std::nullopt;
+      // TODO(cleanup): the old spelling goes with the next version.
+      if (settings.no_check && !settings.offline && !settings.quiet) {
+        io.talk("patchbay: note: `doctor --no-check` is now called `doctor --offline`\n");
+      }
+      return settings.offline || settings.no_check ? std::optional(doctor(settings, io)) : std::nullopt;
     case Command::why:
       return settings.check ? std::nullopt : std::optional(why(settings, io));
     case Command::list:
@@ -393,7 +398,7 @@ int main(int argc, char** argv) {
       const auto& stop = std::get<Stop>(parsed);
       const bool json = std::find(argv, argv + argc, std::string_view("--json")) != argv + argc;
       if (json && stop.code != 0) return report(Error(Errc::invalid_argument, stop.message), true, io);
-      if (!stop.out.empty()) io.out(stop.out);
+      if (stop.help) io.out(help_page(describe_command_line(), *stop.help, io.width()));
       if (!stop.talk.empty()) io.talk(stop.talk);
       return stop.code;
     }

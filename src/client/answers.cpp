@@ -53,21 +53,22 @@ void check_answer(const Json& requested_schema, const Json& content, const Runti
   auto checked = check_form(requested_schema, content, runtime.limits.schema_steps);
   if (checked) return;
   if (checked.error().code() == Errc::invalid_argument) {
-    throw checked.error().within("the answer does not fit the server's form");
+    throw checked.error().within("the answer does not match the form of the server");
   }
   runtime.log(LogLevel::warning, "not_checked", "what", "form", "reason", checked.error().message());
 }
 
-Task<InputResponse> ask_program(std::shared_ptr<const ClientOptions> handlers, Runtime runtime, InputRequest request) {
+Task<InputResponse> ask_program(std::shared_ptr<const ClientOptions> handlers, Runtime runtime, InputRequest request,
+                                CallContext context) {
   const auto& options = *handlers;
   if (auto* elicit = std::get_if<ElicitRequest>(&request)) {
-    if (!options.elicit) throw Error(Errc::unsupported, "nobody can be asked here");
+    if (!options.elicit) throw Error(Errc::unsupported, "this client has nobody who could answer");
     if (elicit->mode == ElicitRequest::Mode::url && !options.elicit_by_url) {
       throw Error(Errc::invalid_argument, "this client does not open URLs for a server");
     }
     const bool form = elicit->mode == ElicitRequest::Mode::form;
     const Json schema = elicit->requested_schema;
-    auto result = co_await options.elicit(std::move(*elicit));
+    auto result = co_await options.elicit(std::move(*elicit), std::move(context));
     if (result.action == ElicitResult::Action::accept && form) {
       result.content = with_defaults(schema, result.content.value_or(Json::object()));
       check_answer(schema, *result.content, runtime);
@@ -79,13 +80,13 @@ Task<InputResponse> ask_program(std::shared_ptr<const ClientOptions> handlers, R
   if (auto* sample = std::get_if<CreateMessageRequest>(&request)) {
     if (!options.sample) throw Error(Errc::unsupported, "no model is available here");
     if (!sample->tools.empty() && !options.sample_with_tools) {
-      throw Error(Errc::invalid_argument, "this client does not sample with tools");
+      throw Error(Errc::invalid_argument, "this client does not use tools when it samples");
     }
-    co_return co_await options.sample(std::move(*sample));
+    co_return co_await options.sample(std::move(*sample), std::move(context));
   }
   if (!options.roots) throw Error(Errc::unsupported, "this client has no roots");
   ListRootsResult result;
-  result.roots = co_await options.roots();
+  result.roots = co_await options.roots(std::move(context));
   co_return result;
 }
 
@@ -98,8 +99,17 @@ Task<InputResponse> on_next_turn(Task<InputResponse> handler) {
 
 }  // namespace
 
-Task<InputResponse> Answers::ask(InputRequest request) {
-  return handlers_.run(on_next_turn(ask_program(options_, runtime_, std::move(request))));
+CallContext Answers::context_of(const CallClock* clock) const {
+  CallContext context{.server = options_->server};
+  if (clock == nullptr || clock->tag == nullptr) return context;
+  context.tool = clock->tag->tool;
+  context.principal = clock->tag->principal;
+  context.call_id = clock->tag->id;
+  return context;
+}
+
+Task<InputResponse> Answers::ask(InputRequest request, CallContext context) {
+  return handlers_.run(on_next_turn(ask_program(options_, runtime_, std::move(request), std::move(context))));
 }
 
 }  // namespace patchbay

@@ -9,6 +9,8 @@
 
 #include "base/apart.h"
 #include "base/runtime.h"
+#include "protocol/wire_types.h"
+#include "rpc/call_clock.h"
 
 namespace patchbay {
 
@@ -18,7 +20,9 @@ class Answers {
       : handlers_(std::move(executor)), runtime_(runtime), options_(std::move(options)) {}
 
   // Whoever calls it has stopped the clocks of those on whose behalf is asked.
-  Task<InputResponse> ask(InputRequest request);
+  Task<InputResponse> ask(InputRequest request, CallContext context);
+  // Of the call that a clock belongs to; of no call without a clock.
+  CallContext context_of(const CallClock* clock) const;
   // The program's handlers, which run apart from whoever waits for an answer: they may close the session they answer
   // for, or not listen to their cancellation (docs/adr/0007).
   const Apart& handlers() const noexcept { return handlers_; }

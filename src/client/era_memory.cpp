@@ -1,25 +1,36 @@
 #include "client/era_memory.h"
 
-#include <algorithm>
-
-#include <patchbay/json.h>
+#include "json/kept_records.h"
 
 namespace patchbay {
 namespace {
 
-constexpr std::int64_t format_version = 1;
-constexpr std::size_t key_length = 64;  // a SHA-256 in hexadecimal
 constexpr std::size_t longest_stamp = 256;
-
-bool is_key(std::string_view text) {
-  return text.size() == key_length &&
-         std::ranges::all_of(text, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
-}
 
 bool is_fresh(const KnownLegacy& known, std::chrono::sys_seconds now) {
   // From the future: the clock was wrong then or is now, so its age is not known.
   return known.learned <= now && now - known.learned < era_memory_lasts;
 }
+
+struct EraFormat {
+  using Record = KnownLegacy;
+  static constexpr std::string_view time_key = "learned";
+  static constexpr std::size_t largest_file = 1u << 20;  // ten times what the entries can come to
+  static constexpr std::size_t most_records = era_memory_entries;
+
+  static std::chrono::sys_seconds time_of(const KnownLegacy& known) { return known.learned; }
+  static bool is_fresh(const KnownLegacy& known, std::chrono::sys_seconds now) {
+    return patchbay::is_fresh(known, now);
+  }
+  static std::optional<KnownLegacy> read(const Json& entry, std::chrono::sys_seconds time) {
+    const auto* stamp = entry["stamp"].if_string();
+    if (stamp == nullptr || stamp->size() > longest_stamp) return std::nullopt;
+    return KnownLegacy{time, *stamp};
+  }
+  static Json write(const KnownLegacy& known, std::int64_t seconds) {
+    return {{"learned", seconds}, {"stamp", known.stamp}};
+  }
+};
 
 }  // namespace
 
@@ -29,43 +40,22 @@ FirstQuestion first_question(const std::optional<KnownLegacy>& known, std::chron
   return FirstQuestion::initialize;
 }
 
-EraRecords read_era_records(std::string_view text) {
-  EraRecords records;
-  const auto value = parse_json(text);
-  if (!value || (*value)["version"] != Json(format_version)) return records;
-  const auto* servers = (*value)["servers"].if_object();
-  if (servers == nullptr) return records;
-  for (const auto& [key, entry] : *servers) {
-    const auto learned = entry["learned"].to_int();
-    const auto* stamp = entry["stamp"].if_string();
-    // Ten thousand years are as far as a calendar goes.
-    if (!is_key(key) || !learned || *learned < 0 || *learned > 253'402'300'799) continue;
-    if (stamp == nullptr || stamp->size() > longest_stamp) continue;
-    records[key] = {std::chrono::sys_seconds(std::chrono::seconds(*learned)), *stamp};
-  }
-  return records;
-}
+EraRecords read_era_records(std::string_view text) { return read_records<EraFormat>(text); }
 
-std::string write_era_records(const EraRecords& records) {
-  Json servers = Json::object();
-  for (const auto& [key, known] : records) {
-    servers.as_object().set(key, Json{{"learned", static_cast<std::int64_t>(known.learned.time_since_epoch().count())},
-                                      {"stamp", known.stamp}});
-  }
-  return to_text(Json{{"version", format_version}, {"servers", std::move(servers)}}) + "\n";
-}
+std::string write_era_records(const EraRecords& records) { return write_records<EraFormat>(records); }
 
 void update_era_records(EraRecords& records, const std::string& key, const std::optional<KnownLegacy>& known,
                         std::chrono::sys_seconds now) {
-  if (known) {
-    records[key] = *known;
-  } else {
-    records.erase(key);
-  }
-  std::erase_if(records, [&](const auto& record) { return !is_fresh(record.second, now); });
-  while (records.size() > era_memory_entries) {
-    records.erase(std::ranges::min_element(records, {}, [](const auto& record) { return record.second.learned; }));
-  }
+  update_records<EraFormat>(records, key, known, now);
+}
+
+std::optional<KnownLegacy> recall_era(const std::string& path, const std::string& key) {
+  return recall_record<EraFormat>(path, key);
+}
+
+Result<void> remember_era(const std::string& path, const std::string& key, const std::optional<KnownLegacy>& known,
+                          std::chrono::sys_seconds now) {
+  return remember_record<EraFormat>(path, key, known, now);
 }
 
 }  // namespace patchbay

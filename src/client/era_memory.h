@@ -1,7 +1,7 @@
 // EraMemory: which servers are known to speak only older revisions, so that the next start
-// can begin with what they answered last time. Pure: what is remembered, for how long, and
-// what it means for the first question. client/era_memory_file keeps it on disk, and
-// client/negotiate asks and tells.
+// can begin with what they answered last time. What is remembered, for how long, and what it
+// means for the first question is pure; recall_era and remember_era look at the file
+// (json/kept_records.h). client/negotiate asks and tells.
 //
 // Only the older answer is worth keeping: a newer server is asked first anyway. What is
 // remembered changes the order of questions, never which of them may be asked, so a wrong
@@ -15,6 +15,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+
+#include <patchbay/error.h>
 
 namespace patchbay {
 
@@ -44,5 +46,14 @@ std::string write_era_records(const EraRecords& records);
 // Sets or forgets one, drops what has expired and, beyond the bound, the oldest.
 void update_era_records(EraRecords& records, const std::string& key, const std::optional<KnownLegacy>& known,
                         std::chrono::sys_seconds now);
+
+// The file: it holds hashes and times, nothing of a server in clear, and is a cache, so nothing that goes wrong with it
+// is anybody's error but for the log. Blocking; reading is short and may be done on the loop, updating goes through
+// offload(). Nothing when the file is missing, unreadable, broken or not a file at all.
+std::optional<KnownLegacy> recall_era(const std::string& path, const std::string& key);
+// Sets or forgets one record. Makes the folders of `path` if need be. An Error says why nothing was written, for
+// instance because others kept the file busy.
+Result<void> remember_era(const std::string& path, const std::string& key, const std::optional<KnownLegacy>& known,
+                          std::chrono::sys_seconds now);
 
 }  // namespace patchbay

@@ -72,7 +72,8 @@ Task<Exchanged> exchange(SessionOwner& session, std::string_view method, Members
     }
     const auto* wire = &session.wire();
     if (!wire->has_request(method)) {
-      throw Error(Errc::unsupported, fmt::format("revision {} of the protocol has no {}", wire->version(), method));
+      throw Error(Errc::unsupported,
+                  fmt::format("revision {} of the protocol does not have {}", wire->version(), method));
     }
     std::optional<Members> again;  // what later rounds send
     bool recovered = false;
@@ -114,7 +115,7 @@ Task<Exchanged> exchange(SessionOwner& session, std::string_view method, Members
         }
         if (auto* task = std::get_if<RemoteTask>(&*outcome)) {
           if (!settings.tasks) {
-            throw Error(Errc::protocol, fmt::format("{} was answered with a task nobody asked for", method));
+            throw Error(Errc::protocol, fmt::format("{} was answered with a task that was not requested", method));
           }
           exchanged.answer = std::move(*task);
           co_return exchanged;
@@ -136,18 +137,20 @@ Task<Exchanged> exchange(SessionOwner& session, std::string_view method, Members
         throw Error(Errc::limit, fmt::format("the server asked for input {} times during one {}", round + 1, method));
       }
       if (asks_for_a_visit(input) && ++visits > most_visits) {
-        throw Error(Errc::limit, fmt::format("the server asked {} times during one {} for a page to be visited; finish "
-                                             "what the page asks for, then call again",
-                                             visits, method));
+        throw Error(
+            Errc::limit,
+            fmt::format(
+                "the server asked {} times during one {} to visit a page; do what the page asks for, then call again",
+                visits, method));
       }
       InputAnswers answers;
       for (auto& [key, wish] : input.requests) {
         const CallClock::Stop stop(clock);
-        auto response = co_await session.answers().ask(std::move(wish));
+        auto response = co_await session.answers().ask(std::move(wish), session.answers().context_of(clock.get()));
         auto* elicited = std::get_if<ElicitResult>(&response);
         // Where answers cannot be carried back, a refusal ends the call here.
         if (!answered && elicited && elicited->action != ElicitResult::Action::accept) {
-          throw Error(Errc::denied, fmt::format("the person did not agree to open the address the server named ({})",
+          throw Error(Errc::denied, fmt::format("opening the address from the server was not agreed to ({})",
                                                 to_string(elicited->action)));
         }
         answers.emplace_back(key, std::move(response));

@@ -4,7 +4,7 @@
 
 #include "base/as_result.h"
 #include "base/offload.h"
-#include "client/era_memory_file.h"
+#include "client/era_memory.h"
 #include "client/probe.h"
 #include "protocol/codec.h"
 #include "protocol/methods.h"

@@ -25,9 +25,8 @@ std::optional<std::string> common(std::span<const std::string_view> ours, const 
 Error no_common_version(const std::vector<std::string>& theirs) {
   std::vector<std::string_view> ours(modern_versions().begin(), modern_versions().end());
   ours.insert(ours.end(), legacy_versions().begin(), legacy_versions().end());
-  return Error(Errc::unsupported,
-               fmt::format("no protocol revision in common: the server speaks {}, Patchbay speaks {}",
-                           fmt::join(theirs, ", "), fmt::join(ours, ", ")));
+  return Error(Errc::unsupported, fmt::format("no common protocol revision: the server speaks {}, Patchbay speaks {}",
+                                              fmt::join(theirs, ", "), fmt::join(ours, ", ")));
 }
 
 // Whether an HTTP answer to the first request says that its sender does not know it: some
@@ -48,7 +47,7 @@ bool wants_older_transport(const Error& error) {
 // An answer to initialize that says what is spoken from now on.
 Result<Probe::Step> read_initialize_result(const Json& answer) {
   const Json& version = answer["protocolVersion"];
-  if (!version.is_string()) return fail(Errc::protocol, "the answer to initialize names no protocolVersion");
+  if (!version.is_string()) return fail(Errc::protocol, "the answer to initialize has no protocolVersion");
   if (in(modern_versions(), version.as_string())) {
     return fail(
         Errc::unsupported,
@@ -117,12 +116,12 @@ Probe::Step Probe::choose(const std::vector<std::string>& supported, const Serve
       retried_same_ = true;
       return discover(*modern);
     }
-    return failed(Error(Errc::protocol, fmt::format("the server lists revision {} and refuses it", *modern)));
+    return failed(Error(Errc::protocol, fmt::format("the server lists revision {} but refuses it", *modern)));
   }
   if (auto legacy = common(legacy_versions(), supported); legacy && wanted_ == "auto") {
     if (initialize_open_) return Step{};
     if (!initialized_with_.contains(*legacy)) return initialize(*legacy);
-    return failed(refusal_.value_or(Error(Errc::protocol, "the server refused both ways to begin")));
+    return failed(refusal_.value_or(Error(Errc::protocol, "the server refused both ways to open a session")));
   }
   return failed(no_common_version(supported));
 }
@@ -130,11 +129,11 @@ Probe::Step Probe::choose(const std::vector<std::string>& supported, const Serve
 Probe::Step Probe::not_modern() {
   if (in(modern_versions(), wanted_)) {
     return failed(Error(Errc::unsupported,
-                        fmt::format("the server does not speak revision {}, which its entry demands", wanted_)));
+                        fmt::format("the server does not support revision {}, which its entry requires", wanted_)));
   }
   if (!initialize_sent_) return initialize(std::string(legacy_versions().front()));
   if (initialize_open_) return Step{};
-  return give_up(refusal_.value_or(Error(Errc::protocol, "the server refused both ways to begin")));
+  return give_up(refusal_.value_or(Error(Errc::protocol, "the server refused both ways to open a session")));
 }
 
 // Both ways to begin were refused over this transport.

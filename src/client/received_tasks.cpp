@@ -20,7 +20,7 @@ Task<void> run_one(std::shared_ptr<StoredTask> task, Task<InputResponse> answer,
   if (response) {
     task->finish(TaskStatus::completed, encoded(*response));
   } else if (response.error().code() == Errc::cancelled) {
-    task->finish(TaskStatus::cancelled, Json(), "nobody answers it any more");
+    task->finish(TaskStatus::cancelled, Json(), "nobody is left to answer it");
   } else {
     const auto rpc = rpc_error_of(response.error());
     auto error = Error::rpc(rpc.code, rpc.message, rpc.data ? std::string(rpc.data.text()) : std::string());
@@ -67,7 +67,7 @@ Task<Payload> ReceivedTasks::on_request(std::shared_ptr<TaskStore> store, const 
   if (method == method::get_task) co_return wire.write_task(task->state());
   if (method == method::cancel_task) {
     if (!task->cancel("cancelled by the server")) {
-      throw Error::rpc(rpc_code::invalid_params, fmt::format("the task is {} already", to_string(task->task().status)));
+      throw Error::rpc(rpc_code::invalid_params, fmt::format("the task is already {}", to_string(task->task().status)));
     }
     co_return wire.write_task(task->state());
   }

@@ -130,7 +130,7 @@ class Following {
       throw Error(Errc::timeout, fmt::format("no result of the task within {}", text(settings.total)));
     }
     if (settings.idle != Duration::max() && settings.clock->now() - heard_at() >= settings.idle) {
-      throw Error(Errc::timeout, fmt::format("no news of the task for {}", text(settings.idle)));
+      throw Error(Errc::timeout, fmt::format("nothing was heard of the task for {}", text(settings.idle)));
     }
     return left;
   }
@@ -186,7 +186,7 @@ class Following {
     if (!session_->wire().has_request(method::task_result)) {
       leave_.id.clear();
       if (state.error) throw std::move(*state.error);
-      if (!state.result) throw Error(Errc::protocol, "the server says that the task is done and sent no result");
+      if (!state.result) throw Error(Errc::protocol, "the server reports that the task is done but sent no result");
       co_return std::move(*state.result);
     }
     auto fetched = co_await as_result(request(*session_, method::task_result, naming(task_.id), part(Duration::max())));
@@ -204,7 +204,8 @@ class Following {
         throw Error(Errc::limit, fmt::format("the task asked more than {} questions", answered_.size() - 1));
       }
       const CallClock::Stop stop(how_.settings.clock);
-      auto response = co_await session_->answers().ask(std::move(wish));
+      auto response =
+          co_await session_->answers().ask(std::move(wish), session_->answers().context_of(how_.settings.clock.get()));
       answers.emplace_back(key, std::move(response));
     }
     if (answers.empty()) co_return;

@@ -55,9 +55,9 @@ Task<void> Renewal::open_anew() {
   session_.lists().clear();
   const auto old = session_.peer();
   co_await old->close(CloseMode::quick,
-                      Error(Errc::closed, fmt::format("{} forgot the session while this was under way", shown)));
+                      Error(Errc::closed, fmt::format("{} forgot the session while the request was running", shown)));
   co_await with_timeout(session_.open_and_settle(), as_duration(runtime.limits.connect),
-                        fmt::format("{} had forgotten the session and gave no new one", shown));
+                        fmt::format("{} forgot the session and did not open a new one", shown));
   needed_ = false;
   ++count_;
   pace_.renewed(runtime.clock.now());
@@ -103,11 +103,12 @@ Task<void> Renewal::settle_doubt() {
     if (!needed_ && !session_forgotten(asked.error())) co_return;
     seen = count_;
   }
-  const auto why = needed_ && failure_
-                       ? *failure_
-                       : Error(Errc::closed, fmt::format("{} forgets its sessions again and again; no other one is "
-                                                         "opened for what it says by itself",
-                                                         session_.transport()->describe()));
+  const auto why =
+      needed_ && failure_
+          ? *failure_
+          : Error(Errc::closed,
+                  fmt::format("{} keeps forgetting its sessions; no new one is opened only to listen to it",
+                              session_.transport()->describe()));
   runtime.log(LogLevel::warning, "session_not_renewed", "reason", why.message());
   // Nobody may ever call again, so this is the end of the session, and is told as such.
   needed_ = false;

@@ -49,10 +49,27 @@ Members call_members(const std::string& name, Payload& arguments) {
   } else if (text == "null") {
     arguments = {};
   } else {
-    throw Error(Errc::invalid_argument, "the arguments of a tool are a JSON object");
+    throw Error(Errc::invalid_argument, "the arguments of a tool must be a JSON object");
   }
   return members;
 }
+
+// What a call is known by to whoever is asked on its behalf, for as long as somebody waits for it.
+class Tagged {
+ public:
+  // What it refers to must live as long.
+  Tagged(std::shared_ptr<CallClock> clock, std::string_view tool, const CallOptions& options)
+      : tag_{tool, options.principal, options.call_id}, clock_(std::move(clock)) {
+    clock_->tag = &tag_;
+  }
+  Tagged(const Tagged&) = delete;
+  Tagged& operator=(const Tagged&) = delete;
+  ~Tagged() { clock_->tag = nullptr; }
+
+ private:
+  CallTag tag_;
+  std::shared_ptr<CallClock> clock_;
+};
 
 // The call itself, up to its answer or the task it became.
 Task<Exchanged> begin_call(SessionOwner& owner, std::string name, Members members, TaskUse use,
@@ -136,12 +153,12 @@ Task<CallToolResult> Session::call_tool(std::string name, Payload arguments, Cal
     }
     auto settings = settings_for(options, owner->runtime().limits.tool);
     settings.clock = clock_for(owner->runtime(), settings);
+    const Tagged tagged(settings.clock, name, options);
     settings.tasks = options.task != TaskUse::avoid;
     CallToolResult decoded;
     Exchanged exchanged;
     if (settings.tasks && owner->wire().asks_for_tasks(owner->server()->capabilities)) {
-      exchanged =
-          co_await begin_call(*owner, std::move(name), std::move(members), options.task, options.task_ttl, settings);
+      exchanged = co_await begin_call(*owner, name, std::move(members), options.task, options.task_ttl, settings);
     } else {
       exchanged = co_await exchange(*owner, method::call_tool, std::move(members), settings, nullptr, &decoded);
     }
@@ -170,8 +187,9 @@ Task<StartedTool> Session::start_tool(std::string name, Payload arguments, CallO
     if (listed) co_await check_before(owner->runtime(), listed, arguments, options);
     auto settings = settings_for(options, owner->runtime().limits.tool);
     settings.clock = clock_for(owner->runtime(), settings);
-    auto exchanged = co_await begin_call(*owner, std::move(name), std::move(members), TaskUse::prefer, options.task_ttl,
-                                         std::move(settings));
+    const Tagged tagged(settings.clock, name, options);
+    auto exchanged =
+        co_await begin_call(*owner, name, std::move(members), TaskUse::prefer, options.task_ttl, std::move(settings));
     so_far = CarriedOut::unknown;
     if (auto* task = std::get_if<RemoteTask>(&exchanged.answer)) co_return std::move(*task);
     auto result = value_or_throw(decode<CallToolResult>(std::move(std::get<Json>(exchanged.answer))));
@@ -189,6 +207,7 @@ Task<CallToolResult> Session::await_task(std::string id, CallOptions options) {
                  .cancel_when_left = false,
                  .look_first = true};
   how.settings.clock = clock_for(owner->runtime(), how.settings);
+  const Tagged tagged(how.settings.clock, {}, options);
   RemoteTask task;
   task.id = std::move(id);
   auto result = co_await follow_task(owner, std::move(task), std::move(how));
@@ -267,7 +286,7 @@ Task<CompleteResult> Session::complete(CompleteRequest request, CallOptions opti
 
 Task<void> Session::set_log_level(LoggingLevel level) {
   auto owner = holder_->owner;
-  if (!owner->server()->capabilities.logging) throw Error(Errc::unsupported, "the server does not log to its clients");
+  if (!owner->server()->capabilities.logging) throw Error(Errc::unsupported, "the server does not send log messages");
   owner->set_log_level(level);
   // Where the level is not a request of its own, every later request carries it.
   if (!owner->wire().has_request(method::set_log_level)) co_return;

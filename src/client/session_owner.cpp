@@ -156,7 +156,7 @@ void SessionOwner::announce(const Change& change) {
   lists_.forget(change);
   if (!options_->on_change) return;
   try {
-    options_->on_change(change);
+    options_->on_change(change, answers_.context_of(nullptr));
   } catch (...) {
     runtime_.log(LogLevel::error, "change_handler_failed", "reason", error_from(std::current_exception()).message());
   }
@@ -183,7 +183,9 @@ void SessionOwner::on_notification(SessionCore& core, Notification notification)
     if (const auto* uri = params["uri"].if_string()) announce({Change::Kind::resource_updated, *uri});
   } else if (name == method::log_message) {
     if (!options_->on_log) return;
-    if (auto message = decode<LogMessage>(read_params())) options_->on_log(*message);
+    if (auto message = decode<LogMessage>(read_params())) {
+      options_->on_log(*message, answers_.context_of(core.peer()->only_tagged_call()));
+    }
   } else if (name == method::listen_acknowledged) {
     const Json params = read_params();
     const Json* id = subscription_id_of(params);
@@ -250,14 +252,15 @@ Task<Payload> SessionOwner::on_request(std::shared_ptr<SessionCore> core, Reques
     auto how = wire->task_wish(params);
     if (!how) throw Error::rpc(rpc_code::invalid_params, how.error().message());
     if (*how) {
-      co_return received_.start(*wire, **how, answers_.ask(std::move(wish)), stop_clocks(*core, request, params),
-                                executor());
+      auto stop = stop_clocks(*core, request, params);
+      auto answer = answers_.ask(std::move(wish), answers_.context_of(stop.clock()));
+      co_return received_.start(*wire, **how, std::move(answer), std::move(stop), executor());
     }
   }
   const auto* elicit = std::get_if<ElicitRequest>(&wish);
   const bool form = elicit && elicit->mode == ElicitRequest::Mode::form;
   const auto stop = stop_clocks(*core, request, params);
-  auto response = co_await as_result(answers_.ask(std::move(wish)));
+  auto response = co_await as_result(answers_.ask(std::move(wish), answers_.context_of(stop.clock())));
   if (!response) {
     // The question was a good one; what is wrong with the answer is not the server's fault.
     if (form && response.error().code() == Errc::invalid_argument) {

@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t hashed_here = 1u << 20;
 
 void require_skills(SessionOwner& session) {
-  if (!declares_skills(session.server()->capabilities)) throw Error(Errc::unsupported, "the server offers no skills");
+  if (!declares_skills(session.server()->capabilities)) throw Error(Errc::unsupported, "the server has no skills");
 }
 
 bool is_large(const ReadResourceResult& read) {
@@ -56,7 +56,7 @@ Task<Skill> get_skill(SessionOwner& session, std::string uri, CallOptions option
   auto skill = value_or_throw(decode<Skill>(std::move(result["skill"]), "skill"));
   if (skill.uri != uri) {
     throw Error(Errc::protocol,
-                fmt::format("the server was asked for the skill {} and answered with {}", uri, skill.uri));
+                fmt::format("the server was asked for the skill {} but answered with {}", uri, skill.uri));
   }
   value_or_throw(check_skill(skill, session.runtime().limits));
   co_return skill;
@@ -86,12 +86,12 @@ Task<ResourceContents> read_skill(SessionOwner& session, Skill skill, std::strin
 
 Task<Listing<Resource>> read_directory(SessionOwner& session, std::string uri) {
   if (!declares_directories(session.server()->capabilities)) {
-    throw Error(Errc::unsupported, "the server cannot tell what is in a directory");
+    throw Error(Errc::unsupported, "the server cannot list the content of a directory");
   }
   auto listing = co_await list_all<Resource>(session, {method::read_directory, uri}, "resources");
   std::erase_if(listing.items, [&](const Resource& child) {
     if (is_child_of(uri, child.uri)) return false;
-    listing.problems.push_back({fmt::format("resource \"{}\"", child.uri), "it does not lie in the directory"});
+    listing.problems.push_back({fmt::format("resource \"{}\"", child.uri), "it is not in the directory"});
     return true;
   });
   co_return listing;

@@ -100,7 +100,7 @@ std::expected<std::string, std::string> env_value(std::string_view text) {
       if (text[i] == quote) {
         auto rest = trim(text.substr(i + 1));
         if (!rest.empty() && !rest.starts_with('#'))
-          return std::unexpected(std::string("there is text behind the quotes"));
+          return std::unexpected(std::string("there is text after the closing quote"));
         return out;
       }
       if (quote == '"' && text[i] == '\\' && i + 1 < text.size()) {
@@ -152,7 +152,8 @@ Result<NamedTexts> parse_env_file(std::string_view text, const std::string& file
   for (auto line : split(text, '\n')) {
     ++number;
     auto wrong = [&](std::string_view what) {
-      return fail(Errc::config, fmt::format("{}:{}:1: {}; each line of an envFile is NAME=value", file, number, what));
+      return fail(Errc::config,
+                  fmt::format("{}:{}:1: {}; each line of an envFile must be NAME=value", file, number, what));
     };
     line = trim(line);
     if (line.empty() || line.starts_with('#')) continue;
@@ -160,7 +161,7 @@ Result<NamedTexts> parse_env_file(std::string_view text, const std::string& file
     auto equals = line.find('=');
     if (equals == std::string_view::npos) return wrong("there is no \"=\"");
     auto name = trim(line.substr(0, equals));
-    if (!is_variable_name(name)) return wrong(fmt::format("{} cannot be the name of a variable", quoted_name(name)));
+    if (!is_variable_name(name)) return wrong(fmt::format("{} is not a valid name of a variable", quoted_name(name)));
     auto value = env_value(line.substr(equals + 1));
     if (!value) return wrong(value.error());
     if (value->find('\0') != std::string::npos) return wrong("it contains a NUL character");
@@ -218,24 +219,24 @@ std::string helper_fault(const ServerConfig& server, const RunContext& context) 
                            server.origin.trust == ConfigTrust::needs_approval;
   if (!needs_trust || context.project_trusted) return {};
   return fmt::format(
-      "headersHelper not run: {} is not trusted; the headers of the entry are used as they are. If you trust it, run "
+      "headersHelper not run: {} is not trusted; only the headers written in the entry are sent. If you trust it, run "
       "`patchbay trust`",
       context.cwd);
 }
 
 std::expected<NamedTexts, std::string> parse_helper_output(std::string_view text) {
   auto value = parse_json_located(text);
-  if (!value) return std::unexpected(fmt::format("it must print a JSON object, and: {}", value.error().reason));
+  if (!value) return std::unexpected(fmt::format("it must print a JSON object, but: {}", value.error().reason));
   const auto* members = value->if_object();
   if (members == nullptr) {
-    return std::unexpected(fmt::format("it must print a JSON object, and printed {}", kind_with_article(*value)));
+    return std::unexpected(fmt::format("it must print a JSON object, but it printed {}", kind_with_article(*value)));
   }
   NamedTexts out;
   for (const auto& [name, member] : *members) {
     const auto* header = member.if_string();
     if (header == nullptr) {
       return std::unexpected(
-          fmt::format("the header {} must be a string, and is {}", quoted_name(name), kind_with_article(member)));
+          fmt::format("the header {} must be a string, but it is {}", quoted_name(name), kind_with_article(member)));
     }
     if (auto fault = header_fault(name, *header); !fault.empty()) return std::unexpected(std::move(fault));
     out.emplace_back(name, *header);

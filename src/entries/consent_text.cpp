@@ -333,7 +333,7 @@ std::string quoted(const Shown& shown) {
 
 std::string variable_line(EntryAuthor author, const std::string& name, const std::string& value) {
   return fmt::format("sets {}={}{}", visible_word(name), quoted(shown_value(author, name, value)),
-                     decides_what_runs(name) ? "  (decides what code runs)" : "");
+                     decides_what_runs(name) ? "   (decides which code runs)" : "");
 }
 
 constexpr std::size_t many_lines = 12;
@@ -380,11 +380,11 @@ ConsentText consent_text(const ServerConfig& server) {
     if (key == "type" || key == "command" || key == "args" || key == "url" || key == "env" || key == "headers")
       continue;
     if (key == "envFile") {
-      last.push_back(fmt::format("sets what the file {} says", visible_word(value.as_string())));
+      last.push_back(fmt::format("sets the variables in the file {}", visible_word(value.as_string())));
     } else if (key == "cwd") {
       last.push_back(fmt::format("in the directory {}", visible_word(value.as_string())));
     } else if (key == "headersHelper") {
-      last.push_back(fmt::format("runs for more headers: {}", visible_word(value.as_string())));
+      last.push_back(fmt::format("runs a command for more headers: {}", visible_word(value.as_string())));
     } else {
       out.details.push_back(
           fmt::format("{}: {}", visible_word(key),
@@ -421,7 +421,7 @@ std::string consent_block(const ServerConfig& server, std::string_view indent, s
   }
   count += add(text.target);
   if (count > many_lines) {
-    out += fmt::format("{}(that was {} in {}: read from the first one)\n", indent, plural(size, "character"),
+    out += fmt::format("{}(that was {} in {}: read it from the first line)\n", indent, plural(size, "character"),
                        plural(count, "line"));
   }
   return out;

@@ -39,10 +39,10 @@ struct InternalType {
   std::string_view reason;
 };
 constexpr auto internal_types = std::to_array<InternalType>({
-    {"sdk", "it is for servers that a program registers in its own process"},
-    {"sse-ide", "editors are found through their lock files, not through configuration"},
-    {"ws-ide", "editors are found through their lock files, not through configuration"},
-    {"claudeai-proxy", "connectors come from the connector directory after signing in"},
+    {"sdk", "it is only for servers that a program registers in its own process"},
+    {"sse-ide", "editors are found by their lock files, not in configuration files"},
+    {"ws-ide", "editors are found by their lock files, not in configuration files"},
+    {"claudeai-proxy", "connectors come from the connector directory after sign-in"},
 });
 
 constexpr auto known_keys = std::to_array<std::string_view>(
@@ -96,7 +96,8 @@ class EntryReader {
 
   std::expected<ServerConfig, std::string> read() {
     if (auto fault = server_name_fault(server_.name); !fault.empty()) error(place_.key, std::move(fault));
-    if (padded(server_.name)) warn(place_.key, "the name begins or ends with a blank, which is part of it");
+    if (padded(server_.name))
+      warn(place_.key, "the name begins or ends with a blank, and the blank is part of the name");
     if (auto kind = decide_kind()) {
       server_.kind = *kind;
       read_endpoint();
@@ -135,7 +136,7 @@ class EntryReader {
     if (!type || !transport) return std::nullopt;
     if (*type && *transport && **type != **transport) {
       error(member("transport").place->value,
-            fmt::format("\"transport\" says {} and \"type\" says {}; they mean the same, keep one",
+            fmt::format("\"transport\" is {} and \"type\" is {}; they mean the same, so keep only one",
                         to_text(*member("transport").value), to_text(*member("type").value)));
       return std::nullopt;
     }
@@ -236,7 +237,7 @@ class EntryReader {
     }
     auto url = read_text("url");
     if (!url) return;
-    if (url->empty()) warn(at.place->value, "\"url\" is empty, so there is nothing to connect to");
+    if (url->empty()) warn(at.place->value, "\"url\" is empty, so there is no server to connect to");
     // What variables will make of it is seen when the server is connected to.
     if (auto fault = url->empty() || url->contains("${") ? std::string() : url_fault(*url); !fault.empty()) {
       warn(at.place->value, fmt::format("\"url\" {}", fault));
@@ -248,8 +249,8 @@ class EntryReader {
     const bool socket = server_.kind == ServerKind::websocket;
     auto url = parse_url(trim(text));
     if (!url || (url->scheme != (socket ? "ws" : "http") && url->scheme != (socket ? "wss" : "https"))) {
-      return fmt::format("is no address of a server of type \"{}\"; it begins with {}", to_string(server_.kind),
-                         socket ? "wss:// or ws://" : "https:// or http://");
+      return fmt::format("is not the address of a server of type \"{}\"; it must begin with {}",
+                         to_string(server_.kind), socket ? "wss:// or ws://" : "https:// or http://");
     }
     return {};
   }
@@ -307,7 +308,7 @@ class EntryReader {
     } else {
       oauth.extra[key] = *at.value;
       warn(at.place->key, key == "clientSecret"
-                              ? "\"oauth.clientSecret\" is ignored: a secret does not belong into this file"
+                              ? "\"oauth.clientSecret\" is ignored: this file must not contain secrets"
                               : unknown_key(shown, shown, oauth_keys));
     }
   }
@@ -330,8 +331,9 @@ class EntryReader {
                                            : nullptr;
       // What was meant decides whom we trust, so it is not guessed.
       if (field == nullptr) {
-        error(place.key, fmt::format("unknown key {} in \"tls\"; it has \"ca\", \"cert\", \"key\" and \"passphrase\"",
-                                     quoted_name(name)));
+        error(place.key,
+              fmt::format("unknown key {} in \"tls\"; the keys are \"ca\", \"cert\", \"key\" and \"passphrase\"",
+                          quoted_name(name)));
       } else if (auto text = checked(value, place, fmt::format("tls.{}", name))) {
         *field = std::move(*text);
       }
@@ -369,8 +371,9 @@ class EntryReader {
       std::vector<std::string> known(modern_versions().begin(), modern_versions().end());
       known.insert(known.end(), legacy_versions().begin(), legacy_versions().end());
       if (*text != "legacy" && std::ranges::find(known, *text) == known.end()) {
-        warn(at.place->value, fmt::format("no revision of {} is known, and connecting will fail; known are {}", *text,
-                                          join(known, ", ")));
+        warn(at.place->value,
+             fmt::format("the revision {} is not known, so connecting will fail; known revisions are {}", *text,
+                         join(known, ", ")));
       }
     } else if (*text != "auto") {
       error(at.place->value,
@@ -393,7 +396,7 @@ class EntryReader {
     }
     if (*value < least_timeout_ms) {
       warn(at.place->value,
-           fmt::format("\"{}\" is in milliseconds and {} is less than a second: it is ignored", key, *value));
+           fmt::format("\"{}\" is in milliseconds, and {} is less than a second; it is ignored", key, *value));
       return std::nullopt;
     }
     return std::chrono::milliseconds(std::min(*value, most_timeout_ms));
@@ -413,9 +416,8 @@ class EntryReader {
                                  std::span<const std::string_view> known) {
     const std::vector<std::string> names(known.begin(), known.end());
     const auto meant = nearest(key, names);
-    return meant.empty()
-               ? fmt::format("unknown key {} is kept and ignored", quoted_name(shown))
-               : fmt::format("unknown key {} is kept and ignored; did you mean \"{}\"?", quoted_name(shown), meant);
+    return meant.empty() ? fmt::format("unknown key {} has no effect", quoted_name(shown))
+                         : fmt::format("unknown key {} has no effect; did you mean \"{}\"?", quoted_name(shown), meant);
   }
 
   // A text that the system or the network must be able to carry.
@@ -430,7 +432,7 @@ class EntryReader {
       return std::nullopt;
     }
     if (padded(*text)) {
-      warn(place.value, fmt::format("\"{}\" begins or ends with a blank, which is passed on as it is", key));
+      warn(place.value, fmt::format("\"{}\" begins or ends with a blank, and the blank is passed on", key));
     }
     if (is_expanded(key)) {
       for (const auto& reference : secret_references(*text, key)) {
@@ -441,7 +443,7 @@ class EntryReader {
         uses_.push_back({server_.name, server_.origin, reference.argument, key, line, column, true});
       }
       if (has_open_reference(*text)) {
-        warn(place.value, fmt::format("\"{}\" has a \"${{\" that no \"}}\" closes, which is passed on as it is", key));
+        warn(place.value, fmt::format("\"{}\" has a \"${{\" without a closing \"}}\"; it is passed on unchanged", key));
       }
       for (auto& variable : variables_in(*text)) {
         auto [line, column] = report_.position(place.value);
@@ -491,8 +493,9 @@ class EntryReader {
         continue;
       }
       if (padded(name)) {
-        warn(place.key, fmt::format("the name {} in \"{}\" begins or ends with a blank, which is part of it",
-                                    quoted_name(name), key));
+        warn(place.key,
+             fmt::format("the name {} in \"{}\" begins or ends with a blank, and the blank is part of the name",
+                         quoted_name(name), key));
       }
       auto text = checked(value, place, fmt::format("{}.{}", key, name));
       if (text) out.emplace_back(name, std::move(*text));
@@ -503,7 +506,7 @@ class EntryReader {
   static std::string variable_fault(const std::string& name) {
     if (name.empty()) return "a variable in \"env\" has an empty name";
     if (has_nul(name) || name.find('=') != std::string::npos) {
-      return fmt::format("{} in \"env\" cannot be the name of a variable", quoted_name(name));
+      return fmt::format("{} in \"env\" is not a valid name of a variable", quoted_name(name));
     }
     return {};
   }
@@ -530,7 +533,7 @@ bool is_revision_date(std::string_view text) noexcept {
 
 std::string header_fault(std::string_view name, std::string_view value) {
   if (!is_header_name(trim(name))) {
-    return fmt::format("{} in \"headers\" cannot be the name of a header", quoted_name(name));
+    return fmt::format("{} in \"headers\" is not a valid name of a header", quoted_name(name));
   }
   if (value.find_first_of("\r\n") != std::string_view::npos) {
     return fmt::format("the header \"{}\" contains a line break", name);
@@ -541,13 +544,13 @@ std::string header_fault(std::string_view name, std::string_view value) {
 std::string server_name_fault(std::string_view name) {
   if (name.empty()) return "the name is empty";
   if (std::ranges::find(reserved_names, name) != reserved_names.end()) {
-    return "the name is reserved; give the server another one";
+    return "the name is reserved; choose another name";
   }
   if (has_control(name)) return "the name contains a control character";
-  if (!valid_utf8(name)) return "the name is not UTF-8";
+  if (!valid_utf8(name)) return "the name is not valid UTF-8";
   // What a terminal does not show would make two names look alike.
   if (holds_ignorable(name) || clean_for_display(name) != name) {
-    return "the name contains a character that cannot be seen, or one that turns the direction of writing";
+    return "the name contains an invisible character, or one that changes the direction of the text";
   }
   return {};
 }

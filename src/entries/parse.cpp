@@ -49,7 +49,7 @@ std::optional<Servers> find_servers(const ConfigDocument& document, ServerMap ma
   if (map == ServerMap::wrapped_or_bare) return Servers{document.top(), true};
   report.error(
       document.place.value,
-      fmt::format("there is no \"mcpServers\"; put the servers into an object of that name and {}", run_again));
+      fmt::format("\"mcpServers\" is missing; put the servers into an object with this name and {}", run_again));
   return std::nullopt;
 }
 

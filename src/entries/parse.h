@@ -1,6 +1,6 @@
 // From the text of a configuration file to the servers it declares. Every problem says where it
 // is. A bad entry costs only itself, a text that is not JSON costs the file. Pure; entry.h reads one
-// entry, merge.h decides between files, expand.h fills in variables.
+// entry, servers/settle.h decides between files, expand.h fills in variables.
 #pragma once
 
 #include <string>

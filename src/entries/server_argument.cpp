@@ -28,7 +28,7 @@ std::expected<Json, std::string> entry_of(std::string_view value) {
   if (starts_with_scheme(value, {"ws://", "wss://"})) return Json{{"type", "ws"}, {"url", value}};
   auto words = split_command_line(value);
   if (!words) return std::unexpected(std::move(words).error());
-  if (words->empty()) return std::unexpected(std::string("there is nothing behind the \"=\""));
+  if (words->empty()) return std::unexpected(std::string("there is nothing after the \"=\""));
   Json entry{{"command", words->front()}};
   if (words->size() > 1) {
     entry["args"] = Json::array();
@@ -52,11 +52,11 @@ std::expected<std::vector<std::string>, std::string> split_command_line(std::str
     }
     in_word = true;
     if (c == '\\') {
-      if (++i == text.size()) return std::unexpected(std::string("it ends in a backslash"));
+      if (++i == text.size()) return std::unexpected(std::string("it ends with a backslash"));
       word += text[i];
     } else if (c == '\'') {
       auto end = text.find('\'', i + 1);
-      if (end == std::string_view::npos) return std::unexpected(std::string("a ' has no partner"));
+      if (end == std::string_view::npos) return std::unexpected(std::string("a ' is not closed"));
       word += text.substr(i + 1, end - i - 1);
       i = end;
     } else if (c == '"') {
@@ -65,7 +65,7 @@ std::expected<std::vector<std::string>, std::string> split_command_line(std::str
         if (text[i] == '\\' && i + 1 < text.size() && (text[i + 1] == '"' || text[i + 1] == '\\')) ++i;
         word += text[i];
       }
-      if (i == text.size()) return std::unexpected(std::string("a \" has no partner"));
+      if (i == text.size()) return std::unexpected(std::string("a \" is not closed"));
     } else {
       word += c;
     }
@@ -81,7 +81,7 @@ ParsedServers parse_server_argument(std::string_view argument) {
     return problem(fmt::format("{} has no \"=\"; {}", quoted_name(argument), forms));
   const auto name = argument.substr(0, equals);
   const auto value = trim(argument.substr(equals + 1));
-  if (!valid_utf8(argument)) return problem("the argument is not UTF-8");
+  if (!valid_utf8(argument)) return problem("the argument is not valid UTF-8");
   if (value.starts_with('{')) {
     // Read in place, so that a problem has its position in what was typed.
     auto document = read_document(value, origin.file, "an entry");

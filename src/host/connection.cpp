@@ -9,7 +9,6 @@
 #include "catalog/tool_filter.h"
 #include "client/connect.h"
 #include "host/server_error.h"
-#include "text/shell_word.h"
 
 namespace patchbay {
 namespace {
@@ -35,6 +34,30 @@ bool is_off(ServerStanding standing) noexcept {
          standing != ServerStanding::broken;
 }
 
+ServerReason reason_of(ServerStanding standing) noexcept {
+  switch (standing) {
+    case ServerStanding::active:
+      return ServerReason::not_started;
+    case ServerStanding::awaiting_approval:
+      return ServerReason::awaiting_approval;
+    case ServerStanding::rejected:
+      return ServerReason::rejected;
+    case ServerStanding::disabled:
+      return ServerReason::disabled;
+    case ServerStanding::policy:
+      return ServerReason::policy;
+    case ServerStanding::duplicate:
+      return ServerReason::duplicate;
+    case ServerStanding::not_configured:
+      return ServerReason::not_configured;
+    case ServerStanding::broken:
+      return ServerReason::broken;
+    case ServerStanding::shadowed:
+      return ServerReason::shadowed;
+  }
+  return ServerReason::not_started;
+}
+
 }  // namespace
 
 Connection::Connection(asio::any_io_executor executor, const Runtime& runtime, ClientOptions client, Semaphore& slots,
@@ -55,19 +78,20 @@ Connection::Connection(asio::any_io_executor executor, const Runtime& runtime, C
   if (const auto limit = parts_.config.request_timeout) runtime_.limits.request = runtime_.limits.list = *limit;
   auto initial = initial_status(parts_);
   state_ = initial.state;
-  reason_ = std::move(initial.reason);
+  reason_ = initial.reason;
   error_ = std::move(initial.error);
 }
 
 ClientOptions Connection::client_for(std::uint64_t opened) {
   auto client = client_;
+  client.server = name();
   client.on_lost = [this, opened, next = client_.on_lost](const Error& error) {
     on_lost(opened, error);
     if (next) next(error);
   };
-  client.on_change = [this, opened, next = client_.on_change](const Change& change) {
+  client.on_change = [this, opened, next = client_.on_change](const Change& change, const CallContext& context) {
     if (change.kind == Change::Kind::tools) on_tools_changed(opened);
-    if (next) next(change);
+    if (next) next(change, context);
   };
   return client;
 }
@@ -78,16 +102,15 @@ ServerStatus Connection::initial_status(const Parts& parts) {
   status.origin = parts.config.origin;
   status.required = parts.config.required;
   status.transport = shown_of(parts);
-  status.reason = "not started";
   if (const auto standing = standing_of(parts.config); is_off(standing)) {
     status.state = ServerState::disabled;
-    status.reason = to_string(standing);
+    status.reason = reason_of(standing);
   } else if (parts.unusable) {
     status.state = ServerState::failed;
-    status.reason = standing == ServerStanding::broken ? to_string(standing) : "not usable";
+    status.reason = standing == ServerStanding::broken ? ServerReason::broken : ServerReason::not_usable;
     status.error = parts.unusable;
   } else if (!parts.approved) {
-    status.reason = "awaiting approval";
+    status.reason = ServerReason::awaiting_approval;
   }
   return status;
 }
@@ -103,13 +126,13 @@ ServerStatus Connection::status() const {
   status.transport = shown_of(parts_);
   if (offers_tools()) {
     status.server = session_->server();
-    status.era = session_->is_legacy() ? "legacy" : "modern";
+    status.era = session_->is_legacy() ? Era::legacy : Era::modern;
     status.tool_count = tools_.size();
   }
   return status;
 }
 
-Task<Session> Connection::ensure(TimeLeft* time) {
+Task<Session> Connection::ensure(TimeLeft* time, CallContext context) {
   while (!connected()) {
     if (closing_) throw Error(Errc::closed, fmt::format("'{}' is being closed", name()));
     if (state_ == ServerState::disabled) {
@@ -124,7 +147,7 @@ Task<Session> Connection::ensure(TimeLeft* time) {
     if (!attempting_) {
       attempting_ = true;
       replace_session();
-      scope_.spawn(attempt());
+      scope_.spawn(attempt(context));
     }
     {
       Waiting waiting(*this, time);
@@ -132,15 +155,16 @@ Task<Session> Connection::ensure(TimeLeft* time) {
     }
     if (closing_) throw Error(Errc::closed, fmt::format("'{}' is being closed", name()));
     if (!connected() && !attempting_) {
-      throw error_of_server(name(), error_.value_or(Error(Errc::closed, "it ended as soon as it was connected")));
+      throw error_of_server(
+          name(), error_.value_or(Error(Errc::closed, "it closed the connection as soon as it was connected")));
     }
   }
   co_return *session_;
 }
 
 // Runs in our own scope, so that a caller who stops waiting does not stop the others.
-Task<void> Connection::attempt() {
-  auto outcome = co_await as_result(connect());
+Task<void> Connection::attempt(CallContext context) {
+  auto outcome = co_await as_result(connect(std::move(context)));
   if (!closing_) co_await note(outcome ? error_ : outcome.error());
   attempting_ = false;
   attempt_failed_ = !outcome;
@@ -148,12 +172,12 @@ Task<void> Connection::attempt() {
     const auto& error = outcome.error();
     const bool unapproved = error.code() == Errc::denied && !parts_.approved;
     if (error.code() == Errc::unauthorized) {
-      settle(ServerState::needs_auth, "wants credentials", error);
+      settle(ServerState::needs_auth, ServerReason::wants_credentials, error);
     } else if (error.code() == Errc::denied && parts_.approved) {
-      settle(ServerState::disabled, std::string(to_string(ServerStanding::policy)), error);
+      settle(ServerState::disabled, ServerReason::policy, error);
     } else {
       settle(unapproved ? ServerState::pending : ServerState::failed,
-             unapproved ? "awaiting approval" : "connect failed", error);
+             unapproved ? ServerReason::awaiting_approval : ServerReason::connect_failed, error);
     }
   }
   settled_.notify_all();
@@ -169,35 +193,35 @@ void Connection::set_asking(bool asking) {
   for (auto* waiting : waiting_) waiting->hold(asking);
 }
 
-Task<void> Connection::be_approved() {
+Task<void> Connection::be_approved(CallContext context) {
   if (!parts_.approved && parts_.approve) {
     set_asking(true);
-    auto answer = co_await as_result(parts_.approve(parts_.config));
+    context.server = name();
+    auto answer = co_await as_result(parts_.approve({parts_.config, std::move(context)}));
     set_asking(false);
     parts_.approved = value_or_throw(std::move(answer));
   }
   if (!parts_.approved) {
     throw Error(Errc::denied,
-                fmt::format("server '{}' comes from {} and is not approved; if you trust it: patchbay approve{} "
-                            "(in a script: --trust-project)",
-                            name(), parts_.config.origin.file, shell_operands({name()})));
+                fmt::format("server '{}' is declared by {} and is not approved", name(), parts_.config.origin.file))
+        .with_remedy({Remedy::Kind::approve_server, name()});
   }
 }
 
-Task<void> Connection::connect() {
-  co_await be_approved();
+Task<void> Connection::connect(CallContext context) {
+  co_await be_approved(std::move(context));
   auto permit = co_await slots_.acquire();
   state_ = ServerState::pending;
-  reason_ = "connecting";
+  reason_ = ServerReason::connecting;
   error_.reset();
   lost_.reset();
   auto transport = parts_.transport;
   if (!transport) {
-    transport =
-        co_await with_timeout(parts_.make_transport(runtime_), as_duration(runtime_.limits.connect),
-                              fmt::format("what its entry refers to (files, secrets) could not be had within {} "
-                                          "ms, the limit for connecting",
-                                          runtime_.limits.connect.count()));
+    transport = co_await with_timeout(
+        parts_.make_transport(runtime_), as_duration(runtime_.limits.connect),
+        fmt::format(
+            "the files and secrets that its entry refers to were not available within {} ms, the limit for connecting",
+            runtime_.limits.connect.count()));
   }
   const auto opened = ++opened_;
   session_ = co_await patchbay::connect(Client(client_for(opened)), std::move(transport), runtime_);
@@ -208,9 +232,9 @@ Task<void> Connection::connect() {
   if (closing_) throw Error(Errc::cancelled, "cancelled");
   if (listed) {
     tools_ = std::move(*listed);
-    settle(ServerState::connected, "");
+    settle(ServerState::connected, ServerReason::none);
   } else {
-    settle(ServerState::connected, "tools fetch failed", listed.error());
+    settle(ServerState::connected, ServerReason::tools_fetch_failed, listed.error());
   }
   if (tools_changed_) refresh_soon();
 }
@@ -249,7 +273,7 @@ Task<void> Connection::begin_following(Session session) {
   scope_.spawn(follow(session, filter, answered));
   if (!filter.tools_list_changed) co_return;
   (void)co_await as_result(
-      with_timeout(answered->wait(), as_duration(runtime_.limits.silent_probe), "no word about the subscription"));
+      with_timeout(answered->wait(), as_duration(runtime_.limits.silent_probe), "no answer about the subscription"));
 }
 
 Task<void> Connection::follow(Session session, SubscriptionFilter filter, std::shared_ptr<Completion<bool>> answered) {
@@ -305,7 +329,7 @@ void Connection::on_lost(std::uint64_t opened, const Error& error) {
   lost_ = error;
   if (!session_ || state_ == ServerState::pending) return;  // still being listed: settle() will see it
   retire_session();
-  settle(ServerState::failed, "connection lost", error);
+  settle(ServerState::failed, ServerReason::connection_lost, error);
   if (parts_.note) scope_.spawn(note(error));
 }
 
@@ -313,11 +337,11 @@ void Connection::on_lost(std::uint64_t opened, const Error& error) {
 void Connection::call_ended(std::uint64_t opened, const std::optional<Error>& error) {
   if (closing_ || opened != opened_ || !session_ || state_ == ServerState::pending) return;
   if (!error) {
-    if (!connected()) settle(ServerState::connected, "");
+    if (!connected()) settle(ServerState::connected, ServerReason::none);
   } else if (error->code() == Errc::unauthorized) {
-    if (state_ != ServerState::needs_auth) settle(ServerState::needs_auth, "wants credentials", error);
+    if (state_ != ServerState::needs_auth) settle(ServerState::needs_auth, ServerReason::wants_credentials, error);
   } else if (error->code() == Errc::connect) {
-    if (state_ != ServerState::failed) settle(ServerState::failed, "connection lost", error);
+    if (state_ != ServerState::failed) settle(ServerState::failed, ServerReason::connection_lost, error);
   }
 }
 
@@ -354,16 +378,17 @@ Task<void> Connection::end(Session session, CloseMode mode) {
   co_await std::move(ended);
 }
 
-void Connection::settle(ServerState state, std::string reason, std::optional<Error> error) {
+void Connection::settle(ServerState state, ServerReason reason, std::optional<Error> error) {
   if (state == ServerState::connected && session_->closed()) {
     state = ServerState::failed;
-    reason = "connection lost";
+    reason = ServerReason::connection_lost;
     if (!error) error = lost_;
     retire_session();
   }
   state_ = state;
-  reason_ = std::move(reason);
-  error_ = std::move(error);
+  reason_ = reason;
+  // Who waits for the server gets the same failure that its status has.
+  error_ = error ? std::optional(error->marked()) : std::nullopt;
   if (parts_.on_change && !closing_) parts_.on_change(*this);
 }
 
@@ -378,7 +403,7 @@ Task<void> Connection::close(CloseMode mode) {
   co_await asio::this_coro::throw_if_cancelled(false);
   if (state_ != ServerState::disabled) {
     state_ = ServerState::pending;
-    reason_ = "closed";
+    reason_ = ServerReason::closed;
     error_.reset();
   }
   scope_.cancel();

@@ -35,7 +35,7 @@ class Connection {
     std::optional<Error> unusable;
     NamePrefix prefix = NamePrefix::server;
     bool approved = true;
-    std::function<Task<bool>(const ServerConfig&)> approve;
+    std::function<Task<bool>(ApprovalQuestion)> approve;
     bool follow_changes = true;
     std::function<void(Connection&)> on_change;  // state or tools are different now
     // What an attempt came to, nothing being success, or why the connection was lost. An attempt waits for it.
@@ -64,8 +64,9 @@ class Connection {
 
   // Returns when the server is connected; throws why it is not. Idempotent. After a call that was refused it connects
   // anew, with credentials that are fetched anew.
-  // `time` of who waits stands still while a person is asked whether the server may be started.
-  Task<Session> ensure(TimeLeft* time = nullptr);
+  // `time` of who waits stands still while a person is asked whether the server may be started; `context` is the call
+  // that the question names.
+  Task<Session> ensure(TimeLeft* time = nullptr, CallContext context = {});
   // The session while it is connected.
   const Session* session() const noexcept { return connected() && session_ ? &*session_ : nullptr; }
 
@@ -127,10 +128,10 @@ class Connection {
   };
   void set_asking(bool asking);
 
-  Task<void> attempt();
-  Task<void> be_approved();
+  Task<void> attempt(CallContext context);
+  Task<void> be_approved(CallContext context);
   Task<void> note(std::optional<Error> error);
-  Task<void> connect();
+  Task<void> connect(CallContext context);
   using Tools = std::vector<std::shared_ptr<const Tool>>;
   Task<Tools> fetch_tools(Session session);
   Task<void> begin_following(Session session);
@@ -141,7 +142,7 @@ class Connection {
   Task<void> end_when_idle(Session session, std::uint64_t opened);
   void retire_session();
   void replace_session();
-  void settle(ServerState state, std::string reason, std::optional<Error> error = {});
+  void settle(ServerState state, ServerReason reason, std::optional<Error> error = {});
   ClientOptions client_for(std::uint64_t opened);
   void on_lost(std::uint64_t opened, const Error& error);
   void on_tools_changed(std::uint64_t opened);
@@ -155,7 +156,7 @@ class Connection {
   Parts parts_;
 
   ServerState state_ = ServerState::pending;
-  std::string reason_ = "not started";
+  ServerReason reason_ = ServerReason::not_started;
   std::optional<Error> error_;
   std::optional<Session> session_;  // also while its tools are being listed
   std::optional<Error> lost_;       // why the session ended by itself

@@ -6,31 +6,19 @@
 #include <fmt/format.h>
 
 #include "base/crypto.h"
-#include "base/kept_file.h"
 #include "base/strings.h"
 #include "entries/expand.h"
 #include "entries/signature.h"
 #include "entries/text_secrets.h"
+#include "json/kept_records.h"
 #include "text/clean_text.h"
 
 namespace patchbay {
 namespace {
 
-constexpr std::int64_t format_version = 1;
-constexpr std::size_t key_length = 64;  // a SHA-256 in hexadecimal
 constexpr std::size_t longest_text = 1000;
 constexpr std::size_t most_lines = 5;
 constexpr std::size_t longest_during = 40;
-constexpr std::size_t largest_file = 2u << 20;
-
-bool is_key(std::string_view text) {
-  return text.size() == key_length &&
-         std::ranges::all_of(text, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
-}
-
-bool is_recent(const KnownFailure& known, std::chrono::sys_seconds now) {
-  return known.time <= now + std::chrono::days(1) && now - known.time < failures_last;
-}
 
 // Secrets of these entries are not known here, and a server may write what it was given.
 bool has_fetched_secrets(const ServerConfig& server) {
@@ -70,6 +58,28 @@ const std::string* text_of(const Json& entry, std::string_view key, std::size_t 
   return text != nullptr && text->size() <= longest ? text : nullptr;
 }
 
+struct FailureFormat {
+  using Record = KnownFailure;
+  static constexpr std::string_view time_key = "time";
+  static constexpr std::size_t largest_file = 2u << 20;
+  static constexpr std::size_t most_records = failure_entries;
+
+  static std::chrono::sys_seconds time_of(const KnownFailure& known) { return known.time; }
+  static bool is_fresh(const KnownFailure& known, std::chrono::sys_seconds now) {
+    return known.time <= now + std::chrono::days(1) && now - known.time < failures_last;
+  }
+  static std::optional<KnownFailure> read(const Json& entry, std::chrono::sys_seconds time) {
+    const auto* message = text_of(entry, "message", longest_text + 8);
+    const auto* detail = text_of(entry, "detail", most_lines * (longest_text + 8));
+    const auto* during = text_of(entry, "during", longest_during);
+    if (message == nullptr || detail == nullptr || during == nullptr) return std::nullopt;
+    return KnownFailure{time, *message, *detail, *during};
+  }
+  static Json write(const KnownFailure& known, std::int64_t seconds) {
+    return {{"time", seconds}, {"message", known.message}, {"detail", known.detail}, {"during", known.during}};
+  }
+};
+
 }  // namespace
 
 std::string failure_key(const ServerConfig& written) {
@@ -100,65 +110,22 @@ KnownFailure failure_of(const ServerConfig& written, const VariableLookup& looku
   return out;
 }
 
-FailureRecords read_failure_records(std::string_view text) {
-  FailureRecords records;
-  const auto value = parse_json(text);
-  if (!value || (*value)["version"] != Json(format_version)) return records;
-  const auto* servers = (*value)["servers"].if_object();
-  if (servers == nullptr) return records;
-  constexpr auto longest_detail = most_lines * (longest_text + 8);
-  for (const auto& [key, entry] : *servers) {
-    const auto time = entry["time"].to_int();
-    const auto* message = text_of(entry, "message", longest_text + 8);
-    const auto* detail = text_of(entry, "detail", longest_detail);
-    const auto* during = text_of(entry, "during", longest_during);
-    // Ten thousand years are as far as a calendar goes.
-    if (!is_key(key) || !time || *time < 0 || *time > 253'402'300'799) continue;
-    if (message == nullptr || detail == nullptr || during == nullptr) continue;
-    records[key] = {std::chrono::sys_seconds(std::chrono::seconds(*time)), *message, *detail, *during};
-  }
-  return records;
-}
+FailureRecords read_failure_records(std::string_view text) { return read_records<FailureFormat>(text); }
 
-std::string write_failure_records(const FailureRecords& records) {
-  Json servers = Json::object();
-  for (const auto& [key, known] : records) {
-    servers.as_object().set(key, Json{{"time", static_cast<std::int64_t>(known.time.time_since_epoch().count())},
-                                      {"message", known.message},
-                                      {"detail", known.detail},
-                                      {"during", known.during}});
-  }
-  return to_text(Json{{"version", format_version}, {"servers", std::move(servers)}}) + "\n";
-}
+std::string write_failure_records(const FailureRecords& records) { return write_records<FailureFormat>(records); }
 
 void update_failure_records(FailureRecords& records, const std::string& key, const std::optional<KnownFailure>& known,
                             std::chrono::sys_seconds now) {
-  if (known) {
-    records[key] = *known;
-  } else {
-    records.erase(key);
-  }
-  std::erase_if(records, [&](const auto& record) { return !is_recent(record.second, now); });
-  while (records.size() > failure_entries) {
-    records.erase(std::ranges::min_element(records, {}, [](const auto& record) { return record.second.time; }));
-  }
+  update_records<FailureFormat>(records, key, known, now);
 }
 
 std::optional<KnownFailure> recall_failure(const std::string& path, const std::string& key) {
-  const auto records = read_failure_records(read_kept_file(path, largest_file));
-  const auto found = records.find(key);
-  return found == records.end() ? std::nullopt : std::optional(found->second);
+  return recall_record<FailureFormat>(path, key);
 }
 
 Result<void> remember_failure(const std::string& path, const std::string& key, const std::optional<KnownFailure>& known,
                               std::chrono::sys_seconds now) {
-  return change_kept_file(path, largest_file, [&](std::string_view text) -> std::optional<std::string> {
-    auto records = read_failure_records(text);
-    const auto before = records;
-    update_failure_records(records, key, known, now);
-    if (records == before) return std::nullopt;
-    return write_failure_records(records);
-  });
+  return remember_record<FailureFormat>(path, key, known, now);
 }
 
 }  // namespace patchbay

@@ -1,6 +1,6 @@
 // The last failure of each server, kept from one run to the next so that `patchbay why` can tell of it.
 // What is remembered and for how long is pure; the two functions at the end look at the file, which is one
-// of base/kept_file. The Host writes it when a program asked for that (HostOptions::failure_memory); nothing
+// of json/kept_records.h. The Host writes it when a program asked for that (HostOptions::failure_memory); nothing
 // in it decides anything.
 //
 // An entry is known by its name, its hash and the file it stands in, so what happened to another one, or to

@@ -21,6 +21,46 @@ std::string_view to_string(ServerState state) noexcept {
   return names.at(static_cast<std::size_t>(state));
 }
 
+std::string_view to_string(ServerReason reason) noexcept {
+  switch (reason) {
+    case ServerReason::none:
+      return "";
+    case ServerReason::not_started:
+      return "not started";
+    case ServerReason::connecting:
+      return "connecting";
+    case ServerReason::awaiting_approval:
+      return to_string(ServerStanding::awaiting_approval);
+    case ServerReason::not_usable:
+      return "not usable";
+    case ServerReason::wants_credentials:
+      return "wants credentials";
+    case ServerReason::connect_failed:
+      return "connect failed";
+    case ServerReason::tools_fetch_failed:
+      return "tools fetch failed";
+    case ServerReason::connection_lost:
+      return "connection lost";
+    case ServerReason::closed:
+      return "closed";
+    case ServerReason::rejected:
+      return to_string(ServerStanding::rejected);
+    case ServerReason::disabled:
+      return to_string(ServerStanding::disabled);
+    case ServerReason::policy:
+      return to_string(ServerStanding::policy);
+    case ServerReason::duplicate:
+      return to_string(ServerStanding::duplicate);
+    case ServerReason::not_configured:
+      return to_string(ServerStanding::not_configured);
+    case ServerReason::broken:
+      return to_string(ServerStanding::broken);
+    case ServerReason::shadowed:
+      return to_string(ServerStanding::shadowed);
+  }
+  return "";
+}
+
 namespace {
 
 constexpr auto between_catalogs = 50ms;
@@ -53,17 +93,18 @@ std::shared_ptr<Connection> Host::Impl::require(const std::string& name) {
   for (const auto& [known, connection] : connections_) names.push_back(known);
   auto meant = nearest(name, names);
   throw Error(Errc::invalid_argument,
-              fmt::format("no server is called '{}'{}", name,
+              fmt::format("there is no server called '{}'{}", name,
                           !meant.empty()  ? fmt::format("; did you mean '{}'?", meant)
-                          : names.empty() ? "; none is configured"
-                                          : fmt::format("; there are {}", fmt::join(names, ", "))));
+                          : names.empty() ? "; no server is configured"
+                                          : fmt::format("; the servers are {}", fmt::join(names, ", "))));
 }
 
-Task<void> Host::Impl::start(std::vector<std::shared_ptr<Connection>> wanted) {
+Task<void> Host::Impl::start(std::vector<std::shared_ptr<Connection>> wanted, TimeLeft* time, CallContext context) {
   Scope scope(co_await asio::this_coro::executor);
   for (const auto& connection : wanted) {
-    scope.spawn(
-        [](std::shared_ptr<Connection> one) -> Task<void> { (void)co_await as_result(one->ensure()); }(connection));
+    scope.spawn([](std::shared_ptr<Connection> one, TimeLeft* left, CallContext call) -> Task<void> {
+      (void)co_await as_result(one->ensure(left, std::move(call)));
+    }(connection, time, context));
   }
   // Whoever stops waiting stops waiting now; the attempts go on for others.
   co_await scope.finish();
@@ -71,9 +112,9 @@ Task<void> Host::Impl::start(std::vector<std::shared_ptr<Connection>> wanted) {
   tell_catalog();
 }
 
-Task<bool> Host::Impl::approve(const ServerConfig& server) {
+Task<bool> Host::Impl::approve(ApprovalQuestion question) {
   auto turn = co_await asking_.acquire();
-  co_return co_await questions_->run(ask(options_.approve, server));
+  co_return co_await questions_->run(ask(options_.approve, std::move(question)));
 }
 
 void Host::Impl::changed(Connection& connection) {
@@ -85,7 +126,7 @@ void Host::Impl::changed(Connection& connection) {
   if (offered_.set(connection.name(), connection.prefix(), connection.offers_tools() ? connection.tools() : none)) {
     tell_catalog_soon();
   }
-  tell(options_.on_status, connection.status());
+  if (events_->wanted()) events_->tell(connection.status());
 }
 
 void Host::Impl::tell_catalog() {
@@ -93,13 +134,13 @@ void Host::Impl::tell_catalog() {
   auto now = offered_.shown(permissions_);
   if (now == told_catalog_) return;
   told_catalog_ = std::move(now);
-  tell(options_.on_catalog);
+  events_->tell(CatalogChange{});
 }
 
 // Many servers that connect within a moment are one new catalog.
 void Host::Impl::tell_catalog_soon() {
   catalog_untold_ = true;
-  if (!options_.on_catalog || std::exchange(telling_catalog_, true)) return;
+  if (!events_->wanted() || std::exchange(telling_catalog_, true)) return;
   scope_->spawn(tell_catalogs());
 }
 
@@ -150,10 +191,10 @@ Task<void> Host::Impl::end_all(std::shared_ptr<Impl> self, CloseMode mode) {
   self->all_ended_.notify_all();
 }
 
-Task<Session> Host::Impl::ensure(std::string name, TimeLeft* time) {
+Task<Session> Host::Impl::ensure(std::string name, TimeLeft* time, CallContext context) {
   for (;;) {
     auto connection = require(name);
-    auto session = co_await as_result(connection->ensure(time));
+    auto session = co_await as_result(connection->ensure(time, context));
     check_running();
     if (session) co_return std::move(*session);
     auto now = connections_.find(name);
@@ -210,7 +251,9 @@ Task<void> Host::start() {
   co_await impl->prepare();
   impl->started_ = true;
   std::vector<std::shared_ptr<Connection>> all;
-  for (const auto& [name, connection] : impl->connections_) all.push_back(connection);
+  for (const auto& [name, connection] : impl->connections_) {
+    if (!impl->permissions_.denied_server(name)) all.push_back(connection);
+  }
   co_await impl->start(std::move(all));
 }
 

@@ -19,13 +19,6 @@ namespace {
 // Of names that are not the exposed ones, how many are kept with what they mean.
 constexpr std::size_t most_spellings = 1000;
 
-// Servers the text can mean; none when it is a bare tool name.
-bool names_server(std::string_view text, const std::string& server) {
-  return text.starts_with(fmt::format("mcp__{}__", server)) ||
-         text.starts_with(fmt::format("mcp__{}__", normalise_name(server))) ||
-         text.starts_with(fmt::format("{}/", server));
-}
-
 // Sets the answer to a question that was never put, or not to its end.
 struct Unanswered {
   explicit Unanswered(std::shared_ptr<Completion<Result<bool>>> a) : answer(std::move(a)) {}
@@ -74,21 +67,21 @@ Host::Impl::Entry Host::Impl::find_now(std::string_view text) {
 std::vector<std::shared_ptr<Connection>> Host::Impl::servers_meant(std::string_view text) const {
   std::vector<std::shared_ptr<Connection>> meant;
   for (const auto& [name, connection] : connections_) {
-    if (names_server(text, name)) meant.push_back(connection);
+    if (addresses_server(text, name)) meant.push_back(connection);
   }
   return meant;
 }
 
-Task<Host::Impl::Entry> Host::Impl::find_tool(std::string text, TimeLeft* time) {
+Task<Host::Impl::Entry> Host::Impl::find_tool(std::string text, TimeLeft* time, CallContext context) {
   co_await prepare();
   // What is connected already may know it.
   if (auto entry = find_now(text)) co_return entry;
   const auto meant = servers_meant(text);
   if (meant.size() == 1) {
     // Only this server can be meant, so its failure is the answer.
-    (void)co_await ensure(meant.front()->name(), time);
+    (void)co_await ensure(meant.front()->name(), time, context);
   } else if (!meant.empty()) {
-    co_await start(meant);
+    co_await start(meant, time, context);
   }
   if (meant.empty()) {
     // Any server may have it, so the answer must not depend on which happen to be connected.
@@ -97,7 +90,7 @@ Task<Host::Impl::Entry> Host::Impl::find_tool(std::string text, TimeLeft* time) 
     for (const auto& [name, connection] : connections_) {
       if (connection->worth_trying()) all.push_back(connection);
     }
-    co_await start(all);
+    co_await start(all, time, context);
   }
   const auto catalog = offered_.all();
   auto found = catalog->require(text);
@@ -117,7 +110,7 @@ PermissionDecision Host::Impl::decide(const CatalogEntry& entry, const ServerCon
 
 Error Host::Impl::denied(const CatalogEntry& entry, const PermissionDecision& decision) const {
   runtime_.log.for_server(entry.server)(LogLevel::info, "call_denied", "tool", entry.name, "reason", decision.reason);
-  return Error(Errc::denied, denial_text(entry.name, decision));
+  return denial(entry.name, decision);
 }
 
 bool Host::Impl::prepare_now(std::string_view tool, const Payload& arguments, Prepared& call) {
@@ -150,25 +143,28 @@ Task<void> Host::Impl::prepare_call(std::string tool, Payload arguments, CallOpt
     call.server = meant.front()->name();
     limit_by(*meant.front());
   }
-  call.entry = co_await find_tool(std::move(tool), &time);
+  CallContext context{.principal = options.principal, .call_id = options.call_id};
+  call.entry = co_await find_tool(std::move(tool), &time, context);
   call.server = call.entry->server;
+  context.server = call.server;
+  context.tool = call.entry->tool->name;
   call.connection = require(call.server);
   call.use.emplace(*call.connection);
   limit_by(*call.connection);
-  co_await permit(call, std::move(arguments), time);
-  call.session = co_await call.connection->ensure(&time);
+  co_await permit(call, std::move(arguments), context, time);
+  call.session = co_await call.connection->ensure(&time, std::move(context));
   check_running();
 }
 
-Task<void> Host::Impl::permit(const Prepared& call, Payload arguments, TimeLeft& time) {
+Task<void> Host::Impl::permit(const Prepared& call, Payload arguments, CallContext context, TimeLeft& time) {
   const auto& entry = *call.entry;
   auto decision = decide(entry, call.connection->config(), arguments);
   if (decision.outcome == PermissionOutcome::ask && options_.permission.ask) {
     {
       const TimeLeft::Stop asking(&time);
-      if (!co_await ask_person({entry, arguments, decision})) {
-        throw Error(Errc::denied,
-                    fmt::format("'{}' was not called: the person said no ({})", entry.name, decision.reason));
+      if (!co_await ask_person({entry, arguments, decision, std::move(context)})) {
+        throw Error(Errc::denied, fmt::format("'{}' was not called: the answer to the question was no ({})", entry.name,
+                                              decision.reason));
       }
     }
     // Rules may have changed while the person thought about it.
@@ -179,16 +175,21 @@ Task<void> Host::Impl::permit(const Prepared& call, Payload arguments, TimeLeft&
 
 Error Host::Impl::with_failures(Error error) const {
   std::vector<std::string> failed;
+  std::optional<Remedy> approve;
   for (const auto& [name, connection] : connections_) {
     auto status = connection->status();
     if (status.state == ServerState::connected || status.state == ServerState::disabled) continue;
-    failed.push_back(options_.on_status && status.state != ServerState::pending
+    const auto remedy = status.error ? status.error->remedy() : std::nullopt;
+    if (!approve && remedy && remedy->kind == Remedy::Kind::approve_server) approve = remedy;
+    failed.push_back(events_->wanted() && status.state != ServerState::pending
                          ? fmt::format("'{}'", name)
                          : fmt::format("'{}': {}", name,
-                                       status.error ? without_name(name, status.error->message()) : status.reason));
+                                       status.error ? without_name(name, status.error->message())
+                                                    : std::string(to_string(status.reason))));
   }
   if (failed.empty()) return error;
-  return Error(error.code(), fmt::format("{} (not connected: {})", error.message(), fmt::join(failed, "; ")));
+  error = error.with_message(fmt::format("{} (not connected: {})", error.message(), fmt::join(failed, "; ")));
+  return approve ? std::move(error).with_remedy(*approve) : error;
 }
 
 Task<void> Host::Impl::note(ServerConfig config, std::optional<Error> error) const {
@@ -225,17 +226,21 @@ Task<CallToolResult> Host::call(std::string tool, Payload arguments, CallOptions
   auto so_far = CarriedOut::no;  // for what fails around the call itself
   try {
     Impl::Prepared call;
+    if (options.call_id == 0) options.call_id = ++impl->last_call_;
     if (!impl->prepare_now(tool, arguments, call)) {
       const auto given = options.total;
       TimeLeft time(as_duration(given.value_or(impl->runtime_.limits.tool)), impl->runtime_.clock.now);
-      co_await with_timeout(impl->prepare_call(tool, arguments, options, time, call), time, [&] {
-        return fmt::format(
-            "'{}' was not called: the {} ms it has passed while {}; give it more time with --timeout, \"timeout\" of "
-            "its entry or MCP_TOOL_TIMEOUT",
-            tool, std::chrono::duration_cast<std::chrono::milliseconds>(time.limit()).count(),
-            call.server.empty() ? std::string("the servers that may have it were being started")
-                                : fmt::format("server '{}' was being started", call.server));
-      });
+      auto prepared =
+          co_await as_result(with_timeout(impl->prepare_call(tool, arguments, options, time, call), time, [&] {
+            return fmt::format("'{}' was not called: its limit of {} ms was over while {}", tool,
+                               std::chrono::duration_cast<std::chrono::milliseconds>(time.limit()).count(),
+                               call.server.empty() ? std::string("the servers that may have it were starting")
+                                                   : fmt::format("server '{}' was starting", call.server));
+          }));
+      if (!prepared && prepared.error().code() == Errc::timeout && time.left() == Duration::zero()) {
+        throw std::move(prepared).error().with_remedy({Remedy::Kind::give_more_time, call.server});
+      }
+      value_or_throw(std::move(prepared));
       options.total = std::chrono::ceil<std::chrono::milliseconds>(time.left());
     }
     const auto& connection = call.connection;

@@ -13,12 +13,13 @@
 #include "entries/child_env.h"
 #include "entries/diff.h"
 #include "entries/limits.h"
-#include "host/config_watch.h"
-#include "host/connector_fetch.h"
+#include "host/config/config_watch.h"
+#include "host/config/connector_fetch.h"
+#include "host/config/rule_request.h"
 #include "host/host_impl.h"
-#include "host/rule_request.h"
 #include "permission/policy.h"
 #include "permission/rule_check.h"
+#include "servers/settle.h"
 #include "settings/secret_file.h"
 
 namespace patchbay {
@@ -47,10 +48,12 @@ std::string random_id(const Random& random) {
 
 Host::Impl::Impl(HostOptions options, const Runtime& runtime, std::string doing)
     : options_(std::move(options)),
+      events_(std::make_shared<HostEvents>(options_.on_event, runtime.log)),
       runtime_(runtime),
       doing_(std::move(doing)),
       local_slots_(options_.local_starts.value_or(runtime.limits.local_starts)),
       remote_slots_(options_.remote_starts.value_or(runtime.limits.remote_starts)) {
+  runtime_.log = HostEvents::log_of(events_);
   if (options_.connect_limit) runtime_.limits.connect = *options_.connect_limit;
   if (options_.tool_limit) runtime_.limits.tool = *options_.tool_limit;
   if (!options_.config) {
@@ -95,13 +98,12 @@ std::shared_ptr<const StartContext> Host::Impl::start_context() const {
   return context;
 }
 
-std::optional<Error> Host::Impl::forbidden(const ServerConfig& config) const {
-  try {
-    context_->check(config);
-  } catch (const Error& error) {
-    return error;
-  }
-  return std::nullopt;
+void Host::Impl::keep_to_lists(ServerConfig& config) const {
+  auto standing = settle_alone(config, options_.config->settings.all());
+  if (standing.why == ServerStanding::active) return;
+  config.standing = standing.why;
+  config.decided_by = std::move(standing.by);
+  config.reason = std::move(standing.policy_text);
 }
 
 void Host::Impl::tell_rules_of_servers() {
@@ -133,10 +135,7 @@ std::map<std::string, Connection::Parts> Host::Impl::new_servers() const {
     parts.config.origin.scope = ConfigScope::embedded;
     parts.transport = memory_transport(in_process.server);
     parts.prefix = in_process.prefix;
-    if (auto error = forbidden(parts.config)) {
-      parts.config.standing = ServerStanding::policy;
-      parts.config.reason = error->message();
-    }
+    keep_to_lists(parts.config);
     found.emplace(name, std::move(parts));
   }
   for (const auto& [name, reached] : reached_) {
@@ -144,10 +143,7 @@ std::map<std::string, Connection::Parts> Host::Impl::new_servers() const {
     Connection::Parts parts;
     parts.config = reached.config;
     parts.transport = reached.transport;
-    if (auto error = forbidden(parts.config)) {
-      parts.config.standing = ServerStanding::policy;
-      parts.config.reason = error->message();
-    }
+    keep_to_lists(parts.config);
     found.emplace(name, std::move(parts));
   }
   auto declared = added_;
@@ -187,6 +183,20 @@ Task<void> Host::Impl::read_config() {
   apply_settings();
 }
 
+ClientOptions Host::Impl::client_with_events() const {
+  auto client = options_.client;
+  if (!events_->wanted()) return client;
+  client.on_log = [events = events_, next = client.on_log](const LogMessage& message, const CallContext& context) {
+    events->tell(ServerLog{context, message});
+    if (next) next(message, context);
+  };
+  client.on_change = [events = events_, next = client.on_change](const Change& change, const CallContext& context) {
+    events->tell(ServerChange{context, change});
+    if (next) next(change, context);
+  };
+  return client;
+}
+
 Task<void> Host::Impl::prepare() {
   check_running();
   if (unread_) co_await read_config();
@@ -206,11 +216,12 @@ Task<void> Host::Impl::prepare() {
       runtime_.log.for_server(name)(LogLevel::info, "config", "text", warning);
     }
     if (options_.approve) {
-      parts.approve = [this](const ServerConfig& server) { return approve(server); };
+      parts.approve = [this](ApprovalQuestion question) { return approve(std::move(question)); };
     }
     parts.follow_changes = options_.follow_changes;
     parts.on_change = [this](Connection& connection) { changed(connection); };
-    connections_[name] = std::make_shared<Connection>(executor, runtime_, options_.client, slots, std::move(parts));
+    connections_[name] =
+        std::make_shared<Connection>(executor, runtime_, client_with_events(), slots, std::move(parts));
   }
   unprepared_ = false;
   spelled_.clear();
@@ -241,7 +252,9 @@ Task<ConfigChange> Host::Impl::apply(LoadedConfig next) {
     auto known = connections_.find(name);
     if (known == connections_.end()) continue;
     const bool was_off = known->second->config().standing == ServerStanding::policy;
-    if (forbidden(known->second->config()).has_value() != was_off && (replace(name) || started_)) {
+    const bool is_off =
+        settle_alone(known->second->config(), options_.config->settings.all()).why == ServerStanding::policy;
+    if (is_off != was_off && (replace(name) || started_)) {
       wanted.push_back(name);
     }
   }
@@ -249,11 +262,13 @@ Task<ConfigChange> Host::Impl::apply(LoadedConfig next) {
   tell_catalog();
   co_await prepare();
   std::vector<std::shared_ptr<Connection>> starting;
-  for (const auto& name : wanted) {
-    if (auto found = connections_.find(name); found != connections_.end()) starting.push_back(found->second);
+  for (const auto& [name, connection] : connections_) {
+    const bool due = std::ranges::find(wanted, name) != wanted.end() ||
+                     (started_ && connection->status().reason == ServerReason::not_started);
+    if (due && !permissions_.denied_server(name)) starting.push_back(connection);
   }
   if (!starting.empty()) scope_->spawn(start_quietly(std::move(starting)));
-  tell(options_.on_config, change);
+  events_->tell(change);
   co_return change;
 }
 
@@ -286,7 +301,8 @@ Task<void> Host::Impl::let_fade(std::shared_ptr<Connection> old) {
 }
 
 Task<ConfigChange> Host::Impl::reload() {
-  if (!options_.load) throw Error(Errc::config, "this host was given its servers and has nothing to read again");
+  if (!options_.load)
+    throw Error(Errc::config, "this host got its servers from the program and has no file to read again");
   auto turn = co_await reloading_.acquire();
   check_running();
   auto config = co_await read_files();

@@ -19,8 +19,9 @@
 #include "base/time_left.h"
 #include "base/waiting.h"
 #include "host/connection.h"
+#include "host/events.h"
 #include "host/offered_tools.h"
-#include "host/server_start.h"
+#include "host/start/server_start.h"
 #include "permission/decide.h"
 #include "servers/load.h"
 
@@ -29,11 +30,14 @@ namespace patchbay {
 class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
  public:
   Impl(HostOptions options, const Runtime& runtime, std::string doing);
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+  ~Impl() { events_->end(); }
 
   std::shared_ptr<const StartContext> start_context() const;
 
-  // Why an organisation does not want this server of ours.
-  std::optional<Error> forbidden(const ServerConfig& config) const;
+  // What an organisation's lists say about a server that no file declares.
+  void keep_to_lists(ServerConfig& config) const;
 
   void tell_rules_of_servers();
 
@@ -72,11 +76,12 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
 
   std::shared_ptr<Connection> require(const std::string& name);
 
-  Task<void> start(std::vector<std::shared_ptr<Connection>> wanted);
+  // For a call, with its time and context.
+  Task<void> start(std::vector<std::shared_ptr<Connection>> wanted, TimeLeft* time = nullptr, CallContext context = {});
 
   // A person is asked one thing at a time: questions wait in a queue. Who stops waiting takes his question out of it;
   // stop() takes them all out.
-  Task<bool> approve(const ServerConfig& server);
+  Task<bool> approve(ApprovalQuestion question);
   // Keeps the program's function and what it is asked about alive, for one that goes on when nobody waits any more.
   template <class Function, class About>
   static Task<bool> ask(Function function, About about) {
@@ -86,16 +91,8 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   static Task<void> put_question(std::shared_ptr<Impl> self, PermissionQuestion question,
                                  std::shared_ptr<Completion<Result<bool>>> answer);
 
-  // What the program's own functions throw must not stop ours.
-  template <class Function, class... Args>
-  void tell(const Function& function, Args&&... args) {
-    if (!function) return;
-    try {
-      function(std::forward<Args>(args)...);
-    } catch (...) {
-      runtime_.log(LogLevel::error, "callback_threw", "text", error_from(std::current_exception()).message());
-    }
-  }
+  // What servers say, told as events.
+  ClientOptions client_with_events() const;
 
   void changed(Connection& connection);
 
@@ -109,7 +106,7 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   Entry find_now(std::string_view text);
   std::vector<std::shared_ptr<Connection>> servers_meant(std::string_view text) const;
   // Waits for servers that have to be started for it, within `time` if there is one.
-  Task<Entry> find_tool(std::string text, TimeLeft* time = nullptr);
+  Task<Entry> find_tool(std::string text, TimeLeft* time = nullptr, CallContext context = {});
 
   PermissionDecision decide(const CatalogEntry& entry, const ServerConfig& server, const Payload& arguments) const;
 
@@ -125,7 +122,7 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   bool prepare_now(std::string_view tool, const Payload& arguments, Prepared& call);
   Task<void> prepare_call(std::string tool, Payload arguments, CallOptions options, TimeLeft& time, Prepared& call);
   // Returns when the call may be made.
-  Task<void> permit(const Prepared& call, Payload arguments, TimeLeft& time);
+  Task<void> permit(const Prepared& call, Payload arguments, CallContext context, TimeLeft& time);
   Error denied(const CatalogEntry& entry, const PermissionDecision& decision) const;
 
   // An unknown tool may belong to a server that did not start: say which did not, and why unless
@@ -140,7 +137,7 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   void check_running() const;
 
   // A connection that is replaced while somebody waits for it is no answer; its successor is.
-  Task<Session> ensure(std::string name, TimeLeft* time = nullptr);
+  Task<Session> ensure(std::string name, TimeLeft* time = nullptr, CallContext context = {});
 
   // What another reading of the configuration changes. Servers that stay the same keep their connection; calls
   // that run on one that does not, finish on it.
@@ -169,6 +166,7 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   Task<void> follow_config_files();
 
   HostOptions options_;
+  std::shared_ptr<HostEvents> events_;
   Runtime runtime_;
   std::string doing_;    // kept with failures
   bool unread_ = false;  // the configuration is in files nobody has read yet
@@ -203,6 +201,7 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   bool stopped_ = false;  // stop() was called
   bool ended_ = false;    // and has ended everything
   Event all_ended_;
+  std::uint64_t last_call_ = 0;         // numbers calls
   std::set<std::string> failed_calls_;  // servers whose last call is remembered as a failure
 };
 

@@ -5,14 +5,6 @@
 namespace patchbay {
 namespace {
 
-Error with_message(const Error& error, std::string message) {
-  auto other = error.rpc_code() ? Error::rpc(*error.rpc_code(), std::move(message), error.rpc_data())
-                                : Error(error.code(), std::move(message));
-  if (error.http_status()) other = std::move(other).with_http_status(*error.http_status());
-  if (error.carried_out()) other = std::move(other).with_carried_out(*error.carried_out());
-  return std::move(other).with_detail(error.detail());
-}
-
 // What a person must know before they repeat it.
 std::string_view warning_of(const Error& error) {
   return error.carried_out() == CarriedOut::unknown ? " (it may have been carried out; check before repeating it)" : "";
@@ -40,12 +32,11 @@ Error error_of_server(std::string_view server, const Error& error) {
 Error error_of_call(std::string_view server, std::string_view what, const Error& error) {
   auto telling = [&](std::string_view before, std::string_view behind) {
     const auto message = renamed(server, error.message(), "the server");
-    return with_message(error,
-                        fmt::format("{}/{}: {}{}{}{}", server, what, before, message, behind, warning_of(error)));
+    return error.with_message(fmt::format("{}/{}: {}{}{}{}", server, what, before, message, behind, warning_of(error)));
   };
   switch (error.code()) {
     case Errc::cancelled:
-      return with_message(error, fmt::format("{}{}", error.message(), warning_of(error)));
+      return error.with_message(fmt::format("{}{}", error.message(), warning_of(error)));
     case Errc::invalid_argument:
     case Errc::config:
     case Errc::denied:
@@ -54,9 +45,9 @@ Error error_of_call(std::string_view server, std::string_view what, const Error&
     case Errc::rpc:
       return telling(fmt::format("the server answered with error {}: ", error.rpc_code().value_or(0)), "");
     case Errc::protocol:
-      return telling("the server broke the protocol: ", "; its authors have to mend that");
+      return telling("the server broke the protocol: ", "; report it to the server's author");
     case Errc::timeout:
-      return telling("", "; give it more time with --timeout, \"timeout\" of its entry or MCP_TOOL_TIMEOUT");
+      return telling("", "").with_remedy({Remedy::Kind::give_more_time, std::string(server)});
     default:
       return telling("", "");
   }

@@ -18,10 +18,11 @@ Result<void> Chatter::note(std::size_t bytes, std::size_t pieces, TimePoint now)
   bytes_ = std::max(0.0, bytes_ - passed * static_cast<double>(rule_.bytes_a_second)) + static_cast<double>(bytes);
   pieces_ = std::max(0.0, pieces_ - passed * static_cast<double>(rule_.pieces_a_second)) + static_cast<double>(pieces);
   if (bytes_ <= static_cast<double>(rule_.bytes) && pieces_ <= static_cast<double>(rule_.pieces)) return {};
-  return fail(Errc::limit,
-              fmt::format("sends without end what is no message ({:.0f} pieces, {:.0f} bytes, and no message in "
-                          "between); it is not listened to any longer",
-                          pieces_, bytes_));
+  return fail(
+      Errc::limit,
+      fmt::format(
+          "sends data without end that contains no message ({:.0f} pieces, {:.0f} bytes); nothing more is read from it",
+          pieces_, bytes_));
 }
 
 }  // namespace patchbay

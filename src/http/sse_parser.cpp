@@ -38,7 +38,7 @@ Result<void> SseParser::too_large() {
   failed_ = true;
   line_ = {};
   current_ = {};
-  return fail(Errc::limit, "an event of the stream is larger than " + std::to_string(limit_) +
+  return fail(Errc::limit, "an event in the stream is larger than " + std::to_string(limit_) +
                                " bytes (while reading the stream); ask for less, or raise the limit");
 }
 

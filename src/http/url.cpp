@@ -123,19 +123,19 @@ const char* read_authority(std::string_view authority, Url& url) {
   if (authority.starts_with('[')) {
     const auto close = authority.find(']');
     if (close == std::string_view::npos) return "the bracket of its address is not closed";
-    if (!valid_ipv6(authority.substr(1, close - 1))) return "what its brackets hold is no IPv6 address";
+    if (!valid_ipv6(authority.substr(1, close - 1))) return "the text in its brackets is not an IPv6 address";
     url.host = with_plain_address(authority.substr(1, close - 1));
     port = authority.substr(close + 1);
-    if (!port.empty() && !port.starts_with(':')) return "something stands between its address and its port";
+    if (!port.empty() && !port.starts_with(':')) return "there is text between its address and its port";
     if (!port.empty()) port.remove_prefix(1);
   } else {
     const auto colon = authority.find(':');
     if (colon != std::string_view::npos) port = authority.substr(colon + 1);
     url.host = with_plain_address(authority.substr(0, colon));
     if (url.host.find_first_of("[]<>\"^`{|}%") != std::string::npos)
-      return "its host name contains a character that no host has";
+      return "its host name contains a character that is not allowed";
   }
-  if (url.host.empty()) return "it names no host";
+  if (url.host.empty()) return "it has no host";
   if (!port.empty()) {
     unsigned number = 0;
     const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), number);
@@ -217,7 +217,7 @@ Result<Url> parse_url(std::string_view text) {
   url.scheme = to_lower_ascii(scheme);
   text.remove_prefix(scheme.size() + 1);
   const auto whole = text;
-  if (!text.starts_with("//")) return bad(whole, "\"//\" is missing behind its scheme");
+  if (!text.starts_with("//")) return bad(whole, "\"//\" is missing after its scheme");
   text.remove_prefix(2);
   const auto authority = authority_end(text);
   if (const char* why = read_authority(authority, url)) return bad(fmt::format("{}:{}", url.scheme, whole), why);

@@ -104,7 +104,7 @@ Result<UrlPattern> UrlPattern::parse_shape(std::string_view pattern) {
     if (out.scheme_.empty() || !std::ranges::all_of(out.scheme_, [](char c) {
           return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.' || c == '*';
         })) {
-      return bad("what stands before \"://\" is no scheme");
+      return bad("the text before \"://\" is not a scheme");
     }
     pattern.remove_prefix(end + 3);
   }
@@ -123,14 +123,14 @@ Result<UrlPattern> UrlPattern::parse_shape(std::string_view pattern) {
     if (close == std::string_view::npos) return bad("the bracket of its address is not closed");
     out.host_ = to_lower_ascii(authority.substr(0, close + 1));
     authority.remove_prefix(close + 1);
-    if (!authority.empty() && !authority.starts_with(':')) return bad("something stands between address and port");
+    if (!authority.empty() && !authority.starts_with(':')) return bad("there is text between address and port");
     if (authority.starts_with(':')) out.port_ = authority.substr(1);
   } else {
     const auto colon = authority.find(':');
     out.host_ = to_lower_ascii(authority.substr(0, colon));
     if (colon != std::string_view::npos) out.port_ = authority.substr(colon + 1);
   }
-  if (out.host_.empty()) return bad("the pattern names no host");
+  if (out.host_.empty()) return bad("the pattern has no host");
   if (out.port_ && (out.port_->empty() ||
                     !std::ranges::all_of(*out.port_, [](char c) { return (c >= '0' && c <= '9') || c == '*'; }))) {
     return bad("the port is neither a number nor '*'");
@@ -141,18 +141,18 @@ Result<UrlPattern> UrlPattern::parse_shape(std::string_view pattern) {
 std::string UrlPattern::never() const {
   if (port_ && !port_->contains('*') &&
       (port_->starts_with('0') || port_->size() > 5 || (port_->size() == 5 && *port_ > "65535"))) {
-    return "ports are the numbers from 1 to 65535, without a zero in front";
+    return "a port must be a number from 1 to 65535, without leading zeros";
   }
   if (!host_.contains('*')) return {};
   if (host_.contains(':')) {
     // IPv6 addresses are compared in their short form.
-    if (host_.starts_with("::ffff:")) return "an IPv4 address in IPv6 is compared as the former";
+    if (host_.starts_with("::ffff:")) return "an IPv4 address written as IPv6 is compared as IPv4";
     for (const auto group : split(host_, ':')) {
       if (group.size() > 1 && group.starts_with('0') && !group.contains('.'))
-        return "IPv6 addresses are compared without zeros in front";
+        return "IPv6 addresses are compared without leading zeros";
     }
   } else if (host_.starts_with('.') || host_.contains("..")) {
-    return "no host has a dot there";
+    return "no host has a dot at this place";
   }
   return {};
 }

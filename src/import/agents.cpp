@@ -11,11 +11,11 @@ namespace {
 
 using Member = ConfigDocument::Member;
 
-constexpr std::string_view started = "the server is started and not connected to";
-constexpr std::string_view connected = "the server is connected to and not started";
+constexpr std::string_view started = "it does not apply: this server is started, not connected to";
+constexpr std::string_view connected = "it does not apply: this server is connected to, not started";
 // A header with more in it than this is nobody's.
 constexpr std::size_t longest_header = 64u << 10;
-constexpr std::string_view for_all = "the time to start is one for all servers here: MCP_TIMEOUT";
+constexpr std::string_view for_all = "the time to start is the same for all servers here: MCP_TIMEOUT";
 
 // Members of an object, each with its place.
 template <class Each>
@@ -29,7 +29,7 @@ void for_each_member(const Member& in, Each each) {
 void add_reference_header(EntryImport& entry, const Member& at, std::string_view field, std::string header,
                           std::string_view prefix, std::string_view variable) {
   if (!is_variable_name(variable)) {
-    entry.left_out(at, field, fmt::format("{} is not the name of a variable", to_text(Json(variable))));
+    entry.left_out(at, field, fmt::format("{} is not a valid name of a variable", to_text(Json(variable))));
     return;
   }
   entry.set_header(std::move(header), fmt::format("{}${{{}}}", prefix, variable));
@@ -43,7 +43,7 @@ void carry_codex_local(EntryImport& entry) {
   entry.carry_named_texts("env", "env");
   entry.carry_text("cwd", "cwd");
   if (auto at = entry.take("env_vars")) {
-    entry.changed(at, "env_vars", "a server inherits all variables here, these among them");
+    entry.changed(at, "env_vars", "a server inherits all variables here, including these");
   }
   entry.leave_out({"url", "bearer_token_env_var", "http_headers", "env_http_headers", "http_headers_helper"}, started);
 }
@@ -65,9 +65,9 @@ void carry_codex_remote(EntryImport& entry) {
     if (const auto* command = at.value->if_string()) {
       entry.out()["headersHelper"] = *command;
       entry.changed(at, "http_headers_helper",
-                    "is \"headersHelper\" here: a command that runs at every connection and prints a JSON object");
+                    "is \"headersHelper\" here: a command that runs for every connection and prints a JSON object");
     } else {
-      entry.left_out(at, "http_headers_helper", "expected a command as one text");
+      entry.left_out(at, "http_headers_helper", "expected a command as one string");
     }
   }
   entry.carry_oauth("oauth", {{"client_id", "clientId"}, {"callback_port", "callbackPort"}});
@@ -75,7 +75,7 @@ void carry_codex_remote(EntryImport& entry) {
     entry.out()["oauth"]["scopes"] = join(*scopes, " ");
   }
   if (auto at = entry.take("auth"); at && *at.value != Json("oauth")) {
-    entry.left_out(at, "auth", "signing in with another program's account is not possible");
+    entry.left_out(at, "auth", "signing in with the account of another program is not possible");
   }
   entry.leave_out({"command", "args", "env", "env_vars", "cwd"}, connected);
 }
@@ -102,7 +102,7 @@ void import_codex_file(ImportWork& work, const Member& top) {
     if (auto at = member_of(top, key)) {
       work.note(std::string(key), ImportFate::left_out, at.place->key,
                 key == "mcp_oauth_callback_port" ? "set it for one server as \"oauth\": {\"callbackPort\": …}"
-                                                 : "has no counterpart");
+                                                 : "has no equivalent");
     }
   }
   if (auto servers = member_of(top, "mcp_servers")) for_each_entry(work, servers, import_codex);
@@ -130,7 +130,7 @@ void import_gemini(EntryImport& entry) {
     // "url" alone is the older transport, unless a type says otherwise.
     if (!http && !entry.peek("type")) entry.out()["type"] = "sse";
     entry.carry_text(http ? "httpUrl" : "url", "url");
-    if (http) entry.leave_out({"url"}, "\"httpUrl\" counts");
+    if (http) entry.leave_out({"url"}, "\"httpUrl\" is used instead");
     entry.carry_named_texts("headers", "headers");
     entry.leave_out({"command", "args", "env", "cwd"}, connected);
   }
@@ -138,7 +138,7 @@ void import_gemini(EntryImport& entry) {
   entry.carry_texts("includeTools", "enabledTools");
   entry.carry_texts("excludeTools", "disabledTools");
   if (auto at = entry.take("trust"); at && *at.value != Json(false)) {
-    entry.left_out(at, "trust", "which tools run without asking is said by permission rules here");
+    entry.left_out(at, "trust", "rules decide here which tools run without a question");
   }
   entry.carry_oauth("oauth", {{"clientId", "clientId"}, {"scopes", "scopes"}});
   entry.leave_out({"description"}, "only describes the server");
@@ -148,7 +148,7 @@ void import_gemini_file(ImportWork& work, const Member& top) {
   const auto rules = member_of(top, "mcp");
   if (auto at = member_of(rules, "serverCommand")) {
     work.note("mcp.serverCommand", ImportFate::left_out, at.place->key,
-              "has no counterpart; declare the server by name");
+              "has no equivalent; declare the server by name");
   }
   const auto allowed = member_of(rules, "allowed");
   const auto excluded = member_of(rules, "excluded");
@@ -158,10 +158,10 @@ void import_gemini_file(ImportWork& work, const Member& top) {
     import_gemini(entry);
     if (excluded && holds(*excluded.value, entry.name())) {
       entry.out()["disabled"] = true;
-      entry.changed(excluded, "mcp.excluded", "names this server: it is written disabled");
+      entry.changed(excluded, "mcp.excluded", "names this server, so it is written disabled");
     } else if (allowed && allowed.value->is_array() && !holds(*allowed.value, entry.name())) {
       entry.out()["disabled"] = true;
-      entry.changed(allowed, "mcp.allowed", "does not name this server: it is written disabled");
+      entry.changed(allowed, "mcp.allowed", "does not name this server, so it is written disabled");
     }
   });
 }
@@ -190,7 +190,7 @@ void carry_opencode_command(EntryImport& entry) {
 
 void import_opencode(EntryImport& entry) {
   if (!entry.peek("command") && !entry.peek("url") && entry.peek("enabled")) {
-    entry.fail(entry.whole().place->key, "only switches a server on or off that is declared elsewhere");
+    entry.fail(entry.whole().place->key, "only enables or disables a server that is declared elsewhere");
     return;
   }
   auto kind = entry.decide_kind({"type"}, entry.peek("command"), entry.peek("url"));
@@ -221,7 +221,7 @@ void import_opencode(EntryImport& entry) {
       if (key == "request") {
         entry.carry_time(at, "timeout.request", "timeout", 1);
       } else {
-        entry.left_out(at, "timeout." + key, std::string(key == "startup" ? for_all : "has no counterpart"));
+        entry.left_out(at, "timeout." + key, std::string(key == "startup" ? for_all : "has no equivalent"));
       }
     });
   } else if (timeout) {
@@ -239,7 +239,7 @@ void import_opencode_file(ImportWork& work, const Member& top) {
   if (!wrapped) return for_each_entry(work, mcp, import_opencode);
   for_each_entry(work, newer, import_opencode);
   for_each_member(mcp, [&](const std::string& key, const Member& at) {
-    if (key != "servers") work.note("mcp." + key, ImportFate::left_out, at.place->key, "has no counterpart");
+    if (key != "servers") work.note("mcp." + key, ImportFate::left_out, at.place->key, "has no equivalent");
   });
 }
 
@@ -286,7 +286,7 @@ void carry_goose_local(EntryImport& entry) {
   if (!names) return;
   for (const auto& name : *names) {
     if (!is_variable_name(name)) {
-      entry.left_out(keys, "env_keys", fmt::format("{} is not the name of a variable", to_text(Json(name))));
+      entry.left_out(keys, "env_keys", fmt::format("{} is not a valid name of a variable", to_text(Json(name))));
       continue;
     }
     entry.set_env(name, fmt::format("${{{}}}", name));
@@ -299,12 +299,11 @@ void import_goose(EntryImport& entry) {
   const auto type = entry.peek("type");
   const auto* text = type ? type.value->if_string() : nullptr;
   if (text != nullptr && *text != "stdio" && *text != "streamable_http") {
-    entry.fail(
-        type.place->value,
-        *text == "sse"
-            ? std::string("goose no longer connects to servers of type \"sse\", so it is not taken along; "
-                          "if it still answers, add it with `patchbay mcp add -t sse`")
-            : fmt::format("it is of type {}, which is a part of goose and not an MCP server", to_text(*type.value)));
+    entry.fail(type.place->value, *text == "sse"
+                                      ? std::string("goose no longer connects to servers of type \"sse\", so it is not "
+                                                    "copied; if it still works, add it with `patchbay mcp add -t sse`")
+                                      : fmt::format("its type is {}, which is a part of goose and not an MCP server",
+                                                    to_text(*type.value)));
     return;
   }
   auto kind = entry.decide_kind({"type"}, entry.peek("cmd"), entry.peek("uri") ? entry.peek("uri") : entry.peek("url"));

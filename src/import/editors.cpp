@@ -48,9 +48,10 @@ void carry_url(EntryImport& entry, const Member& url, std::string_view field) {
 // Fields of the one kind in an entry of the other.
 void leave_out_unused(EntryImport& entry, ServerKind kind) {
   if (kind == ServerKind::stdio) {
-    entry.leave_out({"url", "headers"}, "the server is started and not connected to");
+    entry.leave_out({"url", "headers"}, "it does not apply: this server is started, not connected to");
   } else {
-    entry.leave_out({"command", "args", "env", "envFile", "cwd"}, "the server is connected to and not started");
+    entry.leave_out({"command", "args", "env", "envFile", "cwd"},
+                    "it does not apply: this server is connected to, not started");
   }
 }
 
@@ -67,7 +68,7 @@ std::optional<ServerKind> carry_endpoint(EntryImport& entry, std::initializer_li
   if (*kind == ServerKind::stdio) {
     carry_command(entry);
     for (auto key : url_keys) {
-      if (key != "url") entry.leave_out({key}, "the server is started and not connected to");
+      if (key != "url") entry.leave_out({key}, "it does not apply: this server is started, not connected to");
     }
   } else {
     entry.take_first(url_keys);
@@ -92,7 +93,7 @@ void import_vscode(EntryImport& entry) {
   if (auto url = entry.peek("url")) {
     const auto* text = url.value->if_string();
     if (text != nullptr && (text->starts_with("unix:") || text->starts_with("pipe:"))) {
-      entry.fail(url.place->value, fmt::format("its URL is a {}, which cannot be connected to here",
+      entry.fail(url.place->value, fmt::format("its URL is a {}, which is not supported here",
                                                text->starts_with("unix:") ? "Unix socket" : "named pipe"));
       return;
     }
@@ -100,8 +101,8 @@ void import_vscode(EntryImport& entry) {
   if (!carry_endpoint(entry, {"type"}, {"url"})) return;
   entry.carry_flag("disabled", "disabled");
   entry.carry_oauth("oauth", {{"clientId", "clientId"}});
-  entry.leave_out({"dev"}, "watching and debugging a server is the editor's business");
-  entry.leave_out({"sandboxEnabled", "sandbox"}, "servers are not put into a sandbox");
+  entry.leave_out({"dev"}, "only an editor watches and debugs servers");
+  entry.leave_out({"sandboxEnabled", "sandbox"}, "servers do not run in a sandbox here");
   // GitHub Copilot: ["*"] are all tools.
   if (auto at = entry.peek("tools")) {
     const auto* tools = at.value->if_array();
@@ -126,7 +127,7 @@ void import_zed(EntryImport& entry) {
     auto text = entry.plain_text(source, "source");
     if (!text) return;
     if (*text != "custom") {
-      entry.fail(source.place->value, "it belongs to an extension of the editor, which knows how to start it");
+      entry.fail(source.place->value, "it belongs to an extension of the editor, and only the extension can start it");
       return;
     }
   }
@@ -134,7 +135,7 @@ void import_zed(EntryImport& entry) {
   const bool older = command && command.value->is_object();
   if (!command && !entry.peek("url") && entry.peek("settings")) {
     entry.fail(entry.peek("settings").place->key,
-               "it belongs to an extension of the editor, which knows how to start it");
+               "it belongs to an extension of the editor, and only the extension can start it");
     return;
   }
   if (older) {
@@ -157,7 +158,7 @@ void import_zed(EntryImport& entry) {
     std::size_t i = 0;
     for (const auto& [key, value] : *command.value->if_object()) {
       const Member at{&value, &child_of(*command.place, i++)};
-      if (key != "path" && key != "args" && key != "env") entry.left_out(at, "command." + key, "has no counterpart");
+      if (key != "path" && key != "args" && key != "env") entry.left_out(at, "command." + key, "has no equivalent");
     }
     leave_out_unused(entry, ServerKind::stdio);
   } else if (!carry_endpoint(entry, {}, {"url"})) {
@@ -239,7 +240,7 @@ void carry_mcporter_token(EntryImport& entry) {
     if (is_variable_name(*name)) {
       entry.set_header("Authorization", fmt::format("Bearer ${{{}}}", *name));
     } else {
-      entry.left_out(at, key, fmt::format("{} is not the name of a variable", quoted_name(*name)));
+      entry.left_out(at, key, fmt::format("{} is not a valid name of a variable", quoted_name(*name)));
     }
   }
   for (std::string_view key : {"bearerToken", "bearer_token"}) {
@@ -264,7 +265,7 @@ void import_mcporter(EntryImport& entry) {
     carry_url(entry, url, field);
     carry_mcporter_token(entry);
   }
-  entry.leave_out({"lifecycle"}, "how long a server stays is decided by the command that uses it");
+  entry.leave_out({"lifecycle"}, "the command that uses a server decides how long it runs");
   if (auto at = entry.take("protocolVersion")) {
     const auto* revision = at.value->if_string();
     if (revision != nullptr && is_revision_date(*revision)) {
@@ -273,7 +274,7 @@ void import_mcporter(EntryImport& entry) {
       entry.left_out(at, "protocolVersion", "is not the date of a revision");
     }
   }
-  entry.leave_out({"auth"}, "signing in is tried when a server asks for it");
+  entry.leave_out({"auth"}, "sign-in happens when a server asks for it");
   leave_out_unused(entry, *kind);
 }
 
@@ -282,7 +283,7 @@ void import_ours(EntryImport& entry) {
   const auto url = entry.peek("url");
   if (!entry.decide_kind({"type", "transport"}, entry.peek("command"), url)) return;
   if (url && !entry.peek("type") && !entry.peek("transport") && !entry.peek("command")) {
-    entry.changed(url, "type", "was absent; \"http\" is written, which tries the older transport as well");
+    entry.changed(url, "type", "was missing; \"http\" is written, which tries the older transport as well");
   }
   for (std::string_view key :
        {"command", "args", "env", "envFile", "cwd", "url", "headers", "headersHelper", "tls", "timeout",
@@ -290,7 +291,7 @@ void import_ours(EntryImport& entry) {
     if (auto at = entry.take(key)) entry.out()[key] = *at.value;
   }
   if (auto at = entry.peek("headersHelper")) {
-    entry.changed(at, "headersHelper", "is a command that runs whenever the server is connected to");
+    entry.changed(at, "headersHelper", "is a command that runs for every connection to the server");
   }
   entry.carry_oauth("oauth", {{"clientId", "clientId"},
                               {"callbackPort", "callbackPort"},
@@ -324,7 +325,7 @@ void import_vscode_file(ImportWork& work, const Member& top) {
   read_inputs(work, member_of(top, "inputs"));
   read_inputs(work, at_path(top, {"mcp", "inputs"}));
   if (auto at = member_of(top, "sandbox")) {
-    work.note("sandbox", ImportFate::left_out, at.place->key, "servers are not put into a sandbox");
+    work.note("sandbox", ImportFate::left_out, at.place->key, "servers do not run in a sandbox here");
   }
 }
 
@@ -338,7 +339,7 @@ void report_mcporter_imports(ImportWork& work, const Member& top) {
   }
   if (names != nullptr && names->empty()) return;
   work.note("imports", ImportFate::left_out, at.place->key,
-            fmt::format("servers of other programs ({}) are not taken along; import them by name", list));
+            fmt::format("servers of other programs ({}) are not copied; import them by the name of the program", list));
 }
 
 using ImportOne = void (*)(EntryImport&);
@@ -394,7 +395,7 @@ void import_editor(ImportWork& work, const ConfigDocument& document) {
   const bool only_servers = client != ImportClient::claude_desktop && client != ImportClient::zed;
   if (!document.root.is_object() || (only_servers && document.root.size() > 0)) {
     work.problem({}, document.place.value,
-                 fmt::format("there are no servers in it; expected an object with \"{}\"",
+                 fmt::format("it contains no servers; expected an object with \"{}\"",
                              client == ImportClient::vscode ? "servers"
                              : client == ImportClient::zed  ? "context_servers"
                                                             : "mcpServers"));

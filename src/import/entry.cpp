@@ -85,7 +85,7 @@ ConfigDocument::Member EntryImport::take_first(std::initializer_list<std::string
       first = at;
       chosen = key;
     } else {
-      left_out(at, key, fmt::format("\"{}\" says the same and counts", chosen));
+      left_out(at, key, fmt::format("\"{}\" means the same and is used instead", chosen));
     }
   }
   return first;
@@ -109,7 +109,7 @@ void EntryImport::leave_out(std::initializer_list<std::string_view> keys, std::s
 }
 
 void EntryImport::leave_out_approvals(std::initializer_list<std::string_view> keys) {
-  leave_out(keys, "which tools run without asking is said by permission rules here");
+  leave_out(keys, "rules decide here which tools run without a question");
 }
 
 void EntryImport::fail(std::size_t offset, std::string message) {
@@ -122,7 +122,7 @@ void EntryImport::wrong_type(const Member& at, std::string_view field, std::stri
 }
 
 void EntryImport::needs(const Member& at, std::string_view field, std::string what) {
-  changed(at, field, fmt::format("needs {}; the server is written disabled until you have set it", what));
+  changed(at, field, fmt::format("needs {}; the server is written disabled until you set it", what));
   missing_.push_back(std::move(what));
 }
 
@@ -136,13 +136,12 @@ std::string EntryImport::translated(const Member& at, std::string_view field, co
     // The text is written as it is: only the person knows what belongs there.
     add_note(at, field, lost ? ImportFate::kept : remark.fate,
              fmt::format("{} {}{}", remark.variable, remark.message,
-                         lost ? "; the server is written disabled until you have put a value there" : ""));
+                         lost ? "; the server is written disabled until you write a value there" : ""));
     if (lost) missing_.push_back(remark.variable);
   }
   for (const auto& id : made.inputs) {
     changed(at, field,
-            fmt::format("asked for {}; it is the variable {} here, and the server is written disabled until you have "
-                        "set it",
+            fmt::format("asked for {}; here it is the variable {}, and the server is written disabled until you set it",
                         input_text(id, work_), input_variable(id)));
     missing_.push_back(input_variable(id));
   }
@@ -205,7 +204,7 @@ std::optional<Json> EntryImport::named_texts(const Member& at, std::string_view 
     if (value.is_number() || value.is_bool()) {
       out.append(name, to_text(value));
     } else if (value.is_null()) {
-      left_out(element, shown, "takes a variable away, which an entry cannot do here");
+      left_out(element, shown, "removes a variable, which an entry cannot do here");
     } else if (auto text = this->text(element, shown)) {
       out.append(name, std::move(*text));
     }
@@ -254,7 +253,7 @@ void EntryImport::carry_time(const Member& at, std::string_view field, std::stri
   }
   const auto milliseconds = std::round(*number * milliseconds_each);
   if (!(milliseconds >= least_milliseconds)) {
-    left_out(at, field, "a limit of less than a second is not kept");
+    left_out(at, field, "a limit of less than a second is not copied");
     return;
   }
   out_[to] = static_cast<std::int64_t>(std::min(milliseconds, most_milliseconds));
@@ -266,7 +265,7 @@ void EntryImport::carry_oauth(std::string_view from,
   if (!at || at.value->is_null()) return;
   const auto* members = at.value->if_object();
   if (members == nullptr) {
-    left_out(at, from, "has no counterpart; signing in is tried when a server asks for it");
+    left_out(at, from, "has no equivalent; sign-in happens when a server asks for it");
     return;
   }
   std::size_t i = 0;
@@ -275,15 +274,15 @@ void EntryImport::carry_oauth(std::string_view from,
     const auto shown = fmt::format("{}.{}", from, key);
     const auto field = std::ranges::find(fields, key, [](const auto& pair) { return pair.first; });
     if (is_client_secret(key)) {
-      left_out(element, shown, "a client secret is not copied: it does not belong into a configuration file");
+      left_out(element, shown, "a client secret is not copied: a configuration file must not contain secrets");
     } else if (field == fields.end()) {
-      left_out(element, shown, "has no counterpart");
+      left_out(element, shown, "has no equivalent");
     } else if (field->second == "callbackPort") {
       const auto port = value.to_int();
       if (port && *port >= 1 && *port <= 65535) {
         out_["oauth"]["callbackPort"] = *port;
       } else {
-        left_out(element, shown, "is not a port");
+        left_out(element, shown, "is not a port number");
       }
     } else if (field->second == "xaa") {
       if (auto on = flag(element, shown)) out_["oauth"]["xaa"] = *on;
@@ -333,11 +332,11 @@ std::optional<ServerKind> EntryImport::decide_kind(std::initializer_list<std::st
   }
   const bool local = *kind == ServerKind::stdio;
   if (local && !command) {
-    fail(entry_.place->key, "is of a type that is started, but has no command");
+    fail(entry_.place->key, "has a type that needs a command, but has no command");
     return std::nullopt;
   }
   if (!local && !url) {
-    fail(entry_.place->key, "is of a type that is connected to, but has no URL");
+    fail(entry_.place->key, "has a type that needs a URL, but has no URL");
     return std::nullopt;
   }
   out_["type"] = to_string(*kind);
@@ -354,11 +353,11 @@ void EntryImport::report_references(const ServerConfig& server) {
     if (theirs && reference.argument.starts_with('/')) continue;
     const auto text = fmt::format("${{{}:{}}}", to_string(kind), reference.argument);
     changed(entry_, reference.place,
-            fmt::format("{} {}; the server is written disabled until you have looked at it", text,
+            fmt::format("{} {}; the server is written disabled until you have checked it", text,
                         kind == SecretKind::file      ? "reads a file here"
                         : kind == SecretKind::command ? "runs a command here"
                                                       : "takes a secret from the store here"));
-    missing_.push_back("a look at " + text);
+    missing_.push_back("a check of " + text);
   }
 }
 
@@ -367,14 +366,14 @@ void EntryImport::finish() {
   std::size_t i = 0;
   for (const auto& [key, value] : *entry_.value->if_object()) {
     const Member at{&value, &child_of(*entry_.place, i++)};
-    if (std::ranges::find(taken_, key) == taken_.end()) left_out(at, key, "has no counterpart");
+    if (std::ranges::find(taken_, key) == taken_.end()) left_out(at, key, "has no equivalent");
   }
   Json file;
   file["mcpServers"]["server"] = out_;
   const auto checked = parse_servers(to_text(file), {.file = {}}, ServerMap::wrapped);
   if (checked.servers.size() != 1) {
     fail(entry_.place->key,
-         checked.broken.empty() ? std::string("cannot be written as an entry of ours") : checked.broken.front().reason);
+         checked.broken.empty() ? std::string("cannot be written as an entry") : checked.broken.front().reason);
     return;
   }
   report_references(checked.servers.front());

@@ -25,7 +25,7 @@ bool is_literal(std::string_view text) noexcept { return !text.empty() && text.f
 // Why `add` would refuse it.
 std::string name_reason(std::string_view name) {
   auto fault = server_name_fault(name);
-  return fault.empty() ? "a name has letters, digits, \"_\" and \"-\" only" : fault;
+  return fault.empty() ? "a name can only contain letters, digits, \"_\" and \"-\"" : fault;
 }
 
 class Withholder {
@@ -220,7 +220,7 @@ void ImportPlan::choose_name(PlannedEntry& planned, const Json& comparable) cons
     if (there == nullptr) break;
     if (there->comparable == comparable) {
       planned.action = ImportAction::already_there;
-      planned.reason = fmt::format("the same server is there as {}", planned.name);
+      planned.reason = fmt::format("the same server already exists as {}", planned.name);
       return;
     }
     planned.name = fmt::format("{}_{}", wanted, n);
@@ -228,7 +228,7 @@ void ImportPlan::choose_name(PlannedEntry& planned, const Json& comparable) cons
   if (planned.name != wanted) {
     planned.reason = fmt::format("another server is called {}", wanted);
   } else if (wanted != planned.original) {
-    planned.reason = fmt::format("{} cannot be a name here ({}), so it is called {}", quoted_name(planned.original),
+    planned.reason = fmt::format("{} is not a valid name here ({}), so it is called {}", quoted_name(planned.original),
                                  name_reason(planned.original), planned.name);
   }
 }
@@ -251,10 +251,11 @@ std::vector<PlannedEntry> ImportPlan::add(ImportedFile& file, const std::vector<
     }
     if (scope_ == ConfigScope::project) {
       for (const auto& secret : withhold_secrets(planned.name, planned.entry)) {
-        file.notes.push_back({entry.name, secret.field, ImportFate::changed, entry.line, entry.column,
-                              fmt::format("looks like a secret and is not written to a file of the project; set {} in "
-                                          "the environment",
-                                          secret.variable)});
+        file.notes.push_back(
+            {entry.name, secret.field, ImportFate::changed, entry.line, entry.column,
+             fmt::format(
+                 "looks like a secret, so it is not written to a file of the project; set {} in the environment",
+                 secret.variable)});
       }
     }
     auto comparable = comparable_entry(planned.entry);

@@ -76,8 +76,8 @@ class RegistryImport {
     } else if (!remotes.empty()) {
       connect(remotes.front());
     } else {
-      entry_.fail(server_.place->value, packages.empty() ? "it names neither a package nor a URL"
-                                                         : "none of its packages can be started here");
+      entry_.fail(server_.place->value,
+                  packages.empty() ? "it has neither a package nor a URL" : "none of its packages can be started here");
       return;
     }
     const auto* taken = package != packages.end() ? package->value : remotes.front().value;
@@ -92,7 +92,7 @@ class RegistryImport {
 
  private:
   void say_other(const Member& at, std::string_view field, const std::string& what) {
-    entry_.left_out(at, field, fmt::format("another way to reach it, {}, is not taken", quoted_name(what)));
+    entry_.left_out(at, field, fmt::format("another way to reach it, {}, is not used", quoted_name(what)));
   }
 
   // ---- Values that people fill in ----
@@ -191,7 +191,7 @@ class RegistryImport {
     if (auto base = any_of(package, {"registryBaseUrl", "registry_base_url"});
         base && !is_usual_registry(text_or_empty(base))) {
       entry_.left_out(base, "registryBaseUrl",
-                      fmt::format("{} asks the registry it is configured for", runner->command));
+                      fmt::format("{} downloads from the registry it is configured for", runner->command));
     }
     entry_.out()["type"] = "stdio";
     entry_.out()["command"] = runner->command;
@@ -216,7 +216,7 @@ class RegistryImport {
     entry_.out()["args"] = std::move(args);
     if (!env.empty()) entry_.out()["env"] = Json(std::move(env));
     if (auto hash = any_of(package, {"fileSha256", "file_sha256"})) {
-      entry_.left_out(hash, "fileSha256", "what is started is not compared with a hash");
+      entry_.left_out(hash, "fileSha256", "the downloaded program is not compared with a hash");
     }
   }
 

@@ -106,7 +106,7 @@ class Translator {
                                                           "extensionId",
                                                           "defaultBuildTask"};
     if (std::ranges::find(untranslatable, inside) == std::end(untranslatable)) return false;
-    remark(whole, ImportFate::left_out, "has no counterpart");
+    remark(whole, ImportFate::left_out, "has no equivalent");
     return replace(whole.size(), whole);
   }
 
@@ -120,7 +120,7 @@ class Translator {
     // These mean something here; it is told when the whole entry is known.
     if (kind == "file" || kind == "cmd" || kind == "secret") return replace(whole.size(), whole);
     if (kind == "workspaceFolder") {
-      remark(whole, ImportFate::changed, "is the folder of one of several projects; it is the current one here");
+      remark(whole, ImportFate::changed, "is the folder of one of several projects; here it is the current one");
       return replace(whole.size(), project_directory);
     }
     if (kind == "input" && !what.empty()) {
@@ -128,7 +128,7 @@ class Translator {
       return replace(whole.size(), reference(input_variable(what)));
     }
     if (leading_name(inside).empty()) return false;  // some form of a shell
-    remark(whole, ImportFate::left_out, "has no counterpart");
+    remark(whole, ImportFate::left_out, "has no equivalent");
     return replace(whole.size(), whole);
   }
 
@@ -162,7 +162,7 @@ class Translator {
     if (whole.starts_with("{env:")) {
       const auto name = whole.substr(5, whole.size() - 6);
       if (is_variable_name(name)) return replace(whole.size(), reference(name));
-      remark(whole, ImportFate::left_out, "does not name a variable that can be set");
+      remark(whole, ImportFate::left_out, "is not a name that a variable can have");
       return replace(whole.size(), whole);
     }
     if (!whole.starts_with("{file:")) return false;

@@ -12,6 +12,7 @@
 #include "http/url.h"
 #include "inspect/explanation.h"
 #include "process/command_lookup.h"
+#include "text/file_and_line.h"
 #include "text/shell_word.h"
 
 namespace patchbay {
@@ -23,9 +24,7 @@ Finding finding(FindingLevel level, std::string area, std::string subject, std::
   return {level, std::move(area), std::move(subject), std::move(message), std::move(fix), 0, 0, {}};
 }
 
-std::string place_of(const ConfigOrigin& origin) {
-  return origin.line == 0 ? origin.file : fmt::format("{}:{}", origin.file, origin.line);
-}
+std::string place_of(const ConfigOrigin& origin) { return file_and_line(origin.file, origin.line); }
 
 // A text that still waits for a value says nothing yet.
 bool is_open(std::string_view text) { return text.contains("${"); }
@@ -86,8 +85,7 @@ class ServerCheck {
       switch (reference.kind) {
         case SecretKind::environment:
           if (!variable_of(written_, reference.argument, machine_.variables)) {
-            problem(fmt::format("{} in \"{}\" is not set, and the server is not started without it", spelled,
-                                reference.place),
+            problem(fmt::format("{} in \"{}\" is not set, so the server cannot start", spelled, reference.place),
                     fmt::format("export {}=…", pasted_word(reference.argument)));
           }
           break;
@@ -96,13 +94,13 @@ class ServerCheck {
           if (path.starts_with("~/")) path = config_.home + path.substr(1);
           if (const auto whole = path_in(path, config_.cwd); !machine_.readable(whole)) {
             problem(fmt::format("{} in \"{}\" names a file that cannot be read", spelled, reference.place),
-                    fmt::format("make {}, or {}", whole, change(fmt::format("\"{}\"", reference.place))));
+                    fmt::format("create {}, or {}", whole, change(fmt::format("\"{}\"", reference.place))));
           }
           break;
         }
         case SecretKind::stored:
           if (auto fault = machine_.secret_fault(reference.argument); !fault.empty()) {
-            problem(fmt::format("{} in \"{}\" is not there: {}", spelled, reference.place, fault), {});
+            problem(fmt::format("{} in \"{}\" is not available: {}", spelled, reference.place, fault), {});
           }
           break;
         case SecretKind::command:
@@ -117,7 +115,7 @@ class ServerCheck {
     if (server_.cwd && !is_open(*server_.cwd)) {
       directory = path_in(*server_.cwd, config_.cwd);
       if (!machine_.readable(directory)) {
-        return problem(fmt::format("its working directory {} is not there", directory), change("\"cwd\""));
+        return problem(fmt::format("its working directory {} does not exist", directory), change("\"cwd\""));
       }
     }
     // What a prefix makes of the command line is its own affair.
@@ -180,7 +178,7 @@ std::vector<Finding> check_configuration(const LoadedConfig& config, std::span<c
                                        config.servers.size() == 1 ? "" : "s", active)));
   if (config.exclusive) {
     out.push_back(finding(FindingLevel::note, "configuration", *config.exclusive,
-                          "your organisation's file alone says which servers there are"));
+                          "only the servers in the file of your organisation are used"));
   }
   return out;
 }
@@ -195,7 +193,7 @@ std::vector<Finding> check_servers(const LoadedConfig& config, const MachineFact
         break;
       case ServerStanding::awaiting_approval:
         out.push_back(finding(level, "server", server.name,
-                              fmt::format("waits for your yes: {} brought it along", place_of(server.origin)),
+                              fmt::format("needs your approval: it is declared in {}", place_of(server.origin)),
                               fmt::format("look at it with `patchbay get{0}`, then: patchbay approve{0}",
                                           shell_operands({server.name}))));
         break;
@@ -209,7 +207,7 @@ std::vector<Finding> check_servers(const LoadedConfig& config, const MachineFact
       case ServerStanding::not_configured:
         out.push_back(finding(level, "server", server.name,
                               fmt::format("is not used ({}): {}", to_string(server.standing), server.reason),
-                              "for more: patchbay why" + shell_operands({server.name})));
+                              "to find out more: patchbay why" + shell_operands({server.name})));
         break;
     }
     const bool counts =
@@ -218,11 +216,10 @@ std::vector<Finding> check_servers(const LoadedConfig& config, const MachineFact
       if (!counts || rival.name != server.name || rival.standing != ServerStanding::awaiting_approval) continue;
       out.push_back(
           finding(FindingLevel::note, "server", server.name,
-                  fmt::format("{} brought along another of this name, which waits for your yes and would go "
-                              "before the {} entry in {}",
+                  fmt::format("{} declares another server with this name, which needs your approval and would then "
+                              "override the {} entry in {}",
                               place_of(rival.origin), to_string(server.origin.scope), place_of(server.origin)),
-                  fmt::format("look at it with `patchbay get{0}`; only if it may take the other's place: "
-                              "patchbay approve{0}",
+                  fmt::format("look at it with `patchbay get{0}`; to use it instead of the other: patchbay approve{0}",
                               shell_operands({server.name}))));
     }
   }
@@ -232,40 +229,40 @@ std::vector<Finding> check_servers(const LoadedConfig& config, const MachineFact
 std::vector<Finding> check_trust(const LoadedConfig& config) {
   if (config.project_trusted) {
     return {finding(FindingLevel::ok, "trust", config.cwd,
-                    "is trusted: helpers of headers run, and allow rules of its settings count. To take that back: "
-                    "patchbay trust --remove")};
+                    "is trusted: its headersHelper commands run, and the allow rules in its settings apply. To stop "
+                    "trusting it: patchbay trust --remove")};
   }
   // Nobody should feel asked to say yes: this is how every directory begins.
   return {finding(FindingLevel::ok, "trust", config.cwd,
-                  "is not trusted, as no directory is until you say so: helpers of headers do not run, and allow rules "
-                  "of its settings do not count")};
+                  "is not trusted: its headersHelper commands do not run, and the allow rules in its settings do not "
+                  "apply. This is the normal state of a directory")};
 }
 
 std::vector<Finding> check_files(const UpkeepState& state) {
   std::vector<Finding> out;
   for (const auto& file : state.files) {
     if (!file.mine) {
-      out.push_back(finding(FindingLevel::problem, "files", file.path, "belongs to somebody else",
-                            fmt::format("chown it, or move it away: {}", file.path)));
+      out.push_back(finding(FindingLevel::problem, "files", file.path, "belongs to another user",
+                            fmt::format("change its owner with chown, or move it away: {}", file.path)));
     } else if (file.is_open()) {
       out.push_back(finding(file.has_secrets ? FindingLevel::problem : FindingLevel::note, "files", file.path,
-                            fmt::format("others can read it (mode {:04o}){}", file.mode,
-                                        file.has_secrets ? ", and there are secrets in it" : ""),
+                            fmt::format("other users can read it (mode {:04o}){}", file.mode,
+                                        file.has_secrets ? ", and it contains secrets" : ""),
                             "patchbay doctor --fix"));
     } else {
-      out.push_back(finding(FindingLevel::ok, "files", file.path, "is yours alone"));
+      out.push_back(finding(FindingLevel::ok, "files", file.path, "only you can read it"));
     }
   }
   for (const auto& path : state.leftovers) {
-    out.push_back(
-        finding(FindingLevel::note, "files", path, "was left behind and is of no use", "patchbay doctor --fix"));
+    out.push_back(finding(FindingLevel::note, "files", path, "is a leftover file that is no longer needed",
+                          "patchbay doctor --fix"));
   }
   for (const auto& path : state.gone_projects) {
-    out.push_back(finding(FindingLevel::note, "files", path, "is gone, and our file still has answers for it",
+    out.push_back(finding(FindingLevel::note, "files", path, "no longer exists, but answers for it are still stored",
                           "patchbay doctor --fix"));
   }
   if (state.being_changed) {
-    out.push_back(finding(FindingLevel::note, "files", {}, "another program is changing our files now"));
+    out.push_back(finding(FindingLevel::note, "files", {}, "another program is changing patchbay's files now"));
   }
   return out;
 }
@@ -285,14 +282,15 @@ std::vector<Finding> check_environment(const MachineFacts& machine) {
     const auto proxy = variable(name);
     if (!proxy || proxy->empty()) continue;
     out.push_back(finding(FindingLevel::note, "environment", std::string(name),
-                          fmt::format("servers elsewhere are reached through {}", redacted_url(*proxy))));
+                          fmt::format("the proxy {} is used for servers on other machines", redacted_url(*proxy))));
   }
   if (machine.open_files > 0 && machine.open_files < few_open_files) {
-    out.push_back(finding(FindingLevel::note, "environment", "open files",
-                          fmt::format("a program may have {} open, which is few for many servers", machine.open_files),
-                          "ulimit -n 1024"));
+    out.push_back(
+        finding(FindingLevel::note, "environment", "open files",
+                fmt::format("a program can have only {} open, which is few for many servers", machine.open_files),
+                "ulimit -n 1024"));
   }
-  if (out.empty()) out.push_back(finding(FindingLevel::ok, "environment", {}, "nothing in it stands in the way"));
+  if (out.empty()) out.push_back(finding(FindingLevel::ok, "environment", {}, "no problems found"));
   return out;
 }
 
@@ -307,21 +305,22 @@ std::vector<Finding> check_connections(std::span<const ServerStatus> statuses) {
           message += fmt::format(", {} {}", status.server->info.name, status.server->info.version);
         }
       }
-      const bool listed = status.reason != "tools fetch failed";
-      if (!listed) message = "connected, and its tools cannot be listed";
+      const bool listed = status.reason != ServerReason::tools_fetch_failed;
+      if (!listed) message = "connected, but its tools cannot be listed";
       out.push_back(
           finding(listed ? FindingLevel::ok : FindingLevel::problem, "connection", status.name, std::move(message),
                   listed ? std::string() : "patchbay tools --log-level debug" + shell_operands({status.name})));
       continue;
     }
-    const auto cause = status.error ? without_name(status.name, status.error->message()) : status.reason;
+    const auto cause =
+        status.error ? without_name(status.name, status.error->message()) : std::string(to_string(status.reason));
     const auto detail = status.error ? status.error->detail() : std::string();
     // Where the error ends in what to do, or the server said why, more of the log is no help.
     const bool told = !detail.empty() || cause.contains("; ");
-    auto one =
-        finding(FindingLevel::problem, "connection", status.name,
-                status.state == ServerState::needs_auth ? fmt::format("wants a sign-in: {}", cause) : cause,
-                told ? std::string() : "for more: patchbay tools --log-level debug" + shell_operands({status.name}));
+    auto one = finding(
+        FindingLevel::problem, "connection", status.name,
+        status.state == ServerState::needs_auth ? fmt::format("needs sign-in: {}", cause) : cause,
+        told ? std::string() : "to find out more: patchbay tools --log-level debug" + shell_operands({status.name}));
     one.detail = detail;
     out.push_back(std::move(one));
   }

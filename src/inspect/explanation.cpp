@@ -8,29 +8,19 @@
 #include "catalog/tool_filter.h"
 #include "entries/child_env.h"
 #include "entries/expand.h"
-#include "entries/signature.h"
-#include "permission/policy.h"
-#include "servers/approval.h"
+#include "servers/standing_text.h"
+#include "text/file_and_line.h"
 #include "text/shell_word.h"
 
 namespace patchbay {
 namespace {
 
-std::string place_of(const std::string& file, std::size_t line) {
-  return line == 0 ? file : fmt::format("{}:{}", file, line);
-}
-
-std::string place_of(const ConfigOrigin& origin) { return place_of(origin.file, origin.line); }
+std::string place_of(const ConfigOrigin& origin) { return file_and_line(origin.file, origin.line); }
 
 class ServerCase {
  public:
-  ServerCase(const LoadedConfig& config, const std::string& own_file, const VariableLookup& variables,
-             ServerExplanation& out)
-      : config_(config),
-        own_file_(own_file),
-        variables_(variables),
-        out_(out),
-        operand_(shell_operands({out.server.name})) {}
+  ServerCase(const LoadedConfig& config, const std::string& own_file, ServerExplanation& out)
+      : config_(config), own_file_(own_file), out_(out), operand_(shell_operands({out.server.name})) {}
 
   void explain() {
     out_.cause = out_.server.reason;
@@ -47,7 +37,7 @@ class ServerCase {
       case ServerStanding::policy:
         return policy();
       case ServerStanding::duplicate:
-        out_.fix = "nothing: the other one is used in its place";
+        out_.fix = "nothing: the other one is used instead";
         return;
       case ServerStanding::not_configured:
         out_.fix = fmt::format("set its \"url\" in {}", place_of(out_.server.origin));
@@ -67,42 +57,26 @@ class ServerCase {
     out_.rule_line = line;
   }
 
-  // Without what the person answered: which setting decides.
-  ApprovalDecision by_settings() const {
-    return decide_approval(out_.server.name, entry_hash(out_.server), {}, config_.settings.all(), false);
-  }
-
-  // What lets it pass however its entry changes; empty when only the person's yes to this very entry does.
-  std::string approved_by() {
-    const auto layers = config_.settings.all();
-    const auto by = std::ranges::find_if(layers, [&](const SettingsLayer& layer) {
-      return std::ranges::find(layer.approved_servers, out_.server.name) != layer.approved_servers.end();
-    });
-    if (by != layers.end() && by->file.starts_with("--")) return "approved by " + by->file;
-    if (auto decision = by_settings(); decision.state == ApprovalDecision::State::approved && !decision.file.empty()) {
-      rule(decision.reason, decision.file, decision.line);
-      return std::move(decision.reason);
-    }
-    if (by == layers.end()) return {};
-    rule("enabledMcpjsonServers", by->file, 0);
-    return "approved by enabledMcpjsonServers in " + by->file;
+  void rule_of(const StandingBy& by) {
+    if (!by.file.empty()) rule(by.what, by.file, by.line);
   }
 
   void active() {
     const auto& server = out_.server;
     out_.counts = true;
-    out_.cause = out_.others.empty()      ? "no other entry has its name and nothing stands against it"
-                 : server.shadows.empty() ? "the other entries of its name do not count"
-                                          : "it is the highest entry of its name";
+    out_.cause = out_.others.empty()      ? "the only entry with this name; enabled"
+                 : server.shadows.empty() ? "the other entries with this name are not in use"
+                                          : "it overrides the other entries with this name";
     if (server.origin.trust == ConfigTrust::needs_approval && server.approved) {
-      const auto by = approved_by();
-      if (by.empty()) {
-        out_.notes.push_back(
-            "The project brought it along; you approved it as it is now, and a changed entry asks again");
-      } else {
+      const auto& by = server.decided_by;
+      if (by.kind == StandingBy::Kind::flag || by.kind == StandingBy::Kind::setting) {
         // None of these knows what the entry said when it was agreed to.
+        rule_of(by);
         out_.notes.push_back(
-            fmt::format("The project brought it along; it is {}, and would be however its entry changes", by));
+            fmt::format("Declared by the project; it is {}, even if its entry changes", decided_text("approved", by)));
+      } else {
+        out_.notes.push_back(
+            "Declared by the project; you approved this entry. If the entry changes, it needs approval again");
       }
     }
     if (!server.headers_helper) return;
@@ -113,31 +87,32 @@ class ServerCase {
   }
 
   void rejected() {
-    const auto decision = by_settings();
-    if (decision.state != ApprovalDecision::State::rejected || decision.file.empty()) {
+    const auto& by = out_.server.decided_by;
+    if (by.kind != StandingBy::Kind::setting) {
       out_.fix = "patchbay approve" + operand_;
       return;
     }
-    rule("disabledMcpjsonServers", decision.file, decision.line);
-    out_.fix = fmt::format("take it out of \"disabledMcpjsonServers\" in {}", place_of(decision.file, decision.line));
+    rule_of(by);
+    out_.fix = fmt::format("remove it from \"{}\" in {}", by.what, file_and_line(by.file, by.line));
   }
 
   void disabled() {
     // What another file switches off, ours switches on; but for what an organisation set up.
     const auto& origin = out_.server.origin;
-    out_.fix = origin.scope == ConfigScope::enterprise ? fmt::format("ask who looks after {}", place_of(origin))
-                                                       : "patchbay enable" + operand_;
+    out_.fix = origin.scope == ConfigScope::enterprise
+                   ? fmt::format("ask the administrator who maintains {}", place_of(origin))
+                   : "patchbay enable" + operand_;
   }
 
   void policy() {
-    const auto verdict = judge_policy(expand_server(out_.server, variables_), config_.settings.all(), variables_);
-    if (verdict.allowed()) return;
-    rule(verdict.rule, verdict.file, verdict.line);
+    const auto& by = out_.server.decided_by;
+    if (by.kind != StandingBy::Kind::policy) return;
+    rule_of(by);
     const auto layers = config_.settings.all();
-    const auto layer = std::ranges::find(layers, verdict.file, &SettingsLayer::file);
+    const auto layer = std::ranges::find(layers, by.file, &SettingsLayer::file);
     const bool organisation = layer != layers.end() && layer->source == SettingsSource::enterprise;
-    out_.fix = organisation ? fmt::format("ask who looks after {}", place_of(verdict.file, verdict.line))
-                            : fmt::format("change {}", place_of(verdict.file, verdict.line));
+    out_.fix = organisation ? fmt::format("ask the administrator who maintains {}", file_and_line(by.file, by.line))
+                            : fmt::format("change {}", file_and_line(by.file, by.line));
   }
 
   void shadowed() {
@@ -153,7 +128,6 @@ class ServerCase {
 
   const LoadedConfig& config_;
   const std::string& own_file_;
-  const VariableLookup& variables_;
   ServerExplanation& out_;
   std::string operand_;  // of a command, with a blank before it
 };
@@ -164,8 +138,7 @@ bool same_entry(const ServerConfig& one, const ServerConfig& other) {
 
 }  // namespace
 
-ServerExplanation explain_server(const LoadedConfig& config, const ServerConfig& server, const std::string& own_file,
-                                 const VariableLookup& variables) {
+ServerExplanation explain_server(const LoadedConfig& config, const ServerConfig& server, const std::string& own_file) {
   ServerExplanation out;
   out.server = server;
   for (const auto* list : {&config.servers, &config.shadowed}) {
@@ -173,7 +146,7 @@ ServerExplanation explain_server(const LoadedConfig& config, const ServerConfig&
       if (other.name == server.name && !same_entry(other, server)) out.others.push_back(other);
     }
   }
-  ServerCase(config, own_file, variables, out).explain();
+  ServerCase(config, own_file, out).explain();
   for (const auto& problem : config.problems) {
     if (problem.server == server.name) out.problems.push_back(problem);
   }
@@ -183,11 +156,8 @@ ServerExplanation explain_server(const LoadedConfig& config, const ServerConfig&
 std::vector<NamedTool> tools_named(std::string_view text, const std::vector<std::string>& servers) {
   std::vector<NamedTool> out;
   for (const auto& server : servers) {
-    for (const auto& before : {fmt::format("{}/", server), fmt::format("mcp__{}__", server),
-                               fmt::format("mcp__{}__", normalise_name(server))}) {
-      if (!text.starts_with(before) || text.size() == before.size()) continue;
-      NamedTool tool{server, std::string(text.substr(before.size()))};
-      if (std::ranges::find(out, tool) == out.end()) out.push_back(std::move(tool));
+    for (const auto part : addressed_parts(text, server)) {
+      if (!part.empty()) out.push_back({server, std::string(part)});
     }
   }
   return out;
@@ -208,7 +178,7 @@ ToolExplanation explain_tool(const CatalogEntry& entry, const ServerConfig* serv
   if (server != nullptr && !lets_through(*server, entry.tool->name)) {
     auto without = *server;
     without.disabled_tools.clear();
-    out.withheld = fmt::format("\"{}\" of its server in {} leaves it out",
+    out.withheld = fmt::format("\"{}\" of its server in {} excludes it",
                                lets_through(without, entry.tool->name) ? "disabledTools" : "enabledTools",
                                place_of(server->origin));
   }

@@ -30,8 +30,7 @@ struct ServerExplanation {
 };
 
 // `own_file` is the file our commands write.
-ServerExplanation explain_server(const LoadedConfig& config, const ServerConfig& server, const std::string& own_file,
-                                 const VariableLookup& variables);
+ServerExplanation explain_server(const LoadedConfig& config, const ServerConfig& server, const std::string& own_file);
 
 // --- tools
 

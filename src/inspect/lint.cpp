@@ -15,7 +15,7 @@
 #include "import/plan.h"
 #include "permission/policy.h"
 #include "permission/rule_check.h"
-#include "servers/approval.h"
+#include "servers/settle.h"
 #include "settings/claude_file.h"
 #include "settings/files.h"
 #include "settings/own_file.h"
@@ -174,14 +174,15 @@ std::vector<ConfigProblem> lint_text(std::string_view text, const std::string& f
     }
     case FileKind::foreign: {
       const auto client = recognise_import(file, text).value_or(ImportClient::mcp_json);
-      out.push_back({file,
-                     0,
-                     0,
-                     fmt::format("this is a file of {}, and not read here; to take its servers over: patchbay import{}",
-                                 client == ImportClient::mcp_json ? "another client" : name_of(client).title,
-                                 shell_operands({file})),
-                     {},
-                     Severity::warning});
+      out.push_back(
+          {file,
+           0,
+           0,
+           fmt::format("this is a file of {}, which patchbay does not read; to copy its servers: patchbay import{}",
+                       client == ImportClient::mcp_json ? "another client" : name_of(client).title,
+                       shell_operands({file})),
+           {},
+           Severity::warning});
       break;
     }
     case FileKind::settings:

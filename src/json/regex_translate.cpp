@@ -107,7 +107,7 @@ class Translator {
   explicit Translator(std::string_view pattern) : pattern_(pattern) {}
 
   std::string run() {
-    if (first_invalid_utf8(pattern_) != all_utf8) throw Bad{"the pattern is not UTF-8"};
+    if (first_invalid_utf8(pattern_) != all_utf8) throw Bad{"the pattern is not valid UTF-8"};
     find_groups();
     at_ = 0;
     out_ = "(?C1)";
@@ -564,7 +564,7 @@ class Translator {
     } else if (key == "Script_Extensions" || key == "scx") {
       name = "scx:" + name;
     } else {
-      throw Bad{fmt::format("'{}' is no property that takes a value", key)};
+      throw Bad{fmt::format("'{}' is not a property that takes a value", key)};
     }
     if (value == "Assigned") {
       name = "Cn";

@@ -1,95 +1,23 @@
 #include <algorithm>
 #include <map>
-#include <set>
-#include <unordered_map>
 
 #include <fmt/format.h>
 
 #include "json/schema_program.h"
-#include "json/schema_uri.h"
+#include "json/schema_references.h"
 
 namespace patchbay::schema {
 namespace {
 
-constexpr std::string_view schema_2020_12 = "https://json-schema.org/draft/2020-12/schema";
-constexpr std::string_view vocabulary_2020_12 = "https://json-schema.org/draft/2020-12/vocab/";
-constexpr std::string_view schema_07 = "http://json-schema.org/draft-07/schema";
-constexpr std::string_view schema_07_tls = "https://json-schema.org/draft-07/schema";
-
 // Below this many, comparing one by one beats an index.
 constexpr std::size_t indexed_above = 12;
-
-enum class Holds : std::uint8_t { schema, schemas, map, schema_or_array };
-
-struct Applicator {
-  std::string_view keyword;
-  Holds holds;
-};
-
-// Where subschemas, and with them identifiers, are. An $id anywhere else is just data.
-constexpr Applicator applicators_2020_12[] = {
-    {"$defs", Holds::map},
-    {"definitions", Holds::map},
-    {"properties", Holds::map},
-    {"patternProperties", Holds::map},
-    {"additionalProperties", Holds::schema},
-    {"propertyNames", Holds::schema},
-    {"dependentSchemas", Holds::map},
-    {"dependencies", Holds::map},
-    {"items", Holds::schema},
-    {"prefixItems", Holds::schemas},
-    {"contains", Holds::schema},
-    {"allOf", Holds::schemas},
-    {"anyOf", Holds::schemas},
-    {"oneOf", Holds::schemas},
-    {"not", Holds::schema},
-    {"if", Holds::schema},
-    {"then", Holds::schema},
-    {"else", Holds::schema},
-    {"unevaluatedItems", Holds::schema},
-    {"unevaluatedProperties", Holds::schema},
-    {"contentSchema", Holds::schema},
-};
-constexpr Applicator applicators_07[] = {
-    {"definitions", Holds::map},
-    {"properties", Holds::map},
-    {"patternProperties", Holds::map},
-    {"additionalProperties", Holds::schema},
-    {"propertyNames", Holds::schema},
-    {"dependencies", Holds::map},
-    {"items", Holds::schema_or_array},
-    {"additionalItems", Holds::schema},
-    {"contains", Holds::schema},
-    {"allOf", Holds::schemas},
-    {"anyOf", Holds::schemas},
-    {"oneOf", Holds::schemas},
-    {"not", Holds::schema},
-    {"if", Holds::schema},
-    {"then", Holds::schema},
-    {"else", Holds::schema},
-};
-
-std::span<const Applicator> applicators(SchemaDialect draft) {
-  if (draft == SchemaDialect::draft_07) return applicators_07;
-  return applicators_2020_12;
-}
-
-bool is_schema(const Json& json) { return json.is_object() || json.is_bool(); }
-
-std::string shown(std::string_view text) {
-  constexpr std::size_t most = 120;
-  return text.size() <= most ? std::string(text) : std::string(text.substr(0, most)) + "…";
-}
 
 class Compiler {
  public:
   explicit Compiler(const SchemaOptions& options) : options_(options), program_(std::make_shared<Program>()) {}
 
   std::shared_ptr<const Program> run(const Json& schema) {
-    default_dialect_.draft = options_.default_dialect;
-    const Resource* root = add_document(schema, resolve_uri("", options_.base_uri));
-    default_dialect_ = root->dialect;  // documents that do not say are taken to speak as the schema does
-    program_->root = node_at(*root->root);
+    program_->root = node_at(*references_.add_root(schema)->root);
     do {
       while (!queue_.empty()) {
         Place* place = queue_.back();
@@ -102,264 +30,6 @@ class Compiler {
   }
 
  private:
-  [[noreturn]] static void bad(const Place& place, std::string_view keyword, std::string_view reason) {
-    std::string where = location_of(place);
-    if (!keyword.empty()) {
-      where += '/';
-      append_pointer_token(where, keyword);
-    }
-    throw Error(Errc::invalid_argument, fmt::format("{}: {}", where, reason));
-  }
-
-  // ---- documents, identifiers ----------------------------------------------------------
-
-  Resource* add_document(const Json& document, std::string uri) {
-    const Json& owned = program_->documents.emplace_back(document);
-    auto& resource = program_->resources.emplace_back();
-    resource.uri = std::move(uri);
-    resource.dialect = default_dialect_;
-    by_uri_.emplace(resource.uri, &resource);
-    scan(owned, {.resource = &resource, .begins_document = true});
-    return &resource;
-  }
-
-  struct Scan {
-    const Json* json = nullptr;
-    Resource* resource = nullptr;
-    const Place* parent = nullptr;
-    std::string_view keyword;
-    std::string_view key;
-    std::size_t index = Place::no_index;
-    bool raw = false;
-    bool begins_document = false;
-  };
-
-  // Gives a Place to `json` and to every subschema in it.
-  Place* scan(const Json& json, Scan first) {
-    first.json = &json;
-    std::vector<Scan> open{first};
-    Place* outcome = nullptr;
-    while (!open.empty()) {
-      const Scan next = open.back();
-      open.pop_back();
-      if (places_.contains(next.json)) continue;
-      if (places_.size() >= options_.max_subschemas) {
-        throw Error(Errc::limit, fmt::format("the schema has more than {} subschemas", options_.max_subschemas));
-      }
-      Place& place = program_->places.emplace_back();
-      if (!outcome) outcome = &place;
-      places_.emplace(next.json, &place);
-      place.json = next.json;
-      place.resource = next.resource;
-      place.parent = next.parent;
-      place.keyword = next.keyword;
-      place.key = next.key;
-      place.index = next.index;
-      place.raw = next.raw;
-      if (next.begins_document) next.resource->root = &place;
-      const auto* object = next.json->if_object();
-      if (!object) continue;
-      identify(place, *object, next.begins_document);
-      for (const Applicator& applicator : applicators(place.resource->dialect.draft)) {
-        const Json* value = object->find(applicator.keyword);
-        if (value) open_children(place, applicator, *value, open);
-      }
-    }
-    return outcome;
-  }
-
-  static void open_children(const Place& place, const Applicator& applicator, const Json& value,
-                            std::vector<Scan>& open) {
-    const Scan child{.resource = place.resource, .parent = &place, .keyword = applicator.keyword};
-    const auto add = [&](const Json& json, std::string_view key, std::size_t index) {
-      Scan item = child;
-      item.json = &json;
-      item.key = key;
-      item.index = index;
-      open.push_back(item);
-    };
-    const auto* array = value.if_array();
-    if (applicator.holds == Holds::map) {
-      if (const auto* map = value.if_object()) {
-        for (const auto& [key, json] : *map) {
-          if (is_schema(json)) add(json, key, Place::no_index);
-        }
-      }
-    } else if (array && applicator.holds != Holds::schema) {
-      for (std::size_t i = 0; i < array->size(); ++i) add((*array)[i], {}, i);
-    } else if (!array && applicator.holds != Holds::schemas) {
-      add(value, {}, Place::no_index);
-    }
-  }
-
-  // $schema, $id and the anchors of one subschema.
-  void identify(Place& place, const Json::Object& object, bool begins_document) {
-    const auto text_of = [&object](std::string_view keyword) {
-      const Json* value = object.find(keyword);
-      return value ? value->if_string() : nullptr;
-    };
-    const std::string* id = text_of("$id");
-    const std::string* dialect = text_of("$schema");
-    if (begins_document && dialect) place.resource->dialect = dialect_named(*dialect, 0);
-    // In draft-07 a $ref hides everything beside it.
-    if (place.resource->dialect.draft == SchemaDialect::draft_07 && text_of("$ref")) id = nullptr;
-
-    std::string_view anchor;
-    if (id) {
-      const auto fragment = split_uri(*id).fragment;
-      const std::string_view before = std::string_view(*id).substr(0, id->find('#'));
-      if (!before.empty()) {
-        std::string uri = resolve_uri(place.resource->uri, before);
-        if (!begins_document) {
-          auto& resource = program_->resources.emplace_back();
-          resource.dialect = dialect ? dialect_named(*dialect, 0) : place.resource->dialect;
-          resource.root = &place;
-          place.resource = &resource;
-          place.parent = nullptr;
-        }
-        place.resource->uri = std::move(uri);
-        const auto [known, fresh] = by_uri_.emplace(place.resource->uri, place.resource);
-        if (!fresh && known->second != place.resource && !begins_document) {
-          throw Error(Errc::invalid_argument, fmt::format("two schemas have the $id '{}'", shown(place.resource->uri)));
-        }
-      }
-      if (fragment && !fragment->empty()) {
-        if (place.resource->dialect.draft != SchemaDialect::draft_07) bad(place, "$id", "an $id has no fragment");
-        anchor = *fragment;
-      }
-    }
-    auto& resource = *place.resource;
-    if (!anchor.empty()) resource.anchors.emplace_back(anchor, &place);
-    if (resource.dialect.draft == SchemaDialect::draft_07) return;
-    if (const auto* name = text_of("$anchor")) resource.anchors.emplace_back(*name, &place);
-    if (const auto* name = text_of("$dynamicAnchor")) {
-      resource.anchors.emplace_back(*name, &place);
-      resource.dynamic_anchors.emplace_back(*name, &place);
-    }
-  }
-
-  Dialect dialect_named(std::string_view uri, int depth) {
-    const std::string_view bare = uri.substr(0, uri.find('#'));
-    if (bare == schema_2020_12) return {};
-    if (bare == schema_07 || bare == schema_07_tls) return {.draft = SchemaDialect::draft_07};
-    const Json* meta = supplied(bare);
-    if (!meta || depth > 8) {
-      throw Error(Errc::unsupported, fmt::format("the schema dialect '{}' is not known; known are '{}' and '{}#'",
-                                                 shown(uri), schema_2020_12, schema_07));
-    }
-    const auto* parent = (*meta)["$schema"].if_string();
-    Dialect dialect = parent && *parent != uri ? dialect_named(*parent, depth + 1) : default_dialect_;
-    const auto* vocabularies = (*meta)["$vocabulary"].if_object();
-    if (!vocabularies || dialect.draft == SchemaDialect::draft_07) return dialect;
-    dialect = {.applicator = false, .unevaluated = false, .validation = false};
-    for (const auto& [name, required] : *vocabularies) {
-      const std::string_view brief = std::string_view(name).starts_with(vocabulary_2020_12)
-                                         ? std::string_view(name).substr(vocabulary_2020_12.size())
-                                         : std::string_view();
-      if (brief == "applicator") {
-        dialect.applicator = true;
-      } else if (brief == "unevaluated") {
-        dialect.unevaluated = true;
-      } else if (brief == "validation") {
-        dialect.validation = true;
-      } else if (brief == "format-assertion") {
-        dialect.format_assertion = true;
-      } else if (brief != "core" && brief != "meta-data" && brief != "format-annotation" && brief != "content" &&
-                 required == Json(true)) {
-        throw Error(Errc::unsupported, fmt::format("the schema dialect '{}' requires the vocabulary '{}', "
-                                                   "which is not known",
-                                                   shown(uri), shown(name)));
-      }
-    }
-    return dialect;
-  }
-
-  const Json* supplied(std::string_view uri) const {
-    if (!options_.documents) return nullptr;
-    const auto found = options_.documents->find(uri);
-    return found == options_.documents->end() ? nullptr : &found->second;
-  }
-
-  Resource* resource_at(const std::string& uri) {
-    if (const auto known = by_uri_.find(uri); known != by_uri_.end()) return known->second;
-    if (const Json* document = supplied(uri)) return add_document(*document, uri);
-    if (const auto text = builtin_document(uri); !text.empty()) return add_document(*parse_json(text), uri);
-    return nullptr;
-  }
-
-  // ---- references ----------------------------------------------------------------------
-
-  struct Target {
-    Place* place;
-    bool dynamic;             // found by a name that is a dynamic anchor
-    std::string_view anchor;  // that name, in the document
-  };
-
-  Target follow(const Place& from, std::string_view keyword, const std::string& reference) {
-    const auto leads_nowhere = [&](std::string_view reason) {
-      bad(from, keyword, fmt::format("'{}' leads nowhere: {}", shown(reference), reason));
-    };
-    const std::string_view before = std::string_view(reference).substr(0, reference.find('#'));
-    Resource* resource = from.resource;
-    if (!before.empty()) {
-      const std::string uri = resolve_uri(resource->uri, before);
-      resource = resource_at(uri);
-      if (!resource) {
-        leads_nowhere(fmt::format("there is no document '{}', and nothing is fetched from the network", shown(uri)));
-      }
-    }
-    const auto fragment = percent_decoded(split_uri(reference).fragment.value_or(""));
-    if (!fragment) leads_nowhere("its fragment is not well percent-encoded");
-    if (fragment->empty()) return {.place = resource->root, .dynamic = false};
-    if (fragment->starts_with('/')) {
-      Place* place = at_pointer(*resource, *fragment);
-      if (!place) leads_nowhere("there is nothing at that place");
-      return {.place = place, .dynamic = false};
-    }
-    for (const auto& [name, place] : resource->dynamic_anchors) {
-      if (name == *fragment) return {.place = place, .dynamic = true, .anchor = name};
-    }
-    for (const auto& [name, place] : resource->anchors) {
-      if (name == *fragment) return {.place = place, .dynamic = false};
-    }
-    leads_nowhere("there is no such anchor");
-    return {};
-  }
-
-  Place* at_pointer(const Resource& resource, std::string_view pointer) {
-    const Json* json = resource.root->json;
-    Place* nearest = resource.root;
-    std::string_view behind = pointer;  // what leads from `nearest` to `json`
-    for (std::string_view rest = pointer; !rest.empty();) {
-      const auto end = rest.find('/', 1);
-      std::string token;
-      for (std::size_t i = 1; i < std::min(end, rest.size()); ++i) {
-        const bool escaped = rest[i] == '~' && i + 1 < rest.size() && (rest[i + 1] == '0' || rest[i + 1] == '1');
-        token += escaped ? (rest[++i] == '0' ? '~' : '/') : rest[i];
-      }
-      rest = end == std::string_view::npos ? std::string_view() : rest.substr(end);
-      if (const auto* array = json->if_array()) {
-        std::size_t index = 0;
-        const bool number = !token.empty() && token.size() <= 9 && (token == "0" || token[0] != '0') &&
-                            std::ranges::all_of(token, [](char c) { return c >= '0' && c <= '9'; });
-        for (char c : token) index = number ? index * 10 + static_cast<std::size_t>(c - '0') : 0;
-        if (!number || index >= array->size()) return nullptr;
-        json = &(*array)[index];
-      } else {
-        json = json->find(token);
-        if (!json) return nullptr;
-      }
-      if (const auto known = places_.find(json); known != places_.end()) {
-        nearest = known->second;
-        behind = rest;
-      }
-    }
-    if (nearest->json == json) return nearest;
-    // Nothing told us that this is a schema; being referred to, it is one.
-    const std::string& raw = program_->texts.emplace_back(behind.substr(1));
-    return scan(*json, {.resource = nearest->resource, .parent = nearest, .keyword = raw, .raw = true});
-  }
-
   std::uint32_t number_of_name(std::string_view name) {
     return dynamic_names_.try_emplace(std::string(name), static_cast<std::uint32_t>(dynamic_names_.size()))
         .first->second;
@@ -380,8 +50,6 @@ class Compiler {
     }
   }
 
-  // ---- nodes ---------------------------------------------------------------------------
-
   Node* node_at(Place& place) {
     if (!place.node) {
       place.node = &program_->nodes.emplace_back();
@@ -393,9 +61,9 @@ class Compiler {
   }
 
   const Node* child(const Place& place, std::string_view keyword, const Json& json) {
-    const auto found = places_.find(&json);
-    if (!is_schema(json) || found == places_.end()) bad(place, keyword, "expected a schema, an object or a boolean");
-    return node_at(*found->second);
+    Place* const found = references_.place_of(json);
+    if (!is_schema(json) || !found) bad(place, keyword, "expected a schema, an object or a boolean");
+    return node_at(*found);
   }
 
   std::vector<const Node*> children(const Place& place, std::string_view keyword, const Json& json) {
@@ -425,7 +93,7 @@ class Compiler {
     const Dialect& dialect = place.resource->dialect;
     if (const Json* reference = object->find("$ref")) {
       if (!reference->is_string()) bad(place, "$ref", "expected a string");
-      node.ref = node_at(*follow(place, "$ref", *reference->if_string()).place);
+      node.ref = node_at(*references_.follow(place, "$ref", *reference->if_string()).place);
       node.fixed = Node::Fixed::no;
       if (dialect.draft == SchemaDialect::draft_07) {
         node.only_ref = true;
@@ -459,7 +127,7 @@ class Compiler {
     const Json* reference = object.find("$dynamicRef");
     if (!reference) return;
     if (!reference->is_string()) bad(place, "$dynamicRef", "expected a string");
-    const Target target = follow(place, "$dynamicRef", *reference->if_string());
+    const auto target = references_.follow(place, "$dynamicRef", *reference->if_string());
     auto& in_place = rules(node, node.in_place);
     in_place.dynamic_ref = node_at(*target.place);
     if (target.dynamic) in_place.dynamic_name = number_of_name(target.anchor);
@@ -731,9 +399,7 @@ class Compiler {
 
   const SchemaOptions& options_;
   std::shared_ptr<Program> program_;
-  Dialect default_dialect_;
-  std::unordered_map<const Json*, Place*> places_;
-  std::map<std::string, Resource*, std::less<>> by_uri_;
+  References references_{options_, *program_};
   std::map<std::string, const Regex*, std::less<>> regexes_;
   std::map<std::string, std::uint32_t, std::less<>> dynamic_names_;
   std::vector<Place*> queue_;
@@ -761,39 +427,6 @@ std::uint64_t weight_of(const Json& json) {
     }
   }
   return parts / 4 + bytes / 256;
-}
-
-void append_pointer_token(std::string& out, std::string_view token) {
-  for (char c : token) {
-    if (c == '~') {
-      out += "~0";
-    } else if (c == '/') {
-      out += "~1";
-    } else {
-      out += c;
-    }
-  }
-}
-
-std::string location_of(const Place& place) {
-  std::vector<const Place*> way;
-  for (const Place* at = &place; at->parent; at = at->parent) way.push_back(at);
-  std::string out = place.resource->uri + "#";
-  for (auto at = way.rbegin(); at != way.rend(); ++at) {
-    out += '/';
-    if ((*at)->raw) {
-      out += (*at)->keyword;
-      continue;
-    }
-    append_pointer_token(out, (*at)->keyword);
-    if ((*at)->index != Place::no_index) {
-      fmt::format_to(std::back_inserter(out), "/{}", (*at)->index);
-    } else if ((*at)->key.data()) {
-      out += '/';
-      append_pointer_token(out, (*at)->key);
-    }
-  }
-  return out;
 }
 
 Result<std::shared_ptr<const Program>> compile(const Json& schema, const SchemaOptions& options) {

@@ -1,179 +1,14 @@
 #include <algorithm>
-#include <bit>
-#include <functional>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "json/schema_program.h"
+#include "json/schema_run.h"
+#include "json/schema_words.h"
 
 namespace patchbay::schema {
 namespace {
-
-// Both end an evaluation from any depth.
-struct Exhausted {
-  std::string reason;
-};
-struct Enough {};
-
-// Which resources lead here, innermost first: the dynamic scope of $dynamicRef.
-struct Scope {
-  const Scope* outer;
-  const Resource* resource;
-};
-
-// The way from the whole value to the present part.
-struct Path {
-  const Path* parent;
-  std::string_view key;
-  std::size_t index;  // Place::no_index when it is a key
-};
-
-std::string pointer_of(const Path* path) {
-  std::vector<const Path*> way;
-  for (; path; path = path->parent) way.push_back(path);
-  std::string out;
-  for (auto at = way.rbegin(); at != way.rend(); ++at) {
-    out += '/';
-    if ((*at)->index == Place::no_index) {
-      append_pointer_token(out, (*at)->key);
-    } else {
-      fmt::format_to(std::back_inserter(out), "{}", (*at)->index);
-    }
-  }
-  return out;
-}
-
-// The members or items some keyword has looked at, by position.
-class Marks {
- public:
-  void add(std::size_t position) {
-    if (position < 64) {
-      first_ |= std::uint64_t{1} << position;
-      return;
-    }
-    const std::size_t word = position / 64 - 1;
-    if (word >= more_.size()) more_.resize(word + 1);
-    more_[word] |= std::uint64_t{1} << position % 64;
-  }
-  void add_all() { all_ = true; }
-  bool has(std::size_t position) const {
-    if (all_) return true;
-    if (position < 64) return (first_ >> position & 1) != 0;
-    const std::size_t word = position / 64 - 1;
-    return word < more_.size() && (more_[word] >> position % 64 & 1) != 0;
-  }
-  void add(const Marks& others) {
-    all_ |= others.all_;
-    first_ |= others.first_;
-    if (others.more_.size() > more_.size()) more_.resize(others.more_.size());
-    for (std::size_t i = 0; i < others.more_.size(); ++i) more_[i] |= others.more_[i];
-  }
-  std::uint64_t cost() const { return more_.size() / 16; }
-
- private:
-  bool all_ = false;
-  std::uint64_t first_ = 0;
-  std::vector<std::uint64_t> more_;
-};
-
-std::uint64_t mixed(std::uint64_t value) {
-  value = (value ^ value >> 32) * 0x9E3779B97F4A7C15u;
-  return value ^ value >> 29;
-}
-
-// Equal values have equal hashes, whatever the order of their members. What lies deeper than
-// `levels` is not looked at, but its size is in the cost, since a comparison will.
-std::uint64_t hash_of(const Json& value, int levels, std::uint64_t& cost) {
-  ++cost;
-  switch (value.kind()) {
-    case Json::Kind::null:
-      return 1;
-    case Json::Kind::boolean:
-      return *value.if_bool() ? 2 : 3;
-    case Json::Kind::string:
-      cost += value.if_string()->size() / 64;
-      return std::hash<std::string_view>()(*value.if_string());
-    case Json::Kind::array: {
-      std::uint64_t hash = 5;
-      if (levels == 0) {
-        cost += weight_of(value);
-        return hash;
-      }
-      for (const Json& item : *value.if_array()) hash = mixed(hash + hash_of(item, levels - 1, cost));
-      return hash;
-    }
-    case Json::Kind::object: {
-      std::uint64_t hash = 7;
-      if (levels == 0) {
-        cost += weight_of(value);
-        return hash;
-      }
-      for (const auto& [key, member] : *value.if_object()) {
-        hash += mixed(std::hash<std::string_view>()(key) + mixed(hash_of(member, levels - 1, cost)));
-      }
-      return hash;
-    }
-    default:
-      if (const auto integer = value.to_int()) return mixed(static_cast<std::uint64_t>(*integer) + 11);
-      if (const auto integer = value.to_uint()) return mixed(*integer + 11);
-      return mixed(std::bit_cast<std::uint64_t>(*value.to_double()));
-  }
-}
-
-std::uint64_t code_points(std::string_view text) {
-  return static_cast<std::uint64_t>(
-      std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
-}
-
-std::string cut(std::string text, std::size_t most) {
-  if (text.size() <= most) return text;
-  while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xC0) == 0x80) --most;
-  text.resize(most);
-  return text + "…";
-}
-
-std::string quoted(std::string_view text) { return cut(to_text(Json(text)), 80); }
-
-std::string_view kind_name(const Json& value) {
-  switch (value.kind()) {
-    case Json::Kind::null:
-      return "null";
-    case Json::Kind::boolean:
-      return "boolean";
-    case Json::Kind::string:
-      return "string";
-    case Json::Kind::array:
-      return "array";
-    case Json::Kind::object:
-      return "object";
-    default:
-      return is_integral(value) ? "integer" : "number";
-  }
-}
-
-std::string type_names(std::uint8_t types) {
-  std::string out;
-  const auto add = [&](std::string_view name) {
-    if (!out.empty()) out += " or ";
-    out += name;
-  };
-  if (types & type_number) {
-    add("number");
-  } else if (types & type_integer) {
-    add("integer");
-  }
-  if (types & type_string) add("string");
-  if (types & type_boolean) add("boolean");
-  if (types & type_array) add("array");
-  if (types & type_object) add("object");
-  if (types & type_null) add("null");
-  return out;
-}
-
-std::string plural(std::uint64_t count, std::string_view singular, std::string_view several) {
-  return fmt::format("{} {}", count, count == 1 ? singular : several);
-}
 
 class Run {
  public:
@@ -186,8 +21,7 @@ class Run {
   }
 
   void collect(const Json& value, std::vector<Violation>& into, std::size_t most) {
-    sink_ = &into;
-    most_ = most;
+    findings_.open(into, most);
     const Scope scope{nullptr, program_.root->resource};
     try {
       evaluate<true>(*program_.root, value, scope, nullptr, nullptr);
@@ -196,21 +30,8 @@ class Run {
   }
 
  private:
-  void charge(std::uint64_t steps) {
-    if (steps > steps_) throw Exhausted{"validating takes more steps than allowed"};
-    steps_ -= steps;
-  }
-
   void report(const Node& node, std::string_view keyword, const Path* path, std::string message) {
-    Violation violation{
-        .instance_path = pointer_of(path), .keyword = std::string(keyword), .message = std::move(message)};
-    violation.schema_location = location_of(*node.place);
-    if (node.fixed != Node::Fixed::rejects) {
-      violation.schema_location += '/';
-      append_pointer_token(violation.schema_location, keyword);
-    }
-    sink_->push_back(std::move(violation));
-    if (sink_->size() >= most_) throw Enough();
+    findings_.add(node, keyword, path, std::move(message));
   }
 
   // In the quick run the first failure ends an evaluation; when collecting it is written
@@ -227,7 +48,7 @@ class Run {
 
   template <bool collecting>
   bool evaluate(const Node& node, const Json& value, const Scope& outer, Marks* marks, const Path* path) {
-    charge(1);
+    steps_.charge(1);
     if (node.fixed != Node::Fixed::no) {
       if (node.fixed == Node::Fixed::accepts) return true;
       if constexpr (collecting) report(node, "false", path, "nothing is allowed here");
@@ -253,11 +74,8 @@ class Run {
   bool apply(const Node& node, const Json& value, const Scope& scope, Marks* marks, const Path* path) {
     Verdict verdict;
     if (node.types != 0 && (node.types & type_of(value)) == 0) {
-      const auto message = [&] {
-        return fmt::format("expected {}, found {}", type_names(node.types), kind_name(value));
-      };
       // The other keywords would only say the same again.
-      failed<collecting>(verdict, node, "type", path, message);
+      failed<collecting>(verdict, node, "type", path, [&] { return wrong_type(node.types, value); });
       return false;
     }
     if (node.values && !check_values<collecting>(node, *node.values, value, path)) {
@@ -298,43 +116,18 @@ class Run {
     return verdict.good;
   }
 
-  static std::uint8_t type_of(const Json& value) {
-    switch (value.kind()) {
-      case Json::Kind::null:
-        return type_null;
-      case Json::Kind::boolean:
-        return type_boolean;
-      case Json::Kind::integer:
-      case Json::Kind::unsigned_integer:
-        return type_integer;
-      case Json::Kind::real:
-      case Json::Kind::big_number:
-        return is_integral(value) ? type_integer : type_number;
-      case Json::Kind::string:
-        return type_string;
-      case Json::Kind::array:
-        return type_array;
-      case Json::Kind::object:
-        return type_object;
-    }
-    return 0;
-  }
-
   template <bool collecting>
   bool check_values(const Node& node, const ValueRules& rules, const Json& value, const Path* path) {
     Verdict verdict;
     if (rules.constant) {
-      charge(rules.constant_weight);
-      if (!equal_values(*rules.constant, value) && failed<collecting>(verdict, node, "const", path, [&] {
-            return "must be " + cut(to_text(*rules.constant), 200);
-          })) {
+      steps_.charge(rules.constant_weight);
+      if (!equal_values(*rules.constant, value) &&
+          failed<collecting>(verdict, node, "const", path, [&] { return not_constant(rules); })) {
         return false;
       }
     }
-    if (rules.choices_json && !is_choice(rules, value) && failed<collecting>(verdict, node, "enum", path, [&] {
-          const std::string all = to_text(*rules.choices_json);
-          return "must be one of " + cut(all.substr(1, all.size() - 2), 200);
-        })) {
+    if (rules.choices_json && !is_choice(rules, value) &&
+        failed<collecting>(verdict, node, "enum", path, [&] { return not_a_choice(rules); })) {
       return false;
     }
     return verdict.good;
@@ -342,22 +135,21 @@ class Run {
 
   bool is_choice(const ValueRules& rules, const Json& value) {
     if (const auto* text = value.if_string()) {
-      charge(text->size() / 256);
+      steps_.charge(text->size() / 256);
       if (rules.index) return rules.index->contains(*text);
       return std::ranges::find(rules.strings, std::string_view(*text)) != rules.strings.end();
     }
-    charge(rules.choices.size() / 4 + rules.choices_weight);
+    steps_.charge(rules.choices.size() / 4 + rules.choices_weight);
     return std::ranges::any_of(rules.choices, [&](const Json* choice) { return equal_values(*choice, value); });
   }
 
   template <bool collecting>
   bool check_number(const Node& node, const NumberRules& rules, const Json& value, const Path* path) {
     Verdict verdict;
-    if (value.kind() == Json::Kind::big_number) charge(value.number_text().size() / 32);
+    if (value.kind() == Json::Kind::big_number) steps_.charge(value.number_text().size() / 32);
     const auto bound = [&](const Json* limit, std::string_view keyword, std::string_view words, auto&& bad) {
       if (!limit || !bad(compare_numbers(value, *limit))) return false;
-      return failed<collecting>(verdict, node, keyword, path,
-                                [&] { return fmt::format("must be {} {}", words, cut(to_text(*limit), 80)); });
+      return failed<collecting>(verdict, node, keyword, path, [&] { return out_of_bounds(words, *limit); });
     };
     if (bound(rules.minimum, "minimum", "at least", [](auto order) { return order < 0; })) return false;
     if (bound(rules.maximum, "maximum", "at most", [](auto order) { return order > 0; })) return false;
@@ -366,8 +158,7 @@ class Run {
     if (bound(rules.exclusive_maximum, "exclusiveMaximum", "below", [](auto order) { return order >= 0; }))
       return false;
     if (rules.multiple_of && !rules.multiple_of->divides(value) &&
-        failed<collecting>(verdict, node, "multipleOf", path,
-                           [&] { return "must be a multiple of " + cut(to_text(*rules.multiple_of_json), 80); })) {
+        failed<collecting>(verdict, node, "multipleOf", path, [&] { return not_a_multiple(rules); })) {
       return false;
     }
     return verdict.good;
@@ -378,34 +169,27 @@ class Run {
     Verdict verdict;
     const bool count = text.size() > rules.max_length || text.size() / 4 < rules.min_length;
     if (count) {
-      charge(text.size() / 256);
+      steps_.charge(text.size() / 256);
       const std::uint64_t length = code_points(text);
-      if (length < rules.min_length && failed<collecting>(
-                                           verdict, node, "minLength", path,
-                                           [&] {
-                                             return fmt::format("must have at least {}, has {}",
-                                                                plural(rules.min_length, "character", "characters"),
-                                                                length);
-                                           })) {
+      if (length < rules.min_length &&
+          failed<collecting>(
+              verdict, node, "minLength", path, [&] { return too_few(rules.min_length, "character", length); })) {
         return false;
       }
       if (length > rules.max_length && failed<collecting>(verdict, node, "maxLength", path, [&] {
-            return fmt::format("must have at most {}, has {}", plural(rules.max_length, "character", "characters"),
-                               length);
+            return too_many(rules.max_length, "character", length);
           })) {
         return false;
       }
     }
-    if (rules.pattern && !matches(*rules.pattern, text) && failed<collecting>(verdict, node, "pattern", path, [&] {
-          return "does not match the pattern " + cut(std::string(rules.pattern_text), 200);
-        })) {
+    if (rules.pattern && !matches(*rules.pattern, text) &&
+        failed<collecting>(verdict, node, "pattern", path, [&] { return no_match(rules); })) {
       return false;
     }
     if (rules.format) {
-      charge(text.size() / 32);
-      if (!rules.format(text) && failed<collecting>(verdict, node, "format", path, [&] {
-            return "is not of the format " + cut(std::string(rules.format_name), 80);
-          })) {
+      steps_.charge(text.size() / 32);
+      if (!rules.format(text) &&
+          failed<collecting>(verdict, node, "format", path, [&] { return wrong_format(rules); })) {
         return false;
       }
     }
@@ -413,7 +197,7 @@ class Run {
   }
 
   bool matches(const Regex& regex, std::string_view text) {
-    const auto outcome = regex.search(text, scratch_, steps_);
+    const auto outcome = regex.search(text, scratch_, steps_.left());
     if (outcome == Regex::Outcome::limit) throw Exhausted{"matching a pattern takes more steps or memory than allowed"};
     return outcome == Regex::Outcome::match;
   }
@@ -423,24 +207,18 @@ class Run {
                    Marks* marks, const Path* path) {
     Verdict verdict;
     const std::size_t size = array.size();
-    if (size < rules.min_items && failed<collecting>(
-                                      verdict, node, "minItems", path,
-                                      [&] {
-                                        return fmt::format("must have at least {}, has {}",
-                                                           plural(rules.min_items, "item", "items"), size);
-                                      })) {
+    if (size < rules.min_items &&
+        failed<collecting>(verdict, node, "minItems", path, [&] { return too_few(rules.min_items, "item", size); })) {
       return false;
     }
-    if (size > rules.max_items && failed<collecting>(verdict, node, "maxItems", path, [&] {
-          return fmt::format("must have at most {}, has {}", plural(rules.max_items, "item", "items"), size);
-        })) {
+    if (size > rules.max_items &&
+        failed<collecting>(verdict, node, "maxItems", path, [&] { return too_many(rules.max_items, "item", size); })) {
       return false;
     }
     if (rules.unique) {
-      const auto [first, second] = find_duplicate(array);
-      if (first != second && failed<collecting>(verdict, node, "uniqueItems", path, [&] {
-            return fmt::format("items {} and {} are equal", first, second);
-          })) {
+      const auto [first, second] = find_duplicate(array, steps_);
+      if (first != second &&
+          failed<collecting>(verdict, node, "uniqueItems", path, [&] { return equal_items(first, second); })) {
         return false;
       }
     }
@@ -450,9 +228,8 @@ class Run {
       if (!item) break;
       if (i >= prefix && item->fixed != Node::Fixed::no) {
         // One verdict for all that are left.
-        if (item->fixed == Node::Fixed::rejects && failed<collecting>(verdict, node, rules.rest_keyword, path, [&] {
-              return fmt::format("must have at most {}, has {}", plural(prefix, "item", "items"), size);
-            })) {
+        if (item->fixed == Node::Fixed::rejects && failed<collecting>(verdict, node, rules.rest_keyword, path,
+                                                                      [&] { return too_many(prefix, "item", size); })) {
           return false;
         }
         break;
@@ -486,68 +263,11 @@ class Run {
     }
     if (found < rules.min_contains) {
       const std::string_view keyword = rules.min_contains == 1 ? "contains" : "minContains";
-      failed<collecting>(verdict, node, keyword, path, [&] {
-        return fmt::format("must contain at least {} of a certain kind, has {}",
-                           plural(rules.min_contains, "item", "items"), found);
-      });
+      failed<collecting>(verdict, node, keyword, path, [&] { return contains_too_few(rules, found); });
     } else if (found > rules.max_contains) {
-      failed<collecting>(verdict, node, "maxContains", path, [&] {
-        return fmt::format("must contain at most {} of a certain kind, has {}",
-                           plural(rules.max_contains, "item", "items"), found);
-      });
+      failed<collecting>(verdict, node, "maxContains", path, [&] { return contains_too_many(rules, found); });
     }
     return verdict.good;
-  }
-
-  // Two positions; equal ones when there is no duplicate.
-  std::pair<std::size_t, std::size_t> find_duplicate(const Json::Array& array) {
-    charge(array.size());
-    const bool scalars =
-        std::ranges::none_of(array, [](const Json& item) { return item.is_array() || item.is_object(); });
-    if (scalars && array.size() <= 16) {
-      for (std::size_t i = 1; i < array.size(); ++i) {
-        for (std::size_t j = 0; j < i; ++j) {
-          if (equal_values(array[i], array[j])) return {j, i};
-        }
-      }
-      return {0, 0};
-    }
-    struct Item {
-      std::uint64_t hash;
-      std::size_t position;
-      std::uint64_t cost;
-    };
-    std::vector<Item> items;
-    items.reserve(array.size());
-    for (std::size_t i = 0; i < array.size(); ++i) {
-      Item item{.hash = 0, .position = i, .cost = 0};
-      item.hash = hash_of(array[i], 64, item.cost);
-      charge(item.cost);
-      items.push_back(item);
-    }
-    std::ranges::sort(items, [](const Item& a, const Item& b) {
-      return a.hash != b.hash ? a.hash < b.hash : a.position < b.position;
-    });
-    for (std::size_t i = 1; i < items.size(); ++i) {
-      for (std::size_t j = i; j > 0 && items[j - 1].hash == items[i].hash; --j) {
-        charge(1 + items[i].cost);
-        if (equal_values(array[items[i].position], array[items[j - 1].position])) {
-          return {items[j - 1].position, items[i].position};
-        }
-      }
-    }
-    return {0, 0};
-  }
-
-  static const Property* find_property(const ObjectRules& rules, std::string_view name) {
-    if (rules.index) {
-      const Json* position = rules.index->find(name);
-      return position ? &rules.properties[static_cast<std::size_t>(*position->to_int())] : nullptr;
-    }
-    for (const Property& property : rules.properties) {
-      if (property.name == name) return &property;
-    }
-    return nullptr;
   }
 
   template <bool collecting>
@@ -556,19 +276,14 @@ class Run {
     Verdict verdict;
     const Json::Object& object = *value.if_object();
     const std::size_t size = object.size();
-    charge(size / 4);
-    if (size < rules.min_properties && failed<collecting>(
-                                           verdict, node, "minProperties", path,
-                                           [&] {
-                                             return fmt::format("must have at least {}, has {}",
-                                                                plural(rules.min_properties, "property", "properties"),
-                                                                size);
-                                           })) {
+    steps_.charge(size / 4);
+    if (size < rules.min_properties &&
+        failed<collecting>(
+            verdict, node, "minProperties", path, [&] { return too_few(rules.min_properties, "property", size); })) {
       return false;
     }
     if (size > rules.max_properties && failed<collecting>(verdict, node, "maxProperties", path, [&] {
-          return fmt::format("must have at most {}, has {}", plural(rules.max_properties, "property", "properties"),
-                             size);
+          return too_many(rules.max_properties, "property", size);
         })) {
       return false;
     }
@@ -600,7 +315,7 @@ class Run {
         looked_at = true;
         if (rules.additional->fixed == Node::Fixed::rejects) {
           if (failed<collecting>(verdict, node, "additionalProperties", path,
-                                 [&] { return unexpected(rules, name); })) {
+                                 [&] { return unexpected_property(rules, name); })) {
             return false;
           }
         } else if (!evaluate<collecting>(*rules.additional, member, scope, nullptr, below)) {
@@ -619,8 +334,7 @@ class Run {
       if (!collecting) return false;
       for (const Property& property : rules.properties) {
         if (!property.required || object.contains(property.name)) continue;
-        failed<collecting>(verdict, node, "required", path,
-                           [&] { return "missing property " + quoted(property.name); });
+        failed<collecting>(verdict, node, "required", path, [&] { return missing_property(property.name); });
       }
     }
     if (!rules.dependencies.empty() && !check_dependencies<collecting>(node, rules, value, scope, marks, path)) {
@@ -629,27 +343,13 @@ class Run {
     return verdict.good;
   }
 
-  static std::string unexpected(const ObjectRules& rules, std::string_view name) {
-    std::string out = "unexpected property " + quoted(name);
-    std::string known;
-    for (const Property& property : rules.properties) {
-      if (!property.node) continue;
-      if (!known.empty()) known += ", ";
-      known += quoted(property.name);
-      if (known.size() > 200) break;
-    }
-    if (!known.empty()) out += "; known are " + cut(std::move(known), 200);
-    return out;
-  }
-
   template <bool collecting>
   bool check_name(const Node& node, const Node& rule, const std::string& name, const Scope& scope, const Path* path) {
-    charge(name.size() / 256);
+    steps_.charge(name.size() / 256);
     const Json text(name);
     if (evaluate<false>(rule, text, scope, nullptr, nullptr)) return true;
     if constexpr (collecting) {
-      report(node, "propertyNames", path,
-             fmt::format("the name {} is not allowed: {}", quoted(name), first_reason(rule, text, scope)));
+      report(node, "propertyNames", path, name_not_allowed(name, first_reason(rule, text, scope)));
     }
     return false;
   }
@@ -659,15 +359,14 @@ class Run {
                           Marks* marks, const Path* path) {
     Verdict verdict;
     const Json::Object& object = *value.if_object();
-    charge(rules.dependencies.size() / 4);
+    steps_.charge(rules.dependencies.size() / 4);
     for (const Dependency& dependency : rules.dependencies) {
       if (!object.contains(dependency.name)) continue;
-      charge(dependency.required.size() / 4);
+      steps_.charge(dependency.required.size() / 4);
       for (std::string_view name : dependency.required) {
         if (object.contains(name)) continue;
-        if (failed<collecting>(verdict, node, dependency.keyword, path, [&] {
-              return fmt::format("missing property {}, which {} needs", quoted(name), quoted(dependency.name));
-            })) {
+        if (failed<collecting>(verdict, node, dependency.keyword, path,
+                               [&] { return missing_dependency(name, dependency); })) {
           return false;
         }
       }
@@ -702,9 +401,8 @@ class Run {
                                                  [&] { return no_alternative(rules.one_of, value, scope); })) {
         return false;
       }
-      if (second != nothing && failed<collecting>(verdict, node, "oneOf", path, [&] {
-            return fmt::format("matches alternatives {} and {}, must match exactly one", first + 1, second + 1);
-          })) {
+      if (second != nothing &&
+          failed<collecting>(verdict, node, "oneOf", path, [&] { return two_alternatives(first, second); })) {
         return false;
       }
     }
@@ -728,7 +426,7 @@ class Run {
     if (!marks) return evaluate<false>(node, value, scope, nullptr, nullptr);
     Marks own;
     if (!evaluate<false>(node, value, scope, &own, nullptr)) return false;
-    charge(own.cost());
+    steps_.charge(own.cost());
     marks->add(own);
     return true;
   }
@@ -768,7 +466,7 @@ class Run {
         if (name == *rules.dynamic_name) target = node;
       }
     }
-    charge(seen / 8);
+    steps_.charge(seen / 8);
     return *target;
   }
 
@@ -801,7 +499,7 @@ class Run {
   bool good_rest(const Node& node, const Node& rule, std::string_view keyword, const Json& member,
                  std::string_view name, const Scope& scope, const Path* path) {
     if (collecting && rule.fixed == Node::Fixed::rejects) {
-      report(node, keyword, path, "unexpected property " + quoted(name));
+      report(node, keyword, path, unexpected_property(name));
       return false;
     }
     const Path here{path, name, Place::no_index};
@@ -812,7 +510,7 @@ class Run {
   bool good_item(const Node& node, const Node& rule, const Json& item, std::size_t index, const Scope& scope,
                  const Path* path) {
     if (collecting && rule.fixed == Node::Fixed::rejects) {
-      report(node, "unevaluatedItems", path, fmt::format("unexpected item {}", index));
+      report(node, "unevaluatedItems", path, unexpected_item(index));
       return false;
     }
     const Path here{path, {}, index};
@@ -823,14 +521,13 @@ class Run {
 
   std::string first_reason(const Node& node, const Json& value, const Scope& scope) {
     std::vector<Violation> found;
-    std::vector<Violation>* const sink = std::exchange(sink_, &found);
-    const std::size_t most = std::exchange(most_, 1);
+    const Findings outer = findings_;
+    findings_.open(found, 1);
     const std::uint32_t depth = depth_;
     ++reasons_;
     const auto restore = [&] {
       --reasons_;
-      sink_ = sink;
-      most_ = most;
+      findings_ = outer;
       depth_ = depth;
     };
     try {
@@ -848,7 +545,7 @@ class Run {
 
   std::string no_alternative(const std::vector<const Node*>& nodes, const Json& value, const Scope& scope) {
     constexpr std::size_t most = 4;
-    std::string out = fmt::format("matches none of {}", plural(nodes.size(), "alternative", "alternatives"));
+    std::string out = fmt::format("matches none of {}", plural(nodes.size(), "alternative"));
     // Alternatives of alternatives of alternatives explain nothing, and would multiply.
     if (reasons_ >= 2) return out;
     for (std::size_t i = 0; i < std::min(nodes.size(), most); ++i) {
@@ -860,13 +557,12 @@ class Run {
   }
 
   const Program& program_;
-  std::uint64_t steps_;
+  Steps steps_;
   const std::uint32_t max_depth_;
   std::uint32_t depth_ = 0;
   int reasons_ = 0;  // how many alternatives deep first_reason() is
   RegexScratch scratch_;
-  std::vector<Violation>* sink_ = nullptr;
-  std::size_t most_ = 0;
+  Findings findings_;
 };
 
 }  // namespace

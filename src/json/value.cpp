@@ -406,6 +406,24 @@ const std::string& Json::as_string() const {
   throw_kind("a string", kind());
 }
 
+std::string_view Json::as_text() const { return as_string(); }
+
+std::span<const Json> Json::items() const noexcept {
+  const auto* array = if_array();
+  return array ? std::span<const Json>(*array) : std::span<const Json>();
+}
+
+Json::Members Json::members() const noexcept {
+  const auto* object = if_object();
+  if (!object || object->empty()) return {};
+  return {object->members_.data(), object->members_.data() + object->size()};
+}
+
+bool Json::erase(std::string_view key) {
+  auto* object = if_object();
+  return object && object->erase(key);
+}
+
 const Json::Array& Json::as_array() const {
   if (const auto* value = if_array()) return *value;
   throw_kind("an array", kind());

@@ -160,7 +160,7 @@ bool ArgumentCondition::possibly(const CallFacts& call) const {
 
 std::string ArgumentCondition::never() const {
   const auto& what = test_->what;
-  if (const auto* range = std::get_if<NumberRange>(&what)) return range->empty() ? "no number is in it" : "";
+  if (const auto* range = std::get_if<NumberRange>(&what)) return range->empty() ? "no number is in this range" : "";
   if (const auto* path = std::get_if<PathPattern>(&what)) return path->never();
   if (const auto* url = std::get_if<UrlPattern>(&what)) return url->never();
   return {};
@@ -170,10 +170,10 @@ std::string ArgumentCondition::doubt(const CallFacts& call) const {
   if (surely(call) || !possibly(call)) return {};
   Json hint;
   if (name_.size() == 2 && name_.front() == "@")
-    return fmt::format("the server does not say @{} of the tool", name_.back());
+    return fmt::format("the server does not report @{} for the tool", name_.back());
   const auto name = to_text(Json(join(name_, ".")));
   return value_in(call, hint) == nullptr ? fmt::format("the call has no argument {}", name)
-                                         : fmt::format("the argument {} cannot be judged by it", name);
+                                         : fmt::format("the argument {} cannot be compared with it", name);
 }
 
 namespace {
@@ -201,7 +201,7 @@ class ConditionReader {
       out.emplace_back(std::move(*name), std::make_shared<const Test>(std::move(*test)));
       blanks();
     } while (accept(','));
-    if (at_ != text_.size()) return fault("expected ',' or ')' behind a value");
+    if (at_ != text_.size()) return fault("expected ',' or ')' after a value");
     return out;
   }
 
@@ -230,7 +230,7 @@ class ConditionReader {
     }
     if (!accept('"')) return fault_at(begin, "the quote is not closed");
     auto value = parse_json(text_.substr(begin, at_ - begin));
-    if (!value) return fault_at(begin, "what stands in quotes is no JSON string");
+    if (!value) return fault_at(begin, "the text in quotes is not a JSON string");
     return value->as_string();
   }
 
@@ -253,12 +253,12 @@ class ConditionReader {
         way = {"@", std::string(name.substr(1))};
       } else {
         for (const auto part : split(name, '.')) {
-          if (part.empty()) return fault_at(begin, "a part of the argument's name is empty");
+          if (part.empty()) return fault_at(begin, "a part of the name of the argument is empty");
           way.emplace_back(part);
         }
       }
     }
-    if (!accept(':')) return fault("expected ':' behind the name of the argument");
+    if (!accept(':')) return fault("expected ':' after the name of the argument");
     return way;
   }
 
@@ -275,7 +275,7 @@ class ConditionReader {
     const auto begin = at_;
     at_ = std::min(text_.find(',', at_), text_.size());
     const auto word = trim(text_.substr(begin, at_ - begin));
-    if (word.empty()) return fault_at(begin, "expected a value behind ':'");
+    if (word.empty()) return fault_at(begin, "expected a value after ':'");
     if (word == "true" || word == "false") return Test{Json(word == "true")};
     if (word == "null") return Test{Json()};
     if (auto range = read_range(word)) return Test{*range};
@@ -287,7 +287,7 @@ class ConditionReader {
     // A pattern that is not closed must not become a path nobody has.
     if (word.starts_with('/') && !word.starts_with("//") &&
         word.find_first_of("^$()[]{}|+\\") != std::string_view::npos) {
-      return fault_at(begin, fmt::format("this is no /pattern/{}; if it is a path, write it with two slashes in front",
+      return fault_at(begin, fmt::format("this is not a /pattern/{}; if it is a path, begin it with two slashes",
                                          pattern_fault(word)));
     }
     if (PathPattern::looks_like_one(word)) {
@@ -319,9 +319,10 @@ class ConditionReader {
     at_ = next;
     if (body.empty()) return Value(fault_at(begin, "the pattern is empty; write //dir/** for a path"));
     if (const auto bad = flags.find_first_not_of("iu"); bad != std::string_view::npos) {
-      return Value(fault_at(end + 1, fmt::format("a pattern takes the flag i and no '{}'; if this is a path, write "
-                                                 "it with two slashes in front: /{}",
-                                                 flags[bad], text_.substr(begin, next - begin))));
+      return Value(fault_at(
+          end + 1,
+          fmt::format("a pattern can have the flag i but not '{}'; if this is a path, begin it with two slashes: /{}",
+                      flags[bad], text_.substr(begin, next - begin))));
     }
     // A literal writes \/ for a slash; in the expression it is one.
     auto regex = Regex::compile(body, longest_rule,
@@ -341,7 +342,7 @@ class ConditionReader {
       } else if (word[i] == ']') {
         in_class = false;
       } else if (word[i] == '/' && !in_class) {
-        return ", because of what stands behind its last slash";
+        return ", because of the text after its last slash";
       }
     }
     return in_class ? ", because its '[' is not closed" : ", because the slash at its end is missing";

@@ -13,8 +13,8 @@
 namespace patchbay {
 namespace {
 
-constexpr std::string_view full_prefix = "mcp__";
-constexpr std::string_view separator = "__";
+constexpr auto full_prefix = full_name_prefix;
+constexpr auto separator = full_name_separator;
 constexpr std::string_view interaction_key = "anthropic/requiresUserInteraction";
 
 std::string where(const PermissionRule& rule) {
@@ -46,15 +46,20 @@ std::string_view server_part(std::string_view pattern) {
   return pattern.substr(0, pattern.find(separator, full_prefix.size()));
 }
 
-// What to do to `call` or `use` it after all.
-std::string remedy_of(const PermissionDecision& decision, std::string_view verb) {
+// Why something may not be `called` or `used`, and what would help.
+Error denied(std::string why, const PermissionDecision& decision, std::string_view verb) {
   if (decision.file.empty()) {
-    return decision.outcome == PermissionOutcome::deny ? "use another --permission-mode"
-                                                       : "add a rule to permissions.allow of your settings";
+    if (decision.outcome == PermissionOutcome::deny) {
+      return Error(Errc::denied, std::move(why)).with_remedy({Remedy::Kind::choose_permission_mode});
+    }
+    why += "; add a rule to permissions.allow in your settings";
+  } else if (decision.line != 0) {
+    why += fmt::format("; to {} it, change {}:{}", verb, decision.file, decision.line);
+  } else {
+    why += decision.rule.empty() ? fmt::format("; correct {}", decision.file)
+                                 : fmt::format("; leave {} out to {} it", decision.file, verb);
   }
-  if (decision.line != 0) return fmt::format("to {} it, change {}:{}", verb, decision.file, decision.line);
-  return decision.rule.empty() ? fmt::format("correct {}", decision.file)
-                               : fmt::format("leave {} out to {} it", decision.file, verb);
+  return {Errc::denied, std::move(why)};
 }
 
 bool says(const std::optional<ToolAnnotations>& hints, std::optional<bool> ToolAnnotations::* hint) {
@@ -149,13 +154,10 @@ namespace {
 
 // Whether the text begins by naming this server: mcp__server, mcp__server__…, server/….
 bool begins_with_server(std::string_view pattern, std::string_view server) noexcept {
-  if (pattern.starts_with(server) && pattern.substr(server.size()).starts_with('/')) return true;
-  if (!pattern.starts_with(full_prefix)) return false;
-  const auto rest = pattern.substr(full_prefix.size());
-  if (!rest.starts_with(server)) return false;
+  if (behind_server(pattern, server)) return true;
   // mcp__a__b as a whole is a tool of "a" and never the server "a__b".
-  if (rest.size() == server.size()) return server.find(separator) == std::string_view::npos;
-  return rest.substr(server.size()).starts_with(separator);
+  return pattern.starts_with(full_prefix) && pattern.substr(full_prefix.size()) == server &&
+         server.find(separator) == std::string_view::npos;
 }
 
 }  // namespace
@@ -245,30 +247,29 @@ PermissionDecision Permissions::decide(const CatalogEntry& entry, const Json& ar
   auto asking = [&](PermissionDecision decision) {
     if (rules_.mode != PermissionMode::dont_ask) return decision;
     decision.outcome = Outcome::deny;
-    decision.reason += fmt::format("; the mode dontAsk{} refuses what would ask",
+    decision.reason += fmt::format("; the mode dontAsk{} refuses calls that need a question",
                                    rules_.mode_from.empty() ? "" : " from " + rules_.mode_from);
     return decision;
   };
   if (ask != nullptr) {
-    return asking(by_rule(Outcome::ask, fmt::format("{} asks{}", where(*ask), because(*ask)), *ask));
+    return asking(by_rule(Outcome::ask, fmt::format("{} requires a question{}", where(*ask), because(*ask)), *ask));
   }
-  if (wants_person(tool)) return asking(simply(Outcome::ask, "the tool wants the person's yes each time"));
+  if (wants_person(tool)) return asking(simply(Outcome::ask, "the tool requires a question for every call"));
 
   const bool destructive = says(tool.annotations, &ToolAnnotations::destructive_hint);
   const auto* allowed = destructive ? allow_precisely : allow_precisely != nullptr ? allow_precisely : allow;
   if (allowed != nullptr) return by_rule(Outcome::allow, fmt::format("allowed by {}", where(*allowed)), *allowed);
   if (rules_.mode == PermissionMode::bypass) {
-    return simply(Outcome::allow, fmt::format("the mode bypass{} lets everything pass that no rule denies",
+    return simply(Outcome::allow, fmt::format("the mode bypass{} allows every call that no rule denies",
                                               rules_.mode_from.empty() ? "" : " from " + rules_.mode_from));
   }
   if (destructive) {
-    return asking(
-        simply(Outcome::ask, allow == nullptr
-                                 ? "the tool says that it is destructive, and no rule allows it"
-                                 : "the tool says that it is destructive, and no rule allows it by its own name"));
+    return asking(simply(
+        Outcome::ask, allow == nullptr ? "the tool is marked as destructive, and no rule allows it"
+                                       : "the tool is marked as destructive, and no rule allows it by its full name"));
   }
   if (rules_.mode == PermissionMode::accept_reads && says(tool.annotations, &ToolAnnotations::read_only_hint)) {
-    return simply(Outcome::allow, "the tool says that it only reads, and the mode is acceptReads");
+    return simply(Outcome::allow, "the tool is marked as read-only, and the mode is acceptReads");
   }
   return asking(simply(Outcome::ask, "no rule allows it"));
 }
@@ -307,10 +308,9 @@ std::optional<PermissionDecision> Permissions::denied_server(std::string_view se
 }
 
 void Permissions::require_server(std::string_view server) const {
-  const auto denied = denied_server(server);
-  if (!denied) return;
-  throw Error(Errc::denied, fmt::format("nothing of the server '{}' may be used: {}; {}", server, denied->reason,
-                                        remedy_of(*denied, "use")));
+  const auto decision = denied_server(server);
+  if (!decision) return;
+  throw denied(fmt::format("the server '{}' may not be used: {}", server, decision->reason), *decision, "use");
 }
 
 std::vector<PermissionRule> Permissions::about(const CatalogEntry& entry) const {
@@ -396,13 +396,14 @@ std::vector<ConfigProblem> Permissions::unknown_names(std::span<const std::strin
     if (rule.foreign) {
       const auto meant = like.find(rule.pattern);
       if (meant.empty()) continue;
-      out.push_back({rule.file,
-                     rule.line,
-                     rule.column,
-                     fmt::format("the deny rule {} is about no server's tool, so it denies none; did you mean {}?",
-                                 to_text(Json(rule.text)), meant),
-                     {},
-                     severity(rule)});
+      out.push_back(
+          {rule.file,
+           rule.line,
+           rule.column,
+           fmt::format("the deny rule {} does not name a tool of a server, so it denies nothing; did you mean {}?",
+                       to_text(Json(rule.text)), meant),
+           {},
+           severity(rule)});
       continue;
     }
     const auto literal = std::string_view(rule.pattern).substr(0, rule.pattern.find('*'));
@@ -420,7 +421,7 @@ std::vector<ConfigProblem> Permissions::unknown_names(std::span<const std::strin
                    rule.line,
                    rule.column,
                    fmt::format("the deny rule {} names no {}{}", to_text(Json(rule.text)),
-                               server ? "tool that is there" : "server that is configured",
+                               server ? "tool that exists" : "server that is configured",
                                meant.empty() ? "" : fmt::format("; did you mean {}?", meant)),
                    {},
                    severity(rule)});
@@ -469,8 +470,8 @@ std::vector<std::string> argument_roots(const ServerConfig& server, const std::s
   return out;
 }
 
-std::string denial_text(std::string_view tool, const PermissionDecision& decision) {
-  return fmt::format("'{}' may not be called: {}; {}", tool, decision.reason, remedy_of(decision, "call"));
+Error denial(std::string_view tool, const PermissionDecision& decision) {
+  return denied(fmt::format("'{}' may not be called: {}", tool, decision.reason), decision, "call");
 }
 
 }  // namespace patchbay

@@ -103,7 +103,7 @@ std::string argument_directory(const ServerConfig& server, const std::string& cw
 // Looks at the file system. An empty one at the end says that there are more than are worth looking at.
 std::vector<std::string> argument_roots(const ServerConfig& server, const std::string& cwd);
 
-// What a call that is refused says: the rule, its file and line, and what to do.
-std::string denial_text(std::string_view tool, const PermissionDecision& decision);
+// Why a call is refused: the rule, its file and line, and what to do.
+Error denial(std::string_view tool, const PermissionDecision& decision);
 
 }  // namespace patchbay

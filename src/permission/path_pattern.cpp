@@ -46,13 +46,13 @@ Result<PathPattern> PathPattern::parse(std::string_view text, std::string_view c
   std::string_view base;
   if (!text.empty()) out.begins_with_ = text.front();
   if (text.starts_with('~')) {
-    if (text.size() > 1 && text[1] != '/') return bad("only ~/ is known, not the home of another person");
+    if (text.size() > 1 && text[1] != '/') return bad("only ~/ can be used, not the home directory of another user");
     if (!home.starts_with('/')) return bad("~ is used, but the variable HOME is not set");
     text.remove_prefix(1);
     out.home_ = home;
     base = home;
   } else if (!text.starts_with('/')) {
-    if (!cwd.starts_with('/')) return bad("the path is relative, but to what is not known");
+    if (!cwd.starts_with('/')) return bad("the path is relative, but its base directory is not known");
     base = cwd;
   }
   std::vector<std::string_view> names;
@@ -64,7 +64,7 @@ Result<PathPattern> PathPattern::parse(std::string_view text, std::string_view c
     if (part.empty() || part == ".") continue;
     if (part == "..") {
       if (segments.empty()) continue;
-      if (!segments.back().literal) return bad("'..' cannot stand behind a wildcard");
+      if (!segments.back().literal) return bad("'..' cannot follow a wildcard");
       segments.pop_back();
       below = std::min(below, segments.size());
     } else if (part == "**") {
@@ -107,13 +107,13 @@ std::optional<PathPattern::Form> PathPattern::elsewhere(const Form& written, std
 }
 
 std::string PathPattern::never() const {
-  if (begins_with_ == '$') return "variables are not replaced in it; write the path, or ~/ for your home";
+  if (begins_with_ == '$') return "variables are not replaced here; write the path, or ~/ for your home directory";
   std::string front;
   for (const auto& segment : written_.segments) {
     if (!segment.literal) break;
     front += "/" + segment.text;
   }
-  if (is_place_of_process(front)) return "that is another place for each process";
+  if (is_place_of_process(front)) return "this path is different for each process";
   return {};
 }
 

@@ -9,6 +9,7 @@
 #include "entries/expand.h"
 #include "http/url.h"
 #include "http/url_pattern.h"
+#include "text/file_and_line.h"
 #include "text/wildcard.h"
 
 namespace patchbay {
@@ -81,7 +82,7 @@ ExpandedPattern expand_pattern(const std::string& text, const VariableLookup& lo
   if (!marked.missing.empty()) {
     out.fault = fmt::format("the variable {} is not set", marked.missing.front());
   } else if (!real) {
-    out.fault = fmt::format("with its variables, {}", real.error().message());
+    out.fault = fmt::format("after its variables are replaced, {}", real.error().message());
   } else if (!values.empty()) {
     auto shape = UrlPattern::parse_shape(marked.text);
     auto same = [&](const auto& of_shape, const auto& of_real) {
@@ -97,7 +98,7 @@ ExpandedPattern expand_pattern(const std::string& text, const VariableLookup& lo
     if (!shape || !plain || with_values(shape->scheme(), lower) != real->scheme() ||
         UrlPattern::compared_host(with_values(shape->host(), lower)) != real->host() ||
         !same(shape->port(), real->port()) || !same(shape->path(), real->path())) {
-      out.fault = "its variables would change which scheme, host or path it is about";
+      out.fault = "its variables would change the scheme, host or path that it names";
     }
   }
   if (real) out.pattern = std::move(*real);
@@ -158,7 +159,7 @@ bool matches(const PolicyEntry& entry, const Subject& subject, Use use, const Va
 }
 
 std::string where(const SettingsLayer& layer, const SettingPlace& place) {
-  return place.line == 0 ? layer.file : fmt::format("{}:{}", layer.file, place.line);
+  return file_and_line(layer.file, place.line);
 }
 
 PolicyVerdict verdict(PolicyVerdict::Outcome outcome, std::string rule, const SettingsLayer& layer,
@@ -197,7 +198,7 @@ PolicyVerdict judge_policy(const ServerConfig& expanded, std::span<const Setting
   for (const auto& layer : layers) {
     if (layer.source == SettingsSource::enterprise && layer.unreadable) {
       return verdict(Outcome::denied, "", layer, {},
-                     fmt::format("{} cannot be read, so what your organisation denies is not known", layer.file));
+                     fmt::format("{} cannot be read, so it is not known what your organisation denies", layer.file));
     }
     if (layer.denied_unreadable) {
       return verdict(Outcome::denied, "deniedMcpServers", layer, *layer.denied_unreadable,
@@ -209,7 +210,7 @@ PolicyVerdict judge_policy(const ServerConfig& expanded, std::span<const Setting
       const bool unclear = entry.by == By::url && (!subject.url || !canonical_host(subject.url->host));
       return verdict(Outcome::denied, to_text(entry), layer, entry.place,
                      fmt::format("denied by {} of deniedMcpServers in {}{}", to_text(entry), where(layer, entry.place),
-                                 unclear ? ", because its URL cannot be judged: write the host in ASCII (an "
+                                 unclear ? ", because its URL cannot be checked: write the host in ASCII (an "
                                            "international name as xn--...) or as an address"
                                          : ""));
     }
@@ -219,7 +220,7 @@ PolicyVerdict judge_policy(const ServerConfig& expanded, std::span<const Setting
     const auto scope = expanded.origin.scope;
     if (scope != ConfigScope::plugin && scope != ConfigScope::enterprise && scope != ConfigScope::embedded) {
       return verdict(Outcome::not_allowed, "strictPluginOnlyCustomization", *layer, layer->only_plugins->place,
-                     fmt::format("strictPluginOnlyCustomization in {} lets only plugins bring servers",
+                     fmt::format("strictPluginOnlyCustomization in {} allows servers only from plugins",
                                  where(*layer, layer->only_plugins->place)));
     }
   }
@@ -238,9 +239,9 @@ PolicyVerdict judge_policy(const ServerConfig& expanded, std::span<const Setting
     }
   }
   const auto& layer = *lists.front();
-  const auto what = by == By::command ? "no serverCommand of it is exactly this command line"
-                    : by == By::url   ? "no serverUrl of it matches this URL"
-                                      : "no serverName of it is this name";
+  const auto what = by == By::command ? "no serverCommand in it is exactly this command line"
+                    : by == By::url   ? "no serverUrl in it matches this URL"
+                                      : "no serverName in it is this name";
   return verdict(Outcome::not_allowed, "allowedMcpServers", layer, layer.allowed_place,
                  fmt::format("not on the list allowedMcpServers in {}: {}", where(layer, layer.allowed_place), what));
 }
@@ -257,7 +258,7 @@ std::vector<ConfigProblem> policy_problems(std::span<const SettingsLayer> layers
                      entry.place.line,
                      entry.place.column,
                      use == Use::allow ? fmt::format("{} allows nothing: {}", to_text(entry), fault)
-                                       : fmt::format("{} denies more than it says: {}", to_text(entry), fault),
+                                       : fmt::format("{} denies more than is written: {}", to_text(entry), fault),
                      {},
                      Severity::warning});
     };

@@ -8,12 +8,14 @@
 
 #include <fmt/format.h>
 
+#include "catalog/naming.h"
+#include "text/file_and_line.h"
 #include "text/wildcard.h"
 
 namespace patchbay {
 namespace {
 
-constexpr std::string_view full_prefix = "mcp__";
+constexpr auto full_prefix = full_name_prefix;
 
 // One spelling for patterns of one meaning: mcp__server__tool, a whole server as mcp__server__*.
 std::string spelled_out(const std::string& pattern) {
@@ -117,21 +119,19 @@ PointlessRules pointless_rules(const RuleSet& set, std::uint64_t most_steps) {
     if (stronger) {
       out.problems.push_back(problem_of(
           rule, Severity::warning,
-          fmt::format("the {} rule {} never decides, because the {} rule {} goes before it; remove one of them",
+          fmt::format("the {} rule {} never has an effect, because the {} rule {} overrides it; remove one of them",
                       to_string(rule.list), text, to_string(rules[*stronger].list), quoted_rule(rules[*stronger]))));
     } else if (!fresh) {
       const auto& same = rules[first->second];
-      out.problems.push_back(problem_of(
-          rule, Severity::note,
-          fmt::format("the {} rule {} says the same as the one in {}; remove one of them", to_string(rule.list), text,
-                      same.line == 0 ? same.file : fmt::format("{}:{}", same.file, same.line))));
+      out.problems.push_back(problem_of(rule, Severity::note,
+                                        fmt::format("the {} rule {} is the same as the one in {}; remove one of them",
+                                                    to_string(rule.list), text, file_and_line(same.file, same.line))));
     }
     if (steps == 0) {
-      out.problems.push_back(
-          problem_of(rule, Severity::note,
-                     fmt::format("from here on the rules were not compared with each other: {} rules "
-                                 "with many * are too many for that",
-                                 rules.size())));
+      out.problems.push_back(problem_of(
+          rule, Severity::note,
+          fmt::format("the rules after this one were not compared with each other: {} rules with many * are too many",
+                      rules.size())));
       break;
     }
   }

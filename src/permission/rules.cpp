@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/strings.h"
+#include "catalog/naming.h"
 #include "text/ignorable.h"
 
 namespace patchbay {
@@ -40,7 +41,7 @@ bool PermissionRule::fits(const CallFacts& call) const {
 }
 
 std::string PermissionRule::doubt(const CallFacts& call) const {
-  if (any_arguments) return "what it asks of arguments cannot be read";
+  if (any_arguments) return "its condition on the arguments cannot be read";
   for (const auto& condition : conditions) {
     if (auto why = condition.doubt(call); !why.empty()) return why;
   }
@@ -53,7 +54,7 @@ bool is_blank(char c) noexcept { return c == ' ' || c == '\t' || c == '\n' || c 
 
 // Whether a pattern without parentheses can be the name of a server's tool.
 bool may_name_server_tool(std::string_view pattern) noexcept {
-  constexpr std::string_view prefix = "mcp__";
+  constexpr auto prefix = full_name_prefix;
   const auto star = pattern.find('*');
   const auto literal = pattern.substr(0, star);
   if (literal.starts_with(prefix) || literal.find('/') != std::string_view::npos) return true;
@@ -68,7 +69,7 @@ bool is_misspelt(std::string_view pattern) {
 
 // mcp__<server>__ or <server>/ written out in front of the first *.
 bool names_server(std::string_view pattern) noexcept {
-  constexpr std::string_view prefix = "mcp__";
+  constexpr auto prefix = full_name_prefix;
   const auto literal = pattern.substr(0, pattern.find('*'));
   if (literal.starts_with(prefix)) return literal.find("__", prefix.size() + 1) != std::string_view::npos;
   return literal.find('/', 1) != std::string_view::npos;
@@ -81,11 +82,11 @@ std::string_view consequence(RuleList list) noexcept {
     case RuleList::allow:
       return "it allows nothing";
     case RuleList::ask:
-      return "until that is fixed it asks whatever the arguments are";
+      return "until this is fixed it applies to all arguments";
     case RuleList::deny:
       break;
   }
-  return "until that is fixed it denies whatever the arguments are";
+  return "until this is fixed it applies to all arguments";
 }
 
 }  // namespace
@@ -164,27 +165,27 @@ ReadRule read_rule(std::string_view text, RuleList list, const RulePlaces& place
   if (rule.foreign) {
     out.faults.clear();
     if (is_misspelt(rule.pattern)) {
-      out.faults.push_back(
-          {from,
-           fmt::format("the {} rule {} is about no server's tool: those are written mcp__<server>__<tool>, "
-                       "in small letters and with two underscores",
-                       to_string(list), quoted(text)),
-           Severity::warning});
+      out.faults.push_back({from,
+                            fmt::format("the {} rule {} does not name a tool of a server: write mcp__<server>__<tool>, "
+                                        "in lower case and with two underscores",
+                                        to_string(list), quoted(text)),
+                            Severity::warning});
     }
   }
   if (holds_ignorable(rule.pattern)) {
     out.faults.push_back({from,
-                          fmt::format("the {} rule {} has a character in its name that cannot be seen: it is about "
-                                      "tools and servers that have it, too, and about no others",
+                          fmt::format("the {} rule {} has an invisible character in its name: it applies only to tools "
+                                      "and servers with the same invisible character",
                                       to_string(list), quoted(text)),
                           Severity::warning});
   }
   if (list == RuleList::allow && !rule.foreign && rule.has_wildcard() && !names_server(rule.pattern)) {
-    out.faults.push_back({0,
-                          fmt::format("the allow rule {} is skipped: '*' may only stand behind a written-out "
-                                      "mcp__<server>__",
-                                      quoted(text)),
-                          Severity::warning});
+    out.faults.push_back(
+        {0,
+         fmt::format(
+             "the allow rule {} is skipped: '*' is allowed only after mcp__<server>__ with the name of a server",
+             quoted(text)),
+         Severity::warning});
     return out;
   }
   if (list == RuleList::allow && rule.any_arguments) return out;
@@ -322,8 +323,8 @@ void choose_mode(const std::vector<const SettingsLayer*>& ranked, const RuleRequ
       out.problems.push_back({inside->layer->file,
                               inside->place.line,
                               inside->place.column,
-                              fmt::format("the mode {} does not count: a file inside a repository can only choose a "
-                                          "stricter one; choose it in your own settings or with --permission-mode",
+                              fmt::format("the mode {} is ignored: a file inside a repository can only choose a "
+                                          "stricter mode; choose it in your own settings or with --permission-mode",
                                           to_string(inside->mode)),
                               {},
                               Severity::note});
@@ -379,10 +380,9 @@ RuleSet collect_rules(std::span<const SettingsLayer> layers, const RuleRequest& 
                                     [](const auto& rule) { return !rule.foreign; });
       out.rules.erase(out.rules.begin() + static_cast<std::ptrdiff_t>(before), out.rules.end());
       if (ours) {
-        add_problem(
-            Severity::note, *layer, layer->allow_rules.front().place,
-            "the allow rules of this file do not count, because it is inside a repository you have not said you "
-            "trust; if you do, run `patchbay trust`, else write them into your own settings");
+        add_problem(Severity::note, *layer, layer->allow_rules.front().place,
+                    "the allow rules of this file are ignored, because it is inside a repository that you do not "
+                    "trust; if you trust it, run `patchbay trust`, else write them into your own settings");
       }
     }
     if (!out.refuse_all && (layer->unreadable || layer->rules_unreadable)) {
@@ -403,7 +403,7 @@ RuleSet collect_rules(std::span<const SettingsLayer> layers, const RuleRequest& 
   if (out.mode == PermissionMode::bypass && off != ranked.end()) {
     add_problem(
         Severity::warning, **off, (*off)->bypass_switched_off->place,
-        fmt::format("\"permissions.disableBypassPermissionsMode\" is set here, so the mode bypass of {} does not count",
+        fmt::format("\"permissions.disableBypassPermissionsMode\" is set here, so the mode bypass from {} is ignored",
                     out.mode_from));
     out.mode = PermissionMode::standard;
     out.mode_from.clear();

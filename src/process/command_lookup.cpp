@@ -27,7 +27,7 @@ Found look(const std::string& file) {
 }
 
 std::string searched(std::size_t directories) {
-  return directories == 1 ? std::string("it is not in the one directory")
+  return directories == 1 ? std::string("it is not in the only directory")
                           : fmt::format("it is in none of the {} directories", directories);
 }
 
@@ -43,14 +43,14 @@ std::string split_remedy(std::string_view command, std::string_view path, std::s
   for (auto word : split(command.substr(blank + 1), ' ')) {
     if (!word.empty()) args += fmt::format("{}\"{}\"", args.empty() ? "" : ", ", word);
   }
-  return fmt::format("there is no program \"{}\"; write \"command\": \"{}\", \"args\": [{}]", command,
+  return fmt::format("there is no program called \"{}\"; write \"command\": \"{}\", \"args\": [{}]", command,
                      command.substr(0, blank), args);
 }
 
 }  // namespace
 
 Result<std::string> find_command(std::string_view command, std::string_view path, std::string_view directory) {
-  if (command.empty()) return fail(Errc::invalid_argument, "the command is empty: name a program to start");
+  if (command.empty()) return fail(Errc::invalid_argument, "the command is empty; write the name of a program");
   if (command.find('/') != command.npos) {
     auto file = within(directory, command);
     switch (look(file)) {
@@ -61,7 +61,7 @@ Result<std::string> find_command(std::string_view command, std::string_view path
       case Found::directory:
         return fail(Errc::connect, fmt::format("{} is a directory, not a program", file));
       case Found::hidden:
-        return fail(Errc::connect, fmt::format("{} cannot be reached: permission denied", file));
+        return fail(Errc::connect, fmt::format("{} cannot be opened: permission denied", file));
       case Found::nothing:
         break;
     }
@@ -86,8 +86,8 @@ Result<std::string> find_command(std::string_view command, std::string_view path
                 fmt::format("{} is not executable; run: chmod +x{}", refused, shell_operands({refused})));
   if (auto remedy = split_remedy(command, path, directory); !remedy.empty()) return fail(Errc::connect, remedy);
   return fail(Errc::connect, path.empty()
-                                 ? fmt::format("command not found: {} (PATH is empty); give its full path", command)
-                                 : fmt::format("command not found: {} ({} of PATH); install it, or give its full path",
+                                 ? fmt::format("command not found: {} (PATH is empty); write its full path", command)
+                                 : fmt::format("command not found: {} ({} of PATH); install it, or write its full path",
                                                command, searched(split(path, ':').size())));
 }
 

@@ -357,7 +357,7 @@ Task<std::unique_ptr<Process>> Process::start(ProcessSpec spec, Runtime runtime)
   // close, and ends.
   state->pin = ProcessPin::of_child(state->warden);
   if (const int error = errno; !state->pin.has_descriptor() && (error == EMFILE || error == ENFILE)) {
-    throw_errno(error, "cannot watch over", spec.command);
+    throw_errno(error, "cannot supervise", spec.command);
   }
 
   pb_warden_record record{};
@@ -388,7 +388,7 @@ const std::optional<ExitStatus>& Process::exit_status() const noexcept { return 
 bool Process::warden_lost() const noexcept { return state_->lost; }
 
 Result<std::size_t> Process::write_some(std::string_view bytes) {
-  if (!state_->input.is_open()) return fail(Errc::closed, "its input has been closed");
+  if (!state_->input.is_open()) return fail(Errc::closed, "its input is closed");
   const auto written = write_quietly(state_->input.native_handle(), bytes);
   if (written >= 0) return static_cast<std::size_t>(written);
   if (errno == EAGAIN) return 0u;

@@ -39,26 +39,26 @@ Fd lifted(Fd fd) {
 
 FdPair make_pipe(bool we_write, std::string_view command) {
   std::array<int, 2> ends{-1, -1};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw_errno(errno, "cannot make a pipe for", command);
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw_errno(errno, "cannot create a pipe for", command);
   Fd read_end(ends[0]);
   Fd write_end(ends[1]);
   FdPair pair{lifted(we_write ? std::move(write_end) : std::move(read_end)), {}};
   pair.theirs = lifted(we_write ? std::move(read_end) : std::move(write_end));
-  if (!pair.ours || !pair.theirs) throw_errno(errno, "cannot make a pipe for", command);
-  if (::fcntl(pair.ours.get(), F_SETFL, O_NONBLOCK) != 0) throw_errno(errno, "cannot make a pipe for", command);
+  if (!pair.ours || !pair.theirs) throw_errno(errno, "cannot create a pipe for", command);
+  if (::fcntl(pair.ours.get(), F_SETFL, O_NONBLOCK) != 0) throw_errno(errno, "cannot create a pipe for", command);
   return pair;
 }
 
 FdPair make_socket(std::string_view command) {
   std::array<int, 2> ends{-1, -1};
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
-    throw_errno(errno, "cannot make a socket for", command);
+    throw_errno(errno, "cannot create a socket for", command);
   }
   FdPair pair{Fd(ends[0]), Fd(ends[1])};
   pair.ours = lifted(std::move(pair.ours));
   pair.theirs = lifted(std::move(pair.theirs));
-  if (!pair.ours || !pair.theirs) throw_errno(errno, "cannot make a socket for", command);
-  if (::fcntl(pair.ours.get(), F_SETFL, O_NONBLOCK) != 0) throw_errno(errno, "cannot make a socket for", command);
+  if (!pair.ours || !pair.theirs) throw_errno(errno, "cannot create a socket for", command);
+  if (::fcntl(pair.ours.get(), F_SETFL, O_NONBLOCK) != 0) throw_errno(errno, "cannot create a socket for", command);
   return pair;
 }
 
@@ -134,15 +134,14 @@ void throw_errno(int number, std::string_view what, std::string_view command) {
   if (number == EMFILE || number == ENFILE) {
     struct rlimit limit{};
     ::getrlimit(RLIMIT_NOFILE, &limit);
-    throw Error(Errc::connect,
-                fmt::format("no file descriptors left to start {} (the limit is {}); close some servers, "
-                            "or raise it with: ulimit -n {}",
-                            command, limit.rlim_cur, limit.rlim_cur * 4));
+    throw Error(Errc::connect, fmt::format("no file descriptors are left to start {} (the limit is {}); close some "
+                                           "servers, or raise the limit: ulimit -n {}",
+                                           command, limit.rlim_cur, limit.rlim_cur * 4));
   }
   if (number == EAGAIN) {
-    throw Error(
-        Errc::connect,
-        fmt::format("the limit of processes is reached, {} cannot be started; raise it with ulimit -u", command));
+    throw Error(Errc::connect,
+                fmt::format("{} cannot be started, because the limit of processes is reached; raise it with ulimit -u",
+                            command));
   }
   if (number == E2BIG) {
     throw Error(Errc::connect, fmt::format("the arguments and environment of {} are too long for the system", command));

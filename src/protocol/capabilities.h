@@ -4,6 +4,8 @@
 
 #include <patchbay/types.h>
 
+#include "protocol/wire_types.h"
+
 namespace patchbay {
 
 // Elicitation declared without naming a mode means forms.

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "protocol/fields.h"
+#include "protocol/wire_fields.h"
 
 namespace patchbay {
 

@@ -1,5 +1,5 @@
-// decode and encode: the model of types.h from and to JSON values. One description per
-// type (fields.h) serves both directions. Called by the wire codecs; pure.
+// decode and encode: the model of types.h and questions.h, and wire_types.h, from and to JSON values. One description
+// per type (fields.h) serves both directions. Called by the wire codecs; pure.
 //
 // Reading is as tolerant as real servers need: unknown members and optional members of
 // the wrong type survive in `extra`, null counts as absent, a bad item of a list does not
@@ -11,9 +11,11 @@
 #include <string_view>
 #include <vector>
 
+#include <patchbay/questions.h>
 #include <patchbay/types.h>
 
 #include "protocol/handshake.h"
+#include "protocol/wire_types.h"
 
 namespace patchbay {
 

@@ -1,4 +1,5 @@
-// The members of every type of the model with their wire names, once for both directions.
+// The members of every type of the model with their wire names, once for both directions; wire_fields.h has those of
+// wire_types.h.
 // `V` is the Reader or the Writer of archive.h, which says what each verb means; only
 // codec.cpp includes this file.
 #pragma once
@@ -157,14 +158,6 @@ void fields(V& v, As<V, Tool>& t) {
   v.extra(t.extra);
 }
 
-template <class V>
-void fields(V& v, As<V, CallToolRequest>& t) {
-  v.required("name", t.name);
-  v.optional_object("arguments", t.arguments);
-  v.meta(t.meta);
-  v.extra(t.extra);
-}
-
 // Some servers send structured content alone.
 template <class V>
 void fields(V& v, As<V, CallToolResult>& t) {
@@ -221,23 +214,9 @@ void fields(V& v, As<V, ResourceTemplate>& t) {
 }
 
 template <class V>
-void fields(V& v, As<V, ReadResourceRequest>& t) {
-  v.required("uri", t.uri);
-  v.meta(t.meta);
-  v.extra(t.extra);
-}
-
-template <class V>
 void fields(V& v, As<V, ReadResourceResult>& t) {
   v.required("contents", t.contents);
   cache_fields(v, t.cache);
-  v.meta(t.meta);
-  v.extra(t.extra);
-}
-
-template <class V>
-void fields(V& v, As<V, ResourceUri>& t) {
-  v.required("uri", t.uri);
   v.meta(t.meta);
   v.extra(t.extra);
 }
@@ -291,14 +270,6 @@ void fields(V& v, As<V, PromptMessage>& t) {
 }
 
 template <class V>
-void fields(V& v, As<V, GetPromptRequest>& t) {
-  v.required("name", t.name);
-  v.strict("arguments", t.arguments);
-  v.meta(t.meta);
-  v.extra(t.extra);
-}
-
-template <class V>
 void fields(V& v, As<V, GetPromptResult>& t) {
   v.optional("description", t.description);
   v.required("messages", t.messages);
@@ -307,13 +278,6 @@ void fields(V& v, As<V, GetPromptResult>& t) {
 }
 
 // Lists and completion -----------------------------------------------------------------
-
-template <class V>
-void fields(V& v, As<V, ListRequest>& t) {
-  v.strict("cursor", t.cursor);
-  v.meta(t.meta);
-  v.extra(t.extra);
-}
 
 template <class V>
 void fields(V& v, As<V, CompletionReference>& t) {
@@ -352,13 +316,6 @@ void fields(V& v, As<V, CompleteResult>& t) {
 
 // Logging, progress, cancellation ------------------------------------------------------
 
-template <class V>
-void fields(V& v, As<V, SetLevelRequest>& t) {
-  v.required("level", t.level);
-  v.meta(t.meta);
-  v.extra(t.extra);
-}
-
 // A message with an odd level is still worth showing.
 template <class V>
 void fields(V& v, As<V, LogMessage>& t) {
@@ -369,43 +326,12 @@ void fields(V& v, As<V, LogMessage>& t) {
   v.extra(t.extra);
 }
 
-template <class V>
-void fields(V& v, As<V, ProgressNotification>& t) {
-  v.required("progressToken", t.token);
-  v.required("progress", t.progress.progress);
-  v.optional("total", t.progress.total);
-  v.optional("message", t.progress.message);
-  v.meta(t.meta);
-  v.extra(t.extra);
-}
-
-template <class V>
-void fields(V& v, As<V, CancelledNotification>& t) {
-  v.optional("requestId", t.request_id);
-  v.optional("reason", t.reason);
-  v.meta(t.meta);
-  v.extra(t.extra);
-}
-
 // What the server asks of the client ---------------------------------------------------
 
 template <class V>
 void fields(V& v, As<V, Root>& t) {
   v.required("uri", t.uri);
   v.optional("name", t.name);
-  v.meta(t.meta);
-  v.extra(t.extra);
-}
-
-template <class V>
-void fields(V& v, As<V, ListRootsRequest>& t) {
-  v.meta(t.meta);
-  v.extra(t.extra);
-}
-
-template <class V>
-void fields(V& v, As<V, ListRootsResult>& t) {
-  v.required("roots", t.roots);
   v.meta(t.meta);
   v.extra(t.extra);
 }
@@ -431,13 +357,6 @@ template <class V>
 void fields(V& v, As<V, ElicitResult>& t) {
   v.required("action", t.action);
   v.optional("content", t.content);
-  v.meta(t.meta);
-  v.extra(t.extra);
-}
-
-template <class V>
-void fields(V& v, As<V, ElicitationComplete>& t) {
-  v.required("elicitationId", t.elicitation_id);
   v.meta(t.meta);
   v.extra(t.extra);
 }

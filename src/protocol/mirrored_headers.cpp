@@ -73,9 +73,9 @@ class Finder {
   Result<void> take(const Json& name, const Json::Object& schema, bool reachable) {
     const auto* text = name.if_string();
     if (text == nullptr) return std::unexpected(broken("is not a string"));
-    if (!is_token(*text)) return std::unexpected(broken(fmt::format("\"{}\" is not a header name", *text)));
+    if (!is_token(*text)) return std::unexpected(broken(fmt::format("\"{}\" is not a valid name of a header", *text)));
     if (!reachable || path_.empty()) {
-      return std::unexpected(broken(fmt::format("\"{}\" stands where no single argument is meant", *text)));
+      return std::unexpected(broken(fmt::format("\"{}\" is at a place that does not mean a single argument", *text)));
     }
     const auto* type = schema.find("type");
     const auto* type_name = type ? type->if_string() : nullptr;
@@ -88,7 +88,7 @@ class Finder {
       argument.type = MirroredArgument::Type::boolean;
     } else {
       return std::unexpected(
-          broken(fmt::format("\"{}\" is on a property that is no string, integer or boolean", *text)));
+          broken(fmt::format("\"{}\" is on a property that is not a string, integer or boolean", *text)));
     }
     if (!names_.insert(to_lower_ascii(*text)).second) {
       return std::unexpected(broken(fmt::format("\"{}\" is used twice", *text)));
@@ -162,7 +162,7 @@ Result<std::optional<std::string>> mirrored_value(const MirroredArgument& argume
       break;
   }
   return std::unexpected(Error(Errc::invalid_argument,
-                               fmt::format("{}: its schema names another type than {}, and its value goes into {}",
+                               fmt::format("{}: its schema has another type than {}, and its value goes into {}",
                                            fmt::join(argument.path, "."), to_string(value->kind()), argument.header)));
 }
 
@@ -172,7 +172,7 @@ Result<void> check_mirrored(const MirroredArgument& argument, const Json& argume
   if (!expected) return std::unexpected(expected.error());
   if (!*expected) {
     if (!header) return {};
-    return std::unexpected(Error(Errc::protocol, fmt::format("{} has no argument beside it", argument.header)));
+    return std::unexpected(Error(Errc::protocol, fmt::format("{} has no matching argument", argument.header)));
   }
   if (!header) return std::unexpected(Error(Errc::protocol, fmt::format("{} is missing", argument.header)));
   auto received = from_header_value(trim(*header));
@@ -182,7 +182,7 @@ Result<void> check_mirrored(const MirroredArgument& argument, const Json& argume
   const bool same = argument.type == MirroredArgument::Type::integer ? to_integer(*received) == to_integer(**expected)
                                                                      : *received == **expected;
   if (same) return {};
-  return std::unexpected(Error(Errc::protocol, fmt::format("{} differs from the argument", argument.header)));
+  return std::unexpected(Error(Errc::protocol, fmt::format("{} is different from the argument", argument.header)));
 }
 
 std::string_view routed_parameter(std::string_view name) noexcept {

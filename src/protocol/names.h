@@ -7,6 +7,7 @@
 #include <optional>
 #include <string_view>
 
+#include <patchbay/questions.h>
 #include <patchbay/types.h>
 
 namespace patchbay {

@@ -97,18 +97,18 @@ std::unexpected<Error> refused(std::string what) { return fail(Errc::protocol, s
 std::unexpected<Error> differs(std::string_view uri, std::string_view what) {
   return fail(
       Errc::protocol,
-      fmt::format("{} is not what the skill's entry says: {}; a skill that changed has a new entry", uri, what));
+      fmt::format("{} does not match the entry of the skill: {}; a skill that changed needs a new entry", uri, what));
 }
 
 // The first member that is not the same in both, named for a person.
 std::string first_difference(const Json& file, const Json& entry) {
   for (const auto& [key, value] : file.as_object()) {
     const Json* other = entry.find(key);
-    if (!other) return fmt::format("the entry lacks \"{}\" of its header", cut_utf8(key, 80));
-    if (*other != value) return fmt::format("\"{}\" of its header is another in the entry", cut_utf8(key, 80));
+    if (!other) return fmt::format("the entry has no \"{}\" from its header", cut_utf8(key, 80));
+    if (*other != value) return fmt::format("\"{}\" in its header is different in the entry", cut_utf8(key, 80));
   }
   for (const auto& [key, value] : entry.as_object()) {
-    if (!file.find(key)) return fmt::format("its header lacks \"{}\" of the entry", cut_utf8(key, 80));
+    if (!file.find(key)) return fmt::format("its header has no \"{}\" from the entry", cut_utf8(key, 80));
   }
   return {};
 }
@@ -162,7 +162,7 @@ Result<void> check_skill(const Skill& skill, const Limits& limits) {
   if (root.empty()) return refused(fmt::format("{} is not the URI of a SKILL.md in a directory", skill.uri));
   const auto* name = skill.frontmatter["name"].if_string();
   const auto* description = skill.frontmatter["description"].if_string();
-  if (!name || !is_skill_name(*name)) return refused("frontmatter.name is not the name of a skill");
+  if (!name || !is_skill_name(*name)) return refused("frontmatter.name is not a valid name of a skill");
   if (!description || trim(*description).empty()) return refused("frontmatter.description is missing or empty");
   if (root.substr(root.rfind('/') + 1) != *name) {
     return refused(fmt::format("the directory of {} is not called {}", skill.uri, *name));
@@ -175,10 +175,10 @@ Result<void> check_skill(const Skill& skill, const Limits& limits) {
   std::set<std::string_view> seen;
   std::uint64_t total = 0;
   for (const auto& file : *skill.resources) {
-    if (!lies_below(root, file.uri)) return refused(fmt::format("{} does not lie in {}", file.uri, root));
+    if (!lies_below(root, file.uri)) return refused(fmt::format("{} is not inside {}", file.uri, root));
     if (!seen.insert(file.uri).second) return refused(fmt::format("{} is listed twice", file.uri));
-    if (!is_digest(file.digest)) return refused(fmt::format("the digest of {} is none", file.uri));
-    if (file.size < 0) return refused(fmt::format("the size of {} is none", file.uri));
+    if (!is_digest(file.digest)) return refused(fmt::format("the digest of {} is not valid", file.uri));
+    if (file.size < 0) return refused(fmt::format("the size of {} is not valid", file.uri));
     // Each addend is below 2^63 and the sum never goes far beyond the limit.
     total += static_cast<std::uint64_t>(file.size);
     if (total > limits.skill_bytes) {
@@ -195,7 +195,7 @@ Result<std::string> resolve_skill_file(const Skill& skill, std::string_view file
   if (file.find("://") == file.npos) {
     auto path = normalised(file);
     if (!path || path->empty() || !valid_utf8(*path)) {
-      return fail(Errc::invalid_argument, fmt::format("'{}' is no file of the skill {}", file, root));
+      return fail(Errc::invalid_argument, fmt::format("'{}' is not a file of the skill {}", file, root));
     }
     uri = fmt::format("{}/{}", root, *path);
     // A link is a URI already; a path that somebody typed becomes one.
@@ -204,7 +204,7 @@ Result<std::string> resolve_skill_file(const Skill& skill, std::string_view file
     if (!find_listed(skill, uri) && (typed || find_listed(skill, written))) uri = written;
   }
   if (!lies_below(root, uri)) {
-    return fail(Errc::invalid_argument, fmt::format("'{}' leads out of the skill {}", file, root));
+    return fail(Errc::invalid_argument, fmt::format("'{}' is outside the skill {}", file, root));
   }
   if (skill.resources && !find_listed(skill, uri)) return differs(uri, "it is not listed there");
   return uri;
@@ -213,16 +213,16 @@ Result<std::string> resolve_skill_file(const Skill& skill, std::string_view file
 Result<ResourceContents> verify_skill_file(const Skill& skill, std::string_view uri, ReadResourceResult read,
                                            const Limits& limits) {
   if (read.contents.size() != 1 || read.contents.front().uri != uri) {
-    return refused(fmt::format("the server did not answer with {} alone", uri));
+    return refused(fmt::format("the server did not answer with exactly {}", uri));
   }
   auto& contents = read.contents.front();
   if (contents.text.has_value() == contents.blob.has_value()) {
-    return refused(fmt::format("{} came neither as text nor as bytes", uri));
+    return refused(fmt::format("{} is neither text nor bytes", uri));
   }
   std::string decoded;
   if (contents.blob) {
     auto bytes = base64_decode(*contents.blob);
-    if (!bytes) return refused(fmt::format("{} came as bytes that are not base64", uri));
+    if (!bytes) return refused(fmt::format("{} contains bytes that are not valid base64", uri));
     decoded = std::move(*bytes);
   }
   const std::string_view bytes = contents.text ? std::string_view(*contents.text) : std::string_view(decoded);
@@ -230,7 +230,7 @@ Result<ResourceContents> verify_skill_file(const Skill& skill, std::string_view 
     if (bytes.size() != static_cast<std::uint64_t>(listed->size)) {
       return differs(uri, fmt::format("it has {} bytes instead of {}", bytes.size(), listed->size));
     }
-    if (digest_of(bytes) != listed->digest) return differs(uri, "its digest is another");
+    if (digest_of(bytes) != listed->digest) return differs(uri, "its digest is different");
   } else if (skill.resources) {
     return differs(uri, "it is not listed there");
   } else if (bytes.size() > limits.skill_bytes) {

@@ -54,6 +54,10 @@ Json enum_schema(std::vector<std::string> names) {
   return Json{{"type", "string"}, {"enum", std::move(all)}};
 }
 
+Error wrong_kind(std::string_view expected, const Json& found) {
+  return Error(Errc::invalid_argument, fmt::format("expected {}, found {}", expected, to_string(found.kind())));
+}
+
 Error unknown_name(const Json& value, const std::vector<std::string>& names) {
   return Error(Errc::invalid_argument, fmt::format("{} is not one of {}", to_text(value), fmt::join(names, ", ")));
 }

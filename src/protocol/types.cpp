@@ -1,3 +1,4 @@
+#include <patchbay/questions.h>
 #include <patchbay/types.h>
 
 #include "protocol/names.h"

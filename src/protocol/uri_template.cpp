@@ -122,7 +122,7 @@ std::unexpected<Error> malformed(std::size_t at, std::string_view what) {
 
 Result<UriTemplate> UriTemplate::parse(std::string_view text) {
   if (text.size() > max_template) {
-    return fail(Errc::limit, fmt::format("URI template: {} bytes, at most {} are read", text.size(), max_template));
+    return fail(Errc::limit, fmt::format("URI template: {} bytes, but the limit is {}", text.size(), max_template));
   }
   UriTemplate out;
   out.text_ = text;

@@ -14,12 +14,12 @@
 #include <vector>
 
 #include <patchbay/json.h>
+#include <patchbay/questions.h>
 #include <patchbay/types.h>
 
-namespace patchbay {
+#include "protocol/wire_types.h"
 
-enum class Era { legacy, modern };
-std::string_view to_string(Era era) noexcept;
+namespace patchbay {
 
 // Parameters on their way out: values that stay bytes until they are written.
 using Members = std::vector<std::pair<std::string, Payload>>;

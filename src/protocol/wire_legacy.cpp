@@ -163,7 +163,7 @@ class LegacyWire final : public Wire {
     if (const Json* ttl = task->find("ttl"); ttl && !ttl->is_null()) {
       wish.ttl_ms = ttl->to_int();
       if (!wish.ttl_ms || *wish.ttl_ms < 0)
-        return fail(Errc::invalid_argument, "task.ttl is no number of milliseconds");
+        return fail(Errc::invalid_argument, "task.ttl is not a number of milliseconds");
     }
     return wish;
   }

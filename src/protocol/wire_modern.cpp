@@ -120,7 +120,7 @@ Result<Outcome> decode_input_required(const Json& result) {
     input.state = state->as_string();
   }
   if (input.requests.empty() && !input.state) {
-    return fail(Errc::protocol, "the server needs input but asked for none");
+    return fail(Errc::protocol, "the server needs input but did not say which");
   }
   return input;
 }
@@ -198,8 +198,9 @@ class ModernWire final : public Wire {
     const Json type = result["resultType"];  // absent means complete
     if (type == Json("input_required")) {
       if (!contains(may_need_input, method)) {
-        return fail(Errc::protocol,
-                    fmt::format("{} answered input_required, which only calls, reads and prompts may", method));
+        return fail(
+            Errc::protocol,
+            fmt::format("{} answered input_required, which is only allowed for calls, reads and prompts", method));
       }
       return decode_input_required(result);
     }
@@ -328,7 +329,7 @@ Result<ReceivedMeta> read_meta(const Json& params) {
   }
   if (const Json* level = meta.find(key_log_level)) {
     auto parsed = level->is_string() ? parse_logging_level(level->as_string()) : std::nullopt;
-    if (!parsed) return bad(fmt::format("{} is no logging level", key_log_level));
+    if (!parsed) return bad(fmt::format("{} is not a logging level", key_log_level));
     received.log_level = parsed;
   }
   return received;
@@ -413,7 +414,8 @@ Error unsupported_version_error(std::string_view requested, std::span<const std:
 }
 
 Error missing_capability_error(const Json& required_capabilities) {
-  return Error::rpc(modern_code::missing_client_capability, "the client lacks a capability this request needs",
+  return Error::rpc(modern_code::missing_client_capability,
+                    "the client does not have a capability that this request needs",
                     to_text(Json{{"requiredCapabilities", required_capabilities}}));
 }
 

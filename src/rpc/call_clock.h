@@ -12,14 +12,23 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <string_view>
 #include <utility>
 
 #include "base/clock.h"
 #include "base/timeout.h"
 
 namespace patchbay {
+
+// Which call a clock belongs to, for whoever is asked on its behalf.
+struct CallTag {
+  std::string_view tool;
+  std::string_view principal;
+  std::uint64_t id = 0;
+};
 
 class CallClock {
  public:
@@ -43,6 +52,9 @@ class CallClock {
   // Called when a stop ends: what when() said is no longer true.
   std::function<void()> went_on;
 
+  // Set while whoever waits for the call holds what it refers to.
+  const CallTag* tag = nullptr;
+
   enum class Whose { this_calls, perhaps };
   // Stands still while one exists.
   class Stop {
@@ -51,6 +63,7 @@ class CallClock {
     Stop(Stop&& other) noexcept : clock_(std::move(other.clock_)), whose_(other.whose_) {}
     Stop& operator=(Stop&&) = delete;
     ~Stop();
+    const CallClock* clock() const noexcept { return clock_.get(); }
 
    private:
     std::shared_ptr<CallClock> clock_;

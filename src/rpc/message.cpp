@@ -522,11 +522,12 @@ std::optional<RequestId> answered_id(const Message& message) {
 Message within_limit(Message answer, std::size_t limit, std::size_t used) {
   if (used <= limit && fits(answer, limit - used)) return answer;
   const auto size = size_of(answer);
-  auto why = size > limit ? fmt::format("the answer has {} bytes; no more than {} are sent as one answer", size, limit)
-                          : fmt::format(
-                                "the answer has {} bytes, and {} are taken by others of its batch; no more than {} are "
-                                "sent as one answer",
-                                size, used, limit);
+  auto why =
+      size > limit
+          ? fmt::format("the answer has {} bytes; the limit of one answer is {}", size, limit)
+          : fmt::format(
+                "the answer has {} bytes, and {} are used by the others of its batch; the limit of one answer is {}",
+                size, used, limit);
   return ErrorResponse{answered_id(answer), {rpc_code::internal_error, std::move(why), {}}};
 }
 

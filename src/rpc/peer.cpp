@@ -72,8 +72,8 @@ Task<Payload> Peer::call(PeerCall call) {
   if (ended_) throw judged(*ended_, false);
   Message request = Request{call.id, call.method, std::move(call.params), std::move(call.headers)};
   if (!fits(request, runtime_.limits.outgoing)) {
-    throw Error(Errc::limit, fmt::format("the request {} has {} bytes; no more than {} are sent", call.method,
-                                         size_of(request), runtime_.limits.outgoing))
+    throw Error(Errc::limit, fmt::format("the request {} has {} bytes; the limit is {}", call.method, size_of(request),
+                                         runtime_.limits.outgoing))
         .with_carried_out(CarriedOut::no);
   }
   // Whoever awaits this need not keep the peer.
@@ -311,7 +311,7 @@ void Peer::on_request(Request request, std::shared_ptr<BatchReplies> batch) {
     answer(ErrorResponse{request.id, {code, std::move(message), {}}}, batch);
   };
   auto key = to_text(request.id);
-  if (!handlers_.request) return refuse(rpc_code::method_not_found, "this side takes no requests");
+  if (!handlers_.request) return refuse(rpc_code::method_not_found, "this side does not accept requests");
   if (running_.contains(key)) {
     if (!handlers_.ignores_doubled) return refuse(rpc_code::invalid_request, "this id is already in use");
     ++counters_.refused_requests;
@@ -398,8 +398,10 @@ void Peer::tell_cancelled(std::int64_t id, const PeerCall& call, std::string_vie
   }
 }
 
-void Peer::end(const Error& error) {
+void Peer::end(const Error& why) {
   if (ended_) return;
+  // Every call that was pending, and the owner, gets the same failure.
+  const auto error = why.marked();
   ended_ = error;
   ended_at_ = runtime_.clock.now();
   auto pending = std::exchange(pending_, {});
@@ -519,6 +521,17 @@ Peer::ClockStop::ClockStop(Peer& peer, const std::optional<RequestId>& on_stream
   }
   const auto whose = peer.pending_.size() == 1 ? CallClock::Whose::this_calls : CallClock::Whose::perhaps;
   for (auto& [other, pending] : peer.pending_) stops_.emplace_back(pending->call->clock, whose);
+}
+
+const CallClock* Peer::only_tagged_call() const noexcept {
+  const CallClock* found = nullptr;
+  for (const auto& [id, pending] : pending_) {
+    const auto* clock = pending->call->clock.get();
+    if (clock->tag == nullptr) continue;
+    if (found != nullptr) return nullptr;
+    found = clock;
+  }
+  return found;
 }
 
 Peer::ProgressHold::ProgressHold(Peer& peer, std::int64_t token, std::shared_ptr<const CallClock> clock,

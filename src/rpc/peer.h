@@ -99,10 +99,15 @@ class Peer : public std::enable_shared_from_this<Peer> {
     // Of one call that is known by other means.
     explicit ClockStop(std::shared_ptr<CallClock> clock) { stops_.emplace_back(std::move(clock)); }
     ClockStop(ClockStop&&) = default;
+    // The one clock it stops; null when it is not known whose it is.
+    const CallClock* clock() const noexcept { return stops_.size() == 1 ? stops_.front().clock() : nullptr; }
 
    private:
     std::vector<CallClock::Stop> stops_;
   };
+
+  // The clock of the pending call that has a tag; null when there is none or several.
+  const CallClock* only_tagged_call() const noexcept;
 
   // Passes progress on for a token whose request may have been answered already, because
   // what it began goes on. Made before the request is sent; the token is its id.

@@ -24,7 +24,7 @@ Result<void> TaskRoom::admit(const std::string& who) {
   const auto found = shares_.find(who);
   const auto own = found == shares_.end() ? 0 : found->second.count;
   if (own >= bounds_.count_each) {
-    return fail(Errc::limit, fmt::format("{} tasks of yours are kept, and no more may be; wait until some have expired",
+    return fail(Errc::limit, fmt::format("{} of your tasks are kept, which is the limit; wait until some have expired",
                                          bounds_.count_each));
   }
   if (all_.count >= bounds_.count) return fail(Errc::limit, "too many tasks are kept; wait until some have expired");
@@ -37,10 +37,9 @@ Result<void> TaskRoom::keep(const std::string& who, std::size_t bytes) {
   auto& own = shares_[who];
   const bool fits = bytes <= bounds_.bytes_each && own.bytes <= bounds_.bytes_each - bytes;
   if (!fits || bytes > bounds_.bytes || all_.bytes > bounds_.bytes - bytes) {
-    return fail(Errc::limit,
-                fmt::format("the task's result has {} bytes, and with those of earlier tasks no more than {} are kept; "
-                            "repeat the call when they have expired",
-                            bytes, fits ? bounds_.bytes : bounds_.bytes_each));
+    return fail(Errc::limit, fmt::format("the result of the task has {} bytes, and together with earlier tasks no more "
+                                         "than {} are kept; repeat the call when they have expired",
+                                         bytes, fits ? bounds_.bytes : bounds_.bytes_each));
   }
   own.bytes += bytes;
   all_.bytes += bytes;
@@ -195,13 +194,13 @@ void TaskStore::drop_old() {
   for (const auto& task : old) {
     tasks_.erase(task->task_.id);
     let_go(*task);
-    task->cancel("kept for as long as was promised, and still not done");
+    task->cancel("it was kept for the promised time and is still not finished");
   }
 }
 
 Result<std::shared_ptr<StoredTask>> TaskStore::create(const TaskWish& wish, StoredTask::Owner owner) {
   drop_old();
-  if (stopped_) return fail(Errc::closed, "no tasks are run any more");
+  if (stopped_) return fail(Errc::closed, "tasks are no longer run");
   if (auto admitted = room_->admit(owner.who()); !admitted) return std::unexpected(std::move(admitted).error());
   std::array<std::uint8_t, 24> bytes{};
   random_(bytes);
@@ -283,7 +282,7 @@ Task<void> TaskStore::watch(std::weak_ptr<TaskStore> store) {
 void TaskStore::end_all() {
   for (auto& [id, task] : std::exchange(tasks_, {})) {
     let_go(*task);
-    task->cancel("whoever ran it has ended");
+    task->cancel("the program that ran it has ended");
   }
   if (scope_) scope_->cancel();
 }

@@ -66,7 +66,7 @@ Result<InputResponse> decode_answer(const InputRequest& question, Json answer, s
     }
     if (form) {
       if (auto fits = check_form(elicit->requested_schema, *decoded->content, steps); !fits) {
-        return fail(Errc::protocol, fmt::format("the content does not fit the form: {}", fits.error().message()));
+        return fail(Errc::protocol, fmt::format("the content does not match the form: {}", fits.error().message()));
       }
     }
     return InputResponse(std::move(*decoded));

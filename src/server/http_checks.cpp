@@ -48,7 +48,7 @@ Error mismatch(std::string message) { return Error::rpc(modern_code::header_mism
 Result<std::optional<std::string_view>> one_value(const HttpHeaders& headers, std::string_view name) {
   const auto values = headers.all(name);
   if (values.empty()) return std::nullopt;
-  if (values.size() > 1) return std::unexpected(mismatch(fmt::format("the header {} is there twice", name)));
+  if (values.size() > 1) return std::unexpected(mismatch(fmt::format("the header {} occurs twice", name)));
   return trim(values.front());
 }
 
@@ -91,11 +91,11 @@ std::optional<std::string> refuse_by_name(const HttpGate& gate, const HttpHeader
   if (headers.all("origin").size() > 1) return "two Origin headers";
   if (const auto* origin = headers.find("origin")) {
     if (!gate.origins.empty()) {
-      if (!listed(gate.origins, *origin)) return "pages of this origin may not call";
+      if (!listed(gate.origins, *origin)) return "web pages of this origin are not allowed";
     } else {
       const auto start = origin->find("://");
       if (start == std::string::npos || !is_loopback_name(host_name(std::string_view(*origin).substr(start + 3)))) {
-        return "pages of this origin may not call";
+        return "web pages of this origin are not allowed";
       }
     }
   }
@@ -166,8 +166,8 @@ std::optional<Error> check_modern_request(const HttpHeaders& headers, std::strin
   if (!said) return mismatch(fmt::format("the header {} is missing", version_header));
   auto meta = read_meta(params);
   if (!meta) return Error::rpc(-32602, meta.error().message());
-  if (!meta->protocol_version) return Error::rpc(-32602, "_meta names no protocol version");
-  if (!meta->client_capabilities) return Error::rpc(-32602, "_meta names no client capabilities");
+  if (!meta->protocol_version) return Error::rpc(-32602, "_meta has no protocol version");
+  if (!meta->client_capabilities) return Error::rpc(-32602, "_meta has no client capabilities");
   if (trim(*said) != *meta->protocol_version) {
     return mismatch(fmt::format("the header {} differs from _meta", version_header));
   }
@@ -180,7 +180,7 @@ std::optional<Error> check_modern_request(const HttpHeaders& headers, std::strin
   if (name) {
     if (auto wrong = check_header(headers, "Mcp-Name", *name)) return wrong;
   } else if (!member.empty() && headers.contains("Mcp-Name")) {
-    return mismatch("the header Mcp-Name repeats nothing of the body");
+    return mismatch("the header Mcp-Name does not match anything in the body");
   }
   if (method == method::call_tool && name) {
     if (const Json* schema = schema_of(*name)) return check_params(headers, params, *schema);
@@ -191,7 +191,7 @@ std::optional<Error> check_modern_request(const HttpHeaders& headers, std::strin
 Result<void> check_size(const Message& message, std::size_t limit) {
   const auto size = size_of(message);
   if (size <= limit) return {};
-  return fail(Errc::limit, fmt::format("the message has {} bytes; no more than {} are sent", size, limit));
+  return fail(Errc::limit, fmt::format("the message has {} bytes; the limit is {}", size, limit));
 }
 
 int http_status_of(std::int64_t rpc_code) noexcept {

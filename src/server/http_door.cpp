@@ -275,7 +275,7 @@ Task<void> HttpDoor::handle(ServerExchange& exchange) {
   exchange.add_to_answer(page_headers(gate_, request.method, request.headers));
   if (path_of(request.url) != options_.path) {
     exchange.respond(404, {{"Content-Type", "text/plain; charset=utf-8"}},
-                     fmt::format("There is nothing here. The MCP endpoint is {}\n", options_.path));
+                     fmt::format("There is nothing at this address. The MCP endpoint is {}\n", options_.path));
     co_return;
   }
   // Before the caller is asked for: a browser that asks first shows no credentials. Unless the
@@ -304,7 +304,7 @@ Task<void> HttpDoor::handle(ServerExchange& exchange) {
   if (options_.authorize && presence.at->second > options_.max_requests_each) {
     refuse(exchange, 429, {},
            {rpc_code::internal_error,
-            fmt::format("{} requests of yours are being answered, and no more may be; wait for answers",
+            fmt::format("{} of your requests are running, which is the limit; wait for answers",
                         options_.max_requests_each),
             {}},
            {{"Retry-After", "1"}});
@@ -382,7 +382,7 @@ Task<void> HttpDoor::modern(ServerExchange& exchange, Message message, std::stri
   }
   auto* request = std::get_if<Request>(&message);
   if (!request) {
-    refuse(exchange, 400, {}, "clients of this revision send requests and notifications only");
+    refuse(exchange, 400, {}, "clients of this revision send only requests and notifications");
     co_return;
   }
   // The schema stays where it is: nothing is awaited before the check is done.
@@ -495,7 +495,7 @@ std::shared_ptr<HttpSession> HttpDoor::open_session(ServerExchange& exchange, st
   if (options_.authorize && static_cast<std::size_t>(own) >= options_.max_sessions_each) {
     refuse(exchange, 429, {},
            {rpc_code::internal_error,
-            fmt::format("you have {} sessions, and no more may be; end some", options_.max_sessions_each),
+            fmt::format("you have {} sessions, which is the limit; end some", options_.max_sessions_each),
             {}},
            {{"Retry-After", "10"}});
     return nullptr;

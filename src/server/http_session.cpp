@@ -186,7 +186,7 @@ Task<void> HttpSession::serve_stream(ServerExchange& exchange, std::optional<std
     const auto found = streams_.find(from->stream);
     stream = found == streams_.end() ? nullptr : found->second;
     if (!stream && !replay_.holds(from->stream)) {
-      throw Error(Errc::invalid_argument, "there is nothing left of this stream; repeat the request");
+      throw Error(Errc::invalid_argument, "nothing is left of this stream; repeat the request");
     }
     // A stream that is complete ends with whatever is kept last.
     auto rest = replay_.after(*from, stream ? stream->next_event : 0);

@@ -146,7 +146,7 @@ void LegacyFront::subscribe(std::string_view method, Json params) {
     return;
   }
   if (subscriptions_.size() >= runtime_.limits.items && !subscriptions_.contains(request.uri)) {
-    throw invalid_params(fmt::format("no more than {} subscriptions at once", runtime_.limits.items));
+    throw invalid_params(fmt::format("more than {} subscriptions at once are not allowed", runtime_.limits.items));
   }
   subscriptions_.insert(std::move(request.uri));
 }
@@ -170,7 +170,7 @@ Task<Json> LegacyFront::handle(RequestId id, std::string method, Json params) {
   if (method == method::cancel_task) {
     auto task = named_task(*core_->legacy_tasks, params, link_->principal);
     if (!task->cancel("cancelled by the client")) {
-      throw invalid_params(fmt::format("the task is {} already", to_string(task->task().status)));
+      throw invalid_params(fmt::format("the task is already {}", to_string(task->task().status)));
     }
     co_return wire_->write_task(task->state());
   }
@@ -197,10 +197,10 @@ Task<Json> LegacyFront::call_tool(Json params, std::shared_ptr<Context> context)
   auto call = read_tool_call(*core_, std::move(params));
   const auto support = task_support_of(call.entry->item);
   if (wish && support == TaskSupport::forbidden) {
-    throw Error::rpc(rpc_code::method_not_found, fmt::format("{} does not run as a task", call.entry->item.name));
+    throw Error::rpc(rpc_code::method_not_found, fmt::format("{} cannot run as a task", call.entry->item.name));
   }
   if (!wish && declared_.tasks && support == TaskSupport::required) {
-    throw Error::rpc(rpc_code::method_not_found, fmt::format("{} runs as a task only", call.entry->item.name));
+    throw Error::rpc(rpc_code::method_not_found, fmt::format("{} can only run as a task", call.entry->item.name));
   }
   if (!wish) co_return co_await run_tool(std::move(call), *context);
   auto run = co_await run_as_task(core_->legacy_tasks, *wire_, std::move(call), context, *wish,

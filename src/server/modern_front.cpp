@@ -156,7 +156,7 @@ std::int64_t ModernFront::now_ms() const {
 
 Task<Json> ModernFront::handle(RequestId id, std::string method, Json params) {
   auto meta = params_or_throw(read_meta(params));
-  if (!meta.client_capabilities) throw invalid_params("_meta lacks io.modelcontextprotocol/clientCapabilities");
+  if (!meta.client_capabilities) throw invalid_params("_meta has no io.modelcontextprotocol/clientCapabilities");
   const Wire* wire = find_wire(*meta.protocol_version);
   if (!wire || wire->era() != Era::modern) throw unsupported_version_error(*meta.protocol_version, modern_versions());
   if (!wire->has_request(method) || !core_->offers(method)) throw method_not_found(method);
@@ -269,13 +269,14 @@ Task<Json> ModernFront::listen(const Wire& wire, RequestId id, const ReceivedMet
   if (!wanted) throw invalid_params("notifications: expected an object, found nothing");
   auto filter = params_or_throw(decode<SubscriptionFilter>(*wanted, "notifications"));
   if (filter.resource_subscriptions.size() > runtime_.limits.items) {
-    throw invalid_params(fmt::format("no more than {} resource subscriptions at once", runtime_.limits.items));
+    throw invalid_params(
+        fmt::format("more than {} resource subscriptions at once are not allowed", runtime_.limits.items));
   }
   if (core_->tasks_offered && !filter.task_ids.empty() && !declares_tasks(*meta.client_capabilities)) {
     throw missing_capability_error(tasks_capability());
   }
   if (filter.task_ids.size() > runtime_.limits.items) {
-    throw invalid_params(fmt::format("no more than {} tasks at once", runtime_.limits.items));
+    throw invalid_params(fmt::format("more than {} tasks at once are not allowed", runtime_.limits.items));
   }
   // What this server will never send is not acknowledged.
   std::erase_if(filter.task_ids, [&](const auto& task) { return !core_->modern_tasks->find(task, link_->principal); });

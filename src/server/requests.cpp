@@ -84,13 +84,13 @@ namespace {
 // `limit`: what could not be sent when it is asked for is not kept.
 void end_task(StoredTask& task, const Wire& wire, Result<Json> outcome, std::size_t limit) {
   if (!outcome && outcome.error().code() == Errc::cancelled) {
-    task.finish(TaskStatus::cancelled, Json(), "what it ran was cancelled");
+    task.finish(TaskStatus::cancelled, Json(), "the work of the task was cancelled");
     return;
   }
   if (const auto size = outcome ? to_text(*outcome).size() : 0; size > limit) {
     outcome = std::unexpected(
         Error::rpc(rpc_code::internal_error,
-                   fmt::format("the task's result has {} bytes; no more than {} are sent as one answer", size, limit)));
+                   fmt::format("the result of the task has {} bytes; the limit of one answer is {}", size, limit)));
   }
   const bool failed = !outcome || (wire.tool_error_fails_task() && std::as_const(*outcome)["isError"] == Json(true));
   task.finish(failed ? TaskStatus::failed : TaskStatus::completed, std::move(outcome));

@@ -13,9 +13,9 @@
 #include "entries/server_argument.h"
 #include "permission/policy.h"
 #include "permission/rules.h"
-#include "servers/approval.h"
+#include "servers/entry_answers.h"
 #include "servers/merge.h"
-#include "servers/persons_word.h"
+#include "servers/settle.h"
 #include "settings/claude_file.h"
 #include "settings/connectors.h"
 #include "settings/files.h"
@@ -33,7 +33,7 @@ constexpr std::string_view config_flag = "--mcp-config";
 constexpr std::string_view settings_flag = "--settings";
 constexpr std::size_t most_plugins = 500;
 constexpr std::string_view settings_hint =
-    "servers in a settings file are read here, and not by Claude Code; .mcp.json is where both look";
+    "servers in a settings file are used by patchbay but not by Claude Code; both read .mcp.json";
 
 std::string home_of_user() {
   std::string buffer(16384, '\0');
@@ -67,7 +67,10 @@ class Loader {
     read_person_files();
     read_settings();
     read_sources();
-    auto config = merge_sources(sources_);
+    auto config = merge_sources(
+        sources_,
+        [this](const ServerConfig& server) { return answers_about(server, {own_, claude_, paths_}, variables_); },
+        {layers_, request_.trust_project, variables_});
     // Problems of files come first, in the order of the files; then those of entries, which know of each other.
     config.problems.insert(config.problems.begin(), problems_.begin(), problems_.end());
     config.exclusive = exclusive_;
@@ -77,8 +80,6 @@ class Loader {
     config.project_dir = paths_.directories.empty() ? request_.cwd : paths_.directories.back();
     config.config_dir = paths_.own_dir;
     config.helper_dir = first_directory({paths_.claude_dir, paths_.own_dir, paths_.home});
-    settle_standings(config, rules());
-    warn_of_unset(config, sources_, variables_);
     config.settings = SettingsLayers(std::move(layers_));
     config.home = paths_.home;
     tidy(config.problems);
@@ -216,14 +217,6 @@ class Loader {
         }
       }
     }
-    // Answers that the other program keeps in its own file; a yes there is for one directory, see decide().
-    for (const auto& project : claude_.projects) {
-      SettingsLayer layer;
-      layer.source = SettingsSource::user;
-      layer.file = paths_.claude_json;
-      for (const auto& name : project.rejected) layer.disabled_project_servers.push_back({name, {}, true});
-      layers_.push_back(std::move(layer));
-    }
     auto ignored = ignored_approvals(layers_);
     problems_.insert(problems_.end(), ignored.begin(), ignored.end());
   }
@@ -307,7 +300,7 @@ class Loader {
       context.text_of = [this, &place](const std::string& file) -> std::optional<std::string> {
         if (!config_file_exists(file) || really_inside(file, place.root)) return text_of(file);
         memory_.looked_for.insert(file);
-        cannot_read(file, "its symbolic links lead out of the plugin");
+        cannot_read(file, "its symbolic links point outside the plugin");
         return std::nullopt;
       };
       for (auto& parsed : read_plugin(place, context)) add(std::move(parsed));
@@ -407,8 +400,8 @@ class Loader {
       auto reason = secret->kind == SecretKind::command
                         ? reference_fault(*secret, it->origin)
                         : fmt::format(
-                              "${{{}:…}} in \"{}\" is not used, because {} is inside a project you have not "
-                              "said you trust; use --trust-project, or keep the file elsewhere",
+                              "${{{}:…}} in \"{}\" is not used, because {} is inside a project that you do not trust; "
+                              "use --trust-project, or keep the file elsewhere",
                               to_string(secret->kind), secret->place, it->origin.file);
       parsed.problems.push_back({it->origin.file, it->origin.line, it->origin.column,
                                  fmt::format("MCP server \"{}\": {}", it->name, reason), it->name, Severity::error});
@@ -454,30 +447,9 @@ class Loader {
     add(std::move(parsed));
   }
 
-  void add(ParsedServers parsed) {
-    for (auto& server : parsed.servers) {
-      if (server.origin.trust == ConfigTrust::needs_approval) person_.decide(server, layers_, request_.trust_project);
-    }
-    for (auto& broken : parsed.broken) {
-      if (broken.origin.trust == ConfigTrust::needs_approval) broken.holds_name = request_.trust_project;
-    }
-    sources_.push_back(std::move(parsed));
-  }
+  void add(ParsedServers parsed) { sources_.push_back(std::move(parsed)); }
 
-  StandingRules rules() const {
-    StandingRules rules;
-    rules.variables = variables_;
-    rules.switched_off = [this](const ServerConfig& server) { return person_.switched_off(server); };
-    rules.switched_on = [this](const ServerConfig& server) { return person_.switched_on(server); };
-    rules.forbidden = [this](const ServerConfig& expanded) -> std::optional<std::string> {
-      auto verdict = judge_policy(expanded, layers_, variables_);
-      if (verdict.allowed()) return std::nullopt;
-      return std::move(verdict.reason);
-    };
-    return rules;
-  }
-
-  static constexpr std::string_view kept_ = "what it said before stays in force until it can be read again";
+  static constexpr std::string_view kept_ = "its previous content stays in use until it can be read again";
 
   const LoadRequest& request_;
   ConfigMemory& memory_;
@@ -485,7 +457,6 @@ class Loader {
   ConfigPaths paths_;
   OwnFile own_;
   ClaudeFile claude_;
-  PersonsWord person_{own_, claude_, paths_, variables_};
   std::vector<SettingsLayer> layers_;
   PluginSettings plugins_;
   std::vector<ParsedServers> sources_;

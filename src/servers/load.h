@@ -1,6 +1,6 @@
-// From what is on this machine to the servers that count: reads every source of sources.h, asks approval.h
-// and policy.h, and merges. load_servers of the public header is this with nothing remembered. Blocking; any
-// thread.
+// From what is on this machine to the servers that count: reads every source of sources.h, asks entry_answers.h
+// what was said about each entry, and merges. load_servers of the public header is this with nothing remembered.
+// Blocking; any thread.
 #pragma once
 
 #include <map>

@@ -84,7 +84,7 @@ std::optional<ConnectorDirectory> read_connector_directory(const ConfigDocument:
       out.enabled = *value.if_bool();
     } else {
       report.warning(member.place->key,
-                     fmt::format("unknown key {} is kept and ignored", to_text(Json("connectors." + key))));
+                     fmt::format("unknown key {} has no effect", to_text(Json("connectors." + key))));
     }
   }
   if (!out.proxy.empty() && !is_private(out.proxy)) {

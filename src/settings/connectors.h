@@ -1,6 +1,6 @@
 // Connectors: servers that a directory behind a URL lists for whoever is signed in there. Their entries have the
 // lowest precedence. What the directory said last is kept on disk, so that reading the configuration never waits for
-// the network; host/connector_fetch asks it again in the background. Pure: texts in, values out.
+// the network; host/config/connector_fetch asks it again in the background. Pure: texts in, values out.
 #pragma once
 
 #include <chrono>

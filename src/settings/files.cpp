@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include "base/fd.h"
 #include "base/strings.h"
 #include "text/shell_word.h"
 
@@ -21,29 +22,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class Descriptor {
- public:
-  explicit Descriptor(int fd) noexcept : fd_(fd) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  int get() const noexcept { return fd_; }
-
- private:
-  int fd_;
-};
-
 // A reason, put behind "cannot be read: ".
 using Read = std::expected<std::string, std::string>;
 
 std::unexpected<std::string> unreadable(int error) {
   if (error == ENOENT) return std::unexpected(std::string("there is no such file"));
   if (error == ELOOP)
-    return std::unexpected(std::string("its symbolic links go in a circle; remove it, or make it lead to a file"));
+    return std::unexpected(std::string("its symbolic links form a circle; remove it, or make it point to a file"));
   if (error == EACCES) {
-    return std::unexpected(std::generic_category().message(error) + "; let its owner give you the right to read it");
+    return std::unexpected(std::generic_category().message(error) + "; ask its owner for the right to read it");
   }
   return std::unexpected(std::generic_category().message(error));
 }
@@ -56,11 +43,11 @@ std::string_view what_is(mode_t mode) noexcept {
 }
 
 std::unexpected<std::string> not_a_file(mode_t mode) {
-  return std::unexpected(fmt::format("it is {}, not a file; put a file in its place", what_is(mode)));
+  return std::unexpected(fmt::format("it is {}, not a file; replace it with a file", what_is(mode)));
 }
 
 Read read_text(const std::string& path, struct stat& status) {
-  Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (file.get() < 0) {
     int error = errno;
     // A socket cannot be opened at all; say what it is and not "No such device".
@@ -120,13 +107,13 @@ OwnedText read_owned_text(const std::string& path, unsigned owner, unsigned refu
   // What was opened is what is judged: nobody can swap the file in between.
   if (status.st_nlink != 0 && status.st_uid != owner) {
     return {State::foreign,
-            fmt::format("it belongs to user {} and must belong to {}; run: chown {}{}", status.st_uid,
+            fmt::format("it belongs to user {} but must belong to {}; run: chown {}{}", status.st_uid,
                         owner == 0 ? "root" : fmt::format("user {}", owner), owner, shell_operands({path}))};
   }
   if ((status.st_mode & refused) != 0) {
     const bool write = (refused & (S_IRGRP | S_IROTH)) == 0;
-    return {State::writable, fmt::format("others than its owner can {} it; run: chmod {}{}", write ? "write" : "read",
-                                         write ? "go-w" : "600", shell_operands({path}))};
+    return {State::writable, fmt::format("users other than its owner can {} it; run: chmod {}{}",
+                                         write ? "write" : "read", write ? "go-w" : "600", shell_operands({path}))};
   }
   if (!text) return {State::unreadable, std::move(text).error()};
   return {State::text, std::move(*text)};

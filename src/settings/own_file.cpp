@@ -8,26 +8,24 @@
 #include <fmt/format.h>
 
 #include "base/strings.h"
-#include "json/kind_text.h"
 #include "settings/connectors.h"
-#include "text/report.h"
+#include "settings/file_reader.h"
 
 namespace patchbay {
 namespace {
-
-using Member = ConfigDocument::Member;
 
 constexpr auto top_keys = std::to_array<std::string_view>(
     {"$schema", "version", "mcpServers", "disabledServers", "enabledServers", "projects", "settings", "connectors"});
 constexpr auto project_keys = std::to_array<std::string_view>(
     {"mcpServers", "approved", "rejected", "trusted", "disabledServers", "enabledServers"});
 
-class OwnReader {
+class OwnReader : ServerFileReader {
  public:
   OwnReader(std::string_view text, const std::string& file, OwnFile& out)
-      : text_(text), file_(file), out_(out), report_(text, file, out.problems) {}
+      : ServerFileReader(text, file, out.problems), out_(out) {}
 
-  void read(const Member& top) {
+  void read(const ConfigDocument& document) {
+    const auto top = document.top();
     if (!top.value->is_object()) {
       wrong_kind(top, "the file", "an object");
       out_.readable = false;
@@ -35,8 +33,8 @@ class OwnReader {
     }
     read_version(member_of(top, "version"));
     if (auto servers = member_of(top, "mcpServers")) out_.user = servers_of(servers, ConfigScope::user);
-    out_.disabled_servers = texts(member_of(top, "disabledServers"), "disabledServers");
-    out_.enabled_servers = texts(member_of(top, "enabledServers"), "enabledServers");
+    out_.disabled_servers = texts(member_of(top, "disabledServers"), "disabledServers", Items::all);
+    out_.enabled_servers = texts(member_of(top, "enabledServers"), "enabledServers", Items::all);
     if (auto projects = member_of(top, "projects")) read_projects(projects);
     if (auto settings = member_of(top, "settings")) read_settings(settings);
     if (auto connectors = member_of(top, "connectors")) out_.connectors = read_connector_directory(connectors, report_);
@@ -47,11 +45,6 @@ class OwnReader {
   }
 
  private:
-  void wrong_kind(const Member& at, std::string_view what, std::string_view expected) {
-    report_.error(at.place->value, fmt::format("{} must be {}, found {}; {}", what, expected,
-                                               kind_with_article(*at.value), fix_the_file));
-  }
-
   void read_version(const Member& at) {
     if (!at) return;
     auto version = at.value->to_int();
@@ -63,16 +56,10 @@ class OwnReader {
     out_.version = *version;
     if (out_.is_newer()) {
       report_.warning(at.place->value,
-                      fmt::format("the file has version {} and this program knows {}: it is read as far as it is "
-                                  "understood and not changed; use a newer patchbay to change it",
+                      fmt::format("the file has version {}, but this program knows only version {}: it uses what it "
+                                  "understands and does not change the file; to change it, use a newer patchbay",
                                   *version, own_file_version));
     }
-  }
-
-  ParsedServers servers_of(const Member& at, ConfigScope scope) {
-    auto parsed = parse_server_map(text_, at, {file_, 0, scope, trust_of(scope), 0});
-    out_.problems.insert(out_.problems.end(), parsed.problems.begin(), parsed.problems.end());
-    return parsed;
   }
 
   void read_projects(const Member& at) {
@@ -83,7 +70,7 @@ class OwnReader {
       Member project{&value, &at.place->children[i++]};
       if (!path.starts_with('/')) {
         report_.warning(project.place->key,
-                        fmt::format("the project {} is ignored: it must be an absolute path", quoted_name(path)));
+                        fmt::format("the project {} is ignored: its name must be an absolute path", quoted_name(path)));
       } else if (!value.is_object()) {
         wrong_kind(project, "a project", "an object");
       } else {
@@ -98,8 +85,8 @@ class OwnReader {
     if (auto servers = member_of(at, "mcpServers")) project.local = servers_of(servers, ConfigScope::local);
     project.approved = named(member_of(at, "approved"), "approved");
     project.rejected = named(member_of(at, "rejected"), "rejected");
-    project.disabled_servers = texts(member_of(at, "disabledServers"), "disabledServers");
-    project.enabled_servers = texts(member_of(at, "enabledServers"), "enabledServers");
+    project.disabled_servers = texts(member_of(at, "disabledServers"), "disabledServers", Items::all);
+    project.enabled_servers = texts(member_of(at, "enabledServers"), "enabledServers", Items::all);
     if (auto trusted = member_of(at, "trusted")) {
       if (const auto* value = trusted.value->if_bool()) {
         project.trusted = *value;
@@ -109,24 +96,6 @@ class OwnReader {
     }
     warn_of_unknown(at, project_keys);
     return project;
-  }
-
-  std::vector<std::string> texts(const Member& at, std::string_view key) {
-    std::vector<std::string> out;
-    if (!at) return out;
-    const auto* items = at.value->if_array();
-    if (items == nullptr) {
-      wrong_kind(at, fmt::format("\"{}\"", key), "an array of strings");
-      return out;
-    }
-    for (std::size_t i = 0; i < items->size(); ++i) {
-      if (const auto* text = (*items)[i].if_string()) {
-        out.push_back(*text);
-      } else {
-        wrong_kind({&(*items)[i], &at.place->children[i]}, fmt::format("\"{}[{}]\"", key, i), "a string");
-      }
-    }
-    return out;
   }
 
   NamedTexts named(const Member& at, std::string_view key) {
@@ -165,34 +134,22 @@ class OwnReader {
       if (std::ranges::find(known, key) != known.end() || out_.is_newer()) continue;
       const std::vector<std::string> names(known.begin(), known.end());
       const auto meant = nearest(key, names);
-      report_.warning(place.key, fmt::format("unknown key {} is kept and ignored{}", quoted_name(key),
+      report_.warning(place.key, fmt::format("unknown key {} has no effect{}", quoted_name(key),
                                              meant.empty() ? "" : fmt::format("; did you mean \"{}\"?", meant)));
     }
   }
 
-  std::string_view text_;
-  const std::string& file_;
   OwnFile& out_;
-  ConfigReport report_;
 };
 
 }  // namespace
 
-const OwnProject* OwnFile::project(std::string_view path) const noexcept {
-  auto found = std::ranges::find(projects, path, &OwnProject::path);
-  return found == projects.end() ? nullptr : &*found;
-}
+const OwnProject* OwnFile::project(std::string_view path) const noexcept { return project_at(projects, path); }
 
 OwnFile read_own_file(std::string_view text, const std::string& file) {
   OwnFile out;
   if (trim(text).empty()) return out;
-  auto document = read_document(text, file, "an object");
-  if (!document) {
-    out.problems.push_back(std::move(document).error());
-    out.readable = false;
-    return out;
-  }
-  OwnReader(text, file, out).read(document->top());
+  if (const auto document = outline_of(text, file, document_depth, out)) OwnReader(text, file, out).read(*document);
   return out;
 }
 

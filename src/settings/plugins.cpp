@@ -76,7 +76,7 @@ class PluginReader {
     if (const auto* path = at.value->if_string()) {
       auto named = below(root_, *path);
       if (named.empty()) {
-        complain(text, file, at, fmt::format("{} is not inside the plugin and not read", quoted_name(*path)));
+        complain(text, file, at, fmt::format("{} is outside the plugin and is not read", quoted_name(*path)));
       } else if (!read_file(named)) {
         complain(text, file, at, fmt::format("no servers can be read from {}", named));
       }

@@ -87,7 +87,7 @@ class SettingsReader {
       } else if (key == "permissions") {
         read_permissions(at);
       } else if (std::ranges::find(permission_keys, key) != permission_keys.end()) {
-        unknown_key(at, key, "it counts inside \"permissions\"");
+        unknown_key(at, key, "it belongs inside \"permissions\"");
       } else if (const auto meant = meant_key(key, guarding_keys); !meant.empty()) {
         unknown_key(at, key, fmt::format("did you mean \"{}\"?", meant));
       }
@@ -136,7 +136,7 @@ class SettingsReader {
                                              std::string_view key) {
     if (!setting || layer_.source == SettingsSource::enterprise) return setting;
     if (setting->value) {
-      report_.warning(at.place->key, fmt::format("\"{}\" counts in an organisation's settings alone", key));
+      report_.warning(at.place->key, fmt::format("\"{}\" has an effect only in the settings of an organisation", key));
     }
     return std::nullopt;
   }
@@ -144,9 +144,9 @@ class SettingsReader {
   std::optional<BoolSetting> not_in_repository(std::optional<BoolSetting> setting, const Member& at,
                                                std::string_view key) {
     if (setting && setting->value && is_inside_repository(layer_.source)) {
-      report_.warning(at.place->key, fmt::format("\"{}\" is ignored: a file inside the repository cannot switch "
-                                                 "permissions off",
-                                                 key));
+      report_.warning(
+          at.place->key,
+          fmt::format("\"{}\" is ignored: a file inside the repository cannot turn permission checks off", key));
     }
     return setting;
   }
@@ -200,9 +200,11 @@ class SettingsReader {
     // A list that cannot be read allows what an empty one does: nothing.
     layer_.allowed_servers.emplace();
     if (items == nullptr) {
-      report_.error(at.place->value, fmt::format("\"allowedMcpServers\" must be an array of objects, found {}; until "
-                                                 "that is fixed it allows no server",
-                                                 kind_with_article(*at.value)));
+      report_.error(
+          at.place->value,
+          fmt::format(
+              "\"allowedMcpServers\" must be an array of objects, found {}; until this is fixed no server is allowed",
+              kind_with_article(*at.value)));
       return;
     }
     for (std::size_t i = 0; i < items->size(); ++i) {
@@ -210,7 +212,7 @@ class SettingsReader {
       std::string fault;
       auto entries = policy_entries(item, fault);
       if (fault.empty() && entries.front().by == PolicyEntry::By::name && !is_plain_name(entries.front().text)) {
-        fault = "\"serverName\" may have letters, digits, '_' and '-' only";
+        fault = "\"serverName\" can only contain letters, digits, '_' and '-'";
       }
       if (fault.empty()) {
         layer_.allowed_servers->push_back(std::move(entries.front()));
@@ -240,7 +242,7 @@ class SettingsReader {
 
   void denied_fault(const Member& at, std::string message) {
     if (layer_.source == SettingsSource::enterprise) {
-      message += "; until that is fixed it denies every server";
+      message += "; until this is fixed every server is denied";
       if (!layer_.denied_unreadable) layer_.denied_unreadable = place(at);
     }
     report_.error(at.place->value, std::move(message));
@@ -275,7 +277,7 @@ class SettingsReader {
         const auto* items = value.value->if_array();
         if (items == nullptr || items->empty() ||
             !std::ranges::all_of(*items, [](const Json& item) { return item.is_string(); })) {
-          fault = "\"serverCommand\" must be an array of strings, the command and its arguments";
+          fault = "\"serverCommand\" must be an array of strings: the command and its arguments";
           return;
         }
         for (const auto& item : *items) entry.argv.push_back(item.as_string());
@@ -316,7 +318,7 @@ class SettingsReader {
         if (!meant.empty()) {
           unknown_key(value, key, fmt::format("did you mean \"{}\"?", meant));
         } else if (holds_server_rule(*value.value)) {
-          unknown_key(value, key, "rules are in \"allow\", \"ask\" and \"deny\"");
+          unknown_key(value, key, "rules belong in \"allow\", \"ask\" and \"deny\"");
         }
       }
     });
@@ -324,9 +326,9 @@ class SettingsReader {
 
   void rules_fault(const Member& at, std::string message) {
     if (!layer_.rules_unreadable) layer_.rules_unreadable = place(at);
-    report_.error(at.place->value, fmt::format("{}; until that is fixed no call is made, since what should be "
-                                               "denied is not known",
-                                               message));
+    report_.error(
+        at.place->value,
+        fmt::format("{}; until this is fixed no tool can be called, because the deny rules are unknown", message));
   }
 
   std::vector<TextSetting> rules(const Member& at, RuleList list) {
@@ -365,15 +367,15 @@ class SettingsReader {
     }
     const auto mode = permission_mode(*text);
     if (!mode) {
-      mistake(at.place->value, fmt::format("unknown mode {} in \"permissions.defaultMode\" is ignored; there "
-                                           "are default, acceptReads, bypass and dontAsk",
+      mistake(at.place->value, fmt::format("unknown mode {} in \"permissions.defaultMode\" is ignored; the modes are "
+                                           "default, acceptReads, bypass and dontAsk",
                                            to_text(*at.value)));
       return;
     }
     if (*mode == PermissionMode::bypass && is_inside_repository(layer_.source)) {
-      report_.warning(at.place->value,
-                      "\"permissions.defaultMode\" is ignored: a file inside the repository cannot "
-                      "switch permissions off");
+      report_.warning(
+          at.place->value,
+          "\"permissions.defaultMode\" is ignored: a file inside the repository cannot turn permission checks off");
     }
     if (const auto remark = foreign_mode_remark(*text); !remark.empty()) {
       const auto [line, column] = place(at);
@@ -409,11 +411,12 @@ std::string_view to_string(RuleList list) noexcept {
 
 std::string foreign_mode_remark(std::string_view mode) {
   if (mode == "plan") {
-    return "the mode plan is not known here: default is used instead, which lets you call tools that change things; "
-           "dontAsk refuses what no rule allows";
+    return "the mode plan does not exist here; the mode default is used instead, which allows calls that change "
+           "things; dontAsk refuses every call that no rule allows";
   }
   if (mode == "acceptEdits" || mode == "auto") {
-    return fmt::format("the mode {} is about tools that are no server's; default is used instead", mode);
+    return fmt::format(
+        "the mode {} is only about tools that do not belong to a server; the mode default is used instead", mode);
   }
   return {};
 }

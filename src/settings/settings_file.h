@@ -1,7 +1,7 @@
 // What settings files say about servers and tools: approvals, an organisation's lists, permission
 // rules. The files belong to other programs and hold much more; what is not read here is not looked
 // at. Pure: a text in, values and problems out. Which files there are is decided by load, what the
-// values lead to by policy.h, approval.h and permission_rules.h. The layers travel to the host in
+// values lead to by permission/policy.h, servers/settle.h and permission/rules.h. The layers travel to the host in
 // LoadedConfig::settings.
 #pragma once
 
@@ -95,10 +95,6 @@ struct SettingsLayer {
   std::optional<TextSetting> default_mode;         // permissions.defaultMode
   std::optional<BoolSetting> skip_permissions;     // dangerouslySkipPermissions
   std::optional<BoolSetting> bypass_switched_off;  // permissions.disableBypassPermissionsMode
-
-  // Servers of the project that load lets pass because of this file or flag, whether or not the person said yes
-  // to the very entry.
-  std::vector<std::string> approved_servers;
 
   std::vector<ConfigProblem> problems;  // in the order of the file
   bool operator==(const SettingsLayer&) const = default;

@@ -397,7 +397,7 @@ std::optional<JsonFault> apply(Json& root, const Editor& editor, const ConfigEdi
   Json value = *found;
   if (edit.kind == ConfigEdit::Kind::rename) {
     if (edit.name != key && parent.contains(edit.name)) {
-      return JsonFault{0, fmt::format("there is a {} already", shown(edit.name))};
+      return JsonFault{0, fmt::format("{} already exists", shown(edit.name))};
     }
     parent.erase(key);
     parent.set(edit.name, std::move(value));

@@ -79,7 +79,7 @@ Result<void> make_directories(const fs::path& directory) {
   }
   for (const auto& each : std::views::reverse(missing)) {
     if (::mkdir(each.c_str(), 0700) != 0 && errno != EEXIST) {
-      return fail(Errc::config, fmt::format("{} cannot be made: {}", each.string(), reason_of(errno)));
+      return fail(Errc::config, fmt::format("{} cannot be created: {}", each.string(), reason_of(errno)));
     }
   }
   return {};
@@ -94,9 +94,9 @@ Result<std::string> follow_links(const std::string& path) {
   if (real) return std::move(*real);
   if (real.error() != ELOOP)
     return fail(Errc::config, fmt::format("{} cannot be read: {}", path, reason_of(real.error())));
-  return fail(Errc::config, fmt::format("{} cannot be read: its symbolic links go in a circle; remove it, or make it "
-                                        "lead to a file",
-                                        path));
+  return fail(
+      Errc::config,
+      fmt::format("{} cannot be read: its symbolic links form a circle; remove it, or make it point to a file", path));
 }
 
 // ---- the lock
@@ -139,10 +139,9 @@ class FileLock {
       if (::flock(fd, LOCK_EX | LOCK_NB) == 0) return true;
       if (errno != EWOULDBLOCK && errno != EINTR) return false;
       if (std::chrono::steady_clock::now() >= end) {
-        return fail(Errc::config,
-                    fmt::format("{} is being changed by another program for {} s now; it is unchanged. Try again when "
-                                "that one has ended",
-                                path, std::chrono::duration_cast<std::chrono::seconds>(limit).count()));
+        return fail(Errc::config, fmt::format("another program has been changing {} for {} s; it is unchanged. Try "
+                                              "again when the other program has finished",
+                                              path, std::chrono::duration_cast<std::chrono::seconds>(limit).count()));
       }
       std::this_thread::sleep_for(pause);
     }
@@ -175,7 +174,7 @@ Error at_fault(const std::string& path, std::string_view text, const JsonFault& 
 Result<Json> value_of(const std::string& path, std::string_view text) {
   if (!valid_utf8(text)) {
     return fail(Errc::config,
-                fmt::format("{}: the file is not UTF-8; save it as UTF-8 and run the command again", path));
+                fmt::format("{}: the file is not valid UTF-8; save it as UTF-8 and run the command again", path));
   }
   auto plain = without_comments(text);
   if (!plain) return std::unexpected(at_fault(path, text, plain.error()));
@@ -195,7 +194,7 @@ Result<StorePlaces> store_places(const std::string& config_dir, const std::strin
   const auto state = variables("XDG_STATE_HOME");
   const bool set = state && state->starts_with('/');
   if (!config_dir.starts_with('/') || (!set && !home.starts_with('/'))) {
-    return fail(Errc::config, "there is no home directory, and so no place for patchbay's own file; set HOME");
+    return fail(Errc::config, "there is no home directory, so patchbay's own file has no place; set HOME");
   }
   return StorePlaces{config_dir + "/config.json", set ? *state + "/patchbay" : home + "/.local/state/patchbay"};
 }
@@ -226,9 +225,10 @@ Result<FileChange> ConfigStore::change(const std::string& path, const Rules& rul
   auto real = follow_links(path);
   if (!real) return std::unexpected(std::move(real).error());
   if (!rules.inside.empty() && !really_inside(*real, rules.inside)) {
-    return fail(Errc::config, fmt::format("{} is a symbolic link to {}, outside the project, and is not written "
-                                          "through; change that file yourself, or replace the link by a file",
-                                          path, *real));
+    return fail(Errc::config,
+                fmt::format("{} is a symbolic link to {}, outside the project, and patchbay does not write through it; "
+                            "change that file yourself, or replace the link with a file",
+                            path, *real));
   }
   if (rules.own) {
     if (auto made = make_directories(fs::path(*real).parent_path()); !made) {
@@ -256,9 +256,11 @@ Result<FileChange> ConfigStore::change_locked(const std::string& path, const Rul
   if (!root) return std::unexpected(std::move(root).error());
   const Json* version = rules.own ? root->find("version") : nullptr;
   if (version != nullptr && version->to_int().value_or(own_file_version + 1) > own_file_version) {
-    return fail(Errc::config,
-                fmt::format("{} has version {} and this patchbay knows {}, so it is not changed; use a newer patchbay",
-                            path, to_text(*version), own_file_version));
+    return fail(
+        Errc::config,
+        fmt::format(
+            "{} has version {}, but this patchbay knows only version {}, so it is not changed; use a newer patchbay",
+            path, to_text(*version), own_file_version));
   }
   auto edits = decide(*root);
   if (!edits) return std::unexpected(std::move(edits).error());
@@ -294,7 +296,8 @@ Result<void> ConfigStore::replace(const std::string& path, const std::string& te
     struct stat made{};
     if (::fstat(file.get(), &made) != 0) return cannot_write(path, reason_of(errno));
     if (made.st_uid != old.st_uid && ::fchown(file.get(), old.st_uid, static_cast<gid_t>(-1)) != 0) {
-      return cannot_write(path, fmt::format("it belongs to another user (id {}), which would be lost", old.st_uid));
+      return cannot_write(path,
+                          fmt::format("it belongs to another user (id {}), and its owner would change", old.st_uid));
     }
     auto mode = old.st_mode & 07777;
     // Rights of a group that cannot be kept are not given to another.
@@ -318,7 +321,7 @@ Result<void> ConfigStore::replace(const std::string& path, const std::string& te
 Result<void> ConfigStore::keep_backup(const std::string& path, const std::string& text) const {
   const auto directory = places_.state_dir + "/backups";
   auto failed = [&](std::string_view reason) {
-    return fail(Errc::config, fmt::format("no backup of {} was kept: {}", path, reason));
+    return fail(Errc::config, fmt::format("{} could not be backed up: {}", path, reason));
   };
   if (auto made = make_directories(directory); !made) return failed(made.error().message());
   // Many projects have a file of this name.

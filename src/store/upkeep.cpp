@@ -14,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include "base/fd.h"
 #include "secrets/names.h"
 #include "settings/files.h"
 #include "settings/own_file.h"
@@ -27,20 +28,6 @@ namespace fs = std::filesystem;
 constexpr auto abandoned_after = std::chrono::minutes(1);
 
 std::string reason_of(int error) { return std::generic_category().message(error); }
-
-class HeldDescriptor {
- public:
-  explicit HeldDescriptor(int fd) noexcept : fd_(fd) {}
-  HeldDescriptor(const HeldDescriptor&) = delete;
-  HeldDescriptor& operator=(const HeldDescriptor&) = delete;
-  ~HeldDescriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  int get() const noexcept { return fd_; }
-
- private:
-  int fd_;
-};
 
 std::string secrets_file(const StorePlaces& places) {
   return (fs::path(places.config_file).parent_path() / "secrets.json").string();
@@ -138,8 +125,8 @@ std::vector<ConfigEdit> edits_to_forget(const Json& root, const std::string& pat
 }
 
 Repair close_to_others(const OwnFileState& file) {
-  Repair out{"readable by you alone now", file.path, {}};
-  const HeldDescriptor fd(::open(file.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  Repair out{"only you can read it now", file.path, {}};
+  const Fd fd(::open(file.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat status{};
   if (fd.get() < 0 || ::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode) || ::fchmod(fd.get(), 0600) != 0) {
     out.error = fmt::format("its permissions cannot be changed: {}", reason_of(errno));
@@ -170,7 +157,7 @@ UpkeepState look_after(const ConfigStore& store) {
     if (is_abandoned(unfinished)) out.leftovers.push_back(unfinished);
   }
   look_at_backups(store, secret, out);
-  const HeldDescriptor directory(
+  const Fd directory(
       ::open(fs::path(real_path(places.config_file)).parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   out.being_changed = directory.get() >= 0 && ::flock(directory.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
   return out;
@@ -183,13 +170,13 @@ std::vector<Repair> repair(const ConfigStore& store, const UpkeepState& state) {
   }
   if (!state.leftovers.empty()) {
     // With the lock held nobody is writing.
-    const HeldDescriptor directory(::open(fs::path(real_path(store.places().config_file)).parent_path().c_str(),
-                                          O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    const Fd directory(::open(fs::path(real_path(store.places().config_file)).parent_path().c_str(),
+                              O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     const bool held = directory.get() >= 0 && ::flock(directory.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
     for (const auto& path : state.leftovers) {
       Repair done{"removed", path, {}};
       if (held) {
-        done.error = "another program is changing our files; try again";
+        done.error = "another program is changing patchbay's files; try again";
       } else if (::unlink(path.c_str()) != 0 && errno != ENOENT) {
         done.error = fmt::format("it cannot be removed: {}", reason_of(errno));
       }
@@ -204,7 +191,7 @@ std::vector<Repair> repair(const ConfigStore& store, const UpkeepState& state) {
     return edits;
   });
   for (const auto& path : state.gone_projects) {
-    out.push_back({fmt::format("answers for {}, which is gone, forgotten", path), store.places().config_file,
+    out.push_back({fmt::format("answers for {}, which no longer exists, are deleted", path), store.places().config_file,
                    changed ? std::string() : changed.error().message()});
   }
   return out;

@@ -281,7 +281,7 @@ class Collector {
       auto content = word->value == "-" ? read_stdin(word->key) : sources_.read_file(word->value);
       if (!content) {
         const auto literal = to_text(Json("@" + word->value));
-        return wrong(fmt::format("{}: {}; for the text itself write {}", word->key, content.error().message(),
+        return wrong(fmt::format("{}: {}; if you mean the text itself, write {}", word->key, content.error().message(),
                                  shell_word(fmt::format("{}:={}", word->key, literal))));
       }
       if (!valid_utf8(*content)) return wrong(fmt::format("{}: the file {} is not text", word->key, word->value));
@@ -294,7 +294,7 @@ class Collector {
 
  private:
   Result<std::string> read_stdin(const std::string& key) {
-    if (read_stdin_) return wrong(fmt::format("{}: stdin is another argument's already", key));
+    if (read_stdin_) return wrong(fmt::format("{}: another argument already reads stdin", key));
     read_stdin_ = true;
     return sources_.read_stdin();
   }
@@ -338,7 +338,7 @@ class Collector {
       const auto* inner = schema_.property(target.schema, head);
       if (inner == nullptr && schema_.closed(target.schema)) return unknown(key, target);
       if (auto types = schema_.types(inner); types != none && (types & object_type) == 0) {
-        return wrong(fmt::format("{}: \"{}\" is {}, nothing can be set inside it", key, head, expectation(types)));
+        return wrong(fmt::format("{}: \"{}\" is {}, so nothing can be set inside it", key, head, expectation(types)));
       }
       Json* child = target.parent->find(head);
       if (child == nullptr) {
@@ -366,7 +366,7 @@ class Collector {
 
   std::unexpected<Error> unknown(std::string_view key, const Target& target) const {
     auto keys = schema_.keys(target.schema);
-    if (keys.empty()) return wrong(fmt::format("{}: unknown argument, nothing is accepted here", key));
+    if (keys.empty()) return wrong(fmt::format("{}: unknown argument; no arguments are accepted here", key));
     if (auto meant = nearest(target.key, keys); !meant.empty()) {
       return wrong(fmt::format("{}: unknown argument; did you mean \"{}\"?", key, meant));
     }
@@ -417,7 +417,9 @@ class Collector {
     return {};
   }
 
-  static std::unexpected<Error> twice(const Word& word) { return wrong(fmt::format("{}: given twice", word.key)); }
+  static std::unexpected<Error> twice(const Word& word) {
+    return wrong(fmt::format("{}: given more than once", word.key));
+  }
 
   Schema schema_;
   const ArgumentSources& sources_;
@@ -426,7 +428,7 @@ class Collector {
 };
 
 Result<Json> whole_object(std::string_view text, std::string_view where) {
-  if (trim(text).empty()) return wrong(fmt::format("{}: expected a JSON object, found nothing", where));
+  if (trim(text).empty()) return wrong(fmt::format("{}: expected a JSON object, but it is empty", where));
   auto value = parse_json(text);
   if (!value) return wrong(fmt::format("{}: not JSON: {}", where, value.error().message()));
   if (!value->is_object()) {
@@ -447,7 +449,7 @@ Result<Json> call_arguments(std::span<const std::string> words, const Json& sche
   auto whole = std::ranges::find_if(words, is_whole);
   if (whole != words.end()) {
     if (words.size() > 1) {
-      return wrong(fmt::format("{}: stands for all arguments and must be the only one", quoted(*whole)));
+      return wrong(fmt::format("{}: this gives all arguments, so it must be the only one", quoted(*whole)));
     }
     if (*whole != "-") return whole_object(*whole, "arguments");
     auto text = sources.read_stdin();

@@ -6,48 +6,15 @@
 #include <cstdint>
 
 #include "base/utf8.h"
+#include "text/characters.h"
 
 namespace patchbay {
 
 namespace {
 
-struct Range {
-  char32_t first;
-  char32_t last;
-};
-
-template <std::size_t N>
-constexpr bool contains(const std::array<Range, N>& sorted, char32_t c) noexcept {
-  const auto after = std::upper_bound(sorted.begin(), sorted.end(), c,
-                                      [](char32_t value, const Range& range) { return value < range.first; });
-  return after != sorted.begin() && c <= std::prev(after)->last;
-}
-
-// Removed wherever they stand. Controls and noncharacters at the end of a plane are
-// told apart by arithmetic.
-constexpr std::array<Range, 17> never_shown{{
-    {0x00AD, 0x00AD},    // soft hyphen
-    {0x034F, 0x034F},    // grapheme joiner
-    {0x061C, 0x061C},    // Arabic letter mark
-    {0x115F, 0x1160},    // Hangul fillers
-    {0x17B4, 0x17B5},    // Khmer inherent vowels
-    {0x200B, 0x200B},    // zero-width space
-    {0x200E, 0x200F},    // left-to-right and right-to-left marks
-    {0x202A, 0x202E},    // bidirectional embeddings and overrides
-    {0x2060, 0x206F},    // word joiner, invisible operators, isolates, deprecated formats
-    {0x3164, 0x3164},    // Hangul filler
-    {0xFDD0, 0xFDEF},    // noncharacters
-    {0xFEFF, 0xFEFF},    // byte order mark
-    {0xFFA0, 0xFFA0},    // halfwidth Hangul filler
-    {0xFFF0, 0xFFFB},    // unassigned and ignorable, interlinear annotation
-    {0x1BCA0, 0x1BCA3},  // shorthand format controls
-    {0x1D173, 0x1D17A},  // musical format controls
-    {0xE0080, 0xE0FFF},  // variation selectors supplement, unassigned and ignorable
-}};
-
 // Blocks of scripts whose spelling needs joiners: the Arabic family and those of Indic
 // descent.
-constexpr std::array<Range, 16> joining_scripts{{
+constexpr std::array<CharacterRange, 16> joining_scripts{{
     {0x0600, 0x07FF},    // Arabic, Syriac, Thaana, NKo
     {0x0840, 0x085F},    // Mandaic
     {0x0860, 0x08FF},    // Syriac and Arabic extensions
@@ -68,7 +35,7 @@ constexpr std::array<Range, 16> joining_scripts{{
 
 // The blocks that hold the pictographs; a joiner between two of their characters is
 // harmless even where no emoji has been made of them.
-constexpr std::array<Range, 6> pictographs{{
+constexpr std::array<CharacterRange, 6> pictographs{{
     {0x2190, 0x21FF},
     {0x2300, 0x23FF},
     {0x2600, 0x27BF},
@@ -86,13 +53,14 @@ constexpr char32_t cancel_tag = 0xE007F;
 constexpr bool is_joiner(char32_t c) noexcept {
   return c == zero_width_non_joiner || c == zero_width_joiner || (c >= 0x180B && c <= 0x180F);
 }
-constexpr bool is_selector(char32_t c) noexcept { return c >= 0xFE00 && c <= 0xFE0F; }
-constexpr bool is_tag(char32_t c) noexcept { return c >= 0xE0000 && c <= 0xE007F; }
-constexpr bool is_control(char32_t c) noexcept { return c < 0x20 || (c >= 0x7F && c <= 0x9F); }
 constexpr bool is_blank(char32_t c) noexcept { return c == ' ' || c == '\n' || c == '\t'; }
 
+constexpr bool is_annotation(char32_t c) noexcept { return c >= 0xFFF9 && c <= 0xFFFB; }
+
+// Removed whatever is beside them; joiners, selectors and tags are judged by their neighbours.
 constexpr bool is_removed(char32_t c) noexcept {
-  return (is_control(c) && c != '\n' && c != '\t') || (c & 0xFFFE) == 0xFFFE || contains(never_shown, c);
+  if (is_joiner(c) || is_selector(c) || is_tag(c)) return false;
+  return (is_control(c) && c != '\n' && c != '\t') || is_noncharacter(c) || is_annotation(c) || is_ignorable(c);
 }
 
 constexpr bool is_plain_ascii(char byte) noexcept {
@@ -186,7 +154,7 @@ Filtered remove_unconditionally(std::string_view text) {
     at += length;
     if (c == '\r') {
       if (at == text.size() || text[at] != '\n') out.text += '\n';
-    } else if (c == 0x2028 || c == 0x2029) {
+    } else if (is_line_separator(c)) {
       out.text += '\n';
     } else if (!is_removed(c)) {
       out.needs_context = out.needs_context || is_joiner(c) || is_selector(c) || is_tag(c);

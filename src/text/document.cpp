@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/strings.h"
+#include "json/utf8.h"
 #include "text/jsonc.h"
 
 namespace patchbay {
@@ -13,18 +14,6 @@ namespace patchbay {
 const std::string_view fix_the_file = "fix the file and run the command again";
 
 namespace {
-
-// Offset of the first byte that is not part of UTF-8.
-std::size_t first_invalid(std::string_view text) noexcept {
-  std::size_t at = 0;
-  while (at < text.size()) {
-    auto lead = static_cast<unsigned char>(text[at]);
-    std::size_t length = lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-    if (!valid_utf8(text.substr(at, length))) break;
-    at += length;
-  }
-  return at;
-}
 
 // Where the key that stands again at `again` stands first in its object. The text before it is JSON.
 std::size_t first_of_key(std::string_view plain, std::size_t again) {
@@ -67,11 +56,11 @@ std::size_t first_of_key(std::string_view plain, std::size_t again) {
 // program may guess otherwise.
 std::string twice_text(std::string_view text, std::string_view plain, const JsonFault& fault) {
   const auto first = first_of_key(plain, fault.offset);
-  const auto where = first == std::string_view::npos ? std::string("before")
-                                                     : fmt::format("in line {}", position_of(text, first).line);
+  const auto where =
+      first == std::string_view::npos ? std::string("above") : fmt::format("in line {}", position_of(text, first).line);
   return fmt::format(
-      "{} (it stands {} already): none of the file is used, because programs disagree about which one "
-      "counts; remove or rename one of them",
+      "{} (it already occurs {}): the whole file is ignored, because programs disagree about which one is used; remove "
+      "or rename one of them",
       fault.reason, where);
 }
 
@@ -96,7 +85,7 @@ std::expected<ConfigDocument, ConfigProblem> read_document(std::string_view text
     return std::unexpected(ConfigProblem{file, line, column, std::move(message), {}, Severity::error});
   };
   if (!valid_utf8(text)) {
-    return fault(first_invalid(text), "the file is not UTF-8; save it as UTF-8 and run the command again");
+    return fault(first_invalid_utf8(text), "the file is not valid UTF-8; save it as UTF-8 and run the command again");
   }
   auto plain = without_comments(text);
   if (!plain) return fault(plain.error().offset, fmt::format("{}; {}", plain.error().reason, fix_the_file));

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/strings.h"
+#include "json/utf8.h"
 
 namespace patchbay {
 
@@ -47,15 +48,8 @@ std::expected<void, ConfigProblem> check_import_text(std::string_view text, cons
         import_fault(text, file, 0, fmt::format("the file is larger than {} KiB", import_text_limit >> 10)));
   }
   if (!valid_utf8(text)) {
-    std::size_t at = 0;
-    while (at < text.size()) {
-      auto lead = static_cast<unsigned char>(text[at]);
-      std::size_t length = lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-      if (!valid_utf8(text.substr(at, length))) break;
-      at += length;
-    }
-    return std::unexpected(
-        import_fault(text, file, at, "the file is not UTF-8; save it as UTF-8 and run the command again"));
+    return std::unexpected(import_fault(text, file, first_invalid_utf8(text),
+                                        "the file is not valid UTF-8; save it as UTF-8 and run the command again"));
   }
   return {};
 }

@@ -8,8 +8,6 @@
 
 namespace patchbay {
 
-bool is_ignorable(char32_t c) noexcept;
-
 // Whether the text holds one.
 bool holds_ignorable(std::string_view text) noexcept;
 

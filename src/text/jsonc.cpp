@@ -48,7 +48,7 @@ std::expected<std::string, JsonFault> without_comments(std::string_view text) {
       at = end;
     } else if (text.substr(at).starts_with("/*")) {
       auto end = text.find("*/", at + 2);
-      if (end == none) return std::unexpected(JsonFault{at, "the comment that begins here does not end"});
+      if (end == none) return std::unexpected(JsonFault{at, "the comment that begins here is not closed"});
       blank(out, at, end + 2);
       at = end + 2;
     } else {

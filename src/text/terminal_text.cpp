@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/utf8.h"
+#include "text/characters.h"
 #include "text/visible_text.h"
 
 namespace patchbay {
@@ -14,8 +15,7 @@ constexpr auto colours = std::to_array<std::string_view>({"\033[0m", "\033[31m",
 bool is_plain(char byte) noexcept { return (byte >= 0x20 && byte < 0x7F) || byte == '\n' || byte == '\t'; }
 
 bool is_harmful(char32_t c) noexcept {
-  return c < 0x20 || (c >= 0x7F && c <= 0x9F) || c == 0x061C || c == 0x200E || c == 0x200F || c == 0x2028 ||
-         c == 0x2029 || (c >= 0x202A && c <= 0x202E) || (c >= 0x2066 && c <= 0x206F) || (c >= 0xE0000 && c <= 0xE0FFF);
+  return is_control(c) || is_directional(c) || is_line_separator(c) || (c >= 0xE0000 && c <= 0xE0FFF);
 }
 
 // The tags of a flag are harmless where one stands.
@@ -43,7 +43,7 @@ std::string terminal_text(std::string_view text) {
     }
     const auto character = decode_utf8(text, at);
     const auto bytes = text.substr(at, character.length);
-    const bool tag = character.value >= 0xE0000 && character.value <= 0xE007F;
+    const bool tag = is_tag(character.value);
     in_flag = tag && (in_flag || follows_flag(out));
     const bool harmful = !character.valid || (is_harmful(character.value) && !in_flag);
     out += harmful ? visible_text(bytes) : std::string(bytes);

@@ -316,7 +316,7 @@ class TomlReader {
   }
 
   bool twice(const KeyPart& part) {
-    return fault(part.offset, fmt::format("the key {} is there twice", to_text(Json(part.name))));
+    return fault(part.offset, fmt::format("the key {} occurs twice", to_text(Json(part.name))));
   }
 
   // key = value
@@ -349,7 +349,7 @@ class TomlReader {
     for (;;) {
       KeyPart part{{}, at_};
       if (peek() == '"' || peek() == '\'') {
-        if (peek(1) == peek() && peek(2) == peek()) return fault(at_, "a key has one line");
+        if (peek(1) == peek() && peek(2) == peek()) return fault(at_, "a key must be on one line");
         if (!(peek() == '"' ? basic_text(part.name) : literal_text(part.name))) return false;
       } else {
         while (!ended() && is_bare(text_[at_])) ++at_;
@@ -407,7 +407,7 @@ class TomlReader {
     } else if (auto made = number(text)) {
       out.value = std::move(*made);
     } else {
-      return fault(begin, text.empty() ? "expected a value" : "expected a value; a text stands in quotes");
+      return fault(begin, text.empty() ? "expected a value" : "expected a value; a text must be in quotes");
     }
     return true;
   }
@@ -454,7 +454,7 @@ class TomlReader {
     const auto begin = at_++;
     const auto end = text_.find_first_of("'\n", at_);
     if (end == std::string_view::npos || text_[end] == '\n')
-      return fault(begin, "the text that begins here does not end");
+      return fault(begin, "the text that begins here is not closed");
     const auto inside = text_.substr(at_, end - at_);
     const auto bad = std::ranges::find_if(inside, is_control);
     if (bad != inside.end()) {
@@ -469,7 +469,7 @@ class TomlReader {
   bool basic_text(std::string& out) {
     const auto begin = at_++;
     for (;;) {
-      if (at_line_end()) return fault(begin, "the text that begins here does not end");
+      if (at_line_end()) return fault(begin, "the text that begins here is not closed");
       const char c = text_[at_];
       if (take('"')) return true;
       if (c == '\\') {
@@ -511,7 +511,7 @@ class TomlReader {
         ++at_;
       }
     }
-    return fault(begin, "the text that begins here does not end");
+    return fault(begin, "the text that begins here is not closed");
   }
 
   // A '\' at the end of a line takes the line end and all white space behind it away.
@@ -543,7 +543,7 @@ class TomlReader {
     const auto [end, error] = std::from_chars(digits.data(), last, point, 16);
     const bool valid = length > 0 && digits.size() == length && error == std::errc() && end == last &&
                        point <= 0x10FFFF && (point < 0xD800 || point > 0xDFFF);
-    if (!valid) return fault(begin, "there is no such escape in a text");
+    if (!valid) return fault(begin, "this escape is not known in a text");
     append_utf8(out, point);
     at_ += 1 + length;
     return true;

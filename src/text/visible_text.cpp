@@ -7,37 +7,21 @@
 #include <fmt/format.h>
 
 #include "base/utf8.h"
+#include "text/characters.h"
 
 namespace patchbay {
 namespace {
 
-struct Range {
-  char32_t first;
-  char32_t last;
-};
-
-template <std::size_t N>
-constexpr bool contains(const std::array<Range, N>& sorted, char32_t c) noexcept {
-  const auto after = std::upper_bound(sorted.begin(), sorted.end(), c,
-                                      [](char32_t value, const Range& range) { return value < range.first; });
-  return after != sorted.begin() && c <= std::prev(after)->last;
-}
-
-// Unicode's Default_Ignorable_Code_Point, its blanks but U+0020, Bidi_Control and the blocks of scripts that run from
+// Beside what nothing is shown for: Unicode's blanks but U+0020, Bidi_Control and the blocks of scripts that run from
 // right to left, marks that strike through or join two letters, private use, noncharacters.
-constexpr std::array<Range, 49> odd{{
+constexpr std::array<CharacterRange, 40> odd{{
     {0x0000, 0x001F},      // controls
     {0x007F, 0x00A0},      // controls, no-break space
-    {0x00AD, 0x00AD},      // soft hyphen
     {0x0334, 0x0338},      // overlays
-    {0x034F, 0x034F},      // grapheme joiner
     {0x035C, 0x0362},      // marks over two letters
     {0x0483, 0x0489},      // Cyrillic enclosing marks
     {0x0590, 0x08FF},      // Hebrew, Arabic, Syriac, Thaana, NKo, Samaritan, Mandaic
-    {0x115F, 0x1160},      // Hangul fillers
     {0x1680, 0x1680},      // Ogham space
-    {0x17B4, 0x17B5},      // Khmer inherent vowels
-    {0x180B, 0x180F},      // Mongolian selectors and separator
     {0x1AB0, 0x1AFF},      // combining marks extended
     {0x2000, 0x200F},      // blanks of all widths, zero-width characters, directional marks
     {0x2028, 0x202F},      // separators, embeddings, overrides, narrow no-break space
@@ -48,21 +32,17 @@ constexpr std::array<Range, 49> odd{{
     {0x2FF0, 0x2FFF},      // ideographic description
     {0x3000, 0x3000},      // ideographic space
     {0x302A, 0x302F},      // tone marks
-    {0x3164, 0x3164},      // Hangul filler
     {0xA670, 0xA672},      // Cyrillic enclosing marks
     {0xD800, 0xF8FF},      // surrogates, private use
     {0xFB1D, 0xFDFF},      // Hebrew and Arabic presentation forms, noncharacters
-    {0xFE00, 0xFE0F},      // variation selectors
     {0xFE20, 0xFE2F},      // half marks
     {0xFE70, 0xFEFF},      // Arabic presentation forms, byte order mark
-    {0xFFA0, 0xFFA0},      // halfwidth Hangul filler
     {0xFFF0, 0xFFFC},      // annotations, object replacement
     {0xFFFE, 0xFFFF},      // noncharacters
     {0x10800, 0x10FFF},    // scripts from right to left
     {0x11F02, 0x11F02},    // Kawi repha
     {0x13430, 0x1345F},    // hieroglyph format controls
     {0x16FE4, 0x16FE4},    // Khitan filler
-    {0x1BCA0, 0x1BCA3},    // shorthand format controls
     {0x1D159, 0x1D159},    // musical null notehead
     {0x1D165, 0x1D169},    // musical combining stems
     {0x1D16D, 0x1D182},    // musical format controls
@@ -78,18 +58,30 @@ constexpr std::array<Range, 49> odd{{
 }};
 
 // Marks that belong to the letter before them, and cover what else stands there.
-constexpr std::array<Range, 4> marks{{{0x0300, 0x036F}, {0x1DC0, 0x1DFF}, {0x3099, 0x309A}, {0xA66F, 0xA67D}}};
+constexpr std::array<CharacterRange, 4> marks{{{0x0300, 0x036F}, {0x1DC0, 0x1DFF}, {0x3099, 0x309A}, {0xA66F, 0xA67D}}};
 
 constexpr bool is_letter(char32_t c) noexcept {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= 0xC0 && !contains(marks, c));
 }
 
-constexpr bool in_order = std::ranges::is_sorted(odd, [](const Range& a, const Range& b) { return a.last < b.first; });
-static_assert(in_order);
+static_assert(in_order(odd));
 
 enum class Backslash : std::uint8_t { doubled, kept };
 
 constexpr std::size_t fewest_counted = 3;
+
+// Of a character outside ASCII a terminal may make two.
+std::size_t columns_of(char32_t c) noexcept { return c < 0x80 ? 1 : 2; }
+
+std::size_t columns_of(std::string_view text) {
+  std::size_t columns = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const auto character = decode_utf8(text, at);
+    columns += columns_of(character.value);
+    at += character.length;
+  }
+  return columns;
+}
 
 bool is_plain_byte(char byte) noexcept { return byte > 0x20 && byte < 0x7F && byte != '\\'; }
 
@@ -157,7 +149,7 @@ std::string written_out(std::string_view text, Backslash backslash) {
 
 }  // namespace
 
-bool shows_itself(char32_t c) noexcept { return !contains(odd, c); }
+bool shows_itself(char32_t c) noexcept { return !contains(odd, c) && !is_ignorable(c); }
 
 std::string visible_text(std::string_view text) { return written_out(text, Backslash::doubled); }
 
@@ -181,10 +173,18 @@ std::vector<std::string> wrapped(std::string_view visible, std::size_t columns, 
   std::size_t used = 0;
   for (std::size_t at = 0; at < visible.size();) {
     const auto character = decode_utf8(visible, at);
-    const std::size_t width = character.value < 0x80 ? 1 : 2;
+    const auto width = columns_of(character.value);
     if (room != 0 && used + width > room) {
-      lines.emplace_back(before);
-      used = before.size();
+      // Between words, unless that leaves half a line empty. The blank stays where it was, so nothing is lost.
+      auto& full = lines.back();
+      const auto blank = full.rfind(' ');
+      std::string rest;
+      if (visible[at] != ' ' && blank != std::string::npos && blank >= std::max(full.size() / 2, before.size())) {
+        rest = full.substr(blank + 1);
+        full.resize(blank + 1);
+      }
+      used = before.size() + columns_of(rest);
+      lines.push_back(std::string(before) + rest);
     }
     lines.back() += visible.substr(at, character.length);
     used += width;

@@ -1,7 +1,10 @@
-// YAML by libyaml, which stays in this file. Its events are turned into values here, without recursion,
-// so that what an alias repeats is counted before it is copied. Plain words are read by the core schema
-// of YAML 1.2: yes and no are texts.
+// libyaml stays in this file. Its events are turned into values here, without recursion, so that what an alias
+// repeats is counted before it is copied.
+#include "text/yaml.h"
+
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <map>
 #include <optional>
 #include <vector>
@@ -9,7 +12,7 @@
 #include <fmt/format.h>
 #include <yaml.h>
 
-#include "text/formats.h"
+#include "base/strings.h"
 
 namespace patchbay {
 namespace {
@@ -51,6 +54,15 @@ class YamlEvent {
   bool ok_;
 };
 
+// What libyaml says most often, for people who do not know its grammar.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 4> plain_words{{
+    {"mapping values are not allowed in this context", "a text with `: ` in it must be quoted"},
+    {"found character that cannot start any token",
+     "a tab cannot indent, and a text that begins with %, @ or ` must be quoted"},
+    {"found unexpected end of stream", "a quoted text does not end"},
+    {"did not find expected key", "expected `key: value`, indented like the keys above it"},
+}};
+
 std::string_view text_of(const yaml_char_t* text) noexcept {
   return text == nullptr ? std::string_view() : reinterpret_cast<const char*>(text);
 }
@@ -59,38 +71,66 @@ bool is_one_of(std::string_view word, std::initializer_list<std::string_view> wo
   return std::ranges::find(words, word) != words.end();
 }
 
-// Whether a plain word is a number as JSON writes them.
-bool is_number(std::string_view word) noexcept {
-  const auto digits = [&] {
-    std::size_t count = 0;
-    while (!word.empty() && word.front() >= '0' && word.front() <= '9') {
-      word.remove_prefix(1);
-      ++count;
-    }
-    return count;
-  };
-  if (word.starts_with('-')) word.remove_prefix(1);
-  const bool zero = word.starts_with('0');
-  const auto whole = digits();
-  if (whole == 0 || (zero && whole > 1)) return false;
-  if (word.starts_with('.')) {
-    word.remove_prefix(1);
-    if (digits() == 0) return false;
-  }
-  if (word.starts_with('e') || word.starts_with('E')) {
-    word.remove_prefix(1);
-    if (word.starts_with('+') || word.starts_with('-')) word.remove_prefix(1);
-    if (digits() == 0) return false;
-  }
-  return word.empty();
+std::string_view take_digits(std::string_view& text) noexcept {
+  const auto taken = text.substr(0, std::min(text.find_first_not_of("0123456789"), text.size()));
+  text.remove_prefix(taken.size());
+  return taken;
 }
 
-Json plain_value(std::string_view word) {
+// A decimal number of the core schema, as JSON writes it.
+std::optional<std::string> decimal(std::string_view word) {
+  std::string out = word.starts_with('-') ? "-" : "";
+  if (word.starts_with('-') || word.starts_with('+')) word.remove_prefix(1);
+  auto whole = take_digits(word);
+  std::string_view fraction;
+  if (word.starts_with('.')) {
+    word.remove_prefix(1);
+    fraction = take_digits(word);
+  }
+  if (whole.empty() && fraction.empty()) return std::nullopt;
+  whole.remove_prefix(std::min(whole.find_first_not_of('0'), whole.size()));
+  out += whole.empty() ? "0" : whole;
+  if (!fraction.empty()) out.append(".").append(fraction);
+  if (word.starts_with('e') || word.starts_with('E')) {
+    out += word.front();
+    word.remove_prefix(1);
+    if (word.starts_with('-') || word.starts_with('+')) {
+      out += word.front();
+      word.remove_prefix(1);
+    }
+    const auto exponent = take_digits(word);
+    if (exponent.empty()) return std::nullopt;
+    out += exponent;
+  }
+  return word.empty() ? std::optional(std::move(out)) : std::nullopt;
+}
+
+// 0o17 and 0xff.
+std::optional<std::uint64_t> with_base(std::string_view word) noexcept {
+  const int base = word.starts_with("0o") ? 8 : word.starts_with("0x") ? 16 : 0;
+  if (base == 0 || word.size() == 2 || word.size() > 2 + 15) return std::nullopt;
+  std::uint64_t value = 0;
+  const auto* const end = word.data() + word.size();
+  const auto [read_to, error] = std::from_chars(word.data() + 2, end, value, base);
+  return error == std::errc() && read_to == end ? std::optional(value) : std::nullopt;
+}
+
+// The value of a plain word: the only table there is.
+Json plain_value(std::string_view word, bool only_json_numbers) {
   if (is_one_of(word, {"", "~", "null", "Null", "NULL"})) return nullptr;
   if (is_one_of(word, {"true", "True", "TRUE"})) return true;
   if (is_one_of(word, {"false", "False", "FALSE"})) return false;
-  if (is_number(word)) return Json::number(std::string(word));
+  if (auto number = decimal(word); number && (!only_json_numbers || *number == word)) {
+    return Json::number(std::move(*number));
+  }
+  if (const auto number = with_base(word); number && !only_json_numbers) return *number;
   return word;
+}
+
+// JSON has no such numbers.
+bool is_not_finite(std::string_view word) noexcept {
+  if (word.starts_with('-') || word.starts_with('+')) word.remove_prefix(1);
+  return is_one_of(word, {".inf", ".Inf", ".INF", ".nan", ".NaN", ".NAN"});
 }
 
 struct Node {
@@ -106,37 +146,48 @@ struct Open {
   std::string anchor;
   std::optional<std::string> key;  // of a mapping: read, its value not yet
   std::size_t key_offset = 0;
+  bool flow = false;          // in brackets
+  std::ptrdiff_t column = 0;  // of the block that it is, or is in
+};
+
+// A value on several lines; those after the first must be indented by more than `column`.
+struct Span {
+  std::size_t begin;
+  std::size_t end;
+  std::ptrdiff_t column;
 };
 
 class YamlReader {
  public:
-  YamlReader(std::string_view text, const std::string& file) : text_(text), file_(file), offsets_(text) {}
+  YamlReader(std::string_view text, const YamlRules& rules) : text_(text), rules_(rules), offsets_(text) {}
 
-  std::expected<ConfigDocument, ConfigProblem> read() {
+  std::expected<ConfigDocument, YamlFault> read() {
     YamlParser parser(text_);
-    if (!parser.ready()) return std::unexpected(import_fault(text_, file_, 0, "there is no memory to read it"));
+    if (!parser.ready()) return std::unexpected(YamlFault{0, "there is not enough memory to read it"});
     while (!done_) {
       YamlEvent event(parser.get());
       if (!event) return std::unexpected(syntax_fault(parser.get()));
       handle(event);
       if (fault_) return std::unexpected(std::move(*fault_));
     }
-    if (!root_)
-      return std::unexpected(import_fault(text_, file_, 0, fmt::format("the file is empty; {}", fix_the_file)));
+    if (rules_.strict) check_lines();
+    if (fault_) return std::unexpected(std::move(*fault_));
+    if (!root_) return std::unexpected(YamlFault{0, "the file is empty", YamlFault::Kind::empty});
     return ConfigDocument{std::move(root_->value), std::move(root_->place)};
   }
 
  private:
-  ConfigProblem syntax_fault(const yaml_parser_t& parser) {
+  YamlFault syntax_fault(const yaml_parser_t& parser) {
     const bool in_text = parser.error == YAML_READER_ERROR;
-    auto at = in_text ? std::min<std::size_t>(parser.problem_offset, text_.size())
-                      : offsets_.at_character(parser.problem_mark.index);
-    std::string_view problem = parser.problem == nullptr ? "this is not YAML" : parser.problem;
-    return import_fault(text_, file_, at, fmt::format("{}; {}", problem, fix_the_file));
+    const auto at = in_text ? std::min<std::size_t>(parser.problem_offset, text_.size())
+                            : offsets_.at_character(parser.problem_mark.index);
+    const std::string_view problem = parser.problem == nullptr ? "this is not YAML" : parser.problem;
+    const auto known = std::ranges::find(plain_words, problem, &std::pair<std::string_view, std::string_view>::first);
+    return {at, std::string(known == plain_words.end() ? problem : known->second)};
   }
 
-  void fault(std::size_t offset, std::string message) {
-    if (!fault_) fault_ = import_fault(text_, file_, offset, fmt::format("{}; {}", message, fix_the_file));
+  void fault(std::size_t offset, std::string reason, YamlFault::Kind kind = YamlFault::Kind::other) {
+    if (!fault_) fault_ = YamlFault{offset, std::move(reason), kind};
   }
 
   void handle(const YamlEvent& event) {
@@ -146,7 +197,11 @@ class YamlReader {
         done_ = true;
         break;
       case YAML_DOCUMENT_START_EVENT:
-        if (root_) fault(at, "a second document begins here; keep one");
+        if (root_) fault(at, "a second document begins here; keep only one");
+        if (rules_.strict && event->data.document_start.implicit == 0) fault(at, "a second document or a directive");
+        break;
+      case YAML_DOCUMENT_END_EVENT:
+        if (rules_.strict && event->data.document_end.implicit == 0) fault(at, "a second document or a directive");
         break;
       case YAML_SCALAR_EVENT:
         scalar(event, at);
@@ -155,9 +210,11 @@ class YamlReader {
         alias(text_of(event->data.alias.anchor), at);
         break;
       case YAML_SEQUENCE_START_EVENT:
+        check_marks(event->data.sequence_start.anchor, event->data.sequence_start.tag, at);
         begin(Json::array(), text_of(event->data.sequence_start.anchor), at);
         break;
       case YAML_MAPPING_START_EVENT:
+        check_marks(event->data.mapping_start.anchor, event->data.mapping_start.tag, at);
         begin(Json::object(), text_of(event->data.mapping_start.anchor), at);
         break;
       case YAML_SEQUENCE_END_EVENT:
@@ -171,23 +228,37 @@ class YamlReader {
 
   void scalar(const YamlEvent& event, std::size_t at) {
     const auto& data = event->data.scalar;
-    std::string_view word(reinterpret_cast<const char*>(data.value), data.length);
+    const std::string_view word(reinterpret_cast<const char*>(data.value), data.length);
+    const auto end = offsets_.at_character(event->end_mark.index);
+    check_marks(data.anchor, data.tag, at);
+    note_lines(data.style, at, end);
+    if (rules_.strict && data.style == YAML_PLAIN_SCALAR_STYLE) {
+      if (wants_key() && word == "<<") return fault(at, "merge keys are not read");
+      // Programs do not agree on what 1e3 or ~ are as keys.
+      if (wants_key() && (!plain_value(word, false).is_string() || is_not_finite(word))) {
+        return fault(at, "keys that are not texts are not read");
+      }
+      if (is_one_of(word, {"-", ":", "?"})) return fault(at, fmt::format("'{}' is not expected here", word));
+      if (is_not_finite(word)) return fault(at, "infinity and not-a-number have no place in JSON");
+    }
     if (wants_key()) return take_key(word, at);
+    check_column(at);
     const auto tag = text_of(data.tag);
     const bool plain = data.plain_implicit != 0 ||
                        (data.style == YAML_PLAIN_SCALAR_STYLE && tag.starts_with("tag:") && tag != YAML_STR_TAG);
     Node node;
-    node.value = plain ? plain_value(word) : Json(word);
-    node.place = {at, at, offsets_.at_character(event->end_mark.index), {}};
+    node.value = plain ? plain_value(word, rules_.only_json_numbers) : Json(word);
+    node.place = {at, at, end, {}};
     keep(text_of(data.anchor), node);
     put(std::move(node));
   }
 
   void alias(std::string_view name, std::size_t at) {
+    if (rules_.strict) return fault(at, "anchors and aliases are not read");
     if (wants_key()) return fault(at, "the key of a mapping must be a text, found an alias");
     auto known = anchors_.find(name);
     if (known == anchors_.end()) {
-      return fault(at, fmt::format("*{} stands for nothing that was read before it", name));
+      return fault(at, fmt::format("*{} refers to nothing before it", name));
     }
     Node node = known->second;  // counted by put before anybody copies it again
     node.place.key = at;
@@ -196,16 +267,26 @@ class YamlReader {
 
   void begin(Json empty, std::string_view anchor, std::size_t at) {
     if (wants_key()) return fault(at, "the key of a mapping must be a text");
-    if (open_.size() >= import_depth_limit) return fault(at, "values are nested too deeply here");
+    if (open_.size() >= rules_.depth) return fault(at, "values are nested too deeply here", YamlFault::Kind::too_deep);
+    // [a: b] is a list with a mapping in it that nobody sees.
+    const bool hidden = empty.is_object() && !open_.empty() && open_.back().flow && text_[at] != '{' &&
+                        open_.back().node.value.is_array();
+    if (rules_.strict && hidden) return fault(at, "a key inside a list is not read");
+    const bool flow = at < text_.size() && (text_[at] == '{' || text_[at] == '[');
+    if (flow) check_column(at);
+    const auto column = flow ? block_column() : column_of(at);
     auto& open = open_.emplace_back();
     open.node.value = std::move(empty);
     open.node.place = {at, at, at, {}};
     open.anchor = anchor;
+    open.flow = flow;
+    open.column = column;
   }
 
   void end(std::size_t at) {
     Open open = std::move(open_.back());
     open_.pop_back();
+    if (open.flow && (open_.empty() || !open_.back().flow)) note_span(open.node.place.value, at);
     open.node.place.end = at;
     keep(open.anchor, open.node);
     put(std::move(open.node));
@@ -215,8 +296,10 @@ class YamlReader {
 
   void take_key(std::string_view word, std::size_t at) {
     auto& open = open_.back();
+    // Behind a question mark anything may be a key.
+    if (rules_.strict && !open.flow && column_of(at) != open.column) fault(at, "keys that are not texts are not read");
     if (open.node.value.find(word) != nullptr) {
-      return fault(at, fmt::format("the key {} is there twice", to_text(Json(word))));
+      return fault(at, fmt::format("the key {} occurs twice", to_text(Json(word))));
     }
     open.key = std::string(word);
     open.key_offset = at;
@@ -244,8 +327,8 @@ class YamlReader {
     auto& parent = open_.back();
     parent.node.count += node.count;
     parent.node.depth = std::max(parent.node.depth, node.depth + 1);
-    if (node.depth + open_.size() > import_depth_limit) {
-      return fault(alias_at.value_or(node.place.value), "values are nested too deeply here");
+    if (node.depth + open_.size() > rules_.depth) {
+      return fault(alias_at.value_or(node.place.value), "values are nested too deeply here", YamlFault::Kind::too_deep);
     }
     if (parent.key) {
       node.place.key = parent.key_offset;
@@ -257,22 +340,118 @@ class YamlReader {
     parent.node.place.children.push_back(std::move(node.place));
   }
 
+  // ---- strict
+
+  void check_marks(const yaml_char_t* anchor, const yaml_char_t* tag, std::size_t at) {
+    if (!rules_.strict) return;
+    if (anchor != nullptr) fault(at, "anchors and aliases are not read");
+    if (tag != nullptr) fault(at, "tags are not read");
+  }
+
+  std::ptrdiff_t column_of(std::size_t offset) const noexcept {
+    const auto line = text_.substr(0, offset).rfind('\n');
+    return static_cast<std::ptrdiff_t>(line == std::string_view::npos ? offset : offset - line - 1);
+  }
+  // Of the innermost block that is open; before all of them when there is none.
+  std::ptrdiff_t block_column() const noexcept { return open_.empty() ? -1 : open_.back().column; }
+
+  void note_span(std::size_t begin, std::size_t end) {
+    spans_.push_back({begin, end, block_column()});
+    if (rules_.strict && text_.substr(end).starts_with('#')) fault(end, "something follows a value on its line");
+  }
+
+  void note_lines(yaml_scalar_style_t style, std::size_t begin, std::size_t end) {
+    const bool block = style == YAML_LITERAL_SCALAR_STYLE || style == YAML_FOLDED_SCALAR_STYLE;
+    const bool quoted = style == YAML_SINGLE_QUOTED_SCALAR_STYLE || style == YAML_DOUBLE_QUOTED_SCALAR_STYLE;
+    if (block) blocks_.push_back({begin, end, block_column()});
+    if (quoted) note_span(begin, end);
+  }
+
+  // A value below its key is indented further.
+  void check_column(std::size_t at) {
+    if (rules_.strict && column_of(at) <= block_column()) fault(at, "a value goes on without indentation");
+  }
+
+  // libyaml is more patient than others with lines inside quotes and brackets, and with blanks below a text.
+  void check_lines() {
+    for (const auto& span : spans_) {
+      const auto first = std::min(text_.find('\n', span.begin), span.end);
+      for_lines(first, span.end, [&](std::string_view line, std::size_t at) {
+        const auto indent = std::min(line.find_first_not_of(' '), line.size());
+        if (line.find_first_not_of(" \t") == std::string_view::npos) return;
+        if (static_cast<std::ptrdiff_t>(indent) <= span.column) fault(at, "a value goes on without indentation");
+      });
+    }
+    for (const auto& block : blocks_) check_block(block);
+    auto in_block = [&](std::size_t at) {
+      return std::ranges::any_of(blocks_, [&](const Span& block) { return at > block.begin && at < block.end; });
+    };
+    auto check = [&](std::string_view line, std::size_t at) {
+      if (line.starts_with("---") || line.starts_with("...")) fault(at, "a second document or a directive");
+      const auto indent = line.substr(0, std::min(line.find_first_not_of(" \t"), line.size()));
+      if (indent.size() == line.size() || line[indent.size()] == '#' || in_block(at)) return;
+      if (indent.find('\t') != std::string_view::npos) fault(at, "a tab cannot indent");
+    };
+    check(text_.substr(0, text_.find('\n')), 0);
+    for_lines(std::min(text_.find('\n'), text_.size()), text_.size(), check);
+  }
+
+  // Where a text ends that has blanks or empty lines below it is not the same for every program.
+  void check_block(const Span& block) {
+    const auto header = text_.substr(block.begin, text_.find('\n', block.begin) - block.begin);
+    const auto behind = std::min(header.find_first_not_of("|>+-123456789"), header.size());
+    if (behind < header.size() && header[behind] == '#') fault(block.begin, "what follows | or > is not understood");
+    const auto marks = header.substr(0, behind);
+    // Of the first line that has something; with a number in front nobody looks for it.
+    auto indent = marks.find_first_of("123456789") == std::string_view::npos ? std::string_view::npos : 0;
+    bool empty = false;   // the last line has nothing
+    bool hollow = false;  // but blanks beyond the indentation
+    for_lines(block.begin + header.size(), block.end, [&](std::string_view line, std::size_t) {
+      empty = line.find_first_not_of(" \t") == std::string_view::npos;
+      if (!empty) indent = std::min(indent, line.find_first_not_of(' '));
+      hollow = empty && (hollow || line.size() > indent);
+    });
+    const bool kept = marks.find('+') != std::string_view::npos && empty && block.end >= text_.size();
+    if (hollow || kept) fault(block.begin, "blanks or empty lines end a block of text");
+  }
+
+  // Every line that begins behind the line break at `at`.
+  template <class Visit>
+  void for_lines(std::size_t at, std::size_t end, Visit visit) const {
+    for (++at; at < end;) {
+      const auto next = std::min(text_.find('\n', at), text_.size());
+      visit(text_.substr(at, next - at), at);
+      at = next + 1;
+    }
+  }
+
   std::string_view text_;
-  const std::string& file_;
+  const YamlRules& rules_;
   CharacterOffsets offsets_;
   std::vector<Open> open_;
   std::map<std::string, Node, std::less<>> anchors_;
   std::optional<Node> root_;
-  std::optional<ConfigProblem> fault_;
+  std::optional<YamlFault> fault_;
+  std::vector<Span> spans_;   // quoted, or in brackets
+  std::vector<Span> blocks_;  // | and >
   std::size_t count_ = 0;
   bool done_ = false;
 };
 
 }  // namespace
 
+std::expected<ConfigDocument, YamlFault> read_yaml_text(std::string_view text, const YamlRules& rules) {
+  return YamlReader(text, rules).read();
+}
+
 std::expected<ConfigDocument, ConfigProblem> read_yaml(std::string_view text, const std::string& file) {
   if (auto sound = check_import_text(text, file); !sound) return std::unexpected(std::move(sound.error()));
-  return YamlReader(text, file).read();
+  auto read = read_yaml_text(text, {});
+  if (!read) {
+    const auto& fault = read.error();
+    return std::unexpected(import_fault(text, file, fault.offset, fmt::format("{}; {}", fault.reason, fix_the_file)));
+  }
+  return std::move(*read);
 }
 
 }  // namespace patchbay

@@ -155,7 +155,7 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
     for (;;) {
       if (exchange && co_await self->streams.read(*exchange, id, listens, memory)) {
         self->posts.erase(id);
-        (void)co_await as_result(with_timeout(read_all(*exchange, 64u << 10), rest_wait, "the stream goes on"));
+        (void)co_await as_result(with_timeout(read_all(*exchange, 64u << 10), rest_wait, "the stream continues"));
         co_return;
       }
       exchange.reset();
@@ -301,10 +301,10 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
     }
     if (put != MessageInbox::Put::answer) {
       self->requester.use_fresh_connections();
-      throw Error(Errc::protocol,
-                  fmt::format("{} answered {} with JSON that is no answer of MCP ({}); is it the url of "
-                              "an MCP server?",
-                              self->requester.shown(), request.method, excerpt(beginning)))
+      throw Error(
+          Errc::protocol,
+          fmt::format("{} answered {} with JSON that is not an MCP answer ({}); is it the url of an MCP server?",
+                      self->requester.shown(), request.method, excerpt(beginning)))
           .with_http_status(head.status);
     }
   }
@@ -358,7 +358,7 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
     auto first = co_await (as_result(std::move(sending)) || as_result(crowd(self)));
     if (first.index() == 0) co_return std::get<0>(std::move(first));
     if (auto& crowded = std::get<1>(first); !crowded) co_return std::unexpected(std::move(crowded).error());
-    co_return fail(Errc::timeout, "it takes none of our answers");
+    co_return fail(Errc::timeout, "it does not accept our answers");
   }
 
   // Notifications and our answers: nothing comes back but a nod.
@@ -455,7 +455,8 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
     if (closing.begun()) return fail(Errc::closed, "the connection was closed");
     const auto waiting = outgoing + untold.bytes();
     if (waiting > 0 && waiting + size > runtime.limits.outgoing) {
-      return fail(Errc::limit, fmt::format("{} bytes wait for {} to take them", waiting, requester.shown()));
+      return fail(Errc::limit,
+                  fmt::format("{} bytes are waiting, and {} does not accept them", waiting, requester.shown()));
     }
     return {};
   }

@@ -34,11 +34,13 @@ std::string remedy_for(const HttpHead& head) {
       const auto wait = trim(head.headers.get("Retry-After"));
       const bool seconds =
           !wait.empty() && wait.size() < 7 && std::ranges::all_of(wait, [](char c) { return c >= '0' && c <= '9'; });
-      return seconds ? fmt::format("try again in {} s", wait) : "try again later";
+      if (seconds) return fmt::format("try again in {} s", wait);
+      // The others may come after the request was carried out.
+      return head.status == 429 || head.status == 503 ? "try again later" : "look at the log of the server";
     }
     case 413:
     case 431:
-      return "the request is too large for it";
+      return "the request is too large for the server";
     case 426:
       return "if it is a WebSocket server, write \"type\": \"ws\" and a url that begins with ws:// or wss://";
     default:
@@ -115,7 +117,8 @@ HttpRequester::HttpRequester(asio::any_io_executor executor, const HttpTarget& o
 Task<std::unique_ptr<HttpExchange>> HttpRequester::send(std::string method, std::string url, HttpHeaders own,
                                                         std::string body, HttpRequestLimits limits) {
   if (!is_ours(url)) {
-    throw Error(Errc::internal, fmt::format("{} was to be sent what belongs to {}", redacted_url(url), shown_));
+    throw Error(Errc::internal,
+                fmt::format("{} would have been sent data that belongs to {}", redacted_url(url), shown_));
   }
   limits.connect = std::min(limits.connect, connect_limit_);
   limits.same_origin = true;
@@ -164,10 +167,9 @@ bool HttpRequester::is_ours(const std::string& url) const {
 std::optional<Error> HttpRequester::led_away(const HttpHead& head) const {
   if (head.url.empty() || is_ours(head.url)) return std::nullopt;
   const auto there = parse_url(head.url);
-  return Error(Errc::protocol,
-               fmt::format("{} redirects to another place ({}), where nothing of its entry is sent; if that is the "
-                           "server you mean, configure its own url",
-                           shown_, there ? there->origin() : redacted_url(head.url)))
+  return Error(Errc::protocol, fmt::format("{} redirects to another server ({}), and nothing is sent there; if that is "
+                                           "the server you mean, use its own url",
+                                           shown_, there ? there->origin() : redacted_url(head.url)))
       .with_http_status(head.status);
 }
 
@@ -196,16 +198,15 @@ Error access_error(std::string_view shown, int status, bool had_credentials, std
     return Error(Errc::unauthorized,
                  fmt::format("{} {} (401 Unauthorized){}; {} \"headers\": {{\"Authorization\": \"Bearer …\"}} of its "
                              "entry",
-                             shown, had_credentials ? "refuses the credentials" : "wants credentials", because,
-                             had_credentials ? "check" : "give them as"))
+                             shown, had_credentials ? "refuses the credentials" : "needs credentials", because,
+                             had_credentials ? "check" : "write them as"))
         .with_http_status(status);
   }
   return Error(Errc::forbidden,
-               fmt::format("{} refuses us (403 Forbidden){}; {}", shown, because,
-                           had_credentials
-                               ? "check what the credentials in \"headers\" of its entry are allowed"
-                               : "if it wants credentials, give them as \"headers\": {\"Authorization\": \"Bearer "
-                                 "…\"} of its entry"))
+               fmt::format("{} refuses access (403 Forbidden){}; {}", shown, because,
+                           had_credentials ? "check the rights of the credentials in \"headers\" of its entry"
+                                           : "if it needs credentials, write them as \"headers\": {\"Authorization\": "
+                                             "\"Bearer …\"} in its entry"))
       .with_http_status(status);
 }
 
@@ -228,7 +229,7 @@ Error HttpRequester::content_error(const HttpHead& head, std::string_view body) 
   if (trim(body).empty() && head.headers.get("Content-Type").empty()) {
     return Error(Errc::protocol,
                  fmt::format(
-                     "{} answered {} with nothing in it (while reading the body); is it the url of an MCP server?",
+                     "{} answered {} with an empty body (while reading the body); is it the url of an MCP server?",
                      shown_, head.status))
         .with_http_status(head.status);
   }

@@ -11,8 +11,8 @@ Result<void> check_server_url(std::string_view url) {
   auto parsed = parse_url(url);
   if (!parsed) return fail(Errc::config, fmt::format("{}; correct the \"url\" of its entry", parsed.error().message()));
   if (parsed->scheme != "http" && parsed->scheme != "https") {
-    return fail(Errc::config,
-                fmt::format("\"{}\": a url of an MCP server begins with https:// or http://", parsed->redacted()));
+    return fail(Errc::config, fmt::format("\"{}\": the url of an MCP server must begin with https:// or http://",
+                                          parsed->redacted()));
   }
   return {};
 }

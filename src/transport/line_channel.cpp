@@ -141,7 +141,7 @@ struct LineChannel::State : std::enable_shared_from_this<State> {
   void break_off(std::string_view why) {
     broken = true;
     out.clear();
-    stop(Error(Errc::closed, fmt::format("the client does not read any more: {}", why)));
+    stop(Error(Errc::closed, fmt::format("the client no longer reads: {}", why)));
   }
 
   void stop(Error error) {
@@ -213,7 +213,7 @@ Result<void> LineChannel::enqueue(Write write) {
   // Where nothing waits, nobody has stopped reading: how large one message may be is not decided here.
   if (queued_before > 0 && s.out.size() > s.runtime.limits.outgoing) {
     tail.resize(before);
-    return fail(Errc::limit, fmt::format("the client has stopped reading: {} bytes wait for it (the limit is {})",
+    return fail(Errc::limit, fmt::format("the client has stopped reading: {} bytes are waiting (the limit is {})",
                                          s.out.size(), s.runtime.limits.outgoing));
   }
   if (!s.full) s.out_pace.queued(s.executor, state_);

@@ -157,14 +157,16 @@ class MemoryChannel final : public Channel {
     const auto& limits = link_->limits;
     // On a wire the receiver finds this out and ends the connection; so it is here.
     if (total.size > limits.message) {
-      return break_off(fmt::format("a message of {} bytes is over the limit of {}", total.size, limits.message));
+      return break_off(fmt::format("a message of {} bytes is larger than the limit of {}", total.size, limits.message));
     }
     if (total.depth > limits.depth) {
-      return break_off(fmt::format("a message is nested {} deep, over the limit of {}", total.depth, limits.depth));
+      return break_off(
+          fmt::format("a message is nested {} deep, more than the limit of {}", total.depth, limits.depth));
     }
     auto& inbox = link_->inboxes[1 - side_];
     if (!inbox.items.empty() && inbox.queued + total.size > limits.outgoing) {
-      return fail(Errc::limit, fmt::format("{} bytes are queued and the peer does not read", inbox.queued));
+      return fail(Errc::limit,
+                  fmt::format("{} bytes are waiting, and the other side does not read them", inbox.queued));
     }
     if (link_->payloads == MemoryPayloads::copy) {
       auto incoming = copied(messages, batch, limits.depth);
@@ -182,13 +184,13 @@ class MemoryChannel final : public Channel {
 
   Result<void> break_off(std::string reason) {
     Error limit(Errc::limit, std::move(reason));
-    link_->close(Error(Errc::closed, "the peer ended the connection: " + limit.message()), side_, limit);
+    link_->close(Error(Errc::closed, "the other side ended the connection: " + limit.message()), side_, limit);
     return std::unexpected(std::move(limit));
   }
 
   void close_now() {
     link_->close(Error(Errc::closed, "the connection was closed"), side_,
-                 Error(Errc::closed, "the peer closed the connection"));
+                 Error(Errc::closed, "the other side closed the connection"));
   }
 
   std::shared_ptr<Link> link_;

@@ -68,7 +68,7 @@ class ProxyAuth final : public HttpAuth, public std::enable_shared_from_this<Pro
           break;
         case AfterRefusal::sign_in:
           throw Error(Errc::unauthorized,
-                      fmt::format("{} refuses our sign-in (401 Unauthorized){}; {}", self->origin_->origin(),
+                      fmt::format("{} refuses the sign-in (401 Unauthorized){}; {}", self->origin_->origin(),
                                   self->failure_.empty() ? "" : fmt::format(", and {}", self->failure_), self->remedy_))
               .with_http_status(401);
       }
@@ -160,7 +160,7 @@ Result<std::string> proxy_url(std::string_view base, std::string_view server_id)
     return fail(Errc::config, fmt::format("{} cannot be the address of a proxy: {}", redacted_url(base), why));
   };
   if (server_id.empty() || server_id.size() > longest_id || server_id == "." || server_id == "..") {
-    return fail(Errc::config, "the id of a server behind a proxy is empty, too long, or dots alone");
+    return fail(Errc::config, "the id of a server behind a proxy must not be empty, too long, or only dots");
   }
   const auto segment = percent_encoded(server_id, "-._~");  // one segment of a path
   // The address with the id, and with another one: everything but the id must be the same.
@@ -174,10 +174,11 @@ Result<std::string> proxy_url(std::string_view base, std::string_view server_id)
   const auto other = parse_url(with_id(segment == "x" ? "y" : "x"));
   if (!url || !other) return wrong(url ? other.error().message() : url.error().message());
   if (!url->userinfo.empty() || url->query || url->fragment)
-    return wrong("it has more than a scheme, a host and a path");
-  if (!same_origin(*url, *other) || url->path == other->path) return wrong("the id of a server is no part of its path");
+    return wrong("it must have only a scheme, a host and a path");
+  if (!same_origin(*url, *other) || url->path == other->path)
+    return wrong("the id of a server is not a part of its path");
   if (url->scheme != "https" && !(url->scheme == "http" && is_loopback_host(url->host))) {
-    return wrong("it must begin with https://, or our token could be read on the way");
+    return wrong("it must begin with https://, because others could read the token otherwise");
   }
   return url->text();
 }

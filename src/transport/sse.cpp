@@ -88,19 +88,17 @@ struct SseChannel::State : std::enable_shared_from_this<State> {
     if (auto away = self->requester.led_away(head)) throw std::move(*away);
     if (head.status != 200) {
       throw self->requester.status_error(head, co_await explaining_body(*self->stream))
-          .within("no stream of events (a newer server has \"type\": \"http\")");
+          .within("no event stream (a newer server has \"type\": \"http\")");
     }
     if (media_type(head.headers.get("Content-Type")) != "text/event-stream") {
-      throw Error(
-          Errc::protocol,
-          fmt::format("{} answered with {} instead of a stream of events (while opening the stream); is it the url "
-                      "of an MCP server?",
-                      self->requester.shown(), shown_type(head)))
+      throw Error(Errc::protocol, fmt::format("{} answered with {} instead of an event stream (while opening the "
+                                              "stream); is it the url of an MCP server?",
+                                              self->requester.shown(), shown_type(head)))
           .with_http_status(head.status);
     }
     auto first = co_await with_timeout(
         next_event(self), head_wait,
-        fmt::format("{} opened a stream and named no endpoint (while reading the stream)", self->requester.shown()));
+        fmt::format("{} opened a stream but sent no endpoint (while reading the stream)", self->requester.shown()));
     if (!first || first->event != "endpoint") {
       throw Error(Errc::protocol, fmt::format("the stream of {} does not begin with an endpoint (while reading the "
                                               "stream); is it the url of an MCP server?",
@@ -108,13 +106,11 @@ struct SseChannel::State : std::enable_shared_from_this<State> {
     }
     auto base = parse_url(head.url.empty() ? self->options.url : head.url);
     auto target = base ? resolve_url(*base, first->data) : base;
-    if (!target) throw target.error().within(fmt::format("the endpoint {} names", self->requester.shown()));
+    if (!target) throw target.error().within(fmt::format("the endpoint that {} names", self->requester.shown()));
     if (!same_origin(*base, *target)) {
-      throw Error(
-          Errc::protocol,
-          fmt::format("{} names an endpoint at another place ({}); nothing is sent there. If that is the server you "
-                      "mean, use its own url",
-                      self->requester.shown(), target->origin()));
+      throw Error(Errc::protocol, fmt::format("{} names an endpoint on another server ({}), and nothing is sent there; "
+                                              "if that is the server you mean, use its own url",
+                                              self->requester.shown(), target->origin()));
     }
     self->endpoint = target->text();
   }
@@ -288,7 +284,8 @@ Result<void> SseChannel::send(Message message) {
   std::string body;
   append_message(body, message);
   if (state.queued > 0 && state.queued + body.size() > state.runtime.limits.outgoing) {
-    return fail(Errc::limit, fmt::format("{} bytes wait for {} to take them", state.queued, state.requester.shown()));
+    return fail(Errc::limit, fmt::format("{} bytes are waiting, and {} does not accept them", state.queued,
+                                         state.requester.shown()));
   }
   State::Outgoing next{.id = {}, .about = {}, .opens = false, .body = {}};
   if (const auto* request = std::get_if<Request>(&message)) {

@@ -193,8 +193,8 @@ struct StdioChannel::State : std::enable_shared_from_this<State> {
     const auto& first = lines.reader().junk_lines() > 0 ? lines.reader().first_junk() : first_junk;
     const auto shown = clean_line(first);
     return fmt::format(
-        "printed {} on stdout that {} no JSON-RPC, such as \"{}{}\"; stdout is for the protocol alone: everything else "
-        "has to go to stderr",
+        "printed {} on stdout that {} not JSON-RPC, such as \"{}{}\"; stdout is only for the protocol: everything else "
+        "must go to stderr",
         plural(count, "line"), count == 1 ? "is" : "are", cut_utf8(shown, sample_size),
         shown.size() > sample_size ? "…" : "");
   }
@@ -291,7 +291,7 @@ struct StdioChannel::State : std::enable_shared_from_this<State> {
     if (auto rest = co_await lines.rest()) {
       auto& [line, read] = *rest;
       if (read.decoded) last = taken(std::move(*read.decoded));
-      if (!last) cut = fmt::format(" in the middle of a message ({} bytes of it came)", line.text.size());
+      if (!last) cut = fmt::format(" in the middle of a message (only {} bytes of it arrived)", line.text.size());
     }
     bool ended = co_await process->ended_within(for_exit_status);
     if (failure) co_return last;
@@ -300,7 +300,7 @@ struct StdioChannel::State : std::enable_shared_from_this<State> {
     if (const auto& status = process->exit_status()) {
       fail_with(closed_error(patchbay::describe(*status) + cut));
     } else if (process->warden_lost()) {
-      fail_with(closed_error("was lost: a stranger killed its patchbay-warden process" + cut));
+      fail_with(closed_error("was lost: its patchbay-warden process was killed" + cut));
     } else if (!ended) {
       fail_with(closed_error("closed its output but keeps running" + cut));
     } else {
@@ -364,7 +364,7 @@ Result<void> StdioChannel::enqueue(Write write) {
   auto& s = *state_;
   if (s.failure) return std::unexpected(*s.failure);
   if (s.broken || s.closing) {
-    return fail(Errc::closed, fmt::format("server \"{}\" does not read its input any more", s.label));
+    return fail(Errc::closed, fmt::format("server \"{}\" no longer reads its input", s.label));
   }
   auto& tail = s.out.tail();
   const auto before = tail.size();
@@ -372,7 +372,7 @@ Result<void> StdioChannel::enqueue(Write write) {
   tail += '\n';
   if (s.out.size() > s.runtime.limits.outgoing) {
     tail.resize(before);
-    return fail(Errc::limit, fmt::format("server \"{}\" has stopped reading: {} bytes wait for it (the limit is {})",
+    return fail(Errc::limit, fmt::format("server \"{}\" has stopped reading: {} bytes are waiting (the limit is {})",
                                          s.label, s.out.size(), s.runtime.limits.outgoing));
   }
   if (!s.pipe_full) s.out_pace.queued(s.executor, state_);

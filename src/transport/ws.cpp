@@ -127,8 +127,8 @@ Result<Url> checked_url(std::string_view text) {
   auto url = parse_url(text);
   if (!url) return fail(Errc::config, fmt::format("{}; correct the \"url\" of its entry", url.error().message()));
   if (url->scheme != "ws" && url->scheme != "wss") {
-    return fail(Errc::config,
-                fmt::format("\"{}\": the url of a server of type \"ws\" begins with wss:// or ws://", url->redacted()));
+    return fail(Errc::config, fmt::format("\"{}\": the url of a server of type \"ws\" must begin with wss:// or ws://",
+                                          url->redacted()));
   }
   return url;
 }
@@ -197,16 +197,15 @@ class WsTransport final : public Transport {
     }
     if (head.status / 100 == 3) {
       const auto location = head.headers.get("Location");
-      return Error(Errc::http,
-                   fmt::format("{} redirects the WebSocket handshake ({}) to {}; redirects are not followed: put that "
-                               "url into the entry if you trust it",
-                               shown, head.status, location.empty() ? "nowhere" : redacted_url(location)))
+      return Error(Errc::http, fmt::format("{} redirects the WebSocket handshake ({}) to {}; redirects are not "
+                                           "followed: if you trust that url, write it into the entry",
+                                           shown, head.status, location.empty() ? "nowhere" : redacted_url(location)))
           .with_http_status(head.status);
     }
     if (head.status / 100 == 2) {
       return Error(Errc::protocol,
                    fmt::format("{} answered the WebSocket handshake with {} and {}; is it the url of a WebSocket "
-                               "server? (a server that is reached by HTTP has \"type\": \"http\")",
+                               "server? (for a server that uses HTTP write \"type\": \"http\")",
                                shown, head.status, shown_type(head)))
           .with_http_status(head.status)
           .with_detail(excerpt(refusal.body));

@@ -129,10 +129,10 @@ Result<void> WebSocketReader::read_header() {
     return broken(close_code::protocol_error, fmt::format("a frame has the unknown opcode {}", opcode));
   const bool masked = (header_[1] & 0x80) != 0;
   if (masked && role_ == WebSocketRole::client) {
-    return broken(close_code::protocol_error, "a frame is masked, which only a client's may be");
+    return broken(close_code::protocol_error, "a frame is masked, but only a client may mask frames");
   }
   if (!masked && role_ == WebSocketRole::server) {
-    return broken(close_code::protocol_error, "a frame is not masked, which a client's must be");
+    return broken(close_code::protocol_error, "a frame is not masked, but a client must mask frames");
   }
   opcode_ = static_cast<WebSocketOpcode>(opcode);
   final_ = (flags & 0x80) != 0;
@@ -141,9 +141,9 @@ Result<void> WebSocketReader::read_header() {
     if (short_length > control_limit)
       return broken(close_code::protocol_error, "a control frame is longer than 125 bytes");
   } else if (opcode_ == WebSocketOpcode::continuation && !fragmented_) {
-    return broken(close_code::protocol_error, "a frame continues a message that was not begun");
+    return broken(close_code::protocol_error, "a frame continues a message that did not begin");
   } else if (opcode_ != WebSocketOpcode::continuation && fragmented_) {
-    return broken(close_code::protocol_error, "a message begins before the one under way has ended");
+    return broken(close_code::protocol_error, "a message begins before the previous one has ended");
   }
   if (header_got_ < header_size()) return {};
 
@@ -202,14 +202,14 @@ Result<void> WebSocketReader::finish_frame() {
 
 Result<void> WebSocketReader::finish_close() {
   WebSocketEvent event{WebSocketEvent::Kind::close, {}, close_code::none};
-  if (control_.size() == 1) return broken(close_code::protocol_error, "a close frame holds half a code");
+  if (control_.size() == 1) return broken(close_code::protocol_error, "a close frame contains half a code");
   if (control_.size() >= 2) {
     event.code = static_cast<std::uint16_t>(static_cast<std::uint8_t>(control_[0]) << 8 |
                                             static_cast<std::uint8_t>(control_[1]));
     event.data = control_.substr(2);
     if (!may_be_sent(event.code)) {
       return broken(close_code::protocol_error,
-                    fmt::format("a close frame has the code {}, which none may have", event.code));
+                    fmt::format("a close frame has the code {}, which is not allowed", event.code));
     }
     if (!is_utf8(event.data)) return broken(close_code::invalid_text, "the reason of a close frame is not valid UTF-8");
   }

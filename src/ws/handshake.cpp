@@ -118,7 +118,7 @@ Result<std::string> handshake_request(const Url& url, const HttpHeaders& headers
   fields.add("User-Agent", "patchbay/" PATCHBAY_VERSION);
   for (const auto& field : headers) {
     if (!is_token(field.name)) {
-      return fail(Errc::invalid_argument, fmt::format("'{}' is not the name of a header", shown_words(field.name)));
+      return fail(Errc::invalid_argument, fmt::format("'{}' is not a valid name of a header", shown_words(field.name)));
     }
     if (has_control(field.value)) {
       return fail(Errc::invalid_argument,
@@ -150,18 +150,18 @@ Result<void> check_upgrade(const HttpHead& head, std::string_view key) {
   auto bad = [](std::string why) { return fail(Errc::protocol, std::move(why)); };
   if (head.status != 101) return bad(fmt::format("the answer is {} instead of 101", head.status));
   if (!lists(head.headers, "Upgrade", "websocket")) return bad("the answer does not upgrade to a WebSocket");
-  if (!lists(head.headers, "Connection", "upgrade")) return bad("the answer does not say \"Connection: Upgrade\"");
+  if (!lists(head.headers, "Connection", "upgrade")) return bad("the answer has no \"Connection: Upgrade\"");
   const auto accepts = head.headers.all("Sec-WebSocket-Accept");
   if (accepts.size() != 1 || trim(accepts.front()) != handshake_accept(key)) {
-    return bad("Sec-WebSocket-Accept is not the answer to our key; something in between answered for the server");
+    return bad("Sec-WebSocket-Accept does not match our key; a program in between answered instead of the server");
   }
   if (const auto extensions = trim(head.headers.get("Sec-WebSocket-Extensions")); !extensions.empty()) {
-    return bad(fmt::format("it uses the extension {}, which was not asked for", shown_words(extensions)));
+    return bad(fmt::format("it uses the extension {}, which was not requested", shown_words(extensions)));
   }
   const auto protocols = head.headers.all("Sec-WebSocket-Protocol");
   if (protocols.size() > 1 || (protocols.size() == 1 && trim(protocols.front()) != mcp_subprotocol)) {
     return bad(
-        fmt::format("it speaks the subprotocol \"{}\", not \"{}\"", shown_words(protocols.front()), mcp_subprotocol));
+        fmt::format("it uses the subprotocol \"{}\", not \"{}\"", shown_words(protocols.front()), mcp_subprotocol));
   }
   return {};
 }

@@ -182,7 +182,7 @@ struct WebSocket::State : std::enable_shared_from_this<State> {
   void refuse(const Error& error, std::uint16_t code) {
     say_goodbye(code, error.message());
     const auto remedy =
-        code == close_code::too_big ? "ask for less, or raise the limit" : "the server has to be mended";
+        code == close_code::too_big ? "ask for less, or raise the limit" : "report it to the server's author";
     fail(Error(error.code(), fmt::format("{}: {} (while reading); {}", settings.shown, error.message(), remedy)));
   }
 
@@ -202,7 +202,7 @@ struct WebSocket::State : std::enable_shared_from_this<State> {
         return std::move(event.data);
       case WebSocketEvent::Kind::binary:
         deaf = true;
-        refuse(Error(Errc::protocol, "a binary message came; MCP is spoken in text messages"),
+        refuse(Error(Errc::protocol, "a binary message came, but MCP uses text messages"),
                close_code::unsupported_data);
         break;
       case WebSocketEvent::Kind::ping:
@@ -234,9 +234,9 @@ struct WebSocket::State : std::enable_shared_from_this<State> {
 
   void on_end() {
     const auto cut = reader.unfinished();
-    fail(closed_error(cut == 0
-                          ? std::string("ended the connection without closing it")
-                          : fmt::format("ended the connection in the middle of a message ({} bytes of it came)", cut)));
+    fail(closed_error(
+        cut == 0 ? std::string("ended the connection without closing it")
+                 : fmt::format("ended the connection in the middle of a message (only {} bytes of it arrived)", cut)));
   }
 
   void on_bytes(std::string_view bytes) {
@@ -328,7 +328,7 @@ struct WebSocket::State : std::enable_shared_from_this<State> {
       } else {
         self->broken = true;
         self->fail(self->closed_error(
-            fmt::format("has not answered a ping for {}; the connection is taken for lost", limit_text(wait))));
+            fmt::format("has not answered a ping for {}; the connection is considered lost", limit_text(wait))));
       }
     }
   }
@@ -354,7 +354,7 @@ struct WebSocket::State : std::enable_shared_from_this<State> {
     co_await asio::this_coro::throw_if_cancelled(false);
     if (!self->failure) self->say_goodbye(close_code::normal, "");
     (void)co_await as_result(with_timeout(both_said_goodbye(self), limit, ""));
-    self->fail(self->closed_error("was left: we closed the connection"));
+    self->fail(self->closed_error("was closed by us"));
     self->scope.cancel();
     co_await self->scope.join();
     while (self->reading > 0) (void)co_await as_result(self->changed.wait());
@@ -387,7 +387,7 @@ Result<void> WebSocket::send(std::string_view text) {
   }
   if (text.size() > s.settings.outgoing_limit || s.out.size() > s.settings.outgoing_limit - text.size()) {
     return fail(Errc::limit,
-                fmt::format("{} bytes wait for {} to read them, and {} more are too many (the limit is {})",
+                fmt::format("{} bytes are waiting for {} to read them, and {} more are too many (the limit is {})",
                             s.out.size(), s.settings.shown, text.size(), s.settings.outgoing_limit));
   }
   append_frame(s.out.tail(), WebSocketOpcode::text, text, s.next_mask());
@@ -435,7 +435,7 @@ Task<HttpHeadReader> exchange_heads(ByteStream& stream, std::string request, Htt
     const bool more = co_await read_more(stream, bytes);
     if (!more) throw told(HttpFault::closed, "");
     auto complete = reader.feed(bytes);
-    if (!complete) throw told(complete.error(), "no answer of HTTP/1.1 came");
+    if (!complete) throw told(complete.error(), "the answer is not HTTP/1.1");
     if (*complete) co_return reader;
   }
 }

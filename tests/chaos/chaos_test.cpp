@@ -265,20 +265,20 @@ class SeedRun {
   ClientOptions options(int* lost) {
     ClientOptions options;
     options.protocol = protocol_;
-    options.elicit = [](ElicitRequest) -> Task<ElicitResult> {
+    options.elicit = [](ElicitRequest, CallContext) -> Task<ElicitResult> {
       ElicitResult result{.action = ElicitResult::Action::accept};
       result.content = Json{{"name", "Ann"}};
       co_return result;
     };
-    options.sample = [](CreateMessageRequest) -> Task<CreateMessageResult> {
+    options.sample = [](CreateMessageRequest, CallContext) -> Task<CreateMessageResult> {
       CreateMessageResult result;
       result.content = {TextContent{.text = "hello"}};
       result.model = "m";
       co_return result;
     };
-    options.roots = []() -> Task<std::vector<Root>> { co_return std::vector{Root{.uri = "file:///chaos"}}; };
-    options.on_log = [](const LogMessage&) {};
-    options.on_change = [this](const Change&) { ++changes_; };
+    options.roots = [](CallContext) -> Task<std::vector<Root>> { co_return std::vector{Root{.uri = "file:///chaos"}}; };
+    options.on_log = [](const LogMessage&, const CallContext&) {};
+    options.on_change = [this](const Change&, const CallContext&) { ++changes_; };
     options.on_lost = [this, lost](const Error& error) {
       log_.push_back("lost: " + error.message());
       ++*lost;

@@ -25,12 +25,12 @@ std::string from_environment(const char* name) {
 }
 
 // Says yes to every form without filling anything in, so that what arrives are its defaults.
-Task<pb::ElicitResult> agree(pb::ElicitRequest /*request*/) {
+Task<pb::ElicitResult> agree(pb::ElicitRequest /*request*/, pb::CallContext /*context*/) {
   pb::ElicitResult result;
   result.action = pb::ElicitResult::Action::accept;
   co_return result;
 }
-Task<pb::CreateMessageResult> make_up(pb::CreateMessageRequest /*request*/) {
+Task<pb::CreateMessageResult> make_up(pb::CreateMessageRequest /*request*/, pb::CallContext /*context*/) {
   pb::CreateMessageResult result;
   result.model = "conformance";
   pb::TextContent words;
@@ -38,7 +38,7 @@ Task<pb::CreateMessageResult> make_up(pb::CreateMessageRequest /*request*/) {
   result.content.push_back(words);
   co_return result;
 }
-Task<std::vector<pb::Root>> no_folders() { co_return std::vector<pb::Root>{}; }
+Task<std::vector<pb::Root>> no_folders(pb::CallContext /*context*/) { co_return std::vector<pb::Root>{}; }
 
 Task<pb::CallToolResult> call(Session session, std::string tool, Json arguments, bool check = true) {
   pb::CallOptions options;

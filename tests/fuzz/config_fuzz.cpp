@@ -53,7 +53,7 @@ FUZZ_TARGET(config) {
   check(wrapped, lines);
 
   const std::vector<ParsedServers> sources{any, wrapped};
-  const auto merged = merge_sources(sources);
+  const auto merged = merge_sources(sources, [](const ServerConfig&) { return EntryAnswers(); }, {{}, false, variable});
   std::set<std::string> names;
   for (const auto& server : merged.servers) {
     require(names.insert(server.name).second, "a name counts twice");

@@ -156,7 +156,7 @@ TEST(BehindNginx, OurClientHearsAServerOfOthersOverHttp2) {
     run_task([&]() -> Task<void> {
       ClientOptions options;
       int asked = 0;
-      options.elicit = [&](ElicitRequest) -> Task<ElicitResult> {
+      options.elicit = [&](ElicitRequest, CallContext) -> Task<ElicitResult> {
         ++asked;
         ElicitResult result{.action = ElicitResult::Action::accept};
         result.content = Json{{"name", "Ada"}, {"check", true}};

@@ -114,7 +114,7 @@ struct FullClient {
   ClientOptions options() {
     ClientOptions options;
     options.info = {.name = "patchbay-interop", .version = "1"};
-    options.elicit = [this](ElicitRequest request) -> Task<ElicitResult> {
+    options.elicit = [this](ElicitRequest request, CallContext) -> Task<ElicitResult> {
       elicited.push_back(request);
       ElicitResult result{.action = ElicitResult::Action::accept};
       if (request.mode == ElicitRequest::Mode::form) {
@@ -124,7 +124,7 @@ struct FullClient {
       co_return result;
     };
     options.elicit_by_url = true;
-    options.sample = [this](CreateMessageRequest request) -> Task<CreateMessageResult> {
+    options.sample = [this](CreateMessageRequest request, CallContext) -> Task<CreateMessageResult> {
       sampled.push_back(request);
       CreateMessageResult result;
       result.content = {TextContent{.text = "sampled answer"}};
@@ -132,14 +132,14 @@ struct FullClient {
       result.stop_reason = "endTurn";
       co_return result;
     };
-    options.roots = []() -> Task<std::vector<Root>> {
+    options.roots = [](CallContext) -> Task<std::vector<Root>> {
       co_return std::vector{Root{.uri = "file:///tmp/interop-root", .name = "root of the test"}};
     };
-    options.on_log = [this](const LogMessage& message) {
+    options.on_log = [this](const LogMessage& message, const CallContext&) {
       logged.push_back(message);
       heard.notify_all();
     };
-    options.on_change = [this](const Change& change) {
+    options.on_change = [this](const Change& change, const CallContext&) {
       changes.push_back(change);
       heard.notify_all();
     };

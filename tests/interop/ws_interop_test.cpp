@@ -101,14 +101,14 @@ TEST_P(WsInterop, WithTls_TheEntryNamesTheCa) {
                         {{"SSL_CERT_FILE", other.root().certificate}});
   EXPECT_EQ(named.code, 3);
   EXPECT_THAT(named.err, AllOf(HasSubstr("not trusted"),
-                               HasSubstr(other.root().certificate + ", from SSL_CERT_FILE, does not have it")));
+                               HasSubstr(other.root().certificate + ", from SSL_CERT_FILE, does not contain it")));
 }
 
 TEST_P(WsInterop, CredentialsAreAskedForAndGiven) {
   WsServer server(GetParam(), nullptr, "t0ken");
   auto refused = patchbay({{"type", "ws"}, {"url", server.url}}, {"call", "far/echo", "text=x"});
   EXPECT_EQ(refused.code, 3);
-  EXPECT_THAT(refused.err, AllOf(HasSubstr("wants credentials (401 Unauthorized): no token"), HasSubstr("headers")));
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("needs credentials (401 Unauthorized): no token"), HasSubstr("headers")));
   auto taken =
       patchbay({{"type", "ws"}, {"url", server.url}, {"headers", Json{{"Authorization", "Bearer ${WS_TEST:-t0ken}"}}}},
                {"call", "far/echo", "text=in"});

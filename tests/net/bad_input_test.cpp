@@ -129,13 +129,13 @@ TEST(BadInput, ServersThatDoNotBehave) {
       {"wrong content type, older pair",
        always("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"),
        Errc::protocol,
-       {"answered with application/json instead of a stream of events", "while opening the stream",
+       {"answered with application/json instead of an event stream", "while opening the stream",
         "is it the url of an MCP server?"},
        true},
       {"HTML error page of a gateway",
        always("HTTP/1.1 502 Bad Gateway\r\nContent-Type: text/html\r\nContent-Length: 13\r\n\r\n<h1>oops</h1>"),
        Errc::http,
-       {"answered 502 Bad Gateway", "try again later"}},
+       {"answered 502 Bad Gateway", "look at the log of the server"}},
       {"HTML error page of a web server",
        always("HTTP/1.1 404 Not Found\r\nContent-Type: text/html\r\nContent-Length: 13\r\n\r\n<h1>none</h1>"),
        Errc::http,
@@ -152,11 +152,11 @@ TEST(BadInput, ServersThatDoNotBehave) {
       {"200 with an empty body",
        always("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"),
        Errc::protocol,
-       {"answered 200 with nothing in it", "while reading the body", "is it the url of an MCP server?"}},
+       {"answered 200 with an empty body", "while reading the body", "is it the url of an MCP server?"}},
       {"200 with an empty body, older pair",
        always("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"),
        Errc::protocol,
-       {"answered with no content type instead of a stream of events", "while opening the stream",
+       {"answered with no content type instead of an event stream", "while opening the stream",
         "is it the url of an MCP server?"},
        true},
       {"a stream that never ends instead of the first answer",
@@ -189,7 +189,7 @@ TEST(BadInput, ServersThatDoNotBehave) {
          connection.wait_for_end();
        }),
        Errc::limit,
-       {"an event of the stream is larger than 65536 bytes", "while reading the stream",
+       {"an event in the stream is larger than 65536 bytes", "while reading the stream",
         "ask for less, or raise the limit"},
        false,
        true},
@@ -211,21 +211,21 @@ TEST(BadInput, ServersThatDoNotBehave) {
          connection.reset();
        }),
        Errc::closed,
-       {"the connection broke", "while reading the body", "try again; if it stays, look at the server's log"},
+       {"the connection broke", "while reading the body", "if this happens again, look at the log of the server"},
        false,
        true},
       {"a redirect loop",
        always("HTTP/1.1 307 Temporary Redirect\r\nLocation: /mcp\r\nContent-Length: 0\r\n\r\n"),
        Errc::http,
-       {"a redirect loop", "Check the server's configuration"}},
+       {"a redirect loop", "Check the configuration of the server"}},
       {"a header of 64 KiB",
        always("HTTP/1.1 200 OK\r\nX: " + std::string(64u << 10, 'x') + "\r\nContent-Length: 0\r\n\r\n"),
        Errc::limit,
-       {"the header of the answer is larger than 64 KiB", "while waiting for the answer", "has to send less"}},
+       {"the header of the answer is larger than 64 KiB", "while waiting for the answer", "must send less"}},
       {"an endpoint at another origin",
        always(std::string(stream_head) + "event: endpoint\ndata: http://127.0.0.1:9/steal\n\n"),
        Errc::protocol,
-       {"names an endpoint at another place (http://127.0.0.1:9)", "nothing is sent there", "use its own url"},
+       {"names an endpoint on another server (http://127.0.0.1:9)", "nothing is sent there", "use its own url"},
        true},
   };
   for (const auto& c : cases) {
@@ -264,8 +264,8 @@ TEST(BadInput, AServerThatIsSomewhereElse) {
       EXPECT_FALSE(used);
       if (used) co_return;
       EXPECT_THAT(used.error().message(),
-                  AllOf(HasSubstr(options.url), HasSubstr("redirects to another place (" + far.url("") + ")"),
-                        HasSubstr("configure its own url")));
+                  AllOf(HasSubstr(options.url), HasSubstr("redirects to another server (" + far.url("") + ")"),
+                        HasSubstr("use its own url")));
     });
     EXPECT_EQ(far.connections(), 0);
   }
@@ -373,10 +373,10 @@ TEST(BadInput, CertificatesThatCannotBeTrusted) {
   for (const auto& c :
        {Case{"name mismatch",
              authority.issue("wrong", "DNS:elsewhere.example"),
-             {"the certificate is for elsewhere.example, not for 127.0.0.1", "use a name the certificate has"}},
+             {"the certificate is for elsewhere.example, not for 127.0.0.1", "use a name that is in the certificate"}},
         Case{"self-signed",
              authority.self_signed("self", "IP:127.0.0.1"),
-             {"the certificate is self-signed", "if you trust the one that signed it, add it there"}}}) {
+             {"the certificate is self-signed", "if you trust the CA that signed the certificate, add it there"}}}) {
     for (const bool sse : {false, true}) {
       SCOPED_TRACE(fmt::format("{} {}", c.what, sse ? "sse" : "http"));
       const auto before = descriptors();
@@ -455,8 +455,9 @@ TEST(BadInput, AConnectionThatHangs) {
     EXPECT_FALSE(used);
     if (used) co_return;
     EXPECT_EQ(used.error().code(), Errc::timeout);
-    EXPECT_THAT(used.error().message(), AllOf(HasSubstr(options.url), HasSubstr("no connection within 2 s"),
-                                              HasSubstr("while connecting"), HasSubstr("can be reached from here")));
+    EXPECT_THAT(used.error().message(),
+                AllOf(HasSubstr(options.url), HasSubstr("no connection within 2 s"), HasSubstr("while connecting"),
+                      HasSubstr("can be reached from this machine")));
   });
   EXPECT_EQ(descriptors(), before);
   for (const int socket : fill) ::close(socket);
@@ -520,7 +521,7 @@ TEST(BadInput, AResolverThatIsSilent) {
   EXPECT_THAT(resolver.asked(), ElementsAre("server.example"));
   EXPECT_THAT(ran.err, AllOf(HasSubstr("Failed to connect to 'far'"), HasSubstr("http://server.example/mcp"),
                              HasSubstr("no connection within 2600 ms"), HasSubstr("while resolving the host name"),
-                             HasSubstr("can be reached from here")));
+                             HasSubstr("can be reached from this machine")));
 }
 
 TEST(BadInput, AMachineWithIpv6Alone) {

@@ -46,8 +46,10 @@ class ConnectorDirectoryTest : public testing::Test {
     };
     tree.file("home/.config/patchbay/secrets.json", R"({"secrets":{"token":"the-bearer"}})");
     ::chmod(path("home/.config/patchbay/secrets.json").c_str(), 0600);
-    options.on_config = [this](const ConfigChange& change) {
-      added = change.added;
+    options.on_event = [this](const HostEvent& event) {
+      const auto* change = std::get_if<ConfigChange>(&event);
+      if (!change) return;
+      added = change->added;
       told.notify_all();
     };
   }
@@ -205,7 +207,7 @@ TEST_F(ConnectorDirectoryTest, ItsFailureNeitherDelaysNorDropsOthers) {
     std::string text;
   };
   for (const auto& c : std::initializer_list<Case>{{silent.url("/"), "did not answer within 300 ms"},
-                                                   {refusing.url("/"), "refuses the bearer (401)"},
+                                                   {refusing.url("/"), "refuses the token (401)"},
                                                    {lying.url("/"), "the answer is not JSON"},
                                                    {leading.url("/"), "answered 302"}}) {
     configure(c.url, c.url == silent.url("/") ? R"(,"timeout":300)" : R"(,"timeout":30000)");

@@ -74,7 +74,7 @@ TEST(Flood, OfWhatIsNoMessage_EndsTheCallItCameInsteadOf) {
       auto channel = co_await http_transport(to(server.url("/mcp")))->open(Runtime{});
       EXPECT_TRUE(channel->send(Request{.id = 1, .method = "tools/call", .params = {}}));
       EXPECT_THAT(co_await end_of(*channel),
-                  AllOf(StartsWith("limit: http://127.0.0.1:"), HasSubstr("what is no message")));
+                  AllOf(StartsWith("limit: http://127.0.0.1:"), HasSubstr("that contains no message")));
       co_await channel->close(CloseMode::quick);
     });
   }
@@ -91,7 +91,7 @@ TEST(Flood, OfWhatIsNoMessage_EndsTheOldTransport) {
     });
     run_task([&]() -> Task<void> {
       auto channel = co_await sse_transport(to(server.url("/sse")))->open(Runtime{});
-      EXPECT_THAT(co_await end_of(*channel), AllOf(StartsWith("limit: "), HasSubstr("what is no message")));
+      EXPECT_THAT(co_await end_of(*channel), AllOf(StartsWith("limit: "), HasSubstr("that contains no message")));
       co_await channel->close(CloseMode::quick);
     });
   }
@@ -127,7 +127,7 @@ TEST(Flood, OfWhatIsNoMessage_EndsAWebSocket) {
     });
     run_task([&]() -> Task<void> {
       auto channel = co_await ws_transport(to(ws_url(server)))->open(Runtime{});
-      EXPECT_THAT(co_await end_of(*channel), AllOf(StartsWith("limit: "), HasSubstr("what is no message")));
+      EXPECT_THAT(co_await end_of(*channel), AllOf(StartsWith("limit: "), HasSubstr("that contains no message")));
       co_await channel->close(CloseMode::quick);
     });
   }

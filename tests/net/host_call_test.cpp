@@ -1,5 +1,6 @@
 // L9: what a call over HTTP meets is how its server is, and the next call tries again.
 #include <mutex>
+#include <utility>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,6 +8,7 @@
 #include <patchbay/host.h>
 
 #include "base/as_result.h"
+#include "base/waiting.h"
 #include "support/loop.h"
 #include "support/scripted_server.h"
 #include "support/temp_tree.h"
@@ -26,6 +28,11 @@ class BearerServer {
     std::lock_guard lock(mutex_);
     wanted_ = "Bearer " + std::move(bearer);
   }
+  // During the next call it says that its tools changed, and wants another bearer from then on.
+  void change_during_call(std::string bearer) {
+    std::lock_guard lock(mutex_);
+    after_call_ = "Bearer " + std::move(bearer);
+  }
 
  private:
   void serve(ScriptConnection& connection) {
@@ -38,16 +45,25 @@ class BearerServer {
     const auto body = parse_json(got.body).value_or(Json());
     const auto& method = body["method"].as_string();
     if (method.starts_with("notifications/")) return connection.answer("202 Accepted", "");
-    auto result = method == "initialize"   ? R"({"protocolVersion":"2025-11-25","capabilities":{"tools":{}},)"
-                                             R"("serverInfo":{"name":"s","version":"1"}})"
+    auto result = method == "initialize"
+                      ? R"({"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},)"
+                        R"("serverInfo":{"name":"s","version":"1"}})"
                   : method == "tools/list" ? R"({"tools":[{"name":"t","inputSchema":{"type":"object"}}]})"
                                            : R"({"content":[]})";
-    connection.answer("200 OK", R"({"jsonrpc":"2.0","id":)" + to_text(body["id"]) + R"(,"result":)" + result + "}",
-                      "Content-Type: application/json\r\n");
+    const auto answer = R"({"jsonrpc":"2.0","id":)" + to_text(body["id"]) + R"(,"result":)" + result + "}";
+    std::lock_guard lock(mutex_);
+    if (method != "tools/call" || after_call_.empty()) {
+      return connection.answer("200 OK", answer, "Content-Type: application/json\r\n");
+    }
+    wanted_ = std::exchange(after_call_, {});
+    connection.answer(
+        "200 OK",
+        "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n\ndata: " + answer + "\n\n",
+        "Content-Type: text/event-stream\r\n");
   }
 
   std::mutex mutex_;
-  std::string wanted_;
+  std::string wanted_, after_call_;
   ScriptedServer server_;
 };
 
@@ -88,6 +104,29 @@ TEST(HostCallOverHttp, CredentialsThatAreRefusedAreFetchedAnewByTheNextCall) {
   });
 }
 
+TEST(HostCallOverHttp, AListThatIsRefusedLaterShowsInTheStatus) {
+  run_task([]() -> Task<void> {
+    BearerServer server;
+    server.want("first");
+    auto options = with_entry(server.url(), "Bearer first");
+    Event refused;
+    bool needs_auth = false;
+    options.on_event = [&](const HostEvent& event) {
+      const auto* status = std::get_if<ServerStatus>(&event);
+      if (!status || status->state != ServerState::needs_auth) return;
+      needs_auth = true;
+      refused.notify_all();
+    };
+    Host host(options);
+    server.change_during_call("second");
+    co_await host.call("s/t");
+    while (!needs_auth) co_await refused.wait();
+    EXPECT_EQ(host.status().at(0).reason, ServerReason::wants_credentials);
+    EXPECT_EQ(host.catalog()->size(), 1u) << "the tools it listed before";
+    co_await host.stop();
+  });
+}
+
 TEST(HostCallOverHttp, AServerThatIsGoneIsNotConnected) {
   run_task([]() -> Task<void> {
     auto server = std::make_unique<BearerServer>();
@@ -100,7 +139,7 @@ TEST(HostCallOverHttp, AServerThatIsGoneIsNotConnected) {
       EXPECT_FALSE(refused);
       if (!refused) EXPECT_EQ(refused.error().code(), Errc::connect) << refused.error().message();
       EXPECT_EQ(host.status().at(0).state, ServerState::failed);
-      EXPECT_EQ(host.status().at(0).reason, reason);
+      EXPECT_EQ(to_string(host.status().at(0).reason), reason);
       EXPECT_TRUE(host.catalog()->empty());
     }
     co_await host.stop();

@@ -140,11 +140,11 @@ TEST(HttpChannel, AnAnswerThatIsNoneEndsTheCall) {
            Case{"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 4\r\n\r\nbusy", "busy; try again later"},
            Case{"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 13\r\n\r\n<h1>home</h1>",
                 "answered with text/html instead of JSON (while reading the body); is it the url of an MCP server?"},
-           Case{"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", "with nothing in it"},
-           Case{"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 0\r\n\r\n", "with nothing in it"},
-           Case{"HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n", "with nothing in it"},
+           Case{"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", "with an empty body"},
+           Case{"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 0\r\n\r\n", "with an empty body"},
+           Case{"HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n", "with an empty body"},
            Case{"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}",
-                "answered tools/call with JSON that is no answer of MCP ({}); is it the url of an MCP server?"},
+                "answered tools/call with JSON that is not an MCP answer ({}); is it the url of an MCP server?"},
            Case{"HTTP/1.1 429 Too Many Requests\r\nRetry-After: 30\r\nContent-Length: 4\r\n\r\nbusy",
                 "answered 429 Too Many Requests: busy; try again in 30 s"},
            Case{"HTTP/1.1 429 Too Many Requests\r\nRetry-After: Wed, 21 Oct 2026 07:28:00 GMT\r\nContent-Length: "
@@ -158,7 +158,7 @@ TEST(HttpChannel, AnAnswerThatIsNoneEndsTheCall) {
                 "lost 1 closed"},
            Case{"HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n", "lost 1 unauthorized: "},
            Case{"HTTP/1.1 403 Forbidden\r\nContent-Length: 10\r\n\r\nbad origin",
-                "403 Forbidden): bad origin; if it wants credentials, give them as \"headers\""},
+                "403 Forbidden): bad origin; if it needs credentials, write them as \"headers\""},
            Case{"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n: only a comment\n\n",
                 "broke off before the answer"},
            // No id was seen that would let an older server be asked to go on.
@@ -609,9 +609,8 @@ TEST(HttpChannel, ACallDoesNotFollowARedirectToAnotherPlace) {
   });
   with_channel(to(server), [&](Channel& channel) -> Task<void> {
     send(channel, stateless(1, "tools/call"));
-    EXPECT_THAT(co_await received(channel),
-                AllOf(HasSubstr("lost 1 http"), HasSubstr(server.url("/mcp")), HasSubstr("(" + other.url("") + ")"),
-                      HasSubstr("configure its own url")));
+    EXPECT_THAT(co_await received(channel), AllOf(HasSubstr("lost 1 http"), HasSubstr(server.url("/mcp")),
+                                                  HasSubstr("(" + other.url("") + ")"), HasSubstr("use its own url")));
   });
   EXPECT_EQ(other.connections(), 0);
 }
@@ -645,7 +644,7 @@ TEST(HttpChannel, AStreamFromAnotherPlaceIsNotReadFrom) {
     auto channel = co_await http_transport(to(server))->open(runtime);
     send(*channel, initialized());
     while (ended.empty()) co_await settle();
-    EXPECT_THAT(ended, AllOf(HasSubstr("(" + other.url("") + ")"), HasSubstr("configure its own url")));
+    EXPECT_THAT(ended, AllOf(HasSubstr("(" + other.url("") + ")"), HasSubstr("use its own url")));
     EXPECT_FALSE(channel->received());
     // Nor is the answer of a call taken from there.
     send(*channel, request(2, "tools/call"));
@@ -671,7 +670,7 @@ TEST(SseChannel, ARedirectToAnotherPlaceIsRefusedBeforeAnythingIsSentThere) {
     EXPECT_EQ(opened.error().code(), Errc::protocol);
     EXPECT_EQ(opened.error().http_status(), 308);
     EXPECT_THAT(opened.error().message(),
-                AllOf(HasSubstr(server.url("/mcp")), HasSubstr(other.url("")), HasSubstr("configure its own url"),
+                AllOf(HasSubstr(server.url("/mcp")), HasSubstr(other.url("")), HasSubstr("use its own url"),
                       Not(HasSubstr("refuses the credentials"))));
   });
   EXPECT_EQ(other.connections(), 0);
@@ -867,7 +866,7 @@ TEST(HttpChannel, SignsOfLifeThatStopEndAListeningAndNoCall) {
     send(channel, stateless(1, "tools/call"));
     send(channel, stateless(2, "subscriptions/listen"));
     EXPECT_THAT(co_await received(channel),
-                AllOf(HasSubstr("lost 2 closed"), HasSubstr("broke off"), HasSubstr("had shown signs of life before")));
+                AllOf(HasSubstr("lost 2 closed"), HasSubstr("broke off"), HasSubstr("although it was active before")));
     lost.set();
     EXPECT_EQ(co_await received(channel), result_1);
   });
@@ -1092,17 +1091,18 @@ TEST(SseChannel, RefusesWhatIsNoMcpServer) {
   };
   for (const auto& [answer, reason] : {
            Case{"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", "404 Not Found"},
-           Case{"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 2\r\n\r\nhi", "instead of a stream"},
+           Case{"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 2\r\n\r\nhi",
+                "instead of an event stream"},
            Case{"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\ndata: hello\n\n",
                 "does not begin with an endpoint"},
            Case{"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n",
                 "does not begin with an endpoint"},
            Case{"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
                 "event: endpoint\ndata: https://elsewhere.example/steal\n\n",
-                "another place"},
+                "another server"},
            Case{"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
                 "event: endpoint\ndata: //127.0.0.1:1/steal\n\n",
-                "another place"},
+                "another server"},
        }) {
     ScriptedServer server([&](ScriptConnection& connection) {
       (void)connection.read_request();
@@ -1158,7 +1158,7 @@ TEST(SseChannel, NothingOfOursFollowsARedirectToAnotherPlace) {
           co_await (*opened)->close(CloseMode::quick);
           co_return;
         }
-        EXPECT_THAT(opened.error().message(), AllOf(HasSubstr(other.url("")), HasSubstr("configure its own url")));
+        EXPECT_THAT(opened.error().message(), AllOf(HasSubstr(other.url("")), HasSubstr("use its own url")));
       });
       std::lock_guard lock(mutex);
       EXPECT_THAT(seen, testing::IsEmpty());

@@ -309,8 +309,8 @@ TEST(Ide, StaleLocksAreNotTriedAndNamedInTheError) {
     EXPECT_EQ(opened.error().code(), Errc::connect);
     EXPECT_THAT(opened.error().message(), AllOf(HasSubstr(desk.project()), HasSubstr(desk.home.path() + "/ide"),
                                                 HasSubstr("CLAUDE_CODE_SSE_PORT"),
-                                                HasSubstr(fmt::format("nothing listens at port {}", closed_port)),
-                                                HasSubstr("process 2147483646 is gone"), Not(HasSubstr(token))));
+                                                HasSubstr(fmt::format("nothing listens on port {}", closed_port)),
+                                                HasSubstr("process 2147483646 no longer runs"), Not(HasSubstr(token))));
   });
 }
 

@@ -206,7 +206,7 @@ ForgetfulServer::Deals stream_that_is_lost(std::atomic<int>& gets) {
 
 ClientOptions listening(bool& heard) {
   auto options = legacy();
-  options.on_change = [&](const Change& change) {
+  options.on_change = [&](const Change& change, const CallContext&) {
     heard = heard || change == Change{Change::Kind::resource_updated, "u"};
   };
   return options;
@@ -300,7 +300,7 @@ TEST(ForgottenSession, IsToldAsLostWhenEveryNewOneIsForgottenToo) {
     };
     while (std::ranges::none_of(warnings, doubted)) co_await settle();
     for (int i = 0; i < 20; ++i) co_await settle();
-    EXPECT_THAT(lost, testing::ElementsAre(testing::HasSubstr("forgets its sessions again and again")));
+    EXPECT_THAT(lost, testing::ElementsAre(testing::HasSubstr("keeps forgetting its sessions")));
     EXPECT_THAT(warnings, testing::Contains(testing::Field(&LogEvent::event, "session_not_renewed")).Times(1));
     co_await session->close(CloseMode::quick);
   });
@@ -534,7 +534,7 @@ TEST(ForgottenSession, MetByAHandlerOfOursIsOpenedAnewAllTheSame) {
     std::optional<Errc> inside;
     bool released = false;
     Event changed;
-    options.sample = [&](CreateMessageRequest) -> Task<CreateMessageResult> {
+    options.sample = [&](CreateMessageRequest, CallContext) -> Task<CreateMessageResult> {
       auto called = co_await as_result(session.call_tool("t", {}));
       inside = called ? Errc::internal : called.error().code();
       changed.notify_all();

@@ -354,12 +354,12 @@ TEST(WsChannel, RefusedHandshakes_NameUrlPhaseAndRemedy) {
        [](auto& c, const Asked&) { c.answer("401 Unauthorized", "who are you?"); },
        Errc::unauthorized,
        401,
-       {"wants credentials (401 Unauthorized): who are you?", "\"Authorization\""}},
+       {"needs credentials (401 Unauthorized): who are you?", "\"Authorization\""}},
       {"403",
        [](auto& c, const Asked&) { c.answer("403 Forbidden", "no"); },
        Errc::forbidden,
        403,
-       {"refuses us (403"}},
+       {"refuses access (403"}},
       {"404 with a page",
        [](auto& c, const Asked&) { c.answer("404 Not Found", "<html>", "Content-Type: text/html\r\n"); },
        Errc::http,
@@ -396,7 +396,7 @@ TEST(WsChannel, RefusedHandshakes_NameUrlPhaseAndRemedy) {
        },
        Errc::protocol,
        0,
-       {"does not speak HTTP", "while waiting for the answer"}},
+       {"does not use HTTP", "while waiting for the answer"}},
       {"a head without end",
        [](auto& c, const Asked&) {
          c.write("HTTP/1.1 101 Switching Protocols\r\n");
@@ -420,7 +420,7 @@ TEST(WsChannel, RefusedHandshakes_NameUrlPhaseAndRemedy) {
        [](auto& c, const Asked&) { c.reset(); },
        Errc::closed,
        0,
-       {"the connection broke", "look at the server's log"}},
+       {"the connection broke", "look at the log of the server"}},
       {"wrong accept",
        upgraded("Sec-WebSocket-Accept", "Sec-WebSocket-Accept: bm90IHRoaXM=\r\n"),
        Errc::protocol,
@@ -526,7 +526,7 @@ TEST(WsTransport, SaysWhatIsWrongWithAUrl) {
       EXPECT_EQ(error.code(), Errc::config) << url << ": " << error.message();
     }
     const auto error = co_await open_failure(HttpOptions{.url = "https://h/mcp", .headers = {}});
-    EXPECT_THAT(error.message(), HasSubstr("begins with wss:// or ws://"));
+    EXPECT_THAT(error.message(), HasSubstr("must begin with wss:// or ws://"));
   });
 }
 
@@ -538,7 +538,7 @@ TEST(WsChannel, NothingListening_IsAConnectError) {
     EXPECT_EQ(error.code(), Errc::connect);
     EXPECT_EQ(error.message(),
               "WebSocket ws://127.0.0.1:1/mcp: no connection: Connection refused (while connecting); check that the "
-              "server runs, and its host and port");
+              "server runs, and check its host and port");
   });
 }
 
@@ -606,7 +606,7 @@ TEST(WsChannel, Ends_SayHowAndTheServerIsToldWhy) {
          c.finish();
        },
        Errc::closed,
-       {"in the middle of a message (12 bytes of it came)"},
+       {"in the middle of a message (only 12 bytes of it arrived)"},
        -1},
       {"reset", [](ScriptConnection& c) { c.reset(); }, Errc::closed, {"the connection broke", "reset"}, -1},
   };
@@ -796,7 +796,7 @@ TEST(WsChannel, AServerThatDoesNotRead_FailsSendsAndNothingElse) {
           co_await settle();
         }
         EXPECT_EQ(refused->code(), Errc::limit);
-        EXPECT_THAT(refused->message(), HasSubstr("bytes wait for " + url_of(server)));
+        EXPECT_THAT(refused->message(), HasSubstr("bytes are waiting for " + url_of(server)));
         full.set();
         for (;;) {
           auto sent = channel.send(request(accepted + 1, "last"));

@@ -25,12 +25,12 @@ g++ -std=c++23 -Wall -Wextra -Werror -o "$examples/build/blocking" "$examples/bl
 
 PATH=$prefix/bin:$PATH
 cd "$examples"
-tools='edit_file
-glob
-grep
+tools='read_file
+write_file
+edit_file
 list_dir
-read_file
-write_file'
+glob
+grep'
 # prints NAME WANTED: what an example prints, without the blank line that ends the file it read.
 prints() {
   local got
@@ -39,17 +39,19 @@ prints() {
   [[ $got == "$2" ]] || fail "$1 printed:"$'\n'"$got"$'\n'"and not:"$'\n'"$2"
 }
 prints call_tool "$tools"$'\nwater the plants'
-prints blocking "$(sed 's/^/mcp__files__/' <<< "$tools")"$'\nwater the plants'
+prints blocking "$(sed 's/^/mcp__files__/' <<< "$tools" | sort)"$'\nwater the plants'
 prints host 'files connected
 call mcp__files__read_file {"path":"todo.md"}? yes
 water the plants'
 prints own_transport 'Hello, you'
 
 # The server of the examples, called by the installed program: as its child, and over HTTP.
+# answers WAY WANTED TOOL ARGUMENT...
 answers() {
-  local got
-  got=$(patchbay call --strict-mcp-config --mcp-server "demo=$1" "$2" "$3" 2> /dev/null) || fail "serve: $2 failed over $1"
-  [[ $got == "$4" ]] || fail "serve: $2 answered '$got' over $1, and not '$4'"
+  local got way=$1 wanted=$2
+  shift 2
+  got=$(patchbay call --strict-mcp-config --mcp-server "demo=$way" "$@" 2> /dev/null) || fail "serve: $* failed over $way"
+  [[ $got == "$wanted" ]] || fail "serve: $* answered '$got' over $way, and not '$wanted'"
 }
 mkfifo url
 build/serve 0 > url &
@@ -57,9 +59,9 @@ serving=$!
 trap 'kill "$serving"' EXIT
 read -r url < url
 for way in "$PWD/build/serve" "$url"; do
-  answers "$way" demo/add '{"a":40,"b":2}' 42
-  answers "$way" demo/add '{"a":41}' 42
-  answers "$way" demo/greet '{"name":"you"}' 'Hello, you'
+  answers "$way" 42 demo/add a=40 b=2
+  answers "$way" 42 demo/add a=41
+  answers "$way" 'Hello, you' demo/greet name=you
 done
 [[ $(command -v patchbay) == "$prefix/bin/patchbay" ]] || fail "there is no $prefix/bin/patchbay"
 patchbay --version

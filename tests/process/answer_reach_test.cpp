@@ -74,7 +74,7 @@ TEST_F(AnswerReach, AnArchiveCannotMakeAYesInOneOfItsDirectoriesCountInAnother) 
     ASSERT_EQ(in(one.repository, {"trust"}).code, 0) << one.label;
     EXPECT_EQ(standing(one.repository), "active") << one.label;
     EXPECT_EQ(standing(one.tree), "awaiting approval") << one.label;
-    EXPECT_EQ(json_of(in(one.tree, {"doctor", "--no-check", "--json"}))["trusted"], Json(false)) << one.label;
+    EXPECT_EQ(json_of(in(one.tree, {"doctor", "--offline", "--json"}))["trusted"], Json(false)) << one.label;
     (void)in(one.tree, {"tools", "s"});
     EXPECT_FALSE(ran()) << one.label;
   }
@@ -153,15 +153,16 @@ TEST_F(AnswerReach, ApproveAndRejectNameThePlaceTheyAreFor) {
 TEST_F(AnswerReach, WhyPromisesNoQuestionThatASettingAnswers) {
   servers("project", Json{{"command", "x"}});
   ASSERT_EQ(house.run({"approve", "s"}).code, 0);
-  EXPECT_THAT(house.run({"why", "s"}).out, HasSubstr("a changed entry asks again"));
+  EXPECT_THAT(house.run({"why", "s"}).out, HasSubstr("If the entry changes, it needs approval again"));
   own_settings(R"({"enableAllProjectMcpServers": true})");
-  EXPECT_THAT(house.run({"why", "s"}).out, AllOf(HasSubstr("approved by enableAllProjectMcpServers in "),
-                                                 HasSubstr("however its entry changes"), Not(HasSubstr("asks again"))));
+  EXPECT_THAT(house.run({"why", "s"}).out,
+              AllOf(HasSubstr("approved by enableAllProjectMcpServers in "), HasSubstr("even if its entry changes"),
+                    Not(HasSubstr("needs approval again"))));
   own_settings("{}");
   house.tree.file("home/.claude.json",
                   to_text(Json{{"projects", {{house.project(), {{"enabledMcpjsonServers", Json::array({"s"})}}}}}}));
   EXPECT_THAT(house.run({"why", "s"}).out,
-              AllOf(HasSubstr("approved by enabledMcpjsonServers in "), Not(HasSubstr("asks again"))));
+              AllOf(HasSubstr("approved by enabledMcpjsonServers in "), Not(HasSubstr("needs approval again"))));
   servers("project", Json{{"command", "changed"}});
   EXPECT_EQ(standing("project"), "active");
 }
@@ -172,7 +173,7 @@ TEST_F(AnswerReach, WhatIsNoProjectIsNotTrustedByStandingInIt) {
   for (const auto& wide : {std::string("/"), house.home()}) {
     const auto result = in(wide, {"trust"});
     EXPECT_EQ(result.code, 2) << wide;
-    EXPECT_THAT(result.err, HasSubstr(wide + " is no project"));
+    EXPECT_THAT(result.err, HasSubstr(wide + " is not a project"));
     EXPECT_EQ(in(wide, {"trust", "--remove"}).code, 0) << wide;
   }
   EXPECT_TRUE(house.own()["projects"][house.home()].is_null());
@@ -183,9 +184,10 @@ TEST_F(AnswerReach, TrustNamesTheHelperOfAnEntryThatWaitsBehindAnother) {
   const Json mine{{"type", "http"}, {"url", "https://mine.example/mcp"}};
   ASSERT_EQ(house.run({"add-json", "--scope", "user", "s", to_text(mine)}).code, 0);
   servers("project", Json{{"type", "http"}, {"url", "https://x.example/mcp"}, {"headersHelper", "print-headers"}});
-  EXPECT_THAT(house.run({"trust"}).out,
-              AllOf(HasSubstr("  runs for headers of s: print-headers (.mcp.json:1, awaiting approval)\n"),
-                    Not(HasSubstr("Nothing here was waiting"))));
+  EXPECT_THAT(
+      house.run({"trust"}).out,
+      AllOf(HasSubstr("  runs a command for the headers of s: print-headers (.mcp.json:1, awaiting approval)\n"),
+            Not(HasSubstr("so nothing changes now"))));
 }
 
 }  // namespace

@@ -459,7 +459,7 @@ TEST_F(Attack, AFileOfTheRepositoryThatAFlagNamesReadsNoSecrets) {
     const auto tools = patchbay({"--mcp-config", "evil.json", "tools", "evil"});
     EXPECT_FALSE(tree.has("canary")) << reference;
     EXPECT_EQ(tools.code, 2) << tools.err;
-    EXPECT_THAT(tools.err, HasSubstr("inside a project you have not said you trust"));
+    EXPECT_THAT(tools.err, HasSubstr("inside a project that you do not trust"));
     EXPECT_THAT(tools.out + tools.err, Not(HasSubstr(secret)));
   }
   // Where the person trusts it, or the file is theirs.
@@ -509,7 +509,7 @@ TEST_F(Attack, NamesThatCannotBeToldApartAreRefused) {
   tree.file("repo/.mcp.json", servers(evil(), "git\u200Bhub"));
   const auto tools = patchbay({"--trust-project", "tools"});
   EXPECT_FALSE(tree.has("canary"));
-  EXPECT_THAT(tools.err, HasSubstr("cannot be seen"));
+  EXPECT_THAT(tools.err, HasSubstr("invisible character"));
 }
 
 TEST_F(Attack, SlipsInRulesAndModesAreSaid) {
@@ -523,11 +523,11 @@ TEST_F(Attack, SlipsInRulesAndModesAreSaid) {
   EXPECT_EQ(typo.out, "hi\n");
   EXPECT_THAT(typo.err, AllOf(HasSubstr("warning: --disallowedTools"), HasSubstr("did you mean mcp__fake__echo?")));
   EXPECT_THAT(run({"--disallowedTools", "mcp__fkae__echo"}).err, HasSubstr("names no server that is configured"));
-  EXPECT_THAT(run({"--disallowedTools", "MCP__fake__echo"}).err, HasSubstr("is about no server's tool"));
+  EXPECT_THAT(run({"--disallowedTools", "MCP__fake__echo"}).err, HasSubstr("does not name a tool of a server"));
   const auto plan = run({"--permission-mode", "plan"});
   EXPECT_EQ(plan.code, 2);
   EXPECT_EQ(plan.out, "");
-  EXPECT_THAT(plan.err, HasSubstr("plan is not known here"));
+  EXPECT_THAT(plan.err, HasSubstr("plan does not exist here"));
   const auto edits = run({"--permission-mode", "acceptEdits"});
   EXPECT_EQ(edits.out, "hi\n");
   EXPECT_THAT(edits.err, HasSubstr("default is used instead"));

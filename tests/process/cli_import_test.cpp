@@ -49,10 +49,10 @@ TEST(CliImport, WithoutWords_ShowsEverythingAndWritesNothing) {
   EXPECT_THAT(
       result.out,
       AllOf(HasSubstr("Cursor: "), HasSubstr("+ my_files  npx -y files"),
-            HasSubstr("\"my files\" cannot be a name here"), HasSubstr("mcp.json:3:"), HasSubstr("icon left out"),
+            HasSubstr("\"my files\" is not a valid name here"), HasSubstr("mcp.json:3:"), HasSubstr("icon left out"),
             HasSubstr("MCP server \"broken\": has neither a command to start nor a URL"), HasSubstr("Codex: "),
             HasSubstr("+ docs"), HasSubstr("goose: "), HasSubstr("+ web"), Not(HasSubstr("top-secret")),
-            HasSubstr("To import: 4 servers. Already there: 0. Not carried: 1.")));
+            HasSubstr("To import: 4 servers. Already present: 0. Not copied: 1.")));
   EXPECT_THAT(result.err, HasSubstr("Nothing was written. To import: patchbay import --yes"));
   EXPECT_FALSE(fs::exists(house.own_file()));
 
@@ -75,7 +75,7 @@ TEST(CliImport, AnyOfThem_CanBeRepeated) {
   const auto before = read(house.own_file());
   const auto again = house.run({"import", "cursor", "--yes"});
   EXPECT_EQ(again.code, 0) << again.err;
-  EXPECT_THAT(again.out, AllOf(HasSubstr("= my_files"), HasSubstr("To import: 0 servers. Already there: 2.")));
+  EXPECT_THAT(again.out, AllOf(HasSubstr("= my_files"), HasSubstr("To import: 0 servers. Already present: 2.")));
   EXPECT_EQ(read(house.own_file()), before);
   // Switched off since, and a server of the same name that is another one.
   EXPECT_EQ(house.run({"disable", "api", "--scope", "user"}).code, 0);
@@ -98,7 +98,7 @@ TEST(CliImport, ProjectFiles_GoToTheLocalScopeUnlessSaidOtherwise) {
   const auto shared = house.run({"import", "vscode", "--scope", "project", "--yes"});
   EXPECT_EQ(shared.code, 0) << shared.err;
   EXPECT_THAT(shared.out, AllOf(HasSubstr("env.API_KEY changed: looks like a secret"),
-                                HasSubstr("disabled; it needs INPUT_B"), Not(HasSubstr("very-secret"))));
+                                HasSubstr("disabled until this is set: INPUT_B"), Not(HasSubstr("very-secret"))));
   const auto text = read(house.project() + "/.mcp.json");
   EXPECT_THAT(text, AllOf(HasSubstr("\"${API_KEY}\""), HasSubstr("\"${INPUT_B}\""), HasSubstr("\"disabled\": true"),
                           Not(HasSubstr("very-secret"))));
@@ -111,10 +111,10 @@ TEST(CliImport, WhatHasNoCounterpartIsNamedOnceAndSaidToBeKept) {
                            "v": {"command": "x", "env": {"T": "${env:NOT_SET_ANYWHERE}"}}}})");
   const auto result = house.run({"import", "cursor", "--yes"});
   EXPECT_EQ(result.code, 0) << result.err;
-  EXPECT_THAT(result.out, AllOf(HasSubstr("disabled; it needs ${workspaceFolderBasename}\n"),
-                                HasSubstr("args[0] kept as it is: ${workspaceFolderBasename} has no counterpart")));
+  EXPECT_THAT(result.out, AllOf(HasSubstr("disabled until this is set: ${workspaceFolderBasename}\n"),
+                                HasSubstr("args[0] kept as it is: ${workspaceFolderBasename} has no equivalent")));
   EXPECT_EQ(house.own()["mcpServers"]["ba"]["args"], Json::array({"${workspaceFolderBasename}"}));
-  EXPECT_THAT(result.err, HasSubstr("edited the entry in the file above: ba (no variable helps there)"));
+  EXPECT_THAT(result.err, HasSubstr("edit the entry in the file above: ba (a variable cannot help here)"));
 }
 
 TEST(CliImport, AFile_IsRecognisedOrNamed) {
@@ -133,7 +133,7 @@ TEST(CliImport, AFile_IsRecognisedOrNamed) {
 
   result = house.run({"import", "some.json", "--from", "cursor", "--dry-run"});
   EXPECT_EQ(result.code, 2);
-  EXPECT_THAT(result.out, HasSubstr("! some.json:1:1: there are no servers in it"));
+  EXPECT_THAT(result.out, HasSubstr("! some.json:1:1: it contains no servers"));
 
   write(house.project() + "/broken.json", "{\n  \"mcpServers\": {,}\n}");
   result = house.run({"import", "broken.json", "--from", "cursor"});
@@ -141,7 +141,7 @@ TEST(CliImport, AFile_IsRecognisedOrNamed) {
   EXPECT_THAT(result.out, HasSubstr("broken.json:2:"));
   result = house.run({"import", "broken.json"});
   EXPECT_EQ(result.code, 2);
-  EXPECT_THAT(result.err, HasSubstr("say whose it is with --from"));
+  EXPECT_THAT(result.err, HasSubstr("name the client with --from"));
 }
 
 TEST(CliImport, Mistakes_AreNamedWithTheWayOut) {
@@ -195,8 +195,8 @@ TEST(CliImport, FromClaudeDesktop_SkipsInvalidNamesAndNumbersClashes) {
   ASSERT_EQ(house.run({"mcp", "add", "good", "--", "other"}).code, 0);
   const auto result = house.run({"mcp", "add-from-claude-desktop", "--yes"});
   EXPECT_EQ(result.code, 0) << result.err;
-  EXPECT_THAT(result.out,
-              AllOf(HasSubstr("+ good_1"), HasSubstr("- not good"), HasSubstr("a name has letters, digits")));
+  EXPECT_THAT(result.out, AllOf(HasSubstr("+ good_1"), HasSubstr("- not good"),
+                                HasSubstr("a name can only contain letters, digits")));
   const auto own = house.own();
   const auto& local = own["projects"][house.project()]["mcpServers"];
   EXPECT_EQ(local["good_1"], (Json{{"type", "stdio"}, {"command", "x"}}));
@@ -213,11 +213,11 @@ TEST(CliImport, WhatReadsAFileIsNotOfferedToBeEnabled) {
                         "v": {"command": "x", "env": {"A": "${env:TOK}"}}}})");
   const auto result = house.run({"import", "--name", "q", "--name", "v", "--yes"});
   EXPECT_EQ(result.code, 0) << result.err;
-  EXPECT_THAT(result.err, AllOf(HasSubstr("then: patchbay enable v\n"),
-                                HasSubstr("until you have edited the entry in the file above: q (")));
+  EXPECT_THAT(result.err, AllOf(HasSubstr("Then run: patchbay enable v\n"),
+                                HasSubstr("until you edit the entry in the file above: q (")));
   const auto enabled = house.run({"enable", "q"});
   EXPECT_EQ(enabled.code, 0) << enabled.err;
-  EXPECT_THAT(enabled.err, AllOf(HasSubstr("when 'q' starts, ${file:~/x} in \"url\" reads that file"),
+  EXPECT_THAT(enabled.err, AllOf(HasSubstr("when 'q' starts, ${file:~/x} in \"url\" reads this file"),
                                  HasSubstr("patchbay disable q\n")));
   // It is on already.
   EXPECT_EQ(house.run({"enable", "q"}).err, "");
@@ -236,8 +236,9 @@ TEST(CliImport, AVariableThatIsNotSet_IsWaitedFor) {
         R"({"mcpServers": {"cur": {"command": "x", "env": {"A": "${env:TOK}", "H": "${userHome}"}}}})");
   const auto result = house.run({"import", "--yes"});
   EXPECT_EQ(result.code, 0) << result.err;
-  EXPECT_THAT(result.out, AllOf(HasSubstr("disabled; it needs FIGMA_TOKEN"), HasSubstr("disabled; it needs SOME_KEY"),
-                                HasSubstr("disabled; it needs TOK")));
+  EXPECT_THAT(result.out,
+              AllOf(HasSubstr("disabled until this is set: FIGMA_TOKEN"),
+                    HasSubstr("disabled until this is set: SOME_KEY"), HasSubstr("disabled until this is set: TOK")));
   EXPECT_THAT(result.err, HasSubstr("patchbay enable"));
   const auto servers = house.own()["mcpServers"];
   for (const std::string name : {"figma", "web", "cur"}) EXPECT_EQ(servers[name]["disabled"], Json(true)) << name;
@@ -259,8 +260,8 @@ TEST(CliImport, WhatHasAnotherNameOrAnotherOwner_IsExplained) {
   EXPECT_THAT(wrong.out, HasSubstr("it looks like a file of Codex (--from codex)"));
   write(house.home() + "/.cursor/mcp.json", R"({"mcpServers": {"fs desk": {"command": "x", "args": ["${cmd:id}"]}}})");
   const auto named = house.run({"import", "cursor", "--dry-run"});
-  EXPECT_THAT(named.out, AllOf(HasSubstr("letters, digits, \"_\" and \"-\" only"), HasSubstr("so it is called fs_desk"),
-                               HasSubstr("runs a command here"), Not(HasSubstr("no counterpart"))));
+  EXPECT_THAT(named.out, AllOf(HasSubstr("letters, digits, \"_\" and \"-\""), HasSubstr("so it is called fs_desk"),
+                               HasSubstr("runs a command here"), Not(HasSubstr("no equivalent"))));
 }
 
 }  // namespace

@@ -69,7 +69,7 @@ TEST_F(CliPermission, ADeniedServersResourcesAndPromptsAreNeitherListedNorRead) 
       const auto refused = with_rule(words);
       EXPECT_EQ(refused.code, 2) << words.front() << refused.out;
       EXPECT_EQ(refused.out, "") << words.front();
-      EXPECT_THAT(refused.err, AllOf(HasSubstr("nothing of the server 'fake' may be used"), HasSubstr(rule)));
+      EXPECT_THAT(refused.err, AllOf(HasSubstr("the server 'fake' may not be used"), HasSubstr(rule)));
     }
     EXPECT_NE(with_rule({"read", uri}).code, 0);
     const auto empty = with_rule({"resources"});
@@ -120,7 +120,7 @@ TEST_F(CliPermission, SkippingPermissionsCanBeSwitchedOff) {
   EXPECT_EQ(run({"call", "echo", "text=hi"}).code, 2);
   EXPECT_EQ(run({"--dangerously-skip-permissions", "call", "echo", "text=hi"}).out, "hi\n");
   tree.file("home/.claude/settings.json", R"({"permissions": {"disableBypassPermissionsMode": "disable"}})");
-  EXPECT_THAT(run({"--dangerously-skip-permissions", "tools"}).err, HasSubstr("does not count"));
+  EXPECT_THAT(run({"--dangerously-skip-permissions", "tools"}).err, HasSubstr("is ignored"));
 }
 
 }  // namespace

@@ -60,10 +60,10 @@ TEST(CliSkills, WhatCannotBeVerifiedIsNotPrinted) {
     int code;
     std::string says;
   };
-  for (const auto& row : std::vector<Row>{{{"changed"}, 3, "its digest is another"},
+  for (const auto& row : std::vector<Row>{{{"changed"}, 3, "its digest is different"},
                                           {{"longer"}, 3, "bytes instead of"},
                                           {{"pdf", "other.md"}, 3, "it is not listed there"},
-                                          {{"pdf", "../../changed/SKILL.md"}, 2, "is no file of the skill"},
+                                          {{"pdf", "../../changed/SKILL.md"}, 2, "is not a file of the skill"},
                                           {{"pdd"}, 2, "did you mean 'pdf'?"},
                                           {{"nothing-like-it"}, 2, "run `patchbay skills desk`"},
                                           {{"skill://office/word/SKILL.md"}, 1, "no skill is served at"}}) {
@@ -87,11 +87,11 @@ TEST(CliSkills, ServersWithoutThemSaySo) {
     return run_program(words, {});
   };
   EXPECT_EQ(run({}).err, "No connected server has skills.\n");
-  EXPECT_EQ(run({"fake"}).err, "It has no skills.\n");
+  EXPECT_EQ(run({"fake"}).err, "The server has no skills.\n");
   EXPECT_EQ(run({"fake"}).code, 0);
   const auto one = run({"fake", "pdf"});
   EXPECT_EQ(one.code, 2);
-  EXPECT_THAT(one.err, HasSubstr("the server offers no skills"));
+  EXPECT_THAT(one.err, HasSubstr("the server has no skills"));
 }
 
 }  // namespace

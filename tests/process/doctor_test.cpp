@@ -86,7 +86,7 @@ TEST_F(Doctor, LintFailsForWarningsWhenItIsStrict) {
   const auto result = house.run({"lint"});
   EXPECT_EQ(result.code, 0);
   EXPECT_THAT(result.out, AllOf(HasSubstr("/.claude/settings.json:1:"), HasSubstr(": warning: the allow rule"),
-                                HasSubstr("never decides")));
+                                HasSubstr("never has an effect")));
   EXPECT_EQ(house.run({"lint", "--strict"}).code, 1);
 }
 
@@ -134,7 +134,7 @@ TEST_F(Doctor, LintAndDoctorWarnOfSecretsThatWouldBeCommitted) {
             HasSubstr("args[1] looks like a secret"), Not(HasSubstr("live-"))));
   EXPECT_EQ(house.run({"lint", ".mcp.json"}).out, whole.out);
   EXPECT_EQ(house.run({"lint", "--strict"}).code, 1);
-  const auto report = json_of(house.run({"doctor", "--no-check", "--json"}));
+  const auto report = json_of(house.run({"doctor", "--offline", "--json"}));
   EXPECT_EQ(std::ranges::count_if(of_level(report, "note"),
                                   [](const Json& one) { return one["message"].as_string().contains("looks like a"); }),
             4);
@@ -213,8 +213,8 @@ TEST_F(Doctor, ADenyRuleThatNamesNoToolIsFoundWhenTheServerAnswers) {
   ASSERT_EQ(house.run({"add", "docs", "--", fake, "good"}).code, 0);
   house.tree.file("home/.claude/settings.json", R"({"permissions": {"deny": ["mcp__docs__ehco", "echo"]}})");
   const auto result = house.run({"doctor"});
-  EXPECT_THAT(result.out, AllOf(HasSubstr("did you mean mcp__docs__echo?"), HasSubstr("names no tool that is there"),
-                                HasSubstr("\"echo\" is about no server's tool")));
+  EXPECT_THAT(result.out, AllOf(HasSubstr("did you mean mcp__docs__echo?"), HasSubstr("names no tool that exists"),
+                                HasSubstr("\"echo\" does not name a tool of a server")));
 }
 
 // Of what a stranger wants to run nothing is hidden; of one's own a value is, and never a command.
@@ -243,7 +243,7 @@ TEST_F(Doctor, ADirectoryThatIsGoneIsNoFaultOfOurs) {
       {"/bin/sh", "-c", "cd '" + gone + "' && rmdir '" + gone + "' && exec '" + test::built("patchbay") + "' list"},
       options);
   EXPECT_EQ(result.code, 2) << result.err;
-  EXPECT_THAT(result.err, HasSubstr("is not there any more"));
+  EXPECT_THAT(result.err, HasSubstr("does not exist any more"));
 }
 
 // A record counts where we keep them, and nowhere in a repository; what is not started leaves none.
@@ -269,7 +269,7 @@ TEST_F(Doctor, WhySaysWhichFileAndWhatGoesBeforeIt) {
   const auto result = house.run({"why", "db"});
   EXPECT_EQ(result.code, 0) << result.err;
   EXPECT_THAT(result.out, AllOf(StartsWith("db is used\n"), HasSubstr("Declared: " + house.own_file() + ":"),
-                                HasSubstr("Goes before: user entry in " + house.own_file()), HasSubstr("not started")));
+                                HasSubstr("Overrides: user entry in " + house.own_file()), HasSubstr("not started")));
   const auto json = json_of(house.run({"why", "db", "--json"}));
   EXPECT_EQ(json["server"]["used"], Json(true));
   EXPECT_EQ(json["server"]["scope"], Json("local"));
@@ -294,7 +294,7 @@ TEST_F(Doctor, WhyNamesWhatStandsAgainstAServerAndTheCommandThatHelps) {
   EXPECT_EQ(why()["standing"], Json("rejected"));
   ASSERT_EQ(house.run({"approve", "evil"}).code, 0);
   EXPECT_EQ(why()["used"], Json(true));
-  EXPECT_THAT(to_text(why()["notes"]), HasSubstr("you approved it"));
+  EXPECT_THAT(to_text(why()["notes"]), HasSubstr("you approved this entry"));
   ASSERT_EQ(house.run({"disable", "evil"}).code, 0);
   EXPECT_EQ(why()["fix"], Json("patchbay enable evil"));
   ASSERT_EQ(house.run({"enable", "evil"}).code, 0);
@@ -312,7 +312,7 @@ TEST_F(Doctor, WhyChecksOnlyWhenItIsAsked) {
                                                                  {"mcp", "why", "evil"},
                                                                  {"why", "mcp__evil__x", "a=1"},
                                                                  {"lint"},
-                                                                 {"doctor", "--no-check"}}) {
+                                                                 {"doctor", "--offline"}}) {
     (void)house.run(words);
     EXPECT_FALSE(fs::exists(canary())) << words[0];
   }
@@ -366,7 +366,7 @@ TEST_F(Doctor, WhyTellsWhichRuleDecidesAboutATool) {
   // Rules about a tool that is not there are no answer.
   const auto slip = house.run({"why", "fake/ehco", "--check"});
   EXPECT_EQ(slip.code, 2);
-  EXPECT_THAT(slip.out, AllOf(StartsWith("there is no tool \"fake/ehco\"; did you mean \"fake/echo\"?\n"),
+  EXPECT_THAT(slip.out, AllOf(StartsWith("there is no tool called \"fake/ehco\"; did you mean \"fake/echo\"?\n"),
                               Not(HasSubstr("mcp__fake__ehco:")), HasSubstr("fake is used")));
   EXPECT_EQ(house.run({"why", "fake/echo", "--check"}).code, 0);
 }
@@ -374,8 +374,9 @@ TEST_F(Doctor, WhyTellsWhichRuleDecidesAboutATool) {
 TEST_F(Doctor, WhySaysWhoIsAsked) {
   ASSERT_EQ(house.run({"add", "fake", "--", fake, "good"}).code, 0);
   EXPECT_THAT(house.run({"why", "fake/echo"}).out,
-              AllOf(StartsWith("mcp__fake__echo: ask\n"), HasSubstr("whoever types `patchbay call` has said yes")));
-  EXPECT_THAT(house.run({"why", "fake/echo", "--allowedTools", "mcp__fake"}).out, Not(HasSubstr("has said yes")));
+              AllOf(StartsWith("mcp__fake__echo: ask\n"), HasSubstr("because you typed it yourself")));
+  EXPECT_THAT(house.run({"why", "fake/echo", "--allowedTools", "mcp__fake"}).out,
+              Not(HasSubstr("because you typed it yourself")));
 }
 
 TEST_F(Doctor, WhyGuessesWhatWasMeant) {
@@ -405,7 +406,7 @@ TEST_F(Doctor, TrustIsKeptInOurFileAndTakenBack) {
   EXPECT_EQ(trusted.code, 0) << trusted.err;
   EXPECT_THAT(trusted.out, AllOf(StartsWith("Trusted: " + house.project()), HasSubstr("patchbay approve")));
   EXPECT_EQ(house.own()["projects"][house.project()]["trusted"], Json(true));
-  EXPECT_EQ(json_of(house.run({"doctor", "--no-check", "--json"}))["trusted"], Json(true));
+  EXPECT_EQ(json_of(house.run({"doctor", "--offline", "--json"}))["trusted"], Json(true));
   const auto again = json_of(house.run({"mcp", "trust", "--json"}));
   EXPECT_EQ(again["changed"], Json(false));
   EXPECT_EQ(again["trusted"], Json(true));
@@ -414,7 +415,7 @@ TEST_F(Doctor, TrustIsKeptInOurFileAndTakenBack) {
   const auto back = house.run({"trust", "--remove", "--json"});
   EXPECT_EQ(json_of(back)["changed"], Json(true));
   EXPECT_EQ(house.own()["projects"][house.project()]["trusted"], Json());
-  EXPECT_EQ(json_of(house.run({"doctor", "--no-check", "--json"}))["trusted"], Json(false));
+  EXPECT_EQ(json_of(house.run({"doctor", "--offline", "--json"}))["trusted"], Json(false));
   EXPECT_EQ(house.run({"trust", "--remove"}).code, 0);
 }
 
@@ -424,13 +425,13 @@ TEST_F(Doctor, TrustIsAboutOneDirectory) {
   const auto other = (house.tree.path() / "other").string();
   ASSERT_EQ(house.run({"trust", "../other/"}).code, 0);
   EXPECT_EQ(house.own()["projects"][other]["trusted"], Json(true));
-  EXPECT_EQ(json_of(house.run({"doctor", "--no-check", "--json"}))["trusted"], Json(false));
+  EXPECT_EQ(json_of(house.run({"doctor", "--offline", "--json"}))["trusted"], Json(false));
   // From below it is the project that is meant.
   ASSERT_EQ(house.run({"trust"}, "sub").code, 0);
   EXPECT_EQ(house.own()["projects"][house.project()]["trusted"], Json(true));
   const auto missing = house.run({"trust", "/no/such/directory"});
   EXPECT_EQ(missing.code, 2);
-  EXPECT_THAT(missing.err, HasSubstr("is no directory"));
+  EXPECT_THAT(missing.err, HasSubstr("is not a directory"));
   EXPECT_EQ(house.run({"trust", "--remove", "/no/such/directory"}).code, 0);
 }
 
@@ -440,13 +441,13 @@ TEST_F(Doctor, TrustIsForProjects) {
   for (const auto& inside : std::vector<std::string>{"sub", ".git", house.project() + "/sub/"}) {
     const auto result = house.run({"trust", inside});
     EXPECT_EQ(result.code, 2) << inside;
-    EXPECT_THAT(result.err, HasSubstr("is in the project " + house.project() + "; to trust that: patchbay trust " +
-                                      house.project()));
+    EXPECT_THAT(result.err, HasSubstr("is inside the project " + house.project() +
+                                      "; to trust the project: patchbay trust " + house.project()));
   }
   for (const auto& wide : std::vector<std::string>{"/", house.home()}) {
     const auto result = house.run({"trust", wide});
     EXPECT_EQ(result.code, 2) << wide;
-    EXPECT_THAT(result.err, HasSubstr(wide + " is no project"));
+    EXPECT_THAT(result.err, HasSubstr(wide + " is not a project"));
   }
   EXPECT_EQ(house.own(), Json());
   // What was said before can be taken back, and leaves nothing.
@@ -456,15 +457,15 @@ TEST_F(Doctor, TrustIsForProjects) {
 }
 
 TEST_F(Doctor, TrustSaysWhatItLetsLoose) {
-  EXPECT_THAT(house.run({"trust"}).out, HasSubstr("Nothing here was waiting for that"));
+  EXPECT_THAT(house.run({"trust"}).out, HasSubstr("so nothing changes now"));
   house.tree.file("project/.claude/settings.json", "{\n\"permissions\": {\"allow\": [\"mcp__db__query\"]}}");
   const Json helper{{"type", "http"}, {"url", "https://x.example/mcp"}, {"headersHelper", "print-headers"}};
   house.tree.file("project/.mcp.json", server_file({{"api", helper}}));
   const auto result = house.run({"trust"});
   EXPECT_EQ(result.code, 0) << result.err;
-  EXPECT_THAT(result.out,
-              AllOf(StartsWith("Trusted already: "), HasSubstr("  runs for headers of api: print-headers\n"),
-                    HasSubstr("  allows without asking mcp__db__query (.claude/settings.json:2)\n")));
+  EXPECT_THAT(result.out, AllOf(StartsWith("Already trusted: "),
+                                HasSubstr("  runs a command for the headers of api: print-headers\n"),
+                                HasSubstr("  allows without a question: mcp__db__query (.claude/settings.json:2)\n")));
   const auto json = json_of(house.run({"trust", "--json"}));
   EXPECT_EQ(json["helpers"], Json::array({"api: print-headers"}));
   EXPECT_EQ(json["allowRules"], Json::array({"mcp__db__query (.claude/settings.json:2)"}));
@@ -505,14 +506,17 @@ TEST_F(Doctor, DoctorShowsWhatAServerSaidBeforeItEnded) {
 
 TEST_F(Doctor, DoctorSaysWhatABrokenSettingsFileMeans) {
   settings("[]");
-  const auto broken = house.run({"doctor", "--no-check"});
+  const auto broken = house.run({"doctor", "--offline"});
   EXPECT_EQ(broken.code, 1);
-  EXPECT_THAT(broken.out, HasSubstr("until that is set right no tool is called"));
+  EXPECT_THAT(broken.out, HasSubstr("no tool can be called until this is fixed"));
   settings("{}");
-  const auto fine = house.run({"doctor", "--no-check"});
+  const auto fine = house.run({"doctor", "--offline"});
+  const auto old_spelling = house.run({"doctor", "--no-check"});
+  EXPECT_EQ(old_spelling.out, fine.out);
+  EXPECT_THAT(old_spelling.err, HasSubstr("`doctor --no-check` is now called `doctor --offline`"));
   EXPECT_EQ(fine.code, 0) << fine.out;
   EXPECT_THAT(fine.out,
-              AllOf(Not(HasSubstr("no tool is called")), HasSubstr("· " + house.project() + ": is not trusted")));
+              AllOf(Not(HasSubstr("no tool can be called")), HasSubstr("· " + house.project() + ": is not trusted")));
 }
 
 // compat: B5.18
@@ -527,7 +531,7 @@ TEST_F(Doctor, DoctorConnectsAndTellsWhatItFound) {
   bool connected = false;
   for (const auto& finding : report["findings"].as_array()) connected |= finding["area"] == Json("connection");
   EXPECT_TRUE(connected) << to_text(report);
-  const auto unchecked = json_of(house.run({"doctor", "--no-check", "--json"}));
+  const auto unchecked = json_of(house.run({"doctor", "--offline", "--json"}));
   for (const auto& finding : unchecked["findings"].as_array()) EXPECT_NE(finding["area"], Json("connection"));
 }
 
@@ -549,7 +553,7 @@ TEST_F(Doctor, DoctorFailsForProblemsAndSaysWhatToDo) {
   EXPECT_EQ(problems[2]["area"], Json("connection"));
   EXPECT_THAT(house.run({"doctor"}).out,
               AllOf(HasSubstr("✘ .mcp.json:1:"), HasSubstr("3 problems"),
-                    HasSubstr("install it, or give its full path\n      correct \"command\"")));
+                    HasSubstr("install it, or write its full path\n      correct \"command\"")));
 }
 
 // A repository somebody has just cloned starts nothing by being looked at, and changes nothing of the person's.
@@ -592,10 +596,10 @@ TEST_F(Doctor, DoctorFixesOurFilesAndNoOthers) {
   house.tree.file("home/.claude/settings.json", "{}");
   ::chmod(house.own_file().c_str(), 0644);
   ::chmod((house.home() + "/.claude/settings.json").c_str(), 0666);
-  const auto before = house.run({"doctor", "--no-check", "--json"});
+  const auto before = house.run({"doctor", "--offline", "--json"});
   EXPECT_EQ(before.code, 1) << before.out;
   EXPECT_EQ(of_level(json_of(before), "problem").at(0)["fix"], Json("patchbay doctor --fix"));
-  const auto fixed = house.run({"doctor", "--no-check", "--fix"});
+  const auto fixed = house.run({"doctor", "--offline", "--fix"});
   EXPECT_EQ(fixed.code, 0) << fixed.out;
   EXPECT_THAT(fixed.out, StartsWith("fixed " + house.own_file()));
   struct stat status{};
@@ -603,7 +607,7 @@ TEST_F(Doctor, DoctorFixesOurFilesAndNoOthers) {
   EXPECT_EQ(status.st_mode & 07777U, 0600u);
   ASSERT_EQ(::stat((house.home() + "/.claude/settings.json").c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 07777U, 0666u);
-  EXPECT_EQ(json_of(house.run({"doctor", "--no-check", "--fix", "--json"}))["fixed"], Json::array());
+  EXPECT_EQ(json_of(house.run({"doctor", "--offline", "--fix", "--json"}))["fixed"], Json::array());
 }
 
 TEST_F(Doctor, DoctorLooksAtTheEnvironment) {
@@ -618,7 +622,7 @@ TEST_F(Doctor, DoctorLooksAtTheEnvironment) {
 // compat: B7.7
 TEST_F(Doctor, DoctorTellsOfDenyRulesAboutNobody) {
   settings(R"({"permissions": {"deny": ["mcp__githubb__push"]}})");
-  const auto result = house.run({"doctor", "--no-check"});
+  const auto result = house.run({"doctor", "--offline"});
   EXPECT_EQ(result.code, 0) << result.out;
   EXPECT_THAT(result.out, HasSubstr("\"mcp__githubb__push\" names no server"));
 }

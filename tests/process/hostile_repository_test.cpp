@@ -52,7 +52,8 @@ class HostileRepository : public testing::Test {
       Host host(options);
       co_await host.start();
       for (const auto& status : host.status()) {
-        states += status.name + "=" + std::string(to_string(status.state)) + "/" + status.reason + " ";
+        states += status.name + "=" + std::string(to_string(status.state)) + "/" +
+                  std::string(to_string(status.reason)) + " ";
       }
       co_await host.stop();
     });

@@ -53,9 +53,9 @@ std::set<std::string> flags_in_help(const std::string& command = {}) {
 
 std::set<std::string> commands_in_help() {
   const auto help = printed_by({"--help"});
-  const auto begin = help.find("Subcommands:\n");
+  const auto begin = help.find("Start with these commands:\n");
   EXPECT_NE(begin, std::string::npos);
-  return matches(help.substr(begin, help.find("\n\n", begin) - begin), "\n  ([a-z-]+) ");
+  return matches(help.substr(begin, help.find("\nGeneral:\n", begin) - begin), "\n  ([a-z-]+) ");
 }
 
 std::set<std::string> flags_in_every_help() {
@@ -92,6 +92,18 @@ TEST(Manual, HelpIsReadRight) {
   EXPECT_THAT(flags_in_help(), IsSupersetOf({"-h", "--help", "--version", "--mcp-config", "--log-level", "-q"}));
   EXPECT_THAT(flags_in_help("serve"), IsSupersetOf({"-h", "--http", "--bearer-file", "--allow-origin"}));
   EXPECT_THAT(commands_in_help(), IsSupersetOf({"tools", "call", "serve", "completion", "man"}));
+}
+
+TEST(Help, BeginsWithTheSixCommandsThatPeopleNeedFirst) {
+  const auto help = printed_by({"--help"});
+  const auto begin = help.find("Start with these commands:\n");
+  ASSERT_NE(begin, std::string::npos);
+  EXPECT_THAT(matches(help.substr(begin, help.find("\n\n", begin) - begin), "\n  ([a-z-]+) "),
+              testing::UnorderedElementsAre("add", "list", "tools", "call", "why", "doctor"));
+  EXPECT_LT(begin, help.find("--mcp-config"));
+  for (const std::string jargon : {"Option Group", "SUBCOMMAND", "TEXT:{"}) {
+    EXPECT_THAT(help, testing::Not(HasSubstr(jargon)));
+  }
 }
 
 TEST(Manual, PageHasEveryCommandAndFlagOfTheHelp) {

@@ -39,15 +39,15 @@ TEST_F(NamedServer, ASlipIsToldAtOnceAndStartsNothing) {
     const char* said;
   };
   const Case cases[] = {
-      {{"tools", "dosc"}, "no server is called 'dosc'; did you mean 'docs'?"},
-      {{"tools", "dosc/echo"}, "no server is called 'dosc'; did you mean 'docs'?"},
-      {{"tools", "mcp__dosc__echo"}, "no server is called 'dosc'; did you mean 'docs'?"},
-      {{"call", "dosc/echo", "text=x"}, "no server is called 'dosc'; did you mean 'docs'?"},
-      {{"call", "mcp__dosc__echo", "text=x"}, "no server is called 'dosc'; did you mean 'docs'?"},
+      {{"tools", "dosc"}, "there is no server called 'dosc'; did you mean 'docs'?"},
+      {{"tools", "dosc/echo"}, "there is no server called 'dosc'; did you mean 'docs'?"},
+      {{"tools", "mcp__dosc__echo"}, "there is no server called 'dosc'; did you mean 'docs'?"},
+      {{"call", "dosc/echo", "text=x"}, "there is no server called 'dosc'; did you mean 'docs'?"},
+      {{"call", "mcp__dosc__echo", "text=x"}, "there is no server called 'dosc'; did you mean 'docs'?"},
       {{"call", "my-fiels/echo", "text=x"}, "did you mean 'my-files'?"},
-      {{"call", "elsewhere/echo", "text=x"}, "no server is called 'elsewhere'; there are docs, my-files"},
-      {{"call", "patchbay/read_file", "path=x"}, "beside others: patchbay --builtin"},
-      {{"tools", "patchbay"}, "beside others: patchbay --builtin"},
+      {{"call", "elsewhere/echo", "text=x"}, "there is no server called 'elsewhere'; the servers are docs, my-files"},
+      {{"call", "patchbay/read_file", "path=x"}, "to use it in addition: patchbay --builtin"},
+      {{"tools", "patchbay"}, "to use it in addition: patchbay --builtin"},
       {{"resources", "dosc"}, "did you mean 'docs'?"},
       {{"prompts", "dosc"}, "did you mean 'docs'?"},
       {{"skills", "dosc"}, "did you mean 'docs'?"},
@@ -56,7 +56,7 @@ TEST_F(NamedServer, ASlipIsToldAtOnceAndStartsNothing) {
       {{"prompt", "dosc/greet", "who=x"}, "did you mean 'docs'?"},
       {{"prompt", "mcp__dosc__greet", "who=x"}, "did you mean 'docs'?"},
       {{"get", "dosc", "--check"}, "did you mean 'docs'?"},
-      {{"why", "dosc", "--check"}, "did you mean 'docs'? A tool of that name: patchbay why SERVER/dosc\n"},
+      {{"why", "dosc", "--check"}, "did you mean 'docs'? If it is a tool: patchbay why SERVER/dosc\n"},
       {{"why", "dosc/echo", "--check"}, "did you mean 'docs/echo'?"},
   };
   for (const auto& one : cases) {
@@ -85,7 +85,7 @@ TEST_F(NamedServer, WhatOnlyServersKnowIsLeftToThem) {
   EXPECT_EQ(both.code, 2);
   EXPECT_THAT(both.err, HasSubstr("several servers have a tool \"echo\""));
   // Prompts may have slashes in their names.
-  EXPECT_THAT(house.run({"prompt", "team/greet"}).err, HasSubstr("no prompt is called 'team/greet'"));
+  EXPECT_THAT(house.run({"prompt", "team/greet"}).err, HasSubstr("there is no prompt called 'team/greet'"));
 }
 
 TEST(NamedServerCut, ANameThatWasCutToFitIsLeftToTheServers) {

@@ -344,7 +344,7 @@ TEST(Process, NoDescriptorsLeftIsSaidSoAndLeaksNone) {
       } else {
         ++refused;
         EXPECT_EQ(started.error().code(), Errc::connect);
-        EXPECT_THAT(started.error().message(), HasSubstr("no file descriptors left"));
+        EXPECT_THAT(started.error().message(), HasSubstr("no file descriptors are left"));
       }
       started = fail(Errc::closed, "");
       EXPECT_EQ(test::open_descriptors(), before);

@@ -35,8 +35,10 @@ class Reload : public testing::Test {
     options.load->home = path("home");
     options.load->enterprise_dir = path("etc");
     options.load->variables = [](std::string_view) { return std::nullopt; };
-    options.on_config = [this](const ConfigChange& change) {
-      changes.push_back(change);
+    options.on_event = [this](const HostEvent& event) {
+      const auto* change = std::get_if<ConfigChange>(&event);
+      if (!change) return;
+      changes.push_back(*change);
       told.notify_all();
     };
   }
@@ -120,7 +122,7 @@ TEST_F(Reload, AFileThatBreaksKeepsWhatItSaid) {
     write("home/.claude.json", R"({"mcpServers": {"a": )");
     co_await until([](const auto& change) { return !change.problems.empty(); });
     EXPECT_EQ(host.status().size(), 1u);
-    EXPECT_THAT(host.config().problems.at(0).text(), HasSubstr("what it said before stays in force"));
+    EXPECT_THAT(host.config().problems.at(0).text(), HasSubstr("its previous content stays in use"));
     EXPECT_EQ(co_await process_of(host, "a"), a);
     servers(R"("a":)" + entry("a"));
     co_await until([](const auto& change) { return change.problems.empty(); });
@@ -176,7 +178,7 @@ TEST_F(Reload, AServerThatIsSwitchedOffEndsAndComesBack) {
     EXPECT_THAT(host.catalog()->tools(), IsEmpty());
     auto refused = co_await as_result(host.call("a/list_dir"));
     EXPECT_FALSE(refused);
-    if (!refused) EXPECT_THAT(refused.error().message(), HasSubstr("switched off in"));
+    if (!refused) EXPECT_THAT(refused.error().message(), HasSubstr("disabled in"));
     tree.file("home/.config/patchbay/config.json", "{}");
     (void)co_await host.reload();
     EXPECT_NE(co_await process_of(host, "a"), "");

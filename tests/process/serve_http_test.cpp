@@ -122,7 +122,7 @@ TEST(ServeHttp, ATokenThatWasMade_IsToldToThePersonAndOneThatWasGivenIsNot) {
   Serving told({"--http", "127.0.0.1:0", "--allow-run", "--root", root.path()});
   (void)told.wait_for("serving on");
   EXPECT_EQ(told.end(SIGTERM), 0);
-  EXPECT_THAT(told.output(), HasSubstr("patchbay: the token of this run is "));
+  EXPECT_THAT(told.output(), HasSubstr("patchbay: the token for this run is "));
 
   const auto file = root.write("token", "s3cret\n");
   Serving given({"--http", "127.0.0.1:0", "--allow-run", "--json", "--root", root.path(), "--bearer-file", file});
@@ -130,6 +130,14 @@ TEST(ServeHttp, ATokenThatWasMade_IsToldToThePersonAndOneThatWasGivenIsNot) {
   EXPECT_EQ(given.end(SIGTERM), 0);
   EXPECT_THAT(given.output(), testing::Not(HasSubstr("token")));
   EXPECT_THAT(given.output(), testing::Not(HasSubstr("s3cret")));
+}
+
+TEST(ServeHttp, AnEmptyTokenInTheEnvironmentIsReported) {
+  test::TemporaryDirectory root;
+  const auto result = run_program({binary, "serve", "--http", "example.org:80", "--root", root.path()},
+                                  {.env = {{"PATCHBAY_SERVE_TOKEN", " "}}});
+  EXPECT_NE(result.code, 0);
+  EXPECT_THAT(result.err, HasSubstr("PATCHBAY_SERVE_TOKEN is empty and is ignored"));
 }
 
 TEST(ServeHttp, OnLoopbackWithoutCommands_NoTokenIsAskedFor) {
@@ -196,16 +204,15 @@ TEST(ServeHttp, AnEntryWithAUrlIsCalledLikeAnyOther) {
   EXPECT_THAT(told.err, HasSubstr("Failed to connect to 'far': http://"));
   EXPECT_THAT(told.out, HasSubstr("far  needs-auth  wants credentials\n"));
   EXPECT_THAT(ask(Json::object(), {"mcp", "list"}).out,
-              HasSubstr("! Needs authentication: " + url + " wants credentials"));
+              HasSubstr("! Needs authentication: " + url + " needs credentials"));
   // Said once, and to what the server said nothing is added.
   const Json wrong{{"type", "http"}, {"url", url + "c"}};
   auto lost =
       run_program({binary, "--strict-mcp-config", "--mcp-config", to_text(Json{{"far", wrong}}), "call", "far/x"});
   EXPECT_EQ(lost.code, 3);
-  EXPECT_EQ(lost.err,
-            fmt::format("[mcp] Failed to connect to 'far': {}c answered 404 Not Found: There is nothing here. The "
-                        "MCP endpoint is /mcp; check the path of its url\n",
-                        url));
+  EXPECT_EQ(lost.err, fmt::format("[mcp] Failed to connect to 'far': {}c answered 404 Not Found: There is nothing at "
+                                  "this address. The MCP endpoint is /mcp; check the path of its url\n",
+                                  url));
   EXPECT_EQ(program.end(SIGTERM), 0);
   auto gone = ask(bearer, {"call", "far/read_file", "path=note.txt"});
   EXPECT_EQ(gone.code, 3);
@@ -226,12 +233,12 @@ TEST(ServeHttp, WhatCannotWorkIsSaid) {
   const std::vector<Case> cases{
       {{"--http", "127.0.0.1:" + port}, 3, fmt::format("port {} on 127.0.0.1 is in use by another program", port)},
       {{"--bearer-file", empty}, 2, "add --http 127.0.0.1:8080"},
-      {{"--http", "nowhere"}, 2, "is no ADDRESS:PORT; for example --http 127.0.0.1:8080"},
-      {{"--http", "example.org:80"}, 2, "is no address to listen on"},
-      {{"--http", "127.0.0.1:0", "--bearer-file", empty}, 2, "holds no token"},
-      {{"--http", "127.0.0.1:0", "--allow-origin", "https://app.example/"}, 2, "is no origin; write scheme, host"},
-      {{"--http", "127.0.0.1:0", "--allow-origin", "*"}, 2, "is no origin"},
-      {{"--http", "127.0.0.1:0", "--allow-origin", "app.example"}, 2, "is no origin"},
+      {{"--http", "nowhere"}, 2, "is not ADDRESS:PORT; write for example --http 127.0.0.1:8080"},
+      {{"--http", "example.org:80"}, 2, "is not an address to listen on"},
+      {{"--http", "127.0.0.1:0", "--bearer-file", empty}, 2, "contains no token"},
+      {{"--http", "127.0.0.1:0", "--allow-origin", "https://app.example/"}, 2, "is not an origin; write scheme, host"},
+      {{"--http", "127.0.0.1:0", "--allow-origin", "*"}, 2, "is not an origin"},
+      {{"--http", "127.0.0.1:0", "--allow-origin", "app.example"}, 2, "is not an origin"},
   };
   for (const auto& c : cases) {
     std::vector<std::string> words{binary, "serve", "--root", root.path()};

@@ -75,20 +75,20 @@ TEST(Stdio, LinesThatAreNoMessagesAreDescribed) {
     std::string printed;
     std::string said;
   };
-  const std::string rest = "; stdout is for the protocol alone: everything else has to go to stderr";
+  const std::string rest = "; stdout is only for the protocol: everything else must go to stderr";
   const std::vector<Case> cases{
       {"", ""},
       {R"({"jsonrpc":"2.0","method":"x"})"
        "\n",
        ""},
       {"Listening on port 3000\n",
-       "printed 1 line on stdout that is no JSON-RPC, such as \"Listening on port 3000\"" + rest},
+       "printed 1 line on stdout that is not JSON-RPC, such as \"Listening on port 3000\"" + rest},
       {"first \x1b[31mred\x1b[0m\nsecond\n{\"a\":1}\n",
-       "printed 3 lines on stdout that are no JSON-RPC, such as \"first red\"" + rest},
+       "printed 3 lines on stdout that are not JSON-RPC, such as \"first red\"" + rest},
       {"{\"level\":\"info\"}\n{}\n",
-       "printed 2 lines on stdout that are no JSON-RPC, such as \"{\"level\":\"info\"}\"" + rest},
+       "printed 2 lines on stdout that are not JSON-RPC, such as \"{\"level\":\"info\"}\"" + rest},
       {std::string(100, 'x') + "\n",
-       "printed 1 line on stdout that is no JSON-RPC, such as \"" + std::string(80, 'x') + "…\"" + rest},
+       "printed 1 line on stdout that is not JSON-RPC, such as \"" + std::string(80, 'x') + "…\"" + rest},
   };
   for (const auto& c : cases) {
     run_task([&]() -> Task<void> {
@@ -189,7 +189,11 @@ INSTANTIATE_TEST_SUITE_P(
                0,
                ""},
         Output{"last_line_without_end", P + "\\n" + P, {P, P}, 0, ""},
-        Output{"half_a_line", P + "\\n" + P.substr(0, 20), {P}, 0, " in the middle of a message (20 bytes of it came)"},
+        Output{"half_a_line",
+               P + "\\n" + P.substr(0, 20),
+               {P},
+               0,
+               " in the middle of a message (only 20 bytes of it arrived)"},
         Output{"half_a_line_of_junk", P + "\\nSegmenta", {P}, 1, ""}, Output{"nothing", "", {}, 0, ""}),
     [](const auto& info) { return std::string(info.param.name); });
 
@@ -268,7 +272,7 @@ TEST(Stdio, JunkWithoutEndIsALimit) {
         }
       }
       EXPECT_EQ(code, Errc::limit);
-      EXPECT_THAT(message, AllOf(HasSubstr("server \"sh\""), HasSubstr("what is no message")));
+      EXPECT_THAT(message, AllOf(HasSubstr("server \"sh\""), HasSubstr("that contains no message")));
       co_await channel->close(CloseMode::quick);
     });
   }

@@ -96,8 +96,8 @@ TEST_F(Talk, ServingToTheNetworkIsWarnedAboutOnce) {
                                {.cwd = house.project(), .env = {}});
   (void)program.wait_for("serving on");
   EXPECT_EQ(program.end(SIGTERM), 0);
-  EXPECT_THAT(program.output(), AllOf(HasSubstr("is reachable from other machines"),
-                                      HasSubstr("the token of this run is "), Not(HasSubstr("event="))));
+  EXPECT_THAT(program.output(), AllOf(HasSubstr("other machines can reach"), HasSubstr("the token for this run is "),
+                                      Not(HasSubstr("event="))));
 }
 
 }  // namespace

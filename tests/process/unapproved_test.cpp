@@ -45,7 +45,7 @@ TEST_F(Unapproved, AnEntryBehindOneOfThePersonIsShown) {
   user("lit", Json{{"command", "mine"}});
   project_file(".mcp.json", {{"lit", Json{{"command", "theirs"}}}});
   auto rival = [&](const Json& json) {
-    EXPECT_EQ(json["shadows"], Json::array()) << "it would go before this one";
+    EXPECT_EQ(json["shadows"], Json::array()) << "it would override this one";
     EXPECT_EQ(json["others"].size(), 1u);
     auto other = json["others"].as_array().at(0);
     EXPECT_FALSE(other["reason"].as_string().empty());
@@ -62,14 +62,14 @@ TEST_F(Unapproved, AnEntryBehindOneOfThePersonIsShown) {
   EXPECT_EQ(rival(json_of(house.run({"why", "lit", "--json"}))["server"]), waiting);
 
   const auto list = house.run({"list"});
-  EXPECT_THAT(list.out, HasSubstr("    the project entry of the same name in .mcp.json:1 awaits approval and would go "
-                                  "before it: patchbay approve lit\n"));
+  EXPECT_THAT(list.out, HasSubstr("    the project entry of the same name in .mcp.json:1 needs approval and would then "
+                                  "override this one: patchbay approve lit\n"));
   EXPECT_THAT(list.err, Not(HasSubstr("patchbay approve")));
   EXPECT_THAT(house.run({"get", "lit"}).out,
               HasSubstr("  Also declared: project config (.mcp.json:1), awaiting approval\n"));
 
   ASSERT_EQ(house.run({"reject", "lit"}).code, 0);
-  EXPECT_THAT(house.run({"list"}).out, Not(HasSubstr("awaits approval")));
+  EXPECT_THAT(house.run({"list"}).out, Not(HasSubstr("needs approval")));
   EXPECT_THAT(house.run({"get", "lit"}).out, HasSubstr("Also declared: project config (.mcp.json:1), rejected\n"));
   EXPECT_EQ(rival(json_of(house.run({"list", "--json"}))["servers"].as_array()[0]),
             "project " + house.project() + "/.mcp.json:1 rejected");
@@ -95,14 +95,15 @@ TEST_F(Unapproved, WhatWouldTakeAPlaceIsSeenBeforeItIsAgreedTo) {
   }
   EXPECT_THAT(house.run({"list"}).err, HasSubstr("if you trust them: patchbay approve plain\n"));
   EXPECT_THAT(house.run({"list", "--scope", "project"}).err, HasSubstr("if you trust them: patchbay approve plain\n"));
-  EXPECT_THAT(house.run({"doctor", "--no-check"}).out,
-              AllOf(HasSubstr("brought along another of this name, which waits for your yes"),
-                    HasSubstr("look at it with `patchbay get github`; only if it may take the other's place: patchbay "
-                              "approve github\n")));
+  EXPECT_THAT(
+      house.run({"doctor", "--offline"}).out,
+      AllOf(HasSubstr("declares another server with this name, which needs your approval"),
+            HasSubstr(
+                "look at it with `patchbay get github`; to use it instead of the other: patchbay approve github\n")));
   // What was refused is not shown again.
   ASSERT_EQ(house.run({"reject", "github"}).code, 0);
   EXPECT_THAT(house.run({"get", "github"}).out, Not(HasSubstr("curl evil")));
-  EXPECT_THAT(house.run({"doctor", "--no-check"}).out, Not(HasSubstr("another of this name")));
+  EXPECT_THAT(house.run({"doctor", "--offline"}).out, Not(HasSubstr("another server with this name")));
 }
 
 TEST_F(Unapproved, WhatIsSwitchedOffBehindAnotherIsNotAskedAbout) {
@@ -110,7 +111,7 @@ TEST_F(Unapproved, WhatIsSwitchedOffBehindAnotherIsNotAskedAbout) {
   project_file(".mcp.json", {{"github", Json{{"command", "theirs"}, {"disabled", true}}}});
   const auto list = house.run({"list"});
   EXPECT_THAT(list.out + list.err, AllOf(HasSubstr("mine"), Not(HasSubstr("patchbay approve"))));
-  EXPECT_THAT(house.run({"doctor", "--no-check"}).out, Not(HasSubstr("waits for your yes")));
+  EXPECT_THAT(house.run({"doctor", "--offline"}).out, Not(HasSubstr("needs your approval")));
   EXPECT_THAT(house.run({"why", "github"}).out, AllOf(HasSubstr("project entry in .mcp.json:1, disabled: \"disabled\""),
                                                       Not(HasSubstr("patchbay enable"))));
   EXPECT_EQ(standing("github"), "active");
@@ -161,13 +162,14 @@ TEST_F(Unapproved, WhatLacksAValueIsNotSwitchedOn) {
                   {"url", "https://x.example/mcp"},
                   {"headers", {{"Authorization", "Bearer ${INPUT_GH_TOKEN}"}}},
                   {"disabled", true}});
-  EXPECT_THAT(house.run({"list"}).out, HasSubstr("INPUT_GH_TOKEN, which it needs, is not set"));
-  EXPECT_THAT(house.run({"why", "gh"}).out, HasSubstr("INPUT_GH_TOKEN, which it needs, is not set"));
+  EXPECT_THAT(house.run({"list"}).out, HasSubstr("INPUT_GH_TOKEN, which the server needs, is not set"));
+  EXPECT_THAT(house.run({"why", "gh"}).out, HasSubstr("INPUT_GH_TOKEN, which the server needs, is not set"));
   const auto before = house.own();
   const auto refused = house.run({"enable", "gh"});
   EXPECT_EQ(refused.code, 2);
-  EXPECT_THAT(refused.err, AllOf(HasSubstr("'gh' stays disabled: INPUT_GH_TOKEN, which it needs, is not set; set it"),
-                                 HasSubstr("${INPUT_GH_TOKEN:-value}")));
+  EXPECT_THAT(refused.err,
+              AllOf(HasSubstr("'gh' stays disabled: INPUT_GH_TOKEN, which the server needs, is not set; set it"),
+                    HasSubstr("${INPUT_GH_TOKEN:-value}")));
   EXPECT_EQ(house.own(), before);
 
   auto options = house.options();
@@ -177,16 +179,25 @@ TEST_F(Unapproved, WhatLacksAValueIsNotSwitchedOn) {
 
   user("ed", Json{{"command", "x"}, {"args", Json::array({"${config:a.b}"})}, {"disabled", true}});
   EXPECT_THAT(house.run({"enable", "ed"}).err,
-              AllOf(HasSubstr("${config:a.b}, which only another client knows, means nothing here"),
-                    HasSubstr("write what is meant in")));
+              AllOf(HasSubstr("${config:a.b}, which only another client understands, means nothing here"),
+                    HasSubstr("write the value in")));
 }
 
-TEST_F(Unapproved, WhatIsSwitchedOffIsNotAskedAbout) {
+TEST_F(Unapproved, ListShowsTheCommandOfAPendingEntryOnce) {
+  project_file(".mcp.json", {{"s", Json{{"command", "the-command"}}}});
+  const auto list = house.run({"list"}).out;
+  EXPECT_THAT(list, HasSubstr("runs: the-command"));
+  EXPECT_EQ(list.find("the-command"), list.rfind("the-command")) << list;
+}
+
+TEST_F(Unapproved, WhatIsDisabledIsNotAskedAbout) {
   project_file(".mcp.json", {{"off", Json{{"command", "x"}, {"disabled", true}}}});
   const auto list = house.run({"list"});
   EXPECT_THAT(list.out, HasSubstr("patchbay enable off"));
   EXPECT_THAT(list.err, Not(HasSubstr("patchbay approve")));
-  ASSERT_EQ(house.run({"enable", "off"}).code, 0);
+  const auto enabled = house.run({"enable", "off"});
+  ASSERT_EQ(enabled.code, 0);
+  EXPECT_THAT(enabled.err, HasSubstr("'off' still needs approval before it can start: patchbay approve off\n"));
   EXPECT_EQ(standing("off"), "awaiting approval");
 }
 
@@ -196,7 +207,7 @@ TEST_F(Unapproved, LintOfAFileSaysOfAVariableWhatLintSays) {
   project_file(".mcp.json", {{"s", Json{{"command", "x"}, {"args", Json::array({"${env:TOKX}"})}}}});
   EXPECT_THAT(house.run({"lint"}).out, HasSubstr("so the server does not start"));
   const auto alone = house.run({"lint", ".mcp.json"}).out;
-  EXPECT_THAT(alone, AllOf(HasSubstr("so the server does not start"), Not(HasSubstr("passed on as it is"))));
+  EXPECT_THAT(alone, AllOf(HasSubstr("so the server does not start"), Not(HasSubstr("passed on unchanged"))));
 }
 
 TEST_F(Unapproved, LintOfAnotherClientsFileSaysHowToTakeItOver) {
@@ -205,8 +216,8 @@ TEST_F(Unapproved, LintOfAnotherClientsFileSaysHowToTakeItOver) {
   const auto editor = house.run({"lint", ".vscode/mcp.json"});
   EXPECT_EQ(editor.code, 0);
   EXPECT_EQ(editor.out,
-            ".vscode/mcp.json: warning: this is a file of VS Code, and not read here; to take its servers "
-            "over: patchbay import .vscode/mcp.json\n");
+            ".vscode/mcp.json: warning: this is a file of VS Code, which patchbay does not read; to copy its servers: "
+            "patchbay import .vscode/mcp.json\n");
   EXPECT_THAT(house.run({"lint", "config.toml"}).out, HasSubstr("patchbay import config.toml\n"));
 }
 

@@ -81,7 +81,7 @@ TEST_P(Checks, ArgumentsThatDoNotFit_AreNotSent) {
     (void)co_await session.list_tools();
     auto wrong = co_await failure(session.call_tool("t", Json{{"size", "big"}}));
     EXPECT_EQ(wrong, Error(Errc::invalid_argument,
-                           "the arguments do not fit the tool 't': /size: expected integer, found string (type)"));
+                           "the arguments do not match the tool 't': /size: expected integer, found string (type)"));
     auto none = co_await failure(session.call_tool("t", {}));
     EXPECT_THAT(none.message(), HasSubstr(R"(arguments: missing property "size" (required))"));
     auto null = co_await failure(session.call_tool("t", Json()));
@@ -124,7 +124,7 @@ TEST_P(Checks, ToolsThatWereNotListed_AreCalledUnchecked) {
 TEST_P(Checks, AfterTheListChanged_TheNewDeclarationCounts) {
   offers(takes_size);
   Event changed;
-  options_.on_change = [&](const Change&) { changed.notify_all(); };
+  options_.on_change = [&](const Change&, const CallContext&) { changed.notify_all(); };
   run([&, this](Session session) -> Task<void> {
     (void)co_await session.list_tools();
     EXPECT_EQ((co_await failure(session.call_tool("t", Json{{"size", "big"}}))).code(), Errc::invalid_argument);

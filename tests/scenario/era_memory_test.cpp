@@ -1,5 +1,7 @@
 // N1: what one session learned of a server's era serves the next, and never stands in the way
 // of learning otherwise.
+#include "client/era_memory.h"
+
 #include <filesystem>
 
 #include <gmock/gmock.h>
@@ -12,7 +14,6 @@
 #include "base/runtime.h"
 #include "base/scope.h"
 #include "client/connect.h"
-#include "client/era_memory_file.h"
 #include "protocol/methods.h"
 #include "protocol/wire.h"
 #include "support/command.h"

@@ -441,7 +441,7 @@ TEST_P(Scenario, BothSidesKeepToWhatAToolDeclares) {
 TEST_P(Scenario, AnswersThatDoNotFitTheFormAreNotSent) {
   auto client = options();
   Json content;
-  client.elicit = [&content](ElicitRequest) -> Task<ElicitResult> {
+  client.elicit = [&content](ElicitRequest, CallContext) -> Task<ElicitResult> {
     co_return ElicitResult{.action = ElicitResult::Action::accept, .content = content};
   };
   run(client, [&, this](Session session) -> Task<void> {
@@ -623,10 +623,9 @@ TEST_P(Scenario, FilesOfASkillAreReadWhenTheyAreWhatTheEntrySays) {
     EXPECT_EQ(sent(method::read_resource), reads);
 
     auto changed = co_await as_result(session.read_skill(skill_named(skills, "changed")));
-    EXPECT_THAT(changed,
-                FailsWith(Error(Errc::protocol,
-                                "skill://changed/SKILL.md is not what the skill's entry says: its digest is another; "
-                                "a skill that changed has a new entry")));
+    EXPECT_THAT(changed, FailsWith(Error(Errc::protocol,
+                                         "skill://changed/SKILL.md does not match the entry of the skill: its digest "
+                                         "is different; a skill that changed needs a new entry")));
     auto longer = co_await as_result(session.read_skill(skill_named(skills, "longer")));
     EXPECT_THAT(longer, FailsSaying(HasSubstr("bytes instead of")));
     // As a plain resource it is what the server says it is.
@@ -706,7 +705,11 @@ TEST_P(Scenario, ArgumentsAreCompleted) {
 TEST_P(Scenario, LogMessagesArriveFromTheWantedLevelOn) {
   auto client = options();
   Heard<std::string> heard;
-  client.on_log = [&](const LogMessage& message) { heard.add(std::string(to_string(message.level))); };
+  client.server = "docs";
+  client.on_log = [&](const LogMessage& message, const CallContext& context) {
+    EXPECT_EQ(context, (CallContext{.server = "docs", .tool = "speak"}));
+    heard.add(std::string(to_string(message.level)));
+  };
   client.log_level = LoggingLevel::warning;
   run(client, [&](Session session) -> Task<void> {
     (void)co_await session.call_tool("speak", {});
@@ -732,7 +735,7 @@ TEST_P(Scenario, APingIsAnswered) {
 // Asking back --------------------------------------------------------------------------
 
 ClientOptions with_answers(ClientOptions client, std::vector<ElicitRequest>& asked, ElicitResult answer) {
-  client.elicit = [&asked, answer](ElicitRequest request) -> Task<ElicitResult> {
+  client.elicit = [&asked, answer](ElicitRequest request, CallContext) -> Task<ElicitResult> {
     asked.push_back(std::move(request));
     return [](ElicitResult given) -> Task<ElicitResult> { co_return given; }(answer);
   };
@@ -750,6 +753,35 @@ TEST_P(Scenario, AFormIsAnsweredAndUntouchedFieldsCarryTheirDefault) {
     EXPECT_THAT(asked, SizeIs(1));
     EXPECT_EQ(asked.at(0).message, "who are you?");
     EXPECT_EQ(asked.at(0).mode, ElicitRequest::Mode::form);
+  });
+}
+
+TEST_P(Scenario, WhoeverIsAskedKnowsTheServerAndTheCall) {
+  auto client = options();
+  client.server = "docs";
+  std::vector<CallContext> asked;
+  client.elicit = [&](ElicitRequest, CallContext context) -> Task<ElicitResult> {
+    asked.push_back(std::move(context));
+    return []() -> Task<ElicitResult> { co_return ElicitResult{.action = ElicitResult::Action::decline}; }();
+  };
+  client.sample = [&](CreateMessageRequest, CallContext context) -> Task<CreateMessageResult> {
+    asked.push_back(std::move(context));
+    return []() -> Task<CreateMessageResult> { co_return CreateMessageResult{.model = "m"}; }();
+  };
+  client.roots = [&](CallContext context) -> Task<std::vector<Root>> {
+    asked.push_back(std::move(context));
+    return []() -> Task<std::vector<Root>> { co_return std::vector<Root>{}; }();
+  };
+  run(client, [&](Session session) -> Task<void> {
+    std::vector<CallContext> expected;
+    for (const std::string tool : {"ask_form", "ask_sample", "ask_roots"}) {
+      CallOptions call;
+      call.principal = "ann";
+      call.call_id = 7 + expected.size();
+      expected.push_back({"docs", tool, call.principal, call.call_id});
+      (void)co_await session.call_tool(tool, {}, std::move(call));
+    }
+    EXPECT_EQ(asked, expected);
   });
 }
 
@@ -816,7 +848,7 @@ TEST_P(Scenario, AnAddressIsNotShownToAClientThatOnlyTakesForms) {
 
 TEST_P(Scenario, AHandlerThatThrowsFailsTheCallAndNothingElse) {
   auto client = options();
-  client.elicit = [](ElicitRequest) -> Task<ElicitResult> {
+  client.elicit = [](ElicitRequest, CallContext) -> Task<ElicitResult> {
     throw Error(Errc::denied, "the person left");
     co_return ElicitResult{};
   };
@@ -835,7 +867,7 @@ TEST_P(Scenario, AHandlerThatThrowsFailsTheCallAndNothingElse) {
 TEST_P(Scenario, AModelIsAskedForText) {
   auto client = options();
   std::vector<CreateMessageRequest> asked;
-  client.sample = [&](CreateMessageRequest request) -> Task<CreateMessageResult> {
+  client.sample = [&](CreateMessageRequest request, CallContext) -> Task<CreateMessageResult> {
     asked.push_back(std::move(request));
     return []() -> Task<CreateMessageResult> {
       CreateMessageResult result;
@@ -854,7 +886,7 @@ TEST_P(Scenario, AModelIsAskedForText) {
 
 TEST_P(Scenario, RootsAreToldWhenAsked) {
   auto client = options();
-  client.roots = []() -> Task<std::vector<Root>> {
+  client.roots = [](CallContext) -> Task<std::vector<Root>> {
     std::vector<Root> roots;
     roots.push_back({.uri = "file:///home"});
     roots.push_back({.uri = "file:///work"});
@@ -871,7 +903,7 @@ TEST_P(Scenario, RootsAreToldWhenAsked) {
 // L4: a person's time is not the server's.
 TEST_P(Scenario, TheTimeAPersonTakesDoesNotCount) {
   auto client = options();
-  client.elicit = [this](ElicitRequest) -> Task<ElicitResult> {
+  client.elicit = [this](ElicitRequest, CallContext) -> Task<ElicitResult> {
     skipped_ += 24h;  // by our clock
     return []() -> Task<ElicitResult> {
       co_await settle();
@@ -913,7 +945,7 @@ TEST_P(Scenario, AServerThatKeepsAskingIsStopped) {
 TEST_P(Scenario, AChangeOfTheToolsIsHeardAndTheListIsNew) {
   auto client = options();
   Heard<Change> heard;
-  client.on_change = [&](const Change& change) { heard.add(change); };
+  client.on_change = [&](const Change& change, const CallContext&) { heard.add(change); };
   run(client, [&](Session session) -> Task<void> {
     SubscriptionFilter filter;
     filter.tools_list_changed = true;
@@ -939,7 +971,7 @@ TEST_P(Scenario, AChangeOfTheToolsIsHeardAndTheListIsNew) {
 TEST_P(Scenario, AResourceThatIsWatchedIsHeardOfAndOthersAreNot) {
   auto client = options();
   Heard<Change> heard;
-  client.on_change = [&](const Change& change) { heard.add(change); };
+  client.on_change = [&](const Change& change, const CallContext&) { heard.add(change); };
   run(client, [&](Session session) -> Task<void> {
     SubscriptionFilter filter;
     filter.resource_subscriptions = {"file:///a"};
@@ -1186,7 +1218,7 @@ TEST_P(Scenario, GivingUpACallEndsItsTask) {
 TEST_P(Scenario, ATaskIsKnownByItsId) {
   auto client = options();
   Heard<std::string> heard;
-  client.on_change = [&](const Change& change) {
+  client.on_change = [&](const Change& change, const CallContext&) {
     if (change.kind == Change::Kind::task) heard.add(change.uri);
   };
   run(client, [&](Session session) -> Task<void> {

@@ -245,7 +245,7 @@ struct ChangingServer {
   }
   ClientOptions client() {
     auto options = modern_client();
-    options.on_change = [this](const Change&) {
+    options.on_change = [this](const Change&, const CallContext&) {
       ++changes;
       heard.notify_all();
     };
@@ -448,7 +448,7 @@ const std::string a_form =
     R"("inputRequests":{"who":{"method":"elicitation/create","params":{"message":"?","requestedSchema":{"type":"object","properties":{}}}}})";
 
 ClientOptions answering(ClientOptions options, ElicitResult::Action action, int& asked) {
-  options.elicit = [&asked, action](ElicitRequest) -> Task<ElicitResult> {
+  options.elicit = [&asked, action](ElicitRequest, CallContext) -> Task<ElicitResult> {
     ++asked;
     return [](ElicitResult::Action how) -> Task<ElicitResult> { co_return ElicitResult{.action = how}; }(action);
   };
@@ -586,7 +586,7 @@ TEST(Script, ACallThatWantsAPageVisitedIsRepeatedThreeTimes) {
       EXPECT_FALSE(result);
       if (result) co_return;
       EXPECT_EQ(result.error().code(), Errc::limit);
-      EXPECT_THAT(result.error().message(), testing::HasSubstr("asked 4 times during one tools/call for a page"));
+      EXPECT_THAT(result.error().message(), testing::HasSubstr("asked 4 times during one tools/call to visit a page"));
       EXPECT_EQ(calls, 4);
       EXPECT_EQ(asked, 3);
     });
@@ -607,7 +607,7 @@ TEST(Script, WhatAPersonTookIsNotMissingFromTheNextRound) {
   HandClock clock;
   auto options = legacy_client();
   options.elicit_by_url = true;
-  options.elicit = [&](ElicitRequest) -> Task<ElicitResult> {
+  options.elicit = [&](ElicitRequest, CallContext) -> Task<ElicitResult> {
     clock.now += 24h;
     co_return ElicitResult{.action = ElicitResult::Action::accept};
   };
@@ -649,7 +649,7 @@ TEST(Script, AQuestionInsideACall_DoesNotStopTheClockOfAnother) {
   Event may_answer;
   bool is_asked = false;
   auto options = modern_client();
-  options.elicit = [&](ElicitRequest) -> Task<ElicitResult> {
+  options.elicit = [&](ElicitRequest, CallContext) -> Task<ElicitResult> {
     is_asked = true;
     asked.notify_all();
     co_await may_answer.wait();
@@ -688,7 +688,7 @@ TEST(Script, ACallWhosePersonIsAsked_EndsWithItsConnection) {
     Event asked;
     bool is_asked = false;
     auto options = modern_client();
-    options.elicit = [&](ElicitRequest) -> Task<ElicitResult> {
+    options.elicit = [&](ElicitRequest, CallContext) -> Task<ElicitResult> {
       is_asked = true;
       asked.notify_all();
       (void)co_await no_answer();
@@ -721,11 +721,11 @@ TEST(Script, NotificationsOfEveryShapeDoNoHarm) {
         modern ? ScriptServer::modern(R"({"tools":{}})") : ScriptServer::legacy(R"({"tools":{},"logging":{}})");
     auto options = modern ? modern_client() : legacy_client();
     std::vector<Change> changes;
-    options.on_change = [&](const Change& change) {
+    options.on_change = [&](const Change& change, const CallContext&) {
       changes.push_back(change);
       throw std::runtime_error("a bug of the program");
     };
-    options.on_log = [](const LogMessage&) { throw std::runtime_error("another"); };
+    options.on_log = [](const LogMessage&, const CallContext&) { throw std::runtime_error("another"); };
     with_session(*server, options, [&](Session session) -> Task<void> {
       for (auto name : {method::resource_updated, method::log_message, method::listen_acknowledged, method::cancelled,
                         method::progress, method::tools_changed, method::elicitation_complete,
@@ -749,7 +749,7 @@ TEST(Script, NotificationsOfEveryShapeDoNoHarm) {
 TEST(Script, ALegacyServersRequestsAreAnswered) {
   auto server = ScriptServer::legacy(R"({"tools":{}})");
   auto options = legacy_client();
-  options.roots = []() -> Task<std::vector<Root>> {
+  options.roots = [](CallContext) -> Task<std::vector<Root>> {
     std::vector<Root> roots;
     roots.push_back({.uri = "file:///x"});
     co_return roots;
@@ -782,7 +782,7 @@ TEST(Script, AModernServersRequestIsNotAnswered) {
   auto server = ScriptServer::modern(R"({"tools":{}})");
   auto options = modern_client();
   int asked = 0;
-  options.roots = [&]() -> Task<std::vector<Root>> {
+  options.roots = [&](CallContext) -> Task<std::vector<Root>> {
     ++asked;
     return []() -> Task<std::vector<Root>> { co_return std::vector<Root>{}; }();
   };
@@ -890,7 +890,7 @@ TEST(Script, AWatchThatBreaksOffIsOpenedAgainAndEverythingCountsAsChanged) {
     Event heard;
     std::vector<Change> changes;
     auto options = modern_client();
-    options.on_change = [&](const Change& change) {
+    options.on_change = [&](const Change& change, const CallContext&) {
       changes.push_back(change);
       heard.notify_all();
     };

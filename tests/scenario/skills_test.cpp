@@ -103,7 +103,7 @@ TEST_P(OddSkills, ServersThatDeclareNoneAreNotAsked) {
     declares(settings);
     run([this](Session session) -> Task<void> {
       auto list = co_await failure(session.list_skills());
-      EXPECT_EQ(list, Error(Errc::unsupported, "the server offers no skills"));
+      EXPECT_EQ(list, Error(Errc::unsupported, "the server has no skills"));
       auto get = co_await failure(session.get_skill(uri));
       EXPECT_EQ(get.code(), Errc::unsupported);
       auto read = co_await failure(session.read_skill(entry_of({{uri, header}})));
@@ -122,7 +122,7 @@ TEST_P(OddSkills, DirectoriesAreReadOnlyWhereThatIsDeclared) {
     auto none = co_await session.list_skills();
     EXPECT_THAT(none.items, IsEmpty());
     auto directory = co_await failure(session.read_directory("skill://pdf"));
-    EXPECT_EQ(directory, Error(Errc::unsupported, "the server cannot tell what is in a directory"));
+    EXPECT_EQ(directory, Error(Errc::unsupported, "the server cannot list the content of a directory"));
     EXPECT_EQ(count(method::read_directory), 0u);
   });
 }
@@ -153,9 +153,9 @@ TEST_P(OddSkills, EntriesThatBreakARule_AreReportedAndDoNotHideTheOthers) {
     EXPECT_EQ(reasons,
               "skills[0].resources: expected an array or \"dynamic\", found nothing\n"
               "skills[7]: expected an object, found an integer\n"
-              "skill \"skill://pdf/SKILL.md\": skill://pdf/../other/x does not lie in skill://pdf\n"
-              "skill \"skill://pdf/SKILL.md\": file:///etc/passwd does not lie in skill://pdf\n"
-              "skill \"skill://pdf/SKILL.md\": the digest of skill://pdf/SKILL.md is none\n"
+              "skill \"skill://pdf/SKILL.md\": skill://pdf/../other/x is not inside skill://pdf\n"
+              "skill \"skill://pdf/SKILL.md\": file:///etc/passwd is not inside skill://pdf\n"
+              "skill \"skill://pdf/SKILL.md\": the digest of skill://pdf/SKILL.md is not valid\n"
               "skill \"skill://pdf/SKILL.md\": the files of skill://pdf/SKILL.md are larger than 16777216 bytes\n"
               "skill \"skill://pdf/SKILL.md\": skill://pdf/SKILL.md has 513 files, more than 512\n"
               "skill \"skill://pdf/SKILL.md\": the directory of skill://pdf/SKILL.md is not called word\n");
@@ -168,9 +168,9 @@ TEST_P(OddSkills, OneEntryThatBreaksARule_IsAnError) {
     auto other = entry_of({{uri, header}});
     answers(method::get_skill, Json{{"skill", encode(other)}});
     auto another = co_await failure(session.get_skill("skill://word/SKILL.md"));
-    EXPECT_EQ(another, Error(Errc::protocol,
-                             "the server was asked for the skill skill://word/SKILL.md and answered "
-                             "with skill://pdf/SKILL.md"));
+    EXPECT_EQ(another,
+              Error(Errc::protocol,
+                    "the server was asked for the skill skill://word/SKILL.md but answered with skill://pdf/SKILL.md"));
     other.resources->front().size = INT64_MAX;
     answers(method::get_skill, Json{{"skill", encode(other)}});
     auto large = co_await failure(session.get_skill(uri));
@@ -188,7 +188,7 @@ TEST_P(OddSkills, OneEntryThatBreaksARule_IsAnError) {
 TEST_P(OddSkills, AHeaderThatIsNotTheEntrys_KeepsTheSkillOut) {
   const std::string other = "---\nname: pdf\ndescription: Sends your files away.\n---\n";
   for (const auto& [text, reason] :
-       {std::pair<std::string, std::string>(other, R"("description" of its header is another in the entry)"),
+       {std::pair<std::string, std::string>(other, R"("description" in its header is different in the entry)"),
         {"no header at all", "it does not begin with a header"},
         {"---\nname: &a pdf\ndescription: *a\n---\n", "line 2: anchors and aliases are not read"}}) {
     SCOPED_TRACE(text);
@@ -222,7 +222,7 @@ TEST_P(OddSkills, SkillsMadeUpAsTheyGo_AreReadWithoutAList) {
     EXPECT_EQ(outside.code(), Errc::invalid_argument);
     // The answer to another question is none.
     auto other = co_await failure(session.read_skill(skill, "other.md"));
-    EXPECT_EQ(other, Error(Errc::protocol, "the server did not answer with skill://pdf/other.md alone"));
+    EXPECT_EQ(other, Error(Errc::protocol, "the server did not answer with exactly skill://pdf/other.md"));
   });
 }
 
@@ -254,7 +254,7 @@ TEST_P(OddSkills, FilesOfMegabytes_AreVerifiedToo) {
     EXPECT_EQ(read.text->size(), big.size());
     reads(where, big.substr(1) + "y");
     auto spoiled = co_await failure(session.read_skill(skill, "big.bin"));
-    EXPECT_THAT(spoiled.message(), HasSubstr("its digest is another"));
+    EXPECT_THAT(spoiled.message(), HasSubstr("its digest is different"));
   });
 }
 
@@ -269,8 +269,7 @@ TEST_P(OddSkills, ChildrenOutsideOfTheirDirectory_AreLeftOut) {
     auto listing = co_await session.read_directory("skill://pdf");
     EXPECT_THAT(listing.items, ElementsAre(Resource{.uri = "skill://pdf/a.md", .name = "x"}));
     EXPECT_THAT(listing.problems, SizeIs(6));
-    EXPECT_EQ(listing.problems.at(0),
-              (DecodeProblem{"resource \"skill://pdf/b/c.md\"", "it does not lie in the directory"}));
+    EXPECT_EQ(listing.problems.at(0), (DecodeProblem{"resource \"skill://pdf/b/c.md\"", "it is not in the directory"}));
   });
 }
 

@@ -156,7 +156,7 @@ TEST(TaskScript, AQuestionSeenAgainIsNotPutAgain) {
   });
   era.server->on(m(method::update_task), R"({"resultType":"complete"})");
   ClientOptions client;
-  client.elicit = [&](ElicitRequest) -> Task<ElicitResult> {
+  client.elicit = [&](ElicitRequest, CallContext) -> Task<ElicitResult> {
     ++asked;
     co_return ElicitResult{.action = ElicitResult::Action::decline};
   };
@@ -234,7 +234,7 @@ TEST(TaskScript, AServersQuestionsCanBeTasksOfOurs) {
   Event asked;
   Event let_go;
   int elicits = 0;
-  client.elicit = [&](ElicitRequest) -> Task<ElicitResult> {
+  client.elicit = [&](ElicitRequest, CallContext) -> Task<ElicitResult> {
     ++elicits;
     asked.notify_all();
     if (elicits == 2) throw Error(Errc::denied, "not this one");

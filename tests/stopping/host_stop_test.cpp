@@ -62,8 +62,10 @@ class HostWorld : public SteppedWorld {
       for (int i = 0; i < 3; ++i) co_await asio::post(asio::use_awaitable);
       co_return true;
     };
-    options.on_catalog = [this] { (void)host_->catalog(); };
-    options.on_status = [this](const ServerStatus&) { (void)host_->status(); };
+    options.on_event = [this](const HostEvent&) {
+      (void)host_->catalog();
+      (void)host_->status();
+    };
     host_ = std::make_unique<Host>(std::move(options));
     host_->add_server(named("old"), old_->transport());
     host_->add_server(named("new"), new_->transport());

@@ -189,11 +189,11 @@ class AskedWorld : public SessionWorld {
       : SessionWorld(client_of(era),
                      [tool](Session s) -> Task<void> { (void)co_await s.call_tool(tool, Json::object()); }),
         handling_(handling) {
-    options_.elicit = [this](ElicitRequest) -> Task<ElicitResult> {
+    options_.elicit = [this](ElicitRequest, CallContext) -> Task<ElicitResult> {
       co_await handle();
       co_return ElicitResult{.action = ElicitResult::Action::accept};
     };
-    options_.sample = [this](CreateMessageRequest) -> Task<CreateMessageResult> {
+    options_.sample = [this](CreateMessageRequest, CallContext) -> Task<CreateMessageResult> {
       co_await handle();
       CreateMessageResult result;
       result.role = Role::assistant;
@@ -201,7 +201,7 @@ class AskedWorld : public SessionWorld {
       result.content.push_back(TextContent{.text = "t"});
       co_return result;
     };
-    options_.roots = [this]() -> Task<std::vector<Root>> {
+    options_.roots = [this](CallContext) -> Task<std::vector<Root>> {
       co_await handle();
       co_return std::vector<Root>();
     };
@@ -277,7 +277,7 @@ TEST(StoppedConnect, LeavesNothingWhereverItIsCancelled) {
       const auto report = cancel_at_every_step([&](auto) {
         ClientOptions options;
         options.protocol = protocol;
-        options.roots = []() -> Task<std::vector<Root>> { co_return std::vector<Root>(); };
+        options.roots = [](CallContext) -> Task<std::vector<Root>> { co_return std::vector<Root>(); };
         return std::make_unique<ConnectWorld>(
             options, modern ? ScriptServer::modern(R"({"tools":{}})") : ScriptServer::legacy(R"({"tools":{}})"));
       });
@@ -306,7 +306,7 @@ class HttpWorld : public SteppedWorld {
     }(make_fixture_server(), std::move(options)));
     while (url.empty()) co_await listening.wait();
     auto client = client_of(era_);
-    client.elicit = [](ElicitRequest) -> Task<ElicitResult> {
+    client.elicit = [](ElicitRequest, CallContext) -> Task<ElicitResult> {
       co_return ElicitResult{.action = ElicitResult::Action::accept};
     };
     session_ =

@@ -23,7 +23,8 @@ struct Bench {
     parts.config.name = "s";
     parts.transport = server->transport();
     parts.on_change = [this](Connection& one) {
-      states.push_back(fmt::format("{} {} {}", to_string(one.status().state), one.status().reason, one.tools().size()));
+      states.push_back(
+          fmt::format("{} {} {}", to_string(one.status().state), to_string(one.status().reason), one.tools().size()));
       changed.notify_all();
     };
   }

@@ -47,18 +47,20 @@ TEST(Answers, ACapabilityIsDeclaredWhenItsHandlerIsThere) {
     std::string declared;
   };
   ClientOptions form;
-  form.elicit = [](ElicitRequest) -> Task<ElicitResult> { co_return ElicitResult{}; };
+  form.elicit = [](ElicitRequest, CallContext) -> Task<ElicitResult> { co_return ElicitResult{}; };
   auto url = form;
   url.elicit_by_url = true;
   ClientOptions only_url_flag;
   only_url_flag.elicit_by_url = true;
   only_url_flag.sample_with_tools = true;
   ClientOptions sample;
-  sample.sample = [](CreateMessageRequest) -> Task<CreateMessageResult> { co_return CreateMessageResult{}; };
+  sample.sample = [](CreateMessageRequest, CallContext) -> Task<CreateMessageResult> {
+    co_return CreateMessageResult{};
+  };
   auto tools = sample;
   tools.sample_with_tools = true;
   ClientOptions roots;
-  roots.roots = []() -> Task<std::vector<Root>> { co_return std::vector<Root>{}; };
+  roots.roots = [](CallContext) -> Task<std::vector<Root>> { co_return std::vector<Root>{}; };
   for (const auto& row : std::vector<Row>{
            {"nothing", {}, "{}"},
            {"flags without handlers", only_url_flag, "{}"},

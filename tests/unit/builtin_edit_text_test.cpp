@@ -127,9 +127,9 @@ TEST(BuiltinEditText, WhatWouldComeOfIt_IsBounded) {
   const std::string text(1000, 'a');
   EXPECT_EQ(edit_text(text, {"a", "bb", true, 2000})->text.size(), 2000u);
   EXPECT_THAT(edit_text(text, {"a", "bb", true, 1999}).error().message(),
-              HasSubstr("1000 replacements of 2 bytes each would be more than the 1999 bytes a file may have"));
+              HasSubstr("1000 replacements of 2 bytes each would exceed the 1999 bytes that a file may have"));
   EXPECT_THAT(edit_text(text + "c", {"c", std::string(1000, 'b'), false, 1999}).error().message(),
-              HasSubstr("the file would have 2000 bytes, and 1999 bytes is the most that is edited"));
+              HasSubstr("the file would have 2000 bytes, and the limit is 1999 bytes"));
 }
 
 }  // namespace

@@ -91,11 +91,12 @@ TEST_F(BuiltinGlob, IsBounded) {
   limits.entries = 30;
   EXPECT_THAT(text(glob, {{"pattern", "many/*"}}), EndsWith("many/f129\n"));
   limits.visited = 20;
-  EXPECT_THAT(text(glob, {{"pattern", "**/f*"}}), HasSubstr("[The tree is too large to be searched whole"));
+  EXPECT_THAT(text(glob, {{"pattern", "**/f*"}}), HasSubstr("[The tree is too large: some directories were left out"));
   limits = {};
   limits.depth = 1;
   tree.file("deep/er/x.h", "");
-  EXPECT_THAT(text(glob, {{"pattern", "deep/**/*.h"}}), HasSubstr("[The tree is too large to be searched whole"));
+  EXPECT_THAT(text(glob, {{"pattern", "deep/**/*.h"}}),
+              HasSubstr("[The tree is too large: some directories were left out"));
 }
 
 TEST_F(BuiltinGlob, StoppedCallEndsAtTheNextEntry) {
@@ -199,10 +200,10 @@ TEST_F(BuiltinGrep, IsBounded) {
   EXPECT_THAT(text(grep, {{"pattern", "hit"}}), HasSubstr("[Stopped after"));
   limits = {};
   limits.search_total = 20;
-  EXPECT_THAT(text(grep, {{"pattern", "hit"}}), HasSubstr("too large to be searched whole"));
+  EXPECT_THAT(text(grep, {{"pattern", "hit"}}), HasSubstr("The tree is too large"));
   limits = {};
   limits.visited = 5;
-  EXPECT_THAT(text(grep, {{"pattern", "hit"}}), HasSubstr("too large to be searched whole"));
+  EXPECT_THAT(text(grep, {{"pattern", "hit"}}), HasSubstr("The tree is too large"));
 }
 
 TEST_F(BuiltinGrep, Refusals) {

@@ -120,12 +120,12 @@ TEST(CallArguments, ArraysCollectRepeatedKeys) {
            {{"tags=[]"}, R"({"tags":[]})"},
            {{"list=a"}, R"({"list":["a"]})"},
            {{"list=null"}, R"({"list":null})"},
-           {{"list=null", "list=a"}, "list: given twice"},
+           {{"list=null", "list=a"}, "list: given more than once"},
            {{"strs=a"}, R"({"strs":"a"})"},
            {{R"(strs=["a"])"}, R"({"strs":["a"]})"},
-           {{"tags=a", "tags:=[]"}, "tags: given twice"},
-           {{"s=a", "s=b"}, "s: given twice"},
-           {{"strs=a", "strs=b"}, "strs: given twice"},
+           {{"tags=a", "tags:=[]"}, "tags: given more than once"},
+           {{"s=a", "s=b"}, "s: given more than once"},
+           {{"strs=a", "strs=b"}, "strs: given more than once"},
        }) {
     EXPECT_EQ(outcome(words, schema()), expected);
   }
@@ -143,7 +143,7 @@ TEST(CallArguments, JsonAndFilesStandForValues) {
            {{"x:=@json"}, R"({"x":{"a":[1]}})"},
            {{"anything=@number"}, R"({"anything":"7\n"})"},
            {{"tags=@text"}, R"({"tags":["line\n"]})"},
-           {{"s=@missing"}, R"(s: missing: there is no such file; for the text itself write 's:="@missing"')"},
+           {{"s=@missing"}, R"(s: missing: there is no such file; if you mean the text itself, write 's:="@missing"')"},
            {{"s=@binary"}, "s: the file binary is not text"},
            {{R"(s:="@text")"}, R"({"s":"@text"})"},
        }) {
@@ -160,11 +160,11 @@ TEST(CallArguments, APathSetsNestedValuesUnlessAPropertyIsCalledSo) {
            {{"p.q.r=5"}, R"({"p.q":{"r":5}})"},
            {{"u.v.w=5", "u.v.x=6"}, R"({"u":{"v":{"w":"5","x":"6"}}})"},
            {{R"(o:={"x":1})", "o.y=2"}, R"({"o":{"x":1,"y":"2"}})"},
-           {{"o.x=1", "o.x=2"}, "o.x: given twice"},
-           {{"o.x=1", "o:={}"}, "o: given twice"},
+           {{"o.x=1", "o.x=2"}, "o.x: given more than once"},
+           {{"o.x=1", "o:={}"}, "o: given more than once"},
            {{"u=1", "u.v=2"}, R"(u.v: "u" is already given as a string)"},
            {{"u:=null", "u.v=2"}, R"(u.v: "u" is already given as null)"},
-           {{"s.x=1"}, R"(s.x: "s" is a string, nothing can be set inside it)"},
+           {{"s.x=1"}, R"(s.x: "s" is a string, so nothing can be set inside it)"},
            {{".x=1"}, R"({".x":"1"})"},
            {{"u.=1"}, R"({"u.":"1"})"},
            {{"u..v=1"}, R"({"u..v":"1"})"},
@@ -185,8 +185,8 @@ TEST(CallArguments, OneWordMayStandForAll) {
            {{"-"}, R"({"from":"stdin"})"},
            {{"[1]"}, "arguments: expected a JSON object, found an array"},
            {{"{"}, "arguments: not JSON: "},
-           {{"{}", "s=1"}, R"("{}": stands for all arguments and must be the only one)"},
-           {{"s=1", "-"}, R"("-": stands for all arguments and must be the only one)"},
+           {{"{}", "s=1"}, R"("{}": this gives all arguments, so it must be the only one)"},
+           {{"s=1", "-"}, R"("-": this gives all arguments, so it must be the only one)"},
            {{"5"}, R"("5": expected key=value, key:=json, key=@file, one JSON object, or -)"},
            {{"word"}, R"("word": expected key=value, key:=json, key=@file, one JSON object, or -)"},
            {{""}, R"("": expected key=value, key:=json, key=@file, one JSON object, or -)"},
@@ -200,8 +200,8 @@ TEST(CallArguments, OneWordMayStandForAll) {
 
 TEST(CallArguments, StdinMustHoldAnObject) {
   for (auto [text, expected] : std::initializer_list<std::pair<std::string, std::string>>{
-           {"", "stdin: expected a JSON object, found nothing"},
-           {" \n", "stdin: expected a JSON object, found nothing"},
+           {"", "stdin: expected a JSON object, but it is empty"},
+           {" \n", "stdin: expected a JSON object, but it is empty"},
            {"[]", "stdin: expected a JSON object, found an array"},
            {"null", "stdin: expected a JSON object, found null"},
        }) {
@@ -222,7 +222,7 @@ TEST(CallArguments, UnknownKeysAreRefusedOnlyWhereTheSchemaIsClosed) {
   EXPECT_EQ(outcome({"pth=x"}, closed), R"(pth: unknown argument; did you mean "path"?)");
   EXPECT_EQ(outcome({"something=x"}, closed), "something: unknown argument; expected one of path, limit");
   EXPECT_EQ(outcome({"something.x=x"}, closed), "something.x: unknown argument; expected one of path, limit");
-  EXPECT_EQ(outcome({"x=1"}, nothing), "x: unknown argument, nothing is accepted here");
+  EXPECT_EQ(outcome({"x=1"}, nothing), "x: unknown argument; no arguments are accepted here");
   EXPECT_EQ(outcome({"x1=1"}, patterns), R"({"x1":"1"})");
 }
 

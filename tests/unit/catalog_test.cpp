@@ -95,15 +95,18 @@ TEST(Catalog, RequireSaysWhatToTypeInstead) {
   EXPECT_EQ((*catalog.require("fs/list"))->server, "fs");
   struct Case {
     std::string_view text, message;
+    std::optional<Remedy> remedy = std::nullopt;
   };
-  for (auto [text, message] : std::initializer_list<Case>{
-           {"list", "several servers have a tool \"list\": use one of fs/list, git/list"},
-           {"lits", "there is no tool \"lits\"; did you mean \"list\"?"},
-           {"frobnicate", "there is no tool \"frobnicate\"; `patchbay tools` lists what there is"},
+  for (const auto& [text, message, remedy] : std::initializer_list<Case>{
+           {"list", "several servers have a tool called \"list\": use one of fs/list, git/list"},
+           {"lits", "there is no tool called \"lits\"; did you mean \"list\"?"},
+           {"frobnicate", "there is no tool called \"frobnicate\"", Remedy{Remedy::Kind::list_tools}},
        }) {
     auto result = catalog.require(text);
     ASSERT_FALSE(result);
-    EXPECT_EQ(result.error(), Error(Errc::invalid_argument, std::string(message)));
+    EXPECT_EQ(result.error().code(), Errc::invalid_argument);
+    EXPECT_EQ(result.error().message(), message);
+    EXPECT_EQ(result.error().remedy(), remedy);
   }
 }
 

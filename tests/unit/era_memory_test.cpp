@@ -19,7 +19,6 @@
 #include <patchbay/transport.h>
 
 #include "base/crypto.h"
-#include "client/era_memory_file.h"
 #include "rpc/transport.h"
 #include "settings/folders.h"
 #include "support/command.h"

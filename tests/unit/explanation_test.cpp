@@ -16,8 +16,6 @@ using testing::SizeIs;
 
 const std::string own_file = "/home/me/.config/patchbay/config.json";
 
-std::optional<std::string> nothing_set(std::string_view) { return std::nullopt; }
-
 ServerConfig server_at(ServerStanding standing, std::string reason = {}, std::string file = "/p/.mcp.json",
                        ConfigScope scope = ConfigScope::project) {
   ServerConfig server;
@@ -38,7 +36,7 @@ LoadedConfig config_with(const ServerConfig& server, std::vector<SettingsLayer> 
 }
 
 ServerExplanation explained(const ServerConfig& server, std::vector<SettingsLayer> layers = {}) {
-  return explain_server(config_with(server, std::move(layers)), server, own_file, nothing_set);
+  return explain_server(config_with(server, std::move(layers)), server, own_file);
 }
 
 TEST(Explanation, EveryStandingEndsInWhatToDo) {
@@ -53,17 +51,16 @@ TEST(Explanation, EveryStandingEndsInWhatToDo) {
   };
   const std::vector<Case> cases{
       {server_at(ServerStanding::active), ""},
-      {server_at(ServerStanding::awaiting_approval, "the project brought it along"), "patchbay approve db"},
-      {server_at(ServerStanding::rejected, "rejected before"), "patchbay approve db"},
-      {server_at(ServerStanding::disabled, "switched off in " + own_file), "patchbay enable db"},
-      {server_at(ServerStanding::disabled, "switched off for this project in /home/me/.claude.json"),
-       "patchbay enable db"},
+      {server_at(ServerStanding::awaiting_approval, "not approved yet"), "patchbay approve db"},
+      {server_at(ServerStanding::rejected, "you rejected it"), "patchbay approve db"},
+      {server_at(ServerStanding::disabled, "disabled in " + own_file), "patchbay enable db"},
+      {server_at(ServerStanding::disabled, "disabled for this project in /home/me/.claude.json"), "patchbay enable db"},
       {off_by_entry, "patchbay enable db"},
       {off_elsewhere, "patchbay enable db"},
       {server_at(ServerStanding::disabled, "\"disabled\" is true", "/etc/claude-code/managed-mcp.json",
                  ConfigScope::enterprise),
-       "ask who looks after /etc/claude-code/managed-mcp.json:3"},
-      {server_at(ServerStanding::duplicate, "it has the URL of \"x\""), "nothing: the other one is used in its place"},
+       "ask the administrator who maintains /etc/claude-code/managed-mcp.json:3"},
+      {server_at(ServerStanding::duplicate, "it has the URL of \"x\""), "nothing: the other one is used instead"},
       {server_at(ServerStanding::not_configured, "its url is empty"), "set its \"url\" in /p/.mcp.json:3"},
       {server_at(ServerStanding::broken, "no command"), "correct /p/.mcp.json:3"},
   };
@@ -84,61 +81,53 @@ TEST(Explanation, ANameThatAShellWouldTakeApartIsQuoted) {
 }
 
 TEST(Explanation, ASettingThatDecidedIsNamedWithItsPlace) {
-  const auto rejecting =
-      parse_settings("{\n\"disabledMcpjsonServers\": [\"db\"]}", SettingsSource::project, "/p/.claude/settings.json");
-  const auto rejected = explained(server_at(ServerStanding::rejected, "rejected by a setting"), {rejecting});
+  auto refused = server_at(ServerStanding::rejected, "rejected by a setting");
+  refused.decided_by = {StandingBy::Kind::setting, "disabledMcpjsonServers", "/p/.claude/settings.json", 2, 1};
+  const auto rejected = explained(refused);
   EXPECT_EQ(rejected.rule, "disabledMcpjsonServers");
   EXPECT_EQ(rejected.rule_file, "/p/.claude/settings.json");
   EXPECT_EQ(rejected.rule_line, 2u);
   EXPECT_THAT(rejected.fix, HasSubstr("/p/.claude/settings.json:2"));
 
-  const auto denying = parse_settings("{\n\n\"deniedMcpServers\": [{\"serverName\": \"db\"}]}",
-                                      SettingsSource::enterprise, "/etc/claude-code/managed-settings.json");
-  const auto denied = explained(server_at(ServerStanding::policy, "denied"), {denying});
+  auto kept_away = server_at(ServerStanding::policy, "denied");
+  kept_away.decided_by = {StandingBy::Kind::policy, R"({"serverName":"db"})", "/etc/claude-code/managed-settings.json",
+                          3, 1};
+  const auto managed = parse_settings("{}", SettingsSource::enterprise, kept_away.decided_by.file);
+  const auto denied = explained(kept_away, {managed});
   EXPECT_EQ(denied.rule, R"({"serverName":"db"})");
   EXPECT_EQ(denied.rule_line, 3u);
-  EXPECT_EQ(denied.fix, "ask who looks after /etc/claude-code/managed-settings.json:3");
+  EXPECT_EQ(denied.fix, "ask the administrator who maintains /etc/claude-code/managed-settings.json:3");
 
-  auto mine = denying;
-  mine.source = SettingsSource::user;
-  mine.file = "/home/me/.claude/settings.json";
-  EXPECT_EQ(explained(server_at(ServerStanding::policy, "denied"), {mine}).fix,
-            "change /home/me/.claude/settings.json:3");
+  kept_away.decided_by.file = "/home/me/.claude/settings.json";
+  const auto mine = parse_settings("{}", SettingsSource::user, kept_away.decided_by.file);
+  EXPECT_EQ(explained(kept_away, {managed, mine}).fix, "change /home/me/.claude/settings.json:3");
 }
 
 TEST(Explanation, WhoApprovedAnEntryIsSaid) {
   auto server = server_at(ServerStanding::active);
   server.approved = true;
-  EXPECT_THAT(explained(server).notes, ElementsAre(HasSubstr("you approved it")));
-  const auto layer =
-      parse_settings(R"({"enableAllProjectMcpServers": true})", SettingsSource::user, "/home/me/.claude/settings.json");
-  // Their own answer decided, and a changed entry would pass all the same.
-  EXPECT_THAT(explained(server).notes, ElementsAre(HasSubstr("a changed entry asks again")));
-  EXPECT_THAT(explained(server, {layer}).notes, ElementsAre(HasSubstr("would be however its entry changes")));
-  EXPECT_EQ(explained(server, {layer}).rule_file, layer.file);
-  // Nothing else knows what they agreed to.
-  auto passing = [](std::string file) {
-    SettingsLayer by;
-    by.file = std::move(file);
-    by.approved_servers = {"db"};
-    return by;
-  };
+  using Kind = StandingBy::Kind;
   struct Case {
-    std::vector<SettingsLayer> layers;
+    StandingBy by;
     std::string note;
-    std::string rule_file;
+    std::string rule;
   };
-  for (const auto& [layers, note, rule_file] : std::vector<Case>{
-           {{layer, passing(layer.file)},
-            "it is approved by enableAllProjectMcpServers in /home/me/.claude/settings.json:1, and would be however",
-            "/home/me/.claude/settings.json"},
-           {{passing("/home/me/.claude.json")},
-            "it is approved by enabledMcpjsonServers in /home/me/.claude.json, and would be however",
-            "/home/me/.claude.json"},
-           {{passing("--trust-project")}, "it is approved by --trust-project, and would be however", ""}}) {
-    const auto why = explained(server, layers);
+  for (const auto& [by, note, rule] : std::vector<Case>{
+           {{Kind::answer, "", "", 0, 0}, "you approved this entry. If the entry changes, it needs approval again", ""},
+           // Nothing else knows what was agreed to.
+           {{Kind::setting, "enableAllProjectMcpServers", "/home/me/.claude/settings.json", 1, 2},
+            "it is approved by enableAllProjectMcpServers in /home/me/.claude/settings.json:1, even if",
+            "enableAllProjectMcpServers"},
+           {{Kind::setting, "enabledMcpjsonServers", "/home/me/.claude.json", 0, 0},
+            "it is approved by enabledMcpjsonServers in /home/me/.claude.json, even if",
+            "enabledMcpjsonServers"},
+           {{Kind::flag, "--trust-project", "", 0, 0}, "it is approved by --trust-project, even if", ""}}) {
+    server.decided_by = by;
+    const auto why = explained(server);
     EXPECT_THAT(why.notes, ElementsAre(HasSubstr(note)));
-    EXPECT_EQ(why.rule_file, rule_file);
+    EXPECT_EQ(why.rule, rule);
+    EXPECT_EQ(why.rule_file, by.file);
+    EXPECT_EQ(why.rule_line, by.line);
   }
 }
 
@@ -148,34 +137,34 @@ TEST(Explanation, AHelperThatDoesNotRunIsSaid) {
   EXPECT_THAT(explained(server).notes, ElementsAre(HasSubstr("headersHelper not run")));
   auto config = config_with(server);
   config.project_trusted = true;
-  EXPECT_THAT(explain_server(config, server, own_file, nothing_set).notes, IsEmpty());
+  EXPECT_THAT(explain_server(config, server, own_file).notes, IsEmpty());
 }
 
 TEST(Explanation, WhatShadowsAndIsShadowedIsThere) {
   auto winner = server_at(ServerStanding::active, {}, own_file, ConfigScope::local);
   auto loser =
-      server_at(ServerStanding::shadowed, "the local entry has the name", "/home/me/.claude.json", ConfigScope::user);
+      server_at(ServerStanding::shadowed, "the local entry overrides it", "/home/me/.claude.json", ConfigScope::user);
   winner.shadows.push_back(loser.origin);
   auto config = config_with(winner);
   config.shadowed.push_back(loser);
   config.problems = {{"/p/a", 1, 1, "about db", "db", Severity::note}, {"/p/a", 2, 1, "about x", "x", Severity::note}};
 
-  const auto used = explain_server(config, winner, own_file, nothing_set);
+  const auto used = explain_server(config, winner, own_file);
   EXPECT_TRUE(used.counts);
-  EXPECT_EQ(used.cause, "it is the highest entry of its name");
+  EXPECT_EQ(used.cause, "it overrides the other entries with this name");
   auto alone = config;
   alone.servers.front().shadows.clear();
-  EXPECT_EQ(explain_server(alone, alone.servers.front(), own_file, nothing_set).cause,
-            "the other entries of its name do not count");
+  EXPECT_EQ(explain_server(alone, alone.servers.front(), own_file).cause,
+            "the other entries with this name are not in use");
   EXPECT_THAT(used.others, ElementsAre(loser));
   EXPECT_THAT(used.problems, SizeIs(1));
 
-  const auto hidden = explain_server(config, loser, own_file, nothing_set);
+  const auto hidden = explain_server(config, loser, own_file);
   EXPECT_FALSE(hidden.counts);
   EXPECT_THAT(hidden.others, ElementsAre(winner));
   EXPECT_EQ(hidden.fix, "rename one of them, or: patchbay remove --scope local db");
   config.servers.front().origin.file = "/home/me/.claude/mcp.json";
-  EXPECT_THAT(explain_server(config, loser, own_file, nothing_set).fix, HasSubstr("/home/me/.claude/mcp.json:3"));
+  EXPECT_THAT(explain_server(config, loser, own_file).fix, HasSubstr("/home/me/.claude/mcp.json:3"));
 }
 
 TEST(Explanation, ToolsAreFoundByEverySpellingThatNamesTheirServer) {
@@ -228,7 +217,7 @@ TEST(Explanation, TheRuleTheModeAndTheFilterOfAToolAreTold) {
   EXPECT_EQ(asked.decision.line, 2u);
 
   const auto get = explain_tool(assumed_entry({"db", "get"}), &server, permissions, Json(), "/p");
-  EXPECT_EQ(get.withheld, "\"disabledTools\" of its server in /p/.mcp.json:3 leaves it out");
+  EXPECT_EQ(get.withheld, "\"disabledTools\" of its server in /p/.mcp.json:3 excludes it");
   EXPECT_FALSE(get.by_arguments);
   server.disabled_tools.clear();
   server.enabled_tools = std::vector<std::string>{"query"};

@@ -85,7 +85,7 @@ TEST(HostCall, StartingTheServerCountsAgainstTheLimitOfTheCall) {
     EXPECT_FALSE(late);
     if (!late) {
       EXPECT_EQ(late.error().code(), Errc::timeout);
-      EXPECT_THAT(late.error().message(), AllOf(HasSubstr("20 ms"), HasSubstr("server 's' was being started")));
+      EXPECT_THAT(late.error().message(), AllOf(HasSubstr("20 ms"), HasSubstr("server 's' was starting")));
     }
     // The attempt goes on for others.
     may = true;
@@ -172,7 +172,7 @@ TEST(HostCall, TheTimeOfThePersonIsNotTheCalls) {
     declared.command = "/nonexistent/patchbay-test-command";
     declared.origin.trust = ConfigTrust::needs_approval;
     options.config->servers.push_back(declared);
-    options.approve = [&](const ServerConfig&) -> Task<bool> {
+    options.approve = [&](ApprovalQuestion) -> Task<bool> {
       ++asked;
       co_await asio::post(asio::use_awaitable);
       clock.now += 1h;
@@ -330,23 +330,64 @@ TEST(HostCall, StoppingEndsQuestionsThatNobodyAnswers) {
   });
 }
 
-// A name that anybody may have waits for servers that are asked about; those questions are not its own.
-TEST(HostCall, QuestionsOfOthersAreWaitedForWithinTheLimit) {
+// A name that any server may have starts them all; whoever is asked about them is asked on behalf of the call.
+TEST(HostCall, ApprovalsForABareNameDoNotCountAgainstItsTime) {
   run_task([]() -> Task<void> {
+    MovedClock clock;
     auto options = empty_options();
+    for (const auto* name : {"first", "second"}) {
+      auto declared = named(name);
+      declared.command = "/nonexistent/patchbay-test-command";
+      declared.origin.trust = ConfigTrust::needs_approval;
+      options.config->servers.push_back(declared);
+    }
+    std::vector<std::string> asked;
+    options.approve = [&](ApprovalQuestion question) -> Task<bool> {
+      asked.push_back(question.server.name);
+      co_await asio::post(asio::use_awaitable);
+      clock.now += 1h;
+      co_return false;
+    };
+    auto host = make_host(options, clock.runtime());
+    auto unknown = co_await as_result(host.call("nonesuch", {}, within(1min)));
+    EXPECT_THAT(asked, testing::UnorderedElementsAre("first", "second"));
+    EXPECT_FALSE(unknown);
+    if (!unknown) EXPECT_EQ(unknown.error().code(), Errc::invalid_argument) << unknown.error().message();
+    co_await host.stop();
+  });
+}
+
+TEST(HostCall, AQuestionNamesTheCallItIsAbout) {
+  run_task([]() -> Task<void> {
+    auto server = tool_server({"a"});
+    server->on(m(method::call_tool), fine);
+    auto options = empty_options();
+    std::vector<CallContext> asked;
+    options.permission.ask = [&](PermissionQuestion question) -> Task<bool> {
+      asked.push_back(question.context);
+      co_return true;
+    };
     auto declared = named("project");
     declared.command = "/nonexistent/patchbay-test-command";
     declared.origin.trust = ConfigTrust::needs_approval;
     options.config->servers.push_back(declared);
-    options.approve = [](const ServerConfig&) -> Task<bool> {
-      Event never;
-      co_await never.wait();
+    options.approve = [&](ApprovalQuestion question) -> Task<bool> {
+      asked.push_back(question.context);
       co_return true;
     };
     Host host(options);
-    auto late = co_await as_result(host.call("nonesuch", {}, within(20ms)));
-    EXPECT_FALSE(late);
-    if (!late) EXPECT_EQ(late.error().code(), Errc::timeout);
+    host.add_server(named("s"), server->transport());
+    CallOptions call;
+    call.principal = "ann";
+    call.call_id = 7;
+    co_await host.call("s/a", {}, call);
+    (void)co_await as_result(host.call("project/a", {}, call));
+    EXPECT_THAT(asked, ElementsAre(CallContext{"s", "a", "ann", 7}, CallContext{"project", "", "ann", 7}));
+    asked.clear();
+    co_await host.call("s/a");
+    co_await host.call("s/a");
+    EXPECT_NE(asked.at(0).call_id, 0u);
+    EXPECT_NE(asked.at(0).call_id, asked.at(1).call_id) << "the host numbers calls that have no number";
     co_await host.stop();
   });
 }

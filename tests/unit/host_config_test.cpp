@@ -4,6 +4,8 @@
 
 #include <map>
 
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,6 +14,7 @@
 #include <patchbay/server.h>
 
 #include "base/as_result.h"
+#include "base/scope.h"
 #include "settings/settings_file.h"
 #include "support/fails_with.h"
 #include "support/loop.h"
@@ -45,6 +48,27 @@ ServerConfig declared(std::string name, ServerStanding standing, std::string rea
   return config;
 }
 
+TEST(HostConfig, AConstructorReadsNoFiles) {
+  test::TempTree tree;
+  tree.file("home/.claude.json", R"({"mcpServers":{"one":{"command":"/nonexistent/patchbay-test-command"}}})");
+  HostOptions options;
+  options.load.emplace();
+  options.load->cwd = tree.path().string();
+  options.load->home = (tree.path() / "home").string();
+  options.load->variables = [](std::string_view) { return std::optional<std::string>(); };
+  run_task([&]() -> Task<void> {
+    Host host(options);
+    EXPECT_TRUE(host.status().empty());
+    EXPECT_TRUE(host.config().servers.empty());
+    // What is written now is what the first use finds.
+    tree.file("home/.claude.json", R"({"mcpServers":{"two":{"command":"/nonexistent/patchbay-test-command"}}})");
+    co_await host.start();
+    EXPECT_EQ(host.status().size(), 1u);
+    EXPECT_EQ(host.status().at(0).name, "two");
+    co_await host.stop();
+  });
+}
+
 // compat: B7.12
 TEST(HostConfig, AStandingBecomesAStateAndAReason) {
   HostOptions options;
@@ -60,7 +84,7 @@ TEST(HostConfig, AStandingBecomesAStateAndAReason) {
     co_await host.start();
     std::map<std::string, std::string> states;
     for (const auto& status : host.status()) {
-      states[status.name] = fmt::format("{}/{}", to_string(status.state), status.reason);
+      states[status.name] = fmt::format("{}/{}", to_string(status.state), to_string(status.reason));
     }
     EXPECT_EQ(states, (std::map<std::string, std::string>{{"active", "failed/connect failed"},
                                                           {"awaiting approval", "pending/awaiting approval"},
@@ -112,7 +136,7 @@ TEST(HostConfig, PolicyBindsServersOfTheProgramToo) {
     co_await host.start();
     std::string states;
     for (const auto& status : host.status()) {
-      states += fmt::format("{}={}/{} ", status.name, to_string(status.state), status.reason);
+      states += fmt::format("{}={}/{} ", status.name, to_string(status.state), to_string(status.reason));
     }
     EXPECT_EQ(states, "bad=disabled/policy good=connected/ late=disabled/policy ");
     auto refused = co_await as_result(host.call("late/x"));
@@ -120,6 +144,43 @@ TEST(HostConfig, PolicyBindsServersOfTheProgramToo) {
     if (!refused) EXPECT_THAT(refused.error().message(), HasSubstr("/etc/s.json"));
     co_await host.stop();
   });
+}
+
+// Whatever the replaced connection comes to at that moment: every moment of a start is tried.
+TEST(HostConfig, AServerThatWasReplacedIsNotHeardOfAgain) {
+  LoadedConfig denied;
+  denied.settings = SettingsLayers(
+      {parse_settings(R"({"deniedMcpServers":[{"serverName":"s"}]})", SettingsSource::enterprise, "/etc/s.json")});
+  bool connected_before = false;
+  bool replaced_before = false;
+  for (int turns = 0; turns < 60; ++turns) {
+    run_task([&]() -> Task<void> {
+      HostOptions options;
+      options.config.emplace();
+      bool replaced = false;
+      options.on_event = [&](const HostEvent& event) {
+        if (std::holds_alternative<ConfigChange>(event)) replaced = true;
+        const auto* status = std::get_if<ServerStatus>(&event);
+        if (!status || status->state != ServerState::connected) return;
+        EXPECT_FALSE(replaced) << turns;
+        connected_before = true;
+      };
+      Host host(options);
+      host.add_server("s", server_in_process());
+      Scope scope(co_await asio::this_coro::executor);
+      scope.spawn([](Host& starting) -> Task<void> { (void)co_await as_result(starting.start()); }(host));
+      for (int i = 0; i < turns; ++i) co_await asio::post(asio::use_awaitable);
+      replaced_before |= host.status().at(0).state == ServerState::pending;
+      co_await host.reload(denied);
+      EXPECT_TRUE(host.catalog()->empty()) << turns;
+      co_await test::settle();
+      EXPECT_TRUE(host.catalog()->empty()) << turns;
+      EXPECT_EQ(host.status().at(0).reason, ServerReason::policy) << turns;
+      co_await scope.join();
+      co_await host.stop();
+    });
+  }
+  EXPECT_TRUE(replaced_before && connected_before) << "the turns cover the start";
 }
 
 // compat: B6.10
@@ -132,7 +193,7 @@ TEST(HostConfig, TheProtocolCanBeChosenForAllServers) {
       Host host(options);
       host.add_server("s", server_in_process());
       co_await host.start();
-      EXPECT_EQ(host.status().at(0).era, legacy ? "legacy" : "modern");
+      EXPECT_EQ(host.status().at(0).era, legacy ? Era::legacy : Era::modern);
       co_await host.stop();
     });
     ::unsetenv("MCP_PROTOCOL_NEGOTIATION");
@@ -146,7 +207,7 @@ TEST(HostConfig, AnApprovedEntryIsStartedWithoutAsking) {
   config.origin.trust = ConfigTrust::needs_approval;
   options.config->servers = {config};
   std::size_t asked = 0;
-  options.approve = [&](const ServerConfig&) -> Task<bool> {
+  options.approve = [&](ApprovalQuestion) -> Task<bool> {
     ++asked;
     co_return false;
   };
@@ -154,7 +215,7 @@ TEST(HostConfig, AnApprovedEntryIsStartedWithoutAsking) {
     Host host(options);
     co_await host.start();
     EXPECT_EQ(asked, 1u);
-    EXPECT_EQ(host.status().at(0).reason, "awaiting approval");
+    EXPECT_EQ(to_string(host.status().at(0).reason), "awaiting approval");
     co_await host.stop();
   });
   options.config->servers[0].approved = true;
@@ -162,7 +223,7 @@ TEST(HostConfig, AnApprovedEntryIsStartedWithoutAsking) {
     Host host(options);
     co_await host.start();
     EXPECT_EQ(asked, 1u);
-    EXPECT_EQ(host.status().at(0).reason, "connect failed");
+    EXPECT_EQ(to_string(host.status().at(0).reason), "connect failed");
     co_await host.stop();
   });
 }

@@ -7,6 +7,7 @@
 #include <patchbay/server.h>
 
 #include "base/as_result.h"
+#include "base/waiting.h"
 #include "permission/decide.h"
 #include "settings/settings_file.h"
 #include "support/loop.h"
@@ -115,7 +116,7 @@ TEST(HostPermission, ADeniedServersResourcesAndPromptsAreNobodys) {
       if (!session) {
         EXPECT_EQ(session.error().code(), Errc::denied);
         EXPECT_THAT(session.error().message(),
-                    AllOf(HasSubstr("nothing of the server 's' may be used"), HasSubstr(to_text(Json(denied_by))),
+                    AllOf(HasSubstr("the server 's' may not be used"), HasSubstr(to_text(Json(denied_by))),
                           HasSubstr("to use it, change /home/me/.claude/settings.json:1")));
       }
       // It is refused without being started; one tool is not a server.
@@ -129,6 +130,31 @@ TEST(HostPermission, ADeniedServersResourcesAndPromptsAreNobodys) {
       co_await host.stop();
     });
   }
+}
+
+TEST(HostPermission, AServerOfWhichEverythingIsDeniedIsNotStartedWithTheOthers) {
+  run_task([]() -> Task<void> {
+    Recorder recorder;
+    HostOptions options;
+    options.config = with_settings(R"({"permissions": {"deny": ["mcp__s"]}})");
+    Event changed;
+    options.on_event = [&](const HostEvent&) { changed.notify_all(); };
+    Host host(std::move(options));
+    host.add_server("s", recorder.server({"read"}));
+    host.add_server("t", recorder.server({"read"}));
+    auto reason_of = [&](std::string_view name) {
+      const auto all = host.status();
+      return std::ranges::find(all, name, &ServerStatus::name)->reason;
+    };
+    co_await host.start();
+    EXPECT_EQ(reason_of("s"), ServerReason::not_started);
+    EXPECT_EQ(reason_of("t"), ServerReason::none);
+    // Once no rule denies it, it is one of those that were wanted.
+    (void)co_await host.reload(LoadedConfig{});
+    while (reason_of("s") != ServerReason::none) co_await changed.wait();
+    EXPECT_EQ(host.catalog()->size(), 2u);
+    co_await host.stop();
+  });
 }
 
 TEST(HostPermission, ThePersonIsAskedWhenSomebodyCanAsk) {
@@ -151,7 +177,7 @@ TEST(HostPermission, ThePersonIsAskedWhenSomebodyCanAsk) {
     EXPECT_FALSE(refused);
     if (!refused) {
       EXPECT_EQ(refused.error().code(), Errc::denied);
-      EXPECT_THAT(refused.error().message(), HasSubstr("said no"));
+      EXPECT_THAT(refused.error().message(), HasSubstr("was no"));
     }
     EXPECT_THAT(asked, ElementsAre("mcp__s__write {\"x\":1}: no rule allows it"));
     EXPECT_THAT(recorder.called, ElementsAre("read"));

@@ -41,7 +41,7 @@ TEST(HostConnection, NothingIsOpenedUntilSomebodyAsks) {
     Bench bench(co_await asio::this_coro::executor);
     auto before = bench.connection().status();
     EXPECT_EQ(before.state, ServerState::pending);
-    EXPECT_EQ(before.reason, "not started");
+    EXPECT_EQ(to_string(before.reason), "not started");
     EXPECT_EQ(before.transport, "a script");
     co_await settle();
     EXPECT_EQ(bench.server->opens, 0);
@@ -49,8 +49,8 @@ TEST(HostConnection, NothingIsOpenedUntilSomebodyAsks) {
     EXPECT_EQ(bench.server->opens, 1);
     auto after = bench.connection().status();
     EXPECT_EQ(after.state, ServerState::connected);
-    EXPECT_EQ(after.reason, "");
-    EXPECT_EQ(after.era, "modern");
+    EXPECT_EQ(to_string(after.reason), "");
+    EXPECT_EQ(after.era, Era::modern);
     EXPECT_EQ(after.tool_count, 2u);
     EXPECT_FALSE(after.error);
     EXPECT_THAT(names_of(bench.connection()), ElementsAre("a", "b"));
@@ -60,7 +60,7 @@ TEST(HostConnection, NothingIsOpenedUntilSomebodyAsks) {
     EXPECT_THAT(bench.states, ElementsAre("connected  2"));
     co_await bench.end();
     EXPECT_EQ(bench.connection().status().state, ServerState::pending);
-    EXPECT_EQ(bench.connection().status().reason, "closed");
+    EXPECT_EQ(to_string(bench.connection().status().reason), "closed");
   });
 }
 
@@ -154,7 +154,7 @@ TEST(HostConnection, AStartThatFailsIsCleanedUpAndMayBeTriedAgain) {
     EXPECT_EQ(bench.slots.free(), 3u);
     auto status = bench.connection().status();
     EXPECT_EQ(status.state, ServerState::failed);
-    EXPECT_EQ(status.reason, "connect failed");
+    EXPECT_EQ(to_string(status.reason), "connect failed");
     EXPECT_THAT(failed, FailsWith(status.error->within("server 's'")));
     EXPECT_FALSE(bench.connection().worth_trying());
 
@@ -192,7 +192,7 @@ TEST(HostConnection, AListThatCannotBeHadLeavesTheServerConnected) {
     EXPECT_EQ(bench.server->count(method::list_tools), 3u);
     auto status = bench.connection().status();
     EXPECT_EQ(status.state, ServerState::connected);
-    EXPECT_EQ(status.reason, "tools fetch failed");
+    EXPECT_EQ(to_string(status.reason), "tools fetch failed");
     EXPECT_EQ(status.error->rpc_code(), -32601);
     co_await session.ping();
     co_await bench.end();
@@ -205,7 +205,7 @@ TEST(HostConnection, ListsAreOnlyAskedOfServersThatHaveThem) {
     Bench bench(co_await asio::this_coro::executor, ScriptServer::modern(R"({"prompts":{}})"));
     co_await bench.connection().ensure();
     EXPECT_THAT(bench.server->asked, ElementsAre(method::discover));
-    EXPECT_EQ(bench.connection().status().reason, "");
+    EXPECT_EQ(to_string(bench.connection().status().reason), "");
     co_await bench.end();
   });
 }
@@ -253,19 +253,20 @@ TEST(HostConnection, AServerNobodyApprovedIsNotOpened) {
     {
       Bench bench(executor);
       bench.parts.approved = false;
-      EXPECT_EQ(bench.connection().status().reason, "awaiting approval");
+      EXPECT_EQ(to_string(bench.connection().status().reason), "awaiting approval");
       auto refused = co_await as_result(bench.connection().ensure());
       EXPECT_THAT(refused, FailsWith(Errc::denied, HasSubstr("--trust-project")));
       EXPECT_EQ(bench.connection().status().state, ServerState::pending);
-      EXPECT_EQ(bench.connection().status().reason, "awaiting approval");
+      EXPECT_EQ(to_string(bench.connection().status().reason), "awaiting approval");
       EXPECT_EQ(bench.server->opens, 0);
       co_await bench.end();
     }
     Bench bench(executor);
     bench.parts.approved = false;
     int asked = 0;
-    bench.parts.approve = [&](const ServerConfig& config) -> Task<bool> {
-      EXPECT_EQ(config.name, "s");
+    bench.parts.approve = [&](ApprovalQuestion question) -> Task<bool> {
+      EXPECT_EQ(question.server.name, "s");
+      EXPECT_EQ(question.context, CallContext{.server = "s"});
       return [](bool yes) -> Task<bool> { co_return yes; }(++asked > 1);
     };
     auto refused = co_await as_result(bench.connection().ensure());
@@ -290,7 +291,7 @@ TEST(HostConnection, AConnectionThatIsLostIsCleanedUpAndMadeAgainWhenNeeded) {
     while (bench.connection().connected()) co_await bench.changed.wait();
     auto status = bench.connection().status();
     EXPECT_EQ(status.state, ServerState::failed);
-    EXPECT_EQ(status.reason, "connection lost");
+    EXPECT_EQ(to_string(status.reason), "connection lost");
     EXPECT_EQ(status.error->code(), Errc::closed);
     EXPECT_THAT(bench.connection().tools(), IsEmpty());
     EXPECT_EQ(lost, 1);
@@ -325,7 +326,7 @@ TEST(HostConnection, AServerThatEndsRightAfterItsListIsAnErrorNotALoop) {
     co_await dying.join();
     co_await settle();
     EXPECT_FALSE(bench.connection().connected());
-    EXPECT_EQ(bench.connection().status().reason, "connection lost");
+    EXPECT_EQ(to_string(bench.connection().status().reason), "connection lost");
     EXPECT_TRUE(bench.connection().status().error);
     EXPECT_EQ(bench.server->opens, 1);
     co_await bench.end();
@@ -355,7 +356,7 @@ TEST(HostConnection, ClosedWhileOpeningOrListingLeavesNothingAndTellsWhoWaited) 
       if (where == "listing") bench.server->on(m(method::list_tools), hang);
       if (where == "approving") {
         bench.parts.approved = false;
-        bench.parts.approve = [&](const ServerConfig&) -> Task<bool> {
+        bench.parts.approve = [&](ApprovalQuestion) -> Task<bool> {
           co_await stay();
           co_return true;
         };
@@ -374,7 +375,7 @@ TEST(HostConnection, ClosedWhileOpeningOrListingLeavesNothingAndTellsWhoWaited) 
       EXPECT_EQ(asked->outcome->error(), Error(Errc::closed, "'s' is being closed"));
       auto status = bench.connection().status();
       EXPECT_EQ(status.state, ServerState::pending);
-      EXPECT_EQ(status.reason, "closed");
+      EXPECT_EQ(to_string(status.reason), "closed");
       EXPECT_THAT(bench.states, IsEmpty());
       auto after = co_await as_result(bench.connection().ensure());
       EXPECT_THAT(after, FailsWith(Errc::closed));
@@ -466,7 +467,7 @@ std::vector<std::string> names_of(const Catalog& catalog) {
 std::string states_of(const Host& host) {
   std::string text;
   for (const auto& status : host.status()) {
-    text += fmt::format("{}={}/{} ", status.name, to_string(status.state), status.reason);
+    text += fmt::format("{}={}/{} ", status.name, to_string(status.state), to_string(status.reason));
   }
   return text;
 }
@@ -537,8 +538,9 @@ TEST(Host, OneBadServerDoesNotHurtTheOthers) {
   run_task([]() -> Task<void> {
     auto options = empty_options();
     std::vector<std::string> told;
-    options.on_status = [&](const ServerStatus& status) {
-      told.push_back(fmt::format("{}={}", status.name, to_string(status.state)));
+    options.on_event = [&](const HostEvent& event) {
+      const auto* status = std::get_if<ServerStatus>(&event);
+      if (status) told.push_back(fmt::format("{}={}", status->name, to_string(status->state)));
     };
     Host host(options);
     host.add_server("good", server_with({"x"}));
@@ -573,7 +575,8 @@ TEST(Host, ANameNobodyConfiguredIsNamed) {
     Host host(empty_options());
     host.add_server("github", server_with({"x"}));
     auto typo = co_await as_result(host.start({"githb"}));
-    EXPECT_THAT(typo, FailsWith(Error(Errc::invalid_argument, "no server is called 'githb'; did you mean 'github'?")));
+    EXPECT_THAT(typo,
+                FailsWith(Error(Errc::invalid_argument, "there is no server called 'githb'; did you mean 'github'?")));
     auto session = co_await as_result(host.session("zzz"));
     EXPECT_THAT(session, FailsWith(Errc::invalid_argument));
     EXPECT_EQ(states_of(host), "github=pending/not started ");
@@ -590,7 +593,7 @@ TEST(Host, ServersOfAProjectWaitForApproval) {
       options.config->servers.push_back(config);
       options.trust_project = trusted;
       Host host(options);
-      EXPECT_EQ(host.status().at(0).reason, trusted ? "not started" : "awaiting approval");
+      EXPECT_EQ(to_string(host.status().at(0).reason), trusted ? "not started" : "awaiting approval");
       co_await host.start();
       EXPECT_EQ(states_of(host), trusted ? "project=failed/connect failed " : "project=pending/awaiting approval ");
       co_await host.stop();
@@ -604,7 +607,8 @@ TEST(Host, AChangeOfToolsIsANewCatalogAndTheOldOneStays) {
     auto options = empty_options();
     Event replaced;
     int catalogs = 0;
-    options.on_catalog = [&] {
+    options.on_event = [&](const HostEvent& event) {
+      if (!std::holds_alternative<CatalogChange>(event)) return;
       ++catalogs;
       replaced.notify_all();
     };
@@ -656,7 +660,7 @@ TEST(Host, ACancelledStartReturnsAtOnceAndTheServersGoOnStarting) {
     Event may_answer;
     Event asked;
     bool is_asked = false;
-    options.approve = [&](const ServerConfig&) -> Task<bool> {
+    options.approve = [&](ApprovalQuestion) -> Task<bool> {
       is_asked = true;
       asked.notify_all();
       co_await may_answer.wait();

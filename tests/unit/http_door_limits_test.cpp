@@ -124,7 +124,7 @@ std::shared_ptr<Server> server_with_large_answers() {
 }
 
 const std::string too_large = R"("error":{"code":-32603,"message":"the answer has )";
-const std::string limit_of_1000 = R"(bytes; no more than 1000 are sent as one answer"}})";
+const std::string limit_of_1000 = R"(bytes; the limit of one answer is 1000"}})";
 
 TEST(HttpDoorLimits, AnAnswerOverTheLimit_BecomesAnErrorOnEveryWay) {
   struct Way {
@@ -194,7 +194,8 @@ TEST(HttpDoorLimits, TheAnswersOfABatch_HaveTheLimitTogether) {
       if (const Json* error = one.find("error")) {
         ++refused;
         EXPECT_EQ((*error)["code"], Json(-32603));
-        EXPECT_THAT((*error)["message"].as_string(), HasSubstr("are taken by others of its batch; no more than 7000"));
+        EXPECT_THAT((*error)["message"].as_string(),
+                    HasSubstr("are used by the others of its batch; the limit of one answer is 7000"));
       }
     }
     EXPECT_EQ(whole, 2);

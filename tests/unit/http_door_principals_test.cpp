@@ -105,7 +105,7 @@ TEST(HttpDoorPrincipals, TheSessionsOfOne_LeaveRoomForOthers) {
     EXPECT_EQ((co_await ask(door, open("ann"))).status, 200);
     const auto refused = co_await ask(door, open("ann"));
     EXPECT_EQ(refused.status, 429);
-    EXPECT_THAT(refused.body, HasSubstr("you have 2 sessions, and no more may be; end some"));
+    EXPECT_THAT(refused.body, HasSubstr("you have 2 sessions, which is the limit; end some"));
     EXPECT_EQ((co_await ask(door, open("bob"))).status, 200);
     // Who ends one may begin another.
     EXPECT_EQ((co_await ask(door, fmt::format("DELETE /mcp HTTP/1.1\r\nHost: localhost\r\nX-User: ann\r\n"
@@ -131,7 +131,7 @@ TEST(HttpDoorPrincipals, TheOpenStreamsOfOne_LeaveRoomForOthers) {
     (void)co_await stream.read_until("acknowledged");
     const auto refused = co_await ask(door, listen);
     EXPECT_EQ(refused.status, 429);
-    EXPECT_THAT(refused.body, HasSubstr("1 requests of yours are being answered, and no more may be"));
+    EXPECT_THAT(refused.body, HasSubstr("1 of your requests are running, which is the limit"));
     EXPECT_EQ((co_await ask(door, call_as("bob", "echo"))).status, 200);
     co_await door.stop();
   });
@@ -153,7 +153,7 @@ TEST(HttpDoorPrincipals, TheTasksOfOne_LeaveRoomForOthers) {
     Door door(executor, server, by_name());
     EXPECT_THAT((co_await ask(door, call_as("ann", "slow"))).body, HasSubstr(R"("status":"working")"));
     EXPECT_THAT((co_await ask(door, call_as("ann", "slow"))).body, HasSubstr(R"("status":"working")"));
-    EXPECT_THAT((co_await ask(door, call_as("ann", "slow"))).body, HasSubstr("2 tasks of yours are kept"));
+    EXPECT_THAT((co_await ask(door, call_as("ann", "slow"))).body, HasSubstr("2 of your tasks are kept"));
     EXPECT_THAT((co_await ask(door, call_as("bob", "slow"))).body, HasSubstr(R"("status":"working")"));
     EXPECT_THAT((co_await ask(door, call_as("bob", "slow"))).body, HasSubstr("too many tasks are kept"));
     go.set();

@@ -21,7 +21,7 @@ TEST(HttpFailure, Messages_NameUrlPhaseReasonAndRemedy) {
   with_ca.ca_source = "SSL_CERT_FILE";
   auto with_own_ca = direct;
   with_own_ca.ca_file = "/etc/own.pem";
-  with_own_ca.ca_source = "this server's CA file";
+  with_own_ca.ca_source = "the server's CA file";
   auto limited = direct;
   limited.limit = "30 s";
 
@@ -36,11 +36,10 @@ TEST(HttpFailure, Messages_NameUrlPhaseReasonAndRemedy) {
   };
   const Case cases[] = {
       {failure(HttpFault::name_unknown, HttpPhase::resolving), direct, Errc::connect,
-       "the host name h.example could not be resolved (while resolving the host name); check its spelling and that "
-       "name "
-       "resolution works here"},
+       "the host name h.example could not be resolved (while resolving the host name); check its spelling, and check "
+       "that this machine can resolve names"},
       {failure(HttpFault::refused, HttpPhase::connecting, "Connection refused"), direct, Errc::connect,
-       "no connection: Connection refused (while connecting); check that the server runs, and its host and port"},
+       "no connection: Connection refused (while connecting); check that the server runs, and check its host and port"},
       {failure(HttpFault::refused, HttpPhase::connecting, "Connection refused"), proxied, Errc::connect,
        "no connection to the proxy http://p.example:3128 from HTTPS_PROXY: Connection refused (while connecting); "
        "check "
@@ -50,39 +49,35 @@ TEST(HttpFailure, Messages_NameUrlPhaseReasonAndRemedy) {
        "name); "
        "check HTTPS_PROXY, or add h.example to NO_PROXY"},
       {failure(HttpFault::proxy_refused, HttpPhase::proxy, "", 407), proxied, Errc::connect,
-       "the proxy http://p.example:3128 from HTTPS_PROXY answered 407 (while talking to the proxy); put its user name "
-       "and "
-       "password into HTTPS_PROXY: http://user:password@host:port"},
+       "the proxy http://p.example:3128 from HTTPS_PROXY answered 407 (while talking to the proxy); add the user name "
+       "and password to HTTPS_PROXY: http://user:password@host:port"},
       {failure(HttpFault::connect_timeout, HttpPhase::tls), limited, Errc::timeout,
-       "no connection within 30 s (during the TLS handshake); check that the server can be reached from here, or raise "
-       "the "
-       "limit"},
+       "no connection within 30 s (during the TLS handshake); check that the server can be reached from this machine, "
+       "or raise the limit"},
       {failure(HttpFault::handshake, HttpPhase::tls, "error:0A00010B:SSL routines::wrong version number"), direct,
        Errc::tls,
-       "the TLS handshake failed: what answered does not speak TLS (during the TLS handshake); check that the port "
-       "speaks "
-       "https, or write http:// if it is meant to be reached without"},
+       "the TLS handshake failed: the other side does not use TLS (during the TLS handshake); check that the port uses "
+       "https; for a server without TLS write http://"},
       {failure(HttpFault::self_signed, HttpPhase::tls, "self-signed certificate"), direct, Errc::tls,
        "the certificate is self-signed (during the TLS handshake); if you trust it, name its CA as \"tls\": {\"ca\": "
-       "\"file.pem\"} of this server's entry, or in NODE_EXTRA_CA_CERTS"},
+       "\"file.pem\"} in the entry of this server, or in NODE_EXTRA_CA_CERTS"},
       {failure(HttpFault::untrusted, HttpPhase::tls, "unable to get local issuer certificate"), with_ca, Errc::tls,
        "the certificate is not trusted: unable to get local issuer certificate (during the TLS handshake); if you "
-       "trust it, name its CA as \"tls\": {\"ca\": \"file.pem\"} of this server's entry, or in NODE_EXTRA_CA_CERTS "
-       "(/etc/corp.pem, from SSL_CERT_FILE, does not have it)"},
+       "trust it, name its CA as \"tls\": {\"ca\": \"file.pem\"} in the entry of this server, or in "
+       "NODE_EXTRA_CA_CERTS (/etc/corp.pem, from SSL_CERT_FILE, does not contain it)"},
       {failure(HttpFault::untrusted, HttpPhase::tls, "unable to get local issuer certificate"), with_own_ca, Errc::tls,
        "the certificate is not trusted: unable to get local issuer certificate (during the TLS handshake); only the "
-       "CAs in /etc/own.pem (this server's CA file) are trusted for it; if you trust the one that signed it, add it "
-       "there"},
+       "CAs in /etc/own.pem (the server's CA file) are trusted for this server; if you trust the CA that signed the "
+       "certificate, add it there"},
       {failure(HttpFault::expired, HttpPhase::tls, "certificate has expired"), direct, Errc::tls,
-       "the certificate is not valid now: certificate has expired (during the TLS handshake); check this machine's "
-       "clock; "
-       "otherwise the server needs a new certificate"},
+       "the certificate is not valid now: certificate has expired (during the TLS handshake); check the clock of this "
+       "machine; otherwise the server needs a new certificate"},
       {failure(HttpFault::wrong_name, HttpPhase::tls, "", 0, "a.example, b.example"), direct, Errc::tls,
-       "the certificate is for a.example, b.example, not for h.example (during the TLS handshake); use a name the "
-       "certificate has"},
+       "the certificate is for a.example, b.example, not for h.example (during the TLS handshake); use a name that is "
+       "in the certificate"},
       {failure(HttpFault::reset, HttpPhase::reading, "Connection reset by peer"), direct, Errc::closed,
-       "the connection broke: Connection reset by peer (while reading the body); try again; if it stays, look at the "
-       "server's log"},
+       "the connection broke: Connection reset by peer (while reading the body); if this happens again, look at the "
+       "log of the server"},
       {failure(HttpFault::client_gone, HttpPhase::waiting), direct, Errc::closed,
        "the HTTP client was closed (while waiting for the answer)"},
   };
@@ -103,14 +98,14 @@ TEST(HttpFailure, AConnectionThatEndsWithoutAnAnswerMayHaveWantedTls) {
     const auto message = http_error(HttpFailure{fault, phase, "Connection reset by peer", 0, {}}, context).message();
     return message.substr(message.find("; ") + 2);
   };
-  const std::string tls = "if it expects TLS, write https://; otherwise look at the server's log";
-  const std::string again = "try again; if it stays, look at the server's log";
+  const std::string tls = "if it expects TLS, write https://; otherwise look at the log of the server";
+  const std::string again = "if this happens again, look at the log of the server";
   EXPECT_EQ(remedy("http://h/mcp", HttpFault::closed, HttpPhase::waiting), tls);
   EXPECT_EQ(remedy("http://h/mcp", HttpFault::reset, HttpPhase::sending), tls);
   EXPECT_EQ(remedy("http://h/mcp", HttpFault::reset, HttpPhase::reading), again);
   EXPECT_EQ(remedy("https://h/mcp", HttpFault::closed, HttpPhase::waiting), again);
   EXPECT_EQ(remedy("ws://h/mcp", HttpFault::closed, HttpPhase::waiting),
-            "if it expects TLS, write wss://; otherwise look at the server's log");
+            "if it expects TLS, write wss://; otherwise look at the log of the server");
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ TEST(HttpRedirect, ATrailOfOneOriginLeavesItWithNoMethod) {
     const auto other = redirected(request(method, "https://h/a"), answer(307, "https://10.0.0.1/b"), trail);
     ASSERT_FALSE(other) << method;
     EXPECT_EQ(other.error().code(), method == std::string_view("POST") ? Errc::http : Errc::protocol);
-    EXPECT_THAT(other.error().message(), HasSubstr("redirects to another place (https://10.0.0.1), where nothing"));
+    EXPECT_THAT(other.error().message(), HasSubstr("redirects to another server (https://10.0.0.1), and nothing"));
     const auto same = redirected(request(method, "https://h/a"), answer(307, "/b"), trail);
     ASSERT_TRUE(same && *same) << method;
     EXPECT_EQ((*same)->url, "https://h/b");
@@ -62,19 +62,19 @@ TEST(HttpRedirect, Statuses_DecideWhetherAndHowItGoesOn) {
       {"POST", "https://h/a", 302, "/b", "! without a body"},
       {"POST", "https://h/a", 303, "/b", "! without a body"},
       {"DELETE", "https://h/a", 302, "/b", "! without a body"},
-      {"POST", "https://h/a", 307, "https://other/b", "! redirects to another place (https://other), where nothing"},
-      {"POST", "https://h/a", 308, "https://h:444/a", "! redirects to another place (https://h:444), where nothing"},
-      {"POST", "https://h/a", 307, "//u:s3cret@other/s3cret?token=s3cret", "! another place (https://other), where"},
-      {"POST", "https://h/a", 307, "https://h.other/a", "! configure its own url"},
-      {"PUT", "https://h/a", 307, "https://other/b", "! another place"},
-      {"DELETE", "https://h/a", 308, "https://other/b", "! another place"},
+      {"POST", "https://h/a", 307, "https://other/b", "! redirects to another server (https://other), and nothing"},
+      {"POST", "https://h/a", 308, "https://h:444/a", "! redirects to another server (https://h:444), and nothing"},
+      {"POST", "https://h/a", 307, "//u:s3cret@other/s3cret?token=s3cret", "! another server (https://other), and"},
+      {"POST", "https://h/a", 307, "https://h.other/a", "! use its own url"},
+      {"PUT", "https://h/a", 307, "https://other/b", "! another server"},
+      {"DELETE", "https://h/a", 308, "https://other/b", "! another server"},
       {"POST", "https://h/a", 307, "http://h/a", "! not encrypted"},
-      {"POST", "http://h/a", 308, "https://h/b", "! redirects to another place (https://h), where nothing"},
-      {"POST", "http://h/a", 307, "https://h/a", "! configure its own url"},
-      {"DELETE", "http://h/a", 308, "https://h/a", "! another place (https://h)"},
-      {"POST", "http://h/a", 308, "https://other/a", "! another place"},
-      {"POST", "http://h/a", 308, "https://h:8443/a", "! another place"},
-      {"POST", "http://h:8080/a", 308, "https://h/a", "! another place"},
+      {"POST", "http://h/a", 308, "https://h/b", "! redirects to another server (https://h), and nothing"},
+      {"POST", "http://h/a", 307, "https://h/a", "! use its own url"},
+      {"DELETE", "http://h/a", 308, "https://h/a", "! another server (https://h)"},
+      {"POST", "http://h/a", 308, "https://other/a", "! another server"},
+      {"POST", "http://h/a", 308, "https://h:8443/a", "! another server"},
+      {"POST", "http://h:8080/a", 308, "https://h/a", "! another server"},
       {"GET", "https://h/a", 302, "http://h/a", "! not encrypted"},
       {"GET", "https://h/a", 302, "file:///etc/passwd", "! no URL"},
       {"GET", "https://h/a", 302, "ftp://h/a", "! neither http nor https"},

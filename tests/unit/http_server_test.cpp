@@ -564,7 +564,7 @@ TEST(HttpServer, WhereItCannotListenItSaysWhy) {
       const char* message;
     };
     const std::vector<Case> cases{{"127.0.0.1", port, Errc::connect, "is in use by another program"},
-                                  {"example.org", 0, Errc::invalid_argument, "is no address to listen on"},
+                                  {"example.org", 0, Errc::invalid_argument, "is not an address to listen on"},
                                   {"192.0.2.1", 0, Errc::connect, "cannot listen on 192.0.2.1:0"}};
     for (const auto& c : cases) {
       HttpServer second(executor, {}, echo, Runtime{});

@@ -46,8 +46,8 @@ TEST(ImportPlan, NamesAreMended_AndClashesNumbered) {
                                           "add fine-1 as fine-1", "add there as there_1",
                                           "add workspace as workspace_1", "add ünder as _nder", "skip    as   "));
   EXPECT_EQ(planned[0].reason,
-            "\"My Server\" cannot be a name here (a name has letters, digits, \"_\" and \"-\" only), so it is called "
-            "My_Server");
+            "\"My Server\" is not a valid name here (a name can only contain letters, digits, \"_\" and \"-\"), so it "
+            "is called My_Server");
   EXPECT_EQ(planned[2].reason, "");
   EXPECT_EQ(planned[3].reason, "another server is called there");
 }
@@ -59,8 +59,8 @@ TEST(ImportPlan, ForClaudeDesktop_InvalidNamesAreSkippedAndClashesNumbered) {
   const auto planned = plan.add(file);
   EXPECT_THAT(shown(planned),
               ElementsAre("skip My Server as My Server", "add there as there_1", "skip workspace as workspace"));
-  EXPECT_EQ(planned[0].reason, "a name has letters, digits, \"_\" and \"-\" only");
-  EXPECT_EQ(planned[2].reason, "the name is reserved; give the server another one");
+  EXPECT_EQ(planned[0].reason, "a name can only contain letters, digits, \"_\" and \"-\"");
+  EXPECT_EQ(planned[2].reason, "the name is reserved; choose another name");
 }
 
 TEST(ImportPlan, WhatIsThereAlready_IsNotTakenTwice) {

@@ -180,5 +180,30 @@ TEST(Json, DepthCostsNoStack) {
   EXPECT_EQ(Json(mixed), mixed);
 }
 
+TEST(JsonViews, TextsArraysAndObjectsAreReadWithoutTheirStorage) {
+  const Json value{{"name", "ada"}, {"list", Json::array({1, "two"})}, {"empty", Json::object()}};
+  EXPECT_EQ(value["name"].text(), "ada");
+  EXPECT_EQ(value["name"].as_text(), "ada");
+  EXPECT_EQ(value["list"].text(), std::nullopt);
+  EXPECT_EQ(value["list"].items().size(), 2u);
+  EXPECT_EQ(value["list"].items()[1].text(), "two");
+  EXPECT_TRUE(value["name"].items().empty());
+  std::vector<std::string> names;
+  for (auto [name, each] : value.members()) names.push_back(std::string(name) + " " + to_text(each));
+  EXPECT_EQ(names, (std::vector<std::string>{R"(name "ada")", R"(list [1,"two"])", "empty {}"}));
+  EXPECT_EQ(value.members().size(), 3u);
+  EXPECT_TRUE(value["empty"].members().empty());
+  EXPECT_TRUE(value["list"].members().empty());
+  EXPECT_THROW((void)value["list"].as_text(), Error);
+}
+
+TEST(JsonViews, AMemberCanBeTakenOut) {
+  Json value{{"a", 1}, {"b", 2}};
+  EXPECT_TRUE(value.erase("a"));
+  EXPECT_FALSE(value.erase("a"));
+  EXPECT_FALSE(Json(1).erase("a"));
+  EXPECT_EQ(value, (Json{{"b", 2}}));
+}
+
 }  // namespace
 }  // namespace patchbay

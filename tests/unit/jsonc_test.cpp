@@ -57,7 +57,7 @@ TEST(Jsonc, ACommentThatNeverEndsIsAFaultWhereItBegins) {
     auto result = without_comments(text);
     ASSERT_FALSE(result) << text;
     EXPECT_EQ(result.error().offset, offset) << text;
-    EXPECT_EQ(result.error().reason, "the comment that begins here does not end");
+    EXPECT_EQ(result.error().reason, "the comment that begins here is not closed");
   }
 }
 

@@ -84,6 +84,7 @@ const std::map<std::string, std::string, std::less<>> public_headers{
     {"fwd.h", "base"},
     {"json.h", "json"},
     {"types.h", "protocol"},
+    {"questions.h", "protocol"},
     {"auth.h", "auth"},
     {"transport.h", "transport"},
     {"client.h", "client"},
@@ -103,6 +104,7 @@ const std::map<std::string, std::string, std::less<>> public_headers{
     {"compiler.h", "base"},
     {"tools.h", "protocol"},
     {"host_types.h", "permission"},
+    {"events.h", "host"},
 };
 
 struct Wrapped {

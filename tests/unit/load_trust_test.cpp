@@ -13,7 +13,7 @@
 #include "servers/load.h"
 #include "settings/files.h"
 #include "settings/settings_file.h"
-#include "support/temp_tree.h"
+#include "support/load_home.h"
 
 namespace patchbay {
 namespace {
@@ -25,25 +25,8 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-class LoadTrust : public testing::Test {
+class LoadTrust : public test::LoadHome {
  protected:
-  LoadTrust() {
-    tree.directory("home/.claude");
-    tree.directory("etc");
-    tree.directory("repo/.git");
-    tree.directory("repo/sub");
-    request.cwd = path("repo");
-    request.home = path("home");
-    request.enterprise_dir = path("etc");
-    request.enterprise_owner = ::getuid();
-    request.variables = [this](std::string_view name) -> std::optional<std::string> {
-      auto found = variables.find(name);
-      return found == variables.end() ? std::nullopt : std::optional(found->second);
-    };
-  }
-
-  std::string path(std::string_view name) const { return (tree.path() / name).string(); }
-
   static std::string servers(std::string_view entry) { return R"({"mcpServers":{"s":)" + std::string(entry) + "}}"; }
   const ServerConfig& loaded() {
     config = load_servers(request);
@@ -59,10 +42,7 @@ class LoadTrust : public testing::Test {
                                                        std::string(list) + R"(":{"s":")" + hash + R"("}}}})");
   }
 
-  test::TempTree tree;
-  LoadRequest request;
   LoadedConfig config;
-  std::map<std::string, std::string, std::less<>> variables;
 };
 
 // ---- what approved it
@@ -72,26 +52,23 @@ TEST_F(LoadTrust, WhatLetAnEntryPassIsKept) {
   const auto hash = entry_hash(loaded());
   auto passed_by = [&] {
     EXPECT_TRUE(loaded().approved);
-    std::vector<std::string> files;
-    for (const auto& layer : config.settings.all()) {
-      if (layer.approved_servers == std::vector<std::string>{"s"}) files.push_back(layer.file);
-    }
-    return files;
+    const auto& by = config.servers.at(0).decided_by;
+    return by.file.empty() ? by.what : by.file;
   };
   tree.file("home/.claude.json", R"({"projects":{")" + path("repo") + R"(":{"enabledMcpjsonServers":["s"]}}})");
-  EXPECT_THAT(passed_by(), ElementsAre(path("home/.claude.json")));
+  EXPECT_EQ(passed_by(), path("home/.claude.json"));
   request.trust_project = true;
-  EXPECT_THAT(passed_by(), ElementsAre("--trust-project"));
+  EXPECT_EQ(passed_by(), "--trust-project");
   request.trust_project = false;
   tree.file("home/.claude/settings.json", R"({"enableAllProjectMcpServers": true})");
-  EXPECT_THAT(passed_by(), ElementsAre(path("home/.claude/settings.json")));
+  EXPECT_EQ(passed_by(), path("home/.claude/settings.json"));
   // Also when they said yes themselves: it would pass without that.
   answer("approved", "repo", hash);
-  EXPECT_THAT(passed_by(), ElementsAre(path("home/.claude/settings.json")));
+  EXPECT_EQ(passed_by(), path("home/.claude/settings.json"));
   fs::remove(path("home/.claude/settings.json"));
-  EXPECT_THAT(passed_by(), ElementsAre(path("home/.claude.json")));
+  EXPECT_EQ(passed_by(), path("home/.claude.json"));
   fs::remove(path("home/.claude.json"));
-  EXPECT_THAT(passed_by(), IsEmpty());
+  EXPECT_EQ(passed_by(), "");
 }
 
 // ---- where an answer counts
@@ -114,7 +91,7 @@ TEST_F(LoadTrust, AYesToTheRootsFileIsNoneToTheSameEntryBelow) {
   EXPECT_TRUE(std::ranges::none_of(config.shadowed, &ServerConfig::approved));
   fs::remove(path("repo/vendor/evil/.mcp.json"));
   EXPECT_EQ(standing(), "awaiting approval") << "the root's entry would run the file that is here";
-  EXPECT_THAT(loaded().reason, AllOf(HasSubstr("other files than in " + path("repo")), HasSubstr("approve s")));
+  EXPECT_THAT(loaded().reason, AllOf(HasSubstr("other files here than in " + path("repo")), HasSubstr("approve s")));
   // Nothing of this reaches the directory it was said in.
   EXPECT_EQ(standing("repo"), "active");
   // Whoever looks and says yes there means there.
@@ -336,7 +313,7 @@ TEST_F(LoadTrust, WhatIsSwitchedOffDoesNotWaitForAnAnswer) {
   tree.file("repo/.mcp.json", servers(R"({"command":"x","disabled":true})"));
   EXPECT_EQ(standing(), "disabled");
   EXPECT_FALSE(loaded().approved);
-  EXPECT_THAT(loaded().reason, HasSubstr("to switch it on: patchbay enable s"));
+  EXPECT_THAT(loaded().reason, HasSubstr("to enable it: patchbay enable s"));
   tree.file("home/.config/patchbay/config.json", R"({"version":1,"enabledServers":["s"]})");
   EXPECT_EQ(standing(), "awaiting approval");
   tree.file("repo/.mcp.json", servers(R"({"command":"x"})"));
@@ -352,11 +329,11 @@ TEST_F(LoadTrust, ADisabledEntryGoesOnSayingWhatItLacks) {
             R"("headers":{"A":"Bearer ${INPUT_T}","B":"${env:OTHER}","C":"${config:a.b}","D":"${D:-d}"}}}})");
   EXPECT_EQ(standing(), "disabled");
   EXPECT_THAT(loaded().reason,
-              AllOf(HasSubstr(", and INPUT_T, OTHER, which it needs, are not set; ${config:a.b}, which only another "
-                              "client knows, means nothing here; "),
-                    HasSubstr("then: patchbay enable s")));
+              AllOf(HasSubstr(", and INPUT_T, OTHER, which the server needs, are not set; ${config:a.b}, which only "
+                              "another client understands, means nothing here; "),
+                    HasSubstr("then enable it: patchbay enable s")));
   variables["INPUT_T"] = "t";
-  EXPECT_THAT(loaded().reason, HasSubstr(", and OTHER, which it needs, is not set; "));
+  EXPECT_THAT(loaded().reason, HasSubstr(", and OTHER, which the server needs, is not set; "));
 }
 
 }  // namespace

@@ -143,7 +143,7 @@ TEST_P(MemoryPair, WhatWasSentBeforeCloseArrivesThenTheEndIsHeardOnceOnEachSide)
     EXPECT_TRUE(at_a.heard.empty());
     EXPECT_EQ(at_a.end, Error(Errc::closed, "the connection was closed"));
     EXPECT_EQ(at_b.heard.size(), 1u);
-    EXPECT_EQ(at_b.end, Error(Errc::closed, "the peer closed the connection"));
+    EXPECT_EQ(at_b.end, Error(Errc::closed, "the other side closed the connection"));
     // Whoever asks again is told the same.
     auto again = co_await as_result(b->receive());
     EXPECT_THAT(again, FailsWith(*at_b.end));

@@ -315,13 +315,12 @@ TEST(Message, AnAnswerOverTheLimitIsReplacedByAnErrorWithItsId) {
   };
   const Case cases[] = {
       {size, 0, "response \"a\""},
-      {size - 1, 0, "error \"a\" -32603 'the answer has 138 bytes; no more than 137 are sent as one answer'"},
+      {size - 1, 0, "error \"a\" -32603 'the answer has 138 bytes; the limit of one answer is 137'"},
       {size + 5, 5, "response \"a\""},
       {size + 5, 6,
-       "error \"a\" -32603 'the answer has 138 bytes, and 6 are taken by others of its batch; no more than 143 are "
-       "sent "
-       "as one answer'"},
-      {0, 500, "error \"a\" -32603 'the answer has 138 bytes; no more than 0 are sent as one answer'"},
+       "error \"a\" -32603 'the answer has 138 bytes, and 6 are used by the others of its batch; the limit of one "
+       "answer is 143'"},
+      {0, 500, "error \"a\" -32603 'the answer has 138 bytes; the limit of one answer is 0'"},
   };
   for (const auto& one : cases) {
     EXPECT_TRUE(show(within_limit(answer, one.limit, one.used)).starts_with(one.shown)) << one.limit << " " << one.used;

@@ -198,5 +198,36 @@ TEST(Naming, ShortenedAndHashedToolsAreStillFoundByTheirFullNames) {
   EXPECT_EQ(find_named(names[2], ids, names), (std::vector<std::size_t>{2}));
 }
 
+TEST(Naming, ATextAddressesAServerInThreeSpellings) {
+  struct Case {
+    std::string text, server;
+    std::vector<std::string_view> parts;
+  };
+  for (const auto& [text, server, parts] : std::vector<Case>{
+           {"fs/read", "fs", {"read"}},
+           {"fs/", "fs", {""}},
+           {"mcp__fs__read", "fs", {"read"}},
+           {"mcp__my files__read", "my files", {"read"}},
+           {"mcp__my_files__read", "my files", {"read"}},
+           {"my files/a/b", "my files", {"a/b"}},
+           // Only a name that a model sees is written so.
+           {"my_files/read", "my files", {}},
+           // Which part is the server's cannot be seen from the text alone.
+           {"mcp__a__b__c", "a", {"b__c"}},
+           {"mcp__a__b__c", "a__b", {"c"}},
+           {"mcp__\u00e9__b", "\u00e9", {"b"}},
+           {"mcp______b", "_", {"_b"}},
+           {"fs", "fs", {}},
+           {"mcp__fs", "fs", {}},
+           {"mcp__fsx__read", "fs", {}},
+           {"fsx/read", "fs", {}},
+           {"read", "fs", {}},
+           {"", "fs", {}},
+       }) {
+    EXPECT_EQ(addressed_parts(text, server), parts) << text << " of " << server;
+    EXPECT_EQ(addresses_server(text, server), !parts.empty()) << text << " of " << server;
+  }
+}
+
 }  // namespace
 }  // namespace patchbay

@@ -87,7 +87,7 @@ TEST(OwnFile, AWrongPartIsAProblemAndTheOthersStay) {
           "1:13: \"version\" must be a number from 1, found \"1\"; fix the file and run the command again",
           "1:38: MCP server \"b\": expected an object with a \"command\" or a \"url\", found a number",
           "2:26: \"disabledServers[1]\" must be a string, found a number; fix the file and run the command again",
-          "2:43: the project \"rel\" is ignored: it must be an absolute path",
+          "2:43: the project \"rel\" is ignored: its name must be an absolute path",
           "2:60: a project must be an object, found a number; fix the file and run the command again",
           "2:84: \"mcpServers\" must be an object, found an array; fix the file and run the command again",
           "2:106: the entry \"a\" of \"approved\" must be a string, found a number; fix the file and run the command "
@@ -96,10 +96,10 @@ TEST(OwnFile, AWrongPartIsAProblemAndTheOthersStay) {
           "3:28: \"trusted\" must be true or false, found a number; fix the file and run the command again",
           "3:50: \"disabledServers\" must be an array of strings, found an object; fix the file and run the command "
           "again",
-          "3:54: unknown key \"trust\" is kept and ignored; did you mean \"trusted\"?",
+          "3:54: unknown key \"trust\" has no effect; did you mean \"trusted\"?",
           "4:13: \"settings\" must be an object, found an array; fix the file and run the command again",
-          "4:17: unknown key \"setings\" is kept and ignored; did you mean \"settings\"?",
-          "4:32: unknown key \"other\" is kept and ignored"));
+          "4:17: unknown key \"setings\" has no effect; did you mean \"settings\"?",
+          "4:32: unknown key \"other\" has no effect"));
   EXPECT_EQ(own.user.servers.size(), 1u);
   EXPECT_THAT(own.disabled_servers, ElementsAre("x"));
   ASSERT_EQ(own.projects.size(), 1u);
@@ -112,8 +112,8 @@ TEST(OwnFile, ANewerVersionIsReadWithAWarning) {
   EXPECT_TRUE(own.is_newer());
   EXPECT_EQ(own.user.servers.size(), 1u);
   EXPECT_THAT(texts(own),
-              ElementsAre("1:13: the file has version 2 and this program knows 1: it is read as far as it is "
-                          "understood and not changed; use a newer patchbay to change it"));
+              ElementsAre("1:13: the file has version 2, but this program knows only version 1: it uses what it "
+                          "understands and does not change the file; to change it, use a newer patchbay"));
   EXPECT_EQ(own.problems[0].severity, Severity::warning);
 }
 

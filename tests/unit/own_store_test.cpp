@@ -191,7 +191,8 @@ TEST_F(OwnStore, ChangeGoesOnWhenNoBackupCanBeKept) {
   ASSERT_TRUE(done) << done.error().message();
   EXPECT_TRUE(done->changed);
   ASSERT_THAT(done->warnings, SizeIs(1));
-  EXPECT_THAT(done->warnings[0], AllOf(HasSubstr("no backup"), HasSubstr("state/backups: Not a directory")));
+  EXPECT_THAT(done->warnings[0],
+              AllOf(HasSubstr("could not be backed up"), HasSubstr("state/backups: Not a directory")));
 }
 
 TEST_F(OwnStore, LinksAreWrittenThrough) {
@@ -266,16 +267,17 @@ TEST_F(OwnStore, WhatCannotBeChangedIsRefusedWithItsReason) {
   };
   const Case cases[] = {
       {"loop", [](const TempTree& at) { at.directory("config"), at.link("config/config.json", "config.json"); },
-       "go in a circle"},
+       "form a circle"},
       {"pipe", [](const TempTree& at) { at.directory("config"), at.fifo("config/config.json"); }, "it is a pipe"},
       {"directory", [](const TempTree& at) { at.directory("config/config.json"); }, "it is a directory"},
-      {"not UTF-8", file("{\"a\": \"\xFF\"}"), "is not UTF-8"},
+      {"not UTF-8", file("{\"a\": \"\xFF\"}"), "is not valid UTF-8"},
       {"too large", file("{\"a\": \"" + std::string(10u << 20, 'x') + "\"}"), "larger than 10 MiB"},
       {"not JSON", file("{\n  \"a\": }"), "config.json:2:8: expected"},
       {"key twice", file("{\n\"a\": 1,\n\"a\": 2}"), "config.json:3:1: "},
       {"not an object", file("[1]"), "config.json:1:1: expected an object"},
       {"servers are no object", file("{\"mcpServers\": []}"), "config.json:1:16: \"mcpServers\" must be an object"},
-      {"newer", file("{\"version\": 2}"), "has version 2 and this patchbay knows 1, so it is not changed"},
+      {"newer", file("{\"version\": 2}"),
+       "has version 2, but this patchbay knows only version 1, so it is not changed"},
       {"odd version", file("{\"version\": \"x\"}"), "has version \"x\""},
   };
   for (const auto& one : cases) {
@@ -345,7 +347,7 @@ TEST_F(OwnStore, LockHeldByAnotherIsWaitedForAndNamedWhenItTakesTooLong) {
       refused = refusal(store({.lock_wait = 20ms, .directory_locks = directory_locks}));
     };
     ASSERT_TRUE(store(holding).change_own_file(set("b", directory_locks)));
-    EXPECT_THAT(refused, HasSubstr("is being changed by another program"));
+    EXPECT_THAT(refused, HasSubstr("another program has been changing"));
     EXPECT_TRUE(store({.directory_locks = directory_locks}).change_own_file(set("c", directory_locks)));
   }
 }

@@ -89,7 +89,7 @@ TEST(Peer, ARequestOverTheOutgoingLimit_FailsItsCallAtOnce) {
     auto call = bench.call(std::move(large));
     co_await call->wait();
     EXPECT_EQ(call->error().code(), Errc::limit);
-    EXPECT_EQ(call->error().message(), "the request m has 1058 bytes; no more than 1000 are sent");
+    EXPECT_EQ(call->error().message(), "the request m has 1058 bytes; the limit is 1000");
     EXPECT_EQ(call->error().carried_out(), CarriedOut::no);
     EXPECT_TRUE(bench.wire->sent.empty());
     EXPECT_EQ(bench.peer.pending_calls(), 0u);
@@ -1189,7 +1189,7 @@ TEST(Peer, APeerThatWasClosedLeavesNothingBehind) {
     co_await scope.join();
     EXPECT_EQ(errors.size(), 3u);
     auto end = co_await as_result(far->receive());
-    EXPECT_THAT(end, FailsWith(Error(Errc::closed, "the peer closed the connection")));
+    EXPECT_THAT(end, FailsWith(Error(Errc::closed, "the other side closed the connection")));
   });
 }
 

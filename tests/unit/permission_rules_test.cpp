@@ -392,8 +392,8 @@ TEST(ArgumentRule, DoubtsAreNamed) {
   };
   EXPECT_EQ(doubt("mcp__s__t(pth: ./a/**)", Json{{"path", "b"}}), "the call has no argument \"pth\"");
   EXPECT_EQ(doubt("mcp__s__t(a.b: 1)", Json{{"a", 1}}), "the call has no argument \"a.b\"");
-  EXPECT_EQ(doubt("mcp__s__t(path: ./a/**)", Json{{"path", 5}}), "the argument \"path\" cannot be judged by it");
-  EXPECT_EQ(doubt("mcp__s__t(@openWorld: true)", Json()), "the server does not say @openWorld of the tool");
+  EXPECT_EQ(doubt("mcp__s__t(path: ./a/**)", Json{{"path", 5}}), "the argument \"path\" cannot be compared with it");
+  EXPECT_EQ(doubt("mcp__s__t(@openWorld: true)", Json()), "the server does not report @openWorld for the tool");
   EXPECT_EQ(doubt("mcp__s__t(path: ./a/**)", Json{{"path", "a/b"}}), "");
   EXPECT_EQ(doubt("mcp__s__t(path: ./a/**)", Json{{"path", "b"}}), "");
 }
@@ -489,18 +489,18 @@ TEST(PermissionRule, WhatCannotBeReadFailsClosed) {
            {"mcp__s__t(x:)", "mcp__s__t", 12, "expected a value"},
            {"mcp__s__t(x: 1,)", "mcp__s__t", 15, "expected the name of an argument"},
            {"mcp__s__t(x: \"a)", "mcp__s__t", 13, "the quote is not closed"},
-           {"mcp__s__t(x: \"\\q\")", "mcp__s__t", 13, "no JSON string"},
+           {"mcp__s__t(x: \"\\q\")", "mcp__s__t", 13, "not a JSON string"},
            {"mcp__s__t(x: \"a\" b)", "mcp__s__t", 17, "expected ',' or ')'"},
-           {"mcp__s__t(x: /[/)", "mcp__s__t", 13, "its '[' is not closed; if it is a path, write it with two slashes"},
+           {"mcp__s__t(x: /[/)", "mcp__s__t", 13, "its '[' is not closed; if it is a path, begin it with two slashes"},
            {"mcp__s__t(x: /^select)", "mcp__s__t", 13, "the slash at its end is missing; if it is a path"},
            {"mcp__s__t(x: /a|b/z)", "mcp__s__t", 13, "two slashes"},
            {"mcp__s__t(x: /(/)", "mcp__s__t", 13, "the pattern cannot be used"},
-           {"mcp__s__t(x: /a/g)", "mcp__s__t", 16, "write it with two slashes in front: //a/g"},
+           {"mcp__s__t(x: /a/g)", "mcp__s__t", 16, "begin it with two slashes: //a/g"},
            {"mcp__s__t(x: //)", "mcp__s__t", 13, "the pattern is empty"},
            {"mcp__s__t(x: ./a/**b)", "mcp__s__t", 13, "'**' must stand alone"},
-           {"mcp__s__t(x: ./*/../b)", "mcp__s__t", 13, "'..' cannot stand behind a wildcard"},
-           {"mcp__s__t(x: ~you/b)", "mcp__s__t", 13, "home of another person"},
-           {"mcp__s__t(x: https://)", "mcp__s__t", 13, "names no host"},
+           {"mcp__s__t(x: ./*/../b)", "mcp__s__t", 13, "'..' cannot follow a wildcard"},
+           {"mcp__s__t(x: ~you/b)", "mcp__s__t", 13, "home directory of another user"},
+           {"mcp__s__t(x: https://)", "mcp__s__t", 13, "has no host"},
            {"mcp__s__t(@x: true)", "mcp__s__t", 10, "the hints of a tool are"},
            {"mcp__s__t(a..b: 1)", "mcp__s__t", 10, "is empty"},
            {"MCPTool(mcp__s__t", "mcp__s__t", 17, "')' is missing"},
@@ -512,12 +512,12 @@ TEST(PermissionRule, WhatCannotBeReadFailsClosed) {
       ASSERT_THAT(read.faults, testing::Not(IsEmpty())) << text;
       EXPECT_THAT(read.faults[0].reason, HasSubstr(reason)) << text;
       EXPECT_EQ(read.faults[0].offset, offset) << text;
-      EXPECT_THAT(read.faults[0].consequence, HasSubstr("whatever the arguments are"));
+      EXPECT_THAT(read.faults[0].consequence, HasSubstr("it applies to all arguments"));
       // A command that ends because of it says nothing about what would be denied.
       const auto flag = flag_rule_fault(text, list, "--flag");
       ASSERT_TRUE(flag) << text;
       EXPECT_THAT(*flag, AllOf(testing::StartsWith("--flag: "), HasSubstr(reason),
-                               testing::Not(HasSubstr("whatever the arguments are"))));
+                               testing::Not(HasSubstr("it applies to all arguments"))));
       ASSERT_TRUE(read.rule) << text;
       EXPECT_EQ(read.rule->pattern, pattern) << text;
       EXPECT_TRUE(read.rule->fits({})) << text;
@@ -543,7 +543,7 @@ TEST(PermissionRule, AMisspeltPrefixIsSaid) {
     for (auto list : {RuleList::allow, RuleList::ask, RuleList::deny}) {
       const auto read = read_rule(text, list, places);
       ASSERT_THAT(read.faults, SizeIs(1)) << text;
-      EXPECT_THAT(read.faults[0].reason, HasSubstr("is about no server's tool")) << text;
+      EXPECT_THAT(read.faults[0].reason, HasSubstr("does not name a tool of a server")) << text;
       EXPECT_EQ(read.faults[0].severity, Severity::warning);
       EXPECT_FALSE(flag_rule_fault(text, list, "--flag"));
     }
@@ -555,16 +555,16 @@ TEST(PermissionRule, AMisspeltPrefixIsSaid) {
 
 TEST(PermissionRule, AConditionThatNothingFulfilsIsSaid) {
   for (const auto& [condition, why] : std::vector<std::pair<std::string, std::string>>{
-           {"x: 10..1", "no number is in it"},
+           {"x: 10..1", "no number is in this range"},
            {"x: $HOME/.ssh/**", "variables are not replaced"},
-           {"x: ./a, y: /proc/self/**", "another place for each process"},
-           {"x: /proc/../dev/fd/*", "another place for each process"},
-           {"x: https://example.com:080", "ports are"},
-           {"x: https://example.com:65536", "ports are"},
+           {"x: ./a, y: /proc/self/**", "different for each process"},
+           {"x: /proc/../dev/fd/*", "different for each process"},
+           {"x: https://example.com:080", "a port must be"},
+           {"x: https://example.com:65536", "a port must be"},
            {"x: https://[::ffff:10.*]", "IPv4"},
-           {"x: https://[2001:0db8:*]", "without zeros in front"},
-           {"x: https://*..example.com", "no host has a dot there"},
-           {"x: https://.*.example.com", "no host has a dot there"},
+           {"x: https://[2001:0db8:*]", "without leading zeros"},
+           {"x: https://*..example.com", "no host has a dot at this place"},
+           {"x: https://.*.example.com", "no host has a dot at this place"},
        }) {
     const auto text = "mcp__s__t(" + condition + ")";
     for (const auto list : {RuleList::deny, RuleList::allow}) {
@@ -586,7 +586,7 @@ TEST(PermissionRule, ACharacterThatCannotBeSeenIsSaid) {
   for (const auto list : {RuleList::deny, RuleList::allow}) {
     const auto read = read_rule("mcp__fs__wri\u200Bte", list, places);
     ASSERT_THAT(read.faults, SizeIs(1));
-    EXPECT_THAT(read.faults[0].reason, AllOf(HasSubstr("wri\\u200bte"), HasSubstr("cannot be seen")));
+    EXPECT_THAT(read.faults[0].reason, AllOf(HasSubstr("wri\\u200bte"), HasSubstr("invisible character")));
     EXPECT_EQ(read.faults[0].severity, Severity::warning);
     EXPECT_TRUE(read.rule);
   }
@@ -736,7 +736,7 @@ TEST(RuleSet, AFlagGoesBeforeFilesAndTheHighestFileBeforeOthers) {
       const auto trusted = collect_rules(both, trusting);
       EXPECT_EQ(trusted.mode, expected) << own << " and " << theirs;
       const bool said = std::ranges::any_of(trusted.problems, [](const auto& problem) {
-        return problem.message.find("can only choose a stricter one") != std::string::npos;
+        return problem.message.find("can only choose a stricter mode") != std::string::npos;
       });
       EXPECT_EQ(said, theirs != "bypass" && theirs != own && !stricter) << own << " and " << theirs;
     }
@@ -759,7 +759,7 @@ TEST(RuleSet, BypassCanBeSwitchedOff) {
   const auto set = collect_rules(layers, {});
   EXPECT_EQ(set.mode, PermissionMode::standard);
   ASSERT_THAT(set.problems, SizeIs(1));
-  EXPECT_THAT(set.problems[0].text(), AllOf(HasSubstr("/enterprise/settings.json:2:"), HasSubstr("does not count")));
+  EXPECT_THAT(set.problems[0].text(), AllOf(HasSubstr("/enterprise/settings.json:2:"), HasSubstr("is ignored")));
   RuleRequest request;
   request.mode = PermissionMode::bypass;
   EXPECT_EQ(collect_rules(layers, request).mode, PermissionMode::standard);

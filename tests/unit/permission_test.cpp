@@ -244,7 +244,7 @@ TEST(Permission, DestructiveToolsNeedARuleThatNamesThem) {
   EXPECT_EQ(decide({.allow = {"mcp__s__drop(table: tmp_*)"}}, drop, Json{{"table", "users"}}), Outcome::ask);
   EXPECT_EQ(decide({.mode = Mode::accept_reads}, drop), Outcome::ask);
   EXPECT_EQ(decide({.mode = Mode::bypass}, drop), Outcome::allow);
-  EXPECT_THAT(permissions({.allow = {"mcp__s"}}).decide(drop, Json(), cwd).reason, HasSubstr("by its own name"));
+  EXPECT_THAT(permissions({.allow = {"mcp__s"}}).decide(drop, Json(), cwd).reason, HasSubstr("by its full name"));
 }
 
 // compat: B7.9, P1.d
@@ -313,7 +313,7 @@ TEST(Permission, ADenialBecauseOfADoubtSaysWhichArgumentItIs) {
   EXPECT_THAT(permissions(lists).decide(entry("s", "t"), Json{{"path", "b"}}, cwd).reason,
               testing::EndsWith("settings.json:1, because the call has no argument \"pth\""));
   EXPECT_THAT(permissions(lists).decide(entry("s", "u"), Json{{"path", 1}}, cwd).reason,
-              testing::EndsWith("asks, because the argument \"path\" cannot be judged by it"));
+              testing::EndsWith("requires a question, because the argument \"path\" cannot be compared with it"));
 }
 
 TEST(Permission, TheDecisionCarriesTheRuleAndItsPlace) {
@@ -326,15 +326,16 @@ TEST(Permission, TheDecisionCarriesTheRuleAndItsPlace) {
   EXPECT_EQ(denied,
             (PermissionDecision{Outcome::deny, "denied by the rule \"mcp__s__t\" in /home/me/.claude/settings.json:3",
                                 "mcp__s__t", "/home/me/.claude/settings.json", 3, 5}));
-  EXPECT_EQ(denial_text("mcp__s__t", denied),
+  EXPECT_EQ(denial("mcp__s__t", denied).message(),
             "'mcp__s__t' may not be called: denied by the rule \"mcp__s__t\" in /home/me/.claude/settings.json:3; to "
             "call it, change /home/me/.claude/settings.json:3");
   const auto flag = rules.decide(entry("u", "t"), Json(), cwd);
   EXPECT_EQ(flag.reason, "denied by --disallowedTools \"mcp__u\"");
-  EXPECT_THAT(denial_text("mcp__u__t", flag), HasSubstr("leave --disallowedTools out"));
+  EXPECT_THAT(denial("mcp__u__t", flag).message(), HasSubstr("leave --disallowedTools out"));
   EXPECT_EQ(rules.decide(entry("v", "t"), Json(), cwd).reason, "no rule allows it");
   const auto mode = permissions({.mode = Mode::dont_ask}).decide(entry("v", "t"), Json(), cwd);
-  EXPECT_THAT(denial_text("mcp__v__t", mode), AllOf(HasSubstr("dontAsk"), HasSubstr("--permission-mode")));
+  EXPECT_THAT(denial("mcp__v__t", mode).message(), HasSubstr("dontAsk"));
+  EXPECT_EQ(denial("mcp__v__t", mode).remedy(), Remedy{Remedy::Kind::choose_permission_mode});
 }
 
 // compat: B7.6
@@ -414,9 +415,8 @@ TEST(Permission, DenyRulesForNamesNobodyHasAreSaid) {
   const auto slip = permissions({.deny = {"mcp__fs__wirte", "fs/read", "mcp__fs__w*", "mcp__fs"}});
   const auto said = slip.unknown_names(names, Catalog(servers));
   ASSERT_THAT(said, SizeIs(2));
-  EXPECT_THAT(said[0].text(),
-              AllOf(HasSubstr("names no tool that is there"), HasSubstr("did you mean mcp__fs__write?")));
-  EXPECT_THAT(said[1].text(), HasSubstr("\"fs/read\" names no tool that is there"));
+  EXPECT_THAT(said[0].text(), AllOf(HasSubstr("names no tool that exists"), HasSubstr("did you mean mcp__fs__write?")));
+  EXPECT_THAT(said[1].text(), HasSubstr("\"fs/read\" names no tool that exists"));
   EXPECT_THAT(slip.unknown_names(names, Catalog()), IsEmpty());
 }
 
@@ -428,7 +428,7 @@ TEST(Permission, DenyRulesThatOnlyLookLikeAServersToolAreSaid) {
        {"write_file", "docs", "docs__write_file", "docs:write_file", "docs.write_file", "write*"}) {
     const auto said = permissions({.deny = {rule}}).unknown_names(names, Catalog(servers));
     ASSERT_THAT(said, SizeIs(1)) << rule;
-    EXPECT_THAT(said[0].text(), AllOf(HasSubstr("it denies none"), HasSubstr("did you mean mcp__docs"))) << rule;
+    EXPECT_THAT(said[0].text(), AllOf(HasSubstr("it denies nothing"), HasSubstr("did you mean mcp__docs"))) << rule;
   }
   for (const std::string rule : {"Bash", "Bash(rm *)", "read", "Write*"}) {
     EXPECT_THAT(permissions({.deny = {rule}}).unknown_names(names, Catalog(servers)), IsEmpty()) << rule;

@@ -63,7 +63,7 @@ TEST_F(Plugins, ABrokenPluginSaysSoAndNothingOutsideItIsRead) {
   for (auto* path : {"../other/x.json", "/p/other/x.json", "a/../../other/x.json"}) {
     files["/p/tools/plugin.json"] = std::string(R"({"mcpServers":")") + path + R"("})";
     EXPECT_THAT(read(), ElementsAre("/p/tools/plugin.json:1:15: plugin tools: \"" + std::string(path) +
-                                        "\" is not inside the plugin and not read",
+                                        "\" is outside the plugin and is not read",
                                     "plugin:tools:a x"));
   }
   files["/p/tools/plugin.json"] = R"({"mcpServers":"gone.json"})";

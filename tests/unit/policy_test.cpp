@@ -208,7 +208,7 @@ TEST(Policy, HostsInAnotherNotationAreTheSameHost) {
     EXPECT_EQ(outcome(remote("s", url), {allows("https://*")}), Outcome::not_allowed) << url;
     const auto verdict = judge_policy(remote("s", url), std::vector{denies("https://evil.com")}, unset);
     EXPECT_EQ(verdict.outcome, Outcome::denied) << url;
-    EXPECT_THAT(verdict.reason, HasSubstr("because its URL cannot be judged")) << url;
+    EXPECT_THAT(verdict.reason, HasSubstr("because its URL cannot be checked")) << url;
   }
   // Variables may hold any notation, and change nothing else.
   const auto home = variables({{"HOST", "0x7f.1"}, {"ADDRESS", "::1"}});

@@ -115,9 +115,9 @@ TEST(Route, AFileThatIsNone_IsRefusedBeforeAnybodyOpensIt) {
     std::string file;
     std::string why;
   };
-  for (const auto& [file, why] : {Case{pipe, "it is a pipe, not a file; put a file in its place"},
-                                  Case{"/dev/zero", "it is a device, not a file; put a file in its place"},
-                                  Case{directory.path(), "it is a directory, not a file; put a file in its place"},
+  for (const auto& [file, why] : {Case{pipe, "it is a pipe, not a file; replace it with a file"},
+                                  Case{"/dev/zero", "it is a device, not a file; replace it with a file"},
+                                  Case{directory.path(), "it is a directory, not a file; replace it with a file"},
                                   Case{huge, "it is larger than 16 MiB; is it the right file?"}, Case{good, ""},
                                   Case{directory.path() + "/none", ""}}) {
     const auto refused = [&](const std::string& what) {
@@ -125,15 +125,15 @@ TEST(Route, AFileThatIsNone_IsRefusedBeforeAnybodyOpensIt) {
     };
     HttpClientOptions own = settings_with({});
     own.ca_file = file;
-    EXPECT_EQ(said("https://h/", own), refused("this server's CA file"));
-    EXPECT_EQ(said("wss://h/", own), refused("this server's CA file"));
+    EXPECT_EQ(said("https://h/", own), refused("the server's CA file"));
+    EXPECT_EQ(said("wss://h/", own), refused("the server's CA file"));
     EXPECT_EQ(said("http://h/", own), "") << "nobody opens it";
     HttpClientOptions certificate = settings_with({});
     certificate.client_certificate = file;
-    EXPECT_EQ(said("https://h/", certificate), refused("this server's certificate file"));
+    EXPECT_EQ(said("https://h/", certificate), refused("the server's certificate file"));
     certificate.client_certificate = good;
     certificate.client_key = file;
-    EXPECT_EQ(said("https://h/", certificate), refused("this server's key file"));
+    EXPECT_EQ(said("https://h/", certificate), refused("the server's key file"));
     EXPECT_EQ(said("https://h/", settings_with({{"SSL_CERT_FILE", file}})), refused("SSL_CERT_FILE"));
     EXPECT_EQ(said("https://h/", settings_with({{"CLAUDE_CODE_CLIENT_CERT", file}})),
               refused("CLAUDE_CODE_CLIENT_CERT: the certificate file"));

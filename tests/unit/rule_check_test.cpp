@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "host/rule_request.h"
+#include "host/config/rule_request.h"
 #include "support/rule_lists.h"
 
 namespace patchbay {
@@ -61,7 +61,7 @@ TEST(RuleCheck, RulesThatOthersMakePointlessAreFound) {
     }
     ASSERT_EQ(problems.size(), 1u) << shown;
     EXPECT_EQ(problems[0].severity, Severity::warning) << shown;
-    EXPECT_THAT(problems[0].message, HasSubstr(to_text(Json(one.loses)) + " never decides")) << shown;
+    EXPECT_THAT(problems[0].message, HasSubstr(to_text(Json(one.loses)) + " never has an effect")) << shown;
     EXPECT_THAT(problems[0].message, HasSubstr(one.to)) << shown;
     EXPECT_EQ(problems[0].file, "/s.json");
     EXPECT_GT(problems[0].line, 0u);
@@ -78,7 +78,7 @@ TEST(RuleCheck, TheSameRuleTwiceIsANote) {
   const auto problems = pointless_rules(rules_of({{"mcp__fs__read", "mcp__fs__read"}, {}, {}})).problems;
   ASSERT_EQ(problems.size(), 1u);
   EXPECT_EQ(problems[0].severity, Severity::note);
-  EXPECT_THAT(problems[0].message, HasSubstr("says the same"));
+  EXPECT_THAT(problems[0].message, HasSubstr("is the same"));
 }
 
 // What is spent grows with the rules and not with their square, and what would is bounded and said.
@@ -105,7 +105,7 @@ TEST(RuleCheck, ManyRulesAreNotComparedOneByOne) {
   const auto cut = pointless_rules(wild, 4);
   EXPECT_LE(cut.steps, 4u);
   ASSERT_THAT(cut.problems, SizeIs(1));
-  EXPECT_THAT(cut.problems[0].message, HasSubstr("from here on the rules were not compared"));
+  EXPECT_THAT(cut.problems[0].message, HasSubstr("the rules after this one were not compared"));
   EXPECT_EQ(cut.problems[0].severity, Severity::note);
 }
 

@@ -31,9 +31,9 @@ TEST(ServerArgument, CommandLinesAreSplitAsAShellWouldWithoutBeingOne) {
        }) {
     EXPECT_EQ(split_command_line(line), words) << line;
   }
-  EXPECT_THAT(split_command_line("a 'b"), Fails("a ' has no partner"));
-  EXPECT_THAT(split_command_line("a \"b"), Fails("a \" has no partner"));
-  EXPECT_THAT(split_command_line("a \\"), Fails("it ends in a backslash"));
+  EXPECT_THAT(split_command_line("a 'b"), Fails("a ' is not closed"));
+  EXPECT_THAT(split_command_line("a \"b"), Fails("a \" is not closed"));
+  EXPECT_THAT(split_command_line("a \\"), Fails("it ends with a backslash"));
 }
 
 // compat: C10.a
@@ -75,19 +75,19 @@ TEST(ServerArgument, WhatIsWrongWithItIsSaid) {
             "--mcp-server: \"https://h\" has no \"=\"; write NAME=URL, NAME='{\"command\": …}' or NAME='command "
             "arguments'"},
            {"s=",
-            "--mcp-server: MCP server \"s\": there is nothing behind the \"=\"; write NAME=URL, NAME='{\"command\": "
-            "…}' or NAME='command arguments'"},
+            "--mcp-server: MCP server \"s\": there is nothing after the \"=\"; write NAME=URL, NAME='{\"command\": …}' "
+            "or NAME='command arguments'"},
            {"s=x 'y",
-            "--mcp-server: MCP server \"s\": a ' has no partner; write NAME=URL, NAME='{\"command\": …}' or "
+            "--mcp-server: MCP server \"s\": a ' is not closed; write NAME=URL, NAME='{\"command\": …}' or "
             "NAME='command arguments'"},
            {"=x", "--mcp-server: MCP server \"\": the name is empty"},
-           {"workspace=x", "--mcp-server: MCP server \"workspace\": the name is reserved; give the server another one"},
+           {"workspace=x", "--mcp-server: MCP server \"workspace\": the name is reserved; choose another name"},
            {R"(s={"url":"https://h"})",
             "--mcp-server:1:2: MCP server \"s\" has a \"url\" but no \"type\"; add \"type\": \"http\" (or \"sse\" / "
             "\"ws\") "
             "to this entry"},
            {R"(s={"command" "x"})", "--mcp-server:1:12: MCP server \"s\": expected ':'"},
-           {"s=\xFF", "--mcp-server: the argument is not UTF-8"},
+           {"s=\xFF", "--mcp-server: the argument is not valid UTF-8"},
        }) {
     auto parsed = parse_server_argument(argument);
     ASSERT_EQ(parsed.problems.size(), 1u) << argument;

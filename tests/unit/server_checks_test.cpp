@@ -50,7 +50,7 @@ TEST(ServerChecks, AnswersToAForm_MustFitIt) {
   EXPECT_EQ(answered(R"({"action":"decline"})"), "");
   EXPECT_EQ(answered(R"({"action":"cancel","content":{"mail":1}})"), "");
   EXPECT_THAT(answered(R"({"action":"accept","content":{"mail":"nobody"}})"),
-              HasSubstr("protocol: the content does not fit the form: /mail: "));
+              HasSubstr("protocol: the content does not match the form: /mail: "));
   EXPECT_THAT(answered(R"({"action":"accept","content":{}})"),
               HasSubstr(R"(content: missing property "mail" (required))"));
   EXPECT_THAT(answered(R"({"action":"accept"})"), HasSubstr("needs an object"));

@@ -14,14 +14,12 @@ TEST(ServerError, OfACall_BeginsWithServerAndTool) {
   const Case cases[] = {
       {Error::rpc(-32001, "quota", "{\"left\":0}"), "docs/search: the server answered with error -32001: quota"},
       {Error(Errc::protocol, "content: expected an array, found a string"),
-       "docs/search: the server broke the protocol: content: expected an array, found a string; its authors have to "
-       "mend that"},
+       "docs/search: the server broke the protocol: content: expected an array, found a string; report it to the "
+       "server's author"},
       {Error(Errc::protocol, "server \"docs\": the answer is not valid JSON-RPC: x"),
-       "docs/search: the server broke the protocol: the answer is not valid JSON-RPC: x; its authors have to mend "
-       "that"},
-      {Error(Errc::timeout, "no answer to tools/call within 2 s"),
-       "docs/search: no answer to tools/call within 2 s; give it more time with --timeout, \"timeout\" of its entry or "
-       "MCP_TOOL_TIMEOUT"},
+       "docs/search: the server broke the protocol: the answer is not valid JSON-RPC: x; report it to the server's "
+       "author"},
+      {Error(Errc::timeout, "no answer to tools/call within 2 s"), "docs/search: no answer to tools/call within 2 s"},
       {Error(Errc::closed, "server \"docs\" exited with status 9"), "docs/search: the server exited with status 9"},
       {Error(Errc::closed, "server \"docs2\" exited {with} status 9"),
        "docs/search: server \"docs2\" exited {with} status 9"},
@@ -43,6 +41,12 @@ TEST(ServerError, KeepsWhatElseTheErrorCarries) {
   const auto http = error_of_call("s", "t", Error(Errc::http, "no").with_http_status(503));
   EXPECT_EQ(http.code(), Errc::http);
   EXPECT_EQ(http.http_status(), 503);
+}
+
+TEST(ServerError, OfACallThatTookTooLong_SaysWhatWouldHelpAsAValue) {
+  EXPECT_EQ(error_of_call("docs", "search", Error(Errc::timeout, "no answer")).remedy(),
+            (Remedy{Remedy::Kind::give_more_time, "docs"}));
+  EXPECT_EQ(error_of_call("docs", "search", Error(Errc::closed, "gone")).remedy(), std::nullopt);
 }
 
 TEST(ServerError, OfAServer_HasItsNameOnce) {

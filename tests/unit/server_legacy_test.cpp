@@ -177,7 +177,7 @@ TEST(ServerLegacy, BeforeInitializeOnlyPingIsServed) {
     auto server = sample_server();
     RawClient client(co_await asio::this_coro::executor, *server);
     EXPECT_EQ(co_await client.ask(request("ping")), result("{}"));
-    constexpr auto reason = "_meta names no protocol version and the connection is not initialized";
+    constexpr auto reason = "_meta has no protocol version, and the connection is not initialized";
     EXPECT_EQ(co_await client.ask(request("tools/list")), error(-32602, reason));
     EXPECT_EQ(co_await client.ask(request("server/discover", "{}")), error(-32602, reason));
     EXPECT_EQ(co_await client.ask(request("no/such", "{}")), error(-32601, "unknown method: no/such"));

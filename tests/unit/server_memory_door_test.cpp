@@ -85,7 +85,7 @@ TEST(ServerMemoryDoor, AnAnswerOverTheLimit_BecomesAnErrorAndTheConnectionGoesOn
     co_await client.ask(R"({"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25"}})");
     EXPECT_EQ(
         co_await client.ask(R"({"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"large"}})"),
-        R"({"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the answer has 5073 bytes; no more than 1000 are sent as one answer"}})");
+        R"({"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the answer has 5073 bytes; the limit of one answer is 1000"}})");
     EXPECT_EQ(co_await client.ask(R"({"jsonrpc":"2.0","id":2,"method":"ping"})"),
               R"({"jsonrpc":"2.0","id":2,"result":{}})");
     co_await client.close();

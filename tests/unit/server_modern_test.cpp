@@ -124,12 +124,12 @@ TEST(ServerModern, RequestsAreCheckedInOrder) {
                                         R"({"supported":["2026-07-28"],"requested":"2027-01-01"})");
   const std::vector<Case> cases{
       {"no/such", R"("_meta":{)" + version + "}",
-       error(-32602, "_meta lacks io.modelcontextprotocol/clientCapabilities")},
+       error(-32602, "_meta has no io.modelcontextprotocol/clientCapabilities")},
       {"tools/list",
        R"("_meta":{"io.modelcontextprotocol/protocolVersion":7,"io.modelcontextprotocol/clientCapabilities":{}})",
        error(-32602, "_meta.io.modelcontextprotocol/protocolVersion is not a string")},
       {"tools/list", meta("{}", R"(,"io.modelcontextprotocol/logLevel":"loud")"),
-       error(-32602, "_meta.io.modelcontextprotocol/logLevel is no logging level")},
+       error(-32602, "_meta.io.modelcontextprotocol/logLevel is not a logging level")},
       {"tools/list", meta("{}", R"(,"progressToken":[])"),
        error(-32602, "_meta.progressToken is neither a string nor an integer")},
       {"no/such", meta("{}", "", "2027-01-01"), unsupported},
@@ -532,7 +532,7 @@ TEST(ServerModern, AQuestionTheClientCannotAnswerFailsTheCallOrIsHandled) {
                          co_return GetPromptResult{};
                        });
     RawClient client(co_await asio::this_coro::executor, *server);
-    const std::string message = "the client lacks a capability this request needs";
+    const std::string message = "the client does not have a capability that this request needs";
     EXPECT_EQ(co_await client.ask(call("interview", "", "{}")),
               error(-32021, message, R"({"requiredCapabilities":{"elicitation":{"form":{}}}})"));
     EXPECT_EQ(co_await client.ask(call("interview", "", R"({"elicitation":{"url":{}}})")),

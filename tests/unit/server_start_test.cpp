@@ -1,6 +1,6 @@
 // Rows of docs/requirements.md: T1, C2, C4, C6.
 // What happens between an entry as it was written and a transport: with real shells, files and directories.
-#include "host/server_start.h"
+#include "host/start/server_start.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -14,8 +14,8 @@
 #include <patchbay/host.h>
 
 #include "base/as_result.h"
-#include "host/helper_command.h"
-#include "host/helper_headers.h"
+#include "host/start/helper_command.h"
+#include "host/start/helper_headers.h"
 #include "settings/secret_file.h"
 #include "support/loop.h"
 #include "support/temp_tree.h"
@@ -113,12 +113,12 @@ TEST_F(ServerStart, ASecretThatIsNotThereIsSaidAndNothingStarts) {
   };
   for (auto [value, message] : std::initializer_list<Case>{
            {"${env:GONE}",
-            "server 's': ${env:GONE} in \"env.A\" (from /f) cannot be had: the variable is not set; set it, "
-            "or write ${GONE:-DEFAULT} for a value that is used without it"},
-           {"${file:gone}", "server 's': ${file:gone} in \"env.A\" (from /f) cannot be had: there is no such file"},
+            "server 's': ${env:GONE} in \"env.A\" (from /f) is not available: the variable is not set; set it, or "
+            "write ${GONE:-DEFAULT} to give it a default"},
+           {"${file:gone}", "server 's': ${file:gone} in \"env.A\" (from /f) is not available: there is no such file"},
            {"${file:/dev/zero}",
-            "server 's': ${file:/dev/zero} in \"env.A\" (from /f) cannot be had: it is a device, not a "
-            "file; put a file in its place"},
+            "server 's': ${file:/dev/zero} in \"env.A\" (from /f) is not available: it is a device, not a "
+            "file; replace it with a file"},
            {"${cmd:echo oops >&2; exit 3}", "the command in \"env.A\" of server 's' exited with status 3: oops"},
        }) {
     auto server = recorder();
@@ -127,10 +127,10 @@ TEST_F(ServerStart, ASecretThatIsNotThereIsSaidAndNothingStarts) {
   }
   auto server = recorder();
   server.env = {{"A", "${secret:n}"}};
-  EXPECT_THAT(failure(server), HasSubstr("secrets.json is not there; make it with"));
+  EXPECT_THAT(failure(server), HasSubstr("secrets.json does not exist; create it with"));
   tree.file("secrets.json", R"({"secrets":{"m":"stored"}})");
   ::chmod(path("secrets.json").c_str(), 0644);
-  EXPECT_THAT(failure(server), HasSubstr("is not used: others than its owner can read it; run: chmod 600"));
+  EXPECT_THAT(failure(server), HasSubstr("is not used: users other than its owner can read it; run: chmod 600"));
   ::chmod(path("secrets.json").c_str(), 0600);
   EXPECT_THAT(failure(server), HasSubstr("has no secret called \"n\"; add it to \"secrets\""));
   for (auto* text : {"[]", "1", R"({"secrets":[]})", R"({"secrets":{"n":1}})"}) {
@@ -180,7 +180,7 @@ TEST_F(ServerStart, AChildGetsOurEnvironmentTheRunAndItsEntry) {
   EXPECT_THAT(record, Not(HasSubstr("OTEL_PATCHBAY_TEST")));
   server.env_file = "gone.env";
   EXPECT_EQ(failure(server), "server 's': the \"envFile\" " + path("gone.env") +
-                                 " (from /f) cannot be read: there is no such file; make it, or correct the path");
+                                 " (from /f) cannot be read: there is no such file; create it, or correct the path");
 }
 
 // compat: B3.16
@@ -287,8 +287,8 @@ TEST_F(ServerStart, AHelperRunsAtTheFirstRequestAndOnceForARefusal) {
     EXPECT_FALSE(sent);
     if (!sent) {
       EXPECT_EQ(sent.error(), Error(Errc::config,
-                                    "headersHelper of 's' is of no use: the header \"A\" must be a string, and "
-                                    "is a number"));
+                                    "the output of headersHelper of 's' cannot be used: the header \"A\" must be a "
+                                    "string, but it is a number"));
     }
   });
 }

@@ -249,7 +249,7 @@ TEST(ServerStdio, AnAnswerOverTheLimit_BecomesAnErrorWithBothNumbers) {
           ping),
       runtime);
   EXPECT_TRUE(said.contains(
-      R"({"jsonrpc":"2.0","id":7,"error":{"code":-32603,"message":"the answer has 285 bytes; no more than 200 are sent as one answer"}})"))
+      R"({"jsonrpc":"2.0","id":7,"error":{"code":-32603,"message":"the answer has 285 bytes; the limit of one answer is 200"}})"))
       << said;
   EXPECT_TRUE(said.contains(pong)) << said;
 }

@@ -407,16 +407,15 @@ TEST(ServerTasks, AResultOverTheLimit_FailsTheTaskWithBothNumbers) {
     RawClient client(co_await asio::this_coro::executor, *us.server, runtime);
     const auto id = (co_await ask(client, call("large")))["result"]["taskId"].as_string();
     const auto ended = co_await look_until(client, id, "failed");
-    EXPECT_EQ(
-        to_text(ended["result"]["error"]),
-        R"({"code":-32603,"message":"the task's result has 5039 bytes; no more than 1000 are sent as one answer"})");
+    EXPECT_EQ(to_text(ended["result"]["error"]),
+              R"({"code":-32603,"message":"the result of the task has 5039 bytes; the limit of one answer is 1000"})");
     // The same in the older era, whose client asks for the result itself.
     co_await ask(client, std::string(initialize));
     const auto older =
         (co_await ask(client, legacy("tools/call", R"("name":"large","task":{})")))["result"]["task"]["taskId"]
             .as_string();
     EXPECT_THAT(to_text((co_await ask(client, legacy_about("tasks/result", older)))["error"]),
-                HasSubstr("no more than 1000 are sent as one answer"));
+                HasSubstr("the limit of one answer is 1000"));
     co_await client.close();
   });
 }
@@ -564,16 +563,16 @@ TEST(TaskRoom, HasAShareForEachOwner) {
   EXPECT_TRUE(room.admit("ann"));
   EXPECT_TRUE(room.admit("ann"));
   EXPECT_EQ(room.admit("ann").error().message(),
-            "2 tasks of yours are kept, and no more may be; wait until some have expired");
+            "2 of your tasks are kept, which is the limit; wait until some have expired");
   EXPECT_TRUE(room.admit("bob"));
   EXPECT_EQ(room.admit("bob").error().message(), "too many tasks are kept; wait until some have expired");
   EXPECT_TRUE(room.keep("ann", 60));
   EXPECT_EQ(room.keep("ann", 1).error().message(),
-            "the task's result has 1 bytes, and with those of earlier tasks no more than 60 are kept; repeat the call "
-            "when they have expired");
-  EXPECT_EQ(room.keep("bob", 41).error().message(),
-            "the task's result has 41 bytes, and with those of earlier tasks no more than 100 are kept; repeat the "
+            "the result of the task has 1 bytes, and together with earlier tasks no more than 60 are kept; repeat the "
             "call when they have expired");
+  EXPECT_EQ(room.keep("bob", 41).error().message(),
+            "the result of the task has 41 bytes, and together with earlier tasks no more than 100 are kept; repeat "
+            "the call when they have expired");
   EXPECT_TRUE(room.keep("bob", 40));
   EXPECT_EQ(room.keep("bob", SIZE_MAX).error().code(), Errc::limit);
   room.release("ann", 60);

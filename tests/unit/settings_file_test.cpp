@@ -82,7 +82,7 @@ TEST(SettingsFile, KeysOfAnOrganisationCountInItsFileAlone) {
   EXPECT_FALSE(mine.allow_managed_only || mine.allow_all_connectors || mine.only_plugins);
   EXPECT_THAT(mine.env, IsEmpty());
   EXPECT_THAT(said(mine), SizeIs(3));
-  EXPECT_THAT(said(mine)[0], AllOf(HasSubstr(":1:2: "), HasSubstr("organisation's settings alone")));
+  EXPECT_THAT(said(mine)[0], AllOf(HasSubstr(":1:2: "), HasSubstr("only in the settings of an organisation")));
   EXPECT_FALSE(enterprise(R"({"strictPluginOnlyCustomization": ["hooks"]})").only_plugins->value);
   EXPECT_TRUE(enterprise(R"({"strictPluginOnlyCustomization": true})").only_plugins->value);
 }
@@ -98,19 +98,18 @@ TEST(SettingsFile, WrongTypesAreNamedAndTheRestCounts) {
            {R"({"enabledMcpjsonServers": "a"})", ":1:27: \"enabledMcpjsonServers\" must be an array of strings"},
            {R"({"disabledMcpjsonServers": ["a", 1]})", ":1:34: \"disabledMcpjsonServers[1]\" must be a string"},
            {R"({"allowedMcpServers": {}})",
-            ":1:23: \"allowedMcpServers\" must be an array of objects, found an object; "
-            "until that is fixed it allows no server"},
+            ":1:23: \"allowedMcpServers\" must be an array of objects, found an object; until this is fixed no server "
+            "is allowed"},
            {R"({"allowedMcpServers": [{"serverName": "a b"}]})", ":1:24: allowedMcpServers[0] is ignored"},
            {R"({"allowedMcpServers": [{"serverName": "a", "serverUrl": "b"}]})", "expected exactly one of"},
-           {R"({"allowedMcpServers": [{"serverUrl": "https://"}]})", "names no host"},
+           {R"({"allowedMcpServers": [{"serverUrl": "https://"}]})", "has no host"},
            {R"({"allowedMcpServers": [{"serverCommand": "npx"}]})", "must be an array of strings"},
            {R"({"allowedMcpServers": [{"serverPackage": "npx"}]})", "unknown key \"serverPackage\""},
            {R"({"deniedMcpServers": true})",
             ":1:22: \"deniedMcpServers\" must be an array of objects, found a boolean"},
            {R"({"deniedMcpServers": ["x"]})", ":1:23: deniedMcpServers[0]: expected an object, found a string"},
            {R"({"permissions": []})",
-            ":1:17: \"permissions\" must be an object, found an array; until that is fixed "
-            "no call is made"},
+            ":1:17: \"permissions\" must be an object, found an array; until this is fixed no tool can be called"},
            {R"({"permissions": {"deny": "mcp__a"}})",
             "\"permissions.deny\" must be an array of strings, found a string"},
            {R"({"permissions": {"deny": [1]}})", "\"permissions.deny[0]\" must be a string, found a number"},
@@ -139,7 +138,7 @@ TEST(SettingsFile, WhatMayDenyAndCannotBeReadIsRemembered) {
   EXPECT_FALSE(user(wrong).denied_unreadable);
   EXPECT_EQ(enterprise(wrong).denied_unreadable, (SettingPlace{1, 23}));
   EXPECT_THAT(enterprise(wrong).denied_servers, SizeIs(2));
-  EXPECT_THAT(said(enterprise(wrong))[1], HasSubstr("until that is fixed it denies every server"));
+  EXPECT_THAT(said(enterprise(wrong))[1], HasSubstr("until this is fixed every server is denied"));
 }
 
 // A slip in a key that guards something is said; the keys of other programs are theirs.
@@ -154,11 +153,11 @@ TEST(SettingsFile, MisspeltKeysThatGuardSomethingAreNamed) {
            {R"({"permissions": {"Deny": []}})", "unknown key \"Deny\" is ignored; did you mean \"deny\"?"},
            {R"({"permissions": {"alow": []}})", "did you mean \"allow\"?"},
            {R"({"permissions": {"defaultmode": "dontAsk"}})", "did you mean \"defaultMode\"?"},
-           {R"({"permissions": {"forbidden": ["mcp__a__b"]}})", "rules are in \"allow\", \"ask\" and \"deny\""},
+           {R"({"permissions": {"forbidden": ["mcp__a__b"]}})", "rules belong in \"allow\", \"ask\" and \"deny\""},
            {R"({"permission": {"deny": []}})",
             ":1:2: unknown key \"permission\" is ignored; did you mean \"permissions\"?"},
            {R"({"Permissions": {}})", "did you mean \"permissions\"?"},
-           {R"({"deny": ["mcp__a"]})", "unknown key \"deny\" is ignored; it counts inside \"permissions\""},
+           {R"({"deny": ["mcp__a"]})", "unknown key \"deny\" is ignored; it belongs inside \"permissions\""},
            {R"({"denyedMcpServers": []})", "did you mean \"deniedMcpServers\"?"},
            {R"({"disabledMcpJsonServers": []})", "did you mean \"disabledMcpjsonServers\"?"},
        }) {
@@ -199,7 +198,7 @@ TEST(SettingsFile, BrokenRulesArePointedAtInsideTheirText) {
       user("{\"permissions\": {\n  \"deny\": [\"mcp__db__query(sql: /[/)\"],\n  \"allow\": [\"mcp__*\"]}}");
   ASSERT_THAT(layer.problems, SizeIs(2));
   EXPECT_THAT(said(layer)[0], AllOf(HasSubstr(":2:"), HasSubstr("cannot be read"),
-                                    HasSubstr("until that is fixed it denies whatever the arguments are")));
+                                    HasSubstr("until this is fixed it applies to all arguments")));
   EXPECT_EQ(layer.problems[0].severity, Severity::error);
   EXPECT_THAT(said(layer)[1], AllOf(HasSubstr(":3:14: "), HasSubstr("is skipped")));
   EXPECT_EQ(layer.problems[1].severity, Severity::warning);
@@ -211,8 +210,8 @@ TEST(SettingsFile, BypassInsideTheRepositoryIsSaidToBeIgnored) {
       R"({"dangerouslySkipPermissions": true, "permissions": {"defaultMode": "bypassPermissions"}})";
   for (auto source : {SettingsSource::project, SettingsSource::project_local}) {
     auto layer = checked_settings(text, source, "/repo/.claude/settings.json");
-    EXPECT_THAT(said(layer),
-                ElementsAre(HasSubstr("cannot switch permissions off"), HasSubstr("cannot switch permissions off")));
+    EXPECT_THAT(said(layer), ElementsAre(HasSubstr("cannot turn permission checks off"),
+                                         HasSubstr("cannot turn permission checks off")));
   }
   EXPECT_THAT(said(user(text)), IsEmpty());
 }

@@ -182,7 +182,7 @@ TEST(Skills, AnEntryMustKeepTheRules) {
            {"no SKILL.md", [](Skill& s) { s.uri = "skill://office/pdf/README.md"; }, Errc::protocol,
             "is not the URI of a SKILL.md"},
            {"no name", [](Skill& s) { s.frontmatter.as_object().erase("name"); }, Errc::protocol,
-            "frontmatter.name is not the name of a skill"},
+            "frontmatter.name is not a valid name of a skill"},
            {"no description", [](Skill& s) { s.frontmatter["description"] = " "; }, Errc::protocol,
             "frontmatter.description is missing or empty"},
            {"a description that is no text", [](Skill& s) { s.frontmatter["description"] = 1; }, Errc::protocol,
@@ -191,18 +191,18 @@ TEST(Skills, AnEntryMustKeepTheRules) {
            {"a name in the wrong place", [](Skill& s) { s.frontmatter["name"] = "office"; }, Errc::protocol,
             "is not called office"},
            {"a file elsewhere", [](Skill& s) { s.resources->at(1).uri = "skill://office/word/x.md"; }, Errc::protocol,
-            "skill://office/word/x.md does not lie in skill://office/pdf"},
+            "skill://office/word/x.md is not inside skill://office/pdf"},
            {"a file above", [](Skill& s) { s.resources->at(1).uri = "skill://office/pdf/../x.md"; }, Errc::protocol,
-            "does not lie in"},
+            "is not inside"},
            {"a file of another scheme", [](Skill& s) { s.resources->at(1).uri = "file:///etc/passwd"; }, Errc::protocol,
-            "does not lie in"},
+            "is not inside"},
            {"a file twice", [](Skill& s) { s.resources->push_back(s.resources->at(1)); }, Errc::protocol,
             "listed twice"},
            {"not itself", [](Skill& s) { s.resources->erase(s.resources->begin()); }, Errc::protocol,
             "does not list itself"},
            {"no file at all", [](Skill& s) { s.resources->clear(); }, Errc::protocol, "does not list itself"},
            {"a digest in capitals", [](Skill& s) { s.resources->at(1).digest = "sha256:" + std::string(64, 'A'); },
-            Errc::protocol, "the digest of skill://office/pdf/references/forms.md is none"},
+            Errc::protocol, "the digest of skill://office/pdf/references/forms.md is not valid"},
            {"another digest", [](Skill& s) { s.resources->at(1).digest = "md5:" + std::string(64, 'a'); },
             Errc::protocol, "the digest of"},
            {"a short digest", [](Skill& s) { s.resources->at(1).digest.pop_back(); }, Errc::protocol, "the digest of"},
@@ -320,7 +320,7 @@ TEST(Skills, WhatWasReadMustBeWhatTheEntrySays) {
            row(
                "shorter", [](auto& r) { r.contents[0].text->pop_back(); }, "it has 16 bytes instead of 17"),
            row(
-               "another text", [](auto& r) { r.contents[0].text->at(0) = 'O'; }, "its digest is another"),
+               "another text", [](auto& r) { r.contents[0].text->at(0) = 'O'; }, "its digest is different"),
            row(
                "nothing", [](auto& r) { r.contents.clear(); }, "did not answer with"),
            row(
@@ -329,16 +329,16 @@ TEST(Skills, WhatWasReadMustBeWhatTheEntrySays) {
                "another one", [](auto& r) { r.contents[0].uri = "skill://office/pdf/SKILL.md"; },
                "did not answer with"),
            row(
-               "neither", [](auto& r) { r.contents[0].text.reset(); }, "neither as text nor as bytes"),
+               "neither", [](auto& r) { r.contents[0].text.reset(); }, "neither text nor bytes"),
            row(
-               "both", [](auto& r) { r.contents[0].blob = ""; }, "neither as text nor as bytes"),
+               "both", [](auto& r) { r.contents[0].blob = ""; }, "neither text nor bytes"),
            row(
                "no base64",
                [](auto& r) {
                  r.contents[0].text.reset();
                  r.contents[0].blob = "!!!";
                },
-               "not base64")}) {
+               "not valid base64")}) {
     SCOPED_TRACE(each.name);
     const auto verified = verify_skill_file(skill, forms_uri, each.read, {});
     ASSERT_FALSE(verified);
@@ -359,14 +359,14 @@ TEST(Skills, TheHeaderMustBeTheEntrys) {
            {"the same", skill_md, ""},
            {"in another order and style", "---\ndescription: 'Works on\n  PDF files.'\nname: \"pdf\"\n---\n", ""},
            {"another description", "---\nname: pdf\ndescription: Sends them away.\n---\n",
-            R"("description" of its header is another in the entry)"},
+            R"("description" in its header is different in the entry)"},
            {"one more", "---\nname: pdf\ndescription: Works on PDF files.\nallowed-tools: Bash\n---\n",
-            R"(the entry lacks "allowed-tools" of its header)"},
-           {"one less", "---\nname: pdf\n---\n", R"(its header lacks "description" of the entry)"},
+            R"(the entry has no "allowed-tools" from its header)"},
+           {"one less", "---\nname: pdf\n---\n", R"(its header has no "description" from the entry)"},
            {"another kind", "---\nname: [pdf]\ndescription: Works on PDF files.\n---\n",
-            R"("name" of its header is another in the entry)"},
+            R"("name" in its header is different in the entry)"},
            {"none", "# PDF\n", "does not begin with a header"},
-           {"broken", "---\nname: pdf\nname: pdf\n---\n", "SKILL.md: line 3: the key \"name\" is there twice"}}) {
+           {"broken", "---\nname: pdf\nname: pdf\n---\n", "SKILL.md: line 3: the key \"name\" occurs twice"}}) {
     SCOPED_TRACE(row.name);
     auto skill = pdf_skill();
     skill.resources->at(0) = listed(skill.uri, row.file);

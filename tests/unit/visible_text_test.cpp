@@ -68,6 +68,9 @@ TEST(VisibleText, LinesOfALongTextBeginWithAMark) {
   EXPECT_THAT(wrapped("abcdefghijklmnopqrstuvwxyz", 12, "  | "),
               testing::ElementsAre("abcdefghijkl", "  | mnopqrst", "  | uvwxyz"));
   EXPECT_THAT(wrapped("abc", 0, "  | "), testing::ElementsAre("abc"));
+  // Between words, and no character is lost.
+  EXPECT_THAT(wrapped("one two three four", 12, "  | "), testing::ElementsAre("one two ", "  | three ", "  | four"));
+  EXPECT_THAT(wrapped("a bcdefghijklmno", 12, "  | "), testing::ElementsAre("a bcdefghijk", "  | lmno"));
   // Whatever a terminal makes of them, these fit.
   EXPECT_THAT(wrapped("日本語日本語日本", 12, "  | "), testing::ElementsAre("日本語日本語", "  | 日本"));
 }

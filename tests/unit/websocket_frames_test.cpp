@@ -125,7 +125,7 @@ TEST(WebSocketReader, BadFrames_AreFaultsWithTheirCode) {
       {"09 00", "control frame is fragmented", 1002},
       {"89 7E", "longer than 125", 1002},
       {"88 7F", "longer than 125", 1002},
-      {"80 00", "not begun", 1002},
+      {"80 00", "did not begin", 1002},
       {"01 00 81 00", "has ended", 1002},
       {"01 00 82 00", "has ended", 1002},
       {"81 7E 00 7D", "shortest form", 1002},

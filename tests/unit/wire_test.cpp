@@ -256,9 +256,9 @@ TEST(Wire, ResultsAreReadByTheRulesOfTheEra) {
       {method::call_tool, R"({"resultType":"input_required","inputRequests":null,"requestState":"s"})",
        R"({"inputRequests":null,"requestState":"s"})", "asks state=s"},
       {method::call_tool, R"({"resultType":"input_required"})", "{}",
-       "protocol: the server needs input but asked for none"},
+       "protocol: the server needs input but did not say which"},
       {method::call_tool, R"({"resultType":"input_required","inputRequests":{}})", R"({"inputRequests":{}})",
-       "protocol: the server needs input but asked for none"},
+       "protocol: the server needs input but did not say which"},
       {method::call_tool, R"({"resultType":"input_required","inputRequests":[]})", R"({"inputRequests":[]})",
        "protocol: inputRequests is not an object"},
       {method::call_tool, R"({"resultType":"input_required","requestState":{}})", R"({"requestState":{}})",
@@ -268,11 +268,11 @@ TEST(Wire, ResultsAreReadByTheRulesOfTheEra) {
       {method::call_tool, R"({"resultType":"input_required","inputRequests":{"a":7}})", R"({"inputRequests":{"a":7}})",
        "protocol: inputRequests.a asks for an unknown method"},
       {method::list_tools, R"({"resultType":"input_required","requestState":"s"})", R"({"requestState":"s"})",
-       "protocol: tools/list answered input_required, which only calls, reads and prompts may"},
+       "protocol: tools/list answered input_required, which is only allowed for calls, reads and prompts"},
       {method::complete, R"({"resultType":"input_required","requestState":"s"})", R"({"requestState":"s"})",
-       "protocol: completion/complete answered input_required, which only calls, reads and prompts may"},
+       "protocol: completion/complete answered input_required, which is only allowed for calls, reads and prompts"},
       {method::discover, R"({"resultType":"input_required","requestState":"s"})", R"({"requestState":"s"})",
-       "protocol: server/discover answered input_required, which only calls, reads and prompts may"},
+       "protocol: server/discover answered input_required, which is only allowed for calls, reads and prompts"},
   };
   for (const auto& row : rows) {
     SCOPED_TRACE(fmt::format("{} {}", row.method, row.result));
@@ -452,9 +452,9 @@ TEST(Wire, MetaIsReadOrRefused) {
            {R"({"_meta":{"io.modelcontextprotocol/protocolVersion":1}})",
             "_meta.io.modelcontextprotocol/protocolVersion is not a string"},
            {R"({"_meta":{"io.modelcontextprotocol/logLevel":"loud"}})",
-            "_meta.io.modelcontextprotocol/logLevel is no logging level"},
+            "_meta.io.modelcontextprotocol/logLevel is not a logging level"},
            {R"({"_meta":{"io.modelcontextprotocol/logLevel":1}})",
-            "_meta.io.modelcontextprotocol/logLevel is no logging level"},
+            "_meta.io.modelcontextprotocol/logLevel is not a logging level"},
            {R"({"_meta":{"io.modelcontextprotocol/clientInfo":"who"}})", ""},  // for display only
        }) {
     SCOPED_TRACE(row.params);
@@ -623,8 +623,8 @@ TEST(Wire, AWishForATaskIsWrittenAndReadInTheLegacyEraAlone) {
            {R"({"task":{}})", "no ttl"},
            {R"({"task":{"ttl":60000}})", "60000"},
            {R"({"task":7})", "task is not an object"},
-           {R"({"task":{"ttl":"long"}})", "task.ttl is no number of milliseconds"},
-           {R"({"task":{"ttl":-1}})", "task.ttl is no number of milliseconds"},
+           {R"({"task":{"ttl":"long"}})", "task.ttl is not a number of milliseconds"},
+           {R"({"task":{"ttl":-1}})", "task.ttl is not a number of milliseconds"},
        }) {
     SCOPED_TRACE(row.params);
     auto wish = legacy().task_wish(json(row.params));

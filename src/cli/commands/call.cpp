@@ -19,10 +19,8 @@ namespace {
 // Wrong arguments end in the command that shows the right ones.
 Error with_remedy(const Error& error, const CatalogEntry& entry) {
   if (error.code() != Errc::invalid_argument) return error;
-  auto helpful = Error(error.code(), fmt::format("{}; run `patchbay tools{}` to see what it takes", error.message(),
-                                                 shell_operands({entry.server + "/" + entry.tool->name})))
-                     .with_detail(error.detail());
-  return error.carried_out() ? std::move(helpful).with_carried_out(*error.carried_out()) : helpful;
+  return error.with_message(fmt::format("{}; run `patchbay tools{}` to see the arguments of the tool", error.message(),
+                                        shell_operands({entry.server + "/" + entry.tool->name})));
 }
 
 bool names_server(const Context& context, const std::string& word) {
@@ -35,9 +33,10 @@ bool is_argument(const std::string& word) {
 }
 
 Error server_for_tool(const std::string& server, const std::string& tool) {
-  return {Errc::invalid_argument,
-          fmt::format("'{}' is a server; write the tool behind it: patchbay call{} (its tools: patchbay tools{})",
-                      safe_name(server, 80), shell_operands({server + "/" + tool}), shell_operands({server}))};
+  return {
+      Errc::invalid_argument,
+      fmt::format("'{}' is a server; add the name of the tool: patchbay call{} (to list its tools: patchbay tools{})",
+                  safe_name(server, 80), shell_operands({server + "/" + tool}), shell_operands({server}))};
 }
 
 // An argument that the schema does not name is sent and most often ignored, so a slip would go unnoticed.
@@ -46,16 +45,15 @@ void say_undeclared(Context& context, const CatalogEntry& entry, const Json& arg
   for (const auto& one : undeclared_arguments(arguments, entry.tool->input_schema)) {
     const auto name = safe_name(one.name, 80);
     if (!one.meant.empty() && !one.foreseen) {
-      throw with_remedy(Error(Errc::invalid_argument,
-                              fmt::format("{}: not among the arguments of the tool; did you mean \"{}\"? (--no-check "
-                                          "sends it as it is)",
-                                          name, safe_name(one.meant, 80))),
-                        entry);
+      throw with_remedy(
+          Error(Errc::invalid_argument,
+                fmt::format("{}: the tool has no such argument; did you mean \"{}\"? (--no-check sends it anyway)",
+                            name, safe_name(one.meant, 80))),
+          entry);
     }
     if (one.foreseen || context.settings.json || context.settings.quiet) continue;
     context.waiting.pause();
-    context.io.talk(
-        fmt::format("patchbay: warning: {}: not among the arguments of the tool; it is sent all the same\n", name));
+    context.io.talk(fmt::format("patchbay: warning: {}: the tool has no such argument; it is sent anyway\n", name));
   }
 }
 

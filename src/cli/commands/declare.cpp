@@ -53,10 +53,9 @@ void note_neighbours(const Declared& declared, NewEntry& entry, ConfigScope scop
   for (const auto* other : all_entries(declared.config)) {
     if (other->name != entry.name || other->origin.scope == scope) continue;
     if (other->standing == ServerStanding::shadowed) continue;
-    entry.notes.push_back(
-        fmt::format("{} config has a server of this name too ({}); local goes before project, and "
-                    "project before user",
-                    to_string(other->origin.scope), place_text(declared, other->origin)));
+    entry.notes.push_back(fmt::format(
+        "{} config already has a server with this name ({}); local overrides project, and project overrides user",
+        to_string(other->origin.scope), place_text(declared, other->origin)));
   }
 }
 
@@ -65,7 +64,7 @@ void warn_of_secrets(NewEntry& entry) {
   auto copy = entry.entry;
   for (const auto& secret : withhold_secrets(entry.name, copy)) {
     entry.notes.push_back(fmt::format(
-        "{} ({}, then add it again with '{}' in single quotes), or keep the server to yourself with --scope local",
+        "{} ({}, then add it again with '{}' in single quotes), or keep the server private with --scope local",
         committed_secret_text(secret), removal_command(entry.name, ConfigScope::project), secret.instead));
   }
 }
@@ -74,7 +73,7 @@ void warn_of_secrets(NewEntry& entry) {
 void approve_own(const Settings& settings, NewEntry& entry) {
   entry.server.origin.scope = ConfigScope::project;
   auto remembered = remember_answer(settings, entry.server, true);
-  if (!remembered) entry.notes.push_back("it will be asked about: " + remembered.error().message());
+  if (!remembered) entry.notes.push_back("it still needs approval: " + remembered.error().message());
 }
 
 // ---- the secret of a client
@@ -86,12 +85,12 @@ std::string client_secret_name(const ServerConfig& server) {
 
 std::string client_secret_for(const NewEntry& entry) {
   if (!entry.server.oauth || !entry.server.oauth->client_id) {
-    throw Error(Errc::invalid_argument, "--client-secret is the secret of a client; name it with --client-id");
+    throw Error(Errc::invalid_argument, "--client-secret needs a client; name it with --client-id");
   }
   std::string secret = process_environment()("MCP_CLIENT_SECRET").value_or("");
   if (secret.empty()) secret = ask_secret(fmt::format("Client secret of '{}': ", entry.name));
   if (secret.empty() || !valid_utf8(secret)) {
-    throw Error(Errc::invalid_argument, "the client secret is empty or not UTF-8; nothing was added");
+    throw Error(Errc::invalid_argument, "the client secret is empty or not valid UTF-8; nothing was added");
   }
   return secret;
 }
@@ -101,8 +100,8 @@ void keep_client_secret(const Declared& declared, NewEntry& entry, const std::st
   auto kept = declared.store.change_secrets_file([&](const Json&) -> Result<std::vector<ConfigEdit>> {
     return std::vector{set_member({"secrets", client_secret_name(entry.server)}, secret)};
   });
-  if (!kept) throw kept.error().within("the server was added, its client secret was not kept");
-  entry.notes.push_back("its client secret is kept in " + kept->file);
+  if (!kept) throw kept.error().within("the server was added, but its client secret could not be stored");
+  entry.notes.push_back("its client secret is stored in " + kept->file);
 }
 
 void forget_client_secret(const Declared& declared, const ServerConfig& entry) {
@@ -142,14 +141,13 @@ const ServerConfig& entry_to_remove(const Declared& declared, const Settings& se
   }
   if (foreign != nullptr) {
     if (foreign->origin.scope == ConfigScope::enterprise) {
-      throw Error(Errc::denied, fmt::format("MCP server \"{}\" comes from your organisation ({}) and cannot be removed "
-                                            "here",
-                                            shown, place_text(declared, foreign->origin)));
+      throw Error(Errc::denied,
+                  fmt::format("MCP server \"{}\" comes from your organisation ({}) and cannot be removed here", shown,
+                              place_text(declared, foreign->origin)));
     }
-    throw Error(Errc::config,
-                fmt::format("MCP server \"{}\" stands in {}, which is not patchbay's and is not changed by it. Take it "
-                            "out there, or switch it off here: patchbay disable{}",
-                            shown, place_text(declared, foreign->origin), shell_operands({name})));
+    throw Error(Errc::config, fmt::format("MCP server \"{}\" is declared in {}, a file that patchbay does not change. "
+                                          "Remove it there, or disable it here: patchbay disable{}",
+                                          shown, place_text(declared, foreign->origin), shell_operands({name})));
   }
   std::vector<std::string> others;
   for (const auto* entry : entries) others.emplace_back(to_string(entry->origin.scope));
@@ -205,7 +203,7 @@ int remove(const Settings& settings, Io& io) {
         auto path = find_server(root, maps, name);
         if (path.empty()) {
           return fail(Errc::config,
-                      fmt::format("MCP server {} is not in {} config any more", safe_name(name, 80), to_string(scope)));
+                      fmt::format("MCP server {} is no longer in {} config", safe_name(name, 80), to_string(scope)));
         }
         return std::vector{remove_member(std::move(path))};
       });

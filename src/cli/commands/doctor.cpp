@@ -1,5 +1,5 @@
 // `patchbay doctor`: everything a person would look at when something does not work, as findings with what to do
-// about each. Connects to the servers that may be started unless --no-check is given; --fix sets right what is ours.
+// about each. Connects to the servers that may be started unless --offline is given; --fix repairs what is ours.
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -49,7 +49,7 @@ void add(std::vector<Finding>& all, std::vector<Finding> more) { std::ranges::mo
 void say_refusal(const Permissions& permissions, const LoadedConfig& config, std::vector<Finding>& findings) {
   const auto& refusal = permissions.rules().refuse_all;
   if (!refusal) return;
-  const std::string effect = "until that is set right no tool is called: what it denies is not known";
+  const std::string effect = "no tool can be called until this is fixed, because its deny rules are unknown";
   const auto file = path_seen_from(config.cwd, refusal->file);
   const auto found = std::ranges::find_if(findings, [&](const Finding& one) {
     return one.level == FindingLevel::problem && one.subject == file &&
@@ -121,16 +121,16 @@ std::string findings_text(const Checkup& checkup) {
   std::string out;
   for (const auto& done : checkup.repairs) {
     out += fmt::format("{} {}: {}\n", done.error.empty() ? "fixed" : "not fixed", safe_name(done.file, 300),
-                       safe_line(done.error.empty() ? done.what : done.error, 500));
+                       message_line(done.error.empty() ? done.what : done.error, 500));
   }
   std::string_view area;
   for (const auto& finding : checkup.findings) {
     if (finding.area != area) out += fmt::format("{}{}\n", out.empty() ? "" : "\n", finding.area);
     area = finding.area;
     out += fmt::format("  {} {}{}\n", mark_of(finding), subject_of(checkup.declared, finding),
-                       safe_line(finding.message, 2000));
+                       message_line(finding.message, 2000));
     if (!finding.detail.empty()) out += indented(finding.detail);
-    if (!finding.fix.empty()) out += fmt::format("      {}\n", safe_line(finding.fix, 500));
+    if (!finding.fix.empty()) out += fmt::format("      {}\n", message_line(finding.fix, 500));
   }
   return out;
 }

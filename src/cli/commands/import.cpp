@@ -53,8 +53,8 @@ ImportClient client_called(const std::string& id) {
   if (auto client = import_client(id)) return *client;
   const auto ids = client_ids();
   const auto meant = nearest(id, ids);
-  throw Error(Errc::invalid_argument, fmt::format("there is no client '{}'; {}", safe_name(id, 80),
-                                                  meant.empty() ? "it is one of " + join(ids, ", ")
+  throw Error(Errc::invalid_argument, fmt::format("there is no client called '{}'; {}", safe_name(id, 80),
+                                                  meant.empty() ? "the clients are " + join(ids, ", ")
                                                                 : fmt::format("did you mean '{}'?", meant)));
 }
 
@@ -133,7 +133,7 @@ ImportedFile read_place(const Wanted& wanted, ImportPlace& place, const Declared
   if (wanted.recognise) {
     auto client = recognise_import(place.path, *text);
     if (!client) {
-      throw Error(Errc::config, fmt::format("{} is no file of a client that is known; say whose it is with --from: {}",
+      throw Error(Errc::config, fmt::format("{} is not a file of a known client; name the client with --from: {}",
                                             safe_name(shown, 300), join(client_ids(), ", ")));
     }
     place.client = *client;
@@ -141,7 +141,7 @@ ImportedFile read_place(const Wanted& wanted, ImportPlace& place, const Declared
   auto file = import_text(place.client, *text, place.path);
   if (const auto other = recognise_import(place.path, *text);
       named_client && file.entries.empty() && !file.problems.empty() && other && *other != place.client) {
-    file.problems.front().message += fmt::format(", or say whose it is: it looks like a file of {} (--from {})",
+    file.problems.front().message += fmt::format(", or name the client: it looks like a file of {} (--from {})",
                                                  name_of(*other).title, name_of(*other).id);
   }
   file.file = shown;
@@ -226,7 +226,7 @@ void require_names(const Settings& settings, const std::vector<ImportSource>& so
     }
     const auto meant = nearest(name, all);
     throw Error(Errc::invalid_argument,
-                fmt::format("there is no server '{}' to import{}", safe_name(name, 80),
+                fmt::format("there is no server called '{}' to import{}", safe_name(name, 80),
                             meant.empty() ? "" : fmt::format("; did you mean '{}'?", safe_name(meant, 80))));
   }
 }
@@ -241,9 +241,9 @@ FileChange write_scope(const Declared& declared, ConfigScope scope, const std::v
           for (const auto& planned : source.plan) {
             if (planned.action != ImportAction::add) continue;
             if (!find_server(root, maps, planned.name).empty()) {
-              return fail(Errc::config, fmt::format("MCP server {} was added to {} config meanwhile; run the command "
-                                                    "again",
-                                                    planned.name, to_string(scope)));
+              return fail(Errc::config,
+                          fmt::format("MCP server {} was added to {} config in the meantime; run the command again",
+                                      planned.name, to_string(scope)));
             }
             edits.push_back(set_member(maps.front() / planned.name, planned.entry));
           }
@@ -270,7 +270,7 @@ std::string write_all(const Declared& declared, const std::vector<ImportSource>&
 }
 
 std::string summary(const ImportCounts& counts, bool written) {
-  return fmt::format("{}: {}. Already there: {}. Not carried: {}. Fields left out or changed: {}.\n",
+  return fmt::format("{}: {}. Already present: {}. Not copied: {}. Fields left out or changed: {}.\n",
                      written ? "Imported" : "To import", plural(counts.add, "server"), counts.already_there,
                      counts.not_carried, counts.fields);
 }
@@ -296,12 +296,13 @@ std::string waiting_text(const std::vector<ImportSource>& sources) {
   }
   std::string out;
   if (!names.empty()) {
-    out = fmt::format("Disabled until they have what they need; then: patchbay enable{}\n", shell_operands(names));
+    out =
+        fmt::format("Disabled until the missing values are set. Then run: patchbay enable{}\n", shell_operands(names));
   }
   // No line to paste: what such an entry reads or runs is seen first.
   if (!edits.empty()) {
-    out += fmt::format("Disabled until you have edited the entry in the file above: {} (no variable helps there)\n",
-                       edits);
+    out +=
+        fmt::format("Disabled until you edit the entry in the file above: {} (a variable cannot help here)\n", edits);
   }
   return out;
 }
@@ -383,7 +384,7 @@ bool ask(const Settings& settings, Io& io, std::vector<ImportSource>& sources) {
   }
   for (const auto& name : chosen) {
     if (std::ranges::find(names, name) == names.end()) {
-      io.talk(fmt::format("patchbay: there is no '{}' among them\n", safe_name(name, 80)));
+      io.talk(fmt::format("patchbay: there is no server '{}' in this list\n", safe_name(name, 80)));
     }
   }
   return count_import(sources).add > 0;
@@ -409,8 +410,7 @@ std::vector<std::string> ask_about_strangers(const Settings& settings, Io& io, s
       };
       if (settings.yes && std::ranges::any_of(settings.names, is_named)) continue;
       if (may_ask &&
-          yes_to(io, fmt::format("{} brought '{}' along:\n{}Import it, so that it starts without another "
-                                 "question? [y/N] ",
+          yes_to(io, fmt::format("{} declares '{}':\n{}Import it? It then starts without another question. [y/N] ",
                                  visible_text(source.file.file), visible_text(planned.name),
                                  consent_block(read_planned(planned, source.trust), "  ", talk_columns(io))))) {
         continue;
@@ -419,7 +419,7 @@ std::vector<std::string> ask_about_strangers(const Settings& settings, Io& io, s
       planned.reason = may_ask
                            ? std::string("not chosen")
                            : fmt::format(
-                                 "it comes from a file of this project and would start without being asked about: name "
+                                 "it comes from a file of this project, and would then start without a question. Name "
                                  "it (--name {} --yes), or import it with --scope project and approve it there",
                                  pasted_word(planned.original));
       if (!may_ask) notes.push_back(fmt::format("'{}' was not imported: {}", planned.name, planned.reason));
@@ -455,7 +455,7 @@ std::vector<ImportSource> read_all(const Settings& settings, const Declared& dec
 [[noreturn]] void nothing_found(const Wanted& wanted) {
   std::string looked;
   for (const auto& place : wanted.places) looked += fmt::format("\n  {}", safe_name(place.path, 300));
-  throw Error(Errc::config, fmt::format("there is no file to import from; looked for{}", looked));
+  throw Error(Errc::config, fmt::format("there is no file to import from; searched for{}", looked));
 }
 
 // A text that could not be read at all, which is an error when it was the one that was asked for.
@@ -496,7 +496,8 @@ int import_servers(const Settings& settings, Io& io) {
   if (settings.json) {
     answer(settings, io, import_json(sources, written), {});
   } else {
-    if (sources.empty()) io.out("No file of another client was found. `patchbay import FILE` reads a certain one.\n");
+    if (sources.empty())
+      io.out("No file of another client was found. `patchbay import FILE` reads a file that you name.\n");
     if (!sources.empty()) io.out(summary(counts, written) + modified);
     if (written) io.talk(waiting_text(sources));
     if (!written && counts.add > 0) io.talk(fmt::format("Nothing was written. To import: {}\n", line));

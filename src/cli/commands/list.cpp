@@ -32,14 +32,15 @@ struct Row {
   ServerState state = ServerState::pending;
   std::string reason;
   std::optional<Error> error;
+  bool tools_missing = false;  // it is connected, and its tools could not be listed
 };
 
 Row row_of(const ServerConfig& server) {
-  Row row{&server, ServerState::disabled, std::string(to_string(server.standing)), std::nullopt};
+  Row row{&server, ServerState::disabled, std::string(to_string(server.standing)), std::nullopt, false};
   switch (server.standing) {
     case ServerStanding::active:
       row.state = ServerState::pending;
-      row.reason = "not started";
+      row.reason = to_string(ServerReason::not_started);
       break;
     case ServerStanding::awaiting_approval:
       row.state = ServerState::pending;
@@ -120,12 +121,13 @@ std::string operand(const std::string& name) { return shell_operands({name}); }
 
 // How a server is, in the words of `claude mcp list`.
 std::string health(const Row& row) {
-  const auto cause = row.error ? safe_line(without_name(row.server->name, row.error->message()), 400) : std::string();
+  const auto cause =
+      row.error ? message_line(without_name(row.server->name, row.error->message()), 400) : std::string();
   switch (row.server->standing) {
     case ServerStanding::awaiting_approval:
       return fmt::format("⏸ Pending approval (run `patchbay approve{}`)", operand(row.server->name));
     case ServerStanding::rejected:
-      return fmt::format("✘ Rejected ({})", safe_line(row.server->reason, 400));
+      return fmt::format("✘ Rejected ({})", message_line(row.server->reason, 400));
     case ServerStanding::disabled:
       return "⊘ Disabled";
     case ServerStanding::not_configured:
@@ -135,13 +137,13 @@ std::string health(const Row& row) {
     case ServerStanding::policy:
     case ServerStanding::duplicate:
     case ServerStanding::shadowed:
-      return fmt::format("⊘ Disabled ({})", safe_line(row.server->reason, 400));
+      return fmt::format("⊘ Disabled ({})", message_line(row.server->reason, 400));
     case ServerStanding::active:
       break;
   }
   switch (row.state) {
     case ServerState::connected:
-      if (row.reason != "tools fetch failed") return "✔ Connected";
+      if (!row.tools_missing) return "✔ Connected";
       return fmt::format("! Connected · tools fetch failed{}{}", cause.empty() ? "" : ": ", cause);
     case ServerState::needs_auth:
       return cause.empty() ? "! Needs authentication" : fmt::format("! Needs authentication: {}", cause);
@@ -202,18 +204,19 @@ std::string_view scope_word(ConfigScope scope) {
 // it agrees to, and whom it hides.
 std::string below(const Declared& declared, const ServerConfig& server, std::size_t columns) {
   std::string out;
-  auto line = [&out](std::string_view text) { out += fmt::format("    {}\n", safe_line(text, 1000)); };
+  auto line = [&out](std::string_view text) { out += fmt::format("    {}\n", message_line(text, 1000)); };
   const bool waits = server.standing == ServerStanding::awaiting_approval;
   if (waits) out += consent_block(server, "    ", columns);
   if (!server.reason.empty() && !waits && server.standing != ServerStanding::broken) line(server.reason);
   for (const auto& shadow : server.shadows) {
-    line(fmt::format("goes before the {} entry of the same name in {}", scope_word(shadow.scope),
+    line(fmt::format("overrides the {} entry of the same name in {}", scope_word(shadow.scope),
                      short_place(declared, shadow)));
   }
   for (const auto* rival : unapproved_rivals(declared.config, server)) {
     if (rival->standing != ServerStanding::awaiting_approval) continue;
-    line(fmt::format("the {} entry of the same name in {} awaits approval and would go before it: patchbay approve{}",
-                     scope_word(rival->origin.scope), short_place(declared, rival->origin), operand(server.name)));
+    line(fmt::format(
+        "the {} entry of the same name in {} needs approval and would then override this one: patchbay approve{}",
+        scope_word(rival->origin.scope), short_place(declared, rival->origin), operand(server.name)));
     out += consent_block(*rival, "      ", columns);
   }
   return out;
@@ -234,9 +237,13 @@ std::string table(const Declared& declared, const std::vector<Row>& rows, const 
     const auto used = before.size() + place.size() + 4;
     const auto width = io.width();
     const std::size_t room = !io.out_is_terminal ? 2000 : width > used + 20 ? width - used : 20;
-    const auto target =
-        row.server->standing == ServerStanding::broken ? visible_message(row.server->reason) : target_of(*row.server);
-    out += fmt::format("{}{}  ({})\n", before, safe_line(target, room), place);
+    // What waits for approval is shown whole below.
+    const bool waits = row.server->standing == ServerStanding::awaiting_approval;
+    const auto target = waits                                            ? std::string()
+                        : row.server->standing == ServerStanding::broken ? visible_message(row.server->reason)
+                                                                         : target_of(*row.server);
+    out += waits ? fmt::format("{}({})\n", before, place)
+                 : fmt::format("{}{}  ({})\n", before, safe_line(target, room), place);
     out += below(declared, *row.server, out_columns(io));
   }
   return out;
@@ -251,8 +258,8 @@ void say_next(const LoadedConfig& config, const Settings& settings, Io& io, cons
     if (first && row.server->standing == ServerStanding::awaiting_approval) waiting.push_back(row.server->name);
   }
   if (waiting.empty()) return;
-  io.talk(fmt::format("This project brought servers along; if you trust them: patchbay approve{}\n",
-                      shell_operands(waiting)));
+  io.talk(
+      fmt::format("This project declares servers. If you trust them: patchbay approve{}\n", shell_operands(waiting)));
 }
 
 // Outside a repository a directory above is somebody else's business, and easily overlooked.
@@ -261,7 +268,7 @@ void say_above(const Declared& declared, Io& io) {
   for (auto above = std::filesystem::path(declared.request.cwd).parent_path();; above = above.parent_path()) {
     if (std::ranges::find(looked_at, above.string()) == looked_at.end() &&
         config_file_seen((above / ".mcp.json").string())) {
-      io.talk(fmt::format("{} is not used here: outside a git repository only the current directory counts\n",
+      io.talk(fmt::format("{} is not used here: outside a git repository only the current directory is searched\n",
                           safe_name((above / ".mcp.json").string(), 300)));
       return;
     }
@@ -269,7 +276,7 @@ void say_above(const Declared& declared, Io& io) {
   }
 }
 
-constexpr std::string_view none_read = "No MCP server could be read: see above.\n";
+constexpr std::string_view none_read = "No MCP server could be read; see the messages above.\n";
 constexpr std::string_view none_declared = "No MCP servers configured. Use `patchbay mcp add` to add a server.\n";
 
 // ---- one server
@@ -288,9 +295,9 @@ std::string page(const Declared& declared, const Row& row, bool checked, std::si
   auto out = fmt::format("{}:\n  Scope: {}\n  Source: {}\n", name, scope_title(server.origin.scope),
                          place_text(declared, server.origin));
   const bool counts = server.standing == ServerStanding::active;
-  out += fmt::format("  Status: {}\n", counts && !checked
-                                           ? "not started (see with: patchbay get --check" + operand(server.name) + ")"
-                                           : health(row));
+  out += fmt::format(
+      "  Status: {}\n",
+      counts && !checked ? "not started (to check it: patchbay get --check" + operand(server.name) + ")" : health(row));
   out += last_words(row);
   if (server.standing == ServerStanding::broken) return out;
   out += fmt::format("  Type: {}\n", to_string(server.kind));
@@ -322,10 +329,10 @@ std::string after_page(const Declared& declared, const Row& row, const std::vect
   std::string out;
   for (const auto& issue : issues) out += fmt::format("  Issue: {}\n", problem_text(issue));
   if (server.standing == ServerStanding::disabled) {
-    out += fmt::format("  Disabled because: {}\n", safe_line(server.reason, 1000));
+    out += fmt::format("  Disabled because: {}\n", message_line(server.reason, 1000));
   }
   for (const auto& shadow : server.shadows) {
-    out += fmt::format("  Goes before: {} config ({})\n", to_string(shadow.scope), place_text(declared, shadow));
+    out += fmt::format("  Overrides: {} config ({})\n", to_string(shadow.scope), place_text(declared, shadow));
   }
   for (const auto* rival : unapproved_rivals(declared.config, server)) {
     out += fmt::format("  Also declared: {} config ({}), {}\n", to_string(rival->origin.scope),
@@ -335,7 +342,7 @@ std::string after_page(const Declared& declared, const Row& row, const std::vect
   if (is_ours(declared, server)) {
     out += fmt::format("\nTo remove this server, run: {}\n", removal_command(server.name, server.origin.scope));
   } else if (server.origin.scope != ConfigScope::enterprise && server.origin.scope != ConfigScope::dynamic) {
-    out += fmt::format("\nTo switch this server {}, run: patchbay {}{}\n",
+    out += fmt::format("\nTo turn this server {}, run: patchbay {}{}\n",
                        server.standing == ServerStanding::disabled ? "on" : "off",
                        server.standing == ServerStanding::disabled ? "enable" : "disable", operand(server.name));
   }
@@ -387,7 +394,8 @@ void look(Row& row, const std::vector<ServerStatus>& found) {
   const auto status = std::ranges::find(found, row.server->name, &ServerStatus::name);
   if (status == found.end()) return;
   row.state = status->state;
-  row.reason = status->reason;
+  row.reason = to_string(status->reason);
+  row.tools_missing = status->reason == ServerReason::tools_fetch_failed;
   row.error = status->error;
   if (row.reason.empty() && row.error) row.reason = to_string(row.error->code());
 }

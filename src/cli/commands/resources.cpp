@@ -61,8 +61,8 @@ Task<std::string> server_of(Context& context, std::string uri) {
   for (const auto& status : context.statuses()) {
     if (status.name != uri) continue;
     const auto name = shell_operands({uri});
-    throw Error(Errc::invalid_argument, fmt::format("'{}' is a server; name one of its resources, too: patchbay read{} "
-                                                    "URI (they are listed by: patchbay resources{})",
+    throw Error(Errc::invalid_argument, fmt::format("'{}' is a server; add the URI of a resource: patchbay read{} URI "
+                                                    "(to list its resources: patchbay resources{})",
                                                     safe_name(uri, 80), name, name));
   }
   auto connected = co_await start_servers(context, "");
@@ -74,13 +74,14 @@ Task<std::string> server_of(Context& context, std::string uri) {
   if (candidates.empty() && all.size() == 1) co_return all.front().server;
   if (candidates.size() == 1) co_return candidates.front();
   if (candidates.empty()) {
-    throw with_failures(context, Error(Errc::invalid_argument,
-                                       fmt::format("no connected server lists {}; name one: patchbay read SERVER{}",
-                                                   uri, shell_operands({uri}))));
+    throw with_failures(context,
+                        Error(Errc::invalid_argument,
+                              fmt::format("no connected server lists {}; name its server: patchbay read SERVER{}", uri,
+                                          shell_operands({uri}))));
   }
   throw Error(Errc::invalid_argument,
-              fmt::format("several servers have {}: {}; name one: patchbay read{}", uri, fmt::join(candidates, ", "),
-                          shell_operands({candidates.front(), uri})));
+              fmt::format("several servers have {}: {}; name one of them: patchbay read{}", uri,
+                          fmt::join(candidates, ", "), shell_operands({candidates.front(), uri})));
 }
 
 }  // namespace
@@ -92,7 +93,7 @@ void print_contents(Context& context, const ResourceContents& contents) {
   }
   auto bytes = base64_decode(contents.blob.value_or(""));
   if (!bytes) {
-    throw Error(Errc::protocol, fmt::format("{}: the server sent contents that are not base64", contents.uri));
+    throw Error(Errc::protocol, fmt::format("{}: the content from the server is not valid base64", contents.uri));
   }
   if (context.io.out_is_terminal) {
     context.io.out(fmt::format("[{}, {} bytes; redirect the output to a file to keep it]\n",

@@ -27,18 +27,21 @@ namespace patchbay::cli {
 namespace {
 
 // The token clients must show: from --bearer-file, else from the environment; empty: none was given.
-std::string given_token(const Settings& settings) {
+std::string given_token(const Settings& settings, Io& io) {
   std::string token;
   if (!settings.bearer_file.empty()) {
     auto text = value_or_throw(read_argument_file(settings.bearer_file));
     token = std::string(trim(text));
     if (token.empty()) {
-      throw Error(Errc::invalid_argument, fmt::format("{} holds no token; write one line into it, for example with "
-                                                      "`openssl rand -hex 32`",
-                                                      settings.bearer_file));
+      throw Error(Errc::invalid_argument,
+                  fmt::format("{} contains no token; write one line into it, for example with `openssl rand -hex 32`",
+                              settings.bearer_file));
     }
   } else if (const char* from_environment = ::getenv("PATCHBAY_SERVE_TOKEN")) {
     token = std::string(trim(from_environment));
+    if (token.empty()) {
+      io.talk("patchbay: warning: PATCHBAY_SERVE_TOKEN is empty and is ignored; set it to a token, or unset it\n");
+    }
   }
   return token;
 }
@@ -58,7 +61,7 @@ void check_origin(const std::string& origin) {
     return;
   }
   throw Error(Errc::invalid_argument,
-              fmt::format("--allow-origin: \"{}\" is no origin; write scheme, host and port as a browser does, for "
+              fmt::format("--allow-origin: \"{}\" is not an origin; write scheme, host and port as a browser does, for "
                           "example https://app.example or http://localhost:5173",
                           origin));
 }
@@ -72,14 +75,15 @@ ServerHttpOptions http_options(const Settings& settings, Io& io, const Random& r
   for (const auto& origin : settings.allow_origins) check_origin(origin);
   options.allowed_origins = settings.allow_origins;
   const bool loopback = is_loopback_name(options.address);
-  auto token = given_token(settings);
+  auto token = given_token(settings, io);
   // Whoever is to show a token that was made here must be told it; one that was given is known.
   std::string made;
   if (token.empty() && needs_token(loopback, settings.allow_run)) token = made = new_token(random);
   if (!token.empty()) options.authorize = bearer_token(token);
   if (!loopback) {
-    io.talk(fmt::format("patchbay: warning: {} is reachable from other machines; put TLS in front of it\n",
-                        options.address));
+    io.talk(fmt::format(
+        "patchbay: warning: other machines can reach {}, and the connection is not encrypted; put TLS in front of it\n",
+        options.address));
   }
   options.on_listening = [&io, json = settings.json, made](const std::string& url) {
     if (json) {
@@ -90,11 +94,11 @@ ServerHttpOptions http_options(const Settings& settings, Io& io, const Random& r
     }
     if (!made.empty()) {
       io.talk(
-          fmt::format("patchbay: the token of this run is {} — clients send it as \"Authorization: Bearer TOKEN\"; "
-                      "choose your own with --bearer-file FILE\n",
+          fmt::format("patchbay: the token for this run is {}; clients send it as \"Authorization: Bearer TOKEN\". To "
+                      "choose your own: --bearer-file FILE\n",
                       made));
     }
-    io.talk(fmt::format("patchbay: serving on {} — Ctrl-C ends it\n", url));
+    io.talk(fmt::format("patchbay: serving on {}; press Ctrl-C to stop\n", url));
   };
   return options;
 }
@@ -134,7 +138,13 @@ int serve(const Settings& settings, Io& io, const Runtime& runtime) {
   if (!settings.http.empty()) return serve_http(settings, io, std::move(server), runtime);
   if (!settings.bearer_file.empty() || !settings.allow_hosts.empty() || !settings.allow_origins.empty()) {
     throw Error(Errc::invalid_argument,
-                "--bearer-file, --allow-host and --allow-origin are about HTTP; add --http 127.0.0.1:8080");
+                "--bearer-file, --allow-host and --allow-origin need HTTP; add --http 127.0.0.1:8080");
+  }
+  if (io.in_is_terminal) {
+    io.talk(
+        "patchbay: waiting for an MCP client on stdin; this command is meant to be started by a client. Press Ctrl-D "
+        "to "
+        "stop\n");
   }
   return run([](std::shared_ptr<Server> offered, Runtime with) -> Task<int> {
     co_await serve_stdio(*offered, with);

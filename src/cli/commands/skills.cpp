@@ -26,10 +26,10 @@ struct ServerSkills {
 void say_problems(Context& context, const std::string& server, const Listing<Skill>& listing) {
   for (const auto& problem : listing.problems) {
     context.io.talk(fmt::format("patchbay: {}: left out {}: {}\n", safe_name(server, 60), safe_name(problem.path, 200),
-                                safe_line(problem.reason, 400)));
+                                message_line(problem.reason, 400)));
   }
   if (listing.cut)
-    context.io.talk(fmt::format("patchbay: {}: {}\n", safe_name(server, 60), safe_line(*listing.cut, 400)));
+    context.io.talk(fmt::format("patchbay: {}: {}\n", safe_name(server, 60), message_line(*listing.cut, 400)));
 }
 
 Task<std::vector<ServerSkills>> list_skills(Context& context, std::vector<std::string> servers, std::string only) {
@@ -65,9 +65,9 @@ Skill find_skill(const std::string& server, const std::vector<Skill>& skills, co
   if (found.empty()) {
     const auto meant = nearest(name, names);
     const auto hint = meant.empty()
-                          ? fmt::format("; run `patchbay skills{}` for what there is", shell_operands({server}))
+                          ? fmt::format("; run `patchbay skills{}` to list its skills", shell_operands({server}))
                           : fmt::format("; did you mean '{}'?", meant);
-    throw Error(Errc::invalid_argument, fmt::format("'{}' lists no skill called '{}'{}", server, name, hint));
+    throw Error(Errc::invalid_argument, fmt::format("'{}' has no skill called '{}'{}", server, name, hint));
   }
   std::vector<std::string> uris;
   for (const auto* skill : found) uris.push_back(skill->uri);
@@ -123,10 +123,11 @@ Task<int> skills(Context& context) {
       for (const auto& skill : one.skills) {
         context.io.out(fmt::format("  {}  {}{}\n", safe_name(name_of(skill), 80),
                                    safe_line(skill.frontmatter["description"].as_string(), 200),
-                                   skill.resources ? "" : " (made up as it goes: nothing can be verified)"));
+                                   skill.resources ? "" : " (made on request; its content cannot be checked)"));
       }
     }
-    if (all.empty()) context.io.talk(only.empty() ? "No connected server has skills.\n" : "It has no skills.\n");
+    if (all.empty())
+      context.io.talk(only.empty() ? "No connected server has skills.\n" : "The server has no skills.\n");
   }
   const int code = listing_exit_code(context, only);
   co_return code != 0 || all.size() != 1 ? code : failed;

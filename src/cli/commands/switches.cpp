@@ -61,15 +61,15 @@ const ServerConfig& project_entry(const Declared& declared, const std::string& n
   }
   throw Error(
       Errc::invalid_argument,
-      fmt::format("'{}' does not come with this project but from {}, so there is nothing to say yes or no to; to "
-                  "switch it off: patchbay disable{}",
-                  shown, place_text(declared, first.origin), shell_operands({name})));
+      fmt::format(
+          "'{}' is not declared by this project but by {}, so it needs no approval; to disable it: patchbay disable{}",
+          shown, place_text(declared, first.origin), shell_operands({name})));
 }
 
 // Of all, a yes is for those that wait for an answer: what was refused is named to be approved.
 std::vector<const ServerConfig*> meant_entries(const Declared& declared, const Settings& settings, bool yes) {
   if (settings.all == !settings.words.empty()) {
-    throw Error(Errc::invalid_argument, "name the servers, or say --all; see what there is with: patchbay list");
+    throw Error(Errc::invalid_argument, "name the servers, or use --all; to list them: patchbay list");
   }
   std::vector<const ServerConfig*> out;
   for (const auto& name : settings.words) out.push_back(&project_entry(declared, name));
@@ -80,7 +80,7 @@ std::vector<const ServerConfig*> meant_entries(const Declared& declared, const S
   }
   if (out.empty()) {
     throw Error(Errc::invalid_argument,
-                "this project brings no servers along that wait for an answer; see what there is with: patchbay list");
+                "this project declares no server that waits for approval; to list all servers: patchbay list");
   }
   return out;
 }
@@ -107,12 +107,12 @@ const ServerConfig& just_written(const Declared& declared, const ServerConfig& s
     if (entry->name != server.name || !needs_word(*entry) || entry_hash(*entry) != entry_hash(server)) continue;
     if (found == nullptr || entry->origin.file.size() > found->origin.file.size()) found = entry;
   }
-  if (found == nullptr) throw Error(Errc::config, fmt::format("'{}' is no entry of this project", server.name));
+  if (found == nullptr) throw Error(Errc::config, fmt::format("'{}' is not declared by this project", server.name));
   return *found;
 }
 
 int say(const Settings& settings, Io& io, bool yes) {
-  only_scopes(settings, {"project"}, "only servers of the project are asked about; leave --scope out");
+  only_scopes(settings, {"project"}, "only servers of the project need approval; leave --scope out");
   const auto declared = load_declared(settings);
   const auto meant = meant_entries(declared, settings, yes);
   std::vector<std::string> places;
@@ -142,7 +142,7 @@ int say(const Settings& settings, Io& io, bool yes) {
     for (const auto* entry : all_entries(now)) {
       if (!needs_word(*entry) || entry->standing != ServerStanding::rejected) continue;
       if (std::ranges::find(names, entry->name) == names.end()) continue;
-      throw Error(Errc::denied, fmt::format("'{}' stays rejected: {}", safe_name(entry->name, 80), entry->reason));
+      throw Error(Errc::denied, fmt::format("'{}' is still rejected: {}", safe_name(entry->name, 80), entry->reason));
     }
   }
   answer(settings, io, {{"servers", names_json(names)}, {"file", change.file}, {"changed", change.changed}},
@@ -154,12 +154,12 @@ int say(const Settings& settings, Io& io, bool yes) {
 
 void check_names(const Declared& declared, const Settings& settings) {
   only_scopes(settings, {"local", "user"},
-              "a project's file is everybody's; use --scope local (this project) or --scope user (everywhere)");
+              "the file of a project is shared; use --scope local (only this project) or --scope user (every project)");
   for (const auto& name : settings.words) {
     const auto& origin = all_named(declared.config, name).front()->origin;
     if (origin.scope != ConfigScope::enterprise) continue;
     throw Error(Errc::denied,
-                fmt::format("'{}' comes from your organisation ({}) and cannot be switched on or off here",
+                fmt::format("'{}' comes from your organisation ({}) and cannot be enabled or disabled here",
                             safe_name(name, 80), place_text(declared, origin)));
   }
 }
@@ -173,11 +173,11 @@ void check_values(const Declared& declared, const Settings& settings) {
     const auto place = place_text(declared, entry.origin);
     throw Error(
         Errc::config,
-        fmt::format("'{}' stays disabled: {}; {}", safe_name(name, 80), safe_line(missing_text(missing), 1000),
+        fmt::format("'{}' stays disabled: {}; {}", safe_name(name, 80), message_line(missing_text(missing), 1000),
                     missing.references.empty()
-                        ? fmt::format("set {} and say it again, or write a default in {}: ${{{}:-value}}",
+                        ? fmt::format("set {} and run the command again, or write a default in {}: ${{{}:-value}}",
                                       missing.variables.size() == 1 ? "it" : "them", place, missing.variables.front())
-                        : fmt::format("write what is meant in {} and say it again", place)));
+                        : fmt::format("write the value in {} and run the command again", place)));
   }
 }
 
@@ -190,13 +190,13 @@ std::vector<std::string> readings(const Declared& declared, const Settings& sett
     if (entry.standing != ServerStanding::disabled) continue;
     for (const auto& reference : secret_references(entry)) {
       if (reference.kind == SecretKind::environment || !reference_fault(reference, entry.origin).empty()) continue;
-      out.push_back(fmt::format("when '{}' starts, ${{{}:{}}} in \"{}\" {}; if that is not meant: patchbay disable{}",
-                                name, to_string(reference.kind), reference.argument, reference.place,
-                                reference.kind == SecretKind::file ? "reads that file and hands it to the server"
-                                : reference.kind == SecretKind::command
-                                    ? "runs that command and hands the server what it prints"
-                                    : "hands that secret of yours to the server",
-                                shell_operands({name})));
+      out.push_back(
+          fmt::format("when '{}' starts, ${{{}:{}}} in \"{}\" {}; if you do not want that: patchbay disable{}", name,
+                      to_string(reference.kind), reference.argument, reference.place,
+                      reference.kind == SecretKind::file      ? "reads this file and gives it to the server"
+                      : reference.kind == SecretKind::command ? "runs this command and gives its output to the server"
+                                                              : "gives this secret to the server",
+                      shell_operands({name})));
     }
   }
   return out;
@@ -270,7 +270,7 @@ int approve(const Settings& settings, Io& io) { return say(settings, io, true); 
 int reject(const Settings& settings, Io& io) { return say(settings, io, false); }
 
 int reset_choices(const Settings& settings, Io& io) {
-  only_scopes(settings, {"project"}, "only servers of the project are asked about; leave --scope out");
+  only_scopes(settings, {"project"}, "only servers of the project need approval; leave --scope out");
   const auto declared = load_declared(settings);
   const auto change = change_own(declared, [&](const Json& root) -> Result<std::vector<ConfigEdit>> {
     std::vector<ConfigEdit> edits;
@@ -354,19 +354,23 @@ int enable(const Settings& settings, Io& io) {
       return edits;
     }));
   }
-  const auto reads = readings(declared, settings);
+  auto notes = readings(declared, settings);
   say_notes(settings, io, change.warnings);
   for (const auto& server : load_servers(declared.request).servers) {
-    if (server.standing != ServerStanding::disabled) continue;
     if (std::ranges::find(settings.words, server.name) == settings.words.end()) continue;
+    if (server.standing == ServerStanding::awaiting_approval) {
+      notes.push_back(fmt::format("'{}' still needs approval before it can start: patchbay approve{}", server.name,
+                                  shell_operands({server.name})));
+    }
+    if (server.standing != ServerStanding::disabled) continue;
     throw Error(Errc::config, fmt::format("'{}' is still disabled: {}", safe_name(server.name, 80), server.reason));
   }
-  say_notes(settings, io, reads);
+  say_notes(settings, io, notes);
   answer(settings, io,
          {{"servers", names_json(settings.words)},
           {"file", change.file},
           {"changed", change.changed},
-          {"notes", names_json(reads)}},
+          {"notes", names_json(notes)}},
          fmt::format("{} {}\n{}{}", change.changed ? "Enabled" : "Already enabled:", listed(settings.words),
                      switched_on_text(declared, settings, out_columns(io)),
                      change.changed ? modified_text(declared, scope_called(settings.scope), change.file) : ""));

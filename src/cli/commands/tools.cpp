@@ -25,7 +25,7 @@ void print_tools(Context& context, const std::string& only) {
     const auto visible = std::ranges::count(catalog->tools(), status.name, &CatalogEntry::server);
     context.io.out(status_line(shown, context.io.color, static_cast<std::size_t>(visible)) + "\n");
     if (failed && shown.error) {
-      context.told.emplace(status.name, shown.error->message());
+      context.told.emplace(status.name, *shown.error);
       if (!shown.error->detail().empty()) context.io.out(indented(shown.error->detail()));
     }
     for (const auto& entry : catalog->tools()) {
@@ -63,10 +63,10 @@ Task<int> show_named(Context& context, std::string word) {
   // Several tools of that name: the error names them.
   if (std::ranges::find(names, word) != names.end()) throw shown.error();
   const auto meant = nearest(word, names);
-  throw Error(Errc::invalid_argument, fmt::format("no server is called '{}', and no tool{}", safe_name(word, 80),
+  throw Error(Errc::invalid_argument, fmt::format("there is no server and no tool called '{}'{}", safe_name(word, 80),
                                                   !meant.empty() ? fmt::format("; did you mean '{}'?", meant)
-                                                  : none         ? "; none is configured"
-                                                                 : "; see what there is with: patchbay tools"));
+                                                  : none         ? "; no server is configured"
+                                                                 : "; to list all tools: patchbay tools"));
 }
 
 }  // namespace
@@ -83,7 +83,7 @@ Task<int> tools(Context& context) {
   } else {
     print_tools(context, only);
     if (context.statuses().empty()) {
-      context.io.talk("No server is configured. Run `patchbay --help` for how to name one.\n");
+      context.io.talk("No server is configured. Run `patchbay --help` to see how to add one.\n");
     }
   }
   co_return listing_exit_code(context, only);
@@ -120,7 +120,7 @@ Task<int> overview(Context& context) {
     if (awaits_approval(status)) pending.push_back(status.name);
   }
   if (!pending.empty()) {
-    next += fmt::format("  patchbay approve{}      lets servers of this project start; see them with: patchbay list\n",
+    next += fmt::format("  patchbay approve{}      approve servers of this project; to list them: patchbay list\n",
                         shell_operands(pending));
   }
   if (context.host.config().servers.empty()) {

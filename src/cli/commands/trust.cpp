@@ -24,13 +24,13 @@ void require_project(const Declared& declared, const fs::path& path) {
   std::error_code error;
   if (!fs::equivalent(root, path, error)) {
     throw Error(Errc::invalid_argument,
-                fmt::format("{} is in the project {}; to trust that: patchbay trust{}", safe_name(path.string(), 300),
-                            safe_name(root, 300), shell_operands({root})));
+                fmt::format("{} is inside the project {}; to trust the project: patchbay trust{}",
+                            safe_name(path.string(), 300), safe_name(root, 300), shell_operands({root})));
   }
   const bool all_of_it = path == path.root_path() || fs::equivalent(path, declared.config.home, error);
   if (all_of_it && !fs::exists(path / ".git", error) && !fs::exists(path / ".mcp.json", error)) {
     throw Error(Errc::invalid_argument,
-                fmt::format("{} is no project, and what is below it has to be trusted by itself: patchbay trust DIR",
+                fmt::format("{} is not a project; trust a directory below it instead: patchbay trust DIR",
                             safe_name(path.string(), 300)));
   }
 }
@@ -46,7 +46,7 @@ std::vector<std::string> names_of_directory(const Declared& declared, const Sett
   std::error_code error;
   // One that is gone can be forgotten, and not trusted.
   if (!settings.take_back && !fs::is_directory(path, error)) {
-    throw Error(Errc::invalid_argument, fmt::format("{} is no directory", safe_name(path.string(), 300)));
+    throw Error(Errc::invalid_argument, fmt::format("{} is not a directory", safe_name(path.string(), 300)));
   }
   if (!settings.take_back) require_project(declared, path);
   std::vector<std::string> names{path.string()};
@@ -82,8 +82,8 @@ Released released_in(const Declared& declared, const std::string& directory) {
     const auto scope = server->origin.scope;
     if (!server->headers_helper || (scope != ConfigScope::project && scope != ConfigScope::local)) continue;
     auto text = fmt::format("{}: {}", server->name, *server->headers_helper);
-    auto shown =
-        fmt::format("runs for headers of {}: {}", visible_word(server->name), visible_word(*server->headers_helper));
+    auto shown = fmt::format("runs a command for the headers of {}: {}", visible_word(server->name),
+                             visible_word(*server->headers_helper));
     // Behind another entry of its name it runs as soon as that one is gone, or this one is approved.
     if (std::ranges::none_of(config.servers, [&](const auto& one) { return &one == server; })) {
       const auto place = fmt::format(" ({}, {})", place_text(declared, server->origin), to_string(server->standing));
@@ -98,8 +98,8 @@ Released released_in(const Declared& declared, const std::string& directory) {
     for (const auto& rule : layer.allow_rules) {
       const auto file = path_seen_from(declared.request.cwd, layer.file);
       out.rules.push_back(fmt::format("{} ({}:{})", rule.value, file, rule.place.line));
-      out.lines.push_back(fmt::format("allows without asking {} ({}:{})", visible_word(rule.value), visible_text(file),
-                                      rule.place.line));
+      out.lines.push_back(fmt::format("allows without a question: {} ({}:{})", visible_word(rule.value),
+                                      visible_text(file), rule.place.line));
     }
   }
   // What runs stands next to the question.
@@ -109,7 +109,7 @@ Released released_in(const Declared& declared, const std::string& directory) {
 
 std::string released_text(const Released& released, std::size_t columns) {
   if (released.helpers.empty() && released.rules.empty()) {
-    return "Nothing here was waiting for that: no headersHelper, and no allow rule in its settings.\n";
+    return "This directory has no headersHelper and no allow rule in its settings, so nothing changes now.\n";
   }
   std::string out;
   for (const auto& shown : released.lines) {
@@ -122,7 +122,7 @@ std::string released_text(const Released& released, std::size_t columns) {
 bool agreed(const Settings& settings, Io& io, const std::string& directory, const Released& released) {
   const bool any = !released.helpers.empty() || !released.rules.empty();
   if (!any || settings.yes || settings.json || !io.in_is_terminal || !io.talk_is_terminal) return true;
-  io.talk(fmt::format("If {} is trusted, it\n{}Trust it? [y/N] ", safe_name(directory, 1000),
+  io.talk(fmt::format("If you trust {}, it\n{}Trust it? [y/N] ", safe_name(directory, 1000),
                       released_text(released, talk_columns(io))));
   const auto line = io.read_line();
   if (!line) io.talk("\n");
@@ -162,19 +162,20 @@ int trust(const Settings& settings, Io& io) {
   if (!change) throw std::move(change).error();
   say_notes(settings, io, change->warnings);
   if (settings.take_back && still_trusted(declared, directory)) {
-    throw Error(Errc::config,
-                fmt::format("{} is still trusted: {} says so (\"hasTrustDialogAccepted\"), or a directory above it is "
-                            "trusted; change that there",
-                            safe_name(directory, 300), config_paths(declared.request).claude_json));
+    throw Error(Errc::config, fmt::format("{} is still trusted: {} says so (\"hasTrustDialogAccepted\"), or a "
+                                          "directory above it is trusted; change it there",
+                                          safe_name(directory, 300), config_paths(declared.request).claude_json));
   }
   const auto shown = safe_name(directory, 1000);
   auto text =
       settings.take_back
-          ? fmt::format("{}: {}\n", change->changed ? "Trusted no longer" : "Was not trusted", shown)
+          ? fmt::format("{}: {}\n", change->changed ? "No longer trusted" : "Was not trusted", shown)
           : fmt::format(
-                "{}: {}\nIts headersHelper may run and allow rules of its settings count; its servers "
-                "still need: patchbay approve NAME\n{}",
-                change->changed ? "Trusted" : "Trusted already", shown, released_text(released, out_columns(io)));
+                "{}: {}\n"
+                "Its headersHelper commands may run, and the allow rules in its settings apply. Its servers still "
+                "need: patchbay approve NAME\n"
+                "{}",
+                change->changed ? "Trusted" : "Already trusted", shown, released_text(released, out_columns(io)));
   if (change->changed) text += modified_text(declared, ConfigScope::user, change->file);
   answer(settings, io,
          {{"path", directory},

@@ -8,6 +8,7 @@
 #include "base/as_result.h"
 #include "base/exit_code.h"
 #include "base/strings.h"
+#include "catalog/naming.h"
 #include "cli/context.h"
 #include "cli/declared.h"
 #include "cli/texts/present.h"
@@ -45,11 +46,11 @@ std::optional<Error> failure_of(const Answered& answered) {
   if (!answered.status) return std::nullopt;
   const auto state = answered.status->state;
   if (state != ServerState::failed && state != ServerState::needs_auth) return std::nullopt;
-  return answered.status->error.value_or(Error(Errc::connect, answered.status->reason));
+  return answered.status->error.value_or(Error(Errc::connect, std::string(to_string(answered.status->reason))));
 }
 
 std::string failure_text(const std::string& server, const Error& error) {
-  return safe_line(without_name(server, error.message()), 500);
+  return message_line(without_name(server, error.message()), 500);
 }
 
 bool is_argument(const std::string& word) {
@@ -70,16 +71,15 @@ std::vector<std::string> names_of(const LoadedConfig& config) {
   auto server = server_typed(word);
   const auto rest = server.empty() ? std::string() : word.substr((full ? 5 : 0) + server.size());
   const auto tool =
-      server.empty() ? fmt::format(" A tool of that name: patchbay why SERVER/{}", pasted_word(word)) : std::string();
+      server.empty() ? fmt::format(" If it is a tool: patchbay why SERVER/{}", pasted_word(word)) : std::string();
   if (server.empty()) server = word;
   const auto meant = nearest(server, names);
-  throw Error(
-      Errc::invalid_argument,
-      fmt::format("there is no server and no tool called \"{}\"{}", safe_name(word, 120),
-                  meant.empty() ? "; see what there is with `patchbay list`, or write server/tool (with --check "
-                                  "the name of a tool is enough)"
-                                : fmt::format("; did you mean '{}{}{}'?{}", full ? "mcp__" : "", safe_name(meant, 80),
-                                              safe_name(rest, 80), tool)));
+  throw Error(Errc::invalid_argument,
+              fmt::format("there is no server and no tool called \"{}\"{}", safe_name(word, 120),
+                          meant.empty() ? "; to list the servers: patchbay list. For a tool write server/tool (with "
+                                          "--check the name of the tool is enough)"
+                                        : fmt::format("; did you mean '{}{}{}'?{}", full ? "mcp__" : "",
+                                                      safe_name(meant, 80), safe_name(rest, 80), tool)));
 }
 
 Question question_of(const Declared& declared, const Settings& settings) {
@@ -91,7 +91,7 @@ Question question_of(const Declared& declared, const Settings& settings) {
     if (words.size() == 1) return out;
     if (is_argument(words[1])) {
       throw Error(Errc::invalid_argument,
-                  fmt::format("'{}' is a server, and arguments are a tool's: patchbay why{} TOOL {}",
+                  fmt::format("'{}' is a server, and only a tool has arguments: patchbay why{} TOOL {}",
                               safe_name(words[0], 80), shell_operands({words[0]}), pasted_word(words[1])));
     }
     out.tool = words[1];
@@ -103,7 +103,7 @@ Question question_of(const Declared& declared, const Settings& settings) {
   if (tools.empty()) {
     const bool of_server = words.front().starts_with("mcp__") || words.front().find('/') != std::string::npos;
     // The built-in server is nobody's entry.
-    const bool builtin = words.front().starts_with("mcp__patchbay__") || words.front().starts_with("patchbay/");
+    const bool builtin = addresses_server(words.front(), "patchbay");
     // A bare name may be a tool's, unless it is all but the name of a server.
     const bool slip = !builtin && !nearest(words.front(), names).empty();
     if (!settings.check || slip || (of_server && !builtin)) unknown(words.front(), names);
@@ -113,7 +113,7 @@ Question question_of(const Declared& declared, const Settings& settings) {
   if (tools.size() > 1) {
     std::string meant;
     for (const auto& one : tools) meant += fmt::format("{}{}/{}", meant.empty() ? "" : ", ", one.server, one.tool);
-    throw Error(Errc::invalid_argument, fmt::format("'{}' may mean {}; write the one you mean",
+    throw Error(Errc::invalid_argument, fmt::format("'{}' can mean {}; write the one you mean",
                                                     safe_name(words.front(), 120), safe_line(meant, 400)));
   }
   out.server = &entry_named(declared, tools.front().server, settings.scope);
@@ -138,7 +138,8 @@ Json failure_json(const std::optional<KnownFailure>& failure) {
 std::string failure_text(const ServerConfig& server, const KnownFailure& failure) {
   auto when = time_text(failure.time, "{:%Y-%m-%d %H:%M:%S} UTC");
   if (!failure.during.empty()) when += fmt::format(", patchbay {}", safe_line(failure.during, 40));
-  auto out = fmt::format("  Last error: {} ({})\n", safe_line(without_name(server.name, failure.message), 1200), when);
+  auto out =
+      fmt::format("  Last error: {} ({})\n", message_line(without_name(server.name, failure.message), 1200), when);
   return failure.detail.empty() ? out : out + indented(failure.detail);
 }
 
@@ -173,7 +174,7 @@ std::string server_text(const Declared& declared, const ServerExplanation& why, 
                         std::size_t columns) {
   const auto& server = why.server;
   auto line = [](std::string_view title, std::string_view text) {
-    return fmt::format("  {}: {}\n", title, safe_line(text, 2000));
+    return fmt::format("  {}: {}\n", title, message_line(text, 2000));
   };
   // Whoever asked it to be tried wants to know that first.
   const auto failure = failure_of(answered);
@@ -187,9 +188,9 @@ std::string server_text(const Declared& declared, const ServerExplanation& why, 
     out += line("Decided by",
                 fmt::format("{} ({})", why.rule, place_text(declared, {why.rule_file, why.rule_line, {}, {}, 0})));
   }
-  if (!why.fix.empty()) out += line("To change that", why.fix);
+  if (!why.fix.empty()) out += line("To change this", why.fix);
   for (const auto& shadow : server.shadows) {
-    out += fmt::format("  Goes before: {} entry in {}\n", to_string(shadow.scope), place_text(declared, shadow));
+    out += fmt::format("  Overrides: {} entry in {}\n", to_string(shadow.scope), place_text(declared, shadow));
   }
   for (const auto& other : why.others) {
     const bool known = std::ranges::find(server.shadows, other.origin) != server.shadows.end();
@@ -197,7 +198,7 @@ std::string server_text(const Declared& declared, const ServerExplanation& why, 
     out += fmt::format("  Also declared: {} entry in {}, {}{}\n", to_string(other.origin.scope),
                        place_text(declared, other.origin),
                        other.standing == ServerStanding::active ? "which is used" : to_string(other.standing),
-                       other.reason.empty() ? "" : ": " + safe_line(other.reason, 400));
+                       other.reason.empty() ? "" : ": " + message_line(other.reason, 400));
     if (other.standing == ServerStanding::awaiting_approval) out += consent_block(other, "    ", columns);
   }
   for (const auto& note : why.notes) out += line("Note", note);
@@ -211,7 +212,7 @@ std::string server_text(const Declared& declared, const ServerExplanation& why, 
     if (status.error && !status.error->detail().empty()) out += indented(status.error->detail());
     return out;
   }
-  if (why.counts) out += "  State: not started (see with --check)\n";
+  if (why.counts) out += "  State: not started (to start it, add --check)\n";
   if (const auto earlier = recall_failure(failure_file(), failure_key(server))) out += failure_text(server, *earlier);
   return out;
 }
@@ -253,26 +254,26 @@ std::string decision_text(const Declared& declared, const ToolExplanation& why, 
   const auto& decision = why.decision;
   const bool open = why.by_arguments && !arguments_given;
   auto out = fmt::format("{}: {}{}\n", name, to_string(decision.outcome), open ? " (without arguments)" : "");
-  out += fmt::format("  Because: {}\n", safe_line(decision.reason, 2000));
-  if (!why.withheld.empty()) out += fmt::format("  Not offered: {}\n", safe_line(why.withheld, 1000));
+  out += fmt::format("  Because: {}\n", message_line(decision.reason, 2000));
+  if (!why.withheld.empty()) out += fmt::format("  Not offered: {}\n", message_line(why.withheld, 1000));
   for (const auto& rule : why.rules) {
-    out += fmt::format("  Rule: {} {} ({})\n", to_string(rule.list), safe_line(to_text(Json(rule.text)), 1000),
+    out += fmt::format("  Rule: {} {} ({})\n", to_string(rule.list), message_line(to_text(Json(rule.text)), 1000),
                        place_text(declared, {rule.file, rule.line, {}, {}, 0}));
   }
   out += fmt::format("  Mode: {}{}\n", to_string(why.mode),
                      why.mode_from.empty() ? "" : fmt::format(" (from {})", safe_name(why.mode_from, 300)));
   if (open) {
-    out += fmt::format("  Note: rules look at its arguments; give them: patchbay why{} key=value\n",
+    out += fmt::format("  Note: some rules check the arguments; add them: patchbay why{} key=value\n",
                        shell_operands({why.entry.name}));
   }
   if (decision.outcome == PermissionOutcome::ask) {
     out +=
-        "  Note: whoever types `patchbay call` has said yes and is not asked; a program that calls for you asks "
-        "first\n";
+        "  Note: `patchbay call` runs without a question, because you typed it yourself; a program that calls tools "
+        "for you asks first\n";
   }
   if (!answered.entry) {
-    out += fmt::format("  Note: what the tool says of itself (destructive, only reads) is not known{}\n",
-                       answered.error ? ", because its server did not answer" : "; see with --check");
+    out += fmt::format("  Note: the hints of the tool itself (destructive, read-only) are not known{}\n",
+                       answered.error ? ", because its server did not answer" : "; to get them, add --check");
   }
   return out;
 }
@@ -291,7 +292,7 @@ int show(const Declared& declared, const Question& question, const Answered& ans
   const auto own_file = declared.store.places().config_file;
   std::optional<ServerExplanation> server;
   if (question.server != nullptr) {
-    server = explain_server(declared.config, *question.server, own_file, process_environment());
+    server = explain_server(declared.config, *question.server, own_file);
   }
   if (question.tool.empty()) {
     answer(settings, io, {{"server", server_json(declared.config, *server, answered)}, {"tool", Json()}},
@@ -316,7 +317,7 @@ int show(const Declared& declared, const Question& question, const Answered& ans
   const bool absent = answered.error && answered.error->code() == Errc::invalid_argument;
   std::string text;
   if (!settings.json) {
-    if (answered.error) text = safe_line(answered.error->message(), 1000) + "\n";
+    if (answered.error) text = message_line(answered.error->message(), 1000) + "\n";
     if (!absent) text += decision_text(declared, why, answered, given);
     if (server) text += server_text(declared, *server, answered, out_columns(io));
   }

@@ -4,118 +4,129 @@ namespace patchbay::cli {
 namespace {
 
 constexpr CommandEntry commands[] = {
-    {Command::tools, "tools", "List the tools of all servers or of one, or show one tool whole",
+    {Command::tools, "tools", "List the tools of all servers or of one server, or show everything about one tool",
      "  patchbay tools\n  patchbay tools filesystem/read_text_file\n  patchbay tools filesystem --json | jq -r "
      "'.tools[].name'",
      "SERVER|TOOL",
-     "Only this server, or everything about this tool (server/tool where its name is nearly that of a server)", 0, 1},
+     "A server, to list its tools; or a tool, to show everything about it (write server/tool if a server has nearly "
+     "the same name)",
+     0, 1},
     {Command::call, "call", "Call a tool",
      "  patchbay call read_file path=README.md\n"
      "  patchbay call mcp__db__query sql='select 1' limit:=10\n"
      "  patchbay call fs/write_file path=notes.txt content=@draft.txt\n"
      "  echo '{\"path\":\"README.md\"}' | patchbay call read_file -",
      "TOOL",
-     "The tool (mcp__server__tool, server/tool, or its bare name), then key=value, key:=json, key=@file, {json} or -",
+     "The tool (mcp__server__tool, server/tool, or only its name), then its arguments: key=value, key:=json, "
+     "key=@file, one {json} object, or - to read the object from stdin",
      1, 0},
     {Command::resources, "resources", "List resources and resource templates", "  patchbay resources docs", "SERVER",
-     "Only this server", 0, 1},
+     "A server, to list only its resources", 0, 1},
     {Command::read, "read", "Read a resource",
      "  patchbay read docs file:///guide.md\n  patchbay read file:///logo.png > logo.png", "URI",
-     "The resource; its server may be named before it", 1, 2},
-    {Command::skills, "skills", "List skills, or show one, verified against its entry",
+     "The resource; you can name its server before it", 1, 2},
+    {Command::skills, "skills", "List skills, or show one after checking its content against its hash",
      "  patchbay skills\n  patchbay skills docs pdf-processing\n  patchbay skills docs pdf-processing "
      "references/forms.md",
-     "SERVER", "Only this server; then a skill, by name or URI, and a file of it", 0, 3},
-    {Command::prompts, "prompts", "List prompts", "  patchbay prompts", "SERVER", "Only this server", 0, 1},
-    {Command::prompt, "prompt", "Show a prompt filled in", "  patchbay prompt review file=main.cpp", "NAME",
-     "The prompt, then key=value", 1, 0},
-    {Command::add, "add", "Declare a server",
+     "SERVER", "A server, to list only its skills; then a skill, by name or URI; then one of its files", 0, 3},
+    {Command::prompts, "prompts", "List prompts", "  patchbay prompts", "SERVER", "A server, to list only its prompts",
+     0, 1},
+    {Command::prompt, "prompt", "Show a prompt with its arguments filled in", "  patchbay prompt review file=main.cpp",
+     "NAME", "The prompt, then its arguments: key=value", 1, 0},
+    {Command::add, "add", "Add a server",
      "  patchbay add --transport http sentry https://mcp.sentry.dev/mcp\n"
      "  patchbay add airtable --env AIRTABLE_API_KEY=key -- npx -y airtable-mcp-server\n"
      "  patchbay add --scope user files -- npx -y @modelcontextprotocol/server-filesystem ~/notes\n\n"
-     "Scopes: local (you, in this project), user (you, everywhere), project (.mcp.json, for everybody who has\n"
-     "the project). local and user are kept in patchbay/config.json of your configuration directory.",
-     "NAME", "The name, then a URL, or -- and a command with its arguments", 1, 0, true},
-    {Command::add_json, "add-json", "Declare a server by the JSON of its entry",
+     "Scopes: local (only you, in this project), user (only you, in every project), project (.mcp.json, for "
+     "everybody who has the project). Entries with scope local or user are written to "
+     "~/.config/patchbay/config.json.",
+     "NAME", "A name for the server, then its URL, or -- and its command with arguments", 1, 0, true},
+    {Command::add_json, "add-json", "Add a server; its entry is given as JSON",
      "  patchbay add-json weather '{\"type\":\"http\",\"url\":\"https://weather.example/mcp\"}'\n"
      "  patchbay add-json --scope user db '{\"command\":\"db-server\",\"args\":[\"--read-only\"]}'",
-     "NAME", "The name, then the JSON object; - reads it from stdin", 2, 2, true},
-    {Command::remove, "remove", "Take a declared server away",
-     "  patchbay remove sentry\n  patchbay remove sentry --scope user", "SERVER", "Its name", 1, 1, true},
-    {Command::get, "get", "Show one declared server, secrets hidden",
-     "  patchbay get sentry\n  patchbay get sentry --check\n  patchbay get sentry --json", "SERVER", "Its name", 1, 1,
-     true},
-    {Command::list, "list", "List the declared servers and where each stands",
+     "NAME", "A name for the server, then the JSON object of its entry; - reads the object from stdin", 2, 2, true},
+    {Command::remove, "remove", "Remove a server", "  patchbay remove sentry\n  patchbay remove sentry --scope user",
+     "SERVER", "The name of the server", 1, 1, true},
+    {Command::get, "get", "Show one server; secrets are hidden",
+     "  patchbay get sentry\n  patchbay get sentry --check\n  patchbay get sentry --json", "SERVER",
+     "The name of the server", 1, 1, true},
+    {Command::list, "list", "List your servers and their state",
      "  patchbay list\n  patchbay list --check\n  patchbay list --json | jq -r '.servers[].name'\n\n"
-     "`patchbay list` starts none; `patchbay mcp list` starts them to see whether they answer, as --check does.",
+     "`patchbay list` starts no server. `patchbay list --check` and `patchbay mcp list` start every server and show "
+     "whether it answers.",
      nullptr, nullptr, 0, 0, true},
-    {Command::enable, "enable", "Switch servers on again",
-     "  patchbay enable sentry\n  patchbay enable sentry --scope user", "SERVER", "Their names", 1, 0, true},
-    {Command::disable, "disable", "Switch servers off without taking them away",
+    {Command::enable, "enable", "Enable servers that were disabled",
+     "  patchbay enable sentry\n  patchbay enable sentry --scope user", "SERVER", "The names of the servers", 1, 0,
+     true},
+    {Command::disable, "disable", "Disable servers without removing them",
      "  patchbay disable sentry              in this project\n  patchbay disable sentry --scope user   everywhere",
-     "SERVER", "Their names", 1, 0, true},
-    {Command::approve, "approve", "Say yes to servers that this project brought along",
-     "  patchbay approve files\n  patchbay approve --all", "SERVER", "Their names", 0, 0, true},
-    {Command::reject, "reject", "Say no to servers that this project brought along",
-     "  patchbay reject files\n  patchbay reject --all", "SERVER", "Their names", 0, 0, true},
-    {Command::reset_choices, "reset-project-choices", "Forget what was said to the servers of this project",
+     "SERVER", "The names of the servers", 1, 0, true},
+    {Command::approve, "approve", "Approve servers declared by this project",
+     "  patchbay approve files\n  patchbay approve --all", "SERVER", "The names of the servers", 0, 0, true},
+    {Command::reject, "reject", "Reject servers declared by this project",
+     "  patchbay reject files\n  patchbay reject --all", "SERVER", "The names of the servers", 0, 0, true},
+    {Command::reset_choices, "reset-project-choices", "Forget this project's approvals and rejections",
      "  patchbay reset-project-choices", nullptr, nullptr, 0, 0, true},
-    {Command::import_servers, "import", "Take over servers that other clients declare",
-     "  patchbay import                     what there is of all clients; writes nothing\n"
-     "  patchbay import cursor              shows what becomes of it, then asks\n"
+    {Command::import_servers, "import", "Copy servers from the files of other clients",
+     "  patchbay import                     shows the servers of all clients; writes nothing\n"
+     "  patchbay import cursor              shows what would be written, then asks\n"
      "  patchbay import vscode --scope project --name github --yes\n"
      "  patchbay import ~/old/settings.json --from gemini --dry-run\n\n"
-     "Clients: claude-desktop, cursor, vscode, codex, gemini, windsurf, opencode, zed, goose, cline, mcporter,\n"
-     "registry (server.json), mcp-json. Every field that cannot be carried is named with its file and line.\n"
-     "Servers of a file inside a repository are asked about one by one; without a terminal, name them (--name).",
-     "CLIENT|FILE", "A client, or a file of one; without it: everything that is found", 0, 1, true},
-    {Command::add_from_desktop, "add-from-claude-desktop", "Take over the servers of Claude Desktop",
+     "Clients: claude-desktop, cursor, vscode, codex, gemini, windsurf, opencode, zed, goose, cline, mcporter, "
+     "registry (server.json), mcp-json. A field that cannot be copied is reported with its file and line.\n"
+     "Servers from a file inside a repository are confirmed one by one. Without a terminal, name each one with "
+     "--name.",
+     "CLIENT|FILE", "A client, or a file of a client; without it, all files that are found are shown", 0, 1, true},
+    {Command::add_from_desktop, "add-from-claude-desktop", "Copy the servers of Claude Desktop",
      "  patchbay mcp add-from-claude-desktop\n  patchbay mcp add-from-claude-desktop --scope user --yes", nullptr,
      nullptr, 0, 0, true},
-    {Command::doctor, "doctor", "Look for what is wrong with servers, files, rules and this machine",
+    {Command::doctor, "doctor", "Check servers, files, rules and this machine, and say how to fix problems",
      "  patchbay doctor                     connects to every server that may be started\n"
-     "  patchbay doctor --no-check          starts and reaches nothing\n"
-     "  patchbay doctor --fix               sets right what is ours and safe, then looks\n"
+     "  patchbay doctor --offline           starts no server and connects to nothing\n"
+     "  patchbay doctor --fix               first fixes what is safe to fix\n"
      "  patchbay doctor --json | jq '.findings[] | select(.level == \"problem\")'\n\n"
-     "Exits with 1 when there is a problem. --fix closes our own files to others, removes what was left behind\n"
-     "and forgets answers for projects that are gone; it approves nothing and touches no other program's file.",
+     "The exit code is 1 if there is a problem. --fix makes patchbay's own files readable only by you, deletes "
+     "leftover temporary files and forgets answers for projects that no longer exist. It approves nothing and "
+     "changes no file of another program.",
      nullptr, nullptr, 0, 0, true},
-    {Command::why, "why", "Say why a server is used or not, or why a tool may be called or not, starting nothing",
-     "  patchbay why sentry                 which file and line, what goes before it, what to do\n"
-     "  patchbay why sentry --check         starts it, and shows the error\n"
+    {Command::why, "why", "Explain why a server is or is not used, or why a call is or is not allowed",
+     "  patchbay why sentry                 its file and line, what overrides it, what to do\n"
+     "  patchbay why sentry --check         starts it and shows its error\n"
      "  patchbay why mcp__db__query sql='drop table users'\n"
-     "  patchbay why fs write_file path=docs/a.md",
-     "SERVER|TOOL",
-     "A server; or a tool (mcp__server__tool, server/tool, or both words), then arguments as `call` takes them", 1, 0,
-     true},
-    {Command::lint, "lint", "Check configuration files and permission rules, starting nothing",
-     "  patchbay lint                       everything that counts in this directory\n"
+     "  patchbay why fs write_file path=docs/a.md\n\n"
+     "Starts no server unless --check is given.",
+     "SERVER|TOOL", "A server; or a tool (mcp__server__tool, server/tool, or both words), then arguments as for `call`",
+     1, 0, true},
+    {Command::lint, "lint", "Check configuration files and rules without starting a server",
+     "  patchbay lint                       all files that are used in this directory\n"
      "  patchbay lint .mcp.json .claude/settings.json --strict\n"
      "  patchbay lint --json | jq '.problems'\n\n"
-     "One line for each problem: file:line:column: severity: message. Exits with 1 when there are errors.",
-     "FILE", "Only these files, each by itself", 0, 0, true},
-    {Command::trust, "trust", "Say that you trust this project's directory, or another one",
+     "Prints one line per problem: file:line:column: severity: message. The exit code is 1 if there are errors.",
+     "FILE", "Check only these files, each one alone", 0, 0, true},
+    {Command::trust, "trust", "Trust the directory of this project, or another directory",
      "  patchbay trust\n  patchbay trust ~/src/project\n  patchbay trust --remove\n\n"
-     "In a trusted directory headersHelper of project and local servers runs, and allow rules of the project's\n"
-     "settings count. Servers of the project still need `patchbay approve`. Kept in our own config.json.",
-     "DIR", "The directory; without it: the root of this project", 0, 1, true},
-    {Command::serve, "serve", "Offer the built-in tools as an MCP server on stdin and stdout, or over HTTP",
+     "In a trusted directory the headersHelper of project and local servers may run, and allow rules in the "
+     "project's settings apply. Servers of the project still need `patchbay approve`. Trust is stored in "
+     "~/.config/patchbay/config.json.",
+     "DIR", "The directory; without it, the root of this project", 0, 1, true},
+    {Command::serve, "serve", "Run an MCP server with the built-in tools, on stdin and stdout or over HTTP",
      "  patchbay serve --root ~/project\n  patchbay serve --root . --allow-run\n"
      "  patchbay serve --http 127.0.0.1:8080\n"
      "  patchbay serve --http 127.0.0.1:0 --json          any free port; prints {\"url\":…}\n"
      "  patchbay serve --http 0.0.0.0:8080 --bearer-file token --allow-host mcp.example\n\n"
-     "Over HTTP the endpoint is /mcp. SIGINT and SIGTERM let running calls finish and exit with 0.\n"
-     "Without --bearer-file, PATCHBAY_SERVE_TOKEN is the token if it is set. Where one is needed and none is given\n"
-     "(with --allow-run, and on every address but loopback), one is made for the run and printed.",
+     "The URL ends in /mcp. Ctrl-C (SIGINT) and SIGTERM let running calls finish; the exit code is then 0.\n"
+     "The token that clients must send is in the file of --bearer-file, or in PATCHBAY_SERVE_TOKEN. With "
+     "--allow-run, and on every address except loopback, a token is required: without one of these, a token for "
+     "this run is made and printed.",
      nullptr, nullptr, 0, 0, true},
-    {Command::completion, "completion", "Print the completion script of a shell, or the names of the servers it offers",
+    {Command::completion, "completion", "Print the completion script for a shell",
      "  source <(patchbay completion bash)\n  patchbay completion zsh > ~/.zfunc/_patchbay\n"
      "  patchbay completion fish > ~/.config/fish/completions/patchbay.fish",
-     "bash|zsh|fish|servers", "The shell; or servers: what is declared, starting nothing", 1, 1},
+     "bash|zsh|fish|servers", "The shell; or servers, to print the names of your servers", 1, 1},
     {Command::manual, "man", "Print the manual page", "  patchbay man | man -l -", nullptr, nullptr, 0, 0},
 };
 
-constexpr const char* mcp_summary = "The commands about servers, as `claude mcp` has them";
+constexpr const char* mcp_summary = "The commands about servers, named as in `claude mcp`";
 constexpr const char* mcp_examples =
     "  patchbay mcp add --transport http sentry https://mcp.sentry.dev/mcp\n"
     "  patchbay mcp add airtable --env AIRTABLE_API_KEY=key -- npx -y airtable-mcp-server\n"
@@ -123,24 +134,38 @@ constexpr const char* mcp_examples =
 
 constexpr const char* about = "Connects to MCP servers and calls their tools.";
 constexpr const char* about_servers =
-    "Servers come from .mcp.json in this directory (inside a git repository: or one above it, up to its\n"
-    "root), from what `patchbay add` wrote, from the files of Claude Code and from --mcp-config; `patchbay list`\n"
-    "shows them. MCP_TIMEOUT (milliseconds, 30000) is how long one may take to start.\n"
-    "Without any, a built-in server with file tools is offered.";
+    "Servers come from .mcp.json in this directory (in a git repository also from the directories above, up to its "
+    "root), from `patchbay add`, from the files of Claude Code and from --mcp-config. `patchbay list` shows them. "
+    "MCP_TIMEOUT is the time a server may take to start, in milliseconds (default 30000). If no server is declared, "
+    "a built-in server with file tools is used.";
 constexpr const char* about_examples =
-    "  patchbay                         what is here, and what to type next\n"
-    "  patchbay tools --json            every tool, for scripts\n"
+    "  patchbay                         show the servers, and what to type next\n"
+    "  patchbay tools --json            all tools as JSON, for scripts\n"
     "  patchbay call read_file path=README.md\n"
     "  patchbay mcp add files -- npx -y @modelcontextprotocol/server-filesystem .\n"
     "  patchbay --mcp-config '{\"echo\":{\"command\":\"my-server\"}}' tools";
 constexpr const char* about_exit_codes =
-    "0 ok, 1 the tool or server answered with an error, or doctor or lint found one, 2 usage or\n"
-    "configuration, 3 connection, time-out or limit, 70 a bug in patchbay, 130/143 interrupted.";
+    "0 success; 1 the tool or server answered with an error, or doctor or lint found a problem; 2 wrong usage or "
+    "configuration; 3 connection failed, time-out or limit reached; 70 a bug in patchbay; 130 or 143 interrupted.";
 
 constexpr ProgramText text_of_program{about,       about_servers, about_examples, about_exit_codes,
                                       mcp_summary, mcp_examples};
 
+constexpr std::string_view first[] = {"add", "list", "tools", "call", "why", "doctor"};
+constexpr std::string_view about_declared[] = {
+    "get", "remove", "enable", "disable", "import", "add-json", "add-from-claude-desktop", "mcp"};
+constexpr std::string_view about_permission[] = {"approve", "reject", "reset-project-choices", "trust"};
+constexpr std::string_view about_offers[] = {"resources", "read", "prompts", "prompt", "skills"};
+constexpr std::string_view about_rest[] = {"serve", "lint", "completion", "man"};
+constexpr CommandGroup groups[] = {{"Start with these commands", first},
+                                   {"Commands about servers", about_declared},
+                                   {"Commands about approval and trust", about_permission},
+                                   {"Commands about resources, prompts and skills", about_offers},
+                                   {"Other commands", about_rest}};
+
 }  // namespace
+
+std::span<const CommandGroup> command_groups() { return groups; }
 
 std::span<const CommandEntry> command_table() { return commands; }
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <span>
+#include <string_view>
 
 #include "cli/words/settings.h"
 
@@ -22,6 +23,13 @@ struct CommandEntry {
 };
 
 std::span<const CommandEntry> command_table();
+
+// The order of the help: every command once, those that people need first in the first group.
+struct CommandGroup {
+  std::string_view title;
+  std::span<const std::string_view> names;
+};
+std::span<const CommandGroup> command_groups();
 
 // What is said of the program and of `mcp`.
 struct ProgramText {

@@ -50,9 +50,9 @@ std::string entry_text(const PlannedEntry& planned, ConfigTrust trust, std::size
   }
   if (!planned.reason.empty()) out += fmt::format("      {}\n", visible_message(planned.reason));
   if (planned.action == ImportAction::add && server.disabled) {
-    out += planned.missing.empty()
-               ? std::string("      disabled, as it was\n")
-               : fmt::format("      disabled; it needs {}\n", safe_line(join(planned.missing, ", "), longest_line));
+    out += planned.missing.empty() ? std::string("      disabled, as in the file it comes from\n")
+                                   : fmt::format("      disabled until this is set: {}\n",
+                                                 safe_line(join(planned.missing, ", "), longest_line));
   }
   return out;
 }

@@ -9,7 +9,9 @@
 
 #include <patchbay/version.h>
 
+#include "base/strings.h"
 #include "cli/context.h"
+#include "cli/texts/help.h"
 
 namespace patchbay::cli {
 namespace {
@@ -61,14 +63,25 @@ std::string roff(std::string_view text) {
 
 std::string sentence(std::string_view text) { return roff(text) + (text.ends_with('.') ? "\n" : ".\n"); }
 
-// Lines as they stand, in the indentation of the paragraph around them.
-std::string verbatim(std::string_view text) { return ".nf\n" + roff(text) + "\n.fi\n"; }
+// Lines that begin with blanks stay as they are; the others are prose. In the indentation of the paragraph around them.
+std::string verbatim(std::string_view text) {
+  std::string out;
+  bool filling = true;
+  for (const auto line : split(text, '\n')) {
+    if (!line.empty() && line.starts_with(' ') == filling) {
+      out += filling ? ".nf\n" : ".fi\n";
+      filling = !filling;
+    }
+    out += roff(line) + "\n";
+  }
+  return filling ? out : out + ".fi\n";
+}
 
 std::string flag_entry(const FlagText& flag) {
   std::string names;
   for (const auto& name : flag.names) names += (names.empty() ? "\\fB" : ", \\fB") + roff(name) + "\\fR";
   if (!flag.value.empty()) names += " \\fI" + roff(flag.value) + "\\fR";
-  return ".TP\n" + names + "\n" + sentence(flag.help);
+  return ".TP\n" + names + "\n" + sentence(flag_help(flag));
 }
 
 std::string command_entry(const CommandText& command, const std::vector<FlagText>& flags) {
@@ -93,27 +106,31 @@ constexpr struct {
   std::string_view name;
   std::string_view effect;
 } variables[] = {
-    {"MCP_TIMEOUT", "Milliseconds a server may take to start."},
-    {"MCP_TOOL_TIMEOUT", "Milliseconds a call may take."},
-    {"CLAUDE_CODE_MCP_TOOL_IDLE_TIMEOUT", "Milliseconds of silence during a call."},
+    {"MCP_TIMEOUT", "How long a server may take to start, in milliseconds."},
+    {"MCP_TOOL_TIMEOUT", "How long a call may take, in milliseconds."},
+    {"CLAUDE_CODE_MCP_TOOL_IDLE_TIMEOUT", "How long a call may go without an answer or progress, in milliseconds."},
     {"MCP_SERVER_CONNECTION_BATCH_SIZE", "How many local servers start at once."},
-    {"MCP_REMOTE_SERVER_CONNECTION_BATCH_SIZE", "How many remote servers are connected to at once."},
-    {"MCP_PROTOCOL_NEGOTIATION", "With the value legacy the older protocol is spoken to all servers."},
-    {"MCP_CLIENT_SECRET", "The secret that belongs to --client-id, for add."},
-    {"MCP_OAUTH_CALLBACK_PORT", "What add takes for --callback-port."},
-    {"ENABLE_CLAUDEAI_MCP_SERVERS", "With the value false no connectors are used."},
-    {"CLAUDE_CODE_MCP_ALLOWLIST_ENV", "With the value 1 servers inherit a small safe part of the environment."},
-    {"CLAUDE_CODE_SUBPROCESS_ENV_SCRUB", "With the value 1 servers inherit no credentials of vendors and clouds."},
-    {"CLAUDE_CODE_SHELL_PREFIX", "A program that is started with the command line of a server as its argument."},
-    {"CLAUDE_CONFIG_DIR", "The directory instead of ~/.claude; .claude.json is looked for inside it too."},
-    {"HTTPS_PROXY", "The proxy for https and wss; also HTTP_PROXY, ALL_PROXY and NO_PROXY, in capitals or small."},
-    {"SSL_CERT_FILE", "Trusted certificates instead of the system's; also SSL_CERT_DIR."},
-    {"NODE_EXTRA_CA_CERTS", "A file of certificates to trust besides."},
+    {"MCP_REMOTE_SERVER_CONNECTION_BATCH_SIZE", "How many remote servers are connected at once."},
+    {"MCP_PROTOCOL_NEGOTIATION", "legacy: use the older protocol with all servers."},
+    {"MCP_CLIENT_SECRET", "The client secret that add stores for --client-id."},
+    {"MCP_OAUTH_CALLBACK_PORT", "The default of --callback-port of add."},
+    {"ENABLE_CLAUDEAI_MCP_SERVERS", "false: use no connectors."},
+    {"CLAUDE_CODE_MCP_ALLOWLIST_ENV", "1: servers inherit only a small, safe part of the environment."},
+    {"CLAUDE_CODE_SUBPROCESS_ENV_SCRUB", "1: servers do not inherit credentials of AI vendors and cloud providers."},
+    {"CLAUDE_CODE_SHELL_PREFIX",
+     "A program that starts each server: it gets the command line of the server as its argument."},
+    {"CLAUDE_CONFIG_DIR", "The directory to use instead of ~/.claude. It also contains .claude.json then."},
+    {"HTTPS_PROXY",
+     "The proxy for https and wss. HTTP_PROXY, ALL_PROXY and NO_PROXY are used as well; lower case is accepted."},
+    {"SSL_CERT_FILE", "Certificates to trust instead of those of the system. SSL_CERT_DIR is used as well."},
+    {"NODE_EXTRA_CA_CERTS", "A file of additional certificates to trust."},
     {"CLAUDE_CODE_CLIENT_CERT",
-     "The client certificate; also CLAUDE_CODE_CLIENT_KEY and CLAUDE_CODE_CLIENT_KEY_PASSPHRASE."},
-    {"PATCHBAY_SERVE_TOKEN", "The token that serve --http asks clients for, unless --bearer-file names one."},
-    {"PATCHBAY_WARDEN", "The program that ends servers and all their children, if it is not the installed one."},
-    {"NO_COLOR", "No colours."},
+     "The client certificate. Its key is in CLAUDE_CODE_CLIENT_KEY, and CLAUDE_CODE_CLIENT_KEY_PASSPHRASE opens the "
+     "key."},
+    {"PATCHBAY_SERVE_TOKEN", "The token that clients of serve --http must send, if --bearer-file is not given."},
+    {"PATCHBAY_WARDEN",
+     "The program that ends servers and all processes they started, if it is not the installed one."},
+    {"NO_COLOR", "Any value: print without colours."},
 };
 
 }  // namespace
@@ -130,11 +147,10 @@ std::string manual_page(const CommandLineText& line, std::string_view version) {
   out += ".SH NAME\npatchbay \\- " + roff(summary) + "\n";
   out += ".SH SYNOPSIS\n.B patchbay\n[\\fIOPTION\\fR ...] [\\fICOMMAND\\fR [\\fIARGUMENT\\fR ...]]\n";
   out += ".SH DESCRIPTION\n" + sentence(line.summary) +
-         "Without a command it shows the servers it found, their state and their tools.\n.PP\n" + roff(line.servers) +
-         "\n";
+         "Without a command it shows your servers, their state and their tools.\n.PP\n" + roff(line.servers) + "\n";
   out += ".SH COMMANDS\n";
   for (const auto& command : line.commands) out += command_entry(command, line.flags);
-  out += ".SH OPTIONS\nOptions may stand before or after the command.\n";
+  out += ".SH OPTIONS\nOptions can be written before or after the command.\n";
   std::string group;
   for (const auto& flag : line.flags) {
     if (!flag.command.empty()) continue;
@@ -148,14 +164,12 @@ std::string manual_page(const CommandLineText& line, std::string_view version) {
     out += fmt::format(".TP\n\\fB{}\\fR\n{}\n", variable.name, roff(variable.effect));
   out +=
       ".SH FILES\n"
-      ".TP\n\\fI.mcp.json\\fR\nServers of a project. They are started when the person has agreed.\n"
-      ".TP\n\\fI~/.config/patchbay/config.json\\fR\nServers of the scopes local and user, and what was said about "
-      "those of "
-      "projects. \\fBXDG_CONFIG_HOME\\fR moves it.\n"
+      ".TP\n\\fI.mcp.json\\fR\nServers of a project. They start only after you approve them.\n"
+      ".TP\n\\fI~/.config/patchbay/config.json\\fR\nServers of the scopes local and user, and your approvals, "
+      "rejections and trust. \\fBXDG_CONFIG_HOME\\fR moves it.\n"
       ".TP\n\\fI~/.local/state/patchbay/backups\\fR\nThe five newest backups of each of these files. "
       "\\fBXDG_STATE_HOME\\fR moves them.\n"
       ".TP\n\\fI~/.claude.json\\fR, \\fI~/.claude/\\fR, \\fI.claude/\\fR\nServers and settings of Claude Code: read, "
-      "and "
       "never written.\n";
   out += ".SH EXAMPLES\n" + verbatim(line.examples);
   return out;

@@ -30,8 +30,8 @@ Json status_json(const ServerStatus& status) {
   const bool connected = status.server.has_value();
   return {{"name", status.name},
           {"state", to_string(status.state)},
-          {"reason", status.reason},
-          {"era", status.era.empty() ? Json() : Json(status.era)},
+          {"reason", to_string(status.reason)},
+          {"era", status.era ? Json(to_string(*status.era)) : Json()},
           {"protocolVersion", connected ? Json(status.server->protocol_version) : Json()},
           {"serverInfo", connected ? encode(status.server->info) : Json()},
           {"capabilities", connected ? encode(status.server->capabilities) : Json()},
@@ -84,6 +84,14 @@ std::string safe_line(std::string_view text, std::size_t max_width) {
   auto line = clean_line(text);
   if (line.size() <= max_width) return line;
   return fmt::format("{}…", cut_utf8(line, max_width - 1));
+}
+
+std::string message_line(std::string_view message, std::size_t max_width) {
+  std::string line;
+  for (const auto one : split(message, '\n')) {
+    if (const auto text = trim(one); !text.empty()) line += (line.empty() ? "" : " ") + visible_message(text);
+  }
+  return line.size() <= max_width ? line : fmt::format("{}…", cut_utf8(line, max_width - 1));
 }
 
 std::string safe_name(std::string_view name, std::size_t max_width) {
@@ -161,9 +169,9 @@ std::string status_line(const ServerStatus& status, bool color, std::size_t show
       line += paint(to_string(status.state), "33", color);
   }
   const bool explained = status.error && status.state != ServerState::pending;
-  const bool said = (explained && status.state == ServerState::failed) || status.reason == to_string(status.state);
-  if (!status.reason.empty() && !said) line += fmt::format("  {}", safe_line(status.reason, 400));
-  if (explained) line += fmt::format("  {}", safe_line(without_name(status.name, status.error->message()), 400));
+  const bool said = (explained && status.state == ServerState::failed) || status.reason == ServerReason::disabled;
+  if (status.reason != ServerReason::none && !said) line += fmt::format("  {}", to_string(status.reason));
+  if (explained) line += fmt::format("  {}", message_line(without_name(status.name, status.error->message()), 400));
   return line;
 }
 

@@ -26,6 +26,8 @@ std::string problem_text(const ConfigProblem& problem);
 // A message of ours with words of others in it: what does not show itself is written out, and lines behind the first
 // are indented, so that none of them can be taken for another message.
 std::string message_text(std::string_view message);
+// The same on one line.
+std::string message_line(std::string_view message, std::size_t max_width);
 // JSON for stdout: as little as possible for programs, and for a terminal what people can read and it cannot misread.
 std::string json_text(const Json& value, bool terminal);
 // JSON with everything a terminal could misread written as \u escapes; the value is the same.

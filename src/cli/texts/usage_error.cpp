@@ -60,7 +60,7 @@ std::string misplaced_flag(const std::vector<std::string>& typed, std::size_t at
     const auto name = typed[i].substr(0, typed[i].find('='));
     const bool has_value = name == typed[i] && std::ranges::find(with_value, name) != with_value.end() && i + 1 < at;
     if (std::ranges::find(everywhere, name) == everywhere.end() && std::ranges::find(own, name) != own.end()) {
-      return "'" + name + "' is a flag of '" + command + "' and stands behind it: patchbay " + command + " " +
+      return "'" + name + "' is a flag of '" + command + "'; write it after the command: patchbay " + command + " " +
              shell_word(typed[i]) + (has_value ? " " + shell_word(typed[i + 1]) : "");
     }
     if (has_value) ++i;
@@ -88,7 +88,7 @@ std::string choice_error(const std::string& message) {
   const auto typed = message.substr(colon + 2, in - colon - 2);
   // A mode of another client that is no mode here; whoever asks for it counts on nothing being changed.
   if (message.starts_with("--permission-mode") && typed == "plan") {
-    return message.substr(0, in) + " is not known here; dontAsk refuses what no rule allows";
+    return message.substr(0, in) + " does not exist here; dontAsk refuses every call that no rule allows";
   }
   std::vector<std::string> choices;
   for (const auto one : split(std::string_view(message).substr(begin, message.find('}', begin) - begin), ',')) {
@@ -133,14 +133,14 @@ UsageError usage_error(const std::string& message, const std::vector<std::string
     // Rules begin with a capital, or with mcp__, which were taken for rules already.
     const bool like_command = name.front() >= 'a' && name.front() <= 'z' && !nearest(name, names).empty();
     if (at >= 2 && is_rule_flag(typed[at - 2]) && !like_command) {
-      error.message = "unknown command '" + name + "'; several rules are one word: " + typed[at - 2] + " " +
+      error.message = "unknown command '" + name + "'; write several rules as one word: " + typed[at - 2] + " " +
                       shell_word(typed[at - 1] + " " + name);
       return error;
     }
     error.message = "unknown command '" + before + name + "'";
     if (name == "login" || name == "logout" || name == "auth") {
       error.message +=
-          "; signing in is not there yet. A token can be given as a header: patchbay add -t http NAME URL -H "
+          "; signing in is not possible yet. Give a token in a header instead: patchbay add -t http NAME URL -H "
           "'Authorization: Bearer ${TOKEN}'";
     } else {
       const auto meant = nearest(name, names);
@@ -150,10 +150,10 @@ UsageError usage_error(const std::string& message, const std::vector<std::string
   }
   if (name != "add") return error;
   if (message.starts_with("--transport: ws")) {
-    error.message = message + "; a ws server is added with: patchbay " + before +
-                    R"(add-json NAME '{"type":"ws","url":"wss://…"}')";
+    error.message =
+        message + "; to add a ws server: patchbay " + before + R"(add-json NAME '{"type":"ws","url":"wss://…"}')";
   } else if (message.find("not expected") != std::string::npos && std::ranges::find(typed, "--") == typed.end()) {
-    error.message += error.message.ends_with('?') ? " If it is the server's: write" : "; write";
+    error.message += error.message.ends_with('?') ? " If it is a flag of the server, write" : "; write";
     error.message += " -- before the command of the server: patchbay " + before + "add NAME -- COMMAND ARGUMENTS";
   }
   return error;

@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 // A text behind a flag is no file that could be fixed.
 std::string about_text(ConfigProblem problem) {
   if (const auto at = problem.message.rfind(fix_the_file); at != std::string::npos) {
-    problem.message.replace(at, fix_the_file.size(), "correct the JSON behind the flag");
+    problem.message.replace(at, fix_the_file.size(), "correct the JSON after the flag");
   }
   return problem.line == 0 ? problem.message : fmt::format("{}:{}: {}", problem.line, problem.column, problem.message);
 }
@@ -37,7 +37,7 @@ Named text_of(std::string_view flag, const std::string& argument) {
   if (is_inline_config(argument)) return {argument, {}};
   auto text = read_config_text((fs::current_path() / argument).lexically_normal().string());
   if (!text) {
-    refuse(flag, fmt::format("{} cannot be read: {}; name a file, or JSON that begins with {{",
+    refuse(flag, fmt::format("{} cannot be read: {}; write the name of a file, or JSON that begins with {{",
                              safe_name(argument, 300), text.error()));
   }
   return {std::move(*text), argument};
@@ -65,7 +65,8 @@ void check_server(const std::string& argument) {
 void check_plugin(const std::string& argument) {
   std::error_code error;
   if (fs::is_directory(argument, error)) return;
-  refuse("--plugin-dir", fmt::format("{} is no directory; name the directory of a plugin", safe_name(argument, 300)));
+  refuse("--plugin-dir",
+         fmt::format("{} is not a directory; write the directory of a plugin", safe_name(argument, 300)));
 }
 
 }  // namespace

@@ -12,28 +12,23 @@
 namespace patchbay::cli {
 namespace {
 
-constexpr std::string_view full_prefix = "mcp__";
+constexpr auto full_prefix = full_name_prefix;
 constexpr std::string_view builtin_name = "patchbay";
 
 bool is_full_name(std::string_view text) { return text.starts_with(full_prefix); }
 
-bool belongs_to(const std::string& text, const std::string& server) {
-  return text.starts_with(server + "/") || text.starts_with(original_full_name({server, ""})) ||
-         text.starts_with(normalised_full_name({server, ""}));
-}
-
 std::optional<Error> unknown(const std::string& name, const std::vector<std::string>& servers, std::string hint = {}) {
   if (name == builtin_name) {
-    return Error(
-        Errc::invalid_argument,
-        "the built-in server 'patchbay' is offered when no other is declared; beside others: patchbay --builtin");
+    return Error(Errc::invalid_argument,
+                 "the built-in server 'patchbay' is used only if no other server is declared; to use it in addition: "
+                 "patchbay --builtin");
   }
   const auto meant = nearest(name, servers);
   auto advice = !meant.empty()    ? fmt::format("; did you mean '{}'?", safe_name(meant, 80))
-                : servers.empty() ? std::string("; none is configured")
-                                  : fmt::format("; there are {}", safe_line(join(servers, ", "), 400));
+                : servers.empty() ? std::string("; no server is configured")
+                                  : fmt::format("; the servers are {}", safe_line(join(servers, ", "), 400));
   return Error(Errc::invalid_argument,
-               fmt::format("no server is called '{}'{}{}", safe_name(name, 80), advice, std::move(hint)));
+               fmt::format("there is no server called '{}'{}{}", safe_name(name, 80), advice, std::move(hint)));
 }
 
 // SERVER/NAME or mcp__SERVER__NAME; a bare name may be any server's.
@@ -41,7 +36,7 @@ std::optional<Error> unknown_in_name(const std::string& text, const std::vector<
   const auto typed = server_typed(text);
   // A name that was cut to fit may have lost the end of its server's.
   if (is_full_name(text) && text.size() == exposed_name_limit) return std::nullopt;
-  const bool there = std::ranges::any_of(servers, [&](const auto& server) { return belongs_to(text, server); });
+  const bool there = std::ranges::any_of(servers, [&](const auto& server) { return addresses_server(text, server); });
   return typed.empty() || there ? std::nullopt : unknown(typed, servers);
 }
 
@@ -53,7 +48,7 @@ std::string server_typed(const std::string& text) {
     return slash == std::string::npos ? std::string() : text.substr(0, slash);
   }
   // A server's own name may have "__" in it, too; which part is the server's nobody can tell then.
-  const auto end = text.find("__", full_prefix.size());
+  const auto end = text.find(full_name_separator, full_prefix.size());
   return text.substr(full_prefix.size(), end == std::string::npos ? end : end - full_prefix.size());
 }
 
@@ -74,7 +69,7 @@ std::optional<Error> unknown_server(const Settings& settings, const std::vector<
       // A bare name may be a tool's, unless it is all but the name of a server.
       if (server_typed(word).empty() && word != builtin_name) {
         if (nearest(word, servers).empty()) return std::nullopt;
-        return unknown(word, servers, fmt::format(" A tool of that name: patchbay tools SERVER/{}", pasted_word(word)));
+        return unknown(word, servers, fmt::format(" If it is a tool: patchbay tools SERVER/{}", pasted_word(word)));
       }
       return server_typed(word).empty() ? unknown(word, servers) : unknown_in_name(word, servers);
     case Command::call:

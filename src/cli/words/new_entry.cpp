@@ -121,15 +121,16 @@ Result<NewEntry> entry_from_words(const Settings& settings, const VariableLookup
   for (const std::vector<std::string>* list : std::initializer_list<const std::vector<std::string>*>{
            &settings.words, &target, &settings.env, &settings.headers}) {
     for (const auto& word : *list) {
-      if (!valid_utf8(word)) return wrong("an argument is not UTF-8, and a configuration file has to be");
+      if (!valid_utf8(word))
+        return wrong("an argument is not valid UTF-8, so it cannot be written to a configuration file");
     }
   }
   const auto& name = settings.words.front();
   if (auto fault = new_name_fault(name); !fault.empty()) return wrong(std::move(fault));
   if (target.empty()) {
     return wrong(
-        fmt::format("the URL or the command of '{}' is missing: patchbay add --transport http {} "
-                    "https://host/mcp, or patchbay add {} -- COMMAND ARGUMENTS",
+        fmt::format("the URL or the command of '{}' is missing; write: patchbay add --transport http {} "
+                    "https://host/mcp, or: patchbay add {} -- COMMAND ARGUMENTS",
                     name, name, name));
   }
   std::vector<std::string> notes;
@@ -137,13 +138,14 @@ Result<NewEntry> entry_from_words(const Settings& settings, const VariableLookup
   if (transport.empty() && plain && target.size() == 1) {
     if (is_url(target.front())) {
       transport = "http";
-      notes.push_back("no --transport was given; a URL is taken for http (--transport sse is the other kind)");
+      notes.push_back(
+          "--transport was not given, so this URL is used with http; for the older kind add --transport sse");
     } else if (is_websocket_url(target.front())) {
       Json entry{{"type", "ws"}, {"url", target.front()}};
       auto headers = headers_of(settings.headers);
       if (!headers) return std::unexpected(std::move(headers).error());
       if (headers->size() > 0) entry["headers"] = std::move(*headers);
-      return wrong(fmt::format("a WebSocket server is added with: patchbay add-json{}{}", scope_again(settings),
+      return wrong(fmt::format("to add a WebSocket server: patchbay add-json{}{}", scope_again(settings),
                                shell_operands({name, to_text(entry)})));
     } else if (is_address_without_scheme(target.front())) {
       std::string line = "patchbay add" + scope_again(settings);
@@ -166,8 +168,8 @@ Result<NewEntry> entry_from_words(const Settings& settings, const VariableLookup
   Json entry = Json::object();
   if (transport == "stdio") {
     if (plain && is_url(target.front())) {
-      notes.push_back(fmt::format("'{}' looks like a URL and is taken for a command, because --transport says stdio",
-                                  target.front()));
+      notes.push_back(
+          fmt::format("'{}' looks like a URL but is used as a command, because of --transport stdio", target.front()));
     }
     entry["type"] = "stdio";
     entry["command"] = target.front();
@@ -175,21 +177,20 @@ Result<NewEntry> entry_from_words(const Settings& settings, const VariableLookup
     for (std::size_t i = 1; i < target.size(); ++i) args.push_back(target[i]);
     entry["args"] = std::move(args);
     if (env->size() > 0) entry["env"] = std::move(*env);
-    if (headers->size() > 0) notes.emplace_back("--header is for URLs and was left out");
+    if (headers->size() > 0) notes.emplace_back("--header applies only to URLs and was left out");
     if (!settings.client_id.empty() || settings.callback_port) {
-      notes.emplace_back("--client-id and --callback-port are for URLs and were left out");
+      notes.emplace_back("--client-id and --callback-port apply only to URLs and were left out");
     }
     return checked(name, std::move(entry), std::move(notes));
   }
   if (target.size() > 1) {
-    return wrong(
-        fmt::format("a server of type {} is one URL, and '{}' stands behind it; for a command leave "
-                    "--transport out",
-                    transport, target[1]));
+    return wrong(fmt::format(
+        "a server of type {} needs only a URL, but '{}' follows it; to add a command, leave --transport out", transport,
+        target[1]));
   }
   if (!is_url(target.front())) {
     const auto& word = target.front();
-    return wrong(fmt::format("'{}' is no URL, which a server of type {} needs: {}", word, transport,
+    return wrong(fmt::format("'{}' is not a URL, and a server of type {} needs one: {}", word, transport,
                              is_address_without_scheme(word) ? fmt::format("write https://{} (or http://)", word)
                                                              : std::string("https://host/mcp")));
   }
@@ -200,12 +201,12 @@ Result<NewEntry> entry_from_words(const Settings& settings, const VariableLookup
   if (!settings.client_id.empty()) oauth["clientId"] = settings.client_id;
   if (*port) oauth["callbackPort"] = **port;
   if (oauth.size() > 0) entry["oauth"] = std::move(oauth);
-  if (env->size() > 0) notes.emplace_back("--env is for commands and was left out");
+  if (env->size() > 0) notes.emplace_back("--env applies only to commands and was left out");
   return checked(name, std::move(entry), std::move(notes));
 }
 
 Result<NewEntry> entry_from_json(const std::string& name, std::string_view json) {
-  if (!valid_utf8(json)) return wrong("the JSON is not UTF-8");
+  if (!valid_utf8(json)) return wrong("the JSON is not valid UTF-8");
   auto plain = without_comments(json);
   if (!plain) return wrong(fmt::format("Invalid JSON: {}", plain.error().reason));
   auto entry = parse_json_located(*plain);
@@ -213,11 +214,11 @@ Result<NewEntry> entry_from_json(const std::string& name, std::string_view json)
     const auto place = position_of(json, entry.error().offset);
     return wrong(fmt::format("Invalid JSON at line {}, column {}: {}", place.line, place.column, entry.error().reason));
   }
-  if (!entry->is_object()) return wrong("Invalid configuration: expected the object of one server");
+  if (!entry->is_object()) return wrong("Invalid configuration: expected the JSON object of one server");
   if (entry->find("mcpServers") != nullptr) {
     return wrong(
-        fmt::format("Invalid configuration: give the object of the server alone, without \"mcpServers\": "
-                    "patchbay add-json {} '{{\"command\":…}}'",
+        fmt::format("Invalid configuration: write only the object of the server, without \"mcpServers\": patchbay "
+                    "add-json {} '{{\"command\":…}}'",
                     name));
   }
   auto read = checked(name, std::move(*entry), {});

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "host/rule_request.h"
+#include "host/config/rule_request.h"
 #include "permission/rule_check.h"
 #include "permission/rules.h"
 

@@ -21,93 +21,98 @@ std::vector<std::string> choices_of(const CommandEntry& entry) {
   return CLI::detail::split(entry.words_name, '|');
 }
 
-std::string help_text(const CLI::App& app) { return app.help("", CLI::AppFormatMode::Normal); }
-
 // What one command takes beside its words.
 void declare_own_flags(CLI::App& sub, Command command, Settings& settings) {
   auto scope = [&](const char* help) {
-    sub.add_option("-s,--scope", settings.scope, help)->check(CLI::IsMember({"local", "project", "user"}));
+    sub.add_option("-s,--scope", settings.scope, help)
+        ->type_name("SCOPE")
+        ->check(CLI::IsMember({"local", "project", "user"}));
   };
   switch (command) {
     case Command::add:
-      sub.add_option("-t,--transport", settings.transport, "How it is reached")
+      sub.add_option("-t,--transport", settings.transport, "How the server is reached")
+          ->type_name("TRANSPORT")
           ->check(CLI::IsMember({"stdio", "sse", "http"}));
-      scope("Who has it: local, project or user");
-      sub.add_option("-e,--env", settings.env, "Variables for a command (repeatable, takes several)")
+      scope("Who can use the server (default: local)");
+      sub.add_option("-e,--env", settings.env, "Variables for the command (repeatable; one flag can have several)")
           ->type_name("NAME=VALUE")
           ->allow_extra_args(false);
-      sub.add_option("-H,--header", settings.headers, "'Name: value' for a URL (repeatable, takes several)")
+      sub.add_option("-H,--header", settings.headers,
+                     "'Name: value' to send to the URL (repeatable; one flag can have several)")
           ->type_name("HEADER")
           ->allow_extra_args(false);
-      sub.add_option("--client-id", settings.client_id, "Sign in as this client")->type_name("ID");
+      sub.add_option("--client-id", settings.client_id, "Client ID to sign in with")->type_name("ID");
       sub.add_flag("--client-secret", settings.client_secret,
-                   "Ask for that client's secret (or take MCP_CLIENT_SECRET)");
+                   "Ask for the secret of this client, or take it from MCP_CLIENT_SECRET");
       sub.add_option("--callback-port", settings.callback_port,
-                     "Where the browser comes back to (also: MCP_OAUTH_CALLBACK_PORT)")
+                     "Local port that the browser returns to after sign-in (also: MCP_OAUTH_CALLBACK_PORT)")
           ->type_name("PORT")
           ->check(CLI::Range(1, 65535).description(""));
       break;
     case Command::add_json:
-      scope("Who has it: local, project or user");
+      scope("Who can use the server (default: local)");
       sub.add_flag("--client-secret", settings.client_secret,
-                   "Ask for the secret of its oauth.clientId (or take MCP_CLIENT_SECRET)");
+                   "Ask for the secret of its oauth.clientId, or take it from MCP_CLIENT_SECRET");
       break;
     case Command::remove:
-      scope("Take away only the one of this scope");
+      scope("Remove the entry of this scope");
       break;
     case Command::get:
     case Command::list:
-      scope("Only what this scope declares");
-      sub.add_flag("--check", settings.check, "Start the servers, to see whether they answer");
+      scope("Show only entries of this scope");
+      sub.add_flag("--check", settings.check, "Start the servers and show whether they answer");
       break;
     case Command::enable:
     case Command::disable:
-      scope("local: in this project (default of disable); user: everywhere");
+      scope("local: in this project (default for disable); user: in every project");
       break;
     case Command::approve:
     case Command::reject:
-      scope("project: there are no others");
-      sub.add_flag("--all", settings.all, "All that this project brought along");
+      scope("Only project has a meaning here");
+      sub.add_flag("--all", settings.all, "All servers declared by this project");
       break;
     case Command::reset_choices:
-      scope("project: there are no others");
+      scope("Only project has a meaning here");
       break;
     case Command::import_servers:
-      scope("Who gets them (default: user for files of the user, local for those of the project)");
-      sub.add_option("--from", settings.from, "Whose file it is")->type_name("CLIENT");
+      scope("Scope of the new entries (default: user for your own files, local for files of the project)");
+      sub.add_option("--from", settings.from, "The client that the file belongs to")->type_name("CLIENT");
       sub.add_option("--name", settings.names, "Only this server (repeatable)")
           ->type_name("SERVER")
           ->allow_extra_args(false);
-      sub.add_flag("--dry-run", settings.dry_run, "Show what would be written and write nothing");
-      sub.add_flag("-y,--yes", settings.yes, "Write without asking");
+      sub.add_flag("--dry-run", settings.dry_run, "Show what would be written, and write nothing");
+      sub.add_flag("-y,--yes", settings.yes, "Write without a question");
       break;
     case Command::add_from_desktop:
-      scope("Who gets them: local, project or user");
-      sub.add_flag("--dry-run", settings.dry_run, "Show what would be written and write nothing");
-      sub.add_flag("-y,--yes", settings.yes, "Take all without asking");
+      scope("Scope of the new entries (default: local)");
+      sub.add_flag("--dry-run", settings.dry_run, "Show what would be written, and write nothing");
+      sub.add_flag("-y,--yes", settings.yes, "Copy all without a question");
       break;
     case Command::doctor:
-      sub.add_flag("--fix", settings.fix, "Set right what is ours and safe, then look");
+      sub.add_flag("--fix", settings.fix, "First fix what is safe to fix");
+      sub.add_flag("--offline", settings.offline, "Start no server and connect to nothing");
       break;
     case Command::why:
-      scope("The entry of this scope, also when another one counts");
-      sub.add_flag("--check", settings.check, "Start the server, to see what it answers");
+      scope("Explain the entry of this scope, even if another one overrides it");
+      sub.add_flag("--check", settings.check, "Start the server and show what it answers");
       break;
     case Command::lint:
-      sub.add_flag("--strict", settings.warnings_fail, "Warnings fail, too");
+      sub.add_flag("--strict", settings.warnings_fail, "Exit with 1 for warnings as well as errors");
       break;
     case Command::trust:
-      sub.add_flag("--remove", settings.take_back, "Trust it no longer");
-      sub.add_flag("-y,--yes", settings.yes, "Trust it without asking");
+      sub.add_flag("--remove", settings.take_back, "Stop trusting the directory");
+      sub.add_flag("-y,--yes", settings.yes, "Trust it without a question");
       break;
     case Command::serve:
-      sub.add_option("--http", settings.http, "Listen here instead of on stdin (port 0: any)")->type_name("ADDR:PORT");
-      sub.add_option("--bearer-file", settings.bearer_file, "Only clients with the token in this file may call")
+      sub.add_option("--http", settings.http, "Listen on this address instead of stdin (port 0: any free port)")
+          ->type_name("ADDR:PORT");
+      sub.add_option("--bearer-file", settings.bearer_file, "Accept only clients that send the token in this file")
           ->type_name("FILE");
-      sub.add_option("--allow-host", settings.allow_hosts, "Host name requests may use (repeatable)")
+      sub.add_option("--allow-host", settings.allow_hosts, "Accept requests for this host name (repeatable)")
           ->type_name("NAME")
           ->allow_extra_args(false);
-      sub.add_option("--allow-origin", settings.allow_origins, "Origin of web pages that may call (repeatable)")
+      sub.add_option("--allow-origin", settings.allow_origins,
+                     "Accept requests from web pages of this origin (repeatable)")
           ->type_name("ORIGIN")
           ->allow_extra_args(false);
       break;
@@ -118,8 +123,6 @@ void declare_own_flags(CLI::App& sub, Command command, Settings& settings) {
 
 void declare_command(CLI::App& parent, const CommandEntry& entry, Settings& settings) {
   auto* sub = parent.add_subcommand(entry.name, entry.summary);
-  sub->footer(std::string("Examples:\n") + entry.examples +
-              "\n\nFlags that all commands take, such as --json, --timeout and --no-check: patchbay --help");
   sub->callback([&settings, command = entry.command] { settings.command = command; });
   declare_own_flags(*sub, entry.command, settings);
   if (entry.words_name) {
@@ -139,69 +142,73 @@ void declare_command(CLI::App& parent, const CommandEntry& entry, Settings& sett
 // Declares everything; what is parsed lands in `settings` and `version`.
 void declare(CLI::App& app, Settings& settings, bool& version) {
   app.set_help_flag("-h,--help", "Show this help");
-  app.footer(std::string(program_text().servers) + "\n\nExamples:\n" + program_text().examples +
-             "\n\nExit codes: " + program_text().exit_codes);
   app.fallthrough();
   app.require_subcommand(0, 1);
   app.add_flag("-V,--version", version, "Show the version");
-  auto* servers = app.add_option_group("Servers");
-  servers->add_option("--mcp-config", settings.mcp_config, "Servers from this file or JSON text (repeatable)")
+  auto* servers = app.add_option_group("Which servers to use");
+  servers->add_option("--mcp-config", settings.mcp_config, "Use servers from this file or JSON text (repeatable)")
       ->type_name("FILE|JSON")
       ->allow_extra_args(false);
   servers
-      ->add_option("--mcp-server", settings.mcp_servers, "One more server: NAME=URL, NAME=JSON or NAME='command args'")
+      ->add_option("--mcp-server", settings.mcp_servers,
+                   "Use one more server: NAME=URL, NAME=JSON or NAME='command args' (repeatable)")
       ->type_name("NAME=SERVER")
       ->allow_extra_args(false);
-  servers->add_flag("--strict-mcp-config", settings.strict, "Use only the servers of --mcp-config and --mcp-server");
-  servers->add_option("--plugin-dir", settings.plugin_dirs, "Servers of the plugin in this directory (repeatable)")
+  servers->add_flag("--strict-mcp-config", settings.strict, "Use only the servers from --mcp-config and --mcp-server");
+  servers->add_option("--plugin-dir", settings.plugin_dirs, "Use servers of the plugin in this directory (repeatable)")
       ->type_name("DIR")
       ->allow_extra_args(false);
-  servers->add_option("--settings", settings.settings, "More settings, from this file or JSON text (repeatable)")
+  servers->add_option("--settings", settings.settings, "Use settings from this file or JSON text (repeatable)")
       ->type_name("FILE|JSON")
       ->allow_extra_args(false);
   servers->add_flag("--trust-project", settings.trust_project,
-                    "Start servers of .mcp.json without asking; the project's allow rules and header helpers count");
-  servers->add_flag("--builtin", settings.builtin, "Offer the built-in server beside the others");
+                    "Approve and trust this project for this run: its servers start, its allow rules and headersHelper "
+                    "commands are used");
+  servers->add_flag("--builtin", settings.builtin, "Use the built-in server in addition to the others");
   servers->add_flag("--ide", settings.ide, "Use the tools of the editor that has this directory open");
   servers->add_flag("--allow-run", settings.allow_run, "Let the built-in server run commands");
-  servers->add_option("--root", settings.root, "Directory the built-in server is confined to")->type_name("DIR");
-  auto* permissions = app.add_option_group("Permissions");
+  servers->add_option("--root", settings.root, "The only directory that the built-in server can access")
+      ->type_name("DIR");
+  auto* permissions = app.add_option_group("Which calls are allowed");
   permissions
-      ->add_option("--allowedTools,--allowed-tools", settings.allowed_tools,
-                   "Rules for tools that need no question: mcp__server__tool, mcp__server__* (repeatable)")
+      ->add_option(
+          "--allowedTools,--allowed-tools", settings.allowed_tools,
+          "Rules for calls that are allowed without a question: mcp__server__tool, mcp__server__* (repeatable)")
       ->type_name("RULES")
       ->allow_extra_args(false);
   permissions
       ->add_option("--disallowedTools,--disallowed-tools", settings.disallowed_tools,
-                   "Rules for tools that are not called and not shown (repeatable)")
+                   "Rules for tools that are never called and not shown (repeatable)")
       ->type_name("RULES")
       ->allow_extra_args(false);
-  permissions->add_option("--permission-mode", settings.permission_mode, "What happens where no rule decides")
+  permissions->add_option("--permission-mode", settings.permission_mode, "What happens to a call that no rule covers")
+      ->type_name("MODE")
       ->check(
           CLI::IsMember({"default", "acceptReads", "bypass", "dontAsk", "acceptEdits", "auto", "bypassPermissions"}));
   permissions->add_flag("--dangerously-skip-permissions", settings.skip_permissions,
-                        "The mode bypass: only rules that deny or ask count");
-  auto* output = app.add_option_group("Output");
+                        "Same as --permission-mode bypass: only deny and ask rules apply");
+  auto* output = app.add_option_group("Output, time limits and log");
   output->add_flag("--json", settings.json, "Print JSON, for scripts");
-  output->add_flag("-q,--quiet", settings.quiet, "Say nothing about servers starting");
-  output->add_flag("--no-color", settings.no_color, "No colours (also: NO_COLOR)");
-  output->add_option("--timeout", settings.timeout_seconds, "Give up on a call after this many seconds")
+  output->add_flag("-q,--quiet", settings.quiet, "Do not report that servers start");
+  output->add_flag("--no-color", settings.no_color, "Print without colours (also: NO_COLOR)");
+  output->add_option("--timeout", settings.timeout_seconds, "Stop waiting for a call after this many seconds")
       ->type_name("SECONDS")
       ->check([](const std::string& text) -> std::string {
         char* end = nullptr;
         const double value = std::strtod(text.c_str(), &end);
-        return end != text.c_str() && *end == 0 && value > 0 ? "" : "expected a number of seconds above 0";
+        return end != text.c_str() && *end == 0 && value > 0 ? "" : "expected a number of seconds greater than 0";
       });
   output->add_flag("--no-check", settings.no_check,
-                   "Send and show what does not fit a tool's schemas, too; doctor: connect to nothing");
-  output->add_option("--log-level", settings.log_level, "trace, debug, info, warning, error or off")
+                   "Do not check arguments and results against the schemas of the tool");
+  output->add_option("--log-level", settings.log_level, "How much to log")
+      ->type_name("LEVEL")
       ->check(CLI::IsMember({"trace", "debug", "info", "warning", "error", "off"}));
-  output->add_option("--log-file", settings.log_file, "Write the log here instead of stderr")->type_name("FILE");
-  output->add_flag("--trace", settings.trace, "Log every message, secrets taken out");
+  output->add_option("--log-file", settings.log_file, "Write the log to this file instead of stderr")
+      ->type_name("FILE");
+  output->add_flag("--trace", settings.trace, "Log every message, without secrets");
 
   for (const auto& entry : command_table()) declare_command(app, entry, settings);
   auto* mcp = app.add_subcommand("mcp", program_text().mcp_summary);
-  mcp->footer(std::string("Examples:\n") + program_text().mcp_examples);
   mcp->require_subcommand(1);
   for (const auto& entry : command_table()) {
     if (entry.in_mcp) declare_command(*mcp, entry, settings);
@@ -284,15 +291,16 @@ std::variant<Settings, Stop> parse_command_line(int argc, const char* const* arg
   } catch (const CLI::CallForHelp&) {
     for (auto* sub : app.get_subcommands()) {
       for (auto* inner : sub->get_subcommands()) {
-        if (inner->parsed()) return Stop{0, inner->help("patchbay " + sub->get_name()), {}, {}};
+        if (inner->parsed()) return Stop{0, HelpTopic{inner->get_name(), true}, {}, {}};
       }
-      if (sub->parsed()) return Stop{0, sub->help("patchbay"), {}, {}};
+      if (sub->parsed()) return Stop{0, HelpTopic{sub->get_name(), false}, {}, {}};
     }
-    return Stop{0, help_text(app), {}, {}};
+    return Stop{0, HelpTopic{}, {}, {}};
   } catch (const CLI::ParseError& error) {
     const auto flags = [&app](const std::string& command) { return known_flags(app, command); };
     const auto usage = usage_error(error.what(), typed, flags, with_value);
-    return Stop{2, {}, "patchbay: " + usage.message + "\nRun `" + usage.help + "` for what there is.\n", usage.message};
+    return Stop{
+        2, {}, "patchbay: " + usage.message + "\nRun `" + usage.help + "` to see what is possible.\n", usage.message};
   }
   std::ranges::for_each(settings.words, take_guards_off);
   settings.command_words = std::move(untangled.command);
@@ -339,7 +347,7 @@ CommandLineText describe_command_line() {
                   .summary = program_text().mcp_summary,
                   .examples = program_text().mcp_examples,
                   .words = "COMMAND",
-                  .words_help = "One of these, with its own words and flags",
+                  .words_help = "One of the commands about servers, with its own arguments and flags",
                   .words_required = true,
                   .words_many = true,
                   .choices = {},

@@ -88,6 +88,7 @@ struct Settings {
 
   // What `doctor`, `lint` and `trust` are told.
   bool fix = false;
+  bool offline = false;
   bool warnings_fail = false;
   bool take_back = false;
 
@@ -108,10 +109,15 @@ struct Settings {
 // As it is typed; empty for none.
 std::string_view command_name(Command command) noexcept;
 
-// Text to print and the exit code, instead of a command: help, or a usage error.
+struct HelpTopic {
+  std::string command;  // empty: the program
+  bool in_mcp = false;  // asked for as `patchbay mcp COMMAND --help`
+};
+
+// What to print and the exit code, instead of a command: help, or a usage error.
 struct Stop {
   int code = 0;
-  std::string out;
+  std::optional<HelpTopic> help;
   std::string talk;
   std::string message;  // of a usage error, without advice
 };

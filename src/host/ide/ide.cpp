@@ -49,7 +49,7 @@ std::expected<IdeCandidate, std::string> read_lock(int folder, const std::string
   if (::fstat(file.get(), &status) != 0) return std::unexpected(std::generic_category().message(errno));
   if (!S_ISREG(status.st_mode)) return std::unexpected("it is not a file");
   if (status.st_uid != owner) return std::unexpected(fmt::format("it belongs to user {}", status.st_uid));
-  if ((status.st_mode & S_IWOTH) != 0) return std::unexpected("everybody may write to it");
+  if ((status.st_mode & S_IWOTH) != 0) return std::unexpected("everybody can write to it");
   if (status.st_size > static_cast<off_t>(largest_lock)) return std::unexpected("it is larger than 64 KiB");
   std::string text(largest_lock + 1, '\0');
   std::size_t used = 0;
@@ -104,12 +104,11 @@ Error none_found(const IdeSearch& search, const IdeWish& wish, const FoundLocks&
   const auto port = search.port.empty() ? std::string("CLAUDE_CODE_SSE_PORT is not set")
                                         : fmt::format("CLAUDE_CODE_SSE_PORT is {}", clean_line(search.port));
   return Error(Errc::connect,
-               fmt::format("no editor was found for {}: {}, and {} ({}); open that "
-                           "folder in an editor that has the "
-                           "extension, or start this in the editor's own terminal",
+               fmt::format("no editor was found for {}: {}, and {} ({}); open this folder in an editor that has the "
+                           "extension, or run this command in the terminal of the editor",
                            clean_line(search.cwd), port,
                            reasons.empty() ? fmt::format("there is no lock file in {}", clean_line(search.folder))
-                                           : fmt::format("no lock file in {} fits", clean_line(search.folder)),
+                                           : fmt::format("no lock file in {} matches", clean_line(search.folder)),
                            reasons.empty() ? std::string("<port>.lock") : fmt::format("{}", fmt::join(reasons, "; "))));
 }
 

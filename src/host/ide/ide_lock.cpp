@@ -57,13 +57,13 @@ std::optional<std::uint16_t> ide_lock_port(std::string_view file_name) {
 Result<IdeLock> read_ide_lock(std::string_view file_name, std::string_view text) {
   IdeLock lock;
   const auto port = ide_lock_port(file_name);
-  if (!port) return fail(Errc::config, "its name is not the number of a port");
+  if (!port) return fail(Errc::config, "its name is not a port number");
   lock.port = *port;
   const auto value = parse_json(text);
   if (!value || !value->is_object()) return fail(Errc::config, "it is not a JSON object");
   const auto pid = (*value)["pid"].to_int();
   // What kill() takes for more than one process is none.
-  if (!pid || *pid <= 0 || *pid > INT32_MAX) return fail(Errc::config, "\"pid\" is not the number of a process");
+  if (!pid || *pid <= 0 || *pid > INT32_MAX) return fail(Errc::config, "\"pid\" is not a process number");
   lock.pid = *pid;
   if (const auto* way = value->find("transport")) {
     if (*way == Json("ws")) {
@@ -110,10 +110,10 @@ std::optional<std::size_t> choose_ide(std::span<const IdeCandidate> candidates, 
 
 std::string why_not(const IdeCandidate& candidate, const IdeWish& wish) {
   const auto& lock = candidate.lock;
-  if (candidate.process_gone) return fmt::format("{} is stale, process {} is gone", lock.editor, lock.pid);
-  if (candidate.port_closed) return fmt::format("{} is stale, nothing listens at port {}", lock.editor, lock.port);
-  if (nearness(lock, wish) > 0 || (wish.port && lock.port == *wish.port))
-    return fmt::format("{} would do", lock.editor);
+  if (candidate.process_gone) return fmt::format("{} is out of date, process {} no longer runs", lock.editor, lock.pid);
+  if (candidate.port_closed)
+    return fmt::format("{} is out of date, nothing listens on port {}", lock.editor, lock.port);
+  if (nearness(lock, wish) > 0 || (wish.port && lock.port == *wish.port)) return fmt::format("{} matches", lock.editor);
   if (lock.folders.empty()) return fmt::format("{} has no folder open", lock.editor);
   return fmt::format("{} has {} open{}", lock.editor, clean_line(lock.folders.front()),
                      lock.folders.size() > 1 ? fmt::format(" and {} more", lock.folders.size() - 1) : "");

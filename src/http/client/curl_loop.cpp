@@ -21,7 +21,7 @@ namespace asio = boost::asio;
 CurlLoop::State::State(asio::any_io_executor executor, std::size_t idle_connections, const KeepAlive& keep_alive)
     : keep_alive_(keep_alive), timer_(executor) {
   multi_ = curl().multi_init();
-  if (!multi_) throw Error(Errc::internal, "no memory left for HTTP");
+  if (!multi_) throw Error(Errc::internal, "no memory is left for HTTP");
   const auto set = curl().multi_setopt;
   set(multi_, CURLMOPT_SOCKETFUNCTION, &State::on_socket);
   set(multi_, CURLMOPT_SOCKETDATA, this);

@@ -45,7 +45,7 @@ class EasyTransfer final : public CurlTransfer, public CurlMember {
     auto handle = loop_->take_easy(shared_options_);
     easy_ = handle.easy;
     url_ = std::move(handle.url);
-    if (!easy_) throw Error(Errc::internal, "no memory left for HTTP");
+    if (!easy_) throw Error(Errc::internal, "no memory is left for HTTP");
     if (!handle.options) configure();
     configure(request);
     loop_->add(*this);

@@ -22,14 +22,16 @@ std::string host_of(const std::string& url) {
 // or of all programs, is not.
 std::string trust_remedy(const HttpFailureContext& context) {
   if (!context.ca_file.empty() && context.ca_source != "SSL_CERT_FILE") {
-    return fmt::format("only the CAs in {} ({}) are trusted for it; if you trust the one that signed it, add it there",
-                       context.ca_file, context.ca_source);
+    return fmt::format(
+        "only the CAs in {} ({}) are trusted for this server; if you trust the CA that signed the certificate, add it "
+        "there",
+        context.ca_file, context.ca_source);
   }
   std::string remedy =
-      "if you trust it, name its CA as \"tls\": {\"ca\": \"file.pem\"} of this server's entry, or in "
+      "if you trust it, name its CA as \"tls\": {\"ca\": \"file.pem\"} in the entry of this server, or in "
       "NODE_EXTRA_CA_CERTS";
   if (!context.ca_file.empty())
-    remedy += fmt::format(" ({}, from {}, does not have it)", context.ca_file, context.ca_source);
+    remedy += fmt::format(" ({}, from {}, does not contain it)", context.ca_file, context.ca_source);
   return remedy;
 }
 
@@ -38,9 +40,9 @@ std::string ended_remedy(const HttpFailure& failure, const HttpFailureContext& c
   const auto url = parse_url(context.url);
   const bool plain = url && (url->scheme == "http" || url->scheme == "ws");
   if (plain && (failure.phase == HttpPhase::waiting || failure.phase == HttpPhase::sending)) {
-    return fmt::format("if it expects TLS, write {}s://; otherwise look at the server's log", url->scheme);
+    return fmt::format("if it expects TLS, write {}s://; otherwise look at the log of the server", url->scheme);
   }
-  return "try again; if it stays, look at the server's log";
+  return "if this happens again, look at the log of the server";
 }
 
 std::string proxy_name(const HttpFailureContext& context) {
@@ -55,7 +57,7 @@ Telling tell(const HttpFailure& failure, const HttpFailureContext& context) {
   switch (failure.fault) {
     case HttpFault::name_unknown:
       return {Errc::connect, fmt::format("the host name {} could not be resolved", host_of(context.url)),
-              "check its spelling and that name resolution works here"};
+              "check its spelling, and check that this machine can resolve names"};
     case HttpFault::proxy_name_unknown:
       return {Errc::connect, fmt::format("the name of {} could not be resolved", proxy_name(context)),
               proxy_remedy(context)};
@@ -65,21 +67,25 @@ Telling tell(const HttpFailure& failure, const HttpFailureContext& context) {
                 proxy_remedy(context)};
       }
       return {Errc::connect, fmt::format("no connection: {}", failure.reason),
-              "check that the server runs, and its host and port"};
+              "check that the server runs, and check its host and port"};
     case HttpFault::connect_timeout:
       return {Errc::timeout, fmt::format("no connection within {}", context.limit),
-              context.proxy.empty() ? std::string("check that the server can be reached from here, or raise the limit")
-                                    : proxy_remedy(context)};
+              context.proxy.empty()
+                  ? std::string("check that the server can be reached from this machine, or raise the limit")
+                  : proxy_remedy(context)};
     case HttpFault::first_byte_timeout:
-      return {Errc::timeout, fmt::format("no answer within {}", context.limit), "try again, or raise the limit"};
+      return {Errc::timeout, fmt::format("no answer within {}", context.limit),
+              "if the server needs more time, raise the limit"};
     case HttpFault::idle_timeout:
-      return {Errc::timeout, fmt::format("nothing more came for {}", context.limit), "try again, or raise the limit"};
+      return {Errc::timeout, fmt::format("no more data came for {}", context.limit),
+              "if the server needs more time, raise the limit"};
     case HttpFault::total_timeout:
-      return {Errc::timeout, fmt::format("not done within {}", context.limit), "try again, or raise the limit"};
+      return {Errc::timeout, fmt::format("not finished within {}", context.limit),
+              "if the server needs more time, raise the limit"};
     case HttpFault::proxy_refused:
       return {Errc::connect, fmt::format("{} answered {}", proxy_name(context), failure.status),
               failure.status == 407
-                  ? fmt::format("put its user name and password into {}: http://user:password@host:port",
+                  ? fmt::format("add the user name and password to {}: http://user:password@host:port",
                                 context.proxy_source)
                   : proxy_remedy(context)};
     case HttpFault::proxy_failed:
@@ -90,31 +96,32 @@ Telling tell(const HttpFailure& failure, const HttpFailureContext& context) {
       return {Errc::tls, "the certificate is self-signed", trust_remedy(context)};
     case HttpFault::expired:
       return {Errc::tls, fmt::format("the certificate is not valid now: {}", failure.reason),
-              "check this machine's clock; otherwise the server needs a new certificate"};
+              "check the clock of this machine; otherwise the server needs a new certificate"};
     case HttpFault::wrong_name:
       return {Errc::tls,
               failure.certificate_names.empty() ? fmt::format("the certificate is not for {}", host_of(context.url))
                                                 : fmt::format("the certificate is for {}, not for {}",
                                                               failure.certificate_names, host_of(context.url)),
-              "use a name the certificate has"};
+              "use a name that is in the certificate"};
     case HttpFault::wants_certificate:
-      return {Errc::tls, fmt::format("the server refused our certificate: {}", failure.reason),
-              "give this server's entry a client certificate that it accepts: \"tls\": {\"cert\": …, \"key\": …}"};
+      return {
+          Errc::tls, fmt::format("the server refused our certificate: {}", failure.reason),
+          "add a client certificate that it accepts to the entry of this server: \"tls\": {\"cert\": …, \"key\": …}"};
     case HttpFault::handshake:
       // What OpenSSL says of an answer in clear text.
       if (failure.reason.find("wrong version number") != std::string::npos ||
           failure.reason.find("0A00010B") != std::string::npos) {
-        return {Errc::tls, "the TLS handshake failed: what answered does not speak TLS",
-                "check that the port speaks https, or write http:// if it is meant to be reached without"};
+        return {Errc::tls, "the TLS handshake failed: the other side does not use TLS",
+                "check that the port uses https; for a server without TLS write http://"};
       }
-      return {Errc::tls, fmt::format("the TLS handshake failed: {}", failure.reason),
-              "check that the port speaks https"};
+      return {Errc::tls, fmt::format("the TLS handshake failed: {}", failure.reason), "check that the port uses https"};
     case HttpFault::bad_ca_file:
-      return {Errc::tls,
-              context.ca_file.empty()
-                  ? fmt::format("the system's CA certificates cannot be read: {}", failure.reason)
-                  : fmt::format("the CA file {} ({}) cannot be read", context.ca_file, context.ca_source),
-              context.ca_file.empty() ? "install ca-certificates" : "it must exist and hold certificates in PEM form"};
+      return {
+          Errc::tls,
+          context.ca_file.empty()
+              ? fmt::format("the system's CA certificates cannot be read: {}", failure.reason)
+              : fmt::format("the CA file {} ({}) cannot be read", context.ca_file, context.ca_source),
+          context.ca_file.empty() ? "install ca-certificates" : "it must exist and contain certificates in PEM format"};
     case HttpFault::bad_certificate_file:
       return {Errc::tls,
               context.certificate_source.empty()
@@ -128,13 +135,13 @@ Telling tell(const HttpFailure& failure, const HttpFailureContext& context) {
       return {Errc::closed, fmt::format("the connection broke: {}", failure.reason), ended_remedy(failure, context)};
     case HttpFault::truncated:
       return {Errc::closed, fmt::format("the answer was cut off: {}", failure.reason),
-              "try again; if it stays, look at the server's log and at proxies in between"};
+              "if this happens again, look at the log of the server and at proxies in between"};
     case HttpFault::not_http:
-      return {Errc::protocol, fmt::format("what answered does not speak HTTP: {}", failure.reason),
-              "check host, port and whether it is http or https"};
+      return {Errc::protocol, fmt::format("the other side does not use HTTP: {}", failure.reason),
+              "check the host, the port, and whether it is http or https"};
     case HttpFault::headers_too_large:
       return {Errc::limit, fmt::format("the header of the answer is larger than {}", context.limit),
-              "the server or a proxy in between has to send less"};
+              "the server or a proxy in between must send less"};
     case HttpFault::body_too_large:
       return {Errc::limit, fmt::format("the answer is larger than {}", context.limit),
               "ask for less, or raise the limit"};

@@ -43,10 +43,11 @@ bool token(std::string_view name) {
 
 // A line end in a header would begin another header, or another request.
 void check(const HttpRequest& request) {
-  if (!token(request.method)) throw Error(Errc::invalid_argument, "the HTTP method is not a word");
+  if (!token(request.method)) throw Error(Errc::invalid_argument, "the HTTP method is not valid");
   for (const auto& field : request.headers) {
     if (!token(field.name)) {
-      throw Error(Errc::invalid_argument, fmt::format("'{}' is not the name of a header", redacted_url(field.name)));
+      throw Error(Errc::invalid_argument,
+                  fmt::format("'{}' is not a valid name of a header", redacted_url(field.name)));
     }
     bool control = false;
     for (char c : field.value) {

@@ -23,7 +23,7 @@ std::optional<std::string> why_no_file(const std::string& path, std::size_t limi
   struct stat status{};
   if (::stat(path.c_str(), &status) != 0) return std::nullopt;
   if (!S_ISREG(status.st_mode))
-    return fmt::format("it is {}, not a file; put a file in its place", what_is(status.st_mode));
+    return fmt::format("it is {}, not a file; replace it with a file", what_is(status.st_mode));
   if (static_cast<std::size_t>(status.st_size) > limit) {
     return fmt::format("it is larger than {} MiB; is it the right file?", limit >> 20);
   }

@@ -67,15 +67,14 @@ Result<ProxyChoice> checked(std::string value, std::string source) {
   std::string url = value.find("://") == std::string::npos ? "http://" + value : value;
   const auto parsed = parse_url(url);
   if (!parsed) {
-    return fail(Errc::config, fmt::format("the proxy {} from {} is no URL; write it as http://host:port",
+    return fail(Errc::config, fmt::format("the proxy {} from {} is not a URL; write it as http://host:port",
                                           redacted_url(value), source));
   }
   for (std::string_view known : {"http", "https", "socks4", "socks4a", "socks5", "socks5h"}) {
     if (parsed->scheme == known) return ProxyChoice{.url = std::move(url), .source = std::move(source)};
   }
-  return fail(Errc::config,
-              fmt::format("the proxy {} from {} is of a kind that is not known; use http, https or socks5h",
-                          redacted_url(value), source));
+  return fail(Errc::config, fmt::format("the proxy {} from {} has an unknown type; use http, https or socks5h",
+                                        redacted_url(value), source));
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ Result<std::optional<HttpRequest>> redirected(const HttpRequest& sent, const Htt
                                   redacted_url(*location), what));
   };
   auto to = resolve_url(*from, *location);
-  if (!to) return refuse(Errc::protocol, "which is no URL");
+  if (!to) return refuse(Errc::protocol, "which is not a URL");
   if (to->scheme != "http" && to->scheme != "https") return refuse(Errc::http, "which is neither http nor https");
   if (from->scheme == "https" && to->scheme == "http") {
     return refuse(Errc::http, "which is not encrypted; it is not followed. Configure an https URL");
@@ -47,8 +47,8 @@ Result<std::optional<HttpRequest>> redirected(const HttpRequest& sent, const Htt
   if (!stays && (trail.same_origin || !reads)) {
     // Of a stream that is led away, the place says more than the status.
     Error away(reads ? Errc::protocol : Errc::http,
-               fmt::format("{} {}: redirects to another place ({}), where nothing of it is sent; if that is "
-                           "the server you mean, configure its own url",
+               fmt::format("{} {}: redirects to another server ({}), and nothing is sent there; if that is the server "
+                           "you mean, use its own url",
                            sent.method, here, to->origin()));
     return std::unexpected(reads ? std::move(away).with_http_status(status) : std::move(away));
   }
@@ -57,7 +57,7 @@ Result<std::optional<HttpRequest>> redirected(const HttpRequest& sent, const Htt
   auto next = to->text();
   if (trail.visited.empty()) trail.visited.push_back(from->text());
   if (std::ranges::find(trail.visited, next) != trail.visited.end()) {
-    return refuse(Errc::http, "where it came from: a redirect loop. Check the server's configuration");
+    return refuse(Errc::http, "which was visited before: a redirect loop. Check the configuration of the server");
   }
   if (trail.visited.size() > static_cast<std::size_t>(trail.allowed)) {
     return refuse(Errc::http, fmt::format("after {} others; it is not followed further. Configure the URL it leads to",

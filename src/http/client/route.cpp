@@ -37,7 +37,7 @@ Result<void> check_files(const Route& route, bool encrypted, bool encrypted_prox
   if (encrypted) {
     if (auto good = check_file(context.ca_source, transfer.ca_file); !good) return good;
     const std::string whose =
-        context.certificate_source.empty() ? "this server's" : context.certificate_source + ": the";
+        context.certificate_source.empty() ? "the server's" : context.certificate_source + ": the";
     if (auto good = check_file(whose + " certificate file", transfer.client_certificate); !good) return good;
     if (auto good = check_file(whose + " key file", transfer.client_key); !good) return good;
   }
@@ -68,7 +68,7 @@ Result<Route> route_to(const Url& url, const HttpClientOptions& settings) {
   if (!settings.ca_file.empty()) {
     transfer.ca_file = settings.ca_file;
     transfer.only_ca_file = true;
-    context.ca_source = "this server's CA file";
+    context.ca_source = "the server's CA file";
   } else {
     transfer.ca_file = transfer.proxy_ca_file;
     transfer.ca_path = transfer.proxy_ca_path;

@@ -175,7 +175,7 @@ class HttpServer::Connection final : public ServerExchange, public std::enable_s
       taken += used;
       seen = error == http::error::need_more ? in_.size() : 0;
       incoming.hold(taken + seen);
-      if (error == http::error::body_limit) throw Error(Errc::limit, "the request's body is too large");
+      if (error == http::error::body_limit) throw Error(Errc::limit, "the body of the request is too large");
       if (error && error != http::error::need_more) throw Error(Errc::protocol, error.message());
     }
     read_deadline_ = TimePoint::max();
@@ -312,15 +312,15 @@ class HttpServer::Connection final : public ServerExchange, public std::enable_s
           refuse_head(big    ? 431
                       : body ? 413
                              : 400,
-                      big    ? "the request's head is too large"
-                      : body ? "the request's body is too large"
+                      big    ? "the head of the request is too large"
+                      : body ? "the body of the request is too large"
                              : error.message());
           co_return false;
         }
         // A head that fills the buffer without ending is too large as well.
         if (in_.size() >= limits.head) {
           keep_ = false;
-          fail_request(431, "the request's head is too large");
+          fail_request(431, "the head of the request is too large");
           co_return false;
         }
       }
@@ -335,7 +335,7 @@ class HttpServer::Connection final : public ServerExchange, public std::enable_s
     }
     read_deadline_ = TimePoint::max();
     if (!knows_where_it_ends()) {
-      refuse_head(501, "the only transfer coding that is understood here is \"chunked\"");
+      refuse_head(501, "the only supported transfer coding is \"chunked\"");
       unread_ = true;
       co_return false;
     }

@@ -41,8 +41,9 @@ tcp::endpoint listen_on(tcp::acceptor& acceptor, const std::string& address, std
   const auto literal = to_lower_ascii(host) == "localhost" ? std::string("127.0.0.1") : std::string(host);
   const auto ip = asio::ip::make_address(literal, error);
   if (error) {
-    throw Error(Errc::invalid_argument,
-                fmt::format("'{}' is no address to listen on; use 127.0.0.1, ::1, or one of this machine's", address));
+    throw Error(
+        Errc::invalid_argument,
+        fmt::format("'{}' is not an address to listen on; use 127.0.0.1, ::1, or an address of this machine", address));
   }
   const tcp::endpoint endpoint(ip, port);
   auto check = [&](std::string_view doing) {
@@ -51,11 +52,11 @@ tcp::endpoint listen_on(tcp::acceptor& acceptor, const std::string& address, std
     acceptor.close(ignored);
     if (error == asio::error::address_in_use) {
       throw Error(Errc::connect, fmt::format("port {} on {} is in use by another program; choose another port, or 0 "
-                                             "for any that is free (`ss -ltnp 'sport = :{}'` shows who has it)",
+                                             "for any free port (`ss -ltnp 'sport = :{}'` shows which program uses it)",
                                              port, address, port));
     }
     if (error == asio::error::access_denied) {
-      throw Error(Errc::connect, fmt::format("port {} needs a privileged user; choose one from 1024", port));
+      throw Error(Errc::connect, fmt::format("port {} needs a privileged user; choose 1024 or higher", port));
     }
     throw Error(Errc::connect, fmt::format("cannot {} {}: {}", doing, endpoint_text(endpoint), error.message()));
   };

@@ -42,7 +42,7 @@ Result<WardenImage> embedded_warden() {
   // Low numbers are where the child's own descriptors go.
   if (memory && memory.get() < 10) memory = Fd(::fcntl(memory.get(), F_DUPFD_CLOEXEC, 10));
   if (!memory && (errno == EMFILE || errno == ENFILE)) {
-    return fail(Errc::connect, "no file descriptors left: close some servers, or raise the limit with ulimit -n");
+    return fail(Errc::connect, "no file descriptors are left; close some servers, or raise the limit with ulimit -n");
   }
   if (!memory) {
     return fail(Errc::connect,

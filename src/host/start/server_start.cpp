@@ -1,4 +1,4 @@
-#include "host/server_start.h"
+#include "host/start/server_start.h"
 
 #include <filesystem>
 
@@ -7,9 +7,9 @@
 #include "base/as_result.h"
 #include "base/offload.h"
 #include "base/strings.h"
-#include "host/connector_fetch.h"
-#include "host/helper_command.h"
-#include "host/helper_headers.h"
+#include "host/config/connector_fetch.h"
+#include "host/start/helper_command.h"
+#include "host/start/helper_headers.h"
 #include "settings/files.h"
 #include "transport/http.h"
 #include "transport/proxy.h"
@@ -52,7 +52,7 @@ std::string path_of(const std::string& path, const StartContext& context) {
 
 Error secret_error(const ServerConfig& server, const SecretReference& reference, std::string_view why) {
   return Error(Errc::config,
-               fmt::format("server '{}': ${{{}:{}}} in \"{}\" (from {}) cannot be had: {}", server.name,
+               fmt::format("server '{}': ${{{}:{}}} in \"{}\" (from {}) is not available: {}", server.name,
                            to_string(reference.kind), reference.kind == SecretKind::command ? "…" : reference.argument,
                            reference.place, server.origin.file, why));
 }
@@ -63,10 +63,10 @@ Task<std::string> value_of(const ServerConfig& server, const SecretReference& re
     case SecretKind::environment: {
       auto value = context->variables(reference.argument);
       if (!value) {
-        throw secret_error(server, reference,
-                           fmt::format("the variable is not set; set it, or write ${{{}:-DEFAULT}} for a value that is "
-                                       "used without it",
-                                       reference.argument));
+        throw secret_error(
+            server, reference,
+            fmt::format("the variable is not set; set it, or write ${{{}:-DEFAULT}} to give it a default",
+                        reference.argument));
       }
       co_return std::move(*value);
     }
@@ -79,7 +79,7 @@ Task<std::string> value_of(const ServerConfig& server, const SecretReference& re
       co_return std::move(*text);
     }
     case SecretKind::stored: {
-      if (!context->secrets) throw secret_error(server, reference, "there is no store of secrets");
+      if (!context->secrets) throw secret_error(server, reference, "no store for secrets is available");
       auto get = [lookup = context->secrets, name = reference.argument] { return lookup(name); };
       auto value = co_await offload(Pool::slow, std::move(get));
       if (!value) throw secret_error(server, reference, value.error().message());
@@ -106,10 +106,10 @@ Task<std::shared_ptr<Transport>> stdio_for(ServerConfig expanded, const ServerCo
     auto read = [path] { return read_config_text(path); };
     auto text = co_await offload(Pool::slow, std::move(read));
     if (!text) {
-      throw Error(Errc::config,
-                  fmt::format("server '{}': the \"envFile\" {} (from {}) cannot be read: {}; make it, or correct the "
-                              "path",
-                              written.name, path, written.origin.file, text.error()));
+      throw Error(
+          Errc::config,
+          fmt::format("server '{}': the \"envFile\" {} (from {}) cannot be read: {}; create it, or correct the path",
+                      written.name, path, written.origin.file, text.error()));
     }
     // What the entry itself says goes before its file.
     for (auto& [name, value] : value_or_throw(parse_env_file(*text, path))) options.env.emplace(name, std::move(value));
@@ -152,7 +152,7 @@ std::shared_ptr<Transport> proxied(const ServerConfig& expanded, std::shared_ptr
   if (!proxy.auth) {
     proxy.auth = proxy_auth(value_or_throw(proxy_url(proxy.base, proxy.server_id)),
                             connector_tokens(*context->connectors, context, std::move(runtime)),
-                            "renew what \"connectors.bearer\" in our config.json names");
+                            "renew the token that \"connectors.bearer\" in config.json names");
     *context->connector_auth = proxy.auth;
   }
   proxy.http = std::move(options);

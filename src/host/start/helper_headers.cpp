@@ -1,4 +1,4 @@
-#include "host/helper_headers.h"
+#include "host/start/helper_headers.h"
 
 #include <fmt/format.h>
 
@@ -23,7 +23,8 @@ bool belongs_to_protocol(std::string_view name) {
 Task<NamedTexts> HelperHeaders::fetch() {
   auto printed = co_await run_helper(command_, runtime_);
   auto headers = parse_helper_output(printed);
-  if (!headers) throw Error(Errc::config, fmt::format("{} is of no use: {}", command_.label, headers.error()));
+  if (!headers)
+    throw Error(Errc::config, fmt::format("the output of {} cannot be used: {}", command_.label, headers.error()));
   std::erase_if(*headers, [](const auto& header) { return belongs_to_protocol(header.first); });
   co_return std::move(*headers);
 }

@@ -1,4 +1,4 @@
-#include "host/config_watch.h"
+#include "host/config/config_watch.h"
 
 #include <errno.h>
 #include <sys/inotify.h>

@@ -1,4 +1,4 @@
-#include "host/helper_command.h"
+#include "host/start/helper_command.h"
 
 #include <array>
 
@@ -50,7 +50,7 @@ Task<std::string> run_helper(HelperCommand command, Runtime runtime) {
   process.close_input();
   std::string output;
   auto outcome = co_await as_result(
-      with_timeout(read_all(process, output, command.output), as_duration(command.time), "its time is over"));
+      with_timeout(read_all(process, output, command.output), as_duration(command.time), "it took too long"));
 
   // From here on nothing may be left half done, whether or not somebody still waits.
   const bool throws = co_await asio::this_coro::throw_if_cancelled();
@@ -71,7 +71,7 @@ Task<std::string> run_helper(HelperCommand command, Runtime runtime) {
   if (!status || *status != ExitStatus{}) {
     const auto said = clean_line(cut_utf8(trim(process.stderr_tail(3)), shown_error));
     throw Error(Errc::config,
-                fmt::format("{} {}{}{}", command.label, status ? describe(*status) : "was ended from outside",
+                fmt::format("{} {}{}{}", command.label, status ? describe(*status) : "was ended by another program",
                             said.empty() ? "" : ": ", said));
   }
   while (output.ends_with('\n') || output.ends_with('\r')) output.pop_back();

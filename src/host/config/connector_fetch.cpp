@@ -1,4 +1,4 @@
-#include "host/connector_fetch.h"
+#include "host/config/connector_fetch.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -54,7 +54,7 @@ class ConnectorTokens final : public TokenSource {
   }
   Task<Result<void>> renew(Secret) override {
     co_return fail(Errc::unauthorized,
-                   "the bearer of the connectors was refused; renew what \"connectors.bearer\" names");
+                   "the token of the connectors was refused; renew the one that \"connectors.bearer\" names");
   }
 
  private:
@@ -86,9 +86,9 @@ Task<ConnectorPage> fetch_page(HttpClient& client, const ConnectorDirectory& dir
   const auto status = exchange->head().status;
   const auto shown = redacted_url(directory.url);
   if (status == 401 || status == 403) {
-    throw Error(Errc::unauthorized, fmt::format("the connector directory {} refuses the bearer ({}); check "
-                                                "\"connectors.bearer\"",
-                                                shown, status))
+    throw Error(
+        Errc::unauthorized,
+        fmt::format("the connector directory {} refuses the token ({}); check \"connectors.bearer\"", shown, status))
         .with_http_status(status);
   }
   if (status != 200) {

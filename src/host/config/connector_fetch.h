@@ -6,7 +6,7 @@
 #include <patchbay/config.h>
 #include <patchbay/task.h>
 
-#include "host/server_start.h"
+#include "host/start/server_start.h"
 #include "http/token_source.h"
 #include "settings/connectors.h"
 

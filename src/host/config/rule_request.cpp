@@ -1,4 +1,4 @@
-#include "host/rule_request.h"
+#include "host/config/rule_request.h"
 
 #include <filesystem>
 #include <system_error>

@@ -9,7 +9,7 @@
 #include "base/runtime.h"
 #include "base/semaphore.h"
 #include "entries/child_env.h"
-#include "host/helper_command.h"
+#include "host/start/helper_command.h"
 #include "http/auth.h"
 
 namespace patchbay {
