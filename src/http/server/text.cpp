@@ -68,7 +68,9 @@ bool waits_for_continue(unsigned version, std::string_view expect) {
 
 std::string response_head(const ResponseHead& head, std::initializer_list<const HttpHeaders*> fields) {
   constexpr std::string_view line_end = "\r\n";
-  std::string text = fmt::format("HTTP/1.1 {} {}\r\nDate: {}\r\n", head.status, reason_phrase(head.status), head.date);
+  const auto reason = reason_phrase(head.status);
+  std::string text =
+      fmt::format("HTTP/1.1 {} {}\r\nDate: {}\r\n", head.status, reason.empty() ? "Status" : reason, head.date);
   for (const auto* list : fields) {
     for (const auto& field : *list) {
       append_safe(text, field.name);
