@@ -333,7 +333,7 @@ std::string quoted(const Shown& shown) {
 
 std::string variable_line(EntryAuthor author, const std::string& name, const std::string& value) {
   return fmt::format("sets {}={}{}", visible_word(name), quoted(shown_value(author, name, value)),
-                     decides_what_runs(name) ? "   (decides which code runs)" : "");
+                     decides_what_runs(name) ? "  (decides which code runs)" : "");
 }
 
 constexpr std::size_t many_lines = 12;

@@ -180,7 +180,7 @@ const Fault faults[] = {
     {"KeyTwice", "{\"a\": 1, \"a\": 2}", set_member({"b"}, 1), 9, "duplicate"},
     {"KeyTwiceFarFromTheEdit", "{\"x\": {\"a\": 1, \"a\": 2}}", set_member({"b"}, 1), 15, "duplicate"},
     {"NotJson", "{\"a\": }", set_member({"b"}, 1), 6, "expected"},
-    {"CommentWithoutEnd", "{ /* ", set_member({"b"}, 1), 2, "does not end"},
+    {"CommentWithoutEnd", "{ /* ", set_member({"b"}, 1), 2, "is not closed"},
     {"ArrayAtTheTop", "// c\n[1]", set_member({"b"}, 1), 5, "the top of the file must be an object, found an array"},
     {"ParentIsNoObject", "{\"p\": [1]}", set_member({"p", "b"}, 1), 6, "\"p\" must be an object, found an array"},
     {"ParentIsNull", "{\"p\": {\"q\": null}}", set_member({"p", "q", "b"}, 1), 12,

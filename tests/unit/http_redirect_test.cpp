@@ -76,10 +76,10 @@ TEST(HttpRedirect, Statuses_DecideWhetherAndHowItGoesOn) {
       {"POST", "http://h/a", 308, "https://h:8443/a", "! another server"},
       {"POST", "http://h:8080/a", 308, "https://h/a", "! another server"},
       {"GET", "https://h/a", 302, "http://h/a", "! not encrypted"},
-      {"GET", "https://h/a", 302, "file:///etc/passwd", "! no URL"},
+      {"GET", "https://h/a", 302, "file:///etc/passwd", "! not a URL"},
       {"GET", "https://h/a", 302, "ftp://h/a", "! neither http nor https"},
-      {"GET", "https://h/a", 302, "https://h:x/", "! no URL"},
-      {"GET", "https://h/a", 302, "\\\\evil", "! no URL"},
+      {"GET", "https://h/a", 302, "https://h:x/", "! not a URL"},
+      {"GET", "https://h/a", 302, "\\\\evil", "! not a URL"},
       {"GET", "https://h/a", 302, "/a", "! loop"},
       {"GET", "https://h/a", 302, "#x", "! loop"},
   };

@@ -45,7 +45,7 @@ TEST(HttpServerText, Heads_HoldOneFieldPerLine) {
   EXPECT_EQ(response_head({.status = 404, .date = "now", .keep = false}, {}),
             "HTTP/1.1 404 Not Found\r\nDate: now\r\nConnection: close\r\n");
   EXPECT_EQ(response_head({.status = 299, .date = "now", .version = 10}, {}),
-            "HTTP/1.1 299 \r\nDate: now\r\nConnection: keep-alive\r\n");
+            "HTTP/1.1 299 Status\r\nDate: now\r\nConnection: keep-alive\r\n");
 }
 
 TEST(HttpServerText, Errors_StandForStatuses) {
