@@ -251,8 +251,10 @@ Task<void> Host::start() {
   co_await impl->prepare();
   impl->started_ = true;
   std::vector<std::shared_ptr<Connection>> all;
+  // Where it is not known what is denied, no call is made; how the servers are can be seen all the same.
+  const bool known = !impl->permissions_.rules().refuse_all;
   for (const auto& [name, connection] : impl->connections_) {
-    if (!impl->permissions_.denied_server(name)) all.push_back(connection);
+    if (!known || !impl->permissions_.denied_server(name)) all.push_back(connection);
   }
   co_await impl->start(std::move(all));
 }

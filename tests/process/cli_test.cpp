@@ -219,7 +219,9 @@ INSTANTIATE_TEST_SUITE_P(
         BadServer{"silent-on-call",
                   {"--timeout", "0.3", "call", "fake/echo", "text=x"},
                   3,
-                  {"patchbay: fake/echo: no answer to tools/call within 300 ms; give it more time with"}},
+                  {"patchbay: fake/echo: no answer to tools/call within 300 ms (it may have been carried out; check "
+                   "before repeating it); give it more "
+                   "time with"}},
         BadServer{"garbage-on-call",
                   {"call", "fake/echo", "text=x"},
                   3,

@@ -335,7 +335,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"TwoUrls", {"add", "-t", "http", "a", "https://h/", "https://i/"}, "'https://i/' follows it"},
         Refused{"FlagOfTheCommand", {"add", "a", "npx", "-y", "pkg"}, "write -- before the command of the server"},
         Refused{"Scope", {"add", "-s", "global", "a", "--", "x"}, "--scope"},
-        Refused{"NotUtf8", {"add", "a", "--", "\xFF"}, "not UTF-8"},
+        Refused{"NotUtf8", {"add", "a", "--", "\xFF"}, "not valid UTF-8"},
         Refused{"NotJson", {"add-json", "a", "{\"command\":}"}, "Invalid JSON at line 1, column 12"},
         Refused{"NoObject", {"add-json", "a", "[]"}, "expected the JSON object of one server"},
         Refused{"WrappedJson", {"add-json", "a", "{\"mcpServers\":{}}"}, "without \"mcpServers\""},
@@ -947,7 +947,7 @@ TEST(Mcp, ServeIsTheBuiltInServer) {
 TEST(Mcp, HelpOfEveryCommandIsThere) {
   Household house;
   EXPECT_THAT(house.run({"mcp", "--help"}).out, AllOf(HasSubstr("add-json"), HasSubstr("reset-project-choices")));
-  EXPECT_THAT(house.run({"mcp", "add", "--help"}).out, AllOf(HasSubstr("--callback-port"), HasSubstr("-e,--env")));
+  EXPECT_THAT(house.run({"mcp", "add", "--help"}).out, AllOf(HasSubstr("--callback-port"), HasSubstr("-e, --env")));
   EXPECT_EQ(house.run({"mcp"}).code, 2);
 }
 

@@ -324,7 +324,7 @@ TEST_F(Doctor, WhyChecksOnlyWhenItIsAsked) {
   const auto tool = house.run({"why", "evil/echo", "--check"});
   EXPECT_EQ(tool.code, 3);
   EXPECT_THAT(tool.out, AllOf(StartsWith("server \"evil\" exited with status 7"), HasSubstr("mcp__evil__echo: ask"),
-                              HasSubstr("is not known, because its server did not answer")));
+                              HasSubstr("are not known, because its server did not answer")));
   const auto json = house.run({"why", "evil", "--check", "--json"});
   EXPECT_EQ(json.code, 3);
   EXPECT_EQ(json_of(json)["server"]["check"]["state"], Json("failed"));

@@ -83,7 +83,7 @@ TEST_F(NamedServer, WhatOnlyServersKnowIsLeftToThem) {
   // A bare name, which both have.
   const auto both = house.run({"tools", "echo"});
   EXPECT_EQ(both.code, 2);
-  EXPECT_THAT(both.err, HasSubstr("several servers have a tool \"echo\""));
+  EXPECT_THAT(both.err, HasSubstr("several servers have a tool called \"echo\""));
   // Prompts may have slashes in their names.
   EXPECT_THAT(house.run({"prompt", "team/greet"}).err, HasSubstr("there is no prompt called 'team/greet'"));
 }
