@@ -6,8 +6,9 @@
 // block and may call back into the library. Those of a Host or Session run one after the other on
 // one thread; handlers of a Server run on several at the same time.
 //
-// Not here: transports of the program's own (TextChannel) and HttpOptions::authorize-style checks of
-// callers. Both are functions that the loop awaits, and need coroutines: see transport.h, server_http.h.
+// Not here: transports of the program's own (TextChannel) and checks of HTTP callers
+// (ServerHttpOptions::authorize). Both are functions that the loop awaits, and need coroutines: see transport.h,
+// server_http.h.
 #pragma once
 
 #include <chrono>

@@ -27,8 +27,8 @@ std::string_view to_string(ServerKind kind) noexcept;  // as spelled in a file: 
 enum class ConfigScope : std::uint8_t { dynamic, project, local, user, enterprise, plugin, connector, embedded };
 std::string_view to_string(ConfigScope scope) noexcept;
 
-// Whether the person in front of the machine has chosen this entry. What a repository
-// brings along is untrusted until they say so.
+// Whether the user has chosen this entry. What a project file declares is not trusted
+// until it is approved.
 enum class ConfigTrust : std::uint8_t { trusted, needs_approval };
 ConfigTrust trust_of(ConfigScope scope) noexcept;
 
@@ -47,8 +47,8 @@ using NamedTexts = std::vector<std::pair<std::string, std::string>>;
 // What became of an entry when everything was put together. `active` alone may be started.
 enum class ServerStanding : std::uint8_t {
   active,
-  awaiting_approval,  // a repository brought it along and the person has not said yes
-  rejected,           // they said no
+  awaiting_approval,  // a project file declares it and it is not approved
+  rejected,           // by the user
   disabled,           // switched off, in its entry or by name
   policy,             // an organisation's list keeps it away
   duplicate,          // the same server as another entry under another name
@@ -134,7 +134,7 @@ struct ServerConfig {
 
   // Filled in when everything was put together.
   ServerStanding standing = ServerStanding::active;
-  bool approved = false;              // the person said yes to this very entry, where that is needed
+  bool approved = false;              // where approval is needed: by an answer, a flag or a setting
   StandingBy decided_by;              // of an active one that needs approval: what approves it
   std::string reason;                 // why it is not active, for people
   std::vector<ConfigOrigin> shadows;  // entries of the same name that do not count because of this one
@@ -209,13 +209,13 @@ struct LoadedConfig {
   std::optional<std::string> exclusive;
   // The directory of connectors, when there is one and it is switched on.
   std::optional<ConnectorDirectory> connectors;
-  // The person trusts what is in this project's directory.
+  // The user trusts what is in this project's directory.
   bool project_trusted = false;
   std::string cwd;          // as asked for
-  std::string home;         // of the person; empty: not known
+  std::string home;         // of the user; empty: not known
   std::string project_dir;  // the root of the repository, else cwd
   std::string config_dir;   // ours
-  std::string helper_dir;   // where commands of the person's own entries run
+  std::string helper_dir;   // where commands of the user's own entries run
   bool operator==(const LoadedConfig&) const = default;
 };
 

@@ -15,7 +15,7 @@ namespace patchbay {
 
 // What happens to a call that no rule decides. Rules hold in every mode.
 enum class PermissionMode : std::uint8_t {
-  standard,      // the person is asked
+  standard,      // the user is asked
   accept_reads,  // tools that say they only read pass, the others ask
   bypass,        // everything passes
   dont_ask,      // whatever would ask is refused

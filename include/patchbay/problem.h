@@ -11,8 +11,8 @@ namespace patchbay {
 
 enum class Severity : std::uint8_t { warning, error, note };
 
-// One thing wrong with a file or an entry. An error costs that entry (or, when `server` is empty,
-// that file); a warning costs nothing; a note may well be meant that way, and is for who asks.
+// One thing wrong with a file or an entry. After an error the entry (when `server` is empty: the file)
+// is not used; after a warning it is; a note may well be intended, and is shown on request.
 struct ConfigProblem {
   std::string file;
   std::size_t line = 0;  // 0: the file as a whole

@@ -249,14 +249,14 @@ Args<T...> args(Arg<T>... each) {
 // What a handler may return: a CallToolResult, a text, or Json for a structured result.
 template <class R>
 concept ToolAnswer =
-    std::convertible_to<R, CallToolResult> || std::convertible_to<R, std::string> || std::convertible_to<R, Json>;
+    std::convertible_to<R, CallToolResult> || std::convertible_to<R, std::string_view> || std::convertible_to<R, Json>;
 
 template <ToolAnswer R>
 CallToolResult to_tool_result(R answer) {
   if constexpr (std::convertible_to<R, CallToolResult>) {
     return answer;
-  } else if constexpr (std::convertible_to<R, std::string>) {
-    return text(std::move(answer));
+  } else if constexpr (std::convertible_to<R, std::string_view>) {
+    return text(std::string(std::string_view(answer)));
   } else {
     return structured(std::move(answer));
   }

@@ -48,7 +48,11 @@ Task<void> SessionOwner::close_opening(CloseMode mode) {
   if (auto ending = opening_) co_await ending->peer()->close(mode);
 }
 
-void SessionOwner::adopt(std::shared_ptr<SessionCore> core) { core_ = std::move(core); }
+void SessionOwner::adopt(std::shared_ptr<SessionCore> core) {
+  core_ = std::move(core);
+  // It may have been set while this one was opened.
+  core_->set_log_level(log_level_);
+}
 
 Task<void> SessionOwner::open_and_settle() {
   co_await negotiate(*this);

@@ -7,11 +7,11 @@
 #include <fmt/format.h>
 
 #include "base/strings.h"
-#include "text/utf8.h"
 #include "entries/child_env.h"
 #include "entries/signature.h"
 #include "secrets/names.h"
 #include "secrets/redact.h"
+#include "text/utf8.h"
 #include "text/visible_text.h"
 
 namespace patchbay {
@@ -258,7 +258,7 @@ std::vector<std::string> own_args(const std::vector<std::string>& args) {
     secret_follows = false;
     // A reference has signs of its own: ${secret:NAME}.
     const auto sign = arg.find_first_of("=:", reference_at(arg).value_or("").size());
-    if (sign != std::string::npos && is_secret_name(std::string_view(arg).substr(0, sign))) {
+    if (sign != std::string::npos && is_secret_flag(std::string_view(arg).substr(0, sign))) {
       auto value = std::string_view(arg).substr(sign + 1);
       const auto blanks = std::min(value.find_first_not_of(' '), value.size());
       value.remove_prefix(blanks);
@@ -268,7 +268,7 @@ std::vector<std::string> own_args(const std::vector<std::string>& args) {
     } else if (arg.find("://") != std::string::npos) {
       out.push_back(shown_url(EntryAuthor::person, arg));
     } else {
-      secret_follows = flag && sign == std::string::npos && is_secret_name(arg);
+      secret_follows = flag && sign == std::string::npos && is_secret_flag(arg);
       out.push_back(redacted(Json(arg)).as_string());
     }
   }

@@ -128,10 +128,10 @@ void TextSecrets::hide_arguments(const std::vector<std::string>& args) {
     const auto sign = arg.find_first_of("=:");
     if (follows && !arg.starts_with('-')) {
       hide(arg);
-    } else if (sign != std::string::npos && is_secret_variable(std::string_view(arg).substr(0, sign))) {
+    } else if (sign != std::string::npos && is_secret_flag(std::string_view(arg).substr(0, sign))) {
       hide(trim(std::string_view(arg).substr(sign + 1)));
     }
-    follows = arg.starts_with('-') && sign == std::string::npos && is_secret_variable(arg);
+    follows = arg.starts_with('-') && sign == std::string::npos && is_secret_flag(arg);
   }
 }
 

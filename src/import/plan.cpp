@@ -78,9 +78,9 @@ class Withholder {
       const bool flag = arg->starts_with('-');
       const auto start = flag && equals != std::string::npos ? equals + 1 : 0;
       const auto value = std::string_view(*arg).substr(start);
-      const bool named = flag ? start > 0 && is_secret_name(std::string_view(*arg).substr(0, equals)) : names_secret;
+      const bool named = flag ? start > 0 && is_secret_flag(std::string_view(*arg).substr(0, equals)) : names_secret;
       const bool secret = is_literal(value) && (named || looks_like_token(value));
-      names_secret = flag && start == 0 && is_secret_name(*arg);
+      names_secret = flag && start == 0 && is_secret_flag(*arg);
       const auto field = fmt::format("args[{}]", i);
       if (secret && !(flag && start == 0)) {
         replace(*arg, start, field, variable_named_after(fmt::format("{}_secret", server_)));

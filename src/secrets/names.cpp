@@ -69,6 +69,11 @@ constexpr auto in_parameters = std::to_array<SecretWord>({
     {"pwd", Match::whole},
     {"session", Match::whole},
 });
+// Of flags also, which are often written as one word.
+constexpr auto in_flags = std::to_array<SecretWord>({{"key", Match::anywhere}, {"auth", Match::anywhere}});
+// Words that only look like one of these.
+constexpr auto never_in_flags = std::to_array<std::string_view>(
+    {"keyboard", "keyword", "keyspace", "keymap", "keyring", "hotkey", "monkey", "author"});
 // A counter or a handle of the protocol, not a secret.
 constexpr auto never_in_names = std::to_array<std::string_view>({"progresstoken", "maxtokens"});
 // These variables name what another one holds.
@@ -119,6 +124,13 @@ bool is_secret_variable(std::string_view name) {
   const auto lower = to_lower_ascii(name);
   if (lower.starts_with(never_in_variables)) return false;
   return in_any_name(lower) || says_so(lower, in_variables);
+}
+
+bool is_secret_flag(std::string_view name) {
+  if (is_secret_variable(name)) return true;
+  const auto lower = to_lower_ascii(name);
+  if (std::ranges::any_of(never_in_flags, [&](std::string_view word) { return lower.contains(word); })) return false;
+  return says_so(lower, in_flags);
 }
 
 bool is_secret_parameter(std::string_view name) {

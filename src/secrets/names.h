@@ -1,7 +1,7 @@
 // Whether something is a secret, by its name or by how it looks: the one table that everything asks which hides,
 // withholds or keeps back. Pure.
 //
-// A name of a member, a header or a flag is judged by is_secret_name. Variables and parameters of URLs have more words
+// A name of a member or a header is judged by is_secret_name. Variables, flags and parameters of URLs have more words
 // that say so: FOO_KEY and DATABASE_URL are secrets of an environment, ?sig= and ?code= of a link, while a member
 // "key" or "code" of some JSON value is mostly neither.
 #pragma once
@@ -12,6 +12,8 @@ namespace patchbay {
 
 bool is_secret_name(std::string_view name);
 bool is_secret_variable(std::string_view name);
+// Of a command line: --masterKey, --basicauth.
+bool is_secret_flag(std::string_view name);
 bool is_secret_parameter(std::string_view name);
 
 // Begins like a token of a well-known service.

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "text/utf8.h"
 #include "text/characters.h"
+#include "text/utf8.h"
 
 namespace patchbay {
 

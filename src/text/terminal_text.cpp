@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 
-#include "text/utf8.h"
 #include "text/characters.h"
+#include "text/utf8.h"
 #include "text/visible_text.h"
 
 namespace patchbay {

@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "text/utf8.h"
 #include "text/characters.h"
+#include "text/utf8.h"
 
 namespace patchbay {
 namespace {

@@ -71,13 +71,13 @@ class StdioTransport final : public Transport {
         text += "***";
         value_follows = false;
       } else if (const auto colon = argument.find(':');
-                 colon != argument.npos && is_secret_variable(argument.substr(0, colon)) && colon < equals) {
+                 colon != argument.npos && is_secret_flag(argument.substr(0, colon)) && colon < equals) {
         text += argument.substr(0, colon + 1) + " ***";
-      } else if (equals != argument.npos && is_secret_variable(argument.substr(0, equals))) {
+      } else if (equals != argument.npos && is_secret_flag(argument.substr(0, equals))) {
         text += argument.substr(0, equals + 1) + "***";
       } else {
         text += argument;
-        value_follows = argument.starts_with('-') && equals == argument.npos && is_secret_variable(argument);
+        value_follows = argument.starts_with('-') && equals == argument.npos && is_secret_flag(argument);
       }
     }
     return text;

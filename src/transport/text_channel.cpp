@@ -192,9 +192,12 @@ class TextTransport final : public Transport {
   Task<std::unique_ptr<Channel>> open(const Runtime& runtime) override { return open_with(open_, name_, runtime); }
 
  private:
+  // Keeps the function for as long as what it returned runs.
+  static Task<std::unique_ptr<TextChannel>> opened(OpenTextChannel open) { co_return co_await open(); }
   static Task<std::unique_ptr<Channel>> open_with(OpenTextChannel open, std::string name, Runtime runtime) {
     auto executor = co_await asio::this_coro::executor;
-    auto texts = co_await as_result(open());
+    // Apart, since nothing makes the program's function listen to its cancellation.
+    auto texts = co_await as_result(Apart(executor).run(opened(std::move(open))));
     if (!texts) {
       if (texts.error().code() == Errc::internal) throw Error(Errc::connect, texts.error().within(name).message());
       throw texts.error().within(name);

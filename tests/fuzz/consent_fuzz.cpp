@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "base/strings.h"
-#include "text/utf8.h"
 #include "entries/consent_text.h"
 #include "fuzz/fuzz.h"
+#include "text/utf8.h"
 #include "text/visible_text.h"
 
 using namespace patchbay;

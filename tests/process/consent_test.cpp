@@ -9,10 +9,10 @@
 #include <patchbay/json.h>
 
 #include "base/strings.h"
-#include "text/utf8.h"
 #include "support/household.h"
 #include "support/ordinary_user.h"
 #include "support/places.h"
+#include "text/utf8.h"
 
 namespace patchbay {
 namespace {

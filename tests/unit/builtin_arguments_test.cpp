@@ -55,7 +55,8 @@ TEST(BuiltinArguments, FaultsNameArgumentAndRemedy) {
     if (*problem == '\0') {
       EXPECT_EQ(fault, std::nullopt) << json;
     } else {
-      EXPECT_EQ(fault, std::string("tool: ") + problem + ". Its arguments are: path, text, count, ratio, flag, list.") << json;
+      EXPECT_EQ(fault, std::string("tool: ") + problem + ". Its arguments are: path, text, count, ratio, flag, list.")
+          << json;
     }
   }
 }

@@ -76,6 +76,16 @@ TEST(SecretNames, AreTheSameForEverybodyWhoAsks) {
   }
 }
 
+TEST(SecretNames, FlagsAreOftenWrittenAsOneWord) {
+  for (auto flag : {"--token", "--api-key", "--key", "-key", "--authkey", "--masterKey", "--encryptionKey",
+                    "--licensekey", "--basicauth", "--auth", "PASSWORD", "--db-password", "--authorization"}) {
+    EXPECT_TRUE(is_secret_flag(flag)) << flag;
+  }
+  for (auto flag : {"--keyboard", "--keyword", "--author", "--path", "--keep", "--port", "--monkey", ""}) {
+    EXPECT_FALSE(is_secret_flag(flag)) << flag;
+  }
+}
+
 TEST(SecretNames, TokensOfKnownServicesAreSeenByTheirBeginning) {
   for (auto text : {"ghp_0123456789abcdef", "sk-ant-api03-abcdef", "xoxb-1234-5678", "eyJhbGciOiJIUzI1NiJ9"}) {
     EXPECT_TRUE(looks_like_token(text)) << text;
