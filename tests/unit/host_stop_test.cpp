@@ -81,6 +81,7 @@ TEST(HostStop, FilesThatAreReadWhileItStopsChangeNothingMore) {
     Host host(files.options());
     Scope scope(co_await asio::this_coro::executor);
     auto starting = beside(scope, host.start());
+    while (host.config().servers.empty()) co_await asio::post(asio::use_awaitable);
     co_await settle();
     files.declare("");
     files.held = true;
