@@ -1,8 +1,8 @@
 // Catalog: the tools of all servers under the names a model sees, as one immutable
 // snapshot. The host builds a new one whenever a server's list changes and replaces the
 // shared pointer whole; whoever holds the old one keeps a consistent view. A call is
-// routed by the entry found here, never by taking a name apart.
-// Pure and safe to read from any thread; it holds no connection and decides no rights.
+// routed by the entry found here, never by splitting a name.
+// Safe to read from any thread; it holds no connection and knows no permissions.
 #pragma once
 
 #include <compare>

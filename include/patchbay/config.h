@@ -1,5 +1,5 @@
-// The servers a person has declared: what one entry says, where it was written, whether it
-// counts and why not, and what is wrong with it. Values only. load_servers reads the files
+// The servers that configuration files declare: what one entry says, where it is written, whether it
+// is used and why not, and what is wrong with it. Values only. load_servers reads the files
 // that a command line in `cwd` would see; nothing here starts a server, asks for approval or
 // writes a file. Any thread.
 #pragma once
@@ -50,7 +50,7 @@ enum class ServerStanding : std::uint8_t {
   awaiting_approval,  // a project file declares it and it is not approved
   rejected,           // by the user
   disabled,           // switched off, in its entry or by name
-  policy,             // an organisation's list keeps it away
+  policy,             // an organisation's list forbids it
   duplicate,          // the same server as another entry under another name
   not_configured,     // its url is empty
   broken,             // it could not be read; only name and origin are there

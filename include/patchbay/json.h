@@ -94,7 +94,7 @@ class Json {
   // {{"key", value}, ...} is an object; arrays are written Json::array({...}).
   Json(std::initializer_list<Member> members);
 
-  // Copying, comparing and destroying are iterative: depth never costs stack.
+  // Copying, comparing and destroying do not recurse: deep values need no deep stack.
   Json(const Json&);
   Json(Json&&) noexcept;
   Json& operator=(const Json&);
@@ -159,7 +159,7 @@ class Json {
 #endif
   std::string_view as_text() const;
 
-  // Null when this is no object, or has no such member.
+  // Null when this is not an object, or has no such member.
   const Json* find(std::string_view key) const noexcept;
   Json* find(std::string_view key) noexcept;
   // The member; null value (a shared one) when absent or not an object.

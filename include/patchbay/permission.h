@@ -1,4 +1,4 @@
-// Who may call which tool: the words in which rules are answered. The rules themselves come from
+// Which tools may be called: the modes and decisions. The rules themselves come from
 // settings files and flags (docs/permissions.md); Host::call applies them to every call.
 // Values only. Any thread.
 #pragma once
@@ -32,7 +32,7 @@ std::string_view to_string(PermissionOutcome outcome) noexcept;
 struct PermissionDecision {
   PermissionOutcome outcome = PermissionOutcome::ask;
   std::string reason;  // for people: what decided
-  // The rule that decided and where it stands; empty when none did. For a flag, `file` is the flag
+  // The rule that decided and where it is written; empty when none did. For a flag, `file` is the flag
   // and `line` is 0.
   std::string rule;
   std::string file;
