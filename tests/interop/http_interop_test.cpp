@@ -237,7 +237,7 @@ TEST(ThroughTinyproxy, ServersOfOthersAreReached) {
 }
 
 // A proxy that cannot get there says so, and so do we: a 500 for CONNECT, an error page otherwise.
-TEST(ThroughTinyproxy, WhatItCannotReachIsToldWithTheProxysName) {
+TEST(ThroughTinyproxy, WhatItCannotReachIsReportedWithTheProxysName) {
   Tinyproxy proxy;
   run_task([&]() -> Task<void> {
     for (const char* scheme : {"http", "https"}) {

@@ -408,7 +408,7 @@ TEST(ServerFilesystem, ReadsAndWritesWhatTheRootsAllow) {
   });
 }
 
-TEST(ServerMemory, KeepsWhatItWasTold) {
+TEST(ServerMemory, KeepsWhatItWasGiven) {
   run_task([]() -> Task<void> {
     TemporaryDirectory directory;
     auto session =

@@ -79,7 +79,7 @@ TEST(FirstQuestion, ASuccessWithoutAnAnswerLeadsToInitialize) {
 }
 
 // Where the older way to begin is led elsewhere, that is what has to be said, and not the status it came with.
-TEST(FirstQuestion, AnOlderServerThatIsSomewhereElseIsToldWithThePlace) {
+TEST(FirstQuestion, AnOlderServerThatIsSomewhereElseIsReportedWithThePlace) {
   ScriptedServer other([](ScriptConnection& connection) {
     (void)connection.read_request();
     connection.write("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n");

@@ -62,7 +62,7 @@ const std::vector<std::string> not_messages{
     ":\n", ": still here\n\n", "\n", "event: other\ndata: x\n\n", "id: 7\n\n", "data: {}\n\n", "field: x\n",
 };
 
-TEST(Flood, OfWhatIsNoMessage_EndsTheCallItCameInsteadOf) {
+TEST(Flood, OfWhatIsNotAMessage_EndsTheCallItCameInsteadOf) {
   for (const auto& piece : not_messages) {
     SCOPED_TRACE(piece);
     ScriptedServer server([&](ScriptConnection& connection) {
@@ -80,7 +80,7 @@ TEST(Flood, OfWhatIsNoMessage_EndsTheCallItCameInsteadOf) {
   }
 }
 
-TEST(Flood, OfWhatIsNoMessage_EndsTheOldTransport) {
+TEST(Flood, OfWhatIsNotAMessage_EndsTheOldTransport) {
   for (const auto& piece : not_messages) {
     SCOPED_TRACE(piece);
     ScriptedServer server([&](ScriptConnection& connection) {
@@ -112,7 +112,7 @@ std::string frame(WebSocketOpcode opcode, std::string_view payload, bool final =
 
 std::string ws_url(const ScriptedServer& server) { return fmt::format("ws://127.0.0.1:{}/mcp", server.port()); }
 
-TEST(Flood, OfWhatIsNoMessage_EndsAWebSocket) {
+TEST(Flood, OfWhatIsNotAMessage_EndsAWebSocket) {
   const std::vector<std::string> pieces{
       frame(WebSocketOpcode::text, "{}"),
       frame(WebSocketOpcode::text, ""),

@@ -242,7 +242,7 @@ TEST(HttpClient, ManyExchanges_RunAtOnceAndReuseConnections) {
 }
 
 // A server that closes after each response is used again without an error.
-TEST(HttpClient, ServerThatClosesAfterEachAnswer_IsNoError) {
+TEST(HttpClient, ServerThatClosesAfterEachAnswer_IsNotAnError) {
   ScriptedServer server([&](ScriptConnection& connection) {
     const auto request = connection.read_request();
     connection.answer("200 OK", request.body);  // and closes without having said so
@@ -321,7 +321,7 @@ void expect_work_once(const HttpClientOptions& options, const ScriptServerOption
   }
 }
 
-TEST(HttpClient, KeptConnectionThatClosesOverARequest_IsNoReasonToRepeatIt) { expect_work_once(plain(), {}); }
+TEST(HttpClient, KeptConnectionThatClosesOverARequest_IsNotAReasonToRepeatIt) { expect_work_once(plain(), {}); }
 
 // On a fresh connection nothing is repeated: the server may have done what it was asked to.
 TEST(HttpClient, FreshConnectionThatDies_IsAnErrorAtOnce) {
@@ -336,7 +336,7 @@ TEST(HttpClient, FreshConnectionThatDies_IsAnErrorAtOnce) {
 }
 
 // Each script breaks its answer in one way; the error says which URL, which phase and what to do.
-TEST(HttpClient, BrokenAnswers_AreToldApart) {
+TEST(HttpClient, BrokenAnswers_AreDistinguished) {
   struct Case {
     const char* what;
     std::function<void(ScriptConnection&)> script;
@@ -875,7 +875,7 @@ TEST_F(HttpClientTls, Redirect_TakesNoCertificateToAnotherOrigin) {
   EXPECT_EQ(reached, 0);
 }
 
-TEST_F(HttpClientTls, KeptConnectionThatClosesOverARequest_IsNoReasonToRepeatIt) {
+TEST_F(HttpClientTls, KeptConnectionThatClosesOverARequest_IsNotAReasonToRepeatIt) {
   expect_work_once(trusting(), with(good_));
 }
 

@@ -63,7 +63,7 @@ class HttpNames : public testing::TestWithParam<Resolver> {
 #define NEEDS_ITS_RESOLVER() \
   if (GetParam() == Resolver::system) NEEDS(namespaces)
 
-TEST_P(HttpNames, NameThatDoesNotResolve_IsToldAsSuch) {
+TEST_P(HttpNames, NameThatDoesNotResolve_IsReportedAsSuch) {
   NEEDS_ITS_RESOLVER();
   // Nobody listens at the resolver's port, which answers at once.
   for (const char* url : {"http://server.example/mcp", "ws://server.example/mcp"}) {

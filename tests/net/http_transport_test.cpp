@@ -129,7 +129,7 @@ TEST(HttpChannel, MessagesOfAStreamArriveBeforeItsAnswer) {
 }
 
 // Each a complete answer; the call ends at once, and says why.
-TEST(HttpChannel, AnAnswerThatIsNoneEndsTheCall) {
+TEST(HttpChannel, WhatIsNotAnAnswerEndsTheCall) {
   struct Case {
     std::string_view answer;
     std::string_view outcome;
@@ -359,7 +359,7 @@ TEST(HttpChannel, TheStreamOfASessionIsAskedForBeforeTheFirstRequest) {
 }
 
 // Whatever the body says: a JSON-RPC error, a page, or nothing.
-TEST(HttpChannel, AForgottenSessionIsToldToWhatMeetsIt) {
+TEST(HttpChannel, AForgottenSessionIsReportedToWhateverMeetsIt) {
   for (std::string_view body :
        {R"({"jsonrpc":"2.0","id":2,"error":{"code":-32001,"message":"x"}})",
         R"({"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"x"}})",
@@ -1084,7 +1084,7 @@ TEST(SseChannel, PostsToTheEndpointItWasGiven) {
   EXPECT_THAT(lines, testing::ElementsAre("GET /sse HTTP/1.1", "POST /messages?session=1 HTTP/1.1"));
 }
 
-TEST(SseChannel, RefusesWhatIsNoMcpServer) {
+TEST(SseChannel, RefusesWhatIsNotAnMcpServer) {
   struct Case {
     std::string_view answer;
     std::string_view reason;

@@ -383,7 +383,7 @@ TEST(IdeCli, TheTerminalsEditorIsTaken) {
   EXPECT_NE(other.methods().size(), 0u);
 }
 
-TEST(IdeCli, WithoutAnEditorItIsSaidWhatWasLookedFor) {
+TEST(IdeCli, WithoutAnEditorItReportsWhatWasLookedFor) {
   Desk desk;
   auto result = desk.run({"tools"});
   EXPECT_EQ(result.code, 3) << result.out;
@@ -396,7 +396,7 @@ TEST(IdeCli, WithoutAnEditorItIsSaidWhatWasLookedFor) {
 }
 
 // Nobody gets the editor's place by having its name.
-TEST(IdeCli, AServerOfAProjectCalledIdeDoesNotStandInForTheEditor) {
+TEST(IdeCli, AServerOfAProjectCalledIdeDoesNotReplaceTheEditor) {
   SseEditor editor;
   Desk desk;
   desk.lock(editor.port(), "sse");

@@ -273,7 +273,7 @@ TEST(Proxy, ARedirectToAnotherPlaceDoesNotCarryTheToken) {
   EXPECT_EQ(elsewhere.connections(), 0);
 }
 
-TEST(Proxy, AnAddressThatIsNoneIsRefusedBeforeAnythingIsSent) {
+TEST(Proxy, WhatIsNotAnAddressIsRefusedBeforeAnythingIsSent) {
   Behind behind;
   run_task([&]() -> Task<void> {
     auto failed = co_await as_result(Client({}).connect(behind.transport("http://proxy.example/v1")));

@@ -143,7 +143,7 @@ TEST(ForgottenSession, CallsThatMeetItTogetherShareTheNewOne) {
   EXPECT_EQ(server.count("initialize"), 2);
 }
 
-TEST(ForgottenSession, TheLogLevelIsSetInTheNewOneToo) {
+TEST(ForgottenSession, TheLogLevelIsAlsoSetInTheNewOne) {
   ForgetfulServer server(forgets_first);
   auto options = legacy();
   options.log_level = LoggingLevel::warning;
@@ -257,7 +257,7 @@ TEST(ForgottenSession, IsAskedForOnceMoreWhenTheNewOneIsForgottenAtOnce) {
 
 // Whose sessions end with their streams, and those soon. A program that only listens is told when that is no longer
 // played along with, once.
-TEST(ForgottenSession, IsToldAsLostWhenEveryNewOneIsForgottenToo) {
+TEST(ForgottenSession, IsReportedAsLostWhenEveryNewOneIsForgotten) {
   std::mutex mutex;
   std::set<std::string> ended;
   auto verdict = [&](const std::string& session) {
@@ -359,7 +359,7 @@ TEST(ForgottenSession, IsNotAskedAboutWhileACallRuns) {
 }
 
 // The server took the call. What it says when it is asked for the rest does not undo that.
-TEST(ForgottenSession, MetByWhoResumesAStreamIsNoReasonToRepeatTheCall) {
+TEST(ForgottenSession, MetByWhoResumesAStreamIsNotAReasonToRepeatTheCall) {
   ForgetfulServer server([](const std::string&) { return 200; });
   server.deals = [&](ScriptConnection& connection, const auto&, const Json& body) {
     if (!body.is_object()) {
@@ -412,7 +412,7 @@ TEST(ForgottenSession, DoesNotRepeatWhatRunsWhenAnotherCallMeetsIt) {
 }
 
 // Those who wait for the new session hear together that there is none.
-TEST(ForgottenSession, WhenNoNewOneIsToBeHadAllWhoMetItAreToldAtOnce) {
+TEST(ForgottenSession, WhenNoNewOneCanBeMadeAllWhoMetItAreNotifiedAtOnce) {
   ForgetfulServer server(forgets_first);
   with_session(server, legacy(), [&](Session session) -> Task<void> {
     server.initialize_status = 503;
@@ -462,7 +462,7 @@ TEST(ForgottenSession, ClosingDuringTheRenewalEndsIt) {
   });
 }
 
-TEST(ForgottenSession, WhatTheServerSaidOfItselfStaysAsItWasHandedOut) {
+TEST(ForgottenSession, WhatTheServerReportedStaysAsItWasHandedOut) {
   ForgetfulServer server(forgets_first);
   with_session(server, legacy(), [&](Session session) -> Task<void> {
     const auto& before = session.server().info;

@@ -263,7 +263,7 @@ TEST(WsChannel, Fragments_BecomeOneMessageAndPingsAreAnsweredMeanwhile) {
   });
 }
 
-TEST(WsChannel, WhatIsNoMessage_FailsTheCallItSeemsToAnswerAndNoOther) {
+TEST(WsChannel, WhatIsNotAMessage_FailsTheCallItSeemsToAnswerAndNoOther) {
   ScriptedServer server([](ScriptConnection& connection) {
     accept_client(connection);
     connection.write(frame(Opcode::text, "not JSON") + frame(Opcode::text, "") +
@@ -456,7 +456,7 @@ TEST(WsChannel, RefusedHandshakes_NameUrlPhaseAndRemedy) {
   }
 }
 
-TEST(WsChannel, CredentialsThatAreRefused_AreToldAsSuch) {
+TEST(WsChannel, CredentialsThatAreRefused_AreReportedAsSuch) {
   ScriptedServer server([](ScriptConnection& connection) {
     connection.read_request();
     connection.answer("401 Unauthorized", "");
@@ -561,7 +561,7 @@ TEST(WsChannel, Messages_ShowTheEntryAsItWasWritten) {
 
 // ---- frames that break a rule, and other ends -------------------------------------------------
 
-TEST(WsChannel, Ends_SayHowAndTheServerIsToldWhy) {
+TEST(WsChannel, Ends_SayHowAndTheServerIsNotifiedWhy) {
   struct Case {
     const char* what;
     std::function<void(ScriptConnection&)> script;

@@ -50,7 +50,7 @@ class AnswerReach : public testing::Test {
 // ---- archives
 
 // Both ends of a work tree come along, so that each says what the other needs to hear.
-TEST_F(AnswerReach, AnArchiveCannotMakeAYesInOneOfItsDirectoriesCountInAnother) {
+TEST_F(AnswerReach, AnArchiveCannotMakeAnApprovalInOneOfItsDirectoriesCountInAnother) {
   struct Case {
     std::string label;
     std::string tree;        // where it would count
@@ -125,7 +125,7 @@ TEST_F(AnswerReach, ANoIsNotSkippedForAnOldYesToAnotherEntry) {
   EXPECT_FALSE(ran());
 }
 
-TEST_F(AnswerReach, AYesDoesNotReachFilesThatTheEnvironmentNamesBelow) {
+TEST_F(AnswerReach, AnApprovalDoesNotReachFilesThatTheEnvironmentNamesBelow) {
   house.tree.directory("project/.git");
   servers("project",
           Json{{"command", "bash"}, {"args", Json::array({"-c", "exit 1"})}, {"env", {{"BASH_ENV", "./s.sh"}}}});

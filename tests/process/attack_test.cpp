@@ -114,7 +114,7 @@ TEST_F(Attack, TheCanaryIsLeftWhenTheServerIsStarted) {
 }
 
 // compat: C6.d, B4.21
-TEST_F(Attack, ProjectServersWaitForAYes) {
+TEST_F(Attack, ProjectServersAwaitApproval) {
   tree.file("repo/.mcp.json", servers(evil()));
   try_everything(".mcp.json");
   tree.directory("repo/deep/er");
@@ -232,7 +232,7 @@ TEST_F(Attack, AChangedEntryAsksAgain) {
 }
 
 // compat: C1.e
-TEST_F(Attack, ItCannotTakeTheNameOfThePersonsServer) {
+TEST_F(Attack, ItCannotTakeTheNameOfTheUsersServer) {
   tree.file("home/.claude.json", servers(Json{{"command", good_server}, {"args", Json::array({"good"})}}, "mine"));
   tree.file("home/.claude/.claude.json", tree.read("home/.claude.json"));
   tree.file("repo/.mcp.json", servers(evil(), "mine"));
@@ -474,7 +474,7 @@ TEST_F(Attack, AFileOfTheRepositoryThatAFlagNamesReadsNoSecrets) {
 }
 
 // compat: P2.b
-TEST_F(Attack, TrustDoesNotMakeThePersonsModeLooser) {
+TEST_F(Attack, TrustDoesNotMakeTheUsersModeLooser) {
   tree.file("home/.claude/settings.json", R"({"permissions": {"defaultMode": "dontAsk"}})");
   const auto mine = servers(Json{{"command", good_server}, {"args", Json::array({"good"})}}, "fake");
   for (std::string mode : {"acceptReads", "default", "bypass", "acceptEdits"}) {
@@ -505,14 +505,14 @@ TEST_F(Attack, AnAllowRuleDoesNotReachAServerWithASimilarName) {
   EXPECT_EQ(call.out, "");
 }
 
-TEST_F(Attack, NamesThatCannotBeToldApartAreRefused) {
+TEST_F(Attack, NamesThatLookTheSameAreRefused) {
   tree.file("repo/.mcp.json", servers(evil(), "git\u200Bhub"));
   const auto tools = patchbay({"--trust-project", "tools"});
   EXPECT_FALSE(tree.has("canary"));
   EXPECT_THAT(tools.err, HasSubstr("invisible character"));
 }
 
-TEST_F(Attack, SlipsInRulesAndModesAreSaid) {
+TEST_F(Attack, MistakesInRulesAndModesAreReported) {
   const auto mine = servers(Json{{"command", good_server}, {"args", Json::array({"good"})}}, "fake");
   auto run = [&](std::vector<std::string> flags) {
     flags.insert(flags.begin(), {"--mcp-config", mine});

@@ -56,14 +56,14 @@ TEST(CarriedOutCommand, AnErrorInJsonSaysIt) {
   }
 }
 
-TEST(CarriedOutCommand, ThePersonIsWarnedBeforeTheyRepeatIt) {
+TEST(CarriedOutCommand, TheUserIsWarnedBeforeRepeatingIt) {
   const auto lost = call("exits-on-call", {"call", "echo", "text=x"});
   EXPECT_THAT(lost.err, HasSubstr("it may have been carried out; check before repeating it"));
   const auto never = call("exits-at-once", {"call", "fake/echo", "text=x"});
   EXPECT_THAT(never.err, Not(HasSubstr("carried out")));
 }
 
-TEST(CarriedOutCommand, AnInterruptedCallSaysItToo) {
+TEST(CarriedOutCommand, AnInterruptedCallSaysIt) {
   for (const bool json : {true, false}) {
     std::vector<std::string> words{test::built("patchbay"), "--mcp-config", mode_server_file("silent-on-call"),
                                    "--strict-mcp-config", "--trace"};

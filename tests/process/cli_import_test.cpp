@@ -89,7 +89,7 @@ TEST(CliImport, AnyOfThem_CanBeRepeated) {
   EXPECT_EQ(house.own()["mcpServers"].size(), 3u);
 }
 
-TEST(CliImport, ProjectFiles_GoToTheLocalScopeUnlessSaidOtherwise) {
+TEST(CliImport, ProjectFiles_GoToTheLocalScopeByDefault) {
   Household house;
   write(house.project() + "/.vscode/mcp.json",
         R"({"servers": {"a": {"command": "x", "env": {"API_KEY": "very-secret", "B": "${input:b}"}}}})");
@@ -104,7 +104,7 @@ TEST(CliImport, ProjectFiles_GoToTheLocalScopeUnlessSaidOtherwise) {
                           Not(HasSubstr("very-secret"))));
 }
 
-TEST(CliImport, WhatHasNoCounterpartIsNamedOnceAndSaidToBeKept) {
+TEST(CliImport, WhatHasNoCounterpartIsNamedOnceAndReportedAsKept) {
   Household house;
   write(house.home() + "/.cursor/mcp.json",
         R"({"mcpServers": {"ba": {"command": "x", "args": ["${workspaceFolderBasename}"]},
@@ -167,7 +167,7 @@ TEST(CliImport, Mistakes_AreNamedWithTheWayOut) {
   EXPECT_EQ(house.own()["mcpServers"].size(), 1u);
 }
 
-TEST(CliImport, FilesThatAreNone_HangNothingAndCostNoOther) {
+TEST(CliImport, WhatIsNotAFile_HangsNothingAndHarmsNoOther) {
   Household house;
   fs::create_directories(house.home() + "/.cursor");
   ASSERT_EQ(::mkfifo((house.home() + "/.cursor/mcp.json").c_str(), 0600), 0);

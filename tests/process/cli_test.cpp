@@ -259,7 +259,7 @@ std::size_t times(const std::string& text, std::string_view part) {
 }
 
 // L5: once, on stderr, whatever was asked for.
-TEST(Cli, AFailureIsSaidOnce) {
+TEST(Cli, AFailureIsReportedOnce) {
   for (const auto& words : {std::vector<std::string>{"call", "fake/echo", "text=x"},
                             {"call", "no_such_tool"},
                             {"tools"},
@@ -352,7 +352,7 @@ TEST(Cli, BrokenFileIsReportedWithLineAndColumnAndNothingIsStarted) {
   EXPECT_EQ(json_of(json)["error"]["code"], Json("config"));
 }
 
-TEST(Cli, ProjectServersWaitForAYes) {
+TEST(Cli, ProjectServersAwaitApproval) {
   TemporaryDirectory project;
   project.write(".mcp.json", mode_server_file("good", project.path() + "/started"));
   auto result = patchbay({"tools", "--json"}, {.cwd = project.path()});
@@ -397,7 +397,7 @@ TEST(Cli, ErrorsAreJsonWhereverTheyComeFrom) {
             Json("invalid_argument"));
 }
 
-TEST(Cli, FailuresAreSaidEvenWhenQuietAndNextToWhatWasAskedFor) {
+TEST(Cli, FailuresAreReportedEvenWhenQuietAndNextToWhatWasAskedFor) {
   auto quiet = with_server("exits-at-once", {"--quiet", "resources"});
   EXPECT_EQ(quiet.code, 3);
   EXPECT_THAT(quiet.err, HasSubstr("exited with status 3"));
@@ -492,7 +492,7 @@ void PrintTo(const Slip& slip, std::ostream* out) { *out << slip.name; }
 
 class SlipOfTheKeyboard : public testing::TestWithParam<Slip> {};
 
-TEST_P(SlipOfTheKeyboard, IsToldWhatWasMeant) {
+TEST_P(SlipOfTheKeyboard, IsReportedWithWhatWasMeant) {
   const auto result = patchbay(GetParam().words);
   EXPECT_EQ(result.code, 2) << result.out;
   EXPECT_THAT(result.err, HasSubstr(GetParam().said));
@@ -544,7 +544,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return info.param.name; });
 
 // As the other client takes them: no full name of a tool is a command.
-TEST(Cli, RulesMayStandSideBySideBeforeTheCommand) {
+TEST(Cli, SeveralRulesMayComeBeforeTheCommand) {
   const auto result =
       with_server("good", {"--disallowedTools", "mcp__fake__add", "mcp__fake__fail", "tools", "--json"});
   EXPECT_EQ(result.code, 0) << result.err;
@@ -558,7 +558,7 @@ TEST(Cli, OneToolIsOneTool) {
   EXPECT_THAT(with_server("one-tool", {"tools"}).err, HasSubstr("[mcp] Connected to 'fake' — 1 tool\n"));
 }
 
-TEST(Cli, HelpAndVersionAreWordsToo) {
+TEST(Cli, HelpAndVersionAreWords) {
   EXPECT_EQ(patchbay({"help"}).out, patchbay({"--help"}).out);
   EXPECT_EQ(patchbay({"help", "mcp", "add"}).out, patchbay({"mcp", "add", "--help"}).out);
   EXPECT_EQ(patchbay({"version"}).out, patchbay({"--version"}).out);
@@ -601,7 +601,7 @@ TEST(Cli, AMisspeltArgumentIsNotSent) {
   EXPECT_THAT(meant.err, HasSubstr("txt: the tool has no such argument; did you mean \"text\"?"));
 }
 
-TEST(Cli, AServerInPlaceOfAToolIsTold) {
+TEST(Cli, AServerInPlaceOfAToolIsReported) {
   EXPECT_THAT(with_server("good", {"call", "fake", "echo", "text=x"}).err,
               HasSubstr("'fake' is a server; add the name of the tool: patchbay call fake/echo"));
   EXPECT_THAT(with_server("good", {"call", "fake", "text=x"}).err, HasSubstr("patchbay call fake/TOOL"));
@@ -632,7 +632,7 @@ TEST(Cli, AnAtSignIsAFileAndTheTextIsExplained) {
 }
 
 // In words, once, and only when the server is used.
-TEST(Cli, AnUnsetVariableIsToldOnceByWhomItConcerns) {
+TEST(Cli, AnUnsetVariableIsReportedOnceByTheEntryThatUsesIt) {
   TemporaryDirectory project;
   const auto config = to_text(
       Json{{"mcpServers",

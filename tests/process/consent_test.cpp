@@ -267,7 +267,7 @@ TEST_F(Telltale, ALineOfItsErrorIsNotALineOfOurs) {
 
 // The system gives the files of a process that leaves no core to root, and keeps debuggers of others out of it. What it
 // starts is as it would be without it. As somebody who is not root: warden and server start all the same.
-TEST(Consent, TheProgramLeavesNoCoreAndItsServersAreNoneTheWiser) {
+TEST(Consent, TheProgramLeavesNoCoreAndItsServersDoNotNotice) {
   Household house;
   const auto seen = house.home() + "/seen";
   house.tree.file("home/.config/patchbay/config.json",

@@ -139,7 +139,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return info.param.name; });
 
 // compat: B6.12
-TEST(Declare, CallbackPortComesFromItsVariableToo) {
+TEST(Declare, CallbackPortComesFromItsVariable) {
   Household house;
   auto options = house.options();
   options.env["MCP_OAUTH_CALLBACK_PORT"] = "7777";
@@ -209,7 +209,7 @@ TEST(Declare, ASecretInAFileOfTheProjectIsWarnedAbout) {
   }
 }
 
-TEST(Declare, AnAddressWithoutItsSchemeIsNoCommand) {
+TEST(Declare, AnAddressWithoutItsSchemeIsNotACommand) {
   Household house;
   for (const std::string word : {"mcp.sentry.dev/mcp", "localhost:3000/mcp", "127.0.0.1:8080/mcp", "h.example:1/a",
                                  "localhost:3000", "127.0.0.1:8080"}) {
@@ -238,7 +238,7 @@ TEST(Declare, AnAddressWithoutItsSchemeIsNoCommand) {
   EXPECT_EQ(house.run({"add-json", "k", R"({"type":"http","url":"${BASE}/mcp"})"}).code, 0);
 }
 
-TEST(Declare, JsonComesFromStandardInputToo) {
+TEST(Declare, JsonComesFromStandardInput) {
   Household house;
   ASSERT_EQ(house.run({"add-json", "a", "-"}, {}, "{ \"command\": \"x\", } // mine\n").code, 0);
   EXPECT_EQ(local_servers(house.own(), house)["a"], Json({{"command", "x"}}));
@@ -629,7 +629,7 @@ TEST(Approve, IsWhatEveryCommandSuggests) {
 }
 
 // compat: C6.d, B4.1
-TEST(Approve, WithoutAPersonThereAreThreeWaysAndNoOther) {
+TEST(Approve, WithoutAUserThereAreThreeWaysAndNoOther) {
   const auto call = [](const Household& house, std::vector<std::string> flags = {}) {
     flags.insert(flags.end(), {"call", "files/echo", "text=hello"});
     return house.run(flags).code;
@@ -736,7 +736,7 @@ TEST(List, AsJsonHasThePromisedShape) {
   EXPECT_EQ(warnings[0].size(), 4u);
 }
 
-TEST(List, SaysWhatGoesBeforeWhatAndWhichListKeepsAServerAway) {
+TEST(List, SaysWhatOverridesWhatAndWhichListForbidsAServer) {
   Household house;
   ASSERT_EQ(house.run({"add", "-s", "user", "a", "--", "x"}).code, 0);
   ASSERT_EQ(house.run({"add", "-s", "local", "a", "--", "y"}).code, 0);
@@ -754,7 +754,7 @@ TEST(List, SaysWhatGoesBeforeWhatAndWhichListKeepsAServerAway) {
   }
 }
 
-TEST(List, TellsWaitingForAYesFromNotStarted) {
+TEST(List, DistinguishesAwaitingApprovalFromNotStarted) {
   Household house;
   house.tree.file("project/.mcp.json", brought_along);
   ASSERT_EQ(house.run({"add", "mine", "--", "x"}).code, 0);

@@ -235,7 +235,7 @@ TEST_F(Doctor, AHiddenValueHidesNoCommand) {
   }
 }
 
-TEST_F(Doctor, ADirectoryThatIsGoneIsNoFaultOfOurs) {
+TEST_F(Doctor, ADirectoryThatIsGoneIsNotReportedAsABug) {
   const auto gone = house.project() + "/gone";
   fs::create_directory(gone);
   auto options = house.options();
@@ -263,7 +263,7 @@ TEST_F(Doctor, ARepositoryCannotPlantALastError) {
 }
 
 // compat: B5.18
-TEST_F(Doctor, WhySaysWhichFileAndWhatGoesBeforeIt) {
+TEST_F(Doctor, WhySaysWhichFileAndWhatOverridesIt) {
   ASSERT_EQ(house.run({"add", "--scope", "user", "db", "--", fake, "good"}).code, 0);
   ASSERT_EQ(house.run({"add", "db", "--", fake, "good"}).code, 0);
   const auto result = house.run({"why", "db"});
@@ -284,7 +284,7 @@ TEST_F(Doctor, WhySaysWhichFileAndWhatGoesBeforeIt) {
   EXPECT_EQ(house.run({"why", "db", "--scope", "project"}).code, 2);
 }
 
-TEST_F(Doctor, WhyNamesWhatStandsAgainstAServerAndTheCommandThatHelps) {
+TEST_F(Doctor, WhyNamesWhatForbidsAServerAndTheCommandThatHelps) {
   house.tree.file("project/.mcp.json", server_file({{"evil", evil()}}));
   auto why = [&] { return json_of(house.run({"why", "evil", "--json"}))["server"]; };
   EXPECT_EQ(why()["standing"], Json("awaiting approval"));

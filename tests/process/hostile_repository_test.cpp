@@ -100,7 +100,7 @@ TEST_F(HostileRepository, FilesThatAreNotLookedForAreNotRead) {
   nothing_ran("files elsewhere");
 }
 
-TEST_F(HostileRepository, ItCannotTakeTheNameOfAServerOfThePerson) {
+TEST_F(HostileRepository, ItCannotTakeTheNameOfAServerOfTheUser) {
   tree.file("home/.claude.json",
             R"({"mcpServers":{"evil":{"command":"/bin/sh","args":["-c","touch ')" + path("mine") + R"('"]}}})");
   tree.file("repo/.mcp.json", servers(evil()));
@@ -138,7 +138,7 @@ TEST_F(HostileRepository, AnApprovalEndsWhereTheEntryChanges) {
 }
 
 // compat: B3.22
-TEST_F(HostileRepository, EvenWhenItIsTrustedItsEntriesReadNothingOfThePersons) {
+TEST_F(HostileRepository, EvenWhenItIsTrustedItsEntriesReadNothingOfTheUser) {
   for (std::string reference :
        {"${cmd:" + marker() + "}", "${file:" + path("home/secret.txt") + "}", std::string("${secret:x}")}) {
     for (std::string entry :
@@ -181,7 +181,7 @@ TEST_F(HostileRepository, AHelperOfAnApprovedEntryWaitsForTrustAndSeesNoSecrets)
   EXPECT_EQ(tree.read("seen").find("PATCHBAY_HOSTILE_TOKEN"), std::string::npos);
 }
 
-TEST_F(HostileRepository, FilesThatAreNoFilesHoldNobodyUp) {
+TEST_F(HostileRepository, WhatIsNotAFileHoldsNobodyUp) {
   tree.directory("repo/.claude");
   for (auto* file : {"repo/.mcp.json", "repo/.claude/settings.json", "repo/.claude/local.json"}) tree.fifo(file);
   tree.link("repo/.claude/settings.local.json", "/dev/zero");

@@ -33,7 +33,7 @@ class NamedServer : public testing::Test {
   Household house;
 };
 
-TEST_F(NamedServer, ASlipIsToldAtOnceAndStartsNothing) {
+TEST_F(NamedServer, AMisspeltNameIsReportedAtOnceAndStartsNothing) {
   struct Case {
     std::vector<std::string> words;
     const char* said;

@@ -305,7 +305,7 @@ TEST(Process, ErrorsSayWhatIsWrongWithTheCommand) {
   });
 }
 
-TEST(Process, NulIsAnArgumentErrorWhereverItStands) {
+TEST(Process, NulIsAnArgumentErrorWhereverItIs) {
   const std::string nul("a\0b", 3);
   run_task([&]() -> Task<void> {
     std::vector<ProcessSpec> specs{
@@ -324,7 +324,7 @@ TEST(Process, NulIsAnArgumentErrorWhereverItStands) {
   });
 }
 
-TEST(Process, NoDescriptorsLeftIsSaidSoAndLeaksNone) {
+TEST(Process, NoDescriptorsLeftIsReportedAndLeaksNone) {
   run_task([]() -> Task<void> {
     auto warm = co_await Process::start(odd({"echo"}), Runtime{});
     co_await warm->shutdown(unhurried);

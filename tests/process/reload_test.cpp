@@ -112,7 +112,7 @@ TEST_F(Reload, OnlyWhatChangedIsStartedAnew) {
 }
 
 // compat: C11.b
-TEST_F(Reload, AFileThatBreaksKeepsWhatItSaid) {
+TEST_F(Reload, AFileThatBreaksKeepsItsLastGoodContent) {
   servers(R"("a":)" + entry("a"));
   options.follow_config = true;
   run_task([&]() -> Task<void> {

@@ -45,7 +45,7 @@ std::string list_tools(std::string_view more = "") {
       fmt::format("MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/list\r\n{}", more));
 }
 
-TEST(ServeHttp, ItServesUntilItIsToldToStop) {
+TEST(ServeHttp, ItServesUntilItIsAskedToStop) {
   for (int signal : {SIGINT, SIGTERM}) {
     test::TemporaryDirectory root;
     Serving program({"--http", "127.0.0.1:0", "--json", "--root", root.path()});
@@ -219,7 +219,7 @@ TEST(ServeHttp, AnEntryWithAUrlIsCalledLikeAnyOther) {
   EXPECT_THAT(gone.err, HasSubstr(url));
 }
 
-TEST(ServeHttp, WhatCannotWorkIsSaid) {
+TEST(ServeHttp, WhatCannotWorkIsReported) {
   test::TemporaryDirectory root;
   Serving first({"--http", "127.0.0.1:0", "--json", "--root", root.path()});
   const auto url = test::served_url(first);

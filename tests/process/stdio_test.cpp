@@ -70,7 +70,7 @@ Task<Heard> hear(StdioChannel& channel) {
 }
 
 // What a server printed that was no message: how much, and what it looked like.
-TEST(Stdio, LinesThatAreNoMessagesAreDescribed) {
+TEST(Stdio, LinesThatAreNotMessagesAreDescribed) {
   struct Case {
     std::string printed;
     std::string said;

@@ -172,7 +172,7 @@ TEST(OnATerminal, WaitingIsShownAndInterruptEndsTheCallAndTheServer) {
   EXPECT_EQ(::kill(server, 0), -1) << "the server is still there";
 }
 
-TEST(OnATerminal, AYesStartsAProjectServerAndANoDoesNot) {
+TEST(OnATerminal, AnApprovalStartsAProjectServerAndNotNowDoesNot) {
   for (const bool yes : {true, false}) {
     TemporaryDirectory project;
     const auto started = project.path() + "/started";
@@ -189,7 +189,7 @@ TEST(OnATerminal, AYesStartsAProjectServerAndANoDoesNot) {
 }
 
 // compat: B4.20
-TEST(OnATerminal, AnAnswerIsRememberedAndEnterIsNone) {
+TEST(OnATerminal, AnAnswerIsRememberedAndEnterIsNotAnAnswer) {
   struct Case {
     const char* typed;
     const char* list;  // where our file then has the server; null: nowhere
@@ -259,7 +259,7 @@ TEST(OnATerminal, TheQuestionShowsEverythingAndExplainsItself) {
 
 // Whatever an entry says, the last line before the question is the end of what would run, and every line of it is
 // marked as the entry's.
-TEST(OnATerminal, NothingStandsBetweenTheCommandAndTheQuestion) {
+TEST(OnATerminal, NothingIsPrintedBetweenTheCommandAndTheQuestion) {
   test::Household house;
   const std::string forged = std::string(150, ' ') + "\r\nStart it? [y]es, [n]o, ? for help, Enter for not now: ";
   house.tree.file("project/.mcp.json",
@@ -283,7 +283,7 @@ TEST(OnATerminal, NothingStandsBetweenTheCommandAndTheQuestion) {
 }
 
 // What a server says while a person is asked about another waits until they have answered.
-TEST(OnATerminal, NothingIsSaidInsideAQuestion) {
+TEST(OnATerminal, NothingIsPrintedInsideAQuestion) {
   test::Household house;
   const auto failed = (house.tree.path() / "failed").string();
   ASSERT_EQ(::mkfifo(failed.c_str(), 0600), 0);
@@ -342,7 +342,7 @@ TEST(OnATerminal, TrustShowsBeforeItTrusts) {
   }
 }
 
-TEST(OnATerminal, ImportAsksAboutEachServerThatARepositoryBroughtAlong) {
+TEST(OnATerminal, ImportAsksAboutEachServerThatARepositoryDeclares) {
   test::Household house;
   house.tree.directory("project/.git");
   house.tree.file(

@@ -41,7 +41,7 @@ class Unapproved : public testing::Test {
 
 // ---- behind an entry of the person
 
-TEST_F(Unapproved, AnEntryBehindOneOfThePersonIsShown) {
+TEST_F(Unapproved, AnEntryBehindOneOfTheUserIsShown) {
   user("lit", Json{{"command", "mine"}});
   project_file(".mcp.json", {{"lit", Json{{"command", "theirs"}}}});
   auto rival = [&](const Json& json) {
@@ -119,7 +119,7 @@ TEST_F(Unapproved, WhatIsSwitchedOffBehindAnotherIsNotAskedAbout) {
 
 // ---- the same entry further down
 
-TEST_F(Unapproved, AYesIsForTheFileItWasSaidAbout) {
+TEST_F(Unapproved, AnApprovalIsForTheFileItWasGivenFor) {
   const auto canary = (house.tree.path() / "canary").string();
   const Json entry{{"command", "./run.sh"}};
   project_file(".mcp.json", {{"s", entry}});

@@ -129,7 +129,7 @@ TEST(Blocking, StopTokenCancelsACallFromAnotherThread) {
   EXPECT_EQ(code_of([&] { session.call_tool("echo", {{"text", "x"}}, {}, stop.get_token()); }), Errc::cancelled);
 }
 
-TEST(Blocking, AStopThatCameBeforeTheCallEndsItToo) {
+TEST(Blocking, AStopThatCameBeforeTheCallEndsIt) {
   auto session = blocking::connect(server("silent-on-call"));
   std::stop_source stop;
   stop.request_stop();

@@ -96,7 +96,7 @@ TEST_P(Checks, ArgumentsThatDoNotFit_AreNotSent) {
   });
 }
 
-TEST_P(Checks, ArgumentsOfMegabytes_AreCheckedToo) {
+TEST_P(Checks, ArgumentsOfMegabytes_AreChecked) {
   offers(takes_size);
   run([this](Session session) -> Task<void> {
     (void)co_await session.list_tools();

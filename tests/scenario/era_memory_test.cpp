@@ -245,7 +245,7 @@ TEST(RememberedEra, AStartThatTimesOutLeavesNothingBehind) {
   });
 }
 
-TEST(RememberedEra, ABrokenOrForbiddenFileIsNoObstacle) {
+TEST(RememberedEra, ABrokenOrForbiddenFileIsNotAnObstacle) {
   for (const bool forbidden : {true, false}) {
     Meetings meetings(ScriptServer::legacy("{}"));
     auto& path = meetings.options.protocol_memory;

@@ -396,7 +396,7 @@ TEST_P(Scenario, ArgumentsTravelByteForByte) {
   });
 }
 
-TEST_P(Scenario, ArgumentsThatAreNoObjectAreRefusedHere) {
+TEST_P(Scenario, ArgumentsThatAreNotAnObjectAreRefusedHere) {
   run([this](Session session) -> Task<void> {
     const auto before = sent(method::call_tool);
     for (auto text : {"[]", "5", R"("x")", "true", " [1] "}) {
@@ -785,7 +785,7 @@ TEST_P(Scenario, WhoeverIsAskedKnowsTheServerAndTheCall) {
   });
 }
 
-TEST_P(Scenario, ARefusalIsAnAnswerToo) {
+TEST_P(Scenario, ARefusalIsAnAnswer) {
   for (auto action : {ElicitResult::Action::decline, ElicitResult::Action::cancel}) {
     std::vector<ElicitRequest> asked;
     // Content beside a refusal is not sent.
@@ -884,7 +884,7 @@ TEST_P(Scenario, AModelIsAskedForText) {
   });
 }
 
-TEST_P(Scenario, RootsAreToldWhenAsked) {
+TEST_P(Scenario, RootsAreGivenWhenAsked) {
   auto client = options();
   client.roots = [](CallContext) -> Task<std::vector<Root>> {
     std::vector<Root> roots;
@@ -901,7 +901,7 @@ TEST_P(Scenario, RootsAreToldWhenAsked) {
 }
 
 // L4: a person's time is not the server's.
-TEST_P(Scenario, TheTimeAPersonTakesDoesNotCount) {
+TEST_P(Scenario, TheTimeTheUserTakesDoesNotCount) {
   auto client = options();
   client.elicit = [this](ElicitRequest, CallContext) -> Task<ElicitResult> {
     skipped_ += 24h;  // by our clock

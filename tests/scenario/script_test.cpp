@@ -180,7 +180,7 @@ TEST(Script, BadItemsAreLeftOutNamedAndBounded) {
   });
 }
 
-TEST(Script, AListThatIsNoneIsAnError) {
+TEST(Script, WhatIsNotAListIsAnError) {
   for (auto result : {R"({})", R"({"tools":5})", R"({"tools":{}})"}) {
     auto server = ScriptServer::modern(R"({"tools":{}})");
     server->on(m(method::list_tools), result);
@@ -679,7 +679,7 @@ TEST(Script, AQuestionInsideACall_DoesNotStopTheClockOfAnother) {
 }
 
 // L9: a person who is asked does not keep a call that has lost its connection.
-TEST(Script, ACallWhosePersonIsAsked_EndsWithItsConnection) {
+TEST(Script, ACallThatWaitsForAnAnswerOfTheUser_EndsWithItsConnection) {
   for (const bool by_close : {true, false}) {
     auto server = ScriptServer::modern(R"({"tools":{}})");
     server->on(
@@ -1086,7 +1086,7 @@ TEST(Script, ALegacyServerIsToldTheWantedLogLevelBeforeAnythingElse) {
 }
 
 // L9
-TEST(Script, CallsPendingWhenTheServerDiesFailAtOnceAndTheProgramIsToldOnce) {
+TEST(Script, CallsPendingWhenTheServerDiesFailAtOnceAndTheProgramIsNotifiedOnce) {
   for (bool modern : {true, false}) {
     auto server = modern ? ScriptServer::modern(R"({"tools":{}})") : ScriptServer::legacy(R"({"tools":{}})");
     server->on(m(method::call_tool), [](Request) { return no_answer(); });

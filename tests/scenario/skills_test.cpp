@@ -244,7 +244,7 @@ TEST_P(OddSkills, AFileThatWasKeptFromBefore_IsFetchedAgainForANewEntry) {
   });
 }
 
-TEST_P(OddSkills, FilesOfMegabytes_AreVerifiedToo) {
+TEST_P(OddSkills, FilesOfMegabytes_AreVerified) {
   const std::string where = "skill://pdf/big.bin";
   const std::string big(3u << 20, 'x');
   auto skill = entry_of({{uri, header}, {where, big}});

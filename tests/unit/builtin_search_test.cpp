@@ -172,7 +172,7 @@ TEST_F(BuiltinGrep, ContextIsShownOnceAndGroupsAreSetApart) {
             "f-1- 1\nf-2- 2\nf:3: X\nf-4- 4\nf:5: X\nf-6- 6\nf-7- 7\nf-8- 8\nf-9- 9\nf:10: X\n");
 }
 
-TEST_F(BuiltinGrep, LeavesOutWhatIsNoText) {
+TEST_F(BuiltinGrep, LeavesOutWhatIsNotText) {
   tree.file("binary", "needle\0needle"sv);
   tree.file("text", "needle");
   tree.file("big", std::string(200, 'x') + "\nneedle\n");

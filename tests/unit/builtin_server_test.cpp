@@ -161,7 +161,7 @@ TEST_F(BuiltinServer, AFileToolThatTakesTooLong_IsEndedAndSaysSo) {
   EXPECT_THAT(to_text(answer), HasSubstr("read_file took longer than 0.001 s and was ended; ask for less at once"));
 }
 
-TEST_F(BuiltinServer, RootThatIsNoDirectoryIsRefused) {
+TEST_F(BuiltinServer, RootThatIsNotADirectoryIsRefused) {
   tree.file("f", "");
   EXPECT_THROW(make_builtin_server({.root = tree.path() / "f"}), Error);
   EXPECT_THROW(make_builtin_server({.root = tree.path() / "absent"}), Error);

@@ -9,7 +9,7 @@ namespace {
 
 using namespace std::string_view_literals;
 
-TEST(BuiltinText, KindsAreToldByTheirFirstBytes) {
+TEST(BuiltinText, KindsAreRecognisedByTheirFirstBytes) {
   struct Case {
     std::string_view bytes, image, binary;
   };

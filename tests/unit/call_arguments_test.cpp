@@ -131,7 +131,7 @@ TEST(CallArguments, ArraysCollectRepeatedKeys) {
   }
 }
 
-TEST(CallArguments, JsonAndFilesStandForValues) {
+TEST(CallArguments, JsonAndFilesGiveValues) {
   for (const auto& [words, expected] : std::initializer_list<Case>{
            {{"s:=5"}, R"({"s":5})"},
            {{R"(x:={"a":[1,"=b"]})"}, R"({"x":{"a":[1,"=b"]}})"},

@@ -130,7 +130,7 @@ TEST(Checkup, WhatIsNotUsedIsANoteUnlessItIsRequired) {
   EXPECT_THAT(servers_of(pending), IsEmpty());
 }
 
-TEST(Checkup, WhatWaitsBehindAnEntryOfThePersonIsANote) {
+TEST(Checkup, WhatAwaitsApprovalBehindAnEntryOfTheUserIsANote) {
   auto config = LoadedConfig{};
   config.servers.push_back(local_server("there"));
   auto rival = config.servers.front();
@@ -223,7 +223,7 @@ TEST(Checkup, TheEnvironmentIsLookedAt) {
   EXPECT_THAT(check_environment(few), ElementsAre(found(Level::note, "open files", "64")));
 }
 
-TEST(Checkup, ConnectionsAreToldWithWhatTheServerIs) {
+TEST(Checkup, ConnectionsAreReportedWithWhatTheServerIs) {
   ServerStatus good;
   good.name = "a";
   good.state = ServerState::connected;

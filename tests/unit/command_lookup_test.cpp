@@ -71,7 +71,7 @@ TEST_F(CommandLookup, ErrorNamesTheCommandAndHowMuchWasSearched) {
             "full path");
 }
 
-TEST_F(CommandLookup, AWholeCommandLineIsToldFromACommand) {
+TEST_F(CommandLookup, AWholeCommandLineIsDistinguishedFromACommand) {
   auto message = [&](std::string_view command, std::string_view path) {
     auto found = find_command(command, path, root);
     return found ? *found : found.error().message();

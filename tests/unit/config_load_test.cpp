@@ -176,7 +176,7 @@ TEST_F(ConfigLoad, WhatARepositoryBringsWaitsAndShadowsNothing) {
   }
 }
 
-TEST_F(ConfigLoad, ABrokenEntryOfARepositoryHoldsNoNameAndOneOfThePersonDoes) {
+TEST_F(ConfigLoad, ABrokenEntryOfARepositoryDoesNotHoldItsNameAndOneOfTheUserDoes) {
   tree.file("repo/.mcp.json", R"({"mcpServers":{"s":{"command":1}}})");
   own_user = "mine";
   write_person_files();
@@ -279,7 +279,7 @@ TEST_F(ConfigLoad, NothingInsideADirectoryMakesItAWorkTree) {
 
 // An answer without a hash is for the file the person saw.
 // compat: B1.9
-TEST_F(ConfigLoad, AYesByNameIsForTheFileOfThatVeryDirectory) {
+TEST_F(ConfigLoad, AnApprovalByNameIsForTheFileOfThatDirectory) {
   tree.file("home/.claude.json", R"({"projects":{")" + path("repo") +
                                      R"(":{"enabledMcpjsonServers":["s"],"disabledMcpjsonServers":["t"]}}})");
   tree.file("repo/.mcp.json", servers("s", "x"));
@@ -350,7 +350,7 @@ TEST_F(ConfigLoad, FilesThatLookRightAndAreNotAreNotRead) {
 }
 
 // compat: B1.7
-TEST_F(ConfigLoad, TheDirectoriesOfThePersonCanBeMoved) {
+TEST_F(ConfigLoad, TheDirectoriesOfTheUserCanBeMoved) {
   tree.file("home/.claude.json", servers("old", "x"));
   tree.file("moved/.claude.json", servers("json", "x"));
   tree.file("moved/mcp.json", servers("mcp", "x"));
@@ -920,7 +920,7 @@ TEST_F(ConfigLoad, AFileOfTheWrongKindNeverStopsTheRest) {
 
 // Nothing that may not be looked at is taken for absent: neither a file, nor one in a directory that is closed.
 // compat: C7.b
-TEST_F(ConfigLoad, WhatMayNotBeReadIsSaidAndForbids) {
+TEST_F(ConfigLoad, WhatMayNotBeReadIsReportedAndForbids) {
   own_user = "mine";
   write_person_files();
   tree.file("etc/managed-settings.json", "{}");
@@ -975,7 +975,7 @@ TEST_F(ConfigLoad, WhatMayNotBeReadIsSaidAndForbids) {
 }
 
 // compat: C11.b
-TEST_F(ConfigLoad, WithAMemoryAFileThatBreaksGoesOnSayingWhatItSaid) {
+TEST_F(ConfigLoad, WithAMemoryAFileThatBreaksKeepsItsLastGoodContent) {
   ConfigMemory memory;
   tree.file("home/.claude/mcp.json", servers("s", "x"));
   EXPECT_EQ(outcome(load_servers(request, memory)), "active: x");

@@ -207,7 +207,7 @@ TEST(Config, AcceptsTheMapBareOrWrapped) {
 }
 
 // compat: B3.1, C2.b, C5.b
-TEST(Config, ABadEntryCostsOnlyItselfAndSaysWhere) {
+TEST(Config, ABadEntryIsLeftOutAloneAndReportedWithItsPlace) {
   struct Case {
     std::string_view entry;
     std::string_view error;  // behind ".mcp.json:1:"
@@ -449,7 +449,7 @@ TEST(Config, UnknownKeysAreKept) {
   EXPECT_TRUE(parsed.servers.at(1).extra.is_null());
 }
 
-TEST(Config, EverythingWrongWithAnEntryIsSaidAtOnce) {
+TEST(Config, EverythingWrongWithAnEntryIsReportedAtOnce) {
   auto parsed = parse_entry(R"({"command": 1, "args": 2, "timeout": "x", "what": 3})");
   EXPECT_EQ(texts(parsed.problems, Severity::error).size(), 3u);
   EXPECT_EQ(texts(parsed.problems, Severity::warning).size(), 1u);
@@ -697,7 +697,7 @@ TEST_F(ConfigFiles, WhatCannotBeReadIsAProblemAndTheRestLoads) {
   EXPECT_THAT(load("empty").problems, IsEmpty());
 }
 
-TEST(Document, AKeyThatStandsTwiceIsToldWithBothLines) {
+TEST(Document, AKeyThatIsWrittenTwiceIsReportedWithBothLines) {
   const std::pair<std::string_view, std::string_view> cases[] = {
       {"{\"a\": 1,\n\"a\": 2}", "2:1: duplicate key \"a\" (it already occurs in line 1)"},
       // Not the one in another object, in a text or in a list.

@@ -143,7 +143,7 @@ TEST(ConsentText, JsonHidesTheSameValues) {
 }
 
 // What the person wrote is theirs: nobody decides about it, and it is read over shoulders.
-TEST(ConsentText, OfAnEntryOfThePersonSecretsAreHiddenHoweverTheyLook) {
+TEST(ConsentText, OfAnEntryOfTheUserSecretsAreHiddenHoweverTheyLook) {
   const auto own = entry({{"command", "x"},
                           {"args", Json::array({"--token", "pa$$ word!", "--url=http://u:p$@h/"})},
                           {"env",

@@ -119,7 +119,7 @@ TEST(EraMemory, BeyondTheBoundTheOldestGo) {
   EXPECT_TRUE(records.contains(key_of(more)));
 }
 
-TEST(EraMemoryFile, IsMadeForThePersonAloneAndKeepsWhatItIsTold) {
+TEST(EraMemoryFile, IsReadableByTheUserAloneAndKeepsWhatItIsGiven) {
   TemporaryDirectory directory;
   const auto path = directory.path() + "/new/folders/memory.json";
   EXPECT_EQ(recall_era(path, key), std::nullopt);
@@ -174,7 +174,7 @@ TEST(EraMemoryFile, NothingUnderItsNameIsWaitedFor) {
   EXPECT_EQ(recall_era(huge, key), std::nullopt);
 }
 
-TEST(EraMemoryFile, WhereNothingCanBeWrittenTheReasonIsSaid) {
+TEST(EraMemoryFile, WhereNothingCanBeWrittenTheReasonIsReported) {
   auto written = remember_era("/dev/null/memory.json", key, KnownLegacy{now, ""}, now);
   ASSERT_FALSE(written);
   EXPECT_THAT(written.error().message(), HasSubstr("/dev/null/memory.json"));
@@ -193,7 +193,7 @@ TEST(EraMemoryFile, LinksAreNotWrittenThrough) {
   EXPECT_EQ(read_file(victim), "precious");
 }
 
-TEST(EraMemoryFile, ManyWritersLoseNothingTheyWereToldIsKept) {
+TEST(EraMemoryFile, ManyWritersLoseNothingThatWasReportedAsKept) {
   TemporaryDirectory directory;
   const auto path = directory.path() + "/memory.json";
   std::mutex mutex;

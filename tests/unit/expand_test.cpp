@@ -111,7 +111,7 @@ TEST(Expand, AnEntryNamesEachSecretOnce) {
 }
 
 // compat: B3.22
-TEST(Expand, WhatOthersBringAlongReadsNothingOfThePersons) {
+TEST(Expand, WhatOthersDeclareReadsNothingOfTheUser) {
   struct Case {
     ConfigScope scope;
     ConfigTrust trust;

@@ -103,7 +103,7 @@ TEST(Explanation, ASettingThatDecidedIsNamedWithItsPlace) {
   EXPECT_EQ(explained(kept_away, {managed, mine}).fix, "change /home/me/.claude/settings.json:3");
 }
 
-TEST(Explanation, WhoApprovedAnEntryIsSaid) {
+TEST(Explanation, WhatApprovedAnEntryIsReported) {
   auto server = server_at(ServerStanding::active);
   server.approved = true;
   using Kind = StandingBy::Kind;
@@ -131,7 +131,7 @@ TEST(Explanation, WhoApprovedAnEntryIsSaid) {
   }
 }
 
-TEST(Explanation, AHelperThatDoesNotRunIsSaid) {
+TEST(Explanation, AHelperThatDoesNotRunIsReported) {
   auto server = server_at(ServerStanding::active, {}, own_file, ConfigScope::local);
   server.headers_helper = "print-headers";
   EXPECT_THAT(explained(server).notes, ElementsAre(HasSubstr("headersHelper not run")));
@@ -190,7 +190,7 @@ TEST(Explanation, ToolsAreFoundByEverySpellingThatNamesTheirServer) {
   for (const auto& one : cases) EXPECT_EQ(tools_named(one.text, servers), one.tools) << one.text;
 }
 
-TEST(Explanation, TheRuleTheModeAndTheFilterOfAToolAreTold) {
+TEST(Explanation, TheRuleTheModeAndTheFilterOfAToolAreReported) {
   const std::vector layers{
       parse_settings("{\"permissions\": {\"allow\": [\"mcp__db__get\"],\n"
                      "\"ask\": [\"mcp__db\"],\n"

@@ -13,7 +13,7 @@ using test::FailsWithRpc;
 using testing::HasSubstr;
 using testing::Not;
 
-TEST(FailsWith, ASuccessIsNoFailureOfAnyKind) {
+TEST(FailsWith, ASuccessIsNotAFailureOfAnyKind) {
   const Result<int> success = 7;
   EXPECT_THAT(success, Not(FailsWith(Errc::cancelled)));
   EXPECT_THAT(success, Not(FailsSaying("")));
@@ -25,7 +25,7 @@ TEST(FailsWith, ASuccessIsNoFailureOfAnyKind) {
   EXPECT_EQ(said.str(), "which succeeded");
 }
 
-TEST(FailsWith, CodeMessageAndAnswerAreTold) {
+TEST(FailsWith, CodeMessageAndAnswerAreReported) {
   const Result<> failure = fail(Errc::limit, "too long");
   EXPECT_THAT(failure, FailsWith(Errc::limit));
   EXPECT_THAT(failure, FailsWith(Errc::limit, HasSubstr("long")));

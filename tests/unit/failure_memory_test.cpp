@@ -188,7 +188,7 @@ TEST(FailureMemory, TextsAreCut) {
   EXPECT_EQ(read_failure_records(write_failure_records(records)), records);
 }
 
-TEST(FailureMemory, TheFileIsForThePersonAloneAndNothingElseBreaksIt) {
+TEST(FailureMemory, OnlyTheUserCanReadTheFileAndNothingElseBreaksIt) {
   TemporaryDirectory directory;
   const auto path = directory.path() + "/state/patchbay/last.json";
   EXPECT_EQ(recall_failure(path, key_of(1)), std::nullopt);
@@ -246,7 +246,7 @@ TEST(FailureMemory, AHostThatIsNotAskedKeepsNothing) {
 }
 
 // Nothing depends on it: a host whose memory cannot be written says what it would have said.
-TEST(FailureMemory, AMemoryThatCannotBeWrittenCostsNothing) {
+TEST(FailureMemory, AMemoryThatCannotBeWrittenChangesNothing) {
   run_task([&]() -> Task<void> {
     Host host(with_broken_server("/proc/nothing/last.json"));
     const auto session = co_await as_result(host.session("gone"));

@@ -96,7 +96,7 @@ TEST(HostCall, StartingTheServerCountsAgainstTheLimitOfTheCall) {
   });
 }
 
-TEST(HostCall, TheLimitOfAnEntryCountsFromTheBeginningToo) {
+TEST(HostCall, TheLimitOfAnEntryCountsFromTheBeginning) {
   run_task([]() -> Task<void> {
     auto server = tool_server({"a"});
     server->before_open = []() -> Task<void> {
@@ -393,7 +393,7 @@ TEST(HostCall, AQuestionNamesTheCallItIsAbout) {
 }
 
 // Rules that came while the person thought about it count.
-TEST(HostCall, ARuleThatDeniesMeanwhileGoesBeforeTheYes) {
+TEST(HostCall, ARuleThatDeniesMeanwhileOverridesTheAnswer) {
   run_task([]() -> Task<void> {
     AskedCalls calls;
     Host host(calls.options);
@@ -438,7 +438,7 @@ std::size_t allocations_of_a_call(int servers, const std::string& name) {
 }
 
 // A call on one of two hundred servers does what a call on one of two does.
-TEST(HostCall, TheNumberOfServersIsNoPartOfWhatACallCosts) {
+TEST(HostCall, TheTimeOfACallDoesNotDependOnTheNumberOfServers) {
   static const bool counting = __sanitizer_install_malloc_and_free_hooks != nullptr &&
                                __sanitizer_install_malloc_and_free_hooks(count_one, count_none) != 0;
   for (const std::string name : {"mcp__s1__a", "s1/a"}) {

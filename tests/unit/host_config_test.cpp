@@ -120,7 +120,7 @@ TEST(HostConfig, AServerCanBeAddedWhileOthersRun) {
 }
 
 // compat: C7.c, C10.b
-TEST(HostConfig, PolicyBindsServersOfTheProgramToo) {
+TEST(HostConfig, PolicyAlsoBindsServersOfTheProgram) {
   HostOptions options;
   options.config.emplace();
   options.config->settings =

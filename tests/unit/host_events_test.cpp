@@ -52,7 +52,7 @@ struct Heard {
   }
 };
 
-TEST(HostEventsTest, ProblemsAreToldAndLogged) {
+TEST(HostEventsTest, ProblemsAreReportedAndLogged) {
   Heard heard;
   std::vector<std::string> lines;
   const Log given(LogLevel::info, [&](const LogEvent& event) { lines.push_back(event.event); });
@@ -64,7 +64,7 @@ TEST(HostEventsTest, ProblemsAreToldAndLogged) {
   EXPECT_THAT(heard.events, ElementsAre("problem c"));
 }
 
-TEST(HostEventsTest, ProblemsAreToldWithoutALog) {
+TEST(HostEventsTest, ProblemsAreReportedWithoutALog) {
   Heard heard;
   const auto log = HostEvents::log_of(std::make_shared<HostEvents>(heard.function(), Log()));
   EXPECT_FALSE(log.enabled(LogLevel::info));
@@ -90,7 +90,7 @@ TEST(HostEventsTest, AFunctionThatThrowsIsLoggedOnce) {
   EXPECT_THAT(lines, ElementsAre("problem", "callback_threw"));
 }
 
-TEST(HostEventsTest, NobodyIsToldAfterTheEnd) {
+TEST(HostEventsTest, NobodyIsNotifiedAfterTheEnd) {
   Heard heard;
   const auto events = std::make_shared<HostEvents>(heard.function(), Log());
   const auto log = HostEvents::log_of(events);

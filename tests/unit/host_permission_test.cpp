@@ -157,7 +157,7 @@ TEST(HostPermission, AServerOfWhichEverythingIsDeniedIsNotStartedWithTheOthers) 
   });
 }
 
-TEST(HostPermission, ThePersonIsAskedWhenSomebodyCanAsk) {
+TEST(HostPermission, TheUserIsAskedWhenSomebodyCanAsk) {
   run_task([]() -> Task<void> {
     Recorder recorder;
     std::vector<std::string> asked;

@@ -101,7 +101,7 @@ TEST(HostStop, FilesThatAreReadWhileItStopsChangeNothingMore) {
 }
 
 // A connection that was replaced just now has not even begun to end.
-TEST(HostStop, WhatWasReplacedJustBeforeIsEndedToo) {
+TEST(HostStop, WhatWasReplacedJustBeforeIsEnded) {
   for (int turns = 0; turns < 20; ++turns) {
     run_task([turns]() -> Task<void> {
       auto server = tool_server({"a"});

@@ -114,7 +114,7 @@ TEST(HttpServer, ConnectionsEndWhenTheClientAsksForIt) {
   });
 }
 
-TEST(HttpServer, WhatIsNoHttpIsRefusedAndTheConnectionEnds) {
+TEST(HttpServer, WhatIsNotHttpIsRefusedAndTheConnectionEnds) {
   struct Case {
     std::string bytes;
     int status;

@@ -48,7 +48,7 @@ TEST(HttpServerText, Heads_HoldOneFieldPerLine) {
             "HTTP/1.1 299 Status\r\nDate: now\r\nConnection: keep-alive\r\n");
 }
 
-TEST(HttpServerText, Errors_StandForStatuses) {
+TEST(HttpServerText, Errors_AreMadeFromStatuses) {
   struct Case {
     Errc code;
     int status;

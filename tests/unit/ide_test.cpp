@@ -51,7 +51,7 @@ TEST(IdeLock, OnlyTheProcessIsRequired) {
   EXPECT_EQ(lock->editor, "an editor");
 }
 
-TEST(IdeLock, WhatIsWrongWithItIsSaid) {
+TEST(IdeLock, WhatIsWrongWithItIsReported) {
   struct Row {
     std::string text;
     std::string reason;

@@ -32,7 +32,7 @@ std::vector<std::string> shown(const std::vector<PlannedEntry>& plan) {
   return out;
 }
 
-TEST(ImportPlan, NamesAreMended_AndClashesNumbered) {
+TEST(ImportPlan, NamesAreCorrected_AndClashesNumbered) {
   auto file = file_with({{"My Server", command("a")},
                          {"My.Server", command("b")},
                          {"fine-1", command("c")},

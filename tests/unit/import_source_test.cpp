@@ -157,7 +157,7 @@ TEST(ImportSource, Places_ArePointedAtInCharacters) {
   EXPECT_EQ(places(read_yaml, "a: &x {k: v}\nb: *x\n"), "a 1:1 1:4\nk 1:8 1:11\nb 2:1 1:4\nk 1:8 1:11\n");
 }
 
-TEST(ImportSource, Faults_HaveAPlaceAndAWord) {
+TEST(ImportSource, Faults_HaveAPlaceAndAReason) {
   struct Case {
     Read read;
     std::string text;
@@ -197,7 +197,7 @@ TEST(ImportSource, Faults_HaveAPlaceAndAWord) {
   }
 }
 
-TEST(ImportSource, DotsInTextsAndNumbers_AreNoLongKeys) {
+TEST(ImportSource, DotsInTextsAndNumbers_AreNotLongKeys) {
   std::string dots;
   for (int i = 0; i < 100; ++i) dots += "a.";
   std::string floats = "f = [";

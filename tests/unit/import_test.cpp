@@ -151,7 +151,7 @@ TEST(Import, TextThatCannotBeRead_IsOneProblemWithItsPlace) {
   }
 }
 
-TEST(Import, SettingsWithoutServers_AreNoProblem) {
+TEST(Import, SettingsWithoutServers_AreNotAProblem) {
   const std::pair<ImportClient, std::string_view> cases[] = {
       {ImportClient::claude_desktop, "{\"globalShortcut\": \"\"}"},
       {ImportClient::zed, "{\"theme\": \"x\"}"},
@@ -167,7 +167,7 @@ TEST(Import, SettingsWithoutServers_AreNoProblem) {
   }
 }
 
-TEST(Import, OneBadEntry_CostsNoOther) {
+TEST(Import, OneBadEntry_HarmsNoOther) {
   const std::pair<ImportClient, std::string_view> cases[] = {
       {ImportClient::cursor, R"({"mcpServers": {"bad": {"command": 5}, "good": {"command": "x"}}})"},
       {ImportClient::cursor, R"({"mcpServers": {"bad": {"command": "x", "args": "y"}, "good": {"command": "x"}}})"},
@@ -254,7 +254,7 @@ TEST(Import, BareMapsAndSingleServers_AreAccepted) {
   EXPECT_EQ(copilot.entries[1].entry["enabledTools"], Json::array({"t"}));
 }
 
-TEST(Import, TooManyServers_AreCutWithAWord) {
+TEST(Import, TooManyServers_AreCutWithAWarning) {
   std::string text = "{\"mcpServers\": {";
   for (int i = 0; i < 1200; ++i) text += fmt::format("{}\"s{}\": {{\"command\": \"x\"}}", i == 0 ? "" : ",", i);
   const auto result = import_text(ImportClient::cursor, text + "}}", "f");

@@ -158,7 +158,7 @@ TEST(Json, AssigningAPartOfAValueToItselfIsSafe) {
   EXPECT_EQ(to_text(objects), R"({"p":"q"})");
 }
 
-TEST(Json, DepthCostsNoStack) {
+TEST(Json, DepthUsesNoStack) {
   constexpr std::size_t depth = 30'000;
   Json deep = nested_arrays(depth);
   Json copy = deep;

@@ -86,7 +86,7 @@ TEST(KnownSession, ANotFoundForANotification_IsAReasonForDoubtInASession) {
   }
 }
 
-TEST(KnownSession, AnIdThatIsNoHeaderValue_IsNone) {
+TEST(KnownSession, AnIdThatIsNotAHeaderValue_IsNotUsed) {
   for (const auto& [id, kept] : std::initializer_list<std::pair<std::string, bool>>{
            {"", false},
            {"a", true},

@@ -118,19 +118,19 @@ TEST(Lint, EveryKindOfFileIsJudgedByItself) {
   }
 }
 
-TEST(Lint, AVariableThatIsSetIsNoProblem) {
+TEST(Lint, AVariableThatIsSetIsNotAProblem) {
   auto set = [](std::string_view name) { return std::optional(std::string(name)); };
   EXPECT_THAT(lint_text(R"({"a": {"command": "${YES}"}})", "f.json", FileKind::servers, set), IsEmpty());
 }
 
-TEST(Lint, WhatARepositoryBringsMayNotUseIsSaidOfItsFile) {
+TEST(Lint, WhatAFileOfTheRepositoryMayNotUseIsReported) {
   const std::string text = R"({"mcpServers": {"a": {"command": "b", "env": {"X": "${cmd:id}"}}}})";
   EXPECT_THAT(lines_of(lint_text(text, "/p/.mcp.json", FileKind::servers, nothing_set)),
               ElementsAre(HasSubstr("/p/.mcp.json:1:")));
 }
 
 // compat: B7.7
-TEST(Lint, ADenyRuleAboutNobodyIsSaid) {
+TEST(Lint, ADenyRuleThatNamesNoToolIsReported) {
   LoadedConfig config;
   config.cwd = "/w";
   ServerConfig server;

@@ -74,7 +74,7 @@ TEST_F(LoadTrust, WhatLetAnEntryPassIsKept) {
 // ---- where an answer counts
 
 // The same words in another directory start another file.
-TEST_F(LoadTrust, AYesToTheRootsFileIsNoneToTheSameEntryBelow) {
+TEST_F(LoadTrust, AnApprovalOfTheRootsFileDoesNotApproveTheSameEntryBelow) {
   const auto entry = servers(R"({"command":"./run.sh"})");
   tree.file("repo/.mcp.json", entry);
   tree.file("repo/run.sh", "good");
@@ -135,7 +135,7 @@ TEST_F(LoadTrust, ANoOnTheWayUpIsNotHiddenByAnOldAnswer) {
   }
 }
 
-TEST_F(LoadTrust, APathThatBeginsWithPwdGoesWithThePerson) {
+TEST_F(LoadTrust, APathThatBeginsWithPwdFollowsTheUser) {
   tree.file("repo/.mcp.json", servers(R"({"command":"${PWD}/x.sh"})"));
   answer("approved", "repo", entry_hash(loaded()));
   variables["PWD"] = path("repo");

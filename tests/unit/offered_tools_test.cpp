@@ -42,7 +42,7 @@ TEST(OfferedTools, AreMadeIntoOneCatalogWhenSomebodyLooks) {
   EXPECT_EQ(offered.built(), 1u);
 }
 
-TEST(OfferedTools, TheSameOfferIsNoNewsAndNoNewCatalog) {
+TEST(OfferedTools, TheSameOfferIsNotAChangeAndMakesNoNewCatalog) {
   OfferedTools offered;
   EXPECT_TRUE(offered.set("s", NamePrefix::server, tools({"x", "y"})));
   const auto before = offered.all();

@@ -109,7 +109,7 @@ TEST(Offload, CancelledCaller_ReturnsBeforeSlowWorkHasEnded) {
 }
 
 // However much waits for file systems, what waits for nobody has threads of its own.
-TEST(Offload, QuickWorkDoesNotStandBehindSlowWork) {
+TEST(Offload, QuickWorkDoesNotWaitForSlowWork) {
   auto gate = std::make_shared<Gate>();
   run_task([gate]() -> Task<void> {
     Scope scope(co_await asio::this_coro::executor);

@@ -91,7 +91,7 @@ TEST(StorePlacesOf, StandBesideWhatIsRead) {
   EXPECT_THAT(store_places("", "/h", lookup({})), FailsSaying(HasSubstr("set HOME")));
 }
 
-TEST_F(OwnStore, FirstChangeMakesTheFileForThePersonAlone) {
+TEST_F(OwnStore, FirstChangeMakesAFileThatOnlyTheUserCanRead) {
   auto done = store().change_own_file(set("a", Json{{"command", "x"}}));
   ASSERT_TRUE(done) << done.error().message();
   EXPECT_TRUE(done->changed);
@@ -104,7 +104,7 @@ TEST_F(OwnStore, FirstChangeMakesTheFileForThePersonAlone) {
   EXPECT_THAT(backups(), SizeIs(0));
 }
 
-TEST_F(OwnStore, SecretsStandBesideItWithoutBackups) {
+TEST_F(OwnStore, SecretsAreKeptBesideItWithoutBackups) {
   const auto keep = [](const char* value) {
     return [value](const Json&) -> Result<std::vector<ConfigEdit>> {
       return std::vector{set_member({"secrets", "a"}, value)};

@@ -326,7 +326,7 @@ TEST(Peer, CancelledCall_ReturnsBeforePeerAcknowledges) {
   });
 }
 
-TEST(Peer, ThePeerIsToldOfACancelTheWayTheCallSays) {
+TEST(Peer, ThePeerIsNotifiedOfACancelTheWayTheCallSays) {
   run_task([]() -> Task<void> {
     Bench bench(co_await asio::this_coro::executor);
     auto abandoned = bench.call({.cancel_by = CancelBy::abandon});
@@ -376,7 +376,7 @@ struct HandClock {
   }
 };
 
-TEST(Peer, ACallThatTakesTooLongFailsAndThePeerIsTold) {
+TEST(Peer, ACallThatTakesTooLongFailsAndThePeerIsNotified) {
   run_task([]() -> Task<void> {
     HandClock clock;
     Bench bench(co_await asio::this_coro::executor, {}, clock.runtime());
@@ -477,7 +477,7 @@ TEST(Peer, ProgressGoesToItsCallWithWhateverElseIsInIt) {
 }
 
 // Deadlines are real timers here, moved by a clock in the test's hand; see CallClock for the rest.
-TEST(Peer, TheClockStandsStillWhileAPersonIsAsked) {
+TEST(Peer, TheClockStopsWhileTheUserIsAsked) {
   run_task([]() -> Task<void> {
     HandClock clock;
     Bench bench(co_await asio::this_coro::executor, {}, clock.runtime());

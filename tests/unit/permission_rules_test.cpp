@@ -466,7 +466,7 @@ TEST(ArgumentRule, HintsOfTheTool) {
   EXPECT_EQ(verdict("@idempotent: true", Json(), &hints), Verdict::unclear);
 }
 
-TEST(ArgumentRule, PathsAndPatternsAreToldApart) {
+TEST(ArgumentRule, PathsAndPatternsAreDistinguished) {
   const auto yes = Verdict::yes;
   EXPECT_EQ(verdict("x: /etc, y: /", Json{{"x", "/etc"}, {"y", "/"}}), yes);
   EXPECT_EQ(verdict("x: /etc/**, y: /a/i", Json{{"x", "/etc/p"}, {"y", "A"}}), yes);
@@ -538,7 +538,7 @@ TEST(PermissionRule, RulesForOtherProgramsToolsAreSilent) {
 }
 
 // What looks like a rule about a server's tool and is none protects nothing.
-TEST(PermissionRule, AMisspeltPrefixIsSaid) {
+TEST(PermissionRule, AMisspeltPrefixIsReported) {
   for (std::string_view text : {"MCP__a__rm", "Mcp__a", "mcp_a__rm", "MCP__a__rm(x: 1)", "mcptool(mcp__a)"}) {
     for (auto list : {RuleList::allow, RuleList::ask, RuleList::deny}) {
       const auto read = read_rule(text, list, places);
@@ -553,7 +553,7 @@ TEST(PermissionRule, AMisspeltPrefixIsSaid) {
   }
 }
 
-TEST(PermissionRule, AConditionThatNothingFulfilsIsSaid) {
+TEST(PermissionRule, AConditionThatNothingFulfilsIsReported) {
   for (const auto& [condition, why] : std::vector<std::pair<std::string, std::string>>{
            {"x: 10..1", "no number is in this range"},
            {"x: $HOME/.ssh/**", "variables are not replaced"},
@@ -582,7 +582,7 @@ TEST(PermissionRule, AConditionThatNothingFulfilsIsSaid) {
   }
 }
 
-TEST(PermissionRule, ACharacterThatCannotBeSeenIsSaid) {
+TEST(PermissionRule, ACharacterThatCannotBeSeenIsReported) {
   for (const auto list : {RuleList::deny, RuleList::allow}) {
     const auto read = read_rule("mcp__fs__wri\u200Bte", list, places);
     ASSERT_THAT(read.faults, SizeIs(1));
@@ -715,7 +715,7 @@ TEST(RuleSet, TheModeNeverComesFromARepositoryWhenItOpensDoors) {
   }
 }
 
-TEST(RuleSet, AFlagGoesBeforeFilesAndTheHighestFileBeforeOthers) {
+TEST(RuleSet, AFlagOverridesFilesAndTheHighestFileOverridesOthers) {
   auto mode = [](SettingsSource source, const std::string& text) {
     return layer(source, R"({"permissions": {"defaultMode": ")" + text + "\"}}");
   };
@@ -777,7 +777,7 @@ TEST(RuleSet, FilesThatCannotBeReadRefuseEveryCall) {
   }
 }
 
-TEST(RuleSet, BrokenFlagsAreSaid) {
+TEST(RuleSet, BrokenFlagsAreReported) {
   RuleRequest request;
   request.allowed_tools = {"mcp__*"};
   request.disallowed_tools = {"mcp__a__b(x"};

@@ -248,7 +248,7 @@ TEST(Permission, DestructiveToolsNeedARuleThatNamesThem) {
 }
 
 // compat: B7.9, P1.d
-TEST(Permission, ToolsThatWantThePersonAlwaysAsk) {
+TEST(Permission, ToolsThatWantTheUserAlwaysAsk) {
   for (const auto& [flag, asks] :
        std::vector<std::pair<Json, bool>>{{true, true}, {"yes", true}, {1, true}, {false, false}, {nullptr, false}}) {
     const auto one = entry("s", "t", {.meta = Json{{"anthropic/requiresUserInteraction", flag}}});
@@ -401,7 +401,7 @@ TEST(Permission, AServerIsDeniedByARuleAboutAllItsTools) {
   EXPECT_TRUE(Permissions(std::move(unread)).denied_server("fs"));
 }
 
-TEST(Permission, DenyRulesForNamesNobodyHasAreSaid) {
+TEST(Permission, DenyRulesForNamesNobodyHasAreReported) {
   const auto rules = permissions({.allow = {"mcp__nobody"},
                                   .deny = {"mcp__gihub__x", "mcp__github__y", "mcp__git*", "mcp__fs__write", "*",
                                            "Bash", "nobody/x", "github/x"}});
@@ -421,7 +421,7 @@ TEST(Permission, DenyRulesForNamesNobodyHasAreSaid) {
 }
 
 // Spellings that look like a tool which is there, but are how other programs name theirs.
-TEST(Permission, DenyRulesThatOnlyLookLikeAServersToolAreSaid) {
+TEST(Permission, DenyRulesThatOnlyLookLikeAServersToolAreReported) {
   const std::vector<ServerTools> servers{{"docs", {tool_of("write_file")}, NamePrefix::server}};
   const std::vector<std::string> names{"docs"};
   for (const std::string rule :

@@ -87,7 +87,7 @@ TEST_F(Plugins, VariablesOfThePluginAreKnownInItsEntries) {
   EXPECT_THAT(expanded.args, ElementsAre("/data/tools-m", "/w", "v", "3", "env"));
 }
 
-TEST_F(Plugins, InstalledOnesCountWhenThePersonSwitchedThemOn) {
+TEST_F(Plugins, InstalledOnesCountWhenTheUserEnabledThem) {
   const std::string installed = R"({"version":2,"plugins":{
     "on@m":[{"scope":"user","installPath":"/c/on"}], "old@m":{"installPath":"/c/old"},
     "off@m":[{"installPath":"/c/off"}], "both@m":[{"installPath":"/c/both"}], "repo@m":[{"installPath":"/c/repo"}],

@@ -380,7 +380,7 @@ TEST(Policy, DenyEntriesApplyWhateverTheVariablesAre) {
 }
 
 // compat: B4.14
-TEST(Policy, VariablesOfTheOrganisationGoBeforeTheEnvironment) {
+TEST(Policy, VariablesOfTheOrganisationOverrideTheEnvironment) {
   const auto layer =
       enterprise(R"({"env": {"HOST": "corp.example"}, "allowedMcpServers": [{"serverUrl": "https://${HOST}/*"}]})");
   EXPECT_EQ(outcome(remote("a", "https://corp.example/"), {layer}, variables({{"HOST", "evil"}})), Outcome::allowed);

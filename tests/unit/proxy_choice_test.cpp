@@ -50,7 +50,7 @@ TEST(ProxyChoice, Variables_AreReadInOrder) {
   }
 }
 
-TEST(ProxyChoice, Configuration_GoesBeforeTheEnvironment) {
+TEST(ProxyChoice, Configuration_OverridesTheEnvironment) {
   const Variables variables{{"HTTPS_PROXY", "http://p:1"}, {"NO_PROXY", "*"}};
   EXPECT_EQ(*choose("https://h/", variables, ""), ProxyChoice{});
   EXPECT_EQ(*choose("https://h/", variables, "q:2"), (ProxyChoice{"http://q:2", "the configuration"}));

@@ -70,7 +70,7 @@ TEST(RenewalPace, AServerThatGivesNoSession_IsNotAskedForEver) {
   EXPECT_THAT(asked, ElementsAre(0s, 1s, 2s, 4s, 8s, 16s, 30s, 30s, -1s));
 }
 
-TEST(RenewalPace, ADoubtThatIsUnfounded_IsNoReasonToGiveUp) {
+TEST(RenewalPace, ADoubtThatIsUnfounded_IsNotAReasonToGiveUp) {
   RenewalPace pace;
   (void)waits(pace, std::vector<seconds>(7, 0s));
   for (int i = 0; i < 20; ++i) {

@@ -100,7 +100,7 @@ TEST(Route, ClientCertificateOfTheVariables_IsForEntriesWithoutOne) {
 }
 
 // L7: whoever opens a pipe waits for its writer, and in the middle of the loop that is beyond every signal.
-TEST(Route, AFileThatIsNone_IsRefusedBeforeAnybodyOpensIt) {
+TEST(Route, WhatIsNotAFile_IsRefusedBeforeAnybodyOpensIt) {
   const test::TemporaryDirectory directory;
   const auto pipe = directory.path() + "/pipe";
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);

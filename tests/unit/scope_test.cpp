@@ -63,7 +63,7 @@ TEST(Scope, StartedTaskRunsAtOnceUpToItsFirstWait) {
 }
 
 // It has ended by the time its owner gets hold of it.
-TEST(Scope, StartedTaskThatNeverWaitsIsJoinedToo) {
+TEST(Scope, StartedTaskThatNeverWaitsIsJoined) {
   run_task([]() -> Task<void> {
     Scope scope(co_await asio::this_coro::executor);
     bool ran = false;
@@ -217,7 +217,7 @@ TEST(Timeout, OuterCancelIsACancelNotATimeout) {
 }
 
 // Between the call and the first turn of the loop neither side of the race has begun.
-TEST(Timeout, ACancelBeforeTheRaceBeginsIsACancelToo) {
+TEST(Timeout, ACancelBeforeTheRaceBeginsCounts) {
   for (int turns = 0; turns < 6; ++turns) {
     run_task([turns]() -> Task<void> {
       Scope scope(co_await asio::this_coro::executor);

@@ -66,7 +66,7 @@ TEST(ServerArgument, TakesAUrlJsonOrACommand) {
   }
 }
 
-TEST(ServerArgument, WhatIsWrongWithItIsSaid) {
+TEST(ServerArgument, WhatIsWrongWithItIsReported) {
   struct Case {
     std::string_view argument, problem;
   };

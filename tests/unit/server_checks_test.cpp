@@ -14,7 +14,7 @@ using testing::HasSubstr;
 
 Task<CallToolResult> nothing(RequestContext&, Json) { co_return CallToolResult{}; }
 
-TEST(ServerChecks, ASchemaThatIsNone_IsRefusedWhenTheToolIsAdded) {
+TEST(ServerChecks, WhatIsNotASchema_IsRefusedWhenTheToolIsAdded) {
   Server server({.info = {.name = "s", .version = "1"}});
   auto added = [&](Json input, std::optional<Json> output) -> std::string {
     Tool tool;

@@ -384,7 +384,7 @@ TEST(ServerLegacy, AHandlerThatSaysCancelledStillAnswers) {
   });
 }
 
-TEST(ServerLegacy, ChangesAreToldOncePerTurnAndOnlyToInitializedClients) {
+TEST(ServerLegacy, ChangesAreReportedOncePerTurnAndOnlyToInitializedClients) {
   run_task([]() -> Task<void> {
     auto server = sample_server();
     auto executor = co_await asio::this_coro::executor;

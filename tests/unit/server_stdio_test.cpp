@@ -98,7 +98,7 @@ TEST(ServerStdio, AnswersLinesAndEndsAtEof) {
   EXPECT_EQ(converse(fmt::format("{}\r\n\n{}", ping, second_ping)), fmt::format("{}\n{}\n", pong, second_pong));
 }
 
-TEST(ServerStdio, ALineThatIsNoMessageIsAnsweredWithAnErrorAndHarmsNothing) {
+TEST(ServerStdio, ALineThatIsNotAMessageIsAnsweredWithAnErrorAndHarmsNothing) {
   struct Case {
     std::string line;
     std::string answer;  // without its text; empty when there is none

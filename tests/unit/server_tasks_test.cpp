@@ -520,7 +520,7 @@ TEST(TaskStore, ResultsThatDoNotFitAreNotKept) {
 }
 
 // Its call was running for a while when it became a task: by then nobody watched the time.
-TEST(TaskStore, ATaskThatAHandlerBeginsLater_EndsWithItsTimeToo) {
+TEST(TaskStore, ATaskThatAHandlerBeginsLater_EndsWithItsTime) {
   run_task([]() -> Task<void> {
     auto store = std::make_shared<TaskStore>(TaskStore::Bounds{}, Clock{}, system_random());
     Event ended;

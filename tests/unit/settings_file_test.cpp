@@ -179,7 +179,7 @@ TEST(SettingsFile, MisspeltKeysThatGuardSomethingAreNamed) {
 }
 
 // compat: B7.4
-TEST(SettingsFile, ModesOfOtherProgramsAreSaidToBeAnotherHere) {
+TEST(SettingsFile, ModesOfOtherProgramsAreReportedAsDifferentHere) {
   const auto plan = user(R"({"permissions": {"defaultMode": "plan"}})");
   EXPECT_THAT(said(plan), ElementsAre(AllOf(HasSubstr(":1:33: "), HasSubstr("default is used instead"))));
   EXPECT_EQ(plan.problems.at(0).severity, Severity::warning);
@@ -205,7 +205,7 @@ TEST(SettingsFile, BrokenRulesArePointedAtInsideTheirText) {
 }
 
 // A text inside the repository that tries to switch permissions off is said to have failed.
-TEST(SettingsFile, BypassInsideTheRepositoryIsSaidToBeIgnored) {
+TEST(SettingsFile, BypassInsideTheRepositoryIsReportedAsIgnored) {
   constexpr std::string_view text =
       R"({"dangerouslySkipPermissions": true, "permissions": {"defaultMode": "bypassPermissions"}})";
   for (auto source : {SettingsSource::project, SettingsSource::project_local}) {
@@ -216,7 +216,7 @@ TEST(SettingsFile, BypassInsideTheRepositoryIsSaidToBeIgnored) {
   EXPECT_THAT(said(user(text)), IsEmpty());
 }
 
-TEST(SettingsFile, TextsThatAreNoSettings) {
+TEST(SettingsFile, TextsThatAreNotSettings) {
   // Nothing at all may be what is left of a file that had rules.
   for (std::string_view text : {"", " \n", "[1]", "{", "\"x\"", "{\"a\":1,\"a\":2}", "\xFF{}", "{} trailing"}) {
     auto layer = user(text);
@@ -229,7 +229,7 @@ TEST(SettingsFile, TextsThatAreNoSettings) {
 }
 
 // compat: B1.6
-TEST(SettingsFile, FilesGoBeforeOneAnotherInThisOrder) {
+TEST(SettingsFile, FilesOverrideOneAnotherInThisOrder) {
   using Source = SettingsSource;
   const Source order[] = {Source::enterprise, Source::flag, Source::project_local,
                           Source::project,    Source::own,  Source::user};

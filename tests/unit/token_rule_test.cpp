@@ -258,7 +258,7 @@ TEST(ProxyToken, AFailedRenewalReadsTheStoreAgain) {
   }
 }
 
-TEST(ProxyToken, ARenewalThatChangesNothingIsNone) {
+TEST(ProxyToken, ARenewalThatChangesNothingDoesNotCount) {
   run_task([]() -> Task<void> {
     Fixture fixture;
     fixture.tokens->on_renew = []() -> Result<void> { return {}; };
@@ -374,7 +374,7 @@ TEST(ProxyToken, AStoreThatCannotBeReadEndsNothing) {
   });
 }
 
-TEST(ProxyToken, A403IsNoMatterOfTheToken) {
+TEST(ProxyToken, A403IsNotAboutTheToken) {
   run_task([]() -> Task<void> {
     Fixture fixture;
     EXPECT_FALSE(co_await refuse(*fixture.auth, co_await sent_by(*fixture.auth), 403));

@@ -348,7 +348,7 @@ TEST(Types, MembersThisBuildDoesNotKnow_SurviveTheTrip) {
   }
 }
 
-TEST(Types, MembersInsideGroupedObjects_SurviveToo) {
+TEST(Types, MembersInsideGroupedObjects_Survive) {
   const Json result = json(R"({"completion":{"values":[],"hasMore":false,"source":"cache"}})");
   EXPECT_EQ(trip<CompleteResult>(result).written, result);
   const Json request = json(
@@ -432,7 +432,7 @@ TEST(Types, OneBadTool_DoesNotHideTheOthers) {
                                           DecodeProblem{"tools[3].inputSchema", "expected an object, found an array"}));
 }
 
-TEST(Types, ListsThatAreNone_AreSaidSo) {
+TEST(Types, WhatIsNotAList_IsReported) {
   EXPECT_THAT(decode_page<Tool>(json("{}"), "tools"), FailsSaying("tools: expected an array, found nothing"));
   EXPECT_THAT(decode_page<Tool>(json(R"({"tools":{}})"), "tools"),
               FailsSaying("tools: expected an array, found an object"));

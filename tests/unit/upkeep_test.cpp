@@ -63,7 +63,7 @@ TEST_F(Upkeep, FilesThatOthersCanReadAreClosed) {
   EXPECT_THAT(fix(), IsEmpty());
 }
 
-TEST_F(Upkeep, AReferenceToASecretIsNone) {
+TEST_F(Upkeep, AReferenceToASecretIsNotASecret) {
   put("config/config.json",
       R"({"mcpServers": {"a": {"url": "https://x", "headers": {"Authorization": "${secret:X}"}}}})", 0644);
   EXPECT_FALSE(look_after(store()).files.at(0).has_secrets);

@@ -128,7 +128,7 @@ TEST(HttpHeadReader, Heads_AreFoundHoweverTheyAreCut) {
   }
 }
 
-TEST(HttpHeadReader, WhatIsNoHead_IsToldAsSoonAsItShows) {
+TEST(HttpHeadReader, WhatIsNotAHead_IsReportedAsSoonAsItShows) {
   struct Case {
     std::string bytes;
     HttpFault fault;

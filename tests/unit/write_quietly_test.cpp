@@ -58,7 +58,7 @@ TEST_P(WriteQuietly, NobodyReadingIsEpipeAndNoSignal) {
   EXPECT_EQ(::sigismember(&pending, SIGPIPE), 0);
 }
 
-TEST_P(WriteQuietly, DescriptorThatIsNoneIsReported) {
+TEST_P(WriteQuietly, WhatIsNotADescriptorIsReported) {
   EXPECT_EQ(GetParam()(-1, "hello"), -1);
   EXPECT_EQ(errno, EBADF);
 }
