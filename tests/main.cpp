@@ -1,4 +1,4 @@
-// main() of every test program. Tests choose their environment: what the person has set
+// main() of every test program. Tests choose their environment: what the user has set
 // (certificates, proxies, locale, terminal, where configuration is, tokens) is taken away
 // before anything reads it. ./test does the same for whatever else it starts, and gives the
 // tests a home of their own.

@@ -1,6 +1,6 @@
 // A small file in which a run leaves something for the next one: client/era_memory and
 // host/failure_memory use it, through json/kept_records.h. Any number of processes may use one at once: it is replaced
-// whole, by one at a time. It is for the person alone, and can be thrown away: nothing that goes
+// whole, by one at a time. It is for the user alone, and can be thrown away: nothing that goes
 // wrong with it is anybody's error but for the log. Blocking; reading is short and may be done on
 // the loop, changing goes through offload().
 #pragma once
@@ -16,7 +16,7 @@
 namespace patchbay {
 
 // Empty when it is missing, unreadable, larger than `limit` or not a file at all. Never waits,
-// whatever stands under the name.
+// whatever has that name.
 std::string read_kept_file(const std::string& path, std::size_t limit);
 
 // `change` gets what read_kept_file would say and returns what to write, or nothing when it stays as

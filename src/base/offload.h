@@ -1,5 +1,5 @@
 // Runs heavy or blocking work on a helper thread and resumes on the loop. Each caller chooses the threads, so that work
-// which waits for nobody never stands behind work that does (docs/adr/0008). The work gets only what it captures by
+// which waits for nobody never waits behind work that does (docs/adr/0008). The work gets only what it captures by
 // value: it is never interrupted, and a caller who is cancelled leaves slow work behind, whose result is dropped. Quick
 // work is waited for all the same: a small file of ours is written when whoever wrote it has ended. Called on the loop.
 #pragma once
@@ -26,7 +26,7 @@ namespace patchbay {
 
 enum class Pool : std::uint8_t {
   quick,  // ends by itself soon: computing, small files of our own
-  read,   // reads large messages of servers: as long as they are large, so nothing else stands behind it
+  read,   // reads large messages of servers: as long as they are large, so nothing else waits behind it
   slow,   // may wait for somebody else: files of people, network file systems, walks, stores of secrets
 };
 

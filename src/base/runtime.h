@@ -16,7 +16,7 @@ struct Runtime {
   Random random = system_random();
   Log log;
   Limits limits;
-  // Every message as JSON, "->" for sent and "<-" for received; unset costs nothing.
+  // Every message as JSON, "->" for sent and "<-" for received; unset: no work is done for it.
   std::function<void(std::string_view direction, std::string_view message)> trace;
 };
 

@@ -1,5 +1,5 @@
 // Arguments: reads the JSON arguments of one tool call by hand and collects everything that
-// is wrong with them, so that a model can mend its call in one go. Used by each tool of the
+// is wrong with them, so that a model can correct its call in one go. Used by each tool of the
 // built-in server; pure. It checks types, ranges and unknown names, not what they mean.
 #pragma once
 
@@ -15,7 +15,7 @@ namespace patchbay::builtin {
 
 class Arguments {
  public:
-  // `known` are the names the tool takes, in the order they are told to a model.
+  // `known` are the names the tool takes, in the order a model sees them.
   Arguments(std::string_view tool, const Json& arguments, std::vector<std::string> known);
 
   // A reader returns an empty value when the argument is missing or wrong; fault() then says so.

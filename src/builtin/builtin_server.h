@@ -14,7 +14,7 @@
 
 namespace patchbay {
 
-// Throws Errc::invalid_argument when the root is no directory.
+// Throws Errc::invalid_argument when the root is not a directory.
 std::shared_ptr<Server> make_builtin_server(BuiltinOptions options);
 
 }  // namespace patchbay

@@ -135,7 +135,7 @@ class TemporaryFile {
     struct stat own{};
     if (::fstat(file_.get(), &own) != 0) return errno;
     if (own.st_uid != from.st_uid || own.st_gid != from.st_gid) {
-      // Only root can give a file away; that an ordinary user cannot is no error.
+      // Only root can give a file away; that an ordinary user cannot is not an error.
       if (::fchown(file_.get(), from.st_uid, from.st_gid) != 0 && errno != EPERM) return errno;
     }
     // New content does not inherit the right to run as somebody else.

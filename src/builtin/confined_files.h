@@ -108,7 +108,7 @@ class ConfinedRoot {
 
   std::shared_ptr<const OpenFile> directory_;
   std::string path_;
-  std::string given_;  // absolute, as the person wrote it
+  std::string given_;  // absolute, as the user wrote it
 };
 
 }  // namespace patchbay

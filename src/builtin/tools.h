@@ -25,7 +25,7 @@ struct Settings {
 using FileTool = CallToolResult(const Settings&, const Json& arguments, const Stop& stop);
 FileTool read_file, write_file, edit_file, list_dir, glob, grep;
 
-// What is told about each to a model.
+// What a model learns about each.
 Tool read_file_tool(const BuiltinLimits& limits);
 Tool write_file_tool();
 Tool edit_file_tool(const BuiltinLimits& limits);

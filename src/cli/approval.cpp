@@ -114,7 +114,7 @@ HeldTalk::~HeldTalk() {
 Task<std::optional<bool>> ask_approval(Io& io, Waiting& waiting, const ServerConfig& server) {
   int fd = ::open("/dev/tty", O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (fd < 0) co_return std::nullopt;
-  // What was typed before the question is no answer to it.
+  // What was typed before the question is not an answer to it.
   ::tcflush(fd, TCIFLUSH);
   waiting.suspend();
   struct Resume {

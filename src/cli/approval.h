@@ -1,4 +1,4 @@
-// Asking the person: whether a server that a repository brought along may be started, and for a secret.
+// Asking the user: whether a server that a repository declares may be started, and for a secret.
 #pragma once
 
 #include <optional>
@@ -18,7 +18,7 @@ namespace patchbay::cli {
 Task<std::optional<bool>> ask_approval(Io& io, Waiting& waiting, const ServerConfig& server);
 
 // While one lives, what others say on stderr is kept back, up to a bound, and said when it goes: nothing a server or
-// its failure says may stand inside a question. Loop thread only.
+// its failure says may be inside a question. Loop thread only.
 class HeldTalk {
  public:
   explicit HeldTalk(Io& io);

@@ -95,7 +95,7 @@ int listing_exit_code(const Context& context, const std::string& only) {
       }
     }
     if (awaits_approval(status)) waiting.push_back(status.name);
-    // Waiting for a yes nobody gave is a matter of configuration, not of connecting; so is being switched off.
+    // Awaiting approval is a matter of configuration, not of connecting; so is being switched off.
     const bool off = status.state == ServerState::pending || status.state == ServerState::disabled;
     if (off && code == 0 && !only.empty()) code = 2;
     if (status.state == ServerState::disabled && !only.empty() && !context.settings.json) {

@@ -72,7 +72,7 @@ int listing_exit_code(const Context& context, const std::string& only);
 Error with_failures(const Context& context, const Error& error);
 // Says why a server could not list what was asked for, and returns the exit code of that.
 int say_list_failure(const Context& context, const std::string& server, const Error& error);
-// What is said when a listing is empty: "'docs' has no prompts.".
+// What is printed when a listing is empty: '"docs" has no prompts.'.
 std::string none_text(const std::string& only, const std::vector<std::string>& connected, std::string_view what);
 // Text as text, anything else as its bytes unless a terminal would have to show them.
 void print_contents(Context& context, const ResourceContents& contents);

@@ -28,7 +28,7 @@ struct Declared {
   LoadedConfig config;
   ConfigStore store;
   // How our own file may name this project: what is written goes under the first, what is there already
-  // may stand under any.
+  // may be under any.
   std::vector<std::string> project_keys;
 
   const std::string& project() const { return project_keys.front(); }
@@ -53,11 +53,11 @@ bool is_ours(const Declared& declared, const ServerConfig& server);
 std::string place_text(const Declared& declared, const ConfigOrigin& origin);
 
 // Changes the servers of one scope. `edits` is given the value of the file and the paths at which servers of
-// that scope may stand, the first being where a new one goes; it returns what to change, or why not.
+// that scope may be, the first being where a new one goes; it returns what to change, or why not.
 using KeyPath = std::vector<std::string>;
 using ScopeEdits = std::function<Result<std::vector<ConfigEdit>>(const Json& root, const std::vector<KeyPath>& maps)>;
 FileChange change_scope(const Declared& declared, ConfigScope scope, const ScopeEdits& edits);
-// The same for the file an entry stands in.
+// The same for the file an entry is in.
 FileChange change_entry(const Declared& declared, const ServerConfig& entry, const ScopeEdits& edits);
 // The path to a server among those maps; empty when it is in none.
 KeyPath find_server(const Json& root, const std::vector<KeyPath>& maps, const std::string& name);
@@ -76,10 +76,10 @@ std::string modified_text(const std::string& file, const std::vector<std::string
 void answer(const Settings& settings, Io& io, const Json& json, std::string_view text);
 void say_notes(const Settings& settings, Io& io, const std::vector<std::string>& notes);
 
-// Entries of the project that have the name of one that counts and would go before it, had the person said yes.
+// Entries of the project that have the name of one that counts and would override it, had the user approved it.
 std::vector<const ServerConfig*> unapproved_rivals(const LoadedConfig& config, const ServerConfig& server);
 
-// As JSON: where an entry stands, which others of its name do not count because of it, all others of its name with
+// As JSON: where an entry is, which others of its name do not count because of it, all others of its name with
 // what becomes of them, what is wrong.
 Json source_json(const ConfigOrigin& origin);
 Json shadows_json(const ServerConfig& server);
@@ -103,7 +103,7 @@ int why(const Settings& settings, Io& io);
 int lint(const Settings& settings, Io& io);
 int trust(const Settings& settings, Io& io);
 
-// Remembers what the person answered to the question about a project's server.
+// Remembers what the user answered to the question about a project's server.
 Result<FileChange> remember_answer(const Settings& settings, const ServerConfig& server, bool yes);
 
 }  // namespace patchbay::cli

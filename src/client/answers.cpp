@@ -47,7 +47,7 @@ ClientCapabilities capabilities_of(const ClientOptions& options) {
 
 namespace {
 
-// What a handler made up must not reach the server as the person's answer. A form that cannot
+// What a handler made up must not reach the server as the user's answer. A form that cannot
 // be checked is answered all the same.
 void check_answer(const Json& requested_schema, const Json& content, const Runtime& runtime) {
   auto checked = check_form(requested_schema, content, runtime.limits.schema_steps);

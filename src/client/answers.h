@@ -33,7 +33,7 @@ class Answers {
   std::shared_ptr<const ClientOptions> options_;
 };
 
-// A form's answer with the schema's default for every property the person left untouched.
+// A form's answer with the schema's default for every property the user left untouched.
 Json with_defaults(const Json& requested_schema, Json content);
 
 // What we tell servers we can do, from the handlers that are set.

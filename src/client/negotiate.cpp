@@ -91,7 +91,7 @@ Task<void> note_silence(Happenings& out, Duration after) {
   out.push({Happening::Kind::silence, Json()});
 }
 
-// Older servers are told the wanted level once; newer ones by every request. A server that
+// Older servers get the wanted level once; newer ones by every request. A server that
 // does not take it is used all the same, and not waited for.
 Task<void> ask_log_level(const SessionOwner& owner, SessionCore& core) {
   const auto& level = owner.log_level();
@@ -124,14 +124,14 @@ class Attempt {
     happenings_->queue.clear();
     co_await open();
   }
-  // The session keeps the transport that worked; when neither does, both reasons are told.
+  // The session keeps the transport that worked; when neither does, both reasons are reported.
   Task<void> open_older(std::unique_ptr<Transport> older, Error why) {
     owner_.runtime().log(LogLevel::info, "older_transport", "reason", why.message());
     transport_ = std::move(older);
     auto opened = co_await as_result(open_again());
     if (opened) co_return;
     if (opened.error().code() == Errc::cancelled) throw std::move(opened).error();
-    // A status is told in short, and what was answered to both once. Other reasons say more than a status they came
+    // A status is reported in short, and what was answered to both once. Other reasons say more than a status they came
     // with.
     const auto status = opened.error().code() == Errc::http ? opened.error().http_status() : std::nullopt;
     if (status && status == why.http_status()) throw std::move(why);
@@ -206,7 +206,7 @@ Task<void> follow_probe(SessionOwner& owner, Attempt& attempt, std::shared_ptr<H
     const bool over = attempt.core()->peer()->closed();
     switch (happening.kind) {
       case Happening::Kind::discover:
-        // A call that failed because the channel ended is told by the channel's own end.
+        // A call that failed because the channel ended is reported by the channel's own end.
         step = over ? Probe::Step{} : probe.on_discover(happening.answer);
         break;
       case Happening::Kind::initialize:

@@ -195,7 +195,7 @@ class Following {
     co_return value_or_throw(std::move(fetched));
   }
 
-  // Each question is put to the person once, however often it is seen.
+  // Each question is put to the user once, however often it is seen.
   Task<void> answer(std::vector<std::pair<std::string, InputRequest>> requests) {
     InputAnswers answers;
     for (auto& [key, wish] : requests) {

@@ -50,7 +50,7 @@ struct FollowTask {
   RequestSettings settings;  // with the clock of the call
   std::function<void(const RemoteTask&)> on_task;
   // Whether leaving without a result (cancelled, timed out, a question nobody answers) also
-  // ends the task. The server is told, and not waited for.
+  // ends the task. The server is notified, and not waited for.
   bool cancel_when_left = true;
   // Nothing is known of the task but its id.
   bool look_first = false;

@@ -110,7 +110,7 @@ Task<void> Renewal::settle_doubt() {
                   fmt::format("{} keeps forgetting its sessions; no new one is opened only to listen to it",
                               session_.transport()->describe()));
   runtime.log(LogLevel::warning, "session_not_renewed", "reason", why.message());
-  // Nobody may ever call again, so this is the end of the session, and is told as such.
+  // Nobody may ever call again, so this is the end of the session, and is reported as such.
   needed_ = false;
   session_.tell_lost(why);
 }

@@ -37,14 +37,14 @@ class SessionCore : public std::enable_shared_from_this<SessionCore> {
   SessionCore(const SessionCore&) = delete;
   SessionCore& operator=(const SessionCore&) = delete;
 
-  // Begins to read. Until settle(), the end of the channel is told to `ended` and to nobody else.
+  // Begins to read. Until settle(), the end of the channel is reported to `ended` and to nobody else.
   void start(std::function<void(const Error&)> ended);
   // Nobody listens for the end any more: this connection is not the one that will be used.
   void give_up() {
     negotiating_ = [](const Error&) {};
   }
   void negotiated(const Wire& wire, ServerDescription server);
-  // From now on its end is told by Events::closed.
+  // From now on its end is reported by Events::closed.
   void settle() { negotiating_ = nullptr; }
 
   // Null until it is negotiated.

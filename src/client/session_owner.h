@@ -68,10 +68,10 @@ class SessionOwner : public std::enable_shared_from_this<SessionOwner> {
   // Lists the tools anew for what they say about calling them.
   Task<void> relist_tools();
 
-  // Something has changed: what is kept of it is dropped, and the program is told.
+  // Something has changed: what is kept of it is dropped, and the program is notified.
   void announce(const Change& change);
 
-  // For negotiation: a fresh connection, whose end is told to `ended` while it is not settled. It is closed
+  // For negotiation: a fresh connection, whose end is reported to `ended` while it is not settled. It is closed
   // with this session, or by close_opening().
   Task<std::shared_ptr<SessionCore>> open_core(std::shared_ptr<Transport> transport,
                                                std::function<void(const Error&)> ended);

@@ -20,7 +20,7 @@ extern char** environ;
 namespace patchbay {
 namespace {
 
-// What a program needs to run at all, and nothing that says who the person is elsewhere.
+// What a program needs to run at all, and nothing that says who the user is elsewhere.
 constexpr auto safe_names = std::to_array<std::string_view>(
     {"HOME", "LANG", "LANGUAGE", "LOGNAME", "PATH", "SHELL", "TEMP", "TERM", "TMP", "TMPDIR", "TZ", "USER"});
 

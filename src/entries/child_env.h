@@ -19,7 +19,7 @@ Environment environment_of_process();
 // What holds for every server of one run.
 struct RunContext {
   std::string cwd;         // we were started here
-  std::string config_dir;  // the person's own files
+  std::string config_dir;  // the user's own files
   std::string session_id;
   bool project_trusted = false;
 };

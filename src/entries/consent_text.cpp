@@ -131,7 +131,7 @@ std::string shown_reference(const std::string& reference) {
   return fmt::format("{}{}}}", reference.substr(0, dash + 2), hidden(fallback));
 }
 
-// A value of the person: nothing of it is shown but variables and the scheme of a credential.
+// A value of the user: nothing of it is shown but variables and the scheme of a credential.
 std::string masked(std::string_view value) {
   if (value.empty()) return {};
   std::string out(credential_scheme(value));
@@ -143,7 +143,7 @@ std::string masked(std::string_view value) {
       continue;
     }
     auto next = std::min(value.find("${", 1), value.size());
-    // One that is not closed is no reference.
+    // One that is not closed is not a reference.
     while (next < value.size() && !reference_at(value.substr(next)))
       next = std::min(value.find("${", next + 1), value.size());
     out += hidden(value.substr(0, next));
@@ -226,10 +226,11 @@ std::string shown_url(EntryAuthor author, std::string_view url) {
   return out + std::string(rest.substr(fragment));
 }
 
-// ---- arguments of the person
+// ---- arguments of the user
 
 // Where a value ends and a command of a shell may follow, for hiding that would hide what runs. One that `=` gives is
-// a word, perhaps in quotes; one behind a colon may have blanks, as headers have. What a shell would run is no value.
+// a word, perhaps in quotes; one behind a colon may have blanks, as headers have. What a shell would run is not a
+// value.
 std::size_t end_of_value(std::string_view text, char sign) {
   auto end = text.size();
   const char first = text.empty() ? ' ' : text.front();
@@ -302,7 +303,7 @@ bool is_used_whole(std::string_view key) {
   return key == "command" || key == "args" || key == "cwd" || key == "envFile" || key == "headersHelper";
 }
 
-// Other members: what stands under a secret name, however deep.
+// Other members: what is under a secret name, however deep.
 Json shown_member(EntryAuthor author, std::string_view name, const Json& value) {
   if (author == EntryAuthor::person) return redacted(Json{{std::string(name), value}})[name];
   if (const auto* object = value.if_object()) {

@@ -1,9 +1,9 @@
 // What a person sees of an entry before and after they decide about it: the question before an approval, approve,
 // trust, import, enable, list, get and why all show what is said here, and nothing else shows an entry. Pure.
 //
-// Of an entry that a repository brought along a value is hidden only if its name speaks of a secret, it consists of
+// Of an entry that a repository declares a value is hidden only if its name speaks of a secret, it consists of
 // letters, digits and +/=_.- alone (behind "Bearer " or "Basic "), and no program runs or loads it. Commands,
-// arguments, directories and helpers are never hidden. Of what the person wrote themselves, secrets are hidden however
+// arguments, directories and helpers are never hidden. Of what the user wrote themselves, secrets are hidden however
 // they look: nobody decides about those, and they are read over shoulders. What is hidden shows its length.
 #pragma once
 
@@ -35,7 +35,7 @@ ConsentText consent_text(const ServerConfig& server);
 // that begin with a bar. A command of many lines is announced behind it.
 std::string consent_block(const ServerConfig& server, std::string_view indent, std::size_t columns);
 
-// The command line or the URL alone, as it stands in the target.
+// The command line or the URL alone, as it is in the target.
 std::string consent_target(const ServerConfig& server);
 // The arguments of that command line.
 std::string consent_args(const ServerConfig& server);

@@ -83,7 +83,7 @@ std::optional<Reference> next_reference(std::string_view text, std::size_t from)
   for (auto at = text.find("${", from); at != std::string_view::npos; at = text.find("${", at + 2)) {
     if (auto secret = secret_at(text, at)) return secret;
     if (auto variable = variable_at(text, at)) return variable;
-    // Go on right behind "${": a form we know may stand inside one we do not.
+    // Go on right behind "${": a form we know may be inside one we do not.
   }
   return std::nullopt;
 }

@@ -56,10 +56,10 @@ std::vector<SecretReference> secret_references(std::string_view text, const std:
 std::vector<SecretReference> secret_references(const ServerConfig& server);
 
 // Why an entry from there may not use such a reference; empty when it may. What a repository, a plugin or a
-// connector brings along reads nothing of the person's, and commands run for the user and the organisation alone.
+// connector declares reads nothing of the user's, and commands run for the user and the organisation alone.
 std::string reference_fault(const SecretReference& reference, const ConfigOrigin& origin);
 
-// What a name means in this entry: its own variables go before those of `lookup`.
+// What a name means in this entry: its own variables override those of `lookup`.
 std::optional<std::string> variable_of(const ServerConfig& server, std::string_view name, const VariableLookup& lookup);
 // "the variable X used in "env.A" is not set, ..."; `required`: it was written ${env:X}.
 std::string unset_text(std::string_view variable, std::string_view place, bool required = false);

@@ -1,5 +1,5 @@
 // From the text of a configuration file to the servers it declares. Every problem says where it
-// is. A bad entry costs only itself, a text that is not JSON costs the file. Pure; entry.h reads one
+// is. A bad entry is left out alone, of a text that is not JSON nothing is used. Pure; entry.h reads one
 // entry, servers/settle.h decides between files, expand.h fills in variables.
 #pragma once
 

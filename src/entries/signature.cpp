@@ -84,7 +84,7 @@ Json canonical_entry(const ServerConfig& server) {
   return sorted(out);
 }
 
-// Whether it is switched on is no part of what somebody agrees to: a switch must not undo an answer.
+// Whether it is switched on is not part of what somebody agrees to: a switch must not undo an answer.
 std::string entry_hash(const ServerConfig& server) {
   auto entry = canonical_entry(server);
   if (auto* members = entry.if_object()) members->erase("disabled");

@@ -11,7 +11,7 @@
 
 namespace patchbay {
 
-// The entry in one spelling: aliases resolved, keys sorted, without name, scope and where it stands.
+// The entry in one spelling: aliases resolved, keys sorted, without name, scope and where it is.
 // What a reader sees as absent is absent.
 Json canonical_entry(const ServerConfig& server);
 

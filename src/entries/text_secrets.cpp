@@ -111,7 +111,7 @@ void TextSecrets::hide(std::string_view value) {
     for (const auto part : split(value, '\n')) hide(trim(part));
     return;
   }
-  // Of "Bearer abc" the second word by itself, too.
+  // Of "Bearer abc" the second word by itself as well.
   if (const auto blank = value.rfind(' '); blank != std::string_view::npos) hide(value.substr(blank + 1));
 }
 

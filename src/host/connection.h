@@ -64,7 +64,7 @@ class Connection {
 
   // Returns when the server is connected; throws why it is not. Idempotent. After a call that was refused it connects
   // anew, with credentials that are fetched anew.
-  // `time` of who waits stands still while a person is asked whether the server may be started; `context` is the call
+  // `time` of who waits stops while a person is asked whether the server may be started; `context` is the call
   // that the question names.
   Task<Session> ensure(TimeLeft* time = nullptr, CallContext context = {});
   // The session while it is connected.
@@ -168,7 +168,7 @@ class Connection {
   bool closing_ = false;
   bool tools_changed_ = false;  // since the newest list was asked for
   bool refreshing_ = false;
-  std::uint64_t opened_ = 0;                    // counts sessions: news of an older one is no news of this one
+  std::uint64_t opened_ = 0;                    // counts sessions: news of an older one is not news of this one
   std::map<std::uint64_t, std::size_t> calls_;  // on each of them
   Event settled_;
   std::size_t uses_ = 0;

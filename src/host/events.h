@@ -1,5 +1,6 @@
 // The one way by which a Host tells its program what happens. What the program's function throws is logged and goes no
-// further. Shared with the log, which may be written to after the host has gone: then nobody is told. Loop thread only.
+// further. Shared with the log, which may be written to after the host has gone: then nobody is notified. Loop thread
+// only.
 #pragma once
 
 #include <functional>

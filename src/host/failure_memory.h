@@ -3,7 +3,7 @@
 // of json/kept_records.h. The Host writes it when a program asked for that (HostOptions::failure_memory); nothing
 // in it decides anything.
 //
-// An entry is known by its name, its hash and the file it stands in, so what happened to another one, or to
+// An entry is known by its name, its hash and the file it is in, so what happened to another one, or to
 // this one before it was changed, is not told of it. The file holds no name of a server but in the texts, and
 // texts are cleaned, cut and freed of the secrets of the entry before they are kept.
 #pragma once

@@ -1,4 +1,4 @@
-// A call from its name to its answer: finding the tool, asking rules and the person, and what its outcome tells.
+// A call from its name to its answer: finding the tool, asking rules and the user, and what its outcome tells.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -167,7 +167,7 @@ Task<void> Host::Impl::permit(const Prepared& call, Payload arguments, CallConte
                                               decision.reason));
       }
     }
-    // Rules may have changed while the person thought about it.
+    // Rules may have changed while the user thought about it.
     decision = decide(entry, call.connection->config(), arguments);
   }
   if (decision.outcome == PermissionOutcome::deny) throw denied(entry, decision);
@@ -246,7 +246,7 @@ Task<CallToolResult> Host::call(std::string tool, Payload arguments, CallOptions
     const auto& connection = call.connection;
     const auto limit = connection->config().timeout;
     if (!options.total && limit) options.total = limit;
-    // Who gives a server more time for a call gives it more time to be silent, too.
+    // Who gives a server more time for a call gives it more time to be silent as well.
     if (!options.idle && impl->idle_limit_) options.idle = std::max(*impl->idle_limit_, limit.value_or(0ms));
     Connection::Call running(*connection);
     const auto& name = call.entry->tool->name;

@@ -244,7 +244,7 @@ Task<ConfigChange> Host::Impl::apply(LoadedConfig next) {
       if (replace(name) || (started_ && names == &diff.changed)) wanted.push_back(name);
     }
   }
-  // Policy may have changed its mind about servers the program brought, too.
+  // Policy may have changed its mind about servers of the program as well.
   std::vector<std::string> brought;
   for (const auto& [name, in_process] : in_process_) brought.push_back(name);
   for (const auto& [name, reached] : reached_) brought.push_back(name);

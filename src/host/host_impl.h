@@ -54,7 +54,7 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
     std::shared_ptr<Transport> transport;
   };
 
-  // Servers that have no connection yet, by name. One in this process goes before an entry of
+  // Servers that have no connection yet, by name. One in this process overrides an entry of
   // the same name, and the entry that was added last before the others.
   std::map<std::string, Connection::Parts> new_servers() const;
 
@@ -126,7 +126,7 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   Error denied(const CatalogEntry& entry, const PermissionDecision& decision) const;
 
   // An unknown tool may belong to a server that did not start: say which did not, and why unless
-  // the program was told when it happened.
+  // the program was notified when it happened.
   Error with_failures(Error error) const;
 
   // Reaches its end whoever stops waiting for it. Whoever comes later waits for the same end.
@@ -136,14 +136,14 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   // Throws Errc::closed once the host was stopped. Asked after every wait.
   void check_running() const;
 
-  // A connection that is replaced while somebody waits for it is no answer; its successor is.
+  // A connection that is replaced while somebody waits for it is not an answer; its successor is.
   Task<Session> ensure(std::string name, TimeLeft* time = nullptr, CallContext context = {});
 
   // What another reading of the configuration changes. Servers that stay the same keep their connection; calls
   // that run on one that does not, finish on it.
   Task<ConfigChange> apply(LoadedConfig next);
 
-  // Servers of the program go before entries of the same name, whatever those say now.
+  // Servers of the program override entries of the same name, whatever those say now.
   bool is_programs_own(const std::string& name) const;
 
   Task<void> start_quietly(std::vector<std::shared_ptr<Connection>> wanted);

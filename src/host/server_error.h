@@ -1,4 +1,4 @@
-// How an error of one server is told where there are several: it says whose it is, and of which
+// How an error of one server is reported where there are several: it says whose it is, and of which
 // call. Pure; used by the host for what it throws, and by the commands for what they print.
 #pragma once
 

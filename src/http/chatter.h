@@ -1,4 +1,4 @@
-// Chatter: what a peer sends that is no message: comments, events of other kinds, pings, lines that are no
+// Chatter: what a peer sends that is not a message: comments, events of other kinds, pings, lines that are not
 // JSON. A little of it is ordinary (signs of life, banners), so it is passed over; without end it would keep us
 // busy for nothing. Counted from the last message on; what lies back in time is forgotten bit by bit, so
 // that a stream that only shows signs of life may do so for ever. Channels and the WebSocket own one

@@ -15,7 +15,7 @@ namespace patchbay {
 //  - a name in small letters, without a dot behind it, percent-encoding taken out.
 //
 // Nothing when different readers would take it differently, so that it cannot be judged: characters beyond ASCII (one
-// reader maps them to others, the next one refuses), an IPv6 zone, numbers that are no address, any other character
+// reader maps them to others, the next one refuses), an IPv6 zone, numbers that are not an address, any other character
 // that no host has. What comes out goes in unchanged.
 std::optional<std::string> canonical_host(std::string_view host);
 

@@ -69,7 +69,7 @@ Result<void> SseParser::feed(std::string_view bytes) {
     if (first || cr < bytes.data()) cr = find('\r', bytes.data(), stop);
     const char* const end = std::min(lf, cr);
     const auto piece = bytes.substr(0, static_cast<std::size_t>(end - bytes.data()));
-    // Comments are no part of an event, but one without an end would fill the memory all the same.
+    // Comments are not part of an event, but one without an end would fill the memory all the same.
     if (!fits(line_.size() + piece.size(), longest_name)) return too_large();
     if (end == stop) {
       line_.append(piece);

@@ -148,7 +148,7 @@ const char* read_authority(std::string_view authority, Url& url) {
   return nullptr;
 }
 
-// Path, query and fragment of `rest`, as they stand.
+// Path, query and fragment of `rest`, as they are.
 void read_rest(std::string_view rest, Url& url) {
   url.query.reset();
   url.fragment.reset();

@@ -133,7 +133,7 @@ std::string EntryImport::translated(const Member& at, std::string_view field, co
   auto made = translate_variables(text, style, work_.directory());
   for (const auto& remark : made.remarks) {
     const bool lost = remark.fate == ImportFate::left_out;
-    // The text is written as it is: only the person knows what belongs there.
+    // The text is written as it is: only the user knows what belongs there.
     add_note(at, field, lost ? ImportFate::kept : remark.fate,
              fmt::format("{} {}{}", remark.variable, remark.message,
                          lost ? "; the server is written disabled until you write a value there" : ""));

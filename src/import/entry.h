@@ -1,5 +1,5 @@
 // One entry while it is translated: the importers say which field goes where, and this keeps the books.
-// A field nobody took is reported when the entry is finished, a value of the wrong type costs the entry,
+// A field nobody took is reported when the entry is finished, a value of the wrong type makes the entry unusable,
 // and what comes out is given to our own reader before it counts. Pure; a helper of the import_*.cpp
 // files.
 #pragma once
@@ -67,7 +67,7 @@ class EntryImport {
   // The first of these that is there; the others of them are reported as left out.
   Member take_first(std::initializer_list<std::string_view> keys);
 
-  // Readers of one value. `field` is what messages call it. A wrong type costs the entry.
+  // Readers of one value. `field` is what messages call it. A wrong type makes the entry unusable.
   std::optional<std::string> text(const Member& at, std::string_view field);
   std::optional<std::string> plain_text(const Member& at, std::string_view field);  // variables stay as they are
   std::optional<bool> flag(const Member& at, std::string_view field);
@@ -96,7 +96,7 @@ class EntryImport {
   // Takes lists of tools that run without asking.
   void leave_out_approvals(std::initializer_list<std::string_view> keys);
   void fail(std::size_t offset, std::string message);
-  // Something only the person has: the entry will be written disabled.
+  // Something only the user has: the entry will be written disabled.
   void needs(const Member& at, std::string_view field, std::string what);
 
   // How it is reached, from a field that says so and else from whether there is something to start or to
@@ -128,7 +128,7 @@ inline const Place& child_of(const Place& place, std::size_t i) noexcept {
   return i < place.children.size() ? place.children[i] : place;
 }
 
-// Each member of a map of servers, given to `import`; what is no object is a problem.
+// Each member of a map of servers, given to `import`; what is not an object is a problem.
 template <class Import>
 void for_each_entry(ImportWork& work, const ConfigDocument::Member& map, Import import) {
   const auto* servers = map.value->if_object();

@@ -64,7 +64,7 @@ struct ImportedEntry {
   Json entry;        // an object that our own reader accepts
   std::size_t line = 0;
   std::size_t column = 0;
-  // Values only the person has. The entry is written disabled until they are filled in.
+  // Values only the user has. The entry is written disabled until they are filled in.
   std::vector<std::string> missing;
   bool operator==(const ImportedEntry&) const = default;
 };

@@ -13,7 +13,7 @@ namespace patchbay {
 struct ImportPlace {
   ImportClient client = ImportClient::mcp_json;
   std::string path;
-  // Where its entries go unless the person says otherwise: the user's file to the user scope, a
+  // Where its entries go unless the user says otherwise: the user's file to the user scope, a
   // project's to the local one, which is private to the project.
   ConfigScope scope = ConfigScope::user;
   bool operator==(const ImportPlace&) const = default;

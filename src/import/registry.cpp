@@ -129,7 +129,7 @@ class RegistryImport {
   // Whether there must be a value: in any case, or when the page says so; `named` is a variable itself.
   enum class Needed { yes, if_said, named };
 
-  // The fixed value of an input, its default, or a variable the person has to set.
+  // The fixed value of an input, its default, or a variable the user has to set.
   Filled value_of(const Member& input, const std::string& name, std::string_view field, Needed needed) {
     if (auto value = member_of(input, "value"); value && value.value->is_string()) {
       return {with_variables(input, *value.value->if_string(), field), true};

@@ -315,7 +315,7 @@ std::vector<Finding> check_connections(std::span<const ServerStatus> statuses) {
     const auto cause =
         status.error ? without_name(status.name, status.error->message()) : std::string(to_string(status.reason));
     const auto detail = status.error ? status.error->detail() : std::string();
-    // Where the error ends in what to do, or the server said why, more of the log is no help.
+    // Where the error ends in what to do, or the server said why, more of the log is of no help.
     const bool told = !detail.empty() || cause.contains("; ");
     auto one = finding(
         FindingLevel::problem, "connection", status.name,

@@ -46,9 +46,9 @@ struct MachineFacts {
   std::size_t open_files = 0;  // how many a process may have; 0: not known
 };
 
-// What lint found, and a word about the whole.
+// What lint found, and a summary.
 std::vector<Finding> check_configuration(const LoadedConfig& config, std::span<const ConfigProblem> problems);
-// Servers that may be started, without starting them; and those that wait for the person. A problem here means
+// Servers that may be started, without starting them; and those that wait for the user. A problem here means
 // that starting one would fail.
 std::vector<Finding> check_servers(const LoadedConfig& config, const MachineFacts& machine);
 std::vector<Finding> check_trust(const LoadedConfig& config);

@@ -21,7 +21,7 @@ struct ServerExplanation {
   bool counts = false;    // may be started
   std::string cause;      // what decided, for people
   std::string rule;       // the list entry or setting that did; empty when none
-  std::string rule_file;  // where that stands
+  std::string rule_file;  // where that is
   std::size_t rule_line = 0;
   std::string fix;                   // the command, or what to change where; empty when there is nothing to do
   std::vector<std::string> notes;    // what else is good to know

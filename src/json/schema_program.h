@@ -24,7 +24,7 @@ namespace patchbay::schema {
 struct Node;
 struct Resource;
 
-// Where a subschema stands in its document.
+// Where a subschema is in its document.
 struct Place {
   const Json* json = nullptr;
   Resource* resource = nullptr;

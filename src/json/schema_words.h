@@ -1,4 +1,4 @@
-// What is said of a value that a schema does not accept: one function for each reason, for people and models.
+// What is reported about a value that a schema does not accept: one function for each reason, for people and models.
 // schema_validate.cpp decides and asks for the words only when somebody wants reasons. Pure.
 #pragma once
 

@@ -53,14 +53,14 @@ struct NumberRange {
   }
 };
 
-// Has no slash, but may stand for the name of a file all the same: whether it does is not known, so a text that is this
+// Has no slash, but may name a file all the same: whether it does is not known, so a text that is this
 // one only by another spelling is unclear.
 struct TextPattern {
   std::string pattern;
 
   Fit fit(std::string_view text, const CallFacts& call) const {
     const auto normal = normal_spelling(text);
-    // The dots of "../x" are no part of a name: `.*` is not about it.
+    // The dots of "../x" are not part of a name: `.*` is not about it.
     auto below = std::string_view(normal);
     while (below.starts_with("../")) below.remove_prefix(3);
     const int matching =
@@ -182,7 +182,7 @@ using Test = ArgumentCondition::Test;
 
 bool is_blank(char c) noexcept { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
-// Reads what stands in the parentheses of a rule. `text` is the whole rule, so that offsets are its.
+// Reads what is in the parentheses of a rule. `text` is the whole rule, so that offsets are its.
 class ConditionReader {
  public:
   ConditionReader(std::string_view text, std::size_t from, std::size_t to, const RulePlaces& places)

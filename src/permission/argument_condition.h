@@ -22,7 +22,7 @@ namespace patchbay {
 
 inline constexpr std::size_t longest_rule = 4096;
 
-// What ./ and ~/ mean in a rule: where the program was started, and the person's home; absolute.
+// What ./ and ~/ mean in a rule: where the program was started, and the user's home; absolute.
 struct RulePlaces {
   std::string cwd;
   std::string home;

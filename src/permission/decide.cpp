@@ -34,7 +34,7 @@ PermissionDecision simply(PermissionOutcome outcome, std::string reason) {
   return decision;
 }
 
-// Anything but a clear no wants the person.
+// Anything but a clear no wants the user.
 bool wants_person(const Tool& tool) {
   const auto* flag = tool.meta.find(interaction_key);
   return flag != nullptr && !flag->is_null() && *flag != Json(false);
@@ -162,7 +162,7 @@ bool begins_with_server(std::string_view pattern, std::string_view server) noexc
 
 }  // namespace
 
-// Its name as configured goes before the spelling of another that merely looks like it to a model.
+// Its name as configured is preferred to the spelling of another that merely looks like it to a model.
 bool Permissions::means_server(const PermissionRule& rule, const Names& names) const {
   const bool own = begins_with_server(rule.pattern, names.server);
   return std::ranges::none_of(servers_, [&](const KnownServer& other) {
@@ -234,7 +234,7 @@ PermissionDecision Permissions::decide(const CatalogEntry& entry, const Json& ar
     if (rule.list == RuleList::allow && allow == nullptr) allow = &rule;
     if (rule.list == RuleList::allow && allow_precisely == nullptr && how == Naming::precise) allow_precisely = &rule;
   }
-  // What it could not judge is the person's to correct, in the rule or in the call.
+  // What it could not judge is the user's to correct, in the rule or in the call.
   auto because = [&](const PermissionRule& rule) {
     const auto doubt = rule.doubt(call);
     return doubt.empty() ? std::string() : fmt::format(", because {}", doubt);
@@ -388,7 +388,7 @@ std::vector<ConfigProblem> Permissions::unknown_names(std::span<const std::strin
   // Guessing what was meant costs a comparison with every name; who has this many wrong needs no guesses.
   constexpr std::size_t most_guesses = 200;
   std::size_t guesses = 0;
-  // A person's own rules are for all their projects; a flag is for this one.
+  // The user's own rules are for all their projects; a flag is for this one.
   const auto severity = [](const PermissionRule& rule) { return rule.line == 0 ? Severity::warning : Severity::note; };
   for (std::size_t i = 0; i < rules_.rules.size(); ++i) {
     const auto& rule = rules_.rules[i];

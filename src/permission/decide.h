@@ -3,7 +3,7 @@
 // configuration, indexed by name, so that a decision costs about the same with five hundred rules as
 // with five. It asks nobody: `ask` is an answer like the others.
 //
-// The order: deny rules, what cannot be read, ask rules, tools that want the person each time, allow rules, then the
+// The order: deny rules, what cannot be read, ask rules, tools that want the user each time, allow rules, then the
 // mode. What a server says of its tools is a claim: that a tool is destructive makes it ask unless an allow rule names
 // it in full, and that it only reads counts in the mode acceptReads alone.
 #pragma once
@@ -79,12 +79,12 @@ class Permissions {
   using Index = std::unordered_map<std::string, std::vector<T>, TextHash, std::equal_to<>>;
   struct Wild {
     std::uint32_t rule = 0;
-    std::string tail;  // what stands behind the last *: most names are told apart by it
+    std::string tail;  // what comes after the last *: most names are told apart by it
   };
 
   RuleSet rules_;
   Index<std::uint32_t> exact_;        // by the whole pattern
-  Index<Wild> prefixed_;              // by what stands before the first *
+  Index<Wild> prefixed_;              // by what comes before the first *
   std::vector<std::size_t> lengths_;  // of the keys of prefixed_, ascending
   bool look_at_arguments_ = false;
   struct KnownServer {

@@ -287,7 +287,7 @@ int strictness(PermissionMode mode) noexcept {
 }
 
 // A flag, else the highest file that says something. A file inside the repository counts only where it is stricter
-// than what the person chose themselves, trusted or not: trust is about what it brings, not about their wishes.
+// than what the user chose themselves, trusted or not: trust is about what it brings, not about their wishes.
 void choose_mode(const std::vector<const SettingsLayer*>& ranked, const RuleRequest& request, RuleSet& out) {
   if (request.mode) {
     out.mode = *request.mode;
@@ -309,7 +309,7 @@ void choose_mode(const std::vector<const SettingsLayer*>& ranked, const RuleRequ
     if (layer->skip_permissions && layer->skip_permissions->value && !repository) {
       choice = {PermissionMode::bypass, layer, layer->skip_permissions->place};
     }
-    // That a repository cannot choose bypass was said when its file was read.
+    // That a repository cannot choose bypass was reported when its file was read.
     if (!choice || (repository && choice->mode == PermissionMode::bypass)) continue;
     auto& first = repository ? inside : outside;
     if (!first) first = choice;
@@ -375,7 +375,7 @@ RuleSet collect_rules(std::span<const SettingsLayer> layers, const RuleRequest& 
     const auto before = out.rules.size();
     for (const auto& text : layer->allow_rules) add(text, RuleList::allow, layer->file);
     if (!counts) {
-      // Only those about servers' tools are worth a word.
+      // Only those about servers' tools are worth a note.
       const bool ours = std::any_of(out.rules.begin() + static_cast<std::ptrdiff_t>(before), out.rules.end(),
                                     [](const auto& rule) { return !rule.foreign; });
       out.rules.erase(out.rules.begin() + static_cast<std::ptrdiff_t>(before), out.rules.end());

@@ -39,7 +39,7 @@ struct PermissionRule {
   // It is about tools that are no server's, unless one is offered under its bare name.
   bool foreign = false;
   std::vector<ArgumentCondition> conditions;
-  // What stands in parentheses could not be read.
+  // What is in parentheses could not be read.
   bool any_arguments = false;
 
   bool has_wildcard() const noexcept { return pattern.find('*') != std::string::npos; }
@@ -71,7 +71,7 @@ SettingsLayer checked_settings(std::string_view text, SettingsSource source, con
 std::optional<std::string> flag_rule_fault(std::string_view rule, RuleList list, std::string_view flag);
 
 // The rules of one flag: several are separated by commas, or by blanks before the next mcp__ or MCPTool.
-// What stands in parentheses or quotes is not looked at.
+// What is in parentheses or quotes is not looked at.
 std::vector<std::string> split_rules(std::string_view text);
 
 // --- what a set of settings comes to
@@ -80,7 +80,7 @@ struct RuleRequest {
   std::vector<std::string> allowed_tools;     // --allowedTools
   std::vector<std::string> disallowed_tools;  // --disallowedTools
   std::optional<PermissionMode> mode;         // --permission-mode, --dangerously-skip-permissions
-  // The person trusts this directory: allow rules inside it count.
+  // The user trusts this directory: allow rules inside it count.
   bool trusted = false;
   RulePlaces places;
 };

@@ -36,7 +36,7 @@ struct DecodedList {
 };
 
 // The items that can be read and, for each of the others, where and why not. Null is an
-// empty list; anything else that is no array is one problem.
+// empty list; anything else that is not an array is one problem.
 template <class T>
 DecodedList<T> decode_list(Json array, std::string_view path);
 

@@ -44,7 +44,7 @@ std::string decoded_leniently(std::string_view segment) {
   return out;
 }
 
-// A name in a directory, as it may stand in a URI. Servers that write file names as they are,
+// A name in a directory, as it may be in a URI. Servers that write file names as they are,
 // blanks and all, are understood; what could be taken for more than a name is not one.
 bool is_plain_segment(std::string_view segment) {
   const auto name = decoded_leniently(segment);

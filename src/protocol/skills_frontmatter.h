@@ -3,7 +3,7 @@
 //
 // Understood is the part of YAML 1.2 (core schema) that such headers are written in: mappings and
 // lists, as blocks and in brackets; plain, quoted, literal and folded texts; comments. Anchors,
-// aliases, tags, merge keys, keys that are no texts, a key twice and tabs as indentation are
+// aliases, tags, merge keys, keys that are not texts, a key twice and tabs as indentation are
 // errors, so a header is never read as something it may not be. Pure and bounded; the text is a
 // stranger's.
 #pragma once

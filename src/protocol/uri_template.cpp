@@ -79,7 +79,7 @@ std::string percent_decoded(std::string_view text) {
       out += text[i];
     }
   }
-  // Bytes that are no text stay as they were written.
+  // Bytes that are not text stay as they were written.
   return valid_utf8(out) ? out : std::string(text);
 }
 

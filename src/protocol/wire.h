@@ -103,7 +103,7 @@ class Wire {
   // when it is more than that or broken: then outcome() and decode() say what it is. `text`
   // has been validated.
   virtual bool read_plain(std::string_view text, CallToolResult& out) const = 0;
-  // Some errors mean "ask the person, then try again".
+  // Some errors mean "ask the user, then try again".
   virtual std::optional<InputRequired> input_needed(const Error& error) const = 0;
   // The members to repeat a request with.
   virtual void add_input(Members& members, const InputAnswers& answers,

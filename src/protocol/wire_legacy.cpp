@@ -143,7 +143,7 @@ class LegacyWire final : public Wire {
     return input;
   }
 
-  // The person went to the URL; the request itself is repeated as it was.
+  // The user went to the URL; the request itself is repeated as it was.
   void add_input(Members&, const InputAnswers&, const std::optional<std::string>&) const override {}
 
   Json complete(std::string_view, Json result, const Implementation&, const CacheHints&) const override {

@@ -210,7 +210,7 @@ class ModernWire final : public Wire {
       if (!state) return std::unexpected(std::move(state).error());
       return std::move(state->task);
     }
-    // Some servers name the state of a task so, too.
+    // Some servers name the state of a task so as well.
     if (!type.is_null() && type != Json("complete") && !(task && method == method::get_task)) {
       return fail(Errc::protocol, fmt::format("{} answered with the unknown result type {}", method, to_text(type)));
     }
@@ -265,7 +265,7 @@ class ModernWire final : public Wire {
   }
   std::int64_t resource_not_found_code() const noexcept override { return -32602; }
 
-  // The older era's wish is no error here, and says nothing.
+  // The older era's wish is not an error here, and says nothing.
   Result<std::optional<TaskWish>> task_wish(const Json&) const override { return std::nullopt; }
   Json task_created(const RemoteTask& task, const Implementation& server) const override {
     Json result = write_flat_task(task);

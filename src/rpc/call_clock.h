@@ -1,4 +1,4 @@
-// CallClock: the time of one call, as its limits see it. It stands still while a person is asked on
+// CallClock: the time of one call, as its limits see it. It stops while a person is asked on
 // behalf of the call, and goes on over everything that is sent for it: rounds of questions, another try
 // in a renewed session, looks at the task it became. So a call has one total limit, whatever becomes of it.
 //
@@ -34,7 +34,7 @@ class CallClock {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
 
-  // `most_doubt`: how long it may stand still where it is not known whether the question is the call's.
+  // `most_doubt`: how long it may stop where it is not known whether the question is the call's.
   CallClock(Clock clock, Duration total) : CallClock(std::move(clock), total, total) {}
   CallClock(Clock clock, Duration total, Duration most_doubt);
   CallClock(const CallClock&) = delete;

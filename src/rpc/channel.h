@@ -86,7 +86,7 @@ class Channel {
   virtual void on_doubt(std::function<void()> doubted) { (void)doubted; }
   // What the peer wrote to stderr lately, cleaned of nothing; empty where there is none.
   virtual std::string diagnostics() const { return {}; }
-  // What the peer sent that was no message, in words that follow "it"; empty when there was nothing.
+  // What the peer sent that was not a message, in words that follow "it"; empty when there was nothing.
   virtual std::string skipped() const { return {}; }
 };
 

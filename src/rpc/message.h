@@ -72,7 +72,7 @@ struct Decoded {
 // One line (without its newline) or body: `text` is `*block` or a part of it, and payloads
 // keep the block alive. A batch (a filled array) yields several messages. Every byte is
 // validated; whatever is not JSON-RPC 2.0 is Errc::protocol with its byte offset in `text`:
-// duplicate envelope keys, a result beside an error, an id that is no string or integer, and
+// duplicate envelope keys, a result beside an error, an id that is not a string or integer, and
 // so on. Tolerated, because peers do it: unknown members, null for absent params, null for
 // whichever of result and error does not apply, an error without a message. A batch of more
 // than `batch` messages is Errc::limit; the rest of it is not read.

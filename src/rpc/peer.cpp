@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t batch_part = 100;  // messages of a batch that are begun in one turn of the loop
 
 // The codes of a peer that could not read a request, and so could not name its id either.
-// Others without an id answer something that is no request, such as a notification.
+// Others without an id answer something that is not a request, such as a notification.
 bool unread_request(std::int64_t code) { return code == rpc_code::parse_error || code == rpc_code::invalid_request; }
 
 // Nothing when a key comes twice. A channel has made the value of a large one already.
@@ -372,7 +372,7 @@ void Peer::answer_batch(std::vector<Message> replies) {
   if (auto sent = channel_->send_batch(std::move(replies)); !sent) give_up_answering(sent.error(), ids);
 }
 
-// What found no room in the queue is not sent later. Whoever asked is told so; a queue without
+// What found no room in the queue is not sent later. Whoever asked is notified; a queue without
 // room even for that belongs to somebody who does not read, and would wait for ever.
 void Peer::give_up_answering(const Error& why, const std::vector<RequestId>& ids) {
   runtime_.log(LogLevel::warning, "answer_not_sent", "reason", why.message());
@@ -439,7 +439,7 @@ Task<void> Peer::close(CloseMode mode, Error why) {
   co_await asio::this_coro::throw_if_cancelled(throws);
 }
 
-// Frames that have not ended by then keep this object, and end without a word.
+// Frames that have not ended by then keep this object, and end silently.
 Task<void> Peer::wait_for_handlers() {
   const auto state = co_await asio::this_coro::cancellation_state;
   const auto left = as_duration(runtime_.limits.exit_after_eof) - (runtime_.clock.now() - ended_at_);

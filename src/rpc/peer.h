@@ -4,7 +4,7 @@
 //
 // Every call ends in exactly one outcome: the answer, the peer's error, timeout,
 // cancelled, or closed with the channel's cause. A pending id is registered before its
-// request is sent. A cancelled call returns to its caller at once; the peer is told by a
+// request is sent. A cancelled call returns to its caller at once; the peer is notified by a
 // queued notification (or by dropping the request's stream) that nobody waits for.
 //
 // Its end has two halves. end() is synchronous and final: every call has its outcome, every handler is

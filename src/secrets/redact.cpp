@@ -35,7 +35,7 @@ void redact_bearer(std::string& text) {
   text = std::move(out);
 }
 
-// What stands under a secret name is secret however deep it lies.
+// What is under a secret name is secret however deep it lies.
 Json hidden(Json value) {
   if (const auto* object = value.if_object()) {
     Json::Object out;

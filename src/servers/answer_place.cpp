@@ -32,7 +32,7 @@ class TwoPlaces {
     return !fs::equivalent(found, there_ / path, error) || error;
   }
 
-  // What may be a path in an argument, a value or a command line: all of it, what stands behind the sign of
+  // What may be a path in an argument, a value or a command line: all of it, what comes after the sign of
   // --file=PATH, and each word.
   bool differ_in_text(std::string_view text) {
     if (differ_in(text)) return true;
@@ -102,7 +102,7 @@ AnswerPlace answer_place(const ServerConfig& written, const ConfigPaths& paths, 
   const auto& root = paths.directories.back();
   auto place = project_directory_of(written.origin.file);
   const auto expanded = expand_server(written, variables);
-  // A path that begins with ${PWD} is whole, and goes with the person all the same.
+  // A path that begins with ${PWD} is whole, and goes with the user all the same.
   const auto as_there = expand_server(written, [&](std::string_view name) {
     auto value = variables(name);
     return value && name == "PWD" ? std::optional(place) : std::move(value);

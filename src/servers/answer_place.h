@@ -1,4 +1,4 @@
-// For which place a yes or no to a project's server is meant. The same entry in another directory is not the
+// For which place an answer about a project's server is meant. The same entry in another directory is not the
 // same server: a relative path names another file there. So an answer is kept under the directory whose file
 // was answered about, and where one starts elsewhere in the repository and finds other files under the
 // entry's paths, under that place. load asks with these names, the commands write under the first of them.

@@ -384,11 +384,11 @@ class Loader {
     return false;
   }
 
-  // Naming a file says that its commands may run. It does not hand out what the person keeps elsewhere.
+  // Naming a file says that its commands may run. It does not hand out what the user keeps elsewhere.
   static void refuse_secrets(ParsedServers& parsed) {
     for (auto it = parsed.servers.begin(); it != parsed.servers.end();) {
       const auto references = secret_references(*it);
-      // A command runs from no such file, wherever it is: that goes before what can be helped.
+      // A command runs from no such file, wherever it is: that is reported before what can be helped.
       auto secret = std::ranges::find(references, SecretKind::command, &SecretReference::kind);
       if (secret == references.end()) {
         secret = std::ranges::find_if(references, [](const auto& one) { return one.kind != SecretKind::environment; });

@@ -28,7 +28,7 @@ struct Connector {
 };
 
 // One page of the directory's answer: {"data": [{"id", "display_name", "url"}], "next_page": "..."}. What is no
-// connector is left out. The error says why it is no answer at all.
+// connector is left out. The error says why it is not an answer at all.
 struct ConnectorPage {
   std::vector<Connector> connectors;
   std::optional<std::string> next;

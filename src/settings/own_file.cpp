@@ -39,7 +39,7 @@ class OwnReader : ServerFileReader {
     if (auto settings = member_of(top, "settings")) read_settings(settings);
     if (auto connectors = member_of(top, "connectors")) out_.connectors = read_connector_directory(connectors, report_);
     warn_of_unknown(top, top_keys);
-    // Parts are read by key; the person reads from the top.
+    // Parts are read by key; the user reads from the top.
     std::ranges::sort(out_.problems, {},
                       [](const auto& one) { return std::tuple(one.line, one.column, std::string_view(one.message)); });
   }

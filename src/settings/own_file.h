@@ -1,5 +1,5 @@
 // Patchbay's own file, config.json in its configuration directory: the servers of the user scope and of
-// the local scope of each project, what the person said about project servers, and settings. This reads a
+// the local scope of each project, what the user said about project servers, and settings. This reads a
 // text; the only writer is own_store.h. Pure.
 #pragma once
 

@@ -94,7 +94,7 @@ class PluginReader {
     if (file == manifest_mcp_) return true;
     auto text = context_.text_of(file);
     if (!text) return false;
-    // The usual file may be named by the manifest, too.
+    // The usual file may be named by the manifest as well.
     if (file == root_ + "/.mcp.json") manifest_mcp_ = file;
     add(parse_servers(*text, origin(file), ServerMap::wrapped_or_bare));
     return true;
@@ -155,7 +155,7 @@ void add_plugin_settings(PluginSettings& settings, std::string_view text, bool i
     for (const auto& [id, value] : *enabled) {
       const auto* on = value.if_bool();
       if (on == nullptr) continue;
-      // Off anywhere is off: who wants it off has a reason. On counts from the person alone.
+      // Off anywhere is off: who wants it off has a reason. On counts from the user alone.
       auto [known, fresh] = settings.enabled.try_emplace(id, *on);
       if (!*on) known->second = false;
       if (fresh && *on && inside_repository) settings.enabled.erase(known);

@@ -8,7 +8,7 @@
 
 namespace patchbay {
 
-// Errc::config when the file is not there, is not the person's alone, cannot be understood, or has no such
+// Errc::config when the file is not there, is not the user's alone, cannot be understood, or has no such
 // secret. No message has a value in it.
 Result<std::string> stored_secret(const std::string& file, const std::string& name, unsigned owner);
 

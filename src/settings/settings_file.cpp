@@ -36,7 +36,7 @@ constexpr auto foreign_permission_keys =
     std::to_array<std::string_view>({"additionalDirectories", "disableAutoMode", "skipDangerousModePermissionPrompt"});
 
 // The key that was meant, if it is one slip away, two in a long one, or differs in case alone. Most keys of these
-// files belong to other programs, so nothing is said about what is merely similar.
+// files belong to other programs, so nothing is reported about what is merely similar.
 std::string_view meant_key(std::string_view key, std::span<const std::string_view> known) {
   const auto lower = to_lower_ascii(key);
   for (const auto one : known) {
@@ -108,7 +108,7 @@ class SettingsReader {
     return {line, column};
   }
 
-  // Whoever types a flag is there to mend it.
+  // Whoever types a flag is there to correct it.
   void mistake(std::size_t offset, std::string message) {
     if (layer_.source == SettingsSource::flag) {
       report_.error(offset, std::move(message));

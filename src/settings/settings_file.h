@@ -25,7 +25,7 @@ bool is_inside_repository(SettingsSource source) noexcept;
 // project, own, user.
 int settings_rank(SettingsSource source) noexcept;
 
-// Where a setting stands, from 1; line 0 when it was not in a text.
+// Where a setting is, from 1; line 0 when it was not in a text.
 struct SettingPlace {
   std::size_t line = 0;
   std::size_t column = 0;
@@ -90,7 +90,7 @@ struct SettingsLayer {
   std::vector<TextSetting> allow_rules;
   std::vector<TextSetting> ask_rules;
   std::vector<TextSetting> deny_rules;
-  // Something in permissions.deny or permissions.ask that is no text.
+  // Something in permissions.deny or permissions.ask that is not text.
   std::optional<SettingPlace> rules_unreadable;
   std::optional<TextSetting> default_mode;         // permissions.defaultMode
   std::optional<BoolSetting> skip_permissions;     // dangerouslySkipPermissions
@@ -106,7 +106,7 @@ SettingsLayer parse_settings(std::string_view text, SettingsSource source, const
 // What is wrong with settings that a flag brought: who names them on the command line wants all of them to count.
 std::optional<ConfigProblem> flag_settings_fault(std::span<const SettingsLayer> layers);
 
-// What is said of a permission mode that other programs have and that is another one here; empty for ours.
+// What is reported about a permission mode that other programs have and that is another one here; empty for ours.
 std::string foreign_mode_remark(std::string_view mode);
 
 // disableClaudeAiConnectors in any layer.

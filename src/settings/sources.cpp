@@ -38,7 +38,7 @@ std::string below(const std::string& directory, std::string_view file) {
   return (std::filesystem::path(directory) / file).lexically_normal().string();
 }
 
-// Files that belong to the person wherever they stand.
+// Files that belong to the user wherever they are.
 std::vector<std::string> personal_files(const ConfigPaths& paths) {
   return {paths.claude_json, below(paths.claude_dir, "settings.json"), below(paths.claude_dir, "settings.local.json"),
           below(paths.claude_dir, "local.json"), below(paths.home, ".claude.json")};
@@ -91,7 +91,7 @@ std::vector<SourceFile> files_of(ConfigScope scope, const ConfigPaths& paths) {
 }
 
 ConfigPaths person_paths(const LoadRequest& request, const VariableLookup& variables) {
-  // An empty or relative directory is no place to look: the specification of these variables says so.
+  // An empty or relative directory is not a place to look: the specification of these variables says so.
   auto directory = [&](std::string_view name, std::string fallback) {
     auto value = variables(name);
     return value && value->starts_with('/') ? *value : fallback;

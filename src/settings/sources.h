@@ -70,7 +70,7 @@ struct SourceFile {
   bool operator==(const SourceFile&) const = default;
 };
 
-// The files of one scope, highest first. A file that is the person's own is never taken for one of the
+// The files of one scope, highest first. A file that is the user's own is never taken for one of the
 // project: in the home directory both have the same names.
 std::vector<SourceFile> files_of(ConfigScope scope, const ConfigPaths& paths);
 

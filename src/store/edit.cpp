@@ -311,7 +311,7 @@ class Editor {
     } else if (!own_line(from) && to < text_.size() && (text_[to] == '\n' || text_[to] == '\r')) {
       from = before_spaces(from);
     }
-    // The comma of the one before may stand among these blanks no more than a comment may.
+    // The comma of the one before may be among these blanks no more than a comment may.
     if (!splices.empty()) from = std::max(from, splices.back().at + 1);
     splices.push_back({from, to - from, {}});
     if (member.comma != none && member.comma >= to) splices.push_back({member.comma, 1, {}});

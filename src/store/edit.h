@@ -1,5 +1,5 @@
 // Changes one member of a configuration text and nothing else. An edit is a few byte ranges put
-// into the text as it stands: comments, blanks, order and spelling of everything that is not
+// into the text as it is: comments, blanks, order and spelling of everything that is not
 // meant stay as they are, and what is new follows the indentation, the line breaks and the commas
 // of its neighbours. The result is read again and compared with the value it must have, so that
 // no edit can damage a file. Pure; own_store.h reads, locks and writes. It does not know what the

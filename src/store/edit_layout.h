@@ -76,7 +76,7 @@ class TextRenderer {
   std::string on_one_line(const Json& value) const;
   // The first line continues where it is put; the others are indented by `indent` or more.
   std::string on_lines(const Json& value, const std::string& indent) const;
-  // What stands before the value: nothing before an item of an array.
+  // What comes before the value: nothing before an item of an array.
   std::string key(const std::optional<std::string>& name) const;
 
  private:

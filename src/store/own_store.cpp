@@ -64,7 +64,7 @@ class Unfinished {
   std::string path_;
 };
 
-// Missing directories are made for the person alone.
+// Missing directories are made for the user alone.
 Result<void> make_directories(const fs::path& directory) {
   std::vector<fs::path> missing;
   for (auto at = directory; !at.empty(); at = at.parent_path()) {
@@ -109,7 +109,7 @@ class FileLock {
     if (options.directory_locks) {
       const auto directory = fs::path(path).parent_path().string();
       OwnedDescriptor fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-      // One that may be written and not listed is no reason to give up.
+      // One that may be written and not listed is not a reason to give up.
       if (fd.get() < 0 && errno != EACCES) {
         return cannot_write(path, fmt::format("{}: {}", directory, reason_of(errno)));
       }
@@ -200,7 +200,7 @@ Result<StorePlaces> store_places(const std::string& config_dir, const std::strin
 }
 
 struct ConfigStore::Rules {
-  bool own = false;  // a file of our own: versioned, for the person alone
+  bool own = false;  // a file of our own: versioned, for the user alone
   bool backups = true;
   std::string inside;      // links may not lead out of here; empty: they may lead anywhere
   mode_t new_mode = 0600;  // of a file that was not there

@@ -64,7 +64,7 @@ class ConfigStore {
   Result<FileChange> change_project_file(const std::string& directory, const std::string& root,
                                          const Decide& decide) const;
 
-  // secrets.json, which secret_file.h reads. It is for the person alone and has no backups.
+  // secrets.json, which secret_file.h reads. It is for the user alone and has no backups.
   Result<FileChange> change_secrets_file(const Decide& decide) const;
 
   const StorePlaces& places() const noexcept { return places_; }

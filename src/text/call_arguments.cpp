@@ -243,7 +243,7 @@ std::string expectation(Types types) {
   return join(words, " or ");
 }
 
-// One value that is no array of repeated keys.
+// One value that is not an array of repeated keys.
 Result<Json> typed(const std::string& key, std::string_view text, Types types) {
   if ((types & number_type) != 0) types &= ~static_cast<Types>(integer_type);
   if (types == none || types == string_type) return Json(text);
@@ -353,7 +353,7 @@ class Collector {
   }
 
   // The dot that ends the first step of a path: the last one behind a declared property,
-  // else the first one. npos when the key is no path.
+  // else the first one. npos when the key is not a path.
   std::size_t split_at(const Json* schema, std::string_view key) const {
     if (key.starts_with('.') || key.ends_with('.') || key.find("..") != std::string_view::npos) {
       return std::string_view::npos;

@@ -52,7 +52,7 @@ std::size_t first_of_key(std::string_view plain, std::size_t again) {
   return first.empty() ? std::string_view::npos : first.back();
 }
 
-// A key that stands twice costs the whole text: which of the two is meant is anybody's guess, and another
+// A key that is written twice makes the whole text unusable: which of the two is meant is anybody's guess, and another
 // program may guess otherwise.
 std::string twice_text(std::string_view text, std::string_view plain, const JsonFault& fault) {
   const auto first = first_of_key(plain, fault.offset);

@@ -1,4 +1,4 @@
-// A configuration text that was read: its value, and where each part of it stands. What reads a
+// A configuration text that was read: its value, and where each part of it is. What reads a
 // configuration file begins here, so that all of them accept and refuse the same texts with the same
 // words. Pure. It does not know what the keys mean.
 #pragma once
@@ -32,7 +32,7 @@ struct ConfigDocument {
   Member top() const noexcept { return {&root, &place}; }
 };
 
-// The member of an object and its place; nothing when it is absent or `in` is no object.
+// The member of an object and its place; nothing when it is absent or `in` is not an object.
 ConfigDocument::Member member_of(const ConfigDocument::Member& in, std::string_view key) noexcept;
 
 // Comments, commas behind last elements and a byte order mark are accepted. `expected` says what

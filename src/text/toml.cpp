@@ -70,7 +70,7 @@ bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
 bool is_bare(char c) noexcept {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_' || c == '-';
 }
-// Nothing but a tab may stand in a text or a comment.
+// Nothing but a tab may be in a text or a comment.
 bool is_control(char c) noexcept { return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7F; }
 
 void append_utf8(std::string& out, std::uint32_t point) {
@@ -91,7 +91,7 @@ void append_utf8(std::string& out, std::uint32_t point) {
   }
 }
 
-// ---- Words that are no texts: numbers, dates, times ----
+// ---- Words that are not texts: numbers, dates, times ----
 
 // Takes a pattern off the front: 'd' is a digit, everything else itself.
 bool take_shape(std::string_view& text, std::string_view shape) noexcept {
@@ -394,7 +394,7 @@ class TomlReader {
     const auto begin = at_;
     const auto in_word = [&](char c) { return is_bare(c) || c == '+' || c == '.' || c == ':'; };
     while (!ended() && in_word(text_[at_])) ++at_;
-    // A blank may stand between a date and its time.
+    // A blank may be between a date and its time.
     if (at_ - begin == 10 && peek() == ' ' && is_digit(peek(1)) && text_[begin + 4] == '-') {
       ++at_;
       while (!ended() && in_word(text_[at_])) ++at_;
@@ -576,7 +576,7 @@ class TomlReader {
   std::size_t at_ = 0;
   TomlNode root_;
   TomlNode* table_ = &root_;
-  std::size_t section_ = 0;  // what stands behind one header, or inside one inline table
+  std::size_t section_ = 0;  // what comes after one header, or inside one inline table
   std::size_t sections_ = 0;
   std::optional<ConfigProblem> fault_;
 };

@@ -20,7 +20,7 @@ bool shows_itself(char32_t c) noexcept;
 std::string visible_text(std::string_view text);
 // The same for sentences with a stranger's words in them: backslashes stay as they are.
 std::string visible_message(std::string_view text);
-// visible_text as one word of several: in single quotes (one inside is \') unless it is plain. Exact, too.
+// visible_text as one word of several: in single quotes (one inside is \') unless it is plain. Exact as well.
 std::string visible_word(std::string_view text);
 
 // Lines of at most `columns` for a visible text. All but the first begin with `before`, so that nothing in the text can

@@ -95,7 +95,7 @@ Result<void> WebSocketReader::feed(std::string_view bytes) {
     if (!in_payload_) {
       header_[header_got_++] = static_cast<std::uint8_t>(bytes.front());
       bytes.remove_prefix(1);
-      // What is wrong with the first two bytes is told before the rest is waited for.
+      // What is wrong with the first two bytes is reported before the rest is waited for.
       if (header_got_ < 2 || (header_got_ > 2 && header_got_ < header_size())) continue;
       if (auto good = read_header(); !good) return good;
       if (!in_payload_) continue;

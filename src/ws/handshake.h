@@ -48,7 +48,7 @@ class HttpHeadReader {
   HttpHead head_;
 };
 
-// Of an answer that is no upgrade: whether `raw` is its whole body as far as its head tells, and
+// Of an answer that is not an upgrade: whether `raw` is its whole body as far as its head tells, and
 // that body without its chunks.
 bool is_whole_body(const HttpHead& head, std::string_view raw);
 std::string plain_body(const HttpHead& head, std::string_view raw);

@@ -178,7 +178,7 @@ struct WebSocket::State : std::enable_shared_from_this<State> {
 
   // ---- reading ----
 
-  // The peer broke a rule: it is told which, and nothing more is read.
+  // The peer broke a rule: it learns which, and nothing more is read.
   void refuse(const Error& error, std::uint16_t code) {
     say_goodbye(code, error.message());
     const auto remedy =
@@ -243,7 +243,7 @@ struct WebSocket::State : std::enable_shared_from_this<State> {
     heard = settings.clock.now();
     if (std::exchange(ping_out, false)) alarm.cancel();
     out_pace.answered();
-    // What came before the fault is handed out before it is told.
+    // What came before the fault is handed out before it is reported.
     if (auto fed = reader.feed(bytes); !fed) refuse(fed.error(), reader.fault_code());
     incoming.hold(reader.unfinished());
   }

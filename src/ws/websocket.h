@@ -6,7 +6,7 @@
 //            not read, Errc::closed after the end.
 //   receive  one caller at a time; pings are answered while somebody receives. Throws Errc::closed
 //            with code and reason when the peer closed, Errc::limit or protocol when it broke a
-//            rule (it is told which), and the same ever after.
+//            rule (it learns which), and the same ever after.
 //   close    says goodbye, waits for the other side to do the same within `limit`, and returns when
 //            nothing is left. A second caller waits for the first.
 #pragma once

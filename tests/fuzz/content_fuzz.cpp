@@ -8,7 +8,7 @@ using fuzz::require;
 
 namespace {
 
-// No text or number may stand anywhere below a name that says it is secret.
+// No text or number may be anywhere below a name that says it is secret.
 void require_hidden(const Json& value, bool secret) {
   if (const auto* object = value.if_object()) {
     for (const auto& [key, member] : *object) require_hidden(member, secret || is_secret_name(key));

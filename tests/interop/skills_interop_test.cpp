@@ -34,7 +34,7 @@ std::string node() {
   return value ? value : "";
 }
 
-// Headers in the styles people write, bytes that are no text, a skill inside another.
+// Headers in the styles people write, bytes that are not text, a skill inside another.
 const std::map<std::string, std::string> tree{
     {"acme/refunds/SKILL.md",
      "---\n"

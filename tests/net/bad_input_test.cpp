@@ -511,7 +511,7 @@ TEST(BadInput, ANameThatDoesNotResolve) {
 }
 
 // Something takes the question and never answers. The lookup is still on a thread of libcurl when
-// the program ends; that is no leak.
+// the program ends; that is not a leak.
 TEST(BadInput, AResolverThatIsSilent) {
   SilentResolver resolver;
   const auto ran = tools_of_stranger(

@@ -1,4 +1,4 @@
-// L7, T2, T3, T4: a server that sends faster than anybody can read, and without end. What is no message ends the
+// L7, T2, T3, T4: a server that sends faster than anybody can read, and without end. What is not a message ends the
 // stream; messages go on. Whatever it is, the loop turns meanwhile: timers fire, and a stop is heard.
 #include <signal.h>
 
@@ -156,7 +156,7 @@ Task<void> take_all(Channel& channel, std::size_t& taken) {
   }
 }
 
-// Messages are no fault, however many. But a timer fires while they come, and the channel can be closed.
+// Messages are not a fault, however many. But a timer fires while they come, and the channel can be closed.
 Task<void> hear_a_timer_and_a_stop(Channel& channel) {
   std::size_t taken = 0;
   Scope scope(co_await asio::this_coro::executor);

@@ -1,4 +1,4 @@
-// How far a word of the person reaches: an answer, or trust, given in one directory, against files that somebody
+// How far an answer of the user reaches: an answer, or trust, given in one directory, against files that somebody
 // else laid out. What must not be started leaves a file behind. C1 C6.
 #include <filesystem>
 

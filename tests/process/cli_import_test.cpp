@@ -225,7 +225,7 @@ TEST(CliImport, WhatReadsAFileIsNotOfferedToBeEnabled) {
   EXPECT_EQ(json_of(house.run({"enable", "q", "--json"}))["notes"].size(), 1u);
 }
 
-// A reference to what is not there would be sent as it stands.
+// A reference to what is not there would be sent as it is.
 TEST(CliImport, AVariableThatIsNotSet_IsWaitedFor) {
   Household house;
   write(house.home() + "/.codex/config.toml",

@@ -70,7 +70,7 @@ TEST_F(Doctor, LintSaysWhereAndWhatLikeACompiler) {
 }
 
 TEST_F(Doctor, LintOfWhatIsInOrderSaysNothing) {
-  // Waiting for a yes is no mistake.
+  // Awaiting approval is not a mistake.
   house.tree.file("project/.mcp.json", server_file({{"evil", evil()}}));
   const auto result = house.run({"lint"});
   EXPECT_EQ(result.code, 0) << result.out;
@@ -556,7 +556,7 @@ TEST_F(Doctor, DoctorFailsForProblemsAndSaysWhatToDo) {
                     HasSubstr("install it, or write its full path\n      correct \"command\"")));
 }
 
-// A repository somebody has just cloned starts nothing by being looked at, and changes nothing of the person's.
+// A repository somebody has just cloned starts nothing by being looked at, and changes nothing of the user's.
 // compat: C6.d
 TEST_F(Doctor, DoctorStartsNothingOfAHostileRepository) {
   auto helper =

@@ -202,7 +202,7 @@ TEST(Completion, ServersAreThoseDeclaredAndNothingIsStarted) {
                                              "fetch": {"command": "true"}, "other": {"command": "true"}}})");
   EXPECT_THAT(offered({"tools", "f"}, {.cwd = here.path()}), testing::UnorderedElementsAre("files", "fetch"));
   EXPECT_THAT(offered({"mcp", "remove", "ot"}, {.cwd = here.path()}), ElementsAre("other"));
-  // The tool is for the person to know; its server goes before it.
+  // The tool is for the user to know; its server comes before it.
   EXPECT_THAT(offered({"call", "fi"}, {.cwd = here.path()}),
               ElementsAre("compopt -o default", "compopt -o nospace", "files/"));
   EXPECT_THAT(offered({"--json", "prompt", "ot"}, {.cwd = here.path()}),

@@ -69,7 +69,7 @@ Task<Heard> hear(StdioChannel& channel) {
   }
 }
 
-// What a server printed that was no message: how much, and what it looked like.
+// What a server printed that was not a message: how much, and what it looked like.
 TEST(Stdio, LinesThatAreNotMessagesAreDescribed) {
   struct Case {
     std::string printed;
@@ -252,7 +252,7 @@ TEST(Stdio, FirstJunkLineIsAWarningTheOthersAreDebug) {
   });
 }
 
-// L7: what is no message is borne for a while. Then the server is not listened to any longer.
+// L7: what is not a message is borne for a while. Then the server is not listened to any longer.
 TEST(Stdio, JunkWithoutEndIsALimit) {
   for (const std::string line : {"y", "{}", "[1]", "", R"({"jsonrpc":"2.0","id":5,"result":})"}) {
     SCOPED_TRACE(line);

@@ -234,7 +234,7 @@ TEST(OnATerminal, LookingAsksNobody) {
   EXPECT_EQ(house.own(), Json());
 }
 
-// The end of input is no answer; anything else is explained and asked again.
+// The end of input is not an answer; anything else is explained and asked again.
 TEST(OnATerminal, TheQuestionShowsEverythingAndExplainsItself) {
   test::Household house;
   house.tree.file("project/.mcp.json", to_text(Json{{"mcpServers",

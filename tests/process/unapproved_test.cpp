@@ -39,7 +39,7 @@ class Unapproved : public testing::Test {
   Household house;
 };
 
-// ---- behind an entry of the person
+// ---- behind an entry of the user
 
 TEST_F(Unapproved, AnEntryBehindOneOfTheUserIsShown) {
   user("lit", Json{{"command", "mine"}});

@@ -437,7 +437,7 @@ TEST_P(Scenario, BothSidesKeepToWhatAToolDeclares) {
   });
 }
 
-// A handler's slip does not reach the server as the person's answer.
+// A handler's slip does not reach the server as the user's answer.
 TEST_P(Scenario, AnswersThatDoNotFitTheFormAreNotSent) {
   auto client = options();
   Json content;

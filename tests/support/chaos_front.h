@@ -29,7 +29,7 @@ enum class Mishap {
   drop,         // closed without an answer; the server behind never saw the request
   lose_answer,  // the same after the server has done what was asked
   silence,      // no answer, and the connection stays
-  status,       // an error page, an empty success, something that is no answer
+  status,       // an error page, an empty success, something that is not an answer
   forget,       // 404 for the session, now and later
   redirect,
   junk,      // not HTTP, or a header that is too large

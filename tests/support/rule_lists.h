@@ -17,7 +17,7 @@ struct RuleLists {
   PermissionMode mode = PermissionMode::standard;  // not in the file: of the run
 };
 
-// The person's own settings with these rules, as if read from `file`.
+// The user's own settings with these rules, as if read from `file`.
 std::vector<SettingsLayer> settings_with(const RuleLists& lists, const std::string& file);
 
 }  // namespace patchbay::test

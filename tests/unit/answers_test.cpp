@@ -73,7 +73,7 @@ TEST(Answers, ACapabilityIsDeclaredWhenItsHandlerIsThere) {
     SCOPED_TRACE(row.name);
     auto capabilities = capabilities_of(row.options);
     EXPECT_TRUE(capabilities.extensions.contains(std::string(tasks_extension)));
-    // What can be answered can be answered as a task, too. C11-16
+    // What can be answered can also be answered as a task. C11-16
     std::string requests;
     if (row.options.sample) requests = R"("sampling":{"createMessage":{}})";
     if (row.options.elicit) requests = R"("elicitation":{"create":{}})";

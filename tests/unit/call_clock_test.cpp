@@ -1,4 +1,4 @@
-// L4, X3: the time of a call stands still while a person is asked on its behalf, and only then.
+// L4, X3: the time of a call stops while a person is asked on its behalf, and only then.
 #include "rpc/call_clock.h"
 
 #include <gtest/gtest.h>

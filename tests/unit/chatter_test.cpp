@@ -1,4 +1,4 @@
-// L7: what is no message is borne for a while, and not without end.
+// L7: what is not a message is borne for a while, and not without end.
 #include "http/chatter.h"
 
 #include <gmock/gmock.h>

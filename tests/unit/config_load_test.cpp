@@ -277,7 +277,7 @@ TEST_F(ConfigLoad, NothingInsideADirectoryMakesItAWorkTree) {
   }
 }
 
-// An answer without a hash is for the file the person saw.
+// An answer without a hash is for the file the user saw.
 // compat: B1.9
 TEST_F(ConfigLoad, AnApprovalByNameIsForTheFileOfThatDirectory) {
   tree.file("home/.claude.json", R"({"projects":{")" + path("repo") +

@@ -549,16 +549,17 @@ TEST(Merge, CopiesOfAServerAreFoundByWhatTheyReach) {
   auto merged = merged_of(sources);
   std::map<std::string, std::string> standings;
   for (const auto& server : merged.servers) standings[server.name] = to_string(server.standing);
-  EXPECT_EQ(standings, (std::map<std::string, std::string>{{"hand", "active"},
-                                                           {"off", "disabled"},
-                                                           {"web", "active"},
-                                                           {"plugin:p:hand", "duplicate"},
-                                                           {"plugin:p:env", "active"},
-                                                           // What is switched off is no reason to leave the copy out.
-                                                           {"plugin:p:off", "active"},
-                                                           {"plugin:q:off", "duplicate"},
-                                                           {"c", "duplicate"},
-                                                           {"d", "active"}}));
+  EXPECT_EQ(standings,
+            (std::map<std::string, std::string>{{"hand", "active"},
+                                                {"off", "disabled"},
+                                                {"web", "active"},
+                                                {"plugin:p:hand", "duplicate"},
+                                                {"plugin:p:env", "active"},
+                                                // What is switched off is not a reason to leave the copy out.
+                                                {"plugin:p:off", "active"},
+                                                {"plugin:q:off", "duplicate"},
+                                                {"c", "duplicate"},
+                                                {"d", "active"}}));
   auto copy = std::ranges::find(merged.servers, "c", &ServerConfig::name);
   EXPECT_EQ(copy->reason, "it has the same URL as \"web\", the user entry in user:1");
   EXPECT_THAT(merged.problems, IsEmpty());

@@ -124,7 +124,7 @@ TEST(ConnectionNews, AChangeWhileConnectingIsOneMoreListing) {
   }
 }
 
-// Subscriptions that are not answered, or refused, are no reason not to use the server.
+// Subscriptions that are not answered, or refused, are not a reason not to use the server.
 TEST(ConnectionNews, AServerThatDoesNotAnswerASubscriptionIsListedAllTheSame) {
   run_task([]() -> Task<void> {
     Bench bench(co_await asio::this_coro::executor, ScriptServer::modern(changing));
@@ -203,7 +203,7 @@ TEST(ConnectionNews, ARefusedConnectionIsLostAndMadeAnewBesideCallsThatRun) {
       EXPECT_EQ(bench.server->opens, 2);
       co_await settle();
       EXPECT_FALSE(session.closed()) << "a call still runs on it";
-      // What that call met is no news of the connection that took its place.
+      // What that call met is not news of the connection that took its place.
       running.ended(Error(Errc::unauthorized, "401"));
       EXPECT_EQ(connection.status().state, ServerState::connected);
     }

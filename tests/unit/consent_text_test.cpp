@@ -1,4 +1,4 @@
-// Rows of docs/requirements.md: C6. What a person is shown of an entry that a repository brought along.
+// Rows of docs/requirements.md: C6. What a person is shown of an entry that a repository declares.
 #include "entries/consent_text.h"
 
 #include <gmock/gmock.h>
@@ -142,7 +142,7 @@ TEST(ConsentText, JsonHidesTheSameValues) {
   EXPECT_EQ(shown["env"], (Json{{"API_KEY", "(hidden, 6 characters)"}, {"BASH_ENV", "https://h/#$(x)"}}));
 }
 
-// What the person wrote is theirs: nobody decides about it, and it is read over shoulders.
+// What the user wrote is theirs: nobody decides about it, and it is read over shoulders.
 TEST(ConsentText, OfAnEntryOfTheUserSecretsAreHiddenHoweverTheyLook) {
   const auto own = entry({{"command", "x"},
                           {"args", Json::array({"--token", "pa$$ word!", "--url=http://u:p$@h/"})},

@@ -1,4 +1,4 @@
-// A call through a Host: what its limit covers, how the person is asked when several calls want that, and what it
+// A call through a Host: what its limit covers, how the user is asked when several calls want that, and what it
 // costs. X5, P1, L6.
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -258,7 +258,7 @@ TEST(HostCall, QuestionsWaitInAQueueThatCancelledCallsLeave) {
   });
 }
 
-// The one that is shown may be left, too.
+// The one that is shown may be left as well.
 TEST(HostCall, ACallThatIsCancelledTakesItsQuestionWithIt) {
   run_task([]() -> Task<void> {
     AskedCalls calls;
@@ -392,7 +392,7 @@ TEST(HostCall, AQuestionNamesTheCallItIsAbout) {
   });
 }
 
-// Rules that came while the person thought about it count.
+// Rules that came while the user thought about it count.
 TEST(HostCall, ARuleThatDeniesMeanwhileOverridesTheAnswer) {
   run_task([]() -> Task<void> {
     AskedCalls calls;

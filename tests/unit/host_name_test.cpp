@@ -56,7 +56,7 @@ TEST(CanonicalHost, WhatReadersTakeDifferentlyCannotBeJudged) {
   using namespace std::string_view_literals;
   for (const auto host :
        {""sv, "."sv, "a..b"sv, ".example.com"sv, "example.com.."sv,
-        // Numbers that are no address.
+        // Numbers that are not an address.
         "256.1.1.1"sv, "1.2.3.4.5"sv, "4294967296"sv, "99999999999999999999999999"sv, "09"sv, "127.0.0.0x"sv, "0x"sv,
         "example.1"sv, "127.0.0.1."sv,
         // Mapped to something else by some: full-width letters and digits, a soft hyphen, a full-width

@@ -1,5 +1,5 @@
 // What loading makes of files that a repository, or somebody's archive, brings along: for what and where an
-// answer of the person counts, and what a file that a flag names may ask for. C1 C6.
+// answer of the user counts, and what a file that a flag names may ask for. C1 C6.
 #include <unistd.h>
 
 #include <filesystem>
@@ -36,7 +36,7 @@ class LoadTrust : public test::LoadHome {
     if (!cwd.empty()) request.cwd = path(cwd);
     return std::string(to_string(loaded().standing));
   }
-  // What the person said of the entry as it is in `file`, under the name of a directory.
+  // What the user said of the entry as it is in `file`, under the name of a directory.
   void answer(std::string_view list, const std::string& directory, const std::string& hash) {
     tree.file("home/.config/patchbay/config.json", R"({"version":1,"projects":{")" + path(directory) + R"(":{")" +
                                                        std::string(list) + R"(":{"s":")" + hash + R"("}}}})");

@@ -282,7 +282,7 @@ TEST(Message, ABatchHasABound) {
   ASSERT_FALSE(over);
   EXPECT_EQ(over.error().code(), Errc::limit);
   EXPECT_EQ(over.error().message(), "a batch of more than 2 messages; send it in parts");
-  // A single message is no batch.
+  // A single message is not a batch.
   block = std::make_shared<const std::string>(one);
   EXPECT_TRUE(decode_messages(block, *block, {}, 0));
 }

@@ -1133,7 +1133,7 @@ TEST(Peer, AHandlerThatDoesNotEndIsLeftBehindAndKeepsWhatItUses) {
   });
 }
 
-// L9: what the program does with its own log is no reason for a call to go without an outcome.
+// L9: what the program does with its own log is not a reason for a call to go without an outcome.
 TEST(Peer, SinksThatThrowDoNotEndTheReading) {
   run_task([]() -> Task<void> {
     int traced = 0;

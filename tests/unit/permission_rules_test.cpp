@@ -259,7 +259,7 @@ TEST(ArgumentRule, ATextThatNamesAFileMeansItInEverySpelling) {
       {"x: .*", ".hidden/../../etc/passwd", unclear},
       {"x: *.md", "../a.md", yes},
       {"x: docs*", "docs/../secret", unclear},
-      // Texts that are no paths stay what they are.
+      // Texts that are not paths stay what they are.
       {"x: drop*", "select a/b\nfrom x", no},
       {"x: gmail_*", "https://example.com/../x", no},
       {"x: *", "a//b/../c", yes},

@@ -503,7 +503,7 @@ TEST(Probe, DescribesALegacyServer) {
   EXPECT_EQ(step.server, expected);
 }
 
-// Servers leave out what the specification requires; that alone is no reason to refuse them.
+// Servers leave out what the specification requires; that alone is not a reason to refuse them.
 TEST(Probe, AServerThatSaysNothingAboutItselfIsStillSettled) {
   Probe probe("legacy");
   (void)probe.start();

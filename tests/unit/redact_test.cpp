@@ -20,7 +20,7 @@ TEST(Redact, SecretsAreTakenOutAndEverythingElseStays) {
            {R"({"tokens":["a","b"]})", R"({"tokens":["[redacted]","[redacted]"]})"},
            {R"({"credentials":{"user":"u","pass":{"p":"q"}}})",
             R"({"credentials":{"user":"[redacted]","pass":{"p":"[redacted]"}}})"},
-           // That there was none, or a switch, is no secret.
+           // That there was none, or a switch, is not a secret.
            {R"({"token":null,"secret":true})", R"({"token":null,"secret":true})"},
            {R"({"params":{"_meta":{"progressToken":5}}})", R"({"params":{"_meta":{"progressToken":5}}})"},
            {R"({"h":"Authorization: Bearer abc.def"})", R"({"h":"Authorization: Bearer [redacted]"})"},

@@ -56,7 +56,7 @@ TEST(SchemaCheck, ArgumentsThatDoNotFit_AreNamedByPathExpectationAndKeyword) {
            // What half of the real servers write.
            {R"({"$schema": "http://json-schema.org/draft-07/schema#", "properties": {"a": {"type": "string"}}})",
             R"({"a": 1})", wrong + "/a: expected string, found integer (type)"},
-           // A format is no condition for a tool.
+           // A format is not a condition for a tool.
            {R"({"properties": {"when": {"format": "date"}}})", R"({"when": "tomorrow"})", ""},
        }) {
     const ToolSchemas schemas(json(schema), nullptr);

@@ -355,7 +355,7 @@ TEST(ServerLegacy, ACancelledCallEndsItsHandlerAndIsNotAnswered) {
     EXPECT_EQ(co_await client.ask(request("ping")), result("{}"));
     EXPECT_TRUE(ended);
     EXPECT_FALSE(never.has_waiters());
-    // Cancelling what is unknown or over is no error.
+    // Cancelling what is unknown or over is not an error.
     client.send(R"({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":5}})");
     client.send(R"({"jsonrpc":"2.0","method":"notifications/cancelled","params":{}})");
     EXPECT_EQ(co_await client.ask(request("ping")), result("{}"));

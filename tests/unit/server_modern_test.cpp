@@ -235,7 +235,7 @@ TEST(ServerModern, BothErasMayShareAConnection) {
     EXPECT_EQ(co_await client.ask(legacy_call), legacy_answer);
     EXPECT_EQ(co_await client.ask(request("tools/call", R"("name":"echo")")), modern_answer);
     EXPECT_EQ(co_await client.ask(legacy_call), legacy_answer);
-    // The session's version is no excuse for a modern request to use its methods.
+    // The session's version is not an excuse for a modern request to use its methods.
     EXPECT_EQ(co_await client.ask(request("ping")), error(-32601, "unknown method: ping"));
     co_await client.close();
   });

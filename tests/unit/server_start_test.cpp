@@ -54,7 +54,7 @@ class ServerStart : public testing::Test {
     server.origin = {"/f", 1, scope, trust_of(scope), 1};
     return server;
   }
-  // Starts it, which fails because it is no server, and returns what it wrote down.
+  // Starts it, which fails because it is not a server, and returns what it wrote down.
   std::string run(const ServerConfig& server) {
     std::filesystem::remove(path("record"));
     run_task([&]() -> Task<void> {

@@ -383,7 +383,7 @@ TEST(ServerTasks, AServerWithoutTaskToolsHasNoTasks) {
     auto opened = co_await ask(client, std::string(initialize));
     EXPECT_FALSE(opened["result"]["capabilities"].find("tasks"));
     EXPECT_EQ(outline(co_await ask(client, legacy_about("tasks/get", "x"))), "error -32601");
-    // A wish where no tasks are declared is no wish.
+    // A wish where no tasks are declared is not a wish.
     EXPECT_EQ(outline(co_await ask(client, legacy("tools/call", R"("name":"echo","task":{})"))), R"(plain "{}")");
     co_await client.close();
   });

@@ -26,7 +26,7 @@ TEST(EntryHash, IsTheSameForOneEntryHoweverItIsWritten) {
            R"({"type":"streamable-http","url":"https://h","headers":{"A":"1","B":"2"}})",
            R"({"headers":{"B":"2","A":"1"},"url":"https://h","type":"http"})",
            R"({"type":"http","url":"https://h","headers":{"A":"1","B":"2"},"disabled":false,"protocol":"auto"})",
-           // A switch is no part of what was agreed to.
+           // A switch is not part of what was agreed to.
            R"({"type":"http","url":"https://h","headers":{"A":"1","B":"2"},"disabled":true})",
        }) {
     EXPECT_EQ(entry_hash(entry(same)), hash) << same;

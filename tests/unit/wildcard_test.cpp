@@ -58,7 +58,7 @@ TEST(Wildcard, StarsAndQuestionMarks) {
   EXPECT_FALSE(matches_wildcard("a?", "ab"));
 }
 
-// A name of a hostile server cannot make a pattern of the person's slow.
+// A name of a hostile server cannot make a pattern of the user's slow.
 TEST(Wildcard, ManyStarsTakeBoundedTime) {
   const std::string pattern = "*a*a*a*a*a*a*a*a*a*a*a*a*b";
   EXPECT_FALSE(matches_glob(pattern, std::string(20'000, 'a')));

@@ -48,7 +48,7 @@ std::string added_text(const NewEntry& entry, std::string_view scope) {
                      scope);
 }
 
-// What the new entry will meet: somebody who goes before it, or whom it hides.
+// What the new entry will meet: an entry that overrides it, or that it overrides.
 void note_neighbours(const Declared& declared, NewEntry& entry, ConfigScope scope) {
   for (const auto* other : all_entries(declared.config)) {
     if (other->name != entry.name || other->origin.scope == scope) continue;
@@ -59,7 +59,7 @@ void note_neighbours(const Declared& declared, NewEntry& entry, ConfigScope scop
   }
 }
 
-// A file that is going to be committed is no place for a secret.
+// A file that is going to be committed is not a place for a secret.
 void warn_of_secrets(NewEntry& entry) {
   auto copy = entry.entry;
   for (const auto& secret : withhold_secrets(entry.name, copy)) {

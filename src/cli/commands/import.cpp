@@ -1,6 +1,6 @@
 // `patchbay import [CLIENT|FILE]` and `patchbay mcp add-from-claude-desktop`: servers of other clients come
-// into our own files. Shows everything first; writes when the person said so. An entry of a file inside a repository
-// becomes the person's own only if they answered for that one, or named it: --yes alone is not about it. In the
+// into our own files. Shows everything first; writes when the user said so. An entry of a file inside a repository
+// becomes the user's own only if they answered for that one, or named it: --yes alone is not about it. In the
 // project's file it waits for an approval like any other.
 #include <algorithm>
 #include <filesystem>
@@ -99,7 +99,7 @@ bool is_below(const fs::path& path, const fs::path& directory) {
   return !relative.empty() && *relative.begin() != "..";
 }
 
-// Written by whoever made a repository, or the project one stands in. The home directory is the person's, also when
+// Written by whoever made a repository, or the project one is in. The home directory is the user's, also when
 // they keep it in one.
 bool brought_along(const Declared& declared, const ImportPlace& place) {
   if (place.scope == ConfigScope::user) return false;
@@ -176,7 +176,7 @@ class Planner {
     return plans_.emplace(scope, ImportPlan(scope, std::move(existing), names)).first->second;
   }
 
-  // A reference to what is not there would be sent as it stands.
+  // A reference to what is not there would be sent as it is.
   static void check_variables(PlannedEntry& planned) {
     Json file;
     file["mcpServers"]["server"] = planned.entry;
@@ -188,7 +188,7 @@ class Planner {
       return std::ranges::find(planned.missing, text) != planned.missing.end();
     };
     for (const auto& name : names) {
-      // What has no counterpart was named as it stands there.
+      // What has no counterpart was named as it is there.
       if (variables(name) || known(name) || known(fmt::format("${{{}}}", name))) continue;
       planned.missing.push_back(name);
       planned.entry["disabled"] = true;
@@ -312,7 +312,7 @@ bool waits_for_word(const ImportSource& source, const PlannedEntry& planned) {
          source.scope != ConfigScope::project;
 }
 
-// The line that imports all of it; what a repository brought along has to be named.
+// The line that imports all of it; what a repository declares has to be named.
 std::string again(const Settings& settings, const std::vector<ImportSource>& sources) {
   if (from_desktop(settings)) return "patchbay mcp add-from-claude-desktop --yes";
   std::string names;
@@ -335,7 +335,7 @@ std::string again(const Settings& settings, const std::vector<ImportSource>& sou
                                : "patchbay import" + shell_operands({word}) + flags;
 }
 
-// What the person did not want of their own files.
+// What the user did not want of their own files.
 void leave_out_own(std::vector<ImportSource>& sources) {
   for (auto& source : sources) {
     for (auto& planned : source.plan) {
@@ -398,7 +398,7 @@ bool yes_to(Io& io, const std::string& question) {
   return word == "y" || word == "yes";
 }
 
-// One by one for what a repository brought along; what nobody answered for is left where it is.
+// One by one for what a repository declares; what nobody answered for is left where it is.
 std::vector<std::string> ask_about_strangers(const Settings& settings, Io& io, std::vector<ImportSource>& sources,
                                              bool may_ask) {
   std::vector<std::string> notes;

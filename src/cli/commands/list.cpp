@@ -188,7 +188,7 @@ std::string health_line(const Row& row, std::size_t columns) {
          (row.server->standing == ServerStanding::awaiting_approval ? consent_block(*row.server, "    ", columns) : "");
 }
 
-// Where it stands, short.
+// Where it is, short.
 std::string short_place(const Declared& declared, const ConfigOrigin& origin) {
   auto place = place_text(declared, origin);
   const auto home = config_paths(declared.request).home + "/";
@@ -249,7 +249,7 @@ std::string table(const Declared& declared, const std::vector<Row>& rows, const 
   return out;
 }
 
-// What would take the place of an entry of the person is agreed to by itself, where it is shown.
+// What would take the place of an entry of the user is agreed to by itself, where it is shown.
 void say_next(const LoadedConfig& config, const Settings& settings, Io& io, const std::vector<Row>& rows) {
   if (settings.json || settings.quiet) return;
   std::vector<std::string> waiting;

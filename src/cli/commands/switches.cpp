@@ -1,4 +1,4 @@
-// `patchbay enable`, `disable`, `approve`, `reject` and `reset-project-choices`: what the person says about
+// `patchbay enable`, `disable`, `approve`, `reject` and `reset-project-choices`: what the user says about
 // servers, kept in our own file. No other file is touched, whoever declares the servers.
 #include <algorithm>
 
@@ -42,12 +42,12 @@ FileChange change_own(const Declared& declared, const ConfigStore::Decide& decid
 
 // ---- yes and no
 
-// A repository brought it along.
+// The project declares it.
 bool needs_word(const ServerConfig& entry) {
   return entry.origin.trust == ConfigTrust::needs_approval && entry.standing != ServerStanding::broken;
 }
 
-// The entry of the project that the person means.
+// The entry of the project that the user means.
 const ServerConfig& project_entry(const Declared& declared, const std::string& name) {
   const auto entries = all_named(declared.config, name);
   for (const auto* entry : entries) {
@@ -66,7 +66,7 @@ const ServerConfig& project_entry(const Declared& declared, const std::string& n
           shown, place_text(declared, first.origin), shell_operands({name})));
 }
 
-// Of all, a yes is for those that wait for an answer: what was refused is named to be approved.
+// With --all, those that await approval are approved; a rejected one has to be named.
 std::vector<const ServerConfig*> meant_entries(const Declared& declared, const Settings& settings, bool yes) {
   if (settings.all == !settings.words.empty()) {
     throw Error(Errc::invalid_argument, "name the servers, or use --all; to list them: patchbay list");
@@ -181,7 +181,7 @@ void check_values(const Declared& declared, const Settings& settings) {
   }
 }
 
-// What an entry that is switched on takes from elsewhere when it starts. One that another client's file brought
+// What an entry that is switched on takes from elsewhere when it starts. One that came from another client's file
 // may never have been looked at.
 std::vector<std::string> readings(const Declared& declared, const Settings& settings) {
   std::vector<std::string> out;

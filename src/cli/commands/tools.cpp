@@ -51,7 +51,7 @@ Task<int> show_tool(Context& context, std::string word) {
   co_return 0;
 }
 
-// A word that is no server: a tool of one, or a slip.
+// A word that is not a server: a tool of one, or a slip.
 Task<int> show_named(Context& context, std::string word) {
   auto shown = co_await as_result(show_tool(context, word));
   if (shown) co_return *shown;

@@ -1,4 +1,4 @@
-// `patchbay trust`: the person's word about a directory, kept in our own file. It approves no server.
+// `patchbay trust`: the user's trust in a directory, kept in our own file. It approves no server.
 #include <algorithm>
 #include <filesystem>
 
@@ -66,7 +66,7 @@ std::vector<ConfigEdit> edits_to_trust(const Json& root, const std::vector<std::
   return edits;
 }
 
-// What begins to count with the word of the person.
+// What begins to count when the user trusts it.
 struct Released {
   std::vector<std::string> helpers;
   std::vector<std::string> rules;

@@ -1,4 +1,4 @@
-// `patchbay why SERVER|TOOL`: which file and line, what goes before it, which rule decided, and what to do.
+// `patchbay why SERVER|TOOL`: which file and line, what overrides it, which rule decided, and what to do.
 // Without --check nothing is started and no network touched.
 #include <algorithm>
 
@@ -280,7 +280,7 @@ std::string decision_text(const Declared& declared, const ToolExplanation& why, 
 
 // ---- both
 
-// That what was asked for is not there, or does not work, is no success.
+// That what was asked for is not there, or does not work, is not a success.
 int code_of(const Answered& answered) {
   if (answered.error) return exit_code(*answered.error);
   const auto failure = failure_of(answered);

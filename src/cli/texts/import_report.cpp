@@ -42,7 +42,7 @@ std::string entry_text(const PlannedEntry& planned, ConfigTrust trust, std::size
   };
   add("  ", fmt::format("{} {:<{}}  {}", mark_of(planned), safe_name(planned.name, longest_name), width,
                         consent_target(server)));
-  // All that becomes the person's word with it.
+  // All that becomes the user's word with it.
   if (planned.action == ImportAction::add) {
     for (const auto& detail : consent_text(server).details) {
       if (!detail.starts_with("disabled: ")) add("      ", detail);

@@ -1,4 +1,4 @@
-// How an import is told: the table for people and the JSON for scripts. Pure. Names, commands and messages
+// How an import is reported: the table for people and the JSON for scripts. Pure. Names, commands and messages
 // come from files of strangers; entries are shown as they are before an approval (entries/consent_text).
 #pragma once
 
@@ -14,7 +14,7 @@ namespace patchbay::cli {
 struct ImportSource {
   ImportedFile file;
   ConfigScope scope = ConfigScope::user;
-  // The file is inside a repository or a project: whoever made that wrote its entries, and not the person.
+  // The file is inside a repository or a project: whoever made that wrote its entries, and not the user.
   ConfigTrust trust = ConfigTrust::trusted;
   std::vector<PlannedEntry> plan;
 };

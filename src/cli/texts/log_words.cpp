@@ -11,7 +11,7 @@ namespace {
 struct EventWords {
   std::string_view event;
   std::string_view words;  // {name} is replaced by the field of that name; empty: for the log alone
-  bool of_server = true;   // else whose connection found it is no news
+  bool of_server = true;   // else whose connection found it is not news
 };
 
 constexpr auto known_events = std::to_array<EventWords>({

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
   throw Error(Errc::invalid_argument, fmt::format("{}: {}", flag, message));
 }
 
-// A text behind a flag is no file that could be fixed.
+// A text behind a flag is not a file that could be fixed.
 std::string about_text(ConfigProblem problem) {
   if (const auto at = problem.message.rfind(fix_the_file); at != std::string::npos) {
     problem.message.replace(at, fix_the_file.size(), "correct the JSON after the flag");

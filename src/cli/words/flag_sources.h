@@ -7,7 +7,7 @@
 namespace patchbay::cli {
 
 // Throws Errc::invalid_argument about the first of --mcp-config, --mcp-server and --plugin-dir that
-// cannot be used at all. One broken entry among others costs that entry and is reported where all are.
+// cannot be used at all. One broken entry among others is left out alone and reported where all are.
 void check_flag_sources(const Settings& settings);
 
 }  // namespace patchbay::cli

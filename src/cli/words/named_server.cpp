@@ -47,7 +47,7 @@ std::string server_typed(const std::string& text) {
     const auto slash = text.find('/');
     return slash == std::string::npos ? std::string() : text.substr(0, slash);
   }
-  // A server's own name may have "__" in it, too; which part is the server's nobody can tell then.
+  // A server's own name may have "__" in it as well; which part is the server's nobody can tell then.
   const auto end = text.find(full_name_separator, full_prefix.size());
   return text.substr(full_prefix.size(), end == std::string::npos ? end : end - full_prefix.size());
 }

@@ -1,5 +1,5 @@
 // Whether the words of a command name a server that is there, known from the files alone. main asks before
-// anything is started, so that a slip costs no wait. Pure.
+// anything is started, so that a misspelt name is reported without a wait. Pure.
 #pragma once
 
 #include <optional>

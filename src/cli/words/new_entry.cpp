@@ -224,7 +224,7 @@ Result<NewEntry> entry_from_json(const std::string& name, std::string_view json)
   auto read = checked(name, std::move(*entry), {});
   if (!read || read->server.kind == ServerKind::stdio) return read;
   const auto& url = read->server.url;
-  // An empty one is told by every listing, as for files.
+  // An empty one is reported by every listing, as for files.
   if (url.empty() || url.contains("://") || url.contains("${")) return read;
   return wrong(fmt::format("Invalid configuration: \"url\" must begin with https:// or another scheme: {}",
                            is_address_without_scheme(url) ? "https://" + url : "https://host/mcp"));

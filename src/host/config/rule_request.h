@@ -9,7 +9,7 @@
 
 namespace patchbay {
 
-// `trust_project`: the person said so for this run.
+// `trust_project`: the user said so for this run.
 RuleRequest rule_request(const LoadedConfig& config, const PermissionOptions& options, bool trust_project);
 
 }  // namespace patchbay

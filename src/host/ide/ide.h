@@ -30,7 +30,7 @@ struct IdeSearch {
   uid_t owner = 0;     // whose lock files count
 };
 
-// CLAUDE_CONFIG_DIR or ~/.claude, CLAUDE_CODE_SSE_PORT, and the person we run
+// CLAUDE_CONFIG_DIR or ~/.claude, CLAUDE_CODE_SSE_PORT, and the user we run
 // as.
 IdeSearch ide_search(const VariableLookup& lookup, std::string cwd);
 

@@ -35,7 +35,7 @@ struct IdeLock {
 // `file_name` without its folder. An Error says what is wrong with it.
 Result<IdeLock> read_ide_lock(std::string_view file_name, std::string_view text);
 
-// The port a lock file's name stands for; nothing when it is no lock file.
+// The port a lock file's name stands for; nothing when it is not a lock file.
 std::optional<std::uint16_t> ide_lock_port(std::string_view file_name);
 
 struct IdeCandidate {

@@ -41,7 +41,7 @@ HttpTarget http_options(const ServerConfig& config) {
   return options;
 }
 
-// A path of the person: ~ is theirs, what is relative begins where we were started.
+// A path of the user: ~ is theirs, what is relative begins where we were started.
 std::string path_of(const std::string& path, const StartContext& context) {
   if (path.starts_with("~/")) {
     auto home = context.variables("HOME");
@@ -111,7 +111,7 @@ Task<std::shared_ptr<Transport>> stdio_for(ServerConfig expanded, const ServerCo
           fmt::format("server '{}': the \"envFile\" {} (from {}) cannot be read: {}; create it, or correct the path",
                       written.name, path, written.origin.file, text.error()));
     }
-    // What the entry itself says goes before its file.
+    // What the entry itself says overrides its file.
     for (auto& [name, value] : value_or_throw(parse_env_file(*text, path))) options.env.emplace(name, std::move(value));
   }
   auto environment = server_environment(context->environment, expanded, context->run);

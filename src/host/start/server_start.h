@@ -43,7 +43,7 @@ Task<SecretValues> fetch_secrets(ServerConfig server, std::shared_ptr<const Star
 // For messages and lists: the command line or URL as written, so that no value of a variable appears in them.
 std::string shown_target(const ServerConfig& written);
 
-// What can be said against an entry before anything is fetched for it.
+// What is wrong with an entry before anything is fetched for it.
 std::optional<Error> unreachable(const ServerConfig& written);
 
 // Throws Errc::config (a secret that is not there, a helper that fails, an envFile that cannot be read),

@@ -66,7 +66,7 @@ const CurlLoop::State::Bundle& CurlLoop::State::certificates(const std::string& 
   if (!fresh) return bundle;
   const char* own = curl().version_info(CURLVERSION_NOW)->cainfo;
   for (const auto& name : {file.empty() ? std::string(own ? own : "") : file, extra}) {
-    bundle.text += read_kept_file(name, certificate_file_limit);  // never waits, whatever stands under the name
+    bundle.text += read_kept_file(name, certificate_file_limit);  // never waits, whatever has that name
     bundle.text += '\n';
   }
   bundle.file = Fd(::memfd_create("certificates", MFD_CLOEXEC));

@@ -23,7 +23,7 @@ struct CurlOutcome {
 // All but the names in a certificate.
 HttpFailure failure_of(CurlOutcome outcome);
 
-// The same for a single step on a connection that stands.
+// The same for a single step on an open connection.
 HttpFault fault_of(int code, long verify_result, std::string_view reason);
 
 // What the library said in its buffer, or else what it calls the code, without what says nothing.

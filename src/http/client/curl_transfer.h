@@ -31,7 +31,7 @@ class TransferSink {
  public:
   enum class Verdict { taken, pause, stop };
 
-  // The connection stands; the request goes out now. The last call for a transfer that only
+  // The connection is open; the request goes out now. The last call for a transfer that only
   // connects.
   virtual void on_connected() = 0;
   // The final head, after interim ones.

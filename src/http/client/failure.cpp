@@ -18,7 +18,7 @@ std::string host_of(const std::string& url) {
   return parsed ? parsed->host : redacted_url(url);
 }
 
-// A file the person chose for this server is theirs to change; the one of the whole machine,
+// A file the user chose for this server is theirs to change; the one of the whole machine,
 // or of all programs, is not.
 std::string trust_remedy(const HttpFailureContext& context) {
   if (!context.ca_file.empty() && context.ca_source != "SSL_CERT_FILE") {

@@ -1,4 +1,4 @@
-// What can go wrong in an HTTP exchange below the level of a status, and how it is told:
+// What can go wrong in an HTTP exchange below the level of a status, and how it is reported:
 // which URL, in which phase, what happened, what to do. Pure; filled in by the file that
 // wraps libcurl, told by the client.
 #pragma once

@@ -39,7 +39,7 @@ struct HttpClientOptions {
   std::string client_certificate;  // PEM files
   std::string client_key;          // unset: the key is in the certificate's file
   Secret client_key_password;
-  // "" is no proxy; unset is what HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY say.
+  // "" means no proxy; unset is what HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY say.
   std::optional<std::string> proxy;
   EnvironmentLookup environment = environment_lookup();
   // In messages about requests to `entry_url`: the entry as it was written, before variables were put in.
@@ -53,7 +53,7 @@ struct HttpClientOptions {
   Log log;
 };
 
-// Limits of one request. Duration::max() is no limit; each is fresh for every request, and the
+// Limits of one request. Duration::max() means no limit; each is fresh for every request, and the
 // connect limit for every redirect.
 struct HttpRequestLimits {
   Duration connect = std::chrono::seconds(30);  // name, TCP, proxy and TLS

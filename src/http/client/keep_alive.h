@@ -1,6 +1,6 @@
 // KeepAlive: how the kernel finds out that the other side of a silent connection is gone, or the way
 // to it. Set on every socket of the HTTP client when it is opened. Streams that may be silent for hours need it:
-// without, a path that died without a word is never noticed.
+// without, a path that died silently is never noticed.
 #pragma once
 
 #include <chrono>

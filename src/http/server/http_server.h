@@ -80,7 +80,7 @@ class HttpServer {
 
   // `address` is a literal or "localhost", port 0 any that is free. Throws Errc::connect.
   void listen(const std::string& address, std::uint16_t port);
-  std::string address() const;  // as it stands in a URL: "127.0.0.1:8080", "[::1]:8080"
+  std::string address() const;  // as it is in a URL: "127.0.0.1:8080", "[::1]:8080"
   bool loopback() const;
   std::size_t connections() const noexcept;
 
