@@ -24,8 +24,8 @@ Arguments::Arguments(std::string_view tool, const Json& arguments, std::vector<s
     for (const auto& candidate : known_) taken = taken || candidate == name;
     if (taken) continue;
     const auto meant = nearest(name, known_);
-    problems_.push_back(fmt::format("unknown argument '{}'{}", cut_utf8(name, 60),
-                                    meant.empty() ? "" : fmt::format(" (did you mean '{}'?)", meant)));
+    problems_.push_back(fmt::format("unknown argument \"{}\"{}", cut_utf8(name, 60),
+                                    meant.empty() ? "" : fmt::format(" (did you mean \"{}\"?)", meant)));
   }
 }
 
@@ -35,12 +35,12 @@ const Json* Arguments::find(std::string_view name) const {
 }
 
 void Arguments::wrong(std::string_view name, std::string_view expected, const Json& found) {
-  problems_.push_back(fmt::format("'{}' must be {}, not {}", name, expected, kind_with_article(found)));
+  problems_.push_back(fmt::format("\"{}\" must be {}, not {}", name, expected, kind_with_article(found)));
 }
 
 std::string Arguments::string(std::string_view name) {
   if (!find(name) && (arguments_.is_object() || arguments_.is_null())) {
-    problems_.push_back(fmt::format("'{}' is missing", name));
+    problems_.push_back(fmt::format("\"{}\" is missing", name));
   }
   return optional_string(name).value_or("");
 }
@@ -55,9 +55,9 @@ std::optional<std::string> Arguments::optional_string(std::string_view name) {
 
 std::string Arguments::word(std::string_view name) {
   auto text = string(name);
-  if (text.contains('\0')) problems_.push_back(fmt::format("'{}' must not contain NUL", name));
+  if (text.contains('\0')) problems_.push_back(fmt::format("\"{}\" must not contain NUL", name));
   const Json* value = find(name);
-  if (value && value->is_string() && text.empty()) problems_.push_back(fmt::format("'{}' must not be empty", name));
+  if (value && value->is_string() && text.empty()) problems_.push_back(fmt::format("\"{}\" must not be empty", name));
   return text;
 }
 
@@ -80,14 +80,14 @@ std::int64_t Arguments::integer(std::string_view name, std::int64_t otherwise, s
   const auto number = value->to_int();
   if (!number) {
     if (value->is_number()) {
-      problems_.push_back(fmt::format("'{}' must be an integer from {} to {}", name, least, most));
+      problems_.push_back(fmt::format("\"{}\" must be an integer from {} to {}", name, least, most));
     } else {
       wrong(name, "an integer", *value);
     }
     return otherwise;
   }
   if (*number < least || *number > most) {
-    problems_.push_back(fmt::format("'{}' must be from {} to {}, not {}", name, least, most, *number));
+    problems_.push_back(fmt::format("\"{}\" must be from {} to {}, not {}", name, least, most, *number));
     return otherwise;
   }
   return *number;
@@ -102,7 +102,7 @@ double Arguments::number(std::string_view name, double otherwise, double least, 
     return otherwise;
   }
   if (!(*number >= least && *number <= most)) {
-    problems_.push_back(fmt::format("'{}' must be from {} to {}, not {}", name, least, most, *number));
+    problems_.push_back(fmt::format("\"{}\" must be from {} to {}, not {}", name, least, most, *number));
     return otherwise;
   }
   return *number;
@@ -121,11 +121,11 @@ std::vector<std::string> Arguments::strings(std::string_view name) {
     const auto* text = item.if_string();
     if (!text) {
       problems_.push_back(
-          fmt::format("'{}[{}]' must be a string, not {}", name, texts.size(), kind_with_article(item)));
+          fmt::format("\"{}[{}]\" must be a string, not {}", name, texts.size(), kind_with_article(item)));
       return {};
     }
     if (text->contains('\0')) {
-      problems_.push_back(fmt::format("'{}[{}]' must not contain NUL", name, texts.size()));
+      problems_.push_back(fmt::format("\"{}[{}]\" must not contain NUL", name, texts.size()));
       return {};
     }
     texts.push_back(*text);

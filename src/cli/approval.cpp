@@ -125,7 +125,7 @@ Task<std::optional<bool>> ask_approval(Io& io, Waiting& waiting, const ServerCon
   const auto columns = talk_columns(io);
   // The reason ends in the command that answers the question, which is not needed here.
   const auto why = visible_message(server.reason.substr(0, server.reason.find("; ")));
-  const auto title = fmt::format("{} declares the server '{}'{}:", visible_text(server.origin.file),
+  const auto title = fmt::format("{} declares the server \"{}\"{}:", visible_text(server.origin.file),
                                  visible_text(server.name), why.empty() ? why : fmt::format(" ({})", why));
   held.say(join(wrapped(title, columns, "    | "), "\n") + "\n" + consent_block(server, "  ", columns));
   asio::posix::stream_descriptor terminal(co_await asio::this_coro::executor, fd);

@@ -90,7 +90,7 @@ int listing_exit_code(const Context& context, const std::string& only) {
       // A listing that fails says why in any case, also after -q.
       if (!context.settings.json && status.error && !context.told.contains(status.name)) {
         context.told.emplace(status.name, *status.error);
-        context.io.talk(fmt::format("patchbay: '{}': {}\n", safe_name(status.name, 80),
+        context.io.talk(fmt::format("patchbay: \"{}\": {}\n", safe_name(status.name, 80),
                                     message_line(without_name(status.name, status.error->message()), 500)));
       }
     }
@@ -99,13 +99,13 @@ int listing_exit_code(const Context& context, const std::string& only) {
     const bool off = status.state == ServerState::pending || status.state == ServerState::disabled;
     if (off && code == 0 && !only.empty()) code = 2;
     if (status.state == ServerState::disabled && !only.empty() && !context.settings.json) {
-      context.io.talk(fmt::format("patchbay: '{}' is not used: {}\n", safe_name(only, 80),
+      context.io.talk(fmt::format("patchbay: \"{}\" is not used: {}\n", safe_name(only, 80),
                                   message_line(reason_of(context, status), 500)));
     }
   }
   if (!waiting.empty() && !context.settings.json) {
     context.io.talk(fmt::format("patchbay: this project declares {}; if you trust {}: patchbay approve{}\n",
-                                waiting.size() == 1 ? fmt::format("'{}'", safe_name(waiting.front(), 80))
+                                waiting.size() == 1 ? fmt::format("\"{}\"", safe_name(waiting.front(), 80))
                                                     : fmt::format("{} servers", waiting.size()),
                                 waiting.size() == 1 ? "it" : "them", shell_operands(waiting)));
   }
@@ -121,7 +121,7 @@ int say_list_failure(const Context& context, const std::string& server, const Er
 
 std::string none_text(const std::string& only, const std::vector<std::string>& connected, std::string_view what) {
   if (only.empty()) return fmt::format("No connected server has {}.\n", what);
-  return connected.empty() ? std::string() : fmt::format("'{}' has no {}.\n", safe_name(only, 80), what);
+  return connected.empty() ? std::string() : fmt::format("\"{}\" has no {}.\n", safe_name(only, 80), what);
 }
 
 Error with_failures(const Context& context, const Error& error) {
@@ -131,8 +131,8 @@ Error with_failures(const Context& context, const Error& error) {
     const auto why =
         status.error ? without_name(status.name, status.error->message()) : std::string(to_string(status.reason));
     failed.push_back(context.told.contains(status.name)
-                         ? fmt::format("'{}'", safe_name(status.name, 80))
-                         : fmt::format("'{}' ({})", safe_name(status.name, 80), message_line(why, 120)));
+                         ? fmt::format("\"{}\"", safe_name(status.name, 80))
+                         : fmt::format("\"{}\" ({})", safe_name(status.name, 80), message_line(why, 120)));
   }
   if (failed.empty()) return error;
   return error.with_message(

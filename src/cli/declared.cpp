@@ -113,7 +113,7 @@ std::vector<const ServerConfig*> all_named(const LoadedConfig& config, const std
   throw Error(Errc::invalid_argument,
               fmt::format("No MCP server found with name: \"{}\"{}", safe_name(name, 80),
                           meant.empty() ? "; to list all servers: patchbay list"
-                                        : fmt::format("; did you mean '{}'?", safe_name(meant, 80))));
+                                        : fmt::format("; did you mean \"{}\"?", safe_name(meant, 80))));
 }
 
 const ServerConfig& entry_named(const Declared& declared, const std::string& name, const std::string& scope) {

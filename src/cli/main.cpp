@@ -122,12 +122,12 @@ void say_status(const ServerStatus& status, Io& io, Waiting& waiting, std::map<s
   waiting.pause();
   const auto name = safe_name(status.name, 80);
   if (status.state == ServerState::connected) {
-    io.talk(fmt::format("[mcp] Connected to '{}' — {}\n", name, plural(status.tool_count, "tool")));
+    io.talk(fmt::format("[mcp] Connected to \"{}\" — {}\n", name, plural(status.tool_count, "tool")));
   } else if (status.error && (status.state == ServerState::failed || status.state == ServerState::needs_auth)) {
     const bool lost = status.reason == ServerReason::connection_lost;
     if (lost && one) return;
     told.insert_or_assign(status.name, *status.error);
-    io.talk(fmt::format("[mcp] {} '{}': {}\n", lost ? "Lost" : "Failed to connect to", name,
+    io.talk(fmt::format("[mcp] {} \"{}\": {}\n", lost ? "Lost" : "Failed to connect to", name,
                         message_line(without_name(status.name, status.error->message()), 500)));
     if (!status.error->detail().empty()) io.talk(indented(status.error->detail()));
   }
@@ -251,7 +251,7 @@ int run_with_host(const Settings& settings, Io& io, const Runtime& given) {
     const auto entry = ide_server();
     for (const auto& server : host.config().servers) {
       if (server.name != entry.name) continue;
-      io.talk(fmt::format("patchbay: warning: --ide replaces the server '{}' declared in {}\n", entry.name,
+      io.talk(fmt::format("patchbay: warning: --ide replaces the server \"{}\" declared in {}\n", entry.name,
                           safe_name(server.origin.file, 200)));
     }
     host.add_server(entry, ide_transport(ide_search(process_environment(), std::filesystem::current_path())));

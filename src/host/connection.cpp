@@ -134,13 +134,13 @@ ServerStatus Connection::status() const {
 
 Task<Session> Connection::ensure(TimeLeft* time, CallContext context) {
   while (!connected()) {
-    if (closing_) throw Error(Errc::closed, fmt::format("'{}' is being closed", name()));
+    if (closing_) throw Error(Errc::closed, fmt::format("\"{}\" is being closed", name()));
     if (state_ == ServerState::disabled) {
       if (error_) throw *error_;
       const auto& config = parts_.config;
       throw Error(Errc::config, config.reason.empty()
-                                    ? fmt::format("server '{}' is disabled in {}", name(), config.origin.file)
-                                    : fmt::format("server '{}' is not used ({}): {}", name(),
+                                    ? fmt::format("server \"{}\" is disabled in {}", name(), config.origin.file)
+                                    : fmt::format("server \"{}\" is not used ({}): {}", name(),
                                                   to_string(standing_of(config)), config.reason));
     }
     if (parts_.unusable) throw *parts_.unusable;
@@ -153,7 +153,7 @@ Task<Session> Connection::ensure(TimeLeft* time, CallContext context) {
       Waiting waiting(*this, time);
       co_await settled_.wait();
     }
-    if (closing_) throw Error(Errc::closed, fmt::format("'{}' is being closed", name()));
+    if (closing_) throw Error(Errc::closed, fmt::format("\"{}\" is being closed", name()));
     if (!connected() && !attempting_) {
       throw error_of_server(
           name(), error_.value_or(Error(Errc::closed, "it closed the connection as soon as it was connected")));
@@ -203,7 +203,7 @@ Task<void> Connection::be_approved(CallContext context) {
   }
   if (!parts_.approved) {
     throw Error(Errc::denied,
-                fmt::format("server '{}' is declared by {} and is not approved", name(), parts_.config.origin.file))
+                fmt::format("server \"{}\" is declared by {} and is not approved", name(), parts_.config.origin.file))
         .with_remedy({Remedy::Kind::approve_server, name()});
   }
 }

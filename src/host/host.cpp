@@ -93,8 +93,8 @@ std::shared_ptr<Connection> Host::Impl::require(const std::string& name) {
   for (const auto& [known, connection] : connections_) names.push_back(known);
   auto meant = nearest(name, names);
   throw Error(Errc::invalid_argument,
-              fmt::format("there is no server called '{}'{}", name,
-                          !meant.empty()  ? fmt::format("; did you mean '{}'?", meant)
+              fmt::format("there is no server called \"{}\"{}", name,
+                          !meant.empty()  ? fmt::format("; did you mean \"{}\"?", meant)
                           : names.empty() ? "; no server is configured"
                                           : fmt::format("; the servers are {}", fmt::join(names, ", "))));
 }

@@ -163,8 +163,8 @@ Task<void> Host::Impl::permit(const Prepared& call, Payload arguments, CallConte
     {
       const TimeLeft::Stop asking(&time);
       if (!co_await ask_person({entry, arguments, decision, std::move(context)})) {
-        throw Error(Errc::denied, fmt::format("'{}' was not called: the answer to the question was no ({})", entry.name,
-                                              decision.reason));
+        throw Error(Errc::denied, fmt::format("\"{}\" was not called: the answer to the question was no ({})",
+                                              entry.name, decision.reason));
       }
     }
     // Rules may have changed while the user thought about it.
@@ -182,8 +182,8 @@ Error Host::Impl::with_failures(Error error) const {
     const auto remedy = status.error ? status.error->remedy() : std::nullopt;
     if (!approve && remedy && remedy->kind == Remedy::Kind::approve_server) approve = remedy;
     failed.push_back(events_->wanted() && status.state != ServerState::pending
-                         ? fmt::format("'{}'", name)
-                         : fmt::format("'{}': {}", name,
+                         ? fmt::format("\"{}\"", name)
+                         : fmt::format("\"{}\": {}", name,
                                        status.error ? without_name(name, status.error->message())
                                                     : std::string(to_string(status.reason))));
   }
@@ -232,10 +232,10 @@ Task<CallToolResult> Host::call(std::string tool, Payload arguments, CallOptions
       TimeLeft time(as_duration(given.value_or(impl->runtime_.limits.tool)), impl->runtime_.clock.now);
       auto prepared =
           co_await as_result(with_timeout(impl->prepare_call(tool, arguments, options, time, call), time, [&] {
-            return fmt::format("'{}' was not called: its limit of {} ms was over while {}", tool,
+            return fmt::format("\"{}\" was not called: its limit of {} ms was over while {}", tool,
                                std::chrono::duration_cast<std::chrono::milliseconds>(time.limit()).count(),
                                call.server.empty() ? std::string("the servers that may have it were starting")
-                                                   : fmt::format("server '{}' was starting", call.server));
+                                                   : fmt::format("server \"{}\" was starting", call.server));
           }));
       if (!prepared && prepared.error().code() == Errc::timeout && time.left() == Duration::zero()) {
         throw std::move(prepared).error().with_remedy({Remedy::Kind::give_more_time, call.server});

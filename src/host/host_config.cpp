@@ -92,7 +92,7 @@ std::shared_ptr<const StartContext> Host::Impl::start_context() const {
   context->check = [settings = config.settings](const ServerConfig& expanded) {
     auto verdict = judge_policy(expanded, settings.all());
     if (!verdict.allowed()) {
-      throw Error(Errc::denied, fmt::format("server '{}' is not used: {}", expanded.name, verdict.reason));
+      throw Error(Errc::denied, fmt::format("server \"{}\" is not used: {}", expanded.name, verdict.reason));
     }
   };
   return context;
@@ -153,7 +153,7 @@ std::map<std::string, Connection::Parts> Host::Impl::new_servers() const {
     Connection::Parts parts;
     parts.config = config;
     if (config.standing == ServerStanding::broken) {
-      parts.unusable = Error(Errc::config, fmt::format("server '{}' in {} cannot be used: {}", config.name,
+      parts.unusable = Error(Errc::config, fmt::format("server \"{}\" in {} cannot be used: {}", config.name,
                                                        config.origin.file, config.reason));
     } else {
       parts.shown = shown_target(config);

@@ -12,10 +12,9 @@ std::string_view warning_of(const Error& error) {
 
 // The message with `instead` where it begins with the server's name.
 std::string renamed(std::string_view server, const std::string& message, std::string_view instead) {
-  for (const auto& name : {fmt::format("server \"{}\"", server), fmt::format("server '{}'", server)}) {
-    if (message.starts_with(name + ": ")) return message.substr(name.size() + 2);
-    if (message.starts_with(name + " ")) return fmt::format("{}{}", instead, message.substr(name.size()));
-  }
+  const auto name = fmt::format("server \"{}\"", server);
+  if (message.starts_with(name + ": ")) return message.substr(name.size() + 2);
+  if (message.starts_with(name + " ")) return fmt::format("{}{}", instead, message.substr(name.size()));
   return message;
 }
 
@@ -23,10 +22,8 @@ std::string renamed(std::string_view server, const std::string& message, std::st
 
 Error error_of_server(std::string_view server, const Error& error) {
   const auto& message = error.message();
-  for (const auto& name : {fmt::format("\"{}\"", server), fmt::format("'{}'", server)}) {
-    if (message.find(name) != message.npos) return error;
-  }
-  return error.within(fmt::format("server '{}'", server));
+  const auto name = fmt::format("\"{}\"", server);
+  return message.contains(name) ? error : error.within("server " + name);
 }
 
 Error error_of_call(std::string_view server, std::string_view what, const Error& error) {

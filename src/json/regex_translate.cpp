@@ -564,7 +564,7 @@ class Translator {
     } else if (key == "Script_Extensions" || key == "scx") {
       name = "scx:" + name;
     } else {
-      throw Bad{fmt::format("'{}' is not a property that takes a value", key)};
+      throw Bad{fmt::format("\"{}\" is not a property that takes a value", key)};
     }
     if (value == "Assigned") {
       name = "Cn";

@@ -219,7 +219,7 @@ class Compiler {
     if (!compiled) {
       std::string where = location_of(place) + '/';
       append_pointer_token(where, keyword);
-      throw Error(compiled.error().code(), fmt::format("{}: '{}' cannot be used as a regular expression: {}", where,
+      throw Error(compiled.error().code(), fmt::format("{}: \"{}\" cannot be used as a regular expression: {}", where,
                                                        shown(pattern), compiled.error().message()));
     }
     const Regex* kept = &program_->regexes.emplace_back(std::move(*compiled));

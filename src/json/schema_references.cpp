@@ -179,7 +179,7 @@ void References::identify(Place& place, const Json::Object& object, bool begins_
       place.resource->uri = std::move(uri);
       const auto [known, fresh] = by_uri_.emplace(place.resource->uri, place.resource);
       if (!fresh && known->second != place.resource && !begins_document) {
-        throw Error(Errc::invalid_argument, fmt::format("two schemas have the $id '{}'", shown(place.resource->uri)));
+        throw Error(Errc::invalid_argument, fmt::format("two schemas have the $id \"{}\"", shown(place.resource->uri)));
       }
     }
     if (fragment && !fragment->empty()) {
@@ -203,7 +203,7 @@ Dialect References::dialect_named(std::string_view uri, int depth) {
   if (bare == schema_07 || bare == schema_07_tls) return {.draft = SchemaDialect::draft_07};
   const Json* meta = supplied(bare);
   if (!meta || depth > 8) {
-    throw Error(Errc::unsupported, fmt::format("the schema dialect '{}' is not known; known are '{}' and '{}#'",
+    throw Error(Errc::unsupported, fmt::format("the schema dialect \"{}\" is not known; known are \"{}\" and \"{}#\"",
                                                shown(uri), schema_2020_12, schema_07));
   }
   const auto* parent = (*meta)["$schema"].if_string();
@@ -225,7 +225,7 @@ Dialect References::dialect_named(std::string_view uri, int depth) {
       dialect.format_assertion = true;
     } else if (brief != "core" && brief != "meta-data" && brief != "format-annotation" && brief != "content" &&
                required == Json(true)) {
-      throw Error(Errc::unsupported, fmt::format("the schema dialect '{}' requires the vocabulary '{}', "
+      throw Error(Errc::unsupported, fmt::format("the schema dialect \"{}\" requires the vocabulary \"{}\", "
                                                  "which is not known",
                                                  shown(uri), shown(name)));
     }
@@ -248,7 +248,7 @@ Resource* References::resource_at(const std::string& uri) {
 
 References::Target References::follow(const Place& from, std::string_view keyword, const std::string& reference) {
   const auto leads_nowhere = [&](std::string_view reason) {
-    bad(from, keyword, fmt::format("'{}' cannot be resolved: {}", shown(reference), reason));
+    bad(from, keyword, fmt::format("\"{}\" cannot be resolved: {}", shown(reference), reason));
   };
   const std::string_view before = std::string_view(reference).substr(0, reference.find('#'));
   Resource* resource = from.resource;
@@ -256,7 +256,7 @@ References::Target References::follow(const Place& from, std::string_view keywor
     const std::string uri = resolve_uri(resource->uri, before);
     resource = resource_at(uri);
     if (!resource) {
-      leads_nowhere(fmt::format("there is no document '{}', and nothing is fetched from the network", shown(uri)));
+      leads_nowhere(fmt::format("there is no document \"{}\", and nothing is fetched from the network", shown(uri)));
     }
   }
   const auto fragment = percent_decoded(split_uri(reference).fragment.value_or(""));

@@ -335,7 +335,7 @@ Json Json::array(std::initializer_list<Json> items) { return Json(Array(items));
 
 Json Json::number(std::string text) {
   auto value = read_number(text);
-  if (!value) throw Error(Errc::invalid_argument, fmt::format("'{}' is not a JSON number", text));
+  if (!value) throw Error(Errc::invalid_argument, fmt::format("\"{}\" is not a JSON number", text));
   Json result;
   std::visit(
       [&]<class T>(T number) {

@@ -310,7 +310,7 @@ std::optional<PermissionDecision> Permissions::denied_server(std::string_view se
 void Permissions::require_server(std::string_view server) const {
   const auto decision = denied_server(server);
   if (!decision) return;
-  throw denied(fmt::format("the server '{}' may not be used: {}", server, decision->reason), *decision, "use");
+  throw denied(fmt::format("the server \"{}\" may not be used: {}", server, decision->reason), *decision, "use");
 }
 
 std::vector<PermissionRule> Permissions::about(const CatalogEntry& entry) const {
@@ -471,7 +471,7 @@ std::vector<std::string> argument_roots(const ServerConfig& server, const std::s
 }
 
 Error denial(std::string_view tool, const PermissionDecision& decision) {
-  return denied(fmt::format("'{}' may not be called: {}", tool, decision.reason), decision, "call");
+  return denied(fmt::format("\"{}\" may not be called: {}", tool, decision.reason), decision, "call");
 }
 
 }  // namespace patchbay

@@ -56,20 +56,20 @@ Result<void> ToolSchemas::check_arguments(std::string_view tool, const Json& arg
   auto problems = problems_of(*input_, arguments, "arguments", steps);
   if (!problems) return std::unexpected(std::move(problems).error());
   if (problems->empty()) return {};
-  return fail(Errc::invalid_argument, fmt::format("the arguments do not match the tool '{}': {}", tool, *problems));
+  return fail(Errc::invalid_argument, fmt::format("the arguments do not match the tool \"{}\": {}", tool, *problems));
 }
 
 Result<void> ToolSchemas::check_result(std::string_view tool, const CallToolResult& result, std::uint64_t steps) const {
   if (!output_ || !*output_ || result.is_error) return {};
   if (!result.structured_content) {
     return fail(Errc::protocol,
-                fmt::format("the tool '{}' declares its result but returned no structured content", tool));
+                fmt::format("the tool \"{}\" declares its result but returned no structured content", tool));
   }
   auto problems = problems_of(**output_, *result.structured_content, "structuredContent", steps);
   if (!problems) return std::unexpected(std::move(problems).error());
   if (problems->empty()) return {};
   return fail(Errc::protocol,
-              fmt::format("the tool '{}' returned a result that differs from its declaration: {}", tool, *problems));
+              fmt::format("the tool \"{}\" returned a result that differs from its declaration: {}", tool, *problems));
 }
 
 Result<void> check_form(const Json& requested_schema, const Json& content, std::uint64_t steps) {

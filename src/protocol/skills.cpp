@@ -195,7 +195,7 @@ Result<std::string> resolve_skill_file(const Skill& skill, std::string_view file
   if (file.find("://") == file.npos) {
     auto path = normalised(file);
     if (!path || path->empty() || !valid_utf8(*path)) {
-      return fail(Errc::invalid_argument, fmt::format("'{}' is not a file of the skill {}", file, root));
+      return fail(Errc::invalid_argument, fmt::format("\"{}\" is not a file of the skill {}", file, root));
     }
     uri = fmt::format("{}/{}", root, *path);
     // A link is a URI already; a path that somebody typed becomes one.
@@ -204,7 +204,7 @@ Result<std::string> resolve_skill_file(const Skill& skill, std::string_view file
     if (!find_listed(skill, uri) && (typed || find_listed(skill, written))) uri = written;
   }
   if (!lies_below(root, uri)) {
-    return fail(Errc::invalid_argument, fmt::format("'{}' is outside the skill {}", file, root));
+    return fail(Errc::invalid_argument, fmt::format("\"{}\" is outside the skill {}", file, root));
   }
   if (skill.resources && !find_listed(skill, uri)) return differs(uri, "it is not listed there");
   return uri;

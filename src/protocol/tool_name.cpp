@@ -18,12 +18,12 @@ bool is_allowed(char c) noexcept {
 Result<void> check_tool_name(std::string_view name) {
   if (name.empty()) return fail(Errc::invalid_argument, "a tool needs a name");
   if (name.size() > longest) {
-    return fail(Errc::invalid_argument, fmt::format("the tool name '{}...' has {} characters; {} are allowed",
+    return fail(Errc::invalid_argument, fmt::format("the tool name \"{}...\" has {} characters; {} are allowed",
                                                     name.substr(0, 40), name.size(), longest));
   }
   if (!std::ranges::all_of(name, is_allowed)) {
     return fail(Errc::invalid_argument,
-                fmt::format("the tool name '{}' may have only letters, digits, '_', '-' and '.'", name));
+                fmt::format("the tool name \"{}\" may have only letters, digits, '_', '-' and '.'", name));
   }
   return {};
 }

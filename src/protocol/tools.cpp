@@ -70,7 +70,7 @@ void add_argument(Json& schema, const std::string& name, const std::string& desc
                   std::optional<Json> preset, bool required) {
   auto& properties = schema["properties"];
   if (name.empty()) throw Error(Errc::invalid_argument, "an argument has no name");
-  if (properties.find(name)) throw Error(Errc::invalid_argument, fmt::format("two arguments are called '{}'", name));
+  if (properties.find(name)) throw Error(Errc::invalid_argument, fmt::format("two arguments are called \"{}\"", name));
   if (!description.empty()) type["description"] = description;
   if (preset) type["default"] = std::move(*preset);
   properties[name] = std::move(type);
@@ -83,7 +83,7 @@ const Json* given(const Json& arguments, const std::string& name) {
 }
 
 Error missing_argument(const std::string& name) {
-  return Error(Errc::invalid_argument, fmt::format("the argument '{}' is missing", name));
+  return Error(Errc::invalid_argument, fmt::format("the argument \"{}\" is missing", name));
 }
 
 }  // namespace detail

@@ -26,7 +26,7 @@ void Server::add_tool(Tool tool, ToolHandler handler, ToolOptions options) {
   for (const auto& [schema, problem] :
        {std::pair("inputSchema", schemas.input_problem()), std::pair("outputSchema", schemas.output_problem())}) {
     if (problem)
-      throw Error(Errc::invalid_argument, fmt::format("tool '{}': {}: {}", name, schema, problem->message()));
+      throw Error(Errc::invalid_argument, fmt::format("tool \"{}\": {}: {}", name, schema, problem->message()));
   }
   core_->tasks_offered |= task_support_of(tool) != TaskSupport::forbidden;
   core_->tools.put(name, std::move(tool), {std::move(schemas), std::move(handler), options});

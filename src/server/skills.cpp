@@ -26,7 +26,7 @@ Result<std::string> as_uri_path(std::string_view path) {
       return byte < 0x20 || byte == 0x7f || c == '\\';
     });
     if (segment.empty() || segment == "." || segment == ".." || odd || !valid_utf8(segment)) {
-      return fail(Errc::invalid_argument, fmt::format("'{}' is not a path inside a directory", path));
+      return fail(Errc::invalid_argument, fmt::format("\"{}\" is not a path inside a directory", path));
     }
     if (!out.empty()) out += '/';
     out += percent_encoded(segment, kept);
@@ -99,7 +99,7 @@ auto below(Map& by_uri, std::string_view directory) {
 }
 
 Error unusable(const std::string& path, const Error& why) {
-  return Error(Errc::invalid_argument, fmt::format("skill '{}': {}", path, why.message()));
+  return Error(Errc::invalid_argument, fmt::format("skill \"{}\": {}", path, why.message()));
 }
 
 }  // namespace

@@ -118,7 +118,8 @@ Result<std::string> handshake_request(const Url& url, const HttpHeaders& headers
   fields.add("User-Agent", "patchbay/" PATCHBAY_VERSION);
   for (const auto& field : headers) {
     if (!is_token(field.name)) {
-      return fail(Errc::invalid_argument, fmt::format("'{}' is not a valid name of a header", shown_words(field.name)));
+      return fail(Errc::invalid_argument,
+                  fmt::format("\"{}\" is not a valid name of a header", shown_words(field.name)));
     }
     if (has_control(field.value)) {
       return fail(Errc::invalid_argument,

@@ -504,7 +504,7 @@ TEST(BadInput, ANameThatDoesNotResolve) {
   for (const char* type : {"http", "sse"}) {
     const auto ran = tools_of_stranger(type);
     EXPECT_EQ(ran.code, 3) << ran.out << ran.err;
-    EXPECT_THAT(ran.err, AllOf(HasSubstr("Failed to connect to 'far'"), HasSubstr("http://server.example/mcp"),
+    EXPECT_THAT(ran.err, AllOf(HasSubstr("Failed to connect to \"far\""), HasSubstr("http://server.example/mcp"),
                                HasSubstr("server.example could not be resolved"),
                                HasSubstr("while resolving the host name"), HasSubstr("check its spelling")));
   }
@@ -519,7 +519,7 @@ TEST(BadInput, AResolverThatIsSilent) {
       {{"PATCHBAY_TEST_RESOLVER", resolver.port()}, {"MCP_TIMEOUT", "3900"}, {"ASAN_OPTIONS", "detect_leaks=0"}});
   EXPECT_EQ(ran.code, 3) << ran.out << ran.err;
   EXPECT_THAT(resolver.asked(), ElementsAre("server.example"));
-  EXPECT_THAT(ran.err, AllOf(HasSubstr("Failed to connect to 'far'"), HasSubstr("http://server.example/mcp"),
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("Failed to connect to \"far\""), HasSubstr("http://server.example/mcp"),
                              HasSubstr("no connection within 2600 ms"), HasSubstr("while resolving the host name"),
                              HasSubstr("can be reached from this machine")));
 }

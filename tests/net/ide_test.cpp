@@ -387,7 +387,7 @@ TEST(IdeCli, WithoutAnEditorItReportsWhatWasLookedFor) {
   Desk desk;
   auto result = desk.run({"tools"});
   EXPECT_EQ(result.code, 3) << result.out;
-  EXPECT_THAT(result.err, AllOf(HasSubstr("'ide'"), HasSubstr(desk.home.path() + "/ide"), HasSubstr(desk.project()),
+  EXPECT_THAT(result.err, AllOf(HasSubstr("\"ide\""), HasSubstr(desk.home.path() + "/ide"), HasSubstr(desk.project()),
                                 HasSubstr("CLAUDE_CODE_SSE_PORT")));
   // Other servers do not suffer.
   auto beside = desk.run({"--builtin", "tools", "--json"});

@@ -151,12 +151,12 @@ TEST(CliImport, Mistakes_AreNamedWithTheWayOut) {
   EXPECT_THAT(none.err, HasSubstr("/.cursor/mcp.json"));
   const auto typo = house.run({"import", "cursr"});
   EXPECT_EQ(typo.code, 2);
-  EXPECT_THAT(typo.err, HasSubstr("did you mean 'cursor'?"));
+  EXPECT_THAT(typo.err, HasSubstr("did you mean \"cursor\"?"));
   EXPECT_EQ(house.run({"import", "no/such/file.json"}).code, 2);
   write(house.home() + "/.cursor/mcp.json", cursor);
   const auto name = house.run({"import", "cursor", "--name", "apj", "--yes"});
   EXPECT_EQ(name.code, 2);
-  EXPECT_THAT(name.err, HasSubstr("did you mean 'api'?"));
+  EXPECT_THAT(name.err, HasSubstr("did you mean \"api\"?"));
   EXPECT_EQ(house.run({"import"}).code, 0);
   const auto nobody = house.run({"import", "cursor"});
   EXPECT_EQ(nobody.code, 2);
@@ -217,7 +217,7 @@ TEST(CliImport, WhatReadsAFileIsNotOfferedToBeEnabled) {
                                 HasSubstr("until you edit the entry in the file above: q (")));
   const auto enabled = house.run({"enable", "q"});
   EXPECT_EQ(enabled.code, 0) << enabled.err;
-  EXPECT_THAT(enabled.err, AllOf(HasSubstr("when 'q' starts, ${file:~/x} in \"url\" reads this file"),
+  EXPECT_THAT(enabled.err, AllOf(HasSubstr("when \"q\" starts, ${file:~/x} in \"url\" reads this file"),
                                  HasSubstr("patchbay disable q\n")));
   // It is on already.
   EXPECT_EQ(house.run({"enable", "q"}).err, "");

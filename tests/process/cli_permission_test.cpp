@@ -69,7 +69,7 @@ TEST_F(CliPermission, ADeniedServersResourcesAndPromptsAreNeitherListedNorRead) 
       const auto refused = with_rule(words);
       EXPECT_EQ(refused.code, 2) << words.front() << refused.out;
       EXPECT_EQ(refused.out, "") << words.front();
-      EXPECT_THAT(refused.err, AllOf(HasSubstr("the server 'fake' may not be used"), HasSubstr(rule)));
+      EXPECT_THAT(refused.err, AllOf(HasSubstr("the server \"fake\" may not be used"), HasSubstr(rule)));
     }
     EXPECT_NE(with_rule({"read", uri}).code, 0);
     const auto empty = with_rule({"resources"});

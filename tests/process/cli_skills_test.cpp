@@ -64,7 +64,7 @@ TEST(CliSkills, WhatCannotBeVerifiedIsNotPrinted) {
                                           {{"longer"}, 3, "bytes instead of"},
                                           {{"pdf", "other.md"}, 3, "it is not listed there"},
                                           {{"pdf", "../../changed/SKILL.md"}, 2, "is not a file of the skill"},
-                                          {{"pdd"}, 2, "did you mean 'pdf'?"},
+                                          {{"pdd"}, 2, "did you mean \"pdf\"?"},
                                           {{"nothing-like-it"}, 2, "run `patchbay skills desk`"},
                                           {{"skill://office/word/SKILL.md"}, 1, "no skill is served at"}}) {
     auto words = row.words;

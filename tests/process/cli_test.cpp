@@ -63,7 +63,7 @@ TEST(Cli, WithoutConfigurationTheBuiltInServerIsOffered) {
   EXPECT_EQ(overview.code, 0) << overview.err;
   EXPECT_THAT(overview.out,
               AllOf(HasSubstr("mcp__patchbay__read_file"), HasSubstr("Next:"), HasSubstr("patchbay call")));
-  EXPECT_THAT(overview.err, HasSubstr("[mcp] Connected to 'patchbay' — "));
+  EXPECT_THAT(overview.err, HasSubstr("[mcp] Connected to \"patchbay\" — "));
   EXPECT_THAT(overview.out, Not(HasSubstr("run_command")));
   EXPECT_THAT(patchbay({"--allow-run", "tools"}, {.cwd = empty.path()}).out, HasSubstr("mcp__patchbay__run_command"));
   empty.write("note.txt", "hello\n");
@@ -246,8 +246,9 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(Cli, MissingCommandIsNamedWithItsRemedy) {
   auto result = patchbay({"--mcp-config", R"({"gone":{"command":"no-such-program-here"}})", "call", "gone/x"});
   EXPECT_EQ(result.code, 3);
-  EXPECT_THAT(result.err, AllOf(HasSubstr("[mcp] Failed to connect to 'gone': command not found: no-such-program-here"),
-                                HasSubstr("directories of PATH); install it"), Not(HasSubstr("/usr/bin"))));
+  EXPECT_THAT(result.err,
+              AllOf(HasSubstr("[mcp] Failed to connect to \"gone\": command not found: no-such-program-here"),
+                    HasSubstr("directories of PATH); install it"), Not(HasSubstr("/usr/bin"))));
   auto line = patchbay({"--mcp-config", R"({"gone":{"command":"sh -c x"}})", "call", "gone/x"});
   EXPECT_THAT(line.err, HasSubstr(R"(write "command": "sh", "args": ["-c", "x"])"));
 }
@@ -273,7 +274,7 @@ TEST(Cli, AFailureIsReportedOnce) {
     SCOPED_TRACE(testing::PrintToString(words));
     EXPECT_EQ(times(result.out + result.err, "exited with status 3"), 1u) << result.out << result.err;
     EXPECT_EQ(times(result.out + result.err, "set API_KEY"), 1u) << result.out << result.err;
-    EXPECT_THAT(result.err, HasSubstr("[mcp] Failed to connect to 'fake': it exited with status 3\n"));
+    EXPECT_THAT(result.err, HasSubstr("[mcp] Failed to connect to \"fake\": it exited with status 3\n"));
   }
   auto quiet = with_server("exits-at-once", {"--quiet", "tools"});
   EXPECT_EQ(times(quiet.out + quiet.err, "exited with status 3"), 1u) << quiet.out << quiet.err;
@@ -282,7 +283,7 @@ TEST(Cli, AFailureIsReportedOnce) {
   EXPECT_EQ(json["error"]["message"], Json("server \"fake\" exited with status 3"));
   const auto silent = json_of(
       with_server("never-answers", {"--json", "call", "fake/echo", "text=x"}, {.env = {{"MCP_TIMEOUT", "300"}}}));
-  EXPECT_THAT(silent["error"]["message"].as_string(), testing::StartsWith("server 'fake': no answer from "));
+  EXPECT_THAT(silent["error"]["message"].as_string(), testing::StartsWith("server \"fake\": no answer from "));
 }
 
 TEST(Cli, OneBadServerNeverHurtsAnother) {
@@ -402,7 +403,7 @@ TEST(Cli, FailuresAreReportedEvenWhenQuietAndNextToWhatWasAskedFor) {
   EXPECT_EQ(quiet.code, 3);
   EXPECT_THAT(quiet.err, HasSubstr("exited with status 3"));
   auto prompt = with_server("exits-at-once", {"--quiet", "prompt", "greet"});
-  EXPECT_THAT(prompt.err, AllOf(HasSubstr("there is no prompt called 'greet'"), HasSubstr("exited with status 3")));
+  EXPECT_THAT(prompt.err, AllOf(HasSubstr("there is no prompt called \"greet\""), HasSubstr("exited with status 3")));
   auto json = json_of(with_server("exits-at-once", {"resources", "--json"}));
   EXPECT_EQ(json["servers"].as_array().at(0)["state"], Json("failed"));
   EXPECT_THAT(with_server("exits-at-once", {"tools"}).out, HasSubstr("fake  failed  connect failed\n"));
@@ -555,7 +556,7 @@ TEST(Cli, SeveralRulesMayComeBeforeTheCommand) {
 }
 
 TEST(Cli, OneToolIsOneTool) {
-  EXPECT_THAT(with_server("one-tool", {"tools"}).err, HasSubstr("[mcp] Connected to 'fake' — 1 tool\n"));
+  EXPECT_THAT(with_server("one-tool", {"tools"}).err, HasSubstr("[mcp] Connected to \"fake\" — 1 tool\n"));
 }
 
 TEST(Cli, HelpAndVersionAreWords) {
@@ -603,7 +604,7 @@ TEST(Cli, AMisspeltArgumentIsNotSent) {
 
 TEST(Cli, AServerInPlaceOfAToolIsReported) {
   EXPECT_THAT(with_server("good", {"call", "fake", "echo", "text=x"}).err,
-              HasSubstr("'fake' is a server; add the name of the tool: patchbay call fake/echo"));
+              HasSubstr("\"fake\" is a server; add the name of the tool: patchbay call fake/echo"));
   EXPECT_THAT(with_server("good", {"call", "fake", "text=x"}).err, HasSubstr("patchbay call fake/TOOL"));
   EXPECT_THAT(with_server("good", {"read", "fake"}).err, HasSubstr("patchbay read fake URI"));
   EXPECT_EQ(with_server("good", {"call", "fake/echo", "--", "text=x"}).out, "x\n");
@@ -612,16 +613,16 @@ TEST(Cli, AServerInPlaceOfAToolIsReported) {
   EXPECT_THAT(patchbay({"tools", "--help"}).out, HasSubstr("server/tool"));
   auto nobody = with_server("good", {"tools", "fak"});
   EXPECT_EQ(nobody.code, 2);
-  EXPECT_THAT(nobody.err, HasSubstr("there is no server called 'fak'; did you mean 'fake'? If it is a tool: "));
+  EXPECT_THAT(nobody.err, HasSubstr("there is no server called \"fak\"; did you mean \"fake\"? If it is a tool: "));
   EXPECT_THAT(with_server("good", {"tools", "nothing"}).err,
-              HasSubstr("there is no server and no tool called 'nothing'; to list all tools: patchbay tools"));
+              HasSubstr("there is no server and no tool called \"nothing\"; to list all tools: patchbay tools"));
 }
 
 TEST(Cli, PromptsAreCheckedBeforeTheyAreAskedFor) {
   auto unknown = with_server("good", {"prompt", "greet", "wo=Ada"});
   EXPECT_EQ(unknown.code, 2);
-  EXPECT_THAT(unknown.err, HasSubstr("did you mean 'who'?"));
-  EXPECT_THAT(with_server("good", {"prompt", "fake/gret"}).err, HasSubstr("did you mean 'fake/greet'?"));
+  EXPECT_THAT(unknown.err, HasSubstr("did you mean \"who\"?"));
+  EXPECT_THAT(with_server("good", {"prompt", "fake/gret"}).err, HasSubstr("did you mean \"fake/greet\"?"));
 }
 
 TEST(Cli, AnAtSignIsAFileAndTheTextIsExplained) {

@@ -151,7 +151,7 @@ TEST(Declare, CallbackPortComesFromItsVariable) {
   ASSERT_EQ(add().code, 0);
   EXPECT_EQ(local_servers(house.own(), house)["s"]["oauth"]["callbackPort"], Json(7777));
   options.env["MCP_OAUTH_CALLBACK_PORT"] = "many";
-  EXPECT_THAT(add().err, HasSubstr("MCP_OAUTH_CALLBACK_PORT is 'many'"));
+  EXPECT_THAT(add().err, HasSubstr("MCP_OAUTH_CALLBACK_PORT is \"many\""));
 }
 
 // compat: B5.3, B6.12
@@ -318,8 +318,8 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"EmptyName", {"add", "", "--", "x"}, "the name is empty"},
         Refused{"ReservedName", {"add", "workspace", "--", "x"}, "the name is reserved"},
         Refused{"ReservedNameWithBlank", {"add-json", "Claude Preview", "{\"command\":\"x\"}"}, "the name is reserved"},
-        Refused{"NoTarget", {"add", "a"}, "the URL or the command of 'a' is missing"},
-        Refused{"NothingBehindDashes", {"add", "a", "--"}, "the URL or the command of 'a' is missing"},
+        Refused{"NoTarget", {"add", "a"}, "the URL or the command of \"a\" is missing"},
+        Refused{"NothingBehindDashes", {"add", "a", "--"}, "the URL or the command of \"a\" is missing"},
         Refused{"Variable", {"add", "-e", "KEY", "a", "--", "x"}, "Invalid environment variable format: KEY"},
         Refused{
             "Header", {"add", "-t", "http", "a", "https://h/", "-H", "broken"}, "Invalid header format: \"broken\""},
@@ -328,7 +328,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "to add a ws server: patchbay mcp add-json NAME"},
         Refused{
             "WebSocketUrl", {"add", "a", "wss://h/"}, "patchbay add-json a '{\"type\":\"ws\",\"url\":\"wss://h/\"}'"},
-        Refused{"NoUrl", {"add", "-t", "http", "a", "server"}, "'server' is not a URL"},
+        Refused{"NoUrl", {"add", "-t", "http", "a", "server"}, "\"server\" is not a URL"},
         Refused{"NoScheme",
                 {"add", "-t", "http", "a", "mcp.sentry.dev/mcp"},
                 "and a server of type http needs one: write https://mcp.sentry.dev/mcp (or http://)"},
@@ -412,7 +412,7 @@ TEST(Remove, WhatIsNotThereIsGuessed) {
   Household house;
   ASSERT_EQ(house.run({"add", "sentry", "--", "x"}).code, 0);
   EXPECT_THAT(house.run({"remove", "sentri"}).err,
-              HasSubstr("No MCP server found with name: \"sentri\"; did you mean 'sentry'?"));
+              HasSubstr("No MCP server found with name: \"sentri\"; did you mean \"sentry\"?"));
   EXPECT_THAT(house.run({"remove", "sentry", "-s", "user"}).err, HasSubstr("in user config; it is in local config"));
 }
 
@@ -525,7 +525,7 @@ TEST(Approve, IsRememberedForTheEntryAndCanBeTakenBack) {
   EXPECT_THAT(house.run({"list"}).err, HasSubstr("patchbay approve files other"));
   auto approved = house.run({"approve", "files"});
   ASSERT_EQ(approved.code, 0) << approved.err;
-  EXPECT_THAT(approved.out, HasSubstr("Approved 'files':\n  runs: " + fake + " good\n"));
+  EXPECT_THAT(approved.out, HasSubstr("Approved \"files\":\n  runs: " + fake + " good\n"));
   EXPECT_EQ(reason_of(house, "files"), "not started");
   EXPECT_EQ(reason_of(house, "other"), "awaiting approval");
   // It may be started now, and nobody is asked.
@@ -658,7 +658,7 @@ TEST(Approve, OfAllIsForThoseThatWaitAndNotForARefusedOne) {
   ASSERT_EQ(house.run({"reject", "no"}).code, 0);
   const auto all = house.run({"approve", "--all"});
   EXPECT_EQ(all.code, 0);
-  EXPECT_THAT(all.out, AllOf(HasSubstr("yes"), Not(HasSubstr("'no'"))));
+  EXPECT_THAT(all.out, AllOf(HasSubstr("yes"), Not(HasSubstr("\"no\""))));
   EXPECT_THAT(house.run({"why", "no"}).out, HasSubstr("rejected"));
   // By its name it can be taken back.
   EXPECT_EQ(house.run({"approve", "no"}).code, 0);
@@ -670,7 +670,7 @@ TEST(Approve, CannotOutvoteARejectionInSettings) {
   house.tree.file("project/.claude/settings.json", R"({"disabledMcpjsonServers": ["files"]})");
   auto approved = house.run({"approve", "files"});
   EXPECT_EQ(approved.code, 2);
-  EXPECT_THAT(approved.err, AllOf(HasSubstr("'files' is still rejected"), HasSubstr("settings.json:1")));
+  EXPECT_THAT(approved.err, AllOf(HasSubstr("\"files\" is still rejected"), HasSubstr("settings.json:1")));
   EXPECT_EQ(reason_of(house, "files"), "rejected");
 }
 
@@ -678,8 +678,8 @@ TEST(Approve, IsAboutServersOfTheProjectAlone) {
   Household house;
   house.tree.file("project/.mcp.json", brought_along);
   ASSERT_EQ(house.run({"add", "mine", "--", "x"}).code, 0);
-  EXPECT_THAT(house.run({"approve", "mine"}).err, HasSubstr("'mine' is not declared by this project"));
-  EXPECT_THAT(house.run({"approve", "file"}).err, HasSubstr("did you mean 'files'?"));
+  EXPECT_THAT(house.run({"approve", "mine"}).err, HasSubstr("\"mine\" is not declared by this project"));
+  EXPECT_THAT(house.run({"approve", "file"}).err, HasSubstr("did you mean \"files\"?"));
   EXPECT_THAT(house.run({"approve"}).err, HasSubstr("name the servers, or use --all"));
   EXPECT_EQ(house.run({"approve", "files", "--all"}).code, 2);
   EXPECT_EQ(house.run({"approve", "files", "-s", "user"}).code, 2);
@@ -923,7 +923,7 @@ TEST(Get, ShowsIssuesAndSuggestsNames) {
   EXPECT_THAT(result.out, AllOf(HasSubstr("Status: ✘ Rejected"), HasSubstr("Issue: .mcp.json:1:"), HasSubstr("agrs")));
   auto typo = house.run({"mcp", "get", "ab"});
   EXPECT_EQ(typo.code, 2);
-  EXPECT_THAT(typo.err, HasSubstr("No MCP server found with name: \"ab\"; did you mean 'a'?"));
+  EXPECT_THAT(typo.err, HasSubstr("No MCP server found with name: \"ab\"; did you mean \"a\"?"));
 }
 
 TEST(Get, ChecksTheHealthWhenAskedFor) {

@@ -385,9 +385,9 @@ TEST_F(Doctor, WhyGuessesWhatWasMeant) {
     std::vector<std::string> words;
     std::string part;
   };
-  for (const auto& one : std::vector<Case>{{{"githib"}, "did you mean 'github'?"},
-                                           {{"mcp__githib__push"}, "did you mean 'mcp__github__push'?"},
-                                           {{"githib/push"}, "did you mean 'github/push'?"},
+  for (const auto& one : std::vector<Case>{{{"githib"}, "did you mean \"github\"?"},
+                                           {{"mcp__githib__push"}, "did you mean \"mcp__github__push\"?"},
+                                           {{"githib/push"}, "did you mean \"github/push\"?"},
                                            {{"something-else"}, "patchbay list"},
                                            {{"github", "a=1"}, "patchbay why github TOOL a=1"}}) {
     auto words = one.words;

@@ -39,25 +39,25 @@ TEST_F(NamedServer, AMisspeltNameIsReportedAtOnceAndStartsNothing) {
     const char* said;
   };
   const Case cases[] = {
-      {{"tools", "dosc"}, "there is no server called 'dosc'; did you mean 'docs'?"},
-      {{"tools", "dosc/echo"}, "there is no server called 'dosc'; did you mean 'docs'?"},
-      {{"tools", "mcp__dosc__echo"}, "there is no server called 'dosc'; did you mean 'docs'?"},
-      {{"call", "dosc/echo", "text=x"}, "there is no server called 'dosc'; did you mean 'docs'?"},
-      {{"call", "mcp__dosc__echo", "text=x"}, "there is no server called 'dosc'; did you mean 'docs'?"},
-      {{"call", "my-fiels/echo", "text=x"}, "did you mean 'my-files'?"},
-      {{"call", "elsewhere/echo", "text=x"}, "there is no server called 'elsewhere'; the servers are docs, my-files"},
+      {{"tools", "dosc"}, "there is no server called \"dosc\"; did you mean \"docs\"?"},
+      {{"tools", "dosc/echo"}, "there is no server called \"dosc\"; did you mean \"docs\"?"},
+      {{"tools", "mcp__dosc__echo"}, "there is no server called \"dosc\"; did you mean \"docs\"?"},
+      {{"call", "dosc/echo", "text=x"}, "there is no server called \"dosc\"; did you mean \"docs\"?"},
+      {{"call", "mcp__dosc__echo", "text=x"}, "there is no server called \"dosc\"; did you mean \"docs\"?"},
+      {{"call", "my-fiels/echo", "text=x"}, "did you mean \"my-files\"?"},
+      {{"call", "elsewhere/echo", "text=x"}, "there is no server called \"elsewhere\"; the servers are docs, my-files"},
       {{"call", "patchbay/read_file", "path=x"}, "to use it in addition: patchbay --builtin"},
       {{"tools", "patchbay"}, "to use it in addition: patchbay --builtin"},
-      {{"resources", "dosc"}, "did you mean 'docs'?"},
-      {{"prompts", "dosc"}, "did you mean 'docs'?"},
-      {{"skills", "dosc"}, "did you mean 'docs'?"},
-      {{"skills", "dosc", "a-skill"}, "did you mean 'docs'?"},
-      {{"read", "dosc", "file:///a"}, "did you mean 'docs'?"},
-      {{"prompt", "dosc/greet", "who=x"}, "did you mean 'docs'?"},
-      {{"prompt", "mcp__dosc__greet", "who=x"}, "did you mean 'docs'?"},
-      {{"get", "dosc", "--check"}, "did you mean 'docs'?"},
-      {{"why", "dosc", "--check"}, "did you mean 'docs'? If it is a tool: patchbay why SERVER/dosc\n"},
-      {{"why", "dosc/echo", "--check"}, "did you mean 'docs/echo'?"},
+      {{"resources", "dosc"}, "did you mean \"docs\"?"},
+      {{"prompts", "dosc"}, "did you mean \"docs\"?"},
+      {{"skills", "dosc"}, "did you mean \"docs\"?"},
+      {{"skills", "dosc", "a-skill"}, "did you mean \"docs\"?"},
+      {{"read", "dosc", "file:///a"}, "did you mean \"docs\"?"},
+      {{"prompt", "dosc/greet", "who=x"}, "did you mean \"docs\"?"},
+      {{"prompt", "mcp__dosc__greet", "who=x"}, "did you mean \"docs\"?"},
+      {{"get", "dosc", "--check"}, "did you mean \"docs\"?"},
+      {{"why", "dosc", "--check"}, "did you mean \"docs\"? If it is a tool: patchbay why SERVER/dosc\n"},
+      {{"why", "dosc/echo", "--check"}, "did you mean \"docs/echo\"?"},
   };
   for (const auto& one : cases) {
     const auto result = house.run(one.words);
@@ -85,7 +85,7 @@ TEST_F(NamedServer, WhatOnlyServersKnowIsLeftToThem) {
   EXPECT_EQ(both.code, 2);
   EXPECT_THAT(both.err, HasSubstr("several servers have a tool called \"echo\""));
   // Prompts may have slashes in their names.
-  EXPECT_THAT(house.run({"prompt", "team/greet"}).err, HasSubstr("there is no prompt called 'team/greet'"));
+  EXPECT_THAT(house.run({"prompt", "team/greet"}).err, HasSubstr("there is no prompt called \"team/greet\""));
 }
 
 TEST(NamedServerCut, ANameThatWasCutToFitIsLeftToTheServers) {

@@ -201,7 +201,7 @@ TEST(ServeHttp, AnEntryWithAUrlIsCalledLikeAnyOther) {
   EXPECT_THAT(refused.out, HasSubstr("401 Unauthorized"));
   auto told = ask(Json::object(), {"tools"});
   EXPECT_EQ(told.code, 3);
-  EXPECT_THAT(told.err, HasSubstr("Failed to connect to 'far': http://"));
+  EXPECT_THAT(told.err, HasSubstr("Failed to connect to \"far\": http://"));
   EXPECT_THAT(told.out, HasSubstr("far  needs-auth  wants credentials\n"));
   EXPECT_THAT(ask(Json::object(), {"mcp", "list"}).out,
               HasSubstr("! Needs authentication: " + url + " needs credentials"));
@@ -210,7 +210,7 @@ TEST(ServeHttp, AnEntryWithAUrlIsCalledLikeAnyOther) {
   auto lost =
       run_program({binary, "--strict-mcp-config", "--mcp-config", to_text(Json{{"far", wrong}}), "call", "far/x"});
   EXPECT_EQ(lost.code, 3);
-  EXPECT_EQ(lost.err, fmt::format("[mcp] Failed to connect to 'far': {}c answered 404 Not Found: There is nothing at "
+  EXPECT_EQ(lost.err, fmt::format("[mcp] Failed to connect to \"far\": {}c answered 404 Not Found: There is nothing at "
                                   "this address. The MCP endpoint is /mcp; check the path of its url\n",
                                   url));
   EXPECT_EQ(program.end(SIGTERM), 0);

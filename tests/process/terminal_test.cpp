@@ -179,7 +179,7 @@ TEST(OnATerminal, AnApprovalStartsAProjectServerAndNotNowDoesNot) {
     project.write(".mcp.json", mode_server_file("good", started));
     Terminal terminal({program, "call", "fake/echo", "text=hello"}, project.path());
     EXPECT_TRUE(terminal.wait_for("Start it?")) << terminal.seen();
-    EXPECT_THAT(terminal.seen(), AllOf(HasSubstr("'fake'"), HasSubstr(fake)));
+    EXPECT_THAT(terminal.seen(), AllOf(HasSubstr("\"fake\""), HasSubstr(fake)));
     EXPECT_FALSE(std::ifstream(started).good());
     terminal.type(yes ? "y\n" : "\n");
     EXPECT_EQ(terminal.wait_for_end(), yes ? 0 : 2) << terminal.seen();
@@ -308,7 +308,7 @@ TEST(OnATerminal, NothingIsPrintedInsideAQuestion) {
   EXPECT_THAT(terminal.seen(), Not(HasSubstr("Failed to connect")));
   terminal.type("\n");
   (void)terminal.wait_for_end();
-  EXPECT_THAT(terminal.seen(), HasSubstr("Failed to connect to 'loud'"));
+  EXPECT_THAT(terminal.seen(), HasSubstr("Failed to connect to \"loud\""));
 }
 
 TEST(OnATerminal, JsonOfAnErrorIsEscapedAndTheSame) {
@@ -366,7 +366,7 @@ TEST(OnATerminal, ClientSecretIsAskedForAndNotShown) {
   Terminal terminal(
       {program, "mcp", "add", "-t", "http", "--client-id", "me", "--client-secret", "s", "https://h.example/"},
       house.project(), house.options().env);
-  ASSERT_TRUE(terminal.wait_for("Client secret of 's'")) << terminal.seen();
+  ASSERT_TRUE(terminal.wait_for("Client secret of \"s\"")) << terminal.seen();
   terminal.type("s3cretX\177\n");
   EXPECT_EQ(terminal.wait_for_end(), 0) << terminal.seen();
   EXPECT_THAT(terminal.seen(), AllOf(Not(HasSubstr("s3cret")), HasSubstr("Added HTTP")));
@@ -424,7 +424,7 @@ TEST(OnATerminal, ImportAsksBeforeItWrites) {
     const auto own = house.own();
     EXPECT_EQ(own["projects"][house.project()]["mcpServers"].size(), c.local) << c.reply << terminal.seen();
     EXPECT_EQ(own["mcpServers"].size(), c.user) << c.reply << terminal.seen();
-    if (c.local == 1) EXPECT_THAT(terminal.seen(), HasSubstr("there is no server 'four' in this list"));
+    if (c.local == 1) EXPECT_THAT(terminal.seen(), HasSubstr("there is no server \"four\" in this list"));
   }
 }
 

@@ -168,7 +168,7 @@ TEST_F(Unapproved, WhatLacksAValueIsNotSwitchedOn) {
   const auto refused = house.run({"enable", "gh"});
   EXPECT_EQ(refused.code, 2);
   EXPECT_THAT(refused.err,
-              AllOf(HasSubstr("'gh' stays disabled: INPUT_GH_TOKEN, which the server needs, is not set; set it"),
+              AllOf(HasSubstr("\"gh\" stays disabled: INPUT_GH_TOKEN, which the server needs, is not set; set it"),
                     HasSubstr("${INPUT_GH_TOKEN:-value}")));
   EXPECT_EQ(house.own(), before);
 
@@ -197,7 +197,7 @@ TEST_F(Unapproved, WhatIsDisabledIsNotAskedAbout) {
   EXPECT_THAT(list.err, Not(HasSubstr("patchbay approve")));
   const auto enabled = house.run({"enable", "off"});
   ASSERT_EQ(enabled.code, 0);
-  EXPECT_THAT(enabled.err, HasSubstr("'off' still needs approval before it can start: patchbay approve off\n"));
+  EXPECT_THAT(enabled.err, HasSubstr("\"off\" still needs approval before it can start: patchbay approve off\n"));
   EXPECT_EQ(standing("off"), "awaiting approval");
 }
 

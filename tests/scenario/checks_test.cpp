@@ -81,7 +81,7 @@ TEST_P(Checks, ArgumentsThatDoNotFit_AreNotSent) {
     (void)co_await session.list_tools();
     auto wrong = co_await failure(session.call_tool("t", Json{{"size", "big"}}));
     EXPECT_EQ(wrong, Error(Errc::invalid_argument,
-                           "the arguments do not match the tool 't': /size: expected integer, found string (type)"));
+                           "the arguments do not match the tool \"t\": /size: expected integer, found string (type)"));
     auto none = co_await failure(session.call_tool("t", {}));
     EXPECT_THAT(none.message(), HasSubstr(R"(arguments: missing property "size" (required))"));
     auto null = co_await failure(session.call_tool("t", Json()));

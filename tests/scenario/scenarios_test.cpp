@@ -416,7 +416,7 @@ TEST_P(Scenario, BothSidesKeepToWhatAToolDeclares) {
     const auto before = sent(method::call_tool);
     const Json wrong{{"width", 0}, {"depth", 1}};
     auto refused = co_await as_result(session.call_tool("area", wrong));
-    EXPECT_THAT(refused, FailsWith(Errc::invalid_argument, AllOf(HasSubstr("'area'"), HasSubstr("/width: "),
+    EXPECT_THAT(refused, FailsWith(Errc::invalid_argument, AllOf(HasSubstr("\"area\""), HasSubstr("/width: "),
                                                                  HasSubstr("(minimum)"), HasSubstr("\"height\""))));
     EXPECT_EQ(sent(method::call_tool), before);
     // A server does not rely on its clients: the model reads the same reasons.

@@ -82,7 +82,7 @@ TEST_F(BuiltinFiles, ReadWindow) {
     EXPECT_EQ(block(result, 1), item.note) << to_text(item.arguments);
   }
   EXPECT_EQ(error(read_file, {{"path", "f"}, {"offset", 6}}), "offset 6 is past the end: f has 5 lines.");
-  EXPECT_THAT(error(read_file, {{"path", "f"}, {"offset", 0}}), HasSubstr("'offset' must be from 1"));
+  EXPECT_THAT(error(read_file, {{"path", "f"}, {"offset", 0}}), HasSubstr("\"offset\" must be from 1"));
   tree.file("empty", "");
   EXPECT_EQ(text(read_file, {{"path", "empty"}}), "[The file is empty.]");
 }
@@ -190,7 +190,7 @@ TEST_F(BuiltinFiles, ReadRefusals) {
     std::string message;
   };
   const Case cases[] = {
-      {Json::object(), "'path' is missing"},
+      {Json::object(), "\"path\" is missing"},
       {{{"path", "absent"}}, "absent"},
       {{{"path", "d"}}, "d is a directory; use list_dir"},
       {{{"path", "."}}, "is a directory"},
@@ -203,7 +203,7 @@ TEST_F(BuiltinFiles, ReadRefusals) {
       {{{"path", "/etc/passwd"}}, "outside " + root},
       {{{"path", root + "x"}}, "outside " + root},
       {{{"path", "loop"}}, "loop"},
-      {{{"path", "f"}, {"lines", 3}}, "unknown argument 'lines'"},
+      {{{"path", "f"}, {"lines", 3}}, "unknown argument \"lines\""},
       {{{"path", "d/reed_me.txt"}}, "did you mean d/read_me.txt?"},
       {{{"path", "zeroes"}}, "did you mean zeros?"},
   };
@@ -250,8 +250,8 @@ TEST_F(BuiltinFiles, WriteRefusals) {
     std::string message;
   };
   const Case cases[] = {
-      {{{"path", "f"}}, "'content' is missing"},
-      {{{"path", "f"}, {"content", 1}}, "'content' must be a string, not a number"},
+      {{{"path", "f"}}, "\"content\" is missing"},
+      {{{"path", "f"}, {"content", 1}}, "\"content\" must be a string, not a number"},
       {{{"path", "d"}, {"content", ""}}, "d"},
       {{{"path", "n/"}, {"content", ""}}, "n/ names a directory"},
       {{{"path", "."}, {"content", ""}}, "directory"},
@@ -298,9 +298,9 @@ TEST_F(BuiltinFiles, EditRefusalsLeaveTheFile) {
   const Case cases[] = {
       {{{"path", "f"}, {"old_text", "c"}, {"new_text", ""}}, "f was not changed: old_text does not occur"},
       {{{"path", "f"}, {"old_text", "a"}, {"new_text", ""}}, "f was not changed: old_text occurs 2 times (lines 1, 3)"},
-      {{{"path", "f"}, {"old_text", "a"}}, "'new_text' is missing"},
+      {{{"path", "f"}, {"old_text", "a"}}, "\"new_text\" is missing"},
       {{{"path", "f"}, {"old_text", "a"}, {"new_text", "b"}, {"replace_all", "yes"}},
-       "'replace_all' must be true or false"},
+       "\"replace_all\" must be true or false"},
       {{{"path", "binary"}, {"old_text", "a"}, {"new_text", "b"}}, "binary is binary data, not text"},
       {{{"path", "big"}, {"old_text", "x"}, {"new_text", "y"}}, "100 bytes"},
       {{{"path", "absent"}, {"old_text", "x"}, {"new_text", "y"}}, "absent"},
@@ -345,7 +345,7 @@ TEST_F(BuiltinFiles, ListRefusals) {
   EXPECT_THAT(error(list_dir, {{"path", "absent"}}), HasSubstr("absent"));
   EXPECT_THAT(error(list_dir, {{"path", "out"}}), HasSubstr("outside " + tree.path().string()));
   EXPECT_THAT(error(list_dir, {{"path", "/"}}), HasSubstr("outside " + tree.path().string()));
-  EXPECT_THAT(error(list_dir, {{"path", ""}}), HasSubstr("'path' must not be empty"));
+  EXPECT_THAT(error(list_dir, {{"path", ""}}), HasSubstr("\"path\" must not be empty"));
 }
 
 TEST(BuiltinTools, DescriptionsAreCompleteAndSchemasStrict) {

@@ -207,20 +207,20 @@ TEST_F(BuiltinRunCommand, Refusals) {
     const char* message;
   };
   const Case cases[] = {
-      {Json::object(), "'command' is missing"},
-      {{{"command", ""}}, "'command' must not be empty"},
+      {Json::object(), "\"command\" is missing"},
+      {{{"command", ""}}, "\"command\" must not be empty"},
       {{{"command", "ls -l"}}, "each argument in args"},
       {{{"command", "no-such-program-here"}}, "no-such-program-here"},
       {{{"command", "./file"}}, "file"},
-      {{{"command", "ls"}, {"args", "-l"}}, "'args' must be an array of strings, not a string"},
-      {{{"command", "ls"}, {"args", Json::array({1})}}, "'args[0]' must be a string"},
+      {{{"command", "ls"}, {"args", "-l"}}, "\"args\" must be an array of strings, not a string"},
+      {{{"command", "ls"}, {"args", Json::array({1})}}, "\"args[0]\" must be a string"},
       {{{"command", "ls"}, {"cwd", "file"}}, "file is not a directory"},
       {{{"command", "ls"}, {"cwd", "out"}}, "outside"},
       {{{"command", "ls"}, {"cwd", "/"}}, "outside"},
       {{{"command", "ls"}, {"cwd", "absent"}}, "absent"},
-      {{{"command", "ls"}, {"timeout_seconds", 601}}, "'timeout_seconds' must be from"},
-      {{{"command", "ls"}, {"timeout_seconds", 0}}, "'timeout_seconds' must be from"},
-      {{{"command", "ls"}, {"shell", true}}, "unknown argument 'shell'"},
+      {{{"command", "ls"}, {"timeout_seconds", 601}}, "\"timeout_seconds\" must be from"},
+      {{{"command", "ls"}, {"timeout_seconds", 0}}, "\"timeout_seconds\" must be from"},
+      {{{"command", "ls"}, {"shell", true}}, "unknown argument \"shell\""},
   };
   for (const auto& item : cases) {
     const auto result = run(item.arguments);

@@ -74,7 +74,7 @@ TEST_F(BuiltinGlob, FindsFilesSortedByPath) {
 
 TEST_F(BuiltinGlob, Refusals) {
   const auto root = tree.path().string();
-  EXPECT_THAT(error(glob, Json::object()), HasSubstr("'pattern' is missing"));
+  EXPECT_THAT(error(glob, Json::object()), HasSubstr("\"pattern\" is missing"));
   EXPECT_THAT(error(glob, {{"pattern", "/etc/*"}}), HasSubstr("must be relative"));
   EXPECT_THAT(error(glob, {{"pattern", "[a"}}), HasSubstr("'[' is not closed"));
   EXPECT_THAT(error(glob, {{"pattern", "*"}, {"path", "out"}}), HasSubstr("outside " + root));
@@ -214,19 +214,19 @@ TEST_F(BuiltinGrep, Refusals) {
     std::string message;
   };
   const Case cases[] = {
-      {Json::object(), "'pattern' is missing"},
+      {Json::object(), "\"pattern\" is missing"},
       {{{"pattern", "("}}, "missing )"},
       {{{"pattern", "(?=a)"}}, "Look-around and back-references do not exist"},
       {{{"pattern", "(a)\\1"}}, "Look-around and back-references do not exist"},
       {{{"pattern", "((((a{100}){100}){100}){100})"}}, "not a regular expression of RE2"},
-      {{{"pattern", "a"}, {"context", 100}}, "'context' must be from 0 to 20"},
-      {{{"pattern", "a"}, {"max_results", 0}}, "'max_results' must be from 1"},
+      {{{"pattern", "a"}, {"context", 100}}, "\"context\" must be from 0 to 20"},
+      {{{"pattern", "a"}, {"max_results", 0}}, "\"max_results\" must be from 1"},
       {{{"pattern", "a"}, {"glob", "!*.h"}}, "glob"},
       {{{"pattern", "a"}, {"glob", "/etc/*"}}, "must be relative"},
       {{{"pattern", "a"}, {"path", "out"}}, "outside " + root},
       {{{"pattern", "a"}, {"path", "/etc/passwd"}}, "outside " + root},
       {{{"pattern", "a"}, {"path", "absent"}}, "absent"},
-      {{{"pattern", "a"}, {"case", true}}, "unknown argument 'case'"},
+      {{{"pattern", "a"}, {"case", true}}, "unknown argument \"case\""},
   };
   for (const auto& item : cases) {
     EXPECT_THAT(error(grep, item.arguments), HasSubstr(item.message)) << to_text(item.arguments);

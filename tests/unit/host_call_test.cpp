@@ -85,7 +85,7 @@ TEST(HostCall, StartingTheServerCountsAgainstTheLimitOfTheCall) {
     EXPECT_FALSE(late);
     if (!late) {
       EXPECT_EQ(late.error().code(), Errc::timeout);
-      EXPECT_THAT(late.error().message(), AllOf(HasSubstr("20 ms"), HasSubstr("server 's' was starting")));
+      EXPECT_THAT(late.error().message(), AllOf(HasSubstr("20 ms"), HasSubstr("server \"s\" was starting")));
     }
     // The attempt goes on for others.
     may = true;

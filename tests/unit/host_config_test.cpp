@@ -95,9 +95,9 @@ TEST(HostConfig, AStandingBecomesAStateAndAReason) {
                                                           {"not configured", "disabled/not configured"},
                                                           {"broken", "failed/broken"}}));
     auto refused = co_await as_result(host.session("policy"));
-    EXPECT_THAT(refused, FailsWith(Error(Errc::config, "server 'policy' is not used (policy): because")));
+    EXPECT_THAT(refused, FailsWith(Error(Errc::config, "server \"policy\" is not used (policy): because")));
     auto broken_one = co_await as_result(host.session("broken"));
-    EXPECT_THAT(broken_one, FailsWith(Error(Errc::config, "server 'broken' in /f cannot be used: because")));
+    EXPECT_THAT(broken_one, FailsWith(Error(Errc::config, "server \"broken\" in /f cannot be used: because")));
     co_await host.stop();
   });
 }

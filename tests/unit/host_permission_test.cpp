@@ -116,7 +116,7 @@ TEST(HostPermission, ADeniedServersResourcesAndPromptsAreNobodys) {
       if (!session) {
         EXPECT_EQ(session.error().code(), Errc::denied);
         EXPECT_THAT(session.error().message(),
-                    AllOf(HasSubstr("the server 's' may not be used"), HasSubstr(to_text(Json(denied_by))),
+                    AllOf(HasSubstr("the server \"s\" may not be used"), HasSubstr(to_text(Json(denied_by))),
                           HasSubstr("to use it, change /home/me/.claude/settings.json:1")));
       }
       // It is refused without being started; one tool is not a server.

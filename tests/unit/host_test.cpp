@@ -155,7 +155,7 @@ TEST(HostConnection, AStartThatFailsIsCleanedUpAndMayBeTriedAgain) {
     auto status = bench.connection().status();
     EXPECT_EQ(status.state, ServerState::failed);
     EXPECT_EQ(to_string(status.reason), "connect failed");
-    EXPECT_THAT(failed, FailsWith(status.error->within("server 's'")));
+    EXPECT_THAT(failed, FailsWith(status.error->within("server \"s\"")));
     EXPECT_FALSE(bench.connection().worth_trying());
 
     bench.server->on(m(method::discover), R"({"supportedVersions":["2026-07-28"],"capabilities":{}})");
@@ -177,7 +177,7 @@ TEST(HostConnection, AnErrorOfTheTransportReachesEveryoneWhoAsked) {
     auto one = bench.ask();
     auto two = bench.ask();
     co_await bench.scope.join();
-    EXPECT_EQ(one->outcome->error(), Error(Errc::connect, "server 's': no such command"));
+    EXPECT_EQ(one->outcome->error(), Error(Errc::connect, "server \"s\": no such command"));
     EXPECT_EQ(two->outcome->error().detail(), "stderr");
     EXPECT_EQ(bench.server->opens, 1);
     co_await bench.end();
@@ -230,7 +230,7 @@ TEST(HostConnection, ADisabledOrUnusableServerIsNeverOpened) {
       bench.parts.config.disabled = true;
       bench.parts.config.origin.file = "/x/.mcp.json";
       auto refused = co_await as_result(bench.connection().ensure());
-      EXPECT_THAT(refused, FailsWith(Error(Errc::config, "server 's' is disabled in /x/.mcp.json")));
+      EXPECT_THAT(refused, FailsWith(Error(Errc::config, "server \"s\" is disabled in /x/.mcp.json")));
       EXPECT_EQ(bench.connection().status().state, ServerState::disabled);
       EXPECT_FALSE(bench.connection().worth_trying());
       EXPECT_EQ(bench.server->opens, 0);
@@ -373,7 +373,7 @@ TEST(HostConnection, ClosedWhileOpeningOrListingLeavesNothingAndTellsWhoWaited) 
       EXPECT_EQ(bench.server->connections(), 0u);
       EXPECT_EQ(bench.server->open_now, 0);
       co_await bench.scope.join();
-      EXPECT_EQ(asked->outcome->error(), Error(Errc::closed, "'s' is being closed"));
+      EXPECT_EQ(asked->outcome->error(), Error(Errc::closed, "\"s\" is being closed"));
       auto status = bench.connection().status();
       EXPECT_EQ(status.state, ServerState::pending);
       EXPECT_EQ(to_string(status.reason), "closed");
@@ -566,7 +566,7 @@ TEST(Host, OneBadServerDoesNotHurtTheOthers) {
     EXPECT_THAT(disabled, FailsWith(Errc::config));
     // An unknown tool may be one of a server that did not start, so that is said.
     auto unknown = co_await as_result(host.call("nonesuch"));
-    EXPECT_THAT(unknown, FailsWith(Errc::invalid_argument, HasSubstr("'bad'")));
+    EXPECT_THAT(unknown, FailsWith(Errc::invalid_argument, HasSubstr("\"bad\"")));
     co_await host.stop();
   });
 }
@@ -576,8 +576,8 @@ TEST(Host, ANameNobodyConfiguredIsNamed) {
     Host host(empty_options());
     host.add_server("github", server_with({"x"}));
     auto typo = co_await as_result(host.start({"githb"}));
-    EXPECT_THAT(typo,
-                FailsWith(Error(Errc::invalid_argument, "there is no server called 'githb'; did you mean 'github'?")));
+    EXPECT_THAT(typo, FailsWith(Error(Errc::invalid_argument,
+                                      "there is no server called \"githb\"; did you mean \"github\"?")));
     auto session = co_await as_result(host.session("zzz"));
     EXPECT_THAT(session, FailsWith(Errc::invalid_argument));
     EXPECT_EQ(states_of(host), "github=pending/not started ");

@@ -327,7 +327,7 @@ TEST(Permission, TheDecisionCarriesTheRuleAndItsPlace) {
             (PermissionDecision{Outcome::deny, "denied by the rule \"mcp__s__t\" in /home/me/.claude/settings.json:3",
                                 "mcp__s__t", "/home/me/.claude/settings.json", 3, 5}));
   EXPECT_EQ(denial("mcp__s__t", denied).message(),
-            "'mcp__s__t' may not be called: denied by the rule \"mcp__s__t\" in /home/me/.claude/settings.json:3; to "
+            "\"mcp__s__t\" may not be called: denied by the rule \"mcp__s__t\" in /home/me/.claude/settings.json:3; to "
             "call it, change /home/me/.claude/settings.json:3");
   const auto flag = rules.decide(entry("u", "t"), Json(), cwd);
   EXPECT_EQ(flag.reason, "denied by --disallowedTools \"mcp__u\"");

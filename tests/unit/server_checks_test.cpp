@@ -31,10 +31,10 @@ TEST(ServerChecks, WhatIsNotASchema_IsRefusedWhenTheToolIsAdded) {
   const Json good{{"type", "object"}};
   EXPECT_EQ(added(good, {}), "");
   EXPECT_EQ(added(good, Json{{"type", "array"}}), "");
-  EXPECT_THAT(added(Json{{"type", "objekt"}}, {}), HasSubstr("invalid_argument: tool 't': inputSchema: "));
-  EXPECT_THAT(added(good, Json{{"$ref", "#/gone"}}), HasSubstr("invalid_argument: tool 't': outputSchema: "));
+  EXPECT_THAT(added(Json{{"type", "objekt"}}, {}), HasSubstr("invalid_argument: tool \"t\": inputSchema: "));
+  EXPECT_THAT(added(good, Json{{"$ref", "#/gone"}}), HasSubstr("invalid_argument: tool \"t\": outputSchema: "));
   EXPECT_THAT(added(Json{{"$schema", "http://json-schema.org/draft-04/schema#"}}, {}),
-              HasSubstr("invalid_argument: tool 't': inputSchema: "));
+              HasSubstr("invalid_argument: tool \"t\": inputSchema: "));
 }
 
 TEST(ServerChecks, AnswersToAForm_MustFitIt) {

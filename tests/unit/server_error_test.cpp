@@ -50,13 +50,13 @@ TEST(ServerError, OfACallThatTookTooLong_SaysWhatWouldHelpAsAValue) {
 }
 
 TEST(ServerError, OfAServer_HasItsNameOnce) {
-  EXPECT_EQ(error_of_server("docs", Error(Errc::timeout, "no answer")).message(), "server 'docs': no answer");
-  for (const char* named : {"server \"docs\" exited with status 3", "server 'docs': the variable is not set"}) {
+  EXPECT_EQ(error_of_server("docs", Error(Errc::timeout, "no answer")).message(), "server \"docs\": no answer");
+  for (const char* named : {"server \"docs\" exited with status 3", "server \"docs\": the variable is not set"}) {
     EXPECT_EQ(error_of_server("docs", Error(Errc::closed, named)).message(), named);
   }
   EXPECT_EQ(without_name("docs", "server \"docs\" exited with status 3"), "it exited with status 3");
-  EXPECT_EQ(without_name("docs", "server 'docs': the variable is not set"), "the variable is not set");
-  EXPECT_EQ(without_name("docs", "server 'docs' is not approved"), "it is not approved");
+  EXPECT_EQ(without_name("docs", "server \"docs\": the variable is not set"), "the variable is not set");
+  EXPECT_EQ(without_name("docs", "server \"docs\" is not approved"), "it is not approved");
   EXPECT_EQ(without_name("docs", "no answer"), "no answer");
 }
 

@@ -97,7 +97,7 @@ TEST(SkillShelf, WhatAClientWouldRefuseIsNotOffered) {
     std::string reason;
   };
   for (const auto& row : std::vector<Row>{
-           {"no files", "pdf", {}, "skill 'pdf': it has no SKILL.md"},
+           {"no files", "pdf", {}, "skill \"pdf\": it has no SKILL.md"},
            {"no SKILL.md", "pdf", {file("README.md")}, "it has no SKILL.md"},
            {"one elsewhere", "pdf", {file("docs/SKILL.md", header("pdf"))}, "it has no SKILL.md"},
            {"no header", "pdf", {file("SKILL.md", "# PDF")}, "SKILL.md: it does not begin with a header"},
@@ -107,10 +107,10 @@ TEST(SkillShelf, WhatAClientWouldRefuseIsNotOffered) {
            {"another name", "pdf", files_of("word"), "is not called word"},
            {"no name for a skill", "PDF", files_of("PDF"), "is not a valid name of a skill"},
            {"no path", "", files_of("pdf"), "'' is not a path inside a directory"},
-           {"an absolute path", "/pdf", files_of("pdf"), "'/pdf' is not a path"},
-           {"a path above", "../pdf", files_of("pdf"), "'../pdf' is not a path"},
-           {"a file above", "pdf", files_of("pdf", {file("../x")}), "'../x' is not a path"},
-           {"an absolute file", "pdf", files_of("pdf", {file("/x")}), "'/x' is not a path"},
+           {"an absolute path", "/pdf", files_of("pdf"), "\"/pdf\" is not a path"},
+           {"a path above", "../pdf", files_of("pdf"), "\"../pdf\" is not a path"},
+           {"a file above", "pdf", files_of("pdf", {file("../x")}), "\"../x\" is not a path"},
+           {"an absolute file", "pdf", files_of("pdf", {file("/x")}), "\"/x\" is not a path"},
            {"a backslash", "pdf", files_of("pdf", {file("a\\b")}), "is not a path"},
            {"a line break", "pdf", files_of("pdf", {file("a\nb")}), "is not a path"},
            {"a directory", "pdf", files_of("pdf", {file("a/")}), "is not a path"},

@@ -113,13 +113,14 @@ TEST_F(ServerStart, ASecretThatIsNotThereIsSaidAndNothingStarts) {
   };
   for (auto [value, message] : std::initializer_list<Case>{
            {"${env:GONE}",
-            "server 's': ${env:GONE} in \"env.A\" (from /f) is not available: the variable is not set; set it, or "
+            "server \"s\": ${env:GONE} in \"env.A\" (from /f) is not available: the variable is not set; set it, or "
             "write ${GONE:-DEFAULT} to give it a default"},
-           {"${file:gone}", "server 's': ${file:gone} in \"env.A\" (from /f) is not available: there is no such file"},
+           {"${file:gone}",
+            "server \"s\": ${file:gone} in \"env.A\" (from /f) is not available: there is no such file"},
            {"${file:/dev/zero}",
-            "server 's': ${file:/dev/zero} in \"env.A\" (from /f) is not available: it is a device, not a "
+            "server \"s\": ${file:/dev/zero} in \"env.A\" (from /f) is not available: it is a device, not a "
             "file; replace it with a file"},
-           {"${cmd:echo oops >&2; exit 3}", "the command in \"env.A\" of server 's' exited with status 3: oops"},
+           {"${cmd:echo oops >&2; exit 3}", "the command in \"env.A\" of server \"s\" exited with status 3: oops"},
        }) {
     auto server = recorder();
     server.env = {{"A", std::string(value)}};
@@ -179,7 +180,7 @@ TEST_F(ServerStart, AChildGetsOurEnvironmentTheRunAndItsEntry) {
   EXPECT_THAT(record, HasSubstr("CLAUDE_PROJECT_DIR=" + path("") + "\n"));
   EXPECT_THAT(record, Not(HasSubstr("OTEL_PATCHBAY_TEST")));
   server.env_file = "gone.env";
-  EXPECT_EQ(failure(server), "server 's': the \"envFile\" " + path("gone.env") +
+  EXPECT_EQ(failure(server), "server \"s\": the \"envFile\" " + path("gone.env") +
                                  " (from /f) cannot be read: there is no such file; create it, or correct the path");
 }
 
@@ -244,7 +245,7 @@ TEST_F(ServerStart, HelpersAreBoundedInTimeAndOutput) {
 // compat: B3.5
 TEST_F(ServerStart, AHelperRunsAtTheFirstRequestAndOnceForARefusal) {
   HelperCommand command;
-  command.label = "headersHelper of 's'";
+  command.label = "headersHelper of \"s\"";
   command.cwd = path("");
   command.line =
       "echo x >> runs; printf '{\"Authorization\": \"Bearer %s\", \"Accept\": \"no\", \"Mcp-Name\": \"no\"}' "
@@ -287,7 +288,7 @@ TEST_F(ServerStart, AHelperRunsAtTheFirstRequestAndOnceForARefusal) {
     EXPECT_FALSE(sent);
     if (!sent) {
       EXPECT_EQ(sent.error(), Error(Errc::config,
-                                    "the output of headersHelper of 's' cannot be used: the header \"A\" must be a "
+                                    "the output of headersHelper of \"s\" cannot be used: the header \"A\" must be a "
                                     "string, but it is a number"));
     }
   });

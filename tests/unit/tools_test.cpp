@@ -79,7 +79,7 @@ TEST(ToolArguments, TheSchemaOfAToolNamesWhatItNeeds) {
 
 TEST(ToolArguments, ANameThatIsEmptyOrThereTwiceIsRefused) {
   EXPECT_THAT(tried([] { return args(arg<bool>("a"), arg<int>("a")).schema(); }),
-              FailsWith(Errc::invalid_argument, HasSubstr("'a'")));
+              FailsWith(Errc::invalid_argument, HasSubstr("\"a\"")));
   EXPECT_THAT(tried([] { return args(arg<bool>("")).schema(); }), FailsWith(Errc::invalid_argument));
 }
 
@@ -114,7 +114,7 @@ TEST(ToolArguments, WhatDoesNotFitIsAnErrorWithTheNameOfTheArgument) {
         << json;
   }
   EXPECT_THAT(tried([] { return args(arg<int>("i")).read(Json::object()); }),
-              FailsWith(Errc::invalid_argument, "the argument 'i' is missing"));
+              FailsWith(Errc::invalid_argument, "the argument \"i\" is missing"));
 }
 
 TEST(ToolAnswers, TextsErrorsAndJsonAreResults) {

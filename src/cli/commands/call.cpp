@@ -35,7 +35,7 @@ bool is_argument(const std::string& word) {
 Error server_for_tool(const std::string& server, const std::string& tool) {
   return {
       Errc::invalid_argument,
-      fmt::format("'{}' is a server; add the name of the tool: patchbay call{} (to list its tools: patchbay tools{})",
+      fmt::format("\"{}\" is a server; add the name of the tool: patchbay call{} (to list its tools: patchbay tools{})",
                   safe_name(server, 80), shell_operands({server + "/" + tool}), shell_operands({server}))};
 }
 

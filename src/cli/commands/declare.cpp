@@ -88,7 +88,7 @@ std::string client_secret_for(const NewEntry& entry) {
     throw Error(Errc::invalid_argument, "--client-secret needs a client; name it with --client-id");
   }
   std::string secret = process_environment()("MCP_CLIENT_SECRET").value_or("");
-  if (secret.empty()) secret = ask_secret(fmt::format("Client secret of '{}': ", entry.name));
+  if (secret.empty()) secret = ask_secret(fmt::format("Client secret of \"{}\": ", entry.name));
   if (secret.empty() || !valid_utf8(secret)) {
     throw Error(Errc::invalid_argument, "the client secret is empty or not valid UTF-8; nothing was added");
   }

@@ -53,9 +53,9 @@ ImportClient client_called(const std::string& id) {
   if (auto client = import_client(id)) return *client;
   const auto ids = client_ids();
   const auto meant = nearest(id, ids);
-  throw Error(Errc::invalid_argument, fmt::format("there is no client called '{}'; {}", safe_name(id, 80),
+  throw Error(Errc::invalid_argument, fmt::format("there is no client called \"{}\"; {}", safe_name(id, 80),
                                                   meant.empty() ? "the clients are " + join(ids, ", ")
-                                                                : fmt::format("did you mean '{}'?", meant)));
+                                                                : fmt::format("did you mean \"{}\"?", meant)));
 }
 
 // Where a file that was named goes: a known place knows it.
@@ -226,8 +226,8 @@ void require_names(const Settings& settings, const std::vector<ImportSource>& so
     }
     const auto meant = nearest(name, all);
     throw Error(Errc::invalid_argument,
-                fmt::format("there is no server called '{}' to import{}", safe_name(name, 80),
-                            meant.empty() ? "" : fmt::format("; did you mean '{}'?", safe_name(meant, 80))));
+                fmt::format("there is no server called \"{}\" to import{}", safe_name(name, 80),
+                            meant.empty() ? "" : fmt::format("; did you mean \"{}\"?", safe_name(meant, 80))));
   }
 }
 
@@ -384,7 +384,7 @@ bool ask(const Settings& settings, Io& io, std::vector<ImportSource>& sources) {
   }
   for (const auto& name : chosen) {
     if (std::ranges::find(names, name) == names.end()) {
-      io.talk(fmt::format("patchbay: there is no server '{}' in this list\n", safe_name(name, 80)));
+      io.talk(fmt::format("patchbay: there is no server \"{}\" in this list\n", safe_name(name, 80)));
     }
   }
   return count_import(sources).add > 0;
@@ -410,7 +410,7 @@ std::vector<std::string> ask_about_strangers(const Settings& settings, Io& io, s
       };
       if (settings.yes && std::ranges::any_of(settings.names, is_named)) continue;
       if (may_ask &&
-          yes_to(io, fmt::format("{} declares '{}':\n{}Import it? It then starts without another question. [y/N] ",
+          yes_to(io, fmt::format("{} declares \"{}\":\n{}Import it? It then starts without another question. [y/N] ",
                                  visible_text(source.file.file), visible_text(planned.name),
                                  consent_block(read_planned(planned, source.trust), "  ", talk_columns(io))))) {
         continue;
@@ -422,7 +422,7 @@ std::vector<std::string> ask_about_strangers(const Settings& settings, Io& io, s
                                  "it comes from a file of this project, and would then start without a question. Name "
                                  "it (--name {} --yes), or import it with --scope project and approve it there",
                                  pasted_word(planned.original));
-      if (!may_ask) notes.push_back(fmt::format("'{}' was not imported: {}", planned.name, planned.reason));
+      if (!may_ask) notes.push_back(fmt::format("\"{}\" was not imported: {}", planned.name, planned.reason));
     }
   }
   return notes;

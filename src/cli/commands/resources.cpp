@@ -61,9 +61,10 @@ Task<std::string> server_of(Context& context, std::string uri) {
   for (const auto& status : context.statuses()) {
     if (status.name != uri) continue;
     const auto name = shell_operands({uri});
-    throw Error(Errc::invalid_argument, fmt::format("'{}' is a server; add the URI of a resource: patchbay read{} URI "
-                                                    "(to list its resources: patchbay resources{})",
-                                                    safe_name(uri, 80), name, name));
+    throw Error(Errc::invalid_argument,
+                fmt::format("\"{}\" is a server; add the URI of a resource: patchbay read{} URI "
+                            "(to list its resources: patchbay resources{})",
+                            safe_name(uri, 80), name, name));
   }
   auto connected = co_await start_servers(context, "");
   auto all = co_await list_resources(context, connected, "");

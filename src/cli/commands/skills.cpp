@@ -66,12 +66,12 @@ Skill find_skill(const std::string& server, const std::vector<Skill>& skills, co
     const auto meant = nearest(name, names);
     const auto hint = meant.empty()
                           ? fmt::format("; run `patchbay skills{}` to list its skills", shell_operands({server}))
-                          : fmt::format("; did you mean '{}'?", meant);
-    throw Error(Errc::invalid_argument, fmt::format("'{}' has no skill called '{}'{}", server, name, hint));
+                          : fmt::format("; did you mean \"{}\"?", meant);
+    throw Error(Errc::invalid_argument, fmt::format("\"{}\" has no skill called \"{}\"{}", server, name, hint));
   }
   std::vector<std::string> uris;
   for (const auto* skill : found) uris.push_back(skill->uri);
-  throw Error(Errc::invalid_argument, fmt::format("'{}' has several skills called '{}': {}; name one by its URI",
+  throw Error(Errc::invalid_argument, fmt::format("\"{}\" has several skills called \"{}\": {}; name one by its URI",
                                                   server, name, fmt::join(uris, ", ")));
 }
 

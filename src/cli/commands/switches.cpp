@@ -57,13 +57,11 @@ const ServerConfig& project_entry(const Declared& declared, const std::string& n
   const auto& first = *entries.front();
   if (first.standing == ServerStanding::broken) {
     throw Error(Errc::config,
-                fmt::format("'{}' cannot be used ({}): {}", shown, place_text(declared, first.origin), first.reason));
+                fmt::format("\"{}\" cannot be used ({}): {}", shown, place_text(declared, first.origin), first.reason));
   }
-  throw Error(
-      Errc::invalid_argument,
-      fmt::format(
-          "'{}' is not declared by this project but by {}, so it needs no approval; to disable it: patchbay disable{}",
-          shown, place_text(declared, first.origin), shell_operands({name})));
+  throw Error(Errc::invalid_argument, fmt::format("\"{}\" is not declared by this project but by {}, so it needs no "
+                                                  "approval; to disable it: patchbay disable{}",
+                                                  shown, place_text(declared, first.origin), shell_operands({name})));
 }
 
 // With --all, those that await approval are approved; a rejected one has to be named.
@@ -107,7 +105,7 @@ const ServerConfig& just_written(const Declared& declared, const ServerConfig& s
     if (entry->name != server.name || !needs_word(*entry) || entry_hash(*entry) != entry_hash(server)) continue;
     if (found == nullptr || entry->origin.file.size() > found->origin.file.size()) found = entry;
   }
-  if (found == nullptr) throw Error(Errc::config, fmt::format("'{}' is not declared by this project", server.name));
+  if (found == nullptr) throw Error(Errc::config, fmt::format("\"{}\" is not declared by this project", server.name));
   return *found;
 }
 
@@ -133,7 +131,7 @@ int say(const Settings& settings, Io& io, bool yes) {
   for (const auto* server : meant) {
     names.push_back(server->name);
     // Whole: this is what was agreed to.
-    text += fmt::format("{} '{}':\n{}", yes ? "Approved" : "Rejected", safe_name(server->name, 80),
+    text += fmt::format("{} \"{}\":\n{}", yes ? "Approved" : "Rejected", safe_name(server->name, 80),
                         consent_block(*server, "  ", out_columns(io)));
   }
   if (yes) {
@@ -142,7 +140,7 @@ int say(const Settings& settings, Io& io, bool yes) {
     for (const auto* entry : all_entries(now)) {
       if (!needs_word(*entry) || entry->standing != ServerStanding::rejected) continue;
       if (std::ranges::find(names, entry->name) == names.end()) continue;
-      throw Error(Errc::denied, fmt::format("'{}' is still rejected: {}", safe_name(entry->name, 80), entry->reason));
+      throw Error(Errc::denied, fmt::format("\"{}\" is still rejected: {}", safe_name(entry->name, 80), entry->reason));
     }
   }
   answer(settings, io, {{"servers", names_json(names)}, {"file", change.file}, {"changed", change.changed}},
@@ -159,7 +157,7 @@ void check_names(const Declared& declared, const Settings& settings) {
     const auto& origin = all_named(declared.config, name).front()->origin;
     if (origin.scope != ConfigScope::enterprise) continue;
     throw Error(Errc::denied,
-                fmt::format("'{}' comes from your organisation ({}) and cannot be enabled or disabled here",
+                fmt::format("\"{}\" comes from your organisation ({}) and cannot be enabled or disabled here",
                             safe_name(name, 80), place_text(declared, origin)));
   }
 }
@@ -173,7 +171,7 @@ void check_values(const Declared& declared, const Settings& settings) {
     const auto place = place_text(declared, entry.origin);
     throw Error(
         Errc::config,
-        fmt::format("'{}' stays disabled: {}; {}", safe_name(name, 80), message_line(missing_text(missing), 1000),
+        fmt::format("\"{}\" stays disabled: {}; {}", safe_name(name, 80), message_line(missing_text(missing), 1000),
                     missing.references.empty()
                         ? fmt::format("set {} and run the command again, or write a default in {}: ${{{}:-value}}",
                                       missing.variables.size() == 1 ? "it" : "them", place, missing.variables.front())
@@ -191,7 +189,7 @@ std::vector<std::string> readings(const Declared& declared, const Settings& sett
     for (const auto& reference : secret_references(entry)) {
       if (reference.kind == SecretKind::environment || !reference_fault(reference, entry.origin).empty()) continue;
       out.push_back(
-          fmt::format("when '{}' starts, ${{{}:{}}} in \"{}\" {}; if you do not want that: patchbay disable{}", name,
+          fmt::format("when \"{}\" starts, ${{{}:{}}} in \"{}\" {}; if you do not want that: patchbay disable{}", name,
                       to_string(reference.kind), reference.argument, reference.place,
                       reference.kind == SecretKind::file      ? "reads this file and gives it to the server"
                       : reference.kind == SecretKind::command ? "runs this command and gives its output to the server"
@@ -359,11 +357,11 @@ int enable(const Settings& settings, Io& io) {
   for (const auto& server : load_servers(declared.request).servers) {
     if (std::ranges::find(settings.words, server.name) == settings.words.end()) continue;
     if (server.standing == ServerStanding::awaiting_approval) {
-      notes.push_back(fmt::format("'{}' still needs approval before it can start: patchbay approve{}", server.name,
+      notes.push_back(fmt::format("\"{}\" still needs approval before it can start: patchbay approve{}", server.name,
                                   shell_operands({server.name})));
     }
     if (server.standing != ServerStanding::disabled) continue;
-    throw Error(Errc::config, fmt::format("'{}' is still disabled: {}", safe_name(server.name, 80), server.reason));
+    throw Error(Errc::config, fmt::format("\"{}\" is still disabled: {}", safe_name(server.name, 80), server.reason));
   }
   say_notes(settings, io, notes);
   answer(settings, io,

@@ -63,8 +63,8 @@ Task<int> show_named(Context& context, std::string word) {
   // Several tools of that name: the error names them.
   if (std::ranges::find(names, word) != names.end()) throw shown.error();
   const auto meant = nearest(word, names);
-  throw Error(Errc::invalid_argument, fmt::format("there is no server and no tool called '{}'{}", safe_name(word, 80),
-                                                  !meant.empty() ? fmt::format("; did you mean '{}'?", meant)
+  throw Error(Errc::invalid_argument, fmt::format("there is no server and no tool called \"{}\"{}", safe_name(word, 80),
+                                                  !meant.empty() ? fmt::format("; did you mean \"{}\"?", meant)
                                                   : none         ? "; no server is configured"
                                                                  : "; to list all tools: patchbay tools"));
 }

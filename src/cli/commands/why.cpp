@@ -78,7 +78,7 @@ std::vector<std::string> names_of(const LoadedConfig& config) {
               fmt::format("there is no server and no tool called \"{}\"{}", safe_name(word, 120),
                           meant.empty() ? "; to list the servers: patchbay list. For a tool write server/tool (with "
                                           "--check the name of the tool is enough)"
-                                        : fmt::format("; did you mean '{}{}{}'?{}", full ? "mcp__" : "",
+                                        : fmt::format("; did you mean \"{}{}{}\"?{}", full ? "mcp__" : "",
                                                       safe_name(meant, 80), safe_name(rest, 80), tool)));
 }
 
@@ -91,7 +91,7 @@ Question question_of(const Declared& declared, const Settings& settings) {
     if (words.size() == 1) return out;
     if (is_argument(words[1])) {
       throw Error(Errc::invalid_argument,
-                  fmt::format("'{}' is a server, and only a tool has arguments: patchbay why{} TOOL {}",
+                  fmt::format("\"{}\" is a server, and only a tool has arguments: patchbay why{} TOOL {}",
                               safe_name(words[0], 80), shell_operands({words[0]}), pasted_word(words[1])));
     }
     out.tool = words[1];
@@ -113,7 +113,7 @@ Question question_of(const Declared& declared, const Settings& settings) {
   if (tools.size() > 1) {
     std::string meant;
     for (const auto& one : tools) meant += fmt::format("{}{}/{}", meant.empty() ? "" : ", ", one.server, one.tool);
-    throw Error(Errc::invalid_argument, fmt::format("'{}' can mean {}; write the one you mean",
+    throw Error(Errc::invalid_argument, fmt::format("\"{}\" can mean {}; write the one you mean",
                                                     safe_name(words.front(), 120), safe_line(meant, 400)));
   }
   out.server = &entry_named(declared, tools.front().server, settings.scope);

@@ -18,7 +18,7 @@ constexpr auto known_events = std::to_array<EventWords>({
     {"headers_helper", "{text}"},
     {"ca_file_not_read", "{variable} names {file}, which cannot be read; correct it, or: unset {variable}", false},
     {"tool_left_out", "{path} is left out: {reason}"},
-    {"tool_dropped", "the tool '{tool}' is left out: {reason}"},
+    {"tool_dropped", "the tool \"{tool}\" is left out: {reason}"},
     {"list_cut", "{reason}"},
     {"tools_not_refreshed", "its tools could not be listed again: {reason}"},
     {"not_checked", "the {what} could not be checked: {reason}"},
@@ -54,7 +54,7 @@ std::string filled_in(std::string_view words, const LogEvent& event) {
 
 std::optional<std::string> log_words(const LogEvent& event) {
   std::string out;
-  if (!event.server.empty()) out = fmt::format("'{}': ", event.server);
+  if (!event.server.empty()) out = fmt::format("\"{}\": ", event.server);
   const auto known = std::ranges::find(known_events, event.event, &EventWords::event);
   if (known != known_events.end()) {
     if (known->words.empty() && event.level < LogLevel::error) return std::nullopt;

@@ -20,15 +20,15 @@ bool is_full_name(std::string_view text) { return text.starts_with(full_prefix);
 std::optional<Error> unknown(const std::string& name, const std::vector<std::string>& servers, std::string hint = {}) {
   if (name == builtin_name) {
     return Error(Errc::invalid_argument,
-                 "the built-in server 'patchbay' is used only if no other server is declared; to use it in addition: "
+                 "the built-in server \"patchbay\" is used only if no other server is declared; to use it in addition: "
                  "patchbay --builtin");
   }
   const auto meant = nearest(name, servers);
-  auto advice = !meant.empty()    ? fmt::format("; did you mean '{}'?", safe_name(meant, 80))
+  auto advice = !meant.empty()    ? fmt::format("; did you mean \"{}\"?", safe_name(meant, 80))
                 : servers.empty() ? std::string("; no server is configured")
                                   : fmt::format("; the servers are {}", safe_line(join(servers, ", "), 400));
   return Error(Errc::invalid_argument,
-               fmt::format("there is no server called '{}'{}{}", safe_name(name, 80), advice, std::move(hint)));
+               fmt::format("there is no server called \"{}\"{}{}", safe_name(name, 80), advice, std::move(hint)));
 }
 
 // SERVER/NAME or mcp__SERVER__NAME; a bare name may be any server's.

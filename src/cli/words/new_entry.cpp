@@ -75,7 +75,7 @@ Result<std::optional<int>> callback_port(const Settings& settings, const Variabl
   int port = 0;
   const auto [end, fault] = std::from_chars(text->data(), text->data() + text->size(), port);
   if (fault != std::errc() || end != text->data() + text->size() || port < 1 || port > 65535) {
-    return wrong(fmt::format("MCP_OAUTH_CALLBACK_PORT is '{}', not a port from 1 to 65535", *text));
+    return wrong(fmt::format("MCP_OAUTH_CALLBACK_PORT is \"{}\", not a port from 1 to 65535", *text));
   }
   return port;
 }
@@ -129,7 +129,7 @@ Result<NewEntry> entry_from_words(const Settings& settings, const VariableLookup
   if (auto fault = new_name_fault(name); !fault.empty()) return wrong(std::move(fault));
   if (target.empty()) {
     return wrong(
-        fmt::format("the URL or the command of '{}' is missing; write: patchbay add --transport http {} "
+        fmt::format("the URL or the command of \"{}\" is missing; write: patchbay add --transport http {} "
                     "https://host/mcp, or: patchbay add {} -- COMMAND ARGUMENTS",
                     name, name, name));
   }
@@ -151,7 +151,7 @@ Result<NewEntry> entry_from_words(const Settings& settings, const VariableLookup
       std::string line = "patchbay add" + scope_again(settings);
       for (const auto& pair : settings.env) line += " --env " + shell_word(pair);
       return wrong(
-          fmt::format("'{0}' looks like a URL; write https://{0} (or http://). If it is a command: {1} {2} "
+          fmt::format("\"{0}\" looks like a URL; write https://{0} (or http://). If it is a command: {1} {2} "
                       "-- {3}",
                       target.front(), line, shell_word(name), shell_word(target.front())));
     }
@@ -168,8 +168,8 @@ Result<NewEntry> entry_from_words(const Settings& settings, const VariableLookup
   Json entry = Json::object();
   if (transport == "stdio") {
     if (plain && is_url(target.front())) {
-      notes.push_back(
-          fmt::format("'{}' looks like a URL but is used as a command, because of --transport stdio", target.front()));
+      notes.push_back(fmt::format("\"{}\" looks like a URL but is used as a command, because of --transport stdio",
+                                  target.front()));
     }
     entry["type"] = "stdio";
     entry["command"] = target.front();
@@ -185,12 +185,12 @@ Result<NewEntry> entry_from_words(const Settings& settings, const VariableLookup
   }
   if (target.size() > 1) {
     return wrong(fmt::format(
-        "a server of type {} needs only a URL, but '{}' follows it; to add a command, leave --transport out", transport,
-        target[1]));
+        "a server of type {} needs only a URL, but \"{}\" follows it; to add a command, leave --transport out",
+        transport, target[1]));
   }
   if (!is_url(target.front())) {
     const auto& word = target.front();
-    return wrong(fmt::format("'{}' is not a URL, and a server of type {} needs one: {}", word, transport,
+    return wrong(fmt::format("\"{}\" is not a URL, and a server of type {} needs one: {}", word, transport,
                              is_address_without_scheme(word) ? fmt::format("write https://{} (or http://)", word)
                                                              : std::string("https://host/mcp")));
   }

@@ -52,7 +52,7 @@ std::string path_of(const std::string& path, const StartContext& context) {
 
 Error secret_error(const ServerConfig& server, const SecretReference& reference, std::string_view why) {
   return Error(Errc::config,
-               fmt::format("server '{}': ${{{}:{}}} in \"{}\" (from {}) is not available: {}", server.name,
+               fmt::format("server \"{}\": ${{{}:{}}} in \"{}\" (from {}) is not available: {}", server.name,
                            to_string(reference.kind), reference.kind == SecretKind::command ? "…" : reference.argument,
                            reference.place, server.origin.file, why));
 }
@@ -89,7 +89,7 @@ Task<std::string> value_of(const ServerConfig& server, const SecretReference& re
       HelperCommand command;
       command.line = reference.argument;
       command.cwd = context->run.config_dir;
-      command.label = fmt::format("the command in \"{}\" of server '{}'", reference.place, server.name);
+      command.label = fmt::format("the command in \"{}\" of server \"{}\"", reference.place, server.name);
       command.output = secret_limit;
       co_return co_await run_helper(std::move(command), std::move(runtime));
     }
@@ -108,7 +108,7 @@ Task<std::shared_ptr<Transport>> stdio_for(ServerConfig expanded, const ServerCo
     if (!text) {
       throw Error(
           Errc::config,
-          fmt::format("server '{}': the \"envFile\" {} (from {}) cannot be read: {}; create it, or correct the path",
+          fmt::format("server \"{}\": the \"envFile\" {} (from {}) cannot be read: {}; create it, or correct the path",
                       written.name, path, written.origin.file, text.error()));
     }
     // What the entry itself says overrides its file.
@@ -133,7 +133,7 @@ std::shared_ptr<HelperHeaders> helper_for(const ServerConfig& written, const Sta
   command.line = *written.headers_helper;
   command.cwd = helper_directory(written, context.run);
   command.environment = helper_environment(context.environment, written, context.run);
-  command.label = fmt::format("headersHelper of '{}'", written.name);
+  command.label = fmt::format("headersHelper of \"{}\"", written.name);
   return std::make_shared<HelperHeaders>(std::move(command), runtime);
 }
 
@@ -180,7 +180,7 @@ Task<SecretValues> fetch_secrets(ServerConfig server, std::shared_ptr<const Star
   const auto references = secret_references(server);
   for (const auto& reference : references) {
     if (auto fault = reference_fault(reference, server.origin); !fault.empty()) {
-      throw Error(Errc::config, fmt::format("server '{}': {}", server.name, fault));
+      throw Error(Errc::config, fmt::format("server \"{}\": {}", server.name, fault));
     }
   }
   for (const auto& reference : references) {
@@ -199,7 +199,7 @@ std::string shown_target(const ServerConfig& written) {
 std::optional<Error> unreachable(const ServerConfig& written) {
   if (written.kind != ServerKind::stdio && written.url.empty()) {
     return Error(Errc::config,
-                 fmt::format("server '{}' has an empty url; set it in {}", written.name, written.origin.file));
+                 fmt::format("server \"{}\" has an empty url; set it in {}", written.name, written.origin.file));
   }
   return std::nullopt;
 }
@@ -212,7 +212,7 @@ Task<std::shared_ptr<Transport>> make_transport(ServerConfig written, std::share
   if (expanded.kind == ServerKind::stdio) co_return co_await stdio_for(std::move(expanded), written, context);
   if (expanded.url.empty()) {
     throw Error(Errc::config,
-                fmt::format("server '{}' has an empty url; set it in {}", written.name, written.origin.file));
+                fmt::format("server \"{}\" has an empty url; set it in {}", written.name, written.origin.file));
   }
   co_return co_await remote_for(std::move(expanded), std::move(written), context, std::move(runtime));
 }

@@ -47,7 +47,7 @@ void check(const HttpRequest& request) {
   for (const auto& field : request.headers) {
     if (!token(field.name)) {
       throw Error(Errc::invalid_argument,
-                  fmt::format("'{}' is not a valid name of a header", redacted_url(field.name)));
+                  fmt::format("\"{}\" is not a valid name of a header", redacted_url(field.name)));
     }
     bool control = false;
     for (char c : field.value) {

@@ -41,9 +41,9 @@ tcp::endpoint listen_on(tcp::acceptor& acceptor, const std::string& address, std
   const auto literal = to_lower_ascii(host) == "localhost" ? std::string("127.0.0.1") : std::string(host);
   const auto ip = asio::ip::make_address(literal, error);
   if (error) {
-    throw Error(
-        Errc::invalid_argument,
-        fmt::format("'{}' is not an address to listen on; use 127.0.0.1, ::1, or an address of this machine", address));
+    throw Error(Errc::invalid_argument,
+                fmt::format("\"{}\" is not an address to listen on; use 127.0.0.1, ::1, or an address of this machine",
+                            address));
   }
   const tcp::endpoint endpoint(ip, port);
   auto check = [&](std::string_view doing) {
