@@ -33,7 +33,7 @@ enum class ConfigTrust : std::uint8_t { trusted, needs_approval };
 ConfigTrust trust_of(ConfigScope scope) noexcept;
 
 struct ConfigOrigin {
-  std::string file;      // absolute path, or the flag that carried the text
+  std::string file;      // absolute path, or what SourceNames calls it
   std::size_t line = 0;  // of the entry, from 1; 0 when it was not in a text
   ConfigScope scope = ConfigScope::dynamic;
   ConfigTrust trust = ConfigTrust::trusted;
@@ -137,6 +137,7 @@ struct ServerConfig {
   bool approved = false;              // where approval is needed: by an answer, a flag or a setting
   StandingBy decided_by;              // of an active one that needs approval: what approves it
   std::string reason;                 // why it is not active, for people
+  std::optional<Remedy> remedy;       // what would make it active, where a program can offer that
   std::vector<ConfigOrigin> shadows;  // entries of the same name that do not count because of this one
 
   bool operator==(const ServerConfig&) const = default;
@@ -152,6 +153,15 @@ VariableLookup process_environment();
 // shown and compared is what was written.
 ServerConfig expand_server(ServerConfig server, const VariableLookup& lookup);
 
+// What the parts of a LoadRequest that come from no file are called, in origins and messages. A program that takes
+// them from flags says how those are spelled.
+struct SourceNames {
+  std::string mcp_config = "mcp_configs";
+  std::string mcp_server = "mcp_servers";
+  std::string settings = "settings";
+  std::string trust_project = "trust_project";
+};
+
 struct LoadRequest {
   std::string cwd;                       // absolute
   std::vector<std::string> mcp_configs;  // each a path, or JSON when it begins with '{'
@@ -160,6 +170,7 @@ struct LoadRequest {
   std::vector<std::string> settings;     // more settings: each a path, or JSON when it begins with '{'
   std::vector<std::string> plugin_dirs;  // directories of one plugin each, beside the installed ones
   bool trust_project = false;            // servers of project files count as approved
+  SourceNames names;
 
   // Where things are. Unset: as the variables below say, else below `home`.
   std::optional<std::string> home;        // HOME

@@ -51,12 +51,17 @@ std::string_view to_string(CarriedOut whether) noexcept;
 struct Remedy {
   enum class Kind : std::uint8_t {
     approve_server,          // somebody who trusts it approves `server`
+    undo_rejection,          // `server` was rejected; approving it takes that back
+    enable_server,           // `server` is switched off
+    trust_project,           // somebody who trusts the directory of the project says so
+    import_file,             // `file` belongs to another client; its servers can be copied
     give_more_time,          // a longer limit, for this call or in the entry of `server`
     list_tools,              // a look at the tools there are
     choose_permission_mode,  // another PermissionMode
   };
   Kind kind;
   std::string server = {};  // where one is meant
+  std::string file = {};
   bool operator==(const Remedy&) const = default;
 };
 

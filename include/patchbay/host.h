@@ -29,6 +29,7 @@ struct PermissionOptions {
   std::vector<std::string> allowed_tools;
   std::vector<std::string> disallowed_tools;
   std::optional<PermissionMode> mode;  // unset: what settings say
+  PermissionNames names;
   // Unset: such a call is made; only calls that a rule denies are refused. A program that calls what a model
   // wants must set it.
   std::function<Task<bool>(PermissionQuestion)> ask;
@@ -51,7 +52,7 @@ struct HostOptions {
   PermissionOptions permission;
   // Gets everything that happens (events.h). Called on the loop.
   std::function<void(const HostEvent&)> on_event;
-  // A file that keeps the last failure of each declared server for `patchbay why`, without its secrets;
+  // A file that keeps the last failure of each declared server for later runs, without its secrets;
   // success takes it out again. It is made when it is missing. Empty: nothing is kept.
   std::string failure_memory;
   // Whether to follow changes of the servers' lists; a program that asks once need not.

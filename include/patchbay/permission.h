@@ -26,14 +26,22 @@ std::string_view to_string(PermissionMode mode) noexcept;
 // servers' tools are concerned.
 std::optional<PermissionMode> permission_mode(std::string_view text) noexcept;
 
+// What rules and a mode that come from no file are called: a program that takes them from flags says how those are
+// spelled.
+struct PermissionNames {
+  std::string allowed_tools = "allowed_tools";
+  std::string disallowed_tools = "disallowed_tools";
+  std::string mode = "mode";
+};
+
 enum class PermissionOutcome : std::uint8_t { allow, ask, deny };
 std::string_view to_string(PermissionOutcome outcome) noexcept;
 
 struct PermissionDecision {
   PermissionOutcome outcome = PermissionOutcome::ask;
   std::string reason;  // for people: what decided
-  // The rule that decided and where it is written; empty when none did. For a flag, `file` is the flag
-  // and `line` is 0.
+  // The rule that decided and where it is written; empty when none did. For one that is in no file, `file` is
+  // its PermissionNames name and `line` is 0.
   std::string rule;
   std::string file;
   std::size_t line = 0;

@@ -3,9 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
-#include <patchbay/compiler.h>
+#include <patchbay/error.h>
 
 namespace patchbay {
 
@@ -20,6 +21,7 @@ struct ConfigProblem {
   std::string message;
   std::string server;  // the entry it is about, or empty
   Severity severity = Severity::error;
+  std::optional<Remedy> remedy = {};  // what would help, where only the program knows how that is done
 
   // "file:line:column: message".
   std::string text() const;

@@ -123,8 +123,7 @@ Task<std::optional<bool>> ask_approval(Io& io, Waiting& waiting, const ServerCon
   } resume{waiting};
   HeldTalk held(io);
   const auto columns = talk_columns(io);
-  // The reason ends in the command that answers the question, which is not needed here.
-  const auto why = visible_message(server.reason.substr(0, server.reason.find("; ")));
+  const auto why = visible_message(server.reason);
   const auto title = fmt::format("{} declares the server \"{}\"{}:", visible_text(server.origin.file),
                                  visible_text(server.name), why.empty() ? why : fmt::format(" ({})", why));
   held.say(join(wrapped(title, columns, "    | "), "\n") + "\n" + consent_block(server, "  ", columns));

@@ -7,6 +7,7 @@
 #include "base/as_result.h"
 #include "base/exit_code.h"
 #include "cli/texts/present.h"
+#include "cli/texts/remedy_words.h"
 #include "host/server_error.h"
 #include "text/shell_word.h"
 
@@ -71,7 +72,7 @@ std::string reason_of(const Context& context, const ServerStatus& status) {
   if (status.error) return status.error->message();
   const auto& servers = context.host.config().servers;
   const auto found = std::ranges::find(servers, status.name, &ServerConfig::name);
-  return found == servers.end() || found->reason.empty() ? std::string(to_string(status.reason)) : found->reason;
+  return found == servers.end() || found->reason.empty() ? std::string(to_string(status.reason)) : reason_words(*found);
 }
 
 }  // namespace
@@ -135,8 +136,8 @@ Error with_failures(const Context& context, const Error& error) {
                          : fmt::format("\"{}\" ({})", safe_name(status.name, 80), message_line(why, 120)));
   }
   if (failed.empty()) return error;
-  return error.with_message(
-      fmt::format("{}; it may belong to a server that is not connected: {}", error.message(), fmt::join(failed, ", ")));
+  return error.with_message(continued(
+      error.message(), fmt::format("it may belong to a server that is not connected: {}", fmt::join(failed, ", "))));
 }
 
 Json servers_json(const Context& context, const std::string& only) {

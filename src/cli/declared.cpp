@@ -8,6 +8,7 @@
 #include "base/strings.h"
 #include "cli/organisation.h"
 #include "cli/texts/present.h"
+#include "cli/texts/remedy_words.h"
 #include "servers/load.h"
 #include "settings/files.h"
 #include "settings/folders.h"
@@ -63,6 +64,7 @@ LoadRequest load_request(const Settings& settings) {
   request.plugin_dirs = settings.plugin_dirs;
   request.strict = settings.strict;
   request.trust_project = settings.trust_project;
+  request.names = {"--mcp-config", "--mcp-server", "--settings", "--trust-project"};
   const auto organisation = organisation_place();
   request.enterprise_dir = organisation.directory;
   request.enterprise_owner = organisation.owner;
@@ -81,6 +83,7 @@ void require_flag_settings(const LoadedConfig& config) {
 Declared load_declared(const Settings& settings) {
   auto request = load_request(settings);
   auto config = load_servers(request);
+  config.problems = with_remedies_in_words(std::move(config.problems));
   require_flag_settings(config);
   const auto paths = config_paths(request);
   auto places = store_places(paths.own_dir, paths.home, process_environment());
@@ -251,7 +254,7 @@ Json others_json(const LoadedConfig& config, const ServerConfig& server) {
                       {"file", other->origin.file},
                       {"line", other->origin.line},
                       {"standing", to_string(other->standing)},
-                      {"reason", other->reason}});
+                      {"reason", reason_words(*other)}});
   }
   return others;
 }

@@ -104,7 +104,7 @@ Task<bool> ask_and_remember(const Settings& settings, Io& io, Waiting& waiting, 
   } else {
     io.talk("Saved. To be asked again: patchbay reset-project-choices\n");
   }
-  co_return *answer;
+  co_return true;
 }
 
 // Commands that show states and problems themselves, and ask nobody.
@@ -150,6 +150,7 @@ HostOptions host_options(const Settings& settings, Io& io, Waiting& waiting) {
   }
   options.failure_memory = failure_file();
   const bool listing = tells_states(settings.command);
+  options.config->problems = with_remedies_in_words(std::move(options.config->problems));
   if (io.talk_is_terminal && !listing) {
     options.approve = [&](const ApprovalQuestion& question) {
       return ask_and_remember(settings, io, waiting, question.server);
@@ -193,7 +194,7 @@ void say_problems(const std::vector<ConfigProblem>& problems, const Settings& se
     if (problem.severity == Severity::note) continue;
     if (problem.severity == Severity::warning && (settings.json || settings.quiet)) continue;
     io.talk(fmt::format("patchbay: {}{}\n", problem.severity == Severity::warning ? "warning: " : "",
-                        problem_text(problem)));
+                        problem_text(with_remedy_in_words(problem))));
   }
 }
 
@@ -248,7 +249,7 @@ int run_with_host(const Settings& settings, Io& io, const Runtime& given) {
 
   auto host = make_host(std::move(options), runtime, std::string(command_name(settings.command)));
   if (settings.ide) {
-    const auto entry = ide_server();
+    const auto entry = ide_server("--ide");
     for (const auto& server : host.config().servers) {
       if (server.name != entry.name) continue;
       io.talk(fmt::format("patchbay: warning: --ide replaces the server \"{}\" declared in {}\n", entry.name,

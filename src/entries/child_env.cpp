@@ -218,10 +218,8 @@ std::string helper_fault(const ServerConfig& server, const RunContext& context) 
   const bool needs_trust = scope == ConfigScope::project || scope == ConfigScope::local ||
                            server.origin.trust == ConfigTrust::needs_approval;
   if (!needs_trust || context.project_trusted) return {};
-  return fmt::format(
-      "headersHelper not run: {} is not trusted; only the headers written in the entry are sent. If you trust it, run "
-      "`patchbay trust`",
-      context.cwd);
+  return fmt::format("headersHelper not run: {} is not trusted, so only the headers written in the entry are sent",
+                     context.cwd);
 }
 
 std::expected<NamedTexts, std::string> parse_helper_output(std::string_view text) {

@@ -27,6 +27,7 @@ struct BrokenEntry {
   ConfigOrigin origin;
   std::string reason;
   bool holds_name = true;  // no entry of a lower source may have it
+  std::optional<Remedy> remedy = {};
   bool operator==(const BrokenEntry&) const = default;
 };
 

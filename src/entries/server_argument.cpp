@@ -7,11 +7,9 @@
 namespace patchbay {
 namespace {
 
-const ConfigOrigin origin{"--mcp-server", 0, ConfigScope::dynamic, ConfigTrust::trusted, 0};
-
-ParsedServers problem(std::string message) {
+ParsedServers problem_of(const std::string& source, std::string message) {
   ParsedServers out;
-  out.problems.push_back({origin.file, 0, 0, std::move(message), {}, Severity::error});
+  out.problems.push_back({source, 0, 0, std::move(message), {}, Severity::error});
   return out;
 }
 
@@ -74,7 +72,9 @@ std::expected<std::vector<std::string>, std::string> split_command_line(std::str
   return words;
 }
 
-ParsedServers parse_server_argument(std::string_view argument) {
+ParsedServers parse_server_argument(std::string_view argument, const std::string& source) {
+  const ConfigOrigin origin{source, 0, ConfigScope::dynamic, ConfigTrust::trusted, 0};
+  auto problem = [&](std::string message) { return problem_of(source, std::move(message)); };
   constexpr std::string_view forms = "write NAME=URL, NAME='{\"command\": …}' or NAME='command arguments'";
   const auto equals = argument.find('=');
   if (equals == std::string_view::npos)

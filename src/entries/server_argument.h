@@ -1,4 +1,4 @@
-// The argument of --mcp-server: NAME=URL, NAME={"command":...} or NAME=command and arguments. Pure.
+// One server as a person types it: NAME=URL, NAME={"command":...} or NAME=command and arguments. Pure.
 #pragma once
 
 #include <expected>
@@ -14,7 +14,7 @@ namespace patchbay {
 // and nothing is special but these; a quote that does not end is the error.
 std::expected<std::vector<std::string>, std::string> split_command_line(std::string_view text);
 
-// One server of dynamic scope, or one problem of "--mcp-server".
-ParsedServers parse_server_argument(std::string_view argument);
+// One server of dynamic scope, or one problem; `source` is what the argument belongs to, the file of its origin.
+ParsedServers parse_server_argument(std::string_view argument, const std::string& source);
 
 }  // namespace patchbay

@@ -138,10 +138,11 @@ Task<Session> Connection::ensure(TimeLeft* time, CallContext context) {
     if (state_ == ServerState::disabled) {
       if (error_) throw *error_;
       const auto& config = parts_.config;
-      throw Error(Errc::config, config.reason.empty()
-                                    ? fmt::format("server \"{}\" is disabled in {}", name(), config.origin.file)
-                                    : fmt::format("server \"{}\" is not used ({}): {}", name(),
-                                                  to_string(standing_of(config)), config.reason));
+      Error off(Errc::config, config.reason.empty()
+                                  ? fmt::format("server \"{}\" is disabled in {}", name(), config.origin.file)
+                                  : fmt::format("server \"{}\" is not used ({}): {}", name(),
+                                                to_string(standing_of(config)), config.reason));
+      throw config.remedy ? std::move(off).with_remedy(*config.remedy) : off;
     }
     if (parts_.unusable) throw *parts_.unusable;
     if (!attempting_) {

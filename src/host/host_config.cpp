@@ -153,8 +153,9 @@ std::map<std::string, Connection::Parts> Host::Impl::new_servers() const {
     Connection::Parts parts;
     parts.config = config;
     if (config.standing == ServerStanding::broken) {
-      parts.unusable = Error(Errc::config, fmt::format("server \"{}\" in {} cannot be used: {}", config.name,
-                                                       config.origin.file, config.reason));
+      Error broken(Errc::config, fmt::format("server \"{}\" cannot be used: {} (declared in {})", config.name,
+                                             config.reason, config.origin.file));
+      parts.unusable = config.remedy ? std::move(broken).with_remedy(*config.remedy) : broken;
     } else {
       parts.shown = shown_target(config);
       parts.unusable = unreachable(config);

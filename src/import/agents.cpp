@@ -299,11 +299,11 @@ void import_goose(EntryImport& entry) {
   const auto type = entry.peek("type");
   const auto* text = type ? type.value->if_string() : nullptr;
   if (text != nullptr && *text != "stdio" && *text != "streamable_http") {
-    entry.fail(type.place->value, *text == "sse"
-                                      ? std::string("goose no longer connects to servers of type \"sse\", so it is not "
-                                                    "copied; if it still works, add it with `patchbay mcp add -t sse`")
-                                      : fmt::format("its type is {}, which is a part of goose and not an MCP server",
-                                                    to_text(*type.value)));
+    entry.fail(type.place->value,
+               *text == "sse" ? std::string("goose no longer connects to servers of type \"sse\", so it is not "
+                                            "copied; if it still works, add it yourself as a server of type \"sse\"")
+                              : fmt::format("its type is {}, which is a part of goose and not an MCP server",
+                                            to_text(*type.value)));
     return;
   }
   auto kind = entry.decide_kind({"type"}, entry.peek("cmd"), entry.peek("uri") ? entry.peek("uri") : entry.peek("url"));

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t few_open_files = 256;
 
-Finding finding(FindingLevel level, std::string area, std::string subject, std::string message, std::string fix = {}) {
+Finding finding(FindingLevel level, std::string area, std::string subject, std::string message, Fix fix = {}) {
   return {level, std::move(area), std::move(subject), std::move(message), std::move(fix), 0, 0, {}};
 }
 
@@ -59,12 +59,12 @@ class ServerCheck {
   }
 
  private:
-  void problem(std::string message, std::string fix) {
+  void problem(std::string message, Fix fix) {
     out_.push_back(finding(FindingLevel::problem, "server", written_.name, std::move(message), std::move(fix)));
   }
 
-  std::string change(std::string_view what) const {
-    return fmt::format("correct {} in {}", what, place_of(written_.origin));
+  Fix change(std::string_view what) const {
+    return Fix::changing(fmt::format("correct {} in {}", what, place_of(written_.origin)));
   }
 
   void file(const std::string& path, std::string_view key) {
@@ -86,7 +86,7 @@ class ServerCheck {
         case SecretKind::environment:
           if (!variable_of(written_, reference.argument, machine_.variables)) {
             problem(fmt::format("{} in \"{}\" is not set, so the server cannot start", spelled, reference.place),
-                    fmt::format("export {}=…", pasted_word(reference.argument)));
+                    Fix::changing(fmt::format("export {}=…", pasted_word(reference.argument))));
           }
           break;
         case SecretKind::file: {
@@ -94,7 +94,8 @@ class ServerCheck {
           if (path.starts_with("~/")) path = config_.home + path.substr(1);
           if (const auto whole = path_in(path, config_.cwd); !machine_.readable(whole)) {
             problem(fmt::format("{} in \"{}\" names a file that cannot be read", spelled, reference.place),
-                    fmt::format("create {}, or {}", whole, change(fmt::format("\"{}\"", reference.place))));
+                    Fix::changing(
+                        fmt::format("create {}, or {}", whole, change(fmt::format("\"{}\"", reference.place)).text)));
           }
           break;
         }
@@ -141,8 +142,7 @@ class ServerCheck {
     run.cwd = config_.cwd;
     run.project_trusted = config_.project_trusted;
     if (auto fault = helper_fault(written_, run); !fault.empty()) {
-      // It says itself what to do.
-      out_.push_back(finding(FindingLevel::note, "server", written_.name, std::move(fault)));
+      out_.push_back(finding(FindingLevel::note, "server", written_.name, std::move(fault), {Fix::Kind::trust}));
     }
   }
 
@@ -171,7 +171,7 @@ std::vector<Finding> check_configuration(const LoadedConfig& config, std::span<c
   }
   const auto active = std::ranges::count(config.servers, ServerStanding::active, &ServerConfig::standing);
   out.insert(out.begin(),
-             finding(FindingLevel::ok, "configuration", {},
+             finding(config.servers.empty() || active > 0 ? FindingLevel::ok : FindingLevel::note, "configuration", {},
                      config.servers.empty()
                          ? std::string("no servers are declared")
                          : fmt::format("{} declared server{}, of which {} may be started", config.servers.size(),
@@ -194,8 +194,7 @@ std::vector<Finding> check_servers(const LoadedConfig& config, const MachineFact
       case ServerStanding::awaiting_approval:
         out.push_back(finding(level, "server", server.name,
                               fmt::format("needs your approval: it is declared in {}", place_of(server.origin)),
-                              fmt::format("look at it with `patchbay get{0}`, then: patchbay approve{0}",
-                                          shell_operands({server.name}))));
+                              {Fix::Kind::look_and_approve, server.name}));
         break;
       case ServerStanding::broken:  // said with its file already
       case ServerStanding::shadowed:
@@ -207,7 +206,7 @@ std::vector<Finding> check_servers(const LoadedConfig& config, const MachineFact
       case ServerStanding::not_configured:
         out.push_back(finding(level, "server", server.name,
                               fmt::format("is not used ({}): {}", to_string(server.standing), server.reason),
-                              "to find out more: patchbay why" + shell_operands({server.name})));
+                              {Fix::Kind::explain, server.name}));
         break;
     }
     const bool counts =
@@ -219,8 +218,7 @@ std::vector<Finding> check_servers(const LoadedConfig& config, const MachineFact
                   fmt::format("{} declares another server with this name, which needs your approval and would then "
                               "override the {} entry in {}",
                               place_of(rival.origin), to_string(server.origin.scope), place_of(server.origin)),
-                  fmt::format("look at it with `patchbay get{0}`; to use it instead of the other: patchbay approve{0}",
-                              shell_operands({server.name}))));
+                  {Fix::Kind::approve_instead, server.name}));
     }
   }
   return out;
@@ -229,10 +227,10 @@ std::vector<Finding> check_servers(const LoadedConfig& config, const MachineFact
 std::vector<Finding> check_trust(const LoadedConfig& config) {
   if (config.project_trusted) {
     return {finding(FindingLevel::ok, "trust", config.cwd,
-                    "is trusted: its headersHelper commands run, and the allow rules in its settings apply. To stop "
-                    "trusting it: patchbay trust --remove")};
+                    "is trusted: its headersHelper commands run, and the allow rules in its settings apply",
+                    {Fix::Kind::withdraw_trust})};
   }
-  // Nobody should feel asked to say yes: this is how every directory begins.
+  // Nobody should feel asked to trust it: this is how every directory begins.
   return {finding(FindingLevel::ok, "trust", config.cwd,
                   "is not trusted: its headersHelper commands do not run, and the allow rules in its settings do not "
                   "apply. This is the normal state of a directory")};
@@ -243,23 +241,23 @@ std::vector<Finding> check_files(const UpkeepState& state) {
   for (const auto& file : state.files) {
     if (!file.mine) {
       out.push_back(finding(FindingLevel::problem, "files", file.path, "belongs to another user",
-                            fmt::format("change its owner with chown, or move it away: {}", file.path)));
+                            Fix::changing(fmt::format("change its owner with chown, or move it away: {}", file.path))));
     } else if (file.is_open()) {
       out.push_back(finding(file.has_secrets ? FindingLevel::problem : FindingLevel::note, "files", file.path,
                             fmt::format("other users can read it (mode {:04o}){}", file.mode,
                                         file.has_secrets ? ", and it contains secrets" : ""),
-                            "patchbay doctor --fix"));
+                            {Fix::Kind::repair_files}));
     } else {
       out.push_back(finding(FindingLevel::ok, "files", file.path, "only you can read it"));
     }
   }
   for (const auto& path : state.leftovers) {
     out.push_back(finding(FindingLevel::note, "files", path, "is a leftover file that is no longer needed",
-                          "patchbay doctor --fix"));
+                          {Fix::Kind::repair_files}));
   }
   for (const auto& path : state.gone_projects) {
     out.push_back(finding(FindingLevel::note, "files", path, "no longer exists, but answers for it are still stored",
-                          "patchbay doctor --fix"));
+                          {Fix::Kind::repair_files}));
   }
   if (state.being_changed) {
     out.push_back(finding(FindingLevel::note, "files", {}, "another program is changing patchbay's files now"));
@@ -276,7 +274,7 @@ std::vector<Finding> check_environment(const MachineFacts& machine) {
     if (!path || path->empty() || machine.readable(*path)) continue;
     out.push_back(finding(FindingLevel::problem, "environment", std::string(name),
                           fmt::format("names {}, which cannot be read", *path),
-                          fmt::format("correct it, or: unset {}", name)));
+                          Fix::changing(fmt::format("correct it, or: unset {}", name))));
   }
   for (std::string_view name : {"https_proxy", "HTTPS_PROXY", "http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"}) {
     const auto proxy = variable(name);
@@ -288,7 +286,7 @@ std::vector<Finding> check_environment(const MachineFacts& machine) {
     out.push_back(
         finding(FindingLevel::note, "environment", "open files",
                 fmt::format("a program can have only {} open, which is few for many servers", machine.open_files),
-                "ulimit -n 1024"));
+                Fix::changing("ulimit -n 1024")));
   }
   if (out.empty()) out.push_back(finding(FindingLevel::ok, "environment", {}, "no problems found"));
   return out;
@@ -307,9 +305,8 @@ std::vector<Finding> check_connections(std::span<const ServerStatus> statuses) {
       }
       const bool listed = status.reason != ServerReason::tools_fetch_failed;
       if (!listed) message = "connected, but its tools cannot be listed";
-      out.push_back(
-          finding(listed ? FindingLevel::ok : FindingLevel::problem, "connection", status.name, std::move(message),
-                  listed ? std::string() : "patchbay tools --log-level debug" + shell_operands({status.name})));
+      out.push_back(finding(listed ? FindingLevel::ok : FindingLevel::problem, "connection", status.name,
+                            std::move(message), listed ? Fix() : Fix{Fix::Kind::read_log, status.name}));
       continue;
     }
     const auto cause =
@@ -317,10 +314,9 @@ std::vector<Finding> check_connections(std::span<const ServerStatus> statuses) {
     const auto detail = status.error ? status.error->detail() : std::string();
     // Where the error ends in what to do, or the server said why, more of the log is of no help.
     const bool told = !detail.empty() || cause.contains("; ");
-    auto one = finding(
-        FindingLevel::problem, "connection", status.name,
-        status.state == ServerState::needs_auth ? fmt::format("needs sign-in: {}", cause) : cause,
-        told ? std::string() : "to find out more: patchbay tools --log-level debug" + shell_operands({status.name}));
+    auto one = finding(FindingLevel::problem, "connection", status.name,
+                       status.state == ServerState::needs_auth ? fmt::format("needs sign-in: {}", cause) : cause,
+                       told ? Fix() : Fix{Fix::Kind::read_log, status.name});
     one.detail = detail;
     out.push_back(std::move(one));
   }

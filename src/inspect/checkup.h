@@ -1,5 +1,5 @@
-// What `patchbay doctor` looks at, as findings: what is in order, what is good to know, what is wrong and how
-// to set it right. Pure: the configuration, the machine and the answers of servers come in as values and
+// A look at configuration, files and this machine, as findings: what is in order, what is good to know, what is wrong
+// and what would help. Pure: the configuration, the machine and the answers of servers come in as values and
 // functions; nothing is started or changed here.
 #pragma once
 
@@ -13,6 +13,7 @@
 #include <patchbay/config.h>
 #include <patchbay/status.h>
 
+#include "inspect/fix.h"
 #include "store/upkeep.h"
 
 namespace patchbay {
@@ -25,7 +26,7 @@ struct Finding {
   std::string area;     // "configuration", "server", "trust", "files", "environment", "connection"
   std::string subject;  // a server, a file or a variable; may be empty
   std::string message;
-  std::string fix;  // a command, or what to change; empty when there is nothing to do
+  Fix fix;
   // Of a problem in a file.
   std::size_t line = 0;
   std::size_t column = 0;
@@ -48,7 +49,7 @@ struct MachineFacts {
 
 // What lint found, and a summary.
 std::vector<Finding> check_configuration(const LoadedConfig& config, std::span<const ConfigProblem> problems);
-// Servers that may be started, without starting them; and those that wait for the user. A problem here means
+// Servers that may be started, without starting them; and those that wait for approval. A problem here means
 // that starting one would fail.
 std::vector<Finding> check_servers(const LoadedConfig& config, const MachineFacts& machine);
 std::vector<Finding> check_trust(const LoadedConfig& config);

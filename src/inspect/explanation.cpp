@@ -10,17 +10,21 @@
 #include "entries/expand.h"
 #include "servers/standing_text.h"
 #include "text/file_and_line.h"
-#include "text/shell_word.h"
 
 namespace patchbay {
 namespace {
 
 std::string place_of(const ConfigOrigin& origin) { return file_and_line(origin.file, origin.line); }
 
+bool is_of_organisation(const std::string& file, std::span<const SettingsLayer> layers) {
+  const auto layer = std::ranges::find(layers, file, &SettingsLayer::file);
+  return layer != layers.end() && layer->source == SettingsSource::enterprise;
+}
+
 class ServerCase {
  public:
   ServerCase(const LoadedConfig& config, const std::string& own_file, ServerExplanation& out)
-      : config_(config), own_file_(own_file), out_(out), operand_(shell_operands({out.server.name})) {}
+      : config_(config), own_file_(own_file), out_(out) {}
 
   void explain() {
     out_.cause = out_.server.reason;
@@ -28,7 +32,7 @@ class ServerCase {
       case ServerStanding::active:
         return active();
       case ServerStanding::awaiting_approval:
-        out_.fix = "patchbay approve" + operand_;
+        out_.fix = {Fix::Kind::approve, out_.server.name};
         return;
       case ServerStanding::rejected:
         return rejected();
@@ -37,13 +41,13 @@ class ServerCase {
       case ServerStanding::policy:
         return policy();
       case ServerStanding::duplicate:
-        out_.fix = "nothing: the other one is used instead";
+        out_.fix = Fix::changing("nothing: the other one is used instead");
         return;
       case ServerStanding::not_configured:
-        out_.fix = fmt::format("set its \"url\" in {}", place_of(out_.server.origin));
+        out_.fix = Fix::changing(fmt::format("set its \"url\" in {}", place_of(out_.server.origin)));
         return;
       case ServerStanding::broken:
-        out_.fix = fmt::format("correct {}", place_of(out_.server.origin));
+        out_.fix = Fix::changing(fmt::format("correct {}", place_of(out_.server.origin)));
         return;
       case ServerStanding::shadowed:
         return shadowed();
@@ -72,56 +76,54 @@ class ServerCase {
       if (by.kind == StandingBy::Kind::flag || by.kind == StandingBy::Kind::setting) {
         // None of these knows what the entry said when it was agreed to.
         rule_of(by);
-        out_.notes.push_back(
-            fmt::format("Declared by the project; it is {}, even if its entry changes", decided_text("approved", by)));
+        out_.notes.push_back({fmt::format("Declared by the project; it is {}, even if its entry changes",
+                                          decided_text("approved", by))});
       } else {
         out_.notes.push_back(
-            "Declared by the project; you approved this entry. If the entry changes, it needs approval again");
+            {"Declared by the project; you approved this entry. If the entry changes, it needs approval again"});
       }
     }
     if (!server.headers_helper) return;
     RunContext run;
     run.cwd = config_.cwd;
     run.project_trusted = config_.project_trusted;
-    if (auto fault = helper_fault(server, run); !fault.empty()) out_.notes.push_back(std::move(fault));
+    if (auto fault = helper_fault(server, run); !fault.empty())
+      out_.notes.push_back({std::move(fault), {Fix::Kind::trust}});
   }
 
   void rejected() {
     const auto& by = out_.server.decided_by;
     if (by.kind != StandingBy::Kind::setting) {
-      out_.fix = "patchbay approve" + operand_;
+      out_.fix = {Fix::Kind::approve, out_.server.name};
       return;
     }
     rule_of(by);
-    out_.fix = fmt::format("remove it from \"{}\" in {}", by.what, file_and_line(by.file, by.line));
+    out_.fix = Fix::changing(fmt::format("remove it from \"{}\" in {}", by.what, file_and_line(by.file, by.line)));
   }
 
   void disabled() {
     // What another file switches off, ours switches on; but for what an organisation set up.
     const auto& origin = out_.server.origin;
     out_.fix = origin.scope == ConfigScope::enterprise
-                   ? fmt::format("ask the administrator who maintains {}", place_of(origin))
-                   : "patchbay enable" + operand_;
+                   ? Fix::changing(fmt::format("ask the administrator who maintains {}", place_of(origin)))
+                   : Fix{Fix::Kind::enable, out_.server.name};
   }
 
   void policy() {
     const auto& by = out_.server.decided_by;
     if (by.kind != StandingBy::Kind::policy) return;
     rule_of(by);
-    const auto layers = config_.settings.all();
-    const auto layer = std::ranges::find(layers, by.file, &SettingsLayer::file);
-    const bool organisation = layer != layers.end() && layer->source == SettingsSource::enterprise;
-    out_.fix = organisation ? fmt::format("ask the administrator who maintains {}", file_and_line(by.file, by.line))
-                            : fmt::format("change {}", file_and_line(by.file, by.line));
+    const bool organisation = is_of_organisation(by.file, config_.settings.all());
+    out_.fix = Fix::changing(fmt::format("{} {}", organisation ? "ask the administrator who maintains" : "change",
+                                         file_and_line(by.file, by.line)));
   }
 
   void shadowed() {
     for (const auto& other : config_.servers) {
       if (other.name != out_.server.name) continue;
-      out_.fix =
-          fmt::format("rename one of them, or: patchbay remove --scope {}{}", to_string(other.origin.scope), operand_);
+      out_.fix = {Fix::Kind::remove_other, out_.server.name, other.origin.scope};
       if (other.origin.file != own_file_ && !other.origin.file.ends_with("/.mcp.json")) {
-        out_.fix = fmt::format("rename one of them; the other is in {}", place_of(other.origin));
+        out_.fix = Fix::changing(fmt::format("rename one of them; the other is in {}", place_of(other.origin)));
       }
     }
   }
@@ -129,8 +131,19 @@ class ServerCase {
   const LoadedConfig& config_;
   const std::string& own_file_;
   ServerExplanation& out_;
-  std::string operand_;  // of a command, with a blank before it
 };
+
+// What would let a denied call pass.
+Fix denial_fix(const PermissionDecision& decision, std::span<const SettingsLayer> layers) {
+  if (decision.file.empty()) return {Fix::Kind::choose_mode};
+  const auto place = file_and_line(decision.file, decision.line);
+  if (is_of_organisation(decision.file, layers)) {
+    return Fix::changing(fmt::format("ask the administrator who maintains {}", place));
+  }
+  // Not in a file: a flag, or what a program calls it.
+  if (!decision.file.starts_with('/')) return Fix::changing(fmt::format("leave {} out", decision.file));
+  return Fix::changing(fmt::format("{} {}", decision.rule.empty() ? "correct" : "change", place));
+}
 
 bool same_entry(const ServerConfig& one, const ServerConfig& other) {
   return one.name == other.name && one.origin == other.origin;
@@ -172,7 +185,7 @@ CatalogEntry assumed_entry(const NamedTool& named) {
 }
 
 ToolExplanation explain_tool(const CatalogEntry& entry, const ServerConfig* server, const Permissions& permissions,
-                             const Json& arguments, std::string_view cwd) {
+                             std::span<const SettingsLayer> layers, const Json& arguments, std::string_view cwd) {
   ToolExplanation out;
   out.entry = entry;
   if (server != nullptr && !lets_through(*server, entry.tool->name)) {
@@ -190,6 +203,7 @@ ToolExplanation explain_tool(const CatalogEntry& entry, const ServerConfig* serv
   out.rules = permissions.about(entry);
   out.by_arguments = std::ranges::any_of(
       out.rules, [](const PermissionRule& rule) { return !rule.conditions.empty() || rule.any_arguments; });
+  if (out.decision.outcome == PermissionOutcome::deny) out.fix = denial_fix(out.decision, layers);
   return out;
 }
 

@@ -1,9 +1,10 @@
-// Why a server is used or not, and why a tool may be called or not: the words for `patchbay why` and
-// `patchbay doctor`, made from what load and the permission rules decided. Pure: nothing is started, read or
+// Why a server is used or not, and why a tool may be called or not: what decided, and what would change it. Made from
+// what load and the permission rules decided. Pure: nothing is started, read or
 // asked; what a server answered comes in from outside.
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,9 +13,16 @@
 #include <patchbay/config.h>
 #include <patchbay/permission.h>
 
+#include "inspect/fix.h"
 #include "permission/decide.h"
 
 namespace patchbay {
+
+struct ServerNote {
+  std::string text;
+  Fix fix = {};
+  bool operator==(const ServerNote&) const = default;
+};
 
 struct ServerExplanation {
   ServerConfig server;
@@ -23,8 +31,8 @@ struct ServerExplanation {
   std::string rule;       // the list entry or setting that did; empty when none
   std::string rule_file;  // where that is
   std::size_t rule_line = 0;
-  std::string fix;                   // the command, or what to change where; empty when there is nothing to do
-  std::vector<std::string> notes;    // what else is good to know
+  Fix fix;
+  std::vector<ServerNote> notes;     // what else is good to know
   std::vector<ServerConfig> others;  // of the same name, with their standing
   std::vector<ConfigProblem> problems;
 };
@@ -53,10 +61,11 @@ struct ToolExplanation {
   std::string mode_from;              // empty: nobody chose it
   std::vector<PermissionRule> rules;  // all that name it
   bool by_arguments = false;          // one of them looks at arguments
+  Fix fix;                            // of a call that is denied
 };
 
-// `server` may be null: one in this process.
+// `server` may be null: one in this process. `layers` are the settings that the rules come from.
 ToolExplanation explain_tool(const CatalogEntry& entry, const ServerConfig* server, const Permissions& permissions,
-                             const Json& arguments, std::string_view cwd);
+                             std::span<const SettingsLayer> layers, const Json& arguments, std::string_view cwd);
 
 }  // namespace patchbay

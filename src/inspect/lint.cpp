@@ -19,7 +19,6 @@
 #include "settings/claude_file.h"
 #include "settings/files.h"
 #include "settings/own_file.h"
-#include "text/shell_word.h"
 
 namespace patchbay {
 namespace {
@@ -174,15 +173,14 @@ std::vector<ConfigProblem> lint_text(std::string_view text, const std::string& f
     }
     case FileKind::foreign: {
       const auto client = recognise_import(file, text).value_or(ImportClient::mcp_json);
-      out.push_back(
-          {file,
-           0,
-           0,
-           fmt::format("this is a file of {}, which patchbay does not read; to copy its servers: patchbay import{}",
-                       client == ImportClient::mcp_json ? "another client" : name_of(client).title,
-                       shell_operands({file})),
-           {},
-           Severity::warning});
+      out.push_back({file,
+                     0,
+                     0,
+                     fmt::format("this is a file of {}, which Patchbay does not read",
+                                 client == ImportClient::mcp_json ? "another client" : name_of(client).title),
+                     {},
+                     Severity::warning,
+                     Remedy{.kind = Remedy::Kind::import_file, .file = file}});
       break;
     }
     case FileKind::settings:

@@ -1,6 +1,5 @@
 // What is wrong with configuration, found without starting or reaching anything: every problem of the
-// loaded files and of the permission rules in them, or those of one text by itself. Pure; `patchbay lint` and
-// `patchbay doctor` print it.
+// loaded files and of the permission rules in them, or those of one text by itself. Pure.
 #pragma once
 
 #include <cstdint>

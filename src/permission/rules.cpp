@@ -291,7 +291,7 @@ int strictness(PermissionMode mode) noexcept {
 void choose_mode(const std::vector<const SettingsLayer*>& ranked, const RuleRequest& request, RuleSet& out) {
   if (request.mode) {
     out.mode = *request.mode;
-    out.mode_from = "--permission-mode";
+    out.mode_from = request.names.mode;
     return;
   }
   struct Choice {
@@ -324,10 +324,11 @@ void choose_mode(const std::vector<const SettingsLayer*>& ranked, const RuleRequ
                               inside->place.line,
                               inside->place.column,
                               fmt::format("the mode {} is ignored: a file inside a repository can only choose a "
-                                          "stricter mode; choose it in your own settings or with --permission-mode",
+                                          "stricter mode than your own settings",
                                           to_string(inside->mode)),
                               {},
-                              Severity::note});
+                              Severity::note,
+                              Remedy{Remedy::Kind::choose_permission_mode}});
     }
   }
   if (!chosen) return;
@@ -357,8 +358,8 @@ RuleSet collect_rules(std::span<const SettingsLayer> layers, const RuleRequest& 
       add(setting, list, flag);
     }
   };
-  add_flag(request.disallowed_tools, RuleList::deny, "--disallowedTools");
-  add_flag(request.allowed_tools, RuleList::allow, "--allowedTools");
+  add_flag(request.disallowed_tools, RuleList::deny, request.names.disallowed_tools);
+  add_flag(request.allowed_tools, RuleList::allow, request.names.allowed_tools);
 
   std::vector<const SettingsLayer*> ranked;
   for (const auto& layer : layers) ranked.push_back(&layer);
@@ -382,7 +383,8 @@ RuleSet collect_rules(std::span<const SettingsLayer> layers, const RuleRequest& 
       if (ours) {
         add_problem(Severity::note, *layer, layer->allow_rules.front().place,
                     "the allow rules of this file are ignored, because it is inside a repository that you do not "
-                    "trust; if you trust it, run `patchbay trust`, else write them into your own settings");
+                    "trust; in your own settings they would apply");
+        out.problems.back().remedy = Remedy{Remedy::Kind::trust_project};
       }
     }
     if (!out.refuse_all && (layer->unreadable || layer->rules_unreadable)) {

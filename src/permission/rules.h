@@ -77,9 +77,10 @@ std::vector<std::string> split_rules(std::string_view text);
 // --- what a set of settings comes to
 
 struct RuleRequest {
-  std::vector<std::string> allowed_tools;     // --allowedTools
-  std::vector<std::string> disallowed_tools;  // --disallowedTools
-  std::optional<PermissionMode> mode;         // --permission-mode, --dangerously-skip-permissions
+  std::vector<std::string> allowed_tools;
+  std::vector<std::string> disallowed_tools;
+  std::optional<PermissionMode> mode;
+  PermissionNames names;
   // The user trusts this directory: allow rules inside it count.
   bool trusted = false;
   RulePlaces places;
@@ -88,7 +89,7 @@ struct RuleRequest {
 struct RuleSet {
   std::vector<PermissionRule> rules;  // flags first, then by rank of their file
   PermissionMode mode = PermissionMode::standard;
-  std::string mode_from;  // "--permission-mode" or file:line; empty: nobody chose it
+  std::string mode_from;  // names.mode of the request or file:line; empty: nobody chose it
   // Set when something that may deny could not be read: no call passes.
   std::optional<PermissionDecision> refuse_all;
   // What was not applied, and why. What is wrong with the rules of files is in their layers.

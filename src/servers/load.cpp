@@ -29,8 +29,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view config_flag = "--mcp-config";
-constexpr std::string_view settings_flag = "--settings";
 constexpr std::size_t most_plugins = 500;
 constexpr std::string_view settings_hint =
     "servers in a settings file are used by patchbay but not by Claude Code; both read .mcp.json";
@@ -70,7 +68,7 @@ class Loader {
     auto config = merge_sources(
         sources_,
         [this](const ServerConfig& server) { return answers_about(server, {own_, claude_, paths_}, variables_); },
-        {layers_, request_.trust_project, variables_});
+        {layers_, request_.trust_project, variables_, request_.names.trust_project});
     // Problems of files come first, in the order of the files; then those of entries, which know of each other.
     config.problems.insert(config.problems.begin(), problems_.begin(), problems_.end());
     config.exclusive = exclusive_;
@@ -195,7 +193,7 @@ class Loader {
     read_managed_settings();
     for (const auto& argument : request_.settings) {
       if (is_inline_config(argument)) {
-        add_layer(argument, SettingsSource::flag, std::string(settings_flag));
+        add_layer(argument, SettingsSource::flag, request_.names.settings);
       } else if (auto text = named_text(argument)) {
         add_layer(text->second, SettingsSource::flag, text->first);
       } else {
@@ -342,7 +340,7 @@ class Loader {
 
   void refuse_flags() {
     if (!request_.mcp_configs.empty() || !request_.mcp_servers.empty()) {
-      problems_.push_back({std::string(request_.mcp_configs.empty() ? "--mcp-server" : config_flag),
+      problems_.push_back({request_.mcp_configs.empty() ? request_.names.mcp_server : request_.names.mcp_config,
                            0,
                            0,
                            std::string(enterprise_dynamic_refusal),
@@ -354,11 +352,11 @@ class Loader {
   // A later flag overrides an earlier one.
   void read_flags() {
     for (auto it = request_.mcp_servers.rbegin(); it != request_.mcp_servers.rend(); ++it) {
-      add(parse_server_argument(*it));
+      add(parse_server_argument(*it, request_.names.mcp_server));
     }
     for (auto it = request_.mcp_configs.rbegin(); it != request_.mcp_configs.rend(); ++it) {
       if (is_inline_config(*it)) {
-        add(parse_servers(*it, {std::string(config_flag), 0, ConfigScope::dynamic, ConfigTrust::trusted, 0}));
+        add(parse_servers(*it, {request_.names.mcp_config, 0, ConfigScope::dynamic, ConfigTrust::trusted, 0}));
       } else if (auto text = named_text(*it)) {
         auto parsed = parse_servers(text->second, {text->first, 0, ConfigScope::dynamic, ConfigTrust::trusted, 0});
         if (is_of_repository(text->first)) refuse_secrets(parsed);
@@ -397,15 +395,17 @@ class Loader {
         ++it;
         continue;
       }
-      auto reason = secret->kind == SecretKind::command
-                        ? reference_fault(*secret, it->origin)
-                        : fmt::format(
-                              "${{{}:…}} in \"{}\" is not used, because {} is inside a project that you do not trust; "
-                              "use --trust-project, or keep the file elsewhere",
-                              to_string(secret->kind), secret->place, it->origin.file);
+      const bool command = secret->kind == SecretKind::command;
+      auto reason = command ? reference_fault(*secret, it->origin)
+                            : fmt::format(
+                                  "${{{}:…}} in \"{}\" is not used, because {} is inside a project that you do "
+                                  "not trust",
+                                  to_string(secret->kind), secret->place, it->origin.file);
+      const auto remedy = command ? std::nullopt : std::optional(Remedy{Remedy::Kind::trust_project});
       parsed.problems.push_back({it->origin.file, it->origin.line, it->origin.column,
-                                 fmt::format("MCP server \"{}\": {}", it->name, reason), it->name, Severity::error});
-      parsed.broken.push_back({it->name, it->origin, std::move(reason), true});
+                                 fmt::format("MCP server \"{}\": {}", it->name, reason), it->name, Severity::error,
+                                 remedy});
+      parsed.broken.push_back({it->name, it->origin, std::move(reason), true, remedy});
       it = parsed.servers.erase(it);
     }
   }

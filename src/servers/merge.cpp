@@ -20,6 +20,7 @@ DeclaredEntry broken_entry(const BrokenEntry& broken) {
   out.server.name = broken.name;
   out.server.origin = broken.origin;
   out.server.reason = broken.reason;
+  out.server.remedy = broken.remedy;
   out.broken = true;
   out.holds_name = broken.holds_name;
   return out;
@@ -41,10 +42,12 @@ ConfigProblem problem_at(const ServerConfig& server, Severity severity, std::str
 }
 
 ServerConfig settled(ServerConfig server, Standing standing, std::string reason) {
+  auto remedy = standing_remedy(server, standing);
   server.standing = standing.why;
   server.decided_by = std::move(standing.by);
   server.approved = standing.approved;
   server.reason = std::move(reason);
+  server.remedy = std::move(remedy);
   if (standing.switched_on) server.disabled = false;
   return server;
 }

@@ -42,7 +42,7 @@ std::optional<StandingBy> rejected_by(const std::string& name, const EntryAnswer
 // What approves however the entry changes comes first.
 std::optional<StandingBy> approved_by(const std::string& name, const EntryAnswers& answers,
                                       const SettlePolicy& policy) {
-  if (policy.trust_project) return StandingBy{Kind::flag, "--trust-project", {}, 0, 0};
+  if (policy.trust_project) return StandingBy{Kind::flag, policy.trust_name, {}, 0, 0};
   const SettingsLayer* all = nullptr;
   for (const auto& layer : policy.layers) {
     if (is_inside_repository(layer.source)) continue;

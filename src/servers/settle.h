@@ -49,6 +49,7 @@ struct SettlePolicy {
   std::span<const SettingsLayer> layers;
   bool trust_project = false;  // for this run
   VariableLookup variables;
+  std::string trust_name = {};  // what `trust_project` is called
 };
 
 struct Standing {

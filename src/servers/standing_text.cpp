@@ -6,7 +6,6 @@
 #include "entries/expand.h"
 #include "servers/answer_place.h"
 #include "text/file_and_line.h"
-#include "text/shell_word.h"
 
 namespace patchbay {
 namespace {
@@ -14,37 +13,33 @@ namespace {
 using About = EntryAnswers::About;
 using Kind = StandingBy::Kind;
 
-std::string command_line(std::string_view command, const ServerConfig& server) {
-  return fmt::format("patchbay {}{}", command, shell_operands({server.name}));
-}
-
 std::string waiting_text(const ServerConfig& server, const EntryAnswers& answers) {
-  const auto approve = command_line("approve", server);
   if (answers.approved != About::nothing || answers.rejected != About::nothing) {
-    return fmt::format("its entry changed after you {} it; look at it and run `{}`",
-                       answers.approved != About::nothing ? "approved" : "rejected", approve);
+    return fmt::format("its entry changed after you {} it",
+                       answers.approved != About::nothing ? "approved" : "rejected");
   }
   if (answers.elsewhere) {
-    return fmt::format("its relative paths name other files here than in {}; if you trust them, run `{}`",
-                       project_directory_of(server.origin.file), approve);
+    return fmt::format("its relative paths name other files here than in {}", project_directory_of(server.origin.file));
   }
-  return fmt::format("not approved yet; if you trust it, run `{}`", approve);
+  return "not approved yet";
 }
 
-std::string switched_text(const ServerConfig& server, const EntryAnswers::Switch& by) {
-  return fmt::format("disabled {}in {}{}; to enable it: {}", by.for_project ? "for this project " : "", by.file,
-                     by.key.empty() ? "" : fmt::format(" ({})", by.key), command_line("enable", server));
+std::string switched_text(const EntryAnswers::Switch& by) {
+  return fmt::format("disabled {}in {}{}", by.for_project ? "for this project " : "", by.file,
+                     by.key.empty() ? "" : fmt::format(" ({})", by.key));
+}
+
+// Enabling a name means the entry that is used for it, and what an organisation set up it does not change.
+bool can_be_enabled(const ServerConfig& server, const Standing& standing) {
+  return standing.by.kind == Kind::switched || (server.origin.scope != ConfigScope::enterprise && standing.shown);
 }
 
 // Why an entry that switches itself off is off, and what it lacks to be switched on.
 std::string disabled_text(const ServerConfig& server, const Standing& standing, const VariableLookup& variables) {
   auto text = fmt::format("\"disabled\" is true in {}", file_and_line(server.origin.file, server.origin.line));
-  // `enable` would mean the entry that is used.
-  if (server.origin.scope == ConfigScope::enterprise || !standing.shown) return text;
+  if (!can_be_enabled(server, standing)) return text;
   const auto missing = missing_values(server, variables);
-  const auto enable = command_line("enable", server);
-  if (missing.empty()) return fmt::format("{}; to enable it: {}", text, enable);
-  return fmt::format("{}, and {}; set what is missing, then enable it: {}", text, missing_text(missing), enable);
+  return missing.empty() ? text : fmt::format("{}, and {}; set what is missing first", text, missing_text(missing));
 }
 
 }  // namespace
@@ -72,12 +67,9 @@ std::string standing_text(std::span<const DeclaredEntry> entries, std::size_t at
     case ServerStanding::awaiting_approval:
       return waiting_text(server, answers);
     case ServerStanding::rejected:
-      if (standing.by.kind == Kind::answer) {
-        return fmt::format("you rejected it; to change that, run `{}`", command_line("approve", server));
-      }
-      return decided_text("rejected", standing.by);
+      return standing.by.kind == Kind::answer ? "you rejected it" : decided_text("rejected", standing.by);
     case ServerStanding::disabled:
-      if (standing.by.kind == Kind::switched) return switched_text(server, *answers.switched);
+      if (standing.by.kind == Kind::switched) return switched_text(*answers.switched);
       return disabled_text(server, standing, variables);
     case ServerStanding::policy:
       return standing.policy_text;
@@ -94,6 +86,28 @@ std::string standing_text(std::span<const DeclaredEntry> entries, std::size_t at
       return "the " + entry_at(entries[*standing.other].server.origin) + " overrides it";
   }
   return {};
+}
+
+std::optional<Remedy> standing_remedy(const ServerConfig& server, const Standing& standing) {
+  switch (standing.why) {
+    case ServerStanding::awaiting_approval:
+      return Remedy{Remedy::Kind::approve_server, server.name};
+    case ServerStanding::rejected:
+      if (standing.by.kind != Kind::answer) return std::nullopt;
+      return Remedy{Remedy::Kind::undo_rejection, server.name};
+    case ServerStanding::disabled:
+      if (!can_be_enabled(server, standing)) return std::nullopt;
+      return Remedy{Remedy::Kind::enable_server, server.name};
+    case ServerStanding::broken:
+      return server.remedy;
+    case ServerStanding::active:
+    case ServerStanding::policy:
+    case ServerStanding::duplicate:
+    case ServerStanding::not_configured:
+    case ServerStanding::shadowed:
+      break;
+  }
+  return std::nullopt;
 }
 
 }  // namespace patchbay

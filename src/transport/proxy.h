@@ -24,7 +24,7 @@ struct ProxyOptions {
   std::string base;       // "https://proxy.example/v1/mcp", or with "{server_id}" somewhere in its path
   std::string server_id;  // becomes one segment of that path
   std::shared_ptr<TokenSource> tokens;
-  std::string remedy;  // what a person does about a sign-in that is over: "run `...`"
+  std::string remedy;  // what to do about a sign-in that is over, as the end of its message
   HttpTarget http;     // everything but its url
   // What proxy_auth() made once for all servers behind one proxy: however many of them are refused
   // at the same time, there is one renewal. Unset: one of its own, of `tokens` and `remedy`.

@@ -258,7 +258,7 @@ void use_editor(const std::string& transport) {
   desk.lock(editor.port(), transport);
   run_task([&]() -> Task<void> {
     Host host(no_other_servers());
-    host.add_server(ide_server(), ide_transport(desk.search()));
+    host.add_server(ide_server("--ide"), ide_transport(desk.search()));
     auto used = co_await as_result(use_tools(host));
     EXPECT_THAT(host.status().at(0).transport, AllOf(HasSubstr("Test Editor"), Not(HasSubstr(token))));
     co_await host.stop();

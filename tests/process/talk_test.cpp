@@ -45,7 +45,8 @@ TEST_F(Talk, AWarningIsASentence) {
   for (const auto& words : std::vector<std::vector<std::string>>{{"tools"}, {"tools", "helper"}, {"mcp", "list"}}) {
     const auto result = run(words);
     EXPECT_THAT(result.err, AllOf(HasSubstr("patchbay: warning: \"helper\": headersHelper not run: "),
-                                  HasSubstr("If you trust it, run `patchbay trust`\n"), Not(HasSubstr("event="))))
+                                  HasSubstr("; if you trust it: patchbay trust (for one run: --trust-project)\n"),
+                                  Not(HasSubstr("event="))))
         << words.front();
     EXPECT_EQ(times(result.err, "headersHelper not run"), 1u) << result.err;
   }

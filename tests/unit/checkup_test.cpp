@@ -123,9 +123,7 @@ TEST(Checkup, WhatIsNotUsedIsANoteUnlessItIsRequired) {
   }
   auto pending = local_server("missing");
   pending.standing = ServerStanding::awaiting_approval;
-  EXPECT_THAT(servers_of(pending).front().fix, HasSubstr("patchbay approve s"));
-  pending.name = "x; rm -rf /";
-  EXPECT_THAT(servers_of(pending).front().fix, HasSubstr("patchbay approve 'x; rm -rf /'"));
+  EXPECT_EQ(servers_of(pending).front().fix, (Fix{Fix::Kind::look_and_approve, "s"}));
   pending.standing = ServerStanding::broken;
   EXPECT_THAT(servers_of(pending), IsEmpty());
 }
@@ -138,13 +136,14 @@ TEST(Checkup, WhatAwaitsApprovalBehindAnEntryOfTheUserIsANote) {
   rival.origin.file = "/p/.mcp.json";
   config.shadowed.push_back(rival);
   auto notes = [&] {
-    std::vector<std::string> out;
+    std::vector<Finding> out;
     for (const auto& one : check_servers(config, machine())) {
-      if (one.message.contains("needs your approval")) out.push_back(one.message + "|" + one.fix);
+      if (one.message.contains("needs your approval")) out.push_back(one);
     }
     return out;
   };
-  EXPECT_THAT(notes(), ElementsAre(AllOf(HasSubstr("/p/.mcp.json"), HasSubstr("patchbay get s"))));
+  EXPECT_THAT(notes(), ElementsAre(AllOf(found(Level::note, "s", "/p/.mcp.json"),
+                                         Field(&Finding::fix, Fix{Fix::Kind::approve_instead, "s"}))));
   config.shadowed.front().standing = ServerStanding::disabled;
   EXPECT_THAT(notes(), IsEmpty());
   // Of two that both wait none goes before the other.
@@ -161,13 +160,13 @@ TEST(Checkup, AHelperThatNeedsTrustIsANote) {
   config.servers.push_back(server);
   const auto findings = check_servers(config, machine());
   ASSERT_THAT(findings, ElementsAre(found(Level::note, "s", "headersHelper not run")));
-  EXPECT_THAT(findings.front().message, HasSubstr("patchbay trust"));
-  EXPECT_EQ(findings.front().fix, "") << "said once";
+  EXPECT_EQ(findings.front().fix, Fix{Fix::Kind::trust});
   EXPECT_THAT(check_trust(config), ElementsAre(found(Level::ok, "/there/w", "is not trusted")));
-  EXPECT_THAT(check_trust(config).front().message, Not(HasSubstr("patchbay trust")));
+  EXPECT_EQ(check_trust(config).front().fix, Fix());
   config.project_trusted = true;
   EXPECT_THAT(check_servers(config, machine()), ElementsAre(found(Level::ok, "s", "")));
-  EXPECT_THAT(check_trust(config), ElementsAre(found(Level::ok, "/there/w", "patchbay trust --remove")));
+  EXPECT_THAT(check_trust(config), ElementsAre(found(Level::ok, "/there/w", "is trusted")));
+  EXPECT_EQ(check_trust(config).front().fix, Fix{Fix::Kind::withdraw_trust});
 }
 
 TEST(Checkup, ErrorsOfFilesAreProblemsAndTheRestIsNotes) {
@@ -258,10 +257,19 @@ TEST(Checkup, WhatAServerSaidBeforeItEndedIsTheCause) {
   remote.error = Error(Errc::http, "POST http://h/mcp: 404; check the path");
   const auto findings = check_connections(std::vector{silent, talking, remote});
   ASSERT_EQ(findings.size(), 3u);
-  EXPECT_EQ(findings[0].fix, "to find out more: patchbay tools --log-level debug a");
+  EXPECT_EQ(findings[0].fix, (Fix{Fix::Kind::read_log, "a"}));
   EXPECT_EQ(findings[1].detail, "starting\nError: missing FOO_KEY\n");
-  EXPECT_EQ(findings[1].fix, "");
-  EXPECT_EQ(findings[2].fix, "");
+  EXPECT_EQ(findings[1].fix, Fix());
+  EXPECT_EQ(findings[2].fix, Fix());
+}
+
+TEST(Checkup, ServersOfWhichNoneMayBeStartedAreANote) {
+  LoadedConfig config;
+  EXPECT_THAT(check_configuration(config, {}), ElementsAre(found(Level::ok, "", "no servers are declared")));
+  config.servers.push_back(local_server("good"));
+  EXPECT_THAT(check_configuration(config, {}), ElementsAre(found(Level::ok, "", "of which 1 may be started")));
+  config.servers.front().standing = ServerStanding::awaiting_approval;
+  EXPECT_THAT(check_configuration(config, {}), ElementsAre(found(Level::note, "", "of which 0 may be started")));
 }
 
 }  // namespace

@@ -164,8 +164,7 @@ TEST(HelperEnvironment, InADirectoryThatIsNotTrustedProjectHelpersDoNotRun) {
   for (auto scope : {ConfigScope::project, ConfigScope::local}) {
     auto server = at(scope, trust_of(scope));
     EXPECT_EQ(helper_fault(server, here),
-              "headersHelper not run: /w is not trusted; only the headers written in the entry are sent. If you trust "
-              "it, run `patchbay trust`");
+              "headersHelper not run: /w is not trusted, so only the headers written in the entry are sent");
     auto trusted = here;
     trusted.project_trusted = true;
     EXPECT_EQ(helper_fault(server, trusted), "");

@@ -69,8 +69,8 @@ class ConfigLoad : public test::LoadHome {
     auto claude = [this](std::string_view command) { claude_user = command; };
     auto claude_local = [this](std::string_view command) { claude_project = command; };
     return {
-        {"--mcp-server", [this](std::string_view command) { request.mcp_servers = {"s=" + std::string(command)}; }},
-        {"--mcp-config", [this](std::string_view command) { request.mcp_configs = {servers("s", command)}; }},
+        {"mcp_servers", [this](std::string_view command) { request.mcp_servers = {"s=" + std::string(command)}; }},
+        {"mcp_configs", [this](std::string_view command) { request.mcp_configs = {servers("s", command)}; }},
         {"own projects[path]", own_local},
         {"~/.claude.json projects[path]", claude_local},
         {".claude/settings.local.json", file("repo/.claude/settings.local.json")},

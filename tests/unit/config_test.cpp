@@ -676,7 +676,7 @@ TEST_F(ConfigFiles, FlagsBeatTheProjectAndALaterFlagAnEarlier) {
   EXPECT_THAT(names(loaded.servers), ElementsAre("a", "b", "c"));
   EXPECT_EQ(loaded.servers.at(0).command, "two");
   EXPECT_EQ(loaded.servers.at(0).origin,
-            (ConfigOrigin{"--mcp-config", 2, ConfigScope::dynamic, ConfigTrust::trusted, 2}));
+            (ConfigOrigin{"mcp_configs", 2, ConfigScope::dynamic, ConfigTrust::trusted, 2}));
   EXPECT_EQ(loaded.servers.at(1).origin,
             (ConfigOrigin{path("one.json"), 1, ConfigScope::dynamic, ConfigTrust::trusted, 38}));
   EXPECT_THAT(names(load("", flags, true).servers), ElementsAre("a", "b"));

@@ -9,7 +9,9 @@
 namespace patchbay {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
+using testing::Field;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
@@ -47,22 +49,26 @@ TEST(Explanation, EveryStandingEndsInWhatToDo) {
   off_elsewhere.disabled = true;
   struct Case {
     ServerConfig server;
-    std::string fix;
+    Fix fix;
   };
+  const Fix approve{Fix::Kind::approve, "db"};
+  const Fix enable{Fix::Kind::enable, "db"};
   const std::vector<Case> cases{
-      {server_at(ServerStanding::active), ""},
-      {server_at(ServerStanding::awaiting_approval, "not approved yet"), "patchbay approve db"},
-      {server_at(ServerStanding::rejected, "you rejected it"), "patchbay approve db"},
-      {server_at(ServerStanding::disabled, "disabled in " + own_file), "patchbay enable db"},
-      {server_at(ServerStanding::disabled, "disabled for this project in /home/me/.claude.json"), "patchbay enable db"},
-      {off_by_entry, "patchbay enable db"},
-      {off_elsewhere, "patchbay enable db"},
+      {server_at(ServerStanding::active), {}},
+      {server_at(ServerStanding::awaiting_approval, "not approved yet"), approve},
+      {server_at(ServerStanding::rejected, "you rejected it"), approve},
+      {server_at(ServerStanding::disabled, "disabled in " + own_file), enable},
+      {server_at(ServerStanding::disabled, "disabled for this project in /home/me/.claude.json"), enable},
+      {off_by_entry, enable},
+      {off_elsewhere, enable},
       {server_at(ServerStanding::disabled, "\"disabled\" is true", "/etc/claude-code/managed-mcp.json",
                  ConfigScope::enterprise),
-       "ask the administrator who maintains /etc/claude-code/managed-mcp.json:3"},
-      {server_at(ServerStanding::duplicate, "it has the URL of \"x\""), "nothing: the other one is used instead"},
-      {server_at(ServerStanding::not_configured, "its url is empty"), "set its \"url\" in /p/.mcp.json:3"},
-      {server_at(ServerStanding::broken, "no command"), "correct /p/.mcp.json:3"},
+       Fix::changing("ask the administrator who maintains /etc/claude-code/managed-mcp.json:3")},
+      {server_at(ServerStanding::duplicate, "it has the URL of \"x\""),
+       Fix::changing("nothing: the other one is used instead")},
+      {server_at(ServerStanding::not_configured, "its url is empty"),
+       Fix::changing("set its \"url\" in /p/.mcp.json:3")},
+      {server_at(ServerStanding::broken, "no command"), Fix::changing("correct /p/.mcp.json:3")},
   };
   for (const auto& one : cases) {
     const auto why = explained(one.server);
@@ -72,14 +78,6 @@ TEST(Explanation, EveryStandingEndsInWhatToDo) {
   }
 }
 
-TEST(Explanation, ANameThatAShellWouldTakeApartIsQuoted) {
-  auto server = server_at(ServerStanding::awaiting_approval);
-  server.name = "my server's";
-  EXPECT_EQ(explained(server).fix, R"(patchbay approve 'my server'\''s')");
-  server.name = "--all";
-  EXPECT_EQ(explained(server).fix, "patchbay approve -- --all");
-}
-
 TEST(Explanation, ASettingThatDecidedIsNamedWithItsPlace) {
   auto refused = server_at(ServerStanding::rejected, "rejected by a setting");
   refused.decided_by = {StandingBy::Kind::setting, "disabledMcpjsonServers", "/p/.claude/settings.json", 2, 1};
@@ -87,7 +85,7 @@ TEST(Explanation, ASettingThatDecidedIsNamedWithItsPlace) {
   EXPECT_EQ(rejected.rule, "disabledMcpjsonServers");
   EXPECT_EQ(rejected.rule_file, "/p/.claude/settings.json");
   EXPECT_EQ(rejected.rule_line, 2u);
-  EXPECT_THAT(rejected.fix, HasSubstr("/p/.claude/settings.json:2"));
+  EXPECT_THAT(rejected.fix.text, HasSubstr("/p/.claude/settings.json:2"));
 
   auto kept_away = server_at(ServerStanding::policy, "denied");
   kept_away.decided_by = {StandingBy::Kind::policy, R"({"serverName":"db"})", "/etc/claude-code/managed-settings.json",
@@ -96,11 +94,11 @@ TEST(Explanation, ASettingThatDecidedIsNamedWithItsPlace) {
   const auto denied = explained(kept_away, {managed});
   EXPECT_EQ(denied.rule, R"({"serverName":"db"})");
   EXPECT_EQ(denied.rule_line, 3u);
-  EXPECT_EQ(denied.fix, "ask the administrator who maintains /etc/claude-code/managed-settings.json:3");
+  EXPECT_EQ(denied.fix, Fix::changing("ask the administrator who maintains /etc/claude-code/managed-settings.json:3"));
 
   kept_away.decided_by.file = "/home/me/.claude/settings.json";
   const auto mine = parse_settings("{}", SettingsSource::user, kept_away.decided_by.file);
-  EXPECT_EQ(explained(kept_away, {managed, mine}).fix, "change /home/me/.claude/settings.json:3");
+  EXPECT_EQ(explained(kept_away, {managed, mine}).fix, Fix::changing("change /home/me/.claude/settings.json:3"));
 }
 
 TEST(Explanation, WhatApprovedAnEntryIsReported) {
@@ -124,7 +122,7 @@ TEST(Explanation, WhatApprovedAnEntryIsReported) {
            {{Kind::flag, "--trust-project", "", 0, 0}, "it is approved by --trust-project, even if", ""}}) {
     server.decided_by = by;
     const auto why = explained(server);
-    EXPECT_THAT(why.notes, ElementsAre(HasSubstr(note)));
+    EXPECT_THAT(why.notes, ElementsAre(Field(&ServerNote::text, HasSubstr(note))));
     EXPECT_EQ(why.rule, rule);
     EXPECT_EQ(why.rule_file, by.file);
     EXPECT_EQ(why.rule_line, by.line);
@@ -134,7 +132,8 @@ TEST(Explanation, WhatApprovedAnEntryIsReported) {
 TEST(Explanation, AHelperThatDoesNotRunIsReported) {
   auto server = server_at(ServerStanding::active, {}, own_file, ConfigScope::local);
   server.headers_helper = "print-headers";
-  EXPECT_THAT(explained(server).notes, ElementsAre(HasSubstr("headersHelper not run")));
+  EXPECT_THAT(explained(server).notes, ElementsAre(AllOf(Field(&ServerNote::text, HasSubstr("headersHelper not run")),
+                                                         Field(&ServerNote::fix, Fix{Fix::Kind::trust}))));
   auto config = config_with(server);
   config.project_trusted = true;
   EXPECT_THAT(explain_server(config, server, own_file).notes, IsEmpty());
@@ -162,9 +161,9 @@ TEST(Explanation, WhatShadowsAndIsShadowedIsThere) {
   const auto hidden = explain_server(config, loser, own_file);
   EXPECT_FALSE(hidden.counts);
   EXPECT_THAT(hidden.others, ElementsAre(winner));
-  EXPECT_EQ(hidden.fix, "rename one of them, or: patchbay remove --scope local db");
+  EXPECT_EQ(hidden.fix, (Fix{Fix::Kind::remove_other, "db", ConfigScope::local}));
   config.servers.front().origin.file = "/home/me/.claude/mcp.json";
-  EXPECT_THAT(explain_server(config, loser, own_file).fix, HasSubstr("/home/me/.claude/mcp.json:3"));
+  EXPECT_THAT(explain_server(config, loser, own_file).fix.text, HasSubstr("/home/me/.claude/mcp.json:3"));
 }
 
 TEST(Explanation, ToolsAreFoundByEverySpellingThatNamesTheirServer) {
@@ -203,7 +202,7 @@ TEST(Explanation, TheRuleTheModeAndTheFilterOfAToolAreReported) {
   const auto query = assumed_entry({"db", "query"});
   EXPECT_EQ(query.name, "mcp__db__query");
 
-  const auto denied = explain_tool(query, &server, permissions, Json{{"sql", "DROP x"}}, "/p");
+  const auto denied = explain_tool(query, &server, permissions, layers, Json{{"sql", "DROP x"}}, "/p");
   EXPECT_EQ(denied.decision.outcome, PermissionOutcome::deny);
   EXPECT_EQ(denied.decision.line, 3u);
   EXPECT_EQ(denied.mode, PermissionMode::accept_reads);
@@ -212,18 +211,41 @@ TEST(Explanation, TheRuleTheModeAndTheFilterOfAToolAreReported) {
   EXPECT_EQ(denied.withheld, "");
   EXPECT_THAT(denied.rules, SizeIs(2));
 
-  const auto asked = explain_tool(query, &server, permissions, Json{{"sql", "select 1"}}, "/p");
+  EXPECT_EQ(denied.fix, Fix::changing("change /s.json:3"));
+
+  const auto asked = explain_tool(query, &server, permissions, layers, Json{{"sql", "select 1"}}, "/p");
   EXPECT_EQ(asked.decision.outcome, PermissionOutcome::ask);
   EXPECT_EQ(asked.decision.line, 2u);
+  EXPECT_EQ(asked.fix, Fix());
 
-  const auto get = explain_tool(assumed_entry({"db", "get"}), &server, permissions, Json(), "/p");
+  const auto get = explain_tool(assumed_entry({"db", "get"}), &server, permissions, layers, Json(), "/p");
   EXPECT_EQ(get.withheld, "\"disabledTools\" of its server in /p/.mcp.json:3 excludes it");
   EXPECT_FALSE(get.by_arguments);
   server.disabled_tools.clear();
   server.enabled_tools = std::vector<std::string>{"query"};
-  EXPECT_THAT(explain_tool(assumed_entry({"db", "get"}), &server, permissions, Json(), "/p").withheld,
+  EXPECT_THAT(explain_tool(assumed_entry({"db", "get"}), &server, permissions, layers, Json(), "/p").withheld,
               HasSubstr("enabledTools"));
-  EXPECT_EQ(explain_tool(assumed_entry({"patchbay", "x"}), nullptr, permissions, Json(), "/p").withheld, "");
+  EXPECT_EQ(explain_tool(assumed_entry({"patchbay", "x"}), nullptr, permissions, layers, Json(), "/p").withheld, "");
+}
+
+TEST(Explanation, ADeniedToolEndsInWhatToDo) {
+  auto fix_of = [](SettingsSource source, std::string_view settings, RuleRequest request) {
+    const std::vector layers{parse_settings(settings, source, "/s.json")};
+    const Permissions permissions(collect_rules(layers, request));
+    return explain_tool(assumed_entry({"db", "query"}), nullptr, permissions, layers, Json(), "/p").fix;
+  };
+  RuleRequest flag;
+  flag.disallowed_tools = {"mcp__db"};
+  flag.names.disallowed_tools = "--disallowedTools";
+  RuleRequest mode;
+  mode.mode = PermissionMode::dont_ask;
+  constexpr std::string_view deny = R"({"permissions": {"deny": ["mcp__db"]}})";
+  EXPECT_EQ(fix_of(SettingsSource::user, "{}", flag), Fix::changing("leave --disallowedTools out"));
+  EXPECT_EQ(fix_of(SettingsSource::user, deny, {}), Fix::changing("change /s.json:1"));
+  EXPECT_EQ(fix_of(SettingsSource::enterprise, deny, {}),
+            Fix::changing("ask the administrator who maintains /s.json:1"));
+  EXPECT_EQ(fix_of(SettingsSource::user, R"({"permissions": {"deny": 3}})", {}), Fix::changing("correct /s.json:1"));
+  EXPECT_EQ(fix_of(SettingsSource::user, "{}", mode), Fix{Fix::Kind::choose_mode});
 }
 
 }  // namespace

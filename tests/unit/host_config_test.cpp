@@ -97,7 +97,8 @@ TEST(HostConfig, AStandingBecomesAStateAndAReason) {
     auto refused = co_await as_result(host.session("policy"));
     EXPECT_THAT(refused, FailsWith(Error(Errc::config, "server \"policy\" is not used (policy): because")));
     auto broken_one = co_await as_result(host.session("broken"));
-    EXPECT_THAT(broken_one, FailsWith(Error(Errc::config, "server \"broken\" in /f cannot be used: because")));
+    EXPECT_THAT(broken_one,
+                FailsWith(Error(Errc::config, "server \"broken\" cannot be used: because (declared in /f)")));
     co_await host.stop();
   });
 }

@@ -253,7 +253,7 @@ TEST(IdeFiles, AreLookedForWhereEditorsPutThem) {
 }
 
 TEST(IdeServer, HasTheTwoToolsThatAreMeantForAModel) {
-  const auto server = ide_server();
+  const auto server = ide_server("--ide");
   EXPECT_EQ(server.name, "ide");
   EXPECT_THAT(server.enabled_tools.value(), ElementsAre("executeCode", "getDiagnostics"));
 }

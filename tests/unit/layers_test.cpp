@@ -1,10 +1,12 @@
 // Reads every #include under src/ and include/patchbay/ and holds it against the order of
 // the layers in docs/architecture.md, keeps third-party headers behind the files that wrap
-// them, keeps the words of one protocol era where eras are told apart, and timers in base.
+// them, keeps the words of one protocol era where eras are told apart, timers in base, and the
+// commands and flags of the program in cli.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <regex>
 #include <set>
 #include <sstream>
@@ -255,6 +257,25 @@ bool may_ask_for_eras(std::string_view file) {
 const std::vector<std::string_view> timers{"steady_timer", "system_timer", "high_resolution_timer",
                                            "deadline_timer.hpp", "timerfd_create"};
 
+// The library says what would help as a value (Remedy, Fix); what to type is known to src/cli alone. A command of ours
+// or a flag inside a string literal outside of it, if any. No file of the library may know our commands.
+std::optional<std::string> typed_words_in(std::string_view file, const std::string& code) {
+  // Flags of other programs.
+  static const std::set<std::string, std::less<>> others{"\"--rm\""};  // docker run
+  static const std::regex literal(R"("(?:[^"\\\n]|\\.)*")");
+  static const std::regex command(R"(\bpatchbay (?:add|approve|call|completion|disable|doctor|enable|get|import|lint|)"
+                                  R"(list|man|mcp|prompts?|read|reject|remove|reset|resources|serve|skills|tools|)"
+                                  R"(trust|why|--?[a-z]|\{))");
+  static const std::regex flag(R"((?:^"|[ `'(])--[a-z])");
+  if (file.starts_with("src/cli/")) return std::nullopt;
+  for (std::sregex_iterator it(code.begin(), code.end(), literal), end; it != end; ++it) {
+    const auto text = it->str();
+    if (others.contains(text)) continue;
+    if (std::regex_search(text, command) || std::regex_search(text, flag)) return text;
+  }
+  return std::nullopt;
+}
+
 // Everything wrong in one file, one line each.
 std::vector<std::string> problems_in(std::string_view file, std::string_view text) {
   std::vector<std::string> problems;
@@ -299,6 +320,9 @@ std::vector<std::string> problems_in(std::string_view file, std::string_view tex
     for (std::string_view word : {"Era::", ".era()", "->era()", "is_legacy()"}) {
       if (code.find(word) != std::string::npos) report("asks which era it is (" + std::string(word) + ")");
     }
+  }
+  if (const auto typed = typed_words_in(file, code)) {
+    report("says " + *typed + ", but only cli knows what is typed: Remedy, Fix");
   }
   if (layer != "base") {
     for (std::string_view timer : timers) {
@@ -445,6 +469,10 @@ TEST(Layers, BadFiles_AreReported) {
       {"src/client/session.cpp", "json[\"resultType\"];\n", "resultType"},
       {"src/client/exchange.cpp", "if (wire.era() == modern) {}\n", "asks which era"},
       {"src/host/host.cpp", "if (session.is_legacy()) {}\n", "asks which era"},
+      {"src/servers/x.cpp", "return \"run `patchbay approve x`\";\n", "only cli knows"},
+      {"src/servers/x.cpp", "format(\"to enable it: patchbay {}\", x);\n", "only cli knows"},
+      {"src/entries/x.cpp", "origin{\"--mcp-server\", 0};\n", "only cli knows"},
+      {"src/permission/x.cpp", "\"choose it with --permission-mode\"", "only cli knows"},
       {"src/rpc/x.h", "asio::steady_timer timer_;\n", "makes a timer"},
       {"src/transport/x.cpp", "#include <boost/asio/steady_timer.hpp>\n", "makes a timer"},
   };
@@ -470,6 +498,9 @@ TEST(Layers, GoodFiles_AreNotReported) {
       {"src/server/legacy_front.cpp", "\"2025-11-25\""},
       {"src/server/http_door.cpp", "if (era_of(headers, params) == Era::legacy) {}\n"},
       {"src/base/timeout.h", "asio::steady_timer timer(executor, limit);\n"},
+      {"src/servers/x.cpp",
+       "// `patchbay approve` does it.\nnamespace patchbay {\nreturn \"this patchbay knows only\";\n"},
+      {"src/cli/x.cpp", "\"patchbay approve --all\""},
       {"src/process/warden/warden.c", "#include \"warden.h\"\n"},
   };
   for (const Case& item : cases) {

@@ -58,7 +58,7 @@ TEST_F(LoadTrust, WhatLetAnEntryPassIsKept) {
   tree.file("home/.claude.json", R"({"projects":{")" + path("repo") + R"(":{"enabledMcpjsonServers":["s"]}}})");
   EXPECT_EQ(passed_by(), path("home/.claude.json"));
   request.trust_project = true;
-  EXPECT_EQ(passed_by(), "--trust-project");
+  EXPECT_EQ(passed_by(), "trust_project");
   request.trust_project = false;
   tree.file("home/.claude/settings.json", R"({"enableAllProjectMcpServers": true})");
   EXPECT_EQ(passed_by(), path("home/.claude/settings.json"));
@@ -91,7 +91,8 @@ TEST_F(LoadTrust, AnApprovalOfTheRootsFileDoesNotApproveTheSameEntryBelow) {
   EXPECT_TRUE(std::ranges::none_of(config.shadowed, &ServerConfig::approved));
   fs::remove(path("repo/vendor/evil/.mcp.json"));
   EXPECT_EQ(standing(), "awaiting approval") << "the root's entry would run the file that is here";
-  EXPECT_THAT(loaded().reason, AllOf(HasSubstr("other files here than in " + path("repo")), HasSubstr("approve s")));
+  EXPECT_THAT(loaded().reason, HasSubstr("other files here than in " + path("repo")));
+  EXPECT_EQ(loaded().remedy, (Remedy{Remedy::Kind::approve_server, "s"}));
   // Nothing of this reaches the directory it was said in.
   EXPECT_EQ(standing("repo"), "active");
   // Whoever looks and says yes there means there.
@@ -302,8 +303,8 @@ TEST_F(LoadTrust, ACommandReferenceIsRefusedWithItsOwnReason) {
   tree.file("repo/list.json", R"({"s":{"command":"x","args":["${file:~/x}","${cmd:id}"]}})");
   request.mcp_configs = {"list.json"};
   EXPECT_EQ(standing(), "broken");
-  EXPECT_THAT(loaded().reason, AllOf(HasSubstr("${cmd:…}"), HasSubstr("declare the server in user scope"),
-                                     Not(HasSubstr("--trust-project"))));
+  EXPECT_THAT(loaded().reason, AllOf(HasSubstr("${cmd:…}"), HasSubstr("declare the server in user scope")));
+  EXPECT_EQ(loaded().remedy, std::nullopt);
 }
 
 // ---- switched off
@@ -313,7 +314,7 @@ TEST_F(LoadTrust, WhatIsSwitchedOffDoesNotWaitForAnAnswer) {
   tree.file("repo/.mcp.json", servers(R"({"command":"x","disabled":true})"));
   EXPECT_EQ(standing(), "disabled");
   EXPECT_FALSE(loaded().approved);
-  EXPECT_THAT(loaded().reason, HasSubstr("to enable it: patchbay enable s"));
+  EXPECT_EQ(loaded().remedy, (Remedy{Remedy::Kind::enable_server, "s"}));
   tree.file("home/.config/patchbay/config.json", R"({"version":1,"enabledServers":["s"]})");
   EXPECT_EQ(standing(), "awaiting approval");
   tree.file("repo/.mcp.json", servers(R"({"command":"x"})"));
@@ -331,7 +332,8 @@ TEST_F(LoadTrust, ADisabledEntryGoesOnSayingWhatItLacks) {
   EXPECT_THAT(loaded().reason,
               AllOf(HasSubstr(", and INPUT_T, OTHER, which the server needs, are not set; ${config:a.b}, which only "
                               "another client understands, means nothing here; "),
-                    HasSubstr("then enable it: patchbay enable s")));
+                    HasSubstr("set what is missing first")));
+  EXPECT_EQ(loaded().remedy, (Remedy{Remedy::Kind::enable_server, "s"}));
   variables["INPUT_T"] = "t";
   EXPECT_THAT(loaded().reason, HasSubstr(", and OTHER, which the server needs, is not set; "));
 }

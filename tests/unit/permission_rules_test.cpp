@@ -649,6 +649,7 @@ TEST(RuleSet, FlagsThenFilesByTheirRank) {
   RuleRequest request;
   request.allowed_tools = {"mcp__fa"};
   request.disallowed_tools = {"mcp__fd"};
+  request.names.disallowed_tools = "--disallowedTools";
   const auto set = collect_rules(layers, request);
   EXPECT_THAT(texts(set), ElementsAre("deny mcp__fd", "allow mcp__fa", "ask mcp__e", "deny mcp__p", "deny mcp__ud",
                                       "allow mcp__u"));
@@ -669,7 +670,8 @@ TEST(RuleSet, AllowRulesOfARepositoryNeedTrust) {
   const auto set = collect_rules(layers, {});
   EXPECT_THAT(texts(set), ElementsAre("deny mcp__d", "ask mcp__z"));
   ASSERT_THAT(set.problems, SizeIs(2));
-  EXPECT_THAT(set.problems[1].text(), AllOf(HasSubstr("/project/settings.json:2:"), HasSubstr("patchbay trust")));
+  EXPECT_THAT(set.problems[1].text(), HasSubstr("/project/settings.json:2:"));
+  EXPECT_EQ(set.problems[1].remedy, Remedy{Remedy::Kind::trust_project});
   RuleRequest trusting;
   trusting.trusted = true;
   EXPECT_THAT(texts(collect_rules(layers, trusting)),

@@ -16,10 +16,15 @@ TEST(RemedyWordsTest, EachKindSaysWhatToType) {
             "if you trust it: patchbay approve docs (in a script: --trust-project)"},
            {{Remedy::Kind::approve_server, "my server"},
             "if you trust it: patchbay approve 'my server' (in a script: --trust-project)"},
+           {{Remedy::Kind::undo_rejection, "docs"}, "to approve it after all: patchbay approve docs"},
+           {{Remedy::Kind::enable_server, "docs"}, "to enable it: patchbay enable docs"},
+           {{Remedy::Kind::trust_project}, "if you trust it: patchbay trust (for one run: --trust-project)"},
+           {{.kind = Remedy::Kind::import_file, .file = "/p/a b.json"},
+            "to copy its servers: patchbay import '/p/a b.json'"},
            {{Remedy::Kind::give_more_time, "docs"},
             "give it more time with --timeout, \"timeout\" of its entry or MCP_TOOL_TIMEOUT"},
            {{Remedy::Kind::list_tools}, "`patchbay tools` lists all tools"},
-           {{Remedy::Kind::choose_permission_mode}, "use another --permission-mode"},
+           {{Remedy::Kind::choose_permission_mode}, "choose another mode with --permission-mode"},
        }) {
     EXPECT_EQ(remedy_words(c.remedy), c.words);
   }
@@ -35,6 +40,48 @@ TEST(RemedyWordsTest, TheMessageEndsInItOnce) {
   EXPECT_EQ(shown.detail(), "more");
   EXPECT_TRUE(shown.is_same_failure(error));
   EXPECT_EQ(with_remedy_in_words(Error(Errc::closed, "gone")), Error(Errc::closed, "gone"));
+}
+
+TEST(RemedyWordsTest, EachFixSaysWhatToType) {
+  struct Case {
+    Fix fix;
+    std::string words;
+  };
+  for (const auto& c : std::vector<Case>{
+           {{}, ""},
+           {Fix::changing("correct \"url\" in /p/.mcp.json:3"), "correct \"url\" in /p/.mcp.json:3"},
+           {{Fix::Kind::approve, "db"}, "patchbay approve db"},
+           // A name that a shell would take apart is quoted.
+           {{Fix::Kind::approve, "my server's"}, R"(patchbay approve 'my server'\''s')"},
+           {{Fix::Kind::approve, "--all"}, "patchbay approve -- --all"},
+           {{Fix::Kind::look_and_approve, "x; rm -rf /"},
+            "look at it with `patchbay get 'x; rm -rf /'`; if you trust it: patchbay approve 'x; rm -rf /'"},
+           {{Fix::Kind::approve_instead, "db"},
+            "look at it with `patchbay get db`; to use it instead of the other: patchbay approve db"},
+           {{Fix::Kind::enable, "db"}, "patchbay enable db"},
+           {{Fix::Kind::remove_other, "db", ConfigScope::user},
+            "rename one of them, or: patchbay remove --scope user db"},
+           {{Fix::Kind::explain, "db"}, "to find out more: patchbay why db"},
+           {{Fix::Kind::read_log, "db"}, "to find out more: patchbay tools --log-level debug db"},
+           {{Fix::Kind::trust}, "if you trust it: patchbay trust (for one run: --trust-project)"},
+           {{Fix::Kind::withdraw_trust}, "to stop trusting it: patchbay trust --remove"},
+           {{Fix::Kind::choose_mode}, "choose another mode with --permission-mode"},
+           {{Fix::Kind::repair_files}, "patchbay doctor --fix"}}) {
+    EXPECT_EQ(fix_words(c.fix), c.words);
+  }
+}
+
+TEST(RemedyWordsTest, AProblemAndAReasonEndInIt) {
+  ConfigProblem problem{"/f", 1, 2, "is ignored", {}, Severity::note, Remedy{Remedy::Kind::trust_project}};
+  const auto shown = with_remedies_in_words({problem, with_remedy_in_words(problem)});
+  for (const auto& one : shown) {
+    EXPECT_EQ(one.message, "is ignored; if you trust it: patchbay trust (for one run: --trust-project)");
+  }
+  ServerConfig server;
+  server.reason = "you rejected it";
+  EXPECT_EQ(reason_words(server), "you rejected it");
+  server.remedy = Remedy{Remedy::Kind::undo_rejection, "s"};
+  EXPECT_EQ(reason_words(server), "you rejected it; to approve it after all: patchbay approve s");
 }
 
 }  // namespace

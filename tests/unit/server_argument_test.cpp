@@ -53,7 +53,7 @@ TEST(ServerArgument, TakesAUrlJsonOrACommand) {
            {R"(s={"command":"x","args":["="],})", ServerKind::stdio, "x", {"="}},
            {R"(s= {"type":"sse","url":"https://h"} )", ServerKind::sse, "https://h", {}},
        }) {
-    auto parsed = parse_server_argument(argument);
+    auto parsed = parse_server_argument(argument, "--mcp-server");
     ASSERT_EQ(parsed.servers.size(), 1u) << argument << (parsed.problems.empty() ? "" : parsed.problems[0].text());
     const auto& server = parsed.servers[0];
     EXPECT_EQ(server.name, "s");
@@ -89,7 +89,7 @@ TEST(ServerArgument, WhatIsWrongWithItIsReported) {
            {R"(s={"command" "x"})", "--mcp-server:1:12: MCP server \"s\": expected ':'"},
            {"s=\xFF", "--mcp-server: the argument is not valid UTF-8"},
        }) {
-    auto parsed = parse_server_argument(argument);
+    auto parsed = parse_server_argument(argument, "--mcp-server");
     ASSERT_EQ(parsed.problems.size(), 1u) << argument;
     EXPECT_TRUE(parsed.problems[0].text().starts_with(problem)) << parsed.problems[0].text();
     EXPECT_TRUE(parsed.servers.empty());

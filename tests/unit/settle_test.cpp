@@ -49,7 +49,8 @@ EntryAnswers switched(bool on) {
 
 Standing settled(const DeclaredEntry& one, const EntryAnswers& answers, std::vector<SettingsLayer> layers = {},
                  bool trust_project = false) {
-  return settle(std::vector{one}, std::vector{answers}, {layers, trust_project, nothing_set}).front();
+  return settle(std::vector{one}, std::vector{answers}, {layers, trust_project, nothing_set, "--trust-project"})
+      .front();
 }
 
 const std::vector all_sources{SettingsSource::enterprise, SettingsSource::flag,    SettingsSource::own,

@@ -10,6 +10,7 @@
 #include "cli/context.h"
 #include "cli/declared.h"
 #include "cli/texts/present.h"
+#include "cli/texts/remedy_words.h"
 #include "cli/words/permission_flags.h"
 #include "inspect/checkup.h"
 #include "inspect/lint.h"
@@ -49,17 +50,17 @@ void add(std::vector<Finding>& all, std::vector<Finding> more) { std::ranges::mo
 void say_refusal(const Permissions& permissions, const LoadedConfig& config, std::vector<Finding>& findings) {
   const auto& refusal = permissions.rules().refuse_all;
   if (!refusal) return;
-  const std::string effect = "no tool can be called until this is fixed, because its deny rules are unknown";
+  const auto effect = "no tool can be called until this is fixed, because its deny rules are unknown";
   const auto file = path_seen_from(config.cwd, refusal->file);
   const auto found = std::ranges::find_if(findings, [&](const Finding& one) {
     return one.level == FindingLevel::problem && one.subject == file &&
            (refusal->line == 0 || one.line == refusal->line);
   });
   if (found != findings.end()) {
-    found->fix = effect;
+    found->fix = Fix::changing(effect);
   } else {
-    findings.push_back({FindingLevel::problem, "configuration", file, "its rules cannot be read", effect, refusal->line,
-                        refusal->column});
+    findings.push_back({FindingLevel::problem, "configuration", file, "its rules cannot be read", Fix::changing(effect),
+                        refusal->line, refusal->column});
   }
 }
 
@@ -74,7 +75,7 @@ Checkup look(const Settings& settings) {
   const auto& config = declared.config;
   std::vector<Finding> findings;
   const auto permissions = permissions_of(config, settings);
-  const auto problems = lint_config(config, permissions, process_environment());
+  const auto problems = with_remedies_in_words(lint_config(config, permissions, process_environment()));
   const auto machine = machine_of(config);
   add(findings, check_configuration(config, problems));
   say_refusal(permissions, config, findings);
@@ -130,9 +131,14 @@ std::string findings_text(const Checkup& checkup) {
     out += fmt::format("  {} {}{}\n", mark_of(finding), subject_of(checkup.declared, finding),
                        message_line(finding.message, 2000));
     if (!finding.detail.empty()) out += indented(finding.detail);
-    if (!finding.fix.empty()) out += fmt::format("      {}\n", message_line(finding.fix, 500));
+    if (const auto fix = fix_words(finding.fix); !fix.empty()) out += fmt::format("      {}\n", message_line(fix, 500));
   }
   return out;
+}
+
+Json fix_json(const Fix& fix) {
+  auto words = fix_words(fix);
+  return words.empty() ? Json() : Json(std::move(words));
 }
 
 Json findings_json(const Checkup& checkup, std::size_t problems, std::size_t notes) {
@@ -145,7 +151,7 @@ Json findings_json(const Checkup& checkup, std::size_t problems, std::size_t not
                         {"column", finding.column},
                         {"message", finding.message},
                         {"detail", detail_json(finding.detail)},
-                        {"fix", finding.fix.empty() ? Json() : Json(finding.fix)}});
+                        {"fix", fix_json(finding.fix)}});
   }
   Json repairs = Json::array();
   for (const auto& done : checkup.repairs) {
@@ -191,7 +197,7 @@ Task<int> doctor_checked(Context& context) {
     }
     add(checkup.findings, check_connections(statuses));
     // Which tools there are is known only now, and with that which rules name none.
-    for (const auto& problem : context.host.permission_problems()) {
+    for (const auto& problem : with_remedies_in_words(context.host.permission_problems())) {
       const bool told = std::ranges::any_of(checkup.findings, [&](const Finding& one) {
         return one.subject == problem.file && one.line == problem.line && one.column == problem.column;
       });

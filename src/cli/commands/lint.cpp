@@ -9,6 +9,7 @@
 
 #include "cli/declared.h"
 #include "cli/texts/present.h"
+#include "cli/texts/remedy_words.h"
 #include "cli/words/permission_flags.h"
 #include "servers/load.h"
 #include "settings/files.h"
@@ -49,6 +50,7 @@ int lint(const Settings& settings, Io& io) {
   } else {
     problems = problems_in_files(settings);
   }
+  problems = with_remedies_in_words(std::move(problems));
   Json list = Json::array();
   std::string lines;
   for (const auto& problem : problems) {

@@ -14,6 +14,7 @@
 #include "cli/context.h"
 #include "cli/declared.h"
 #include "cli/texts/present.h"
+#include "cli/texts/remedy_words.h"
 #include "entries/consent_text.h"
 #include "host/server_error.h"
 #include "servers/load.h"
@@ -47,7 +48,7 @@ Row row_of(const ServerConfig& server) {
       break;
     case ServerStanding::broken:
       row.state = ServerState::failed;
-      row.error = Error(Errc::config, server.reason);
+      row.error = Error(Errc::config, reason_words(server));
       break;
     default:
       break;
@@ -90,7 +91,7 @@ Json row_json(const LoadedConfig& config, const Row& row) {
           {"state", to_string(row.state)},
           {"reason", row.reason},
           {"standing", to_string(row.server->standing)},
-          {"detail", row.server->reason.empty() ? Json() : Json(row.server->reason)},
+          {"detail", row.server->reason.empty() ? Json() : Json(reason_words(*row.server))},
           {"error", row.error ? Json(row.error->message()) : Json()},
           {"errorDetail", row.error ? detail_json(row.error->detail()) : Json()},
           {"config", broken ? Json() : shown_entry(*row.server)},
@@ -127,7 +128,7 @@ std::string health(const Row& row) {
     case ServerStanding::awaiting_approval:
       return fmt::format("⏸ Pending approval (run `patchbay approve{}`)", operand(row.server->name));
     case ServerStanding::rejected:
-      return fmt::format("✘ Rejected ({})", message_line(row.server->reason, 400));
+      return fmt::format("✘ Rejected ({})", message_line(reason_words(*row.server), 400));
     case ServerStanding::disabled:
       return "⊘ Disabled";
     case ServerStanding::not_configured:
@@ -137,7 +138,7 @@ std::string health(const Row& row) {
     case ServerStanding::policy:
     case ServerStanding::duplicate:
     case ServerStanding::shadowed:
-      return fmt::format("⊘ Disabled ({})", message_line(row.server->reason, 400));
+      return fmt::format("⊘ Disabled ({})", message_line(reason_words(*row.server), 400));
     case ServerStanding::active:
       break;
   }
@@ -157,7 +158,7 @@ std::string health(const Row& row) {
   return "not started";
 }
 
-// The end of what the server wrote to stderr, which often has the reason.
+// What the server wrote to stderr, which often has the reason.
 std::string last_words(const Row& row) {
   if (row.state != ServerState::failed || !row.error) return {};
   const auto detail = trim(row.error->detail());
@@ -207,7 +208,7 @@ std::string below(const Declared& declared, const ServerConfig& server, std::siz
   auto line = [&out](std::string_view text) { out += fmt::format("    {}\n", message_line(text, 1000)); };
   const bool waits = server.standing == ServerStanding::awaiting_approval;
   if (waits) out += consent_block(server, "    ", columns);
-  if (!server.reason.empty() && !waits && server.standing != ServerStanding::broken) line(server.reason);
+  if (!server.reason.empty() && !waits && server.standing != ServerStanding::broken) line(reason_words(server));
   for (const auto& shadow : server.shadows) {
     line(fmt::format("overrides the {} entry of the same name in {}", scope_word(shadow.scope),
                      short_place(declared, shadow)));
@@ -240,7 +241,7 @@ std::string table(const Declared& declared, const std::vector<Row>& rows, const 
     // What waits for approval is shown whole below.
     const bool waits = row.server->standing == ServerStanding::awaiting_approval;
     const auto target = waits                                            ? std::string()
-                        : row.server->standing == ServerStanding::broken ? visible_message(row.server->reason)
+                        : row.server->standing == ServerStanding::broken ? visible_message(reason_words(*row.server))
                                                                          : target_of(*row.server);
     out += waits ? fmt::format("{}({})\n", before, place)
                  : fmt::format("{}{}  ({})\n", before, safe_line(target, room), place);
@@ -329,7 +330,7 @@ std::string after_page(const Declared& declared, const Row& row, const std::vect
   std::string out;
   for (const auto& issue : issues) out += fmt::format("  Issue: {}\n", problem_text(issue));
   if (server.standing == ServerStanding::disabled) {
-    out += fmt::format("  Disabled because: {}\n", message_line(server.reason, 1000));
+    out += fmt::format("  Disabled because: {}\n", message_line(reason_words(server), 1000));
   }
   for (const auto& shadow : server.shadows) {
     out += fmt::format("  Overrides: {} config ({})\n", to_string(shadow.scope), place_text(declared, shadow));

@@ -6,6 +6,7 @@
 
 #include "cli/declared.h"
 #include "cli/texts/present.h"
+#include "cli/texts/remedy_words.h"
 #include "entries/consent_text.h"
 #include "entries/expand.h"
 #include "entries/signature.h"
@@ -56,8 +57,8 @@ const ServerConfig& project_entry(const Declared& declared, const std::string& n
   const auto shown = safe_name(name, 80);
   const auto& first = *entries.front();
   if (first.standing == ServerStanding::broken) {
-    throw Error(Errc::config,
-                fmt::format("\"{}\" cannot be used ({}): {}", shown, place_text(declared, first.origin), first.reason));
+    throw Error(Errc::config, fmt::format("\"{}\" cannot be used ({}): {}", shown, place_text(declared, first.origin),
+                                          reason_words(first)));
   }
   throw Error(Errc::invalid_argument, fmt::format("\"{}\" is not declared by this project but by {}, so it needs no "
                                                   "approval; to disable it: patchbay disable{}",
@@ -140,7 +141,8 @@ int say(const Settings& settings, Io& io, bool yes) {
     for (const auto* entry : all_entries(now)) {
       if (!needs_word(*entry) || entry->standing != ServerStanding::rejected) continue;
       if (std::ranges::find(names, entry->name) == names.end()) continue;
-      throw Error(Errc::denied, fmt::format("\"{}\" is still rejected: {}", safe_name(entry->name, 80), entry->reason));
+      throw Error(Errc::denied,
+                  fmt::format("\"{}\" is still rejected: {}", safe_name(entry->name, 80), reason_words(*entry)));
     }
   }
   answer(settings, io, {{"servers", names_json(names)}, {"file", change.file}, {"changed", change.changed}},
@@ -361,7 +363,8 @@ int enable(const Settings& settings, Io& io) {
                                   shell_operands({server.name})));
     }
     if (server.standing != ServerStanding::disabled) continue;
-    throw Error(Errc::config, fmt::format("\"{}\" is still disabled: {}", safe_name(server.name, 80), server.reason));
+    throw Error(Errc::config,
+                fmt::format("\"{}\" is still disabled: {}", safe_name(server.name, 80), reason_words(server)));
   }
   say_notes(settings, io, notes);
   answer(settings, io,

@@ -12,6 +12,7 @@
 #include "cli/context.h"
 #include "cli/declared.h"
 #include "cli/texts/present.h"
+#include "cli/texts/remedy_words.h"
 #include "cli/words/named_server.h"
 #include "cli/words/permission_flags.h"
 #include "entries/consent_text.h"
@@ -143,15 +144,21 @@ std::string failure_text(const ServerConfig& server, const KnownFailure& failure
   return failure.detail.empty() ? out : out + indented(failure.detail);
 }
 
+std::string note_words(const ServerNote& note) {
+  const auto fix = fix_words(note.fix);
+  return continued(note.text, fix);
+}
+
 Json server_json(const LoadedConfig& config, const ServerExplanation& why, const Answered& answered) {
   Json notes = Json::array();
-  for (const auto& note : why.notes) notes.push_back(note);
+  for (const auto& note : why.notes) notes.push_back(note_words(note));
   Json issues = Json::array();
   for (const auto& problem : why.problems) {
     auto one = problem_json(problem);
     one["severity"] = to_string(problem.severity);
     issues.push_back(std::move(one));
   }
+  const auto fix = fix_words(why.fix);
   Json rule;
   if (!why.rule.empty()) rule = {{"text", why.rule}, {"file", why.rule_file}, {"line", why.rule_line}};
   return {{"name", why.server.name},
@@ -159,7 +166,7 @@ Json server_json(const LoadedConfig& config, const ServerExplanation& why, const
           {"standing", to_string(why.server.standing)},
           {"reason", why.cause},
           {"rule", std::move(rule)},
-          {"fix", why.fix.empty() ? Json() : Json(why.fix)},
+          {"fix", fix.empty() ? Json() : Json(fix)},
           {"scope", to_string(why.server.origin.scope)},
           {"source", source_json(why.server.origin)},
           {"shadows", shadows_json(why.server)},
@@ -188,7 +195,7 @@ std::string server_text(const Declared& declared, const ServerExplanation& why, 
     out += line("Decided by",
                 fmt::format("{} ({})", why.rule, place_text(declared, {why.rule_file, why.rule_line, {}, {}, 0})));
   }
-  if (!why.fix.empty()) out += line("To change this", why.fix);
+  if (const auto fix = fix_words(why.fix); !fix.empty()) out += line("To change this", fix);
   for (const auto& shadow : server.shadows) {
     out += fmt::format("  Overrides: {} entry in {}\n", to_string(shadow.scope), place_text(declared, shadow));
   }
@@ -198,10 +205,10 @@ std::string server_text(const Declared& declared, const ServerExplanation& why, 
     out += fmt::format("  Also declared: {} entry in {}, {}{}\n", to_string(other.origin.scope),
                        place_text(declared, other.origin),
                        other.standing == ServerStanding::active ? "which is used" : to_string(other.standing),
-                       other.reason.empty() ? "" : ": " + message_line(other.reason, 400));
+                       other.reason.empty() ? "" : ": " + message_line(reason_words(other), 400));
     if (other.standing == ServerStanding::awaiting_approval) out += consent_block(other, "    ", columns);
   }
-  for (const auto& note : why.notes) out += line("Note", note);
+  for (const auto& note : why.notes) out += line("Note", note_words(note));
   for (const auto& problem : why.problems) out += fmt::format("  Issue: {}\n", visible_message(problem_line(problem)));
   if (answered.status) {
     const auto& status = *answered.status;
@@ -255,6 +262,9 @@ std::string decision_text(const Declared& declared, const ToolExplanation& why, 
   const bool open = why.by_arguments && !arguments_given;
   auto out = fmt::format("{}: {}{}\n", name, to_string(decision.outcome), open ? " (without arguments)" : "");
   out += fmt::format("  Because: {}\n", message_line(decision.reason, 2000));
+  if (const auto fix = fix_words(why.fix); !fix.empty()) {
+    out += fmt::format("  To change this: {}\n", message_line(fix, 500));
+  }
   if (!why.withheld.empty()) out += fmt::format("  Not offered: {}\n", message_line(why.withheld, 1000));
   for (const auto& rule : why.rules) {
     out += fmt::format("  Rule: {} {} ({})\n", to_string(rule.list), message_line(to_text(Json(rule.text)), 1000),
@@ -309,8 +319,8 @@ int show(const Declared& declared, const Question& question, const Answered& ans
     if (!given) throw std::move(given).error();
     arguments = std::move(*given);
   }
-  const auto why =
-      explain_tool(entry, question.server, permissions_of(declared.config, settings), arguments, declared.request.cwd);
+  const auto why = explain_tool(entry, question.server, permissions_of(declared.config, settings),
+                                declared.config.settings.all(), arguments, declared.request.cwd);
   const bool known = answered.entry.has_value();
   const bool given = !question.arguments.empty();
   // What rules would say of a tool that is not there helps nobody.

@@ -5,17 +5,21 @@
 
 #include <fmt/format.h>
 
+#include "cli/texts/present.h"
+#include "cli/texts/remedy_words.h"
+
 namespace patchbay::cli {
 namespace {
 
 struct EventWords {
   std::string_view event;
   std::string_view words;  // {name} is replaced by the field of that name; empty: for the log alone
-  bool of_server = true;   // else whose connection found it is not news
+  bool of_server = true;   // else it does not matter whose connection found it
+  std::optional<Remedy::Kind> remedy = {};
 };
 
 constexpr auto known_events = std::to_array<EventWords>({
-    {"headers_helper", "{text}"},
+    {"headers_helper", "{text}", true, Remedy::Kind::trust_project},
     {"ca_file_not_read", "{variable} names {file}, which cannot be read; correct it, or: unset {variable}", false},
     {"tool_left_out", "{path} is left out: {reason}"},
     {"tool_dropped", "the tool \"{tool}\" is left out: {reason}"},
@@ -59,7 +63,10 @@ std::optional<std::string> log_words(const LogEvent& event) {
   if (known != known_events.end()) {
     if (known->words.empty() && event.level < LogLevel::error) return std::nullopt;
     if (!known->of_server) out.clear();
-    if (!known->words.empty()) return out + filled_in(known->words, event);
+    if (!known->words.empty()) {
+      out += filled_in(known->words, event);
+      return known->remedy ? continued(out, remedy_words({*known->remedy})) : out;
+    }
   }
   // An event that has no words yet still has a name and a reason.
   std::string name(event.event);

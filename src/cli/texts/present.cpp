@@ -1,6 +1,7 @@
 #include "cli/texts/present.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include <fmt/format.h>
 
@@ -109,6 +110,13 @@ std::string message_text(std::string_view message) {
     out += std::string(std::min<std::size_t>(text, 4), ' ') + visible_message(line.substr(text));
   }
   return out;
+}
+
+std::string continued(std::string message, std::string_view more) {
+  if (more.empty()) return message;
+  if (!message.ends_with('?') && !message.ends_with('.')) return fmt::format("{}; {}", message, more);
+  const auto first = static_cast<char>(std::toupper(static_cast<unsigned char>(more.front())));
+  return fmt::format("{} {}{}", message, first, more.substr(1));
 }
 
 std::string json_text(const Json& value, bool terminal) {

@@ -28,6 +28,8 @@ std::string problem_text(const ConfigProblem& problem);
 std::string message_text(std::string_view message);
 // The same on one line.
 std::string message_line(std::string_view message, std::size_t max_width);
+// A message and what else there is to say: "; " between them, and a new sentence after a question.
+std::string continued(std::string message, std::string_view more);
 // JSON for stdout: as little as possible for programs, and for a terminal what people can read and it cannot misread.
 std::string json_text(const Json& value, bool terminal);
 // JSON with everything a terminal could misread written as \u escapes; the value is the same.

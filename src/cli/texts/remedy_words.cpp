@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/texts/present.h"
 #include "text/shell_word.h"
 
 namespace patchbay::cli {
@@ -11,19 +12,76 @@ std::string remedy_words(const Remedy& remedy) {
     case Remedy::Kind::approve_server:
       return fmt::format("if you trust it: patchbay approve{} (in a script: --trust-project)",
                          shell_operands({remedy.server}));
+    case Remedy::Kind::undo_rejection:
+      return fmt::format("to approve it after all: patchbay approve{}", shell_operands({remedy.server}));
+    case Remedy::Kind::enable_server:
+      return fmt::format("to enable it: patchbay enable{}", shell_operands({remedy.server}));
+    case Remedy::Kind::trust_project:
+      return "if you trust it: patchbay trust (for one run: --trust-project)";
+    case Remedy::Kind::import_file:
+      return fmt::format("to copy its servers: patchbay import{}", shell_operands({remedy.file}));
     case Remedy::Kind::give_more_time:
       return "give it more time with --timeout, \"timeout\" of its entry or MCP_TOOL_TIMEOUT";
     case Remedy::Kind::list_tools:
       return "`patchbay tools` lists all tools";
     case Remedy::Kind::choose_permission_mode:
-      return "use another --permission-mode";
+      return "choose another mode with --permission-mode";
+  }
+  return {};
+}
+
+std::string fix_words(const Fix& fix) {
+  const auto server = shell_operands({fix.server});
+  switch (fix.kind) {
+    case Fix::Kind::nothing:
+      break;
+    case Fix::Kind::change:
+      return fix.text;
+    case Fix::Kind::approve:
+      return "patchbay approve" + server;
+    case Fix::Kind::look_and_approve:
+      return fmt::format("look at it with `patchbay get{0}`; if you trust it: patchbay approve{0}", server);
+    case Fix::Kind::approve_instead:
+      return fmt::format("look at it with `patchbay get{0}`; to use it instead of the other: patchbay approve{0}",
+                         server);
+    case Fix::Kind::enable:
+      return "patchbay enable" + server;
+    case Fix::Kind::remove_other:
+      return fmt::format("rename one of them, or: patchbay remove --scope {}{}", to_string(fix.scope), server);
+    case Fix::Kind::explain:
+      return "to find out more: patchbay why" + server;
+    case Fix::Kind::read_log:
+      return "to find out more: patchbay tools --log-level debug" + server;
+    case Fix::Kind::trust:
+      return remedy_words({Remedy::Kind::trust_project});
+    case Fix::Kind::withdraw_trust:
+      return "to stop trusting it: patchbay trust --remove";
+    case Fix::Kind::choose_mode:
+      return remedy_words({Remedy::Kind::choose_permission_mode});
+    case Fix::Kind::repair_files:
+      return "patchbay doctor --fix";
   }
   return {};
 }
 
 Error with_remedy_in_words(const Error& error) {
   if (!error.remedy()) return error;
-  return error.with_message(fmt::format("{}; {}", error.message(), remedy_words(*error.remedy()))).without_remedy();
+  return error.with_message(continued(error.message(), remedy_words(*error.remedy()))).without_remedy();
+}
+
+ConfigProblem with_remedy_in_words(ConfigProblem problem) {
+  if (problem.remedy) problem.message = continued(std::move(problem.message), remedy_words(*problem.remedy));
+  problem.remedy.reset();
+  return problem;
+}
+
+std::vector<ConfigProblem> with_remedies_in_words(std::vector<ConfigProblem> problems) {
+  for (auto& problem : problems) problem = with_remedy_in_words(std::move(problem));
+  return problems;
+}
+
+std::string reason_words(const ServerConfig& server) {
+  return server.remedy ? continued(server.reason, remedy_words(*server.remedy)) : server.reason;
 }
 
 }  // namespace patchbay::cli

@@ -1,14 +1,26 @@
-// What would help against an error, in the words of this command line: the library says it as a Remedy. Pure.
+// What would help, in the words of this command line: the library says it as a value (Remedy, Fix). Pure.
 #pragma once
 
 #include <string>
 
+#include <patchbay/config.h>
 #include <patchbay/error.h>
+
+#include "inspect/fix.h"
 
 namespace patchbay::cli {
 
 std::string remedy_words(const Remedy& remedy);
+// Empty when there is nothing to do.
+std::string fix_words(const Fix& fix);
+
 // The error whose message ends in what would help; the same error where nothing is known to.
 Error with_remedy_in_words(const Error& error);
+// The same for a problem of configuration, and for all of a list.
+ConfigProblem with_remedy_in_words(ConfigProblem problem);
+std::vector<ConfigProblem> with_remedies_in_words(std::vector<ConfigProblem> problems);
+
+// Why an entry is not used, and what would change that.
+std::string reason_words(const ServerConfig& server);
 
 }  // namespace patchbay::cli

@@ -57,9 +57,10 @@ void check_servers(const std::string& argument) {
 }
 
 void check_server(const std::string& argument) {
-  const auto parsed = parse_server_argument(argument);
+  constexpr std::string_view flag = "--mcp-server";
+  const auto parsed = parse_server_argument(argument, std::string(flag));
   const auto worst = std::ranges::find(parsed.problems, Severity::error, &ConfigProblem::severity);
-  if (worst != parsed.problems.end()) refuse("--mcp-server", about_text(*worst));
+  if (worst != parsed.problems.end()) refuse(flag, about_text(*worst));
 }
 
 void check_plugin(const std::string& argument) {

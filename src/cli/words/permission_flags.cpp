@@ -11,6 +11,7 @@ namespace patchbay::cli {
 // A person who types `call` has answered what would be asked; nobody answers what is denied.
 PermissionOptions permission_options(const Settings& settings) {
   PermissionOptions options;
+  options.names = {"--allowedTools", "--disallowedTools", "--permission-mode"};
   auto read = [](const std::vector<std::string>& flags, RuleList list, const std::string& flag) {
     std::vector<std::string> rules;
     for (const auto& text : flags) {
@@ -21,8 +22,8 @@ PermissionOptions permission_options(const Settings& settings) {
     }
     return rules;
   };
-  options.allowed_tools = read(settings.allowed_tools, RuleList::allow, "--allowedTools");
-  options.disallowed_tools = read(settings.disallowed_tools, RuleList::deny, "--disallowedTools");
+  options.allowed_tools = read(settings.allowed_tools, RuleList::allow, options.names.allowed_tools);
+  options.disallowed_tools = read(settings.disallowed_tools, RuleList::deny, options.names.disallowed_tools);
   if (!settings.permission_mode.empty()) options.mode = permission_mode(settings.permission_mode);
   if (settings.skip_permissions) options.mode = PermissionMode::bypass;
   return options;

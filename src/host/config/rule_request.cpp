@@ -10,6 +10,7 @@ RuleRequest rule_request(const LoadedConfig& config, const PermissionOptions& op
   request.allowed_tools = options.allowed_tools;
   request.disallowed_tools = options.disallowed_tools;
   request.mode = options.mode;
+  request.names = options.names;
   request.trusted = config.project_trusted || trust_project;
   std::error_code ignored;
   request.places.cwd = config.cwd.empty() ? std::filesystem::current_path(ignored).string() : config.cwd;

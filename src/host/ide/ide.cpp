@@ -207,7 +207,7 @@ FoundLocks find_ide_locks(const IdeSearch& search) {
 
 std::unique_ptr<Transport> ide_transport(IdeSearch search) { return std::make_unique<IdeTransport>(std::move(search)); }
 
-ServerConfig ide_server() {
+ServerConfig ide_server(std::string source) {
   ServerConfig config;
   config.name = "ide";
   config.kind = ServerKind::sse;
@@ -216,7 +216,7 @@ ServerConfig ide_server() {
   config.enabled_tools = std::vector<std::string>{"executeCode", "getDiagnostics"};
   // Editors speak a revision of the session era, and nothing else.
   config.protocol = "legacy";
-  config.origin = {.file = "--ide", .scope = ConfigScope::dynamic};
+  config.origin = {.file = std::move(source), .scope = ConfigScope::dynamic};
   return config;
 }
 

@@ -42,7 +42,7 @@ FoundLocks find_ide_locks(const IdeSearch& search);
 
 std::unique_ptr<Transport> ide_transport(IdeSearch search);
 
-// Its entry: named "ide", with the two tools that are meant for a model.
-ServerConfig ide_server();
+// Its entry: named "ide", with the two tools that are meant for a model; `source` is what its origin is called.
+ServerConfig ide_server(std::string source);
 
 }  // namespace patchbay
