@@ -47,7 +47,9 @@ struct HostOptions {
   ClientOptions client;
   // Starts servers of a project file without asking.
   bool trust_project = false;
-  // Asks whether a server that a project file declares may be started; unset: it may not.
+  // Asks whether a server that a project file declares may be started; unset: it may not. After false it awaits
+  // approval and may be asked about again; an Error with Remedy::Kind::undo_rejection says that it was rejected for
+  // good.
   std::function<Task<bool>(ApprovalQuestion)> approve;
   PermissionOptions permission;
   // Gets everything that happens (events.h). Called on the loop.

@@ -61,10 +61,6 @@ Task<std::optional<Session>> session_to_list(Context& context, std::string serve
   co_return std::nullopt;
 }
 
-bool awaits_approval(const ServerStatus& status) {
-  return status.state == ServerState::pending && status.reason == ServerReason::awaiting_approval;
-}
-
 namespace {
 
 // Why a server is switched off, in words.

@@ -64,8 +64,6 @@ Task<std::vector<std::string>> start_servers(Context& context, const std::string
 Task<std::optional<Session>> session_to_list(Context& context, std::string server, std::string only);
 // Deny rules that name nobody, once; known when servers have told their tools, and said before a tool is called.
 void say_rule_problems(Context& context);
-// A repository brought it along and nobody has said yes.
-bool awaits_approval(const ServerStatus& status);
 // Exit code of a listing: 0 unless everything that could have answered failed.
 int listing_exit_code(const Context& context, const std::string& only);
 // The same error, with the servers that did not start: what was asked for may be theirs.

@@ -269,7 +269,7 @@ Json problem_json(const ConfigProblem& problem) {
 
 void answer(const Settings& settings, Io& io, const Json& json, std::string_view text) {
   if (!settings.json) {
-    io.out(text);
+    io.out(wrapped_lines(text, out_columns(io)));
     return;
   }
   io.out(json_text(json, io.out_is_terminal));

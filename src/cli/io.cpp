@@ -85,10 +85,13 @@ Io process_io(bool no_color) {
   io.read_input = [] { return read_all(STDIN_FILENO, "standard input"); };
   io.width = [] {
     struct winsize size{};
+    bool terminal = false;
     for (int fd : {STDOUT_FILENO, STDERR_FILENO}) {
-      if (::isatty(fd) == 1 && ::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return std::size_t{size.ws_col};
+      if (::isatty(fd) != 1) continue;
+      if (::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return std::size_t{size.ws_col};
+      terminal = true;
     }
-    return std::size_t{118};
+    return terminal ? std::size_t{80} : std::size_t{118};
   };
   io.talk_is_terminal = isatty(STDERR_FILENO) == 1;
   io.in_is_terminal = isatty(STDIN_FILENO) == 1;

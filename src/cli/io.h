@@ -23,7 +23,7 @@ struct Io {
   bool talk_is_terminal = false;
   bool in_is_terminal = false;
   bool color = false;
-  // Columns of the terminal now; what fits a page when there is none.
+  // Columns of the terminal now: 80 when it does not say, and what fits a page when there is none.
   std::function<std::size_t()> width = [] { return std::size_t{118}; };
   // Whoever read our output left: not an error of ours, the program ends quietly.
   std::shared_ptr<bool> reader_left = std::make_shared<bool>(false);

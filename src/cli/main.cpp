@@ -39,6 +39,7 @@
 #include "host/server_error.h"
 #include "permission/policy.h"
 #include "settings/folders.h"
+#include "text/shell_word.h"
 
 namespace patchbay::cli {
 
@@ -92,6 +93,13 @@ Task<int> dispatch(Context& context) {
   }
 }
 
+// What was saved, and how to take it back.
+std::string answer_text(const std::string& server, bool yes) {
+  return fmt::format("{} \"{}\"; you will not be asked again in this project{}. Undo: patchbay {}{}\n",
+                     yes ? "Approved" : "Rejected", safe_name(server, 80), yes ? " unless its entry changes" : "",
+                     yes ? "reject" : "approve", shell_operands({server}));
+}
+
 // The answer is kept, so that the same entry is asked about once.
 Task<bool> ask_and_remember(const Settings& settings, Io& io, Waiting& waiting, ServerConfig server) {
   const auto answer = co_await ask_approval(io, waiting, server);
@@ -102,7 +110,11 @@ Task<bool> ask_and_remember(const Settings& settings, Io& io, Waiting& waiting, 
   if (!kept) {
     io.talk(fmt::format("patchbay: the answer could not be saved: {}\n", message_line(kept.error().message(), 500)));
   } else {
-    io.talk("Saved. To be asked again: patchbay reset-project-choices\n");
+    io.talk(answer_text(server.name, *answer));
+  }
+  if (!*answer) {
+    throw Error(Errc::denied, fmt::format("you rejected the server \"{}\"", server.name))
+        .with_remedy({Remedy::Kind::undo_rejection, server.name});
   }
   co_return true;
 }
@@ -127,9 +139,9 @@ void say_status(const ServerStatus& status, Io& io, Waiting& waiting, std::map<s
     const bool lost = status.reason == ServerReason::connection_lost;
     if (lost && one) return;
     told.insert_or_assign(status.name, *status.error);
-    io.talk(fmt::format("[mcp] {} \"{}\": {}\n", lost ? "Lost" : "Failed to connect to", name,
-                        message_line(without_name(status.name, status.error->message()), 500)));
-    if (!status.error->detail().empty()) io.talk(indented(status.error->detail()));
+    const auto failure = shown_failure(status.name, *status.error);
+    io.talk(fmt::format("[mcp] {} \"{}\": {}\n{}", lost ? "Lost" : "Failed to connect to", name, failure.cause,
+                        failure.below));
   }
 }
 
@@ -138,6 +150,7 @@ HostOptions host_options(const Settings& settings, Io& io, Waiting& waiting) {
   options.permission = permission_options(settings);
   options.load = load_request(settings);
   options.config = load_servers(*options.load);
+  options.config->problems = with_remedies_in_words(std::move(options.config->problems));
   require_flag_settings(*options.config);
   if (auto remark = foreign_mode_remark(settings.permission_mode); !remark.empty()) {
     options.config->problems.push_back({"--permission-mode", 0, 0, std::move(remark), {}, Severity::warning});
@@ -150,7 +163,6 @@ HostOptions host_options(const Settings& settings, Io& io, Waiting& waiting) {
   }
   options.failure_memory = failure_file();
   const bool listing = tells_states(settings.command);
-  options.config->problems = with_remedies_in_words(std::move(options.config->problems));
   if (io.talk_is_terminal && !listing) {
     options.approve = [&](const ApprovalQuestion& question) {
       return ask_and_remember(settings, io, waiting, question.server);

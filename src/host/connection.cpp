@@ -58,6 +58,9 @@ ServerReason reason_of(ServerStanding standing) noexcept {
   return ServerReason::not_started;
 }
 
+// Whoever was asked wants it never to be started, instead of not now.
+bool is_rejection(const Error& error) { return error.remedy() && error.remedy()->kind == Remedy::Kind::undo_rejection; }
+
 }  // namespace
 
 Connection::Connection(asio::any_io_executor executor, const Runtime& runtime, ClientOptions client, Semaphore& slots,
@@ -176,6 +179,8 @@ Task<void> Connection::attempt(CallContext context) {
       settle(ServerState::needs_auth, ServerReason::wants_credentials, error);
     } else if (error.code() == Errc::denied && parts_.approved) {
       settle(ServerState::disabled, ServerReason::policy, error);
+    } else if (unapproved && is_rejection(error)) {
+      settle(ServerState::disabled, ServerReason::rejected, error);
     } else {
       settle(unapproved ? ServerState::pending : ServerState::failed,
              unapproved ? ServerReason::awaiting_approval : ServerReason::connect_failed, error);
@@ -204,7 +209,7 @@ Task<void> Connection::be_approved(CallContext context) {
   }
   if (!parts_.approved) {
     throw Error(Errc::denied,
-                fmt::format("server \"{}\" is declared by {} and is not approved", name(), parts_.config.origin.file))
+                fmt::format("server \"{}\" is declared by {} and awaits approval", name(), parts_.config.origin.file))
         .with_remedy({Remedy::Kind::approve_server, name()});
   }
 }

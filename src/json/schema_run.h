@@ -24,7 +24,7 @@ class Steps {
  public:
   explicit Steps(std::uint64_t left) : left_(left) {}
   void charge(std::uint64_t steps) {
-    if (steps > left_) throw Exhausted{"validating takes more steps than allowed"};
+    if (steps > left_) throw Exhausted{"checking the value against the schema takes more steps than allowed"};
     left_ -= steps;
   }
   std::uint64_t& left() noexcept { return left_; }

@@ -182,7 +182,8 @@ Result<void> check_mirrored(const MirroredArgument& argument, const Json& argume
   const bool same = argument.type == MirroredArgument::Type::integer ? to_integer(*received) == to_integer(**expected)
                                                                      : *received == **expected;
   if (same) return {};
-  return std::unexpected(Error(Errc::protocol, fmt::format("{} is different from the argument", argument.header)));
+  return std::unexpected(
+      Error(Errc::protocol, fmt::format("the header {} differs from the argument that it repeats", argument.header)));
 }
 
 std::string_view routed_parameter(std::string_view name) noexcept {

@@ -456,7 +456,7 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
     const auto waiting = outgoing + untold.bytes();
     if (waiting > 0 && waiting + size > runtime.limits.outgoing) {
       return fail(Errc::limit,
-                  fmt::format("{} bytes are waiting, and {} does not accept them", waiting, requester.shown()));
+                  fmt::format("{} bytes wait to be sent, because {} does not accept them", waiting, requester.shown()));
     }
     return {};
   }

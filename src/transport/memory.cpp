@@ -166,7 +166,7 @@ class MemoryChannel final : public Channel {
     auto& inbox = link_->inboxes[1 - side_];
     if (!inbox.items.empty() && inbox.queued + total.size > limits.outgoing) {
       return fail(Errc::limit,
-                  fmt::format("{} bytes are waiting, and the other side does not read them", inbox.queued));
+                  fmt::format("{} bytes wait to be read, because the other side does not read", inbox.queued));
     }
     if (link_->payloads == MemoryPayloads::copy) {
       auto incoming = copied(messages, batch, limits.depth);

@@ -284,7 +284,7 @@ Result<void> SseChannel::send(Message message) {
   std::string body;
   append_message(body, message);
   if (state.queued > 0 && state.queued + body.size() > state.runtime.limits.outgoing) {
-    return fail(Errc::limit, fmt::format("{} bytes are waiting, and {} does not accept them", state.queued,
+    return fail(Errc::limit, fmt::format("{} bytes wait to be sent, because {} does not accept them", state.queued,
                                          state.requester.shown()));
   }
   State::Outgoing next{.id = {}, .about = {}, .opens = false, .body = {}};

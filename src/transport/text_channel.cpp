@@ -155,7 +155,7 @@ Result<void> TextMessages::enqueue(std::string text) {
   if (state.inbox.end()) return std::unexpected(*state.inbox.end());
   if (state.queued > 0 && state.queued + text.size() > state.runtime.limits.outgoing) {
     return fail(Errc::limit,
-                fmt::format("{} bytes are waiting, and {} does not accept them", state.queued, state.shown));
+                fmt::format("{} bytes wait to be sent, because {} does not accept them", state.queued, state.shown));
   }
   state.queued += text.size();
   state.queue.push_back(std::move(text));

@@ -160,7 +160,10 @@ TEST(CliImport, Mistakes_AreNamedWithTheWayOut) {
   EXPECT_EQ(house.run({"import"}).code, 0);
   const auto nobody = house.run({"import", "cursor"});
   EXPECT_EQ(nobody.code, 2);
-  EXPECT_THAT(nobody.err, HasSubstr("Nothing was written. To import: patchbay import cursor --yes"));
+  EXPECT_THAT(
+      nobody.err,
+      HasSubstr(
+          "Nothing was written, because there is no terminal to ask on. To import: patchbay import cursor --yes"));
   EXPECT_FALSE(fs::exists(house.own_file()));
   const auto one = house.run({"import", "cursor", "--name", "api", "--yes"});
   EXPECT_EQ(one.code, 0) << one.err;

@@ -204,7 +204,7 @@ TEST(OnATerminal, AnAnswerIsRememberedAndEnterIsNotAnAnswer) {
       ASSERT_TRUE(terminal.wait_for("Start it?")) << terminal.seen();
       terminal.type(one.typed);
       terminal.wait_for_end();
-      EXPECT_EQ(terminal.seen().find("Saved. To be asked") != std::string::npos, one.list != nullptr)
+      EXPECT_EQ(terminal.seen().contains("you will not be asked again in this project"), one.list != nullptr)
           << terminal.seen();
     }
     const auto memory = house.own()["projects"][house.project()];
@@ -218,6 +218,21 @@ TEST(OnATerminal, AnAnswerIsRememberedAndEnterIsNotAnAnswer) {
     EXPECT_EQ(again.wait_for_end(), one.list == std::string("approved") ? 0 : 2) << again.seen();
     EXPECT_THAT(again.seen(), Not(HasSubstr("Start it?")));
   }
+}
+
+// The run in which it was rejected does not offer to approve it as if nothing had been said.
+TEST(OnATerminal, ARejectedServerIsShownAsRejectedInTheSameRun) {
+  test::Household house;
+  house.tree.file("project/.mcp.json", mode_server_file("good"));
+  Terminal terminal({program, "tools"}, house.project(), house.options().env);
+  ASSERT_TRUE(terminal.wait_for("Start it?")) << terminal.seen();
+  terminal.forget();
+  terminal.type("n\n");
+  (void)terminal.wait_for_end();
+  EXPECT_THAT(
+      terminal.seen(),
+      AllOf(HasSubstr("Rejected \"fake\"; you will not be asked again in this project. Undo: patchbay approve fake"),
+            HasSubstr("disabled  rejected"), Not(HasSubstr("pending")), Not(HasSubstr("if you trust it"))));
 }
 
 // Commands that look whether all is well approve nothing on the way.

@@ -255,7 +255,7 @@ TEST(HostConnection, AServerNobodyApprovedIsNotOpened) {
       bench.parts.approved = false;
       EXPECT_EQ(to_string(bench.connection().status().reason), "awaiting approval");
       auto refused = co_await as_result(bench.connection().ensure());
-      EXPECT_THAT(refused, FailsWith(Errc::denied, HasSubstr("is not approved")));
+      EXPECT_THAT(refused, FailsWith(Errc::denied, HasSubstr("awaits approval")));
       if (!refused) EXPECT_EQ(refused.error().remedy(), (Remedy{Remedy::Kind::approve_server, "s"}));
       EXPECT_EQ(bench.connection().status().state, ServerState::pending);
       EXPECT_EQ(to_string(bench.connection().status().reason), "awaiting approval");
@@ -277,6 +277,32 @@ TEST(HostConnection, AServerNobodyApprovedIsNotOpened) {
     co_await bench.scope.join();
     EXPECT_TRUE(*one->outcome && *two->outcome);
     EXPECT_EQ(asked, 2);  // the two were asked about once
+    co_await bench.end();
+  });
+}
+
+TEST(HostConnection, ARejectedServerIsDisabledAndNotAskedAboutAgain) {
+  run_task([]() -> Task<void> {
+    Bench bench(co_await asio::this_coro::executor);
+    bench.parts.approved = false;
+    int asked = 0;
+    const auto rejection =
+        Error(Errc::denied, "you rejected the server \"s\"").with_remedy({Remedy::Kind::undo_rejection, "s"});
+    bench.parts.approve = [&](const ApprovalQuestion&) -> Task<bool> {
+      ++asked;
+      return [](Error why) -> Task<bool> {
+        throw why;
+        co_return false;
+      }(rejection);
+    };
+    for (int i = 0; i < 2; ++i) {
+      auto refused = co_await as_result(bench.connection().ensure());
+      EXPECT_THAT(refused, FailsWith(rejection));
+      EXPECT_EQ(bench.connection().status().state, ServerState::disabled);
+      EXPECT_EQ(bench.connection().status().reason, ServerReason::rejected);
+    }
+    EXPECT_EQ(asked, 1);
+    EXPECT_EQ(bench.server->opens, 0);
     co_await bench.end();
   });
 }

@@ -48,6 +48,16 @@ std::string added_text(const NewEntry& entry, std::string_view scope) {
                      scope);
 }
 
+// Where it is used, and what to type next.
+std::string next_text(const NewEntry& entry, ConfigScope scope) {
+  const auto where = scope == ConfigScope::user      ? "It is used in every directory."
+                     : scope == ConfigScope::project ? "It is used in this project, by everybody who has its .mcp.json "
+                                                       "and approves it."
+                                                     : "It is used in this project only, by you; for every directory "
+                                                       "add it with --scope user.";
+  return fmt::format("{}\nNext: patchbay tools{}\n", where, shell_operands({entry.name}));
+}
+
 // What the new entry will meet: an entry that overrides it, or that it overrides.
 void note_neighbours(const Declared& declared, NewEntry& entry, ConfigScope scope) {
   for (const auto* other : all_entries(declared.config)) {
@@ -189,7 +199,7 @@ int add(const Settings& settings, Io& io) {
           {"transport", to_string(entry.server.kind)},
           {"changed", change.changed},
           {"notes", std::move(notes)}},
-         added_text(entry, to_string(scope)) + modified_text(declared, scope, change.file));
+         added_text(entry, to_string(scope)) + modified_text(declared, scope, change.file) + next_text(entry, scope));
   return 0;
 }
 

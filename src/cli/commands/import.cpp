@@ -500,7 +500,9 @@ int import_servers(const Settings& settings, Io& io) {
       io.out("No file of another client was found. `patchbay import FILE` reads a file that you name.\n");
     if (!sources.empty()) io.out(summary(counts, written) + modified);
     if (written) io.talk(waiting_text(sources));
-    if (!written && counts.add > 0) io.talk(fmt::format("Nothing was written. To import: {}\n", line));
+    if (!written && counts.add > 0)
+      io.talk(fmt::format("Nothing was written{}. To import: {}\n",
+                          only_looking || may_ask ? "" : ", because there is no terminal to ask on", line));
   }
   // Asked to write, and nobody was there to say yes.
   if (!only_looking && !written && !may_ask) return 2;

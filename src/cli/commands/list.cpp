@@ -25,8 +25,6 @@
 namespace patchbay::cli {
 namespace {
 
-constexpr std::size_t most_last_words = 5;
-
 // One declared server and how it is.
 struct Row {
   const ServerConfig* server = nullptr;
@@ -122,8 +120,7 @@ std::string operand(const std::string& name) { return shell_operands({name}); }
 
 // How a server is, in the words of `claude mcp list`.
 std::string health(const Row& row) {
-  const auto cause =
-      row.error ? message_line(without_name(row.server->name, row.error->message()), 400) : std::string();
+  const auto cause = row.error ? shown_failure(row.server->name, *row.error).cause : std::string();
   switch (row.server->standing) {
     case ServerStanding::awaiting_approval:
       return fmt::format("⏸ Pending approval (run `patchbay approve{}`)", operand(row.server->name));
@@ -161,13 +158,7 @@ std::string health(const Row& row) {
 // What the server wrote to stderr, which often has the reason.
 std::string last_words(const Row& row) {
   if (row.state != ServerState::failed || !row.error) return {};
-  const auto detail = trim(row.error->detail());
-  if (detail.empty()) return {};
-  auto lines = split(detail, '\n');
-  const auto skipped = lines.size() > most_last_words ? lines.size() - most_last_words : 0;
-  std::string text;
-  for (auto line : std::span(lines).subspan(skipped)) text += fmt::format("{}\n", safe_line(line, 300));
-  return indented(text);
+  return shown_failure(row.server->name, *row.error).below;
 }
 
 std::string transport_note(const ServerConfig& server) {
@@ -365,11 +356,11 @@ int show_list(const Declared& declared, const std::vector<Row>& rows, const Sett
     return code;
   }
   if (!checked) {
-    io.out(table(declared, rows, io));
+    io.out(wrapped_lines(table(declared, rows, io), out_columns(io)));
   } else {
     std::string lines;
     for (const auto& row : rows) lines += health_line(row, out_columns(io));
-    io.out(lines);
+    io.out(wrapped_lines(lines, out_columns(io)));
   }
   if (!checked) say_next(declared.config, settings, io, rows);
   return 0;
@@ -378,7 +369,9 @@ int show_list(const Declared& declared, const std::vector<Row>& rows, const Sett
 int show_server(const Declared& declared, const Row& row, const Settings& settings, Io& io, bool checked) {
   const auto issues = issues_of(warnings_of(declared.config), *row.server);
   if (!settings.json) {
-    io.out(page(declared, row, checked, out_columns(io)) + after_page(declared, row, issues, out_columns(io)));
+    io.out(wrapped_lines(
+        page(declared, row, checked, out_columns(io)) + after_page(declared, row, issues, out_columns(io)),
+        out_columns(io)));
     return 0;
   }
   auto json = row_json(declared.config, row);
@@ -429,7 +422,7 @@ Task<void> check_row(Context& context, Row& row) {
   co_await context.host.start({row.server->name});
   look(row, context.statuses());
   context.waiting.pause();
-  context.io.out(health_line(row, out_columns(context.io)));
+  context.io.out(wrapped_lines(health_line(row, out_columns(context.io)), out_columns(context.io)));
 }
 
 }  // namespace
@@ -453,7 +446,8 @@ Task<int> list_checked(Context& context) {
   if (!settings.quiet) context.io.talk("Checking MCP server health…\n\n");
   context.waiting.begin(fmt::format("checking {}", plural(count, "server")));
   for (auto& row : rows) {
-    if (row.server->standing != ServerStanding::active) context.io.out(health_line(row, out_columns(context.io)));
+    if (row.server->standing != ServerStanding::active)
+      context.io.out(wrapped_lines(health_line(row, out_columns(context.io)), out_columns(context.io)));
   }
   Scope scope(co_await asio::this_coro::executor);
   for (auto& row : rows) {

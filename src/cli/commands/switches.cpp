@@ -79,7 +79,7 @@ std::vector<const ServerConfig*> meant_entries(const Declared& declared, const S
   }
   if (out.empty()) {
     throw Error(Errc::invalid_argument,
-                "this project declares no server that waits for approval; to list all servers: patchbay list");
+                "this project declares no server that awaits approval; to list all servers: patchbay list");
   }
   return out;
 }
@@ -131,9 +131,12 @@ int say(const Settings& settings, Io& io, bool yes) {
   std::vector<std::string> names;
   for (const auto* server : meant) {
     names.push_back(server->name);
+    const bool already = yes ? server->approved && server->decided_by.kind == StandingBy::Kind::answer
+                             : server->standing == ServerStanding::rejected;
     // Whole: this is what was agreed to.
-    text += fmt::format("{} \"{}\":\n{}", yes ? "Approved" : "Rejected", safe_name(server->name, 80),
-                        consent_block(*server, "  ", out_columns(io)));
+    text += fmt::format("{}{} \"{}\":\n{}", already ? "Already " : "",
+                        already ? (yes ? "approved" : "rejected") : (yes ? "Approved" : "Rejected"),
+                        safe_name(server->name, 80), consent_block(*server, "  ", out_columns(io)));
   }
   if (yes) {
     // A setting can say no all the same.
@@ -146,7 +149,7 @@ int say(const Settings& settings, Io& io, bool yes) {
     }
   }
   answer(settings, io, {{"servers", names_json(names)}, {"file", change.file}, {"changed", change.changed}},
-         text + modified_text(change.file, places));
+         change.changed ? text + modified_text(change.file, places) : text);
   return 0;
 }
 

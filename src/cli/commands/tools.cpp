@@ -13,6 +13,14 @@ namespace patchbay::cli {
 
 namespace {
 
+ToolCount tools_of(const Catalog& catalog, const ServerStatus& status) {
+  ToolCount out;
+  out.listed = static_cast<std::size_t>(std::ranges::count(catalog.tools(), status.name, &CatalogEntry::server));
+  const auto twice = static_cast<std::size_t>(std::ranges::count(catalog.repeated(), status.name, &ToolId::server));
+  out.denied = status.tool_count - std::min(status.tool_count, out.listed + twice);
+  return out;
+}
+
 void print_tools(Context& context, const std::string& only) {
   const auto catalog = context.host.catalog();
   std::size_t width = 0;
@@ -22,12 +30,13 @@ void print_tools(Context& context, const std::string& only) {
     auto shown = status;
     const bool failed = status.state == ServerState::failed || status.state == ServerState::needs_auth;
     if (failed && context.told.contains(status.name)) shown.error.reset();
-    const auto visible = std::ranges::count(catalog->tools(), status.name, &CatalogEntry::server);
-    context.io.out(status_line(shown, context.io.color, static_cast<std::size_t>(visible)) + "\n");
+    ShownFailure failure;
     if (failed && shown.error) {
       context.told.emplace(status.name, *shown.error);
-      if (!shown.error->detail().empty()) context.io.out(indented(shown.error->detail()));
+      failure = shown_failure(status.name, *shown.error);
+      shown.error = shown.error->with_message(failure.cause);
     }
+    context.io.out(status_line(shown, context.io.color, tools_of(*catalog, status)) + "\n" + failure.below);
     for (const auto& entry : catalog->tools()) {
       if (entry.server == status.name) context.io.out(tool_line(entry, width, context.io.width()) + "\n");
     }
@@ -46,7 +55,7 @@ Task<int> show_tool(Context& context, std::string word) {
   if (context.settings.json) {
     context.print_json(tool_json(entry));
   } else {
-    context.io.out(tool_page(entry));
+    context.io.out(wrapped_lines(tool_page(entry), out_columns(context.io)));
   }
   co_return 0;
 }

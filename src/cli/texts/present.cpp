@@ -9,6 +9,7 @@
 #include "host/server_error.h"
 #include "protocol/codec.h"
 #include "text/clean_text.h"
+#include "text/shell_word.h"
 #include "text/visible_text.h"
 
 namespace patchbay::cli {
@@ -157,13 +158,19 @@ std::string safe_json(std::string_view json) {
   return out;
 }
 
-std::string status_line(const ServerStatus& status, bool color, std::size_t shown) {
+bool awaits_approval(const ServerStatus& status) {
+  return status.state == ServerState::pending && status.reason == ServerReason::awaiting_approval;
+}
+
+std::string status_line(const ServerStatus& status, bool color, ToolCount tools) {
   std::string line = fmt::format("{}  ", safe_name(status.name, 60));
+  const bool waits = awaits_approval(status);
   switch (status.state) {
     case ServerState::connected:
       line += paint("connected", "32", color);
-      line += shown < status.tool_count ? fmt::format("  {} of {}", shown, plural(status.tool_count, "tool"))
-                                        : fmt::format("  {}", plural(status.tool_count, "tool"));
+      line += tools.denied > 0 ? fmt::format("  {} of {} ({} denied by rules)", tools.listed,
+                                             plural(tools.listed + tools.denied, "tool"), tools.denied)
+                               : fmt::format("  {}", plural(tools.listed, "tool"));
       if (status.server) {
         line += fmt::format("  ({}{}{}, revision {})", safe_name(status.server->info.name, 40),
                             status.server->info.version.empty() ? "" : " ", safe_name(status.server->info.version, 20),
@@ -174,11 +181,12 @@ std::string status_line(const ServerStatus& status, bool color, std::size_t show
       line += paint("failed", "31", color);
       break;
     default:
-      line += paint(to_string(status.state), "33", color);
+      // What it waits for says more than that it waits.
+      line += paint(waits ? to_string(status.reason) : to_string(status.state), "33", color);
   }
   const bool explained = status.error && status.state != ServerState::pending;
   const bool said = (explained && status.state == ServerState::failed) || status.reason == ServerReason::disabled;
-  if (status.reason != ServerReason::none && !said) line += fmt::format("  {}", to_string(status.reason));
+  if (status.reason != ServerReason::none && !said && !waits) line += fmt::format("  {}", to_string(status.reason));
   if (explained) line += fmt::format("  {}", message_line(without_name(status.name, status.error->message()), 400));
   return line;
 }
@@ -235,6 +243,64 @@ std::string error_text(const Error& error) {
   std::string text = fmt::format("patchbay: {}\n", message_text(error.message()));
   if (!error.detail().empty()) text += indented(error.detail());
   return text;
+}
+
+std::string cause_line(std::string_view detail) {
+  // "ModuleNotFoundError: …", "Error [ERR_X]: …", "fatal: …": what a runtime prints at last, instead of code that was
+  // quoted.
+  auto names_it = [](std::string_view line) {
+    const auto colon = line.find(':');
+    if (colon == line.npos) return false;
+    const auto before = line.substr(0, colon);
+    const auto head = to_lower_ascii(before.substr(0, before.find(' ')));
+    return head.ends_with("error") || head.ends_with("exception") || head == "fatal" || head == "panic";
+  };
+  auto speaks_of_it = [](std::string_view line) {
+    const auto lower = to_lower_ascii(line);
+    return lower.contains("error") || lower.contains("exception") || lower.contains("fatal") || lower.contains("panic");
+  };
+  std::string_view last, named, spoken;
+  for (const auto one : split(detail, '\n')) {
+    const auto line = trim(one);
+    if (line.empty()) continue;
+    last = line;
+    if (named.empty() && names_it(line)) named = line;
+    if (spoken.empty() && speaks_of_it(line)) spoken = line;
+  }
+  return std::string(!named.empty() ? named : !spoken.empty() ? spoken : last);
+}
+
+ShownFailure shown_failure(const std::string& server, const Error& error) {
+  constexpr std::size_t few_lines = 5;
+  ShownFailure out{message_line(without_name(server, error.message()), 500), {}};
+  const auto detail = clean_for_display(error.detail());
+  if (trim(detail).empty()) return out;
+  const auto lines = split(trim(detail), '\n').size();
+  if (lines <= few_lines) {
+    out.below = indented(detail);
+    return out;
+  }
+  out.cause += fmt::format(": {}", safe_line(cause_line(detail), 300));
+  out.below = fmt::format("  | all {} lines it wrote: patchbay why --check{}\n", lines, shell_operands({server}));
+  return out;
+}
+
+std::string wrapped_lines(std::string_view text, std::size_t columns) {
+  if (columns == 0) return std::string(text);
+  std::string out;
+  while (!text.empty()) {
+    const auto end = std::min(text.find('\n'), text.size());
+    const auto line = text.substr(0, end);
+    const auto indentation = std::min(line.find_first_not_of(' '), line.size());
+    // What a server wrote keeps its bar.
+    const bool barred = line.substr(indentation).starts_with("| ");
+    const auto before = std::string(indentation, ' ') + (barred ? "|   " : "    ");
+    for (const auto& one : wrapped(line, columns, before)) out += one + "\n";
+    // The last line may have no end.
+    if (end == text.size()) out.pop_back();
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return out;
 }
 
 }  // namespace patchbay::cli

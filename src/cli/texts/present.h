@@ -34,13 +34,32 @@ std::string continued(std::string message, std::string_view more);
 std::string json_text(const Json& value, bool terminal);
 // JSON with everything a terminal could misread written as \u escapes; the value is the same.
 std::string safe_json(std::string_view json);
-// `shown`: how many of its tools may be seen.
-std::string status_line(const ServerStatus& status, bool color, std::size_t shown);
+// The project declares it, and nobody approved or rejected it.
+bool awaits_approval(const ServerStatus& status);
+// How many of a server's tools are listed, and why not all.
+struct ToolCount {
+  std::size_t listed = 0;
+  std::size_t denied = 0;  // by rules
+};
+std::string status_line(const ServerStatus& status, bool color, ToolCount tools);
 std::string tool_line(const CatalogEntry& entry, std::size_t name_width, std::size_t width);
 // A tool's whole description and its arguments.
 std::string tool_page(const CatalogEntry& entry);
 // Untrusted lines, each behind a bar.
 std::string indented(std::string_view text);
 std::string error_text(const Error& error);
+
+// Of what a server wrote before it ended, the line that says why: the first that names an error, else the last.
+std::string cause_line(std::string_view detail);
+// Why a server failed where others are listed beside it: on one line, and below it what the server wrote, or when that
+// is long where to see it.
+struct ShownFailure {
+  std::string cause;
+  std::string below;
+};
+ShownFailure shown_failure(const std::string& server, const Error& error);
+
+// Text of several lines for a terminal of so many columns: what is longer goes on below, indented more. 0: as it is.
+std::string wrapped_lines(std::string_view text, std::size_t columns);
 
 }  // namespace patchbay::cli

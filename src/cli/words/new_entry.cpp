@@ -15,8 +15,22 @@ namespace {
 
 std::unexpected<Error> wrong(std::string message) { return fail(Errc::invalid_argument, std::move(message)); }
 
-bool is_url(std::string_view word) { return word.starts_with("http://") || word.starts_with("https://"); }
-bool is_websocket_url(std::string_view word) { return word.starts_with("ws://") || word.starts_with("wss://"); }
+// "https" of https://host/mcp; empty for what is not a URL.
+std::string scheme_of(std::string_view word) {
+  const auto end = word.find("://");
+  if (end == std::string_view::npos || end == 0) return {};
+  const auto scheme = to_lower_ascii(word.substr(0, end));
+  return scheme.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789+-.") == std::string::npos ? scheme : "";
+}
+
+bool is_url(std::string_view word) {
+  const auto scheme = scheme_of(word);
+  return scheme == "http" || scheme == "https";
+}
+bool is_websocket_url(std::string_view word) {
+  const auto scheme = scheme_of(word);
+  return scheme == "ws" || scheme == "wss";
+}
 
 // mcp.sentry.dev/mcp, localhost:3000: a host, and more than a command would have. A path begins with . or /, a
 // folder has no dot and no port, and server.py may well be a command.
@@ -147,6 +161,8 @@ Result<NewEntry> entry_from_words(const Settings& settings, const VariableLookup
       if (headers->size() > 0) entry["headers"] = std::move(*headers);
       return wrong(fmt::format("to add a WebSocket server: patchbay add-json{}{}", scope_again(settings),
                                shell_operands({name, to_text(entry)})));
+    } else if (const auto scheme = scheme_of(target.front()); !scheme.empty()) {
+      return wrong(fmt::format("there are no servers at {}:// URLs; write https://, http://, wss:// or ws://", scheme));
     } else if (is_address_without_scheme(target.front())) {
       std::string line = "patchbay add" + scope_again(settings);
       for (const auto& pair : settings.env) line += " --env " + shell_word(pair);
@@ -190,6 +206,10 @@ Result<NewEntry> entry_from_words(const Settings& settings, const VariableLookup
   }
   if (!is_url(target.front())) {
     const auto& word = target.front();
+    if (const auto scheme = scheme_of(word); !scheme.empty()) {
+      return wrong(
+          fmt::format("a server of type {} is at an https:// or http:// URL, not at {}://", transport, scheme));
+    }
     return wrong(fmt::format("\"{}\" is not a URL, and a server of type {} needs one: {}", word, transport,
                              is_address_without_scheme(word) ? fmt::format("write https://{} (or http://)", word)
                                                              : std::string("https://host/mcp")));
