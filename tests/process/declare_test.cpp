@@ -328,6 +328,10 @@ INSTANTIATE_TEST_SUITE_P(
                 "to add a ws server: patchbay mcp add-json NAME"},
         Refused{
             "WebSocketUrl", {"add", "a", "wss://h/"}, "patchbay add-json a '{\"type\":\"ws\",\"url\":\"wss://h/\"}'"},
+        Refused{"UnknownScheme", {"add", "a", "ftp://x"}, "there are no servers at ftp:// URLs; write https://"},
+        Refused{"UnknownSchemeOfAType",
+                {"add", "-t", "http", "a", "ftp://x"},
+                "a server of type http is at an https:// or http:// URL, not at ftp://"},
         Refused{"NoUrl", {"add", "-t", "http", "a", "server"}, "\"server\" is not a URL"},
         Refused{"NoScheme",
                 {"add", "-t", "http", "a", "mcp.sentry.dev/mcp"},
@@ -649,6 +653,26 @@ TEST(Approve, WithoutAUserThereAreThreeWaysAndNoOther) {
   house.tree.file("project/.mcp.json", brought_along);
   house.tree.file("home/.claude/settings.json", R"({"enableAllProjectMcpServers": true})");
   EXPECT_EQ(call(house), 0);
+}
+
+TEST(Approve, ASecondTimeSaysThatItWasDoneAlready) {
+  Household house;
+  house.tree.file("project/.mcp.json", R"({"mcpServers": {"docs": {"command": "x"}}})");
+  EXPECT_THAT(house.run({"approve", "docs"}).out,
+              AllOf(StartsWith("Approved \"docs\":\n"), HasSubstr("File modified: ")));
+  EXPECT_THAT(house.run({"approve", "docs"}).out,
+              AllOf(StartsWith("Already approved \"docs\":\n"), Not(HasSubstr("File modified: "))));
+  EXPECT_THAT(house.run({"reject", "docs"}).out, StartsWith("Rejected \"docs\":\n"));
+  EXPECT_THAT(house.run({"reject", "docs"}).out, StartsWith("Already rejected \"docs\":\n"));
+}
+
+TEST(Add, SaysWhereTheServerIsUsedAndWhatToTypeNext) {
+  Household house;
+  EXPECT_THAT(house.run({"add", "a", "--", "x"}).out,
+              HasSubstr("It is used in this project only, by you; for every directory add it with --scope user.\n"
+                        "Next: patchbay tools a\n"));
+  EXPECT_THAT(house.run({"add", "b", "--scope", "user", "--", "x"}).out,
+              HasSubstr("It is used in every directory.\nNext: patchbay tools b\n"));
 }
 
 // compat: C6.c, B4.3

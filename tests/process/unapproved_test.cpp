@@ -216,7 +216,7 @@ TEST_F(Unapproved, LintOfAnotherClientsFileSaysHowToTakeItOver) {
   const auto editor = house.run({"lint", ".vscode/mcp.json"});
   EXPECT_EQ(editor.code, 0);
   EXPECT_EQ(editor.out,
-            ".vscode/mcp.json: warning: this is a file of VS Code, which patchbay does not read; to copy its servers: "
+            ".vscode/mcp.json: warning: this is a file of VS Code, which Patchbay does not read; to copy its servers: "
             "patchbay import .vscode/mcp.json\n");
   EXPECT_THAT(house.run({"lint", "config.toml"}).out, HasSubstr("patchbay import config.toml\n"));
 }

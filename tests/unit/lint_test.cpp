@@ -91,7 +91,7 @@ TEST(Lint, EveryKindOfFileIsJudgedByItself) {
        "{\"mcpServers\": {\"a\": {\"command\": 1},\n \"b\": {\"command\": \"x\", \"args\": [\"${NO}\"]}}}",
        {"f.json:1:34: error: ", "f.json:2:33: warning: "}},
       {FileKind::servers, R"({"a": {"command": "${env:NO}"}})", {"so the server does not start"}},
-      {FileKind::foreign, R"({"servers": {}})", {"warning: this is a file of VS Code, which patchbay does not read"}},
+      {FileKind::foreign, R"({"servers": {}})", {"warning: this is a file of VS Code, which Patchbay does not read"}},
       {FileKind::settings, R"({"permissions": {"allow": ["mcp__a__b"]}})", {}},
       {FileKind::settings,
        "{\"permissions\": {\"allow\": [\"mcp__*\"],\n\"deny\": [\"mcp__a__b(\"]}}",

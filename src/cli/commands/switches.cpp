@@ -131,8 +131,8 @@ int say(const Settings& settings, Io& io, bool yes) {
   std::vector<std::string> names;
   for (const auto* server : meant) {
     names.push_back(server->name);
-    const bool already = yes ? server->approved && server->decided_by.kind == StandingBy::Kind::answer
-                             : server->standing == ServerStanding::rejected;
+    const bool already = server->decided_by.kind == StandingBy::Kind::answer &&
+                         (yes ? server->approved : server->standing == ServerStanding::rejected);
     // Whole: this is what was agreed to.
     text += fmt::format("{}{} \"{}\":\n{}", already ? "Already " : "",
                         already ? (yes ? "approved" : "rejected") : (yes ? "Approved" : "Rejected"),
