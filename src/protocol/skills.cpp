@@ -104,11 +104,11 @@ std::unexpected<Error> differs(std::string_view uri, std::string_view what) {
 std::string first_difference(const Json& file, const Json& entry) {
   for (const auto& [key, value] : file.as_object()) {
     const Json* other = entry.find(key);
-    if (!other) return fmt::format("the entry has no \"{}\" from its header", cut_utf8(key, 80));
+    if (!other) return fmt::format("its header has \"{}\", and the entry has not", cut_utf8(key, 80));
     if (*other != value) return fmt::format("\"{}\" in its header is different in the entry", cut_utf8(key, 80));
   }
   for (const auto& [key, value] : entry.as_object()) {
-    if (!file.find(key)) return fmt::format("its header has no \"{}\" from the entry", cut_utf8(key, 80));
+    if (!file.find(key)) return fmt::format("the entry has \"{}\", and its header has not", cut_utf8(key, 80));
   }
   return {};
 }

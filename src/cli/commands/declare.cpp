@@ -178,8 +178,9 @@ int add(const Settings& settings, Io& io) {
   const auto change = change_scope(
       declared, scope, [&](const Json& root, const std::vector<KeyPath>& maps) -> Result<std::vector<ConfigEdit>> {
         if (!find_server(root, maps, entry.name).empty()) {
-          return fail(Errc::config, fmt::format("MCP server {} already exists in {} config; to replace it: {}",
-                                                entry.name, to_string(scope), removal_command(entry.name, scope)));
+          return fail(Errc::config,
+                      fmt::format("MCP server {} already exists in {} config; to replace it, remove it first: {}",
+                                  entry.name, to_string(scope), removal_command(entry.name, scope)));
         }
         return std::vector{set_member(maps.front() / entry.name, entry.entry)};
       });

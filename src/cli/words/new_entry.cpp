@@ -184,8 +184,8 @@ Result<NewEntry> entry_from_words(const Settings& settings, const VariableLookup
   Json entry = Json::object();
   if (transport == "stdio") {
     if (plain && is_url(target.front())) {
-      notes.push_back(fmt::format("\"{}\" looks like a URL but is used as a command, because of --transport stdio",
-                                  target.front()));
+      notes.push_back(fmt::format("\"{}\" looks like a URL but is used as a command, because {}", target.front(),
+                                  settings.transport.empty() ? "more words follow it" : "of --transport stdio"));
     }
     entry["type"] = "stdio";
     entry["command"] = target.front();
