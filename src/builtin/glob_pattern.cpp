@@ -136,7 +136,7 @@ Result<GlobPattern> GlobPattern::parse(std::string_view pattern) {
 
 Result<GlobPattern::Alternative> GlobPattern::compile(std::string_view pattern) {
   if (pattern.starts_with('/')) {
-    return fail(Errc::invalid_argument, "the pattern must be relative; say where to look with 'path'");
+    return fail(Errc::invalid_argument, "the pattern must be relative; say where to look with \"path\"");
   }
   Alternative segments;
   for (const auto part : split(pattern, '/')) {
