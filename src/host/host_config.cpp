@@ -90,7 +90,7 @@ std::shared_ptr<const StartContext> Host::Impl::start_context() const {
     };
   }
   context->check = [settings = config.settings](const ServerConfig& expanded) {
-    auto verdict = judge_policy(expanded, settings.all());
+    auto verdict = judge_policy(expanded, layers_of(settings));
     if (!verdict.allowed()) {
       throw Error(Errc::denied, fmt::format("server '{}' is not used: {}", expanded.name, verdict.reason));
     }
@@ -99,7 +99,7 @@ std::shared_ptr<const StartContext> Host::Impl::start_context() const {
 }
 
 void Host::Impl::keep_to_lists(ServerConfig& config) const {
-  auto standing = settle_alone(config, options_.config->settings.all());
+  auto standing = settle_alone(config, layers_of(options_.config->settings));
   if (standing.why == ServerStanding::active) return;
   config.standing = standing.why;
   config.decided_by = std::move(standing.by);
@@ -116,7 +116,7 @@ void Host::Impl::apply_settings() {
   const auto& config = *options_.config;
   const auto request = rule_request(config, options_.permission, options_.trust_project);
   directory_ = request.places.cwd;
-  permissions_ = Permissions(collect_rules(config.settings.all(), request));
+  permissions_ = Permissions(collect_rules(layers_of(config.settings), request));
   offered_.set_rules(permissions_);
   tell_rules_of_servers();
   for (const auto& problem : permissions_.problems()) {
@@ -253,7 +253,7 @@ Task<ConfigChange> Host::Impl::apply(LoadedConfig next) {
     if (known == connections_.end()) continue;
     const bool was_off = known->second->config().standing == ServerStanding::policy;
     const bool is_off =
-        settle_alone(known->second->config(), options_.config->settings.all()).why == ServerStanding::policy;
+        settle_alone(known->second->config(), layers_of(options_.config->settings)).why == ServerStanding::policy;
     if (is_off != was_off && (replace(name) || started_)) {
       wanted.push_back(name);
     }

@@ -108,7 +108,7 @@ class ServerCase {
     const auto& by = out_.server.decided_by;
     if (by.kind != StandingBy::Kind::policy) return;
     rule_of(by);
-    const auto layers = config_.settings.all();
+    const auto layers = layers_of(config_.settings);
     const auto layer = std::ranges::find(layers, by.file, &SettingsLayer::file);
     const bool organisation = layer != layers.end() && layer->source == SettingsSource::enterprise;
     out_.fix = organisation ? fmt::format("ask the administrator who maintains {}", file_and_line(by.file, by.line))

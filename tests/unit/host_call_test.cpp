@@ -221,7 +221,7 @@ struct AskedCalls {
   AskedCalls() : server(tool_server({"one", "two", "three", "free"})) {
     server->on(m(method::call_tool), fine);
     options.config->settings =
-        SettingsLayers({parse_settings(R"({"permissions":{"allow":["mcp__s__free"]}})", SettingsSource::user, "/s")});
+        settings_layers({parse_settings(R"({"permissions":{"allow":["mcp__s__free"]}})", SettingsSource::user, "/s")});
     options.permission.ask = person.ask();
   }
   Person person;
@@ -404,7 +404,7 @@ TEST(HostCall, ARuleThatDeniesMeanwhileGoesBeforeTheYes) {
     co_await calls.person.wait_shown(1);
     LoadedConfig next;
     next.settings =
-        SettingsLayers({parse_settings(R"({"permissions":{"deny":["mcp__s__one"]}})", SettingsSource::user, "/s")});
+        settings_layers({parse_settings(R"({"permissions":{"deny":["mcp__s__one"]}})", SettingsSource::user, "/s")});
     co_await host.reload(next);
     calls.person.answer("one", true);
     co_await scope.join();
