@@ -54,6 +54,7 @@ Host::Impl::Impl(HostOptions options, const Runtime& runtime, std::string doing)
       local_slots_(options_.local_starts.value_or(runtime.limits.local_starts)),
       remote_slots_(options_.remote_starts.value_or(runtime.limits.remote_starts)) {
   runtime_.log = HostEvents::log_of(events_);
+  if (!runtime_.calls) runtime_.calls = std::make_shared<std::uint64_t>(0);
   if (options_.connect_limit) runtime_.limits.connect = *options_.connect_limit;
   if (options_.tool_limit) runtime_.limits.tool = *options_.tool_limit;
   if (!options_.config) {

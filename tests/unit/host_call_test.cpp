@@ -382,7 +382,8 @@ TEST(HostCall, AQuestionNamesTheCallItIsAbout) {
     call.call_id = 7;
     co_await host.call("s/a", {}, call);
     (void)co_await as_result(host.call("project/a", {}, call));
-    EXPECT_THAT(asked, ElementsAre(CallContext{"s", "a", "ann", 7}, CallContext{"project", "", "ann", 7}));
+    EXPECT_THAT(asked, ElementsAre(CallContext{"s", m(method::call_tool), "a", "ann", 7},
+                                   CallContext{"project", m(method::call_tool), "", "ann", 7}));
     asked.clear();
     co_await host.call("s/a");
     co_await host.call("s/a");
