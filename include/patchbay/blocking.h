@@ -183,7 +183,8 @@ class ToolCall {
   std::optional<Implementation> client() const;
   ClientCapabilities client_capabilities() const;
   // Stops when nobody waits for the answer any more: the client cancelled the call or is gone, or the server stops.
-  // From then on questions throw Errc::cancelled, also those that wait for their answer.
+  // From then on questions throw Errc::cancelled, also those that wait for their answer. A std::stop_callback on it
+  // runs on the loop and must not block.
   std::stop_token stopped() const noexcept;
 
   // Does nothing unless the client asked to hear about progress. `value` must increase.

@@ -9,6 +9,11 @@ namespace {
 // Handlers may wait for each other's work, or for a person: a few more threads than cores.
 std::size_t handler_threads() { return std::max<std::size_t>(8, std::thread::hardware_concurrency()); }
 
+ServerOptions logging_off_loop(ServerOptions options, const Loop& threads) {
+  options.log.sink = posted(threads.callbacks(), std::move(options.log.sink));
+  return options;
+}
+
 // A handler that takes values only.
 template <class R, class... A>
 auto handler_of(std::shared_ptr<const Places> places, std::function<R(A...)> function) {
@@ -70,7 +75,7 @@ std::vector<Root> ToolCall::list_roots(std::string name) {
 Server::Impl::Impl(ServerOptions options)
     : threads(Loop::start(handler_threads())),
       places(std::make_shared<Places>(threads->callbacks(), threads->callbacks())),
-      server(std::make_shared<patchbay::Server>(std::move(options))),
+      server(std::make_shared<patchbay::Server>(logging_off_loop(std::move(options), *threads))),
       loop_(threads) {}
 
 // What belongs to the loop is let go of there.

@@ -371,6 +371,8 @@ TEST(HostCall, AQuestionNamesTheCallItIsAbout) {
     declared.command = "/nonexistent/patchbay-test-command";
     declared.origin.trust = ConfigTrust::needs_approval;
     options.config->servers.push_back(declared);
+    declared.name = "other";
+    options.config->servers.push_back(declared);
     options.approve = [&](ApprovalQuestion question) -> Task<bool> {
       asked.push_back(question.context);
       co_return true;
@@ -384,6 +386,10 @@ TEST(HostCall, AQuestionNamesTheCallItIsAbout) {
     (void)co_await as_result(host.call("project/a", {}, call));
     EXPECT_THAT(asked, ElementsAre(CallContext{"s", m(method::call_tool), "a", "ann", 7},
                                    CallContext{"project", m(method::call_tool), "", "ann", 7}));
+    asked.clear();
+    // Whoever wants a session says for whom.
+    (void)co_await as_result(host.session("other", {.method = m(method::read_resource), .principal = "ben"}));
+    EXPECT_THAT(asked, ElementsAre(CallContext{"other", m(method::read_resource), "", "ben", 0}));
     asked.clear();
     co_await host.call("s/a");
     co_await host.call("s/a");
