@@ -10,20 +10,16 @@ pb::Task<bool> ask(pb::PermissionQuestion question) {
   co_return true;
 }
 
-pb::Task<int> demo() {
+pb::Task<void> demo() {
   pb::HostOptions options;
   options.trust_project = true;  // whoever runs this has read the .mcp.json
-  options.permission.disallowed_tools = {"mcp__files__write_file"};
   options.permission.ask = ask;
   options.on_event = [](const pb::HostEvent& event) {
     if (auto* s = std::get_if<pb::ServerStatus>(&event)) std::cout << s->name << ' ' << to_string(s->state) << '\n';
   };
   pb::Host host(std::move(options));
-  co_await host.start();
-  auto result = co_await host.call("files/read_file", pb::Json{{"path", "todo.md"}});
-  std::cout << pb::text_of(result) << '\n';
+  std::cout << pb::text_of(co_await host.call("files/read_file", pb::Json{{"path", "todo.md"}})) << '\n';
   co_await host.stop();
-  co_return result.is_error ? 1 : 0;
 }
 
 int main() { return pb::run(demo()); }

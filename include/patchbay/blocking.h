@@ -7,8 +7,9 @@
 // one thread; handlers of a Server run on several at the same time.
 //
 // Not here: transports of the program's own (TextChannel) and checks of HTTP callers
-// (ServerHttpOptions::authorize). Both are functions that the loop awaits, and need coroutines: see transport.h,
-// server_http.h.
+// (ServerHttpOptions::authorize), which are functions that the loop awaits and need coroutines: see transport.h,
+// server_http.h. Arguments are Json; sending a text byte for byte (Payload) needs host.h or session.h. Handlers of
+// resources, prompts and completion get values only: what asks, reports or logs is a tool.
 #pragma once
 
 #include <chrono>
@@ -32,6 +33,7 @@
 #include <patchbay/log.h>
 #include <patchbay/permission.h>
 #include <patchbay/questions.h>
+#include <patchbay/server_types.h>
 #include <patchbay/status.h>
 #include <patchbay/tools.h>
 #include <patchbay/types.h>
@@ -80,9 +82,9 @@ struct Options {
   std::string failure_memory;
   std::optional<std::chrono::milliseconds> connect_limit;
   std::optional<std::chrono::milliseconds> tool_limit;
+  std::optional<std::size_t> local_starts;
+  std::optional<std::size_t> remote_starts;
 };
-
-class Loop;
 
 // One connected server. A handle; copies share the connection.
 class Session {
@@ -92,28 +94,30 @@ class Session {
   // What the server wrote to stderr lately.
   std::string diagnostics() const;
 
-  Listing<Tool> list_tools();
-  Listing<Resource> list_resources();
-  Listing<ResourceTemplate> list_resource_templates();
-  Listing<Prompt> list_prompts();
+  Listing<Tool> list_tools(CallOptions options = {});
+  Listing<Resource> list_resources(CallOptions options = {});
+  Listing<ResourceTemplate> list_resource_templates(CallOptions options = {});
+  Listing<Prompt> list_prompts(CallOptions options = {});
+  // One page, for callers that show pages.
+  Page<Tool> list_tools_page(std::optional<std::string> cursor, CallOptions options = {});
   // A stop request cancels the call, and the server is informed.
   CallToolResult call_tool(std::string name, Json arguments = {}, CallOptions options = {}, std::stop_token stop = {});
   // Tasks: see Session in session.h.
   StartedTool start_tool(std::string name, Json arguments = {}, CallOptions options = {}, std::stop_token stop = {});
   CallToolResult await_task(std::string id, CallOptions options = {}, std::stop_token stop = {});
   RemoteTask get_task(std::string id);
-  Listing<RemoteTask> list_tasks();
+  Listing<RemoteTask> list_tasks(CallOptions options = {});
   void cancel_task(std::string id);
 
   ReadResourceResult read_resource(std::string uri, CallOptions options = {}, std::stop_token stop = {});
-  Listing<Skill> list_skills();
+  Listing<Skill> list_skills(CallOptions options = {});
   Skill get_skill(std::string uri, CallOptions options = {}, std::stop_token stop = {});
   ResourceContents read_skill(Skill skill, std::string file = "SKILL.md", CallOptions options = {},
                               std::stop_token stop = {});
-  Listing<Resource> read_directory(std::string uri);
+  Listing<Resource> read_directory(std::string uri, CallOptions options = {});
   GetPromptResult get_prompt(std::string name, std::map<std::string, std::string> arguments = {},
                              CallOptions options = {}, std::stop_token stop = {});
-  CompleteResult complete(CompleteRequest request, CallOptions options = {});
+  CompleteResult complete(CompleteRequest request, CallOptions options = {}, std::stop_token stop = {});
   void set_log_level(LoggingLevel level);
   void ping(CallOptions options = {});
   // Asks to hear about changes, which arrive at Callbacks::on_change for as long as the session lasts.
@@ -121,6 +125,7 @@ class Session {
   SubscriptionFilter watch(SubscriptionFilter filter);
   void roots_changed();
   void close();
+  void close_quickly();
 
  private:
   friend class Host;
@@ -133,6 +138,8 @@ class Session {
 Session connect(StdioOptions server, Options options = {});
 Session connect(HttpOptions server, Options options = {});
 
+class Server;
+
 // See Host in host.h.
 class Host {
  public:
@@ -142,6 +149,10 @@ class Host {
   // Stops what runs, within a bounded time. Not on the library's own threads.
   ~Host();
 
+  // A server in this process, offered like the others. From then on it runs on the loop of this host, and may
+  // serve HTTP or stdio as well; one that serves already, or that another host has, is Errc::invalid_argument. When
+  // it is destroyed before the host, its calls fail.
+  void add_server(std::string name, Server& server, NamePrefix prefix = NamePrefix::server);
   void add_server(ServerConfig config);
 
   void start();
@@ -153,26 +164,43 @@ class Host {
   CatalogEntry find_tool(std::string tool);
   PermissionDecision decide(std::string tool, Json arguments = {});
   std::vector<ConfigProblem> permission_problems() const;
-  Session session(std::string server);
+  Session session(std::string server, CallContext on_behalf = {});
   ConfigChange reload();
+  ConfigChange reload(LoadedConfig config);
   void stop();
+  void stop_quickly();
 
  private:
   struct Impl;
   std::shared_ptr<Impl> impl_;
 };
 
-// What a tool's handler can do besides answering. Valid until the handler returns.
+// What a tool's handler knows about its call, and what it can do besides answering; see RequestContext in server.h.
+// Valid until the handler returns.
 class ToolCall {
  public:
+  // Empty when the client did not say. For display and logs only.
+  std::optional<Implementation> client() const;
+  ClientCapabilities client_capabilities() const;
+  // Stops when nobody waits for the answer any more: the client cancelled the call or is gone, or the server stops.
+  // From then on questions throw Errc::cancelled, also those that wait for their answer. A std::stop_callback on it
+  // runs on the loop and must not block.
+  std::stop_token stopped() const noexcept;
+
   // Does nothing unless the client asked to hear about progress. `value` must increase.
   void progress(double value, std::optional<double> total = {}, std::optional<std::string> message = {});
   void log(LoggingLevel level, Json data, std::optional<std::string> logger = {});
-  // Questions to the client; see RequestContext in server.h. With newer clients the handler runs again from its
+  // For long work over HTTP: the connection may close now, and the client comes back for the answer.
+  void release_stream(std::optional<std::chrono::milliseconds> retry = {});
+  // A line for whoever waits for a task. Does nothing when the call is not a task.
+  void status(std::string message);
+  // Makes the call a task from here on, if client and tool allow it; true when it is one.
+  bool start_task();
+  // Questions to the client. With newer clients the handler runs again from its
   // beginning when the answer has come, so let every exception out that is not an Error.
-  ElicitResult elicit(ElicitRequest request);
-  CreateMessageResult sample(CreateMessageRequest request);
-  std::vector<Root> list_roots();
+  ElicitResult elicit(ElicitRequest request, std::string name = {});
+  CreateMessageResult sample(CreateMessageRequest request, std::string name = {});
+  std::vector<Root> list_roots(std::string name = {});
 
  private:
   friend class Server;
@@ -183,21 +211,16 @@ class ToolCall {
 
 using ToolFunction = std::function<CallToolResult(ToolCall&, Json arguments)>;
 
-// How a Server is offered over HTTP; see ServerHttpOptions in server_http.h.
-struct HttpServing {
-  std::string address = "127.0.0.1";
-  std::uint16_t port = 0;  // 0: any that is free
-  std::string path = "/mcp";
-  std::vector<std::string> allowed_hosts;
-  std::vector<std::string> allowed_origins;
-  std::string token;  // callers must send "Authorization: Bearer <token>"; empty: everybody may call
-  // Once, when requests are accepted.
-  std::function<void(const std::string& url)> on_listening;
+// How a Server is offered over HTTP; see server_http.h.
+struct HttpServing : HttpListening {
+  std::string token = {};  // callers must send "Authorization: Bearer <token>"; empty: everybody may call
 };
 
-// Tools, resources and prompts offered to clients. Add before serving, or while it serves.
+// Tools, resources, skills and prompts offered to clients; see Server in server.h. Add before serving, or while it
+// serves.
 class Server {
  public:
+  explicit Server(ServerOptions options);
   Server(std::string name, std::string version, std::string instructions = {});
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
@@ -206,14 +229,13 @@ class Server {
   // As Server::add_tool in server.h: the handler takes the arguments (tools.h) by value, after a ToolCall& if it
   // wants one, and returns a CallToolResult, a text or Json. It may block.
   template <class... T, class Handler>
-  void add_tool(std::string name, std::string description, Args<T...> arguments, Handler handler) {
-    Tool tool;
-    tool.name = std::move(name);
-    tool.description = std::move(description);
-    add_tool(std::move(tool), std::move(arguments), std::move(handler));
+  void add_tool(std::string name, std::string description, Args<T...> arguments, Handler handler,
+                ToolOptions options = {}) {
+    add_tool(detail::named_tool(std::move(name), std::move(description)), std::move(arguments), std::move(handler),
+             options);
   }
   template <class... T, class Handler>
-  void add_tool(Tool tool, Args<T...> arguments, Handler handler) {
+  void add_tool(Tool tool, Args<T...> arguments, Handler handler, ToolOptions options = {}) {
     constexpr bool plain = std::is_invocable_v<Handler&, T...>;
     static_assert(plain || std::is_invocable_v<Handler&, ToolCall&, T...>,
                   "a tool's handler takes the tool's arguments in their order, after a ToolCall& if it wants one");
@@ -230,12 +252,21 @@ class Server {
           },
           values);
     };
-    add_tool(std::move(tool), ToolFunction(std::move(call)));
+    add_tool(std::move(tool), ToolFunction(std::move(call)), options);
   }
-  void add_tool(Tool tool, ToolFunction handler);
+  void add_tool(Tool tool, ToolFunction handler, ToolOptions options = {});
   bool remove_tool(std::string name);
   void add_resource(Resource resource, std::function<std::vector<ResourceContents>(std::string uri)> handler);
+  bool remove_resource(std::string uri);
+  void add_resource_template(
+      ResourceTemplate resource_template,
+      std::function<std::vector<ResourceContents>(std::string uri, std::map<std::string, std::string> variables)>
+          handler);
+  void add_skill(std::string path, std::vector<SkillFile> files);
+  bool remove_skill(std::string path);
   void add_prompt(Prompt prompt, std::function<GetPromptResult(std::map<std::string, std::string> arguments)> handler);
+  bool remove_prompt(std::string name);
+  void set_completion(std::function<CompleteResult(CompleteRequest request)> handler);
   // Tells subscribers of this URI, or of one above it, to read again.
   void resource_updated(std::string uri);
 
@@ -245,6 +276,7 @@ class Server {
   void serve_http(HttpServing options, std::stop_token stop);
 
  private:
+  friend class Host;
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

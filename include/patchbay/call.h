@@ -24,16 +24,18 @@ enum class TaskUse : std::uint8_t {
   avoid,      // never; a tool that needs it refuses
 };
 
-// Whose question, log message or change it is: the server, and the call it belongs to where that is known. An older
-// server that works on several calls at once does not say which of them it asks for.
+// Whose question, log message or change it is: the server, and the call it belongs to where that is known. A server
+// that works on several calls over one connection need not say which of them it means; then no call is named.
 struct CallContext {
-  std::string server;         // the name of its entry; empty for a Session that no Host made
-  std::string tool;           // as the server calls it; empty where no tool call is known
-  std::string principal;      // CallOptions::principal of that call
-  std::uint64_t call_id = 0;  // its CallOptions::call_id, or the number a Host gave it
+  std::string server;     // the name of its entry; empty for a Session that no Host made
+  std::string method;     // the call, as the protocol names it: "tools/call", "resources/read"; empty: none is known
+  std::string tool;       // as the server calls it, of "tools/call"
+  std::string principal;  // CallOptions::principal of that call
+  std::uint64_t call_id = 0;  // its CallOptions::call_id, or the number it got
   bool operator==(const CallContext&) const = default;
 };
 
+// Of any call of a Session, and of Host::call.
 struct CallOptions {
   // For the whole call, without the time that answering the server's questions takes. Unset: the default for
   // this kind of call.
@@ -42,7 +44,12 @@ struct CallOptions {
   std::optional<std::chrono::milliseconds> idle;
   std::function<void(const Progress&)> on_progress;
 
-  // These are for tool calls only.
+  // For whoever is asked on behalf of the call (CallContext): on whose behalf it is made, and a number to know it
+  // by. 0: it is numbered, differently from every other call of the same Host, or of a Session that no Host made.
+  std::string principal;
+  std::uint64_t call_id = 0;
+
+  // The rest is for tool calls only.
   TaskUse task = TaskUse::automatic;
   // How long the server is asked to keep the result of a task. Unset: the server decides.
   std::optional<std::chrono::milliseconds> task_ttl;
@@ -53,10 +60,6 @@ struct CallOptions {
   // outputSchema is an Errc::protocol. A schema that cannot be understood checks nothing.
   bool check_arguments = true;
   bool check_result = true;
-  // For whoever is asked on behalf of the call: on whose behalf it is made, and a number to know it by. 0: a
-  // Host numbers it.
-  std::string principal;
-  std::uint64_t call_id = 0;
 };
 
 // A call that goes on as a task, or was answered at once.

@@ -9,7 +9,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -162,6 +161,21 @@ struct SourceNames {
   std::string trust_project = "trust_project";
 };
 
+// Where the files of an organisation are: /etc/claude-code, or the path given. They are used only when root
+// owns them.
+class OrganisationDir {
+ public:
+  OrganisationDir() = default;
+  OrganisationDir(std::string path) : path_(std::move(path)) {}
+  OrganisationDir(const char* path) : path_(path) {}
+  const std::string& path() const noexcept { return path_; }
+
+ private:
+  friend struct OrganisationAccess;
+  std::string path_ = "/etc/claude-code";
+  unsigned owner_ = 0;
+};
+
 struct LoadRequest {
   std::string cwd;                       // absolute
   std::vector<std::string> mcp_configs;  // each a path, or JSON when it begins with '{'
@@ -177,8 +191,7 @@ struct LoadRequest {
   std::optional<std::string> config_dir;  // ours: XDG_CONFIG_HOME/patchbay
   std::optional<std::string> claude_dir;  // CLAUDE_CONFIG_DIR
   // Of an organisation. Never taken from a variable: who is bound by it must not be able to move it.
-  std::string enterprise_dir = "/etc/claude-code";
-  unsigned enterprise_owner = 0;  // who must own what is in there: root
+  OrganisationDir enterprise_dir;
   // What variables are set to; unset: the environment of this process.
   VariableLookup variables;
 };
@@ -196,16 +209,15 @@ struct ConnectorDirectory {
 
 // What settings files say about servers and tools, for the host to apply. Shared, and compared by
 // content; what is in one is not part of the API.
-struct SettingsLayer;
 class SettingsLayers {
  public:
   SettingsLayers() = default;
-  explicit SettingsLayers(std::vector<SettingsLayer> layers);
-  std::span<const SettingsLayer> all() const noexcept;
   bool operator==(const SettingsLayers& other) const;
 
  private:
-  std::shared_ptr<const std::vector<SettingsLayer>> layers_;
+  friend struct SettingsAccess;
+  struct Layers;
+  std::shared_ptr<const Layers> layers_;
 };
 
 struct LoadedConfig {

@@ -108,8 +108,8 @@ class Host {
 
   // A connected session; starts the server when needed. However many ask at once, there is
   // one connection. Errc::denied when a rule denies every tool of the server: its resources, prompts and
-  // skills are then denied as well.
-  Task<Session> session(std::string server);
+  // skills are then denied as well. `on_behalf`: whose wish it is, for whoever is asked to approve the server.
+  Task<Session> session(std::string server, CallContext on_behalf = {});
 
   // Reads the configuration again, or takes this one, and applies what is different. Servers that
   // stay the same keep their connection; calls that run on one that changes finish on it.

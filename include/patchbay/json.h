@@ -6,14 +6,15 @@
 // byte for byte when nobody changed it.
 #pragma once
 
+#include <compare>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <expected>
 #include <initializer_list>
+#include <iterator>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -30,8 +31,6 @@ class Json {
   enum class Kind : std::uint8_t { null, boolean, integer, unsigned_integer, real, big_number, string, array, object };
   using Array = std::vector<Json>;
   using Member = std::pair<std::string, Json>;
-
-  class Members;
 
   // Members in the order they were added. Lookup is linear up to 16 keys, indexed above.
   class Object {
@@ -121,8 +120,16 @@ class Json {
     const auto* found = std::get_if<std::string>(&data_);
     return found ? std::optional<std::string_view>(*found) : std::nullopt;
   }
+  template <class Stored, class Item>
+  class Range;
+  struct NamedItem {
+    std::string_view name;
+    const Json& value;
+  };
+  using Items = Range<Json, const Json&>;
+  using Members = Range<Member, NamedItem>;
   // The values of an array, in order; none when this is not one.
-  std::span<const Json> items() const noexcept;
+  Items items() const noexcept;
   // The members of an object, in order; none when this is not one:
   //   for (auto [name, value] : json.members())
   Members members() const noexcept;
@@ -187,42 +194,67 @@ class Json {
 
 std::string_view to_string(Json::Kind kind) noexcept;
 
-// The members of an object as a range of names and values.
-class Json::Members {
+// The values of an array or the members of an object: a range with random access. What an iterator consists of
+// is not promised.
+template <class Stored, class Item>
+class Json::Range {
  public:
-  struct Item {
-    std::string_view name;
-    const Json& value;
-  };
   class iterator {
    public:
-    using value_type = Item;
+    using iterator_concept = std::random_access_iterator_tag;
+    using iterator_category =
+        std::conditional_t<std::is_reference_v<Item>, std::random_access_iterator_tag, std::input_iterator_tag>;
+    using value_type = std::remove_cvref_t<Item>;
+    using reference = Item;
+    using pointer = void;
     using difference_type = std::ptrdiff_t;
+
     iterator() = default;
-    Item operator*() const noexcept { return {at_->first, at_->second}; }
-    iterator& operator++() noexcept {
-      ++at_;
+    Item operator*() const noexcept { return item(*at_); }
+    Item operator[](difference_type by) const noexcept { return item(at_[by]); }
+    iterator& operator+=(difference_type by) noexcept {
+      at_ += by;
       return *this;
     }
+    iterator& operator-=(difference_type by) noexcept { return *this += -by; }
+    iterator& operator++() noexcept { return *this += 1; }
+    iterator& operator--() noexcept { return *this -= 1; }
     iterator operator++(int) noexcept { return iterator(at_++); }
+    iterator operator--(int) noexcept { return iterator(at_--); }
+    friend iterator operator+(iterator it, difference_type by) noexcept { return it += by; }
+    friend iterator operator+(difference_type by, iterator it) noexcept { return it += by; }
+    friend iterator operator-(iterator it, difference_type by) noexcept { return it -= by; }
+    friend difference_type operator-(const iterator& a, const iterator& b) noexcept { return a.at_ - b.at_; }
     bool operator==(const iterator&) const = default;
+    auto operator<=>(const iterator&) const = default;
 
    private:
-    friend class Members;
-    explicit iterator(const Member* at) noexcept : at_(at) {}
-    const Member* at_ = nullptr;
+    friend class Range;
+    explicit iterator(const Stored* at) noexcept : at_(at) {}
+    const Stored* at_ = nullptr;
   };
+  using const_iterator = iterator;
+  using value_type = typename iterator::value_type;
+
   iterator begin() const noexcept { return iterator(first_); }
-  iterator end() const noexcept { return iterator(last_); }
-  std::size_t size() const noexcept { return static_cast<std::size_t>(last_ - first_); }
-  bool empty() const noexcept { return first_ == last_; }
+  iterator end() const noexcept { return iterator(first_ + size_); }
+  std::size_t size() const noexcept { return size_; }
+  bool empty() const noexcept { return size_ == 0; }
+  Item operator[](std::size_t at) const noexcept { return item(first_[at]); }
 
  private:
   friend class Json;
-  Members() = default;
-  Members(const Member* first, const Member* last) noexcept : first_(first), last_(last) {}
-  const Member* first_ = nullptr;
-  const Member* last_ = nullptr;
+  explicit Range(const std::vector<Stored>* from) noexcept
+      : first_(from ? from->data() : nullptr), size_(from ? from->size() : 0) {}
+  static Item item(const Stored& stored) noexcept {
+    if constexpr (std::is_reference_v<Item>) {
+      return stored;
+    } else {
+      return {stored.first, stored.second};
+    }
+  }
+  const Stored* first_;
+  std::size_t size_;
 };
 
 template <class T>

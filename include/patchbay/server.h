@@ -33,6 +33,7 @@
 #include <patchbay/log.h>
 #include <patchbay/questions.h>
 #include <patchbay/server_http.h>
+#include <patchbay/server_types.h>
 #include <patchbay/task.h>
 #include <patchbay/tools.h>
 #include <patchbay/transport.h>
@@ -81,24 +82,6 @@ using PromptHandler =
     std::function<Task<GetPromptResult>(RequestContext&, std::map<std::string, std::string> arguments)>;
 using CompletionHandler = std::function<Task<CompleteResult>(RequestContext&, CompleteRequest request)>;
 
-// One file of a skill.
-struct SkillFile {
-  std::string path;                      // in the skill's directory: "SKILL.md", "references/forms.md"
-  std::string content;                   // its bytes
-  std::optional<std::string> mime_type;  // unset: guessed
-};
-
-// When a call that may be a task becomes one, where the server decides.
-enum class TaskStart : std::uint8_t {
-  at_once,     // before its handler runs
-  by_handler,  // when the handler calls start_task(): what it asks before is asked of the
-               // call itself, and one that returns before answers the call
-};
-
-struct ToolOptions {
-  TaskStart task_start = TaskStart::at_once;
-};
-
 namespace detail {
 template <class R>
 struct Awaited {
@@ -142,24 +125,6 @@ struct TypedTool {
 };
 }  // namespace detail
 
-// One caller is one principal (see HttpVerdict) or, where nobody has a name, one session.
-struct ServerOptions {
-  Implementation info;
-  std::optional<std::string> instructions;                          // for the model, about the whole server
-  LogOptions log;                                                   // what the library reports about its own work
-  std::size_t page_size = 100;                                      // of every list
-  CacheHints cache{.ttl_ms = 0, .scope = CacheScope::personal};     // said about lists
-  std::size_t requests_in_flight = 1024;                            // per connection
-  std::int64_t request_state_seconds = 600;                         // how long a client may take to answer a question
-  std::size_t tasks = 1000;                                         // kept at once; more are refused
-  std::size_t tasks_each = 500;                                     // of these, for one caller
-  std::size_t task_bytes = 256u << 20;                              // of results kept; without room a task fails
-  std::size_t task_bytes_each = 128u << 20;                         // of these, for one caller
-  std::chrono::milliseconds task_ttl{std::chrono::hours(1)};        // kept from creation, finished or not
-  std::chrono::milliseconds task_ttl_most{std::chrono::hours(24)};  // whatever a client asks for
-  std::chrono::milliseconds task_poll_interval{500};                // how often clients should ask
-};
-
 class Server {
  public:
   explicit Server(ServerOptions options);
@@ -178,10 +143,8 @@ class Server {
   template <class... T, class Handler>
   void add_tool(std::string name, std::string description, Args<T...> arguments, Handler handler,
                 ToolOptions options = {}) {
-    Tool tool;
-    tool.name = std::move(name);
-    tool.description = std::move(description);
-    add_tool(std::move(tool), std::move(arguments), std::move(handler), options);
+    add_tool(detail::named_tool(std::move(name), std::move(description)), std::move(arguments), std::move(handler),
+             options);
   }
   // The same with everything a Tool can say about itself; its input schema comes from `arguments`.
   template <class... T, class Handler>
@@ -228,11 +191,9 @@ class Server {
   // Serves one connection that the program made itself, until it ends; any number may run at once.
   Task<void> serve(std::unique_ptr<TextChannel> channel);
 
-  // Of the library itself.
-  struct Core;
-
  private:
   friend struct ServerAccess;
+  struct Core;
   std::shared_ptr<Core> core_;
 };
 

@@ -27,14 +27,12 @@ class Watch {
   const SubscriptionFilter& honoured() const noexcept;
   Task<void> stop();
 
-  struct State;
-
  private:
   friend class Session;
+  friend struct WatchAccess;
+  struct State;
   std::shared_ptr<State> state_;
 };
-
-class SessionOwner;
 
 class Session {
  public:
@@ -49,12 +47,13 @@ class Session {
   // What the server wrote to stderr lately.
   std::string diagnostics() const;
 
-  Task<Listing<Tool>> list_tools();
-  Task<Listing<Resource>> list_resources();
-  Task<Listing<ResourceTemplate>> list_resource_templates();
-  Task<Listing<Prompt>> list_prompts();
+  // All pages, within one time limit.
+  Task<Listing<Tool>> list_tools(CallOptions options = {});
+  Task<Listing<Resource>> list_resources(CallOptions options = {});
+  Task<Listing<ResourceTemplate>> list_resource_templates(CallOptions options = {});
+  Task<Listing<Prompt>> list_prompts(CallOptions options = {});
   // One page, for callers that show pages.
-  Task<Page<Tool>> list_tools_page(std::optional<std::string> cursor);
+  Task<Page<Tool>> list_tools_page(std::optional<std::string> cursor, CallOptions options = {});
 
   // `arguments` is an object, or null for none. A payload is sent byte for byte.
   Task<CallToolResult> call_tool(std::string name, Payload arguments, CallOptions options = {});
@@ -66,7 +65,7 @@ class Session {
   Task<CallToolResult> await_task(std::string id, CallOptions options = {});
   Task<RemoteTask> get_task(std::string id);
   // Those this session began; newer servers do not list them (Errc::unsupported).
-  Task<Listing<RemoteTask>> list_tasks();
+  Task<Listing<RemoteTask>> list_tasks(CallOptions options = {});
   Task<void> cancel_task(std::string id);
 
   Task<ReadResourceResult> read_resource(std::string uri, CallOptions options = {});
@@ -74,7 +73,7 @@ class Session {
   // entries and nothing is read with it; it need not name every skill, and get_skill() finds the
   // others by the URI of their SKILL.md, and the current entry of each. Entries that break a rule
   // are among the problems of a listing, and an Errc::protocol or Errc::limit of get_skill().
-  Task<Listing<Skill>> list_skills();
+  Task<Listing<Skill>> list_skills(CallOptions options = {});
   Task<Skill> get_skill(std::string uri, CallOptions options = {});
   // One file of a skill, by its URI or its path in the skill's directory. Errc::protocol when its
   // size or digest is not the entry's, the entry does not list it, or the header of SKILL.md
@@ -82,7 +81,7 @@ class Session {
   Task<ResourceContents> read_skill(Skill skill, std::string file = "SKILL.md", CallOptions options = {});
   // What lies directly in a directory, where the server can tell (Errc::unsupported otherwise).
   // Do not rely on it for a skill's files: those are in its entry.
-  Task<Listing<Resource>> read_directory(std::string uri);
+  Task<Listing<Resource>> read_directory(std::string uri, CallOptions options = {});
   Task<GetPromptResult> get_prompt(std::string name, std::map<std::string, std::string> arguments,
                                    CallOptions options = {});
   Task<CompleteResult> complete(CompleteRequest request, CallOptions options = {});
@@ -100,9 +99,8 @@ class Session {
   Task<void> close();
   Task<void> close_quickly();
 
-  explicit Session(std::shared_ptr<SessionOwner> owner);
-
  private:
+  friend struct SessionAccess;
   struct Holder;
   std::shared_ptr<Holder> holder_;
 };

@@ -23,8 +23,10 @@ namespace asio = boost::asio;
 template <class T = void>
 using Task = asio::awaitable<T>;
 
-// Runs `task` on a loop of its own until it ends, and returns the exit code of a program: what the task
-// returned, or 0. An Error that escapes is printed to stderr and becomes its exit code (docs/errors.md).
+// Runs `task` on a loop of its own and returns the exit code of a program: what the task returned, or 0. An Error
+// that escapes is printed to stderr and becomes its exit code (docs/errors.md). Returns when the task has ended and
+// nothing is left to do on the loop: it waits for coroutines that the task started beside itself (co_spawn), and for
+// connections that are still being closed.
 int run(Task<int> task);
 int run(Task<void> task);
 

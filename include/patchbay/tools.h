@@ -3,7 +3,8 @@
 //   args(arg<double>("a", "the first number"), arg<int>("digits", "after the point", 2))
 //
 // describes what a tool takes: the JSON Schema is made from it, and the JSON of a call becomes values of
-// these types, in this order. An argument is required unless it has a default or is a std::optional.
+// these types, in this order. An argument is required unless it has a default or is a std::optional, which may
+// also be given as null.
 // Types: bool, integers, double, std::string, Json, enums with names, and std::vector, std::optional and
 // std::map<std::string, …> of these. Used by Server::add_tool. Pure; any thread.
 #pragma once
@@ -24,7 +25,7 @@
 
 namespace patchbay {
 
-// What a tool answers: one text; a text that says what went wrong; a JSON value.
+// What a tool answers: one text; a text that says what went wrong; a value that programs read (structured content).
 CallToolResult text(std::string text);
 CallToolResult error_text(std::string text);
 CallToolResult structured(Json value);
@@ -56,6 +57,7 @@ std::uint64_t read_unsigned(const Json& value, std::uint64_t most);
 Json enum_schema(std::vector<std::string> names);
 Error wrong_kind(std::string_view expected, const Json& found);
 Error unknown_name(const Json& value, const std::vector<std::string>& names);
+Json or_null(Json schema);
 // Of a tool's input schema.
 Json no_arguments();
 void add_argument(Json& schema, const std::string& name, const std::string& description, Json type,
@@ -63,6 +65,8 @@ void add_argument(Json& schema, const std::string& name, const std::string& desc
 // The value given for this argument; null when there is none, or when it is JSON's null.
 const Json* given(const Json& arguments, const std::string& name);
 Error missing_argument(const std::string& name);
+CallToolResult json_result(Json answer);
+Tool named_tool(std::string name, std::string description);
 }  // namespace detail
 
 template <class T>
@@ -167,8 +171,11 @@ struct ToolType<std::map<std::string, T>> {
 
 template <class T>
 struct ToolType<std::optional<T>> {
-  static Json schema() { return ToolType<T>::schema(); }
-  static std::optional<T> read(const Json& value) { return ToolType<T>::read(value); }
+  static Json schema() { return detail::or_null(ToolType<T>::schema()); }
+  static std::optional<T> read(const Json& value) {
+    if (value.is_null()) return std::nullopt;
+    return ToolType<T>::read(value);
+  }
   static Json write(const std::optional<T>& value) { return value ? ToolType<T>::write(*value) : Json(); }
 };
 
@@ -246,7 +253,8 @@ Args<T...> args(Arg<T>... each) {
   return Args<T...>(std::move(each)...);
 }
 
-// What a handler may return: a CallToolResult, a text, or Json for a structured result.
+// What a handler may return: a CallToolResult, a text, or what Json can be made of. A JSON object becomes structured
+// content; a string, a number or any other JSON becomes text.
 template <class R>
 concept ToolAnswer =
     std::convertible_to<R, CallToolResult> || std::convertible_to<R, std::string_view> || std::convertible_to<R, Json>;
@@ -258,7 +266,7 @@ CallToolResult to_tool_result(R answer) {
   } else if constexpr (std::convertible_to<R, std::string_view>) {
     return text(std::string(std::string_view(answer)));
   } else {
-    return structured(std::move(answer));
+    return detail::json_result(std::move(answer));
   }
 }
 

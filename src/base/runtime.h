@@ -2,7 +2,9 @@
 // creates it: time, randomness, a log and the limits. A cheap value; no globals.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <memory>
 #include <string_view>
 
 #include "base/clock.h"
@@ -18,6 +20,8 @@ struct Runtime {
   Limits limits;
   // Every message as JSON, "->" for sent and "<-" for received; unset: no work is done for it.
   std::function<void(std::string_view direction, std::string_view message)> trace;
+  // Numbers the calls of all sessions that share it; unset: each session numbers its own.
+  std::shared_ptr<std::uint64_t> calls;
 };
 
 }  // namespace patchbay

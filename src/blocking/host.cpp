@@ -2,6 +2,7 @@
 #include <patchbay/host.h>
 
 #include "blocking/loop.h"
+#include "blocking/server.h"
 
 namespace patchbay::blocking {
 
@@ -40,6 +41,8 @@ Host::Host(Options options) : impl_(std::make_shared<Impl>()) {
   made.failure_memory = std::move(options.failure_memory);
   made.connect_limit = options.connect_limit;
   made.tool_limit = options.tool_limit;
+  made.local_starts = options.local_starts;
+  made.remote_starts = options.remote_starts;
   impl_->host = std::make_shared<patchbay::Host>(std::move(made));
 }
 
@@ -59,6 +62,10 @@ Host::~Host() {
 
 void Host::add_server(ServerConfig config) {
   run<void>(*impl_, [config = std::move(config)](patchbay::Host& host) { host.add_server(config); });
+}
+void Host::add_server(std::string name, Server& server, NamePrefix prefix) {
+  auto joining = server.impl_->join(impl_->loop);
+  run<void>(*impl_, [&](patchbay::Host& host) { host.add_server(std::move(name), std::move(joining), prefix); });
 }
 void Host::start() {
   impl_->loop->run<void>([h = impl_->host] { return h->start(); });
@@ -89,6 +96,9 @@ PermissionDecision Host::decide(std::string tool, Json arguments) {
 ConfigChange Host::reload() {
   return impl_->loop->run<ConfigChange>([h = impl_->host] { return h->reload(); });
 }
+ConfigChange Host::reload(LoadedConfig config) {
+  return impl_->loop->run<ConfigChange>([h = impl_->host, config = std::move(config)] { return h->reload(config); });
+}
 CallToolResult Host::call(std::string tool, Json arguments, CallOptions options, std::stop_token stop) {
   auto& loop = impl_->loop;
   return loop->run<CallToolResult>(
@@ -97,14 +107,18 @@ CallToolResult Host::call(std::string tool, Json arguments, CallOptions options,
       },
       stop);
 }
-Session Host::session(std::string server) {
-  auto connected = impl_->loop->run<patchbay::Session>([h = impl_->host, server] { return h->session(server); });
+Session Host::session(std::string server, CallContext on_behalf) {
+  auto connected = impl_->loop->run<patchbay::Session>(
+      [h = impl_->host, server, on_behalf = std::move(on_behalf)] { return h->session(server, on_behalf); });
   Session session;
   session.impl_ = std::make_shared<Session::Impl>(impl_->loop, std::move(connected));
   return session;
 }
 void Host::stop() {
   impl_->loop->run<void>([h = impl_->host] { return h->stop(); });
+}
+void Host::stop_quickly() {
+  impl_->loop->run<void>([h = impl_->host] { return h->stop_quickly(); });
 }
 
 }  // namespace patchbay::blocking

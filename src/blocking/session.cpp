@@ -44,34 +44,48 @@ Session::Impl::~Impl() {
   }
 }
 
-ServerDescription Session::server() const {
-  return impl_->loop->run<ServerDescription>([s = impl_->session] {
-    return [](patchbay::Session session) -> Task<ServerDescription> { co_return session.server(); }(s);
+namespace {
+
+// What does not wait, done on the loop.
+template <class T, class Parts>
+T known(const Parts& parts, T (patchbay::Session::*what)() const) {
+  return parts.loop->template run<T>([s = parts.session, what] {
+    return [](patchbay::Session session, T (patchbay::Session::*about)() const) -> Task<T> {
+      co_return (session.*about)();
+    }(s, what);
   });
 }
 
-bool Session::closed() const {
-  return impl_->loop->run<bool>(
-      [s = impl_->session] { return [](patchbay::Session session) -> Task<bool> { co_return session.closed(); }(s); });
-}
-std::string Session::diagnostics() const {
-  return impl_->loop->run<std::string>([s = impl_->session] {
-    return [](patchbay::Session session) -> Task<std::string> { co_return session.diagnostics(); }(s);
-  });
+// A list that takes nothing but options.
+template <class T, class Parts>
+T listed(const Parts& parts, CallOptions options, Task<T> (patchbay::Session::*list)(CallOptions)) {
+  return parts.loop->template run<T>([s = parts.session, options = off_loop(std::move(options), parts.loop),
+                                      list]() mutable { return (s.*list)(options); });
 }
 
-Listing<Tool> Session::list_tools() {
-  return impl_->loop->run<Listing<Tool>>([s = impl_->session]() mutable { return s.list_tools(); });
+}  // namespace
+
+ServerDescription Session::server() const { return known<ServerDescription>(*impl_, &patchbay::Session::server); }
+bool Session::closed() const { return known<bool>(*impl_, &patchbay::Session::closed); }
+std::string Session::diagnostics() const { return known<std::string>(*impl_, &patchbay::Session::diagnostics); }
+
+Listing<Tool> Session::list_tools(CallOptions options) {
+  return listed<Listing<Tool>>(*impl_, std::move(options), &patchbay::Session::list_tools);
 }
-Listing<Resource> Session::list_resources() {
-  return impl_->loop->run<Listing<Resource>>([s = impl_->session]() mutable { return s.list_resources(); });
+Listing<Resource> Session::list_resources(CallOptions options) {
+  return listed<Listing<Resource>>(*impl_, std::move(options), &patchbay::Session::list_resources);
 }
-Listing<ResourceTemplate> Session::list_resource_templates() {
-  return impl_->loop->run<Listing<ResourceTemplate>>(
-      [s = impl_->session]() mutable { return s.list_resource_templates(); });
+Listing<ResourceTemplate> Session::list_resource_templates(CallOptions options) {
+  return listed<Listing<ResourceTemplate>>(*impl_, std::move(options), &patchbay::Session::list_resource_templates);
 }
-Listing<Prompt> Session::list_prompts() {
-  return impl_->loop->run<Listing<Prompt>>([s = impl_->session]() mutable { return s.list_prompts(); });
+Page<Tool> Session::list_tools_page(std::optional<std::string> cursor, CallOptions options) {
+  auto& loop = impl_->loop;
+  return loop->run<Page<Tool>>([s = impl_->session, cursor, options = off_loop(std::move(options), loop)]() mutable {
+    return s.list_tools_page(cursor, options);
+  });
+}
+Listing<Prompt> Session::list_prompts(CallOptions options) {
+  return listed<Listing<Prompt>>(*impl_, std::move(options), &patchbay::Session::list_prompts);
 }
 CallToolResult Session::call_tool(std::string name, Json arguments, CallOptions options, std::stop_token stop) {
   auto& loop = impl_->loop;
@@ -102,8 +116,8 @@ CallToolResult Session::await_task(std::string id, CallOptions options, std::sto
 RemoteTask Session::get_task(std::string id) {
   return impl_->loop->run<RemoteTask>([s = impl_->session, id]() mutable { return s.get_task(id); });
 }
-Listing<RemoteTask> Session::list_tasks() {
-  return impl_->loop->run<Listing<RemoteTask>>([s = impl_->session]() mutable { return s.list_tasks(); });
+Listing<RemoteTask> Session::list_tasks(CallOptions options) {
+  return listed<Listing<RemoteTask>>(*impl_, std::move(options), &patchbay::Session::list_tasks);
 }
 void Session::cancel_task(std::string id) {
   impl_->loop->run<void>([s = impl_->session, id]() mutable { return s.cancel_task(id); });
@@ -116,8 +130,8 @@ ReadResourceResult Session::read_resource(std::string uri, CallOptions options, 
       },
       stop);
 }
-Listing<Skill> Session::list_skills() {
-  return impl_->loop->run<Listing<Skill>>([s = impl_->session]() mutable { return s.list_skills(); });
+Listing<Skill> Session::list_skills(CallOptions options) {
+  return listed<Listing<Skill>>(*impl_, std::move(options), &patchbay::Session::list_skills);
 }
 Skill Session::get_skill(std::string uri, CallOptions options, std::stop_token stop) {
   auto& loop = impl_->loop;
@@ -135,8 +149,12 @@ ResourceContents Session::read_skill(Skill skill, std::string file, CallOptions 
       },
       stop);
 }
-Listing<Resource> Session::read_directory(std::string uri) {
-  return impl_->loop->run<Listing<Resource>>([s = impl_->session, uri]() mutable { return s.read_directory(uri); });
+Listing<Resource> Session::read_directory(std::string uri, CallOptions options) {
+  auto& loop = impl_->loop;
+  return loop->run<Listing<Resource>>(
+      [s = impl_->session, uri, options = off_loop(std::move(options), loop)]() mutable {
+        return s.read_directory(uri, options);
+      });
 }
 GetPromptResult Session::get_prompt(std::string name, std::map<std::string, std::string> arguments, CallOptions options,
                                     std::stop_token stop) {
@@ -146,12 +164,13 @@ GetPromptResult Session::get_prompt(std::string name, std::map<std::string, std:
        options = off_loop(std::move(options), loop)]() mutable { return s.get_prompt(name, arguments, options); },
       stop);
 }
-CompleteResult Session::complete(CompleteRequest request, CallOptions options) {
+CompleteResult Session::complete(CompleteRequest request, CallOptions options, std::stop_token stop) {
   auto& loop = impl_->loop;
   return loop->run<CompleteResult>(
       [s = impl_->session, request = std::move(request), options = off_loop(std::move(options), loop)]() mutable {
         return s.complete(request, options);
-      });
+      },
+      stop);
 }
 void Session::set_log_level(LoggingLevel level) {
   impl_->loop->run<void>([s = impl_->session, level]() mutable { return s.set_log_level(level); });
@@ -178,6 +197,9 @@ void Session::roots_changed() {
 }
 void Session::close() {
   impl_->loop->run<void>([s = impl_->session]() mutable { return s.close(); });
+}
+void Session::close_quickly() {
+  impl_->loop->run<void>([s = impl_->session]() mutable { return s.close_quickly(); });
 }
 
 struct Connecting {

@@ -13,6 +13,7 @@
 #include "settings/files.h"
 #include "settings/folders.h"
 #include "settings/settings_file.h"
+#include "settings/sources.h"
 #include "text/file_and_line.h"
 #include "text/shell_word.h"
 #include "text/visible_text.h"
@@ -66,8 +67,7 @@ LoadRequest load_request(const Settings& settings) {
   request.trust_project = settings.trust_project;
   request.names = {"--mcp-config", "--mcp-server", "--settings", "--trust-project"};
   const auto organisation = organisation_place();
-  request.enterprise_dir = organisation.directory;
-  request.enterprise_owner = organisation.owner;
+  request.enterprise_dir = OrganisationAccess::make(organisation.directory, organisation.owner);
   return request;
 }
 
@@ -77,7 +77,7 @@ std::string failure_file() {
 }
 
 void require_flag_settings(const LoadedConfig& config) {
-  if (auto fault = flag_settings_fault(config.settings.all())) throw Error(Errc::config, fault->text());
+  if (auto fault = flag_settings_fault(layers_of(config.settings))) throw Error(Errc::config, fault->text());
 }
 
 Declared load_declared(const Settings& settings) {

@@ -4,9 +4,6 @@
 
 namespace patchbay::cli {
 
-OrganisationPlace organisation_place() {
-  const LoadRequest usual;
-  return {.directory = usual.enterprise_dir, .owner = usual.enterprise_owner};
-}
+OrganisationPlace organisation_place() { return {.directory = OrganisationDir().path()}; }
 
 }  // namespace patchbay::cli

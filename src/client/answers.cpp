@@ -102,6 +102,7 @@ Task<InputResponse> on_next_turn(Task<InputResponse> handler) {
 CallContext Answers::context_of(const CallClock* clock) const {
   CallContext context{.server = options_->server};
   if (clock == nullptr || clock->tag == nullptr) return context;
+  context.method = clock->tag->method;
   context.tool = clock->tag->tool;
   context.principal = clock->tag->principal;
   context.call_id = clock->tag->id;

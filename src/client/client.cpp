@@ -10,7 +10,7 @@ Task<Session> connect_with(ClientOptions options, std::shared_ptr<Transport> tra
   auto owner =
       std::make_shared<SessionOwner>(co_await asio::this_coro::executor, runtime, options, std::move(transport));
   co_await owner->connect();
-  co_return Session(std::move(owner));
+  co_return SessionAccess::make(std::move(owner));
 }
 
 }  // namespace

@@ -67,6 +67,8 @@ Task<Exchanged> exchange(SessionOwner& session, std::string_view method, Members
   try {
     if (!settings.clock) settings.clock = clock_for(runtime, settings);
     const auto& clock = settings.clock;
+    std::optional<Tagged> tagged;
+    if (!clock->tag) tagged.emplace(clock, method);
     if (renewal.running() || (renewal.needed() && !session.closing())) {
       co_await in_time(method, settings, renewal.renew(renewal.count()));
     }

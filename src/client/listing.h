@@ -23,23 +23,20 @@ struct ListedBy {
 };
 
 inline Task<Fetched> page_of(SessionOwner& session, ListedBy list, std::optional<std::string> cursor,
-                             std::shared_ptr<CallClock> clock = nullptr) {
+                             RequestSettings settings) {
   Members members;
   if (list.uri) members.emplace_back("uri", Json(*list.uri));
   if (cursor) members.emplace_back("cursor", Json(*cursor));
   // The key tells the first page from the one after an empty cursor, which is legal.
   auto key = list.uri ? *list.uri + "\n" : std::string();
   if (cursor) key += *cursor + "+";
-  RequestSettings settings;
-  settings.total = session.runtime().limits.list;
-  settings.clock = std::move(clock);
   co_return co_await cached_request(session, list.method, std::move(members), std::move(key), std::move(settings));
 }
 
 // Follows the cursors of one list, once. `key` is the member of the result that holds the items, `generation` the one
 // of the cache in which the first page was asked for.
 template <class T>
-Task<Listing<T>> list_once(SessionOwner& session, ListedBy list, std::string_view key, std::shared_ptr<CallClock> clock,
+Task<Listing<T>> list_once(SessionOwner& session, ListedBy list, std::string_view key, RequestSettings settings,
                            std::uint64_t& generation) {
   const auto& limits = session.runtime().limits;
   generation = session.lists().cache().generation(list.method);
@@ -53,8 +50,8 @@ Task<Listing<T>> list_once(SessionOwner& session, ListedBy list, std::string_vie
       listing.cut = fmt::format("the server sent more than {} pages", limits.pages);
       break;
     }
-    if (pages > 0 && clock->left() == Duration::zero()) throw timed_out(list.method, as_duration(limits.list));
-    auto result = co_await as_result(page_of(session, list, cursor, clock));
+    if (pages > 0 && settings.clock->left() == Duration::zero()) throw timed_out(list.method, settings.total);
+    auto result = co_await as_result(page_of(session, list, cursor, settings));
     if (!result) {
       // The server may have forgotten a cursor that came out of our cache: begin again, once.
       if (!cursor || restarted || result.error().rpc_code() != rpc_code::invalid_params) {
@@ -109,14 +106,13 @@ struct ListedWhole {
 // The list as a whole, within one time limit. A change that is announced while it is fetched leads to one more fetch;
 // one that comes then is for whoever hears of changes.
 template <class T>
-Task<ListedWhole<T>> list_whole(SessionOwner& session, ListedBy list, std::string_view key) {
-  RequestSettings settings;
-  settings.total = session.runtime().limits.list;
-  const auto clock = clock_for(session.runtime(), settings);
+Task<ListedWhole<T>> list_whole(SessionOwner& session, ListedBy list, std::string_view key, CallOptions options = {}) {
+  auto settings = settings_for(options, session.runtime().limits.list);
+  const Tagged tagged(session.runtime(), settings, list.method, {}, options);
   ListedWhole<T> whole;
   auto& listing = whole.listing;
   for (bool again : {false, true}) {
-    listing = co_await list_once<T>(session, list, key, clock, whole.generation);
+    listing = co_await list_once<T>(session, list, key, settings, whole.generation);
     if (again || session.lists().cache().generation(list.method) == whole.generation) break;
     session.runtime().log(LogLevel::debug, "list_changed_meanwhile", "method", list.method);
   }
@@ -127,8 +123,8 @@ Task<ListedWhole<T>> list_whole(SessionOwner& session, ListedBy list, std::strin
 }
 
 template <class T>
-Task<Listing<T>> list_all(SessionOwner& session, ListedBy list, std::string_view key) {
-  auto whole = co_await list_whole<T>(session, std::move(list), key);
+Task<Listing<T>> list_all(SessionOwner& session, ListedBy list, std::string_view key, CallOptions options) {
+  auto whole = co_await list_whole<T>(session, std::move(list), key, std::move(options));
   co_return std::move(whole.listing);
 }
 

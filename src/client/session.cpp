@@ -54,23 +54,6 @@ Members call_members(const std::string& name, Payload& arguments) {
   return members;
 }
 
-// What a call is known by to whoever is asked on its behalf, for as long as somebody waits for it.
-class Tagged {
- public:
-  // What it refers to must live as long.
-  Tagged(std::shared_ptr<CallClock> clock, std::string_view tool, const CallOptions& options)
-      : tag_{tool, options.principal, options.call_id}, clock_(std::move(clock)) {
-    clock_->tag = &tag_;
-  }
-  Tagged(const Tagged&) = delete;
-  Tagged& operator=(const Tagged&) = delete;
-  ~Tagged() { clock_->tag = nullptr; }
-
- private:
-  CallTag tag_;
-  std::shared_ptr<CallClock> clock_;
-};
-
 // The call itself, up to its answer or the task it became.
 Task<Exchanged> begin_call(SessionOwner& owner, std::string name, Members members, TaskUse use,
                            std::optional<std::chrono::milliseconds> ttl, RequestSettings settings) {
@@ -100,36 +83,43 @@ Task<Exchanged> begin_call(SessionOwner& owner, std::string name, Members member
 
 }  // namespace
 
-Session::Session(std::shared_ptr<SessionOwner> owner) : holder_(std::make_shared<Holder>(std::move(owner))) {}
+Session SessionAccess::make(std::shared_ptr<SessionOwner> owner) {
+  Session session;
+  session.holder_ = std::make_shared<Session::Holder>(std::move(owner));
+  return session;
+}
 
 ServerDescription Session::server() const { return *holder_->owner->server(); }
 bool Session::is_legacy() const noexcept { return holder_->owner->wire().era() == Era::legacy; }
 bool Session::closed() const noexcept { return !holder_ || holder_->owner->closed(); }
 std::string Session::diagnostics() const { return holder_->owner->peer()->channel().diagnostics(); }
 
-Task<Listing<Tool>> Session::list_tools() {
+Task<Listing<Tool>> Session::list_tools(CallOptions options) {
   auto owner = holder_->owner;
-  auto [listing, generation] = co_await list_whole<Tool>(*owner, {method::list_tools}, "tools");
+  auto [listing, generation] = co_await list_whole<Tool>(*owner, {method::list_tools}, "tools", std::move(options));
   owner->note_routing(listing.items, listing.problems, true);
   owner->lists().note_tools(listing.items, generation);
   co_return std::move(listing);
 }
-Task<Listing<Resource>> Session::list_resources() {
+Task<Listing<Resource>> Session::list_resources(CallOptions options) {
   auto owner = holder_->owner;
-  co_return co_await list_all<Resource>(*owner, {method::list_resources}, "resources");
+  co_return co_await list_all<Resource>(*owner, {method::list_resources}, "resources", std::move(options));
 }
-Task<Listing<ResourceTemplate>> Session::list_resource_templates() {
+Task<Listing<ResourceTemplate>> Session::list_resource_templates(CallOptions options) {
   auto owner = holder_->owner;
-  co_return co_await list_all<ResourceTemplate>(*owner, {method::list_resource_templates}, "resourceTemplates");
+  co_return co_await list_all<ResourceTemplate>(*owner, {method::list_resource_templates}, "resourceTemplates",
+                                                std::move(options));
 }
-Task<Listing<Prompt>> Session::list_prompts() {
+Task<Listing<Prompt>> Session::list_prompts(CallOptions options) {
   auto owner = holder_->owner;
-  co_return co_await list_all<Prompt>(*owner, {method::list_prompts}, "prompts");
+  co_return co_await list_all<Prompt>(*owner, {method::list_prompts}, "prompts", std::move(options));
 }
 
-Task<Page<Tool>> Session::list_tools_page(std::optional<std::string> cursor) {
+Task<Page<Tool>> Session::list_tools_page(std::optional<std::string> cursor, CallOptions options) {
   auto owner = holder_->owner;
-  auto result = co_await page_of(*owner, {method::list_tools}, std::move(cursor));
+  auto settings = settings_for(options, owner->runtime().limits.list);
+  const Tagged tagged(owner->runtime(), settings, method::list_tools, {}, options);
+  auto result = co_await page_of(*owner, {method::list_tools}, std::move(cursor), std::move(settings));
   auto page = value_or_throw(decode_page<Tool>(std::move(result).take(), "tools"));
   owner->note_routing(page.items, page.problems, false);
   owner->lists().tools().add(page.items);
@@ -152,8 +142,7 @@ Task<CallToolResult> Session::call_tool(std::string name, Payload arguments, Cal
       }
     }
     auto settings = settings_for(options, owner->runtime().limits.tool);
-    settings.clock = clock_for(owner->runtime(), settings);
-    const Tagged tagged(settings.clock, name, options);
+    const Tagged tagged(owner->runtime(), settings, method::call_tool, name, options);
     settings.tasks = options.task != TaskUse::avoid;
     CallToolResult decoded;
     Exchanged exchanged;
@@ -186,8 +175,7 @@ Task<StartedTool> Session::start_tool(std::string name, Payload arguments, CallO
     auto listed = owner->lists().tools().find(name);
     if (listed) co_await check_before(owner->runtime(), listed, arguments, options);
     auto settings = settings_for(options, owner->runtime().limits.tool);
-    settings.clock = clock_for(owner->runtime(), settings);
-    const Tagged tagged(settings.clock, name, options);
+    const Tagged tagged(owner->runtime(), settings, method::call_tool, name, options);
     auto exchanged =
         co_await begin_call(*owner, name, std::move(members), TaskUse::prefer, options.task_ttl, std::move(settings));
     so_far = CarriedOut::unknown;
@@ -206,8 +194,7 @@ Task<CallToolResult> Session::await_task(std::string id, CallOptions options) {
                  .on_task = std::move(options.on_task),
                  .cancel_when_left = false,
                  .look_first = true};
-  how.settings.clock = clock_for(owner->runtime(), how.settings);
-  const Tagged tagged(how.settings.clock, {}, options);
+  const Tagged tagged(owner->runtime(), how.settings, method::get_task, {}, options);
   RemoteTask task;
   task.id = std::move(id);
   auto result = co_await follow_task(owner, std::move(task), std::move(how));
@@ -222,9 +209,9 @@ Task<RemoteTask> Session::get_task(std::string id) {
   co_return std::move(state.task);
 }
 
-Task<Listing<RemoteTask>> Session::list_tasks() {
+Task<Listing<RemoteTask>> Session::list_tasks(CallOptions options) {
   auto owner = holder_->owner;
-  co_return co_await list_all<RemoteTask>(*owner, {method::list_tasks}, "tasks");
+  co_return co_await list_all<RemoteTask>(*owner, {method::list_tasks}, "tasks", std::move(options));
 }
 
 Task<void> Session::cancel_task(std::string id) {
@@ -237,14 +224,15 @@ Task<ReadResourceResult> Session::read_resource(std::string uri, CallOptions opt
   Members members;
   members.emplace_back("uri", Json(uri));
   auto settings = settings_for(options, owner->runtime().limits.request);
+  const Tagged tagged(owner->runtime(), settings, method::read_resource, {}, options);
   auto result =
       co_await cached_request(*owner, method::read_resource, std::move(members), std::move(uri), std::move(settings));
   co_return value_or_throw(decode<ReadResourceResult>(std::move(result).take()));
 }
 
-Task<Listing<Skill>> Session::list_skills() {
+Task<Listing<Skill>> Session::list_skills(CallOptions options) {
   auto owner = holder_->owner;
-  co_return co_await patchbay::list_skills(*owner);
+  co_return co_await patchbay::list_skills(*owner, std::move(options));
 }
 Task<Skill> Session::get_skill(std::string uri, CallOptions options) {
   auto owner = holder_->owner;
@@ -254,9 +242,9 @@ Task<ResourceContents> Session::read_skill(Skill skill, std::string file, CallOp
   auto owner = holder_->owner;
   co_return co_await patchbay::read_skill(*owner, std::move(skill), std::move(file), std::move(options));
 }
-Task<Listing<Resource>> Session::read_directory(std::string uri) {
+Task<Listing<Resource>> Session::read_directory(std::string uri, CallOptions options) {
   auto owner = holder_->owner;
-  co_return co_await patchbay::read_directory(*owner, std::move(uri));
+  co_return co_await patchbay::read_directory(*owner, std::move(uri), std::move(options));
 }
 
 Task<GetPromptResult> Session::get_prompt(std::string name, std::map<std::string, std::string> arguments,
@@ -270,6 +258,7 @@ Task<GetPromptResult> Session::get_prompt(std::string name, std::map<std::string
     members.emplace_back("arguments", std::move(object));
   }
   auto settings = settings_for(options, owner->runtime().limits.request);
+  const Tagged tagged(owner->runtime(), settings, method::get_prompt, {}, options);
   auto result = co_await request(*owner, method::get_prompt, std::move(members), std::move(settings));
   co_return value_or_throw(decode<GetPromptResult>(std::move(result)));
 }
@@ -280,6 +269,7 @@ Task<CompleteResult> Session::complete(CompleteRequest request, CallOptions opti
   const Json encoded = encode(request);
   for (const auto& [key, value] : encoded.as_object()) members.emplace_back(key, value);
   auto settings = settings_for(options, owner->runtime().limits.request);
+  const Tagged tagged(owner->runtime(), settings, method::complete, {}, options);
   auto result = co_await patchbay::request(*owner, method::complete, std::move(members), std::move(settings));
   co_return value_or_throw(decode<CompleteResult>(std::move(result)));
 }
@@ -301,6 +291,7 @@ Task<void> Session::ping(CallOptions options) {
   auto owner = holder_->owner;
   auto settings = settings_for(options, owner->runtime().limits.request);
   const auto cheapest = owner->wire().has_request(method::ping) ? method::ping : method::discover;
+  const Tagged tagged(owner->runtime(), settings, cheapest, {}, options);
   co_await request(*owner, cheapest, {}, std::move(settings));
 }
 

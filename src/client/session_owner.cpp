@@ -19,7 +19,9 @@ SessionOwner::SessionOwner(asio::any_io_executor executor, const Runtime& runtim
       answers_(executor, runtime, options_),
       received_(runtime),
       scope_(executor),
-      renewal_(*this, renewal) {}
+      renewal_(*this, renewal) {
+  if (!runtime_.calls) runtime_.calls = std::make_shared<std::uint64_t>(0);
+}
 
 Task<std::shared_ptr<SessionCore>> SessionOwner::open_core(std::shared_ptr<Transport> transport,
                                                            std::function<void(const Error&)> ended) {
@@ -188,7 +190,7 @@ void SessionOwner::on_notification(SessionCore& core, Notification notification)
   } else if (name == method::log_message) {
     if (!options_->on_log) return;
     if (auto message = decode<LogMessage>(read_params())) {
-      options_->on_log(*message, answers_.context_of(core.peer()->only_tagged_call()));
+      options_->on_log(*message, answers_.context_of(core.peer()->call_behind(notification.on_stream).get()));
     }
   } else if (name == method::listen_acknowledged) {
     const Json params = read_params();

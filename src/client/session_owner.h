@@ -106,4 +106,9 @@ class SessionOwner : public std::enable_shared_from_this<SessionOwner> {
   Renewal renewal_;
 };
 
+// The library's way to make a Session.
+struct SessionAccess {
+  static Session make(std::shared_ptr<SessionOwner> owner);
+};
+
 }  // namespace patchbay

@@ -35,9 +35,9 @@ Task<Result<ResourceContents>> verified(const Skill& skill, const std::string& u
 
 }  // namespace
 
-Task<Listing<Skill>> list_skills(SessionOwner& session) {
+Task<Listing<Skill>> list_skills(SessionOwner& session, CallOptions options) {
   require_skills(session);
-  auto listing = co_await list_all<Skill>(session, {method::list_skills}, "skills");
+  auto listing = co_await list_all<Skill>(session, {method::list_skills}, "skills", std::move(options));
   std::erase_if(listing.items, [&](const Skill& skill) {
     auto fits = check_skill(skill, session.runtime().limits);
     if (!fits) listing.problems.push_back({fmt::format("skill \"{}\"", skill.uri), fits.error().message()});
@@ -51,6 +51,7 @@ Task<Skill> get_skill(SessionOwner& session, std::string uri, CallOptions option
   Members members;
   members.emplace_back("uri", Json(uri));
   auto settings = settings_for(options, session.runtime().limits.request);
+  const Tagged tagged(session.runtime(), settings, method::get_skill, {}, options);
   // Never from the cache: who asks for one entry wants to know whether it is still the same.
   Json result = co_await request(session, method::get_skill, std::move(members), std::move(settings));
   auto skill = value_or_throw(decode<Skill>(std::move(result["skill"]), "skill"));
@@ -72,6 +73,7 @@ Task<ResourceContents> read_skill(SessionOwner& session, Skill skill, std::strin
     members.emplace_back("uri", Json(uri));
     const bool cached = session.lists().cache().find(method::read_resource, uri) != nullptr;
     auto settings = settings_for(options, limits.request);
+    const Tagged tagged(session.runtime(), settings, method::read_resource, {}, options);
     auto result = co_await cached_request(session, method::read_resource, std::move(members), uri, std::move(settings));
     auto read = value_or_throw(decode<ReadResourceResult>(std::move(result).take()));
     auto contents = co_await verified(skill, uri, std::move(read), limits);
@@ -84,11 +86,11 @@ Task<ResourceContents> read_skill(SessionOwner& session, Skill skill, std::strin
   }
 }
 
-Task<Listing<Resource>> read_directory(SessionOwner& session, std::string uri) {
+Task<Listing<Resource>> read_directory(SessionOwner& session, std::string uri, CallOptions options) {
   if (!declares_directories(session.server()->capabilities)) {
     throw Error(Errc::unsupported, "the server cannot list the content of a directory");
   }
-  auto listing = co_await list_all<Resource>(session, {method::read_directory, uri}, "resources");
+  auto listing = co_await list_all<Resource>(session, {method::read_directory, uri}, "resources", std::move(options));
   std::erase_if(listing.items, [&](const Resource& child) {
     if (is_child_of(uri, child.uri)) return false;
     listing.problems.push_back({fmt::format("resource \"{}\"", child.uri), "it is not in the directory"});

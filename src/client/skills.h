@@ -14,9 +14,9 @@ namespace patchbay {
 
 class SessionOwner;
 
-Task<Listing<Skill>> list_skills(SessionOwner& session);
+Task<Listing<Skill>> list_skills(SessionOwner& session, CallOptions options);
 Task<Skill> get_skill(SessionOwner& session, std::string uri, CallOptions options);
 Task<ResourceContents> read_skill(SessionOwner& session, Skill skill, std::string file, CallOptions options);
-Task<Listing<Resource>> read_directory(SessionOwner& session, std::string uri);
+Task<Listing<Resource>> read_directory(SessionOwner& session, std::string uri, CallOptions options);
 
 }  // namespace patchbay

@@ -1,6 +1,6 @@
 // How long requests may take. A request has settings of its own and shares the clock (rpc/call_clock.h) of all
 // that it is a part of: rounds of questions, another try in a new session, the task a call became. Pure but for
-// in_time(), which waits.
+// in_time(), which waits, and Tagged, which numbers calls.
 #pragma once
 
 #include <algorithm>
@@ -38,6 +38,32 @@ inline RequestSettings settings_for(const CallOptions& call, std::chrono::millis
 inline std::shared_ptr<CallClock> clock_for(const Runtime& runtime, const RequestSettings& settings) {
   return std::make_shared<CallClock>(runtime.clock, settings.total, std::min(settings.total, settings.idle));
 }
+
+// What a call is known by to whoever is asked on its behalf, for as long as somebody waits for it. Gives the settings
+// a clock if they have none. The method, the tool and the options must live as long.
+class Tagged {
+ public:
+  Tagged(const Runtime& runtime, RequestSettings& settings, std::string_view method, std::string_view tool,
+         const CallOptions& options)
+      : tag_{method, tool, options.principal, options.call_id} {
+    if (tag_.id == 0 && runtime.calls) tag_.id = ++*runtime.calls;
+    if (!settings.clock) settings.clock = clock_for(runtime, settings);
+    clock_ = settings.clock;
+    clock_->tag = &tag_;
+  }
+  // A request that nobody gave options.
+  Tagged(std::shared_ptr<CallClock> clock, std::string_view method)
+      : tag_{.method = method, .tool = {}, .principal = {}}, clock_(std::move(clock)) {
+    clock_->tag = &tag_;
+  }
+  Tagged(const Tagged&) = delete;
+  Tagged& operator=(const Tagged&) = delete;
+  ~Tagged() { clock_->tag = nullptr; }
+
+ private:
+  CallTag tag_;
+  std::shared_ptr<CallClock> clock_;
+};
 
 // `work` that a call needs before it can go on, within what is left of the time of the call.
 inline Task<void> in_time(std::string_view method, const RequestSettings& settings, Task<void> work) {

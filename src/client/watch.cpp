@@ -86,7 +86,7 @@ constexpr auto first_pause = std::chrono::seconds(1);
 constexpr auto longest_pause = std::chrono::seconds(30);
 
 // What changed while nobody listened is unknown: say that everything may have.
-void announce_all(Watch::State& state) {
+void announce_all(WatchState& state) {
   auto& session = *state.session;
   const auto wanted = state.wanted;
   if (wanted.tools_list_changed) session.announce({Change::Kind::tools, {}});
@@ -97,7 +97,7 @@ void announce_all(Watch::State& state) {
 }
 
 // What was kept from before may have changed when nobody listened: who lists from now on gets what is heard about.
-void forget_unheard(Watch::State& state) {
+void forget_unheard(WatchState& state) {
   const auto& wanted = state.wanted;
   auto& lists = state.session->lists();
   if (wanted.tools_list_changed) lists.forget({Change::Kind::tools, {}});
@@ -107,12 +107,13 @@ void forget_unheard(Watch::State& state) {
 }
 
 // One listen request; returns when the server ended it.
-Task<void> listen_once(std::shared_ptr<Watch::State> state) {
+Task<void> listen_once(std::shared_ptr<WatchState> state) {
   const auto core = state->session->core();
   const auto& wire = *core->wire();
   PeerCall call;
   call.id = core->peer()->reserve_id();
   call.method = method::listen;
+  call.listens = true;
   call.cancel_by = core->over_http() ? CancelBy::abandon : CancelBy::notification;
   Members members;
   members.emplace_back("notifications", encode(state->wanted));
@@ -136,7 +137,7 @@ Task<void> listen_once(std::shared_ptr<Watch::State> state) {
 
 // Whoever waits for a yes or no gets one, even if the listening never began.
 struct Unanswered {
-  explicit Unanswered(std::shared_ptr<Watch::State> s) : state(std::move(s)) {}
+  explicit Unanswered(std::shared_ptr<WatchState> s) : state(std::move(s)) {}
   Unanswered(Unanswered&&) = default;
   ~Unanswered() {
     if (!state || state->answered) return;
@@ -144,10 +145,10 @@ struct Unanswered {
     state->answered = true;
     state->acknowledged.notify_all();
   }
-  std::shared_ptr<Watch::State> state;
+  std::shared_ptr<WatchState> state;
 };
 
-Task<void> keep_listening(std::shared_ptr<Watch::State> state, Unanswered /*guard*/) {
+Task<void> keep_listening(std::shared_ptr<WatchState> state, Unanswered /*guard*/) {
   auto pause = std::chrono::duration_cast<Duration>(first_pause);
   for (;;) {
     const auto begun = state->session->runtime().clock.now();
@@ -168,14 +169,14 @@ Task<void> keep_listening(std::shared_ptr<Watch::State> state, Unanswered /*guar
 
 }  // namespace
 
-Task<std::shared_ptr<Watch::State>> open_watch(std::shared_ptr<SessionOwner> session, SubscriptionFilter filter) {
-  auto state = std::make_shared<Watch::State>();
+Task<std::shared_ptr<WatchState>> open_watch(std::shared_ptr<SessionOwner> session, SubscriptionFilter filter) {
+  auto state = std::make_shared<WatchState>();
   state->session = session;
   state->wanted = std::move(filter);
   if (session->wire().has_request(method::listen)) {
     state->listening = session->scope().spawn(keep_listening(state, Unanswered(state)));
     auto answered = co_await as_result(with_timeout(
-        [](std::shared_ptr<Watch::State> s) -> Task<void> {
+        [](std::shared_ptr<WatchState> s) -> Task<void> {
           while (!s->answered) co_await s->acknowledged.wait();
         }(state),
         session->runtime().limits.request, "the server did not acknowledge the subscription"));

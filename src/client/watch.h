@@ -18,6 +18,12 @@ namespace patchbay {
 
 class SessionOwner;
 
+// The library's way to what a Watch consists of.
+struct WatchAccess {
+  using State = Watch::State;
+};
+using WatchState = WatchAccess::State;
+
 class Watches {
  public:
   using Acknowledged = std::function<void(const SubscriptionFilter&)>;
@@ -42,6 +48,6 @@ class Watches {
 
 // Returns when the server has acknowledged (modern) or every resource is subscribed to
 // (legacy); throws when it refused.
-Task<std::shared_ptr<Watch::State>> open_watch(std::shared_ptr<SessionOwner> session, SubscriptionFilter filter);
+Task<std::shared_ptr<WatchState>> open_watch(std::shared_ptr<SessionOwner> session, SubscriptionFilter filter);
 
 }  // namespace patchbay

@@ -281,12 +281,12 @@ std::vector<ConfigProblem> Host::permission_problems() const {
   return problems;
 }
 
-Task<Session> Host::session(std::string server) {
+Task<Session> Host::session(std::string server, CallContext on_behalf) {
   auto impl = impl_;
   co_await impl->prepare();
   (void)impl->require(server);
   impl->permissions_.require_server(server);
-  co_return co_await impl->ensure(std::move(server));
+  co_return co_await impl->ensure(std::move(server), nullptr, std::move(on_behalf));
 }
 
 Task<ConfigChange> Host::reload() {

@@ -9,6 +9,7 @@
 #include "host/failure_memory.h"
 #include "host/host_impl.h"
 #include "host/server_error.h"
+#include "protocol/methods.h"
 
 namespace patchbay {
 
@@ -143,7 +144,8 @@ Task<void> Host::Impl::prepare_call(std::string tool, Payload arguments, CallOpt
     call.server = meant.front()->name();
     limit_by(*meant.front());
   }
-  CallContext context{.principal = options.principal, .call_id = options.call_id};
+  CallContext context{
+      .method = std::string(method::call_tool), .principal = options.principal, .call_id = options.call_id};
   call.entry = co_await find_tool(std::move(tool), &time, context);
   call.server = call.entry->server;
   context.server = call.server;
@@ -226,7 +228,7 @@ Task<CallToolResult> Host::call(std::string tool, Payload arguments, CallOptions
   auto so_far = CarriedOut::no;  // for what fails around the call itself
   try {
     Impl::Prepared call;
-    if (options.call_id == 0) options.call_id = ++impl->last_call_;
+    if (options.call_id == 0) options.call_id = ++*impl->runtime_.calls;
     if (!impl->prepare_now(tool, arguments, call)) {
       const auto given = options.total;
       TimeLeft time(as_duration(given.value_or(impl->runtime_.limits.tool)), impl->runtime_.clock.now);

@@ -54,6 +54,7 @@ Host::Impl::Impl(HostOptions options, const Runtime& runtime, std::string doing)
       local_slots_(options_.local_starts.value_or(runtime.limits.local_starts)),
       remote_slots_(options_.remote_starts.value_or(runtime.limits.remote_starts)) {
   runtime_.log = HostEvents::log_of(events_);
+  if (!runtime_.calls) runtime_.calls = std::make_shared<std::uint64_t>(0);
   if (options_.connect_limit) runtime_.limits.connect = *options_.connect_limit;
   if (options_.tool_limit) runtime_.limits.tool = *options_.tool_limit;
   if (!options_.config) {
@@ -90,7 +91,7 @@ std::shared_ptr<const StartContext> Host::Impl::start_context() const {
     };
   }
   context->check = [settings = config.settings](const ServerConfig& expanded) {
-    auto verdict = judge_policy(expanded, settings.all());
+    auto verdict = judge_policy(expanded, layers_of(settings));
     if (!verdict.allowed()) {
       throw Error(Errc::denied, fmt::format("server \"{}\" is not used: {}", expanded.name, verdict.reason));
     }
@@ -99,7 +100,7 @@ std::shared_ptr<const StartContext> Host::Impl::start_context() const {
 }
 
 void Host::Impl::keep_to_lists(ServerConfig& config) const {
-  auto standing = settle_alone(config, options_.config->settings.all());
+  auto standing = settle_alone(config, layers_of(options_.config->settings));
   if (standing.why == ServerStanding::active) return;
   config.standing = standing.why;
   config.decided_by = std::move(standing.by);
@@ -116,7 +117,7 @@ void Host::Impl::apply_settings() {
   const auto& config = *options_.config;
   const auto request = rule_request(config, options_.permission, options_.trust_project);
   directory_ = request.places.cwd;
-  permissions_ = Permissions(collect_rules(config.settings.all(), request));
+  permissions_ = Permissions(collect_rules(layers_of(config.settings), request));
   offered_.set_rules(permissions_);
   tell_rules_of_servers();
   for (const auto& problem : permissions_.problems()) {
@@ -254,7 +255,7 @@ Task<ConfigChange> Host::Impl::apply(LoadedConfig next) {
     if (known == connections_.end()) continue;
     const bool was_off = known->second->config().standing == ServerStanding::policy;
     const bool is_off =
-        settle_alone(known->second->config(), options_.config->settings.all()).why == ServerStanding::policy;
+        settle_alone(known->second->config(), layers_of(options_.config->settings)).why == ServerStanding::policy;
     if (is_off != was_off && (replace(name) || started_)) {
       wanted.push_back(name);
     }

@@ -201,7 +201,6 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   bool stopped_ = false;  // stop() was called
   bool ended_ = false;    // and has ended everything
   Event all_ended_;
-  std::uint64_t last_call_ = 0;         // numbers calls
   std::set<std::string> failed_calls_;  // servers whose last call is remembered as a failure
 };
 

@@ -113,7 +113,7 @@ class ServerCase {
     const auto& by = out_.server.decided_by;
     if (by.kind != StandingBy::Kind::policy) return;
     rule_of(by);
-    const bool organisation = is_of_organisation(by.file, config_.settings.all());
+    const bool organisation = is_of_organisation(by.file, layers_of(config_.settings));
     out_.fix = Fix::changing(fmt::format("{} {}", organisation ? "ask the administrator who maintains" : "change",
                                          file_and_line(by.file, by.line)));
   }

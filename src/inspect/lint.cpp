@@ -119,7 +119,7 @@ std::vector<ConfigProblem> lint_config(const LoadedConfig& config, const Permiss
   auto out = config.problems;
   add_committed_secrets(out, config.servers);
   add_committed_secrets(out, config.shadowed);
-  add(out, policy_problems(config.settings.all(), variables));
+  add(out, policy_problems(layers_of(config.settings), variables));
   add(out, permissions.problems());
   add(out, pointless_rules(permissions.rules()).problems);
   std::vector<std::string> names;

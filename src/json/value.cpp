@@ -408,15 +408,11 @@ const std::string& Json::as_string() const {
 
 std::string_view Json::as_text() const { return as_string(); }
 
-std::span<const Json> Json::items() const noexcept {
-  const auto* array = if_array();
-  return array ? std::span<const Json>(*array) : std::span<const Json>();
-}
+Json::Items Json::items() const noexcept { return Items(if_array()); }
 
 Json::Members Json::members() const noexcept {
   const auto* object = if_object();
-  if (!object || object->empty()) return {};
-  return {object->members_.data(), object->members_.data() + object->size()};
+  return Members(object ? &object->members_ : nullptr);
 }
 
 bool Json::erase(std::string_view key) {

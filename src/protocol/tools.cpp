@@ -62,6 +62,29 @@ Error unknown_name(const Json& value, const std::vector<std::string>& names) {
   return Error(Errc::invalid_argument, fmt::format("{} is not one of {}", to_text(value), fmt::join(names, ", ")));
 }
 
+// Said in the keywords that models see most often, where the schema has them.
+Json or_null(Json schema) {
+  if (schema.size() == 0) return schema;  // anything fits
+  const auto type = std::as_const(schema)["type"].text();
+  if (!type) return Json{{"anyOf", Json::array({std::move(schema), Json{{"type", "null"}}})}};
+  schema["type"] = Json::array({std::string(*type), "null"});
+  if (Json* names = schema.find("enum")) names->push_back(nullptr);
+  return schema;
+}
+
+Tool named_tool(std::string name, std::string description) {
+  Tool tool;
+  tool.name = std::move(name);
+  tool.description = std::move(description);
+  return tool;
+}
+
+CallToolResult json_result(Json answer) {
+  if (answer.is_object()) return structured(std::move(answer));
+  const auto plain = answer.text();
+  return text(plain ? std::string(*plain) : to_text(answer));
+}
+
 Json no_arguments() {
   return Json{{"type", "object"}, {"properties", Json::object()}, {"additionalProperties", false}};
 }

@@ -25,6 +25,7 @@ namespace patchbay {
 
 // Which call a clock belongs to, for whoever is asked on its behalf.
 struct CallTag {
+  std::string_view method;
   std::string_view tool;
   std::string_view principal;
   std::uint64_t id = 0;

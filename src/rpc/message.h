@@ -43,6 +43,7 @@ struct Request {
 struct Notification {
   std::string method;
   Payload params;
+  std::optional<RequestId> on_stream = {};  // as of a request
 };
 struct Response {
   RequestId id;

@@ -512,7 +512,8 @@ void Peer::expire() {
   deadline_timer_.set(next);
 }
 
-Peer::ClockStop::ClockStop(Peer& peer, const std::optional<RequestId>& on_stream) {
+Peer::ClockStop::ClockStop(Peer& peer, const std::optional<RequestId>& on_stream)
+    : clock_(peer.call_behind(on_stream)) {
   const auto* id = on_stream ? std::get_if<std::int64_t>(&*on_stream) : nullptr;
   const auto known = id ? peer.pending_.find(*id) : peer.pending_.end();
   if (known != peer.pending_.end()) {
@@ -523,15 +524,19 @@ Peer::ClockStop::ClockStop(Peer& peer, const std::optional<RequestId>& on_stream
   for (auto& [other, pending] : peer.pending_) stops_.emplace_back(pending->call->clock, whose);
 }
 
-const CallClock* Peer::only_tagged_call() const noexcept {
-  const CallClock* found = nullptr;
-  for (const auto& [id, pending] : pending_) {
-    const auto* clock = pending->call->clock.get();
-    if (clock->tag == nullptr) continue;
-    if (found != nullptr) return nullptr;
-    found = clock;
+std::shared_ptr<const CallClock> Peer::call_behind(const std::optional<RequestId>& on_stream) const {
+  if (on_stream) {
+    const auto* id = std::get_if<std::int64_t>(&*on_stream);
+    const auto known = id ? pending_.find(*id) : pending_.end();
+    return known != pending_.end() ? known->second->call->clock : nullptr;
   }
-  return found;
+  std::shared_ptr<const CallClock> only;
+  for (const auto& [id, pending] : pending_) {
+    if (pending->call->listens) continue;
+    if (only) return nullptr;
+    only = pending->call->clock;
+  }
+  return only;
 }
 
 Peer::ProgressHold::ProgressHold(Peer& peer, std::int64_t token, std::shared_ptr<const CallClock> clock,

@@ -47,6 +47,8 @@ struct PeerCall {
   CancelBy cancel_by = CancelBy::notification;
   std::function<void(const Json& params)> on_progress;
   std::optional<RequestId> about;  // the request of the other side that raised it
+  // It only waits for news: the other side neither asks nor logs on its behalf.
+  bool listens = false;
 };
 
 class Peer : public std::enable_shared_from_this<Peer> {
@@ -97,17 +99,19 @@ class Peer : public std::enable_shared_from_this<Peer> {
    public:
     ClockStop(Peer& peer, const std::optional<RequestId>& on_stream);
     // Of one call that is known by other means.
-    explicit ClockStop(std::shared_ptr<CallClock> clock) { stops_.emplace_back(std::move(clock)); }
+    explicit ClockStop(std::shared_ptr<CallClock> clock) : clock_(clock) { stops_.emplace_back(std::move(clock)); }
     ClockStop(ClockStop&&) = default;
-    // The one clock it stops; null when it is not known whose it is.
-    const CallClock* clock() const noexcept { return stops_.size() == 1 ? stops_.front().clock() : nullptr; }
+    // Of the call on whose behalf is asked; null when it is not known.
+    const CallClock* clock() const noexcept { return clock_.get(); }
 
    private:
     std::vector<CallClock::Stop> stops_;
+    std::shared_ptr<const CallClock> clock_;
   };
 
-  // The clock of the pending call that has a tag; null when there is none or several.
-  const CallClock* only_tagged_call() const noexcept;
+  // The clock of our call that a message belongs to: the one on whose stream it came, or where no stream is known
+  // the only one that is pending. Null when it may be another.
+  std::shared_ptr<const CallClock> call_behind(const std::optional<RequestId>& on_stream) const;
 
   // Passes progress on for a token whose request may have been answered already, because
   // what it began goes on. Made before the request is sent; the token is its id.

@@ -59,7 +59,7 @@ bool known_method(std::string_view method) {
 
 }  // namespace
 
-ClientConnection::ClientConnection(std::shared_ptr<Server::Core> core, asio::any_io_executor executor,
+ClientConnection::ClientConnection(std::shared_ptr<ServerCore> core, asio::any_io_executor executor,
                                    std::unique_ptr<Channel> channel, Runtime runtime, Duration drain)
     : core_(std::move(core)),
       runtime_(for_server(std::move(runtime), core_->options)),

@@ -21,7 +21,7 @@ class ClientConnection final : public ChangeListener {
  public:
   // `drain`: how long running requests may go on answering after the client's last message,
   // on channels where the end of input does not end the output. Zero: not at all.
-  ClientConnection(std::shared_ptr<Server::Core> core, asio::any_io_executor executor, std::unique_ptr<Channel> channel,
+  ClientConnection(std::shared_ptr<ServerCore> core, asio::any_io_executor executor, std::unique_ptr<Channel> channel,
                    Runtime runtime, Duration drain);
   ClientConnection(const ClientConnection&) = delete;
   ClientConnection& operator=(const ClientConnection&) = delete;
@@ -42,7 +42,7 @@ class ClientConnection final : public ChangeListener {
   Task<void> tell_changes();
   Task<void> finish_requests();
 
-  std::shared_ptr<Server::Core> core_;
+  std::shared_ptr<ServerCore> core_;
   Runtime runtime_;
   Scope scope_;
   Peer peer_;

@@ -33,7 +33,7 @@ bool concerns(std::string_view subscribed, std::string_view updated) noexcept {
   return updated.size() == subscribed.size() || subscribed.ends_with('/') || updated[subscribed.size()] == '/';
 }
 
-Server::Core::Core(ServerOptions o) : options(std::move(o)), sealer(system_random()) {
+ServerCore::Core(ServerOptions o) : options(std::move(o)), sealer(system_random()) {
   if (options.page_size == 0) options.page_size = 1;
   auto room = std::make_shared<TaskRoom>(TaskRoom::Bounds{.count = options.tasks,
                                                           .count_each = options.tasks_each,
@@ -48,26 +48,26 @@ Server::Core::Core(ServerOptions o) : options(std::move(o)), sealer(system_rando
   }
 }
 
-Server::Core::~Core() { end_tasks(); }
+ServerCore::~Core() { end_tasks(); }
 
-void Server::Core::end_tasks() {
+void ServerCore::end_tasks() {
   legacy_tasks->stop();
   modern_tasks->stop();
 }
 
-Task<void> Server::Core::close_door(std::shared_ptr<Core> core, Duration for_handlers) {
+Task<void> ServerCore::close_door(std::shared_ptr<Core> core, Duration for_handlers) {
   if (--core->doors > 0) co_return;
   co_await core->legacy_tasks->finish(for_handlers);
   co_await core->modern_tasks->finish(for_handlers);
 }
 
-Runtime Server::Core::own_runtime() const {
+Runtime ServerCore::own_runtime() const {
   Runtime runtime;
   runtime.log = Log(options.log);
   return runtime;
 }
 
-ServerCapabilities Server::Core::capabilities() const {
+ServerCapabilities ServerCore::capabilities() const {
   ServerCapabilities capabilities;
   capabilities.logging = Json::object();
   if (completion) capabilities.completions = Json::object();
@@ -86,7 +86,7 @@ ServerCapabilities Server::Core::capabilities() const {
   return capabilities;
 }
 
-bool Server::Core::offers(std::string_view method) const noexcept {
+bool ServerCore::offers(std::string_view method) const noexcept {
   if (method == method::complete) return completion != nullptr;
   if (method.starts_with("tools/")) return tools.ever_used();
   if (method.starts_with("tasks/")) return tasks_offered;
@@ -110,7 +110,7 @@ ResourceHandler answers_with(std::shared_ptr<const ServedFile> file) {
 
 }  // namespace
 
-void Server::Core::follow_skills(const SkillChange& change) {
+void ServerCore::follow_skills(const SkillChange& change) {
   const auto& [before, after] = change;
   for (const auto& [uri, file] : before) {
     if (!after.contains(uri)) resources.erase(uri);
@@ -126,7 +126,7 @@ void Server::Core::follow_skills(const SkillChange& change) {
   for (auto& uri : updated) announce({Change::Kind::resource_updated, std::move(uri)});
 }
 
-void Server::Core::announce(Change change) {
+void ServerCore::announce(Change change) {
   for (auto* listener : listeners) listener->on_change(change);
 }
 

@@ -19,6 +19,13 @@
 
 namespace patchbay {
 
+// The library's way to what a Server consists of.
+struct ServerAccess {
+  using Core = Server::Core;
+  static const std::shared_ptr<Core>& core(const Server& server) noexcept { return server.core_; }
+};
+using ServerCore = ServerAccess::Core;
+
 class ChangeListener {
  public:
   virtual ~ChangeListener() = default;

@@ -208,7 +208,7 @@ class HttpDoor::OneRequestChannel final : public Channel {
   OneRequest& one_;
 };
 
-HttpDoor::HttpDoor(std::shared_ptr<Server::Core> core, asio::any_io_executor executor, ServerHttpOptions options,
+HttpDoor::HttpDoor(std::shared_ptr<ServerCore> core, asio::any_io_executor executor, ServerHttpOptions options,
                    const Runtime& runtime)
     : core_(std::move(core)),
       options_(std::move(options)),
@@ -521,7 +521,7 @@ Task<void> HttpDoor::run_session(std::shared_ptr<HttpSession> session) {
 
 namespace {
 
-Task<void> serve_over_http(std::shared_ptr<Server::Core> core, ServerHttpOptions options, Runtime runtime) {
+Task<void> serve_over_http(std::shared_ptr<ServerCore> core, ServerHttpOptions options, Runtime runtime) {
   auto executor = co_await asio::this_coro::executor;
   const auto for_handlers = as_duration(runtime.limits.exit_after_eof);
   ++core->doors;
@@ -532,7 +532,7 @@ Task<void> serve_over_http(std::shared_ptr<Server::Core> core, ServerHttpOptions
   }
   co_await asio::this_coro::throw_if_cancelled(false);
   co_await asio::this_coro::reset_cancellation_state();
-  co_await Server::Core::close_door(core, for_handlers);
+  co_await ServerCore::close_door(core, for_handlers);
   value_or_throw(std::move(ended));
 }
 

@@ -23,7 +23,7 @@ namespace patchbay {
 
 class HttpDoor {
  public:
-  HttpDoor(std::shared_ptr<Server::Core> core, asio::any_io_executor executor, ServerHttpOptions options,
+  HttpDoor(std::shared_ptr<ServerCore> core, asio::any_io_executor executor, ServerHttpOptions options,
            const Runtime& runtime);
   HttpDoor(const HttpDoor&) = delete;
   HttpDoor& operator=(const HttpDoor&) = delete;
@@ -52,7 +52,7 @@ class HttpDoor {
   Task<void> run_session(std::shared_ptr<HttpSession> session);
   Task<void> tend();
 
-  std::shared_ptr<Server::Core> core_;
+  std::shared_ptr<ServerCore> core_;
   ServerHttpOptions options_;
   Runtime runtime_;
   HttpGate gate_;

@@ -108,7 +108,7 @@ void fit_result(std::string_view method, Json& result) {
 
 }  // namespace
 
-LegacyFront::LegacyFront(std::shared_ptr<Server::Core> core, std::shared_ptr<PeerLink> link, Peer& peer,
+LegacyFront::LegacyFront(std::shared_ptr<ServerCore> core, std::shared_ptr<PeerLink> link, Peer& peer,
                          const Runtime& runtime)
     : core_(std::move(core)),
       link_(std::move(link)),

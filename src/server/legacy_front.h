@@ -17,7 +17,7 @@ namespace patchbay {
 
 class LegacyFront {
  public:
-  LegacyFront(std::shared_ptr<Server::Core> core, std::shared_ptr<PeerLink> link, Peer& peer, const Runtime& runtime);
+  LegacyFront(std::shared_ptr<ServerCore> core, std::shared_ptr<PeerLink> link, Peer& peer, const Runtime& runtime);
   LegacyFront(const LegacyFront&) = delete;
   LegacyFront& operator=(const LegacyFront&) = delete;
 
@@ -38,7 +38,7 @@ class LegacyFront {
   Task<Json> task_result(std::shared_ptr<StoredTask> task, RequestId id);
   Task<Json> call_tool(Json params, std::shared_ptr<Context> context);
 
-  std::shared_ptr<Server::Core> core_;
+  std::shared_ptr<ServerCore> core_;
   std::shared_ptr<PeerLink> link_;
   Peer& peer_;
   const Runtime& runtime_;

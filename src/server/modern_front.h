@@ -19,7 +19,7 @@ namespace patchbay {
 
 class ModernFront {
  public:
-  ModernFront(std::shared_ptr<Server::Core> core, std::shared_ptr<PeerLink> link, Peer& peer, const Runtime& runtime)
+  ModernFront(std::shared_ptr<ServerCore> core, std::shared_ptr<PeerLink> link, Peer& peer, const Runtime& runtime)
       : core_(std::move(core)), link_(std::move(link)), peer_(peer), runtime_(runtime) {}
   ModernFront(const ModernFront&) = delete;
   ModernFront& operator=(const ModernFront&) = delete;
@@ -38,7 +38,7 @@ class ModernFront {
   Task<Json> run(const Wire& wire, RequestId id, ReceivedMeta meta, std::string method, Json params);
   std::int64_t now_ms() const;
 
-  std::shared_ptr<Server::Core> core_;
+  std::shared_ptr<ServerCore> core_;
   std::shared_ptr<PeerLink> link_;
   Peer& peer_;
   const Runtime& runtime_;

@@ -35,7 +35,7 @@ Task<bool> is_cancelled() {
 
 }  // namespace
 
-ToolCall read_tool_call(const Server::Core& core, Json params) {
+ToolCall read_tool_call(const ServerCore& core, Json params) {
   if (const Json* arguments = params.find("arguments"); arguments && !arguments->is_null() && !arguments->is_object()) {
     throw invalid_params(fmt::format("arguments: expected an object, found {}", to_string(arguments->kind())));
   }
@@ -167,7 +167,7 @@ Error resource_not_found(const Wire& wire, const std::string& uri) {
                     to_text(Json{{"uri", uri}}));
 }
 
-Task<Json> read_resource(std::shared_ptr<Server::Core> core, const Wire& wire, Context& context, Json params) {
+Task<Json> read_resource(std::shared_ptr<ServerCore> core, const Wire& wire, Context& context, Json params) {
   auto request = params_or_throw(decode<ReadResourceRequest>(std::move(params)));
   ReadResourceResult result;
   if (auto entry = core->resources.find(request.uri)) {
@@ -191,21 +191,21 @@ Task<Json> read_resource(std::shared_ptr<Server::Core> core, const Wire& wire, C
   co_return encode(result);
 }
 
-Json get_skill(const Server::Core& core, Json params) {
+Json get_skill(const ServerCore& core, Json params) {
   auto request = params_or_throw(decode<ResourceUri>(std::move(params)));
   auto skill = core.skills.find(request.uri);
   if (!skill) throw invalid_params(fmt::format("no skill is served at {}", request.uri));
   return Json{{"skill", encode(*skill)}};
 }
 
-Json read_directory(const Server::Core& core, const Json& params) {
+Json read_directory(const ServerCore& core, const Json& params) {
   auto request = params_or_throw(decode<ResourceUri>(params));
   auto paging = params_or_throw(decode<ListRequest>(params));
   return encode_page(params_or_throw(core.skills.directory(request.uri, paging.cursor, core.options.page_size)),
                      "resources");
 }
 
-Task<Json> get_prompt(std::shared_ptr<Server::Core> core, Context& context, Json params) {
+Task<Json> get_prompt(std::shared_ptr<ServerCore> core, Context& context, Json params) {
   auto request = params_or_throw(decode<GetPromptRequest>(std::move(params)));
   auto entry = core->prompts.find(request.name);
   if (!entry) throw invalid_params(fmt::format("unknown prompt: {}", request.name));
@@ -218,7 +218,7 @@ Task<Json> get_prompt(std::shared_ptr<Server::Core> core, Context& context, Json
   co_return encode(result);
 }
 
-Task<Json> complete(std::shared_ptr<Server::Core> core, Context& context, Json params) {
+Task<Json> complete(std::shared_ptr<ServerCore> core, Context& context, Json params) {
   auto request = params_or_throw(decode<CompleteRequest>(std::move(params)));
   const auto& ref = request.ref;
   const bool known = ref.kind == CompletionReference::Kind::prompt
@@ -243,7 +243,7 @@ Error method_not_found(std::string_view method) {
   return Error::rpc(rpc_code::method_not_found, fmt::format("unknown method: {}", method));
 }
 
-Task<Json> serve_method(std::shared_ptr<Server::Core> core, const Wire& wire, Context& context, std::string method,
+Task<Json> serve_method(std::shared_ptr<ServerCore> core, const Wire& wire, Context& context, std::string method,
                         Json params) {
   const auto size = core->options.page_size;
   if (method == method::list_tools) co_return list_page(core->tools, "tools", size, std::move(params));

@@ -28,7 +28,7 @@ struct ToolCall {
   Registry<Tool, ToolRoute>::EntryPtr entry;
   Json arguments;
 };
-ToolCall read_tool_call(const Server::Core& core, Json params);
+ToolCall read_tool_call(const ServerCore& core, Json params);
 // The result before its envelope. `context` outlives the task.
 Task<Json> run_tool(ToolCall call, Context& context);
 
@@ -49,7 +49,7 @@ Task<std::shared_ptr<TaskRun>> run_as_task(std::shared_ptr<TaskStore> store, con
 std::shared_ptr<StoredTask> named_task(TaskStore& store, const Json& params, std::string_view principal);
 
 // `params` is an object. `context` and `wire` outlive the task.
-Task<Json> serve_method(std::shared_ptr<Server::Core> core, const Wire& wire, Context& context, std::string method,
+Task<Json> serve_method(std::shared_ptr<ServerCore> core, const Wire& wire, Context& context, std::string method,
                         Json params);
 
 }  // namespace patchbay

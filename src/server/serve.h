@@ -16,9 +16,4 @@ Task<void> serve(Server& server, std::unique_ptr<Channel> channel, const Runtime
 Task<void> serve_stdio(Server& server, const Runtime& runtime);
 Task<void> serve_http(Server& server, ServerHttpOptions options, const Runtime& runtime);
 
-// The library's way to what a Server consists of.
-struct ServerAccess {
-  static const std::shared_ptr<Server::Core>& core(const Server& server) noexcept { return server.core_; }
-};
-
 }  // namespace patchbay

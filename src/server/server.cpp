@@ -91,14 +91,14 @@ void Server::resource_updated(std::string_view uri) {
 namespace {
 
 // Holds what it needs itself: the Server may be destroyed while a connection lasts.
-Task<void> serve_channel(std::shared_ptr<Server::Core> core, std::unique_ptr<Channel> channel, Runtime runtime,
+Task<void> serve_channel(std::shared_ptr<ServerCore> core, std::unique_ptr<Channel> channel, Runtime runtime,
                          Duration drain) {
   auto executor = co_await asio::this_coro::executor;
   ClientConnection connection(std::move(core), executor, std::move(channel), std::move(runtime), drain);
   co_await connection.run();
 }
 
-Task<void> serve_texts(std::shared_ptr<Server::Core> core, std::unique_ptr<TextChannel> texts, Runtime runtime) {
+Task<void> serve_texts(std::shared_ptr<ServerCore> core, std::unique_ptr<TextChannel> texts, Runtime runtime) {
   if (!texts) throw Error(Errc::invalid_argument, "there is no channel to serve");
   auto executor = co_await asio::this_coro::executor;
   auto channel = std::make_unique<TextMessages>(executor, std::move(texts), "the client", runtime);

@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 // gone does not, and ends us by a signal when this is too long for it.
 constexpr auto after_eof = 10s;
 
-Task<void> serve_descriptors(std::shared_ptr<Server::Core> core, Runtime runtime) {
+Task<void> serve_descriptors(std::shared_ptr<ServerCore> core, Runtime runtime) {
   auto executor = co_await asio::this_coro::executor;
   auto channel = std::make_unique<LineChannel>(executor, STDIN_FILENO, STDOUT_FILENO, runtime);
   const auto for_handlers = as_duration(runtime.limits.exit_after_eof);
@@ -28,7 +28,7 @@ Task<void> serve_descriptors(std::shared_ptr<Server::Core> core, Runtime runtime
     ClientConnection connection(core, executor, std::move(channel), std::move(runtime), after_eof);
     co_await connection.run();
   }
-  co_await Server::Core::close_door(core, for_handlers);
+  co_await ServerCore::close_door(core, for_handlers);
 }
 
 }  // namespace

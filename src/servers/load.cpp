@@ -23,6 +23,7 @@
 #include "settings/plugins.h"
 #include "settings/real_path.h"
 #include "settings/settings_file.h"
+#include "settings/sources.h"
 
 namespace patchbay {
 namespace {
@@ -78,7 +79,7 @@ class Loader {
     config.project_dir = paths_.directories.empty() ? request_.cwd : paths_.directories.back();
     config.config_dir = paths_.own_dir;
     config.helper_dir = first_directory({paths_.claude_dir, paths_.own_dir, paths_.home});
-    config.settings = SettingsLayers(std::move(layers_));
+    config.settings = settings_layers(std::move(layers_));
     config.home = paths_.home;
     tidy(config.problems);
     return config;
@@ -221,7 +222,7 @@ class Loader {
 
   // A file of the organisation counts when only an administrator can have written it. Says why one does not.
   OwnedText enterprise_text(const std::string& file) {
-    auto owned = read_owned_text(file, request_.enterprise_owner);
+    auto owned = read_owned_text(file, OrganisationAccess::owner(request_.enterprise_dir));
     if (owned.state == OwnedText::State::writable || owned.state == OwnedText::State::foreign) {
       problems_.push_back({file, 0, 0, "is not used: " + owned.text, {}, Severity::error});
     } else if (owned.state == OwnedText::State::unreadable) {

@@ -483,15 +483,29 @@ SettingsLayer parse_settings(std::string_view text, SettingsSource source, const
   return layer;
 }
 
-SettingsLayers::SettingsLayers(std::vector<SettingsLayer> layers)
-    : layers_(std::make_shared<const std::vector<SettingsLayer>>(std::move(layers))) {}
+struct SettingsLayers::Layers {
+  std::vector<SettingsLayer> all;
+};
 
-std::span<const SettingsLayer> SettingsLayers::all() const noexcept {
-  return layers_ ? std::span<const SettingsLayer>(*layers_) : std::span<const SettingsLayer>();
+struct SettingsAccess {
+  static SettingsLayers make(std::vector<SettingsLayer> layers) {
+    SettingsLayers made;
+    made.layers_ = std::make_shared<const SettingsLayers::Layers>(std::move(layers));
+    return made;
+  }
+  static std::span<const SettingsLayer> all(const SettingsLayers& of) noexcept {
+    return of.layers_ ? std::span<const SettingsLayer>(of.layers_->all) : std::span<const SettingsLayer>();
+  }
+};
+
+SettingsLayers settings_layers(std::vector<SettingsLayer> layers) { return SettingsAccess::make(std::move(layers)); }
+
+std::span<const SettingsLayer> layers_of(const SettingsLayers& settings) noexcept {
+  return SettingsAccess::all(settings);
 }
 
 bool SettingsLayers::operator==(const SettingsLayers& other) const {
-  return layers_ == other.layers_ || std::ranges::equal(all(), other.all());
+  return layers_ == other.layers_ || std::ranges::equal(layers_of(*this), layers_of(other));
 }
 
 std::optional<ConfigProblem> flag_settings_fault(std::span<const SettingsLayer> layers) {

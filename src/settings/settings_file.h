@@ -103,6 +103,10 @@ struct SettingsLayer {
 // An empty text is an empty layer. What the rules say is not looked at: permission/rules.h does that.
 SettingsLayer parse_settings(std::string_view text, SettingsSource source, const std::string& file);
 
+// What a LoadedConfig holds of them. The view lives as long as `settings`, or a copy of it.
+SettingsLayers settings_layers(std::vector<SettingsLayer> layers);
+std::span<const SettingsLayer> layers_of(const SettingsLayers& settings) noexcept;
+
 // What is wrong with settings that a flag brought: who names them on the command line wants all of them to count.
 std::optional<ConfigProblem> flag_settings_fault(std::span<const SettingsLayer> layers);
 

@@ -104,7 +104,7 @@ ConfigPaths person_paths(const LoadRequest& request, const VariableLookup& varia
   paths.claude_dir = request.claude_dir.value_or(directory("CLAUDE_CONFIG_DIR", usual));
   // Whoever moves the directory moves the file beside it into it.
   paths.claude_json = below(paths.claude_dir == usual ? paths.home : paths.claude_dir, ".claude.json");
-  paths.enterprise_dir = request.enterprise_dir;
+  paths.enterprise_dir = request.enterprise_dir.path();
   return paths;
 }
 

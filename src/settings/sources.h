@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <patchbay/config.h>
@@ -44,6 +45,16 @@ struct SourceRow {
 
 // Highest first.
 std::span<const SourceRow> source_table() noexcept;
+
+// The library's way to who must own the files of an organisation; nobody else may say it.
+struct OrganisationAccess {
+  static OrganisationDir make(std::string path, unsigned owner) {
+    OrganisationDir made(std::move(path));
+    made.owner_ = owner;
+    return made;
+  }
+  static unsigned owner(const OrganisationDir& directory) noexcept { return directory.owner_; }
+};
 
 // Where things are for one load.
 struct ConfigPaths {

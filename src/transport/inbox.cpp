@@ -54,6 +54,7 @@ MessageInbox::Put MessageInbox::put_read(ReadMessages read, std::size_t size, co
   for (auto& message : decoded->messages) {
     answered = answered || answers(message, wanted);
     if (auto* request = std::get_if<Request>(&message)) request->on_stream = wanted;
+    if (auto* notification = std::get_if<Notification>(&message)) notification->on_stream = wanted;
   }
   if (decoded->batch) {
     put(Batch{std::move(decoded->messages)}, size);

@@ -17,6 +17,7 @@
 #include "base/runtime.h"
 #include "base/waiting.h"
 #include "host/make_host.h"
+#include "settings/sources.h"
 #include "support/loop.h"
 #include "support/scripted_server.h"
 #include "support/temp_tree.h"
@@ -37,8 +38,7 @@ class ConnectorDirectoryTest : public testing::Test {
     options.load.emplace();
     options.load->cwd = path("work");
     options.load->home = path("home");
-    options.load->enterprise_dir = path("etc");
-    options.load->enterprise_owner = ::getuid();
+    options.load->enterprise_dir = OrganisationAccess::make(path("etc"), ::getuid());
     options.load->variables = [this](std::string_view name) -> std::optional<std::string> {
       if (name == "HOME") return path("home");
       if (name == "ENABLE_CLAUDEAI_MCP_SERVERS" && switched_off) return "false";

@@ -9,10 +9,11 @@ fail() { printf '%s\n' "$*"; exit 1; }
 "$(dirname "$0")/headers.sh" "$prefix/include"
 
 cp -r "$(dirname "$0")/../../examples" "$examples"
-# An example that does not fit a page is a tutorial.
+# An example that does not fit a page is a tutorial. The one that makes its own connection has to show both ends.
 for file in "$examples"/*.cpp; do
-  lines=$(grep -c '[^[:space:]]' "$file")
-  ((lines <= 25)) || fail "$(basename "$file") has $lines lines that are not blank; 25 are allowed"
+  lines=$(wc -l < "$file") most=25
+  [[ $file == */own_transport.cpp ]] && most=31
+  ((lines <= most)) || fail "$(basename "$file") has $lines lines; $most are allowed"
 done
 
 cmake -S "$examples" -B "$examples/build" -G Ninja -DCMAKE_CXX_COMPILER="${CXX:-clang++-19}" \

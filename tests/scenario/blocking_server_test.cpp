@@ -121,6 +121,117 @@ TEST(BlockingServer, AHandlerMayAskTheClientInEitherEra) {
   }
 }
 
+// An older client answers by a message of its own, for which the handler waits in its thread.
+TEST(BlockingServer, AQuestionEndsWhenItsCallIsCancelled) {
+  blocking::Server server("asker", "1");
+  std::promise<Errc> ended;
+  std::promise<Errc> asked_again;
+  server.add_tool("ask", "Asks", args(), [&](blocking::ToolCall& call) {
+    try {
+      (void)call.list_roots();
+    } catch (const Error& error) {
+      EXPECT_TRUE(call.stopped().stop_requested());
+      ended.set_value(error.code());
+    }
+    try {
+      (void)call.list_roots();
+    } catch (const Error& error) {
+      asked_again.set_value(error.code());
+    }
+    return "over";
+  });
+  Served served(server);
+  blocking::Options options;
+  options.protocol = "legacy";
+  std::stop_source stop;
+  std::promise<void> answer;
+  options.callbacks.roots = [&, may_answer = answer.get_future().share()](const CallContext&) {
+    stop.request_stop();
+    may_answer.wait();
+    return std::vector<Root>{};
+  };
+  auto session = blocking::connect(served.http(), options);
+  EXPECT_THROW(session.call_tool("ask", {}, {}, stop.get_token()), Error);
+  EXPECT_EQ(ended.get_future().get(), Errc::cancelled);
+  EXPECT_EQ(asked_again.get_future().get(), Errc::cancelled);
+  answer.set_value();
+  session.close();
+}
+
+TEST(BlockingServer, AHandlerKnowsItsClientAndMayMakeATaskOfItsCall) {
+  ServerOptions made;
+  made.info = {.name = "worker", .version = "1"};
+  made.instructions = "Works.";
+  blocking::Server server(made);
+  Tool tool;
+  tool.name = "work";
+  tool.execution = ToolExecution{.task_support = TaskSupport::optional};
+  server.add_tool(
+      tool, args(),
+      [](blocking::ToolCall& call) {
+        const bool is_task = call.start_task();
+        call.status("at work");
+        return call.client().value_or(Implementation{}).name + (is_task ? " as a task" : " at once") +
+               (call.client_capabilities().sampling ? " with a model" : "");
+      },
+      ToolOptions{.task_start = TaskStart::by_handler});
+  Served served(server);
+  blocking::Options options;
+  options.info = {.name = "tester", .version = "1"};
+  auto session = blocking::connect(served.http(), options);
+  EXPECT_EQ(session.server().instructions, "Works.");
+  std::vector<std::string> states;
+  CallOptions call;
+  call.on_task = [&](const RemoteTask& task) { states.push_back(task.status_message.value_or("")); };
+  EXPECT_EQ(text_of(session.call_tool("work", {}, call)), "tester as a task");
+  call.task = TaskUse::avoid;
+  EXPECT_EQ(text_of(session.call_tool("work", {}, call)), "tester at once");
+  session.close_quickly();
+}
+
+TEST(BlockingServer, TemplatesSkillsAndCompletionAreOfferedAndTakenBack) {
+  blocking::Server server("shelf", "1");
+  server.add_tool("x", "", args(), [] { return 1; });
+  ResourceTemplate notes;
+  notes.uri_template = "note://{name}";
+  notes.name = "notes";
+  server.add_resource_template(notes, [](std::string uri, std::map<std::string, std::string> variables) {
+    return std::vector{ResourceContents{.uri = std::move(uri), .text = "about " + variables.at("name")}};
+  });
+  server.add_skill("pdf", {{.path = "SKILL.md", .content = "---\nname: pdf\ndescription: reads\n---\nRead.\n"}});
+  Resource resource;
+  resource.uri = "one://note";
+  resource.name = "one";
+  server.add_resource(resource, [](std::string) { return std::vector<ResourceContents>{}; });
+  Prompt prompt;
+  prompt.name = "hello";
+  server.add_prompt(prompt, [](std::map<std::string, std::string>) { return GetPromptResult{}; });
+  server.set_completion([](CompleteRequest request) {
+    CompleteResult result;
+    result.values = {request.argument.value + "lice"};
+    return result;
+  });
+  Served served(server);
+  auto session = blocking::connect(served.http());
+  EXPECT_EQ(session.list_resource_templates().items.size(), 1u);
+  EXPECT_EQ(session.read_resource("note://cats").contents.at(0).text, "about cats");
+  EXPECT_EQ(session.list_skills().items.size(), 1u);
+  CompleteRequest request;
+  request.ref = {.kind = CompletionReference::Kind::prompt, .name = "hello"};
+  request.argument = {.name = "who", .value = "A"};
+  EXPECT_THAT(session.complete(request).values, ElementsAre("Alice"));
+  EXPECT_TRUE(server.remove_skill("pdf"));
+  EXPECT_FALSE(server.remove_skill("pdf"));
+  EXPECT_TRUE(server.remove_resource("one://note"));
+  EXPECT_FALSE(server.remove_resource("one://note"));
+  EXPECT_TRUE(server.remove_prompt("hello"));
+  EXPECT_FALSE(server.remove_prompt("hello"));
+  EXPECT_TRUE(session.list_prompts().items.empty());
+  EXPECT_TRUE(session.list_skills().items.empty());
+  EXPECT_TRUE(session.list_resources().items.empty());
+  EXPECT_EQ(session.list_tools_page({}).items.size(), 1u);
+}
+
 TEST(BlockingServer, OnlyCallersWithTheTokenAreLetIn) {
   blocking::Server server("closed", "1");
   server.add_tool("x", "", args(), [] { return "in"; });
@@ -190,6 +301,69 @@ TEST(BlockingHost, TheProgramIsAskedAndHearsWhatHappens) {
   host.start({"two"});
   EXPECT_EQ(text_of(host.session("two").call_tool("echo", {{"text", "x"}})), "x");
   host.stop();
+}
+
+TEST(BlockingHost, AServerInThisProcessIsOfferedLikeTheOthers) {
+  blocking::Options options;
+  options.config.emplace();
+  std::vector<std::string> principals;
+  options.callbacks.roots = [&](const CallContext& context) {
+    principals.push_back(context.principal);
+    return std::vector<Root>{};
+  };
+  blocking::Host host(options);
+  blocking::Host other(options);
+  {
+    blocking::Server server("own", "1");
+    server.add_tool("count", "Counts folders", args(),
+                    [](blocking::ToolCall& call) { return call.list_roots().size(); });
+    host.add_server("own", server);
+    host.add_server("bare", server, NamePrefix::none);
+    CallOptions call;
+    call.principal = "ann";
+    EXPECT_EQ(text_of(host.call("own/count", {}, call)), "0");
+    EXPECT_EQ(text_of(host.call("count", {}, call)), "0");
+    EXPECT_THAT(principals, ElementsAre("ann", "ann"));
+    // It serves others meanwhile, and gets another tool.
+    Served served(server);
+    EXPECT_EQ(blocking::connect(served.http()).list_tools().items.size(), 1u);
+    server.add_tool("late", "", args(), [] { return "here"; });
+    EXPECT_EQ(text_of(host.session("own").call_tool("late")), "here");
+    EXPECT_THROW(other.add_server("own", server), Error) << "it runs on the loop of the first host";
+  }
+  const auto gone = host.session("own").call_tool("count");
+  EXPECT_TRUE(gone.is_error) << "its threads went with it";
+  host.stop_quickly();
+}
+
+TEST(BlockingHost, AServerThatServesAlreadyIsNotTakenIn) {
+  blocking::Server server("own", "1");
+  Served served(server);
+  blocking::Options options;
+  options.config.emplace();
+  blocking::Host host(options);
+  try {
+    host.add_server("own", server);
+    ADD_FAILURE() << "it was added";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Errc::invalid_argument);
+  }
+}
+
+TEST(BlockingHost, AConfigurationCanBeHandedIn) {
+  blocking::Options options;
+  options.config.emplace();
+  blocking::Host host(options);
+  EXPECT_TRUE(host.status().empty());
+  LoadedConfig next;
+  ServerConfig entry;
+  entry.name = "one";
+  entry.command = test::built("mode-server");
+  entry.args = {"good"};
+  next.servers.push_back(entry);
+  EXPECT_THAT(host.reload(next).added, ElementsAre("one"));
+  EXPECT_EQ(text_of(host.call("one/echo", {{"text", "yes"}})), "yes");
+  EXPECT_THAT(host.reload(LoadedConfig{}).removed, ElementsAre("one"));
 }
 
 TEST(BlockingSession, TasksAndSubscriptionsWorkAsWithCoroutines) {

@@ -41,8 +41,8 @@ ServerConfig named(std::string name) {
 LoadedConfig denying(std::string_view server) {
   LoadedConfig config;
   config.settings =
-      SettingsLayers({parse_settings(fmt::format(R"({{"deniedMcpServers":[{{"serverName":"{}"}}]}})", server),
-                                     SettingsSource::enterprise, "/etc/s.json")});
+      settings_layers({parse_settings(fmt::format(R"({{"deniedMcpServers":[{{"serverName":"{}"}}]}})", server),
+                                      SettingsSource::enterprise, "/etc/s.json")});
   return config;
 }
 

@@ -13,6 +13,7 @@
 
 #include <patchbay/config.h>
 
+#include "settings/sources.h"
 #include "support/temp_tree.h"
 
 namespace patchbay::test {
@@ -26,8 +27,7 @@ class LoadHome : public testing::Test {
     tree.directory("repo/sub");
     request.cwd = path("repo");
     request.home = path("home");
-    request.enterprise_dir = path("etc");
-    request.enterprise_owner = ::getuid();
+    owned_by(::getuid());
     request.variables = [this](std::string_view name) -> std::optional<std::string> {
       auto found = variables.find(name);
       return found == variables.end() ? std::nullopt : std::optional(found->second);
@@ -35,6 +35,8 @@ class LoadHome : public testing::Test {
   }
 
   std::string path(std::string_view name) const { return (tree.path() / name).string(); }
+  // Who must own the organisation's files.
+  void owned_by(unsigned owner) { request.enterprise_dir = OrganisationAccess::make(path("etc"), owner); }
 
   TempTree tree;
   LoadRequest request;

@@ -448,12 +448,12 @@ TEST_F(ConfigLoad, AnEnterpriseFileThatOthersCouldHaveWrittenIsRefused) {
   tree.file("etc/managed-mcp.json", servers("s", "theirs"));
   own_user = "mine";
   write_person_files();
-  request.enterprise_owner = ::getuid() + 1;
+  owned_by(::getuid() + 1);
   auto foreign = load();
   EXPECT_EQ(outcome(foreign), "active: mine");
   EXPECT_THAT(texts(foreign, Severity::error),
               ElementsAre(HasSubstr("managed-mcp.json: is not used: it belongs to user")));
-  request.enterprise_owner = ::getuid();
+  owned_by(::getuid());
   for (mode_t mode : {0620, 0602, 0666}) {
     ::chmod(path("etc/managed-mcp.json").c_str(), mode);
     auto config = load();
@@ -526,11 +526,11 @@ TEST_F(ConfigLoad, ManagedSettingsThatCannotBeUsedDenyEveryServer) {
     ServerConfig embedded;
     embedded.name = "in-process";
     embedded.origin.scope = ConfigScope::embedded;
-    EXPECT_FALSE(judge_policy(embedded, config.settings.all()).allowed()) << label;
+    EXPECT_FALSE(judge_policy(embedded, layers_of(config.settings)).allowed()) << label;
   }
   fs::remove_all(path("etc"));
   tree.file("etc/managed-settings.json", denies);
-  request.enterprise_owner = ::getuid() + 1;
+  owned_by(::getuid() + 1);
   EXPECT_EQ(outcome(load()), "policy: mine");
   EXPECT_THAT(texts(load(), Severity::error), ElementsAre(HasSubstr("it belongs to user")));
 }
@@ -577,7 +577,7 @@ TEST_F(ConfigLoad, SettingsThatCannotBeReadAreALayerThatSaysSo) {
       fs::remove_all(path(file));
       ways[i]();
       const auto config = load();
-      const auto layers = config.settings.all();
+      const auto layers = layers_of(config.settings);
       const auto lost = std::ranges::find(layers, true, &SettingsLayer::unreadable);
       ASSERT_NE(lost, layers.end()) << file << " " << i;
       EXPECT_EQ(lost->source, source) << file << " " << i;
@@ -588,18 +588,18 @@ TEST_F(ConfigLoad, SettingsThatCannotBeReadAreALayerThatSaysSo) {
     }
     fs::remove_all(path(file));
     EXPECT_FALSE(source != SettingsSource::flag &&
-                 std::ranges::any_of(load().settings.all(), &SettingsLayer::unreadable))
+                 std::ranges::any_of(layers_of(load().settings), &SettingsLayer::unreadable))
         << file;
   }
   request.settings = {"nowhere.json"};
-  ASSERT_TRUE(flag_settings_fault(load().settings.all()));
-  EXPECT_THAT(flag_settings_fault(load().settings.all())->text(),
+  ASSERT_TRUE(flag_settings_fault(layers_of(load().settings)));
+  EXPECT_THAT(flag_settings_fault(layers_of(load().settings))->text(),
               HasSubstr("nowhere.json: cannot be read: there is no"));
   request.settings = {R"({"permissions":{"deny":"mcp__a"}})"};
-  EXPECT_THAT(flag_settings_fault(load().settings.all())->text(), HasSubstr("--settings:1:"));
+  EXPECT_THAT(flag_settings_fault(layers_of(load().settings))->text(), HasSubstr("--settings:1:"));
   tree.file("home/.config/patchbay/config.json", R"({"settings":[]})");
   request.settings = {};
-  EXPECT_TRUE(std::ranges::any_of(load().settings.all(), &SettingsLayer::unreadable));
+  EXPECT_TRUE(std::ranges::any_of(layers_of(load().settings), &SettingsLayer::unreadable));
 }
 
 // compat: B3.22
@@ -935,7 +935,7 @@ TEST_F(ConfigLoad, WhatMayNotBeReadIsReportedAndForbids) {
   auto seen = [&] {
     const auto config = load();
     std::string out = outcome(config);
-    const auto layers = config.settings.all();
+    const auto layers = layers_of(config.settings);
     if (std::ranges::any_of(layers, &SettingsLayer::unreadable)) out += ", no calls";
     if (flag_settings_fault(layers)) out += ", no command";
     if (config.exclusive) out += ", exclusive";
@@ -949,7 +949,7 @@ TEST_F(ConfigLoad, WhatMayNotBeReadIsReportedAndForbids) {
     std::string closed;
     std::string expected;
   };
-  request.enterprise_owner = ::getuid();
+  owned_by(::getuid());
   for (const auto& [closed, expected] : std::initializer_list<Case>{
            {"", "active: mine"},
            {"home/.claude/mcp.json", "active: mine mcp.json"},

@@ -33,7 +33,7 @@ LoadedConfig config_with(const ServerConfig& server, std::vector<SettingsLayer> 
   LoadedConfig config;
   config.cwd = "/p";
   config.servers.push_back(server);
-  config.settings = SettingsLayers(std::move(layers));
+  config.settings = settings_layers(std::move(layers));
   return config;
 }
 

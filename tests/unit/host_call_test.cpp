@@ -221,7 +221,7 @@ struct AskedCalls {
   AskedCalls() : server(tool_server({"one", "two", "three", "free"})) {
     server->on(m(method::call_tool), fine);
     options.config->settings =
-        SettingsLayers({parse_settings(R"({"permissions":{"allow":["mcp__s__free"]}})", SettingsSource::user, "/s")});
+        settings_layers({parse_settings(R"({"permissions":{"allow":["mcp__s__free"]}})", SettingsSource::user, "/s")});
     options.permission.ask = person.ask();
   }
   Person person;
@@ -371,6 +371,8 @@ TEST(HostCall, AQuestionNamesTheCallItIsAbout) {
     declared.command = "/nonexistent/patchbay-test-command";
     declared.origin.trust = ConfigTrust::needs_approval;
     options.config->servers.push_back(declared);
+    declared.name = "other";
+    options.config->servers.push_back(declared);
     options.approve = [&](ApprovalQuestion question) -> Task<bool> {
       asked.push_back(question.context);
       co_return true;
@@ -382,7 +384,12 @@ TEST(HostCall, AQuestionNamesTheCallItIsAbout) {
     call.call_id = 7;
     co_await host.call("s/a", {}, call);
     (void)co_await as_result(host.call("project/a", {}, call));
-    EXPECT_THAT(asked, ElementsAre(CallContext{"s", "a", "ann", 7}, CallContext{"project", "", "ann", 7}));
+    EXPECT_THAT(asked, ElementsAre(CallContext{"s", m(method::call_tool), "a", "ann", 7},
+                                   CallContext{"project", m(method::call_tool), "", "ann", 7}));
+    asked.clear();
+    // Whoever wants a session says for whom.
+    (void)co_await as_result(host.session("other", {.method = m(method::read_resource), .principal = "ben"}));
+    EXPECT_THAT(asked, ElementsAre(CallContext{"other", m(method::read_resource), "", "ben", 0}));
     asked.clear();
     co_await host.call("s/a");
     co_await host.call("s/a");
@@ -404,7 +411,7 @@ TEST(HostCall, ARuleThatDeniesMeanwhileOverridesTheAnswer) {
     co_await calls.person.wait_shown(1);
     LoadedConfig next;
     next.settings =
-        SettingsLayers({parse_settings(R"({"permissions":{"deny":["mcp__s__one"]}})", SettingsSource::user, "/s")});
+        settings_layers({parse_settings(R"({"permissions":{"deny":["mcp__s__one"]}})", SettingsSource::user, "/s")});
     co_await host.reload(next);
     calls.person.answer("one", true);
     co_await scope.join();

@@ -125,8 +125,8 @@ TEST(HostConfig, PolicyAlsoBindsServersOfTheProgram) {
   HostOptions options;
   options.config.emplace();
   options.config->settings =
-      SettingsLayers({parse_settings(R"({"deniedMcpServers":[{"serverName":"bad"},{"serverCommand":["/bin/late"]}]})",
-                                     SettingsSource::enterprise, "/etc/s.json")});
+      settings_layers({parse_settings(R"({"deniedMcpServers":[{"serverName":"bad"},{"serverCommand":["/bin/late"]}]})",
+                                      SettingsSource::enterprise, "/etc/s.json")});
   run_task([&]() -> Task<void> {
     Host host(options);
     host.add_server("good", server_in_process());
@@ -150,7 +150,7 @@ TEST(HostConfig, PolicyAlsoBindsServersOfTheProgram) {
 // Whatever the replaced connection comes to at that moment: every moment of a start is tried.
 TEST(HostConfig, AServerThatWasReplacedIsNotHeardOfAgain) {
   LoadedConfig denied;
-  denied.settings = SettingsLayers(
+  denied.settings = settings_layers(
       {parse_settings(R"({"deniedMcpServers":[{"serverName":"s"}]})", SettingsSource::enterprise, "/etc/s.json")});
   bool connected_before = false;
   bool replaced_before = false;

@@ -44,7 +44,7 @@ LoadedConfig with_settings(std::string_view text, SettingsSource source = Settin
   LoadedConfig config;
   config.cwd = "/home/me/project";
   config.home = "/home/me";
-  config.settings = SettingsLayers({parse_settings(text, source, "/home/me/.claude/settings.json")});
+  config.settings = settings_layers({parse_settings(text, source, "/home/me/.claude/settings.json")});
   return config;
 }
 

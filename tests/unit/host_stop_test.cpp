@@ -118,7 +118,7 @@ TEST(HostStop, WhatWasReplacedJustBeforeIsEnded) {
       co_await server->wait_asked(method::call_tool);
       // Policy does not want it any more.
       LoadedConfig next;
-      next.settings = SettingsLayers(
+      next.settings = settings_layers(
           {parse_settings(R"({"deniedMcpServers":[{"serverName":"s"}]})", SettingsSource::enterprise, "/etc/s.json")});
       auto reload = beside(scope, host.reload(std::move(next)));
       for (int i = 0; i < turns; ++i) co_await asio::post(asio::use_awaitable);

@@ -42,7 +42,7 @@ TEST(HttpDoorLimits, ABatchOfFortyThousand_IsAnsweredInFull) {
     options.requests_in_flight = 40'000;
     Runtime runtime;
     runtime.limits.items = 40'000;
-    Door door(executor, sample_server(options), {.keep_alive = 1h}, runtime);  // one body, however slow the machine
+    Door door(executor, sample_server(options), {{.keep_alive = 1h}}, runtime);  // one body, however slow the machine
     LegacyClient client(executor, door);
     co_await client.open("2025-03-26");
     co_await client.wire.send(client.post(pings(40'000)));
@@ -143,7 +143,7 @@ TEST(HttpDoorLimits, AnAnswerOverTheLimit_BecomesAnErrorOnEveryWay) {
     SCOPED_TRACE(way.label);
     run_task([&]() -> Task<void> {
       auto executor = co_await asio::this_coro::executor;
-      Door door(executor, server_with_large_answers(), {.max_answer = 1000});
+      Door door(executor, server_with_large_answers(), {{.max_answer = 1000}});
       LegacyClient client(executor, door);
       if (way.modern) {
         co_await door.connect(client.wire);
@@ -166,7 +166,7 @@ TEST(HttpDoorLimits, AnAnswerOverTheLimit_BecomesAnErrorOnEveryWay) {
 TEST(HttpDoorLimits, TheLimitOfRequests_IsNotThatOfAnswers) {
   run_task([]() -> Task<void> {
     auto executor = co_await asio::this_coro::executor;
-    Door door(executor, server_with_large_answers(), {.max_body = 1000});
+    Door door(executor, server_with_large_answers(), {{.max_body = 1000}});
     HttpWire wire(executor);
     co_await door.connect(wire);
     co_await wire.send(modern_call("large"));
@@ -178,7 +178,7 @@ TEST(HttpDoorLimits, TheLimitOfRequests_IsNotThatOfAnswers) {
 TEST(HttpDoorLimits, TheAnswersOfABatch_HaveTheLimitTogether) {
   run_task([]() -> Task<void> {
     auto executor = co_await asio::this_coro::executor;
-    Door door(executor, server_with_large_answers(), {.max_answer = 7000});
+    Door door(executor, server_with_large_answers(), {{.max_answer = 7000}});
     LegacyClient client(executor, door);
     co_await client.open("2025-03-26");
     co_await client.wire.send(client.post(

@@ -204,7 +204,7 @@ TEST(HttpDoor, AListenerHearsOfChangesAndSignsOfLife) {
   run_task([]() -> Task<void> {
     auto executor = co_await asio::this_coro::executor;
     auto server = sample_server();
-    Door door(executor, server, {.keep_alive = 40ms});
+    Door door(executor, server, {{.keep_alive = 40ms}});
     HttpWire wire(executor);
     co_await door.connect(wire);
     co_await wire.send(
@@ -388,7 +388,7 @@ TEST(HttpDoor, ALostAnswerIsKeptHoweverMuchOthersHaveLeftBehind) {
     // Seventeen of these are more than all sessions together may keep.
     add("large", 4'000'000);
     add("small", 10);
-    Door door(executor, server, {.replay = 4u << 20});
+    Door door(executor, server, {{.replay = 4u << 20}});
     auto lose = [&](LegacyClient& client, std::string tool) -> Task<std::string> {
       HttpWire lost(executor);
       co_await door.connect(lost);
@@ -467,7 +467,7 @@ TEST(HttpDoor, WorkThatTakesLongBecomesAStreamThatCanBeResumed) {
         co_return text_result("done");
       }(go);
     });
-    Door door(executor, server, {.keep_alive = 40ms});
+    Door door(executor, server, {{.keep_alive = 40ms}});
     LegacyClient client(executor, door);
     co_await client.open();
     co_await client.wire.send(client.call("silent"));
@@ -533,7 +533,7 @@ TEST(HttpDoor, BatchesAreAnsweredTogetherWhereTheyExist) {
 TEST(HttpDoor, IdleSessionsEndAndThereAreOnlySoMany) {
   run_task([]() -> Task<void> {
     auto executor = co_await asio::this_coro::executor;
-    Door door(executor, sample_server(), {.max_sessions = 2, .session_idle = 2s});
+    Door door(executor, sample_server(), {{.max_sessions = 2, .session_idle = 2s}});
     LegacyClient one(executor, door);
     LegacyClient two(executor, door);
     co_await one.open();
@@ -562,7 +562,7 @@ TEST(HttpDoor, IdleSessionsEndAndThereAreOnlySoMany) {
 TEST(HttpDoor, ABadInitializeLeavesNoSession) {
   run_task([]() -> Task<void> {
     auto executor = co_await asio::this_coro::executor;
-    Door door(executor, sample_server(), {.max_sessions = 1});
+    Door door(executor, sample_server(), {{.max_sessions = 1}});
     HttpWire wire(executor);
     co_await door.connect(wire);
     for (int i = 0; i < 3; ++i) {
@@ -610,8 +610,7 @@ TEST(HttpDoor, StrangersAreAskedWhoTheyAre) {
 TEST(HttpDoor, APageOfANamedOriginCanCall) {
   run_task([]() -> Task<void> {
     auto executor = co_await asio::this_coro::executor;
-    Door door(executor, sample_server(),
-              {.allowed_origins = {"https://app.example"}, .authorize = bearer_token("secret")});
+    Door door(executor, sample_server(), {{.allowed_origins = {"https://app.example"}}, bearer_token("secret")});
     auto asking = [](std::string_view origin) {
       return fmt::format(
           "OPTIONS /mcp HTTP/1.1\r\nHost: localhost\r\nOrigin: {}\r\nAccess-Control-Request-Method: POST\r\n"

@@ -56,7 +56,8 @@ TEST(InternalTypes, NoFlagAndNoOtherSpellingIsAWayAround) {
     LoadRequest request;
     request.cwd = "/";
     request.strict = true;
-    request.home = request.enterprise_dir = "/nonexistent";
+    request.home = "/nonexistent";
+    request.enterprise_dir = "/nonexistent";
     request.mcp_configs = {fmt::format(R"({{"mcpServers":{{"bad":{{"type":"{}","url":"http://h/"}}}}}})", type)};
     const auto loaded = load_servers(request);
     const auto only_broken = testing::Each(testing::Field(&ServerConfig::standing, ServerStanding::broken));

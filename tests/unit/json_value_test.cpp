@@ -1,4 +1,5 @@
 #include <limits>
+#include <ranges>
 
 #include <gtest/gtest.h>
 
@@ -195,6 +196,25 @@ TEST(JsonViews, TextsArraysAndObjectsAreReadWithoutTheirStorage) {
   EXPECT_TRUE(value["empty"].members().empty());
   EXPECT_TRUE(value["list"].members().empty());
   EXPECT_THROW((void)value["list"].as_text(), Error);
+}
+
+TEST(JsonViews, ArraysAndObjectsAreRangesWithRandomAccess) {
+  static_assert(std::ranges::random_access_range<Json::Items> && std::ranges::sized_range<Json::Items>);
+  static_assert(std::ranges::random_access_range<Json::Members> && std::ranges::sized_range<Json::Members>);
+  const Json list = Json::array({3, 1, 2});
+  EXPECT_EQ(std::ranges::max(list.items() | std::views::transform(&Json::as_int)), 3);
+  EXPECT_EQ(std::ranges::distance(list.items()), 3);
+  EXPECT_EQ(list.items().begin()[2], Json(2));
+  EXPECT_EQ(*(list.items().end() - 3), Json(3));
+  std::vector<std::int64_t> backwards;
+  for (const auto& each : list.items() | std::views::reverse) backwards.push_back(each.as_int());
+  EXPECT_EQ(backwards, (std::vector<std::int64_t>{2, 1, 3}));
+  const Json object{{"a", 1}, {"b", 2}};
+  EXPECT_EQ(object.members()[1].name, "b");
+  const auto members = object.members();
+  const auto found = std::ranges::find_if(members, [](const auto& each) { return each.value == Json(2); });
+  EXPECT_EQ(found - members.begin(), 1);
+  EXPECT_TRUE(Json().items().begin() == Json().items().end());
 }
 
 TEST(JsonViews, AMemberCanBeTakenOut) {

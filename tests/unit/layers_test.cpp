@@ -93,6 +93,7 @@ const std::map<std::string, std::string, std::less<>> public_headers{
     {"session.h", "client"},
     {"server.h", "server"},
     {"server_http.h", "server"},
+    {"server_types.h", "server"},
     {"config.h", "entries"},
     {"permission.h", "settings"},
     {"host.h", "host"},

@@ -364,6 +364,34 @@ TEST(Peer, ACallCancelledFromInsideItsProgressHandlerIsCancelled) {
   });
 }
 
+TEST(Peer, AMessageBelongsToTheCallOnWhoseStreamItCameOrToTheOnlyOne) {
+  run_task([]() -> Task<void> {
+    Bench bench(co_await asio::this_coro::executor);
+    const auto with_clock = [&](bool listens) {
+      PeerCall call;
+      call.clock = std::make_shared<CallClock>(Clock(), Duration::max());
+      call.listens = listens;
+      const auto clock = call.clock;
+      return std::pair(bench.call(std::move(call)), clock);
+    };
+    EXPECT_EQ(bench.peer.call_behind(std::nullopt), nullptr);
+    const auto [first, first_clock] = with_clock(false);
+    const auto [listening, listening_clock] = with_clock(true);
+    co_await bench.wire->wait_for_sent(2);
+    EXPECT_EQ(bench.peer.call_behind(std::nullopt), first_clock) << "nothing is asked on behalf of a subscription";
+    const auto [second, second_clock] = with_clock(false);
+    co_await bench.wire->wait_for_sent(3);
+    EXPECT_EQ(bench.peer.call_behind(std::nullopt), nullptr);
+    EXPECT_EQ(bench.peer.call_behind(RequestId(second->id)), second_clock);
+    bench.wire->feed(Message(Response{second->id, Json::object()}));
+    co_await second->wait();
+    EXPECT_EQ(bench.peer.call_behind(RequestId(second->id)), nullptr)
+        << "its call is over, and the others are not meant";
+    EXPECT_EQ(bench.peer.call_behind(std::nullopt), first_clock);
+    co_await bench.end();
+  });
+}
+
 // Time -----------------------------------------------------------------------------------
 
 // A clock the test moves. The peer's own timer is real, so it looks at this one again and again.

@@ -53,22 +53,21 @@ std::string read_all(const Fd& fd) {
   }
 }
 
-std::shared_ptr<Server::Core> core_with(std::string name, ToolHandler handler) {
+std::shared_ptr<ServerCore> core_with(std::string name, ToolHandler handler) {
   ServerOptions options;
   options.info = {.name = "sample", .version = "1.0"};
-  auto core = std::make_shared<Server::Core>(std::move(options));
+  auto core = std::make_shared<ServerCore>(std::move(options));
   core->tools.put(name, Tool{.name = name}, ToolRoute{ToolSchemas(Json(), nullptr), std::move(handler), {}});
   return core;
 }
 
-std::shared_ptr<Server::Core> plain_core() {
+std::shared_ptr<ServerCore> plain_core() {
   return core_with("echo", [](RequestContext&, Json arguments) -> Task<CallToolResult> {
     co_return text_result(to_text(arguments));
   });
 }
 
-Task<void> serve(std::shared_ptr<Server::Core> core, int input, int output, Runtime runtime = {},
-                 Duration drain = 1min) {
+Task<void> serve(std::shared_ptr<ServerCore> core, int input, int output, Runtime runtime = {}, Duration drain = 1min) {
   auto executor = co_await asio::this_coro::executor;
   ClientConnection connection(std::move(core), executor,
                               std::make_unique<LineChannel>(executor, input, output, runtime), runtime, drain);

@@ -239,9 +239,9 @@ TEST(SettingsFile, FilesOverrideOneAnotherInThisOrder) {
 }
 
 TEST(SettingsFile, LayersAreComparedByContent) {
-  EXPECT_EQ(SettingsLayers(), SettingsLayers(std::vector<SettingsLayer>()));
-  EXPECT_EQ(SettingsLayers({user("{}")}), SettingsLayers({user(" {}")}));
-  EXPECT_FALSE(SettingsLayers({user("{}")}) == SettingsLayers({user(R"({"disableClaudeAiConnectors": true})")}));
+  EXPECT_EQ(SettingsLayers(), settings_layers(std::vector<SettingsLayer>()));
+  EXPECT_EQ(settings_layers({user("{}")}), settings_layers({user(" {}")}));
+  EXPECT_FALSE(settings_layers({user("{}")}) == settings_layers({user(R"({"disableClaudeAiConnectors": true})")}));
 }
 
 // compat: B4.8, B4.9

@@ -58,7 +58,9 @@ TEST(ToolArguments, EveryTypeHasASchema) {
   EXPECT_EQ(type_of<std::string>(), R"({"type":"string"})");
   EXPECT_EQ(type_of<Json>(), R"({})");
   EXPECT_EQ(type_of<Unit>(), R"({"type":"string","enum":["celsius","fahrenheit"]})");
-  EXPECT_EQ(type_of<std::optional<bool>>(), R"({"type":"boolean"})");
+  EXPECT_EQ(type_of<std::optional<bool>>(), R"({"type":["boolean","null"]})");
+  EXPECT_EQ(type_of<std::optional<Unit>>(), R"({"type":["string","null"],"enum":["celsius","fahrenheit",null]})");
+  EXPECT_EQ(type_of<std::optional<Json>>(), "{}");
   EXPECT_EQ(type_of<std::vector<Unit>>(),
             R"({"type":"array","items":{"type":"string","enum":["celsius","fahrenheit"]}})");
   EXPECT_EQ((type_of<std::map<std::string, double>>()),
@@ -73,7 +75,7 @@ TEST(ToolArguments, TheSchemaOfAToolNamesWhatItNeeds) {
       to_text(all.schema()),
       R"({"type":"object","properties":{"city":{"type":"string","description":"where"},)"
       R"("unit":{"type":"string","enum":["celsius","fahrenheit"],"description":"of the answer","default":"celsius"},)"
-      R"("hours":{"type":"number"},"rain":{"type":"boolean"}},"additionalProperties":false,)"
+      R"("hours":{"type":["number","null"]},"rain":{"type":"boolean"}},"additionalProperties":false,)"
       R"("required":["city","rain"]})");
 }
 
@@ -126,6 +128,20 @@ TEST(ToolAnswers, TextsErrorsAndJsonAreResults) {
   EXPECT_EQ(to_tool_result(Json{{"a", 1}}).structured_content, (Json{{"a", 1}}));
 }
 
+// Older revisions of the protocol allow only an object as structured content.
+TEST(ToolAnswers, NumbersAndOtherJsonBecomeText) {
+  const auto is_text = [](const CallToolResult& result, std::string_view expected) {
+    EXPECT_EQ(text_of(result), expected);
+    EXPECT_FALSE(result.structured_content) << expected;
+  };
+  is_text(to_tool_result(3), "3");
+  is_text(to_tool_result(0.5), "0.5");
+  is_text(to_tool_result(true), "true");
+  is_text(to_tool_result(Json::array({1, "two"})), R"([1,"two"])");
+  is_text(to_tool_result(Json("plain")), "plain");
+  EXPECT_EQ(structured(Json::array({1})).structured_content, Json::array({1}));
+}
+
 // Calls one tool of a server in this process.
 void with_tools(std::function<void(Server&)> add, std::function<Task<void>(Session)> body) {
   run_task([&]() -> Task<void> {
@@ -171,6 +187,23 @@ TEST(TypedTools, HandlersAreFunctionsOrCoroutinesWithOrWithoutTheRequest) {
           EXPECT_EQ(to_text(tool.input_schema["required"]), R"(["unit"])");
         }
         EXPECT_EQ(listed.items.size(), 5u);
+      });
+}
+
+TEST(TypedTools, NullForAnOptionalArgumentIsNoArgument) {
+  with_tools(
+      [](Server& server) {
+        server.add_tool("count", "", args(arg<std::optional<int>>("n"), arg<std::optional<Unit>>("unit")),
+                        [](std::optional<int> n, std::optional<Unit> unit) { return (n ? 1 : 0) + (unit ? 2 : 0); });
+        server.add_tool("all", "", args(arg<std::vector<std::optional<int>>>("list")),
+                        [](const std::vector<std::optional<int>>& list) { return list.at(0).has_value(); });
+        server.add_tool("needed", "", args(arg<int>("n")), [](int n) { return n; });
+      },
+      [](Session session) -> Task<void> {
+        EXPECT_EQ(text_of(co_await session.call_tool("count", Json{{"n", nullptr}, {"unit", nullptr}})), "0");
+        EXPECT_EQ(text_of(co_await session.call_tool("count", Json{{"n", 7}, {"unit", "celsius"}})), "3");
+        EXPECT_EQ(text_of(co_await session.call_tool("all", Json{{"list", Json::array({nullptr})}})), "false");
+        EXPECT_TRUE((co_await session.call_tool("needed", Json{{"n", nullptr}})).is_error);
       });
 }
 

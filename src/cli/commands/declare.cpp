@@ -22,7 +22,8 @@ namespace {
 // An organisation has the last word.
 void check_policy(const Declared& declared, const NewEntry& entry) {
   if (declared.config.exclusive) throw Error(Errc::denied, std::string(enterprise_exclusive_refusal));
-  const auto verdict = judge_policy(expand_server(entry.server, process_environment()), declared.config.settings.all());
+  const auto verdict =
+      judge_policy(expand_server(entry.server, process_environment()), layers_of(declared.config.settings));
   if (verdict.allowed()) return;
   throw Error(Errc::denied, policy_refusal(entry.name, verdict)).with_detail(verdict.reason);
 }

@@ -198,7 +198,7 @@ class Planner {
   // An organisation has the last word.
   void judge(PlannedEntry& planned) const {
     const auto server = expand_server(read_planned(planned), process_environment());
-    const auto verdict = judge_policy(server, declared_.config.settings.all());
+    const auto verdict = judge_policy(server, layers_of(declared_.config.settings));
     if (verdict.allowed()) return;
     planned.action = ImportAction::skip;
     planned.reason = fmt::format("{} ({})", policy_refusal(planned.name, verdict), verdict.reason);

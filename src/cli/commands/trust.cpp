@@ -93,7 +93,7 @@ Released released_in(const Declared& declared, const std::string& directory) {
     out.helpers.push_back(std::move(text));
     last.push_back(std::move(shown));
   }
-  for (const auto& layer : config.settings.all()) {
+  for (const auto& layer : layers_of(config.settings)) {
     if (!is_inside_repository(layer.source)) continue;
     for (const auto& rule : layer.allow_rules) {
       const auto file = path_seen_from(declared.request.cwd, layer.file);

@@ -31,7 +31,7 @@ PermissionOptions permission_options(const Settings& settings) {
 
 Permissions permissions_of(const LoadedConfig& config, const Settings& settings) {
   const auto request = rule_request(config, permission_options(settings), settings.trust_project);
-  Permissions permissions(collect_rules(config.settings.all(), request));
+  Permissions permissions(collect_rules(layers_of(config.settings), request));
   std::vector<std::string> names;
   for (const auto& server : config.servers) names.push_back(server.name);
   permissions.know_servers(names);
