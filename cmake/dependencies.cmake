@@ -5,7 +5,6 @@ find_package(fmt REQUIRED)
 find_package(spdlog REQUIRED)
 find_package(simdjson REQUIRED)
 find_package(OpenSSL 3 REQUIRED)
-find_package(CLI11 REQUIRED)
 # RE2 comes with pkg-config data that says no more than its name.
 find_path(RE2_INCLUDE_DIR re2/re2.h REQUIRED)
 find_library(RE2_LIBRARY re2 REQUIRED)

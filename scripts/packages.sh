@@ -10,7 +10,7 @@
 # Debian 12 packages: to build and run the program …
 packages_run=(
   clang-19 lld-19 cmake ninja-build ccache pkg-config
-  libboost1.81-dev libsimdjson-dev libfmt-dev libspdlog-dev libcli11-dev libssl-dev libre2-dev libpcre2-dev libcurl4-openssl-dev
+  libboost1.81-dev libsimdjson-dev libfmt-dev libspdlog-dev libssl-dev libre2-dev libpcre2-dev libcurl4-openssl-dev
   libyaml-dev
 )
 # … to test it …
@@ -49,7 +49,7 @@ explain_requirements() {
 Patchbay needs, to build:
   clang and lld 19 or newer (g++ before 14 miscompiles coroutines), with libstdc++ 12 or newer
   CMake 3.25, Ninja 1.11, pkg-config; ccache if you like
-  Boost 1.81 (headers), simdjson 3.0, fmt 9, spdlog 1.10, CLI11 2.1, OpenSSL 3.0, RE2, PCRE2 10.40, libcurl 7.87,
+  Boost 1.81 (headers), simdjson 3.0, fmt 9, spdlog 1.10, OpenSSL 3.0, RE2, PCRE2 10.40, libcurl 7.87,
   libyaml 0.2.5, each with its development files
 and for ./test also:
   the sanitizer runtimes of that clang, clang-format 19, GoogleTest and GoogleMock 1.12, g++ 12

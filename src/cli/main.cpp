@@ -30,6 +30,8 @@
 #include "cli/texts/help.h"
 #include "cli/texts/present.h"
 #include "cli/texts/remedy_words.h"
+#include "cli/texts/usage_error.h"
+#include "cli/words/command_line.h"
 #include "cli/words/flag_sources.h"
 #include "cli/words/named_server.h"
 #include "cli/words/permission_flags.h"
@@ -367,6 +369,13 @@ std::optional<int> run_declared(const Settings& settings, Io& io) {
   }
 }
 
+int report_usage(const UsageFault& fault, Io& io) {
+  const auto usage = usage_error(fault);
+  if (fault.json) return report(Error(Errc::invalid_argument, usage.message), true, io);
+  io.talk(fmt::format("patchbay: {}\nRun `{}` to see what is possible.\n", usage.message, usage.help));
+  return 2;
+}
+
 int run_settings(const Settings& settings, Io& io) {
   if (settings.command == Command::version) return show_version(settings, io);
   if (settings.command == Command::completion) return completion(settings, io);
@@ -403,17 +412,14 @@ int main(int argc, char** argv) {
   // This process holds secrets: no core file of it, and nobody else's debugger. What it starts is as it would be
   // without us: a new program begins anew, and limits, which it would inherit, are not touched.
   (void)::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-  auto parsed = parse_command_line(argc, argv);
-  const auto* settings = std::get_if<Settings>(&parsed);
+  const auto read = read_command_line({argv + std::min(argc, 1), argv + argc});
+  const auto* settings = std::get_if<Settings>(&read);
   auto io = process_io(settings && settings->no_color);
   try {
-    if (!settings) {
-      const auto& stop = std::get<Stop>(parsed);
-      const bool json = std::find(argv, argv + argc, std::string_view("--json")) != argv + argc;
-      if (json && stop.code != 0) return report(Error(Errc::invalid_argument, stop.message), true, io);
-      if (stop.help) io.out(help_page(describe_command_line(), *stop.help, io.width()));
-      if (!stop.talk.empty()) io.talk(stop.talk);
-      return stop.code;
+    if (const auto* fault = std::get_if<UsageFault>(&read)) return report_usage(*fault, io);
+    if (const auto* topic = std::get_if<HelpTopic>(&read)) {
+      io.out(help_page(*topic, io.width()));
+      return 0;
     }
     return run_settings(*settings, io);
   } catch (...) {

@@ -1,73 +1,87 @@
 #include "cli/texts/command_table.h"
 
+#include <algorithm>
+#include <limits>
+
 namespace patchbay::cli {
 namespace {
 
+constexpr auto any = std::numeric_limits<std::size_t>::max();
+constexpr std::string_view shells[] = {"bash", "zsh", "fish", "servers"};
+
+constexpr CommandWords no_words{};
+constexpr bool in_mcp = true;
+constexpr bool takes_command = true;
+
+// In the order of the help: those that people need first in the first group.
 constexpr CommandEntry commands[] = {
-    {Command::tools, "tools", "List the tools of all servers or of one server, or show everything about one tool",
-     "  patchbay tools\n  patchbay tools filesystem/read_text_file\n  patchbay tools filesystem --json | jq -r "
-     "'.tools[].name'",
-     "SERVER|TOOL",
-     "A server, to list its tools; or a tool, to show everything about it (write server/tool if a server has nearly "
-     "the same name)",
-     0, 1},
-    {Command::call, "call", "Call a tool",
-     "  patchbay call read_file path=README.md\n"
-     "  patchbay call mcp__db__query sql='select 1' limit:=10\n"
-     "  patchbay call fs/write_file path=notes.txt content=@draft.txt\n"
-     "  echo '{\"path\":\"README.md\"}' | patchbay call read_file -",
-     "TOOL",
-     "The tool (mcp__server__tool, server/tool, or only its name), then its arguments: key=value, key:=json, "
-     "key=@file, one {json} object, or - to read the object from stdin",
-     1, 0},
-    {Command::resources, "resources", "List resources and resource templates", "  patchbay resources docs", "SERVER",
-     "A server, to list only its resources", 0, 1},
-    {Command::read, "read", "Read a resource",
-     "  patchbay read docs file:///guide.md\n  patchbay read file:///logo.png > logo.png", "URI",
-     "The resource; you can name its server before it", 1, 2},
-    {Command::skills, "skills", "List skills, or show one after checking its content against its hash",
-     "  patchbay skills\n  patchbay skills docs pdf-processing\n  patchbay skills docs pdf-processing "
-     "references/forms.md",
-     "SERVER", "A server, to list only its skills; then a skill, by name or URI; then one of its files", 0, 3},
-    {Command::prompts, "prompts", "List prompts", "  patchbay prompts", "SERVER", "A server, to list only its prompts",
-     0, 1},
-    {Command::prompt, "prompt", "Show a prompt with its arguments filled in", "  patchbay prompt review file=main.cpp",
-     "NAME", "The prompt, then its arguments: key=value", 1, 0},
-    {Command::add, "add", "Add a server",
+    {Command::add, CommandGroup::first, "add", "Add a server",
      "  patchbay add --transport http sentry https://mcp.sentry.dev/mcp\n"
      "  patchbay add airtable --env AIRTABLE_API_KEY=key -- npx -y airtable-mcp-server\n"
      "  patchbay add --scope user files -- npx -y @modelcontextprotocol/server-filesystem ~/notes\n\n"
      "Scopes: local (only you, in this project), user (only you, in every project), project (.mcp.json, for "
      "everybody who has the project). Entries with scope local or user are written to "
      "~/.config/patchbay/config.json.",
-     "NAME", "A name for the server, then its URL, or -- and its command with arguments", 1, 0, true},
-    {Command::add_json, "add-json", "Add a server; its entry is given as JSON",
-     "  patchbay add-json weather '{\"type\":\"http\",\"url\":\"https://weather.example/mcp\"}'\n"
-     "  patchbay add-json --scope user db '{\"command\":\"db-server\",\"args\":[\"--read-only\"]}'",
-     "NAME", "A name for the server, then the JSON object of its entry; - reads the object from stdin", 2, 2, true},
-    {Command::remove, "remove", "Remove a server", "  patchbay remove sentry\n  patchbay remove sentry --scope user",
-     "SERVER", "The name of the server", 1, 1, true},
-    {Command::get, "get", "Show one server; secrets are hidden",
-     "  patchbay get sentry\n  patchbay get sentry --check\n  patchbay get sentry --json", "SERVER",
-     "The name of the server", 1, 1, true},
-    {Command::list, "list", "List your servers and their state",
+     CommandWords("NAME", "A name for the server, then its URL, or -- and its command with arguments", 1, any,
+                  "a name for the server", "NAME -- COMMAND"),
+     in_mcp, takes_command},
+    {Command::list, CommandGroup::first, "list", "List your servers and their state",
      "  patchbay list\n  patchbay list --check\n  patchbay list --json | jq -r '.servers[].name'\n\n"
      "`patchbay list` starts no server. `patchbay list --check` and `patchbay mcp list` start every server and show "
      "whether it answers.",
-     nullptr, nullptr, 0, 0, true},
-    {Command::enable, "enable", "Enable servers that were disabled",
-     "  patchbay enable sentry\n  patchbay enable sentry --scope user", "SERVER", "The names of the servers", 1, 0,
-     true},
-    {Command::disable, "disable", "Disable servers without removing them",
+     no_words, in_mcp},
+    {Command::tools, CommandGroup::first, "tools",
+     "List the tools of all servers or of one server, or show everything about one tool",
+     "  patchbay tools\n  patchbay tools filesystem/read_text_file\n  patchbay tools filesystem --json | jq -r "
+     "'.tools[].name'",
+     CommandWords("SERVER|TOOL",
+                  "A server, to list its tools; or a tool, to show everything about it (write server/tool if a server "
+                  "has nearly the same name)",
+                  0, 1)},
+    {Command::call, CommandGroup::first, "call", "Call a tool",
+     "  patchbay call read_file path=README.md\n"
+     "  patchbay call mcp__db__query sql='select 1' limit:=10\n"
+     "  patchbay call fs/write_file path=notes.txt content=@draft.txt\n"
+     "  echo '{\"path\":\"README.md\"}' | patchbay call read_file -",
+     CommandWords(
+         "TOOL",
+         "The tool (mcp__server__tool, server/tool, or only its name), then its arguments: key=value, key:=json, "
+         "key=@file, one {json} object, or - to read the object from stdin",
+         1, any, "a tool", "TOOL key=value")},
+    {Command::why, CommandGroup::first, "why",
+     "Explain why a server is or is not used, or why a call is or is not allowed",
+     "  patchbay why sentry                 its file and line, what overrides it, what to do\n"
+     "  patchbay why sentry --check         starts it and shows its error\n"
+     "  patchbay why mcp__db__query sql='drop table users'\n"
+     "  patchbay why fs write_file path=docs/a.md\n\n"
+     "Starts no server unless --check is given.",
+     CommandWords("SERVER|TOOL",
+                  "A server; or a tool (mcp__server__tool, server/tool, or both words), then arguments as for `call`",
+                  1, any, "a server or a tool", "SERVER"),
+     in_mcp},
+    {Command::doctor, CommandGroup::first, "doctor",
+     "Check servers, files, rules and this machine, and say how to fix problems",
+     "  patchbay doctor                     connects to every server that may be started\n"
+     "  patchbay doctor --offline           starts no server and connects to nothing\n"
+     "  patchbay doctor --fix               first fixes what is safe to fix\n"
+     "  patchbay doctor --json | jq '.findings[] | select(.level == \"problem\")'\n\n"
+     "The exit code is 1 if there is a problem. --fix makes patchbay's own files readable only by you, deletes "
+     "leftover temporary files and forgets answers for projects that no longer exist. It approves nothing and "
+     "changes no file of another program.",
+     no_words, in_mcp},
+    {Command::get, CommandGroup::servers, "get", "Show one server; secrets are hidden",
+     "  patchbay get sentry\n  patchbay get sentry --check\n  patchbay get sentry --json",
+     CommandWords("SERVER", "The name of the server", 1, 1, "the name of a server", "SERVER"), in_mcp},
+    {Command::remove, CommandGroup::servers, "remove", "Remove a server",
+     "  patchbay remove sentry\n  patchbay remove sentry --scope user",
+     CommandWords("SERVER", "The name of the server", 1, 1, "the name of a server", "SERVER"), in_mcp},
+    {Command::enable, CommandGroup::servers, "enable", "Enable servers that were disabled",
+     "  patchbay enable sentry\n  patchbay enable sentry --scope user",
+     CommandWords("SERVER", "The names of the servers", 1, any, "the name of a server", "SERVER"), in_mcp},
+    {Command::disable, CommandGroup::servers, "disable", "Disable servers without removing them",
      "  patchbay disable sentry              in this project\n  patchbay disable sentry --scope user   everywhere",
-     "SERVER", "The names of the servers", 1, 0, true},
-    {Command::approve, "approve", "Approve servers declared by this project",
-     "  patchbay approve files\n  patchbay approve --all", "SERVER", "The names of the servers", 0, 0, true},
-    {Command::reject, "reject", "Reject servers declared by this project",
-     "  patchbay reject files\n  patchbay reject --all", "SERVER", "The names of the servers", 0, 0, true},
-    {Command::reset_choices, "reset-project-choices", "Forget this project's approvals and rejections",
-     "  patchbay reset-project-choices", nullptr, nullptr, 0, 0, true},
-    {Command::import_servers, "import", "Copy servers from the files of other clients",
+     CommandWords("SERVER", "The names of the servers", 1, any, "the name of a server", "SERVER"), in_mcp},
+    {Command::import_servers, CommandGroup::servers, "import", "Copy servers from the files of other clients",
      "  patchbay import                     shows the servers of all clients; writes nothing\n"
      "  patchbay import cursor              shows what would be written, then asks\n"
      "  patchbay import vscode --scope project --name github --yes\n"
@@ -76,40 +90,57 @@ constexpr CommandEntry commands[] = {
      "registry (server.json), mcp-json. A field that cannot be copied is reported with its file and line.\n"
      "Servers from a file inside a repository are confirmed one by one. Without a terminal, name each one with "
      "--name.",
-     "CLIENT|FILE", "A client, or a file of a client; without it, all files that are found are shown", 0, 1, true},
-    {Command::add_from_desktop, "add-from-claude-desktop", "Copy the servers of Claude Desktop",
-     "  patchbay mcp add-from-claude-desktop\n  patchbay mcp add-from-claude-desktop --scope user --yes", nullptr,
-     nullptr, 0, 0, true},
-    {Command::doctor, "doctor", "Check servers, files, rules and this machine, and say how to fix problems",
-     "  patchbay doctor                     connects to every server that may be started\n"
-     "  patchbay doctor --offline           starts no server and connects to nothing\n"
-     "  patchbay doctor --fix               first fixes what is safe to fix\n"
-     "  patchbay doctor --json | jq '.findings[] | select(.level == \"problem\")'\n\n"
-     "The exit code is 1 if there is a problem. --fix makes patchbay's own files readable only by you, deletes "
-     "leftover temporary files and forgets answers for projects that no longer exist. It approves nothing and "
-     "changes no file of another program.",
-     nullptr, nullptr, 0, 0, true},
-    {Command::why, "why", "Explain why a server is or is not used, or why a call is or is not allowed",
-     "  patchbay why sentry                 its file and line, what overrides it, what to do\n"
-     "  patchbay why sentry --check         starts it and shows its error\n"
-     "  patchbay why mcp__db__query sql='drop table users'\n"
-     "  patchbay why fs write_file path=docs/a.md\n\n"
-     "Starts no server unless --check is given.",
-     "SERVER|TOOL", "A server; or a tool (mcp__server__tool, server/tool, or both words), then arguments as for `call`",
-     1, 0, true},
-    {Command::lint, "lint", "Check configuration files and rules without starting a server",
-     "  patchbay lint                       all files that are used in this directory\n"
-     "  patchbay lint .mcp.json .claude/settings.json --strict\n"
-     "  patchbay lint --json | jq '.problems'\n\n"
-     "Prints one line per problem: file:line:column: severity: message. The exit code is 1 if there are errors.",
-     "FILE", "Check only these files, each one alone", 0, 0, true},
-    {Command::trust, "trust", "Trust the directory of this project, or another directory",
+     CommandWords("CLIENT|FILE", "A client, or a file of a client; without it, all files that are found are shown", 0,
+                  1),
+     in_mcp},
+    {Command::add_json, CommandGroup::servers, "add-json", "Add a server; its entry is given as JSON",
+     "  patchbay add-json weather '{\"type\":\"http\",\"url\":\"https://weather.example/mcp\"}'\n"
+     "  patchbay add-json --scope user db '{\"command\":\"db-server\",\"args\":[\"--read-only\"]}'",
+     CommandWords("NAME", "A name for the server, then the JSON object of its entry; - reads the object from stdin", 2,
+                  2, "a name and the JSON object of the entry", "NAME '{\"command\":\"…\"}\'"),
+     in_mcp},
+    {Command::add_from_desktop, CommandGroup::servers, "add-from-claude-desktop", "Copy the servers of Claude Desktop",
+     "  patchbay mcp add-from-claude-desktop\n  patchbay mcp add-from-claude-desktop --scope user --yes", no_words,
+     in_mcp},
+    {Command::mcp, CommandGroup::servers, "mcp", "The commands about servers, named as in `claude mcp`",
+     "  patchbay mcp add --transport http sentry https://mcp.sentry.dev/mcp\n"
+     "  patchbay mcp add airtable --env AIRTABLE_API_KEY=key -- npx -y airtable-mcp-server\n"
+     "  patchbay mcp list",
+     CommandWords("COMMAND", "One of the commands about servers, with its own arguments and flags", 1, any, "a command",
+                  "list")},
+    {Command::approve, CommandGroup::approval, "approve", "Approve servers declared by this project",
+     "  patchbay approve files\n  patchbay approve --all", CommandWords("SERVER", "The names of the servers", 0, any),
+     in_mcp},
+    {Command::reject, CommandGroup::approval, "reject", "Reject servers declared by this project",
+     "  patchbay reject files\n  patchbay reject --all", CommandWords("SERVER", "The names of the servers", 0, any),
+     in_mcp},
+    {Command::reset_choices, CommandGroup::approval, "reset-project-choices",
+     "Forget this project's approvals and rejections", "  patchbay reset-project-choices", no_words, in_mcp},
+    {Command::trust, CommandGroup::approval, "trust", "Trust the directory of this project, or another directory",
      "  patchbay trust\n  patchbay trust ~/src/project\n  patchbay trust --remove\n\n"
      "In a trusted directory the headersHelper of project and local servers may run, and allow rules in the "
      "project's settings apply. Servers of the project still need `patchbay approve`. Trust is stored in "
      "~/.config/patchbay/config.json.",
-     "DIR", "The directory; without it, the root of this project", 0, 1, true},
-    {Command::serve, "serve", "Run an MCP server with the built-in tools, on stdin and stdout or over HTTP",
+     CommandWords("DIR", "The directory; without it, the root of this project", 0, 1), in_mcp},
+    {Command::resources, CommandGroup::contents, "resources", "List resources and resource templates",
+     "  patchbay resources docs", CommandWords("SERVER", "A server, to list only its resources", 0, 1)},
+    {Command::read, CommandGroup::contents, "read", "Read a resource",
+     "  patchbay read docs file:///guide.md\n  patchbay read file:///logo.png > logo.png",
+     CommandWords("URI", "The resource; you can name its server before it", 1, 2, "the URI of a resource", "URI")},
+    {Command::prompts, CommandGroup::contents, "prompts", "List prompts", "  patchbay prompts",
+     CommandWords("SERVER", "A server, to list only its prompts", 0, 1)},
+    {Command::prompt, CommandGroup::contents, "prompt", "Show a prompt with its arguments filled in",
+     "  patchbay prompt review file=main.cpp",
+     CommandWords("NAME", "The prompt, then its arguments: key=value", 1, any, "the name of a prompt",
+                  "NAME key=value")},
+    {Command::skills, CommandGroup::contents, "skills",
+     "List skills, or show one after checking its content against its hash",
+     "  patchbay skills\n  patchbay skills docs pdf-processing\n  patchbay skills docs pdf-processing "
+     "references/forms.md",
+     CommandWords("SERVER", "A server, to list only its skills; then a skill, by name or URI; then one of its files", 0,
+                  3)},
+    {Command::serve, CommandGroup::other, "serve",
+     "Run an MCP server with the built-in tools, on stdin and stdout or over HTTP",
      "  patchbay serve --root ~/project\n  patchbay serve --root . --allow-run\n"
      "  patchbay serve --http 127.0.0.1:8080\n"
      "  patchbay serve --http 127.0.0.1:0 --json          any free port; prints {\"url\":…}\n"
@@ -118,19 +149,20 @@ constexpr CommandEntry commands[] = {
      "The token that clients must send is in the file of --bearer-file, or in PATCHBAY_SERVE_TOKEN. With "
      "--allow-run, and on every address except loopback, a token is required: without one of these, a token for "
      "this run is made and printed.",
-     nullptr, nullptr, 0, 0, true},
-    {Command::completion, "completion", "Print the completion script for a shell",
+     no_words, in_mcp},
+    {Command::lint, CommandGroup::other, "lint", "Check configuration files and rules without starting a server",
+     "  patchbay lint                       all files that are used in this directory\n"
+     "  patchbay lint .mcp.json .claude/settings.json --strict\n"
+     "  patchbay lint --json | jq '.problems'\n\n"
+     "Prints one line per problem: file:line:column: severity: message. The exit code is 1 if there are errors.",
+     CommandWords("FILE", "Check only these files, each one alone", 0, any), in_mcp},
+    {Command::completion, CommandGroup::other, "completion", "Print the completion script for a shell",
      "  source <(patchbay completion bash)\n  patchbay completion zsh > ~/.zfunc/_patchbay\n"
      "  patchbay completion fish > ~/.config/fish/completions/patchbay.fish",
-     "bash|zsh|fish|servers", "The shell; or servers, to print the names of your servers", 1, 1},
-    {Command::manual, "man", "Print the manual page", "  patchbay man | man -l -", nullptr, nullptr, 0, 0},
+     CommandWords("bash|zsh|fish|servers", "The shell; or servers, to print the names of your servers", 1, 1, "a shell",
+                  "bash", shells)},
+    {Command::manual, CommandGroup::other, "man", "Print the manual page", "  patchbay man | man -l -", {}},
 };
-
-constexpr const char* mcp_summary = "The commands about servers, named as in `claude mcp`";
-constexpr const char* mcp_examples =
-    "  patchbay mcp add --transport http sentry https://mcp.sentry.dev/mcp\n"
-    "  patchbay mcp add airtable --env AIRTABLE_API_KEY=key -- npx -y airtable-mcp-server\n"
-    "  patchbay mcp list";
 
 constexpr const char* about = "Connects to MCP servers and calls their tools.";
 constexpr const char* about_servers =
@@ -148,26 +180,45 @@ constexpr const char* about_exit_codes =
     "0 success; 1 the tool or server answered with an error, or doctor or lint found a problem; 2 wrong usage or "
     "configuration; 3 connection failed, time-out or limit reached; 70 a bug in patchbay; 130 or 143 interrupted.";
 
-constexpr ProgramText text_of_program{about,       about_servers, about_examples, about_exit_codes,
-                                      mcp_summary, mcp_examples};
-
-constexpr std::string_view first[] = {"add", "list", "tools", "call", "why", "doctor"};
-constexpr std::string_view about_declared[] = {
-    "get", "remove", "enable", "disable", "import", "add-json", "add-from-claude-desktop", "mcp"};
-constexpr std::string_view about_permission[] = {"approve", "reject", "reset-project-choices", "trust"};
-constexpr std::string_view about_offers[] = {"resources", "read", "prompts", "prompt", "skills"};
-constexpr std::string_view about_rest[] = {"serve", "lint", "completion", "man"};
-constexpr CommandGroup groups[] = {{"Start with these commands", first},
-                                   {"Commands about servers", about_declared},
-                                   {"Commands about approval and trust", about_permission},
-                                   {"Commands about resources, prompts and skills", about_offers},
-                                   {"Other commands", about_rest}};
+constexpr ProgramText text_of_program{about, about_servers, about_examples, about_exit_codes};
 
 }  // namespace
 
-std::span<const CommandGroup> command_groups() { return groups; }
-
 std::span<const CommandEntry> command_table() { return commands; }
+
+const CommandEntry* find_command(std::string_view name) {
+  const auto found = std::ranges::find(commands, name, &CommandEntry::name);
+  return found == std::ranges::end(commands) ? nullptr : found;
+}
+
+std::string_view command_name(Command command) noexcept {
+  const auto found = std::ranges::find(commands, command, &CommandEntry::command);
+  return found == std::ranges::end(commands) ? std::string_view() : found->name;
+}
+
+std::vector<std::string_view> commands_in_mcp() {
+  std::vector<std::string_view> names;
+  for (const auto& entry : commands) {
+    if (entry.in_mcp) names.push_back(entry.name);
+  }
+  return names;
+}
+
+std::string_view group_title(CommandGroup group) {
+  switch (group) {
+    case CommandGroup::first:
+      return "Start with these commands";
+    case CommandGroup::servers:
+      return "Commands about servers";
+    case CommandGroup::approval:
+      return "Commands about approval and trust";
+    case CommandGroup::contents:
+      return "Commands about resources, prompts and skills";
+    case CommandGroup::other:
+      break;
+  }
+  return "Other commands";
+}
 
 const ProgramText& program_text() { return text_of_program; }
 

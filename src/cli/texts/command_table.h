@@ -1,44 +1,55 @@
-// Every command with its words, its help and its examples: the table that parsing, help, the manual page and the
-// completions are made from. settings.cpp reads it; usage errors look up names in it. Data only.
+// Every command with its words, its help and its examples: the table that parsing, help, the manual page, the
+// completions and usage errors are made from. words/flag_table.h is the one of the flags. Data only.
 #pragma once
 
 #include <cstddef>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "cli/words/settings.h"
 
 namespace patchbay::cli {
 
+enum class CommandGroup { first, servers, approval, contents, other };
+std::string_view group_title(CommandGroup group);
+
+// What a command takes beside flags.
+struct CommandWords {
+  std::string_view name;  // as help shows it; empty: it takes none
+  std::string_view help;
+  std::size_t least = 0;
+  std::size_t most = 0;
+  std::string_view needs = {};                     // when there must be one: "call needs a tool"
+  std::string_view example = {};                   // ... and what to write then
+  std::span<const std::string_view> choices = {};  // when only these are accepted
+};
+
 struct CommandEntry {
   Command command;
-  const char* name;
-  const char* summary;
-  const char* examples;
-  const char* words_name;  // null: takes none; in lower case: these very words
-  const char* words_help;
-  std::size_t words_min;
-  std::size_t words_max;  // 0: any number
-  bool in_mcp = false;    // also reached as `patchbay mcp NAME`
+  CommandGroup group;
+  std::string_view name;
+  std::string_view summary;
+  std::string_view examples;
+  CommandWords words;
+  bool in_mcp = false;         // also reached as `patchbay mcp NAME`
+  bool takes_command = false;  // behind -- is the command of a server
 };
 
+// In the order of the help.
 std::span<const CommandEntry> command_table();
+// Null: there is none of this name.
+const CommandEntry* find_command(std::string_view name);
+// Empty for overview and version.
+std::string_view command_name(Command command) noexcept;
+std::vector<std::string_view> commands_in_mcp();
 
-// The order of the help: every command once, those that people need first in the first group.
-struct CommandGroup {
-  std::string_view title;
-  std::span<const std::string_view> names;
-};
-std::span<const CommandGroup> command_groups();
-
-// What is said of the program and of `mcp`.
+// What is said of the program.
 struct ProgramText {
-  const char* about;
-  const char* servers;
-  const char* examples;
-  const char* exit_codes;
-  const char* mcp_summary;
-  const char* mcp_examples;
+  std::string_view about;
+  std::string_view servers;
+  std::string_view examples;
+  std::string_view exit_codes;
 };
 const ProgramText& program_text();
 

@@ -6,8 +6,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/strings.h"
 #include "cli/context.h"
 #include "cli/declared.h"
+#include "cli/texts/command_table.h"
+#include "cli/words/flag_table.h"
 
 namespace patchbay::cli {
 namespace {
@@ -15,17 +18,25 @@ namespace {
 // What follows a flag.
 enum class ValueKind { none, choice, file, directory, free };
 
-ValueKind kind_of(const FlagText& flag) {
-  if (flag.value.empty()) return ValueKind::none;
-  if (!flag.choices.empty()) return ValueKind::choice;
-  if (flag.value.starts_with("FILE")) return ValueKind::file;
-  return flag.value == "DIR" ? ValueKind::directory : ValueKind::free;
+ValueKind kind_of(const FlagValue& value) {
+  if (value.name.empty()) return ValueKind::none;
+  if (!value.choices.empty()) return ValueKind::choice;
+  if (value.name.starts_with("FILE")) return ValueKind::file;
+  return value.name == "DIR" ? ValueKind::directory : ValueKind::free;
 }
 
-bool takes_server(const CommandText& command) { return command.words.starts_with("SERVER"); }
+// The only words that a command takes.
+std::vector<std::string_view> choices_of(const CommandEntry& command) {
+  if (command.command == Command::mcp) return commands_in_mcp();
+  return {command.words.choices.begin(), command.words.choices.end()};
+}
+
+bool takes_server(const CommandEntry& command) { return command.words.name.starts_with("SERVER"); }
 
 // SERVER/NAME may be written: which names there are only the server knows, and none is started here.
-bool takes_name_of_server(const CommandText& command) { return command.name == "call" || command.name == "prompt"; }
+bool takes_name_of_server(const CommandEntry& command) {
+  return command.command == Command::call || command.command == Command::prompt;
+}
 
 std::string quoted(std::string_view text, std::string_view quote_inside) {
   std::string out = "'";
@@ -39,9 +50,18 @@ std::string quoted(std::string_view text, std::string_view quote_inside) {
   return out + "'";
 }
 
-std::string names_of(const std::vector<CommandText>& commands, bool (*wanted)(const CommandText&), char between) {
+bool takes_anything(const CommandEntry& command) {
+  return command.words.most > 0 && !takes_server(command) && !takes_name_of_server(command) &&
+         choices_of(command).empty();
+}
+
+bool any_command(const CommandEntry&) { return true; }
+// `mcp` is not a command by itself: the word behind it is.
+bool any_but_mcp(const CommandEntry& command) { return command.command != Command::mcp; }
+
+std::string names_of(const auto& wanted, char between) {
   std::string out;
-  for (const auto& command : commands) {
+  for (const auto& command : command_table()) {
     if (!wanted(command)) continue;
     if (!out.empty()) out += between;
     out += command.name;
@@ -49,22 +69,15 @@ std::string names_of(const std::vector<CommandText>& commands, bool (*wanted)(co
   return out;
 }
 
-bool takes_anything(const CommandText& command) {
-  return !command.words.empty() && !takes_server(command) && !takes_name_of_server(command) && command.choices.empty();
-}
-// The flags that only this command takes; of no command: those that all take.
-std::string flag_names(const CommandLineText& line, std::string_view command) {
+// The flags that only this command takes; of none: those that all take.
+std::string flag_names(const CommandEntry* command) {
   std::string out;
-  for (const auto& flag : line.flags) {
-    if (flag.command != command) continue;
-    for (const auto& name : flag.names) out += (out.empty() ? "" : " ") + name;
+  for (const auto& flag : flag_table()) {
+    if (command ? !flag.owner.is(command->command) : !flag.owner.every_command()) continue;
+    for (const auto name : split(flag.names, ',')) out += fmt::format("{}{}", out.empty() ? "" : " ", name);
   }
   return out;
 }
-
-bool any_command(const CommandText&) { return true; }
-// `mcp` is no command by itself: the word behind it is.
-bool any_but_mcp(const CommandText& command) { return command.name != "mcp"; }
 
 }  // namespace
 
@@ -73,26 +86,26 @@ bool is_plain_word(std::string_view name) {
   return !name.empty() && name.front() != '-' && name.find_first_not_of(plain) == std::string_view::npos;
 }
 
-std::string bash_completion(const CommandLineText& line) {
-  std::string flags = "    local flags='" + flag_names(line, "") + "'\n    case $command in\n";
-  for (const auto& command : line.commands) {
-    if (const auto own = flag_names(line, command.name); !own.empty()) {
+std::string bash_completion() {
+  std::string flags = "    local flags='" + flag_names(nullptr) + "'\n    case $command in\n";
+  for (const auto& command : command_table()) {
+    if (const auto own = flag_names(&command); !own.empty()) {
       flags += fmt::format("      {}) flags+=' {}' ;;\n", command.name, own);
     }
   }
   flags += "    esac\n";
-  std::vector<std::string> with_value;
+  std::vector<std::string_view> with_value;
   std::string values;
-  for (const auto& flag : line.flags) {
-    if (flag.value.empty()) continue;
+  for (const auto& flag : flag_table()) {
+    const auto names = split(flag.names, ',');
     // Several commands have flags of the same name; they take the same values.
-    if (std::ranges::find(with_value, flag.names.front()) != with_value.end()) continue;
-    with_value.insert(with_value.end(), flag.names.begin(), flag.names.end());
+    if (!flag.takes_value() || std::ranges::find(with_value, names.front()) != with_value.end()) continue;
+    with_value.insert(with_value.end(), names.begin(), names.end());
     std::string action;
-    switch (kind_of(flag)) {
+    switch (kind_of(flag.value)) {
       case ValueKind::choice:
-        action =
-            fmt::format("mapfile -t COMPREPLY < <(compgen -W '{}' -- \"$current\"); ", fmt::join(flag.choices, " "));
+        action = fmt::format("mapfile -t COMPREPLY < <(compgen -W '{}' -- \"$current\"); ",
+                             fmt::join(flag.value.choices, " "));
         break;
       case ValueKind::file:
         action = "compopt -o default; ";
@@ -103,13 +116,14 @@ std::string bash_completion(const CommandLineText& line) {
       default:
         break;
     }
-    values += fmt::format("    {}) {}return ;;\n", fmt::join(flag.names, "|"), action);
+    values += fmt::format("    {}) {}return ;;\n", fmt::join(names, "|"), action);
   }
   std::string words;
-  for (const auto& command : line.commands) {
-    if (command.choices.empty()) continue;
+  for (const auto& command : command_table()) {
+    const auto choices = choices_of(command);
+    if (choices.empty()) continue;
     words += fmt::format("    {}) mapfile -t COMPREPLY < <(compgen -W '{}' -- \"$current\") ;;\n", command.name,
-                         fmt::join(command.choices, " "));
+                         fmt::join(choices, " "));
   }
   return fmt::format(
       R"sh(# bash completion for patchbay; made by `patchbay completion bash`.
@@ -155,12 +169,11 @@ _patchbay() {{
 }}
 complete -F _patchbay patchbay
 )sh",
-      fmt::join(with_value, "|"), names_of(line.commands, any_but_mcp, '|'), values, flags,
-      names_of(line.commands, any_command, ' '), names_of(line.commands, takes_server, '|'),
-      names_of(line.commands, takes_name_of_server, '|'), names_of(line.commands, takes_anything, '|'), words);
+      fmt::join(with_value, "|"), names_of(any_but_mcp, '|'), values, flags, names_of(any_command, ' '),
+      names_of(takes_server, '|'), names_of(takes_name_of_server, '|'), names_of(takes_anything, '|'), words);
 }
 
-std::string zsh_completion(const CommandLineText& line) {
+std::string zsh_completion() {
   constexpr std::string_view quote_inside = "'\\''";
   // Inside [...] and in a name:summary pair these end the text.
   auto escaped = [](std::string_view text) {
@@ -172,41 +185,47 @@ std::string zsh_completion(const CommandLineText& line) {
     return out;
   };
   std::string commands;
-  for (const auto& command : line.commands) {
-    commands += fmt::format("    {}\n", quoted(command.name + ":" + escaped(command.summary), quote_inside));
+  for (const auto& command : command_table()) {
+    commands +=
+        fmt::format("    {}\n", quoted(fmt::format("{}:{}", command.name, escaped(command.summary)), quote_inside));
   }
   std::string flags;
-  for (const auto& flag : line.flags) {
+  for (const auto& flag : flag_table()) {
     std::string action;
-    switch (kind_of(flag)) {
+    switch (kind_of(flag.value)) {
       case ValueKind::none:
         break;
       case ValueKind::choice:
-        action = fmt::format(":{}:({})", escaped(flag.value), fmt::join(flag.choices, " "));
+        action = fmt::format(":{}:({})", escaped(flag.value.name), fmt::join(flag.value.choices, " "));
         break;
       case ValueKind::file:
-        action = fmt::format(":{}:_files", escaped(flag.value));
+        action = fmt::format(":{}:_files", escaped(flag.value.name));
         break;
       case ValueKind::directory:
-        action = fmt::format(":{}:_files -/", escaped(flag.value));
+        action = fmt::format(":{}:_files -/", escaped(flag.value.name));
         break;
       case ValueKind::free:
-        action = fmt::format(":{}: ", escaped(flag.value));
+        action = fmt::format(":{}: ", escaped(flag.value.name));
         break;
     }
-    for (const auto& name : flag.names) {
-      const auto before = flag.repeatable ? std::string("*") : fmt::format("({})", fmt::join(flag.names, " "));
-      const bool joined = !flag.value.empty() && name.starts_with("--");
-      const auto spec =
-          quoted(before + name + (joined ? "=" : "") + "[" + escaped(flag.help) + "]" + action, quote_inside);
-      flags += flag.command.empty() ? fmt::format("  specs+=({})\n", spec)
-                                    : fmt::format("  (( $words[(I){}] )) && specs+=({})\n", flag.command, spec);
+    const auto names = split(flag.names, ',');
+    for (const auto name : names) {
+      const auto before = flag.repeatable() ? std::string("*") : fmt::format("({})", fmt::join(names, " "));
+      const bool joined = flag.takes_value() && name.starts_with("--");
+      const auto spec = quoted(fmt::format("{}{}{}[{}]{}", before, name, joined ? "=" : "", escaped(flag.help), action),
+                               quote_inside);
+      if (flag.owner.every_command()) flags += fmt::format("  specs+=({})\n", spec);
+      for (const auto& command : command_table()) {
+        if (!flag.owner.is(command.command)) continue;
+        flags += fmt::format("  (( $words[(I){}] )) && specs+=({})\n", command.name, spec);
+      }
     }
   }
   std::string words;
-  for (const auto& command : line.commands) {
-    if (command.choices.empty()) continue;
-    words += fmt::format("        {}) compadd -- {} ;;\n", command.name, fmt::join(command.choices, " "));
+  for (const auto& command : command_table()) {
+    const auto choices = choices_of(command);
+    if (choices.empty()) continue;
+    words += fmt::format("        {}) compadd -- {} ;;\n", command.name, fmt::join(choices, " "));
   }
   return fmt::format(
       R"sh(#compdef patchbay
@@ -245,30 +264,33 @@ else
   compdef _patchbay patchbay
 fi
 )sh",
-      commands, flags, names_of(line.commands, takes_server, '|'), names_of(line.commands, takes_name_of_server, '|'),
-      names_of(line.commands, takes_anything, '|'), words);
+      commands, flags, names_of(takes_server, '|'), names_of(takes_name_of_server, '|'), names_of(takes_anything, '|'),
+      words);
 }
 
-std::string fish_completion(const CommandLineText& line) {
+std::string fish_completion() {
   constexpr std::string_view quote_inside = "\\'";
   std::string out =
       "# fish completion for patchbay; made by `patchbay completion fish`.\n"
       "complete -c patchbay -f\n";
-  for (const auto& command : line.commands) {
+  for (const auto& command : command_table()) {
     out += fmt::format("complete -c patchbay -n __fish_use_subcommand -a {} -d {}\n", command.name,
                        quoted(command.summary, quote_inside));
   }
-  for (const auto& flag : line.flags) {
+  for (const auto& flag : flag_table()) {
     out += "complete -c patchbay";
-    if (!flag.command.empty()) out += fmt::format(" -n '__fish_seen_subcommand_from {}'", flag.command);
-    for (const auto& name : flag.names) {
+    if (!flag.owner.every_command()) {
+      const auto takes_it = [&](const CommandEntry& command) { return flag.owner.is(command.command); };
+      out += fmt::format(" -n '__fish_seen_subcommand_from {}'", names_of(takes_it, ' '));
+    }
+    for (const auto name : split(flag.names, ',')) {
       out += name.starts_with("--") ? fmt::format(" -l {}", name.substr(2)) : fmt::format(" -s {}", name.substr(1));
     }
-    switch (kind_of(flag)) {
+    switch (kind_of(flag.value)) {
       case ValueKind::none:
         break;
       case ValueKind::choice:
-        out += fmt::format(" -x -a '{}'", fmt::join(flag.choices, " "));
+        out += fmt::format(" -x -a '{}'", fmt::join(flag.value.choices, " "));
         break;
       case ValueKind::file:
         out += " -r -F";
@@ -284,17 +306,17 @@ std::string fish_completion(const CommandLineText& line) {
   }
   out += fmt::format(
       "complete -c patchbay -n '__fish_seen_subcommand_from {}' -a '(patchbay completion servers 2>/dev/null)'\n",
-      names_of(line.commands, takes_server, ' '));
+      names_of(takes_server, ' '));
   out += fmt::format(
       "complete -c patchbay -n '__fish_seen_subcommand_from {}' -F -a '(patchbay completion servers 2>/dev/null | "
       "string "
       "replace -r \"\\$\" /)'\n",
-      names_of(line.commands, takes_name_of_server, ' '));
-  out += fmt::format("complete -c patchbay -n '__fish_seen_subcommand_from {}' -F\n",
-                     names_of(line.commands, takes_anything, ' '));
-  for (const auto& command : line.commands) {
-    if (command.choices.empty()) continue;
-    const auto names = fmt::format("{}", fmt::join(command.choices, " "));
+      names_of(takes_name_of_server, ' '));
+  out += fmt::format("complete -c patchbay -n '__fish_seen_subcommand_from {}' -F\n", names_of(takes_anything, ' '));
+  for (const auto& command : command_table()) {
+    const auto choices = choices_of(command);
+    if (choices.empty()) continue;
+    const auto names = fmt::format("{}", fmt::join(choices, " "));
     const bool once = !any_but_mcp(command);
     out += fmt::format("complete -c patchbay -n '__fish_seen_subcommand_from {}{}{}' -a '{}'\n", command.name,
                        once ? "; and not __fish_seen_subcommand_from " : "", once ? names : "", names);
@@ -312,8 +334,7 @@ int completion(const Settings& settings, Io& io) {
     if (settings.builtin || (config.servers.empty() && !settings.strict)) io.out("patchbay\n");
     return 0;
   }
-  const auto line = describe_command_line();
-  io.out(what == "bash" ? bash_completion(line) : what == "zsh" ? zsh_completion(line) : fish_completion(line));
+  io.out(what == "bash" ? bash_completion() : what == "zsh" ? zsh_completion() : fish_completion());
   return 0;
 }
 

@@ -1,11 +1,12 @@
 #include "cli/texts/help.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/strings.h"
-#include "cli/texts/command_table.h"
 
 namespace patchbay::cli {
 namespace {
@@ -16,16 +17,16 @@ constexpr std::size_t narrowest = 40;
 constexpr std::size_t names_column = 28;
 
 // A name and what it means, in two columns; a long name has a line of its own.
-std::string row(const std::string& name, std::string_view text, std::size_t columns) {
+std::string row(std::string_view name, std::string_view text, std::size_t columns) {
   const auto indent = std::min(names_column, columns / 2);
-  auto out = "  " + name;
+  auto out = "  " + std::string(name);
   out += out.size() + 2 > indent ? "\n" + std::string(indent, ' ') : std::string(indent - out.size(), ' ');
   return out + filled(text, columns, indent) + "\n";
 }
 
-std::string flag_row(const FlagText& flag, std::size_t columns) {
-  auto name = join(flag.names, ", ");
-  if (!flag.value.empty()) name += " " + flag.value;
+std::string flag_row(const FlagEntry& flag, std::size_t columns) {
+  auto name = fmt::format("{}", fmt::join(split(flag.names, ','), ", "));
+  if (flag.takes_value()) name += fmt::format(" {}", flag.value.name);
   return row(name, flag_help(flag), columns);
 }
 
@@ -39,46 +40,46 @@ std::string examples_text(std::string_view examples, std::size_t columns) {
   return out;
 }
 
-std::string program_page(const CommandLineText& line, std::size_t columns) {
-  auto out = filled(line.summary, columns, 0) + "\n\nUsage: patchbay [FLAGS] [COMMAND] [ARGUMENTS]\n";
-  for (const auto& group : command_groups()) {
-    out += fmt::format("\n{}:\n", group.title);
-    for (const auto name : group.names) {
-      const auto command = std::ranges::find(line.commands, name, &CommandText::name);
-      if (command != line.commands.end()) out += row(command->name, command->summary, columns);
-    }
+std::string program_page(std::size_t columns) {
+  const auto& program = program_text();
+  auto out = filled(program.about, columns, 0) + "\n\nUsage: patchbay [FLAGS] [COMMAND] [ARGUMENTS]\n";
+  std::string_view title;
+  const auto under = [&](std::string_view group) {
+    if (group != std::exchange(title, group)) out += fmt::format("\n{}:\n", group);
+  };
+  for (const auto& command : command_table()) {
+    under(group_title(command.group));
+    out += row(command.name, command.summary, columns);
   }
-  std::string group;
-  for (const auto& flag : line.flags) {
-    if (!flag.command.empty()) continue;
-    if (flag.group != group) out += fmt::format("\n{}:\n", flag.group);
-    group = flag.group;
+  for (const auto& flag : flag_table()) {
+    if (!flag.owner.every_command()) continue;
+    under(group_title(flag.owner.group));
     out += flag_row(flag, columns);
   }
-  out += "\n" + filled(line.servers, columns, 0) + "\n" + examples_text(line.examples, columns);
-  out += "\n" + filled("Exit codes: " + line.exit_codes, columns, 0) + "\n";
+  out += "\n" + filled(program.servers, columns, 0) + "\n" + examples_text(program.examples, columns);
+  out += "\n" + filled(fmt::format("Exit codes: {}", program.exit_codes), columns, 0) + "\n";
   out += "\n" + filled("`patchbay COMMAND --help` explains one command.", columns, 0) + "\n";
   return out;
 }
 
-std::string command_page(const CommandLineText& line, const CommandText& command, std::string_view before,
-                         std::size_t columns) {
+std::string command_page(const CommandEntry& command, std::string_view before, std::size_t columns) {
   auto usage = fmt::format("Usage: patchbay {}{} [FLAGS]", before, command.name);
-  if (!command.words.empty()) {
-    usage += command.words_required ? " " + command.words : " [" + command.words + "]";
-    if (command.words_many) usage += "...";
+  if (command.words.most > 0) {
+    usage +=
+        command.words.least > 0 ? fmt::format(" {}", command.words.name) : fmt::format(" [{}]", command.words.name);
+    if (command.words.most > 1) usage += "...";
   }
-  auto out = filled(command.summary + ".", columns, 0) + "\n\n" + filled(usage, columns, 2) + "\n";
-  if (!command.words.empty()) out += "\n" + row(command.words, command.words_help, columns);
-  if (command.name == "mcp") {
+  auto out = filled(fmt::format("{}.", command.summary), columns, 0) + "\n\n" + filled(usage, columns, 2) + "\n";
+  if (command.words.most > 0) out += "\n" + row(command.words.name, command.words.help, columns);
+  if (command.command == Command::mcp) {
     out += "\nCommands:\n";
-    for (const auto& one : line.commands) {
+    for (const auto& one : command_table()) {
       if (one.in_mcp) out += row(one.name, one.summary, columns);
     }
   }
   out += "\nFlags:\n" + row("-h, --help", "Show this help", columns);
-  for (const auto& flag : line.flags) {
-    if (flag.command == command.name) out += flag_row(flag, columns);
+  for (const auto& flag : flag_table()) {
+    if (flag.owner.is(command.command)) out += flag_row(flag, columns);
   }
   out += examples_text(command.examples, columns);
   return out + "\n" +
@@ -106,15 +107,14 @@ std::string filled(std::string_view text, std::size_t columns, std::size_t inden
   return out;
 }
 
-std::string flag_help(const FlagText& flag) {
-  return flag.choices.empty() ? flag.help : flag.help + ": " + join(flag.choices, ", ");
+std::string flag_help(const FlagEntry& flag) {
+  if (flag.value.choices.empty()) return std::string(flag.help);
+  return fmt::format("{}: {}", flag.help, fmt::join(flag.value.choices, ", "));
 }
 
-std::string help_page(const CommandLineText& line, const HelpTopic& topic, std::size_t columns) {
+std::string help_page(const HelpTopic& topic, std::size_t columns) {
   const auto room = std::clamp(columns, narrowest, widest);
-  const auto command = std::ranges::find(line.commands, topic.command, &CommandText::name);
-  if (command == line.commands.end()) return program_page(line, room);
-  return command_page(line, *command, topic.in_mcp ? "mcp " : "", room);
+  return topic.command ? command_page(*topic.command, topic.in_mcp ? "mcp " : "", room) : program_page(room);
 }
 
 }  // namespace patchbay::cli

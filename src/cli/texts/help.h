@@ -1,4 +1,4 @@
-// The text of --help, for the program and for each command, made from the table of commands and flags. Pure. Called by
+// The text of --help, for the program and for each command, made from the tables of commands and flags. Pure. Called by
 // main, which knows how wide the terminal is.
 #pragma once
 
@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "cli/words/settings.h"
+#include "cli/words/command_line.h"
 
 namespace patchbay::cli {
 
@@ -15,8 +15,8 @@ namespace patchbay::cli {
 std::string filled(std::string_view text, std::size_t columns, std::size_t indent);
 
 // The help of a flag, and the words it takes when it takes only those.
-std::string flag_help(const FlagText& flag);
+std::string flag_help(const FlagEntry& flag);
 
-std::string help_page(const CommandLineText& line, const HelpTopic& topic, std::size_t columns);
+std::string help_page(const HelpTopic& topic, std::size_t columns);
 
 }  // namespace patchbay::cli

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -77,26 +78,26 @@ std::string verbatim(std::string_view text) {
   return filling ? out : out + ".fi\n";
 }
 
-std::string flag_entry(const FlagText& flag) {
+std::string flag_entry(const FlagEntry& flag) {
   std::string names;
-  for (const auto& name : flag.names) names += (names.empty() ? "\\fB" : ", \\fB") + roff(name) + "\\fR";
-  if (!flag.value.empty()) names += " \\fI" + roff(flag.value) + "\\fR";
+  for (const auto name : split(flag.names, ',')) names += (names.empty() ? "\\fB" : ", \\fB") + roff(name) + "\\fR";
+  if (flag.takes_value()) names += " \\fI" + roff(flag.value.name) + "\\fR";
   return ".TP\n" + names + "\n" + sentence(flag_help(flag));
 }
 
-std::string command_entry(const CommandText& command, const std::vector<FlagText>& flags) {
+std::string command_entry(const CommandEntry& command) {
   std::string title = "\\fB" + roff(command.name) + "\\fR";
-  if (!command.words.empty()) {
-    const auto word = "\\fI" + roff(command.words) + "\\fR";
-    title += command.words_required ? " " + word : " [" + word + "]";
-    if (command.words_many) title += " ...";
+  const auto words = "\\fI" + roff(command.words.name) + "\\fR";
+  if (command.words.most > 0) {
+    title += command.words.least > 0 ? " " + words : " [" + words + "]";
+    if (command.words.most > 1) title += " ...";
   }
   auto out = ".TP\n" + title + "\n" + sentence(command.summary);
-  if (!command.words_help.empty()) out += "\\fI" + roff(command.words) + "\\fR: " + sentence(command.words_help);
+  if (command.words.most > 0) out += words + ": " + sentence(command.words.help);
   out += ".IP\n" + verbatim(command.examples);
   std::string own;
-  for (const auto& flag : flags) {
-    if (flag.command == command.name) own += flag_entry(flag);
+  for (const auto& flag : flag_table()) {
+    if (flag.owner.is(command.command)) own += flag_entry(flag);
   }
   return own.empty() ? out : out + ".RS\n" + own + ".RE\n";
 }
@@ -135,30 +136,31 @@ constexpr struct {
 
 }  // namespace
 
-std::string manual_page(const CommandLineText& line, std::string_view version) {
-  // A summary in the NAME section is no sentence.
-  auto summary = line.summary.substr(0, line.summary.find_last_not_of('.') + 1);
+std::string manual_page(std::string_view version) {
+  const auto& program = program_text();
+  // A summary in the NAME section is not a sentence.
+  std::string summary(program.about.substr(0, program.about.find_last_not_of('.') + 1));
   summary.front() = static_cast<char>(std::tolower(static_cast<unsigned char>(summary.front())));
 
   auto out = fmt::format(
-      ".\\\" Made by `patchbay man` from the table that also makes its help.\n"
+      ".\\\" Made by `patchbay man` from the tables that also make its help.\n"
       ".TH PATCHBAY 1 \"\" \"patchbay {}\" \"User Commands\"\n",
       version);
   out += ".SH NAME\npatchbay \\- " + roff(summary) + "\n";
   out += ".SH SYNOPSIS\n.B patchbay\n[\\fIOPTION\\fR ...] [\\fICOMMAND\\fR [\\fIARGUMENT\\fR ...]]\n";
-  out += ".SH DESCRIPTION\n" + sentence(line.summary) +
-         "Without a command it shows your servers, their state and their tools.\n.PP\n" + roff(line.servers) + "\n";
+  out += ".SH DESCRIPTION\n" + sentence(program.about) +
+         "Without a command it shows your servers, their state and their tools.\n.PP\n" + roff(program.servers) + "\n";
   out += ".SH COMMANDS\n";
-  for (const auto& command : line.commands) out += command_entry(command, line.flags);
+  for (const auto& command : command_table()) out += command_entry(command);
   out += ".SH OPTIONS\nOptions can be written before or after the command.\n";
-  std::string group;
-  for (const auto& flag : line.flags) {
-    if (!flag.command.empty()) continue;
-    if (flag.group != group) out += ".SS " + roff(flag.group) + "\n";
-    group = flag.group;
+  std::string_view title;
+  for (const auto& flag : flag_table()) {
+    if (!flag.owner.every_command()) continue;
+    const auto group = group_title(flag.owner.group);
+    if (group != std::exchange(title, group)) out += ".SS " + roff(group) + "\n";
     out += flag_entry(flag);
   }
-  out += ".SH EXIT STATUS\n" + roff(line.exit_codes) + "\n";
+  out += ".SH EXIT STATUS\n" + roff(program.exit_codes) + "\n";
   out += ".SH ENVIRONMENT\n";
   for (const auto& variable : variables)
     out += fmt::format(".TP\n\\fB{}\\fR\n{}\n", variable.name, roff(variable.effect));
@@ -171,12 +173,12 @@ std::string manual_page(const CommandLineText& line, std::string_view version) {
       "\\fBXDG_STATE_HOME\\fR moves them.\n"
       ".TP\n\\fI~/.claude.json\\fR, \\fI~/.claude/\\fR, \\fI.claude/\\fR\nServers and settings of Claude Code: read, "
       "never written.\n";
-  out += ".SH EXAMPLES\n" + verbatim(line.examples);
+  out += ".SH EXAMPLES\n" + verbatim(program.examples);
   return out;
 }
 
 int manual(Io& io) {
-  io.out(manual_page(describe_command_line(), version()));
+  io.out(manual_page(version()));
   return 0;
 }
 

@@ -1,162 +1,185 @@
 #include "cli/texts/usage_error.h"
 
 #include <algorithm>
+#include <span>
+#include <vector>
+
+#include <fmt/format.h>
 
 #include "base/strings.h"
-#include "cli/texts/command_table.h"
-#include "cli/words/typed_words.h"
 #include "text/shell_word.h"
 
 namespace patchbay::cli {
 namespace {
+
+using Kind = UsageFault::Kind;
+
+// "mcp add", as it was typed.
+std::string command_words(const UsageFault& fault) {
+  const std::string name(fault.command ? fault.command->name : std::string_view());
+  if (!fault.in_mcp) return name;
+  return name.empty() ? "mcp" : "mcp " + name;
+}
+
+// The beginning of a line to paste.
+std::string line_begins(const UsageFault& fault) {
+  const auto words = command_words(fault);
+  return words.empty() ? "patchbay" : "patchbay " + words;
+}
 
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& names) {
   const auto meant = nearest(word, names);
   return meant.empty() ? std::string() : "; did you mean '" + meant + "'?";
 }
 
-// A flag nobody knows, and what was meant; empty when all are known.
-std::string flag_error(const std::vector<std::string>& typed, const std::string& command, const KnownFlags& known,
-                       const std::vector<std::string>& with_value) {
-  const auto behind = std::ranges::find(typed, "--");
-  for (auto word = typed.begin(); word != behind; ++word) {
-    if (!word->starts_with('-') || *word == "-") continue;
-    const auto name = word->substr(0, word->find('='));
-    if (std::ranges::find(known.here, name) != known.here.end()) {
-      if (name == *word && std::ranges::find(with_value, name) != with_value.end() && word + 1 != behind) ++word;
-      continue;
-    }
-    if (!name.starts_with("--")) {
-      // -eA=1 and -qv are several in one.
-      if (std::ranges::find(known.here, name.substr(0, 2)) != known.here.end()) continue;
-    }
-    std::string message = "there is no flag '" + name + "'";
-    if (command == "call" || command == "prompt") {
-      const auto plain = name.substr(name.find_first_not_of('-'));
-      message += " of " + command + "; arguments are written key=value: " + plain + "=" +
-                 (word->size() > name.size() ? word->substr(name.size() + 1) : "VALUE");
-      if (const auto meant = nearest(name, known.here); !meant.empty() && edit_distance(name, meant, 2) <= 2) {
-        message += " (or did you mean " + meant + "?)";
-      }
-      return message;
-    }
-    if (std::ranges::find(known.anywhere, name) != known.anywhere.end()) {
-      return "'" + command + "' takes no flag '" + name + "'";
-    }
-    auto meant = did_you_mean(name, known.here);
-    if (meant.empty() && command.empty()) meant = did_you_mean(name, known.anywhere);
-    return message + meant;
-  }
-  return {};
+std::vector<std::string> as_strings(std::span<const std::string_view> words) { return {words.begin(), words.end()}; }
+
+// "local, project or user"
+std::string one_of(std::span<const std::string_view> choices) {
+  auto first = as_strings(choices.first(choices.size() - 1));
+  return join(first, ", ") + " or " + std::string(choices.back());
 }
 
-// A flag of the command that stands before it, where only those of all commands may; empty when there is none.
-std::string misplaced_flag(const std::vector<std::string>& typed, std::size_t at, const std::string& command,
-                           const FlagLookup& known_flags, const std::vector<std::string>& with_value) {
-  const auto everywhere = known_flags({}).here;
-  const auto own = known_flags(typed[at]).here;
-  for (std::size_t i = 0; i < at; ++i) {
-    if (!typed[i].starts_with('-')) continue;
-    const auto name = typed[i].substr(0, typed[i].find('='));
-    const bool has_value = name == typed[i] && std::ranges::find(with_value, name) != with_value.end() && i + 1 < at;
-    if (std::ranges::find(everywhere, name) == everywhere.end() && std::ranges::find(own, name) != own.end()) {
-      return "'" + name + "' is a flag of '" + command + "'; write it after the command: patchbay " + command + " " +
-             shell_word(typed[i]) + (has_value ? " " + shell_word(typed[i + 1]) : "");
-    }
-    if (has_value) ++i;
+// The names of flags, of one command or of any.
+std::vector<std::string> flag_names(const CommandEntry* command, bool of_any) {
+  std::vector<std::string> names;
+  for (const auto& flag : flag_table()) {
+    if (!of_any && !flag.owner.every_command() && !(command && flag.owner.is(command->command))) continue;
+    for (const auto name : split(flag.names, ',')) names.emplace_back(name);
   }
-  return {};
+  return names;
 }
 
-// Whether a flag nobody knows stands before the name of a new server: it is none of the server's command.
-bool own_slip(const std::vector<std::string>& typed, std::size_t at, const KnownFlags& known,
-              const std::vector<std::string>& with_value) {
-  for (std::size_t i = at + 1; i < typed.size() && typed[i].starts_with('-') && typed[i] != "--"; ++i) {
-    const auto name = typed[i].substr(0, typed[i].find('='));
-    if (name.starts_with("--") && std::ranges::find(known.here, name) == known.here.end()) return true;
-    if (name == typed[i] && std::ranges::find(with_value, name) != with_value.end()) ++i;
-  }
-  return false;
+// "-s (--scope)" for who typed -s.
+std::string flag_title(const UsageFault& fault) {
+  const auto longest = split(fault.flag->names, ',').back();
+  return fault.word.starts_with("--") || longest == fault.word ? fault.word
+                                                               : fmt::format("{} ({})", fault.word, longest);
 }
 
-// One of several words was wanted: "--scope: projct not in {local,project,user}".
-std::string choice_error(const std::string& message) {
-  const auto in = message.find(" not in {");
-  const auto colon = message.find(": ");
-  if (in == std::string::npos || colon == std::string::npos || colon > in) return message;
-  const auto begin = in + 9;
-  const auto typed = message.substr(colon + 2, in - colon - 2);
-  // A mode of another client that is no mode here; whoever asks for it counts on nothing being changed.
-  if (message.starts_with("--permission-mode") && typed == "plan") {
-    return message.substr(0, in) + " does not exist here; dontAsk refuses every call that no rule allows";
+// The flag with its value, as it was typed.
+std::string flag_as_typed(const UsageFault& fault) {
+  if (fault.joined) return shell_word(fault.word + (fault.word.starts_with("--") ? "=" : "") + fault.value);
+  return fault.value.empty() ? fault.word : fault.word + " " + shell_word(fault.value);
+}
+
+std::string unknown_command(const UsageFault& fault) {
+  std::vector<std::string> names;
+  for (const auto& entry : command_table()) {
+    if (!fault.in_mcp || entry.in_mcp) names.emplace_back(entry.name);
   }
-  std::vector<std::string> choices;
-  for (const auto one : split(std::string_view(message).substr(begin, message.find('}', begin) - begin), ',')) {
-    choices.emplace_back(one);
+  const auto meant = nearest(fault.word, names);
+  // A rule begins with a capital, a command does not.
+  const bool like_command = !meant.empty() && fault.word.front() >= 'a' && fault.word.front() <= 'z';
+  if (fault.flag && !like_command) {
+    return fmt::format("unknown command '{}'; write several rules as one word: {} {}", fault.word,
+                       split(fault.flag->names, ',').front(), shell_word(fault.value + " " + fault.word));
   }
-  return message + did_you_mean(typed, choices);
+  const std::string before = fault.in_mcp ? "mcp " : "";
+  auto message = "unknown command '" + before + fault.word + "'";
+  if (fault.word == "login" || fault.word == "logout" || fault.word == "auth") {
+    return message +
+           "; signing in is not possible yet. Give a token in a header instead: patchbay add -t http NAME URL -H "
+           "'Authorization: Bearer ${TOKEN}'";
+  }
+  if (fault.in_mcp && fault.word != "mcp" && find_command(fault.word)) {
+    return message + "; write it without mcp: patchbay " + fault.word;
+  }
+  return meant.empty() ? message : message + "; did you mean '" + before + meant + "'?";
+}
+
+std::string unknown_flag(const UsageFault& fault) {
+  auto message = "there is no flag '" + fault.word + "'";
+  const auto here = flag_names(fault.command, false);
+  if (fault.command && (fault.command->command == Command::call || fault.command->command == Command::prompt)) {
+    message += fmt::format(" of {}; arguments are written key=value: {}={}", fault.command->name,
+                           fault.word.substr(fault.word.find_first_not_of('-')), fault.joined ? fault.value : "VALUE");
+    const auto meant = nearest(fault.word, here);
+    const bool near = !meant.empty() && edit_distance(fault.word, meant, 2) <= 2;
+    return near ? message + " (or did you mean " + meant + "?)" : message;
+  }
+  if (fault.kind == Kind::foreign_flag && fault.command) {
+    message = fmt::format("'{}' takes no flag '{}'", fault.command->name, fault.word);
+  } else if (fault.kind == Kind::foreign_flag) {
+    const auto owner = std::ranges::find_if(
+        command_table(), [&](const CommandEntry& entry) { return fault.flag->owner.is(entry.command); });
+    return fmt::format("'{0}' is a flag of '{1}'; write the command first: patchbay {1} {2}", fault.word, owner->name,
+                       flag_as_typed(fault));
+  } else {
+    auto meant = did_you_mean(fault.word, here);
+    if (meant.empty() && !fault.command) meant = did_you_mean(fault.word, flag_names(nullptr, true));
+    message += meant;
+  }
+  if (!fault.behind_name) return message;
+  message += message.ends_with('?') ? " If it is a flag of the server, write" : "; write";
+  return message + " -- before the command of the server: " + line_begins(fault) + " NAME -- COMMAND ARGUMENTS";
+}
+
+std::string missing_value(const UsageFault& fault) {
+  const auto& value = fault.flag->value;
+  auto behind = value.behind_example;
+  if (behind.empty() && fault.command) behind = fault.command->words.example;
+  return fmt::format("{} needs {}: {} {} {}{}{}", flag_title(fault), value.needs, line_begins(fault), fault.word,
+                     shell_word(value.example), behind.empty() ? "" : " ", behind);
+}
+
+std::string wrong_value(const UsageFault& fault) {
+  const auto& choices = fault.flag->value.choices;
+  if (choices.empty()) return fmt::format("{} takes {}, not '{}'", flag_title(fault), fault.expected, fault.value);
+  // A mode of another client that does not exist here; whoever asks for it counts on nothing being changed.
+  if (fault.flag->is_called("--permission-mode") && fault.value == "plan") {
+    return fault.word + " plan does not exist here; dontAsk refuses every call that no rule allows";
+  }
+  auto message = fmt::format("{} takes {}, not '{}'", flag_title(fault), one_of(choices), fault.value);
+  if (fault.flag->is_called("--transport") && fault.value == "ws") {
+    return fmt::format(R"({}; to add a ws server: patchbay {}add-json NAME '{{"type":"ws","url":"wss://…"}}')", message,
+                       fault.in_mcp ? "mcp " : "");
+  }
+  return message + did_you_mean(fault.value, as_strings(choices));
+}
+
+std::string extra_word(const UsageFault& fault) {
+  const auto most = fault.command->words.most;
+  const auto taken = most == 0 ? "no arguments" : most == 1 ? "one argument" : fmt::format("{} arguments", most);
+  return fmt::format("'{}' takes {}{}; leave out '{}'", fault.command->name, most == 0 ? "" : "at most ", taken,
+                     fault.word);
+}
+
+std::string message_of(const UsageFault& fault) {
+  switch (fault.kind) {
+    case Kind::unknown_command:
+      return unknown_command(fault);
+    case Kind::missing_command:
+      return "'mcp' needs a command: patchbay mcp list";
+    case Kind::unknown_flag:
+    case Kind::foreign_flag:
+      return unknown_flag(fault);
+    case Kind::misplaced_flag:
+      return fmt::format("'{}' is a flag of '{}'; write it after the command: {} {}", fault.word, command_words(fault),
+                         line_begins(fault), flag_as_typed(fault));
+    case Kind::missing_value:
+      return missing_value(fault);
+    case Kind::unwanted_value:
+      return fmt::format("{0} takes no value; write only {0}", fault.word);
+    case Kind::wrong_value:
+      return wrong_value(fault);
+    case Kind::repeated_flag:
+      return fmt::format("{} can be given only once", flag_title(fault));
+    case Kind::missing_word:
+      return fmt::format("'{}' needs {}: {} {}", fault.command->name, fault.command->words.needs, line_begins(fault),
+                         fault.command->words.example);
+    case Kind::extra_word:
+      return extra_word(fault);
+    case Kind::wrong_word:
+      break;
+  }
+  const auto choices = fault.command->words.choices;
+  return fmt::format("'{}' takes {}, not '{}'{}", fault.command->name, one_of(choices), fault.word,
+                     did_you_mean(fault.word, as_strings(choices)));
 }
 
 }  // namespace
 
-UsageError usage_error(const std::string& message, const std::vector<std::string>& typed, const FlagLookup& known_flags,
-                       const std::vector<std::string>& with_value) {
-  const auto [at, mcp] = command_at(typed, with_value);
-  const std::string before = mcp ? "mcp " : "";
-  const auto name = at < typed.size() ? typed[at] : std::string();
-  std::vector<std::string> names;
-  for (const auto& entry : command_table()) {
-    if (!mcp || entry.in_mcp) names.emplace_back(entry.name);
-  }
-  if (!mcp) names.emplace_back("mcp");
-  const bool known_command = std::ranges::find(names, name) != names.end();
-  const bool flags_only = name.empty();
-  UsageError error{choice_error(message),
-                   known_command ? "patchbay " + before + name + " --help" : "patchbay " + before + "--help"};
-  if (auto flag = flag_error(typed, known_command ? name : std::string(), known_flags(name), with_value);
-      !flag.empty() && (known_command || flags_only)) {
-    error.message = flag;
-    // What stands behind the name of a new server may well be flags of its command.
-    if (name != "add" || own_slip(typed, at, known_flags(name), with_value)) return error;
-  } else if (known_command) {
-    auto misplaced = misplaced_flag(typed, at, before + name, known_flags, with_value);
-    if (!misplaced.empty()) {
-      error.message = std::move(misplaced);
-      return error;
-    }
-  }
-  if (!known_command && !flags_only) {
-    // What a misspelt flag left standing is no command.
-    const std::vector<std::string> before_it(typed.begin(), typed.begin() + static_cast<std::ptrdiff_t>(at));
-    error.message = flag_error(before_it, {}, known_flags({}), with_value);
-    if (!error.message.empty()) return error;
-    // Rules begin with a capital, or with mcp__, which were taken for rules already.
-    const bool like_command = name.front() >= 'a' && name.front() <= 'z' && !nearest(name, names).empty();
-    if (at >= 2 && is_rule_flag(typed[at - 2]) && !like_command) {
-      error.message = "unknown command '" + name + "'; write several rules as one word: " + typed[at - 2] + " " +
-                      shell_word(typed[at - 1] + " " + name);
-      return error;
-    }
-    error.message = "unknown command '" + before + name + "'";
-    if (name == "login" || name == "logout" || name == "auth") {
-      error.message +=
-          "; signing in is not possible yet. Give a token in a header instead: patchbay add -t http NAME URL -H "
-          "'Authorization: Bearer ${TOKEN}'";
-    } else {
-      const auto meant = nearest(name, names);
-      if (!meant.empty()) error.message += "; did you mean '" + before + meant + "'?";
-    }
-    return error;
-  }
-  if (name != "add") return error;
-  if (message.starts_with("--transport: ws")) {
-    error.message =
-        message + "; to add a ws server: patchbay " + before + R"(add-json NAME '{"type":"ws","url":"wss://…"}')";
-  } else if (message.find("not expected") != std::string::npos && std::ranges::find(typed, "--") == typed.end()) {
-    error.message += error.message.ends_with('?') ? " If it is a flag of the server, write" : "; write";
-    error.message += " -- before the command of the server: patchbay " + before + "add NAME -- COMMAND ARGUMENTS";
-  }
-  return error;
-}
+UsageError usage_error(const UsageFault& fault) { return {message_of(fault), line_begins(fault) + " --help"}; }
 
 }  // namespace patchbay::cli

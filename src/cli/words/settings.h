@@ -1,16 +1,16 @@
-// The command line as values: one table of commands and flags makes parsing, help, the manual
-// page and the completions. Called by main, before there is a loop; touches nothing.
+// What the words of a command line ask for, as values. words/command_line.h makes them of the words, main and the
+// commands read them. Data only.
 #pragma once
 
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
 namespace patchbay::cli {
 
+// A new one also gets a row in texts/command_table.cpp, and its flags a row each in words/flag_table.cpp.
 enum class Command {
-  overview,
+  overview,  // none was typed
   tools,
   call,
   resources,
@@ -37,6 +37,7 @@ enum class Command {
   serve,
   completion,
   manual,
+  mcp,  // only before another command
   version
 };
 
@@ -102,60 +103,14 @@ struct Settings {
   std::optional<double> timeout_seconds;
   bool no_check = false;
 
+  // What is asked for instead of the command.
+  bool help = false;
+  bool version = false;
+
   // What the command is about.
   std::vector<std::string> words;
+
+  bool operator==(const Settings&) const = default;
 };
-
-// As it is typed; empty for none.
-std::string_view command_name(Command command) noexcept;
-
-struct HelpTopic {
-  std::string command;  // empty: the program
-  bool in_mcp = false;  // asked for as `patchbay mcp COMMAND --help`
-};
-
-// What to print and the exit code, instead of a command: help, or a usage error.
-struct Stop {
-  int code = 0;
-  std::optional<HelpTopic> help;
-  std::string talk;
-  std::string message;  // of a usage error, without advice
-};
-
-std::variant<Settings, Stop> parse_command_line(int argc, const char* const* argv);
-
-// The same table as text, for whoever writes about it.
-struct FlagText {
-  std::string group;
-  std::string command;             // the only one that takes it; empty: all do
-  std::vector<std::string> names;  // with their dashes, short ones first
-  std::string value;               // what its value is called; empty: takes none
-  std::vector<std::string> choices;
-  std::string help;
-  bool repeatable = false;
-};
-
-struct CommandText {
-  std::string name;
-  std::string summary;
-  std::string examples;
-  std::string words;  // empty: takes none
-  std::string words_help;
-  bool words_required = false;
-  bool words_many = false;
-  std::vector<std::string> choices;  // when only these words will do
-  bool in_mcp = false;               // also `patchbay mcp NAME`
-};
-
-struct CommandLineText {
-  std::string summary;
-  std::string servers;
-  std::string examples;
-  std::string exit_codes;
-  std::vector<FlagText> flags;
-  std::vector<CommandText> commands;
-};
-
-CommandLineText describe_command_line();
 
 }  // namespace patchbay::cli

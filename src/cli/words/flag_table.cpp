@@ -1,0 +1,198 @@
+#include "cli/words/flag_table.h"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cstdlib>
+
+namespace patchbay::cli {
+namespace {
+
+bool is_made_of(std::string_view text, std::string_view more) {
+  return !text.empty() && std::ranges::all_of(text, [&](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || more.contains(c);
+  });
+}
+
+// NAME=value
+bool is_assignment(std::string_view word, bool) {
+  const auto sign = word.find('=');
+  return sign != std::string_view::npos && is_made_of(word.substr(0, sign), "_");
+}
+
+// Name: value. The blank is needed: https://host is not a header.
+bool is_header_line(std::string_view word, bool) {
+  const auto colon = word.find(": ");
+  return colon != std::string_view::npos && is_made_of(word.substr(0, colon), "_-");
+}
+
+// The full name of a tool is never a command. Behind the command it may be what the command is about.
+bool is_rule(std::string_view word, bool before_command) { return before_command && word.starts_with("mcp__"); }
+
+std::string_view keep_timeout(Settings& settings, std::string_view value) {
+  const std::string text(value);
+  char* end = nullptr;
+  const double seconds = std::strtod(text.c_str(), &end);
+  if (end == text.c_str() || *end != 0 || !(seconds > 0)) return "a number of seconds greater than 0";
+  settings.timeout_seconds = seconds;
+  return {};
+}
+
+std::string_view keep_callback_port(Settings& settings, std::string_view value) {
+  int port = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), port);
+  if (error != std::errc() || end != value.data() + value.size() || port < 1 || port > 65535) {
+    return "a port from 1 to 65535";
+  }
+  settings.callback_port = port;
+  return {};
+}
+
+constexpr std::string_view scopes[] = {"local", "project", "user"};
+constexpr std::string_view transports[] = {"stdio", "sse", "http"};
+constexpr std::string_view modes[] = {"default",     "acceptReads", "bypass",           "dontAsk",
+                                      "acceptEdits", "auto",        "bypassPermissions"};
+constexpr std::string_view levels[] = {"trace", "debug", "info", "warning", "error", "off"};
+
+constexpr FlagValue none{};
+constexpr FlagValue scope{"SCOPE", "a scope", "local", scopes};
+constexpr FlagValue only_project{"SCOPE", "a scope", "project", scopes};
+constexpr FlagValue directory{"DIR", "a directory", "."};
+
+constexpr auto only(auto... commands) { return FlagOwner::only(commands...); }
+
+constexpr FlagEntry flags[] = {
+    // Flags of every command.
+    {"-h,--help", FlagGroup::general, none, "Show this help", &Settings::help},
+    {"-V,--version", FlagGroup::general, none, "Show the version", &Settings::version},
+
+    {"--mcp-config", FlagGroup::servers, FlagValue("FILE|JSON", "a file or JSON text", ".mcp.json"),
+     "Use servers from this file or JSON text (repeatable)", &Settings::mcp_config},
+    {"--mcp-server", FlagGroup::servers, FlagValue("NAME=SERVER", "a server", "NAME=URL"),
+     "Use one more server: NAME=URL, NAME=JSON or NAME='command args' (repeatable)", &Settings::mcp_servers},
+    {"--strict-mcp-config", FlagGroup::servers, none, "Use only the servers from --mcp-config and --mcp-server",
+     &Settings::strict},
+    {"--plugin-dir", FlagGroup::servers, directory, "Use servers of the plugin in this directory (repeatable)",
+     &Settings::plugin_dirs},
+    {"--settings", FlagGroup::servers, FlagValue("FILE|JSON", "a file or JSON text", "settings.json"),
+     "Use settings from this file or JSON text (repeatable)", &Settings::settings},
+    {"--trust-project", FlagGroup::servers, none,
+     "Approve and trust this project for this run: its servers start, its allow rules and headersHelper commands are "
+     "used",
+     &Settings::trust_project},
+    {"--builtin", FlagGroup::servers, none, "Use the built-in server in addition to the others", &Settings::builtin},
+    {"--ide", FlagGroup::servers, none, "Use the tools of the editor that has this directory open", &Settings::ide},
+    {"--allow-run", FlagGroup::servers, none, "Let the built-in server run commands", &Settings::allow_run},
+    {"--root", FlagGroup::servers, directory, "The only directory that the built-in server can access",
+     &Settings::root},
+
+    {"--allowedTools,--allowed-tools", FlagGroup::permissions, FlagValue("RULES", "a rule", "mcp__server__tool"),
+     "Rules for calls that are allowed without a question: mcp__server__tool, mcp__server__* (repeatable)",
+     &Settings::allowed_tools, is_rule},
+    {"--disallowedTools,--disallowed-tools", FlagGroup::permissions, FlagValue("RULES", "a rule", "mcp__server__tool"),
+     "Rules for tools that are never called and not shown (repeatable)", &Settings::disallowed_tools, is_rule},
+    {"--permission-mode", FlagGroup::permissions, FlagValue("MODE", "a mode", "dontAsk", modes),
+     "What happens to a call that no rule covers", &Settings::permission_mode},
+    {"--dangerously-skip-permissions", FlagGroup::permissions, none,
+     "Same as --permission-mode bypass: only deny and ask rules apply", &Settings::skip_permissions},
+
+    {"--json", FlagGroup::output, none, "Print JSON, for scripts", &Settings::json},
+    {"-q,--quiet", FlagGroup::output, none, "Do not report that servers start", &Settings::quiet},
+    {"--no-color", FlagGroup::output, none, "Print without colours (also: NO_COLOR)", &Settings::no_color},
+    {"--timeout", FlagGroup::output, FlagValue("SECONDS", "a number of seconds", "30"),
+     "Stop waiting for a call after this many seconds", keep_timeout},
+    {"--no-check", FlagGroup::output, none, "Do not check arguments and results against the schemas of the tool",
+     &Settings::no_check},
+    {"--log-level", FlagGroup::output, FlagValue("LEVEL", "a level", "debug", levels), "How much to log",
+     &Settings::log_level},
+    {"--log-file", FlagGroup::output, FlagValue("FILE", "a file", "patchbay.log"),
+     "Write the log to this file instead of stderr", &Settings::log_file},
+    {"--trace", FlagGroup::output, none, "Log every message, without secrets", &Settings::trace},
+
+    // Flags of some commands.
+    {"-t,--transport", only(Command::add), FlagValue("TRANSPORT", "a transport", "http", transports, "NAME URL"),
+     "How the server is reached", &Settings::transport},
+    {"-s,--scope", only(Command::add, Command::add_json), scope, "Who can use the server (default: local)",
+     &Settings::scope},
+    {"-s,--scope", only(Command::remove), scope, "Remove the entry of this scope", &Settings::scope},
+    {"-s,--scope", only(Command::get, Command::list), scope, "Show only entries of this scope", &Settings::scope},
+    {"-s,--scope", only(Command::enable, Command::disable), scope,
+     "local: in this project (default for disable); user: in every project", &Settings::scope},
+    {"-s,--scope", only(Command::approve, Command::reject, Command::reset_choices), only_project,
+     "Only project has a meaning here", &Settings::scope},
+    {"-s,--scope", only(Command::import_servers), scope,
+     "Scope of the new entries (default: user for your own files, local for files of the project)", &Settings::scope},
+    {"-s,--scope", only(Command::add_from_desktop), scope, "Scope of the new entries (default: local)",
+     &Settings::scope},
+    {"-s,--scope", only(Command::why), scope, "Explain the entry of this scope, even if another one overrides it",
+     &Settings::scope},
+    {"-e,--env", only(Command::add), FlagValue("NAME=VALUE", "a variable", "KEY=value"),
+     "Variables for the command (repeatable; one flag can have several)", &Settings::env, is_assignment},
+    {"-H,--header", only(Command::add), FlagValue("HEADER", "a header", "Name: value", {}, "NAME URL"),
+     "'Name: value' to send to the URL (repeatable; one flag can have several)", &Settings::headers, is_header_line},
+    {"--client-id", only(Command::add), FlagValue("ID", "an ID", "ID", {}, "NAME URL"), "Client ID to sign in with",
+     &Settings::client_id},
+    {"--client-secret", only(Command::add), none,
+     "Ask for the secret of this client, or take it from MCP_CLIENT_SECRET", &Settings::client_secret},
+    {"--client-secret", only(Command::add_json), none,
+     "Ask for the secret of its oauth.clientId, or take it from MCP_CLIENT_SECRET", &Settings::client_secret},
+    {"--callback-port", only(Command::add), FlagValue("PORT", "a port", "8080", {}, "NAME URL"),
+     "Local port that the browser returns to after sign-in (also: MCP_OAUTH_CALLBACK_PORT)", keep_callback_port},
+    {"--check", only(Command::get, Command::list), none, "Start the servers and show whether they answer",
+     &Settings::check},
+    {"--check", only(Command::why), none, "Start the server and show what it answers", &Settings::check},
+    {"--all", only(Command::approve, Command::reject), none, "All servers declared by this project", &Settings::all},
+    {"--from", only(Command::import_servers), FlagValue("CLIENT", "a client", "cursor"),
+     "The client that the file belongs to", &Settings::from},
+    {"--name", only(Command::import_servers), FlagValue("SERVER", "the name of a server", "SERVER"),
+     "Only this server (repeatable)", &Settings::names},
+    {"--dry-run", only(Command::import_servers, Command::add_from_desktop), none,
+     "Show what would be written, and write nothing", &Settings::dry_run},
+    {"-y,--yes", only(Command::import_servers), none, "Write without a question", &Settings::yes},
+    {"-y,--yes", only(Command::add_from_desktop), none, "Copy all without a question", &Settings::yes},
+    {"--fix", only(Command::doctor), none, "First fix what is safe to fix", &Settings::fix},
+    {"--offline", only(Command::doctor), none, "Start no server and connect to nothing", &Settings::offline},
+    {"--strict", only(Command::lint), none, "Exit with 1 for warnings as well as errors", &Settings::warnings_fail},
+    {"--remove", only(Command::trust), none, "Stop trusting the directory", &Settings::take_back},
+    {"-y,--yes", only(Command::trust), none, "Trust it without a question", &Settings::yes},
+    {"--http", only(Command::serve), FlagValue("ADDR:PORT", "an address", "127.0.0.1:8080"),
+     "Listen on this address instead of stdin (port 0: any free port)", &Settings::http},
+    {"--bearer-file", only(Command::serve), FlagValue("FILE", "a file", "token.txt"),
+     "Accept only clients that send the token in this file", &Settings::bearer_file},
+    {"--allow-host", only(Command::serve), FlagValue("NAME", "a host name", "mcp.example"),
+     "Accept requests for this host name (repeatable)", &Settings::allow_hosts},
+    {"--allow-origin", only(Command::serve), FlagValue("ORIGIN", "an origin", "https://app.example"),
+     "Accept requests from web pages of this origin (repeatable)", &Settings::allow_origins},
+};
+
+}  // namespace
+
+std::string_view group_title(FlagGroup group) {
+  switch (group) {
+    case FlagGroup::servers:
+      return "Which servers to use";
+    case FlagGroup::permissions:
+      return "Which calls are allowed";
+    case FlagGroup::output:
+      return "Output, time limits and log";
+    case FlagGroup::general:
+      break;
+  }
+  return "General";
+}
+
+std::span<const FlagEntry> flag_table() { return flags; }
+
+const FlagEntry* find_flag(std::string_view name, Command command) {
+  const auto found = std::ranges::find_if(flags, [&](const FlagEntry& flag) {
+    return flag.is_called(name) && (flag.owner.every_command() || flag.owner.is(command));
+  });
+  return found == std::ranges::end(flags) ? nullptr : found;
+}
+
+const FlagEntry* find_flag_anywhere(std::string_view name) {
+  const auto found = std::ranges::find_if(flags, [&](const FlagEntry& flag) { return flag.is_called(name); });
+  return found == std::ranges::end(flags) ? nullptr : found;
+}
+
+}  // namespace patchbay::cli
