@@ -320,7 +320,7 @@ int show(const Declared& declared, const Question& question, const Answered& ans
     arguments = std::move(*given);
   }
   const auto why = explain_tool(entry, question.server, permissions_of(declared.config, settings),
-                                declared.config.settings.all(), arguments, declared.request.cwd);
+                                layers_of(declared.config.settings), arguments, declared.request.cwd);
   const bool known = answered.entry.has_value();
   const bool given = !question.arguments.empty();
   // What rules would say of a tool that is not there helps nobody.
