@@ -150,9 +150,10 @@ Task<void> ByteBudget::wait_for_room(ByteBudget& budget, std::shared_ptr<Entry> 
       entry.wanted = 0;
     }
   } leave{budget, *entry};
-  const auto end = std::chrono::steady_clock::now() + patience;
+  const auto& clock = loop_clock(co_await asio::this_coro::executor);
+  const auto end = clock.now() + patience;
   while (!budget.try_room(*entry, more)) {
-    auto woken = co_await as_result(with_timeout(entry->woken.wait(), end - std::chrono::steady_clock::now(), ""));
+    auto woken = co_await as_result(with_timeout(entry->woken.wait(), end - clock.now(), ""));
     if (woken) continue;
     if (woken.error().code() != Errc::timeout) throw std::move(woken).error();
     const std::lock_guard lock(budget.mutex_);

@@ -112,7 +112,7 @@ template <class T>
 Task<ListedWhole<T>> list_whole(SessionOwner& session, ListedBy list, std::string_view key) {
   RequestSettings settings;
   settings.total = session.runtime().limits.list;
-  const auto clock = clock_for(session.runtime(), settings);
+  const auto clock = clock_for(session.clock(), settings);
   ListedWhole<T> whole;
   auto& listing = whole.listing;
   for (bool again : {false, true}) {

@@ -152,7 +152,7 @@ Task<CallToolResult> Session::call_tool(std::string name, Payload arguments, Cal
       }
     }
     auto settings = settings_for(options, owner->runtime().limits.tool);
-    settings.clock = clock_for(owner->runtime(), settings);
+    settings.clock = clock_for(owner->clock(), settings);
     const Tagged tagged(settings.clock, name, options);
     settings.tasks = options.task != TaskUse::avoid;
     CallToolResult decoded;
@@ -186,7 +186,7 @@ Task<StartedTool> Session::start_tool(std::string name, Payload arguments, CallO
     auto listed = owner->lists().tools().find(name);
     if (listed) co_await check_before(owner->runtime(), listed, arguments, options);
     auto settings = settings_for(options, owner->runtime().limits.tool);
-    settings.clock = clock_for(owner->runtime(), settings);
+    settings.clock = clock_for(owner->clock(), settings);
     const Tagged tagged(settings.clock, name, options);
     auto exchanged =
         co_await begin_call(*owner, name, std::move(members), TaskUse::prefer, options.task_ttl, std::move(settings));
@@ -206,7 +206,7 @@ Task<CallToolResult> Session::await_task(std::string id, CallOptions options) {
                  .on_task = std::move(options.on_task),
                  .cancel_when_left = false,
                  .look_first = true};
-  how.settings.clock = clock_for(owner->runtime(), how.settings);
+  how.settings.clock = clock_for(owner->clock(), how.settings);
   const Tagged tagged(how.settings.clock, {}, options);
   RemoteTask task;
   task.id = std::move(id);

@@ -35,8 +35,8 @@ inline RequestSettings settings_for(const CallOptions& call, std::chrono::millis
   return settings;
 }
 
-inline std::shared_ptr<CallClock> clock_for(const Runtime& runtime, const RequestSettings& settings) {
-  return std::make_shared<CallClock>(runtime.clock, settings.total, std::min(settings.total, settings.idle));
+inline std::shared_ptr<CallClock> clock_for(const Clock& clock, const RequestSettings& settings) {
+  return std::make_shared<CallClock>(clock, settings.total, std::min(settings.total, settings.idle));
 }
 
 // `work` that a call needs before it can go on, within what is left of the time of the call.

@@ -108,6 +108,7 @@ class Peer : public std::enable_shared_from_this<Peer> {
 
   // The clock of the pending call that has a tag; null when there is none or several.
   const CallClock* only_tagged_call() const noexcept;
+  const Clock& clock() const noexcept { return clock_; }
 
   // Passes progress on for a token whose request may have been answered already, because
   // what it began goes on. Made before the request is sent; the token is its id.
@@ -198,6 +199,7 @@ class Peer : public std::enable_shared_from_this<Peer> {
   std::size_t active_ = 0;  // handlers that have not ended, also cancelled ones
   Counters counters_;
 
+  Clock& clock_;
   Timer deadline_timer_;
   TimePoint armed_for_ = TimePoint::max();
   bool trace_failed_ = false;  // that was told

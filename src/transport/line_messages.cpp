@@ -44,7 +44,7 @@ Task<std::optional<std::pair<LineMessages::Line, ReadMessages>>> LineMessages::r
 
 Result<void> LineMessages::bear(std::size_t bytes, std::size_t lines) {
   if (bytes == 0 && lines == 0) return {};
-  return chatter_.note(bytes, lines, std::chrono::steady_clock::now());
+  return chatter_.note(bytes, lines, clock_.now());
 }
 
 Result<void> LineMessages::bear_skipped(std::size_t lines) {

@@ -41,6 +41,7 @@ struct SseChannel::State : std::enable_shared_from_this<State> {
   State(asio::any_io_executor e, HttpTarget o, std::shared_ptr<HttpAuth> auth, Runtime r)
       : options(std::move(o)),
         runtime(std::move(r)),
+        clock(loop_clock(e)),
         requester(e, options, std::move(auth), runtime),
         inbox(inbox_room),
         parser(runtime.limits.message),
@@ -59,6 +60,7 @@ struct SseChannel::State : std::enable_shared_from_this<State> {
 
   HttpTarget options;
   Runtime runtime;
+  const Clock& clock;
   HttpRequester requester;
   MessageInbox inbox;
   std::unique_ptr<HttpExchange> stream;
@@ -150,7 +152,7 @@ struct SseChannel::State : std::enable_shared_from_this<State> {
 
   // Something came that is no message; throws when that is too much by now.
   void bear(std::size_t bytes, std::size_t pieces) {
-    auto bearable = chatter.note(bytes, pieces, std::chrono::steady_clock::now());
+    auto bearable = chatter.note(bytes, pieces, clock.now());
     if (!bearable) throw bearable.error().within(requester.shown());
   }
 
