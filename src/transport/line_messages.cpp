@@ -9,12 +9,12 @@ namespace patchbay {
 LineMessages::Todo LineMessages::todo() {
   if (large_) return Todo::read_aside;
   if (pace_.due() || reader_.resting()) return Todo::turn;
+  incoming_.hold(reader_.unfinished());
   if (incoming_.failed()) {
     reader_.drop();
     incoming_.hold(0);
     return Todo::give_up;
   }
-  incoming_.hold(reader_.unfinished());
   if (reader_.too_long()) return Todo::too_long;
   return incoming_.fits(ByteBudget::small) ? Todo::read : Todo::wait_for_room;
 }

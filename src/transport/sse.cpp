@@ -132,13 +132,14 @@ struct SseChannel::State : std::enable_shared_from_this<State> {
         if (!room) throw std::move(room).error();
       }
       auto piece = co_await as_result(self->stream->read());
-      if (self->incoming.failed()) throw self->give_up();
+      if (!piece && self->incoming.failed()) throw self->give_up();
       if (!piece) throw std::move(piece).error();
       if (piece->empty()) co_return std::nullopt;
       const auto lines = self->parser.ignored_lines();
       const auto bytes = self->parser.ignored_bytes();
       if (auto fed = self->parser.feed(*piece); !fed) throw fed.error().within(self->requester.shown());
       self->incoming.hold(self->parser.unfinished());
+      if (self->incoming.failed()) throw self->give_up();
       self->bear(self->parser.ignored_bytes() - bytes, self->parser.ignored_lines() - lines);
     }
   }

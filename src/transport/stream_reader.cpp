@@ -51,8 +51,8 @@ Task<bool> StreamReader::read(HttpExchange& exchange, std::optional<RequestId> w
     const auto begun = clock_.now();
     const auto patience = listens ? pulse.patience() : std::nullopt;
     auto piece = co_await as_result(patience ? read_within(exchange, *patience) : exchange.read());
-    if (unfinished.failed()) throw too_much(unfinished.failure());
     if (!piece) {
+      if (unfinished.failed()) throw too_much(unfinished.failure());
       if (piece.error().code() == Errc::cancelled) throw std::move(piece).error();
       memory.broken = std::move(piece).error();
       co_return false;
@@ -64,6 +64,7 @@ Task<bool> StreamReader::read(HttpExchange& exchange, std::optional<RequestId> w
     const auto bytes = parser.ignored_bytes();
     if (auto fed = parser.feed(*piece); !fed) throw fed.error().within(requester_.shown());
     unfinished.hold(parser.unfinished());
+    if (unfinished.failed()) throw too_much(unfinished.failure());
     bear(parser.ignored_bytes() - bytes, parser.ignored_lines() - lines);
     bool beat = parser.comments() > comments, message = false;
     while (auto event = parser.next()) {
