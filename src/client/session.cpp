@@ -156,12 +156,10 @@ Task<CallToolResult> Session::call_tool(std::string name, Payload arguments, Cal
     const Tagged tagged(settings.clock, name, options);
     settings.tasks = options.task != TaskUse::avoid;
     CallToolResult decoded;
-    Exchanged exchanged;
-    if (settings.tasks && owner->wire().asks_for_tasks(owner->server()->capabilities)) {
-      exchanged = co_await begin_call(*owner, name, std::move(members), options.task, options.task_ttl, settings);
-    } else {
-      exchanged = co_await exchange(*owner, method::call_tool, std::move(members), settings, nullptr, &decoded);
-    }
+    const bool as_task = settings.tasks && owner->wire().asks_for_tasks(owner->server()->capabilities);
+    auto exchanged =
+        as_task ? co_await begin_call(*owner, name, std::move(members), options.task, options.task_ttl, settings)
+                : co_await exchange(*owner, method::call_tool, std::move(members), settings, nullptr, &decoded);
     so_far = CarriedOut::unknown;
     if (auto* task = std::get_if<RemoteTask>(&exchanged.answer)) {
       FollowTask how{.settings = std::move(settings), .on_task = std::move(options.on_task)};
