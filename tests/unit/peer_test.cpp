@@ -876,6 +876,31 @@ TEST(Peer, ABatchIsAnsweredByOneBatchWhenItsLastAnswerIsKnown) {
   });
 }
 
+// What arrived together with the reason to end is not begun: nobody would get the answer.
+TEST(Peer, ARequestThatIsReadAfterTheEndIsNotBegun) {
+  run_task([]() -> Task<void> {
+    std::vector<std::string> begun;
+    Bench* here = nullptr;
+    Peer::Handlers handlers;
+    handlers.request = [&](Request request) -> Task<Payload> {
+      begun.push_back(request.method);
+      co_return Json::object();
+    };
+    handlers.notification = [&](Notification) { here->scope.start(here->peer.close(CloseMode::graceful)); };
+    Bench bench(co_await asio::this_coro::executor, std::move(handlers));
+    here = &bench;
+    bench.wire->feed(request_of(std::int64_t{1}, "in time"));
+    co_await bench.wire->wait_for_sent(1);
+    bench.wire->feed(Message(Notification{"the end", {}}));
+    bench.wire->feed(request_of(std::int64_t{2}, "late"));
+    co_await bench.peer.wait_closed();
+    co_await bench.scope.join();
+    EXPECT_TRUE(bench.wire->incoming.empty()) << "it was read";
+    EXPECT_THAT(begun, ElementsAre("in time"));
+    EXPECT_EQ(bench.wire->sent.size(), 1u);
+  });
+}
+
 // The refusal would carry the id of the first, and pass for its answer.
 TEST(Peer, ADoubledRequestIsPassedOverWhereThatIsWanted) {
   run_task([]() -> Task<void> {
