@@ -14,12 +14,16 @@ namespace patchbay {
 namespace {
 
 void add_below(std::vector<std::string>& out, std::string_view path, std::string_view directory) {
-  if (directory != "/") {
-    if (!path.starts_with(directory)) return;
-    path.remove_prefix(directory.size());
+  if (path == directory) {
+    path = ".";
+  } else {
+    if (directory != "/") {
+      if (!path.starts_with(directory)) return;
+      path.remove_prefix(directory.size());
+    }
+    if (!path.starts_with('/')) return;
+    path.remove_prefix(1);
   }
-  if (!path.starts_with('/') || path.size() == 1) return;
-  path.remove_prefix(1);
   if (std::ranges::find(out, path) == out.end()) out.emplace_back(path);
 }
 

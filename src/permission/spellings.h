@@ -14,8 +14,9 @@ namespace patchbay {
 std::string normal_spelling(std::string_view text);
 
 // What it is called as seen from the directories it may be relative to, where it lies in one: by its text, and by where
-// its links lead. One that is not absolute is not known, and left out. Nothing when it may be called anything, because
-// it passes through a name that means another place for each process, or holds a NUL at which some readers stop.
+// its links lead; the directory itself is ".". A directory that is not absolute is not known, and left out. Nothing
+// when it may be called anything, because it passes through a name that means another place for each process, or holds
+// a NUL at which some readers stop.
 std::optional<std::vector<std::string>> spellings_inside(std::string_view text,
                                                          std::span<const std::string_view> directories);
 

@@ -253,6 +253,12 @@ TEST(ArgumentRule, ATextThatNamesAFileMeansItInEverySpelling) {
       {"x: .env*", "./.env.local", unclear},
       {"x: *.pem", "./a/b.pem", yes},
       {"x: id_rsa", "./id_rsa", unclear},
+      // The directory itself has a name as well.
+      {"x: *.", "docs/..", unclear},
+      {"x: *.", "docs//..//", unclear},
+      {"x: *.", "./", unclear},
+      {"x: *.", "/home/me/project", unclear},
+      {"x: *.", "/home/me/project2", no},
       // Nor does a spelling open what the name does not.
       {"x: .*", "./secret", unclear},
       {"x: .*", "../../etc/passwd", unclear},
