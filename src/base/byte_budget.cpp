@@ -1,6 +1,7 @@
 #include "base/byte_budget.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include <boost/asio/post.hpp>
 #include <boost/asio/this_coro.hpp>
@@ -17,7 +18,7 @@ std::size_t weight(std::size_t bytes) { return bytes > ByteBudget::small ? bytes
 
 }  // namespace
 
-// All but `woken` and `given_up` belongs to the mutex; those two to the loop.
+// All but `woken` and `given_up` belongs to the mutex; those two to the loop. `failed` is written under the mutex.
 struct ByteBudget::Entry {
   Entry(asio::any_io_executor e, std::size_t c) : executor(std::move(e)), ceiling(c) {}
 
@@ -27,7 +28,7 @@ struct ByteBudget::Entry {
   std::size_t claimed = 0;  // counted in used_ by somebody else, who cannot free it before this gets on
   std::size_t wanted = 0;   // and waits for
   bool waiting = false;
-  bool failed = false;
+  std::atomic<bool> failed = false;
   Event woken;
   std::function<void()> given_up;
 
@@ -90,8 +91,10 @@ void ByteBudget::leave(const std::shared_ptr<Entry>& entry) {
 
 void ByteBudget::set_held(Entry& entry, std::size_t bytes) {
   bytes = weight(bytes);
-  if (bytes == entry.held) return;  // only its own loop writes it
+  if (bytes == entry.held && !(entry.failed && bytes == 0)) return;  // only its own loop writes it
   const std::lock_guard lock(mutex_);
+  // What had to go is gone, or came to its end after all.
+  if (bytes == 0) entry.failed = false;
   const bool less = bytes < entry.held;
   used_ = used_ - entry.held + bytes;
   entry.held = bytes;
@@ -132,7 +135,8 @@ bool ByteBudget::try_room(Entry& entry, std::size_t more) {
       if (each.get() != largest) continue;
       asio::post(each->executor, [each] {
         each->woken.notify_all();
-        if (each->given_up) each->given_up();
+        // It may be whole by now.
+        if (each->failed && each->given_up) each->given_up();
       });
     }
   }
@@ -150,9 +154,10 @@ Task<void> ByteBudget::wait_for_room(ByteBudget& budget, std::shared_ptr<Entry> 
       entry.wanted = 0;
     }
   } leave{budget, *entry};
-  const auto end = std::chrono::steady_clock::now() + patience;
+  const auto& clock = loop_clock(co_await asio::this_coro::executor);
+  const auto end = clock.now() + patience;
   while (!budget.try_room(*entry, more)) {
-    auto woken = co_await as_result(with_timeout(entry->woken.wait(), end - std::chrono::steady_clock::now(), ""));
+    auto woken = co_await as_result(with_timeout(entry->woken.wait(), end - clock.now(), ""));
     if (woken) continue;
     if (woken.error().code() != Errc::timeout) throw std::move(woken).error();
     const std::lock_guard lock(budget.mutex_);
@@ -204,11 +209,7 @@ Task<void> ByteBudget::Unfinished::room(std::size_t more) {
   if (failed()) throw failure();
 }
 
-bool ByteBudget::Unfinished::failed() const {
-  if (!entry_) return false;
-  const std::lock_guard lock(budget_.mutex_);
-  return entry_->failed;
-}
+bool ByteBudget::Unfinished::failed() const { return entry_ && entry_->failed; }
 
 Error ByteBudget::Unfinished::failure() const {
   return Error(Errc::limit,
@@ -220,6 +221,7 @@ Error ByteBudget::Unfinished::failure() const {
 ByteBudget::Charge ByteBudget::Unfinished::finish() {
   if (!entry_ || entry_->held == 0) return {};
   const std::lock_guard lock(budget_.mutex_);
+  entry_->failed = false;
   Charge charge;
   charge.budget_ = &budget_;
   charge.bytes_ = std::exchange(entry_->held, 0);

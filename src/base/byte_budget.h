@@ -92,7 +92,7 @@ class ByteBudget::Unfinished {
   // Whether `more` may be read at once; else await room(). Errc::limit when it has to go.
   bool fits(std::size_t more) const;
   Task<void> room(std::size_t more);
-  // Set when it has to go; the error to fail with.
+  // Set when it has to go, for as long as it is not whole; the error to fail with.
   bool failed() const;
   Error failure() const;
   // It is whole: what it held is the caller's from now on, and the next one begins.

@@ -1,5 +1,5 @@
 // What every resource of Patchbay needs from its surroundings, handed in by whoever
-// creates it: time, randomness, a log and the limits. A cheap value; no globals.
+// creates it: randomness, a log and the limits. A cheap value; no globals. Time is the loop's: base/loop_clock.h.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,6 @@
 namespace patchbay {
 
 struct Runtime {
-  Clock clock;
   Random random = system_random();
   Log log;
   Limits limits;

@@ -44,7 +44,12 @@ class Event {
 
   // Returns after the next notify; a notify before the call does not count.
   Task<void> wait();
-  void notify_all();
+  // The same for a handler with an executor and perhaps a cancellation slot, called with an error code.
+  template <class Handler>
+  void call(Handler handler);
+  void notify_all() { complete_all({}); }
+  // Waits end with operation_aborted.
+  void abort_all() { complete_all(asio::error::operation_aborted); }
   bool has_waiters() const noexcept { return first_ != nullptr; }
 
  private:
@@ -68,6 +73,7 @@ class Event {
     asio::executor_work_guard<asio::associated_executor_t<Handler>> work;
   };
 
+  void complete_all(boost::system::error_code error);
   void append(Waiter* waiter) noexcept {
     waiter->previous = last_;
     (last_ != nullptr ? last_->next : first_) = waiter;
@@ -87,27 +93,27 @@ class Event {
   Waiter* last_ = nullptr;
 };
 
-inline Task<void> Event::wait() {
-  return asio::async_initiate<const asio::use_awaitable_t<>, void(boost::system::error_code)>(
-      [this](auto handler) {
-        auto slot = asio::get_associated_cancellation_slot(handler);
-        using Handler = decltype(handler);
-        auto* waiter = new HandlerWaiter<Handler>(std::move(handler));
-        append(waiter);
-        if (slot.is_connected()) {
-          slot.assign(
-              [this, waiter](asio::cancellation_type) { remove(waiter)->complete(asio::error::operation_aborted); });
-        }
-      },
-      asio::use_awaitable);
+template <class Handler>
+void Event::call(Handler handler) {
+  auto slot = asio::get_associated_cancellation_slot(handler);
+  auto* waiter = new HandlerWaiter<Handler>(std::move(handler));
+  append(waiter);
+  if (slot.is_connected()) {
+    slot.assign([this, waiter](asio::cancellation_type) { remove(waiter)->complete(asio::error::operation_aborted); });
+  }
 }
 
-inline void Event::notify_all() {
+inline Task<void> Event::wait() {
+  return asio::async_initiate<const asio::use_awaitable_t<>, void(boost::system::error_code)>(
+      [this](auto handler) { call(std::move(handler)); }, asio::use_awaitable);
+}
+
+inline void Event::complete_all(boost::system::error_code error) {
   Waiter* woken = std::exchange(first_, nullptr);
   last_ = nullptr;
   while (woken != nullptr) {
     const std::unique_ptr<Waiter> waiter(std::exchange(woken, woken->next));
-    waiter->complete({});
+    waiter->complete(error);
   }
 }
 

@@ -7,7 +7,7 @@ namespace {
 constexpr std::int64_t longest_ttl_ms = 24ll * 60 * 60 * 1000;
 }
 
-Cache::Cache(Clock clock, std::size_t capacity) : clock_(std::move(clock)), capacity_(capacity) {}
+Cache::Cache(const Clock& clock, std::size_t capacity) : clock_(clock), capacity_(capacity) {}
 
 // A method never holds a newline, so the two parts cannot run into each other.
 std::string Cache::id_of(std::string_view method, std::string_view key) {

@@ -20,7 +20,7 @@ namespace patchbay {
 
 class Cache {
  public:
-  explicit Cache(Clock clock, std::size_t capacity = 256);
+  explicit Cache(const Clock& clock, std::size_t capacity = 256);
 
   // An answer is handed out as it is kept: nobody changes it, so nobody needs a copy.
   struct Kept {
@@ -49,7 +49,7 @@ class Cache {
   void forget(const std::string& id);
   static std::string id_of(std::string_view method, std::string_view key);
 
-  Clock clock_;
+  const Clock& clock_;
   std::size_t capacity_;
   std::uint64_t clears_ = 0;
   std::map<std::string, std::uint64_t, std::less<>> drops_;  // by method

@@ -65,7 +65,7 @@ Task<Exchanged> exchange(SessionOwner& session, std::string_view method, Members
   const auto& runtime = session.runtime();
   auto& renewal = session.renewal();
   try {
-    if (!settings.clock) settings.clock = clock_for(runtime, settings);
+    if (!settings.clock) settings.clock = clock_for(session.clock(), settings);
     const auto& clock = settings.clock;
     std::optional<Tagged> tagged;
     if (!clock->tag) tagged.emplace(clock, method);

@@ -108,7 +108,7 @@ struct ListedWhole {
 template <class T>
 Task<ListedWhole<T>> list_whole(SessionOwner& session, ListedBy list, std::string_view key, CallOptions options = {}) {
   auto settings = settings_for(options, session.runtime().limits.list);
-  const Tagged tagged(session.runtime(), settings, list.method, {}, options);
+  const Tagged tagged(session, settings, list.method, {}, options);
   ListedWhole<T> whole;
   auto& listing = whole.listing;
   for (bool again : {false, true}) {

@@ -37,7 +37,7 @@ struct Memory {
 };
 
 std::chrono::sys_seconds now_of(const SessionOwner& owner) {
-  return std::chrono::floor<std::chrono::seconds>(owner.runtime().clock.wall());
+  return std::chrono::floor<std::chrono::seconds>(owner.clock().wall());
 }
 
 Memory recall(const SessionOwner& owner) {

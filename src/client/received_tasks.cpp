@@ -30,13 +30,13 @@ Task<void> run_one(std::shared_ptr<StoredTask> task, Task<InputResponse> answer,
 
 }  // namespace
 
-ReceivedTasks::ReceivedTasks(const Runtime& runtime)
+ReceivedTasks::ReceivedTasks(const Runtime& runtime, const Clock& clock)
     : most_at_once_(runtime.limits.server_requests),
       store_(std::make_shared<TaskStore>(TaskStore::Bounds{.count = runtime.limits.tasks,
                                                            .ttl = runtime.limits.task_ttl,
                                                            .ttl_most = runtime.limits.task_ttl_most,
                                                            .poll_interval = runtime.limits.task_poll},
-                                         runtime.clock, runtime.random)) {}
+                                         clock, runtime.random)) {}
 
 Payload ReceivedTasks::start(const Wire& wire, const TaskWish& how, Task<InputResponse> answer, Peer::ClockStop stop,
                              const asio::any_io_executor& executor) {

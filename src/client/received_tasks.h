@@ -15,7 +15,7 @@ namespace patchbay {
 
 class ReceivedTasks {
  public:
-  explicit ReceivedTasks(const Runtime& runtime);
+  ReceivedTasks(const Runtime& runtime, const Clock& clock);
 
   // `answer` keeps alive all it uses; while it runs, `stop` holds the clocks of those on whose behalf is asked.
   // The answer to the request that asked for the task.

@@ -60,7 +60,7 @@ Task<void> Renewal::open_anew() {
                         fmt::format("{} forgot the session and did not open a new one", shown));
   needed_ = false;
   ++count_;
-  pace_.renewed(runtime.clock.now());
+  pace_.renewed(session_.clock().now());
   co_await session_.watches().subscribe_again(session_);
   // What the new session offers may be something else.
   session_.announce({Change::Kind::tools, {}});
@@ -70,7 +70,7 @@ Task<void> Renewal::open_anew() {
 
 void Renewal::doubt() {
   if (session_.closing() || doubting_) return;
-  pace_.doubted(session_.runtime().clock.now());
+  pace_.doubted(session_.clock().now());
   if (pace_.given_up()) return;  // that was told
   doubting_ = true;
   session_.scope().spawn(settle_doubt());

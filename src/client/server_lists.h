@@ -19,7 +19,7 @@ namespace patchbay {
 
 class ServerLists {
  public:
-  explicit ServerLists(Clock clock) : cache_(std::move(clock)) {}
+  explicit ServerLists(const Clock& clock) : cache_(clock) {}
 
   Cache& cache() noexcept { return cache_; }
   ListedTools& tools() noexcept { return tools_; }

@@ -118,7 +118,7 @@ Task<Listing<Prompt>> Session::list_prompts(CallOptions options) {
 Task<Page<Tool>> Session::list_tools_page(std::optional<std::string> cursor, CallOptions options) {
   auto owner = holder_->owner;
   auto settings = settings_for(options, owner->runtime().limits.list);
-  const Tagged tagged(owner->runtime(), settings, method::list_tools, {}, options);
+  const Tagged tagged(*owner, settings, method::list_tools, {}, options);
   auto result = co_await page_of(*owner, {method::list_tools}, std::move(cursor), std::move(settings));
   auto page = value_or_throw(decode_page<Tool>(std::move(result).take(), "tools"));
   owner->note_routing(page.items, page.problems, false);
@@ -142,15 +142,13 @@ Task<CallToolResult> Session::call_tool(std::string name, Payload arguments, Cal
       }
     }
     auto settings = settings_for(options, owner->runtime().limits.tool);
-    const Tagged tagged(owner->runtime(), settings, method::call_tool, name, options);
+    const Tagged tagged(*owner, settings, method::call_tool, name, options);
     settings.tasks = options.task != TaskUse::avoid;
     CallToolResult decoded;
-    Exchanged exchanged;
-    if (settings.tasks && owner->wire().asks_for_tasks(owner->server()->capabilities)) {
-      exchanged = co_await begin_call(*owner, name, std::move(members), options.task, options.task_ttl, settings);
-    } else {
-      exchanged = co_await exchange(*owner, method::call_tool, std::move(members), settings, nullptr, &decoded);
-    }
+    const bool as_task = settings.tasks && owner->wire().asks_for_tasks(owner->server()->capabilities);
+    auto exchanged =
+        as_task ? co_await begin_call(*owner, name, std::move(members), options.task, options.task_ttl, settings)
+                : co_await exchange(*owner, method::call_tool, std::move(members), settings, nullptr, &decoded);
     so_far = CarriedOut::unknown;
     if (auto* task = std::get_if<RemoteTask>(&exchanged.answer)) {
       FollowTask how{.settings = std::move(settings), .on_task = std::move(options.on_task)};
@@ -175,7 +173,7 @@ Task<StartedTool> Session::start_tool(std::string name, Payload arguments, CallO
     auto listed = owner->lists().tools().find(name);
     if (listed) co_await check_before(owner->runtime(), listed, arguments, options);
     auto settings = settings_for(options, owner->runtime().limits.tool);
-    const Tagged tagged(owner->runtime(), settings, method::call_tool, name, options);
+    const Tagged tagged(*owner, settings, method::call_tool, name, options);
     auto exchanged =
         co_await begin_call(*owner, name, std::move(members), TaskUse::prefer, options.task_ttl, std::move(settings));
     so_far = CarriedOut::unknown;
@@ -194,7 +192,7 @@ Task<CallToolResult> Session::await_task(std::string id, CallOptions options) {
                  .on_task = std::move(options.on_task),
                  .cancel_when_left = false,
                  .look_first = true};
-  const Tagged tagged(owner->runtime(), how.settings, method::get_task, {}, options);
+  const Tagged tagged(*owner, how.settings, method::get_task, {}, options);
   RemoteTask task;
   task.id = std::move(id);
   auto result = co_await follow_task(owner, std::move(task), std::move(how));
@@ -224,7 +222,7 @@ Task<ReadResourceResult> Session::read_resource(std::string uri, CallOptions opt
   Members members;
   members.emplace_back("uri", Json(uri));
   auto settings = settings_for(options, owner->runtime().limits.request);
-  const Tagged tagged(owner->runtime(), settings, method::read_resource, {}, options);
+  const Tagged tagged(*owner, settings, method::read_resource, {}, options);
   auto result =
       co_await cached_request(*owner, method::read_resource, std::move(members), std::move(uri), std::move(settings));
   co_return value_or_throw(decode<ReadResourceResult>(std::move(result).take()));
@@ -258,7 +256,7 @@ Task<GetPromptResult> Session::get_prompt(std::string name, std::map<std::string
     members.emplace_back("arguments", std::move(object));
   }
   auto settings = settings_for(options, owner->runtime().limits.request);
-  const Tagged tagged(owner->runtime(), settings, method::get_prompt, {}, options);
+  const Tagged tagged(*owner, settings, method::get_prompt, {}, options);
   auto result = co_await request(*owner, method::get_prompt, std::move(members), std::move(settings));
   co_return value_or_throw(decode<GetPromptResult>(std::move(result)));
 }
@@ -269,7 +267,7 @@ Task<CompleteResult> Session::complete(CompleteRequest request, CallOptions opti
   const Json encoded = encode(request);
   for (const auto& [key, value] : encoded.as_object()) members.emplace_back(key, value);
   auto settings = settings_for(options, owner->runtime().limits.request);
-  const Tagged tagged(owner->runtime(), settings, method::complete, {}, options);
+  const Tagged tagged(*owner, settings, method::complete, {}, options);
   auto result = co_await patchbay::request(*owner, method::complete, std::move(members), std::move(settings));
   co_return value_or_throw(decode<CompleteResult>(std::move(result)));
 }
@@ -291,7 +289,7 @@ Task<void> Session::ping(CallOptions options) {
   auto owner = holder_->owner;
   auto settings = settings_for(options, owner->runtime().limits.request);
   const auto cheapest = owner->wire().has_request(method::ping) ? method::ping : method::discover;
-  const Tagged tagged(owner->runtime(), settings, cheapest, {}, options);
+  const Tagged tagged(*owner, settings, cheapest, {}, options);
   co_await request(*owner, cheapest, {}, std::move(settings));
 }
 

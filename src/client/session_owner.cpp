@@ -11,13 +11,14 @@ namespace patchbay {
 SessionOwner::SessionOwner(asio::any_io_executor executor, const Runtime& runtime, const ClientOptions& options,
                            std::shared_ptr<Transport> transport, RenewalRule renewal)
     : runtime_(runtime),
+      clock_(loop_clock(executor)),
       options_(std::make_shared<const ClientOptions>(options)),
       identity_{options.info, capabilities_of(options)},
       transport_(std::move(transport)),
       log_level_(options.log_level),
-      lists_(runtime.clock),
+      lists_(clock_),
       answers_(executor, runtime, options_),
-      received_(runtime),
+      received_(runtime, clock_),
       scope_(executor),
       renewal_(*this, renewal) {
   if (!runtime_.calls) runtime_.calls = std::make_shared<std::uint64_t>(0);

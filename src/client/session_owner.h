@@ -48,6 +48,7 @@ class SessionOwner : public std::enable_shared_from_this<SessionOwner> {
 
   const asio::any_io_executor& executor() const noexcept { return scope_.executor(); }
   const Runtime& runtime() const noexcept { return runtime_; }
+  const Clock& clock() const noexcept { return clock_; }
   const ClientOptions& options() const noexcept { return *options_; }
   const ClientIdentity& identity() const noexcept { return identity_; }
   // The one that worked, once one has.
@@ -90,6 +91,7 @@ class SessionOwner : public std::enable_shared_from_this<SessionOwner> {
   Peer::ClockStop stop_clocks(SessionCore& core, const Request& request, const Json& params);
 
   Runtime runtime_;
+  const Clock& clock_;
   std::shared_ptr<const ClientOptions> options_;
   ClientIdentity identity_;
   std::shared_ptr<Transport> transport_;

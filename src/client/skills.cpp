@@ -51,7 +51,7 @@ Task<Skill> get_skill(SessionOwner& session, std::string uri, CallOptions option
   Members members;
   members.emplace_back("uri", Json(uri));
   auto settings = settings_for(options, session.runtime().limits.request);
-  const Tagged tagged(session.runtime(), settings, method::get_skill, {}, options);
+  const Tagged tagged(session, settings, method::get_skill, {}, options);
   // Never from the cache: who asks for one entry wants to know whether it is still the same.
   Json result = co_await request(session, method::get_skill, std::move(members), std::move(settings));
   auto skill = value_or_throw(decode<Skill>(std::move(result["skill"]), "skill"));
@@ -73,7 +73,7 @@ Task<ResourceContents> read_skill(SessionOwner& session, Skill skill, std::strin
     members.emplace_back("uri", Json(uri));
     const bool cached = session.lists().cache().find(method::read_resource, uri) != nullptr;
     auto settings = settings_for(options, limits.request);
-    const Tagged tagged(session.runtime(), settings, method::read_resource, {}, options);
+    const Tagged tagged(session, settings, method::read_resource, {}, options);
     auto result = co_await cached_request(session, method::read_resource, std::move(members), uri, std::move(settings));
     auto read = value_or_throw(decode<ReadResourceResult>(std::move(result).take()));
     auto contents = co_await verified(skill, uri, std::move(read), limits);

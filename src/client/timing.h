@@ -35,19 +35,21 @@ inline RequestSettings settings_for(const CallOptions& call, std::chrono::millis
   return settings;
 }
 
-inline std::shared_ptr<CallClock> clock_for(const Runtime& runtime, const RequestSettings& settings) {
-  return std::make_shared<CallClock>(runtime.clock, settings.total, std::min(settings.total, settings.idle));
+inline std::shared_ptr<CallClock> clock_for(const Clock& clock, const RequestSettings& settings) {
+  return std::make_shared<CallClock>(clock, settings.total, std::min(settings.total, settings.idle));
 }
 
 // What a call is known by to whoever is asked on its behalf, for as long as somebody waits for it. Gives the settings
 // a clock if they have none. The method, the tool and the options must live as long.
 class Tagged {
  public:
-  Tagged(const Runtime& runtime, RequestSettings& settings, std::string_view method, std::string_view tool,
+  // `session`: a SessionOwner.
+  template <class Session>
+  Tagged(Session& session, RequestSettings& settings, std::string_view method, std::string_view tool,
          const CallOptions& options)
       : tag_{method, tool, options.principal, options.call_id} {
-    if (tag_.id == 0 && runtime.calls) tag_.id = ++*runtime.calls;
-    if (!settings.clock) settings.clock = clock_for(runtime, settings);
+    if (tag_.id == 0 && session.runtime().calls) tag_.id = ++*session.runtime().calls;
+    if (!settings.clock) settings.clock = clock_for(session.clock(), settings);
     clock_ = settings.clock;
     clock_->tag = &tag_;
   }

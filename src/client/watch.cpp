@@ -151,7 +151,7 @@ struct Unanswered {
 Task<void> keep_listening(std::shared_ptr<WatchState> state, Unanswered /*guard*/) {
   auto pause = std::chrono::duration_cast<Duration>(first_pause);
   for (;;) {
-    const auto begun = state->session->runtime().clock.now();
+    const auto begun = state->session->clock().now();
     auto ended = co_await as_result(listen_once(state));
     if (!ended && ended.error().code() == Errc::cancelled) co_return;
     if (!state->answered) {
@@ -161,7 +161,7 @@ Task<void> keep_listening(std::shared_ptr<WatchState> state, Unanswered /*guard*
       co_return;
     }
     if (state->session->peer()->closed()) co_return;  // a new connection gets new watches
-    if (state->session->runtime().clock.now() - begun > longest_pause) pause = first_pause;
+    if (state->session->clock().now() - begun > longest_pause) pause = first_pause;
     co_await sleep_for(pause);
     pause = std::min<Duration>(pause * 2, longest_pause);
   }

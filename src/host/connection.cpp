@@ -135,7 +135,7 @@ ServerStatus Connection::status() const {
   return status;
 }
 
-Task<Session> Connection::ensure(TimeLeft* time, CallContext context) {
+Task<Session> Connection::ensure(std::shared_ptr<CallClock> time, CallContext context) {
   while (!connected()) {
     if (closing_) throw Error(Errc::closed, fmt::format("\"{}\" is being closed", name()));
     if (state_ == ServerState::disabled) {

@@ -18,8 +18,8 @@
 #include "base/runtime.h"
 #include "base/scope.h"
 #include "base/semaphore.h"
-#include "base/time_left.h"
 #include "base/waiting.h"
+#include "rpc/call_clock.h"
 #include "rpc/channel.h"
 
 namespace patchbay {
@@ -66,7 +66,7 @@ class Connection {
   // anew, with credentials that are fetched anew.
   // `time` of who waits stops while a person is asked whether the server may be started; `context` is the call
   // that the question names.
-  Task<Session> ensure(TimeLeft* time = nullptr, CallContext context = {});
+  Task<Session> ensure(std::shared_ptr<CallClock> time = nullptr, CallContext context = {});
   // The session while it is connected.
   const Session* session() const noexcept { return connected() && session_ ? &*session_ : nullptr; }
 
@@ -109,7 +109,7 @@ class Connection {
   // Somebody in ensure().
   class Waiting {
    public:
-    Waiting(Connection& connection, TimeLeft* time) : connection_(connection), time_(time) {
+    Waiting(Connection& connection, std::shared_ptr<CallClock> time) : connection_(connection), time_(std::move(time)) {
       connection_.waiting_.insert(this);
       hold(connection_.asking_);
     }
@@ -123,8 +123,8 @@ class Connection {
 
    private:
     Connection& connection_;
-    TimeLeft* time_;
-    std::optional<TimeLeft::Stop> stop_;
+    std::shared_ptr<CallClock> time_;
+    std::optional<CallClock::Stop> stop_;
   };
   void set_asking(bool asking);
 

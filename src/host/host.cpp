@@ -99,10 +99,11 @@ std::shared_ptr<Connection> Host::Impl::require(const std::string& name) {
                                           : fmt::format("; the servers are {}", fmt::join(names, ", "))));
 }
 
-Task<void> Host::Impl::start(std::vector<std::shared_ptr<Connection>> wanted, TimeLeft* time, CallContext context) {
+Task<void> Host::Impl::start(std::vector<std::shared_ptr<Connection>> wanted, std::shared_ptr<CallClock> time,
+                             CallContext context) {
   Scope scope(co_await asio::this_coro::executor);
   for (const auto& connection : wanted) {
-    scope.spawn([](std::shared_ptr<Connection> one, TimeLeft* left, CallContext call) -> Task<void> {
+    scope.spawn([](std::shared_ptr<Connection> one, std::shared_ptr<CallClock> left, CallContext call) -> Task<void> {
       (void)co_await as_result(one->ensure(left, std::move(call)));
     }(connection, time, context));
   }
@@ -191,7 +192,7 @@ Task<void> Host::Impl::end_all(std::shared_ptr<Impl> self, CloseMode mode) {
   self->all_ended_.notify_all();
 }
 
-Task<Session> Host::Impl::ensure(std::string name, TimeLeft* time, CallContext context) {
+Task<Session> Host::Impl::ensure(std::string name, std::shared_ptr<CallClock> time, CallContext context) {
   for (;;) {
     auto connection = require(name);
     auto session = co_await as_result(connection->ensure(time, context));

@@ -73,7 +73,7 @@ std::vector<std::shared_ptr<Connection>> Host::Impl::servers_meant(std::string_v
   return meant;
 }
 
-Task<Host::Impl::Entry> Host::Impl::find_tool(std::string text, TimeLeft* time, CallContext context) {
+Task<Host::Impl::Entry> Host::Impl::find_tool(std::string text, std::shared_ptr<CallClock> time, CallContext context) {
   co_await prepare();
   // What is connected already may know it.
   if (auto entry = find_now(text)) co_return entry;
@@ -132,12 +132,12 @@ bool Host::Impl::prepare_now(std::string_view tool, const Payload& arguments, Pr
   return true;
 }
 
-Task<void> Host::Impl::prepare_call(std::string tool, Payload arguments, CallOptions options, TimeLeft& time,
-                                    Prepared& call) {
+Task<void> Host::Impl::prepare_call(std::string tool, Payload arguments, CallOptions options,
+                                    std::shared_ptr<CallClock> time, Prepared& call) {
   co_await prepare();
   // The limit of an entry counts from the beginning when only that entry can be meant.
   auto limit_by = [&](const Connection& connection) {
-    if (!options.total && connection.config().timeout) time.set_limit(as_duration(*connection.config().timeout));
+    if (!options.total && connection.config().timeout) time->set_total(as_duration(*connection.config().timeout));
   };
   const auto meant = servers_meant(tool);
   if (meant.size() == 1) {
@@ -146,7 +146,7 @@ Task<void> Host::Impl::prepare_call(std::string tool, Payload arguments, CallOpt
   }
   CallContext context{
       .method = std::string(method::call_tool), .principal = options.principal, .call_id = options.call_id};
-  call.entry = co_await find_tool(std::move(tool), &time, context);
+  call.entry = co_await find_tool(std::move(tool), time, context);
   call.server = call.entry->server;
   context.server = call.server;
   context.tool = call.entry->tool->name;
@@ -154,16 +154,17 @@ Task<void> Host::Impl::prepare_call(std::string tool, Payload arguments, CallOpt
   call.use.emplace(*call.connection);
   limit_by(*call.connection);
   co_await permit(call, std::move(arguments), context, time);
-  call.session = co_await call.connection->ensure(&time, std::move(context));
+  call.session = co_await call.connection->ensure(time, std::move(context));
   check_running();
 }
 
-Task<void> Host::Impl::permit(const Prepared& call, Payload arguments, CallContext context, TimeLeft& time) {
+Task<void> Host::Impl::permit(const Prepared& call, Payload arguments, CallContext context,
+                              std::shared_ptr<CallClock> time) {
   const auto& entry = *call.entry;
   auto decision = decide(entry, call.connection->config(), arguments);
   if (decision.outcome == PermissionOutcome::ask && options_.permission.ask) {
     {
-      const TimeLeft::Stop asking(&time);
+      const CallClock::Stop asking(time);
       if (!co_await ask_person({entry, arguments, decision, std::move(context)})) {
         throw Error(Errc::denied, fmt::format("\"{}\" was not called: the answer to the question was no ({})",
                                               entry.name, decision.reason));
@@ -199,7 +200,7 @@ Task<void> Host::Impl::note(ServerConfig config, std::optional<Error> error) con
   if (path.empty() || (error && !is_failure_of_server(error->code()))) co_return;
   const auto key = failure_key(config);
   if (!error && !recall_failure(path, key)) co_return;
-  const auto now = std::chrono::floor<std::chrono::seconds>(runtime_.clock.wall());
+  const auto now = std::chrono::floor<std::chrono::seconds>(loop_clock(co_await asio::this_coro::executor).wall());
   std::optional<KnownFailure> known;
   if (error) {
     known = failure_of(config, context_->variables, environment_of_process(), *error, doing_, now);
@@ -231,19 +232,20 @@ Task<CallToolResult> Host::call(std::string tool, Payload arguments, CallOptions
     if (options.call_id == 0) options.call_id = ++*impl->runtime_.calls;
     if (!impl->prepare_now(tool, arguments, call)) {
       const auto given = options.total;
-      TimeLeft time(as_duration(given.value_or(impl->runtime_.limits.tool)), impl->runtime_.clock.now);
-      auto prepared =
-          co_await as_result(with_timeout(impl->prepare_call(tool, arguments, options, time, call), time, [&] {
+      const auto time = std::make_shared<CallClock>(loop_clock(co_await asio::this_coro::executor),
+                                                    as_duration(given.value_or(impl->runtime_.limits.tool)));
+      auto prepared = co_await as_result(
+          unless(impl->prepare_call(tool, arguments, options, time, call), CallClock::over(time), [&] {
             return fmt::format("\"{}\" was not called: its limit of {} ms was over while {}", tool,
-                               std::chrono::duration_cast<std::chrono::milliseconds>(time.limit()).count(),
+                               std::chrono::duration_cast<std::chrono::milliseconds>(time->total()).count(),
                                call.server.empty() ? std::string("the servers that may have it were starting")
                                                    : fmt::format("server \"{}\" was starting", call.server));
           }));
-      if (!prepared && prepared.error().code() == Errc::timeout && time.left() == Duration::zero()) {
+      if (!prepared && prepared.error().code() == Errc::timeout && time->left() == Duration::zero()) {
         throw std::move(prepared).error().with_remedy({Remedy::Kind::give_more_time, call.server});
       }
       value_or_throw(std::move(prepared));
-      options.total = std::chrono::ceil<std::chrono::milliseconds>(time.left());
+      options.total = std::chrono::ceil<std::chrono::milliseconds>(time->left());
     }
     const auto& connection = call.connection;
     const auto limit = connection->config().timeout;

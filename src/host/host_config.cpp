@@ -325,7 +325,7 @@ Task<LoadedConfig> Host::Impl::read_files() {
 
 Task<void> Host::Impl::ask_for_connectors() {
   const auto directory = *options_.config->connectors;
-  if (connectors_are_fresh(directory, runtime_)) co_return;
+  if (connectors_are_fresh(directory, loop_clock(co_await asio::this_coro::executor))) co_return;
   auto asked = co_await as_result(fetch_connectors(directory, context_, runtime_));
   if (asked) asked = co_await as_result(reload_quietly());
   if (!asked && !stopped_ && asked.error().code() != Errc::cancelled) {

@@ -16,7 +16,6 @@
 #include "base/runtime.h"
 #include "base/scope.h"
 #include "base/semaphore.h"
-#include "base/time_left.h"
 #include "base/waiting.h"
 #include "host/connection.h"
 #include "host/events.h"
@@ -77,7 +76,8 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   std::shared_ptr<Connection> require(const std::string& name);
 
   // For a call, with its time and context.
-  Task<void> start(std::vector<std::shared_ptr<Connection>> wanted, TimeLeft* time = nullptr, CallContext context = {});
+  Task<void> start(std::vector<std::shared_ptr<Connection>> wanted, std::shared_ptr<CallClock> time = nullptr,
+                   CallContext context = {});
 
   // A person is asked one thing at a time: questions wait in a queue. Who stops waiting takes his question out of it;
   // stop() takes them all out.
@@ -106,7 +106,7 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   Entry find_now(std::string_view text);
   std::vector<std::shared_ptr<Connection>> servers_meant(std::string_view text) const;
   // Waits for servers that have to be started for it, within `time` if there is one.
-  Task<Entry> find_tool(std::string text, TimeLeft* time = nullptr, CallContext context = {});
+  Task<Entry> find_tool(std::string text, std::shared_ptr<CallClock> time = nullptr, CallContext context = {});
 
   PermissionDecision decide(const CatalogEntry& entry, const ServerConfig& server, const Payload& arguments) const;
 
@@ -120,9 +120,10 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   };
   // The usual case: the tool is known, its server connected and nobody has to be asked. False: it may have to wait.
   bool prepare_now(std::string_view tool, const Payload& arguments, Prepared& call);
-  Task<void> prepare_call(std::string tool, Payload arguments, CallOptions options, TimeLeft& time, Prepared& call);
+  Task<void> prepare_call(std::string tool, Payload arguments, CallOptions options, std::shared_ptr<CallClock> time,
+                          Prepared& call);
   // Returns when the call may be made.
-  Task<void> permit(const Prepared& call, Payload arguments, CallContext context, TimeLeft& time);
+  Task<void> permit(const Prepared& call, Payload arguments, CallContext context, std::shared_ptr<CallClock> time);
   Error denied(const CatalogEntry& entry, const PermissionDecision& decision) const;
 
   // An unknown tool may belong to a server that did not start: say which did not, and why unless
@@ -137,7 +138,7 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   void check_running() const;
 
   // A connection that is replaced while somebody waits for it is not an answer; its successor is.
-  Task<Session> ensure(std::string name, TimeLeft* time = nullptr, CallContext context = {});
+  Task<Session> ensure(std::string name, std::shared_ptr<CallClock> time = nullptr, CallContext context = {});
 
   // What another reading of the configuration changes. Servers that stay the same keep their connection; calls
   // that run on one that does not, finish on it.

@@ -272,9 +272,10 @@ Task<void> Process::State::drain_output(std::shared_ptr<State> self) {
 // True when nothing is left within `limit`. With shorten, what the command leaves behind
 // gets only a moment: it is not what stdin and INT were meant for.
 Task<bool> Process::State::gone_within(std::shared_ptr<State> self, Duration limit, bool shorten) {
-  auto deadline = std::chrono::steady_clock::now() + limit;
+  const auto& clock = loop_clock(co_await asio::this_coro::executor);
+  auto deadline = clock.now() + limit;
   while (!self->gone) {
-    const auto now = std::chrono::steady_clock::now();
+    const auto now = clock.now();
     if (self->ended && !self->leftovers) {
       deadline = now + after_kill;  // all ended; the warden is on its way out
     } else if (self->ended && shorten) {
@@ -285,7 +286,7 @@ Task<bool> Process::State::gone_within(std::shared_ptr<State> self, Duration lim
     if (left <= Duration::zero()) co_return false;
     auto woken = co_await as_result(with_timeout(self->changed.wait(), left, ""));
     if (!woken && woken.error().code() != Errc::timeout) throw std::move(woken).error();
-    if (!woken && deadline <= std::chrono::steady_clock::now()) co_return self->gone;
+    if (!woken && deadline <= clock.now()) co_return self->gone;
   }
   co_return true;
 }
@@ -449,9 +450,10 @@ bool Process::exiting() const {
 
 Task<bool> Process::ended_within(std::chrono::milliseconds limit) {
   auto state = state_;
-  const auto deadline = std::chrono::steady_clock::now() + limit;
+  const auto& clock = loop_clock(co_await asio::this_coro::executor);
+  const auto deadline = clock.now() + limit;
   while (!state->ended) {
-    const auto left = deadline - std::chrono::steady_clock::now();
+    const auto left = deadline - clock.now();
     if (left <= Duration::zero()) break;
     auto woken = co_await as_result(with_timeout(state->changed.wait(), left, ""));
     if (!woken && woken.error().code() != Errc::timeout) throw std::move(woken).error();

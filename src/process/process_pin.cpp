@@ -102,8 +102,14 @@ void end_session(pid_t session) {
       if (pid <= 0 || !lives_there(pid)) continue;
       const ProcessPin pin(pid);
       // Asked once more: until here the number was only a number.
-      if (!pin || !lives_there(pid)) continue;
-      pin.send(SIGKILL);
+      if ((!pin && errno == ESRCH) || !lives_there(pid)) continue;
+      if (pin) {
+        pin.send(SIGKILL);
+      } else {
+        // Descriptors are refused here. What had this number a moment ago and has it still, in a session whose own
+        // number nobody else can have, is what we mean; the system gives a number out again only after all others.
+        (void)::kill(pid, SIGKILL);
+      }
       found = true;
     }
     if (!found) return;

@@ -50,7 +50,8 @@ class LeftWardens {
 };
 LeftWardens& left_wardens();
 
-// Ends what lives in this session. Its number must be one that cannot have been given to another.
+// Ends what lives in this session, also where descriptors are refused. Its number must be one that cannot have been
+// given to another.
 void end_session(pid_t session);
 
 }  // namespace patchbay

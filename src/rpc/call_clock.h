@@ -7,8 +7,10 @@
 // may be any call that is pending at that moment: all their clocks stop, but no call gets more than its
 // own limit once more from such doubts, so one open question cannot keep the others alive for ever.
 //
-// Shared by a call and by whoever stops it; at most one peer times it at once. Pure but for the clock it
-// is given. Loop thread only.
+// A host makes another one for what it does before a call can be sent: finding and starting the server, asking.
+//
+// Shared by a call and by whoever stops it; one at a time waits for its end, a peer or over(). Pure but for over() and
+// the clock it is given. Loop thread only.
 #pragma once
 
 #include <chrono>
@@ -36,28 +38,35 @@ class CallClock {
   using TimePoint = std::chrono::steady_clock::time_point;
 
   // `most_doubt`: how long it may stop where it is not known whether the question is the call's.
-  CallClock(Clock clock, Duration total) : CallClock(std::move(clock), total, total) {}
-  CallClock(Clock clock, Duration total, Duration most_doubt);
+  // The clock outlives it.
+  CallClock(const Clock& clock, Duration total) : CallClock(clock, total, total) {}
+  CallClock(const Clock& clock, Duration total, Duration most_doubt);
   CallClock(const CallClock&) = delete;
   CallClock& operator=(const CallClock&) = delete;
 
   // Real time without what it stood still.
   TimePoint now() const { return clock_.now() - stood_still(); }
   TimePoint end() const noexcept { return end_; }
+  Duration total() const noexcept { return total_; }
+  // Another limit, counted from the same beginning.
+  void set_total(Duration total);
   // Of the total; zero when it is over, Duration::max() when there is no limit.
   Duration left() const;
   // When, in real time, it will show `at` unless it is stopped or goes on meanwhile; TimePoint::max() while
   // that depends on a person.
   TimePoint when(TimePoint at) const;
 
-  // Called when a stop ends: what when() said is no longer true.
+  // Returns when nothing is left of the total. For a call that no peer times yet.
+  static Task<void> over(std::shared_ptr<CallClock> clock);
+
+  // Called when a stop ends or the limit is another one: what when() said is no longer true.
   std::function<void()> went_on;
 
   // Set while whoever waits for the call holds what it refers to.
   const CallTag* tag = nullptr;
 
   enum class Whose { this_calls, perhaps };
-  // Stands still while one exists.
+  // Stands still while one exists; without a clock it does nothing.
   class Stop {
    public:
     explicit Stop(std::shared_ptr<CallClock> clock, Whose whose = Whose::this_calls);
@@ -76,7 +85,9 @@ class CallClock {
   Duration stood_still() const;
   Duration doubted_since() const;  // what the doubt that lasts has added since `since_`
 
-  Clock clock_;
+  const Clock& clock_;
+  TimePoint begun_;
+  Duration total_;
   TimePoint end_;
   Duration most_doubt_;
   int stops_ = 0;
@@ -85,10 +96,5 @@ class CallClock {
   Duration stood_{};     // up to then
   Duration in_doubt_{};  // of that, where it was not known whose the question was
 };
-
-// Without overflow: the end of time plus anything is the end of time.
-inline CallClock::TimePoint time_after(CallClock::TimePoint now, Duration wait) {
-  return wait >= CallClock::TimePoint::max() - now ? CallClock::TimePoint::max() : now + wait;
-}
 
 }  // namespace patchbay

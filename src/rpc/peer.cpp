@@ -59,7 +59,8 @@ Peer::Peer(asio::any_io_executor executor, std::unique_ptr<Channel> channel, con
       handlers_(std::move(handlers)),
       scope_(executor),
       requests_(executor),
-      deadline_timer_(executor, runtime.clock) {}
+      clock_(loop_clock(executor)),
+      deadline_timer_(executor, clock_) {}
 
 Peer::~Peer() = default;
 
@@ -78,8 +79,7 @@ Task<Payload> Peer::call(PeerCall call) {
   }
   // Whoever awaits this need not keep the peer.
   const auto self = weak_from_this().lock();
-  if (!call.clock)
-    call.clock = std::make_shared<CallClock>(runtime_.clock, call.total, std::min(call.total, call.idle));
+  if (!call.clock) call.clock = std::make_shared<CallClock>(clock_, call.total, std::min(call.total, call.idle));
   Pending pending;
   pending.call = &call;
   const auto now = call.clock->now();
@@ -403,7 +403,7 @@ void Peer::end(const Error& why) {
   // Every call that was pending, and the owner, gets the same failure.
   const auto error = why.marked();
   ended_ = error;
-  ended_at_ = runtime_.clock.now();
+  ended_at_ = clock_.now();
   auto pending = std::exchange(pending_, {});
   const auto withdrawn = channel_->withdraw_all();
   const std::unordered_set<RequestId> unsent(withdrawn.begin(), withdrawn.end());
@@ -442,7 +442,7 @@ Task<void> Peer::close(CloseMode mode, Error why) {
 // Frames that have not ended by then keep this object, and end silently.
 Task<void> Peer::wait_for_handlers() {
   const auto state = co_await asio::this_coro::cancellation_state;
-  const auto left = as_duration(runtime_.limits.exit_after_eof) - (runtime_.clock.now() - ended_at_);
+  const auto left = as_duration(runtime_.limits.exit_after_eof) - (clock_.now() - ended_at_);
   if (active_ == 0 || left <= Duration::zero() || state.cancelled() != asio::cancellation_type::none) co_return;
   auto ended = co_await as_result(with_timeout(
       [](Peer& peer) -> Task<void> {
@@ -485,7 +485,7 @@ Task<void> Peer::watch_deadlines() {
 }
 
 void Peer::expire() {
-  const auto now = runtime_.clock.now();
+  const auto now = clock_.now();
   auto next = TimePoint::max();
   std::vector<std::int64_t> expired;
   for (auto& [id, pending] : pending_) {

@@ -112,6 +112,7 @@ class Peer : public std::enable_shared_from_this<Peer> {
   // The clock of our call that a message belongs to: the one on whose stream it came, or where no stream is known
   // the only one that is pending. Null when it may be another.
   std::shared_ptr<const CallClock> call_behind(const std::optional<RequestId>& on_stream) const;
+  const Clock& clock() const noexcept { return clock_; }
 
   // Passes progress on for a token whose request may have been answered already, because
   // what it began goes on. Made before the request is sent; the token is its id.
@@ -202,6 +203,7 @@ class Peer : public std::enable_shared_from_this<Peer> {
   std::size_t active_ = 0;  // handlers that have not ended, also cancelled ones
   Counters counters_;
 
+  Clock& clock_;
   Timer deadline_timer_;
   TimePoint armed_for_ = TimePoint::max();
   bool trace_failed_ = false;  // that was told

@@ -161,8 +161,8 @@ bool StoredTask::answer(std::string_view key, Result<InputResponse> response) {
   return true;
 }
 
-TaskStore::TaskStore(Bounds bounds, Clock clock, Random random, std::shared_ptr<TaskRoom> room)
-    : bounds_(bounds), clock_(std::move(clock)), random_(std::move(random)), room_(std::move(room)) {
+TaskStore::TaskStore(Bounds bounds, const Clock& clock, Random random, std::shared_ptr<TaskRoom> room)
+    : bounds_(bounds), clock_(&clock), random_(std::move(random)), room_(std::move(room)) {
   if (!room_) room_ = std::make_shared<TaskRoom>(TaskRoom::Bounds{.count = bounds.count, .bytes = bounds.bytes});
 }
 
@@ -176,7 +176,7 @@ void TaskStore::let_go(StoredTask& task) {
 }
 
 std::string TaskStore::now_text() const {
-  const auto now = std::chrono::floor<std::chrono::milliseconds>(clock_.wall()).time_since_epoch();
+  const auto now = std::chrono::floor<std::chrono::milliseconds>(clock_->wall()).time_since_epoch();
   const auto seconds = static_cast<std::time_t>(std::chrono::floor<std::chrono::seconds>(now).count());
   const auto milliseconds = (now - std::chrono::floor<std::chrono::seconds>(now)).count();
   std::tm utc{};
@@ -186,7 +186,7 @@ std::string TaskStore::now_text() const {
 }
 
 void TaskStore::drop_old() {
-  const auto now = clock_.now();
+  const auto now = clock_->now();
   std::vector<std::shared_ptr<StoredTask>> old;
   for (const auto& [id, task] : tasks_) {
     if (task->expires_ && *task->expires_ <= now) old.push_back(task);
@@ -214,7 +214,7 @@ Result<std::shared_ptr<StoredTask>> TaskStore::create(const TaskWish& wish, Stor
   task.poll_interval_ms = bounds_.poll_interval.count();
   auto id = task.id;
   auto stored = std::make_shared<StoredTask>(weak_from_this(), std::move(task), std::move(owner));
-  stored->expires_ = clock_.now() + ttl;
+  stored->expires_ = clock_->now() + ttl;
   stored->admitted_ = true;
   if (!tasks_.emplace(std::move(id), stored).second) {
     let_go(*stored);
@@ -270,7 +270,7 @@ Task<void> TaskStore::watch(std::weak_ptr<TaskStore> store) {
       }
       auto next = std::chrono::steady_clock::time_point::max();
       for (const auto& [id, task] : self->tasks_) next = std::min(next, task->expires_.value_or(next));
-      wait = std::max<Duration>(next - self->clock_.now(), std::chrono::milliseconds(1));
+      wait = std::max<Duration>(next - self->clock_->now(), std::chrono::milliseconds(1));
       created = self->created_;
     }
     // A task that is made meanwhile may have less time.

@@ -135,7 +135,10 @@ class TaskStore : public std::enable_shared_from_this<TaskStore> {
   };
 
   // `room`: shared with others; without one there is one for `bounds` alone.
-  TaskStore(Bounds bounds, Clock clock, Random random, std::shared_ptr<TaskRoom> room = nullptr);
+  // The clock outlives it, or is replaced before that.
+  TaskStore(Bounds bounds, const Clock& clock, Random random, std::shared_ptr<TaskRoom> room = nullptr);
+  // The clock of the loop that runs the tasks, for a store that was made before there was a loop.
+  void follow(const Clock& clock) noexcept { clock_ = &clock; }
   TaskStore(const TaskStore&) = delete;
   TaskStore& operator=(const TaskStore&) = delete;
   ~TaskStore();
@@ -175,7 +178,7 @@ class TaskStore : public std::enable_shared_from_this<TaskStore> {
   void end_all();
 
   Bounds bounds_;
-  Clock clock_;
+  const Clock* clock_;
   Random random_;
   std::shared_ptr<TaskRoom> room_;
   std::map<std::string, std::shared_ptr<StoredTask>, std::less<>> tasks_;

@@ -76,6 +76,7 @@ ClientConnection::ClientConnection(std::shared_ptr<ServerCore> core, asio::any_i
       link_(std::make_shared<PeerLink>(&peer_, Apart(executor))),
       legacy_(core_, link_, peer_, runtime_),
       modern_(core_, link_, peer_, runtime_) {
+  core_->follow(peer_.clock());
   core_->listeners.insert(this);
 }
 

@@ -43,12 +43,17 @@ ServerCore::Core(ServerOptions o) : options(std::move(o)), sealer(system_random(
                                  .ttl_most = std::max(options.task_ttl, options.task_ttl_most),
                                  .poll_interval = options.task_poll_interval};
   for (auto* store : {&legacy_tasks, &modern_tasks}) {
-    *store = std::make_shared<TaskStore>(bounds, Clock{}, system_random(), room);
+    *store = std::make_shared<TaskStore>(bounds, real_clock(), system_random(), room);
     (*store)->on_change = [this](const StoredTask& task) { announce({Change::Kind::task, task.task().id}); };
   }
 }
 
 ServerCore::~Core() { end_tasks(); }
+
+void ServerCore::follow(const Clock& clock) noexcept {
+  legacy_tasks->follow(clock);
+  modern_tasks->follow(clock);
+}
 
 void ServerCore::end_tasks() {
   legacy_tasks->stop();

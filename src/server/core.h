@@ -73,6 +73,8 @@ struct Server::Core {
   void announce(Change change);
   // Makes the resources follow the skills.
   void follow_skills(const SkillChange& change);
+  // The clock of the loop on which it is served.
+  void follow(const Clock& clock) noexcept;
   void end_tasks();
   // What applies when nobody hands in a Runtime.
   Runtime own_runtime() const;

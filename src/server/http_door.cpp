@@ -119,7 +119,7 @@ struct HttpDoor::Presence {
 // One modern request: what its connection sends becomes the answer to its POST.
 struct HttpDoor::OneRequest {
   OneRequest(HttpDoor& d, ServerExchange& e, Request r, AcceptedTypes a)
-      : door(d), exchange(&e), request(std::move(r)), accepted(a), written(d.runtime_.clock.now()) {
+      : door(d), exchange(&e), request(std::move(r)), accepted(a), written(d.clock_.now()) {
     door.requests_.insert(this);
     exchange->on_gone([this] { finish(Error(Errc::cancelled, "the client closed the stream")); });
   }
@@ -154,7 +154,7 @@ struct HttpDoor::OneRequest {
       begin_events();
       exchange->write(sse_message({}, text));
     }
-    written = door.runtime_.clock.now();
+    written = door.clock_.now();
     if (last) {
       answered = true;
       exchange->end();
@@ -213,6 +213,7 @@ HttpDoor::HttpDoor(std::shared_ptr<ServerCore> core, asio::any_io_executor execu
     : core_(std::move(core)),
       options_(std::move(options)),
       runtime_(runtime),
+      clock_(loop_clock(executor)),
       scope_(executor),
       tending_(executor),
       authorizing_(executor),
@@ -254,7 +255,7 @@ Task<void> HttpDoor::tend() {
   for (;;) {
     auto slept = co_await as_result(sleep_for(step));
     if (!slept) co_return;
-    const auto now = runtime_.clock.now();
+    const auto now = clock_.now();
     // Writing may end a client, whose request then leaves the set on a later turn.
     for (auto* one : requests_) one->tend(now);
     for (const auto& [id, session] : sessions_) {
@@ -503,7 +504,7 @@ std::shared_ptr<HttpSession> HttpDoor::open_session(ServerExchange& exchange, st
   const HttpSessionOptions with{
       .replay = options_.replay, .reconnect = options_.reconnect, .keep_alive = options_.keep_alive};
   auto session = std::make_shared<HttpSession>(new_session_id(runtime_.random), std::move(principal), with,
-                                               replay_total_, runtime_);
+                                               replay_total_, runtime_, clock_);
   sessions_.emplace(session->id(), session);
   scope_.spawn(run_session(session));
   return session;

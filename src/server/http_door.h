@@ -55,6 +55,7 @@ class HttpDoor {
   std::shared_ptr<ServerCore> core_;
   ServerHttpOptions options_;
   Runtime runtime_;
+  const Clock& clock_;
   HttpGate gate_;
   Scope scope_;
   Scope tending_;

@@ -29,7 +29,7 @@ struct HttpSession::Attached {
   Attached(HttpSession& s, StreamPtr to, ServerExchange& exchange) : session(s), stream(std::move(to)), mine(exchange) {
     session.detach(*stream);
     stream->exchange = &mine;
-    stream->written = session.runtime_.clock.now();
+    stream->written = session.clock_.now();
     ++session.attached_;
     mine.on_gone([weak = std::weak_ptr(stream), &exchange] {
       auto left = weak.lock();
@@ -45,7 +45,7 @@ struct HttpSession::Attached {
     if (stream->exchange == &mine) stream->exchange = nullptr;
     mine.on_gone({});
     --session.attached_;
-    session.last_seen_ = session.runtime_.clock.now();
+    session.last_seen_ = session.clock_.now();
   }
   Task<void> wait() {
     while (stream->exchange == &mine) co_await stream->detached.wait();
@@ -96,15 +96,16 @@ class SessionChannel final : public Channel {
 };
 
 HttpSession::HttpSession(std::string id, std::string principal, HttpSessionOptions options,
-                         std::shared_ptr<ReplayTotal> total, const Runtime& runtime)
+                         std::shared_ptr<ReplayTotal> total, const Runtime& runtime, const Clock& clock)
     : id_(std::move(id)),
       principal_(std::move(principal)),
       options_(options),
       runtime_(runtime),
+      clock_(clock),
       standalone_(std::make_shared<Stream>()),
       replay_(options.replay, total),
       standalone_replay_(options.replay, total),
-      last_seen_(runtime_.clock.now()) {
+      last_seen_(clock_.now()) {
   standalone_->events = true;
 }
 
@@ -112,7 +113,7 @@ HttpSession::~HttpSession() = default;
 
 std::unique_ptr<Channel> HttpSession::make_channel() { return std::make_unique<SessionChannel>(shared_from_this()); }
 
-TimePoint HttpSession::last_seen() const { return attached_ > 0 ? runtime_.clock.now() : last_seen_; }
+TimePoint HttpSession::last_seen() const { return attached_ > 0 ? clock_.now() : last_seen_; }
 
 HttpHeaders HttpSession::headers() const {
   HttpHeaders headers;
@@ -124,7 +125,7 @@ HttpHeaders HttpSession::headers() const {
 // --- from the client ---
 
 void HttpSession::take(Incoming incoming) {
-  last_seen_ = runtime_.clock.now();
+  last_seen_ = clock_.now();
   if (end_) return;
   inbox_.push_back(std::move(incoming));
   arrived_.notify_all();
@@ -324,7 +325,7 @@ void HttpSession::detach(Stream& stream) {
 void HttpSession::begin_events(Stream& stream) {
   if (stream.events) return;
   stream.events = true;
-  stream.written = runtime_.clock.now();
+  stream.written = clock_.now();
   if (!stream.exchange) return;
   auto with = headers();
   for (const auto& field : sse_headers()) with.add(field.name, field.value);
@@ -338,7 +339,7 @@ void HttpSession::write_event(Stream& stream, std::string_view text) {
   begin_events(stream);
   const EventId id{stream.number, stream.next_event++};
   auto event = sse_message(to_text(id), text);
-  stream.written = runtime_.clock.now();
+  stream.written = clock_.now();
   if (stream.exchange) {
     if (stream.exchange->write(event)) {
       stream.delivered = id.event;

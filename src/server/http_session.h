@@ -34,7 +34,7 @@ struct HttpSessionOptions {
 class HttpSession final : public std::enable_shared_from_this<HttpSession> {
  public:
   HttpSession(std::string id, std::string principal, HttpSessionOptions options, std::shared_ptr<ReplayTotal> total,
-              const Runtime& runtime);
+              const Runtime& runtime, const Clock& clock);
   HttpSession(const HttpSession&) = delete;
   HttpSession& operator=(const HttpSession&) = delete;
   ~HttpSession();
@@ -90,6 +90,7 @@ class HttpSession final : public std::enable_shared_from_this<HttpSession> {
   std::string principal_;
   HttpSessionOptions options_;
   Runtime runtime_;
+  const Clock& clock_;
   const Wire* wire_ = nullptr;
 
   std::deque<Incoming> inbox_;

@@ -151,7 +151,7 @@ struct ModernFront::Subscription {
 };
 
 std::int64_t ModernFront::now_ms() const {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(runtime_.clock.wall().time_since_epoch()).count();
+  return std::chrono::duration_cast<std::chrono::milliseconds>(peer_.clock().wall().time_since_epoch()).count();
 }
 
 Task<Json> ModernFront::handle(RequestId id, std::string method, Json params) {

@@ -353,12 +353,9 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
     co_await sleep_for(self->waits.answer);
     while (self->untold.size() <= most_untold) co_await self->queued.wait();
   }
-  static Task<Result<std::unique_ptr<HttpExchange>>> unless_crowded(Self self, Sending sending) {
-    using asio::experimental::awaitable_operators::operator||;
-    auto first = co_await (as_result(std::move(sending)) || as_result(crowd(self)));
-    if (first.index() == 0) co_return std::get<0>(std::move(first));
-    if (auto& crowded = std::get<1>(first); !crowded) co_return std::unexpected(std::move(crowded).error());
-    co_return fail(Errc::timeout, "it does not accept our answers");
+  static Sending unless_crowded(Self self, Sending sending) {
+    return unless(std::move(sending), crowd(std::move(self)),
+                  [] { return std::string("it does not accept our answers"); });
   }
 
   // Notifications and our answers: nothing comes back but a nod.
@@ -367,8 +364,8 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
     const bool opens = kind == Outbox::Kind::opening;
     std::optional<Counted> counted(std::in_place, *self, body);
     auto sending = self->post(nullptr, std::move(body), head_wait);
-    auto sent = kind == Outbox::Kind::answer ? co_await unless_crowded(self, std::move(sending))
-                                             : co_await as_result(std::move(sending));
+    if (kind == Outbox::Kind::answer) sending = unless_crowded(self, std::move(sending));
+    auto sent = co_await as_result(std::move(sending));
     counted.reset();
     bool accepted = false;
     if (sent) {

@@ -255,7 +255,8 @@ Task<Incoming> LineChannel::receive() {
     error_code failed;
     const auto length = co_await s->input.async_read_some(asio::buffer(room.data(), room.size()),
                                                           asio::redirect_error(asio::use_awaitable, failed));
-    if (s->failure || s->lines.failed()) continue;
+    if (s->failure) continue;
+    if (failed && s->lines.failed()) continue;  // interrupted, because what is held has to go
     if (failed == asio::error::operation_aborted) throw boost::system::system_error(failed);
     if (!failed) {
       s->lines.commit(length);

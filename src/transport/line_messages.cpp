@@ -9,12 +9,12 @@ namespace patchbay {
 LineMessages::Todo LineMessages::todo() {
   if (large_) return Todo::read_aside;
   if (pace_.due() || reader_.resting()) return Todo::turn;
+  incoming_.hold(reader_.unfinished());
   if (incoming_.failed()) {
     reader_.drop();
     incoming_.hold(0);
     return Todo::give_up;
   }
-  incoming_.hold(reader_.unfinished());
   if (reader_.too_long()) return Todo::too_long;
   return incoming_.fits(ByteBudget::small) ? Todo::read : Todo::wait_for_room;
 }
@@ -44,7 +44,7 @@ Task<std::optional<std::pair<LineMessages::Line, ReadMessages>>> LineMessages::r
 
 Result<void> LineMessages::bear(std::size_t bytes, std::size_t lines) {
   if (bytes == 0 && lines == 0) return {};
-  return chatter_.note(bytes, lines, std::chrono::steady_clock::now());
+  return chatter_.note(bytes, lines, clock_.now());
 }
 
 Result<void> LineMessages::bear_skipped(std::size_t lines) {

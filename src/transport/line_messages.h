@@ -13,6 +13,7 @@
 #include <patchbay/task.h>
 
 #include "base/byte_budget.h"
+#include "base/loop_clock.h"
 #include "base/pace.h"
 #include "base/runtime.h"
 #include "http/chatter.h"
@@ -29,6 +30,7 @@ class LineMessages {
   // `interrupt` is called when what is held of an unfinished line has to go; a read that waits shall return then.
   LineMessages(const asio::any_io_executor& executor, const Limits& limits, std::function<void()> interrupt)
       : limits_(limits),
+        clock_(loop_clock(executor)),
         reader_(limits.message),
         incoming_(byte_budget(), executor, limits.buffered, std::move(interrupt)) {}
 
@@ -85,6 +87,7 @@ class LineMessages {
 
  private:
   const Limits& limits_;
+  const Clock& clock_;
   LineReader reader_;
   Pace pace_;
   Chatter chatter_;

@@ -41,6 +41,7 @@ struct SseChannel::State : std::enable_shared_from_this<State> {
   State(asio::any_io_executor e, HttpTarget o, std::shared_ptr<HttpAuth> auth, Runtime r)
       : options(std::move(o)),
         runtime(std::move(r)),
+        clock(loop_clock(e)),
         requester(e, options, std::move(auth), runtime),
         inbox(inbox_room),
         parser(runtime.limits.message),
@@ -59,6 +60,7 @@ struct SseChannel::State : std::enable_shared_from_this<State> {
 
   HttpTarget options;
   Runtime runtime;
+  const Clock& clock;
   HttpRequester requester;
   MessageInbox inbox;
   std::unique_ptr<HttpExchange> stream;
@@ -130,13 +132,14 @@ struct SseChannel::State : std::enable_shared_from_this<State> {
         if (!room) throw std::move(room).error();
       }
       auto piece = co_await as_result(self->stream->read());
-      if (self->incoming.failed()) throw self->give_up();
+      if (!piece && self->incoming.failed()) throw self->give_up();
       if (!piece) throw std::move(piece).error();
       if (piece->empty()) co_return std::nullopt;
       const auto lines = self->parser.ignored_lines();
       const auto bytes = self->parser.ignored_bytes();
       if (auto fed = self->parser.feed(*piece); !fed) throw fed.error().within(self->requester.shown());
       self->incoming.hold(self->parser.unfinished());
+      if (self->incoming.failed()) throw self->give_up();
       self->bear(self->parser.ignored_bytes() - bytes, self->parser.ignored_lines() - lines);
     }
   }
@@ -150,7 +153,7 @@ struct SseChannel::State : std::enable_shared_from_this<State> {
 
   // Something came that is no message; throws when that is too much by now.
   void bear(std::size_t bytes, std::size_t pieces) {
-    auto bearable = chatter.note(bytes, pieces, std::chrono::steady_clock::now());
+    auto bearable = chatter.note(bytes, pieces, clock.now());
     if (!bearable) throw bearable.error().within(requester.shown());
   }
 

@@ -442,11 +442,11 @@ Task<void> StdioChannel::close(CloseMode mode) {
     s->stop(Error(Errc::closed, fmt::format("the connection to server \"{}\" was closed", s->label)));
     // What was sent before close is still delivered if the child reads it.
     if (!s->out.empty() && !s->broken && !s->process->ended()) {
-      const auto begin = std::chrono::steady_clock::now();
+      const auto& clock = loop_clock(co_await asio::this_coro::executor);
+      const auto begin = clock.now();
       auto waited = co_await as_result(with_timeout(s->flushed.wait(), patience.after_eof, ""));
       if (!waited && waited.error().code() == Errc::cancelled) throw std::move(waited).error();
-      const auto spent =
-          std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - begin);
+      const auto spent = std::chrono::duration_cast<std::chrono::milliseconds>(clock.now() - begin);
       patience.after_eof = std::max(patience.after_eof - spent, 10ms);
     }
   }

@@ -41,29 +41,30 @@ Task<bool> StreamReader::read(HttpExchange& exchange, std::optional<RequestId> w
   Pace pace;
   auto unfinished = incoming(exchange);
   auto bear = [&](std::size_t bytes, std::size_t pieces) {
-    auto bearable = chatter.note(bytes, pieces, std::chrono::steady_clock::now());
+    auto bearable = chatter.note(bytes, pieces, clock_.now());
     if (!bearable) throw too_much(bearable.error());
   };
   bool answered = false;
   memory.broken.reset();
   while (!answered) {
     if (!unfinished.fits(ByteBudget::small)) co_await wait_for_room(unfinished);
-    const auto begun = runtime_.clock.now();
+    const auto begun = clock_.now();
     const auto patience = listens ? pulse.patience() : std::nullopt;
     auto piece = co_await as_result(patience ? read_within(exchange, *patience) : exchange.read());
-    if (unfinished.failed()) throw too_much(unfinished.failure());
     if (!piece) {
+      if (unfinished.failed()) throw too_much(unfinished.failure());
       if (piece.error().code() == Errc::cancelled) throw std::move(piece).error();
       memory.broken = std::move(piece).error();
       co_return false;
     }
     if (piece->empty()) co_return false;
-    const auto silence = runtime_.clock.now() - begun;
+    const auto silence = clock_.now() - begun;
     const auto comments = parser.comments();
     const auto lines = parser.ignored_lines();
     const auto bytes = parser.ignored_bytes();
     if (auto fed = parser.feed(*piece); !fed) throw fed.error().within(requester_.shown());
     unfinished.hold(parser.unfinished());
+    if (unfinished.failed()) throw too_much(unfinished.failure());
     bear(parser.ignored_bytes() - bytes, parser.ignored_lines() - lines);
     bool beat = parser.comments() > comments, message = false;
     while (auto event = parser.next()) {

@@ -11,6 +11,7 @@
 #include <patchbay/task.h>
 
 #include "base/byte_budget.h"
+#include "base/loop_clock.h"
 #include "base/runtime.h"
 #include "transport/http.h"
 #include "transport/http_requester.h"
@@ -33,6 +34,7 @@ class StreamReader {
   StreamReader(asio::any_io_executor executor, const Runtime& runtime, const HttpWaits& waits, HttpRequester& requester,
                MessageInbox& inbox, std::function<std::optional<Task<void>>()> room)
       : executor_(std::move(executor)),
+        clock_(loop_clock(executor_)),
         runtime_(runtime),
         waits_(waits),
         requester_(requester),
@@ -52,6 +54,7 @@ class StreamReader {
   Task<void> wait_for_room(ByteBudget::Unfinished& incoming);
 
   asio::any_io_executor executor_;
+  const Clock& clock_;
   const Runtime& runtime_;
   const HttpWaits& waits_;
   HttpRequester& requester_;

@@ -32,6 +32,7 @@ struct TextMessages::State {
       : texts(std::move(t)),
         shown(std::move(s)),
         runtime(std::move(r)),
+        clock(loop_clock(executor)),
         inbox(inbox_room),
         apart(executor),
         scope(executor) {}
@@ -39,6 +40,7 @@ struct TextMessages::State {
   std::shared_ptr<TextChannel> texts;
   std::string shown;
   Runtime runtime;
+  const Clock& clock;
   MessageInbox inbox;
   Chatter chatter;
   std::deque<std::string> queue;
@@ -97,7 +99,7 @@ struct TextMessages::State {
       self->chatter.heard();
       co_return Result<void>();
     }
-    auto bearable = self->chatter.note(size, 1, std::chrono::steady_clock::now());
+    auto bearable = self->chatter.note(size, 1, self->clock.now());
     if (!bearable) co_return std::unexpected(bearable.error().within(self->shown));
     co_return Result<void>();
   }

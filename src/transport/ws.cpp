@@ -30,10 +30,11 @@ struct WsChannel::State {
   using Self = std::shared_ptr<State>;
 
   State(asio::any_io_executor executor, std::unique_ptr<WebSocket> s, Runtime r)
-      : socket(std::move(s)), runtime(std::move(r)), inbox(inbox_room), scope(executor) {}
+      : socket(std::move(s)), runtime(std::move(r)), clock(loop_clock(executor)), inbox(inbox_room), scope(executor) {}
 
   std::unique_ptr<WebSocket> socket;
   Runtime runtime;
+  const Clock& clock;
   MessageInbox inbox;
   Chatter chatter;
   std::string text;  // of the message being sent
@@ -68,7 +69,7 @@ struct WsChannel::State {
       self->chatter.heard();
       co_return Result<void>();
     }
-    auto bearable = self->chatter.note(size, 1, std::chrono::steady_clock::now());
+    auto bearable = self->chatter.note(size, 1, self->clock.now());
     if (!bearable) co_return std::unexpected(bearable.error().within(self->socket->shown()));
     co_return Result<void>();
   }
@@ -158,7 +159,6 @@ class WsTransport final : public Transport {
     settings.message_limit = runtime.limits.message;
     settings.outgoing_limit = runtime.limits.outgoing;
     settings.buffered_limit = runtime.limits.buffered;
-    settings.clock = runtime.clock;
     settings.random = runtime.random;
     settings.log = runtime.log;
 

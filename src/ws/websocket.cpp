@@ -27,7 +27,6 @@ namespace patchbay {
 namespace {
 
 using namespace std::chrono_literals;
-using SteadyClock = std::chrono::steady_clock;
 
 constexpr std::size_t read_size = 64u << 10;
 constexpr auto for_reader = 500ms;  // between a failed write and the reader's own verdict
@@ -49,7 +48,9 @@ struct WebSocket::State : std::enable_shared_from_this<State> {
         chatter(settings.chatter),
         incoming(byte_budget(), e, settings.buffered_limit, [this] { give_up(incoming.failure()); }),
         buffer(read_size),
-        alarm(e, settings.clock),
+        clock(loop_clock(e)),
+        heard(clock.now()),
+        alarm(e, clock),
         scope(e) {}
 
   asio::any_io_executor executor;
@@ -80,7 +81,8 @@ struct WebSocket::State : std::enable_shared_from_this<State> {
   std::size_t masks_used = 256;
 
   // Keeping alive. Silence is counted from `heard`.
-  SteadyClock::time_point heard = settings.clock.now();
+  Clock& clock;
+  Clock::TimePoint heard;
   bool ping_out = false;
   Timer alarm;
 
@@ -157,7 +159,7 @@ struct WebSocket::State : std::enable_shared_from_this<State> {
       } else if (*taken > 0) {
         self->out.wrote(*taken);
         // Room in a buffer that was full: the other side takes what it is sent.
-        self->heard = self->settings.clock.now();
+        self->heard = self->clock.now();
       }
     }
     self->draining = false;
@@ -226,7 +228,7 @@ struct WebSocket::State : std::enable_shared_from_this<State> {
   }
 
   void note_chatter(std::size_t bytes) {
-    if (auto bearable = chatter.note(bytes, 1, SteadyClock::now()); !bearable) {
+    if (auto bearable = chatter.note(bytes, 1, clock.now()); !bearable) {
       deaf = true;
       refuse(bearable.error(), close_code::policy);
     }
@@ -240,7 +242,7 @@ struct WebSocket::State : std::enable_shared_from_this<State> {
   }
 
   void on_bytes(std::string_view bytes) {
-    heard = settings.clock.now();
+    heard = clock.now();
     if (std::exchange(ping_out, false)) alarm.cancel();
     out_pace.answered();
     // What came before the fault is handed out before it is reported.
@@ -308,7 +310,7 @@ struct WebSocket::State : std::enable_shared_from_this<State> {
   static Task<void> keep_alive(Self self) {
     while (!self->failure) {
       const auto wait = self->ping_out ? self->settings.pong_wait : self->settings.ping_after;
-      const auto now = self->settings.clock.now();
+      const auto now = self->clock.now();
       if (now - self->heard < wait) {
         self->alarm.set(self->heard + wait);
         (void)co_await as_result(self->alarm.wait());

@@ -20,7 +20,6 @@
 
 #include <patchbay/task.h>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "base/timeout.h"
 #include "http/chatter.h"
@@ -40,7 +39,6 @@ struct WebSocketSettings {
   Duration ping_after = std::chrono::seconds(30);  // of silence; Duration::max(): never
   Duration pong_wait = std::chrono::seconds(20);   // for anything at all to come back
   ChatterRule chatter;                             // pings and pongs between messages
-  Clock clock;
   Random random = system_random();
   Log log;
 };

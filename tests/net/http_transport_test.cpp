@@ -1,5 +1,6 @@
 // T2, T3, L7: what the HTTP transports put on the wire and make of what comes back, against
 // scripted servers on real sockets.
+#include <array>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -1262,6 +1263,8 @@ TEST(SseChannel, PostsDoNotWaitForEachOther) {
 TEST(SseChannel, TheOpeningAndCancellationsKeepTheirOrder) {
   std::mutex mutex;
   std::vector<std::string> seen;
+  std::size_t posts = 0;
+  std::array<Signal, 4> came, take;
   Signal all;
   ScriptedServer server([&](ScriptConnection& connection) {
     const auto got = connection.read_request();
@@ -1278,20 +1281,26 @@ TEST(SseChannel, TheOpeningAndCancellationsKeepTheirOrder) {
       std::lock_guard lock(mutex);
       seen.push_back(what + (" " + body["method"].as_string()));
       if (seen.size() == 8) all.set();
+      return what == "came"sv ? posts++ : posts;
     };
-    note("came");
-    // Whoever does not wait for this would be here meanwhile.
-    std::this_thread::sleep_for(20ms);
+    const auto post = note("came");
+    came.at(post).set();
+    EXPECT_TRUE(take.at(post).wait());
     note("taken");
     connection.answer("202 Accepted", "", "Connection: close\r\n");
   });
   with_channel(
       to(server, "/sse"),
-      [](Channel& channel) -> Task<void> {
+      [&](Channel& channel) -> Task<void> {
         send(channel, request(1, "initialize"));
         send(channel, initialized());
         send(channel, request(2, "tools/call"));
         send(channel, Notification{.method = "notifications/cancelled", .params = Json{{"requestId", 2}}});
+        for (std::size_t post = 0; post < came.size(); ++post) {
+          while (!came.at(post).is_set()) co_await settle();
+          co_await settle();  // whatever does not wait for this one is on its way now
+          take.at(post).set();
+        }
         EXPECT_EQ(co_await received(channel), result_1);
       },
       true);

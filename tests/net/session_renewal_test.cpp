@@ -15,6 +15,7 @@
 #include "client/session_owner.h"
 #include "support/fails_with.h"
 #include "support/loop.h"
+#include "support/manual_clock.h"
 #include "support/scripted_server.h"
 
 namespace patchbay::test {
@@ -476,14 +477,13 @@ TEST(ForgottenSession, WhatTheServerReportedStaysAsItWasHandedOut) {
 TEST(ForgottenSession, TheNewOneIsPartOfTheTimeOfTheCall) {
   ForgetfulServer server(forgets_first);
   Runtime runtime;
-  std::chrono::steady_clock::duration skipped{};
-  runtime.clock.now = [&] { return std::chrono::steady_clock::now() + skipped; };
+  test::ManualClock clock(test::ManualClock::Passes::by_itself);
   int opened = 0;
   runtime.trace = [&](std::string_view direction, std::string_view message) {
     // The second session is there, and all of the time is over.
-    if (direction == "<-" && message.find("forgetful") != message.npos && ++opened == 2) skipped += 1h;
+    if (direction == "<-" && message.find("forgetful") != message.npos && ++opened == 2) clock.skip(1h);
   };
-  run_task([&]() -> Task<void> {
+  run_task(clock, [&]() -> Task<void> {
     auto session = co_await connect(Client(legacy()), server.transport(), runtime);
     auto failed = co_await as_result(session.call_tool("t", {}, {.total = 30min, .idle = {}, .on_progress = {}}));
     EXPECT_FALSE(failed);

@@ -20,9 +20,11 @@
 
 #include "base/as_result.h"
 #include "base/scope.h"
+#include "support/beside.h"
 #include "support/command.h"
 #include "support/fails_with.h"
 #include "support/loop.h"
+#include "support/manual_clock.h"
 #include "support/scripted_server.h"
 #include "ws/handshake.h"
 
@@ -658,20 +660,33 @@ TEST(WsChannel, WhatCameBeforeTheEnd_IsDelivered) {
 // ---- time -----------------------------------------------------------------------------------
 
 TEST(WebSocketClient, SilentServer_IsPingedAndGivenUpWhenNothingComesBack) {
-  ScriptedServer server([](ScriptConnection& connection) {
+  Signal pinged;
+  ScriptedServer server([&](ScriptConnection& connection) {
     accept_client(connection);
     EXPECT_EQ(read_frame(connection), (Frame{Opcode::ping, ""}));
+    pinged.set();
     connection.wait_for_end();
   });
-  run_task([&]() -> Task<void> {
+  ManualClock clock;
+  run_task(clock, [&]() -> Task<void> {
     Direct direct(url_of(server));
-    direct.settings.ping_after = 5ms;
-    direct.settings.pong_wait = 50ms;
+    direct.settings.ping_after = 30s;
+    direct.settings.pong_wait = 10s;
     auto socket = co_await direct.open();
-    auto got = co_await as_result(socket->receive());
-    EXPECT_THAT(got,
-                FailsWith(Errc::closed, AllOf(HasSubstr(url_of(server)), HasSubstr("not answered a ping for 50 ms"))));
+    Scope scope(co_await asio::this_coro::executor);
+    auto got = beside(scope, socket->receive());
+    co_await clock.advance(30s);
+    while (!pinged.is_set()) co_await settle();
+    co_await clock.advance(10s - 1ms);
+    EXPECT_FALSE(got->result);
+    co_await clock.advance(1ms);
+    EXPECT_TRUE(got->result);
+    if (got->result) {
+      EXPECT_THAT(*got->result,
+                  FailsWith(Errc::closed, AllOf(HasSubstr(url_of(server)), HasSubstr("not answered a ping for 10 s"))));
+    }
     co_await socket->close(10s);
+    co_await scope.join();
   });
 }
 
@@ -707,13 +722,14 @@ TEST(WebSocketClient, SlowReader_DoesNotTakeTheServerForLost) {
     connection.write(frame(Opcode::text, "two"));
     answer_close(connection);
   });
-  run_task([&]() -> Task<void> {
+  ManualClock clock;
+  run_task(clock, [&]() -> Task<void> {
     Direct direct(url_of(server));
-    direct.settings.ping_after = 1ms;
-    direct.settings.pong_wait = 1ms;
+    direct.settings.ping_after = 30s;
+    direct.settings.pong_wait = 10s;
     auto socket = co_await direct.open();
     // Nobody receives for a hundred times the limits.
-    co_await sleep_for(100ms);
+    co_await clock.advance(4000s);
     late.set();
     EXPECT_EQ(co_await socket->receive(), "one");
     co_await socket->close(10s);

@@ -515,20 +515,27 @@ TEST(Warden, NamedButUnusableIsAnErrorNotASilentStart) {
   });
 }
 
+Task<void> lose_a_warden() {
+  auto process = co_await Process::start({.command = "/bin/bash", .args = {"-c", "set -m; sleep 1000 & echo $!; wait"}},
+                                         Runtime{});
+  const pid_t grandchild = std::stoi(co_await read_line(*process));
+  EXPECT_EQ(::getsid(grandchild), process->warden_pid());
+  EXPECT_EQ(::getpgid(grandchild), grandchild) << "a group of its own";
+  ::kill(process->warden_pid(), SIGKILL);
+  EXPECT_TRUE(co_await process->ended_within(1min));
+  co_await process->shutdown(unhurried);
+  while (test::alive(grandchild)) co_await sleep_for(1ms);
+  EXPECT_THAT(test::own_children(), IsEmpty());
+}
+
 // What a stranger's kill leaves in the warden's session is ended too, whichever group it has made itself.
-TEST(Warden, KilledByAStrangerTakesItsSessionAlong) {
-  run_task([]() -> Task<void> {
-    auto process = co_await Process::start(
-        {.command = "/bin/bash", .args = {"-c", "set -m; sleep 1000 & echo $!; wait"}}, Runtime{});
-    const pid_t grandchild = std::stoi(co_await read_line(*process));
-    EXPECT_EQ(::getsid(grandchild), process->warden_pid());
-    EXPECT_EQ(::getpgid(grandchild), grandchild) << "a group of its own";
-    ::kill(process->warden_pid(), SIGKILL);
-    EXPECT_TRUE(co_await process->ended_within(1min));
-    co_await process->shutdown(unhurried);
-    while (test::alive(grandchild)) co_await sleep_for(1ms);
-    EXPECT_THAT(test::own_children(), IsEmpty());
-  });
+TEST(Warden, KilledByAStrangerTakesItsSessionAlong) { run_task(lose_a_warden); }
+
+TEST(Warden, WhereProcessDescriptorsAreRefused_KilledByAStrangerTakesItsSessionAlongAllTheSame) {
+  std::thread([] {
+    ASSERT_TRUE(refuse_process_descriptors()) << std::strerror(errno);
+    run_task(lose_a_warden);
+  }).join();
 }
 
 // Somebody else of the program may wait for our child before we do. Its number then means nothing any more.

@@ -19,6 +19,7 @@
 #include "support/command.h"
 #include "support/fails_with.h"
 #include "support/loop.h"
+#include "support/manual_clock.h"
 #include "support/script_server.h"
 
 namespace patchbay {
@@ -27,6 +28,7 @@ namespace {
 using namespace std::chrono_literals;
 using test::FailsSaying;
 using test::FailsWith;
+using test::ManualClock;
 using test::run_task;
 using test::ScriptServer;
 using test::settle;
@@ -50,7 +52,7 @@ class Meetings {
   explicit Meetings(std::unique_ptr<ScriptServer> who) : server(std::move(who)) {
     server->identity = {key, "v1"};
     options.protocol_memory = directory.path() + "/cache/memory.json";
-    runtime.clock.wall = [this] { return now; };
+    clock.set_wall(std::chrono::sys_days{std::chrono::year{2026} / 8 / 1});
   }
 
   // The questions of one start, in order, and what was settled for.
@@ -68,13 +70,13 @@ class Meetings {
   std::unique_ptr<ScriptServer> server;
   ClientOptions options;
   Runtime runtime;
-  std::chrono::system_clock::time_point now = std::chrono::sys_days{std::chrono::year{2026} / 8 / 1};
+  ManualClock clock{ManualClock::Passes::by_itself};
   bool legacy = false;
 };
 
 TEST(RememberedEra, AnOlderServerIsAskedInItsOwnWayTheSecondTime) {
   Meetings meetings(ScriptServer::legacy("{}"));
-  run_task([&]() -> Task<void> {
+  run_task(meetings.clock, [&]() -> Task<void> {
     EXPECT_THAT(co_await meetings.meet(), ElementsAre(method::discover, method::initialize));
     EXPECT_THAT(co_await meetings.meet(), ElementsAre(method::initialize));
     EXPECT_TRUE(meetings.legacy);
@@ -83,7 +85,7 @@ TEST(RememberedEra, AnOlderServerIsAskedInItsOwnWayTheSecondTime) {
 
 TEST(RememberedEra, ANewerServerIsAskedAsEverAndLeavesNoTrace) {
   Meetings meetings(ScriptServer::modern("{}"));
-  run_task([&]() -> Task<void> {
+  run_task(meetings.clock, [&]() -> Task<void> {
     for (int i = 0; i < 2; ++i) EXPECT_THAT(co_await meetings.meet(), ElementsAre(method::discover));
     EXPECT_EQ(meetings.known(), std::nullopt);
   });
@@ -97,7 +99,7 @@ TEST(RememberedEra, WithoutAFileOrAKeyNothingIsKept) {
     } else {
       meetings.server->identity = {};
     }
-    run_task([&]() -> Task<void> {
+    run_task(meetings.clock, [&]() -> Task<void> {
       for (int i = 0; i < 2; ++i) {
         EXPECT_THAT(co_await meetings.meet(), ElementsAre(method::discover, method::initialize));
       }
@@ -109,22 +111,22 @@ TEST(RememberedEra, WithoutAFileOrAKeyNothingIsKept) {
 // Relying on it does not make it younger.
 TEST(RememberedEra, ExpiresSevenDaysAfterItWasLearned) {
   Meetings meetings(ScriptServer::legacy("{}"));
-  run_task([&]() -> Task<void> {
+  run_task(meetings.clock, [&]() -> Task<void> {
     (void)co_await meetings.meet();
     for (int day = 1; day < 7; ++day) {
-      meetings.now += 24h;
+      meetings.clock.skip(24h);
       EXPECT_THAT(co_await meetings.meet(), ElementsAre(method::initialize)) << "day " << day;
     }
-    meetings.now += 24h;
+    meetings.clock.skip(24h);
     EXPECT_THAT(co_await meetings.meet(), ElementsAre(method::discover, method::initialize));
-    meetings.now += 24h;
+    meetings.clock.skip(24h);
     EXPECT_THAT(co_await meetings.meet(), ElementsAre(method::initialize));
   });
 }
 
 TEST(RememberedEra, ExpiresWithTheProgramThatShowedIt) {
   Meetings meetings(ScriptServer::legacy("{}"));
-  run_task([&]() -> Task<void> {
+  run_task(meetings.clock, [&]() -> Task<void> {
     (void)co_await meetings.meet();
     meetings.server->identity.stamp = "v2";
     EXPECT_THAT(co_await meetings.meet(), ElementsAre(method::discover, method::initialize));
@@ -134,11 +136,11 @@ TEST(RememberedEra, ExpiresWithTheProgramThatShowedIt) {
 
 TEST(RememberedEra, AServerOfBothErasIsFoundOutAfterExpiry) {
   Meetings meetings(ScriptServer::legacy("{}"));
-  run_task([&]() -> Task<void> {
+  run_task(meetings.clock, [&]() -> Task<void> {
     (void)co_await meetings.meet();
     meetings.server->on(m(method::discover), modern_answer);
     EXPECT_THAT(co_await meetings.meet(), ElementsAre(method::initialize));
-    meetings.now += 7 * 24h;
+    meetings.clock.skip(7 * 24h);
     EXPECT_THAT(co_await meetings.meet(), ElementsAre(method::discover));
     EXPECT_FALSE(meetings.legacy);
     EXPECT_EQ(meetings.known(), std::nullopt);
@@ -147,7 +149,7 @@ TEST(RememberedEra, AServerOfBothErasIsFoundOutAfterExpiry) {
 
 TEST(RememberedEra, AServerThatHasOnlyTheNewerEraNowIsFoundOutAtOnce) {
   Meetings meetings(ScriptServer::legacy("{}"));
-  run_task([&]() -> Task<void> {
+  run_task(meetings.clock, [&]() -> Task<void> {
     (void)co_await meetings.meet();
     auto identity = meetings.server->identity;
     meetings.server = ScriptServer::modern("{}");
@@ -160,7 +162,7 @@ TEST(RememberedEra, AServerThatHasOnlyTheNewerEraNowIsFoundOutAtOnce) {
 
 TEST(RememberedEra, AServerThatEndsAtItIsOpenedOnceMoreAndAskedAnew) {
   Meetings meetings(ScriptServer::legacy("{}"));
-  run_task([&]() -> Task<void> {
+  run_task(meetings.clock, [&]() -> Task<void> {
     (void)co_await meetings.meet();
     Scope scope(co_await asio::this_coro::executor);
     meetings.server->opens = 0;
@@ -180,7 +182,7 @@ TEST(RememberedEra, AServerThatEndsAtItIsOpenedOnceMoreAndAskedAnew) {
 TEST(RememberedEra, AServerThatIsSilentNowIsAskedTheOtherWayAsWell) {
   Meetings meetings(ScriptServer::legacy("{}"));
   meetings.runtime.limits.silent_probe = 1ms;
-  run_task([&]() -> Task<void> {
+  run_task(meetings.clock, [&]() -> Task<void> {
     (void)co_await meetings.meet();
     meetings.server->on(m(method::initialize), [](Request) { return no_answer(); });
     meetings.server->on(m(method::discover), modern_answer);
@@ -194,7 +196,7 @@ TEST(RememberedEra, AServerThatIsSilentNowIsAskedTheOtherWayAsWell) {
 TEST(RememberedEra, ALateNewerAnswerChangesTheMemoryAndNothingElse) {
   Meetings meetings(ScriptServer::legacy("{}"));
   meetings.runtime.limits.silent_probe = 1ms;
-  run_task([&]() -> Task<void> {
+  run_task(meetings.clock, [&]() -> Task<void> {
     Event release;
     meetings.server->on(m(method::discover), [&](Request) -> Task<Payload> {
       return [](Event& wait) -> Task<Payload> {
@@ -215,7 +217,7 @@ TEST(RememberedEra, ALateNewerAnswerChangesTheMemoryAndNothingElse) {
 
 TEST(RememberedEra, AStartThatFailsChangesNothing) {
   Meetings meetings(ScriptServer::legacy("{}"));
-  run_task([&]() -> Task<void> {
+  run_task(meetings.clock, [&]() -> Task<void> {
     (void)co_await meetings.meet();
     const auto before = meetings.known();
     meetings.server->on(m(method::initialize), [](Request) -> Task<Payload> {
@@ -233,7 +235,7 @@ TEST(RememberedEra, AStartThatFailsChangesNothing) {
 TEST(RememberedEra, AStartThatTimesOutLeavesNothingBehind) {
   Meetings meetings(ScriptServer::legacy("{}"));
   meetings.runtime.limits.silent_probe = 1ms;
-  run_task([&]() -> Task<void> {
+  run_task(meetings.clock, [&]() -> Task<void> {
     (void)co_await meetings.meet();
     for (auto name : {method::initialize, method::discover}) {
       meetings.server->on(m(name), [](Request) { return no_answer(); });
@@ -250,7 +252,7 @@ TEST(RememberedEra, ABrokenOrForbiddenFileIsNotAnObstacle) {
     Meetings meetings(ScriptServer::legacy("{}"));
     auto& path = meetings.options.protocol_memory;
     path = forbidden ? "/dev/null/memory.json" : meetings.directory.path();
-    run_task([&]() -> Task<void> {
+    run_task(meetings.clock, [&]() -> Task<void> {
       for (int i = 0; i < 2; ++i) {
         EXPECT_THAT(co_await meetings.meet(), ElementsAre(method::discover, method::initialize));
       }

@@ -20,6 +20,7 @@
 #include "support/fails_with.h"
 #include "support/fixture_server.h"
 #include "support/loop.h"
+#include "support/manual_clock.h"
 #include "support/places.h"
 #include "support/ws_door.h"
 #include "transport/memory.h"
@@ -32,6 +33,7 @@ using test::Fails;
 using test::FailsSaying;
 using test::FailsWith;
 using test::FailsWithRpc;
+using test::ManualClock;
 using test::run_task;
 using test::settle;
 using testing::AllOf;
@@ -224,7 +226,6 @@ class Scenario : public ::testing::TestWithParam<Column> {
 
   Runtime runtime() {
     Runtime made;
-    made.clock.now = [this] { return std::chrono::steady_clock::now() + skipped_; };
     made.limits.task_poll_least = 1ms;
     made.trace = [this](std::string_view direction, std::string_view message) {
       if (direction == "->") trace_.emplace_back(message);
@@ -234,7 +235,7 @@ class Scenario : public ::testing::TestWithParam<Column> {
 
   void run(ClientOptions client, Body body) { run(std::move(client), runtime(), std::move(body)); }
   void run(ClientOptions client, Runtime with, Body body) {
-    run_task([&]() -> Task<void> {
+    run_task(clock_, [&]() -> Task<void> {
       auto session = co_await connect(Client(client), transport(), with);
       auto outcome = co_await as_result(body(session));
       co_await session.close();
@@ -244,7 +245,7 @@ class Scenario : public ::testing::TestWithParam<Column> {
   void run(Body body) { run(options(), std::move(body)); }
 
   std::vector<std::string> trace_;
-  std::chrono::hours skipped_{0};  // by the clock of the cache
+  ManualClock clock_{ManualClock::Passes::by_itself};
 };
 
 INSTANTIATE_TEST_SUITE_P(Columns, Scenario,
@@ -907,14 +908,14 @@ TEST_P(Scenario, RootsAreGivenWhenAsked) {
 TEST_P(Scenario, TheTimeTheUserTakesDoesNotCount) {
   auto client = options();
   client.elicit = [this](ElicitRequest, CallContext) -> Task<ElicitResult> {
-    skipped_ += 24h;  // by our clock
+    clock_.skip(9min);  // a server waits ten for an answer
     return []() -> Task<ElicitResult> {
       co_await settle();
       co_return ElicitResult{.action = ElicitResult::Action::decline};
     }();
   };
   run(client, [](Session session) -> Task<void> {
-    auto result = co_await session.call_tool("ask_both", {}, {.total = 1h, .idle = 30min, .on_progress = {}});
+    auto result = co_await session.call_tool("ask_both", {}, {.total = 8min, .idle = 4min, .on_progress = {}});
     EXPECT_EQ(text_of(result), "decline - then decline -");
   });
 }
@@ -1009,7 +1010,7 @@ TEST_P(Scenario, AListIsAskedForAgainOnlyWhenItIsOutOfDate) {
     EXPECT_EQ(names_of(co_await session.list_tools()), first);
     // The fixture says its lists stay fresh for a minute; older revisions cannot say so.
     EXPECT_EQ(sent(method::list_tools), modern() ? pages : 2 * pages);
-    skipped_ += 1h;
+    co_await clock_.advance(61s);
     const auto before = sent(method::list_tools);
     EXPECT_EQ(names_of(co_await session.list_tools()), first);
     EXPECT_EQ(sent(method::list_tools), before + pages);
@@ -1048,7 +1049,7 @@ TEST_P(Scenario, CallsThatArePendingWhenTheSessionIsClosedEndAtOnce) {
 }
 
 TEST_P(Scenario, TheLastHandleClosesTheConnection) {
-  run_task([this]() -> Task<void> {
+  run_task(clock_, [this]() -> Task<void> {
     int lost = 0;
     auto client = options();
     client.on_lost = [&](const Error&) { ++lost; };
@@ -1269,7 +1270,7 @@ TEST_P(Scenario, ATaskIsKnownByItsId) {
 }
 
 TEST_P(Scenario, ATaskOutlivesTheConnectionButNotTheServer) {
-  run_task([&]() -> Task<void> {
+  run_task(clock_, [&]() -> Task<void> {
     auto way = transport();
     auto first = co_await connect(Client(options()), way, runtime());
     auto task = std::get<RemoteTask>(co_await first.start_tool("task_held", {}));

@@ -16,16 +16,21 @@
 #include "client/session_owner.h"
 #include "protocol/methods.h"
 #include "protocol/wire.h"
+#include "support/beside.h"
 #include "support/fails_with.h"
 #include "support/loop.h"
+#include "support/manual_clock.h"
 #include "support/script_server.h"
 
 namespace patchbay {
 namespace {
 
 using namespace std::chrono_literals;
+using test::beside;
 using test::FailsWith;
 using test::FailsWithRpc;
+using test::failure_of;
+using test::ManualClock;
 using test::run_task;
 using test::ScriptServer;
 using test::settle;
@@ -57,15 +62,21 @@ ClientOptions legacy_client() {
 }
 
 // Connects, runs the body, closes, whatever happens in between.
+Task<void> in_session(ScriptServer& server, ClientOptions options, Runtime runtime,
+                      std::function<Task<void>(Session)> body) {
+  auto session = co_await connect(Client(options), server.transport(), runtime);
+  auto outcome = co_await as_result(body(session));
+  co_await session.close();
+  EXPECT_EQ(server.connections(), 0u);
+  value_or_throw(std::move(outcome));
+}
 void with_session(ScriptServer& server, ClientOptions options, Runtime runtime,
                   std::function<Task<void>(Session)> body) {
-  run_task([&]() -> Task<void> {
-    auto session = co_await connect(Client(options), server.transport(), runtime);
-    auto outcome = co_await as_result(body(session));
-    co_await session.close();
-    EXPECT_EQ(server.connections(), 0u);
-    value_or_throw(std::move(outcome));
-  });
+  run_task([&] { return in_session(server, options, runtime, body); });
+}
+void with_session(ManualClock& clock, ScriptServer& server, ClientOptions options,
+                  std::function<Task<void>(Session)> body) {
+  run_task(clock, [&] { return in_session(server, options, {}, body); });
 }
 void with_session(ScriptServer& server, ClientOptions options, std::function<Task<void>(Session)> body) {
   with_session(server, std::move(options), Runtime{}, std::move(body));
@@ -194,15 +205,6 @@ TEST(Script, WhatIsNotAListIsAnError) {
 
 // What a server said stays fresh --------------------------------------------------------
 
-struct HandClock {
-  std::chrono::steady_clock::time_point now = std::chrono::steady_clock::now();
-  Runtime runtime() {
-    Runtime made;
-    made.clock.now = [this] { return now; };
-    return made;
-  }
-};
-
 TEST(Script, AReadIsAnsweredFromTheCacheUntilItIsStaleOrUpdated) {
   auto server = ScriptServer::modern(R"({"resources":{"subscribe":true}})");
   int reads = 0;
@@ -210,8 +212,8 @@ TEST(Script, AReadIsAnsweredFromTheCacheUntilItIsStaleOrUpdated) {
     return answer(fmt::format(R"({{"contents":[{{"uri":{},"text":"{}"}}],"ttlMs":1000,"cacheScope":"private"}})",
                               to_text(request.params.value()["uri"]), ++reads));
   });
-  HandClock clock;
-  with_session(*server, modern_client(), clock.runtime(), [&](Session session) -> Task<void> {
+  ManualClock clock;
+  with_session(clock, *server, modern_client(), [&](Session session) -> Task<void> {
     auto read = [&](std::string uri) -> Task<std::string> {
       auto result = co_await session.read_resource(std::move(uri));
       co_return *result.contents.at(0).text;
@@ -219,9 +221,9 @@ TEST(Script, AReadIsAnsweredFromTheCacheUntilItIsStaleOrUpdated) {
     EXPECT_EQ(co_await read("a"), "1");
     EXPECT_EQ(co_await read("a"), "1");
     EXPECT_EQ(co_await read("b"), "2");
-    clock.now += 999ms;
+    clock.skip(999ms);
     EXPECT_EQ(co_await read("a"), "1");
-    clock.now += 1ms;
+    clock.skip(1ms);
     EXPECT_EQ(co_await read("a"), "3");
     server->notify(method::resource_updated, Json{{"uri", "a"}});
     co_await settle();
@@ -364,13 +366,13 @@ TEST(Script, AnAnswerFromTheCache_IsTheOneThatWasKept) {
 // L4: the time of a list is that of all its pages.
 TEST(Script, AListThatIsSlowPageByPage_EndsWithinItsOneLimit) {
   auto server = ScriptServer::legacy(R"({"tools":{}})");
-  HandClock clock;
+  ManualClock clock;
   int pages = 0;
   server->on(m(method::list_tools), [&](Request) -> Task<Payload> {
-    clock.now += 6s;
+    clock.skip(6s);
     co_return parsed(fmt::format(R"({{"tools":[],"nextCursor":"{}"}})", ++pages));
   });
-  with_session(*server, legacy_client(), clock.runtime(), [&](Session session) -> Task<void> {
+  with_session(clock, *server, legacy_client(), [&](Session session) -> Task<void> {
     auto listed = co_await as_result(session.list_tools());
     EXPECT_FALSE(listed);
     if (!listed) EXPECT_EQ(listed.error().code(), Errc::timeout);
@@ -599,19 +601,19 @@ TEST(Script, WhatAPersonTookIsNotMissingFromTheNextRound) {
   int calls = 0;
   server->on(m(method::call_tool), [&](Request) -> Task<Payload> {
     if (++calls > 1) co_return parsed(R"({"content":[]})");
-    (void)co_await server->ask(m(method::elicit), parsed(R"({"message":"?","requestedSchema":{}})"));
+    (void)co_await server->ask(m(method::elicit), parsed(R"({"message":"?","requestedSchema":{}})"), Duration::max());
     throw Error::rpc(
         -32042, "sign in",
         R"({"elicitations":[{"mode":"url","elicitationId":"e","message":"there","url":"https://example.com"}]})");
   });
-  HandClock clock;
+  ManualClock clock;
   auto options = legacy_client();
   options.elicit_by_url = true;
   options.elicit = [&](ElicitRequest, CallContext) -> Task<ElicitResult> {
-    clock.now += 24h;
+    clock.skip(24h);
     co_return ElicitResult{.action = ElicitResult::Action::accept};
   };
-  with_session(*server, options, clock.runtime(), [&](Session session) -> Task<void> {
+  with_session(clock, *server, options, [&](Session session) -> Task<void> {
     (void)co_await session.call_tool("t", {}, {.total = 1h, .idle = {}, .on_progress = {}});
     EXPECT_EQ(calls, 2);
   });
@@ -620,18 +622,20 @@ TEST(Script, WhatAPersonTookIsNotMissingFromTheNextRound) {
 // L4: a server that keeps asking does not get the whole time again for every round.
 TEST(Script, AllRoundsOfACallShareItsTotalLimit) {
   auto server = ScriptServer::modern(R"({"tools":{}})");
-  HandClock clock;
+  ManualClock clock;
   int calls = 0;
   server->on(m(method::call_tool), [&](Request) -> Task<Payload> {
     ++calls;
-    clock.now += 6s;
+    clock.skip(6s);
     co_return parsed(R"({"resultType":"input_required","requestState":"s"})");
   });
-  with_session(*server, modern_client(), clock.runtime(), [&](Session session) -> Task<void> {
-    auto called = co_await as_result(session.call_tool("t", {}, {.total = 10s, .idle = {}, .on_progress = {}}));
-    EXPECT_FALSE(called);
-    if (!called) EXPECT_EQ(called.error().code(), Errc::timeout);
+  with_session(clock, *server, modern_client(), [&](Session session) -> Task<void> {
+    Scope scope(co_await asio::this_coro::executor);
+    auto called = beside(scope, session.call_tool("t", {}, {.total = 10s, .idle = {}, .on_progress = {}}));
+    co_await clock.advance(1s);  // the pause between the rounds
+    EXPECT_EQ(failure_of(*called), Errc::timeout);
     EXPECT_EQ(calls, 2);
+    co_await scope.join();
   });
 }
 
@@ -644,7 +648,7 @@ TEST(Script, AQuestionInsideACall_DoesNotStopTheClockOfAnother) {
         R"({"resultType":"input_required","requestState":"s","inputRequests":{"q":{"method":"elicitation/create","params":{"message":"?","requestedSchema":{"type":"object","properties":{}}}}}})");
   });
   server->on(m(method::get_prompt), [](Request) { return no_answer(); });
-  HandClock clock;
+  ManualClock clock;
   Event asked;
   Event may_answer;
   bool is_asked = false;
@@ -655,7 +659,7 @@ TEST(Script, AQuestionInsideACall_DoesNotStopTheClockOfAnother) {
     co_await may_answer.wait();
     co_return ElicitResult{.action = ElicitResult::Action::accept};
   };
-  with_session(*server, options, clock.runtime(), [&](Session session) -> Task<void> {
+  with_session(clock, *server, options, [&](Session session) -> Task<void> {
     Scope scope(co_await asio::this_coro::executor);
     std::optional<Result<CallToolResult>> called;
     scope.spawn([](Session s, std::optional<Result<CallToolResult>>& out) -> Task<void> {
@@ -668,7 +672,7 @@ TEST(Script, AQuestionInsideACall_DoesNotStopTheClockOfAnother) {
       out = got.error().code();
     }(session, other));
     co_await server->wait_asked(method::get_prompt);
-    clock.now += 1h;
+    clock.skip(1h);
     while (!other) co_await settle();
     EXPECT_EQ(other, Errc::timeout);
     EXPECT_FALSE(called);

@@ -10,6 +10,9 @@
 namespace patchbay::test {
 
 void run_task(std::function<Task<void>()> body);
+// The same on a loop whose only time is this clock's.
+class ManualClock;
+void run_task(ManualClock& clock, std::function<Task<void>()> body);
 
 // Lets everything that is ready run, several hops deep. For checking that something did not
 // happen; to wait for something, wait for it.

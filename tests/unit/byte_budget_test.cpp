@@ -58,6 +58,36 @@ TEST(ByteBudget, AMessageWaitsForWhatIsWhole) {
   });
 }
 
+// What has to go and is whole a moment later has not to go any more: its bytes are on their way to whoever wanted them.
+TEST(ByteBudget, AMessageThatIsWholeAfterAllDoesNotGo) {
+  for (const bool large : {true, false}) {
+    run_task([large]() -> Task<void> {
+      ByteBudget budget;
+      auto executor = co_await asio::this_coro::executor;
+      int given_up = 0;
+      ByteBudget::Unfinished silent(budget, executor, ceiling, [&] { ++given_up; });
+      silent.hold(9 * mebibyte);
+      ByteBudget::Unfinished other(budget, executor, ceiling);
+      other.hold(mebibyte);
+      Scope scope(executor);
+      scope.start([](ByteBudget::Unfinished& m) -> Task<void> { co_await m.room(mebibyte); }(other));
+      EXPECT_TRUE(silent.failed());
+      // Its rest had arrived already.
+      ByteBudget::Charge whole;
+      if (large) {
+        whole = silent.finish();
+      } else {
+        silent.hold(0);
+      }
+      EXPECT_FALSE(silent.failed());
+      co_await settle();
+      EXPECT_EQ(given_up, 0);
+      whole.release();
+      co_await scope.join();
+    });
+  }
+}
+
 TEST(ByteBudget, OfTwoHalvesThatWaitForEachOther_TheLargerGoes) {
   run_task([]() -> Task<void> {
     ByteBudget budget;

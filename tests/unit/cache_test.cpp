@@ -3,17 +3,17 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "support/manual_clock.h"
+
 namespace patchbay {
 namespace {
 
 using namespace std::chrono_literals;
 
 struct Bench {
-  std::chrono::steady_clock::time_point now{};
+  test::ManualClock clock;
   Cache cache;
-  explicit Bench(std::size_t capacity = 256)
-      : cache(Clock{.now = [this] { return now; }, .wall = [] { return std::chrono::system_clock::time_point(); }},
-              capacity) {}
+  explicit Bench(std::size_t capacity = 256) : cache(clock, capacity) {}
   std::string at(std::string_view method, std::string_view key) {
     const auto* found = cache.find(method, key);
     return found ? to_text(*found->result) : "-";
@@ -25,9 +25,9 @@ TEST(Cache, AnEntryIsFreshUntilItsTimeIsUpAndNotAMomentLonger) {
   Bench b;
   b.cache.store("tools/list", "", 1000, Bench::kept(1));
   EXPECT_EQ(b.at("tools/list", ""), "1");
-  b.now += 999ms;
+  b.clock.skip(999ms);
   EXPECT_EQ(b.at("tools/list", ""), "1");
-  b.now += 1ms;
+  b.clock.skip(1ms);
   EXPECT_EQ(b.at("tools/list", ""), "-");
   EXPECT_EQ(b.cache.size(), 0u);
 }
@@ -45,9 +45,9 @@ TEST(Cache, AtMostADayCounts) {
   for (std::int64_t ttl : {std::int64_t{24} * 60 * 60 * 1000 + 1, INT64_MAX}) {
     Bench b;
     b.cache.store("m", "k", ttl, Bench::kept(1));
-    b.now += 24h - 1ms;
+    b.clock.skip(24h - 1ms);
     EXPECT_EQ(b.at("m", "k"), "1") << ttl;
-    b.now += 1ms;
+    b.clock.skip(1ms);
     EXPECT_EQ(b.at("m", "k"), "-") << ttl;
   }
 }
@@ -85,9 +85,9 @@ TEST(Cache, OneKeyCanBeDropped) {
 TEST(Cache, StoringAgainReplacesAndBeginsANewTime) {
   Bench b;
   b.cache.store("m", "k", 1000, Bench::kept(1));
-  b.now += 900ms;
+  b.clock.skip(900ms);
   b.cache.store("m", "k", 1000, Bench::kept(2));
-  b.now += 900ms;
+  b.clock.skip(900ms);
   EXPECT_EQ(b.at("m", "k"), "2");
   EXPECT_EQ(b.cache.size(), 1u);
 }

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "support/manual_clock.h"
+
 namespace patchbay {
 namespace {
 
@@ -11,20 +13,17 @@ using Stop = CallClock::Stop;
 using Whose = CallClock::Whose;
 
 struct Bench {
-  CallClock::TimePoint real{};
-  std::shared_ptr<CallClock> made(Duration total) {
-    return std::make_shared<CallClock>(
-        Clock{.now = [this] { return real; }, .wall = [] { return std::chrono::system_clock::time_point(); }}, total);
-  }
+  test::ManualClock real;
+  std::shared_ptr<CallClock> made(Duration total) { return std::make_shared<CallClock>(real, total); }
 };
 
 TEST(CallClock, TimePassesAndIsOver) {
   Bench b;
   auto clock = b.made(10s);
-  b.real += 4s;
+  b.real.skip(4s);
   EXPECT_EQ(clock->left(), 6s);
-  EXPECT_EQ(clock->when(clock->end()), b.real + 6s);
-  b.real += 7s;
+  EXPECT_EQ(clock->when(clock->end()), b.real.now() + 6s);
+  b.real.skip(7s);
   EXPECT_EQ(clock->left(), 0s);
 }
 
@@ -33,7 +32,7 @@ TEST(CallClock, WithoutALimitItIsNeverOver) {
   auto clock = b.made(Duration::max());
   const Stop stop(clock);
   const Stop doubt(clock, Whose::perhaps);
-  b.real += 1000h;
+  b.real.skip(1000h);
   EXPECT_EQ(clock->left(), Duration::max());
   EXPECT_EQ(clock->when(clock->end()), CallClock::TimePoint::max());
 }
@@ -43,21 +42,21 @@ TEST(CallClock, StandsStillWhileAnyStopLasts) {
   auto clock = b.made(10s);
   int told = 0;
   clock->went_on = [&] { ++told; };
-  b.real += 1s;
+  b.real.skip(1s);
   {
     const Stop outer(clock);
-    b.real += 1h;
+    b.real.skip(1h);
     {
       const Stop inner(clock);
-      b.real += 1h;
+      b.real.skip(1h);
     }
-    b.real += 1h;
+    b.real.skip(1h);
     EXPECT_EQ(clock->left(), 9s);
     EXPECT_EQ(clock->when(clock->end()), CallClock::TimePoint::max());
   }
   EXPECT_GT(told, 0);
-  EXPECT_EQ(clock->when(clock->end()), b.real + 9s);
-  b.real += 2s;
+  EXPECT_EQ(clock->when(clock->end()), b.real.now() + 9s);
+  b.real.skip(2s);
   EXPECT_EQ(clock->left(), 7s);
 }
 
@@ -66,18 +65,18 @@ TEST(CallClock, DoubtsTogetherGiveItsLimitOnceMoreAndThenItGoesOn) {
   auto clock = b.made(10s);
   {
     const Stop doubt(clock, Whose::perhaps);
-    b.real += 4s;
+    b.real.skip(4s);
     EXPECT_EQ(clock->left(), 10s);
-    EXPECT_EQ(clock->when(clock->end()), b.real + 16s);
+    EXPECT_EQ(clock->when(clock->end()), b.real.now() + 16s);
   }
-  EXPECT_EQ(clock->when(clock->end()), b.real + 10s);
-  b.real += 1s;
+  EXPECT_EQ(clock->when(clock->end()), b.real.now() + 10s);
+  b.real.skip(1s);
   const Stop again(clock, Whose::perhaps);
-  b.real += 6s;
+  b.real.skip(6s);
   EXPECT_EQ(clock->left(), 9s);
-  b.real += 3s;
+  b.real.skip(3s);
   EXPECT_EQ(clock->left(), 6s);
-  EXPECT_EQ(clock->when(clock->end()), b.real + 6s);
+  EXPECT_EQ(clock->when(clock->end()), b.real.now() + 6s);
 }
 
 TEST(CallClock, WhatIsItsOwnIsNotTakenFromTheDoubt) {
@@ -86,11 +85,11 @@ TEST(CallClock, WhatIsItsOwnIsNotTakenFromTheDoubt) {
   const Stop doubt(clock, Whose::perhaps);
   {
     const Stop own(clock);
-    b.real += 1h;
+    b.real.skip(1h);
   }
-  b.real += 10s;
+  b.real.skip(10s);
   EXPECT_EQ(clock->left(), 10s);
-  b.real += 1s;
+  b.real.skip(1s);
   EXPECT_EQ(clock->left(), 9s);
 }
 

@@ -15,6 +15,7 @@
 #include "settings/settings_file.h"
 #include "support/beside.h"
 #include "support/loop.h"
+#include "support/manual_clock.h"
 #include "support/script_server.h"
 
 // Of the sanitizers; not there in other trees, where nothing is counted then.
@@ -27,6 +28,7 @@ namespace {
 using namespace std::chrono_literals;
 using test::beside;
 using test::failure_of;
+using test::ManualClock;
 using test::run_task;
 using test::ScriptServer;
 using test::settle;
@@ -57,16 +59,6 @@ CallOptions within(std::chrono::milliseconds limit) {
   options.total = limit;
   return options;
 }
-
-// A clock that a test moves.
-struct MovedClock {
-  std::chrono::steady_clock::time_point now = std::chrono::steady_clock::now();
-  Runtime runtime() {
-    Runtime runtime;
-    runtime.clock.now = [this] { return now; };
-    return runtime;
-  }
-};
 
 // What a call has -------------------------------------------------------------------------
 
@@ -137,15 +129,17 @@ TEST(HostCall, TheLimitForConnectingEndsACallThatHasMoreTime) {
 }
 
 TEST(HostCall, WhatIsLeftOfTheLimitIsForTheCallItself) {
-  run_task([]() -> Task<void> {
-    MovedClock clock;
+  ManualClock clock;
+  run_task(clock, [&]() -> Task<void> {
     auto server = tool_server({"a"});
     server->on(m(method::call_tool), fine);
     server->before_open = [&]() -> Task<void> {
-      clock.now += 2min;
+      clock.skip(2min);
       co_return;
     };
-    auto host = make_host(empty_options(), clock.runtime());
+    auto options = empty_options();
+    options.connect_limit = 1h;
+    auto host = make_host(options, Runtime{});
     host.add_server(named("s"), server->transport());
     auto late = co_await as_result(host.call("s/a", {}, within(1min)));
     EXPECT_FALSE(late) << "nothing was left";
@@ -156,15 +150,15 @@ TEST(HostCall, WhatIsLeftOfTheLimitIsForTheCallItself) {
 }
 
 TEST(HostCall, TheTimeOfThePersonIsNotTheCalls) {
-  run_task([]() -> Task<void> {
-    MovedClock clock;
+  ManualClock clock;
+  run_task(clock, [&]() -> Task<void> {
     auto server = tool_server({"a"});
     server->on(m(method::call_tool), fine);
     auto options = empty_options();
     int asked = 0;
     options.permission.ask = [&](const PermissionQuestion&) -> Task<bool> {
       ++asked;
-      clock.now += 1h;
+      clock.skip(1h);
       co_await asio::post(asio::use_awaitable);
       co_return true;
     };
@@ -175,10 +169,10 @@ TEST(HostCall, TheTimeOfThePersonIsNotTheCalls) {
     options.approve = [&](ApprovalQuestion) -> Task<bool> {
       ++asked;
       co_await asio::post(asio::use_awaitable);
-      clock.now += 1h;
+      clock.skip(1h);
       co_return true;
     };
-    auto host = make_host(options, clock.runtime());
+    auto host = make_host(options, Runtime{});
     host.add_server(named("s"), server->transport());
     co_await host.call("s/a", {}, within(1min));
     EXPECT_EQ(asked, 1);
@@ -332,8 +326,8 @@ TEST(HostCall, StoppingEndsQuestionsThatNobodyAnswers) {
 
 // A name that any server may have starts them all; whoever is asked about them is asked on behalf of the call.
 TEST(HostCall, ApprovalsForABareNameDoNotCountAgainstItsTime) {
-  run_task([]() -> Task<void> {
-    MovedClock clock;
+  ManualClock clock;
+  run_task(clock, [&]() -> Task<void> {
     auto options = empty_options();
     for (const auto* name : {"first", "second"}) {
       auto declared = named(name);
@@ -345,10 +339,10 @@ TEST(HostCall, ApprovalsForABareNameDoNotCountAgainstItsTime) {
     options.approve = [&](ApprovalQuestion question) -> Task<bool> {
       asked.push_back(question.server.name);
       co_await asio::post(asio::use_awaitable);
-      clock.now += 1h;
+      clock.skip(1h);
       co_return false;
     };
-    auto host = make_host(options, clock.runtime());
+    auto host = make_host(options, Runtime{});
     auto unknown = co_await as_result(host.call("nonesuch", {}, within(1min)));
     EXPECT_THAT(asked, testing::UnorderedElementsAre("first", "second"));
     EXPECT_FALSE(unknown);

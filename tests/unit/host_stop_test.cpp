@@ -13,10 +13,12 @@
 
 #include "base/as_result.h"
 #include "base/scope.h"
+#include "base/timeout.h"
 #include "protocol/methods.h"
 #include "settings/settings_file.h"
 #include "support/beside.h"
 #include "support/loop.h"
+#include "support/manual_clock.h"
 #include "support/script_server.h"
 #include "support/temp_tree.h"
 
@@ -25,6 +27,7 @@ namespace {
 
 using test::beside;
 using test::failure_of;
+using test::ManualClock;
 using test::run_task;
 using test::settle;
 using test::tool_server;
@@ -231,6 +234,40 @@ TEST(HostStop, DoesNotWaitForAnAnswerThatIgnoresItsEnd) {
     changed.notify_all();
     co_await settle();
     EXPECT_TRUE(answered);
+  });
+}
+
+// Whoever answers may use what goes with the host; stop() gives them the moment they need, and not much more.
+TEST(HostStop, WaitsForAnAnswerThatNoticesItsEnd) {
+  ManualClock clock;
+  run_task(clock, [&]() -> Task<void> {
+    bool noticed = false;
+    Event never, asked;
+    auto options = empty_options();
+    options.permission.ask = [&](const PermissionQuestion&) -> Task<bool> {
+      co_await asio::this_coro::throw_if_cancelled(false);
+      asked.notify_all();
+      (void)co_await as_result(never.wait());
+      const auto end = clock.now() + std::chrono::milliseconds(500);
+      while (clock.now() < end) (void)co_await as_result(sleep_for(end - clock.now()));
+      noticed = true;
+      co_return false;
+    };
+    auto server = tool_server({"t"});
+    Host host(options);
+    host.add_server(named("s"), server->transport());
+    Scope scope(co_await asio::this_coro::executor);
+    auto called = beside(scope, host.call("s/t"));
+    co_await asked.wait();
+    auto stopped = beside(scope, host.stop());
+    co_await clock.advance(std::chrono::milliseconds(499));
+    EXPECT_EQ(failure_of(*called), Errc::closed) << "the call does not wait for it";
+    EXPECT_FALSE(stopped->result);
+    EXPECT_FALSE(noticed);
+    co_await clock.advance(std::chrono::milliseconds(1));
+    EXPECT_TRUE(noticed);
+    EXPECT_TRUE(stopped->result);
+    co_await scope.join();
   });
 }
 

@@ -1,6 +1,6 @@
 // Reads every #include under src/ and include/patchbay/ and holds it against the order of
 // the layers in docs/architecture.md, keeps third-party headers behind the files that wrap
-// them, keeps the words of one protocol era where eras are told apart, timers in base, and the
+// them, keeps the words of one protocol era where eras are told apart, time in base, and the
 // commands and flags of the program in cli.
 #include <algorithm>
 #include <filesystem>
@@ -254,7 +254,7 @@ bool may_ask_for_eras(std::string_view file) {
   return may_know_eras(file);
 }
 
-// Ways to make a timer. What waits follows the clock it was given, so there is one place that does: base.
+// Ways to make a timer. What waits follows the clock of its loop, so there is one place that makes them: base.
 const std::vector<std::string_view> timers{"steady_timer", "system_timer", "high_resolution_timer",
                                            "deadline_timer.hpp", "timerfd_create"};
 
@@ -275,6 +275,19 @@ std::optional<std::string> typed_words_in(std::string_view file, const std::stri
     if (std::regex_search(text, command) || std::regex_search(text, flag)) return text;
   }
   return std::nullopt;
+}
+
+// Who asks the system what time it is, and not the clock of the loop (base/loop_clock.h).
+const std::vector<std::string_view> real_times{"steady_clock::now", "high_resolution_clock::now", "CLOCK_MONOTONIC"};
+bool may_ask_for_real_time(std::string_view file) {
+  static const std::set<std::string_view> files{
+      "src/http/client/curl_transfer.cpp",  // libcurl measures its transfers by the system's clock
+      "src/process/process.cpp",            // waits on its thread for a process that starts or dies
+      "src/store/own_store.cpp",            // waits on its thread for the lock of a file
+      "src/process/warden/warden.c",        // another program, which has no loop
+      "src/cli/waiting.cpp",                // shows the user how long it has taken
+  };
+  return layer_of(file) == "base" || files.contains(file);
 }
 
 // Everything wrong in one file, one line each.
@@ -329,6 +342,13 @@ std::vector<std::string> problems_in(std::string_view file, std::string_view tex
     for (std::string_view timer : timers) {
       if (code.find(timer) != std::string::npos) {
         report("makes a timer (" + std::string(timer) + "), which only base does: base/timer.h, base/timeout.h");
+      }
+    }
+  }
+  if (!may_ask_for_real_time(file)) {
+    for (std::string_view time : real_times) {
+      if (code.find(time) != std::string::npos) {
+        report("asks the system for the time (" + std::string(time) + ") and not its loop: base/loop_clock.h");
       }
     }
   }
@@ -476,6 +496,8 @@ TEST(Layers, BadFiles_AreReported) {
       {"src/permission/x.cpp", "\"choose it with --permission-mode\"", "only cli knows"},
       {"src/rpc/x.h", "asio::steady_timer timer_;\n", "makes a timer"},
       {"src/transport/x.cpp", "#include <boost/asio/steady_timer.hpp>\n", "makes a timer"},
+      {"src/transport/x.cpp", "auto now = std::chrono::steady_clock::now();\n", "asks the system for the time"},
+      {"src/process/x.cpp", "::clock_gettime(CLOCK_MONOTONIC, &now);\n", "asks the system for the time"},
   };
   for (const Case& item : cases) {
     EXPECT_THAT(problems_in(item.file, item.text), ElementsAre(HasSubstr(item.problem)))
@@ -502,6 +524,8 @@ TEST(Layers, GoodFiles_AreNotReported) {
       {"src/servers/x.cpp",
        "// `patchbay approve` does it.\nnamespace patchbay {\nreturn \"this patchbay knows only\";\n"},
       {"src/cli/x.cpp", "\"patchbay approve --all\""},
+      {"src/base/x.cpp", "auto now = std::chrono::steady_clock::now();\n"},
+      {"src/process/process.cpp", "auto now = std::chrono::steady_clock::now();\n"},
       {"src/process/warden/warden.c", "#include \"warden.h\"\n"},
   };
   for (const Case& item : cases) {

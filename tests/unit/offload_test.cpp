@@ -126,5 +126,42 @@ TEST(Offload, QuickWorkDoesNotWaitForSlowWork) {
   gate->let_go();
 }
 
+// A large message is read while small files are written and others wait for somebody.
+TEST(Offload, ReadingHasThreadsOfItsOwn) {
+  auto gate = std::make_shared<Gate>();
+  run_task([gate]() -> Task<void> {
+    Scope scope(co_await asio::this_coro::executor);
+    for (int i = 0; i < 8; ++i) {
+      for (const auto pool : {Pool::quick, Pool::slow}) {
+        scope.spawn(
+            [](std::shared_ptr<Gate> g, Pool p) -> Task<void> { co_await offload(p, [g] { g->pass(); }); }(gate, pool));
+      }
+    }
+    co_await settle();
+    gate->wait_inside(10);  // every thread of both
+    EXPECT_EQ(co_await offload(Pool::read, [] { return 1; }), 1);
+    gate->let_go();
+    co_await scope.join();
+  });
+}
+
+// And large messages, however many are read, leave the others theirs.
+TEST(Offload, NobodyStandsBehindReading) {
+  auto gate = std::make_shared<Gate>();
+  run_task([gate]() -> Task<void> {
+    Scope scope(co_await asio::this_coro::executor);
+    for (int i = 0; i < 8; ++i) {
+      scope.spawn(
+          [](std::shared_ptr<Gate> g) -> Task<void> { co_await offload(Pool::read, [g] { g->pass(); }); }(gate));
+    }
+    co_await settle();
+    gate->wait_inside(2);
+    EXPECT_EQ(co_await offload(Pool::quick, [] { return 1; }), 1);
+    EXPECT_EQ(co_await offload(Pool::slow, [] { return 2; }), 2);
+    gate->let_go();
+    co_await scope.join();
+  });
+}
+
 }  // namespace
 }  // namespace patchbay

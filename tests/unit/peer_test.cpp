@@ -11,6 +11,7 @@
 #include "support/fails_with.h"
 #include "support/fake_channel.h"
 #include "support/loop.h"
+#include "support/manual_clock.h"
 #include "transport/memory.h"
 
 namespace patchbay {
@@ -20,6 +21,7 @@ using namespace std::chrono_literals;
 using test::FailsWith;
 using test::FakeChannel;
 using test::FakeWire;
+using test::ManualClock;
 using test::run_task;
 using test::settle;
 using testing::ElementsAre;
@@ -366,10 +368,11 @@ TEST(Peer, ACallCancelledFromInsideItsProgressHandlerIsCancelled) {
 
 TEST(Peer, AMessageBelongsToTheCallOnWhoseStreamItCameOrToTheOnlyOne) {
   run_task([]() -> Task<void> {
-    Bench bench(co_await asio::this_coro::executor);
+    const auto executor = co_await asio::this_coro::executor;
+    Bench bench(executor);
     const auto with_clock = [&](bool listens) {
       PeerCall call;
-      call.clock = std::make_shared<CallClock>(Clock(), Duration::max());
+      call.clock = std::make_shared<CallClock>(loop_clock(executor), Duration::max());
       call.listens = listens;
       const auto clock = call.clock;
       return std::pair(bench.call(std::move(call)), clock);
@@ -394,24 +397,14 @@ TEST(Peer, AMessageBelongsToTheCallOnWhoseStreamItCameOrToTheOnlyOne) {
 
 // Time -----------------------------------------------------------------------------------
 
-// A clock the test moves. The peer's own timer is real, so it looks at this one again and again.
-struct HandClock {
-  std::chrono::steady_clock::time_point now = std::chrono::steady_clock::now();
-  Runtime runtime() {
-    Runtime made;
-    made.clock.now = [this] { return now; };
-    return made;
-  }
-};
-
 TEST(Peer, ACallThatTakesTooLongFailsAndThePeerIsNotified) {
-  run_task([]() -> Task<void> {
-    HandClock clock;
-    Bench bench(co_await asio::this_coro::executor, {}, clock.runtime());
+  ManualClock clock;
+  run_task(clock, [&]() -> Task<void> {
+    Bench bench(co_await asio::this_coro::executor);
     auto slow = bench.call({.method = "tools/call", .total = 2ms});
     auto patient = bench.call({.total = 1h});
     co_await bench.wire->wait_for_sent(2);
-    clock.now += 2ms;
+    co_await clock.advance(2ms);
     co_await slow->wait();
     EXPECT_EQ(slow->error(), Error(Errc::timeout, "no answer to tools/call within 2 ms"));
     EXPECT_THAT(text_of(bench.wire->sent.back()), HasSubstr(R"("requestId":1,"reason":"timed out")"));
@@ -421,9 +414,9 @@ TEST(Peer, ACallThatTakesTooLongFailsAndThePeerIsNotified) {
 }
 
 TEST(Peer, LaterDeadlinesFireAfterEarlierOnesWereMet) {
-  run_task([]() -> Task<void> {
-    HandClock clock;
-    Bench bench(co_await asio::this_coro::executor, {}, clock.runtime());
+  ManualClock clock;
+  run_task(clock, [&]() -> Task<void> {
+    Bench bench(co_await asio::this_coro::executor);
     auto later = bench.call({.total = 4ms});
     auto sooner = bench.call({.total = 2ms});
     auto never = bench.call();
@@ -431,7 +424,7 @@ TEST(Peer, LaterDeadlinesFireAfterEarlierOnesWereMet) {
     bench.wire->feed(Message(Response{sooner->id, Json::object()}));
     co_await sooner->wait();
     EXPECT_TRUE(*sooner->outcome);
-    clock.now += 4ms;
+    co_await clock.advance(4ms);
     co_await later->wait();
     EXPECT_EQ(later->error().code(), Errc::timeout);
     EXPECT_FALSE(never->outcome);
@@ -440,9 +433,9 @@ TEST(Peer, LaterDeadlinesFireAfterEarlierOnesWereMet) {
 }
 
 TEST(Peer, ProgressStartsTheIdleTimeAgainButNotTheTotal) {
-  run_task([]() -> Task<void> {
-    HandClock clock;
-    Bench bench(co_await asio::this_coro::executor, {}, clock.runtime());
+  ManualClock clock;
+  run_task(clock, [&]() -> Task<void> {
+    Bench bench(co_await asio::this_coro::executor);
     int heard = 0;
     Event progressed;
     PeerCall what{.method = "m", .total = 20ms, .idle = 5ms};
@@ -453,20 +446,19 @@ TEST(Peer, ProgressStartsTheIdleTimeAgainButNotTheTotal) {
     auto call = bench.call(std::move(what));
     co_await bench.wire->wait_for_sent(1);
     for (int i = 1; i <= 4; ++i) {
-      clock.now += 4ms;
+      co_await clock.advance(4ms);
       bench.wire->feed(
           Message(Notification{"notifications/progress", Json{{"progressToken", call->id}, {"progress", i}}}));
       while (heard < i) co_await progressed.wait();
-      co_await sleep_for(10ms);  // the timer has fired meanwhile
       EXPECT_FALSE(call->outcome);
     }
-    clock.now += 5ms;  // 21 ms in all, 5 ms since the last progress: both limits are over
+    co_await clock.advance(5ms);  // 21 ms in all, 5 ms since the last progress: both limits are over
     co_await call->wait();
     EXPECT_EQ(call->error(), Error(Errc::timeout, "no answer to m within 20 ms"));
 
     auto idle = bench.call({.method = "m", .total = 1h, .idle = 5ms});
     co_await bench.wire->wait_for_sent(3);
-    clock.now += 5ms;
+    co_await clock.advance(5ms);
     co_await idle->wait();
     EXPECT_EQ(idle->error(), Error(Errc::timeout, "no answer and no progress on m for 5 ms"));
     co_await bench.end();
@@ -504,28 +496,24 @@ TEST(Peer, ProgressGoesToItsCallWithWhateverElseIsInIt) {
   });
 }
 
-// Deadlines are real timers here, moved by a clock in the test's hand; see CallClock for the rest.
 TEST(Peer, TheClockStopsWhileTheUserIsAsked) {
-  run_task([]() -> Task<void> {
-    HandClock clock;
-    Bench bench(co_await asio::this_coro::executor, {}, clock.runtime());
+  ManualClock clock;
+  run_task(clock, [&]() -> Task<void> {
+    Bench bench(co_await asio::this_coro::executor);
     auto call = bench.call({.total = 4ms});
     co_await bench.wire->wait_for_sent(1);
-    clock.now += 2ms;
+    co_await clock.advance(2ms);
     std::optional<Peer::ClockStop> outer(std::in_place, bench.peer, std::nullopt);
     std::optional<Peer::ClockStop> inner(std::in_place, bench.peer, std::nullopt);  // two questions at once
-    clock.now += 1h;
-    co_await sleep_for(10ms);
+    co_await clock.advance(1h);
     EXPECT_FALSE(call->outcome);
     inner.reset();
-    clock.now += 1h;
-    co_await sleep_for(10ms);
+    co_await clock.advance(1h);
     EXPECT_FALSE(call->outcome);
     outer.reset();
-    clock.now += 1ms;
-    co_await sleep_for(10ms);
+    co_await clock.advance(1ms);
     EXPECT_FALSE(call->outcome);
-    clock.now += 1ms;
+    co_await clock.advance(1ms);
     co_await call->wait();
     EXPECT_EQ(call->error().code(), Errc::timeout);
     co_await bench.end();
@@ -534,19 +522,19 @@ TEST(Peer, TheClockStopsWhileTheUserIsAsked) {
 
 // X3: a question that belongs to one call does not keep the others waiting.
 TEST(Peer, AQuestionOnTheStreamOfACall_StopsTheClockOfThatCallAlone) {
-  run_task([]() -> Task<void> {
-    HandClock clock;
-    Bench bench(co_await asio::this_coro::executor, {}, clock.runtime());
+  ManualClock clock;
+  run_task(clock, [&]() -> Task<void> {
+    Bench bench(co_await asio::this_coro::executor);
     auto asks = bench.call({.total = 4ms});
     auto other = bench.call({.total = 4ms});
     co_await bench.wire->wait_for_sent(2);
     std::optional<Peer::ClockStop> stop(std::in_place, bench.peer, RequestId(asks->id));
-    clock.now += 1h;
+    co_await clock.advance(1h);
     co_await other->wait();
     EXPECT_EQ(other->error().code(), Errc::timeout);
     EXPECT_FALSE(asks->outcome);
     stop.reset();
-    clock.now += 4ms;
+    co_await clock.advance(4ms);
     co_await asks->wait();
     EXPECT_EQ(asks->error().code(), Errc::timeout);
     co_await bench.end();
@@ -554,26 +542,26 @@ TEST(Peer, AQuestionOnTheStreamOfACall_StopsTheClockOfThatCallAlone) {
 }
 
 TEST(Peer, AQuestionOfUnknownOrigin_GivesEveryPendingCallItsLimitOnceMoreAndNoLaterOneAnything) {
-  run_task([]() -> Task<void> {
-    HandClock clock;
-    Bench bench(co_await asio::this_coro::executor, {}, clock.runtime());
+  ManualClock clock;
+  run_task(clock, [&]() -> Task<void> {
+    Bench bench(co_await asio::this_coro::executor);
     auto one = bench.call({.total = 4ms});
     auto two = bench.call({.total = 8ms});
     co_await bench.wire->wait_for_sent(2);
     const Peer::ClockStop stop(bench.peer, std::nullopt);
     auto late = bench.call({.total = 2ms});
     co_await bench.wire->wait_for_sent(3);
-    clock.now += 2ms;
+    co_await clock.advance(2ms);
     co_await late->wait();
     EXPECT_EQ(late->error().code(), Errc::timeout);
-    clock.now += 5999us;
+    co_await clock.advance(5999us);
     co_await settle();
     EXPECT_FALSE(one->outcome);
-    clock.now += 1us;
+    co_await clock.advance(1us);
     co_await one->wait();
     EXPECT_EQ(one->error().code(), Errc::timeout);
     EXPECT_FALSE(two->outcome);
-    clock.now += 8ms;
+    co_await clock.advance(8ms);
     co_await two->wait();
     EXPECT_EQ(two->error().code(), Errc::timeout);
     co_await bench.end();
@@ -914,6 +902,31 @@ TEST(Peer, ABatchIsAnsweredByOneBatchWhenItsLastAnswerIsKnown) {
     EXPECT_THAT(notified, ElementsAre("n"));
     EXPECT_THAT(traced, ElementsAre("->", "<-", "<-", "<-", "<-", "<-", "->", "->", "->"));
     co_await bench.end();
+  });
+}
+
+// What arrived together with the reason to end is not begun: nobody would get the answer.
+TEST(Peer, ARequestThatIsReadAfterTheEndIsNotBegun) {
+  run_task([]() -> Task<void> {
+    std::vector<std::string> begun;
+    Bench* here = nullptr;
+    Peer::Handlers handlers;
+    handlers.request = [&](Request request) -> Task<Payload> {
+      begun.push_back(request.method);
+      co_return Json::object();
+    };
+    handlers.notification = [&](Notification) { here->scope.start(here->peer.close(CloseMode::graceful)); };
+    Bench bench(co_await asio::this_coro::executor, std::move(handlers));
+    here = &bench;
+    bench.wire->feed(request_of(std::int64_t{1}, "in time"));
+    co_await bench.wire->wait_for_sent(1);
+    bench.wire->feed(Message(Notification{"the end", {}}));
+    bench.wire->feed(request_of(std::int64_t{2}, "late"));
+    co_await bench.peer.wait_closed();
+    co_await bench.scope.join();
+    EXPECT_TRUE(bench.wire->incoming.empty()) << "it was read";
+    EXPECT_THAT(begun, ElementsAre("in time"));
+    EXPECT_EQ(bench.wire->sent.size(), 1u);
   });
 }
 

@@ -7,6 +7,7 @@
 #include "base/waiting.h"
 #include "support/fails_with.h"
 #include "support/loop.h"
+#include "support/manual_clock.h"
 #include "support/raw_client.h"
 #include "support/sample_server.h"
 
@@ -499,19 +500,17 @@ TEST(ServerModern, StateIsRefusedWhenAlteredForeignOrOfAnotherRequest) {
 }
 
 TEST(ServerModern, StateExpires) {
-  run_task([]() -> Task<void> {
+  test::ManualClock clock;
+  run_task(clock, [&]() -> Task<void> {
     auto server = sample_server({.request_state_seconds = 600});
     add_interview(*server);
-    Runtime runtime;
-    auto now = std::chrono::system_clock::time_point(std::chrono::hours(500'000));
-    runtime.clock.wall = [&now] { return now; };
-    RawClient client(co_await asio::this_coro::executor, *server, runtime);
+    RawClient client(co_await asio::this_coro::executor, *server, Runtime{});
     auto answer = co_await client.ask(call("interview"));
     const auto state = take_state(answer);
     const auto repeat = call("interview", carry(R"({"elicitation-1":{"action":"decline"}})", state));
-    now += std::chrono::milliseconds(599'999);
+    clock.skip(std::chrono::milliseconds(599'999));
     EXPECT_EQ(co_await client.ask(repeat), complete(R"("content":[{"type":"text","text":"no name"}])"));
-    now += std::chrono::milliseconds(1);
+    clock.skip(std::chrono::milliseconds(1));
     EXPECT_EQ(co_await client.ask(repeat), error(-32602, "the state has expired; repeat the request without it"));
     co_await client.close();
   });

@@ -12,6 +12,7 @@
 #include "rpc/task_store.h"
 #include "support/fails_with.h"
 #include "support/loop.h"
+#include "support/manual_clock.h"
 #include "support/raw_client.h"
 #include "support/sample_server.h"
 
@@ -422,10 +423,8 @@ TEST(ServerTasks, AResultOverTheLimit_FailsTheTaskWithBothNumbers) {
 
 TEST(TaskStore, KeepsATaskForAsLongAsItSaidAndNoLonger) {
   run_task([]() -> Task<void> {
-    std::chrono::steady_clock::time_point now{};
-    Clock clock;
-    clock.now = [&] { return now; };
-    clock.wall = [] { return std::chrono::system_clock::time_point(std::chrono::milliseconds(1'767'225'600'123)); };
+    test::ManualClock clock;
+    clock.set_wall(Clock::WallTime(std::chrono::milliseconds(1'767'225'600'123)));
     auto store = std::make_shared<TaskStore>(
         TaskStore::Bounds{.count = 2, .ttl = 10s, .ttl_most = 20s, .poll_interval = 1s}, clock, system_random());
     auto short_one = *store->create({.ttl_ms = 5000}, {"p", "a"});
@@ -436,9 +435,9 @@ TEST(TaskStore, KeepsATaskForAsLongAsItSaidAndNoLonger) {
     EXPECT_THAT(store->of_session("a"), ElementsAre(short_one));
     // Of somebody else it is as unknown as any other.
     EXPECT_EQ(store->find(short_one->task().id, ""), nullptr);
-    now += 4999ms;
+    clock.skip(4999ms);
     EXPECT_EQ(store->find(short_one->task().id, "p"), short_one);
-    now += 1ms;
+    clock.skip(1ms);
     EXPECT_EQ(store->find(short_one->task().id, "p"), nullptr);
     EXPECT_EQ(short_one->task().status, TaskStatus::cancelled);
     EXPECT_THAT(store->of_session("a"), IsEmpty());
@@ -451,7 +450,7 @@ TEST(TaskStore, KeepsATaskForAsLongAsItSaidAndNoLonger) {
 
 TEST(TaskStore, WorkEndsWithItsTimeThoughNobodyAsksForIt) {
   run_task([]() -> Task<void> {
-    auto store = std::make_shared<TaskStore>(TaskStore::Bounds{}, Clock{}, system_random());
+    auto store = std::make_shared<TaskStore>(TaskStore::Bounds{}, real_clock(), system_random());
     auto task = *store->create({.ttl_ms = 1}, {});
     Event ended;
     TaskStore::set_running(*task, store->run(co_await asio::this_coro::executor, [](Event& over) -> Task<void> {
@@ -472,7 +471,7 @@ TEST(TaskStore, WorkEndsWithItsTimeThoughNobodyAsksForIt) {
 // Whoever watches the time of the first is asleep when the second, which has less, is made.
 TEST(TaskStore, ATaskWithLittleTimeEndsInItBehindOneThatHasMuch) {
   run_task([]() -> Task<void> {
-    auto store = std::make_shared<TaskStore>(TaskStore::Bounds{}, Clock{}, system_random());
+    auto store = std::make_shared<TaskStore>(TaskStore::Bounds{}, real_clock(), system_random());
     const auto executor = co_await asio::this_coro::executor;
     auto work = [](Event& over) -> Task<void> {
       struct Tell {
@@ -498,9 +497,7 @@ TEST(TaskStore, ATaskWithLittleTimeEndsInItBehindOneThatHasMuch) {
 
 TEST(TaskStore, ResultsThatDoNotFitAreNotKept) {
   run_task([]() -> Task<void> {
-    std::chrono::steady_clock::time_point now{};
-    Clock clock;
-    clock.now = [&] { return now; };
+    test::ManualClock clock;
     auto store =
         std::make_shared<TaskStore>(TaskStore::Bounds{.count = 9, .bytes = 100, .ttl = 10s}, clock, system_random());
     auto result = [] { return Json(std::string(58, 'x')); };  // 60 bytes as text
@@ -511,7 +508,7 @@ TEST(TaskStore, ResultsThatDoNotFitAreNotKept) {
     EXPECT_EQ(first->state().result, result());
     EXPECT_EQ(second->task().status, TaskStatus::failed);
     EXPECT_EQ(second->outcome()->error().code(), Errc::limit);
-    now += 10s;
+    clock.skip(10s);
     auto third = *store->create({}, {});
     third->finish(TaskStatus::completed, result());
     EXPECT_EQ(third->task().status, TaskStatus::completed);
@@ -522,7 +519,7 @@ TEST(TaskStore, ResultsThatDoNotFitAreNotKept) {
 // Its call was running for a while when it became a task: by then nobody watched the time.
 TEST(TaskStore, ATaskThatAHandlerBeginsLater_EndsWithItsTime) {
   run_task([]() -> Task<void> {
-    auto store = std::make_shared<TaskStore>(TaskStore::Bounds{}, Clock{}, system_random());
+    auto store = std::make_shared<TaskStore>(TaskStore::Bounds{}, real_clock(), system_random());
     Event ended;
     auto running = store->run(co_await asio::this_coro::executor, [](Event& over) -> Task<void> {
       struct Tell {
@@ -546,7 +543,7 @@ TEST(TaskStore, ATaskThatAHandlerBeginsLater_EndsWithItsTime) {
 TEST(TaskStore, WhatWasKept_GoesWithItsTimeThoughNobodyAsks) {
   run_task([]() -> Task<void> {
     auto room = std::make_shared<TaskRoom>(TaskRoom::Bounds{.bytes = 100});
-    auto store = std::make_shared<TaskStore>(TaskStore::Bounds{}, Clock{}, system_random(), room);
+    auto store = std::make_shared<TaskStore>(TaskStore::Bounds{}, real_clock(), system_random(), room);
     auto task = *store->create({.ttl_ms = 1}, {});
     (void)store->run(co_await asio::this_coro::executor, [](std::shared_ptr<StoredTask> t) -> Task<void> {
       t->finish(TaskStatus::completed, Json(std::string(98, 'x')));
@@ -583,8 +580,8 @@ TEST(TaskRoom, HasAShareForEachOwner) {
 // Both eras of one server share it, and somebody without a name has one share for each session.
 TEST(TaskStore, StoresOfOneServer_ShareTheRoom) {
   auto room = std::make_shared<TaskRoom>(TaskRoom::Bounds{.count = 9, .count_each = 1});
-  auto first = std::make_shared<TaskStore>(TaskStore::Bounds{}, Clock{}, system_random(), room);
-  auto second = std::make_shared<TaskStore>(TaskStore::Bounds{}, Clock{}, system_random(), room);
+  auto first = std::make_shared<TaskStore>(TaskStore::Bounds{}, real_clock(), system_random(), room);
+  auto second = std::make_shared<TaskStore>(TaskStore::Bounds{}, real_clock(), system_random(), room);
   EXPECT_TRUE(first->create({}, {"ann", "s1"}));
   EXPECT_EQ(second->create({}, {"ann", "s2"}).error().code(), Errc::limit);
   EXPECT_TRUE(second->create({}, {"", "s1"}));
@@ -598,7 +595,7 @@ TEST(TaskStore, StoresOfOneServer_ShareTheRoom) {
 
 TEST(TaskStore, OnlyLegalStepsHappen) {
   run_task([]() -> Task<void> {
-    auto store = std::make_shared<TaskStore>(TaskStore::Bounds{}, Clock{}, system_random());
+    auto store = std::make_shared<TaskStore>(TaskStore::Bounds{}, real_clock(), system_random());
     int changes = 0;
     store->on_change = [&](const StoredTask&) { ++changes; };
     auto task = *store->create({}, {});

@@ -126,8 +126,9 @@ bool ConfigWatch::look_at(const std::set<std::string>& paths) {
 
 Task<void> ConfigWatch::changed() {
   co_await state_->relevant();
-  const auto latest = std::chrono::steady_clock::now() + longest;
-  while (std::chrono::steady_clock::now() < latest) {
+  const auto& clock = loop_clock(co_await asio::this_coro::executor);
+  const auto latest = clock.now() + longest;
+  while (clock.now() < latest) {
     auto more = co_await as_result(with_timeout(state_->relevant(), quiet, "quiet"));
     if (more) continue;
     if (more.error().code() == Errc::timeout) co_return;

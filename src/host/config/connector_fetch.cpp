@@ -22,9 +22,7 @@ namespace {
 constexpr std::size_t most_pages = 20;
 constexpr std::size_t page_limit = 4u << 20;
 
-std::chrono::sys_seconds now_of(const Runtime& runtime) {
-  return std::chrono::floor<std::chrono::seconds>(runtime.clock.wall());
-}
+std::chrono::sys_seconds now_of(const Clock& clock) { return std::chrono::floor<std::chrono::seconds>(clock.wall()); }
 
 // The bearer as an entry would have it: written out, or ${env:…}, ${file:…}, ${secret:…}, ${cmd:…}.
 Task<std::string> bearer_of(const ConnectorDirectory& directory, std::shared_ptr<const StartContext> context,
@@ -140,7 +138,7 @@ Task<void> fetch_connectors(ConnectorDirectory directory, std::shared_ptr<const 
   auto fetched = co_await with_timeout(fetch_pages(directory, context, runtime), limit,
                                        fmt::format("the connector directory {} did not answer within {} ms",
                                                    redacted_url(directory.url), directory.timeout.count()));
-  ConnectorCache cache{std::move(fetched), now_of(runtime)};
+  ConnectorCache cache{std::move(fetched), now_of(loop_clock(co_await asio::this_coro::executor))};
   auto write = [file = directory.cache_file, text = connector_cache_text(directory, cache)] {
     keep(file, text);
     return true;
@@ -153,11 +151,11 @@ std::shared_ptr<TokenSource> connector_tokens(ConnectorDirectory directory, std:
   return std::make_shared<ConnectorTokens>(std::move(directory), std::move(context), std::move(runtime));
 }
 
-bool connectors_are_fresh(const ConnectorDirectory& directory, const Runtime& runtime) {
+bool connectors_are_fresh(const ConnectorDirectory& directory, const Clock& clock) {
   auto text = read_owned_text(directory.cache_file, ::getuid());
   if (text.state != OwnedText::State::text) return false;
-  auto cache = read_connector_cache(text.text, directory, now_of(runtime));
-  return cache && now_of(runtime) - cache->fetched < connector_freshness;
+  auto cache = read_connector_cache(text.text, directory, now_of(clock));
+  return cache && now_of(clock) - cache->fetched < connector_freshness;
 }
 
 }  // namespace patchbay

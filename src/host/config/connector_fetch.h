@@ -21,6 +21,6 @@ std::shared_ptr<TokenSource> connector_tokens(ConnectorDirectory directory, std:
                                               Runtime runtime);
 
 // Whether what is kept is new enough not to ask.
-bool connectors_are_fresh(const ConnectorDirectory& directory, const Runtime& runtime);
+bool connectors_are_fresh(const ConnectorDirectory& directory, const Clock& clock);
 
 }  // namespace patchbay

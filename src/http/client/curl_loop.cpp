@@ -19,7 +19,8 @@ namespace patchbay {
 namespace asio = boost::asio;
 
 CurlLoop::State::State(asio::any_io_executor executor, std::size_t idle_connections, const KeepAlive& keep_alive)
-    : keep_alive_(keep_alive), timer_(executor) {
+    // libcurl looks at the clock of the system, whatever the loop's is.
+    : keep_alive_(keep_alive), timer_(executor, real_clock()) {
   multi_ = curl().multi_init();
   if (!multi_) throw Error(Errc::internal, "no memory is left for HTTP");
   const auto set = curl().multi_setopt;

@@ -20,12 +20,7 @@
 namespace patchbay {
 namespace {
 
-using TimePoint = std::chrono::steady_clock::time_point;
-
-TimePoint after(Duration limit) {
-  const auto now = std::chrono::steady_clock::now();
-  return limit >= TimePoint::max() - now ? TimePoint::max() : now + limit;
-}
+using TimePoint = Clock::TimePoint;
 
 // The characters of a name, by their codes.
 constexpr auto token_characters = [] {
@@ -65,7 +60,11 @@ void check(const HttpRequest& request) {
 
 class HttpClient::Core {
  public:
-  Core(asio::any_io_executor e, HttpClientOptions o) : executor(std::move(e)), options(std::move(o)) {}
+  Core(asio::any_io_executor e, HttpClientOptions o)
+      : executor(std::move(e)), clock(loop_clock(executor)), options(std::move(o)) {}
+  TimePoint after(Duration limit) const {
+    return limit == Duration::max() ? TimePoint::max() : time_after(clock.now(), limit);
+  }
 
   CurlLoop& loop() {
     if (closed) throw Error(Errc::closed, "the HTTP client was closed");
@@ -78,6 +77,7 @@ class HttpClient::Core {
   }
 
   asio::any_io_executor executor;
+  Clock& clock;
   HttpClientOptions options;
   std::unique_ptr<CurlLoop> curl;
   std::vector<std::unique_ptr<CurlLoop>> retired;  // until their last transfer has ended
@@ -248,7 +248,7 @@ class HttpClient::Core::Exchange final : public HttpExchange, private TransferSi
 
   void begin_stage(HttpFault fault, Duration limit) {
     stage_ = fault;
-    stage_end_ = after(limit);
+    stage_end_ = core_->after(limit);
   }
 
   // One timer for every limit. It is left alone as long as it does not fire too late; what it
@@ -258,7 +258,7 @@ class HttpClient::Core::Exchange final : public HttpExchange, private TransferSi
     if (ended_ || failure_ || due == TimePoint::max() || armed_ <= due) return;
     armed_ = due;
     if (!timer_) {
-      timer_.emplace(core_->executor);
+      timer_.emplace(core_->executor, core_->clock);
       alive_ = std::make_shared<int>();
     }
     timer_->set(due);
@@ -271,7 +271,7 @@ class HttpClient::Core::Exchange final : public HttpExchange, private TransferSi
 
   void check_limits() {
     if (ended_ || failure_) return;
-    const auto now = std::chrono::steady_clock::now();
+    const auto now = core_->clock.now();
     if (now < std::min(end_, stage_end_)) return arm();
     const auto phase = transfer_ ? transfer_->phase() : HttpPhase::waiting;
     fail_with(told(now >= end_ ? HttpFault::total_timeout : stage_, phase));
@@ -341,7 +341,7 @@ Task<std::unique_ptr<HttpExchange>> HttpClient::send(HttpRequest request, HttpRe
 
 Task<std::unique_ptr<HttpExchange>> HttpClient::Core::send(std::unique_ptr<Exchange> exchange) {
   check(exchange->request());
-  const auto end = after(exchange->limits().total);
+  const auto end = exchange->core()->after(exchange->limits().total);
   RedirectTrail trail;
   trail.allowed = exchange->limits().redirects;
   trail.same_origin = exchange->limits().same_origin;

@@ -44,11 +44,17 @@ constexpr std::string_view crlf = "\r\n";
 // What the connections share and may outlive the server object with.
 struct HttpServer::Shared {
   Shared(asio::any_io_executor executor, HttpServerLimits l, HttpHandler h, const Runtime& r)
-      : limits(l), handler(std::move(h)), runtime(r), acceptor(executor), scope(executor) {}
+      : limits(l),
+        handler(std::move(h)),
+        runtime(r),
+        clock(loop_clock(executor)),
+        acceptor(executor),
+        scope(executor) {}
 
   HttpServerLimits limits;
   HttpHandler handler;
   Runtime runtime;
+  const Clock& clock;
   tcp::acceptor acceptor;
   tcp::endpoint endpoint;
   std::list<Connection*> open;
@@ -59,7 +65,7 @@ struct HttpServer::Shared {
   Scope scope;
 
   std::string_view date_now() {
-    const auto now = runtime.clock.wall();
+    const auto now = clock.wall();
     const auto second = std::chrono::system_clock::to_time_t(now);
     if (second != date_at) {
       date_at = second;
@@ -78,7 +84,7 @@ class HttpServer::Connection final : public ServerExchange, public std::enable_s
   Connection(std::shared_ptr<Shared> shared, tcp::socket socket)
       : shared_(std::move(shared)),
         socket_(std::move(socket)),
-        out_(socket_, shared_->runtime.clock, {shared_->limits.unread, shared_->limits.write_stall, pipelined}),
+        out_(socket_, shared_->clock, {shared_->limits.unread, shared_->limits.write_stall, pipelined}),
         in_(shared_->limits.head + read_ahead) {
     place_ = shared_->open.insert(shared_->open.end(), this);
     boost::system::error_code ignored;
@@ -151,7 +157,7 @@ class HttpServer::Connection final : public ServerExchange, public std::enable_s
     }
     parser.eager(true);
     const auto& limits = shared_->limits;
-    const auto began = shared_->runtime.clock.now();
+    const auto began = shared_->clock.now();
     std::size_t taken = 0;
     std::size_t seen = 0;  // bytes that are there and do not make a whole piece yet
     ByteBudget::Unfinished incoming(byte_budget(), shared_->scope.executor(), shared_->runtime.limits.buffered,
@@ -163,8 +169,7 @@ class HttpServer::Connection final : public ServerExchange, public std::enable_s
       }
       // Each byte in time is not enough: one now and then would keep the connection for days.
       const auto earned = std::chrono::milliseconds((taken + seen) * 1000 / std::max<std::size_t>(limits.body_rate, 1));
-      read_deadline_ =
-          std::min(shared_->runtime.clock.now() + limits.body_silence, began + limits.body_silence + earned);
+      read_deadline_ = std::min(shared_->clock.now() + limits.body_silence, began + limits.body_silence + earned);
       while (in_.size() <= seen && !eof_ && !late_ && !incoming.failed()) co_await arrived_.wait();
       if (incoming.failed()) throw incoming.failure();
       if (late_) throw Error(Errc::timeout, "the rest of the request did not arrive in time");
@@ -279,7 +284,7 @@ class HttpServer::Connection final : public ServerExchange, public std::enable_s
     in_.clear();
     room_.notify_all();
     late_ = false;
-    read_deadline_ = shared_->runtime.clock.now() + linger;
+    read_deadline_ = shared_->clock.now() + linger;
     while (!eof_ && !late_ && !cut_) co_await arrived_.wait();
   }
 
@@ -296,12 +301,12 @@ class HttpServer::Connection final : public ServerExchange, public std::enable_s
     bool first = in_.size() == 0;
     auto wait = first && requests_ > 0 ? limits.keep_alive : limits.head_time;
     if (shared_->stopping) co_return false;
-    read_deadline_ = shared_->runtime.clock.now() + wait;
+    read_deadline_ = shared_->clock.now() + wait;
     for (;;) {
       if (in_.size() > 0) {
         if (first) {
           first = false;
-          read_deadline_ = shared_->runtime.clock.now() + limits.head_time;
+          read_deadline_ = shared_->clock.now() + limits.head_time;
         }
         boost::system::error_code error;
         take(parser.put(in_.data(), error));
@@ -505,7 +510,7 @@ Task<void> HttpServer::accept() {
     for (;;) {
       auto waited = co_await as_result(sleep_for(s->tick()));
       if (!waited) co_return;
-      const auto now = s->runtime.clock.now();
+      const auto now = s->clock.now();
       // A connection that is cut may leave the list at once.
       std::vector<std::shared_ptr<Connection>> open;
       for (auto* connection : s->open) open.push_back(connection->shared_from_this());

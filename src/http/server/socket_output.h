@@ -28,8 +28,8 @@ class SocketOutput {
     std::size_t eased;   // when no more than these wait, flushed() is notified
   };
   // The socket outlives it and does not block.
-  SocketOutput(asio::ip::tcp::socket& socket, Clock clock, Bounds bounds)
-      : socket_(socket), clock_(std::move(clock)), bounds_(bounds) {}
+  SocketOutput(asio::ip::tcp::socket& socket, const Clock& clock, Bounds bounds)
+      : socket_(socket), clock_(clock), bounds_(bounds) {}
 
   enum class Put {
     sent,
@@ -60,7 +60,7 @@ class SocketOutput {
   void keep(std::string piece, std::size_t& sent);
 
   asio::ip::tcp::socket& socket_;
-  Clock clock_;
+  const Clock& clock_;
   Bounds bounds_;
   std::deque<std::string> pieces_;
   std::size_t offset_ = 0;  // of the first piece
