@@ -434,12 +434,12 @@ TEST_F(ConfigLoad, FlagsAreRefusedBesideAnEnterpriseFile) {
   request.mcp_configs = {servers("s", "mine")};
   request.strict = true;
   EXPECT_THAT(texts(load(), Severity::error),
-              ElementsAre("--mcp-config: You cannot dynamically configure MCP servers when an enterprise MCP config is "
+              ElementsAre("mcp_configs: You cannot dynamically configure MCP servers when an enterprise MCP config is "
                           "present"));
   request.mcp_configs.clear();
   request.mcp_servers = {"s=x"};
   auto config = load();
-  EXPECT_THAT(texts(config, Severity::error), ElementsAre(HasSubstr("--mcp-server: You cannot dynamically")));
+  EXPECT_THAT(texts(config, Severity::error), ElementsAre(HasSubstr("mcp_servers: You cannot dynamically")));
   EXPECT_THAT(config.servers, IsEmpty());
 }
 
@@ -596,7 +596,7 @@ TEST_F(ConfigLoad, SettingsThatCannotBeReadAreALayerThatSaysSo) {
   EXPECT_THAT(flag_settings_fault(layers_of(load().settings))->text(),
               HasSubstr("nowhere.json: cannot be read: there is no"));
   request.settings = {R"({"permissions":{"deny":"mcp__a"}})"};
-  EXPECT_THAT(flag_settings_fault(layers_of(load().settings))->text(), HasSubstr("--settings:1:"));
+  EXPECT_THAT(flag_settings_fault(layers_of(load().settings))->text(), HasSubstr("settings:1:"));
   tree.file("home/.config/patchbay/config.json", R"({"settings":[]})");
   request.settings = {};
   EXPECT_TRUE(std::ranges::any_of(layers_of(load().settings), &SettingsLayer::unreadable));

@@ -692,7 +692,7 @@ TEST_F(ConfigFiles, WhatCannotBeReadIsAProblemAndTheRestLoads) {
   auto all = texts(loaded.problems, Severity::error);
   ASSERT_EQ(all.size(), 3u);
   EXPECT_EQ(all[1],
-            "--mcp-config:1:6: MCP server \"h\": expected an object with a \"command\" or a \"url\", found a number");
+            "mcp_configs:1:6: MCP server \"h\": expected an object with a \"command\" or a \"url\", found a number");
   EXPECT_EQ(all[0], "missing.json: cannot be read: there is no such file");
   EXPECT_TRUE(all[2].starts_with(".mcp.json:2:8: ")) << all[2];
   EXPECT_THAT(load("empty").problems, IsEmpty());

@@ -208,7 +208,7 @@ TEST(HostPermission, FlagsJoinTheRulesOfFiles) {
     co_await host.call("mcp__s__c");
     auto denied = co_await as_result(host.call("mcp__s__b"));
     EXPECT_FALSE(denied);
-    if (!denied) EXPECT_THAT(denied.error().message(), HasSubstr("--disallowedTools \"mcp__s__b\""));
+    if (!denied) EXPECT_THAT(denied.error().message(), HasSubstr("disallowed_tools \"mcp__s__b\""));
     EXPECT_EQ(asked, 0);
     EXPECT_THAT(recorder.called, ElementsAre("a", "c"));
     const auto problems = host.permission_problems();

@@ -178,22 +178,22 @@ TEST(JsonSchema, BadSchemas_DoNotCompile) {
       {R"({"minLength": 1.5})", Errc::invalid_argument, "#/minLength: expected an integer"},
       {R"({"multipleOf": 0})", Errc::invalid_argument, "#/multipleOf: expected a positive number"},
       {R"({"uniqueItems": 1})", Errc::invalid_argument, "#/uniqueItems: expected a boolean"},
-      {R"({"properties": {"a": {"pattern": "("}}})", Errc::invalid_argument, "#/properties/a/pattern: '(' cannot be"},
-      {R"({"patternProperties": {"*": {}}})", Errc::invalid_argument, "#/patternProperties: '*' cannot be"},
+      {R"({"properties": {"a": {"pattern": "("}}})", Errc::invalid_argument, "#/properties/a/pattern: \"(\" cannot be"},
+      {R"({"patternProperties": {"*": {}}})", Errc::invalid_argument, "#/patternProperties: \"*\" cannot be"},
       {R"({"$ref": 1})", Errc::invalid_argument, "#/$ref: expected a string"},
       {R"({"properties": {"a": {"$ref": "#/nowhere"}}})", Errc::invalid_argument,
-       "#/properties/a/$ref: '#/nowhere' cannot be resolved"},
+       "#/properties/a/$ref: \"#/nowhere\" cannot be resolved"},
       {R"({"$ref": "#nowhere"})", Errc::invalid_argument, "no such anchor"},
       {R"({"$ref": "https://example.com/other.json"})", Errc::invalid_argument, "nothing is fetched from the network"},
-      {R"({"$ref": "file:///etc/passwd"})", Errc::invalid_argument, "no document 'file:///etc/passwd'"},
-      {R"({"$id": "https://example.com/a", "$ref": "b#/c"})", Errc::invalid_argument, "'https://example.com/b'"},
+      {R"({"$ref": "file:///etc/passwd"})", Errc::invalid_argument, "no document \"file:///etc/passwd\""},
+      {R"({"$id": "https://example.com/a", "$ref": "b#/c"})", Errc::invalid_argument, "\"https://example.com/b\""},
       {R"({"$ref": "#/%zz"})", Errc::invalid_argument, "percent"},
-      {R"({"$dynamicRef": "#none"})", Errc::invalid_argument, "#/$dynamicRef: '#none' cannot be resolved"},
+      {R"({"$dynamicRef": "#none"})", Errc::invalid_argument, "#/$dynamicRef: \"#none\" cannot be resolved"},
       {R"({"$id": "https://example.com/a#b"})", Errc::invalid_argument, "$id has no fragment"},
       {R"({"$defs": {"a": {"$id": "urn:x"}, "b": {"$id": "urn:x"}}})", Errc::invalid_argument, "two schemas"},
       {R"({"$schema": "http://json-schema.org/draft-03/schema#"})", Errc::unsupported,
-       "draft-03/schema#' is not known"},
-      {R"({"$schema": "https://example.com/mine"})", Errc::unsupported, "'https://example.com/mine' is not known"},
+       "draft-03/schema#\" is not known"},
+      {R"({"$schema": "https://example.com/mine"})", Errc::unsupported, "\"https://example.com/mine\" is not known"},
   };
   for (const Case& item : cases) {
     const auto schema = Schema::compile(json(item.schema));
@@ -210,7 +210,7 @@ TEST(JsonSchema, RequiredVocabularyWeDoNotKnow_IsUnsupported) {
   const auto schema = Schema::compile(json(R"({"$schema": "https://example.com/meta"})"), {.documents = &documents});
   ASSERT_FALSE(schema);
   EXPECT_EQ(schema.error().code(), Errc::unsupported);
-  EXPECT_THAT(schema.error().message(), HasSubstr("'https://example.com/vocab'"));
+  EXPECT_THAT(schema.error().message(), HasSubstr("\"https://example.com/vocab\""));
 }
 
 TEST(JsonSchema, Dialect_IsTheDeclaredOneOrTheDefault) {

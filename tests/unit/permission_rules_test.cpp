@@ -791,8 +791,8 @@ TEST(RuleSet, BrokenFlagsAreReported) {
   request.disallowed_tools = {"mcp__a__b(x"};
   const auto set = collect_rules({}, request);
   ASSERT_THAT(set.problems, SizeIs(2));
-  EXPECT_THAT(set.problems[0].text(), AllOf(testing::StartsWith("--disallowedTools: "), HasSubstr("cannot be read")));
-  EXPECT_THAT(set.problems[1].text(), AllOf(testing::StartsWith("--allowedTools: "), HasSubstr("is skipped")));
+  EXPECT_THAT(set.problems[0].text(), AllOf(testing::StartsWith("disallowed_tools: "), HasSubstr("cannot be read")));
+  EXPECT_THAT(set.problems[1].text(), AllOf(testing::StartsWith("allowed_tools: "), HasSubstr("is skipped")));
   EXPECT_THAT(texts(set), ElementsAre("deny mcp__a__b(x"));
 }
 

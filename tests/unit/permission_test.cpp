@@ -330,8 +330,8 @@ TEST(Permission, TheDecisionCarriesTheRuleAndItsPlace) {
             "\"mcp__s__t\" may not be called: denied by the rule \"mcp__s__t\" in /home/me/.claude/settings.json:3; to "
             "call it, change /home/me/.claude/settings.json:3");
   const auto flag = rules.decide(entry("u", "t"), Json(), cwd);
-  EXPECT_EQ(flag.reason, "denied by --disallowedTools \"mcp__u\"");
-  EXPECT_THAT(denial("mcp__u__t", flag).message(), HasSubstr("leave --disallowedTools out"));
+  EXPECT_EQ(flag.reason, "denied by disallowed_tools \"mcp__u\"");
+  EXPECT_THAT(denial("mcp__u__t", flag).message(), HasSubstr("leave disallowed_tools out"));
   EXPECT_EQ(rules.decide(entry("v", "t"), Json(), cwd).reason, "no rule allows it");
   const auto mode = permissions({.mode = Mode::dont_ask}).decide(entry("v", "t"), Json(), cwd);
   EXPECT_THAT(denial("mcp__v__t", mode).message(), HasSubstr("dontAsk"));
