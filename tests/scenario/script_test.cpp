@@ -632,6 +632,7 @@ TEST(Script, AllRoundsOfACallShareItsTotalLimit) {
   with_session(clock, *server, modern_client(), [&](Session session) -> Task<void> {
     Scope scope(co_await asio::this_coro::executor);
     auto called = beside(scope, session.call_tool("t", {}, {.total = 10s, .idle = {}, .on_progress = {}}));
+    co_await settle();
     co_await clock.advance(1s);  // the pause between the rounds
     EXPECT_EQ(failure_of(*called), Errc::timeout);
     EXPECT_EQ(calls, 2);
