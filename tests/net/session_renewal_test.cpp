@@ -477,6 +477,7 @@ TEST(ForgottenSession, WhatTheServerReportedStaysAsItWasHandedOut) {
 TEST(ForgottenSession, TheNewOneIsPartOfTheTimeOfTheCall) {
   ForgetfulServer server(forgets_first);
   Runtime runtime;
+  runtime.limits.connect = runtime.limits.request = 10h;  // opening it may take longer than the call
   test::ManualClock clock(test::ManualClock::Passes::by_itself);
   int opened = 0;
   runtime.trace = [&](std::string_view direction, std::string_view message) {
