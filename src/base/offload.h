@@ -84,13 +84,16 @@ struct Offloaded {
   bool wanted = true;
 };
 
+// What a caller does who is cancelled while the work runs.
+enum class WhenCancelled : std::uint8_t { leaves, waits };
+
 template <class F>
-auto offload(Pool pool, F work) -> Task<std::invoke_result_t<F>> {
+auto offload_to(asio::thread_pool& threads, WhenCancelled cancelled, F work) -> Task<std::invoke_result_t<F>> {
   using State = Offloaded<F>;
   const typename State::Wish wish(std::make_shared<State>(co_await asio::this_coro::executor, std::move(work)));
   auto& state = *wish.state;
-  asio::post(offload_pool(pool), [shared = wish.state] { State::run(shared); });
-  if (pool == Pool::slow) {
+  asio::post(threads, [shared = wish.state] { State::run(shared); });
+  if (cancelled == WhenCancelled::leaves) {
     while (!state.over) co_await state.ended.wait();
   } else {
     // The setting belongs to the whole chain of awaiting coroutines, so it is put back below.
@@ -101,6 +104,12 @@ auto offload(Pool pool, F work) -> Task<std::invoke_result_t<F>> {
   }
   if (state.failed) std::rethrow_exception(std::exchange(state.failed, nullptr));
   if constexpr (!std::is_void_v<std::invoke_result_t<F>>) co_return std::move(*state.value);
+}
+
+template <class F>
+auto offload(Pool pool, F work) -> Task<std::invoke_result_t<F>> {
+  return offload_to(offload_pool(pool), pool == Pool::slow ? WhenCancelled::leaves : WhenCancelled::waits,
+                    std::move(work));
 }
 
 }  // namespace patchbay

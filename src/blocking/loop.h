@@ -25,6 +25,7 @@
 #include <patchbay/client.h>
 
 #include "base/as_result.h"
+#include "base/offload.h"
 #include "base/scope.h"
 
 namespace patchbay::blocking {
@@ -57,19 +58,18 @@ struct CallbackParts {
     return idle.wait_for(lock, limit, [this] { return busy == 0; });
   }
 
-  // A function of the embedder, run where it may block, awaited on the loop.
+  // A function of the embedder, run where it may block, awaited on the loop. The pool must not own itself, so what
+  // runs refers to it plainly: the pool outlives what runs on it. Not by co_spawn onto the pool: a cancellation that
+  // is on its way there when the function returns would meet memory that is gone.
   template <class T>
   static Task<T> callback(std::shared_ptr<CallbackParts> self, std::function<T()> function) {
-    co_return co_await asio::co_spawn(
-        self->callbacks,
-        [](std::shared_ptr<CallbackParts> parts, std::function<T()> f) -> Task<T> {
-          Busy now(*parts);
-          co_return f();
-        }(self, std::move(function)),
-        asio::use_awaitable);
+    co_return co_await offload_to(self->callbacks, WhenCancelled::waits,
+                                  [parts = self.get(), function = std::move(function)] {
+                                    const Busy now(*parts);
+                                    return function();
+                                  });
   }
-  // There is nobody to tell what such a function throws. The pool must not own itself, so
-  // the function refers to it plainly: the pool outlives what runs on it.
+  // There is nobody to tell what such a function throws.
   void post(std::function<void()> function) {
     asio::post(callbacks, [this, function = std::move(function)] {
       Busy now(*this);
