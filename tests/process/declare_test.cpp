@@ -336,7 +336,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"NoScheme",
                 {"add", "-t", "http", "a", "mcp.sentry.dev/mcp"},
                 "and a server of type http needs one: write https://mcp.sentry.dev/mcp (or http://)"},
-        Refused{"TwoUrls", {"add", "-t", "http", "a", "https://h/", "https://i/"}, "'https://i/' follows it"},
+        Refused{"TwoUrls", {"add", "-t", "http", "a", "https://h/", "https://i/"}, "\"https://i/\" follows it"},
         Refused{"FlagOfTheCommand", {"add", "a", "npx", "-y", "pkg"}, "write -- before the command of the server"},
         Refused{"Scope", {"add", "-s", "global", "a", "--", "x"}, "--scope"},
         Refused{"NotUtf8", {"add", "a", "--", "\xFF"}, "not valid UTF-8"},

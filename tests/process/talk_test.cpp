@@ -59,7 +59,7 @@ TEST_F(Talk, ANameWritesNoSentenceOfOurs) {
   house.tree.file("project/.mcp.json", to_text(Json{{"mcpServers", {{name, entry}}}}));
   ASSERT_EQ(run({"approve", name}).code, 0);
   const auto result = run({"tools"});
-  EXPECT_THAT(result.err, AllOf(HasSubstr("'" + name + "': headersHelper not run: "), Not(HasSubstr("or: unset"))));
+  EXPECT_THAT(result.err, AllOf(HasSubstr("\"" + name + "\": headersHelper not run: "), Not(HasSubstr("or: unset"))));
 }
 
 TEST_F(Talk, ScriptsAndTheQuietHearNone) {

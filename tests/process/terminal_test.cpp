@@ -232,7 +232,8 @@ TEST(OnATerminal, ARejectedServerIsShownAsRejectedInTheSameRun) {
   EXPECT_THAT(
       terminal.seen(),
       AllOf(HasSubstr("Rejected \"fake\"; you will not be asked again in this project. Undo: patchbay approve fake"),
-            HasSubstr("disabled  rejected"), Not(HasSubstr("pending")), Not(HasSubstr("if you trust it"))));
+            HasSubstr("rejected  you rejected the server \"fake\"; to approve it after all: patchbay approve fake"),
+            Not(HasSubstr("pending")), Not(HasSubstr("if you trust it"))));
 }
 
 // Commands that look whether all is well approve nothing on the way.
@@ -400,8 +401,8 @@ TEST(OnATerminal, SeveralProjectServersAreAskedAboutOneAtATime) {
   std::map<std::string, bool> answers{{"one", false}, {"two", true}, {"three", false}};
   for (int asked = 0; asked < 3; ++asked) {
     ASSERT_TRUE(terminal.wait_for("Start it?")) << terminal.seen();
-    auto at = terminal.seen().rfind(" declares the server '");
-    auto name = terminal.seen().substr(at + 22, terminal.seen().find('\'', at + 22) - at - 22);
+    auto at = terminal.seen().rfind(" declares the server \"");
+    auto name = terminal.seen().substr(at + 22, terminal.seen().find('"', at + 22) - at - 22);
     terminal.type(answers.at(name) ? "y\n" : "n\n");
     terminal.forget();
   }
