@@ -248,16 +248,18 @@ bool same_origin(const Url& a, const Url& b) noexcept {
 
 std::string redacted_url(std::string_view text) {
   // By hand: this is for texts that may not parse.
-  std::string_view rest = text.substr(0, text.find('#'));
-  // Wherever a browser or curl might see the end of the user name, it is hidden; an '@' in the
-  // path ends none.
-  const auto hide_user = [&] {
-    if (const auto at = authority_end(rest).rfind('@'); at != std::string_view::npos) rest.remove_prefix(at + 1);
-  };
-  if (lead_length(rest) == 0) hide_user();
-  std::string out(rest.substr(0, lead_length(rest)));
-  rest.remove_prefix(out.size());
-  hide_user();
+  std::string plain(text.substr(0, text.find('#')));
+  // Wherever a browser or curl might see the end of the user name, it is hidden; an '@' in the path ends none. What is
+  // left may begin in another way ("http:/a@/b@c" becomes "http://b@c"), so it is looked at again.
+  constexpr int most_looks = 16;
+  for (int look = 0;; ++look) {
+    const auto lead = lead_length(plain);
+    const auto at = authority_end(std::string_view(plain).substr(lead)).rfind('@');
+    if (at == std::string_view::npos) break;
+    plain.erase(lead, look < most_looks ? at + 1 : std::string::npos);
+  }
+  std::string out(plain.substr(0, lead_length(plain)));
+  const auto rest = std::string_view(plain).substr(out.size());
   const auto question = rest.find('?');
   out += rest.substr(0, question);
   if (question != std::string_view::npos) out += "?" + redacted_query(rest.substr(question + 1));

@@ -153,6 +153,7 @@ TEST(Url, Redaction_HidesWhatMayBeSecret) {
       {"https://u:p@h/@scope/x", "https://h/@scope/x"},
       {"https://u:p@h/?to=@x", "https://h/?to=@x"},
       {"https:/u:p@h/x", "https:/h/x"},
+      {"https:/a:b@/u:p@h/x", "https://h/x"},
       {"u:p@h//x", "h//x"},
       {"x@https://u:p@h/x", "https://h/x"},
       {"u:p@h", "h"},
