@@ -215,7 +215,7 @@ TEST(Declare, AnAddressWithoutItsSchemeIsNotACommand) {
                                  "localhost:3000", "127.0.0.1:8080"}) {
     const auto result = house.run({"add", "s", word});
     EXPECT_EQ(result.code, 2) << word;
-    EXPECT_THAT(result.err, AllOf(HasSubstr("'" + word + "' looks like a URL; write https://" + word),
+    EXPECT_THAT(result.err, AllOf(HasSubstr("\"" + word + "\" looks like a URL; write https://" + word),
                                   HasSubstr("patchbay add s -- " + word)));
   }
   // The line that is suggested can be pasted, and says all that was said.
