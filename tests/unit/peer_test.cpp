@@ -920,12 +920,16 @@ TEST(Peer, ARequestThatIsReadAfterTheEndIsNotBegun) {
     here = &bench;
     bench.wire->feed(request_of(std::int64_t{1}, "in time"));
     co_await bench.wire->wait_for_sent(1);
+    bench.wire->hold_close = true;  // until then nothing that runs is cancelled
     bench.wire->feed(Message(Notification{"the end", {}}));
     bench.wire->feed(request_of(std::int64_t{2}, "late"));
     co_await bench.peer.wait_closed();
-    co_await bench.scope.join();
+    co_await settle();
     EXPECT_TRUE(bench.wire->incoming.empty()) << "it was read";
     EXPECT_THAT(begun, ElementsAre("in time"));
+    bench.wire->hold_close = false;
+    bench.wire->released.notify_all();
+    co_await bench.scope.join();
     EXPECT_EQ(bench.wire->sent.size(), 1u);
   });
 }
