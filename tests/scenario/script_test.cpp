@@ -162,7 +162,8 @@ TEST(Script, TenThousandPagesAreCutAtAThousand) {
     return answer(page < 10'000 ? fmt::format(R"({{"tools":[{{"name":"t"}}],"nextCursor":"{}"}})", page)
                                 : R"({"tools":[]})");
   });
-  with_session(*server, legacy_client(), [&](Session session) -> Task<void> {
+  ManualClock clock;  // a thousand exchanges may take long, and no time passes
+  with_session(clock, *server, legacy_client(), [&](Session session) -> Task<void> {
     auto listing = co_await session.list_tools();
     EXPECT_EQ(listing.items.size(), 1000u);
     EXPECT_EQ(page, 1000);
@@ -173,7 +174,8 @@ TEST(Script, TenThousandPagesAreCutAtAThousand) {
 TEST(Script, BadItemsAreLeftOutNamedAndBounded) {
   auto server = ScriptServer::modern(R"({"tools":{}})");
   server->on(m(method::list_tools), R"({"tools":[{"name":"good"},{"name":5},7,{"name":"also good"}]})");
-  with_session(*server, modern_client(), [&](Session session) -> Task<void> {
+  ManualClock clock;  // a thousand exchanges may take long, and no time passes
+  with_session(clock, *server, modern_client(), [&](Session session) -> Task<void> {
     auto listing = co_await session.list_tools();
     EXPECT_EQ(listing.items.size(), 2u);
     EXPECT_THAT(listing.problems, SizeIs(2));
