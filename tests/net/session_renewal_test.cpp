@@ -479,7 +479,6 @@ TEST(ForgottenSession, TheNewOneIsPartOfTheTimeOfTheCall) {
   Runtime runtime;
   runtime.limits.connect = runtime.limits.request = 10h;  // opening it may take longer than the call
   test::ManualClock clock(test::ManualClock::Passes::by_itself);
-  runtime.limits.connect = 24h;
   int opened = 0;
   runtime.trace = [&](std::string_view direction, std::string_view message) {
     // The second session is there, and all of the time is over.

@@ -174,8 +174,7 @@ TEST(Script, TenThousandPagesAreCutAtAThousand) {
 TEST(Script, BadItemsAreLeftOutNamedAndBounded) {
   auto server = ScriptServer::modern(R"({"tools":{}})");
   server->on(m(method::list_tools), R"({"tools":[{"name":"good"},{"name":5},7,{"name":"also good"}]})");
-  ManualClock clock;  // a thousand exchanges may take long, and no time passes
-  with_session(clock, *server, modern_client(), [&](Session session) -> Task<void> {
+  with_session(*server, modern_client(), [&](Session session) -> Task<void> {
     auto listing = co_await session.list_tools();
     EXPECT_EQ(listing.items.size(), 2u);
     EXPECT_THAT(listing.problems, SizeIs(2));
