@@ -21,6 +21,7 @@ packages_test=(
 )
 # … and what single flags of ./test need on top.
 packages_tidy=(clang-tidy-19 clang-tools-19)
+packages_tsan=(llvm-19)  # its symbolizer: what is suppressed is named by function
 packages_bare=(debootstrap)
 packages_bench=(valgrind binutils python3-venv util-linux)
 packages_docs=(doxygen mandoc lintian zsh fish)

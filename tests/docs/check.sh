@@ -146,7 +146,7 @@ mkdir "$home/project"
 sed -E "s|\"npx\"|\"$binary\"|; s|\"-y\", \"@[^\"]*\"|\"serve\", \"--root\"|" <<< "$file" > "$home/project/.mcp.json"
 behind=${behind//patchbay tools files/patchbay tools files || true}
 shown=$(typed "$home/project" "${behind//read_text_file/read_file}") || wrong "docs/cli.md: the commands behind .mcp.json fail: $shown"
-for expected in 'awaiting approval' "Approved 'files'" 'water the plants' 'files  connected'; do
+for expected in 'awaiting approval' 'Approved "files"' 'water the plants' 'files  connected'; do
   [[ $shown == *"$expected"* ]] || wrong "docs/cli.md: the commands behind .mcp.json do not show '$expected': $shown"
 done
 
