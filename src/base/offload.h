@@ -4,6 +4,7 @@
 // work is waited for all the same: a small file of ours is written when whoever wrote it has ended. Called on the loop.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -41,6 +42,7 @@ struct Offloaded {
   Offloaded(asio::any_io_executor l, F w) : loop(std::move(l)), work(std::move(w)) {}
 
   static void run(const std::shared_ptr<Offloaded>& self) {
+    if (self->begun.exchange(true)) return;  // withdrawn
     try {
       auto now = std::move(*self->work);
       self->work.reset();
@@ -78,14 +80,19 @@ struct Offloaded {
   std::optional<F> work;
   std::optional<Kept> value;
   std::exception_ptr failed;
+  std::atomic<bool> begun = false;
   bool over = false;  // on the loop
   Event ended;
   std::mutex mutex;
   bool wanted = true;
 };
 
-// What a caller does who is cancelled while the work runs.
-enum class WhenCancelled : std::uint8_t { leaves, waits };
+// What a caller does who is cancelled before the work has ended.
+enum class WhenCancelled : std::uint8_t {
+  leaves,
+  waits,
+  withdraws,  // work that has not begun is not begun any more; what has begun is waited for
+};
 
 template <class F>
 auto offload_to(asio::thread_pool& threads, WhenCancelled cancelled, F work) -> Task<std::invoke_result_t<F>> {
@@ -99,7 +106,12 @@ auto offload_to(asio::thread_pool& threads, WhenCancelled cancelled, F work) -> 
     // The setting belongs to the whole chain of awaiting coroutines, so it is put back below.
     const bool throws = co_await asio::this_coro::throw_if_cancelled();
     co_await asio::this_coro::throw_if_cancelled(false);
-    while (!state.over) (void)co_await as_result(state.ended.wait());
+    while (!state.over) {
+      auto waited = co_await as_result(state.ended.wait());
+      if (waited || cancelled != WhenCancelled::withdraws || state.begun.exchange(true)) continue;
+      co_await asio::this_coro::throw_if_cancelled(throws);
+      throw std::move(waited).error();
+    }
     co_await asio::this_coro::throw_if_cancelled(throws);
   }
   if (state.failed) std::rethrow_exception(std::exchange(state.failed, nullptr));

@@ -124,6 +124,8 @@ class HandlerJob {
     alive.reset();
     Outcome outcome;
     try {
+      // Nobody wants it any more, and it has not begun.
+      if (handling_->stopped().stop_requested()) throw Error(Errc::cancelled, "cancelled");
       outcome.value = function_(*handling_);
     } catch (...) {
       outcome.failed = std::current_exception();
@@ -157,10 +159,12 @@ Task<T> run_handler(std::shared_ptr<const Places> places, RequestContext& contex
     auto job = std::make_shared<HandlerJob<T>>(executor, places->loop, handling, done, std::move(function));
     threads->post([job = std::move(job)] { job->run(); });
   }
+  const bool throws = co_await asio::this_coro::throw_if_cancelled();
   co_await asio::this_coro::throw_if_cancelled(false);
   while (!done->is_set()) {
     if (auto waited = co_await as_result(done->changed()); !waited) handling->cancel();
   }
+  co_await asio::this_coro::throw_if_cancelled(throws);
   auto outcome = done->take();
   if (outcome.failed) std::rethrow_exception(outcome.failed);
   co_return std::move(*outcome.value);

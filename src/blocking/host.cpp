@@ -36,7 +36,13 @@ Host::Host(Options options) : impl_(std::make_shared<Impl>()) {
   made.permission.allowed_tools = std::move(options.allowed_tools);
   made.permission.disallowed_tools = std::move(options.disallowed_tools);
   made.permission.mode = options.permission_mode;
-  made.permission.ask = awaited(weak, std::move(options.permit));
+  if (auto ask = awaited(weak, std::move(options.permit))) {
+    made.permission.ask = [ask = std::move(ask)](PermissionQuestion question) {
+      // Arguments of its own: whoever keeps the question may read it while the loop sends the call.
+      if (question.arguments) question.arguments = Payload(Json(question.arguments.value()));
+      return ask(std::move(question));
+    };
+  }
   made.on_event = posted(weak, std::move(options.on_event));
   made.failure_memory = std::move(options.failure_memory);
   made.connect_limit = options.connect_limit;
@@ -101,8 +107,9 @@ ConfigChange Host::reload(LoadedConfig config) {
 }
 CallToolResult Host::call(std::string tool, Json arguments, CallOptions options, std::stop_token stop) {
   auto& loop = impl_->loop;
+  const CallEvents events(options, *loop);
   return loop->run<CallToolResult>(
-      [h = impl_->host, tool, arguments = std::move(arguments), options = off_loop(std::move(options), loop)] {
+      [h = impl_->host, tool, arguments = std::move(arguments), options = std::move(options)] {
         return h->call(tool, arguments.is_null() ? Payload() : Payload(arguments), options);
       },
       stop);

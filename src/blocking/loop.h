@@ -14,10 +14,10 @@
 #include <stop_token>
 #include <thread>
 
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/strand.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
@@ -32,22 +32,21 @@ namespace patchbay::blocking {
 
 inline constexpr auto loop_farewell = std::chrono::seconds(5);
 
-// The threads callbacks run on. Functions that outlive their Loop hold this weakly.
+// The threads callbacks run on. Functions that outlive their Loop hold this weakly. The pool must not own itself, so
+// what runs on it refers to it plainly: it outlives what it runs.
 struct CallbackParts {
   explicit CallbackParts(std::size_t threads) : callbacks(threads) {}
-  asio::thread_pool callbacks;
-  std::mutex mutex;
-  std::condition_variable idle;
-  int busy = 0;
-
   virtual ~CallbackParts() = default;
 
+  // From the moment something is given to the threads until it has returned, or will never run.
   struct Busy {
     CallbackParts& parts;
     explicit Busy(CallbackParts& p) : parts(p) {
       std::lock_guard lock(parts.mutex);
       ++parts.busy;
     }
+    Busy(const Busy&) = delete;
+    Busy& operator=(const Busy&) = delete;
     ~Busy() {
       std::lock_guard lock(parts.mutex);
       if (--parts.busy == 0) parts.idle.notify_all();
@@ -58,26 +57,54 @@ struct CallbackParts {
     return idle.wait_for(lock, limit, [this] { return busy == 0; });
   }
 
-  // A function of the embedder, run where it may block, awaited on the loop. The pool must not own itself, so what
-  // runs refers to it plainly: the pool outlives what runs on it. Not by co_spawn onto the pool: a cancellation that
-  // is on its way there when the function returns would meet memory that is gone.
+  // On a thread that runs a function of the embedder: whose callback it is.
+  struct Calling {
+    explicit Calling(const CallbackParts& parts) : before(std::exchange(current(), &parts)) {}
+    Calling(const Calling&) = delete;
+    Calling& operator=(const Calling&) = delete;
+    ~Calling() { current() = before; }
+    static const CallbackParts*& current() noexcept {
+      thread_local const CallbackParts* parts = nullptr;
+      return parts;
+    }
+    const CallbackParts* before;
+  };
+
+  // A function of the embedder, run where it may block, awaited on the loop. One that is asked while a callback
+  // itself waits for the library gets a thread of its own: the callback may be waiting for this very answer. Not by
+  // co_spawn onto the pool: a cancellation that is on its way there when the function returns would meet memory that is
+  // gone.
   template <class T>
   static Task<T> callback(std::shared_ptr<CallbackParts> self, std::function<T()> function) {
-    co_return co_await offload_to(self->callbacks, WhenCancelled::waits,
-                                  [parts = self.get(), function = std::move(function)] {
-                                    const Busy now(*parts);
-                                    return function();
-                                  });
+    auto run = [parts = self.get(), counted = std::make_shared<Busy>(*self), function = std::move(function)] {
+      const Calling now(*parts);
+      return function();
+    };
+    std::optional<asio::thread_pool> own;
+    if (self->waiting > 0) own.emplace(1);
+    co_return co_await offload_to(own ? *own : self->callbacks, WhenCancelled::withdraws, std::move(run));
   }
   // There is nobody to tell what such a function throws.
-  void post(std::function<void()> function) {
-    asio::post(callbacks, [this, function = std::move(function)] {
-      Busy now(*this);
+  void post(std::function<void()> function) { asio::post(callbacks, guarded(std::move(function))); }
+  // One after the other, in the order in which they are given.
+  void post_in_order(std::function<void()> function) { asio::post(in_order, guarded(std::move(function))); }
+
+  std::atomic<int> waiting = 0;  // callbacks that wait for the library
+  std::mutex mutex;
+  std::condition_variable idle;
+  int busy = 0;
+  asio::thread_pool callbacks;  // behind what its threads use
+  asio::strand<asio::thread_pool::executor_type> in_order = asio::make_strand(callbacks.get_executor());
+
+ private:
+  std::function<void()> guarded(std::function<void()> function) {
+    return [this, counted = std::make_shared<Busy>(*this), function = std::move(function)] {
+      const Calling now(*this);
       try {
         function();
       } catch (...) {
       }
-    });
+    };
   }
 };
 
@@ -109,8 +136,10 @@ class Loop : public std::enable_shared_from_this<Loop> {
       parts_->io.stop();
       thread_.detach();
     }
+    // What was reported last is told as well.
+    const bool idle = parts_->wait_idle(loop_farewell);
     parts_->callbacks.stop();
-    if (!parts_->wait_idle(loop_farewell)) (void)new std::shared_ptr<CallbackParts>(parts_);
+    if (!idle) (void)new std::shared_ptr<CallbackParts>(parts_);
   }
 
   std::weak_ptr<CallbackParts> callbacks() const { return parts_; }
@@ -119,6 +148,7 @@ class Loop : public std::enable_shared_from_this<Loop> {
   template <class T>
   T run(std::function<Task<T>()> make, std::stop_token stop = {}) {
     check_caller();
+    const Waiting waiting(*parts_);
     auto outcome = std::make_shared<Outcome<T>>();
     auto future = outcome->promise.get_future();
     auto running = std::make_shared<Spawned>();
@@ -159,6 +189,19 @@ class Loop : public std::enable_shared_from_this<Loop> {
     }
   };
 
+  // A callback that calls the library.
+  struct Waiting {
+    explicit Waiting(CallbackParts& p) : parts(CallbackParts::Calling::current() == &p ? &p : nullptr) {
+      if (parts) ++parts->waiting;
+    }
+    Waiting(const Waiting&) = delete;
+    Waiting& operator=(const Waiting&) = delete;
+    ~Waiting() {
+      if (parts) --parts->waiting;
+    }
+    CallbackParts* parts;
+  };
+
   void check_caller() const {
     if (getpid() != parts_->owner) {
       throw Error(Errc::internal, "this process was forked after Patchbay was set up; create a new Host after fork()");
@@ -188,14 +231,74 @@ template <class... A>
 std::function<void(const A&...)> posted(std::weak_ptr<CallbackParts> weak, std::function<void(const A&...)> function) {
   if (!function) return nullptr;
   return [weak = std::move(weak), function = std::move(function)](const A&... arguments) {
-    if (auto parts = weak.lock()) parts->post([function, ... each = arguments] { function(each...); });
+    if (auto parts = weak.lock()) parts->post_in_order([function, ... each = arguments] { function(each...); });
   };
 }
 
 // What a program says about itself, for sessions and hosts alike.
 ClientOptions client_options(const Options& options, const std::weak_ptr<CallbackParts>& weak);
-// Progress and the state of tasks are reported on the helper thread.
-CallOptions off_loop(CallOptions options, const std::shared_ptr<Loop>& loop);
+// Progress and the state of tasks are reported on the helper thread, and all of it before the call returns: what these
+// functions refer to is often gone after it. A call made by a callback does not wait, since it would wait for itself;
+// what is left then is not reported any more.
+class CallEvents {
+ public:
+  CallEvents(CallOptions& options, const Loop& loop) : weak_(loop.callbacks()), state_(std::make_shared<State>()) {
+    options.on_progress = reported(std::move(options.on_progress));
+    options.on_task = reported(std::move(options.on_task));
+  }
+  CallEvents(const CallEvents&) = delete;
+  CallEvents& operator=(const CallEvents&) = delete;
+  ~CallEvents() {
+    const auto parts = weak_.lock();
+    std::unique_lock lock(state_->mutex);
+    if (CallbackParts::Calling::current() != parts.get()) {
+      state_->changed.wait(lock, [this] { return state_->pending == 0; });
+    }
+    state_->over = true;
+  }
+
+ private:
+  struct State {
+    std::mutex mutex;
+    std::condition_variable changed;
+    int pending = 0;
+    bool over = false;
+  };
+  // Counts from the moment it is given to the thread until it has run, or never will.
+  struct Pending {
+    explicit Pending(std::shared_ptr<State> s) : state(std::move(s)) {
+      std::lock_guard lock(state->mutex);
+      ++state->pending;
+    }
+    Pending(const Pending&) = delete;
+    Pending& operator=(const Pending&) = delete;
+    ~Pending() {
+      std::lock_guard lock(state->mutex);
+      --state->pending;
+      state->changed.notify_all();
+    }
+    std::shared_ptr<State> state;
+  };
+
+  template <class A>
+  std::function<void(const A&)> reported(std::function<void(const A&)> function) {
+    if (!function) return nullptr;
+    return [weak = weak_, state = state_, function = std::move(function)](const A& what) {
+      const auto parts = weak.lock();
+      if (!parts) return;
+      parts->post_in_order([pending = std::make_shared<Pending>(state), function, what] {
+        {
+          std::lock_guard lock(pending->state->mutex);
+          if (pending->state->over) return;
+        }
+        function(what);
+      });
+    };
+  }
+
+  std::weak_ptr<CallbackParts> weak_;
+  std::shared_ptr<State> state_;
+};
 
 struct Session::Impl {
   std::shared_ptr<Loop> loop;

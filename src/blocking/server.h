@@ -19,7 +19,8 @@ struct Server::Impl {
   // What does not wait, done on the loop.
   template <class T>
   T run(std::function<T(patchbay::Server&)> function) {
-    return loop()->template run<T>([s = server, function = std::move(function)] {
+    const std::lock_guard lock(mutex_);  // a host does not take it in meanwhile
+    return loop_->template run<T>([s = server, function = std::move(function)] {
       return [](std::shared_ptr<patchbay::Server> one, std::function<T(patchbay::Server&)> f) -> Task<T> {
         co_return f(*one);
       }(s, function);

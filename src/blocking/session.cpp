@@ -25,12 +25,6 @@ ClientOptions client_options(const Options& options, const std::weak_ptr<Callbac
   return client;
 }
 
-CallOptions off_loop(CallOptions options, const std::shared_ptr<Loop>& loop) {
-  options.on_progress = posted(loop->callbacks(), std::move(options.on_progress));
-  options.on_task = posted(loop->callbacks(), std::move(options.on_task));
-  return options;
-}
-
 // The handle belongs to the loop, so it is let go of there.
 Session::Impl::~Impl() {
   try {
@@ -59,8 +53,9 @@ T known(const Parts& parts, T (patchbay::Session::*what)() const) {
 // A list that takes nothing but options.
 template <class T, class Parts>
 T listed(const Parts& parts, CallOptions options, Task<T> (patchbay::Session::*list)(CallOptions)) {
-  return parts.loop->template run<T>([s = parts.session, options = off_loop(std::move(options), parts.loop),
-                                      list]() mutable { return (s.*list)(options); });
+  const CallEvents events(options, *parts.loop);
+  return parts.loop->template run<T>(
+      [s = parts.session, options = std::move(options), list]() mutable { return (s.*list)(options); });
 }
 
 }  // namespace
@@ -80,7 +75,8 @@ Listing<ResourceTemplate> Session::list_resource_templates(CallOptions options) 
 }
 Page<Tool> Session::list_tools_page(std::optional<std::string> cursor, CallOptions options) {
   auto& loop = impl_->loop;
-  return loop->run<Page<Tool>>([s = impl_->session, cursor, options = off_loop(std::move(options), loop)]() mutable {
+  const CallEvents events(options, *loop);
+  return loop->run<Page<Tool>>([s = impl_->session, cursor, options = std::move(options)]() mutable {
     return s.list_tools_page(cursor, options);
   });
 }
@@ -89,29 +85,27 @@ Listing<Prompt> Session::list_prompts(CallOptions options) {
 }
 CallToolResult Session::call_tool(std::string name, Json arguments, CallOptions options, std::stop_token stop) {
   auto& loop = impl_->loop;
+  const CallEvents events(options, *loop);
   return loop->run<CallToolResult>(
-      [s = impl_->session, name, arguments = std::move(arguments),
-       options = off_loop(std::move(options), loop)]() mutable {
+      [s = impl_->session, name, arguments = std::move(arguments), options = std::move(options)]() mutable {
         return s.call_tool(name, arguments.is_null() ? Payload() : Payload(arguments), options);
       },
       stop);
 }
 StartedTool Session::start_tool(std::string name, Json arguments, CallOptions options, std::stop_token stop) {
   auto& loop = impl_->loop;
+  const CallEvents events(options, *loop);
   return loop->run<StartedTool>(
-      [s = impl_->session, name, arguments = std::move(arguments),
-       options = off_loop(std::move(options), loop)]() mutable {
+      [s = impl_->session, name, arguments = std::move(arguments), options = std::move(options)]() mutable {
         return s.start_tool(name, arguments.is_null() ? Payload() : Payload(arguments), options);
       },
       stop);
 }
 CallToolResult Session::await_task(std::string id, CallOptions options, std::stop_token stop) {
   auto& loop = impl_->loop;
+  const CallEvents events(options, *loop);
   return loop->run<CallToolResult>(
-      [s = impl_->session, id, options = off_loop(std::move(options), loop)]() mutable {
-        return s.await_task(id, options);
-      },
-      stop);
+      [s = impl_->session, id, options = std::move(options)]() mutable { return s.await_task(id, options); }, stop);
 }
 RemoteTask Session::get_task(std::string id) {
   return impl_->loop->run<RemoteTask>([s = impl_->session, id]() mutable { return s.get_task(id); });
@@ -124,10 +118,9 @@ void Session::cancel_task(std::string id) {
 }
 ReadResourceResult Session::read_resource(std::string uri, CallOptions options, std::stop_token stop) {
   auto& loop = impl_->loop;
+  const CallEvents events(options, *loop);
   return loop->run<ReadResourceResult>(
-      [s = impl_->session, uri, options = off_loop(std::move(options), loop)]() mutable {
-        return s.read_resource(uri, options);
-      },
+      [s = impl_->session, uri, options = std::move(options)]() mutable { return s.read_resource(uri, options); },
       stop);
 }
 Listing<Skill> Session::list_skills(CallOptions options) {
@@ -135,50 +128,49 @@ Listing<Skill> Session::list_skills(CallOptions options) {
 }
 Skill Session::get_skill(std::string uri, CallOptions options, std::stop_token stop) {
   auto& loop = impl_->loop;
+  const CallEvents events(options, *loop);
   return loop->run<Skill>(
-      [s = impl_->session, uri, options = off_loop(std::move(options), loop)]() mutable {
-        return s.get_skill(uri, options);
-      },
-      stop);
+      [s = impl_->session, uri, options = std::move(options)]() mutable { return s.get_skill(uri, options); }, stop);
 }
 ResourceContents Session::read_skill(Skill skill, std::string file, CallOptions options, std::stop_token stop) {
   auto& loop = impl_->loop;
+  const CallEvents events(options, *loop);
   return loop->run<ResourceContents>(
-      [s = impl_->session, skill = std::move(skill), file, options = off_loop(std::move(options), loop)]() mutable {
+      [s = impl_->session, skill = std::move(skill), file, options = std::move(options)]() mutable {
         return s.read_skill(skill, file, options);
       },
       stop);
 }
 Listing<Resource> Session::read_directory(std::string uri, CallOptions options) {
   auto& loop = impl_->loop;
+  const CallEvents events(options, *loop);
   return loop->run<Listing<Resource>>(
-      [s = impl_->session, uri, options = off_loop(std::move(options), loop)]() mutable {
-        return s.read_directory(uri, options);
-      });
+      [s = impl_->session, uri, options = std::move(options)]() mutable { return s.read_directory(uri, options); });
 }
 GetPromptResult Session::get_prompt(std::string name, std::map<std::string, std::string> arguments, CallOptions options,
                                     std::stop_token stop) {
   auto& loop = impl_->loop;
+  const CallEvents events(options, *loop);
   return loop->run<GetPromptResult>(
-      [s = impl_->session, name, arguments = std::move(arguments),
-       options = off_loop(std::move(options), loop)]() mutable { return s.get_prompt(name, arguments, options); },
+      [s = impl_->session, name, arguments = std::move(arguments), options = std::move(options)]() mutable {
+        return s.get_prompt(name, arguments, options);
+      },
       stop);
 }
 CompleteResult Session::complete(CompleteRequest request, CallOptions options, std::stop_token stop) {
   auto& loop = impl_->loop;
-  return loop->run<CompleteResult>(
-      [s = impl_->session, request = std::move(request), options = off_loop(std::move(options), loop)]() mutable {
-        return s.complete(request, options);
-      },
-      stop);
+  const CallEvents events(options, *loop);
+  return loop->run<CompleteResult>([s = impl_->session, request = std::move(request),
+                                    options = std::move(options)]() mutable { return s.complete(request, options); },
+                                   stop);
 }
 void Session::set_log_level(LoggingLevel level) {
   impl_->loop->run<void>([s = impl_->session, level]() mutable { return s.set_log_level(level); });
 }
 void Session::ping(CallOptions options) {
   auto& loop = impl_->loop;
-  loop->run<void>(
-      [s = impl_->session, options = off_loop(std::move(options), loop)]() mutable { return s.ping(options); });
+  const CallEvents events(options, *loop);
+  loop->run<void>([s = impl_->session, options = std::move(options)]() mutable { return s.ping(options); });
 }
 SubscriptionFilter Session::watch(SubscriptionFilter filter) {
   return impl_->loop->run<SubscriptionFilter>([s = impl_->session, filter = std::move(filter)] {

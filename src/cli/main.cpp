@@ -165,7 +165,7 @@ HostOptions host_options(const Settings& settings, Io& io, Waiting& waiting) {
   }
   options.failure_memory = failure_file();
   const bool listing = tells_states(settings.command);
-  if (io.talk_is_terminal && !listing) {
+  if (io.in_is_terminal && io.talk_is_terminal && !settings.json && !listing) {
     options.approve = [&](const ApprovalQuestion& question) {
       return ask_and_remember(settings, io, waiting, question.server);
     };

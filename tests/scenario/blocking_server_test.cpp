@@ -1,5 +1,6 @@
 // The library without coroutines at both ends: a server whose handlers block, reached over HTTP by a session of the
 // same kind, and a host that asks the program before it starts and calls. L9.
+#include <atomic>
 #include <condition_variable>
 #include <future>
 #include <latch>
@@ -187,6 +188,81 @@ TEST(BlockingServer, AHandlerKnowsItsClientAndMayMakeATaskOfItsCall) {
   call.task = TaskUse::avoid;
   EXPECT_EQ(text_of(session.call_tool("work", {}, call)), "tester at once");
   session.close_quickly();
+}
+
+// The one that asks waits for an answer that only another thread can give.
+TEST(BlockingServer, WhoeverIsAskedMayCallAToolThatAsks) {
+  blocking::Server server("asker", "1");
+  server.add_tool("ask", "Asks", args(),
+                  [](blocking::ToolCall& call) { return std::to_string(call.list_roots().size()); });
+  Served served(server);
+  for (const auto* protocol : {"auto", "legacy"}) {
+    blocking::Options options;
+    options.protocol = protocol;
+    std::optional<blocking::Session> session;
+    std::atomic<int> asked = 0;
+    std::string inner;
+    options.callbacks.roots = [&](const CallContext&) {
+      if (++asked == 1) inner = text_of(session->call_tool("ask", {}));
+      return std::vector<Root>(static_cast<std::size_t>(asked.load()));
+    };
+    session.emplace(blocking::connect(served.http(), options));
+    EXPECT_EQ(text_of(session->call_tool("ask", {})), "2") << protocol;
+    EXPECT_EQ(inner, "2") << protocol;
+    session->close();
+  }
+}
+
+TEST(BlockingServer, ACallCancelledBeforeAThreadIsFreeIsNotCarriedOut) {
+  blocking::Server server("busy", "1");
+  const auto threads = std::max<std::size_t>(8, std::thread::hardware_concurrency());
+  std::latch all_busy(static_cast<std::ptrdiff_t>(threads));
+  std::promise<void> go_on;
+  const auto may_go_on = go_on.get_future().share();
+  std::atomic<int> removed = 0;
+  server.add_tool("wait", "Waits", args(), [&] {
+    all_busy.count_down();
+    may_go_on.wait();
+    return "waited";
+  });
+  server.add_tool("remove", "Removes", args(), [&] {
+    ++removed;
+    return "removed";
+  });
+  Served served(server);
+  auto session = blocking::connect(served.http());
+  std::vector<std::jthread> calls;
+  for (std::size_t i = 0; i < threads; ++i) {
+    calls.emplace_back([&] { EXPECT_EQ(text_of(session.call_tool("wait", {})), "waited"); });
+  }
+  all_busy.wait();
+  CallOptions soon_over;
+  soon_over.total = std::chrono::milliseconds(50);
+  EXPECT_THROW(session.call_tool("remove", {}, soon_over), Error);
+  session.ping();  // behind the cancellation
+  go_on.set_value();
+  calls.clear();
+  EXPECT_EQ(text_of(session.call_tool("remove", {})), "removed");
+  EXPECT_EQ(removed, 1);
+  session.close();
+}
+
+TEST(BlockingServer, WhatACallReportsIsReportedBeforeItReturns) {
+  blocking::Server server("worker", "1");
+  server.add_tool("work", "Works", args(), [](blocking::ToolCall& call) {
+    for (int i = 1; i <= 20; ++i) call.progress(i, 20);
+    return "done";
+  });
+  Served served(server);
+  auto session = blocking::connect(served.http());
+  for (int i = 0; i < 10; ++i) {
+    int seen = 0;
+    CallOptions options;
+    options.on_progress = [&](const Progress&) { ++seen; };
+    EXPECT_EQ(text_of(session.call_tool("work", {}, options)), "done");
+    EXPECT_EQ(seen, 20);
+  }
+  session.close();
 }
 
 TEST(BlockingServer, TemplatesSkillsAndCompletionAreOfferedAndTakenBack) {
