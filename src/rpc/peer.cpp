@@ -514,14 +514,18 @@ void Peer::expire() {
 
 Peer::ClockStop::ClockStop(Peer& peer, const std::optional<RequestId>& on_stream)
     : clock_(peer.call_behind(on_stream)) {
-  const auto* id = on_stream ? std::get_if<std::int64_t>(&*on_stream) : nullptr;
-  const auto known = id ? peer.pending_.find(*id) : peer.pending_.end();
-  if (known != peer.pending_.end()) {
-    stops_.emplace_back(known->second->call->clock);
+  if (on_stream) {
+    // Of a call that is over: the others are not meant.
+    const auto* id = std::get_if<std::int64_t>(&*on_stream);
+    if (const auto known = id ? peer.pending_.find(*id) : peer.pending_.end(); known != peer.pending_.end()) {
+      stops_.emplace_back(known->second->call->clock);
+    }
     return;
   }
-  const auto whose = peer.pending_.size() == 1 ? CallClock::Whose::this_calls : CallClock::Whose::perhaps;
-  for (auto& [other, pending] : peer.pending_) stops_.emplace_back(pending->call->clock, whose);
+  const auto whose = clock_ ? CallClock::Whose::this_calls : CallClock::Whose::perhaps;
+  for (auto& [other, pending] : peer.pending_) {
+    if (!pending->call->listens) stops_.emplace_back(pending->call->clock, whose);
+  }
 }
 
 std::shared_ptr<const CallClock> Peer::call_behind(const std::optional<RequestId>& on_stream) const {

@@ -236,6 +236,15 @@ TEST(OnATerminal, ARejectedServerIsShownAsRejectedInTheSameRun) {
             Not(HasSubstr("pending")), Not(HasSubstr("if you trust it"))));
 }
 
+// Whoever asks for JSON is a program, which answers no question.
+TEST(OnATerminal, WhoAsksForJsonIsAskedNothing) {
+  test::Household house;
+  house.tree.file("project/.mcp.json", mode_server_file("good"));
+  Terminal terminal({program, "call", "--json", "fake/echo", "text=hello"}, house.project(), house.options().env);
+  EXPECT_EQ(terminal.wait_for_end(), 2) << terminal.seen();
+  EXPECT_THAT(terminal.seen(), AllOf(Not(HasSubstr("Start it?")), HasSubstr("approve")));
+}
+
 // Commands that look whether all is well approve nothing on the way.
 TEST(OnATerminal, LookingAsksNobody) {
   test::Household house;

@@ -496,6 +496,21 @@ TEST(Peer, ProgressGoesToItsCallWithWhateverElseIsInIt) {
   });
 }
 
+// A question on the stream of a call that has just ended is not about the one that is left.
+TEST(Peer, AQuestionOnTheStreamOfACallThatIsOver_StopsNoOther) {
+  ManualClock clock;
+  run_task(clock, [&]() -> Task<void> {
+    Bench bench(co_await asio::this_coro::executor);
+    auto call = bench.call({.total = 4ms});
+    co_await bench.wire->wait_for_sent(1);
+    const Peer::ClockStop stop(bench.peer, RequestId(std::int64_t{99}));
+    co_await clock.advance(5ms);
+    co_await call->wait();
+    EXPECT_EQ(call->error().code(), Errc::timeout);
+    co_await bench.end();
+  });
+}
+
 TEST(Peer, TheClockStopsWhileTheUserIsAsked) {
   ManualClock clock;
   run_task(clock, [&]() -> Task<void> {
