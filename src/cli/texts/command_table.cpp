@@ -145,7 +145,8 @@ constexpr CommandEntry commands[] = {
      "  patchbay serve --http 127.0.0.1:8080\n"
      "  patchbay serve --http 127.0.0.1:0 --json          any free port; prints {\"url\":…}\n"
      "  patchbay serve --http 0.0.0.0:8080 --bearer-file token --allow-host mcp.example\n\n"
-     "The URL ends in /mcp. With --http, Ctrl-C (SIGINT) and SIGTERM let running calls finish, and the exit code is 0.\n"
+     "The URL ends in /mcp. With --http, Ctrl-C (SIGINT) and SIGTERM let running calls finish, and the exit code is "
+     "0.\n"
      "The token that clients must send is in the file of --bearer-file, or in PATCHBAY_SERVE_TOKEN. With "
      "--allow-run, and on every address except loopback, a token is required: without one of these, a token for "
      "this run is made and printed.",
