@@ -1,10 +1,12 @@
 // T1, L9: children as the library starts, watches and ends them.
 #include "process/process.h"
 
+#include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,7 +18,9 @@
 #include <fstream>
 #include <thread>
 
+#include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -28,6 +32,7 @@
 #include "process/warden/image.h"
 #include "support/loop.h"
 #include "support/places.h"
+#include "support/temp_tree.h"
 
 namespace patchbay {
 namespace {
@@ -516,15 +521,24 @@ TEST(Warden, NamedButUnusableIsAnErrorNotASilentStart) {
 }
 
 Task<void> lose_a_warden() {
-  auto process = co_await Process::start({.command = "/bin/bash", .args = {"-c", "set -m; sleep 1000 & echo $!; wait"}},
-                                         Runtime{});
+  // Its end is reached when nobody holds the other side any more: the grandchild alone does.
+  test::TempTree tree;
+  const auto held = (tree.path() / "held").string();
+  EXPECT_EQ(::mkfifo(held.c_str(), 0600), 0);
+  asio::posix::stream_descriptor last(co_await asio::this_coro::executor,
+                                      ::open(held.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  auto process = co_await Process::start(
+      {.command = "/bin/bash", .args = {"-c", "set -m; exec 3> \"$0\"; sleep 1000 & exec 3>&-; echo $!; wait", held}},
+      Runtime{});
   const pid_t grandchild = std::stoi(co_await read_line(*process));
   EXPECT_EQ(::getsid(grandchild), process->warden_pid());
   EXPECT_EQ(::getpgid(grandchild), grandchild) << "a group of its own";
   ::kill(process->warden_pid(), SIGKILL);
   EXPECT_TRUE(co_await process->ended_within(1min));
   co_await process->shutdown(unhurried);
-  while (test::alive(grandchild)) co_await sleep_for(1ms);
+  co_await last.async_wait(asio::posix::stream_descriptor::wait_read, asio::use_awaitable);
+  char nothing = 0;
+  EXPECT_EQ(::read(last.native_handle(), &nothing, 1), 0);
   EXPECT_THAT(test::own_children(), IsEmpty());
 }
 

@@ -29,6 +29,7 @@ using namespace std::chrono_literals;
 using test::FailsSaying;
 using test::FailsWith;
 using test::ManualClock;
+using test::no_answer;
 using test::run_task;
 using test::ScriptServer;
 using test::settle;
@@ -36,12 +37,6 @@ using test::TemporaryDirectory;
 using testing::ElementsAre;
 
 std::string m(std::string_view method) { return std::string(method); }
-
-Task<Payload> no_answer() {
-  Event never;
-  co_await never.wait();
-  co_return Payload();
-}
 
 const std::string modern_answer =
     R"({"resultType":"complete","supportedVersions":[")" + m(modern_versions().front()) + R"("],"capabilities":{}})";

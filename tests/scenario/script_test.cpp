@@ -31,6 +31,8 @@ using test::FailsWith;
 using test::FailsWithRpc;
 using test::failure_of;
 using test::ManualClock;
+using test::modern_client;
+using test::no_answer;
 using test::run_task;
 using test::ScriptServer;
 using test::settle;
@@ -44,17 +46,6 @@ Payload parsed(std::string text) { return *Payload::parse(std::move(text)); }
 
 Task<Payload> answer(std::string text) { co_return parsed(std::move(text)); }
 
-Task<Payload> no_answer() {
-  Event never;
-  co_await never.wait();
-  co_return Payload();
-}
-
-ClientOptions modern_client() {
-  ClientOptions options;
-  options.protocol = m(modern_versions().front());
-  return options;
-}
 ClientOptions legacy_client() {
   ClientOptions options;
   options.protocol = "legacy";

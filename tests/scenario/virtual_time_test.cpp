@@ -18,6 +18,7 @@
 #include "protocol/wire.h"
 #include "support/beside.h"
 #include "support/fails_with.h"
+#include "support/host_parts.h"
 #include "support/loop.h"
 #include "support/manual_clock.h"
 #include "support/script_server.h"
@@ -32,30 +33,6 @@ using testing::HasSubstr;
 std::string m(std::string_view method) { return std::string(method); }
 
 Task<Payload> answer(std::string text) { co_return *Payload::parse(std::move(text)); }
-
-Task<Payload> no_answer() {
-  Event never;
-  co_await never.wait();
-  co_return Payload();
-}
-
-ClientOptions modern_client() {
-  ClientOptions options;
-  options.protocol = m(modern_versions().front());
-  return options;
-}
-
-HostOptions empty_options() {
-  HostOptions options;
-  options.config = LoadedConfig{};
-  return options;
-}
-
-ServerConfig named(std::string name) {
-  ServerConfig config;
-  config.name = std::move(name);
-  return config;
-}
 
 TEST(VirtualTime, ACallEndsWithItsMinuteAndNoMomentEarlier) {
   auto server = ScriptServer::modern(R"({"tools":{}})");

@@ -12,6 +12,7 @@
 #include "base/as_result.h"
 #include "protocol/methods.h"
 #include "settings/settings_file.h"
+#include "support/host_parts.h"
 #include "support/script_server.h"
 #include "support/stop_at_every_step.h"
 #include "support/temp_tree.h"
@@ -30,12 +31,6 @@ std::unique_ptr<ScriptServer> scripted(bool legacy) {
   server->on(m(method::list_tools), R"({"tools":[{"name":"a"},{"name":"b"}],"resultType":"complete"})");
   server->on(m(method::call_tool), R"({"content":[],"resultType":"complete"})");
   return server;
-}
-
-ServerConfig named(std::string name) {
-  ServerConfig config;
-  config.name = std::move(name);
-  return config;
 }
 
 LoadedConfig denying(std::string_view server) {

@@ -168,4 +168,16 @@ std::unique_ptr<ScriptServer> tool_server(std::vector<std::string> tools) {
   return server;
 }
 
+Task<Payload> no_answer() {
+  Event never;
+  co_await never.wait();
+  co_return Payload();
+}
+
+ClientOptions modern_client() {
+  ClientOptions options;
+  options.protocol = std::string(modern_versions().front());
+  return options;
+}
+
 }  // namespace patchbay::test

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include <patchbay/client.h>
 #include <patchbay/transport.h>
 
 #include "base/waiting.h"
@@ -69,5 +70,11 @@ class ScriptServer {
 
 // A modern or legacy server that only has tools, listed on one page: {"name": ...} each.
 std::unique_ptr<ScriptServer> tool_server(std::vector<std::string> tools);
+
+// For ScriptServer::on: never answers, until the call is cancelled.
+Task<Payload> no_answer();
+
+// A client that begins with the newest revision, without looking for an older one.
+ClientOptions modern_client();
 
 }  // namespace patchbay::test

@@ -14,6 +14,7 @@
 #include "protocol/methods.h"
 #include "settings/settings_file.h"
 #include "support/beside.h"
+#include "support/host_parts.h"
 #include "support/loop.h"
 #include "support/manual_clock.h"
 #include "support/script_server.h"
@@ -27,8 +28,10 @@ namespace {
 
 using namespace std::chrono_literals;
 using test::beside;
+using test::empty_options;
 using test::failure_of;
 using test::ManualClock;
+using test::named;
 using test::run_task;
 using test::ScriptServer;
 using test::settle;
@@ -41,18 +44,6 @@ using testing::Not;
 std::string m(std::string_view method) { return std::string(method); }
 
 constexpr auto fine = R"({"content":[],"resultType":"complete"})";
-
-HostOptions empty_options() {
-  HostOptions options;
-  options.config = LoadedConfig{};
-  return options;
-}
-
-ServerConfig named(std::string name) {
-  ServerConfig config;
-  config.name = std::move(name);
-  return config;
-}
 
 CallOptions within(std::chrono::milliseconds limit) {
   CallOptions options;

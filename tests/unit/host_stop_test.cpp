@@ -17,6 +17,7 @@
 #include "protocol/methods.h"
 #include "settings/settings_file.h"
 #include "support/beside.h"
+#include "support/host_parts.h"
 #include "support/loop.h"
 #include "support/manual_clock.h"
 #include "support/script_server.h"
@@ -26,25 +27,15 @@ namespace patchbay {
 namespace {
 
 using test::beside;
+using test::empty_options;
 using test::failure_of;
 using test::ManualClock;
+using test::named;
 using test::run_task;
 using test::settle;
 using test::tool_server;
 
 std::string m(std::string_view method) { return std::string(method); }
-
-HostOptions empty_options() {
-  HostOptions options;
-  options.config = LoadedConfig{};
-  return options;
-}
-
-ServerConfig named(std::string name) {
-  ServerConfig config;
-  config.name = std::move(name);
-  return config;
-}
 
 // A directory with one declared server, and a reading of it that waits until it is let go on.
 struct SlowFiles {

@@ -14,6 +14,7 @@
 #include "protocol/methods.h"
 #include "support/connection_bench.h"
 #include "support/fails_with.h"
+#include "support/host_parts.h"
 #include "support/loop.h"
 #include "support/script_server.h"
 
@@ -22,6 +23,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using test::Bench;
+using test::empty_options;
 using test::FailsWith;
 using test::names_of;
 using test::run_task;
@@ -470,12 +472,6 @@ std::shared_ptr<Server> server_with(std::vector<std::string> tools) {
     });
   }
   return server;
-}
-
-HostOptions empty_options() {
-  HostOptions options;
-  options.config = LoadedConfig{};
-  return options;
 }
 
 ServerConfig missing_command(std::string name) {

@@ -44,7 +44,7 @@ const CommandEntry* find_command(std::string_view name);
 std::string_view command_name(Command command) noexcept;
 std::vector<std::string_view> commands_in_mcp();
 
-// What is said of the program.
+// What help and the manual say about the program as a whole.
 struct ProgramText {
   std::string_view about;
   std::string_view servers;
