@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include <boost/asio/associated_cancellation_slot.hpp>
@@ -46,7 +47,7 @@ class Event {
   Task<void> wait();
   // The same for a handler with an executor and perhaps a cancellation slot, called with an error code.
   template <class Handler>
-  void call(Handler handler);
+  void call(Handler&& handler);
   void notify_all() { complete_all({}); }
   // Waits end with operation_aborted.
   void abort_all() { complete_all(asio::error::operation_aborted); }
@@ -62,7 +63,7 @@ class Event {
 
   template <class Handler>
   struct HandlerWaiter final : Waiter {
-    explicit HandlerWaiter(Handler h) : handler(std::move(h)), work(asio::get_associated_executor(handler)) {}
+    explicit HandlerWaiter(Handler&& h) : handler(std::move(h)), work(asio::get_associated_executor(handler)) {}
     void complete(boost::system::error_code error) override {
       asio::get_associated_cancellation_slot(handler).clear();
       auto executor = work.get_executor();
@@ -94,9 +95,10 @@ class Event {
 };
 
 template <class Handler>
-void Event::call(Handler handler) {
+void Event::call(Handler&& handler) {
+  static_assert(!std::is_lvalue_reference_v<Handler>, "it is moved from");
   auto slot = asio::get_associated_cancellation_slot(handler);
-  auto* waiter = new HandlerWaiter<Handler>(std::move(handler));
+  auto* waiter = new HandlerWaiter<Handler>(std::forward<Handler>(handler));
   append(waiter);
   if (slot.is_connected()) {
     slot.assign([this, waiter](asio::cancellation_type) { remove(waiter)->complete(asio::error::operation_aborted); });
@@ -105,7 +107,7 @@ void Event::call(Handler handler) {
 
 inline Task<void> Event::wait() {
   return asio::async_initiate<const asio::use_awaitable_t<>, void(boost::system::error_code)>(
-      [this](auto handler) { call(std::move(handler)); }, asio::use_awaitable);
+      [this](auto&& handler) { call(std::move(handler)); }, asio::use_awaitable);
 }
 
 inline void Event::complete_all(boost::system::error_code error) {
