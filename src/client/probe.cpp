@@ -116,7 +116,9 @@ Probe::Step Probe::choose(const std::vector<std::string>& supported, const Serve
       retried_same_ = true;
       return discover(*modern);
     }
-    return failed(Error(Errc::protocol, fmt::format("the server lists revision {} but refuses it", *modern)));
+    return failed(Error(Errc::protocol, fmt::format("the server says that it supports protocol revision {}, but "
+                                                    "refuses a request that uses it; report it to the server's author",
+                                                    *modern)));
   }
   if (auto legacy = common(legacy_versions(), supported); legacy && wanted_ == "auto") {
     if (initialize_open_) return Step{};

@@ -39,7 +39,7 @@ Result<void> SseParser::too_large() {
   line_ = {};
   current_ = {};
   return fail(Errc::limit, "an event in the stream is larger than " + std::to_string(limit_) +
-                               " bytes (while reading the stream); ask for less, or raise the limit");
+                               " bytes (while reading the stream); ask the server for less at a time");
 }
 
 Result<void> SseParser::feed(std::string_view bytes) {

@@ -126,7 +126,8 @@ const char* read_authority(std::string_view authority, Url& url) {
     if (!valid_ipv6(authority.substr(1, close - 1))) return "the text in its brackets is not an IPv6 address";
     url.host = with_plain_address(authority.substr(1, close - 1));
     port = authority.substr(close + 1);
-    if (!port.empty() && !port.starts_with(':')) return "there is text between its address and its port";
+    if (!port.empty() && !port.starts_with(':'))
+      return "the closing bracket of its address must be followed by \":\" and a port, or by \"/\"";
     if (!port.empty()) port.remove_prefix(1);
   } else {
     const auto colon = authority.find(':');

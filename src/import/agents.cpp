@@ -148,7 +148,7 @@ void import_gemini_file(ImportWork& work, const Member& top) {
   const auto rules = member_of(top, "mcp");
   if (auto at = member_of(rules, "serverCommand")) {
     work.note("mcp.serverCommand", ImportFate::left_out, at.place->key,
-              "has no equivalent; declare the server by name");
+              "is a command without a server name; add it with a name of your choice");
   }
   const auto allowed = member_of(rules, "allowed");
   const auto excluded = member_of(rules, "excluded");
@@ -158,10 +158,10 @@ void import_gemini_file(ImportWork& work, const Member& top) {
     import_gemini(entry);
     if (excluded && holds(*excluded.value, entry.name())) {
       entry.out()["disabled"] = true;
-      entry.changed(excluded, "mcp.excluded", "names this server, so it is written disabled");
+      entry.changed(excluded, "mcp.excluded", "lists this server; it is imported as disabled");
     } else if (allowed && allowed.value->is_array() && !holds(*allowed.value, entry.name())) {
       entry.out()["disabled"] = true;
-      entry.changed(allowed, "mcp.allowed", "does not name this server, so it is written disabled");
+      entry.changed(allowed, "mcp.allowed", "does not list this server; it is imported as disabled");
     }
   });
 }

@@ -122,7 +122,7 @@ void EntryImport::wrong_type(const Member& at, std::string_view field, std::stri
 }
 
 void EntryImport::needs(const Member& at, std::string_view field, std::string what) {
-  changed(at, field, fmt::format("needs {}; the server is written disabled until you set it", what));
+  changed(at, field, fmt::format("needs {}; the server is imported as disabled: set it, then enable the server", what));
   missing_.push_back(std::move(what));
 }
 
@@ -134,14 +134,16 @@ std::string EntryImport::translated(const Member& at, std::string_view field, co
   for (const auto& remark : made.remarks) {
     const bool lost = remark.fate == ImportFate::left_out;
     // The text is written as it is: only the user knows what belongs there.
-    add_note(at, field, lost ? ImportFate::kept : remark.fate,
-             fmt::format("{} {}{}", remark.variable, remark.message,
-                         lost ? "; the server is written disabled until you write a value there" : ""));
+    add_note(
+        at, field, lost ? ImportFate::kept : remark.fate,
+        fmt::format("{} {}{}", remark.variable, remark.message,
+                    lost ? "; the server is imported as disabled: write a value there, then enable the server" : ""));
     if (lost) missing_.push_back(remark.variable);
   }
   for (const auto& id : made.inputs) {
     changed(at, field,
-            fmt::format("asked for {}; here it is the variable {}, and the server is written disabled until you set it",
+            fmt::format("asked for {}; here it is the variable {}; the server is imported as disabled: set it, then "
+                        "enable the server",
                         input_text(id, work_), input_variable(id)));
     missing_.push_back(input_variable(id));
   }
@@ -353,7 +355,7 @@ void EntryImport::report_references(const ServerConfig& server) {
     if (theirs && reference.argument.starts_with('/')) continue;
     const auto text = fmt::format("${{{}:{}}}", to_string(kind), reference.argument);
     changed(entry_, reference.place,
-            fmt::format("{} {}; the server is written disabled until you have checked it", text,
+            fmt::format("{} {}; the server is imported as disabled: check it, then enable the server", text,
                         kind == SecretKind::file      ? "reads a file here"
                         : kind == SecretKind::command ? "runs a command here"
                                                       : "takes a secret from the store here"));

@@ -113,7 +113,8 @@ std::string PathPattern::never() const {
     if (!segment.literal) break;
     front += "/" + segment.text;
   }
-  if (is_place_of_process(front)) return "this path is different for each process";
+  if (is_place_of_process(front))
+    return "this path is not the same file for the server as for patchbay; write the path of the file itself";
   return {};
 }
 

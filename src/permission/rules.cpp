@@ -112,7 +112,8 @@ ReadRule read_rule(std::string_view text, RuleList list, const RulePlaces& place
 
   shrink();
   if (from == to) {
-    out.faults.push_back({0, fmt::format("an empty {} rule is ignored", to_string(list)), Severity::warning});
+    out.faults.push_back(
+        {0, fmt::format("one of the {} rules is an empty text; it is ignored", to_string(list)), Severity::warning});
     return out;
   }
   if (constexpr std::string_view word = "MCPTool"; text.substr(from, to - from).starts_with(word)) {

@@ -109,7 +109,8 @@ Error task_error(const Json& error) {
   const auto* message = error["message"].if_string();
   const Json* data = error.find("data");
   return Error::rpc(error["code"].to_int().value_or(internal_error),
-                    message ? *message : "the task failed without a reason", data ? to_text(*data) : std::string());
+                    message ? *message : "the task failed; the server gave no reason",
+                    data ? to_text(*data) : std::string());
 }
 
 Result<Outcome> decode_input_required(const Json& result) {

@@ -47,7 +47,7 @@ Result<RequestState> open_state(const Sealer& sealer, std::string_view sealed, c
   RequestState state;
   state.expires_ms = (*value)["expires"].as_int();
   if (now_ms >= state.expires_ms)
-    return fail(Errc::invalid_argument, "the state has expired; repeat the request without it");
+    return fail(Errc::invalid_argument, "requestState has expired; send the request again without requestState");
   for (const auto& [key, answer] : (*value)["answers"].as_object()) state.answers.emplace_back(key, answer);
   return state;
 }

@@ -411,8 +411,8 @@ std::string_view to_string(RuleList list) noexcept {
 
 std::string foreign_mode_remark(std::string_view mode) {
   if (mode == "plan") {
-    return "the mode plan does not exist here; the mode default is used instead, which allows calls that change "
-           "things; dontAsk refuses every call that no rule allows";
+    return "Patchbay has no mode plan; the mode default is used instead, which can allow calls that change "
+           "things; the mode dontAsk refuses every call that no rule allows";
   }
   if (mode == "acceptEdits" || mode == "auto") {
     return fmt::format(

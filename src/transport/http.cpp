@@ -355,7 +355,7 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
   }
   static Sending unless_crowded(Self self, Sending sending) {
     return unless(std::move(sending), crowd(std::move(self)),
-                  [] { return std::string("it does not accept our answers"); });
+                  [] { return std::string("the server asks questions but does not accept the answers"); });
   }
 
   // Notifications and our answers: nothing comes back but a nod.

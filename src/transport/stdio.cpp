@@ -300,7 +300,7 @@ struct StdioChannel::State : std::enable_shared_from_this<State> {
     if (const auto& status = process->exit_status()) {
       fail_with(closed_error(patchbay::describe(*status) + cut));
     } else if (process->warden_lost()) {
-      fail_with(closed_error("was lost: its patchbay-warden process was killed" + cut));
+      fail_with(closed_error("was ended because its guard process (patchbay-warden) was killed" + cut));
     } else if (!ended) {
       fail_with(closed_error("closed its output but keeps running" + cut));
     } else {

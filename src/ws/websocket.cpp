@@ -184,7 +184,7 @@ struct WebSocket::State : std::enable_shared_from_this<State> {
   void refuse(const Error& error, std::uint16_t code) {
     say_goodbye(code, error.message());
     const auto remedy =
-        code == close_code::too_big ? "ask for less, or raise the limit" : "report it to the server's author";
+        code == close_code::too_big ? "ask the server for less at a time" : "report it to the server's author";
     fail(Error(error.code(), fmt::format("{}: {} (while reading); {}", settings.shown, error.message(), remedy)));
   }
 

@@ -527,7 +527,7 @@ TEST_F(Attack, MistakesInRulesAndModesAreReported) {
   const auto plan = run({"--permission-mode", "plan"});
   EXPECT_EQ(plan.code, 2);
   EXPECT_EQ(plan.out, "");
-  EXPECT_THAT(plan.err, HasSubstr("plan does not exist here"));
+  EXPECT_THAT(plan.err, HasSubstr("patchbay has no mode plan"));
   const auto edits = run({"--permission-mode", "acceptEdits"});
   EXPECT_EQ(edits.out, "hi\n");
   EXPECT_THAT(edits.err, HasSubstr("default is used instead"));

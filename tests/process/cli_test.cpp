@@ -542,7 +542,9 @@ INSTANTIATE_TEST_SUITE_P(
         Slip{"SeveralRules",
              {"--allowedTools", "Bash", "Read", "tools"},
              "write several rules as one word: --allowedTools 'Bash Read'"},
-        Slip{"ModeOfAnother", {"--permission-mode", "plan", "tools"}, "plan does not exist here; dontAsk refuses"},
+        Slip{"ModeOfAnother",
+             {"--permission-mode", "plan", "tools"},
+             "patchbay has no mode plan; --permission-mode dontAsk refuses"},
         Slip{"ModeMisspelt", {"--permission-mode", "dontask", "tools"}, "did you mean 'dontAsk'?"},
         Slip{"SignIn", {"mcp", "login", "x"}, "signing in is not possible yet"}),
     [](const auto& info) { return info.param.name; });

@@ -111,6 +111,8 @@ TEST(CommandLineTest, WordsBecomeSettings) {
       {{"version"}, [](Settings& s) { s.command = Command::version, s.version = true; }},
       {{"--version", "--json"}, [](Settings& s) { s.command = Command::version, s.version = s.json = true; }},
       {{"version", "tools"}, [](Settings& s) { s.command = Command::version, s.version = true; }},
+      {{"call", "--version"}, [](Settings& s) { s.command = Command::version, s.version = true; }},
+      {{"-V", "call"}, [](Settings& s) { s.command = Command::version, s.version = true; }},
       {{"completion", "zsh"}, [](Settings& s) { s.command = Command::completion, s.words = {"zsh"}; }},
   };
   for (const auto& c : cases) {
@@ -317,7 +319,7 @@ TEST(CommandLineTest, TheFirstWrongWordIsReported) {
        "--permission-mode",
        0,
        "tools",
-       "--permission-mode plan does not exist here; dontAsk refuses every call that no rule allows"},
+       "patchbay has no mode plan; --permission-mode dontAsk refuses every call that no rule allows"},
       {{"add", "-t", "ws", "a", "b"},
        Kind::wrong_value,
        "-t",

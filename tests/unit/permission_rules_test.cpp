@@ -563,8 +563,8 @@ TEST(PermissionRule, AConditionThatNothingFulfilsIsReported) {
   for (const auto& [condition, why] : std::vector<std::pair<std::string, std::string>>{
            {"x: 10..1", "no number is in this range"},
            {"x: $HOME/.ssh/**", "variables are not replaced"},
-           {"x: ./a, y: /proc/self/**", "different for each process"},
-           {"x: /proc/../dev/fd/*", "different for each process"},
+           {"x: ./a, y: /proc/self/**", "not the same file for the server"},
+           {"x: /proc/../dev/fd/*", "not the same file for the server"},
            {"x: https://example.com:080", "a port must be"},
            {"x: https://example.com:65536", "a port must be"},
            {"x: https://[::ffff:10.*]", "IPv4"},

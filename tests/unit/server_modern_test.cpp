@@ -511,7 +511,8 @@ TEST(ServerModern, StateExpires) {
     clock.skip(std::chrono::milliseconds(599'999));
     EXPECT_EQ(co_await client.ask(repeat), complete(R"("content":[{"type":"text","text":"no name"}])"));
     clock.skip(std::chrono::milliseconds(1));
-    EXPECT_EQ(co_await client.ask(repeat), error(-32602, "the state has expired; repeat the request without it"));
+    EXPECT_EQ(co_await client.ask(repeat),
+              error(-32602, "requestState has expired; send the request again without requestState"));
     co_await client.close();
   });
 }

@@ -57,7 +57,7 @@ TEST(Url, Parsing_NormalisesOrSaysWhatIsWrong) {
       {"https://a@b@c/", "! '@'"},
       {"https://[::1/", "! bracket"},
       {"https://[example]/", "! IPv6"},
-      {"https://[::1]x/", "! between its address"},
+      {"https://[::1]x/", "! the closing bracket of its address"},
       {"https://exa%41mple/", "! host name"},
   };
   for (const auto& c : cases) {

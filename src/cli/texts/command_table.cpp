@@ -34,10 +34,11 @@ constexpr CommandEntry commands[] = {
      "List the tools of all servers or of one server, or show everything about one tool",
      "  patchbay tools\n  patchbay tools filesystem/read_text_file\n  patchbay tools filesystem --json | jq -r "
      "'.tools[].name'",
-     CommandWords("SERVER|TOOL",
-                  "A server, to list its tools; or a tool, to show everything about it (write server/tool if a server "
-                  "has nearly the same name)",
-                  0, 1)},
+     CommandWords(
+         "SERVER|TOOL",
+         "A server, to list its tools; or a tool, to show everything about it (mcp__server__tool, server/tool, "
+         "or only its name)",
+         0, 1)},
     {Command::call, CommandGroup::first, "call", "Call a tool",
      "  patchbay call read_file path=README.md\n"
      "  patchbay call mcp__db__query sql='select 1' limit:=10\n"
@@ -86,8 +87,9 @@ constexpr CommandEntry commands[] = {
      "  patchbay import cursor              shows what would be written, then asks\n"
      "  patchbay import vscode --scope project --name github --yes\n"
      "  patchbay import ~/old/settings.json --from gemini --dry-run\n\n"
-     "Clients: claude-desktop, cursor, vscode, codex, gemini, windsurf, opencode, zed, goose, cline, mcporter, "
-     "registry (server.json), mcp-json. A field that cannot be copied is reported with its file and line.\n"
+     "Clients: claude-desktop, cursor, vscode, codex, gemini, windsurf, opencode, zed, goose, cline, mcporter; "
+     "registry for a server.json of the MCP registry, mcp-json for any file like .mcp.json. A field that cannot be "
+     "copied is reported with its file and line.\n"
      "Servers from a file inside a repository are confirmed one by one. Without a terminal, name each one with "
      "--name.",
      CommandWords("CLIENT|FILE", "A client, or a file of a client; without it, all files that are found are shown", 0,

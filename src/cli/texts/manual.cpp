@@ -115,7 +115,7 @@ constexpr struct {
     {"MCP_PROTOCOL_NEGOTIATION", "legacy: use the older protocol with all servers."},
     {"MCP_CLIENT_SECRET", "The client secret that add stores for --client-id."},
     {"MCP_OAUTH_CALLBACK_PORT", "The default of --callback-port of add."},
-    {"ENABLE_CLAUDEAI_MCP_SERVERS", "false: use no connectors."},
+    {"ENABLE_CLAUDEAI_MCP_SERVERS", "false: do not use the servers (connectors) of your claude.ai account."},
     {"CLAUDE_CODE_MCP_ALLOWLIST_ENV", "1: servers inherit only a small, safe part of the environment."},
     {"CLAUDE_CODE_SUBPROCESS_ENV_SCRUB", "1: servers do not inherit credentials of AI vendors and cloud providers."},
     {"CLAUDE_CODE_SHELL_PREFIX",

@@ -128,7 +128,7 @@ std::string wrong_value(const UsageFault& fault) {
   if (choices.empty()) return fmt::format("{} takes {}, not '{}'", flag_title(fault), fault.expected, fault.value);
   // A mode of another client that does not exist here; whoever asks for it counts on nothing being changed.
   if (fault.flag->is_called("--permission-mode") && fault.value == "plan") {
-    return fault.word + " plan does not exist here; dontAsk refuses every call that no rule allows";
+    return fmt::format("patchbay has no mode plan; {} dontAsk refuses every call that no rule allows", fault.word);
   }
   auto message = fmt::format("{} takes {}, not '{}'", flag_title(fault), one_of(choices), fault.value);
   if (fault.flag->is_called("--transport") && fault.value == "ws") {

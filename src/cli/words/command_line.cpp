@@ -208,6 +208,10 @@ class Reader {
       const bool own = command_ && find_flag(early_->typed.name, command_->command);
       found(own ? Kind::misplaced_flag : Kind::foreign_flag, early_->flag, early_->typed);
     }
+    if (settings_.version && !fault_) {
+      settings_.command = Command::version;
+      return std::move(settings_);
+    }
     at_ = words_.size();
     if (!command_ && settings_.as_mcp) found(Kind::missing_command, {});
     if (command_ && settings_.words.size() < command_->words.least) found(Kind::missing_word, {});
@@ -219,7 +223,6 @@ class Reader {
           command_ && command_->takes_command && fault_->at > first_word_at_ && !settings_.command_words;
       return std::move(*fault_);
     }
-    if (settings_.version) settings_.command = Command::version;
     return std::move(settings_);
   }
 

@@ -144,7 +144,7 @@ Telling tell(const HttpFailure& failure, const HttpFailureContext& context) {
               "the server or a proxy in between must send less"};
     case HttpFault::body_too_large:
       return {Errc::limit, fmt::format("the answer is larger than {}", context.limit),
-              "ask for less, or raise the limit"};
+              "ask the server for less at a time"};
     case HttpFault::client_gone:
       return {Errc::closed, "the HTTP client was closed", ""};
     case HttpFault::other:

@@ -381,7 +381,7 @@ Task<std::string> read_all(HttpExchange& exchange, std::size_t limit, ByteBudget
     if (body.size() > limit) {
       throw Error(
           Errc::limit,
-          fmt::format("{}: the answer is larger than {} (while reading the body); ask for less, or raise the limit",
+          fmt::format("{}: the answer is larger than {} (while reading the body); ask the server for less at a time",
                       redacted_url(exchange.head().url), limit_text(limit)));
     }
   }
