@@ -389,7 +389,6 @@ TEST(CommandLineTest, TheFirstWrongWordIsReported) {
        3,
        "add",
        "'add' needs a name for the server: patchbay add NAME -- COMMAND"},
-      {{"--version", "call"}, Kind::missing_word, "", 2, "call", "'call' needs a tool: patchbay call TOOL key=value"},
       {{"list", "extra", "more"}, Kind::extra_word, "extra", 1, "list", "'list' takes no arguments; leave out 'extra'"},
       {{"list", "--", "--json"},
        Kind::extra_word,
