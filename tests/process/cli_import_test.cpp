@@ -114,7 +114,9 @@ TEST(CliImport, WhatHasNoCounterpartIsNamedOnceAndReportedAsKept) {
   EXPECT_THAT(result.out, AllOf(HasSubstr("disabled until this is set: ${workspaceFolderBasename}\n"),
                                 HasSubstr("args[0] kept as it is: ${workspaceFolderBasename} has no equivalent")));
   EXPECT_EQ(house.own()["mcpServers"]["ba"]["args"], Json::array({"${workspaceFolderBasename}"}));
-  EXPECT_THAT(result.err, HasSubstr("edit the entry in the file above: ba (a variable cannot help here)"));
+  EXPECT_THAT(
+      result.err,
+      HasSubstr("edit the entry in the file above, then enable the server: ba (setting a variable is not enough)"));
 }
 
 TEST(CliImport, AFile_IsRecognisedOrNamed) {
@@ -217,7 +219,7 @@ TEST(CliImport, WhatReadsAFileIsNotOfferedToBeEnabled) {
   const auto result = house.run({"import", "--name", "q", "--name", "v", "--yes"});
   EXPECT_EQ(result.code, 0) << result.err;
   EXPECT_THAT(result.err, AllOf(HasSubstr("Then run: patchbay enable v\n"),
-                                HasSubstr("until you edit the entry in the file above: q (")));
+                                HasSubstr("edit the entry in the file above, then enable the server: q (")));
   const auto enabled = house.run({"enable", "q"});
   EXPECT_EQ(enabled.code, 0) << enabled.err;
   EXPECT_THAT(enabled.err, AllOf(HasSubstr("when \"q\" starts, ${file:~/x} in \"url\" reads this file"),

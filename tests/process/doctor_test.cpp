@@ -508,7 +508,7 @@ TEST_F(Doctor, DoctorSaysWhatABrokenSettingsFileMeans) {
   settings("[]");
   const auto broken = house.run({"doctor", "--offline"});
   EXPECT_EQ(broken.code, 1);
-  EXPECT_THAT(broken.out, HasSubstr("no tool can be called until this is fixed"));
+  EXPECT_THAT(broken.out, HasSubstr("correct this file: until then no tool can be called"));
   settings("{}");
   const auto fine = house.run({"doctor", "--offline"});
   const auto old_spelling = house.run({"doctor", "--no-check"});
