@@ -112,7 +112,7 @@ int listing_exit_code(const Context& context, const std::string& only) {
 }
 
 int say_list_failure(const Context& context, const std::string& server, const Error& error) {
-  context.io.talk(fmt::format("patchbay: {}: {}\n", safe_name(server, 80),
+  context.io.talk(fmt::format("patchbay: \"{}\": {}\n", safe_name(server, 80),
                               message_text(context.secrets->without(error).message())));
   return exit_code(error);
 }

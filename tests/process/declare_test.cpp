@@ -842,7 +842,7 @@ TEST(List, AsMcpListShowsTheHealthOfEveryServer) {
                                 HasSubstr("gone: http://127.0.0.1:1/mcp (HTTP) - ✘ Failed to connect: "),
                                 HasSubstr("off: x - ⊘ Disabled\n"), HasSubstr("waiting: x - ⏸ Pending approval"),
                                 HasSubstr("refused: y - ✘ Rejected"), HasSubstr("empty: ")));
-  EXPECT_THAT(result.out, HasSubstr("not configured\n"));
+  EXPECT_THAT(result.out, HasSubstr("not configured (its \"url\" in "));
   EXPECT_THAT(result.err, HasSubstr("Checking MCP server health"));
   const auto json = json_of(house.run({"mcp", "list", "--json"}));
   for (const auto& server : json["servers"].as_array()) {

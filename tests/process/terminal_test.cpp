@@ -232,7 +232,7 @@ TEST(OnATerminal, ARejectedServerIsShownAsRejectedInTheSameRun) {
   EXPECT_THAT(
       terminal.seen(),
       AllOf(HasSubstr("Rejected \"fake\"; you will not be asked again in this project. Undo: patchbay approve fake"),
-            HasSubstr("rejected  you rejected the server \"fake\"; to approve it after all: patchbay approve fake"),
+            HasSubstr("rejected  you rejected the server \"fake\"; to approve it now: patchbay approve fake"),
             Not(HasSubstr("pending")), Not(HasSubstr("if you trust it"))));
 }
 

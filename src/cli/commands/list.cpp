@@ -129,7 +129,7 @@ std::string health(const Row& row) {
     case ServerStanding::disabled:
       return "⊘ Disabled";
     case ServerStanding::not_configured:
-      return "not configured";
+      return fmt::format("not configured ({})", message_line(reason_words(*row.server), 400));
     case ServerStanding::broken:
       return fmt::format("✘ Invalid configuration: {}", cause);
     case ServerStanding::policy:
