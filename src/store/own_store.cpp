@@ -74,7 +74,8 @@ Result<void> make_directories(const fs::path& directory) {
       return fail(Errc::config,
                   fmt::format("{} is not a directory, but a directory is needed there; move it away", at.string()));
     }
-    if (errno != ENOENT) return fail(Errc::config, fmt::format("{}: {}", at.string(), reason_of(errno)));
+    if (errno != ENOENT)
+      return fail(Errc::config, fmt::format("{} cannot be created: {}", at.string(), reason_of(errno)));
     missing.push_back(at);
     if (!at.has_relative_path()) break;
   }
@@ -112,7 +113,7 @@ class FileLock {
       OwnedDescriptor fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
       // One that may be written and not listed is not a reason to give up.
       if (fd.get() < 0 && errno != EACCES) {
-        return cannot_write(path, fmt::format("{}: {}", directory, reason_of(errno)));
+        return cannot_write(path, fmt::format("{} cannot be opened: {}", directory, reason_of(errno)));
       }
       auto taken = fd.get() < 0 ? Result<bool>(false) : wait(fd.get(), path, options.lock_wait);
       if (!taken) return std::unexpected(std::move(taken).error());
@@ -122,7 +123,7 @@ class FileLock {
     if (auto made = make_directories(directory); !made) return std::unexpected(std::move(made).error());
     const auto file = fmt::format("{}/{}", directory, sha256_hex(path).substr(0, 16));
     OwnedDescriptor fd(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-    if (fd.get() < 0) return cannot_write(path, fmt::format("{}: {}", file, reason_of(errno)));
+    if (fd.get() < 0) return cannot_write(path, fmt::format("{} cannot be opened: {}", file, reason_of(errno)));
     auto taken = wait(fd.get(), path, options.lock_wait);
     if (!taken) return std::unexpected(std::move(taken).error());
     if (!*taken) return cannot_write(path, fmt::format("{} cannot be locked", file));

@@ -191,8 +191,8 @@ TEST_F(OwnStore, ChangeGoesOnWhenNoBackupCanBeKept) {
   ASSERT_TRUE(done) << done.error().message();
   EXPECT_TRUE(done->changed);
   ASSERT_THAT(done->warnings, SizeIs(1));
-  EXPECT_THAT(done->warnings[0],
-              AllOf(HasSubstr("could not be backed up"), HasSubstr("state/backups: Not a directory")));
+  EXPECT_THAT(done->warnings[0], AllOf(HasSubstr("could not be backed up"),
+                                       HasSubstr("state/backups cannot be created: Not a directory")));
 }
 
 TEST_F(OwnStore, LinksAreWrittenThrough) {

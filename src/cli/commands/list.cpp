@@ -206,9 +206,10 @@ std::string below(const Declared& declared, const ServerConfig& server, std::siz
   }
   for (const auto* rival : unapproved_rivals(declared.config, server)) {
     if (rival->standing != ServerStanding::awaiting_approval) continue;
-    line(fmt::format(
-        "the {} entry of the same name in {} needs approval and would then override this one: patchbay approve{}",
-        scope_word(rival->origin.scope), short_place(declared, rival->origin), operand(server.name)));
+    line(
+        fmt::format("the {} entry of the same name in {} needs approval and would then override this one; to approve "
+                    "it: patchbay approve{}",
+                    scope_word(rival->origin.scope), short_place(declared, rival->origin), operand(server.name)));
     out += consent_block(*rival, "      ", columns);
   }
   return out;

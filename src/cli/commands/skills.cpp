@@ -25,8 +25,9 @@ struct ServerSkills {
 
 void say_problems(Context& context, const std::string& server, const Listing<Skill>& listing) {
   for (const auto& problem : listing.problems) {
-    context.io.talk(fmt::format("patchbay: \"{}\": {} is left out: {}\n", safe_name(server, 60),
-                                safe_name(problem.path, 200), message_line(problem.reason, 400)));
+    context.io.talk(
+        fmt::format("patchbay: \"{}\": one of its skills is left out: {}: {}; report it to the server's author\n",
+                    safe_name(server, 60), safe_name(problem.path, 200), message_line(problem.reason, 400)));
   }
   if (listing.cut)
     context.io.talk(fmt::format("patchbay: \"{}\": {}\n", safe_name(server, 60), message_line(*listing.cut, 400)));

@@ -22,7 +22,7 @@ constexpr auto known_events = std::to_array<EventWords>({
     {"headers_helper", "{text}", true, Remedy::Kind::trust_project},
     {"ca_file_not_read", "{variable} names {file}, which cannot be read; correct the variable, or: unset {variable}",
      false},
-    {"tool_left_out", "{path} is left out: {reason}"},
+    {"tool_left_out", "one of its tools is left out: {path}: {reason}; report it to the server's author"},
     {"tool_dropped", "the tool \"{tool}\" is left out: {reason}"},
     {"list_cut", "{reason}"},
     {"tools_not_refreshed", "its list of tools changed, but the new list could not be read: {reason}"},
