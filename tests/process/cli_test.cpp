@@ -220,8 +220,7 @@ INSTANTIATE_TEST_SUITE_P(
                   {"--timeout", "0.3", "call", "fake/echo", "text=x"},
                   3,
                   {"patchbay: fake/echo: no answer to tools/call within 300 ms (it may have been carried out; check "
-                   "before repeating it); give it more "
-                   "time with"}},
+                   "before repeating it); to wait longer: --timeout SECONDS"}},
         BadServer{"garbage-on-call",
                   {"call", "fake/echo", "text=x"},
                   3,

@@ -173,7 +173,7 @@ TEST(Declare, ClientSecretIsKeptApartFromTheEntry) {
   ASSERT_EQ(run({"remove", "s"}).code, 0);
   EXPECT_THAT(house.tree.read("home/.config/patchbay/secrets.json"), Not(HasSubstr("s3cret")));
   EXPECT_THAT(run({"add", "-t", "http", "--client-secret", "s", "https://h.example/mcp"}).err,
-              HasSubstr("name it with --client-id"));
+              HasSubstr("give it with --client-id"));
 }
 
 // The file is going to be committed.
