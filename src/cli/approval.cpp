@@ -108,7 +108,8 @@ HeldTalk::~HeldTalk() {
   io_.talk = std::move(talk_);
   if (!held_.empty()) io_.talk(held_);
   if (left_out_)
-    io_.talk("patchbay: some messages were left out while the question was open; --log-file keeps all of them\n");
+    io_.talk(
+        "patchbay: some messages were not shown while you were asked; to keep all messages, add --log-file FILE\n");
 }
 
 Task<std::optional<bool>> ask_approval(Io& io, Waiting& waiting, const ServerConfig& server) {

@@ -143,7 +143,7 @@ std::string scope_title(ConfigScope scope) {
     case ConfigScope::plugin:
       return "Plugin";
     case ConfigScope::connector:
-      return "Connector directory";
+      return "Connector (a server of your account with a service)";
     case ConfigScope::dynamic:
       return "Flags of this command";
     case ConfigScope::embedded:

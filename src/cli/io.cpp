@@ -38,7 +38,7 @@ std::string read_all(int fd, std::string_view name) {
     if (got < 0) throw Error(Errc::invalid_argument, fmt::format("cannot read {}: {}", name, std::strerror(errno)));
     if (got == 0) return all;
     all.append(buffer, static_cast<std::size_t>(got));
-    if (all.size() > input_limit) throw Error(Errc::limit, fmt::format("{} is larger than 64 MiB", name));
+    if (all.size() > input_limit) throw Error(Errc::limit, fmt::format("{} is larger than the limit of 64 MiB", name));
   }
 }
 

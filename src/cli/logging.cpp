@@ -50,7 +50,9 @@ spdlog::level::level_enum spdlog_level(LogLevel level) {
 // directory is an error, not something to make.
 void prepare_file(const std::string& path) {
   const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-  if (fd < 0) throw Error(Errc::invalid_argument, fmt::format("--log-file {}: {}", path, std::strerror(errno)));
+  if (fd < 0)
+    throw Error(Errc::invalid_argument,
+                fmt::format("the file {} of --log-file cannot be written: {}", path, std::strerror(errno)));
   ::close(fd);
 }
 

@@ -110,7 +110,8 @@ Task<bool> ask_and_remember(const Settings& settings, Io& io, Waiting& waiting, 
                                [settings, server, yes = *answer] { return remember_answer(settings, server, yes); });
   waiting.pause();
   if (!kept) {
-    io.talk(fmt::format("patchbay: the answer could not be saved: {}\n", message_line(kept.error().message(), 500)));
+    io.talk(fmt::format("patchbay: your answer about \"{}\" could not be saved, so you will be asked again: {}\n",
+                        safe_name(server.name, 80), message_line(kept.error().message(), 500)));
   } else {
     io.talk(answer_text(server.name, *answer));
   }
@@ -142,8 +143,8 @@ void say_status(const ServerStatus& status, Io& io, Waiting& waiting, std::map<s
     if (lost && one) return;
     told.insert_or_assign(status.name, *status.error);
     const auto failure = shown_failure(status.name, *status.error);
-    io.talk(fmt::format("[mcp] {} \"{}\": {}\n{}", lost ? "Lost" : "Failed to connect to", name, failure.cause,
-                        failure.below));
+    io.talk(fmt::format("[mcp] {} \"{}\": {}\n{}", lost ? "Lost the connection to" : "Failed to connect to", name,
+                        failure.cause, failure.below));
   }
 }
 
@@ -266,7 +267,7 @@ int run_with_host(const Settings& settings, Io& io, const Runtime& given) {
     const auto entry = ide_server("--ide");
     for (const auto& server : host.config().servers) {
       if (server.name != entry.name) continue;
-      io.talk(fmt::format("patchbay: warning: --ide replaces the server \"{}\" declared in {}\n", entry.name,
+      io.talk(fmt::format("patchbay: warning: --ide overrides the server \"{}\" declared in {}\n", entry.name,
                           safe_name(server.origin.file, 200)));
     }
     host.add_server(entry, ide_transport(ide_search(process_environment(), std::filesystem::current_path())));

@@ -35,7 +35,7 @@ void Waiting::progress(const Progress& progress) { progress_ = progress; }
 
 void Waiting::status(const RemoteTask& task) {
   status_ = task.status_message                         ? *task.status_message
-            : task.status == TaskStatus::input_required ? "needs an answer"
+            : task.status == TaskStatus::input_required ? "the server needs an answer"
                                                         : std::string();
 }
 

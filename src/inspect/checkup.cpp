@@ -116,7 +116,8 @@ class ServerCheck {
     if (server_.cwd && !is_open(*server_.cwd)) {
       directory = path_in(*server_.cwd, config_.cwd);
       if (!machine_.readable(directory)) {
-        return problem(fmt::format("its working directory {} does not exist", directory), change("\"cwd\""));
+        return problem(fmt::format("its working directory {} does not exist or cannot be read", directory),
+                       change("\"cwd\""));
       }
     }
     // What a prefix makes of the command line is its own affair.
@@ -256,7 +257,8 @@ std::vector<Finding> check_files(const UpkeepState& state) {
                           {Fix::Kind::repair_files}));
   }
   for (const auto& path : state.gone_projects) {
-    out.push_back(finding(FindingLevel::note, "files", path, "no longer exists, but answers for it are still stored",
+    out.push_back(finding(FindingLevel::note, "files", path,
+                          "no longer exists, but your approvals, rejections or trust for it are still stored",
                           {Fix::Kind::repair_files}));
   }
   if (state.being_changed) {
@@ -274,7 +276,7 @@ std::vector<Finding> check_environment(const MachineFacts& machine) {
     if (!path || path->empty() || machine.readable(*path)) continue;
     out.push_back(finding(FindingLevel::problem, "environment", std::string(name),
                           fmt::format("names {}, which cannot be read", *path),
-                          Fix::changing(fmt::format("correct it, or: unset {}", name))));
+                          Fix::changing(fmt::format("correct the variable, or: unset {}", name))));
   }
   for (std::string_view name : {"https_proxy", "HTTPS_PROXY", "http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"}) {
     const auto proxy = variable(name);
@@ -283,10 +285,11 @@ std::vector<Finding> check_environment(const MachineFacts& machine) {
                           fmt::format("the proxy {} is used for servers on other machines", redacted_url(*proxy))));
   }
   if (machine.open_files > 0 && machine.open_files < few_open_files) {
-    out.push_back(
-        finding(FindingLevel::note, "environment", "open files",
-                fmt::format("a program can have only {} open, which is few for many servers", machine.open_files),
-                Fix::changing("ulimit -n 1024")));
+    out.push_back(finding(
+        FindingLevel::note, "environment", "open files",
+        fmt::format("a program can have only {} files open at the same time, which may be too few for many servers",
+                    machine.open_files),
+        Fix::changing("ulimit -n 1024")));
   }
   if (out.empty()) out.push_back(finding(FindingLevel::ok, "environment", {}, "no problems found"));
   return out;

@@ -41,7 +41,7 @@ class ServerCase {
       case ServerStanding::policy:
         return policy();
       case ServerStanding::duplicate:
-        out_.fix = Fix::changing("nothing: the other one is used instead");
+        out_.fix = Fix::changing("nothing to do: the other entry is used instead");
         return;
       case ServerStanding::not_configured:
         out_.fix = Fix::changing(fmt::format("set its \"url\" in {}", place_of(out_.server.origin)));
@@ -191,7 +191,7 @@ ToolExplanation explain_tool(const CatalogEntry& entry, const ServerConfig* serv
   if (server != nullptr && !lets_through(*server, entry.tool->name)) {
     auto without = *server;
     without.disabled_tools.clear();
-    out.withheld = fmt::format("\"{}\" of its server in {} excludes it",
+    out.withheld = fmt::format("\"{}\" of its server in {} excludes this tool",
                                lets_through(without, entry.tool->name) ? "disabledTools" : "enabledTools",
                                place_of(server->origin));
   }

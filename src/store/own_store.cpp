@@ -32,7 +32,7 @@ namespace fs = std::filesystem;
 std::string reason_of(int error) { return std::generic_category().message(error); }
 
 std::unexpected<Error> cannot_write(const std::string& path, std::string_view reason) {
-  return fail(Errc::config, fmt::format("{} cannot be written: {}; it is unchanged", path, reason));
+  return fail(Errc::config, fmt::format("{} cannot be written: {}; the file is unchanged", path, reason));
 }
 
 class OwnedDescriptor {
@@ -71,9 +71,11 @@ Result<void> make_directories(const fs::path& directory) {
     struct stat status{};
     if (::stat(at.c_str(), &status) == 0) {
       if (S_ISDIR(status.st_mode)) break;
-      return fail(Errc::config, fmt::format("{} is not a directory", at.string()));
+      return fail(Errc::config,
+                  fmt::format("{} is not a directory, but a directory is needed there; move it away", at.string()));
     }
-    if (errno != ENOENT) return fail(Errc::config, fmt::format("{}: {}", at.string(), reason_of(errno)));
+    if (errno != ENOENT)
+      return fail(Errc::config, fmt::format("{} cannot be created: {}", at.string(), reason_of(errno)));
     missing.push_back(at);
     if (!at.has_relative_path()) break;
   }
@@ -111,7 +113,7 @@ class FileLock {
       OwnedDescriptor fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
       // One that may be written and not listed is not a reason to give up.
       if (fd.get() < 0 && errno != EACCES) {
-        return cannot_write(path, fmt::format("{}: {}", directory, reason_of(errno)));
+        return cannot_write(path, fmt::format("{} cannot be opened: {}", directory, reason_of(errno)));
       }
       auto taken = fd.get() < 0 ? Result<bool>(false) : wait(fd.get(), path, options.lock_wait);
       if (!taken) return std::unexpected(std::move(taken).error());
@@ -121,7 +123,7 @@ class FileLock {
     if (auto made = make_directories(directory); !made) return std::unexpected(std::move(made).error());
     const auto file = fmt::format("{}/{}", directory, sha256_hex(path).substr(0, 16));
     OwnedDescriptor fd(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-    if (fd.get() < 0) return cannot_write(path, fmt::format("{}: {}", file, reason_of(errno)));
+    if (fd.get() < 0) return cannot_write(path, fmt::format("{} cannot be opened: {}", file, reason_of(errno)));
     auto taken = wait(fd.get(), path, options.lock_wait);
     if (!taken) return std::unexpected(std::move(taken).error());
     if (!*taken) return cannot_write(path, fmt::format("{} cannot be locked", file));
@@ -139,7 +141,7 @@ class FileLock {
       if (::flock(fd, LOCK_EX | LOCK_NB) == 0) return true;
       if (errno != EWOULDBLOCK && errno != EINTR) return false;
       if (std::chrono::steady_clock::now() >= end) {
-        return fail(Errc::config, fmt::format("another program has been changing {} for {} s; it is unchanged. Try "
+        return fail(Errc::config, fmt::format("another program has been changing {} for {} s; nothing was written. Try "
                                               "again when the other program has finished",
                                               path, std::chrono::duration_cast<std::chrono::seconds>(limit).count()));
       }
@@ -152,12 +154,13 @@ class FileLock {
 
 // ---- writing
 
-Result<void> write_all(int fd, std::string_view text, const std::string& path) {
+// The error is only the reason.
+Result<void> write_all(int fd, std::string_view text) {
   while (!text.empty()) {
     const auto written = ::write(fd, text.data(), text.size());
     if (written < 0) {
       if (errno == EINTR) continue;
-      return cannot_write(path, reason_of(errno));
+      return fail(Errc::config, reason_of(errno));
     }
     text.remove_prefix(static_cast<std::size_t>(written));
   }
@@ -182,7 +185,8 @@ Result<Json> value_of(const std::string& path, std::string_view text) {
   auto root = parse_json_located(*plain);
   if (!root) return std::unexpected(at_fault(path, text, root.error()));
   if (!root->is_object()) {
-    return std::unexpected(at_fault(path, text, {plain->find_first_not_of(" \t\r\n"), "expected an object"}));
+    return std::unexpected(
+        at_fault(path, text, {plain->find_first_not_of(" \t\r\n"), "the top of the file must be an object"}));
   }
   return std::move(*root);
 }
@@ -194,7 +198,8 @@ Result<StorePlaces> store_places(const std::string& config_dir, const std::strin
   const auto state = variables("XDG_STATE_HOME");
   const bool set = state && state->starts_with('/');
   if (!config_dir.starts_with('/') || (!set && !home.starts_with('/'))) {
-    return fail(Errc::config, "there is no home directory, so patchbay's own file has no place; set HOME");
+    return fail(Errc::config,
+                "the home directory is not known, so there is no place for the configuration file; set HOME");
   }
   return StorePlaces{config_dir + "/config.json", set ? *state + "/patchbay" : home + "/.local/state/patchbay"};
 }
@@ -305,7 +310,7 @@ Result<void> ConfigStore::replace(const std::string& path, const std::string& te
     if (::fchmod(file.get(), mode) != 0) return cannot_write(path, reason_of(errno));
   }
   step("write");
-  if (auto written = write_all(file.get(), text, path); !written) return written;
+  if (auto written = write_all(file.get(), text); !written) return cannot_write(path, written.error().message());
   step("sync");
   if (::fsync(file.get()) != 0) return cannot_write(path, reason_of(errno));
   step("rename");
@@ -321,7 +326,7 @@ Result<void> ConfigStore::replace(const std::string& path, const std::string& te
 Result<void> ConfigStore::keep_backup(const std::string& path, const std::string& text) const {
   const auto directory = places_.state_dir + "/backups";
   auto failed = [&](std::string_view reason) {
-    return fail(Errc::config, fmt::format("{} could not be backed up: {}", path, reason));
+    return fail(Errc::config, fmt::format("{} was changed, but it could not be backed up before: {}", path, reason));
   };
   if (auto made = make_directories(directory); !made) return failed(made.error().message());
   // Many projects have a file of this name.
@@ -338,7 +343,9 @@ Result<void> ConfigStore::keep_backup(const std::string& path, const std::string
     OwnedDescriptor file(::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (file.get() < 0) return failed(reason_of(errno));
     Unfinished unfinished(beside);
-    if (auto written = write_all(file.get(), text, final_path); !written) return failed(written.error().message());
+    if (auto written = write_all(file.get(), text); !written) {
+      return failed(fmt::format("{}: {}", final_path, written.error().message()));
+    }
     if (::rename(beside.c_str(), final_path.c_str()) != 0) return failed(reason_of(errno));
     unfinished.keep();
   }

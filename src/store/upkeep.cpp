@@ -191,8 +191,9 @@ std::vector<Repair> repair(const ConfigStore& store, const UpkeepState& state) {
     return edits;
   });
   for (const auto& path : state.gone_projects) {
-    out.push_back({fmt::format("answers for {}, which no longer exists, are deleted", path), store.places().config_file,
-                   changed ? std::string() : changed.error().message()});
+    out.push_back(
+        {fmt::format("your approvals, rejections and trust for {}, which no longer exists, are deleted", path),
+         store.places().config_file, changed ? std::string() : changed.error().message()});
   }
   return out;
 }

@@ -97,8 +97,9 @@ TEST(CliImport, ProjectFiles_GoToTheLocalScopeByDefault) {
   EXPECT_EQ(house.own()["projects"][house.project()]["mcpServers"]["a"]["env"]["API_KEY"], Json("very-secret"));
   const auto shared = house.run({"import", "vscode", "--scope", "project", "--yes"});
   EXPECT_EQ(shared.code, 0) << shared.err;
-  EXPECT_THAT(shared.out, AllOf(HasSubstr("env.API_KEY changed: looks like a secret"),
-                                HasSubstr("disabled until this is set: INPUT_B"), Not(HasSubstr("very-secret"))));
+  EXPECT_THAT(shared.out,
+              AllOf(HasSubstr("env.API_KEY changed: looks like a secret"),
+                    HasSubstr("disabled until this is set or checked: INPUT_B"), Not(HasSubstr("very-secret"))));
   const auto text = read(house.project() + "/.mcp.json");
   EXPECT_THAT(text, AllOf(HasSubstr("\"${API_KEY}\""), HasSubstr("\"${INPUT_B}\""), HasSubstr("\"disabled\": true"),
                           Not(HasSubstr("very-secret"))));
@@ -111,10 +112,12 @@ TEST(CliImport, WhatHasNoCounterpartIsNamedOnceAndReportedAsKept) {
                            "v": {"command": "x", "env": {"T": "${env:NOT_SET_ANYWHERE}"}}}})");
   const auto result = house.run({"import", "cursor", "--yes"});
   EXPECT_EQ(result.code, 0) << result.err;
-  EXPECT_THAT(result.out, AllOf(HasSubstr("disabled until this is set: ${workspaceFolderBasename}\n"),
+  EXPECT_THAT(result.out, AllOf(HasSubstr("disabled until this is set or checked: ${workspaceFolderBasename}\n"),
                                 HasSubstr("args[0] kept as it is: ${workspaceFolderBasename} has no equivalent")));
   EXPECT_EQ(house.own()["mcpServers"]["ba"]["args"], Json::array({"${workspaceFolderBasename}"}));
-  EXPECT_THAT(result.err, HasSubstr("edit the entry in the file above: ba (a variable cannot help here)"));
+  EXPECT_THAT(
+      result.err,
+      HasSubstr("edit the entry in the file above, then enable the server: ba (setting a variable is not enough)"));
 }
 
 TEST(CliImport, AFile_IsRecognisedOrNamed) {
@@ -216,8 +219,8 @@ TEST(CliImport, WhatReadsAFileIsNotOfferedToBeEnabled) {
                         "v": {"command": "x", "env": {"A": "${env:TOK}"}}}})");
   const auto result = house.run({"import", "--name", "q", "--name", "v", "--yes"});
   EXPECT_EQ(result.code, 0) << result.err;
-  EXPECT_THAT(result.err, AllOf(HasSubstr("Then run: patchbay enable v\n"),
-                                HasSubstr("until you edit the entry in the file above: q (")));
+  EXPECT_THAT(result.err, AllOf(HasSubstr("then run: patchbay enable v\n"),
+                                HasSubstr("edit the entry in the file above, then enable the server: q (")));
   const auto enabled = house.run({"enable", "q"});
   EXPECT_EQ(enabled.code, 0) << enabled.err;
   EXPECT_THAT(enabled.err, AllOf(HasSubstr("when \"q\" starts, ${file:~/x} in \"url\" reads this file"),
@@ -239,9 +242,9 @@ TEST(CliImport, AVariableThatIsNotSet_IsWaitedFor) {
         R"({"mcpServers": {"cur": {"command": "x", "env": {"A": "${env:TOK}", "H": "${userHome}"}}}})");
   const auto result = house.run({"import", "--yes"});
   EXPECT_EQ(result.code, 0) << result.err;
-  EXPECT_THAT(result.out,
-              AllOf(HasSubstr("disabled until this is set: FIGMA_TOKEN"),
-                    HasSubstr("disabled until this is set: SOME_KEY"), HasSubstr("disabled until this is set: TOK")));
+  EXPECT_THAT(result.out, AllOf(HasSubstr("disabled until this is set or checked: FIGMA_TOKEN"),
+                                HasSubstr("disabled until this is set or checked: SOME_KEY"),
+                                HasSubstr("disabled until this is set or checked: TOK")));
   EXPECT_THAT(result.err, HasSubstr("patchbay enable"));
   const auto servers = house.own()["mcpServers"];
   for (const std::string name : {"figma", "web", "cur"}) EXPECT_EQ(servers[name]["disabled"], Json(true)) << name;

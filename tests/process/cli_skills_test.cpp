@@ -87,7 +87,7 @@ TEST(CliSkills, ServersWithoutThemSaySo) {
     return run_program(words, {});
   };
   EXPECT_EQ(run({}).err, "No connected server has skills.\n");
-  EXPECT_EQ(run({"fake"}).err, "The server has no skills.\n");
+  EXPECT_EQ(run({"fake"}).err, "\"fake\" has no skills.\n");
   EXPECT_EQ(run({"fake"}).code, 0);
   const auto one = run({"fake", "pdf"});
   EXPECT_EQ(one.code, 2);

@@ -220,8 +220,7 @@ INSTANTIATE_TEST_SUITE_P(
                   {"--timeout", "0.3", "call", "fake/echo", "text=x"},
                   3,
                   {"patchbay: fake/echo: no answer to tools/call within 300 ms (it may have been carried out; check "
-                   "before repeating it); give it more "
-                   "time with"}},
+                   "before repeating it); to wait longer: --timeout SECONDS"}},
         BadServer{"garbage-on-call",
                   {"call", "fake/echo", "text=x"},
                   3,
@@ -601,10 +600,10 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(Cli, AMisspeltArgumentIsNotSent) {
   auto slip = with_server("good", {"call", "echo", "text=x", "txet=y"});
   EXPECT_EQ(slip.code, 0) << "nothing else can have been meant: " << slip.err;
-  EXPECT_THAT(slip.err, HasSubstr("warning: txet: the tool has no such argument"));
+  EXPECT_THAT(slip.err, HasSubstr("warning: the tool has no argument \"txet\""));
   auto meant = with_server("good", {"call", "echo", "txt=x"});
   EXPECT_EQ(meant.code, 2);
-  EXPECT_THAT(meant.err, HasSubstr("txt: the tool has no such argument; did you mean \"text\"?"));
+  EXPECT_THAT(meant.err, HasSubstr("the tool has no argument \"txt\"; did you mean \"text\"?"));
 }
 
 TEST(Cli, AServerInPlaceOfAToolIsReported) {

@@ -173,7 +173,7 @@ TEST(Declare, ClientSecretIsKeptApartFromTheEntry) {
   ASSERT_EQ(run({"remove", "s"}).code, 0);
   EXPECT_THAT(house.tree.read("home/.config/patchbay/secrets.json"), Not(HasSubstr("s3cret")));
   EXPECT_THAT(run({"add", "-t", "http", "--client-secret", "s", "https://h.example/mcp"}).err,
-              HasSubstr("name it with --client-id"));
+              HasSubstr("give it with --client-id"));
 }
 
 // The file is going to be committed.
@@ -842,7 +842,7 @@ TEST(List, AsMcpListShowsTheHealthOfEveryServer) {
                                 HasSubstr("gone: http://127.0.0.1:1/mcp (HTTP) - ✘ Failed to connect: "),
                                 HasSubstr("off: x - ⊘ Disabled\n"), HasSubstr("waiting: x - ⏸ Pending approval"),
                                 HasSubstr("refused: y - ✘ Rejected"), HasSubstr("empty: ")));
-  EXPECT_THAT(result.out, HasSubstr("not configured\n"));
+  EXPECT_THAT(result.out, HasSubstr("not configured (its \"url\" in "));
   EXPECT_THAT(result.err, HasSubstr("Checking MCP server health"));
   const auto json = json_of(house.run({"mcp", "list", "--json"}));
   for (const auto& server : json["servers"].as_array()) {

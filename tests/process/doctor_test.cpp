@@ -164,8 +164,8 @@ TEST_F(Doctor, WhyTellsOfTheLastErrorOfEarlierRuns) {
   EXPECT_EQ(why()["command"], Json("tools"));
   EXPECT_THAT(why()["time"].as_string(), AllOf(HasSubstr("T"), testing::EndsWith("Z")));
   const auto text = house.run({"why", "ex"}).out;
-  EXPECT_THAT(text, AllOf(HasSubstr("  Last error: it exited with status 3 ("), HasSubstr(" UTC, patchbay tools)\n"),
-                          HasSubstr("| no FOO_KEY")));
+  EXPECT_THAT(text, AllOf(HasSubstr("  Last error: it exited with status 3 ("),
+                          HasSubstr(" UTC, during `patchbay tools`)\n"), HasSubstr("| no FOO_KEY")));
   // Asked again now, its state is the answer.
   EXPECT_THAT(house.run({"why", "ex", "--check"}).out, AllOf(HasSubstr("State: failed"), Not(HasSubstr("Last error"))));
   EXPECT_EQ(why()["command"], Json("why"));
@@ -508,7 +508,7 @@ TEST_F(Doctor, DoctorSaysWhatABrokenSettingsFileMeans) {
   settings("[]");
   const auto broken = house.run({"doctor", "--offline"});
   EXPECT_EQ(broken.code, 1);
-  EXPECT_THAT(broken.out, HasSubstr("no tool can be called until this is fixed"));
+  EXPECT_THAT(broken.out, HasSubstr("correct this file: until then no tool can be called"));
   settings("{}");
   const auto fine = house.run({"doctor", "--offline"});
   const auto old_spelling = house.run({"doctor", "--no-check"});

@@ -44,9 +44,10 @@ class Talk : public testing::Test {
 TEST_F(Talk, AWarningIsASentence) {
   for (const auto& words : std::vector<std::vector<std::string>>{{"tools"}, {"tools", "helper"}, {"mcp", "list"}}) {
     const auto result = run(words);
-    EXPECT_THAT(result.err, AllOf(HasSubstr("patchbay: warning: \"helper\": headersHelper not run: "),
-                                  HasSubstr("; if you trust it: patchbay trust (for one run: --trust-project)\n"),
-                                  Not(HasSubstr("event="))))
+    EXPECT_THAT(result.err,
+                AllOf(HasSubstr("patchbay: warning: \"helper\": headersHelper not run: "),
+                      HasSubstr("; if you trust this project: patchbay trust (for one run: --trust-project)\n"),
+                      Not(HasSubstr("event="))))
         << words.front();
     EXPECT_EQ(times(result.err, "headersHelper not run"), 1u) << result.err;
   }
@@ -79,7 +80,7 @@ TEST_F(Talk, WhatLooksItselfSaysItOnce) {
 TEST_F(Talk, AFileOfCertificatesThatIsNotThereIsTold) {
   const auto result = run({"tools"}, {{"NODE_EXTRA_CA_CERTS", "/nope"}});
   EXPECT_THAT(result.err, AllOf(HasSubstr("patchbay: warning: NODE_EXTRA_CA_CERTS names /nope, which cannot be read; "
-                                          "correct it, or: unset NODE_EXTRA_CA_CERTS\n"),
+                                          "correct the variable, or: unset NODE_EXTRA_CA_CERTS\n"),
                                 Not(HasSubstr("event="))));
 }
 

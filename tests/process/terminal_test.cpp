@@ -232,7 +232,7 @@ TEST(OnATerminal, ARejectedServerIsShownAsRejectedInTheSameRun) {
   EXPECT_THAT(
       terminal.seen(),
       AllOf(HasSubstr("Rejected \"fake\"; you will not be asked again in this project. Undo: patchbay approve fake"),
-            HasSubstr("rejected  you rejected the server \"fake\"; to approve it after all: patchbay approve fake"),
+            HasSubstr("rejected  you rejected the server \"fake\"; to approve it now: patchbay approve fake"),
             Not(HasSubstr("pending")), Not(HasSubstr("if you trust it"))));
 }
 
@@ -433,10 +433,10 @@ TEST(OnATerminal, ImportAsksBeforeItWrites) {
   const Case cases[] = {
       {{"import", "claude-desktop"}, "Import 3 servers? [y/N] ", "\n", 0, 0},
       {{"import", "claude-desktop"}, "Import 3 servers? [y/N] ", "\x04", 0, 0},
-      {{"mcp", "add-from-claude-desktop"}, "Import which?", "none\n", 0, 0},
-      {{"mcp", "add-from-claude-desktop"}, "Import which?", "\x04", 0, 0},
-      {{"mcp", "add-from-claude-desktop"}, "Import which?", "two, four\n", 1, 0},
-      {{"mcp", "add-from-claude-desktop"}, "Import which?", "\n", 3, 0},
+      {{"mcp", "add-from-claude-desktop"}, "Which servers do you want to import?", "none\n", 0, 0},
+      {{"mcp", "add-from-claude-desktop"}, "Which servers do you want to import?", "\x04", 0, 0},
+      {{"mcp", "add-from-claude-desktop"}, "Which servers do you want to import?", "two, four\n", 1, 0},
+      {{"mcp", "add-from-claude-desktop"}, "Which servers do you want to import?", "\n", 3, 0},
       {{"import", "claude-desktop"}, "Import 3 servers? [y/N] ", "y\n", 3, 3},
   };
   for (const auto& c : cases) {

@@ -63,7 +63,7 @@ TEST_F(Unapproved, AnEntryBehindOneOfTheUserIsShown) {
 
   const auto list = house.run({"list"});
   EXPECT_THAT(list.out, HasSubstr("    the project entry of the same name in .mcp.json:1 needs approval and would then "
-                                  "override this one: patchbay approve lit\n"));
+                                  "override this one; to approve it: patchbay approve lit\n"));
   EXPECT_THAT(list.err, Not(HasSubstr("patchbay approve")));
   EXPECT_THAT(house.run({"get", "lit"}).out,
               HasSubstr("  Also declared: project config (.mcp.json:1), awaiting approval\n"));

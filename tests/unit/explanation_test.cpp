@@ -65,7 +65,7 @@ TEST(Explanation, EveryStandingEndsInWhatToDo) {
                  ConfigScope::enterprise),
        Fix::changing("ask the administrator who maintains /etc/claude-code/managed-mcp.json:3")},
       {server_at(ServerStanding::duplicate, "it has the URL of \"x\""),
-       Fix::changing("nothing: the other one is used instead")},
+       Fix::changing("nothing to do: the other entry is used instead")},
       {server_at(ServerStanding::not_configured, "its url is empty"),
        Fix::changing("set its \"url\" in /p/.mcp.json:3")},
       {server_at(ServerStanding::broken, "no command"), Fix::changing("correct /p/.mcp.json:3")},
@@ -219,7 +219,7 @@ TEST(Explanation, TheRuleTheModeAndTheFilterOfAToolAreReported) {
   EXPECT_EQ(asked.fix, Fix());
 
   const auto get = explain_tool(assumed_entry({"db", "get"}), &server, permissions, layers, Json(), "/p");
-  EXPECT_EQ(get.withheld, "\"disabledTools\" of its server in /p/.mcp.json:3 excludes it");
+  EXPECT_EQ(get.withheld, "\"disabledTools\" of its server in /p/.mcp.json:3 excludes this tool");
   EXPECT_FALSE(get.by_arguments);
   server.disabled_tools.clear();
   server.enabled_tools = std::vector<std::string>{"query"};

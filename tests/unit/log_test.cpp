@@ -78,7 +78,7 @@ TEST(LogTest, NoValueOfALineCanBeTakenForAnotherField) {
 
 TEST(LogTest, AnEventIsASentenceForPeople) {
   EXPECT_EQ(log_words({LogLevel::warning, "docs", "not_accepted", {{"status", "404"}, {"reason", "gone"}}}),
-            "\"docs\": it refused a message (status 404): gone");
+            "\"docs\": the server refused a message (HTTP status 404): gone");
   EXPECT_EQ(log_words({LogLevel::warning, "docs", "close_failed", {{"reason", "gone"}}}), std::nullopt);
   EXPECT_EQ(log_words({LogLevel::error, "docs", "close_failed", {{"reason", "gone"}}}), "\"docs\": close failed: gone");
   EXPECT_EQ(log_words({LogLevel::warning, "docs", "never_heard_of", {{"text", "a"}, {"other", "b"}}}),
@@ -87,7 +87,7 @@ TEST(LogTest, AnEventIsASentenceForPeople) {
 
 TEST(LogTest, ATextOfAServerStaysOneValueOfTheSentence) {
   EXPECT_EQ(log_words({LogLevel::warning, "docs", "bad_line", {{"why", R"(x" text="{why} reason=y)"}, {"text", "t"}}}),
-            R"("docs": a line from it was skipped: x" text="{why} reason=y)");
+            R"("docs": a line that is not a message was skipped: x" text="{why} reason=y)");
 }
 
 }  // namespace

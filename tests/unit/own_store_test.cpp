@@ -191,8 +191,8 @@ TEST_F(OwnStore, ChangeGoesOnWhenNoBackupCanBeKept) {
   ASSERT_TRUE(done) << done.error().message();
   EXPECT_TRUE(done->changed);
   ASSERT_THAT(done->warnings, SizeIs(1));
-  EXPECT_THAT(done->warnings[0],
-              AllOf(HasSubstr("could not be backed up"), HasSubstr("state/backups: Not a directory")));
+  EXPECT_THAT(done->warnings[0], AllOf(HasSubstr("could not be backed up"),
+                                       HasSubstr("state/backups cannot be created: Not a directory")));
 }
 
 TEST_F(OwnStore, LinksAreWrittenThrough) {
@@ -274,7 +274,7 @@ TEST_F(OwnStore, WhatCannotBeChangedIsRefusedWithItsReason) {
       {"too large", file("{\"a\": \"" + std::string(10u << 20, 'x') + "\"}"), "larger than 10 MiB"},
       {"not JSON", file("{\n  \"a\": }"), "config.json:2:8: expected"},
       {"key twice", file("{\n\"a\": 1,\n\"a\": 2}"), "config.json:3:1: "},
-      {"not an object", file("[1]"), "config.json:1:1: expected an object"},
+      {"not an object", file("[1]"), "config.json:1:1: the top of the file must be an object"},
       {"servers are no object", file("{\"mcpServers\": []}"), "config.json:1:16: \"mcpServers\" must be an object"},
       {"newer", file("{\"version\": 2}"),
        "has version 2, but this patchbay knows only version 1, so it is not changed"},
@@ -325,7 +325,7 @@ TEST_F(OwnStore, FullDiskLeavesTheOldFile) {
     const struct rlimit limit{16, 16};
     ::setrlimit(RLIMIT_FSIZE, &limit);
     auto done = store().change_own_file(set("a"));
-    ::_exit(!done && done.error().message().find("it is unchanged") != std::string::npos ? 0 : 1);
+    ::_exit(!done && done.error().message().find("the file is unchanged") != std::string::npos ? 0 : 1);
   }
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);

@@ -16,13 +16,13 @@ TEST(RemedyWordsTest, EachKindSaysWhatToType) {
             "if you trust it: patchbay approve docs (in a script: --trust-project)"},
            {{Remedy::Kind::approve_server, "my server"},
             "if you trust it: patchbay approve 'my server' (in a script: --trust-project)"},
-           {{Remedy::Kind::undo_rejection, "docs"}, "to approve it after all: patchbay approve docs"},
+           {{Remedy::Kind::undo_rejection, "docs"}, "to approve it now: patchbay approve docs"},
            {{Remedy::Kind::enable_server, "docs"}, "to enable it: patchbay enable docs"},
-           {{Remedy::Kind::trust_project}, "if you trust it: patchbay trust (for one run: --trust-project)"},
+           {{Remedy::Kind::trust_project}, "if you trust this project: patchbay trust (for one run: --trust-project)"},
            {{.kind = Remedy::Kind::import_file, .file = "/p/a b.json"},
             "to copy its servers: patchbay import '/p/a b.json'"},
            {{Remedy::Kind::give_more_time, "docs"},
-            "give it more time with --timeout, \"timeout\" of its entry or MCP_TOOL_TIMEOUT"},
+            "to wait longer: --timeout SECONDS, \"timeout\" in the entry of the server, or MCP_TOOL_TIMEOUT"},
            {{Remedy::Kind::list_tools}, "`patchbay tools` lists all tools"},
            {{Remedy::Kind::choose_permission_mode}, "choose another mode with --permission-mode"},
        }) {
@@ -63,7 +63,7 @@ TEST(RemedyWordsTest, EachFixSaysWhatToType) {
             "rename one of them, or: patchbay remove --scope user db"},
            {{Fix::Kind::explain, "db"}, "to find out more: patchbay why db"},
            {{Fix::Kind::read_log, "db"}, "to find out more: patchbay tools --log-level debug db"},
-           {{Fix::Kind::trust}, "if you trust it: patchbay trust (for one run: --trust-project)"},
+           {{Fix::Kind::trust}, "if you trust this project: patchbay trust (for one run: --trust-project)"},
            {{Fix::Kind::withdraw_trust}, "to stop trusting it: patchbay trust --remove"},
            {{Fix::Kind::choose_mode}, "choose another mode with --permission-mode"},
            {{Fix::Kind::repair_files}, "patchbay doctor --fix"}}) {
@@ -75,13 +75,13 @@ TEST(RemedyWordsTest, AProblemAndAReasonEndInIt) {
   ConfigProblem problem{"/f", 1, 2, "is ignored", {}, Severity::note, Remedy{Remedy::Kind::trust_project}};
   const auto shown = with_remedies_in_words({problem, with_remedy_in_words(problem)});
   for (const auto& one : shown) {
-    EXPECT_EQ(one.message, "is ignored; if you trust it: patchbay trust (for one run: --trust-project)");
+    EXPECT_EQ(one.message, "is ignored; if you trust this project: patchbay trust (for one run: --trust-project)");
   }
   ServerConfig server;
   server.reason = "you rejected it";
   EXPECT_EQ(reason_words(server), "you rejected it");
   server.remedy = Remedy{Remedy::Kind::undo_rejection, "s"};
-  EXPECT_EQ(reason_words(server), "you rejected it; to approve it after all: patchbay approve s");
+  EXPECT_EQ(reason_words(server), "you rejected it; to approve it now: patchbay approve s");
 }
 
 }  // namespace

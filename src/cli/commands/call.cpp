@@ -47,13 +47,13 @@ void say_undeclared(Context& context, const CatalogEntry& entry, const Json& arg
     if (!one.meant.empty() && !one.foreseen) {
       throw with_remedy(
           Error(Errc::invalid_argument,
-                fmt::format("{}: the tool has no such argument; did you mean \"{}\"? (--no-check sends it anyway)",
-                            name, safe_name(one.meant, 80))),
+                fmt::format("the tool has no argument \"{}\"; did you mean \"{}\"? (--no-check sends it anyway)", name,
+                            safe_name(one.meant, 80))),
           entry);
     }
     if (one.foreseen || context.settings.json || context.settings.quiet) continue;
     context.waiting.pause();
-    context.io.talk(fmt::format("patchbay: warning: {}: the tool has no such argument; it is sent anyway\n", name));
+    context.io.talk(fmt::format("patchbay: warning: the tool has no argument \"{}\"; it is sent anyway\n", name));
   }
 }
 

@@ -84,7 +84,10 @@ void warn_of_secrets(NewEntry& entry) {
 void approve_own(const Settings& settings, NewEntry& entry) {
   entry.server.origin.scope = ConfigScope::project;
   auto remembered = remember_answer(settings, entry.server, true);
-  if (!remembered) entry.notes.push_back("it still needs approval: " + remembered.error().message());
+  if (remembered) return;
+  entry.notes.push_back(
+      fmt::format("\"{}\" was added, but it could not be approved: {}; to approve it: patchbay approve{}", entry.name,
+                  remembered.error().message(), shell_operands({entry.name})));
 }
 
 // ---- the secret of a client
@@ -96,7 +99,9 @@ std::string client_secret_name(const ServerConfig& server) {
 
 std::string client_secret_for(const NewEntry& entry) {
   if (!entry.server.oauth || !entry.server.oauth->client_id) {
-    throw Error(Errc::invalid_argument, "--client-secret needs a client; name it with --client-id");
+    throw Error(
+        Errc::invalid_argument,
+        "--client-secret needs a client ID; give it with --client-id, or for add-json as \"oauth\": {\"clientId\": …}");
   }
   std::string secret = process_environment()("MCP_CLIENT_SECRET").value_or("");
   if (secret.empty()) secret = ask_secret(fmt::format("Client secret of \"{}\": ", entry.name));
@@ -112,7 +117,7 @@ void keep_client_secret(const Declared& declared, NewEntry& entry, const std::st
     return std::vector{set_member({"secrets", client_secret_name(entry.server)}, secret)};
   });
   if (!kept) throw kept.error().within("the server was added, but its client secret could not be stored");
-  entry.notes.push_back("its client secret is stored in " + kept->file);
+  entry.notes.push_back(fmt::format("the client secret of \"{}\" is stored in {}", entry.name, kept->file));
 }
 
 void forget_client_secret(const Declared& declared, const ServerConfig& entry) {
@@ -152,9 +157,9 @@ const ServerConfig& entry_to_remove(const Declared& declared, const Settings& se
   }
   if (foreign != nullptr) {
     if (foreign->origin.scope == ConfigScope::enterprise) {
-      throw Error(Errc::denied,
-                  fmt::format("MCP server \"{}\" comes from your organisation ({}) and cannot be removed here", shown,
-                              place_text(declared, foreign->origin)));
+      throw Error(Errc::denied, fmt::format("MCP server \"{}\" comes from your organisation ({}) and cannot be removed "
+                                            "here; ask the administrator who maintains that file",
+                                            shown, place_text(declared, foreign->origin)));
     }
     throw Error(Errc::config, fmt::format("MCP server \"{}\" is declared in {}, a file that patchbay does not change. "
                                           "Remove it there, or disable it here: patchbay disable{}",

@@ -50,7 +50,7 @@ void add(std::vector<Finding>& all, std::vector<Finding> more) { std::ranges::mo
 void say_refusal(const Permissions& permissions, const LoadedConfig& config, std::vector<Finding>& findings) {
   const auto& refusal = permissions.rules().refuse_all;
   if (!refusal) return;
-  const auto effect = "no tool can be called until this is fixed, because its deny rules are unknown";
+  const auto effect = "correct this file: until then no tool can be called, because its deny rules are unknown";
   const auto file = path_seen_from(config.cwd, refusal->file);
   const auto found = std::ranges::find_if(findings, [&](const Finding& one) {
     return one.level == FindingLevel::problem && one.subject == file &&

@@ -227,7 +227,9 @@ void require_names(const Settings& settings, const std::vector<ImportSource>& so
     const auto meant = nearest(name, all);
     throw Error(Errc::invalid_argument,
                 fmt::format("there is no server called \"{}\" to import{}", safe_name(name, 80),
-                            meant.empty() ? "" : fmt::format("; did you mean \"{}\"?", safe_name(meant, 80))));
+                            !meant.empty() ? fmt::format("; did you mean \"{}\"?", safe_name(meant, 80))
+                            : all.empty()  ? std::string("; the files have no servers")
+                                           : fmt::format("; the servers are {}", safe_line(join(all, ", "), 400))));
   }
 }
 
@@ -241,9 +243,10 @@ FileChange write_scope(const Declared& declared, ConfigScope scope, const std::v
           for (const auto& planned : source.plan) {
             if (planned.action != ImportAction::add) continue;
             if (!find_server(root, maps, planned.name).empty()) {
-              return fail(Errc::config,
-                          fmt::format("MCP server {} was added to {} config in the meantime; run the command again",
-                                      planned.name, to_string(scope)));
+              return fail(
+                  Errc::config,
+                  fmt::format("MCP server {} was added to {} config while this command ran; run the command again",
+                              planned.name, to_string(scope)));
             }
             edits.push_back(set_member(maps.front() / planned.name, planned.entry));
           }
@@ -296,13 +299,15 @@ std::string waiting_text(const std::vector<ImportSource>& sources) {
   }
   std::string out;
   if (!names.empty()) {
-    out =
-        fmt::format("Disabled until the missing values are set. Then run: patchbay enable{}\n", shell_operands(names));
+    out = fmt::format("Servers with missing values are disabled. Set the values, then run: patchbay enable{}\n",
+                      shell_operands(names));
   }
   // No line to paste: what such an entry reads or runs is seen first.
   if (!edits.empty()) {
-    out +=
-        fmt::format("Disabled until you edit the entry in the file above: {} (a variable cannot help here)\n", edits);
+    out += fmt::format(
+        "Disabled until you check and edit the entry in the file above, then enable the server: {} (setting a variable "
+        "is not enough)\n",
+        edits);
   }
   return out;
 }
@@ -354,8 +359,9 @@ bool ask(const Settings& settings, Io& io, std::vector<ImportSource>& sources) {
       count += planned.action == ImportAction::add && !waits_for_word(source, planned) ? 1 : 0;
     }
   }
-  io.talk(from_desktop(settings) ? std::string("Import which? Names, all or none [all]: ")
-                                 : fmt::format("Import {}? [y/N] ", plural(count, "server")));
+  io.talk(from_desktop(settings)
+              ? std::string("Which servers do you want to import? Write their names, all or none [all]: ")
+              : fmt::format("Import {}? [y/N] ", plural(count, "server")));
   const auto line = io.read_line();
   if (!line) {
     io.talk("\n");
@@ -416,12 +422,13 @@ std::vector<std::string> ask_about_strangers(const Settings& settings, Io& io, s
         continue;
       }
       planned.action = ImportAction::skip;
-      planned.reason = may_ask
-                           ? std::string("not chosen")
-                           : fmt::format(
-                                 "it comes from a file of this project, and would then start without a question. Name "
-                                 "it (--name {} --yes), or import it with --scope project and approve it there",
-                                 pasted_word(planned.original));
+      planned.reason =
+          may_ask
+              ? std::string("not chosen")
+              : fmt::format(
+                    "it comes from a file inside a repository, and after the import it would start without a question. "
+                    "To import it, name it (--name {} --yes), or use --scope project and approve it",
+                    pasted_word(planned.original));
       if (!may_ask) notes.push_back(fmt::format("\"{}\" was not imported: {}", planned.name, planned.reason));
     }
   }

@@ -129,7 +129,7 @@ std::string health(const Row& row) {
     case ServerStanding::disabled:
       return "⊘ Disabled";
     case ServerStanding::not_configured:
-      return "not configured";
+      return fmt::format("not configured ({})", message_line(reason_words(*row.server), 400));
     case ServerStanding::broken:
       return fmt::format("✘ Invalid configuration: {}", cause);
     case ServerStanding::policy:
@@ -206,9 +206,10 @@ std::string below(const Declared& declared, const ServerConfig& server, std::siz
   }
   for (const auto* rival : unapproved_rivals(declared.config, server)) {
     if (rival->standing != ServerStanding::awaiting_approval) continue;
-    line(fmt::format(
-        "the {} entry of the same name in {} needs approval and would then override this one: patchbay approve{}",
-        scope_word(rival->origin.scope), short_place(declared, rival->origin), operand(server.name)));
+    line(
+        fmt::format("the {} entry of the same name in {} needs approval and would then override this one; to approve "
+                    "it: patchbay approve{}",
+                    scope_word(rival->origin.scope), short_place(declared, rival->origin), operand(server.name)));
     out += consent_block(*rival, "      ", columns);
   }
   return out;
@@ -260,15 +261,17 @@ void say_above(const Declared& declared, Io& io) {
   for (auto above = std::filesystem::path(declared.request.cwd).parent_path();; above = above.parent_path()) {
     if (std::ranges::find(looked_at, above.string()) == looked_at.end() &&
         config_file_seen((above / ".mcp.json").string())) {
-      io.talk(fmt::format("{} is not used here: outside a git repository only the current directory is searched\n",
-                          safe_name((above / ".mcp.json").string(), 300)));
+      io.talk(
+          fmt::format("{} is not used here: outside a git repository only the current directory is searched; to use "
+                      "it, change to its directory\n",
+                      safe_name((above / ".mcp.json").string(), 300)));
       return;
     }
     if (above == above.parent_path()) return;
   }
 }
 
-constexpr std::string_view none_read = "No MCP server could be read; see the messages above.\n";
+constexpr std::string_view none_read = "No MCP server could be read; to see why: patchbay lint\n";
 constexpr std::string_view none_declared = "No MCP servers configured. Use `patchbay mcp add` to add a server.\n";
 
 // ---- one server
@@ -334,8 +337,7 @@ std::string after_page(const Declared& declared, const Row& row, const std::vect
   if (is_ours(declared, server)) {
     out += fmt::format("\nTo remove this server, run: {}\n", removal_command(server.name, server.origin.scope));
   } else if (server.origin.scope != ConfigScope::enterprise && server.origin.scope != ConfigScope::dynamic) {
-    out += fmt::format("\nTo turn this server {}, run: patchbay {}{}\n",
-                       server.standing == ServerStanding::disabled ? "on" : "off",
+    out += fmt::format("\nTo {0} this server, run: patchbay {0}{1}\n",
                        server.standing == ServerStanding::disabled ? "enable" : "disable", operand(server.name));
   }
   return out;

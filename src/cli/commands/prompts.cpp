@@ -63,7 +63,7 @@ const ServerPrompt& find_prompt(const Context& context, const std::vector<Server
   }
   for (const auto* one : found) names.push_back(one->name);
   throw Error(Errc::invalid_argument,
-              fmt::format("several servers have a prompt called \"{}\": {}", text, fmt::join(names, ", ")));
+              fmt::format("several servers have a prompt called \"{}\": use one of {}", text, fmt::join(names, ", ")));
 }
 
 // What the server would refuse, or worse ignore: an argument it does not name, and one that is missing.
@@ -75,7 +75,7 @@ void check_arguments(const ServerPrompt& found, const std::map<std::string, std:
     const auto meant = nearest(name, names);
     throw Error(
         Errc::invalid_argument,
-        fmt::format("{}: the prompt \"{}\" has no such argument{}", safe_name(name, 80), found.name,
+        fmt::format("the prompt \"{}\" has no argument \"{}\"{}", found.name, safe_name(name, 80),
                     !meant.empty()  ? fmt::format("; did you mean \"{}\"?", safe_name(meant, 80))
                     : names.empty() ? std::string("; it has no arguments")
                                     : fmt::format("; its arguments are {}", safe_line(join(names, ", "), 400))));
@@ -85,8 +85,8 @@ void check_arguments(const ServerPrompt& found, const std::map<std::string, std:
     if (argument.required == true && !arguments.contains(argument.name)) missing.push_back(argument.name + "=…");
   }
   if (missing.empty()) return;
-  throw Error(Errc::invalid_argument,
-              fmt::format("the prompt \"{}\" needs {}", found.name, safe_line(join(missing, " "), 400)));
+  throw Error(Errc::invalid_argument, fmt::format("the prompt \"{}\" also needs these arguments: {}", found.name,
+                                                  safe_line(join(missing, " "), 400)));
 }
 
 }  // namespace
@@ -130,7 +130,8 @@ Task<int> prompt(Context& context) {
   for (std::size_t i = 1; i < words.size(); ++i) {
     auto equals = words[i].find('=');
     if (equals == std::string::npos || equals == 0) {
-      throw Error(Errc::invalid_argument, fmt::format("\"{}\" does not have the form key=value", words[i]));
+      throw Error(Errc::invalid_argument,
+                  fmt::format("\"{}\" is not an argument; write arguments as key=value", words[i]));
     }
     arguments[words[i].substr(0, equals)] = words[i].substr(equals + 1);
   }

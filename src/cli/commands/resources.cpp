@@ -75,14 +75,17 @@ Task<std::string> server_of(Context& context, std::string uri) {
   if (candidates.empty() && all.size() == 1) co_return all.front().server;
   if (candidates.size() == 1) co_return candidates.front();
   if (candidates.empty()) {
-    throw with_failures(context,
-                        Error(Errc::invalid_argument,
-                              fmt::format("no connected server lists {}; name its server: patchbay read SERVER{}", uri,
-                                          shell_operands({uri}))));
+    throw with_failures(
+        context,
+        Error(
+            Errc::invalid_argument,
+            fmt::format("no connected server lists the resource \"{}\"; if you know its server: patchbay read SERVER{}",
+                        uri, shell_operands({uri}))));
   }
-  throw Error(Errc::invalid_argument,
-              fmt::format("several servers have {}: {}; name one of them: patchbay read{}", uri,
-                          fmt::join(candidates, ", "), shell_operands({candidates.front(), uri})));
+  throw Error(
+      Errc::invalid_argument,
+      fmt::format("several servers have the resource \"{}\": {}; name one of them, for example: patchbay read{}", uri,
+                  fmt::join(candidates, ", "), shell_operands({candidates.front(), uri})));
 }
 
 }  // namespace
@@ -94,7 +97,10 @@ void print_contents(Context& context, const ResourceContents& contents) {
   }
   auto bytes = base64_decode(contents.blob.value_or(""));
   if (!bytes) {
-    throw Error(Errc::protocol, fmt::format("{}: the content from the server is not valid base64", contents.uri));
+    throw Error(
+        Errc::protocol,
+        fmt::format("the content of \"{}\" from the server is not valid base64; report it to the server's author",
+                    contents.uri));
   }
   if (context.io.out_is_terminal) {
     context.io.out(fmt::format("[{}, {} bytes; redirect the output to a file to keep it]\n",

@@ -81,9 +81,10 @@ ServerHttpOptions http_options(const Settings& settings, Io& io, const Random& r
   if (token.empty() && needs_token(loopback, settings.allow_run)) token = made = new_token(random);
   if (!token.empty()) options.authorize = bearer_token(token);
   if (!loopback) {
-    io.talk(fmt::format(
-        "patchbay: warning: other machines can reach {}, and the connection is not encrypted; put TLS in front of it\n",
-        options.address));
+    io.talk(
+        fmt::format("patchbay: warning: other machines can reach {}, and the connection is not encrypted; let clients "
+                    "connect through a proxy that offers https\n",
+                    options.address));
   }
   options.on_listening = [&io, json = settings.json, made](const std::string& url) {
     if (json) {

@@ -25,11 +25,12 @@ struct ServerSkills {
 
 void say_problems(Context& context, const std::string& server, const Listing<Skill>& listing) {
   for (const auto& problem : listing.problems) {
-    context.io.talk(fmt::format("patchbay: {}: left out {}: {}\n", safe_name(server, 60), safe_name(problem.path, 200),
-                                message_line(problem.reason, 400)));
+    context.io.talk(
+        fmt::format("patchbay: \"{}\": one of its skills is left out: {}: {}; report it to the server's author\n",
+                    safe_name(server, 60), safe_name(problem.path, 200), message_line(problem.reason, 400)));
   }
   if (listing.cut)
-    context.io.talk(fmt::format("patchbay: {}: {}\n", safe_name(server, 60), message_line(*listing.cut, 400)));
+    context.io.talk(fmt::format("patchbay: \"{}\": {}\n", safe_name(server, 60), message_line(*listing.cut, 400)));
 }
 
 Task<std::vector<ServerSkills>> list_skills(Context& context, std::vector<std::string> servers, std::string only) {
@@ -121,13 +122,12 @@ Task<int> skills(Context& context) {
     for (const auto& one : all) {
       context.io.out(fmt::format("{}\n", safe_name(one.server, 60)));
       for (const auto& skill : one.skills) {
-        context.io.out(fmt::format("  {}  {}{}\n", safe_name(name_of(skill), 80),
-                                   safe_line(skill.frontmatter["description"].as_string(), 200),
-                                   skill.resources ? "" : " (made on request; its content cannot be checked)"));
+        context.io.out(fmt::format(
+            "  {}  {}{}\n", safe_name(name_of(skill), 80), safe_line(skill.frontmatter["description"].as_string(), 200),
+            skill.resources ? "" : " (the server makes it on request, so its content cannot be checked)"));
       }
     }
-    if (all.empty())
-      context.io.talk(only.empty() ? "No connected server has skills.\n" : "The server has no skills.\n");
+    if (all.empty()) context.io.talk(none_text(only, connected, "skills"));
   }
   const int code = listing_exit_code(context, only);
   co_return code != 0 || all.size() != 1 ? code : failed;

@@ -68,7 +68,8 @@ const ServerConfig& project_entry(const Declared& declared, const std::string& n
 // With --all, those that await approval are approved; a rejected one has to be named.
 std::vector<const ServerConfig*> meant_entries(const Declared& declared, const Settings& settings, bool yes) {
   if (settings.all == !settings.words.empty()) {
-    throw Error(Errc::invalid_argument, "name the servers, or use --all; to list them: patchbay list");
+    throw Error(Errc::invalid_argument,
+                "name the servers, or use --all, but not both; to list the servers: patchbay list");
   }
   std::vector<const ServerConfig*> out;
   for (const auto& name : settings.words) out.push_back(&project_entry(declared, name));
@@ -157,13 +158,14 @@ int say(const Settings& settings, Io& io, bool yes) {
 
 void check_names(const Declared& declared, const Settings& settings) {
   only_scopes(settings, {"local", "user"},
-              "the file of a project is shared; use --scope local (only this project) or --scope user (every project)");
+              "a server cannot be enabled or disabled in the file of the project, which is shared; use --scope local "
+              "(only for you, in this project) or --scope user (in every project)");
   for (const auto& name : settings.words) {
     const auto& origin = all_named(declared.config, name).front()->origin;
     if (origin.scope != ConfigScope::enterprise) continue;
-    throw Error(Errc::denied,
-                fmt::format("\"{}\" comes from your organisation ({}) and cannot be enabled or disabled here",
-                            safe_name(name, 80), place_text(declared, origin)));
+    throw Error(Errc::denied, fmt::format("\"{}\" comes from your organisation ({}) and cannot be enabled or disabled "
+                                          "here; ask the administrator who maintains that file",
+                                          safe_name(name, 80), place_text(declared, origin)));
   }
 }
 

@@ -74,8 +74,8 @@ Task<int> show_named(Context& context, std::string word) {
   const auto meant = nearest(word, names);
   throw Error(Errc::invalid_argument, fmt::format("there is no server and no tool called \"{}\"{}", safe_name(word, 80),
                                                   !meant.empty() ? fmt::format("; did you mean \"{}\"?", meant)
-                                                  : none         ? "; no server is configured"
-                                                                 : "; to list all tools: patchbay tools"));
+                                                  : none ? "; no server is configured (to add one: patchbay add)"
+                                                         : "; to list all tools: patchbay tools"));
 }
 
 }  // namespace

@@ -29,9 +29,11 @@ void require_project(const Declared& declared, const fs::path& path) {
   }
   const bool all_of_it = path == path.root_path() || fs::equivalent(path, declared.config.home, error);
   if (all_of_it && !fs::exists(path / ".git", error) && !fs::exists(path / ".mcp.json", error)) {
-    throw Error(Errc::invalid_argument,
-                fmt::format("{} is not a project; trust a directory below it instead: patchbay trust DIR",
-                            safe_name(path.string(), 300)));
+    throw Error(
+        Errc::invalid_argument,
+        fmt::format(
+            "{} is not a project: it contains all your files; trust a directory below it instead: patchbay trust DIR",
+            safe_name(path.string(), 300)));
   }
 }
 
@@ -162,9 +164,10 @@ int trust(const Settings& settings, Io& io) {
   if (!change) throw std::move(change).error();
   say_notes(settings, io, change->warnings);
   if (settings.take_back && still_trusted(declared, directory)) {
-    throw Error(Errc::config, fmt::format("{} is still trusted: {} says so (\"hasTrustDialogAccepted\"), or a "
-                                          "directory above it is trusted; change it there",
-                                          safe_name(directory, 300), config_paths(declared.request).claude_json));
+    throw Error(Errc::config,
+                fmt::format("{} is still trusted: {} says so (remove \"hasTrustDialogAccepted\" there), or a "
+                            "directory above it is trusted (patchbay trust --remove DIR)",
+                            safe_name(directory, 300), config_paths(declared.request).claude_json));
   }
   const auto shown = safe_name(directory, 1000);
   auto text =
@@ -173,7 +176,7 @@ int trust(const Settings& settings, Io& io) {
           : fmt::format(
                 "{}: {}\n"
                 "Its headersHelper commands may run, and the allow rules in its settings apply. Its servers still "
-                "need: patchbay approve NAME\n"
+                "need approval: patchbay approve NAME\n"
                 "{}",
                 change->changed ? "Trusted" : "Already trusted", shown, released_text(released, out_columns(io)));
   if (change->changed) text += modified_text(declared, ConfigScope::user, change->file);

@@ -138,7 +138,7 @@ Json failure_json(const std::optional<KnownFailure>& failure) {
 
 std::string failure_text(const ServerConfig& server, const KnownFailure& failure) {
   auto when = time_text(failure.time, "{:%Y-%m-%d %H:%M:%S} UTC");
-  if (!failure.during.empty()) when += fmt::format(", patchbay {}", safe_line(failure.during, 40));
+  if (!failure.during.empty()) when += fmt::format(", during `patchbay {}`", safe_line(failure.during, 40));
   auto out =
       fmt::format("  Last error: {} ({})\n", message_line(without_name(server.name, failure.message), 1200), when);
   return failure.detail.empty() ? out : out + indented(failure.detail);

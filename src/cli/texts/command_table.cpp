@@ -67,7 +67,8 @@ constexpr CommandEntry commands[] = {
      "  patchbay doctor --fix               first fixes what is safe to fix\n"
      "  patchbay doctor --json | jq '.findings[] | select(.level == \"problem\")'\n\n"
      "The exit code is 1 if there is a problem. --fix makes patchbay's own files readable only by you, deletes "
-     "leftover temporary files and forgets answers for projects that no longer exist. It approves nothing and "
+     "leftover temporary files and forgets your approvals, rejections and trust for projects that no longer exist. It "
+     "approves nothing and "
      "changes no file of another program.",
      no_words, in_mcp},
     {Command::get, CommandGroup::servers, "get", "Show one server; secrets are hidden",
@@ -120,7 +121,8 @@ constexpr CommandEntry commands[] = {
      "Forget this project's approvals and rejections", "  patchbay reset-project-choices", no_words, in_mcp},
     {Command::trust, CommandGroup::approval, "trust", "Trust the directory of this project, or another directory",
      "  patchbay trust\n  patchbay trust ~/src/project\n  patchbay trust --remove\n\n"
-     "In a trusted directory the headersHelper of project and local servers may run, and allow rules in the "
+     "In a trusted directory the headersHelper (a command that prints HTTP headers) of project and local servers may "
+     "run, and allow rules in the "
      "project's settings apply. Servers of the project still need `patchbay approve`. Trust is stored in "
      "~/.config/patchbay/config.json.",
      CommandWords("DIR", "The directory; without it, the root of this project", 0, 1), in_mcp},

@@ -51,7 +51,7 @@ std::string entry_text(const PlannedEntry& planned, ConfigTrust trust, std::size
   if (!planned.reason.empty()) out += fmt::format("      {}\n", visible_message(planned.reason));
   if (planned.action == ImportAction::add && server.disabled) {
     out += planned.missing.empty() ? std::string("      disabled, as in the file it comes from\n")
-                                   : fmt::format("      disabled until this is set: {}\n",
+                                   : fmt::format("      disabled until this is set or checked: {}\n",
                                                  safe_line(join(planned.missing, ", "), longest_line));
   }
   return out;

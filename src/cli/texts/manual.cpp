@@ -109,7 +109,7 @@ constexpr struct {
 } variables[] = {
     {"MCP_TIMEOUT", "How long a server may take to start, in milliseconds."},
     {"MCP_TOOL_TIMEOUT", "How long a call may take, in milliseconds."},
-    {"CLAUDE_CODE_MCP_TOOL_IDLE_TIMEOUT", "How long a call may go without an answer or progress, in milliseconds."},
+    {"CLAUDE_CODE_MCP_TOOL_IDLE_TIMEOUT", "How long a call may wait for an answer or progress, in milliseconds."},
     {"MCP_SERVER_CONNECTION_BATCH_SIZE", "How many local servers start at once."},
     {"MCP_REMOTE_SERVER_CONNECTION_BATCH_SIZE", "How many remote servers are connected at once."},
     {"MCP_PROTOCOL_NEGOTIATION", "legacy: use the older protocol with all servers."},
@@ -130,7 +130,8 @@ constexpr struct {
      "key."},
     {"PATCHBAY_SERVE_TOKEN", "The token that clients of serve --http must send, if --bearer-file is not given."},
     {"PATCHBAY_WARDEN",
-     "The program that ends servers and all processes they started, if it is not the installed one."},
+     "The path of patchbay-warden, the program that ends servers and all processes they started; needed only if it is "
+     "not where it was installed."},
     {"NO_COLOR", "Any value: print without colours."},
 };
 

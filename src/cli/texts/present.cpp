@@ -281,7 +281,8 @@ ShownFailure shown_failure(const std::string& server, const Error& error) {
     return out;
   }
   out.cause += fmt::format(": {}", safe_line(cause_line(detail), 300));
-  out.below = fmt::format("    all {} lines it wrote: patchbay why --check{}\n", lines, shell_operands({server}));
+  out.below = fmt::format("    to see all {} lines that the server wrote: patchbay why --check{}\n", lines,
+                          shell_operands({server}));
   return out;
 }
 

@@ -13,15 +13,15 @@ std::string remedy_words(const Remedy& remedy) {
       return fmt::format("if you trust it: patchbay approve{} (in a script: --trust-project)",
                          shell_operands({remedy.server}));
     case Remedy::Kind::undo_rejection:
-      return fmt::format("to approve it after all: patchbay approve{}", shell_operands({remedy.server}));
+      return fmt::format("to approve it now: patchbay approve{}", shell_operands({remedy.server}));
     case Remedy::Kind::enable_server:
       return fmt::format("to enable it: patchbay enable{}", shell_operands({remedy.server}));
     case Remedy::Kind::trust_project:
-      return "if you trust it: patchbay trust (for one run: --trust-project)";
+      return "if you trust this project: patchbay trust (for one run: --trust-project)";
     case Remedy::Kind::import_file:
       return fmt::format("to copy its servers: patchbay import{}", shell_operands({remedy.file}));
     case Remedy::Kind::give_more_time:
-      return "give it more time with --timeout, \"timeout\" of its entry or MCP_TOOL_TIMEOUT";
+      return "to wait longer: --timeout SECONDS, \"timeout\" in the entry of the server, or MCP_TOOL_TIMEOUT";
     case Remedy::Kind::list_tools:
       return "`patchbay tools` lists all tools";
     case Remedy::Kind::choose_permission_mode:

@@ -25,7 +25,7 @@ std::optional<Error> unknown(const std::string& name, const std::vector<std::str
   }
   const auto meant = nearest(name, servers);
   auto advice = !meant.empty()    ? fmt::format("; did you mean \"{}\"?", safe_name(meant, 80))
-                : servers.empty() ? std::string("; no server is configured")
+                : servers.empty() ? std::string("; no server is configured (to add one: patchbay add)")
                                   : fmt::format("; the servers are {}", safe_line(join(servers, ", "), 400));
   return Error(Errc::invalid_argument,
                fmt::format("there is no server called \"{}\"{}{}", safe_name(name, 80), advice, std::move(hint)));

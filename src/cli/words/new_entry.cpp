@@ -89,7 +89,8 @@ Result<std::optional<int>> callback_port(const Settings& settings, const Variabl
   int port = 0;
   const auto [end, fault] = std::from_chars(text->data(), text->data() + text->size(), port);
   if (fault != std::errc() || end != text->data() + text->size() || port < 1 || port > 65535) {
-    return wrong(fmt::format("MCP_OAUTH_CALLBACK_PORT is \"{}\", not a port from 1 to 65535", *text));
+    return wrong(
+        fmt::format("MCP_OAUTH_CALLBACK_PORT is \"{}\", not a port from 1 to 65535; correct or unset it", *text));
   }
   return port;
 }
@@ -153,14 +154,15 @@ Result<NewEntry> entry_from_words(const Settings& settings, const VariableLookup
     if (is_url(target.front())) {
       transport = "http";
       notes.push_back(
-          "--transport was not given, so this URL is used with http; for the older kind add --transport sse");
+          "--transport was not given, so this URL is used with http; for a server that has only the older SSE "
+          "transport add --transport sse");
     } else if (is_websocket_url(target.front())) {
       Json entry{{"type", "ws"}, {"url", target.front()}};
       auto headers = headers_of(settings.headers);
       if (!headers) return std::unexpected(std::move(headers).error());
       if (headers->size() > 0) entry["headers"] = std::move(*headers);
-      return wrong(fmt::format("to add a WebSocket server: patchbay add-json{}{}", scope_again(settings),
-                               shell_operands({name, to_text(entry)})));
+      return wrong(fmt::format("`add` cannot add a WebSocket server; use add-json: patchbay add-json{}{}",
+                               scope_again(settings), shell_operands({name, to_text(entry)})));
     } else if (const auto scheme = scheme_of(target.front()); !scheme.empty()) {
       return wrong(fmt::format("there are no servers at {}:// URLs; write https://, http://, wss:// or ws://", scheme));
     } else if (is_address_without_scheme(target.front())) {
