@@ -267,7 +267,7 @@ void EntryImport::carry_oauth(std::string_view from,
   if (!at || at.value->is_null()) return;
   const auto* members = at.value->if_object();
   if (members == nullptr) {
-    left_out(at, from, "has no equivalent; sign-in happens when a server asks for it");
+    left_out(at, from, "has no equivalent in Patchbay; sign-in happens when a server asks for it");
     return;
   }
   std::size_t i = 0;
@@ -278,7 +278,7 @@ void EntryImport::carry_oauth(std::string_view from,
     if (is_client_secret(key)) {
       left_out(element, shown, "a client secret is not copied: a configuration file must not contain secrets");
     } else if (field == fields.end()) {
-      left_out(element, shown, "has no equivalent");
+      left_out(element, shown, "has no equivalent in Patchbay");
     } else if (field->second == "callbackPort") {
       const auto port = value.to_int();
       if (port && *port >= 1 && *port <= 65535) {
@@ -368,7 +368,7 @@ void EntryImport::finish() {
   std::size_t i = 0;
   for (const auto& [key, value] : *entry_.value->if_object()) {
     const Member at{&value, &child_of(*entry_.place, i++)};
-    if (std::ranges::find(taken_, key) == taken_.end()) left_out(at, key, "has no equivalent");
+    if (std::ranges::find(taken_, key) == taken_.end()) left_out(at, key, "has no equivalent in Patchbay");
   }
   Json file;
   file["mcpServers"]["server"] = out_;

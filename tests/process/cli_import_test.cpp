@@ -111,8 +111,9 @@ TEST(CliImport, WhatHasNoCounterpartIsNamedOnceAndReportedAsKept) {
                            "v": {"command": "x", "env": {"T": "${env:NOT_SET_ANYWHERE}"}}}})");
   const auto result = house.run({"import", "cursor", "--yes"});
   EXPECT_EQ(result.code, 0) << result.err;
-  EXPECT_THAT(result.out, AllOf(HasSubstr("disabled until this is set: ${workspaceFolderBasename}\n"),
-                                HasSubstr("args[0] kept as it is: ${workspaceFolderBasename} has no equivalent")));
+  EXPECT_THAT(result.out,
+              AllOf(HasSubstr("disabled until this is set: ${workspaceFolderBasename}\n"),
+                    HasSubstr("args[0] kept as it is: ${workspaceFolderBasename} has no equivalent in Patchbay")));
   EXPECT_EQ(house.own()["mcpServers"]["ba"]["args"], Json::array({"${workspaceFolderBasename}"}));
   EXPECT_THAT(result.err, HasSubstr("edit the entry in the file above: ba (a variable cannot help here)"));
 }
