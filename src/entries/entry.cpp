@@ -303,9 +303,11 @@ class EntryReader {
       oauth.xaa = read_bool(at, shown);
     } else {
       oauth.extra[key] = *at.value;
-      warn(at.place->key, key == "clientSecret"
-                              ? "\"oauth.clientSecret\" is ignored: this file must not contain secrets"
-                              : unknown_key(shown, shown, oauth_keys));
+      warn(
+          at.place->key,
+          key == "clientSecret"
+              ? "\"oauth.clientSecret\" is ignored: this file must not contain secrets; give it when you add the server"
+              : unknown_key(shown, shown, oauth_keys));
     }
   }
 

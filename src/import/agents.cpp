@@ -179,7 +179,7 @@ void carry_opencode_command(EntryImport& entry) {
   auto words = entry.texts(at, "command");
   if (!words) return;
   if (words->empty()) {
-    entry.fail(at.place->value, "\"command\" is empty");
+    entry.fail(at.place->value, "\"command\" is empty; write the program to start");
     return;
   }
   entry.out()["command"] = words->front();

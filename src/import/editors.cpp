@@ -219,7 +219,7 @@ void carry_mcporter_command(EntryImport& entry) {
     if (words.size() > 1) entry.changed(at, "command", "is split into a command and its arguments");
   }
   if (words.empty() || words.front().empty()) {
-    entry.fail(at.place->value, "\"command\" is empty");
+    entry.fail(at.place->value, "\"command\" is empty; write the program to start");
     return;
   }
   auto args = Json::array();
@@ -396,7 +396,7 @@ void import_editor(ImportWork& work, const ConfigDocument& document) {
   const bool only_servers = client != ImportClient::claude_desktop && client != ImportClient::zed;
   if (!document.root.is_object() || (only_servers && document.root.size() > 0)) {
     work.problem({}, document.place.value,
-                 fmt::format("it contains no servers; expected an object with \"{}\"",
+                 fmt::format("the file contains no servers; expected an object with \"{}\"",
                              client == ImportClient::vscode ? "servers"
                              : client == ImportClient::zed  ? "context_servers"
                                                             : "mcpServers"));

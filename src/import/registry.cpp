@@ -294,7 +294,7 @@ void import_registry(ImportWork& work, const ConfigDocument& document) {
   if (!list || !list.value->is_array()) return import_one(work, document.top());
   for (const auto& server : items_of(list)) {
     if (work.out().entries.size() == import_entry_limit) {
-      work.problem({}, server.place->key, "there are too many servers; this one and the rest are left out");
+      work.problem({}, server.place->key, too_many_servers());
       return;
     }
     import_one(work, server);

@@ -134,7 +134,7 @@ TEST(CliImport, AFile_IsRecognisedOrNamed) {
 
   result = house.run({"import", "some.json", "--from", "cursor", "--dry-run"});
   EXPECT_EQ(result.code, 2);
-  EXPECT_THAT(result.out, HasSubstr("! some.json:1:1: it contains no servers"));
+  EXPECT_THAT(result.out, HasSubstr("! some.json:1:1: the file contains no servers"));
 
   write(house.project() + "/broken.json", "{\n  \"mcpServers\": {,}\n}");
   result = house.run({"import", "broken.json", "--from", "cursor"});

@@ -424,7 +424,7 @@ TEST(Config, DoubtsAreWarningsAndTheEntryStays) {
            {R"({"type":"http", "url": "http://h", "headersHelper": ""})", "1:76",
             "\"headersHelper\" is empty and ignored"},
            {R"({"type":"http", "url": "http://h", "oauth": {"clientSecret": "s"}})", "1:69",
-            "\"oauth.clientSecret\" is ignored: this file must not contain secrets"},
+            "\"oauth.clientSecret\" is ignored: this file must not contain secrets; give it when you add the server"},
            {R"({"type":"http", "url": "http://h", "oauth": {"clientID": "s"}})", "1:69",
             "unknown key \"oauth.clientID\" has no effect; did you mean \"oauth.clientId\"?"},
            {R"({"command": "x", "colour": "red"})", "1:41", "unknown key \"colour\" has no effect"},
