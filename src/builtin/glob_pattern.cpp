@@ -130,7 +130,7 @@ Result<GlobPattern> GlobPattern::parse(std::string_view pattern) {
     if (!alternative) return std::unexpected(std::move(alternative).error());
     if (!alternative->empty()) glob.alternatives_.push_back(std::move(*alternative));
   }
-  if (glob.alternatives_.empty()) return fail(Errc::invalid_argument, "the pattern names nothing");
+  if (glob.alternatives_.empty()) return fail(Errc::invalid_argument, "the pattern does not name a file or directory");
   return glob;
 }
 
@@ -191,7 +191,9 @@ Result<GlobPattern::Segment> GlobPattern::compile_segment(std::string_view text)
         const bool range = k + 2 < marks.size() && marks[k + 1] == std::pair(U'-', false);
         const auto low = marks[k].first;
         const auto high = range ? marks[k + 2].first : low;
-        if (high < low) return fail(Errc::invalid_argument, "a range in '[…]' runs backwards");
+        if (high < low)
+          return fail(Errc::invalid_argument,
+                      "a range in '[…]' ends before it begins; write the smaller character first");
         piece.ranges.emplace_back(low, high);
         if (range) k += 2;
       }

@@ -292,7 +292,7 @@ CallToolResult grep(const Settings& settings, const Json& arguments, const Stop&
     notes.emplace_back("The tree is too large: a part was left out. Give a path to look in.");
   }
   if (reading.too_large > 0) {
-    notes.push_back(fmt::format("{} larger than {} not searched.", plural(reading.too_large, "file"),
+    notes.push_back(fmt::format("Not searched: {} larger than {}.", plural(reading.too_large, "file"),
                                 size_text(limits.search_file)));
   }
   if (reading.unreadable + outcome.unreadable > 0) {

@@ -162,9 +162,10 @@ CallToolResult read_file(const Settings& settings, const Json& arguments, const 
     total += length;
     ended = length < buffer.size();
     if (!ended && window.line < window.first && total >= settings.limits.read_through) {
-      return error_result(fmt::format(
-          "offset {} is not among the first {} of {}, and no more is looked through for it: {}. Use a smaller offset.",
-          offset, size_text(total), wanted, plural(window.lines_seen(), "line")));
+      return error_result(
+          fmt::format("offset {} was not found: only the first {} of {} are searched for it, and they have {}. Use a "
+                      "smaller offset.",
+                      offset, size_text(total), wanted, plural(window.lines_seen(), "line")));
     }
     if (ended || (window.full && total > counted_bytes)) break;
   }

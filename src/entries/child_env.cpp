@@ -164,7 +164,7 @@ Result<NamedTexts> parse_env_file(std::string_view text, const std::string& file
     if (!is_variable_name(name)) return wrong(fmt::format("{} is not a valid name of a variable", quoted_name(name)));
     auto value = env_value(line.substr(equals + 1));
     if (!value) return wrong(value.error());
-    if (value->find('\0') != std::string::npos) return wrong("it contains a NUL character");
+    if (value->find('\0') != std::string::npos) return wrong("the value contains a NUL character");
     out.emplace_back(name, std::move(*value));
   }
   return out;
@@ -218,16 +218,20 @@ std::string helper_fault(const ServerConfig& server, const RunContext& context) 
   const bool needs_trust = scope == ConfigScope::project || scope == ConfigScope::local ||
                            server.origin.trust == ConfigTrust::needs_approval;
   if (!needs_trust || context.project_trusted) return {};
-  return fmt::format("headersHelper not run: {} is not trusted, so only the headers written in the entry are sent",
-                     context.cwd);
+  return fmt::format(
+      "headersHelper not run: the directory {} is not trusted, so only the headers written in the entry are sent",
+      context.cwd);
 }
 
 std::expected<NamedTexts, std::string> parse_helper_output(std::string_view text) {
   auto value = parse_json_located(text);
-  if (!value) return std::unexpected(fmt::format("it must print a JSON object, but: {}", value.error().reason));
+  if (!value)
+    return std::unexpected(
+        fmt::format("the command must print a JSON object, but it printed something else: {}", value.error().reason));
   const auto* members = value->if_object();
   if (members == nullptr) {
-    return std::unexpected(fmt::format("it must print a JSON object, but it printed {}", kind_with_article(*value)));
+    return std::unexpected(
+        fmt::format("the command must print a JSON object, but it printed {}", kind_with_article(*value)));
   }
   NamedTexts out;
   for (const auto& [name, member] : *members) {

@@ -210,7 +210,7 @@ class EntryReader {
     auto command = read_text("command");
     if (!command) return;
     if (trim(*command).empty()) {
-      error(at.place->value, "\"command\" is empty");
+      error(at.place->value, "\"command\" is empty; write the program to start");
       return;
     }
     server_.command = std::move(*command);
@@ -303,9 +303,11 @@ class EntryReader {
       oauth.xaa = read_bool(at, shown);
     } else {
       oauth.extra[key] = *at.value;
-      warn(at.place->key, key == "clientSecret"
-                              ? "\"oauth.clientSecret\" is ignored: this file must not contain secrets"
-                              : unknown_key(shown, shown, oauth_keys));
+      warn(
+          at.place->key,
+          key == "clientSecret"
+              ? "\"oauth.clientSecret\" is ignored: this file must not contain secrets; give it when you add the server"
+              : unknown_key(shown, shown, oauth_keys));
     }
   }
 
@@ -335,7 +337,7 @@ class EntryReader {
       }
     }
     if (server_.tls.cert.empty() && !server_.tls.key.empty()) {
-      error(at.place->value, "\"tls\" has a \"key\" without a \"cert\"");
+      error(at.place->value, "\"tls\" has a \"key\" without a \"cert\"; add the file of the certificate");
     }
   }
 
@@ -373,7 +375,8 @@ class EntryReader {
       }
     } else if (*text != "auto") {
       error(at.place->value,
-            fmt::format("unknown protocol {}; use \"auto\", \"legacy\" or the date of a revision", to_text(*at.value)));
+            fmt::format("unknown protocol {}; use \"auto\", \"legacy\" or the date of a revision of the protocol",
+                        to_text(*at.value)));
     }
   }
 
@@ -428,7 +431,7 @@ class EntryReader {
       return std::nullopt;
     }
     if (padded(*text)) {
-      warn(place.value, fmt::format("\"{}\" begins or ends with a blank, and the blank is passed on", key));
+      warn(place.value, fmt::format("\"{}\" begins or ends with a blank, and the blank is kept", key));
     }
     if (is_expanded(key)) {
       for (const auto& reference : secret_references(*text, key)) {
@@ -439,7 +442,8 @@ class EntryReader {
         uses_.push_back({server_.name, server_.origin, reference.argument, key, line, column, true});
       }
       if (has_open_reference(*text)) {
-        warn(place.value, fmt::format("\"{}\" has a \"${{\" without a closing \"}}\"; it is passed on unchanged", key));
+        warn(place.value,
+             fmt::format("\"{}\" has a \"${{\" without a closing \"}}\"; the text is used unchanged", key));
       }
       for (auto& variable : variables_in(*text)) {
         auto [line, column] = report_.position(place.value);
@@ -502,7 +506,8 @@ class EntryReader {
   static std::string variable_fault(const std::string& name) {
     if (name.empty()) return "a variable in \"env\" has an empty name";
     if (has_nul(name) || name.find('=') != std::string::npos) {
-      return fmt::format("{} in \"env\" is not a valid name of a variable", quoted_name(name));
+      return fmt::format("{} in \"env\" is not a valid name of a variable: it contains \"=\" or NUL",
+                         quoted_name(name));
     }
     return {};
   }
@@ -529,10 +534,11 @@ bool is_revision_date(std::string_view text) noexcept {
 
 std::string header_fault(std::string_view name, std::string_view value) {
   if (!is_header_name(trim(name))) {
-    return fmt::format("{} in \"headers\" is not a valid name of a header", quoted_name(name));
+    return fmt::format("{} in \"headers\" is not a valid name of a header; use letters, digits and \"-\"",
+                       quoted_name(name));
   }
   if (value.find_first_of("\r\n") != std::string_view::npos) {
-    return fmt::format("the header \"{}\" contains a line break", name);
+    return fmt::format("the value of the header \"{}\" contains a line break", name);
   }
   return {};
 }

@@ -194,7 +194,8 @@ std::string unset_text(std::string_view variable, std::string_view place, bool r
                        place);
   }
   return fmt::format(
-      "the variable {} used in \"{}\" is not set, so ${{{}}} is passed on unchanged; set it or write ${{{}:-default}}",
+      "the variable {} used in \"{}\" is not set, so the text ${{{}}} is used unchanged; set it or write "
+      "${{{}:-default}}",
       variable, place, variable, variable);
 }
 
@@ -226,12 +227,13 @@ MissingValues missing_values(const ServerConfig& server, const VariableLookup& l
 std::string missing_text(const MissingValues& missing) {
   std::string out;
   if (!missing.variables.empty()) {
-    out = fmt::format("{}, which the server needs, {} not set", fmt::join(missing.variables, ", "),
+    out = fmt::format("the {} {}, which the server needs, {} not set",
+                      missing.variables.size() == 1 ? "variable" : "variables", fmt::join(missing.variables, ", "),
                       missing.variables.size() == 1 ? "is" : "are");
   }
   if (!missing.references.empty()) {
-    out += fmt::format("{}{}, which only another client understands, {} nothing here", out.empty() ? "" : "; ",
-                       fmt::join(missing.references, ", "), missing.references.size() == 1 ? "means" : "mean");
+    out += fmt::format("{}{}, which only another client understands, {} no value here", out.empty() ? "" : "; ",
+                       fmt::join(missing.references, ", "), missing.references.size() == 1 ? "has" : "have");
   }
   return out;
 }

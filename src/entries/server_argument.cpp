@@ -50,11 +50,11 @@ std::expected<std::vector<std::string>, std::string> split_command_line(std::str
     }
     in_word = true;
     if (c == '\\') {
-      if (++i == text.size()) return std::unexpected(std::string("it ends with a backslash"));
+      if (++i == text.size()) return std::unexpected(std::string("the command ends with a backslash"));
       word += text[i];
     } else if (c == '\'') {
       auto end = text.find('\'', i + 1);
-      if (end == std::string_view::npos) return std::unexpected(std::string("a ' is not closed"));
+      if (end == std::string_view::npos) return std::unexpected(std::string("the quote ' is not closed"));
       word += text.substr(i + 1, end - i - 1);
       i = end;
     } else if (c == '"') {
@@ -63,7 +63,7 @@ std::expected<std::vector<std::string>, std::string> split_command_line(std::str
         if (text[i] == '\\' && i + 1 < text.size() && (text[i + 1] == '"' || text[i + 1] == '\\')) ++i;
         word += text[i];
       }
-      if (i == text.size()) return std::unexpected(std::string("a \" is not closed"));
+      if (i == text.size()) return std::unexpected(std::string("the quote \" is not closed"));
     } else {
       word += c;
     }

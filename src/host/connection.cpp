@@ -137,7 +137,7 @@ ServerStatus Connection::status() const {
 
 Task<Session> Connection::ensure(std::shared_ptr<CallClock> time, CallContext context) {
   while (!connected()) {
-    if (closing_) throw Error(Errc::closed, fmt::format("\"{}\" is being closed", name()));
+    if (closing_) throw Error(Errc::closed, fmt::format("server \"{}\" is being closed", name()));
     if (state_ == ServerState::disabled) {
       if (error_) throw *error_;
       const auto& config = parts_.config;
@@ -157,7 +157,7 @@ Task<Session> Connection::ensure(std::shared_ptr<CallClock> time, CallContext co
       Waiting waiting(*this, time);
       co_await settled_.wait();
     }
-    if (closing_) throw Error(Errc::closed, fmt::format("\"{}\" is being closed", name()));
+    if (closing_) throw Error(Errc::closed, fmt::format("server \"{}\" is being closed", name()));
     if (!connected() && !attempting_) {
       throw error_of_server(
           name(), error_.value_or(Error(Errc::closed, "it closed the connection as soon as it was connected")));

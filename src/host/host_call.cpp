@@ -236,7 +236,7 @@ Task<CallToolResult> Host::call(std::string tool, Payload arguments, CallOptions
                                                     as_duration(given.value_or(impl->runtime_.limits.tool)));
       auto prepared = co_await as_result(
           unless(impl->prepare_call(tool, arguments, options, time, call), CallClock::over(time), [&] {
-            return fmt::format("\"{}\" was not called: its limit of {} ms was over while {}", tool,
+            return fmt::format("\"{}\" was not called: the limit of {} ms for the call was reached while {}", tool,
                                std::chrono::duration_cast<std::chrono::milliseconds>(time->total()).count(),
                                call.server.empty() ? std::string("the servers that may have it were starting")
                                                    : fmt::format("server \"{}\" was starting", call.server));

@@ -7,7 +7,9 @@ namespace {
 
 // What a person must know before they repeat it.
 std::string_view warning_of(const Error& error) {
-  return error.carried_out() == CarriedOut::unknown ? " (it may have been carried out; check before repeating it)" : "";
+  return error.carried_out() == CarriedOut::unknown
+             ? " (the request may have been carried out; check before repeating it)"
+             : "";
 }
 
 // The message with `instead` where it begins with the server's name.

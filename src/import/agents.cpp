@@ -11,11 +11,12 @@ namespace {
 
 using Member = ConfigDocument::Member;
 
-constexpr std::string_view started = "it does not apply: this server is started, not connected to";
-constexpr std::string_view connected = "it does not apply: this server is connected to, not started";
+constexpr std::string_view started = "only a server with a URL uses it, and this server has a command";
+constexpr std::string_view connected = "only a server with a command uses it, and this server has a URL";
 // A header with more in it than this is nobody's.
 constexpr std::size_t longest_header = 64u << 10;
-constexpr std::string_view for_all = "the time to start is the same for all servers here: MCP_TIMEOUT";
+constexpr std::string_view for_all =
+    "the time to start is the same for all servers here; set it with the variable MCP_TIMEOUT";
 
 // Members of an object, each with its place.
 template <class Each>
@@ -102,7 +103,7 @@ void import_codex_file(ImportWork& work, const Member& top) {
     if (auto at = member_of(top, key)) {
       work.note(std::string(key), ImportFate::left_out, at.place->key,
                 key == "mcp_oauth_callback_port" ? "set it for one server as \"oauth\": {\"callbackPort\": …}"
-                                                 : "has no equivalent");
+                                                 : "has no equivalent in Patchbay");
     }
   }
   if (auto servers = member_of(top, "mcp_servers")) for_each_entry(work, servers, import_codex);
@@ -178,7 +179,7 @@ void carry_opencode_command(EntryImport& entry) {
   auto words = entry.texts(at, "command");
   if (!words) return;
   if (words->empty()) {
-    entry.fail(at.place->value, "\"command\" is empty");
+    entry.fail(at.place->value, "\"command\" is empty; write the program to start");
     return;
   }
   entry.out()["command"] = words->front();
@@ -221,7 +222,7 @@ void import_opencode(EntryImport& entry) {
       if (key == "request") {
         entry.carry_time(at, "timeout.request", "timeout", 1);
       } else {
-        entry.left_out(at, "timeout." + key, std::string(key == "startup" ? for_all : "has no equivalent"));
+        entry.left_out(at, "timeout." + key, std::string(key == "startup" ? for_all : "has no equivalent in Patchbay"));
       }
     });
   } else if (timeout) {
@@ -239,7 +240,7 @@ void import_opencode_file(ImportWork& work, const Member& top) {
   if (!wrapped) return for_each_entry(work, mcp, import_opencode);
   for_each_entry(work, newer, import_opencode);
   for_each_member(mcp, [&](const std::string& key, const Member& at) {
-    if (key != "servers") work.note("mcp." + key, ImportFate::left_out, at.place->key, "has no equivalent");
+    if (key != "servers") work.note("mcp." + key, ImportFate::left_out, at.place->key, "has no equivalent in Patchbay");
   });
 }
 

@@ -48,10 +48,10 @@ void carry_url(EntryImport& entry, const Member& url, std::string_view field) {
 // Fields of the one kind in an entry of the other.
 void leave_out_unused(EntryImport& entry, ServerKind kind) {
   if (kind == ServerKind::stdio) {
-    entry.leave_out({"url", "headers"}, "it does not apply: this server is started, not connected to");
+    entry.leave_out({"url", "headers"}, "only a server with a URL uses it, and this server has a command");
   } else {
     entry.leave_out({"command", "args", "env", "envFile", "cwd"},
-                    "it does not apply: this server is connected to, not started");
+                    "only a server with a command uses it, and this server has a URL");
   }
 }
 
@@ -68,7 +68,7 @@ std::optional<ServerKind> carry_endpoint(EntryImport& entry, std::initializer_li
   if (*kind == ServerKind::stdio) {
     carry_command(entry);
     for (auto key : url_keys) {
-      if (key != "url") entry.leave_out({key}, "it does not apply: this server is started, not connected to");
+      if (key != "url") entry.leave_out({key}, "only a server with a URL uses it, and this server has a command");
     }
   } else {
     entry.take_first(url_keys);
@@ -158,7 +158,8 @@ void import_zed(EntryImport& entry) {
     std::size_t i = 0;
     for (const auto& [key, value] : *command.value->if_object()) {
       const Member at{&value, &child_of(*command.place, i++)};
-      if (key != "path" && key != "args" && key != "env") entry.left_out(at, "command." + key, "has no equivalent");
+      if (key != "path" && key != "args" && key != "env")
+        entry.left_out(at, "command." + key, "has no equivalent in Patchbay");
     }
     leave_out_unused(entry, ServerKind::stdio);
   } else if (!carry_endpoint(entry, {}, {"url"})) {
@@ -218,7 +219,7 @@ void carry_mcporter_command(EntryImport& entry) {
     if (words.size() > 1) entry.changed(at, "command", "is split into a command and its arguments");
   }
   if (words.empty() || words.front().empty()) {
-    entry.fail(at.place->value, "\"command\" is empty");
+    entry.fail(at.place->value, "\"command\" is empty; write the program to start");
     return;
   }
   auto args = Json::array();
@@ -271,7 +272,7 @@ void import_mcporter(EntryImport& entry) {
     if (revision != nullptr && is_revision_date(*revision)) {
       entry.out()["protocol"] = *revision;
     } else {
-      entry.left_out(at, "protocolVersion", "is not the date of a revision");
+      entry.left_out(at, "protocolVersion", "is not the date of a revision of the protocol");
     }
   }
   entry.leave_out({"auth"}, "sign-in happens when a server asks for it");
@@ -395,7 +396,7 @@ void import_editor(ImportWork& work, const ConfigDocument& document) {
   const bool only_servers = client != ImportClient::claude_desktop && client != ImportClient::zed;
   if (!document.root.is_object() || (only_servers && document.root.size() > 0)) {
     work.problem({}, document.place.value,
-                 fmt::format("it contains no servers; expected an object with \"{}\"",
+                 fmt::format("the file contains no servers; expected an object with \"{}\"",
                              client == ImportClient::vscode ? "servers"
                              : client == ImportClient::zed  ? "context_servers"
                                                             : "mcpServers"));

@@ -63,6 +63,10 @@ void ImportWork::note(std::string field, ImportFate fate, std::size_t offset, st
   out_.notes.push_back({{}, std::move(field), fate, line, column, std::move(message)});
 }
 
+std::string too_many_servers() {
+  return fmt::format("there are more than {} servers; this one and the rest are left out", import_entry_limit);
+}
+
 void ImportWork::problem(std::string_view server, std::size_t offset, std::string message) {
   auto [line, column] = positions_.at(offset);
   if (!server.empty()) message = fmt::format("MCP server {}: {}", quoted_name(server), message);
@@ -122,7 +126,8 @@ void EntryImport::wrong_type(const Member& at, std::string_view field, std::stri
 }
 
 void EntryImport::needs(const Member& at, std::string_view field, std::string what) {
-  changed(at, field, fmt::format("needs {}; the server is imported as disabled: set it, then enable the server", what));
+  changed(at, field,
+          fmt::format("needs {}; the server is imported as disabled: set the variable, then enable the server", what));
   missing_.push_back(std::move(what));
 }
 
@@ -141,10 +146,11 @@ std::string EntryImport::translated(const Member& at, std::string_view field, co
     if (lost) missing_.push_back(remark.variable);
   }
   for (const auto& id : made.inputs) {
-    changed(at, field,
-            fmt::format("asked for {}; here it is the variable {}; the server is imported as disabled: set it, then "
-                        "enable the server",
-                        input_text(id, work_), input_variable(id)));
+    changed(
+        at, field,
+        fmt::format("the other client asks for {}; here it is the variable {}; the server is imported as disabled: set "
+                    "the variable, then enable the server",
+                    input_text(id, work_), input_variable(id)));
     missing_.push_back(input_variable(id));
   }
   return std::move(made.text);
@@ -267,7 +273,7 @@ void EntryImport::carry_oauth(std::string_view from,
   if (!at || at.value->is_null()) return;
   const auto* members = at.value->if_object();
   if (members == nullptr) {
-    left_out(at, from, "has no equivalent; sign-in happens when a server asks for it");
+    left_out(at, from, "has no equivalent in Patchbay; sign-in happens when a server asks for it");
     return;
   }
   std::size_t i = 0;
@@ -276,9 +282,11 @@ void EntryImport::carry_oauth(std::string_view from,
     const auto shown = fmt::format("{}.{}", from, key);
     const auto field = std::ranges::find(fields, key, [](const auto& pair) { return pair.first; });
     if (is_client_secret(key)) {
-      left_out(element, shown, "a client secret is not copied: a configuration file must not contain secrets");
+      left_out(element, shown,
+               "a client secret is not copied: a configuration file must not contain secrets; give it when you add the "
+               "server");
     } else if (field == fields.end()) {
-      left_out(element, shown, "has no equivalent");
+      left_out(element, shown, "has no equivalent in Patchbay");
     } else if (field->second == "callbackPort") {
       const auto port = value.to_int();
       if (port && *port >= 1 && *port <= 65535) {
@@ -368,7 +376,7 @@ void EntryImport::finish() {
   std::size_t i = 0;
   for (const auto& [key, value] : *entry_.value->if_object()) {
     const Member at{&value, &child_of(*entry_.place, i++)};
-    if (std::ranges::find(taken_, key) == taken_.end()) left_out(at, key, "has no equivalent");
+    if (std::ranges::find(taken_, key) == taken_.end()) left_out(at, key, "has no equivalent in Patchbay");
   }
   Json file;
   file["mcpServers"]["server"] = out_;

@@ -19,6 +19,7 @@ namespace patchbay {
 
 // More servers than this in one file are nobody's choice.
 inline constexpr std::size_t import_entry_limit = 1000;
+std::string too_many_servers();
 
 // The file an importer works on: its document, where lines are, and the results so far.
 class ImportWork {
@@ -139,7 +140,7 @@ void for_each_entry(ImportWork& work, const ConfigDocument::Member& map, Import 
   std::size_t i = 0;
   for (const auto& [name, value] : *servers) {
     if (i == import_entry_limit) {
-      work.problem({}, child_of(*map.place, i).key, "there are too many servers; this one and the rest are left out");
+      work.problem({}, child_of(*map.place, i).key, too_many_servers());
       return;
     }
     const auto& place = child_of(*map.place, i++);

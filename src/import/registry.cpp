@@ -76,8 +76,9 @@ class RegistryImport {
     } else if (!remotes.empty()) {
       connect(remotes.front());
     } else {
-      entry_.fail(server_.place->value,
-                  packages.empty() ? "it has neither a package nor a URL" : "none of its packages can be started here");
+      entry_.fail(server_.place->value, packages.empty()
+                                            ? "the server has neither a package nor a URL"
+                                            : "none of its packages is from npm, pypi or oci with the transport stdio");
       return;
     }
     const auto* taken = package != packages.end() ? package->value : remotes.front().value;
@@ -92,7 +93,7 @@ class RegistryImport {
 
  private:
   void say_other(const Member& at, std::string_view field, const std::string& what) {
-    entry_.left_out(at, field, fmt::format("another way to reach it, {}, is not used", quoted_name(what)));
+    entry_.left_out(at, field, fmt::format("another way to reach the server, {}, is not used", quoted_name(what)));
   }
 
   // ---- Values that people fill in ----
@@ -178,7 +179,7 @@ class RegistryImport {
     auto identifier = text_or_empty(any_of(package, {"identifier", "name"}));
     const auto version = text_or_empty(member_of(package, "version"));
     if (identifier.empty()) {
-      entry_.fail(package.place->value, "a package has no \"identifier\"");
+      entry_.fail(package.place->value, "an element of \"packages\" has no \"identifier\"");
       return;
     }
     if (identifier.starts_with('-') || version.starts_with('-')) {
@@ -191,7 +192,7 @@ class RegistryImport {
     if (auto base = any_of(package, {"registryBaseUrl", "registry_base_url"});
         base && !is_usual_registry(text_or_empty(base))) {
       entry_.left_out(base, "registryBaseUrl",
-                      fmt::format("{} downloads from the registry it is configured for", runner->command));
+                      fmt::format("{} downloads from the registry that its own configuration names", runner->command));
     }
     entry_.out()["type"] = "stdio";
     entry_.out()["command"] = runner->command;
@@ -254,7 +255,7 @@ class RegistryImport {
     entry_.out()["type"] = type == "sse" ? "sse" : "http";
     const auto url = text_or_empty(member_of(remote, "url"));
     if (url.empty()) {
-      entry_.fail(remote.place->value, "a remote has no \"url\"");
+      entry_.fail(remote.place->value, "an element of \"remotes\" has no \"url\"");
       return;
     }
     entry_.out()["url"] = with_variables(remote, url, "url");
@@ -293,7 +294,7 @@ void import_registry(ImportWork& work, const ConfigDocument& document) {
   if (!list || !list.value->is_array()) return import_one(work, document.top());
   for (const auto& server : items_of(list)) {
     if (work.out().entries.size() == import_entry_limit) {
-      work.problem({}, server.place->key, "there are too many servers; this one and the rest are left out");
+      work.problem({}, server.place->key, too_many_servers());
       return;
     }
     import_one(work, server);

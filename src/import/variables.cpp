@@ -82,7 +82,9 @@ class Translator {
           style_ != VariableStyle::none && style_ != VariableStyle::editor && style_ != VariableStyle::braces;
       const bool editor_word = style_ == VariableStyle::editor && replace_editor_word(whole, inside);
       if (editor_word) return true;
-      if (!known) remark(whole, ImportFate::changed, fmt::format("is the variable {} here, and was plain text", name));
+      if (!known)
+        remark(whole, ImportFate::changed,
+               fmt::format("is replaced by the variable {} here, but was plain text there", name));
       return replace(whole.size(), whole);
     }
     if (style_ == VariableStyle::editor) return editor_form(whole, inside);
@@ -106,7 +108,7 @@ class Translator {
                                                           "extensionId",
                                                           "defaultBuildTask"};
     if (std::ranges::find(untranslatable, inside) == std::end(untranslatable)) return false;
-    remark(whole, ImportFate::left_out, "has no equivalent");
+    remark(whole, ImportFate::left_out, "has no equivalent in Patchbay");
     return replace(whole.size(), whole);
   }
 
@@ -128,7 +130,7 @@ class Translator {
       return replace(whole.size(), reference(input_variable(what)));
     }
     if (leading_name(inside).empty()) return false;  // some form of a shell
-    remark(whole, ImportFate::left_out, "has no equivalent");
+    remark(whole, ImportFate::left_out, "has no equivalent in Patchbay");
     return replace(whole.size(), whole);
   }
 

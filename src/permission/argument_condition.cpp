@@ -173,7 +173,7 @@ std::string ArgumentCondition::doubt(const CallFacts& call) const {
     return fmt::format("the server does not report @{} for the tool", name_.back());
   const auto name = to_text(Json(join(name_, ".")));
   return value_in(call, hint) == nullptr ? fmt::format("the call has no argument {}", name)
-                                         : fmt::format("the argument {} cannot be compared with it", name);
+                                         : fmt::format("the argument {} cannot be compared with the condition", name);
 }
 
 namespace {
@@ -193,7 +193,8 @@ class ConditionReader {
     if (trim(text_.substr(at_)) == "*") return out;
     do {
       blanks();
-      if (out.size() == most_conditions) return fault(fmt::format("more than {} conditions", most_conditions));
+      if (out.size() == most_conditions)
+        return fault(fmt::format("there are more than {} conditions", most_conditions));
       auto name = read_name();
       if (!name) return std::unexpected(name.error());
       auto test = read_value();

@@ -247,7 +247,7 @@ PermissionDecision Permissions::decide(const CatalogEntry& entry, const Json& ar
   auto asking = [&](PermissionDecision decision) {
     if (rules_.mode != PermissionMode::dont_ask) return decision;
     decision.outcome = Outcome::deny;
-    decision.reason += fmt::format("; the mode dontAsk{} refuses calls that need a question",
+    decision.reason += fmt::format("; the mode \"dontAsk\"{} refuses calls that need a question",
                                    rules_.mode_from.empty() ? "" : " from " + rules_.mode_from);
     return decision;
   };
@@ -260,7 +260,7 @@ PermissionDecision Permissions::decide(const CatalogEntry& entry, const Json& ar
   const auto* allowed = destructive ? allow_precisely : allow_precisely != nullptr ? allow_precisely : allow;
   if (allowed != nullptr) return by_rule(Outcome::allow, fmt::format("allowed by {}", where(*allowed)), *allowed);
   if (rules_.mode == PermissionMode::bypass) {
-    return simply(Outcome::allow, fmt::format("the mode bypass{} allows every call that no rule denies",
+    return simply(Outcome::allow, fmt::format("the mode \"bypass\"{} allows every call that no rule denies",
                                               rules_.mode_from.empty() ? "" : " from " + rules_.mode_from));
   }
   if (destructive) {
@@ -269,7 +269,7 @@ PermissionDecision Permissions::decide(const CatalogEntry& entry, const Json& ar
                                        : "the tool is marked as destructive, and no rule allows it by its full name"));
   }
   if (rules_.mode == PermissionMode::accept_reads && says(tool.annotations, &ToolAnnotations::read_only_hint)) {
-    return simply(Outcome::allow, "the tool is marked as read-only, and the mode is acceptReads");
+    return simply(Outcome::allow, "the tool is marked as read-only, and the mode is \"acceptReads\"");
   }
   return asking(simply(Outcome::ask, "no rule allows it"));
 }
@@ -420,7 +420,7 @@ std::vector<ConfigProblem> Permissions::unknown_names(std::span<const std::strin
     out.push_back({rule.file,
                    rule.line,
                    rule.column,
-                   fmt::format("the deny rule {} names no {}{}", to_text(Json(rule.text)),
+                   fmt::format("the deny rule {} does not name a {}{}", to_text(Json(rule.text)),
                                server ? "tool that exists" : "server that is configured",
                                meant.empty() ? "" : fmt::format("; did you mean {}?", meant)),
                    {},

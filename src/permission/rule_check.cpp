@@ -130,8 +130,9 @@ PointlessRules pointless_rules(const RuleSet& set, std::uint64_t most_steps) {
     if (steps == 0) {
       out.problems.push_back(problem_of(
           rule, Severity::note,
-          fmt::format("the rules after this one were not compared with each other: {} rules with many * are too many",
-                      rules.size())));
+          fmt::format(
+              "the rules after this one were not compared with each other: {} rules with many \"*\" are too many",
+              rules.size())));
       break;
     }
   }

@@ -159,7 +159,7 @@ ReadRule read_rule(std::string_view text, RuleList list, const RulePlaces& place
     if (rule.pattern.empty()) {
       // Nothing says which tools are meant.
       rule.pattern = "*";
-      unreadable(from, "it names no tool");
+      unreadable(from, "it does not name a tool");
     }
   }
   // Rules about the tools of other programs are theirs to judge.
@@ -324,7 +324,7 @@ void choose_mode(const std::vector<const SettingsLayer*>& ranked, const RuleRequ
       out.problems.push_back({inside->layer->file,
                               inside->place.line,
                               inside->place.column,
-                              fmt::format("the mode {} is ignored: a file inside a repository can only choose a "
+                              fmt::format("the mode \"{}\" is ignored: a file inside a repository can only choose a "
                                           "stricter mode than your own settings",
                                           to_string(inside->mode)),
                               {},
@@ -406,8 +406,9 @@ RuleSet collect_rules(std::span<const SettingsLayer> layers, const RuleRequest& 
   if (out.mode == PermissionMode::bypass && off != ranked.end()) {
     add_problem(
         Severity::warning, **off, (*off)->bypass_switched_off->place,
-        fmt::format("\"permissions.disableBypassPermissionsMode\" is set here, so the mode bypass from {} is ignored",
-                    out.mode_from));
+        fmt::format(
+            "\"permissions.disableBypassPermissionsMode\" is set here, so the mode \"bypass\" from {} is ignored",
+            out.mode_from));
     out.mode = PermissionMode::standard;
     out.mode_from.clear();
   }

@@ -59,9 +59,10 @@ Result<std::string> find_command(std::string_view command, std::string_view path
       case Found::not_executable:
         return fail(Errc::connect, fmt::format("{} is not executable; run: chmod +x{}", file, shell_operands({file})));
       case Found::directory:
-        return fail(Errc::connect, fmt::format("{} is a directory, not a program", file));
+        return fail(Errc::connect, fmt::format("{} is a directory, not a program; write the path of a program", file));
       case Found::hidden:
-        return fail(Errc::connect, fmt::format("{} cannot be opened: permission denied", file));
+        return fail(Errc::connect,
+                    fmt::format("{} cannot be opened: permission denied; ask its owner for the right to run it", file));
       case Found::nothing:
         break;
     }

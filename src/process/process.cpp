@@ -313,7 +313,7 @@ Task<void> Process::State::descend(std::shared_ptr<State> self, Patience patienc
   }
   if (!gone) {
     self->log(LogLevel::warning, "stuck", "pid", self->command, "text",
-              "a descendant cannot be killed; the warden keeps trying");
+              "a process that the server started cannot be killed; the guard process keeps trying");
   }
   self->read_errors_now();
   self->close_all();
@@ -369,7 +369,7 @@ Task<std::unique_ptr<Process>> Process::start(ProcessSpec spec, Runtime runtime)
   if (failed || record.kind != PB_WARDEN_STARTED) {
     co_await State::await_warden(state);
     if (failed) {
-      throw Error(Errc::connect, fmt::format("the process warden {} ended at once; name a working copy: export "
+      throw Error(Errc::connect, fmt::format("the guard process {} ended at once; name a working copy: export "
                                              "PATCHBAY_WARDEN=/path/to/patchbay-warden",
                                              plan.image.path));
     }
@@ -389,11 +389,11 @@ const std::optional<ExitStatus>& Process::exit_status() const noexcept { return 
 bool Process::warden_lost() const noexcept { return state_->lost; }
 
 Result<std::size_t> Process::write_some(std::string_view bytes) {
-  if (!state_->input.is_open()) return fail(Errc::closed, "its input is closed");
+  if (!state_->input.is_open()) return fail(Errc::closed, "the input of the process is closed");
   const auto written = write_quietly(state_->input.native_handle(), bytes);
   if (written >= 0) return static_cast<std::size_t>(written);
   if (errno == EAGAIN) return 0u;
-  return fail(Errc::closed, fmt::format("writing failed: {}", std::strerror(errno)));
+  return fail(Errc::closed, fmt::format("writing to the process failed: {}", std::strerror(errno)));
 }
 
 void Process::when_writable(std::function<void()> ready) {

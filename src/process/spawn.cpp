@@ -144,7 +144,9 @@ void throw_errno(int number, std::string_view what, std::string_view command) {
                             command));
   }
   if (number == E2BIG) {
-    throw Error(Errc::connect, fmt::format("the arguments and environment of {} are too long for the system", command));
+    throw Error(
+        Errc::connect,
+        fmt::format("the arguments and environment of {} are too long for the system; make them shorter", command));
   }
   throw Error(Errc::connect, fmt::format("{} {}: {}", what, command, std::strerror(number)));
 }
@@ -177,8 +179,8 @@ SpawnPlan plan_spawn(const ProcessSpec& spec) {
                                              spec.cwd, spec.command));
     }
     if (::access(spec.cwd.c_str(), X_OK) != 0) {
-      throw Error(Errc::connect, fmt::format("the working directory {} of {} cannot be entered: {}", spec.cwd,
-                                             spec.command, std::strerror(errno)));
+      throw Error(Errc::connect, fmt::format("the working directory {} of {} cannot be entered: {}; correct its cwd",
+                                             spec.cwd, spec.command, std::strerror(errno)));
     }
   }
   const std::string path(variable(environment, "PATH", default_path));
@@ -202,7 +204,7 @@ pid_t spawn_warden(SpawnPlan& plan, const std::string& command) {
   const int failed = spawn_with(
       plan, {plan.input.theirs.get(), plan.output.theirs.get(), plan.errors.theirs.get(), plan.control.theirs.get()},
       pid);
-  if (failed != 0) throw_errno(failed, fmt::format("the process warden {} cannot start", plan.image.path), command);
+  if (failed != 0) throw_errno(failed, fmt::format("the guard process {} cannot start", plan.image.path), command);
   for (auto* pair : {&plan.input, &plan.output, &plan.errors, &plan.control}) pair->theirs.reset();
   plan.image.memory.reset();
   return pid;
@@ -211,7 +213,7 @@ pid_t spawn_warden(SpawnPlan& plan, const std::string& command) {
 void throw_not_started(const pb_warden_record& said, const SpawnPlan& plan, const std::string& command) {
   switch (said.place) {
     case PB_AT_VERSION:
-      throw Error(Errc::connect, fmt::format("the process warden {} is of another version; reinstall patchbay, or run: "
+      throw Error(Errc::connect, fmt::format("the guard process {} is of another version; reinstall patchbay, or run: "
                                              "unset PATCHBAY_WARDEN",
                                              plan.image.path));
     case PB_AT_PROC:

@@ -32,7 +32,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t most_plugins = 500;
 constexpr std::string_view settings_hint =
-    "servers in a settings file are used by patchbay but not by Claude Code; both read .mcp.json";
+    "servers in a settings file are used by patchbay but not by Claude Code; for both, move them to .mcp.json";
 
 std::string home_of_user() {
   std::string buffer(16384, '\0');
@@ -299,7 +299,7 @@ class Loader {
       context.text_of = [this, &place](const std::string& file) -> std::optional<std::string> {
         if (!config_file_exists(file) || really_inside(file, place.root)) return text_of(file);
         memory_.looked_for.insert(file);
-        cannot_read(file, "its symbolic links point outside the plugin");
+        cannot_read(file, "its symbolic links point outside the directory of the plugin; replace them with files");
         return std::nullopt;
       };
       for (auto& parsed : read_plugin(place, context)) add(std::move(parsed));

@@ -89,7 +89,7 @@ void add_problems(std::vector<ConfigProblem>& problems, std::span<const Declared
       if (!standing.shown) {
         problems.push_back(
             problem_at(server, Severity::note,
-                       fmt::format("the {} has the same name and overrides it; rename or remove one of them",
+                       fmt::format("the {} has the same name and overrides this one; rename or remove one of them",
                                    entry_at(other.origin))));
       } else if (standing.why == ServerStanding::active) {
         copies.push_back(problem_at(server, Severity::warning,

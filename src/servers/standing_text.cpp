@@ -19,7 +19,8 @@ std::string waiting_text(const ServerConfig& server, const EntryAnswers& answers
                        answers.approved != About::nothing ? "approved" : "rejected");
   }
   if (answers.elsewhere) {
-    return fmt::format("its relative paths name other files here than in {}", project_directory_of(server.origin.file));
+    return fmt::format("not approved for this directory, where its relative paths name other files than in {}",
+                       project_directory_of(server.origin.file));
   }
   return "not approved yet";
 }

@@ -1,5 +1,7 @@
 #include "settings/claude_file.h"
 
+#include <fmt/format.h>
+
 #include "settings/file_reader.h"
 #include "text/jsonc.h"
 
@@ -40,7 +42,7 @@ class ClaudeReader : ServerFileReader {
   }
 
   void read_project(const std::string& path, const Member& at) {
-    if (!at.value->is_object()) return wrong_kind(at, "a project", "an object");
+    if (!at.value->is_object()) return wrong_kind(at, fmt::format("the project {}", quoted_name(path)), "an object");
     ClaudeProject project;
     project.path = path;
     if (auto servers = member_of(at, "mcpServers")) project.local = servers_at(servers, ConfigScope::local);

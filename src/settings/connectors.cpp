@@ -88,10 +88,10 @@ std::optional<ConnectorDirectory> read_connector_directory(const ConfigDocument:
     }
   }
   if (!out.proxy.empty() && !is_private(out.proxy)) {
-    return wrong(at, "\"connectors.proxy\" must be the https URL of a proxy");
+    return wrong(at, "\"connectors.proxy\" must be the URL of a proxy and begin with https://");
   }
   if (!is_private(out.url)) {
-    return wrong(at, "\"connectors.url\" must be the https URL of a directory");
+    return wrong(at, "\"connectors.url\" must be the URL of a connector directory and begin with https://");
   }
   return out;
 }

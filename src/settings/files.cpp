@@ -28,7 +28,8 @@ using Read = std::expected<std::string, std::string>;
 std::unexpected<std::string> unreadable(int error) {
   if (error == ENOENT) return std::unexpected(std::string("there is no such file"));
   if (error == ELOOP)
-    return std::unexpected(std::string("its symbolic links form a circle; remove it, or make it point to a file"));
+    return std::unexpected(
+        std::string("its symbolic links form a circle; make the links point to a file, or remove them"));
   if (error == EACCES) {
     return std::unexpected(std::generic_category().message(error) + "; ask its owner for the right to read it");
   }

@@ -49,8 +49,8 @@ class OwnReader : ServerFileReader {
     if (!at) return;
     auto version = at.value->to_int();
     if (!version || *version < 1) {
-      report_.error(at.place->value,
-                    fmt::format("\"version\" must be a number from 1, found {}; {}", to_text(*at.value), fix_the_file));
+      report_.error(at.place->value, fmt::format("\"version\" must be a whole number that is at least 1, found {}; {}",
+                                                 to_text(*at.value), fix_the_file));
       return;
     }
     out_.version = *version;
@@ -72,7 +72,7 @@ class OwnReader : ServerFileReader {
         report_.warning(project.place->key,
                         fmt::format("the project {} is ignored: its name must be an absolute path", quoted_name(path)));
       } else if (!value.is_object()) {
-        wrong_kind(project, "a project", "an object");
+        wrong_kind(project, fmt::format("the project {}", quoted_name(path)), "an object");
       } else {
         out_.projects.push_back(read_project(path, project));
       }

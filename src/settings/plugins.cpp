@@ -76,9 +76,13 @@ class PluginReader {
     if (const auto* path = at.value->if_string()) {
       auto named = below(root_, *path);
       if (named.empty()) {
-        complain(text, file, at, fmt::format("{} is outside the plugin and is not read", quoted_name(*path)));
+        complain(text, file, at,
+                 fmt::format("{} is outside the directory of the plugin and is not read; move the file into it",
+                             quoted_name(*path)));
       } else if (!read_file(named)) {
-        complain(text, file, at, fmt::format("no servers can be read from {}", named));
+        complain(
+            text, file, at,
+            fmt::format("the file {} with its servers cannot be read; create it, or correct \"mcpServers\"", named));
       }
     } else if (const auto* items = at.value->if_array()) {
       for (std::size_t i = 0; i < items->size(); ++i) {

@@ -25,8 +25,8 @@ Result<std::string> stored_secret(const std::string& file, const std::string& na
   const auto document = read_document(text.text, file, "an object with \"secrets\"");
   // The reason a reader gives may quote the text; where it is wrong is enough.
   if (!document) {
-    return fail(Errc::config, fmt::format("{}:{}:{}: the file is not valid; correct it", file, document.error().line,
-                                          document.error().column));
+    return fail(Errc::config, fmt::format("{}:{}:{}: the file is not valid JSON; correct it", file,
+                                          document.error().line, document.error().column));
   }
   const auto* value = document->root["secrets"].find(name);
   if (value == nullptr || value->if_string() == nullptr) {

@@ -282,7 +282,8 @@ class SettingsReader {
         }
         for (const auto& item : *items) entry.argv.push_back(item.as_string());
       } else {
-        fault = fmt::format("unknown key {}", to_text(Json(key)));
+        fault =
+            fmt::format("unknown key {}; use \"serverName\", \"serverCommand\" or \"serverUrl\"", to_text(Json(key)));
         return;
       }
       out.push_back(std::move(entry));
@@ -411,12 +412,13 @@ std::string_view to_string(RuleList list) noexcept {
 
 std::string foreign_mode_remark(std::string_view mode) {
   if (mode == "plan") {
-    return "Patchbay has no mode plan; the mode default is used instead, which can allow calls that change "
-           "things; the mode dontAsk refuses every call that no rule allows";
+    return "Patchbay has no mode \"plan\"; the mode \"default\" is used instead, which can allow calls that change "
+           "things; the mode \"dontAsk\" refuses every call that no rule allows";
   }
   if (mode == "acceptEdits" || mode == "auto") {
     return fmt::format(
-        "the mode {} is only about tools that do not belong to a server; the mode default is used instead", mode);
+        "the mode \"{}\" is only about tools that do not belong to a server; the mode \"default\" is used instead",
+        mode);
   }
   return {};
 }

@@ -284,7 +284,7 @@ class Collector {
         return wrong(fmt::format("{}: {}; if you mean the text itself, write {}", word->key, content.error().message(),
                                  shell_word(fmt::format("{}:={}", word->key, literal))));
       }
-      if (!valid_utf8(*content)) return wrong(fmt::format("{}: the file {} is not text", word->key, word->value));
+      if (!valid_utf8(*content)) return wrong(fmt::format("{}: the file {} is not UTF-8 text", word->key, word->value));
       word->value = std::move(*content);
     }
     return word->form == Word::Form::json ? set_json(*word, *target) : set_text(*word, *target);
@@ -294,7 +294,8 @@ class Collector {
 
  private:
   Result<std::string> read_stdin(const std::string& key) {
-    if (read_stdin_) return wrong(fmt::format("{}: another argument already reads stdin", key));
+    if (read_stdin_)
+      return wrong(fmt::format("{}: another argument already reads stdin; give one of them as a file", key));
     read_stdin_ = true;
     return sources_.read_stdin();
   }
@@ -308,7 +309,9 @@ class Collector {
   static Result<Word> split_word(const std::string& text) {
     auto equals = text.find('=');
     if (equals == std::string::npos || equals == 0 || text.starts_with(":=")) {
-      return wrong(fmt::format("{}: expected key=value, key:=json, key=@file, one JSON object, or -", quoted(text)));
+      return wrong(fmt::format(
+          "{}: expected key=value, key:=json, key=@file, one JSON object, or - to read the object from stdin",
+          quoted(text)));
     }
     Word word;
     if (text[equals - 1] == ':') word.form = Word::Form::json;
@@ -333,7 +336,8 @@ class Collector {
         target.schema = property;
         return target;
       }
-      if (++steps > deepest_path) return wrong(fmt::format("{}: nested too deeply", quoted(key)));
+      if (++steps > deepest_path)
+        return wrong(fmt::format("{}: nested deeper than {} levels", quoted(key), deepest_path));
       auto head = target.key.substr(0, dot);
       const auto* inner = schema_.property(target.schema, head);
       if (inner == nullptr && schema_.closed(target.schema)) return unknown(key, target);
@@ -375,7 +379,9 @@ class Collector {
 
   Result<> set_json(const Word& word, const Target& target) {
     auto value = parse_json(word.value);
-    if (!value) return wrong(fmt::format("{}: not JSON: {}", word.key, value.error().message()));
+    if (!value)
+      return wrong(
+          fmt::format("{}: not JSON: {}; for a plain text write {}=…", word.key, value.error().message(), word.key));
     return set(word, target, std::move(*value));
   }
 
@@ -418,7 +424,7 @@ class Collector {
   }
 
   static std::unexpected<Error> twice(const Word& word) {
-    return wrong(fmt::format("{}: given more than once", word.key));
+    return wrong(fmt::format("{}: given more than once; remove all but one", word.key));
   }
 
   Schema schema_;

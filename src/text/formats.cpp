@@ -44,8 +44,8 @@ ConfigProblem import_fault(std::string_view text, const std::string& file, std::
 
 std::expected<void, ConfigProblem> check_import_text(std::string_view text, const std::string& file) {
   if (text.size() > import_text_limit) {
-    return std::unexpected(
-        import_fault(text, file, 0, fmt::format("the file is larger than {} KiB", import_text_limit >> 10)));
+    return std::unexpected(import_fault(
+        text, file, 0, fmt::format("the file is larger than {} KiB; make it smaller", import_text_limit >> 10)));
   }
   if (!valid_utf8(text)) {
     return std::unexpected(import_fault(text, file, first_invalid_utf8(text),

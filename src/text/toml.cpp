@@ -370,7 +370,8 @@ class TomlReader {
 
   bool value(TomlNode& out, std::size_t depth) {
     out.begin = at_;
-    if (depth >= import_depth_limit) return fault(at_, "values are nested too deeply here");
+    if (depth >= import_depth_limit)
+      return fault(at_, fmt::format("values are nested deeper than {} levels here", import_depth_limit));
     bool good = false;
     switch (peek()) {
       case '"':
@@ -543,7 +544,7 @@ class TomlReader {
     const auto [end, error] = std::from_chars(digits.data(), last, point, 16);
     const bool valid = length > 0 && digits.size() == length && error == std::errc() && end == last &&
                        point <= 0x10FFFF && (point < 0xD800 || point > 0xDFFF);
-    if (!valid) return fault(begin, "this escape is not known in a text");
+    if (!valid) return fault(begin, "this escape sequence is not known; write \\\\ for one backslash");
     append_utf8(out, point);
     at_ += 1 + length;
     return true;

@@ -58,7 +58,7 @@ class YamlEvent {
 constexpr std::array<std::pair<std::string_view, std::string_view>, 4> plain_words{{
     {"mapping values are not allowed in this context", "a text with `: ` in it must be quoted"},
     {"found character that cannot start any token",
-     "a tab cannot indent, and a text that begins with %, @ or ` must be quoted"},
+     "a tab cannot indent (use spaces), and a text that begins with %, @ or ` must be quoted"},
     {"found unexpected end of stream", "a quoted text does not end"},
     {"did not find expected key", "expected `key: value`, indented like the keys above it"},
 }};
@@ -163,7 +163,7 @@ class YamlReader {
 
   std::expected<ConfigDocument, YamlFault> read() {
     YamlParser parser(text_);
-    if (!parser.ready()) return std::unexpected(YamlFault{0, "there is not enough memory to read it"});
+    if (!parser.ready()) return std::unexpected(YamlFault{0, "there is not enough memory to read the file"});
     while (!done_) {
       YamlEvent event(parser.get());
       if (!event) return std::unexpected(syntax_fault(parser.get()));
@@ -198,10 +198,12 @@ class YamlReader {
         break;
       case YAML_DOCUMENT_START_EVENT:
         if (root_) fault(at, "a second document begins here; keep only one");
-        if (rules_.strict && event->data.document_start.implicit == 0) fault(at, "a second document or a directive");
+        if (rules_.strict && event->data.document_start.implicit == 0)
+          fault(at, "a second document or a directive is not supported");
         break;
       case YAML_DOCUMENT_END_EVENT:
-        if (rules_.strict && event->data.document_end.implicit == 0) fault(at, "a second document or a directive");
+        if (rules_.strict && event->data.document_end.implicit == 0)
+          fault(at, "a second document or a directive is not supported");
         break;
       case YAML_SCALAR_EVENT:
         scalar(event, at);
@@ -239,7 +241,7 @@ class YamlReader {
         return fault(at, "keys that are not texts are not read");
       }
       if (is_one_of(word, {"-", ":", "?"})) return fault(at, fmt::format("'{}' is not expected here", word));
-      if (is_not_finite(word)) return fault(at, "infinity and not-a-number have no place in JSON");
+      if (is_not_finite(word)) return fault(at, "infinity and not-a-number (NaN) are not supported");
     }
     if (wants_key()) return take_key(word, at);
     check_column(at);
@@ -259,7 +261,7 @@ class YamlReader {
     if (wants_key()) return fault(at, "the key of a mapping must be a text, found an alias");
     auto known = anchors_.find(name);
     if (known == anchors_.end()) {
-      return fault(at, fmt::format("*{} refers to nothing before it", name));
+      return fault(at, fmt::format("the alias *{0} has no anchor &{0} before it", name));
     }
     Node node = known->second;  // counted by put before anybody copies it again
     node.place.key = at;
@@ -268,7 +270,9 @@ class YamlReader {
 
   void begin(Json empty, std::string_view anchor, std::size_t at) {
     if (wants_key()) return fault(at, "the key of a mapping must be a text");
-    if (open_.size() >= rules_.depth) return fault(at, "values are nested too deeply here", YamlFault::Kind::too_deep);
+    if (open_.size() >= rules_.depth)
+      return fault(at, fmt::format("values are nested deeper than {} levels here", rules_.depth),
+                   YamlFault::Kind::too_deep);
     // [a: b] is a list with a mapping in it that nobody sees.
     const bool hidden = empty.is_object() && !open_.empty() && open_.back().flow && text_[at] != '{' &&
                         open_.back().node.value.is_array();
@@ -310,7 +314,8 @@ class YamlReader {
     if (anchor.empty()) return;
     // A copy for the anchor costs as much as a repetition does.
     count_ += node.count;
-    if (count_ > import_value_limit) return fault(node.place.value, "there are too many values");
+    if (count_ > import_value_limit)
+      return fault(node.place.value, fmt::format("there are more than {} values", import_value_limit));
     anchors_[std::string(anchor)] = node;
   }
 
@@ -319,7 +324,8 @@ class YamlReader {
     count_ += alias_at ? node.count : 1;
     if (count_ > import_value_limit) {
       return fault(alias_at.value_or(node.place.value),
-                   alias_at ? "repeating this would make too many values" : "there are too many values");
+                   alias_at ? fmt::format("repeating this would make more than {} values", import_value_limit)
+                            : fmt::format("there are more than {} values", import_value_limit));
     }
     if (open_.empty()) {
       if (!root_) root_ = std::move(node);
@@ -329,7 +335,9 @@ class YamlReader {
     parent.node.count += node.count;
     parent.node.depth = std::max(parent.node.depth, node.depth + 1);
     if (node.depth + open_.size() > rules_.depth) {
-      return fault(alias_at.value_or(node.place.value), "values are nested too deeply here", YamlFault::Kind::too_deep);
+      return fault(alias_at.value_or(node.place.value),
+                   fmt::format("values are nested deeper than {} levels here", rules_.depth),
+                   YamlFault::Kind::too_deep);
     }
     if (parent.key) {
       node.place.key = parent.key_offset;
@@ -358,7 +366,8 @@ class YamlReader {
 
   void note_span(std::size_t begin, std::size_t end) {
     spans_.push_back({begin, end, block_column()});
-    if (rules_.strict && text_.substr(end).starts_with('#')) fault(end, "something follows a value on its line");
+    if (rules_.strict && text_.substr(end).starts_with('#'))
+      fault(end, "there is more text after a value on the same line");
   }
 
   void note_lines(yaml_scalar_style_t style, std::size_t begin, std::size_t end) {
@@ -370,7 +379,7 @@ class YamlReader {
 
   // A value below its key is indented further.
   void check_column(std::size_t at) {
-    if (rules_.strict && column_of(at) <= block_column()) fault(at, "a value goes on without indentation");
+    if (rules_.strict && column_of(at) <= block_column()) fault(at, "the further lines of a value must be indented");
   }
 
   // libyaml is more patient than others with lines inside quotes and brackets, and with blanks below a text.
@@ -380,7 +389,8 @@ class YamlReader {
       for_lines(first, span.end, [&](std::string_view line, std::size_t at) {
         const auto indent = std::min(line.find_first_not_of(' '), line.size());
         if (line.find_first_not_of(" \t") == std::string_view::npos) return;
-        if (static_cast<std::ptrdiff_t>(indent) <= span.column) fault(at, "a value goes on without indentation");
+        if (static_cast<std::ptrdiff_t>(indent) <= span.column)
+          fault(at, "the further lines of a value must be indented");
       });
     }
     for (const auto& block : blocks_) check_block(block);
@@ -388,10 +398,11 @@ class YamlReader {
       return std::ranges::any_of(blocks_, [&](const Span& block) { return at > block.begin && at < block.end; });
     };
     auto check = [&](std::string_view line, std::size_t at) {
-      if (line.starts_with("---") || line.starts_with("...")) fault(at, "a second document or a directive");
+      if (line.starts_with("---") || line.starts_with("..."))
+        fault(at, "a second document or a directive is not supported");
       const auto indent = line.substr(0, std::min(line.find_first_not_of(" \t"), line.size()));
       if (indent.size() == line.size() || line[indent.size()] == '#' || in_block(at)) return;
-      if (indent.find('\t') != std::string_view::npos) fault(at, "a tab cannot indent");
+      if (indent.find('\t') != std::string_view::npos) fault(at, "a tab cannot indent; use spaces");
     };
     check(text_.substr(0, text_.find('\n')), 0);
     for_lines(std::min(text_.find('\n'), text_.size()), text_.size(), check);
@@ -413,7 +424,7 @@ class YamlReader {
       hollow = empty && (hollow || line.size() > indent);
     });
     const bool kept = marks.find('+') != std::string_view::npos && empty && block.end >= text_.size();
-    if (hollow || kept) fault(block.begin, "blanks or empty lines end a block of text");
+    if (hollow || kept) fault(block.begin, "a block of text must not end with blanks or empty lines");
   }
 
   // Every line that begins behind the line break at `at`.

@@ -207,9 +207,9 @@ TEST_F(ConnectorDirectoryTest, ItsFailureNeitherDelaysNorDropsOthers) {
     std::string text;
   };
   for (const auto& c : std::initializer_list<Case>{{silent.url("/"), "did not answer within 300 ms"},
-                                                   {refusing.url("/"), "refuses the token (401)"},
+                                                   {refusing.url("/"), "refuses the token (HTTP status 401)"},
                                                    {lying.url("/"), "the answer is not JSON"},
-                                                   {leading.url("/"), "answered 302"}}) {
+                                                   {leading.url("/"), "answered with HTTP status 302"}}) {
     configure(c.url, c.url == silent.url("/") ? R"(,"timeout":300)" : R"(,"timeout":30000)");
     std::string logged;
     Event event;

@@ -522,7 +522,8 @@ TEST_F(Attack, MistakesInRulesAndModesAreReported) {
   const auto typo = run({"--disallowedTools", "mcp__fake__ehco"});
   EXPECT_EQ(typo.out, "hi\n");
   EXPECT_THAT(typo.err, AllOf(HasSubstr("warning: --disallowedTools"), HasSubstr("did you mean mcp__fake__echo?")));
-  EXPECT_THAT(run({"--disallowedTools", "mcp__fkae__echo"}).err, HasSubstr("names no server that is configured"));
+  EXPECT_THAT(run({"--disallowedTools", "mcp__fkae__echo"}).err,
+              HasSubstr("does not name a server that is configured"));
   EXPECT_THAT(run({"--disallowedTools", "MCP__fake__echo"}).err, HasSubstr("does not name a tool of a server"));
   const auto plan = run({"--permission-mode", "plan"});
   EXPECT_EQ(plan.code, 2);
@@ -530,7 +531,7 @@ TEST_F(Attack, MistakesInRulesAndModesAreReported) {
   EXPECT_THAT(plan.err, HasSubstr("patchbay has no mode plan"));
   const auto edits = run({"--permission-mode", "acceptEdits"});
   EXPECT_EQ(edits.out, "hi\n");
-  EXPECT_THAT(edits.err, HasSubstr("default is used instead"));
+  EXPECT_THAT(edits.err, HasSubstr("default\" is used instead"));
   const auto absent = run({"--disallowedTools", "mcp__fake__echo(txt: secret*)"});
   EXPECT_EQ(absent.code, 2);
   EXPECT_THAT(absent.err, HasSubstr("because the call has no argument \"txt\""));

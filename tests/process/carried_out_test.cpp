@@ -58,7 +58,7 @@ TEST(CarriedOutCommand, AnErrorInJsonSaysIt) {
 
 TEST(CarriedOutCommand, TheUserIsWarnedBeforeRepeatingIt) {
   const auto lost = call("exits-on-call", {"call", "echo", "text=x"});
-  EXPECT_THAT(lost.err, HasSubstr("it may have been carried out; check before repeating it"));
+  EXPECT_THAT(lost.err, HasSubstr("the request may have been carried out; check before repeating it"));
   const auto never = call("exits-at-once", {"call", "fake/echo", "text=x"});
   EXPECT_THAT(never.err, Not(HasSubstr("carried out")));
 }
@@ -74,7 +74,7 @@ TEST(CarriedOutCommand, AnInterruptedCallSaysIt) {
     EXPECT_EQ(program.end(SIGINT), 130);
     EXPECT_THAT(program.output(), json ? HasSubstr(R"("code":"cancelled")") : HasSubstr("patchbay: cancelled"));
     EXPECT_THAT(program.output(), json ? HasSubstr(R"("carried_out":"unknown")")
-                                       : HasSubstr("it may have been carried out; check before repeating it"));
+                                       : HasSubstr("the request may have been carried out; check before repeating it"));
   }
 }
 

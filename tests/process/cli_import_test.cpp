@@ -112,8 +112,9 @@ TEST(CliImport, WhatHasNoCounterpartIsNamedOnceAndReportedAsKept) {
                            "v": {"command": "x", "env": {"T": "${env:NOT_SET_ANYWHERE}"}}}})");
   const auto result = house.run({"import", "cursor", "--yes"});
   EXPECT_EQ(result.code, 0) << result.err;
-  EXPECT_THAT(result.out, AllOf(HasSubstr("disabled until this is set or checked: ${workspaceFolderBasename}\n"),
-                                HasSubstr("args[0] kept as it is: ${workspaceFolderBasename} has no equivalent")));
+  EXPECT_THAT(result.out,
+              AllOf(HasSubstr("disabled until this is set or checked: ${workspaceFolderBasename}\n"),
+                    HasSubstr("args[0] kept as it is: ${workspaceFolderBasename} has no equivalent in Patchbay")));
   EXPECT_EQ(house.own()["mcpServers"]["ba"]["args"], Json::array({"${workspaceFolderBasename}"}));
   EXPECT_THAT(
       result.err,
@@ -136,7 +137,7 @@ TEST(CliImport, AFile_IsRecognisedOrNamed) {
 
   result = house.run({"import", "some.json", "--from", "cursor", "--dry-run"});
   EXPECT_EQ(result.code, 2);
-  EXPECT_THAT(result.out, HasSubstr("! some.json:1:1: it contains no servers"));
+  EXPECT_THAT(result.out, HasSubstr("! some.json:1:1: the file contains no servers"));
 
   write(house.project() + "/broken.json", "{\n  \"mcpServers\": {,}\n}");
   result = house.run({"import", "broken.json", "--from", "cursor"});

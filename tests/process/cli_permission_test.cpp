@@ -109,7 +109,8 @@ TEST_F(CliPermission, FlagsThatCannotBeReadEndTheCommand) {
 TEST_F(CliPermission, RulesWithoutEffectAreWarnedAbout) {
   const auto unknown = run({"--disallowedTools", "mcp__fakke__echo", "tools"});
   EXPECT_EQ(unknown.code, 0);
-  EXPECT_THAT(unknown.err, AllOf(HasSubstr("warning"), HasSubstr("mcp__fakke__echo"), HasSubstr("names no server")));
+  EXPECT_THAT(unknown.err,
+              AllOf(HasSubstr("warning"), HasSubstr("mcp__fakke__echo"), HasSubstr("does not name a server")));
   EXPECT_THAT(run({"--allowedTools", "mcp__*", "tools"}).err, AllOf(HasSubstr("warning"), HasSubstr("is skipped")));
   EXPECT_EQ(run({"--disallowedTools", "mcp__fakke__echo", "tools", "--json"}).err, "");
 }

@@ -212,25 +212,27 @@ INSTANTIATE_TEST_SUITE_P(
         BadServer{"exits-on-call",
                   {"call", "fake/echo", "text=x"},
                   3,
-                  {"patchbay: fake/echo: the server exited with status 7 (it may have been carried out; check before "
+                  {"patchbay: fake/echo: the server exited with status 7 (the request may have been carried out; check "
+                   "before "
                    "repeating it)\n",
                    "last words"}},
         BadServer{"closes-on-call", {"call", "fake/echo", "text=x"}, 3, {"closed its output"}},
-        BadServer{"silent-on-call",
-                  {"--timeout", "0.3", "call", "fake/echo", "text=x"},
-                  3,
-                  {"patchbay: fake/echo: no answer to tools/call within 300 ms (it may have been carried out; check "
-                   "before repeating it); to wait longer: --timeout SECONDS"}},
+        BadServer{
+            "silent-on-call",
+            {"--timeout", "0.3", "call", "fake/echo", "text=x"},
+            3,
+            {"patchbay: fake/echo: no answer to tools/call within 300 ms (the request may have been carried out; check "
+             "before repeating it); to wait longer: --timeout SECONDS"}},
         BadServer{"garbage-on-call",
                   {"call", "fake/echo", "text=x"},
                   3,
                   {"patchbay: fake/echo: the server broke the protocol: the answer is not valid JSON-RPC"}},
-        BadServer{
-            "error-on-call",
-            {"call", "fake/echo", "text=x"},
-            1,
-            {"patchbay: fake/echo: the server answered with error -32001: quota (it may have been carried out; check "
-             "before repeating it)\n"}},
+        BadServer{"error-on-call",
+                  {"call", "fake/echo", "text=x"},
+                  1,
+                  {"patchbay: fake/echo: the server answered with error -32001: quota (the request may have been "
+                   "carried out; check "
+                   "before repeating it)\n"}},
         BadServer{"bad-utf8-on-call", {"call", "fake/echo", "text=x"}, 3, {"UTF-8"}},
         BadServer{"null-schema", {"call", "fake/odd"}, 0, {}},
         BadServer{"pages", {"tools", "--log-level", "warning"}, 0, {"more than 1000 pages"}},

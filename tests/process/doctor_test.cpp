@@ -95,7 +95,8 @@ TEST_F(Doctor, LintTellsOfDenyRulesAboutNobody) {
   settings(R"({"permissions": {"deny": ["mcp__githubb__push"]}})");
   const auto result = house.run({"lint", "--strict"});
   EXPECT_EQ(result.code, 0);
-  EXPECT_THAT(result.out, AllOf(HasSubstr(": note: "), HasSubstr("mcp__githubb__push"), HasSubstr("names no server")));
+  EXPECT_THAT(result.out,
+              AllOf(HasSubstr(": note: "), HasSubstr("mcp__githubb__push"), HasSubstr("does not name a server")));
   EXPECT_EQ(house.run({"lint", "--strict", "--disallowedTools", "mcp__githubb__push"}).code, 1);
 }
 
@@ -213,8 +214,9 @@ TEST_F(Doctor, ADenyRuleThatNamesNoToolIsFoundWhenTheServerAnswers) {
   ASSERT_EQ(house.run({"add", "docs", "--", fake, "good"}).code, 0);
   house.tree.file("home/.claude/settings.json", R"({"permissions": {"deny": ["mcp__docs__ehco", "echo"]}})");
   const auto result = house.run({"doctor"});
-  EXPECT_THAT(result.out, AllOf(HasSubstr("did you mean mcp__docs__echo?"), HasSubstr("names no tool that exists"),
-                                HasSubstr("\"echo\" does not name a tool of a server")));
+  EXPECT_THAT(result.out,
+              AllOf(HasSubstr("did you mean mcp__docs__echo?"), HasSubstr("does not name a tool that exists"),
+                    HasSubstr("\"echo\" does not name a tool of a server")));
 }
 
 // Of what a stranger wants to run nothing is hidden; of one's own a value is, and never a command.
@@ -624,7 +626,7 @@ TEST_F(Doctor, DoctorTellsOfDenyRulesAboutNobody) {
   settings(R"({"permissions": {"deny": ["mcp__githubb__push"]}})");
   const auto result = house.run({"doctor", "--offline"});
   EXPECT_EQ(result.code, 0) << result.out;
-  EXPECT_THAT(result.out, HasSubstr("\"mcp__githubb__push\" names no server"));
+  EXPECT_THAT(result.out, HasSubstr("\"mcp__githubb__push\" does not name a server"));
 }
 
 }  // namespace

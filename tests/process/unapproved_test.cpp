@@ -162,14 +162,16 @@ TEST_F(Unapproved, WhatLacksAValueIsNotSwitchedOn) {
                   {"url", "https://x.example/mcp"},
                   {"headers", {{"Authorization", "Bearer ${INPUT_GH_TOKEN}"}}},
                   {"disabled", true}});
-  EXPECT_THAT(house.run({"list"}).out, HasSubstr("INPUT_GH_TOKEN, which the server needs, is not set"));
-  EXPECT_THAT(house.run({"why", "gh"}).out, HasSubstr("INPUT_GH_TOKEN, which the server needs, is not set"));
+  EXPECT_THAT(house.run({"list"}).out, HasSubstr("the variable INPUT_GH_TOKEN, which the server needs, is not set"));
+  EXPECT_THAT(house.run({"why", "gh"}).out,
+              HasSubstr("the variable INPUT_GH_TOKEN, which the server needs, is not set"));
   const auto before = house.own();
   const auto refused = house.run({"enable", "gh"});
   EXPECT_EQ(refused.code, 2);
-  EXPECT_THAT(refused.err,
-              AllOf(HasSubstr("\"gh\" stays disabled: INPUT_GH_TOKEN, which the server needs, is not set; set it"),
-                    HasSubstr("${INPUT_GH_TOKEN:-value}")));
+  EXPECT_THAT(
+      refused.err,
+      AllOf(HasSubstr("\"gh\" stays disabled: the variable INPUT_GH_TOKEN, which the server needs, is not set; set it"),
+            HasSubstr("${INPUT_GH_TOKEN:-value}")));
   EXPECT_EQ(house.own(), before);
 
   auto options = house.options();
@@ -179,7 +181,7 @@ TEST_F(Unapproved, WhatLacksAValueIsNotSwitchedOn) {
 
   user("ed", Json{{"command", "x"}, {"args", Json::array({"${config:a.b}"})}, {"disabled", true}});
   EXPECT_THAT(house.run({"enable", "ed"}).err,
-              AllOf(HasSubstr("${config:a.b}, which only another client understands, means nothing here"),
+              AllOf(HasSubstr("${config:a.b}, which only another client understands, has no value here"),
                     HasSubstr("write the value in")));
 }
 
@@ -207,7 +209,7 @@ TEST_F(Unapproved, LintOfAFileSaysOfAVariableWhatLintSays) {
   project_file(".mcp.json", {{"s", Json{{"command", "x"}, {"args", Json::array({"${env:TOKX}"})}}}});
   EXPECT_THAT(house.run({"lint"}).out, HasSubstr("so the server does not start"));
   const auto alone = house.run({"lint", ".mcp.json"}).out;
-  EXPECT_THAT(alone, AllOf(HasSubstr("so the server does not start"), Not(HasSubstr("passed on unchanged"))));
+  EXPECT_THAT(alone, AllOf(HasSubstr("so the server does not start"), Not(HasSubstr("used unchanged"))));
 }
 
 TEST_F(Unapproved, LintOfAnotherClientsFileSaysHowToTakeItOver) {

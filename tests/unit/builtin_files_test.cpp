@@ -136,9 +136,10 @@ TEST_F(BuiltinFiles, ReadOfALineFarBehind_LooksThroughABoundedPart) {
   std::filesystem::resize_file(tree.path() / "f", std::uintmax_t(1) << 40);
   limits.read_through = 1u << 20;
   const auto said = error(read_file, {{"path", "f"}, {"offset", 1'000'000'000}});
-  EXPECT_EQ(said,
-            "offset 1000000000 is not among the first 1.0 MiB of f, and no more is looked through for it: 2001 lines. "
-            "Use a smaller offset.");
+  EXPECT_EQ(
+      said,
+      "offset 1000000000 was not found: only the first 1.0 MiB of f are searched for it, and they have 2001 lines. "
+      "Use a smaller offset.");
   EXPECT_EQ(block(call(read_file, {{"path", "f"}, {"offset", 2000}, {"limit", 1}}), 0), "line\n");
 }
 

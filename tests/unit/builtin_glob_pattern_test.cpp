@@ -117,11 +117,11 @@ TEST(BuiltinGlobPattern, RefusesWithAReason) {
       {"a/{b,..}/c", "'..'"},
       {"[abc", "'[' is not closed"},
       {"{a,b", "'{' is not closed"},
-      {"[z-a]", "backwards"},
+      {"[z-a]", "ends before it begins"},
       {"!*.h", "cannot exclude"},
       {many, "more than 256 patterns"},
       {std::string(5000, 'a'), "longer than 4096"},
-      {"./", "names nothing"},
+      {"./", "does not name a file"},
   };
   for (const auto& [pattern, reason] : cases) {
     auto glob = GlobPattern::parse(pattern);

@@ -178,7 +178,7 @@ TEST_F(BuiltinGrep, LeavesOutWhatIsNotText) {
   tree.file("big", std::string(200, 'x') + "\nneedle\n");
   tree.fifo("pipe");
   limits.search_file = 100;
-  EXPECT_EQ(text(grep, {{"pattern", "needle"}}), "text:1: needle\n[1 file larger than 100 bytes not searched.]\n");
+  EXPECT_EQ(text(grep, {{"pattern", "needle"}}), "text:1: needle\n[Not searched: 1 file larger than 100 bytes.]\n");
   EXPECT_THAT(error(grep, {{"pattern", "needle"}, {"path", "binary"}}), HasSubstr("not a text file"));
   EXPECT_THAT(error(grep, {{"pattern", "needle"}, {"path", "pipe"}}), HasSubstr("pipe, socket or device"));
 }

@@ -120,12 +120,12 @@ TEST(CallArguments, ArraysCollectRepeatedKeys) {
            {{"tags=[]"}, R"({"tags":[]})"},
            {{"list=a"}, R"({"list":["a"]})"},
            {{"list=null"}, R"({"list":null})"},
-           {{"list=null", "list=a"}, "list: given more than once"},
+           {{"list=null", "list=a"}, "list: given more than once; remove all but one"},
            {{"strs=a"}, R"({"strs":"a"})"},
            {{R"(strs=["a"])"}, R"({"strs":["a"]})"},
-           {{"tags=a", "tags:=[]"}, "tags: given more than once"},
-           {{"s=a", "s=b"}, "s: given more than once"},
-           {{"strs=a", "strs=b"}, "strs: given more than once"},
+           {{"tags=a", "tags:=[]"}, "tags: given more than once; remove all but one"},
+           {{"s=a", "s=b"}, "s: given more than once; remove all but one"},
+           {{"strs=a", "strs=b"}, "strs: given more than once; remove all but one"},
        }) {
     EXPECT_EQ(outcome(words, schema()), expected);
   }
@@ -144,7 +144,7 @@ TEST(CallArguments, JsonAndFilesGiveValues) {
            {{"anything=@number"}, R"({"anything":"7\n"})"},
            {{"tags=@text"}, R"({"tags":["line\n"]})"},
            {{"s=@missing"}, R"(s: missing: there is no such file; if you mean the text itself, write 's:="@missing"')"},
-           {{"s=@binary"}, "s: the file binary is not text"},
+           {{"s=@binary"}, "s: the file binary is not UTF-8 text"},
            {{R"(s:="@text")"}, R"({"s":"@text"})"},
        }) {
     auto found = outcome(words, schema());
@@ -160,8 +160,8 @@ TEST(CallArguments, APathSetsNestedValuesUnlessAPropertyIsCalledSo) {
            {{"p.q.r=5"}, R"({"p.q":{"r":5}})"},
            {{"u.v.w=5", "u.v.x=6"}, R"({"u":{"v":{"w":"5","x":"6"}}})"},
            {{R"(o:={"x":1})", "o.y=2"}, R"({"o":{"x":1,"y":"2"}})"},
-           {{"o.x=1", "o.x=2"}, "o.x: given more than once"},
-           {{"o.x=1", "o:={}"}, "o: given more than once"},
+           {{"o.x=1", "o.x=2"}, "o.x: given more than once; remove all but one"},
+           {{"o.x=1", "o:={}"}, "o: given more than once; remove all but one"},
            {{"u=1", "u.v=2"}, R"(u.v: "u" is already given as a string)"},
            {{"u:=null", "u.v=2"}, R"(u.v: "u" is already given as null)"},
            {{"s.x=1"}, R"(s.x: "s" is a string, so nothing can be set inside it)"},
@@ -175,7 +175,7 @@ TEST(CallArguments, APathSetsNestedValuesUnlessAPropertyIsCalledSo) {
   }
   std::string deep = "a";
   for (int i = 0; i < 1000; ++i) deep += ".a";
-  EXPECT_TRUE(outcome({deep + "=1"}, schema()).ends_with("nested too deeply"));
+  EXPECT_TRUE(outcome({deep + "=1"}, schema()).ends_with("nested deeper than 64 levels"));
 }
 
 TEST(CallArguments, OneWordMayStandForAll) {
@@ -187,11 +187,16 @@ TEST(CallArguments, OneWordMayStandForAll) {
            {{"{"}, "arguments: not JSON: "},
            {{"{}", "s=1"}, R"("{}": this gives all arguments, so it must be the only one)"},
            {{"s=1", "-"}, R"("-": this gives all arguments, so it must be the only one)"},
-           {{"5"}, R"("5": expected key=value, key:=json, key=@file, one JSON object, or -)"},
-           {{"word"}, R"("word": expected key=value, key:=json, key=@file, one JSON object, or -)"},
-           {{""}, R"("": expected key=value, key:=json, key=@file, one JSON object, or -)"},
-           {{"=x"}, R"("=x": expected key=value, key:=json, key=@file, one JSON object, or -)"},
-           {{":=5"}, R"(":=5": expected key=value, key:=json, key=@file, one JSON object, or -)"},
+           {{"5"},
+            R"("5": expected key=value, key:=json, key=@file, one JSON object, or - to read the object from stdin)"},
+           {{"word"},
+            R"("word": expected key=value, key:=json, key=@file, one JSON object, or - to read the object from stdin)"},
+           {{""},
+            R"("": expected key=value, key:=json, key=@file, one JSON object, or - to read the object from stdin)"},
+           {{"=x"},
+            R"("=x": expected key=value, key:=json, key=@file, one JSON object, or - to read the object from stdin)"},
+           {{":=5"},
+            R"(":=5": expected key=value, key:=json, key=@file, one JSON object, or - to read the object from stdin)"},
        }) {
     auto found = outcome(words, schema());
     EXPECT_TRUE(expected.ends_with("JSON: ") ? found.starts_with(expected) : found == expected) << found;

@@ -102,7 +102,7 @@ TEST(EnvFile, LinesAreNamesAndValues) {
            {"A=\"x", "/e:1:1: the quotes do not end on this line; each line of an envFile must be NAME=value"},
            {"A='x' y", "/e:1:1: there is text after the closing quote; each line of an envFile must be NAME=value"},
            {std::string_view("A=\0", 3),
-            "/e:1:1: it contains a NUL character; each line of an envFile must be NAME=value"},
+            "/e:1:1: the value contains a NUL character; each line of an envFile must be NAME=value"},
        }) {
     auto wrong = parse_env_file(text, "/e");
     ASSERT_FALSE(wrong) << text;
@@ -163,8 +163,9 @@ TEST(HelperEnvironment, TheDirectoryFollowsTheScope) {
 TEST(HelperEnvironment, InADirectoryThatIsNotTrustedProjectHelpersDoNotRun) {
   for (auto scope : {ConfigScope::project, ConfigScope::local}) {
     auto server = at(scope, trust_of(scope));
-    EXPECT_EQ(helper_fault(server, here),
-              "headersHelper not run: /w is not trusted, so only the headers written in the entry are sent");
+    EXPECT_EQ(
+        helper_fault(server, here),
+        "headersHelper not run: the directory /w is not trusted, so only the headers written in the entry are sent");
     auto trusted = here;
     trusted.project_trusted = true;
     EXPECT_EQ(helper_fault(server, trusted), "");
@@ -182,14 +183,15 @@ TEST(HelperOutput, IsAnObjectOfTexts) {
     std::string_view text, error;
   };
   for (auto [text, error] : std::initializer_list<Case>{
-           {"[]", "it must print a JSON object, but it printed an array"},
+           {"[]", "the command must print a JSON object, but it printed an array"},
            {R"({"A": 1})", "the header \"A\" must be a string, but it is a number"},
-           {R"({"A B": ""})", "\"A B\" in \"headers\" is not a valid name of a header"},
-           {R"({"A": "x\r\nB: y"})", "the header \"A\" contains a line break"},
+           {R"({"A B": ""})", "\"A B\" in \"headers\" is not a valid name of a header; use letters, digits and \"-\""},
+           {R"({"A": "x\r\nB: y"})", "the value of the header \"A\" contains a line break"},
        }) {
     EXPECT_THAT(parse_helper_output(text), Fails(error)) << text;
   }
-  EXPECT_THAT(parse_helper_output(""), Fails(StartsWith("it must print a JSON object, but: ")));
+  EXPECT_THAT(parse_helper_output(""),
+              Fails(StartsWith("the command must print a JSON object, but it printed something else: ")));
   EXPECT_EQ(overlaid_headers({{"authorization", "old"}, {"X", "1"}}, {{"Authorization", "new"}, {"Y", "2"}}),
             (NamedTexts{{"X", "1"}, {"Authorization", "new"}, {"Y", "2"}}));
 }

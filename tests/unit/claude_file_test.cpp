@@ -58,7 +58,7 @@ TEST(ClaudeFile, WrongPartsAreProblemsWhenTheyMatter) {
            {R"({"projects":[]})",
             ":1:13: \"projects\" must be an object, found an array; fix the file and run the command again"},
            {R"({"projects":{"/p":1}})",
-            ":1:19: a project must be an object, found a number; fix the file and run the command again"},
+            ":1:19: the project \"/p\" must be an object, found a number; fix the file and run the command again"},
            {R"({"projects":{"/p":{"disabledMcpServers":"x"}}})",
             ":1:41: \"disabledMcpServers\" must be an array of strings, found a string; fix the file and run the "
             "command "

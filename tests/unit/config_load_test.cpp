@@ -314,7 +314,8 @@ TEST_F(ConfigLoad, ServersInASettingsFileAreReadWithAHint) {
   EXPECT_THAT(
       texts(config, Severity::warning),
       ElementsAre(path("home/.claude/settings.json") +
-                  ":4:5: servers in a settings file are used by patchbay but not by Claude Code; both read .mcp.json"));
+                  ":4:5: servers in a settings file are used by patchbay but not by Claude Code; for both, move them "
+                  "to .mcp.json"));
 }
 
 // compat: C2.a
@@ -665,7 +666,8 @@ TEST_F(ConfigLoad, ALinkInAPluginThatLeadsOutOfItIsNotRead) {
     const auto config = load();
     ASSERT_EQ(config.servers.size(), 1u) << name;
     EXPECT_EQ(config.servers[0].name, "plugin:" + std::string(name) + ":good");
-    EXPECT_THAT(texts(config, Severity::error), testing::Contains(HasSubstr("point outside the plugin")));
+    EXPECT_THAT(texts(config, Severity::error),
+                testing::Contains(HasSubstr("point outside the directory of the plugin")));
   }
 }
 
@@ -701,10 +703,11 @@ TEST_F(ConfigLoad, AnUnsetVariableIsAWarningWithItsPlace) {
             "\"${v%x}\"]\n  },\n"
             "  \"off\": {\"command\": \"${GONE}\", \"disabled\": true}\n}");
   auto config = load();
-  EXPECT_THAT(texts(config, Severity::warning),
-              ElementsAre(path("home/.claude/mcp.json") +
-                          ":4:24: MCP server \"s\": the variable UNSET used in \"args[1]\" is not set, so ${UNSET} is "
-                          "passed on unchanged; set it or write ${UNSET:-default}"));
+  EXPECT_THAT(
+      texts(config, Severity::warning),
+      ElementsAre(path("home/.claude/mcp.json") +
+                  ":4:24: MCP server \"s\": the variable UNSET used in \"args[1]\" is not set, so the text ${UNSET} "
+                  "is used unchanged; set it or write ${UNSET:-default}"));
   EXPECT_THAT(find(config, "s")->args, ElementsAre("${SET}", "${UNSET}", "${D:-d}", "${v%x}"));
 }
 
@@ -813,7 +816,7 @@ TEST_F(ConfigLoad, EveryBadInputIsNamedAndTheRestLoads) {
       {"servers key", text("{\n \"servers\": {\"a\": {\"command\": \"x\"}}}"),
        ".mcp.json:2:2: \"servers\" is not read here; rename it to \"mcpServers\"", false},
       {"white space", entry("a", R"({"command": "x "})"),
-       ".mcp.json:2:20: MCP server \"a\": \"command\" begins or ends with a blank, and the blank is passed on", true},
+       ".mcp.json:2:20: MCP server \"a\": \"command\" begins or ends with a blank, and the blank is kept", true},
       {"reserved name", entry("workspace", R"({"command": "x"})"),
        ".mcp.json:2:3: MCP server \"workspace\": the name is reserved; choose another name", true},
       {"invalid name", entry("a\\u0007", R"({"command": "x"})"),
@@ -824,7 +827,7 @@ TEST_F(ConfigLoad, EveryBadInputIsNamedAndTheRestLoads) {
        ".mcp.json:2:20: MCP server \"a\": the variable UNSET used in \"command\" is not set", true},
       {"duplicate name across scopes", entry("good", R"({"command": "y"})"),
        path("home/.claude.json") + ":1:16: MCP server \"good\": the project entry in " + path(file) +
-           ":2 has the same name and overrides it; rename or remove one of them",
+           ":2 has the same name and overrides this one; rename or remove one of them",
        true},
       {"duplicate name in one file", text("{\"a\": {\"command\": \"x\"},\n\"a\": {\"command\": \"x\"}}"),
        ".mcp.json:2:1: duplicate key \"a\" (it already occurs in line 1): the whole file is ignored", false},

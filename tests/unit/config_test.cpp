@@ -221,7 +221,7 @@ TEST(Config, ABadEntryIsLeftOutAloneAndReportedWithItsPlace) {
            {"3", "24: MCP server \"bad\": expected an object with a \"command\" or a \"url\", found a number"},
            {"null", "24: MCP server \"bad\": expected an object with a \"command\" or a \"url\", found null"},
            {R"(["npx"])", "24: MCP server \"bad\": expected an object with a \"command\" or a \"url\", found an array"},
-           {R"({"command": ""})", "36: MCP server \"bad\": \"command\" is empty"},
+           {R"({"command": ""})", "36: MCP server \"bad\": \"command\" is empty; write the program to start"},
            {R"({"command": ["x"]})", "36: MCP server \"bad\": \"command\" must be a string, found an array"},
            {R"({"command": "a\u0000b"})", "36: MCP server \"bad\": \"command\" contains a NUL character"},
            {R"({"command": "x", "args": "y"})",
@@ -234,7 +234,7 @@ TEST(Config, ABadEntryIsLeftOutAloneAndReportedWithItsPlace) {
            {R"({"command": "x", "env": {"PORT": 80}})",
             "57: MCP server \"bad\": \"env.PORT\" must be a string, found a number"},
            {R"({"command": "x", "env": {"A=B": ""}})",
-            "49: MCP server \"bad\": \"A=B\" in \"env\" is not a valid name of a variable"},
+            "49: MCP server \"bad\": \"A=B\" in \"env\" is not a valid name of a variable: it contains \"=\" or NUL"},
            {R"({"command": "x", "env": {"": ""}})", "49: MCP server \"bad\": a variable in \"env\" has an empty name"},
            {R"({"command": "x", "cwd": 1})", "48: MCP server \"bad\": \"cwd\" must be a string, found a number"},
            {R"({"command": "x", "disabled": "yes"})",
@@ -254,7 +254,8 @@ TEST(Config, ABadEntryIsLeftOutAloneAndReportedWithItsPlace) {
            {R"({"command": "x", "protocol": 1})",
             "53: MCP server \"bad\": \"protocol\" must be a string, found a number"},
            {R"({"command": "x", "protocol": "modern"})",
-            "53: MCP server \"bad\": unknown protocol \"modern\"; use \"auto\", \"legacy\" or the date of a revision"},
+            "53: MCP server \"bad\": unknown protocol \"modern\"; use \"auto\", \"legacy\" or the date of a revision "
+            "of the protocol"},
            {R"({"type": "http", "url": "http://h", "headersHelper": []})",
             "77: MCP server \"bad\": \"headersHelper\" must be a string, found an array"},
            {R"({"type": "http", "url": "http://h", "oauth": true})",
@@ -296,9 +297,10 @@ TEST(Config, ABadEntryIsLeftOutAloneAndReportedWithItsPlace) {
             "only one"},
            {R"({"type": "http", "url": 5})", "48: MCP server \"bad\": \"url\" must be a string, found a number"},
            {R"({"type": "http", "url": "http://h", "headers": {"A B": "c"}})",
-            "72: MCP server \"bad\": \"A B\" in \"headers\" is not a valid name of a header"},
+            "72: MCP server \"bad\": \"A B\" in \"headers\" is not a valid name of a header; use letters, digits and "
+            "\"-\""},
            {R"({"type": "http", "url": "http://h", "headers": {"A": "b\r\nC: d"}})",
-            "72: MCP server \"bad\": the header \"A\" contains a line break"},
+            "72: MCP server \"bad\": the value of the header \"A\" contains a line break"},
            {R"({"type": "http", "url": "http://h", "headers": {"A": 1}})",
             "77: MCP server \"bad\": \"headers.A\" must be a string, found a number"},
            {R"({"type": "http", "url": "http://h", "tls": true})",
@@ -309,7 +311,7 @@ TEST(Config, ABadEntryIsLeftOutAloneAndReportedWithItsPlace) {
            {R"({"type": "http", "url": "http://h", "tls": {"ca": 1}})",
             "74: MCP server \"bad\": \"tls.ca\" must be a string, found a number"},
            {R"({"type": "ws", "url": "wss://hh", "tls": {"key": "k"}})",
-            "65: MCP server \"bad\": \"tls\" has a \"key\" without a \"cert\""},
+            "65: MCP server \"bad\": \"tls\" has a \"key\" without a \"cert\"; add the file of the certificate"},
        }) {
     auto parsed = parse_entry(entry);
     EXPECT_THAT(texts(parsed.problems, Severity::error), ElementsAre(".mcp.json:1:" + std::string(error))) << entry;
@@ -398,15 +400,15 @@ TEST(Config, DoubtsAreWarningsAndTheEntryStays) {
     std::string_view warning;
   };
   for (auto [entry, position, warning] : std::initializer_list<Case>{
-           {R"({"command": " npx"})", "1:36", "\"command\" begins or ends with a blank, and the blank is passed on"},
+           {R"({"command": " npx"})", "1:36", "\"command\" begins or ends with a blank, and the blank is kept"},
            {R"({"command": "x", "args": ["a "]})", "1:50",
-            "\"args[0]\" begins or ends with a blank, and the blank is passed on"},
+            "\"args[0]\" begins or ends with a blank, and the blank is kept"},
            {R"({"command": "x", "env": {"A": "\t1"}})", "1:54",
-            "\"env.A\" begins or ends with a blank, and the blank is passed on"},
+            "\"env.A\" begins or ends with a blank, and the blank is kept"},
            {R"({"command": "x", "env": {"A ": "1"}})", "1:49",
             "the name \"A \" in \"env\" begins or ends with a blank, and the blank is part of the name"},
            {R"({"type":"http", "url": "https://h\n"})", "1:47",
-            "\"url\" begins or ends with a blank, and the blank is passed on"},
+            "\"url\" begins or ends with a blank, and the blank is kept"},
            {R"({"type":"http", "url": ""})", "1:47", "\"url\" is empty, so there is no server to connect to"},
            {R"({"command": "x", "cwd": ""})", "1:48", "\"cwd\" is empty and ignored"},
            {R"({"command": "x", "url": "https://h"})", "1:41", "\"url\" is not used by a server of type \"stdio\""},
@@ -422,7 +424,7 @@ TEST(Config, DoubtsAreWarningsAndTheEntryStays) {
            {R"({"type":"http", "url": "http://h", "headersHelper": ""})", "1:76",
             "\"headersHelper\" is empty and ignored"},
            {R"({"type":"http", "url": "http://h", "oauth": {"clientSecret": "s"}})", "1:69",
-            "\"oauth.clientSecret\" is ignored: this file must not contain secrets"},
+            "\"oauth.clientSecret\" is ignored: this file must not contain secrets; give it when you add the server"},
            {R"({"type":"http", "url": "http://h", "oauth": {"clientID": "s"}})", "1:69",
             "unknown key \"oauth.clientID\" has no effect; did you mean \"oauth.clientId\"?"},
            {R"({"command": "x", "colour": "red"})", "1:41", "unknown key \"colour\" has no effect"},
@@ -527,7 +529,7 @@ TEST(Merge, TheHigherSourceWinsWholeAndABrokenEntryHoldsItsName) {
   a.shadows = {low.servers[0].origin};
   EXPECT_EQ(merged.servers[0], a);
   EXPECT_EQ(merged.servers[1].standing, ServerStanding::broken);
-  EXPECT_EQ(merged.servers[1].reason, "\"command\" is empty");
+  EXPECT_EQ(merged.servers[1].reason, "\"command\" is empty; write the program to start");
   EXPECT_EQ(merged.servers[2], low.servers[2]);
   EXPECT_THAT(names(merged.shadowed), ElementsAre("a", "b"));
   EXPECT_THAT(texts(merged.problems, Severity::error), ElementsAre(texts(high.problems, Severity::error)[0]));
@@ -615,7 +617,7 @@ TEST_F(ConfigFiles, ReadsOnlyRegularFilesAndNeverWaits) {
   for (auto [name, reason] : std::initializer_list<Case>{
            {"missing", "there is no such file"},
            {"dangling", "there is no such file"},
-           {"loop", "its symbolic links form a circle; remove it, or make it point to a file"},
+           {"loop", "its symbolic links form a circle; make the links point to a file, or remove them"},
            {"directory", "it is a directory, not a file; replace it with a file"},
            {"fifo", "it is a pipe, not a file; replace it with a file"},
            {"to-fifo", "it is a pipe, not a file; replace it with a file"},

@@ -39,8 +39,10 @@ TEST(Connectors, TheDirectoryIsReadFromOurFile) {
   for (auto [text, problem] : std::initializer_list<Case>{
            {R"({"connectors":1})", "f:1:15: \"connectors\" must be an object, found a number"},
            {R"({"connectors":{"url":1}})", "f:1:22: \"connectors.url\" must be a string, found a number"},
-           {R"({"connectors":{"url":"http://d"}})", "f:1:15: \"connectors.url\" must be the https URL of a directory"},
-           {R"({"connectors":{}})", "f:1:15: \"connectors.url\" must be the https URL of a directory"},
+           {R"({"connectors":{"url":"http://d"}})",
+            "f:1:15: \"connectors.url\" must be the URL of a connector directory and begin with https://"},
+           {R"({"connectors":{}})",
+            "f:1:15: \"connectors.url\" must be the URL of a connector directory and begin with https://"},
            {R"({"connectors":{"url":"https://d","timeout":5}})",
             "f:1:44: \"connectors.timeout\" must be from 100 to 60000 milliseconds, found 5"},
            {R"({"connectors":{"url":"https://d","enabled":1}})",

@@ -170,11 +170,12 @@ TEST(Expand, AnUnsetVariableIsAWarningThatNamesItAndItsPlace) {
   expected.cwd = "/h/x";
   expected.url = "https://example.org/";
   expected.warnings = {
-      "the variable PACKAGE used in \"args[1]\" is not set, so ${PACKAGE} is passed on unchanged; set it or write "
-      "${PACKAGE:-default}",
-      "the variable TOKEN used in \"env.TOKEN\" is not set, so ${TOKEN} is passed on unchanged; set it or write "
-      "${TOKEN:-default}",
-      "the variable TOKEN used in \"headers.Authorization\" is not set, so ${TOKEN} is passed on unchanged; set it or "
+      "the variable PACKAGE used in \"args[1]\" is not set, so the text ${PACKAGE} is used unchanged; set it or "
+      "write ${PACKAGE:-default}",
+      "the variable TOKEN used in \"env.TOKEN\" is not set, so the text ${TOKEN} is used unchanged; set it or "
+      "write ${TOKEN:-default}",
+      "the variable TOKEN used in \"headers.Authorization\" is not set, so the text ${TOKEN} is used unchanged; set it "
+      "or "
       "write ${TOKEN:-default}",
   };
   EXPECT_EQ(out, expected);

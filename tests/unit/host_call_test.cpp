@@ -288,7 +288,7 @@ TEST(HostCall, ACallThatIsCancelledAfterItWasSentMayHaveBeenCarriedOut) {
     EXPECT_EQ(failure_of(*call), Errc::cancelled);
     if (call->result && !*call->result) {
       EXPECT_EQ(call->result->error().carried_out(), CarriedOut::unknown);
-      EXPECT_THAT(call->result->error().message(), HasSubstr("it may have been carried out"));
+      EXPECT_THAT(call->result->error().message(), HasSubstr("the request may have been carried out"));
     }
     auto unknown = co_await as_result(host.call("s/nothing"));
     EXPECT_TRUE(!unknown && unknown.error().carried_out() == CarriedOut::no);

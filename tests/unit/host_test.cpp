@@ -401,7 +401,7 @@ TEST(HostConnection, ClosedWhileOpeningOrListingLeavesNothingAndTellsWhoWaited) 
       EXPECT_EQ(bench.server->connections(), 0u);
       EXPECT_EQ(bench.server->open_now, 0);
       co_await bench.scope.join();
-      EXPECT_EQ(asked->outcome->error(), Error(Errc::closed, "\"s\" is being closed"));
+      EXPECT_EQ(asked->outcome->error(), Error(Errc::closed, "server \"s\" is being closed"));
       auto status = bench.connection().status();
       EXPECT_EQ(status.state, ServerState::pending);
       EXPECT_EQ(to_string(status.reason), "closed");

@@ -127,8 +127,8 @@ TEST(Import, TextThatCannotBeRead_IsOneProblemWithItsPlace) {
   const Case cases[] = {
       {ImportClient::cursor, "{\n  \"mcpServers\": {\n    \"a\" 1\n}}", "/x/f:3:9: "},
       {ImportClient::cursor, "", "/x/f:1:1: the file is empty"},
-      {ImportClient::cursor, "[]", "/x/f:1:1: it contains no servers"},
-      {ImportClient::cursor, "{\"theme\": 1}", "/x/f:1:1: it contains no servers"},
+      {ImportClient::cursor, "[]", "/x/f:1:1: the file contains no servers"},
+      {ImportClient::cursor, "{\"theme\": 1}", "/x/f:1:1: the file contains no servers"},
       {ImportClient::vscode, "{\"x\": 1}", "expected an object with \"servers\""},
       {ImportClient::cursor, "{\"mcpServers\": []}", "/x/f:1:16: expected an object of servers here"},
       {ImportClient::cursor, "{\"a\": \"\xFF\"}", "/x/f:1:8: the file is not valid UTF-8"},
@@ -260,7 +260,7 @@ TEST(Import, TooManyServers_AreCutWithAWarning) {
   const auto result = import_text(ImportClient::cursor, text + "}}", "f");
   EXPECT_THAT(result.entries, SizeIs(1000));
   ASSERT_THAT(result.problems, SizeIs(1));
-  EXPECT_THAT(result.problems[0].message, HasSubstr("too many servers"));
+  EXPECT_THAT(result.problems[0].message, HasSubstr("more than 1000 servers"));
 }
 
 TEST(Import, FilesAreRecognised_ByNameAndElseByContent) {

@@ -139,10 +139,9 @@ TEST(Lint, ADenyRuleThatNamesNoToolIsReported) {
   const std::vector layers{parse_settings(R"({"permissions": {"deny": ["mcp__githubb__x", "mcp__github__y"]}})",
                                           SettingsSource::user, "/home/me/.claude/settings.json")};
   const Permissions permissions(collect_rules(layers, {}));
-  EXPECT_THAT(
-      lines_of(lint_config(config, permissions, nothing_set)),
-      ElementsAre(HasSubstr(
-          "note: the deny rule \"mcp__githubb__x\" names no server that is configured; did you mean mcp__github?")));
+  EXPECT_THAT(lines_of(lint_config(config, permissions, nothing_set)),
+              ElementsAre(HasSubstr("note: the deny rule \"mcp__githubb__x\" does not name a server that is "
+                                    "configured; did you mean mcp__github?")));
 }
 
 }  // namespace

@@ -91,7 +91,7 @@ TEST_F(LoadTrust, AnApprovalOfTheRootsFileDoesNotApproveTheSameEntryBelow) {
   EXPECT_TRUE(std::ranges::none_of(config.shadowed, &ServerConfig::approved));
   fs::remove(path("repo/vendor/evil/.mcp.json"));
   EXPECT_EQ(standing(), "awaiting approval") << "the root's entry would run the file that is here";
-  EXPECT_THAT(loaded().reason, HasSubstr("other files here than in " + path("repo")));
+  EXPECT_THAT(loaded().reason, HasSubstr("other files than in " + path("repo")));
   EXPECT_EQ(loaded().remedy, (Remedy{Remedy::Kind::approve_server, "s"}));
   // Nothing of this reaches the directory it was said in.
   EXPECT_EQ(standing("repo"), "active");
@@ -330,12 +330,12 @@ TEST_F(LoadTrust, ADisabledEntryGoesOnSayingWhatItLacks) {
             R"("headers":{"A":"Bearer ${INPUT_T}","B":"${env:OTHER}","C":"${config:a.b}","D":"${D:-d}"}}}})");
   EXPECT_EQ(standing(), "disabled");
   EXPECT_THAT(loaded().reason,
-              AllOf(HasSubstr(", and INPUT_T, OTHER, which the server needs, are not set; ${config:a.b}, which only "
-                              "another client understands, means nothing here; "),
+              AllOf(HasSubstr(", and the variables INPUT_T, OTHER, which the server needs, are not set; ${config:a.b}, "
+                              "which only another client understands, has no value here; "),
                     HasSubstr("set what is missing first")));
   EXPECT_EQ(loaded().remedy, (Remedy{Remedy::Kind::enable_server, "s"}));
   variables["INPUT_T"] = "t";
-  EXPECT_THAT(loaded().reason, HasSubstr(", and OTHER, which the server needs, is not set; "));
+  EXPECT_THAT(loaded().reason, HasSubstr(", and the variable OTHER, which the server needs, is not set; "));
 }
 
 }  // namespace

@@ -84,11 +84,12 @@ TEST(OwnFile, AWrongPartIsAProblemAndTheOthersStay) {
   EXPECT_THAT(
       texts(own),
       ElementsAre(
-          "1:13: \"version\" must be a number from 1, found \"1\"; fix the file and run the command again",
+          "1:13: \"version\" must be a whole number that is at least 1, found \"1\"; fix the file and run the command "
+          "again",
           "1:38: MCP server \"b\": expected an object with a \"command\" or a \"url\", found a number",
           "2:26: \"disabledServers[1]\" must be a string, found a number; fix the file and run the command again",
           "2:43: the project \"rel\" is ignored: its name must be an absolute path",
-          "2:60: a project must be an object, found a number; fix the file and run the command again",
+          "2:60: the project \"/p\" must be an object, found a number; fix the file and run the command again",
           "2:84: \"mcpServers\" must be an object, found an array; fix the file and run the command again",
           "2:106: the entry \"a\" of \"approved\" must be a string, found a number; fix the file and run the command "
           "again",

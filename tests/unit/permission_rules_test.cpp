@@ -398,7 +398,8 @@ TEST(ArgumentRule, DoubtsAreNamed) {
   };
   EXPECT_EQ(doubt("mcp__s__t(pth: ./a/**)", Json{{"path", "b"}}), "the call has no argument \"pth\"");
   EXPECT_EQ(doubt("mcp__s__t(a.b: 1)", Json{{"a", 1}}), "the call has no argument \"a.b\"");
-  EXPECT_EQ(doubt("mcp__s__t(path: ./a/**)", Json{{"path", 5}}), "the argument \"path\" cannot be compared with it");
+  EXPECT_EQ(doubt("mcp__s__t(path: ./a/**)", Json{{"path", 5}}),
+            "the argument \"path\" cannot be compared with the condition");
   EXPECT_EQ(doubt("mcp__s__t(@openWorld: true)", Json()), "the server does not report @openWorld for the tool");
   EXPECT_EQ(doubt("mcp__s__t(path: ./a/**)", Json{{"path", "a/b"}}), "");
   EXPECT_EQ(doubt("mcp__s__t(path: ./a/**)", Json{{"path", "b"}}), "");
@@ -510,8 +511,8 @@ TEST(PermissionRule, WhatCannotBeReadFailsClosed) {
            {"mcp__s__t(@x: true)", "mcp__s__t", 10, "the hints of a tool are"},
            {"mcp__s__t(a..b: 1)", "mcp__s__t", 10, "is empty"},
            {"MCPTool(mcp__s__t", "mcp__s__t", 17, "')' is missing"},
-           {"MCPTool()", "*", 8, "it names no tool"},
-           {"(x: 1)", "*", 0, "it names no tool"},
+           {"MCPTool()", "*", 8, "it does not name a tool"},
+           {"(x: 1)", "*", 0, "it does not name a tool"},
        }) {
     for (auto list : {RuleList::ask, RuleList::deny}) {
       const auto read = read_rule(text, list, places);

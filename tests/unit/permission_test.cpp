@@ -312,8 +312,9 @@ TEST(Permission, ADenialBecauseOfADoubtSaysWhichArgumentItIs) {
   const Lists lists{.ask = {"mcp__s__u(path: ./a/**)"}, .deny = {"mcp__s__t(pth: ./a/**)"}};
   EXPECT_THAT(permissions(lists).decide(entry("s", "t"), Json{{"path", "b"}}, cwd).reason,
               testing::EndsWith("settings.json:1, because the call has no argument \"pth\""));
-  EXPECT_THAT(permissions(lists).decide(entry("s", "u"), Json{{"path", 1}}, cwd).reason,
-              testing::EndsWith("requires a question, because the argument \"path\" cannot be compared with it"));
+  EXPECT_THAT(
+      permissions(lists).decide(entry("s", "u"), Json{{"path", 1}}, cwd).reason,
+      testing::EndsWith("requires a question, because the argument \"path\" cannot be compared with the condition"));
 }
 
 TEST(Permission, TheDecisionCarriesTheRuleAndItsPlace) {
@@ -415,8 +416,9 @@ TEST(Permission, DenyRulesForNamesNobodyHasAreReported) {
   const auto slip = permissions({.deny = {"mcp__fs__wirte", "fs/read", "mcp__fs__w*", "mcp__fs"}});
   const auto said = slip.unknown_names(names, Catalog(servers));
   ASSERT_THAT(said, SizeIs(2));
-  EXPECT_THAT(said[0].text(), AllOf(HasSubstr("names no tool that exists"), HasSubstr("did you mean mcp__fs__write?")));
-  EXPECT_THAT(said[1].text(), HasSubstr("\"fs/read\" names no tool that exists"));
+  EXPECT_THAT(said[0].text(),
+              AllOf(HasSubstr("does not name a tool that exists"), HasSubstr("did you mean mcp__fs__write?")));
+  EXPECT_THAT(said[1].text(), HasSubstr("\"fs/read\" does not name a tool that exists"));
   EXPECT_THAT(slip.unknown_names(names, Catalog()), IsEmpty());
 }
 

@@ -62,13 +62,14 @@ TEST_F(Plugins, ABrokenPluginSaysSoAndNothingOutsideItIsRead) {
   files["/p/other/x.json"] = R"({"a":{"command":"stolen"}})";
   for (auto* path : {"../other/x.json", "/p/other/x.json", "a/../../other/x.json"}) {
     files["/p/tools/plugin.json"] = std::string(R"({"mcpServers":")") + path + R"("})";
-    EXPECT_THAT(read(), ElementsAre("/p/tools/plugin.json:1:15: plugin tools: \"" + std::string(path) +
-                                        "\" is outside the plugin and is not read",
-                                    "plugin:tools:a x"));
+    EXPECT_THAT(read(),
+                ElementsAre("/p/tools/plugin.json:1:15: plugin tools: \"" + std::string(path) +
+                                "\" is outside the directory of the plugin and is not read; move the file into it",
+                            "plugin:tools:a x"));
   }
   files["/p/tools/plugin.json"] = R"({"mcpServers":"gone.json"})";
-  EXPECT_THAT(read(), ElementsAre("/p/tools/plugin.json:1:15: plugin tools: no servers can be read from "
-                                  "/p/tools/gone.json",
+  EXPECT_THAT(read(), ElementsAre("/p/tools/plugin.json:1:15: plugin tools: the file /p/tools/gone.json "
+                                  "with its servers cannot be read; create it, or correct \"mcpServers\"",
                                   "plugin:tools:a x"));
   files["/p/tools/plugin.json"] = R"({"name":"a b:c","mcpServers":{"x":{"command":1}}})";
   auto parsed = read_plugin({"/p/tools", {}}, context);

@@ -31,9 +31,9 @@ TEST(ServerArgument, CommandLinesAreSplitAsAShellWouldWithoutBeingOne) {
        }) {
     EXPECT_EQ(split_command_line(line), words) << line;
   }
-  EXPECT_THAT(split_command_line("a 'b"), Fails("a ' is not closed"));
-  EXPECT_THAT(split_command_line("a \"b"), Fails("a \" is not closed"));
-  EXPECT_THAT(split_command_line("a \\"), Fails("it ends with a backslash"));
+  EXPECT_THAT(split_command_line("a 'b"), Fails("the quote ' is not closed"));
+  EXPECT_THAT(split_command_line("a \"b"), Fails("the quote \" is not closed"));
+  EXPECT_THAT(split_command_line("a \\"), Fails("the command ends with a backslash"));
 }
 
 // compat: C10.a
@@ -78,7 +78,7 @@ TEST(ServerArgument, WhatIsWrongWithItIsReported) {
             "--mcp-server: MCP server \"s\": there is nothing after the \"=\"; write NAME=URL, NAME='{\"command\": …}' "
             "or NAME='command arguments'"},
            {"s=x 'y",
-            "--mcp-server: MCP server \"s\": a ' is not closed; write NAME=URL, NAME='{\"command\": …}' or "
+            "--mcp-server: MCP server \"s\": the quote ' is not closed; write NAME=URL, NAME='{\"command\": …}' or "
             "NAME='command arguments'"},
            {"=x", "--mcp-server: MCP server \"\": the name is empty"},
            {"workspace=x", "--mcp-server: MCP server \"workspace\": the name is reserved; choose another name"},

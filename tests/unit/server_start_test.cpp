@@ -223,9 +223,9 @@ TEST_F(ServerStart, HelpersAreBoundedInTimeAndOutput) {
     std::string message;
   };
   for (const auto& [line, time, message] : std::initializer_list<Case>{
-           {"sleep 60", 300ms, "it took longer than 0.3 s"},
-           {"trap '' TERM INT; while :; do :; done", 300ms, "it took longer than 0.3 s"},
-           {"while :; do echo xxxxxxxxxxxxxxxx; done", 30s, "it printed more than 1 KiB"},
+           {"sleep 60", 300ms, "it took longer than 0.3 s, the limit, and was ended"},
+           {"trap '' TERM INT; while :; do :; done", 300ms, "it took longer than 0.3 s, the limit, and was ended"},
+           {"while :; do echo xxxxxxxxxxxxxxxx; done", 30s, "it printed more than 1 KiB, the limit"},
            {"kill -9 $$", 30s, "it was killed by signal 9 (SIGKILL)"},
            {"exit 7", 30s, "it exited with status 7"},
        }) {

@@ -104,7 +104,8 @@ TEST(SettingsFile, WrongTypesAreNamedAndTheRestCounts) {
            {R"({"allowedMcpServers": [{"serverName": "a", "serverUrl": "b"}]})", "expected exactly one of"},
            {R"({"allowedMcpServers": [{"serverUrl": "https://"}]})", "has no host"},
            {R"({"allowedMcpServers": [{"serverCommand": "npx"}]})", "must be an array of strings"},
-           {R"({"allowedMcpServers": [{"serverPackage": "npx"}]})", "unknown key \"serverPackage\""},
+           {R"({"allowedMcpServers": [{"serverPackage": "npx"}]})",
+            "unknown key \"serverPackage\"; use \"serverName\", \"serverCommand\" or \"serverUrl\""},
            {R"({"deniedMcpServers": true})",
             ":1:22: \"deniedMcpServers\" must be an array of objects, found a boolean"},
            {R"({"deniedMcpServers": ["x"]})", ":1:23: deniedMcpServers[0]: expected an object, found a string"},
@@ -181,11 +182,11 @@ TEST(SettingsFile, MisspeltKeysThatGuardSomethingAreNamed) {
 // compat: B7.4
 TEST(SettingsFile, ModesOfOtherProgramsAreReportedAsDifferentHere) {
   const auto plan = user(R"({"permissions": {"defaultMode": "plan"}})");
-  EXPECT_THAT(said(plan), ElementsAre(AllOf(HasSubstr(":1:33: "), HasSubstr("default is used instead"))));
+  EXPECT_THAT(said(plan), ElementsAre(AllOf(HasSubstr(":1:33: "), HasSubstr("default\" is used instead"))));
   EXPECT_EQ(plan.problems.at(0).severity, Severity::warning);
   for (std::string mode : {"acceptEdits", "auto"}) {
     const auto layer = user(R"({"permissions": {"defaultMode": ")" + mode + "\"}}");
-    EXPECT_THAT(said(layer), ElementsAre(HasSubstr("default is used instead"))) << mode;
+    EXPECT_THAT(said(layer), ElementsAre(HasSubstr("default\" is used instead"))) << mode;
     EXPECT_EQ(layer.problems.at(0).severity, Severity::note);
   }
   for (std::string mode : {"default", "acceptReads", "bypass", "bypassPermissions", "dontAsk"}) {

@@ -86,7 +86,8 @@ ConfigWatch::ConfigWatch(asio::any_io_executor executor) : state_(std::make_uniq
   const int fd = ::inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
   if (fd < 0) {
     throw Error(Errc::limit,
-                fmt::format("configuration files cannot be watched: {}", std::generic_category().message(errno)));
+                fmt::format("configuration files cannot be watched for changes: {}; restart the program after a change",
+                            std::generic_category().message(errno)));
   }
   state_->descriptor.assign(fd);
 }

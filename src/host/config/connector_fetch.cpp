@@ -86,16 +86,21 @@ Task<ConnectorPage> fetch_page(HttpClient& client, const ConnectorDirectory& dir
   if (status == 401 || status == 403) {
     throw Error(
         Errc::unauthorized,
-        fmt::format("the connector directory {} refuses the token ({}); check \"connectors.bearer\"", shown, status))
+        fmt::format("the connector directory {} refuses the token (HTTP status {}); check \"connectors.bearer\"", shown,
+                    status))
         .with_http_status(status);
   }
   if (status != 200) {
-    throw Error(Errc::http, fmt::format("the connector directory {} answered {}", shown, status))
+    throw Error(
+        Errc::http,
+        fmt::format("the connector directory {} answered with HTTP status {}; check \"connectors.url\"", shown, status))
         .with_http_status(status);
   }
   auto body = co_await read_all(*exchange, page_limit);
   auto parsed = parse_connector_page(body);
-  if (!parsed) throw Error(Errc::protocol, fmt::format("the connector directory {}: {}", shown, parsed.error()));
+  if (!parsed)
+    throw Error(Errc::protocol,
+                fmt::format("the connector directory {}: {}; check \"connectors.url\"", shown, parsed.error()));
   co_return std::move(*parsed);
 }
 
@@ -135,9 +140,10 @@ void keep(const std::string& file, const std::string& text) {
 Task<void> fetch_connectors(ConnectorDirectory directory, std::shared_ptr<const StartContext> context,
                             Runtime runtime) {
   const auto limit = as_duration(directory.timeout);
-  auto fetched = co_await with_timeout(fetch_pages(directory, context, runtime), limit,
-                                       fmt::format("the connector directory {} did not answer within {} ms",
-                                                   redacted_url(directory.url), directory.timeout.count()));
+  auto fetched = co_await with_timeout(
+      fetch_pages(directory, context, runtime), limit,
+      fmt::format("the connector directory {} did not answer within {} ms, the limit in \"connectors.timeout\"",
+                  redacted_url(directory.url), directory.timeout.count()));
   ConnectorCache cache{std::move(fetched), now_of(loop_clock(co_await asio::this_coro::executor))};
   auto write = [file = directory.cache_file, text = connector_cache_text(directory, cache)] {
     keep(file, text);

@@ -44,11 +44,11 @@ std::string real_path(const std::string& path) {
 // An editor's file, or why it is none.
 std::expected<IdeCandidate, std::string> read_lock(int folder, const std::string& name, uid_t owner) {
   Fd file(::openat(folder, name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY));
-  if (!file) return std::unexpected(errno == ELOOP ? "it is a link" : std::generic_category().message(errno));
+  if (!file) return std::unexpected(errno == ELOOP ? "it is a symbolic link" : std::generic_category().message(errno));
   struct stat status{};
   if (::fstat(file.get(), &status) != 0) return std::unexpected(std::generic_category().message(errno));
   if (!S_ISREG(status.st_mode)) return std::unexpected("it is not a file");
-  if (status.st_uid != owner) return std::unexpected(fmt::format("it belongs to user {}", status.st_uid));
+  if (status.st_uid != owner) return std::unexpected(fmt::format("it belongs to user {}, not to you", status.st_uid));
   if ((status.st_mode & S_IWOTH) != 0) return std::unexpected("everybody can write to it");
   if (status.st_size > static_cast<off_t>(largest_lock)) return std::unexpected("it is larger than 64 KiB");
   std::string text(largest_lock + 1, '\0');
@@ -105,7 +105,7 @@ Error none_found(const IdeSearch& search, const IdeWish& wish, const FoundLocks&
                                         : fmt::format("CLAUDE_CODE_SSE_PORT is {}", clean_line(search.port));
   return Error(Errc::connect,
                fmt::format("no editor was found for {}: {}, and {} ({}); open this folder in an editor that has the "
-                           "extension, or run this command in the terminal of the editor",
+                           "Claude Code extension, or run this command in the terminal of the editor",
                            clean_line(search.cwd), port,
                            reasons.empty() ? fmt::format("there is no lock file in {}", clean_line(search.folder))
                                            : fmt::format("no lock file in {} matches", clean_line(search.folder)),

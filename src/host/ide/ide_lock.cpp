@@ -110,9 +110,11 @@ std::optional<std::size_t> choose_ide(std::span<const IdeCandidate> candidates, 
 
 std::string why_not(const IdeCandidate& candidate, const IdeWish& wish) {
   const auto& lock = candidate.lock;
-  if (candidate.process_gone) return fmt::format("{} is out of date, process {} no longer runs", lock.editor, lock.pid);
+  if (candidate.process_gone)
+    return fmt::format("the lock file of {} is out of date, because process {} no longer runs", lock.editor, lock.pid);
   if (candidate.port_closed)
-    return fmt::format("{} is out of date, nothing listens on port {}", lock.editor, lock.port);
+    return fmt::format("the lock file of {} is out of date, because nothing listens on port {}", lock.editor,
+                       lock.port);
   if (nearness(lock, wish) > 0 || (wish.port && lock.port == *wish.port)) return fmt::format("{} matches", lock.editor);
   if (lock.folders.empty()) return fmt::format("{} has no folder open", lock.editor);
   return fmt::format("{} has {} open{}", lock.editor, clean_line(lock.folders.front()),

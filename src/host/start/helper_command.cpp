@@ -60,12 +60,13 @@ Task<std::string> run_helper(HelperCommand command, Runtime runtime) {
   co_await asio::this_coro::throw_if_cancelled(throws);
 
   if (!outcome && outcome.error().code() == Errc::timeout) {
-    throw Error(Errc::config, fmt::format("{} took longer than {:g} s", command.label,
+    throw Error(Errc::config, fmt::format("{} took longer than {:g} s, the limit, and was ended", command.label,
                                           std::chrono::duration<double>(command.time).count()));
   }
   if (!outcome) throw std::move(outcome).error();
   if (output.size() > command.output) {
-    throw Error(Errc::config, fmt::format("{} printed more than {} KiB", command.label, command.output >> 10));
+    throw Error(Errc::config,
+                fmt::format("{} printed more than {} KiB, the limit", command.label, command.output >> 10));
   }
   const auto& status = process.exit_status();
   if (!status || *status != ExitStatus{}) {

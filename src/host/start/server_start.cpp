@@ -74,7 +74,8 @@ Task<std::string> value_of(const ServerConfig& server, const SecretReference& re
       auto read = [path = path_of(reference.argument, *context)] { return read_config_text(path); };
       auto text = co_await offload(Pool::slow, std::move(read));
       if (!text) throw secret_error(server, reference, text.error());
-      if (text->size() > secret_limit) throw secret_error(server, reference, "the file is larger than 64 KiB");
+      if (text->size() > secret_limit)
+        throw secret_error(server, reference, "the file is larger than 64 KiB, the limit for a secret");
       while (text->ends_with('\n') || text->ends_with('\r')) text->pop_back();
       co_return std::move(*text);
     }
@@ -185,7 +186,8 @@ Task<SecretValues> fetch_secrets(ServerConfig server, std::shared_ptr<const Star
   }
   for (const auto& reference : references) {
     auto value = co_await value_of(server, reference, context, runtime);
-    if (value.find('\0') != std::string::npos) throw secret_error(server, reference, "it contains a NUL character");
+    if (value.find('\0') != std::string::npos)
+      throw secret_error(server, reference, "the value contains a NUL character");
     values.emplace(std::pair(reference.kind, reference.argument), std::move(value));
   }
   co_return values;

@@ -46,7 +46,7 @@ Result<WardenImage> embedded_warden() {
   }
   if (!memory) {
     return fail(Errc::connect,
-                fmt::format("the process warden cannot be started from memory ({}){}", std::strerror(errno), remedy));
+                fmt::format("the guard process cannot be started from memory ({}){}", std::strerror(errno), remedy));
   }
   const auto* next = patchbay_warden_begin;
   while (next < patchbay_warden_end) {
@@ -54,7 +54,7 @@ Result<WardenImage> embedded_warden() {
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) {
       return fail(Errc::connect,
-                  fmt::format("the process warden cannot be written to memory ({}){}", std::strerror(errno), remedy));
+                  fmt::format("the guard process cannot be written to memory ({}){}", std::strerror(errno), remedy));
     }
     next += written;
   }
@@ -63,7 +63,7 @@ Result<WardenImage> embedded_warden() {
   Fd readable(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (readable && readable.get() < 10) readable = Fd(::fcntl(readable.get(), F_DUPFD_CLOEXEC, 10));
   if (!readable) {
-    return fail(Errc::connect, fmt::format("the process warden cannot be started from memory ({}; is /proc mounted?){}",
+    return fail(Errc::connect, fmt::format("the guard process cannot be started from memory ({}; is /proc mounted?){}",
                                            std::strerror(errno), remedy));
   }
   return WardenImage{fmt::format("/proc/self/fd/{}", readable.get()), std::move(readable)};
