@@ -56,8 +56,11 @@ Task<Skill> get_skill(SessionOwner& session, std::string uri, CallOptions option
   Json result = co_await request(session, method::get_skill, std::move(members), std::move(settings));
   auto skill = value_or_throw(decode<Skill>(std::move(result["skill"]), "skill"));
   if (skill.uri != uri) {
-    throw Error(Errc::protocol,
-                fmt::format("the server was asked for the skill {} but answered with {}", uri, skill.uri));
+    throw Error(
+        Errc::protocol,
+        fmt::format(
+            "the server was asked for the skill \"{}\" but answered with \"{}\"; report it to the server's author", uri,
+            skill.uri));
   }
   value_or_throw(check_skill(skill, session.runtime().limits));
   co_return skill;
@@ -93,7 +96,8 @@ Task<Listing<Resource>> read_directory(SessionOwner& session, std::string uri, C
   auto listing = co_await list_all<Resource>(session, {method::read_directory, uri}, "resources", std::move(options));
   std::erase_if(listing.items, [&](const Resource& child) {
     if (is_child_of(uri, child.uri)) return false;
-    listing.problems.push_back({fmt::format("resource \"{}\"", child.uri), "it is not in the directory"});
+    listing.problems.push_back(
+        {fmt::format("resource \"{}\"", child.uri), fmt::format("it is not in the directory \"{}\"", uri)});
     return true;
   });
   co_return listing;

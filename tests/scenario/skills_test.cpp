@@ -168,9 +168,9 @@ TEST_P(OddSkills, OneEntryThatBreaksARule_IsAnError) {
     auto other = entry_of({{uri, header}});
     answers(method::get_skill, Json{{"skill", encode(other)}});
     auto another = co_await failure(session.get_skill("skill://word/SKILL.md"));
-    EXPECT_EQ(another,
-              Error(Errc::protocol,
-                    "the server was asked for the skill skill://word/SKILL.md but answered with skill://pdf/SKILL.md"));
+    EXPECT_EQ(another, Error(Errc::protocol,
+                             "the server was asked for the skill \"skill://word/SKILL.md\" but answered with "
+                             "\"skill://pdf/SKILL.md\"; report it to the server's author"));
     other.resources->front().size = INT64_MAX;
     answers(method::get_skill, Json{{"skill", encode(other)}});
     auto large = co_await failure(session.get_skill(uri));
@@ -269,7 +269,8 @@ TEST_P(OddSkills, ChildrenOutsideOfTheirDirectory_AreLeftOut) {
     auto listing = co_await session.read_directory("skill://pdf");
     EXPECT_THAT(listing.items, ElementsAre(Resource{.uri = "skill://pdf/a.md", .name = "x"}));
     EXPECT_THAT(listing.problems, SizeIs(6));
-    EXPECT_EQ(listing.problems.at(0), (DecodeProblem{"resource \"skill://pdf/b/c.md\"", "it is not in the directory"}));
+    EXPECT_EQ(listing.problems.at(0),
+              (DecodeProblem{"resource \"skill://pdf/b/c.md\"", "it is not in the directory \"skill://pdf\""}));
   });
 }
 
@@ -279,7 +280,9 @@ TEST_P(OddSkills, AListWithoutEnd_IsCut) {
   lists(Json::array());
   run([this](Session session) -> Task<void> {
     auto listing = co_await session.read_directory("skill://pdf");
-    EXPECT_EQ(listing.cut, "the server repeated a cursor");
+    EXPECT_EQ(listing.cut,
+              "the answer to resources/directory/read is not complete: the server repeated a cursor, so its list has "
+              "no end; report it to the server's author");
     EXPECT_EQ(count(method::read_directory), 2u);
   });
 }
