@@ -616,7 +616,7 @@ TEST(ServerModern, ResourcesAndPromptsMayAskAndCompletionsMayNot) {
         co_await client.ask(request("completion/complete",
                                     R"("ref":{"type":"ref/prompt","name":"ask"},"argument":{"name":"x","value":"y"})",
                                     meta(every_capability))),
-        error(-32603, "this kind of request cannot ask the client"));
+        error(-32603, "the client can be asked only during tools/call, resources/read and prompts/get"));
     co_await client.close();
   });
 }
