@@ -155,10 +155,13 @@ TEST_P(OddSkills, EntriesThatBreakARule_AreReportedAndDoNotHideTheOthers) {
               "skills[7]: expected an object, found an integer\n"
               "skill \"skill://pdf/SKILL.md\": skill://pdf/../other/x is not inside skill://pdf\n"
               "skill \"skill://pdf/SKILL.md\": file:///etc/passwd is not inside skill://pdf\n"
-              "skill \"skill://pdf/SKILL.md\": the digest of skill://pdf/SKILL.md is not valid\n"
-              "skill \"skill://pdf/SKILL.md\": the files of skill://pdf/SKILL.md are larger than 16777216 bytes\n"
-              "skill \"skill://pdf/SKILL.md\": skill://pdf/SKILL.md has 513 files, more than 512\n"
-              "skill \"skill://pdf/SKILL.md\": the directory of skill://pdf/SKILL.md is not called word\n");
+              "skill \"skill://pdf/SKILL.md\": the digest of skill://pdf/SKILL.md is not \"sha256:\" and 64 "
+              "hexadecimal digits in lower case\n"
+              "skill \"skill://pdf/SKILL.md\": the files of skill://pdf/SKILL.md are larger than 16777216 bytes, which "
+              "is the limit\n"
+              "skill \"skill://pdf/SKILL.md\": skill://pdf/SKILL.md has 513 files, more than 512, which is the limit\n"
+              "skill \"skill://pdf/SKILL.md\": the directory of skill://pdf/SKILL.md is not called word, which is the "
+              "name of the skill\n");
     EXPECT_EQ(count(method::read_resource), 0u);
   });
 }

@@ -139,7 +139,7 @@ Telling tell(const HttpFailure& failure, const HttpFailureContext& context) {
               "if this happens again, look at the log of the server and at proxies in between"};
     case HttpFault::not_http:
       return {Errc::protocol, fmt::format("the other side does not use HTTP: {}", failure.reason),
-              "check the host, the port, and whether the URL must begin with http:// or https://"};
+              "check the host, the port, and whether the url needs http or https"};
     case HttpFault::headers_too_large:
       return {Errc::limit, fmt::format("the header of the answer is larger than {}", context.limit),
               "the server or a proxy in between must send less"};
