@@ -118,11 +118,8 @@ Task<Exchanged> exchange(SessionOwner& session, std::string_view method, Members
         }
         if (auto* task = std::get_if<RemoteTask>(&*outcome)) {
           if (!settings.tasks) {
-            throw Error(
-                Errc::protocol,
-                fmt::format(
-                    "the server answered {} with a task, which was not requested; report it to the server's author",
-                    method));
+            throw Error(Errc::protocol,
+                        fmt::format("the server answered {} with a task, which was not requested", method));
           }
           exchanged.answer = std::move(*task);
           co_return exchanged;

@@ -74,7 +74,7 @@ Task<Listing<T>> list_once(SessionOwner& session, ListedBy list, std::string_vie
       cut(fmt::format("the server listed more than {} bytes", limits.list_bytes));
       break;
     }
-    auto page = value_or_throw(decode_page<T>(std::move(*result).take(), key));
+    auto page = decoded_or_throw(list.method, decode_page<T>(std::move(*result).take(), key));
     for (auto& problem : page.problems) {
       if (listing.problems.size() == limits.items) break;
       listing.problems.push_back(std::move(problem));

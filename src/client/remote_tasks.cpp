@@ -188,9 +188,7 @@ class Following {
     if (!session_->wire().has_request(method::task_result)) {
       leave_.id.clear();
       if (state.error) throw std::move(*state.error);
-      if (!state.result)
-        throw Error(Errc::protocol,
-                    "the server reports that the task is done but sent no result; report it to the server's author");
+      if (!state.result) throw Error(Errc::protocol, "the server reports that the task is done but sent no result");
       co_return std::move(*state.result);
     }
     auto fetched = co_await as_result(request(*session_, method::task_result, naming(task_.id), part(Duration::max())));

@@ -54,7 +54,7 @@ Task<Skill> get_skill(SessionOwner& session, std::string uri, CallOptions option
   const Tagged tagged(session, settings, method::get_skill, {}, options);
   // Never from the cache: who asks for one entry wants to know whether it is still the same.
   Json result = co_await request(session, method::get_skill, std::move(members), std::move(settings));
-  auto skill = value_or_throw(decode<Skill>(std::move(result["skill"]), "skill"));
+  auto skill = decoded_or_throw(method::get_skill, decode<Skill>(std::move(result["skill"]), "skill"));
   if (skill.uri != uri) {
     throw Error(
         Errc::protocol,
@@ -78,7 +78,7 @@ Task<ResourceContents> read_skill(SessionOwner& session, Skill skill, std::strin
     auto settings = settings_for(options, limits.request);
     const Tagged tagged(session, settings, method::read_resource, {}, options);
     auto result = co_await cached_request(session, method::read_resource, std::move(members), uri, std::move(settings));
-    auto read = value_or_throw(decode<ReadResourceResult>(std::move(result).take()));
+    auto read = decoded_or_throw(method::read_resource, decode<ReadResourceResult>(std::move(result).take()));
     auto contents = co_await verified(skill, uri, std::move(read), limits);
     if (contents) co_return std::move(*contents);
     session.lists().cache().drop(method::read_resource, uri);

@@ -62,9 +62,8 @@ Result<void> ToolSchemas::check_arguments(std::string_view tool, const Json& arg
 Result<void> ToolSchemas::check_result(std::string_view tool, const CallToolResult& result, std::uint64_t steps) const {
   if (!output_ || !*output_ || result.is_error) return {};
   if (!result.structured_content) {
-    return fail(Errc::protocol, fmt::format("the tool \"{}\" declares an output schema but returned no structured "
-                                            "content; report it to the server's author",
-                                            tool));
+    return fail(Errc::protocol,
+                fmt::format("the tool \"{}\" declares an output schema but returned no structured content", tool));
   }
   auto problems = problems_of(**output_, *result.structured_content, "structuredContent", steps);
   if (!problems) return std::unexpected(std::move(problems).error());

@@ -121,7 +121,7 @@ Result<Outcome> decode_input_required(const Json& result) {
     input.state = state->as_string();
   }
   if (input.requests.empty() && !input.state) {
-    return fail(Errc::protocol, "the server needs input but did not say which; report it to the server's author");
+    return fail(Errc::protocol, "the server needs input but did not say which");
   }
   return input;
 }

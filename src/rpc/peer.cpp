@@ -235,9 +235,9 @@ void Peer::on_response(const RequestId& id, Result<Payload> outcome) {
       if (std::to_string(it->first) == text) {
         found = it;
         outcome = std::unexpected(
-            Error(Errc::protocol, fmt::format("the server answered request {} with the string id \"{}\" instead of the "
-                                              "number; report it to the server's author",
-                                              it->first, text)));
+            Error(Errc::protocol,
+                  fmt::format("the server answered request {} with the string id \"{}\" instead of the number",
+                              it->first, text)));
         break;
       }
     }

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/as_result.h"
+#include "base/limit_text.h"
 #include "base/scope.h"
 #include "base/strings.h"
 #include "base/waiting.h"
@@ -95,7 +96,7 @@ class ProxyAuth final : public HttpAuth, public std::enable_shared_from_this<Pro
       ProxyAuth& auth;
     } ended(*self);
     self->failure_.clear();
-    const std::string slow = "it took too long";
+    const std::string slow = fmt::format("the renewal took longer than {}", limit_text(self->limit_));
     auto stored = co_await as_result(with_timeout(self->tokens_->read_again(), self->limit_, slow));
     // Another process was quicker; or there never was anything to renew.
     if (refused.empty() || (stored && replaces(*stored, refused))) co_return;

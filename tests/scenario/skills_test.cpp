@@ -180,7 +180,8 @@ TEST_P(OddSkills, OneEntryThatBreaksARule_IsAnError) {
     EXPECT_EQ(large.code(), Errc::limit);
     answers(method::get_skill, Json::object());
     auto none = co_await failure(session.get_skill(uri));
-    EXPECT_EQ(none, Error(Errc::protocol, "skill: expected an object, found null"));
+    EXPECT_EQ(none, Error(Errc::protocol,
+                          "the server's answer to skills/get is not valid: skill: expected an object, found null"));
     // One that was kept, and spoiled meanwhile, is not used either.
     auto kept = co_await failure(session.read_skill(other));
     EXPECT_EQ(kept.code(), Errc::limit);

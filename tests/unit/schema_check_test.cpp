@@ -113,8 +113,7 @@ TEST(SchemaCheck, ResultsMustKeepWhatTheToolDeclares) {
            {person,
             {},
             false,
-            "protocol: the tool \"meet\" declares an output schema but returned no structured content; report it to "
-            "the server's author"},
+            "protocol: the tool \"meet\" declares an output schema but returned no structured content"},
            // A tool that failed owes nothing.
            {person, {}, true, ""},
            {person, R"({"name": 1})", true, ""},

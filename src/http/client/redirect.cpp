@@ -33,7 +33,7 @@ Result<std::optional<HttpRequest>> redirected(const HttpRequest& sent, const Htt
                                   redacted_url(*location), what));
   };
   auto to = resolve_url(*from, *location);
-  if (!to) return refuse(Errc::protocol, "which is not a URL; report it to the server's author");
+  if (!to) return refuse(Errc::protocol, "which is not a URL");
   if (to->scheme != "http" && to->scheme != "https")
     return refuse(Errc::http, "which is neither http nor https; the redirect is not followed");
   if (from->scheme == "https" && to->scheme == "http") {
