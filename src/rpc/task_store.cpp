@@ -202,7 +202,7 @@ void TaskStore::drop_old() {
 
 Result<std::shared_ptr<StoredTask>> TaskStore::create(const TaskWish& wish, StoredTask::Owner owner) {
   drop_old();
-  if (stopped_) return fail(Errc::closed, "the program is ending and accepts no new tasks");
+  if (stopped_) return fail(Errc::closed, "no new task is accepted, because the session or the server is ending");
   if (auto admitted = room_->admit(owner.who()); !admitted) return std::unexpected(std::move(admitted).error());
   std::array<std::uint8_t, 24> bytes{};
   random_(bytes);
