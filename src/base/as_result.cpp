@@ -27,7 +27,7 @@ Error error_from(std::exception_ptr exception) {
   } catch (const std::exception& error) {
     return Error(Errc::internal, error.what());
   } catch (...) {
-    return Error(Errc::internal, "unknown exception");
+    return Error(Errc::internal, "a function threw something that is not a std::exception");
   }
 }
 

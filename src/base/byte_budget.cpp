@@ -213,7 +213,7 @@ bool ByteBudget::Unfinished::failed() const { return entry_ && entry_->failed; }
 
 Error ByteBudget::Unfinished::failure() const {
   return Error(Errc::limit,
-               fmt::format("the message was given up: together with all other messages that are being received it "
+               fmt::format("the message was discarded: together with all other messages that are being received it "
                            "would need more than {} bytes; ask the servers for less at a time",
                            ceiling_));
 }

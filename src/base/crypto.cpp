@@ -108,12 +108,16 @@ std::string Sealer::seal(std::string_view plain, std::string_view context) const
       EVP_EncryptUpdate(cipher.get(), out + nonce_size, &size, bytes_of(plain), static_cast<int>(plain.size())) == 1 &&
       EVP_EncryptFinal_ex(cipher.get(), out + nonce_size + size, &size) == 1 &&
       EVP_CIPHER_CTX_ctrl(cipher.get(), EVP_CTRL_GCM_GET_TAG, tag_size, out + nonce_size + plain.size()) == 1;
-  if (!ok) throw Error(Errc::internal, "sealing failed");
+  if (!ok) throw Error(Errc::internal, "the state of a request could not be encrypted");
   return base64url_encode(box);
 }
 
 Result<std::string> Sealer::open(std::string_view sealed, std::string_view context) const {
-  auto refused = [] { return fail(Errc::invalid_argument, "the state was not issued by this server, or was altered"); };
+  auto refused = [] {
+    return fail(
+        Errc::invalid_argument,
+        "requestState was not issued by this server, or was altered; send the request again without requestState");
+  };
   auto box = base64url_decode(sealed);
   if (!box || box->size() < nonce_size + tag_size) return refused();
   auto* in = reinterpret_cast<std::uint8_t*>(box->data());

@@ -82,7 +82,8 @@ Result<void> change_kept_file(const std::string& path, std::size_t limit,
   if (!lock) return failed("cannot open", lock_path, errno);
   for (int tried = 1; ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0; ++tried) {
     if (errno != EWOULDBLOCK && errno != EINTR) return failed("cannot lock", lock_path, errno);
-    if (tried >= lock_tries) return failed("cannot lock", lock_path, EWOULDBLOCK);
+    if (tried >= lock_tries)
+      return fail(Errc::internal, fmt::format("cannot lock {}: another process holds the lock", lock_path));
     std::this_thread::sleep_for(lock_pause);
   }
   const auto text = change(read_kept_file(path, limit));

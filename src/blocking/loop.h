@@ -209,7 +209,9 @@ class Loop : public std::enable_shared_from_this<Loop> {
       throw Error(Errc::internal, "this process was forked after Patchbay was set up; create a new Host after fork()");
     }
     if (std::this_thread::get_id() == parts_->id.load()) {
-      throw Error(Errc::internal, "a blocking call on the thread of the loop would wait for itself");
+      throw Error(Errc::internal,
+                  "a blocking call was made on the thread that carries it out, so it would never end; make it on "
+                  "another thread");
     }
   }
 

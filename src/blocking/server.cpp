@@ -124,8 +124,10 @@ void Server::Impl::serve(std::function<Task<void>()> serving, const std::stop_to
 std::shared_ptr<patchbay::Server> Server::Impl::join(std::shared_ptr<Loop> host) {
   std::lock_guard lock(mutex_);
   if (loop_ == host) return server;
-  if (doors_ > 0) throw Error(Errc::invalid_argument, "the server serves already; add it to the host before");
-  if (loop_ != threads) throw Error(Errc::invalid_argument, "the server belongs to another host");
+  if (doors_ > 0)
+    throw Error(Errc::invalid_argument,
+                "the server already serves clients; add it to the host before it begins to serve");
+  if (loop_ != threads) throw Error(Errc::invalid_argument, "the server was already added to another host");
   places->loop = host->callbacks();
   loop_ = std::move(host);
   return server;

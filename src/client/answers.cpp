@@ -62,7 +62,7 @@ Task<InputResponse> ask_program(std::shared_ptr<const ClientOptions> handlers, R
                                 CallContext context) {
   const auto& options = *handlers;
   if (auto* elicit = std::get_if<ElicitRequest>(&request)) {
-    if (!options.elicit) throw Error(Errc::unsupported, "this client has nobody who could answer");
+    if (!options.elicit) throw Error(Errc::unsupported, "this client cannot ask a user");
     if (elicit->mode == ElicitRequest::Mode::url && !options.elicit_by_url) {
       throw Error(Errc::invalid_argument, "this client does not open URLs for a server");
     }
@@ -78,13 +78,13 @@ Task<InputResponse> ask_program(std::shared_ptr<const ClientOptions> handlers, R
     co_return result;
   }
   if (auto* sample = std::get_if<CreateMessageRequest>(&request)) {
-    if (!options.sample) throw Error(Errc::unsupported, "no model is available here");
+    if (!options.sample) throw Error(Errc::unsupported, "this client has no model that could create a message");
     if (!sample->tools.empty() && !options.sample_with_tools) {
-      throw Error(Errc::invalid_argument, "this client does not use tools when it samples");
+      throw Error(Errc::invalid_argument, "this client cannot offer tools to its model");
     }
     co_return co_await options.sample(std::move(*sample), std::move(context));
   }
-  if (!options.roots) throw Error(Errc::unsupported, "this client has no roots");
+  if (!options.roots) throw Error(Errc::unsupported, "this client does not offer roots");
   ListRootsResult result;
   result.roots = co_await options.roots(std::move(context));
   co_return result;

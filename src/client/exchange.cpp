@@ -75,7 +75,8 @@ Task<Exchanged> exchange(SessionOwner& session, std::string_view method, Members
     const auto* wire = &session.wire();
     if (!wire->has_request(method)) {
       throw Error(Errc::unsupported,
-                  fmt::format("revision {} of the protocol does not have {}", wire->version(), method));
+                  fmt::format("the server uses protocol revision {}, which does not have the request {}",
+                              wire->version(), method));
     }
     std::optional<Members> again;  // what later rounds send
     bool recovered = false;
@@ -117,7 +118,8 @@ Task<Exchanged> exchange(SessionOwner& session, std::string_view method, Members
         }
         if (auto* task = std::get_if<RemoteTask>(&*outcome)) {
           if (!settings.tasks) {
-            throw Error(Errc::protocol, fmt::format("{} was answered with a task that was not requested", method));
+            throw Error(Errc::protocol,
+                        fmt::format("the server answered {} with a task, which was not requested", method));
           }
           exchanged.answer = std::move(*task);
           co_return exchanged;
@@ -136,7 +138,8 @@ Task<Exchanged> exchange(SessionOwner& session, std::string_view method, Members
 
       if (asked) *asked = true;
       if (round >= runtime.limits.input_rounds) {
-        throw Error(Errc::limit, fmt::format("the server asked for input {} times during one {}", round + 1, method));
+        throw Error(Errc::limit, fmt::format("the server asked for input {} times during one {}; the limit is {}",
+                                             round + 1, method, runtime.limits.input_rounds));
       }
       if (asks_for_a_visit(input) && ++visits > most_visits) {
         throw Error(
@@ -152,8 +155,11 @@ Task<Exchanged> exchange(SessionOwner& session, std::string_view method, Members
         auto* elicited = std::get_if<ElicitResult>(&response);
         // Where answers cannot be carried back, a refusal ends the call here.
         if (!answered && elicited && elicited->action != ElicitResult::Action::accept) {
-          throw Error(Errc::denied, fmt::format("opening the address from the server was not agreed to ({})",
-                                                to_string(elicited->action)));
+          throw Error(
+              Errc::denied,
+              fmt::format(
+                  "the server needs you to open a web page, and you did not agree (\"{}\"); call again and agree",
+                  to_string(elicited->action)));
         }
         answers.emplace_back(key, std::move(response));
       }

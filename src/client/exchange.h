@@ -51,4 +51,11 @@ Task<Fetched> cached_request(SessionOwner& session, std::string_view method, Mem
 // layer below has said it.
 Error error_of_exchange(std::string_view method, CarriedOut so_far, Error error);
 
+// What an answer was decoded to; the error says to which request it was the answer.
+template <class T>
+T decoded_or_throw(std::string_view method, Result<T> decoded) {
+  if (!decoded) throw decoded.error().within("the server's answer to " + std::string(method) + " is not valid");
+  return std::move(*decoded);
+}
+
 }  // namespace patchbay

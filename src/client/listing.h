@@ -45,9 +45,12 @@ Task<Listing<T>> list_once(SessionOwner& session, ListedBy list, std::string_vie
   std::optional<std::string> cursor;
   bool restarted = false;
   std::size_t bytes = 0;
+  auto cut = [&](std::string_view why) {
+    listing.cut = fmt::format("the answer to {} is not complete: {}", list.method, why);
+  };
   for (std::size_t pages = 0;; ++pages) {
     if (pages == limits.pages) {
-      listing.cut = fmt::format("the server sent more than {} pages", limits.pages);
+      cut(fmt::format("the server sent more than {} pages", limits.pages));
       break;
     }
     if (pages > 0 && settings.clock->left() == Duration::zero()) throw timed_out(list.method, settings.total);
@@ -68,17 +71,17 @@ Task<Listing<T>> list_once(SessionOwner& session, ListedBy list, std::string_vie
     }
     bytes += result->bytes;
     if (bytes > limits.list_bytes) {
-      listing.cut = fmt::format("the server listed more than {} bytes", limits.list_bytes);
+      cut(fmt::format("the server listed more than {} bytes", limits.list_bytes));
       break;
     }
-    auto page = value_or_throw(decode_page<T>(std::move(*result).take(), key));
+    auto page = decoded_or_throw(list.method, decode_page<T>(std::move(*result).take(), key));
     for (auto& problem : page.problems) {
       if (listing.problems.size() == limits.items) break;
       listing.problems.push_back(std::move(problem));
     }
     for (auto& item : page.items) {
       if (listing.items.size() == limits.items) {
-        listing.cut = fmt::format("the server listed more than {} items", limits.items);
+        cut(fmt::format("the server listed more than {} items", limits.items));
         break;
       }
       listing.items.push_back(std::move(item));
@@ -86,11 +89,11 @@ Task<Listing<T>> list_once(SessionOwner& session, ListedBy list, std::string_vie
     if (listing.cut || !page.next_cursor) break;
     cursor = std::move(page.next_cursor);
     if (cursor->size() > limits.cursor) {
-      listing.cut = fmt::format("the server sent a cursor of {} bytes", cursor->size());
+      cut(fmt::format("the server sent a cursor of {} bytes; the limit is {}", cursor->size(), limits.cursor));
       break;
     }
     if (!seen.insert(*cursor).second) {
-      listing.cut = "the server repeated a cursor";
+      cut("the server repeated a cursor, so its list has no end; report it to the server's author");
       break;
     }
   }

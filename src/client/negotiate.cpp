@@ -135,9 +135,10 @@ class Attempt {
     // with.
     const auto status = opened.error().code() == Errc::http ? opened.error().http_status() : std::nullopt;
     if (status && status == why.http_status()) throw std::move(why);
-    auto both = Error(why.code(),
-                      status ? fmt::format("{} (and {} to the GET of an older client)", why.message(), *status)
-                             : fmt::format("{}; and as an older server: {}", why.message(), opened.error().message()))
+    auto both = Error(why.code(), status ? fmt::format("{} (with the older transport \"sse\" it answered {})",
+                                                       why.message(), *status)
+                                         : fmt::format("{}; the older transport \"sse\" failed as well: {}",
+                                                       why.message(), opened.error().message()))
                     .with_detail(why.detail());
     throw why.http_status() ? std::move(both).with_http_status(*why.http_status()) : both;
   }
@@ -162,7 +163,8 @@ Task<void> follow_probe(SessionOwner& owner, Attempt& attempt, std::shared_ptr<H
   for (;;) {
     switch (step.what) {
       case Do::start_over:
-        runtime.log(LogLevel::info, "start_over", "reason", "ended at what it answered before");
+        runtime.log(LogLevel::info, "start_over", "reason",
+                    "the server ended the connection at a request that it answered before");
         co_await attempt.open_again();
         [[fallthrough]];
       case Do::send_discover:
@@ -171,7 +173,7 @@ Task<void> follow_probe(SessionOwner& owner, Attempt& attempt, std::shared_ptr<H
         scope.spawn(note_silence(happenings, runtime.limits.silent_probe));
         break;
       case Do::reopen:
-        runtime.log(LogLevel::info, "reopen", "reason", "ended at the first request");
+        runtime.log(LogLevel::info, "reopen", "reason", "the server ended the connection at the first request");
         co_await attempt.open_again();
         [[fallthrough]];
       case Do::send_initialize:

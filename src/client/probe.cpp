@@ -25,8 +25,10 @@ std::optional<std::string> common(std::span<const std::string_view> ours, const 
 Error no_common_version(const std::vector<std::string>& theirs) {
   std::vector<std::string_view> ours(modern_versions().begin(), modern_versions().end());
   ours.insert(ours.end(), legacy_versions().begin(), legacy_versions().end());
-  return Error(Errc::unsupported, fmt::format("no common protocol revision: the server speaks {}, Patchbay speaks {}",
-                                              fmt::join(theirs, ", "), fmt::join(ours, ", ")));
+  return Error(
+      Errc::unsupported,
+      fmt::format("no common protocol revision: the server speaks {}, Patchbay speaks {}; update the older of the two",
+                  fmt::join(theirs, ", "), fmt::join(ours, ", ")));
 }
 
 // Whether an HTTP answer to the first request says that its sender does not know it: some
@@ -47,11 +49,13 @@ bool wants_older_transport(const Error& error) {
 // An answer to initialize that says what is spoken from now on.
 Result<Probe::Step> read_initialize_result(const Json& answer) {
   const Json& version = answer["protocolVersion"];
-  if (!version.is_string()) return fail(Errc::protocol, "the answer to initialize has no protocolVersion");
+  if (!version.is_string())
+    return fail(Errc::protocol,
+                "the server's answer to initialize has no \"protocolVersion\"; report it to the server's author");
   if (in(modern_versions(), version.as_string())) {
-    return fail(
-        Errc::unsupported,
-        fmt::format("the server answered initialize with revision {}, which has no initialize", version.as_string()));
+    return fail(Errc::unsupported, fmt::format("the server answered initialize with protocol revision {}, which does "
+                                               "not have this request; report it to the server's author",
+                                               version.as_string()));
   }
   if (!in(legacy_versions(), version.as_string())) return std::unexpected(no_common_version({version.as_string()}));
   Probe::Step step{.what = Probe::Step::Do::settled, .version = version.as_string()};
@@ -123,19 +127,24 @@ Probe::Step Probe::choose(const std::vector<std::string>& supported, const Serve
   if (auto legacy = common(legacy_versions(), supported); legacy && wanted_ == "auto") {
     if (initialize_open_) return Step{};
     if (!initialized_with_.contains(*legacy)) return initialize(*legacy);
-    return failed(refusal_.value_or(Error(Errc::protocol, "the server refused both ways to open a session")));
+    return failed(refusal_.value_or(Error(Errc::protocol,
+                                          "the server refused both requests that can open a session, server/discover "
+                                          "and initialize; report it to the server's author")));
   }
   return failed(no_common_version(supported));
 }
 
 Probe::Step Probe::not_modern() {
   if (in(modern_versions(), wanted_)) {
-    return failed(Error(Errc::unsupported,
-                        fmt::format("the server does not support revision {}, which its entry requires", wanted_)));
+    return failed(Error(Errc::unsupported, fmt::format("the server does not support protocol revision {}, which its "
+                                                       "entry requires; change \"protocol\" in the entry",
+                                                       wanted_)));
   }
   if (!initialize_sent_) return initialize(std::string(legacy_versions().front()));
   if (initialize_open_) return Step{};
-  return give_up(refusal_.value_or(Error(Errc::protocol, "the server refused both ways to open a session")));
+  return give_up(refusal_.value_or(Error(Errc::protocol,
+                                         "the server refused both requests that can open a session, server/discover "
+                                         "and initialize; report it to the server's author")));
 }
 
 // Both ways to begin were refused over this transport.

@@ -20,7 +20,7 @@ Task<void> run_one(std::shared_ptr<StoredTask> task, Task<InputResponse> answer,
   if (response) {
     task->finish(TaskStatus::completed, encoded(*response));
   } else if (response.error().code() == Errc::cancelled) {
-    task->finish(TaskStatus::cancelled, Json(), "nobody is left to answer it");
+    task->finish(TaskStatus::cancelled, Json(), "the question was cancelled before it was answered");
   } else {
     const auto rpc = rpc_error_of(response.error());
     auto error = Error::rpc(rpc.code, rpc.message, rpc.data ? std::string(rpc.data.text()) : std::string());
@@ -43,7 +43,8 @@ Payload ReceivedTasks::start(const Wire& wire, const TaskWish& how, Task<InputRe
   const auto tasks = store_->of_session(owner);
   const auto running = std::ranges::count_if(tasks, [](const auto& task) { return !task->ended(); });
   if (static_cast<std::size_t>(running) >= most_at_once_) {
-    throw Error::rpc(rpc_code::internal_error, "too many tasks at once; wait for answers");
+    throw Error::rpc(rpc_code::internal_error,
+                     fmt::format("{} of your tasks are running, which is the limit; wait for answers", most_at_once_));
   }
   auto created = store_->create(how, {{}, std::string(owner)});
   if (!created) throw Error::rpc(rpc_code::internal_error, created.error().message());

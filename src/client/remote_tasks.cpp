@@ -68,9 +68,10 @@ struct LeaveTask {
 };
 
 Error unknown_task(const std::string& id, const Error& error) {
-  return Error::rpc(*error.rpc_code(),
-                    fmt::format("the server does not know the task {}; it may have expired ({})", id, error.message()),
-                    error.rpc_data());
+  return Error::rpc(
+      *error.rpc_code(),
+      fmt::format("the server does not know the task \"{}\"; it may have expired ({})", id, error.message()),
+      error.rpc_data());
 }
 
 class Following {
@@ -127,10 +128,11 @@ class Following {
     const auto left = settings.clock->left();
     auto text = [](Duration limit) { return fmt::format("{} s", std::chrono::duration<double>(limit).count()); };
     if (left == Duration::zero()) {
-      throw Error(Errc::timeout, fmt::format("no result of the task within {}", text(settings.total)));
+      throw Error(Errc::timeout, fmt::format("the task had no result within {}", text(settings.total)));
     }
     if (settings.idle != Duration::max() && settings.clock->now() - heard_at() >= settings.idle) {
-      throw Error(Errc::timeout, fmt::format("nothing was heard of the task for {}", text(settings.idle)));
+      throw Error(Errc::timeout,
+                  fmt::format("the server reported nothing new about the task for {}", text(settings.idle)));
     }
     return left;
   }
@@ -201,7 +203,8 @@ class Following {
     for (auto& [key, wish] : requests) {
       if (!answered_.insert(key).second) continue;
       if (answered_.size() > session_->runtime().limits.task_questions) {
-        throw Error(Errc::limit, fmt::format("the task asked more than {} questions", answered_.size() - 1));
+        throw Error(Errc::limit,
+                    fmt::format("the task asked more than {} questions, which is the limit", answered_.size() - 1));
       }
       const CallClock::Stop stop(how_.settings.clock);
       auto response =

@@ -1,6 +1,7 @@
 #include "client/renewal.h"
 
 #include "base/as_result.h"
+#include "base/limit_text.h"
 #include "client/exchange.h"
 #include "client/session_owner.h"
 #include "protocol/methods.h"
@@ -57,7 +58,8 @@ Task<void> Renewal::open_anew() {
   co_await old->close(CloseMode::quick,
                       Error(Errc::closed, fmt::format("{} forgot the session while the request was running", shown)));
   co_await with_timeout(session_.open_and_settle(), as_duration(runtime.limits.connect),
-                        fmt::format("{} forgot the session and did not open a new one", shown));
+                        fmt::format("{} forgot the session and did not open a new one within {}", shown,
+                                    limit_text(runtime.limits.connect)));
   needed_ = false;
   ++count_;
   pace_.renewed(session_.clock().now());
@@ -107,8 +109,9 @@ Task<void> Renewal::settle_doubt() {
       needed_ && failure_
           ? *failure_
           : Error(Errc::closed,
-                  fmt::format("{} keeps forgetting its sessions; no new one is opened only to listen to it",
-                              session_.transport()->describe()));
+                  fmt::format(
+                      "{} keeps forgetting its sessions; no new session is opened only to receive its notifications",
+                      session_.transport()->describe()));
   runtime.log(LogLevel::warning, "session_not_renewed", "reason", why.message());
   // Nobody may ever call again, so this is the end of the session, and is reported as such.
   needed_ = false;

@@ -120,7 +120,7 @@ Task<Page<Tool>> Session::list_tools_page(std::optional<std::string> cursor, Cal
   auto settings = settings_for(options, owner->runtime().limits.list);
   const Tagged tagged(*owner, settings, method::list_tools, {}, options);
   auto result = co_await page_of(*owner, {method::list_tools}, std::move(cursor), std::move(settings));
-  auto page = value_or_throw(decode_page<Tool>(std::move(result).take(), "tools"));
+  auto page = decoded_or_throw(method::list_tools, decode_page<Tool>(std::move(result).take(), "tools"));
   owner->note_routing(page.items, page.problems, false);
   owner->lists().tools().add(page.items);
   co_return page;
@@ -269,7 +269,7 @@ Task<CompleteResult> Session::complete(CompleteRequest request, CallOptions opti
   auto settings = settings_for(options, owner->runtime().limits.request);
   const Tagged tagged(*owner, settings, method::complete, {}, options);
   auto result = co_await patchbay::request(*owner, method::complete, std::move(members), std::move(settings));
-  co_return value_or_throw(decode<CompleteResult>(std::move(result)));
+  co_return decoded_or_throw(method::complete, decode<CompleteResult>(std::move(result)));
 }
 
 Task<void> Session::set_log_level(LoggingLevel level) {

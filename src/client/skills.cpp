@@ -54,10 +54,13 @@ Task<Skill> get_skill(SessionOwner& session, std::string uri, CallOptions option
   const Tagged tagged(session, settings, method::get_skill, {}, options);
   // Never from the cache: who asks for one entry wants to know whether it is still the same.
   Json result = co_await request(session, method::get_skill, std::move(members), std::move(settings));
-  auto skill = value_or_throw(decode<Skill>(std::move(result["skill"]), "skill"));
+  auto skill = decoded_or_throw(method::get_skill, decode<Skill>(std::move(result["skill"]), "skill"));
   if (skill.uri != uri) {
-    throw Error(Errc::protocol,
-                fmt::format("the server was asked for the skill {} but answered with {}", uri, skill.uri));
+    throw Error(
+        Errc::protocol,
+        fmt::format(
+            "the server was asked for the skill \"{}\" but answered with \"{}\"; report it to the server's author", uri,
+            skill.uri));
   }
   value_or_throw(check_skill(skill, session.runtime().limits));
   co_return skill;
@@ -75,7 +78,7 @@ Task<ResourceContents> read_skill(SessionOwner& session, Skill skill, std::strin
     auto settings = settings_for(options, limits.request);
     const Tagged tagged(session, settings, method::read_resource, {}, options);
     auto result = co_await cached_request(session, method::read_resource, std::move(members), uri, std::move(settings));
-    auto read = value_or_throw(decode<ReadResourceResult>(std::move(result).take()));
+    auto read = decoded_or_throw(method::read_resource, decode<ReadResourceResult>(std::move(result).take()));
     auto contents = co_await verified(skill, uri, std::move(read), limits);
     if (contents) co_return std::move(*contents);
     session.lists().cache().drop(method::read_resource, uri);
@@ -93,7 +96,8 @@ Task<Listing<Resource>> read_directory(SessionOwner& session, std::string uri, C
   auto listing = co_await list_all<Resource>(session, {method::read_directory, uri}, "resources", std::move(options));
   std::erase_if(listing.items, [&](const Resource& child) {
     if (is_child_of(uri, child.uri)) return false;
-    listing.problems.push_back({fmt::format("resource \"{}\"", child.uri), "it is not in the directory"});
+    listing.problems.push_back(
+        {fmt::format("resource \"{}\"", child.uri), fmt::format("it is not in the directory \"{}\"", uri)});
     return true;
   });
   co_return listing;

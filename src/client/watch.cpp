@@ -4,6 +4,7 @@
 #include "client/watch.h"
 
 #include "base/as_result.h"
+#include "base/limit_text.h"
 #include "client/exchange.h"
 #include "client/session_owner.h"
 #include "protocol/codec.h"
@@ -156,8 +157,10 @@ Task<void> keep_listening(std::shared_ptr<WatchState> state, Unanswered /*guard*
     if (!ended && ended.error().code() == Errc::cancelled) co_return;
     if (!state->answered) {
       // Never acknowledged: the caller of watch() is still waiting for a yes or no.
-      state->refused = ended ? Error(Errc::protocol, "the server ended the subscription without acknowledging it")
-                             : std::move(ended).error();
+      state->refused =
+          ended ? Error(Errc::protocol,
+                        "the server ended the subscription without acknowledging it; report it to the server's author")
+                : std::move(ended).error();
       co_return;
     }
     if (state->session->peer()->closed()) co_return;  // a new connection gets new watches
@@ -179,7 +182,9 @@ Task<std::shared_ptr<WatchState>> open_watch(std::shared_ptr<SessionOwner> sessi
         [](std::shared_ptr<WatchState> s) -> Task<void> {
           while (!s->answered) co_await s->acknowledged.wait();
         }(state),
-        session->runtime().limits.request, "the server did not acknowledge the subscription"));
+        session->runtime().limits.request,
+        fmt::format("the server did not acknowledge the subscription within {}",
+                    limit_text(session->runtime().limits.request))));
     if (!answered || state->refused) {
       state->listening.cancel();
       throw state->refused ? *state->refused : answered.error();

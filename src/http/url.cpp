@@ -122,7 +122,7 @@ const char* read_authority(std::string_view authority, Url& url) {
   std::string_view port;
   if (authority.starts_with('[')) {
     const auto close = authority.find(']');
-    if (close == std::string_view::npos) return "the bracket of its address is not closed";
+    if (close == std::string_view::npos) return "its IPv6 address has no closing bracket";
     if (!valid_ipv6(authority.substr(1, close - 1))) return "the text in its brackets is not an IPv6 address";
     url.host = with_plain_address(authority.substr(1, close - 1));
     port = authority.substr(close + 1);

@@ -85,7 +85,9 @@ Result<UrlPattern> UrlPattern::parse(std::string_view pattern) {
   if (!out) return out;
   auto host = compared_host(out->host_);
   if (!host) {
-    return bad("its host cannot be compared; write a name in ASCII (an international one as xn--...) or an address");
+    return bad(
+        "the host in the pattern cannot be compared; write a name in ASCII (an international one as xn--...) or an "
+        "address");
   }
   out->host_ = std::move(*host);
   return out;
@@ -104,7 +106,7 @@ Result<UrlPattern> UrlPattern::parse_shape(std::string_view pattern) {
     if (out.scheme_.empty() || !std::ranges::all_of(out.scheme_, [](char c) {
           return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.' || c == '*';
         })) {
-      return bad("the text before \"://\" is not a scheme");
+      return bad("the text before \"://\" in the pattern is not a scheme such as https");
     }
     pattern.remove_prefix(end + 3);
   }
@@ -114,16 +116,17 @@ Result<UrlPattern> UrlPattern::parse_shape(std::string_view pattern) {
   if (path != std::string_view::npos) {
     auto text = canonical(pattern.substr(path));
     if (text.starts_with('?')) text.insert(0, 1, '/');
-    if (has_dot_segment(text)) return bad("the pattern contains '.' or '..' as a part of its path");
+    if (has_dot_segment(text)) return bad("the path in the pattern contains \".\" or \"..\"; write it without them");
     out.path_ = std::move(text);
   }
   if (const auto at = authority.rfind('@'); at != std::string_view::npos) authority.remove_prefix(at + 1);
   if (authority.starts_with('[')) {
     const auto close = authority.find(']');
-    if (close == std::string_view::npos) return bad("the bracket of its address is not closed");
+    if (close == std::string_view::npos) return bad("the IPv6 address in the pattern has no closing bracket");
     out.host_ = to_lower_ascii(authority.substr(0, close + 1));
     authority.remove_prefix(close + 1);
-    if (!authority.empty() && !authority.starts_with(':')) return bad("there is text between address and port");
+    if (!authority.empty() && !authority.starts_with(':'))
+      return bad("the closing bracket in the pattern must be followed by \":\" and a port, or by \"/\"");
     if (authority.starts_with(':')) out.port_ = authority.substr(1);
   } else {
     const auto colon = authority.find(':');
@@ -133,7 +136,7 @@ Result<UrlPattern> UrlPattern::parse_shape(std::string_view pattern) {
   if (out.host_.empty()) return bad("the pattern has no host");
   if (out.port_ && (out.port_->empty() ||
                     !std::ranges::all_of(*out.port_, [](char c) { return (c >= '0' && c <= '9') || c == '*'; }))) {
-    return bad("the port is neither a number nor '*'");
+    return bad("the port in the pattern is neither a number nor \"*\"");
   }
   return out;
 }
@@ -152,7 +155,7 @@ std::string UrlPattern::never() const {
         return "IPv6 addresses are compared without leading zeros";
     }
   } else if (host_.starts_with('.') || host_.contains("..")) {
-    return "no host has a dot at this place";
+    return "no host name begins with a dot or contains two dots in a row";
   }
   return {};
 }

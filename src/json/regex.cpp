@@ -62,7 +62,7 @@ void Regex::Free::operator()(void* code) const noexcept { pcre2_code_free(code_o
 
 Result<Regex> Regex::compile(std::string_view pattern, std::size_t max_bytes, RegexCase letter_case) {
   if (pattern.size() > max_bytes) {
-    return fail(Errc::limit, fmt::format("the pattern has {} bytes, more than {}", pattern.size(), max_bytes));
+    return fail(Errc::limit, fmt::format("the pattern has {} bytes; the limit is {}", pattern.size(), max_bytes));
   }
   auto translated = regex::translate(pattern);
   if (!translated) return std::unexpected(translated.error());

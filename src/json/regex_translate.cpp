@@ -116,7 +116,7 @@ class Translator {
       if (c == end_of_pattern) break;
       step(c);
     }
-    if (!open_.empty()) throw Bad{"a group is not closed"};
+    if (!open_.empty()) throw Bad{"a group has no closing ')'"};
     return std::move(out_);
   }
 
@@ -211,10 +211,10 @@ class Translator {
       case '*':
       case '+':
       case '?':
-        throw Bad{"there is nothing to repeat"};
+        throw Bad{"there is nothing before a '*', '+', '?' or '{' that could be repeated"};
       case '{':
         --at_;
-        if (quantifier()) throw Bad{"there is nothing to repeat"};
+        if (quantifier()) throw Bad{"there is nothing before a '*', '+', '?' or '{' that could be repeated"};
         ++at_;
         atom(literal('{'));
         return;
@@ -245,7 +245,7 @@ class Translator {
       if (name.empty()) throw Bad{"a group has an empty name"};
       out_ += "(";
     } else if (peek() == '?') {
-      throw Bad{"'(?' begins no group that ECMA-262 knows"};
+      throw Bad{"'(?' does not begin a group that ECMA-262 knows"};
     } else {
       out_ += "(";
     }
@@ -255,7 +255,7 @@ class Translator {
   }
 
   void close_group() {
-    if (open_.empty()) throw Bad{"')' closes no group"};
+    if (open_.empty()) throw Bad{"a ')' has no '(' before it"};
     const bool repeatable = open_.back();
     open_.pop_back();
     out_ += ')';
@@ -297,7 +297,7 @@ class Translator {
         at_ = from;
         return std::nullopt;
       }
-      if (!open_ended && *most < *least) throw Bad{"the numbers of a repetition are out of order"};
+      if (!open_ended && *most < *least) throw Bad{"the first number of a repetition is greater than the second"};
       if (*least > max_repeat || (!open_ended && *most > max_repeat)) throw Bad{"a repetition is too large"};
       found.least = *least;
     } else {
@@ -330,7 +330,7 @@ class Translator {
     unsigned after = 1;
     if (weight >= 8) after = plain_callouts + static_cast<unsigned>(std::bit_width(weight / 8));
     if (repeat->least > plain_callouts) {
-      if (weight > 16) throw Bad{"a large class is repeated too often"};
+      if (weight > 16) throw Bad{"a large character class is repeated too often"};
       out_ += fmt::format("(?C{})", whole_text_callout);
     } else {
       unpaid_ += std::max<std::uint64_t>(repeat->least, 1) * weight;
@@ -395,7 +395,8 @@ class Translator {
         const Set last = class_atom();
         if (last.single) {
           const Range range{first.ranges[0].first, last.ranges[0].first};
-          if (range.first > range.second) throw Bad{"a range in a class is out of order"};
+          if (range.first > range.second)
+            throw Bad{"the first character of a range in a character class is after the last"};
           all.ranges.push_back(range);
           continue;
         }
@@ -409,7 +410,7 @@ class Translator {
 
   Set class_atom() {
     const char32_t c = take();
-    if (c == end_of_pattern) throw Bad{"a class is not closed"};
+    if (c == end_of_pattern) throw Bad{"a character class has no closing ']'"};
     if (c != '\\') return {.ranges = {{c, c}}, .single = true};
     if (take_if("b")) return {.ranges = {{0x8, 0x8}}, .single = true};
     if (take_if("-")) return {.ranges = {{'-', '-'}}, .single = true};
@@ -428,7 +429,7 @@ class Translator {
     if (take_if("k")) {
       if (!take_if("<")) throw Bad{"\\k is not followed by a group name"};
       const auto found = names_.find(group_name());
-      if (found == names_.end()) throw Bad{"\\k names no group"};
+      if (found == names_.end()) throw Bad{"\\k names a group that does not exist"};
       back_reference(found->second);
       return;
     }
@@ -511,7 +512,7 @@ class Translator {
     char32_t value = 0;
     for (int i = 0; i < count; ++i) {
       const int digit = hex_value(take());
-      if (digit < 0) throw Bad{fmt::format("an escape lacks its {} hexadecimal digits", count)};
+      if (digit < 0) throw Bad{fmt::format("an escape must be followed by {} hexadecimal digits", count)};
       value = value * 16 + static_cast<char32_t>(digit);
     }
     return value;
@@ -523,9 +524,9 @@ class Translator {
       if (peek() == '}') throw Bad{"\\u{} is empty"};
       while (!take_if("}")) {
         const int digit = hex_value(take());
-        if (digit < 0) throw Bad{"\\u{…} holds more than hexadecimal digits"};
+        if (digit < 0) throw Bad{"\\u{…} contains something other than hexadecimal digits"};
         value = value * 16 + static_cast<char32_t>(digit);
-        if (value > last_code_point) throw Bad{"\\u{…} is beyond Unicode"};
+        if (value > last_code_point) throw Bad{"\\u{…} is greater than 10FFFF, the last character of Unicode"};
       }
       return value;
     }
@@ -549,7 +550,7 @@ class Translator {
       const auto u = static_cast<unsigned char>(c);
       return is_letter(u) || is_digit(u) || c == '_' || c == '=';
     };
-    if (text.empty() || !std::ranges::all_of(text, good)) throw Bad{"\\p{…} holds no property name"};
+    if (text.empty() || !std::ranges::all_of(text, good)) throw Bad{"\\p{…} does not contain the name of a property"};
     const auto equals = text.find('=');
     const std::string_view key = equals == std::string_view::npos ? std::string_view() : text.substr(0, equals);
     const std::string_view value = equals == std::string_view::npos ? text : text.substr(equals + 1);

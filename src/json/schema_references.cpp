@@ -110,7 +110,8 @@ Place* References::scan(const Json& json, Scan first) {
     open.pop_back();
     if (places_.contains(next.place.json)) continue;
     if (places_.size() >= options_.max_subschemas) {
-      throw Error(Errc::limit, fmt::format("the schema has more than {} subschemas", options_.max_subschemas));
+      throw Error(Errc::limit,
+                  fmt::format("the schema has more than {} subschemas, which is the limit", options_.max_subschemas));
     }
     Place& place = program_.places.emplace_back(next.place);
     if (!outcome) outcome = &place;
@@ -183,7 +184,8 @@ void References::identify(Place& place, const Json::Object& object, bool begins_
       }
     }
     if (fragment && !fragment->empty()) {
-      if (place.resource->dialect.draft != SchemaDialect::draft_07) bad(place, "$id", "an $id has no fragment");
+      if (place.resource->dialect.draft != SchemaDialect::draft_07)
+        bad(place, "$id", "an $id must not have a fragment (a part after \"#\")");
       anchor = *fragment;
     }
   }
@@ -260,11 +262,11 @@ References::Target References::follow(const Place& from, std::string_view keywor
     }
   }
   const auto fragment = percent_decoded(split_uri(reference).fragment.value_or(""));
-  if (!fragment) leads_nowhere("its fragment is not well percent-encoded");
+  if (!fragment) leads_nowhere("the part after \"#\" is not correctly percent-encoded");
   if (fragment->empty()) return {.place = resource->root, .dynamic = false};
   if (fragment->starts_with('/')) {
     Place* place = at_pointer(*resource, *fragment);
-    if (!place) leads_nowhere("there is nothing at this place");
+    if (!place) leads_nowhere("the schema has nothing at this place");
     return {.place = place, .dynamic = false};
   }
   for (const auto& [name, place] : resource->dynamic_anchors) {
@@ -273,7 +275,7 @@ References::Target References::follow(const Place& from, std::string_view keywor
   for (const auto& [name, place] : resource->anchors) {
     if (name == *fragment) return {.place = place, .dynamic = false};
   }
-  leads_nowhere("there is no such anchor");
+  leads_nowhere("the schema has no such anchor");
   return {};
 }
 

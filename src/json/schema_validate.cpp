@@ -54,7 +54,8 @@ class Run {
       if constexpr (collecting) report(node, "false", path, "nothing is allowed here");
       return false;
     }
-    if (depth_ >= max_depth_) throw Exhausted{fmt::format("validating goes deeper than {} levels", max_depth_)};
+    if (depth_ >= max_depth_)
+      throw Exhausted{fmt::format("the check against the schema would go deeper than {} levels", max_depth_)};
     struct Level {
       std::uint32_t& depth;
       explicit Level(std::uint32_t& d) : depth(d) { ++depth; }
@@ -407,7 +408,8 @@ class Run {
       }
     }
     if (rules.negated && evaluate<false>(*rules.negated, value, scope, nullptr, nullptr) &&
-        failed<collecting>(verdict, node, "not", path, [] { return "matches what it must not match"; })) {
+        failed<collecting>(verdict, node, "not", path,
+                           [] { return "matches the schema in \"not\", which it must not match"; })) {
       return false;
     }
     if (rules.condition && !check_condition<collecting>(rules, value, scope, marks, path)) verdict.good = false;

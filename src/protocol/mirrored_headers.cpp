@@ -75,7 +75,8 @@ class Finder {
     if (text == nullptr) return std::unexpected(broken("is not a string"));
     if (!is_token(*text)) return std::unexpected(broken(fmt::format("\"{}\" is not a valid name of a header", *text)));
     if (!reachable || path_.empty()) {
-      return std::unexpected(broken(fmt::format("\"{}\" is at a place that does not mean a single argument", *text)));
+      return std::unexpected(broken(
+          fmt::format("\"{}\" is at a place in the schema that does not belong to exactly one argument", *text)));
     }
     const auto* type = schema.find("type");
     const auto* type_name = type ? type->if_string() : nullptr;
@@ -134,7 +135,8 @@ Result<std::string> from_header_value(std::string_view header) {
   if (!header.starts_with(prefix) || !header.ends_with(suffix) || header.size() < prefix.size() + suffix.size()) {
     for (const char c : header) {
       const auto byte = static_cast<unsigned char>(c);
-      if (byte < 0x20 || byte > 0x7e) return std::unexpected(Error(Errc::protocol, "a character that is not allowed"));
+      if (byte < 0x20 || byte > 0x7e)
+        return std::unexpected(Error(Errc::protocol, "the value contains a character that is not allowed"));
     }
     return std::string(header);
   }
@@ -156,14 +158,17 @@ Result<std::optional<std::string>> mirrored_value(const MirroredArgument& argume
         return std::to_string(*number);
       }
       if (value->is_number()) {
-        return std::unexpected(Error(
-            Errc::invalid_argument, fmt::format("{}: not an integer within ±(2^53-1)", fmt::join(argument.path, "."))));
+        return std::unexpected(Error(Errc::invalid_argument,
+                                     fmt::format("the argument \"{}\" must be an integer between -(2^53-1) and 2^53-1",
+                                                 fmt::join(argument.path, "."))));
       }
       break;
   }
-  return std::unexpected(Error(Errc::invalid_argument,
-                               fmt::format("{}: its schema has another type than {}, and its value goes into {}",
-                                           fmt::join(argument.path, "."), to_string(value->kind()), argument.header)));
+  return std::unexpected(Error(
+      Errc::invalid_argument,
+      fmt::format(
+          "the argument \"{}\" is {}, but its schema requires another type, and its value is sent in the header {}",
+          fmt::join(argument.path, "."), to_string(value->kind()), argument.header)));
 }
 
 Result<void> check_mirrored(const MirroredArgument& argument, const Json& arguments,
@@ -172,12 +177,14 @@ Result<void> check_mirrored(const MirroredArgument& argument, const Json& argume
   if (!expected) return std::unexpected(expected.error());
   if (!*expected) {
     if (!header) return {};
-    return std::unexpected(Error(Errc::protocol, fmt::format("{} has no matching argument", argument.header)));
+    return std::unexpected(Error(
+        Errc::protocol, fmt::format("the header {} repeats an argument that the call does not have", argument.header)));
   }
-  if (!header) return std::unexpected(Error(Errc::protocol, fmt::format("{} is missing", argument.header)));
+  if (!header) return std::unexpected(Error(Errc::protocol, fmt::format("the header {} is missing", argument.header)));
   auto received = from_header_value(trim(*header));
   if (!received) {
-    return std::unexpected(Error(Errc::protocol, fmt::format("{}: {}", argument.header, received.error().message())));
+    return std::unexpected(
+        Error(Errc::protocol, fmt::format("the header {}: {}", argument.header, received.error().message())));
   }
   const bool same = argument.type == MirroredArgument::Type::integer ? to_integer(*received) == to_integer(**expected)
                                                                      : *received == **expected;

@@ -63,13 +63,13 @@ Result<void> ToolSchemas::check_result(std::string_view tool, const CallToolResu
   if (!output_ || !*output_ || result.is_error) return {};
   if (!result.structured_content) {
     return fail(Errc::protocol,
-                fmt::format("the tool \"{}\" declares its result but returned no structured content", tool));
+                fmt::format("the tool \"{}\" declares an output schema but returned no structured content", tool));
   }
   auto problems = problems_of(**output_, *result.structured_content, "structuredContent", steps);
   if (!problems) return std::unexpected(std::move(problems).error());
   if (problems->empty()) return {};
-  return fail(Errc::protocol,
-              fmt::format("the tool \"{}\" returned a result that differs from its declaration: {}", tool, *problems));
+  return fail(Errc::protocol, fmt::format("the tool \"{}\" returned a result that does not match its output schema: {}",
+                                          tool, *problems));
 }
 
 Result<void> check_form(const Json& requested_schema, const Json& content, std::uint64_t steps) {

@@ -165,27 +165,32 @@ Result<void> check_skill(const Skill& skill, const Limits& limits) {
   if (!name || !is_skill_name(*name)) return refused("frontmatter.name is not a valid name of a skill");
   if (!description || trim(*description).empty()) return refused("frontmatter.description is missing or empty");
   if (root.substr(root.rfind('/') + 1) != *name) {
-    return refused(fmt::format("the directory of {} is not called {}", skill.uri, *name));
+    return refused(
+        fmt::format("the directory of {} is not called {}, which is the name of the skill", skill.uri, *name));
   }
   if (!skill.resources) return {};
   if (skill.resources->size() > limits.skill_files) {
-    return fail(Errc::limit,
-                fmt::format("{} has {} files, more than {}", skill.uri, skill.resources->size(), limits.skill_files));
+    return fail(Errc::limit, fmt::format("{} has {} files, more than {}, which is the limit", skill.uri,
+                                         skill.resources->size(), limits.skill_files));
   }
   std::set<std::string_view> seen;
   std::uint64_t total = 0;
   for (const auto& file : *skill.resources) {
     if (!lies_below(root, file.uri)) return refused(fmt::format("{} is not inside {}", file.uri, root));
     if (!seen.insert(file.uri).second) return refused(fmt::format("{} is listed twice", file.uri));
-    if (!is_digest(file.digest)) return refused(fmt::format("the digest of {} is not valid", file.uri));
-    if (file.size < 0) return refused(fmt::format("the size of {} is not valid", file.uri));
+    if (!is_digest(file.digest))
+      return refused(
+          fmt::format("the digest of {} is not \"sha256:\" and 64 hexadecimal digits in lower case", file.uri));
+    if (file.size < 0) return refused(fmt::format("the size of {} is negative", file.uri));
     // Each addend is below 2^63 and the sum never goes far beyond the limit.
     total += static_cast<std::uint64_t>(file.size);
     if (total > limits.skill_bytes) {
-      return fail(Errc::limit, fmt::format("the files of {} are larger than {} bytes", skill.uri, limits.skill_bytes));
+      return fail(Errc::limit, fmt::format("the files of {} are larger than {} bytes, which is the limit", skill.uri,
+                                           limits.skill_bytes));
     }
   }
-  if (!seen.contains(skill.uri)) return refused(fmt::format("{} does not list itself", skill.uri));
+  if (!seen.contains(skill.uri))
+    return refused(fmt::format("the files that are listed for {0} do not include {0} itself", skill.uri));
   return {};
 }
 
@@ -234,7 +239,7 @@ Result<ResourceContents> verify_skill_file(const Skill& skill, std::string_view 
   } else if (skill.resources) {
     return differs(uri, "it is not listed there");
   } else if (bytes.size() > limits.skill_bytes) {
-    return fail(Errc::limit, fmt::format("{} is larger than {} bytes", uri, limits.skill_bytes));
+    return fail(Errc::limit, fmt::format("{} is larger than {} bytes, which is the limit", uri, limits.skill_bytes));
   }
   if (uri != skill.uri) return std::move(contents);
 

@@ -57,7 +57,7 @@ Result<std::string> header_of(std::string_view skill_md, std::size_t bytes) {
     }
     header.append(line).append("\n");
   }
-  return fail(Errc::protocol, begun ? "the header does not end in a line ---"
+  return fail(Errc::protocol, begun ? "the header does not end with a line ---"
                                     : "it does not begin with a header between two lines ---");
 }
 
@@ -69,9 +69,10 @@ Result<Json> read_frontmatter(std::string_view skill_md, FrontmatterBounds bound
   auto read = read_yaml_text(*header, {.strict = true, .only_json_numbers = false, .depth = bounds.depth});
   if (!read) {
     const auto& fault = read.error();
-    if (fault.kind == YamlFault::Kind::empty) return fail(Errc::protocol, "the header holds nothing");
+    if (fault.kind == YamlFault::Kind::empty)
+      return fail(Errc::protocol, "the header between the two lines --- is empty");
     if (fault.kind == YamlFault::Kind::too_deep) {
-      return fail(Errc::limit, fmt::format("the header is nested deeper than {}", bounds.depth));
+      return fail(Errc::limit, fmt::format("the header is nested deeper than {} levels", bounds.depth));
     }
     // The line of the mark comes before the first.
     return fail(Errc::protocol, fmt::format("line {}: {}", position_of(*header, fault.offset).line + 1, fault.reason));

@@ -65,7 +65,7 @@ Result<InputRequest> decode_input_request(const std::string& key, const Json& it
   if (name == Json(method::elicit)) return wrap(decode<ElicitRequest>(params));
   if (name == Json(method::create_message)) return wrap(decode<CreateMessageRequest>(params));
   if (name == Json(method::list_roots)) return wrap(decode<ListRootsRequest>(params));
-  return fail(Errc::protocol, fmt::format("inputRequests.{} asks for an unknown method", key));
+  return fail(Errc::protocol, fmt::format("inputRequests.{} of the server asks for an unknown method", key));
 }
 
 Json encode_input_request(const InputRequest& request) {
@@ -161,7 +161,7 @@ class ModernWire final : public Wire {
 
   Result<TaskState> read_task(Json state) const override {
     TaskState read;
-    if (!state.is_object()) return fail(Errc::protocol, "the state of a task is not an object");
+    if (!state.is_object()) return fail(Errc::protocol, "the state of a task that the server sent is not an object");
     if (auto asked = decode_input_requests(state, read.requests); !asked) {
       return std::unexpected(std::move(asked).error());
     }
@@ -199,9 +199,10 @@ class ModernWire final : public Wire {
     const Json type = result["resultType"];  // absent means complete
     if (type == Json("input_required")) {
       if (!contains(may_need_input, method)) {
-        return fail(
-            Errc::protocol,
-            fmt::format("{} answered input_required, which is only allowed for calls, reads and prompts", method));
+        return fail(Errc::protocol,
+                    fmt::format("the server answered {} with input_required, which is allowed only for tools/call, "
+                                "resources/read and prompts/get; report it to the server's author",
+                                method));
       }
       return decode_input_required(result);
     }
@@ -213,7 +214,8 @@ class ModernWire final : public Wire {
     }
     // Some servers name the state of a task so as well.
     if (!type.is_null() && type != Json("complete") && !(task && method == method::get_task)) {
-      return fail(Errc::protocol, fmt::format("{} answered with the unknown result type {}", method, to_text(type)));
+      return fail(Errc::protocol,
+                  fmt::format("the server answered {} with the unknown result type {}", method, to_text(type)));
     }
     auto& object = result.as_object();
     object.erase("resultType");

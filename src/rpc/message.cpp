@@ -44,7 +44,9 @@ class Decoder {
   Result<Decoded> decode() {
     Decoded decoded;
     if (scanner_.check_utf8() && document(decoded) && scanner_.finish()) return decoded;
-    if (too_many_) return fail(Errc::limit, fmt::format("a batch of more than {} messages; send it in parts", batch_));
+    if (too_many_)
+      return fail(Errc::limit,
+                  fmt::format("the batch has more than {} messages, which is the limit; send it in parts", batch_));
     return std::unexpected(scanner_.error());
   }
   MessageCensus census() const noexcept { return {scanner_.nodes(), scanner_.keys()}; }
@@ -522,12 +524,11 @@ std::optional<RequestId> answered_id(const Message& message) {
 Message within_limit(Message answer, std::size_t limit, std::size_t used) {
   if (used <= limit && fits(answer, limit - used)) return answer;
   const auto size = size_of(answer);
-  auto why =
-      size > limit
-          ? fmt::format("the answer has {} bytes; the limit of one answer is {}", size, limit)
-          : fmt::format(
-                "the answer has {} bytes, and {} are used by the others of its batch; the limit of one answer is {}",
-                size, used, limit);
+  auto why = size > limit ? fmt::format("the answer has {} bytes; the limit of one answer is {}", size, limit)
+                          : fmt::format(
+                                "the answer has {} bytes, and {} are used by the other answers of its batch; the limit "
+                                "of one answer is {}",
+                                size, used, limit);
   return ErrorResponse{answered_id(answer), {rpc_code::internal_error, std::move(why), {}}};
 }
 

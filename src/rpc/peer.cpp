@@ -168,8 +168,11 @@ void Peer::take(Incoming incoming) {
 Task<void> Peer::take_batch(Batch batch) {
   if (handlers_.accepts_batches && !handlers_.accepts_batches()) {
     ++counters_.refused_requests;
-    answer(ErrorResponse{std::nullopt, {rpc_code::invalid_request, "batches are not part of this revision", {}}},
-           nullptr);
+    answer(
+        ErrorResponse{
+            std::nullopt,
+            {rpc_code::invalid_request, "this protocol revision has no batches; send each message alone", {}}},
+        nullptr);
     co_return;
   }
   auto replies = std::make_shared<BatchReplies>(this);
@@ -231,8 +234,10 @@ void Peer::on_response(const RequestId& id, Result<Payload> outcome) {
     for (auto it = pending_.begin(); it != pending_.end(); ++it) {
       if (std::to_string(it->first) == text) {
         found = it;
-        outcome = std::unexpected(Error(
-            Errc::protocol, fmt::format("the server answered request {} with the string id \"{}\"", it->first, text)));
+        outcome = std::unexpected(
+            Error(Errc::protocol,
+                  fmt::format("the server answered request {} with the string id \"{}\" instead of the number",
+                              it->first, text)));
         break;
       }
     }
@@ -313,7 +318,9 @@ void Peer::on_request(Request request, std::shared_ptr<BatchReplies> batch) {
   auto key = to_text(request.id);
   if (!handlers_.request) return refuse(rpc_code::method_not_found, "this side does not accept requests");
   if (running_.contains(key)) {
-    if (!handlers_.ignores_doubled) return refuse(rpc_code::invalid_request, "this id is already in use");
+    if (!handlers_.ignores_doubled)
+      return refuse(rpc_code::invalid_request,
+                    "the id of this request is already used by a request that is still running");
     ++counters_.refused_requests;
     runtime_.log(LogLevel::debug, "doubled_request", "id", key, "method", request.method);
     return;

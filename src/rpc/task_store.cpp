@@ -27,7 +27,9 @@ Result<void> TaskRoom::admit(const std::string& who) {
     return fail(Errc::limit, fmt::format("{} of your tasks are kept, which is the limit; wait until some have expired",
                                          bounds_.count_each));
   }
-  if (all_.count >= bounds_.count) return fail(Errc::limit, "too many tasks are kept; wait until some have expired");
+  if (all_.count >= bounds_.count)
+    return fail(Errc::limit,
+                fmt::format("too many tasks are kept (the limit is {}); wait until some have expired", bounds_.count));
   ++all_.count;
   ++shares_[who].count;
   return {};
@@ -194,13 +196,13 @@ void TaskStore::drop_old() {
   for (const auto& task : old) {
     tasks_.erase(task->task_.id);
     let_go(*task);
-    task->cancel("it was kept for the promised time and is still not finished");
+    task->cancel("the task was not finished within its time to live (ttl)");
   }
 }
 
 Result<std::shared_ptr<StoredTask>> TaskStore::create(const TaskWish& wish, StoredTask::Owner owner) {
   drop_old();
-  if (stopped_) return fail(Errc::closed, "tasks are no longer run");
+  if (stopped_) return fail(Errc::closed, "no new task is accepted, because the session or the server is ending");
   if (auto admitted = room_->admit(owner.who()); !admitted) return std::unexpected(std::move(admitted).error());
   std::array<std::uint8_t, 24> bytes{};
   random_(bytes);
@@ -282,7 +284,7 @@ Task<void> TaskStore::watch(std::weak_ptr<TaskStore> store) {
 void TaskStore::end_all() {
   for (auto& [id, task] : std::exchange(tasks_, {})) {
     let_go(*task);
-    task->cancel("the program that ran it has ended");
+    task->cancel("the program that ran the task has ended");
   }
   if (scope_) scope_->cancel();
 }

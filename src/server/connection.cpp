@@ -145,7 +145,9 @@ Task<Json> ClientConnection::route(Request request) {
     co_return co_await legacy_.handle(std::move(request.id), std::move(request.method), std::move(params));
   }
   if (!known_method(request.method)) throw method_not_found(request.method);
-  throw invalid_params("_meta has no protocol version, and the connection is not initialized");
+  throw invalid_params(
+      "_meta has no io.modelcontextprotocol/protocolVersion, and the connection is not initialized; begin with "
+      "initialize");
 }
 
 void ClientConnection::on_notification(const Notification& notification) {

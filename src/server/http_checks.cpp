@@ -59,7 +59,7 @@ std::optional<Error> check_header(const HttpHeaders& headers, std::string_view n
   if (!*value) return mismatch(fmt::format("the header {} is missing", name));
   auto decoded = from_header_value(**value);
   if (!decoded) return mismatch(fmt::format("the header {}: {}", name, decoded.error().message()));
-  if (*decoded != body) return mismatch(fmt::format("the header {} differs from the body", name));
+  if (*decoded != body) return mismatch(fmt::format("the header {} differs from the value in the body", name));
   return std::nullopt;
 }
 
@@ -80,22 +80,23 @@ std::optional<Error> check_params(const HttpHeaders& headers, const Json& params
 
 std::optional<std::string> refuse_by_name(const HttpGate& gate, const HttpHeaders& headers) {
   const auto hosts = headers.all("host");
-  if (hosts.size() > 1) return "two Host headers";
+  if (hosts.size() > 1) return "the request has two Host headers";
   const auto host = hosts.empty() ? std::string_view() : hosts.front();
   const auto name = host_name(host);
   if (!gate.hosts.empty()) {
-    if (!listed(gate.hosts, host) && !listed(gate.hosts, name)) return "this host name is not served here";
+    if (!listed(gate.hosts, host) && !listed(gate.hosts, name))
+      return "the name in the header Host is not one that this server accepts";
   } else if (gate.loopback && !is_loopback_name(name)) {
-    return "this host name is not served here";
+    return "the name in the header Host is not one that this server accepts";
   }
-  if (headers.all("origin").size() > 1) return "two Origin headers";
+  if (headers.all("origin").size() > 1) return "the request has two Origin headers";
   if (const auto* origin = headers.find("origin")) {
     if (!gate.origins.empty()) {
-      if (!listed(gate.origins, *origin)) return "web pages of this origin are not allowed";
+      if (!listed(gate.origins, *origin)) return "the web page in the header Origin may not use this server";
     } else {
       const auto start = origin->find("://");
       if (start == std::string::npos || !is_loopback_name(host_name(std::string_view(*origin).substr(start + 3)))) {
-        return "web pages of this origin are not allowed";
+        return "the web page in the header Origin may not use this server";
       }
     }
   }
@@ -166,10 +167,10 @@ std::optional<Error> check_modern_request(const HttpHeaders& headers, std::strin
   if (!said) return mismatch(fmt::format("the header {} is missing", version_header));
   auto meta = read_meta(params);
   if (!meta) return Error::rpc(-32602, meta.error().message());
-  if (!meta->protocol_version) return Error::rpc(-32602, "_meta has no protocol version");
-  if (!meta->client_capabilities) return Error::rpc(-32602, "_meta has no client capabilities");
+  if (!meta->protocol_version) return Error::rpc(-32602, "_meta has no io.modelcontextprotocol/protocolVersion");
+  if (!meta->client_capabilities) return Error::rpc(-32602, "_meta has no io.modelcontextprotocol/clientCapabilities");
   if (trim(*said) != *meta->protocol_version) {
-    return mismatch(fmt::format("the header {} differs from _meta", version_header));
+    return mismatch(fmt::format("the header {} differs from the protocol version in _meta", version_header));
   }
   const Wire* wire = find_wire(*meta->protocol_version);
   if (!wire || wire->era() != Era::modern) return unsupported_version_error(*meta->protocol_version, modern_versions());
@@ -180,7 +181,8 @@ std::optional<Error> check_modern_request(const HttpHeaders& headers, std::strin
   if (name) {
     if (auto wrong = check_header(headers, "Mcp-Name", *name)) return wrong;
   } else if (!member.empty() && headers.contains("Mcp-Name")) {
-    return mismatch("the header Mcp-Name does not match anything in the body");
+    return mismatch(
+        "the request has the header Mcp-Name, but its params do not have the name that this header repeats");
   }
   if (method == method::call_tool && name) {
     if (const Json* schema = schema_of(*name)) return check_params(headers, params, *schema);

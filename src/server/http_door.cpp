@@ -295,7 +295,10 @@ Task<void> HttpDoor::handle(ServerExchange& exchange) {
         headers.add("WWW-Authenticate", verdict.challenge.empty() ? "Bearer" : verdict.challenge);
       }
       refuse(exchange, unknown ? 401 : 403, {},
-             {rpc_code::invalid_request, unknown ? "sign-in is needed" : "this caller may not do that", {}},
+             {rpc_code::invalid_request,
+              unknown ? "this server needs a sign-in: send an Authorization header with a valid token"
+                      : "you are signed in, but this request is not allowed for you",
+              {}},
              std::move(headers));
       co_return;
     }
@@ -325,12 +328,12 @@ Task<void> HttpDoor::handle(ServerExchange& exchange) {
 Task<void> HttpDoor::post(ServerExchange& exchange, std::string principal) {
   const auto& headers = exchange.request().headers;
   if (media_type(headers.get("content-type")) != "application/json") {
-    refuse(exchange, 415, {}, "the body must be application/json");
+    refuse(exchange, 415, {}, "the Content-Type of the body must be application/json");
     co_return;
   }
   const auto accepted = accepted_types(headers);
   if (!accepted.json && !accepted.events) {
-    refuse(exchange, 406, {}, "Accept must allow application/json and text/event-stream");
+    refuse(exchange, 406, {}, "the header Accept must allow application/json and text/event-stream");
     co_return;
   }
   auto block = std::make_shared<std::string>(co_await exchange.read_body());
@@ -370,7 +373,7 @@ Task<void> HttpDoor::post(ServerExchange& exchange, std::string principal) {
   if (era_of(headers, params) == Era::legacy) {
     co_await legacy(exchange, std::move(*decoded), std::move(principal), accepted);
   } else if (decoded->batch) {
-    refuse(exchange, 400, {}, "batches are not part of this revision");
+    refuse(exchange, 400, {}, "this protocol revision has no batches; send each message alone");
   } else {
     co_await modern(exchange, std::move(decoded->messages.front()), std::move(principal), accepted);
   }
@@ -383,7 +386,7 @@ Task<void> HttpDoor::modern(ServerExchange& exchange, Message message, std::stri
   }
   auto* request = std::get_if<Request>(&message);
   if (!request) {
-    refuse(exchange, 400, {}, "clients of this revision send only requests and notifications");
+    refuse(exchange, 400, {}, "in this protocol revision a client sends only requests and notifications");
     co_return;
   }
   // The schema stays where it is: nothing is awaited before the check is done.
@@ -394,7 +397,7 @@ Task<void> HttpDoor::modern(ServerExchange& exchange, Message message, std::stri
   const Json& params = request->params.value();
   auto wrong = check_modern_request(exchange.request().headers, request->method, params, schema_of);
   if (!wrong && request->method == method::listen && !accepted.events) {
-    refuse(exchange, 406, request->id, "Accept must allow text/event-stream");
+    refuse(exchange, 406, request->id, "the header Accept must allow text/event-stream");
     co_return;
   }
   if (wrong) {
@@ -418,7 +421,7 @@ Task<void> HttpDoor::legacy(ServerExchange& exchange, Decoded decoded, std::stri
   auto session = opens ? open_session(exchange, std::move(principal)) : session_of(exchange, principal);
   if (!session) co_return;
   if (decoded.batch && !session->allows_batches()) {
-    refuse(exchange, 400, {}, "batches are not part of this revision");
+    refuse(exchange, 400, {}, "this protocol revision has no batches; send each message alone");
     co_return;
   }
   std::set<RequestId> ids;
@@ -427,7 +430,7 @@ Task<void> HttpDoor::legacy(ServerExchange& exchange, Decoded decoded, std::stri
     if (!id) continue;
     const bool twice = !ids.insert(*id).second;
     if (twice || session->in_use(*id)) {
-      refuse(exchange, 400, id, "this id is already in use");
+      refuse(exchange, 400, id, "the id of this request is already used by a request that is still running");
       co_return;
     }
   }
@@ -449,7 +452,7 @@ Task<void> HttpDoor::legacy(ServerExchange& exchange, Decoded decoded, std::stri
 Task<void> HttpDoor::get(ServerExchange& exchange, std::string principal) {
   const auto& headers = exchange.request().headers;
   if (!accepted_types(headers).events) {
-    refuse(exchange, 406, {}, "Accept must allow text/event-stream");
+    refuse(exchange, 406, {}, "the header Accept must allow text/event-stream");
     co_return;
   }
   auto session = session_of(exchange, principal);
@@ -479,7 +482,8 @@ std::shared_ptr<HttpSession> HttpDoor::session_of(ServerExchange& exchange, cons
   const auto found = sessions_.find(trim(*id));
   // Somebody else's session does not exist for this caller.
   if (found == sessions_.end() || found->second->ended() || found->second->principal() != principal) {
-    refuse(exchange, 404, {}, "there is no such session; begin with initialize");
+    refuse(exchange, 404, {},
+           "the session in the header Mcp-Session-Id does not exist (it may have ended); begin with initialize");
     return nullptr;
   }
   return found->second;
@@ -487,7 +491,10 @@ std::shared_ptr<HttpSession> HttpDoor::session_of(ServerExchange& exchange, cons
 
 std::shared_ptr<HttpSession> HttpDoor::open_session(ServerExchange& exchange, std::string principal) {
   if (sessions_.size() >= options_.max_sessions) {
-    refuse(exchange, 503, {}, {rpc_code::internal_error, "too many sessions; try again later", {}},
+    refuse(exchange, 503, {},
+           {rpc_code::internal_error,
+            fmt::format("the server has {} sessions, which is the limit; try again later", options_.max_sessions),
+            {}},
            {{"Retry-After", "10"}});
     return nullptr;
   }
@@ -496,7 +503,7 @@ std::shared_ptr<HttpSession> HttpDoor::open_session(ServerExchange& exchange, st
   if (options_.authorize && static_cast<std::size_t>(own) >= options_.max_sessions_each) {
     refuse(exchange, 429, {},
            {rpc_code::internal_error,
-            fmt::format("you have {} sessions, which is the limit; end some", options_.max_sessions_each),
+            fmt::format("you have {} sessions, which is the limit; end some of them", options_.max_sessions_each),
             {}},
            {{"Retry-After", "10"}});
     return nullptr;

@@ -181,18 +181,19 @@ Task<void> HttpSession::serve_stream(ServerExchange& exchange, std::optional<std
   std::optional<EventId> from;
   if (last_event) {
     from = parse_event_id(*last_event);
-    if (!from) throw Error(Errc::invalid_argument, "Last-Event-ID is not an event of this session");
+    if (!from) throw Error(Errc::invalid_argument, "the header Last-Event-ID does not name an event of this session");
   }
   if (from && from->stream != 0) {
     const auto found = streams_.find(from->stream);
     stream = found == streams_.end() ? nullptr : found->second;
     if (!stream && !replay_.holds(from->stream)) {
-      throw Error(Errc::invalid_argument, "nothing is left of this stream; repeat the request");
+      throw Error(Errc::invalid_argument, "the events of this stream are no longer kept; repeat the request");
     }
     // A stream that is complete ends with whatever is kept last.
     auto rest = replay_.after(*from, stream ? stream->next_event : 0);
     if (stream && !rest.complete) {
-      throw Error(Errc::invalid_argument, "events of this stream are gone; repeat the request");
+      throw Error(Errc::invalid_argument,
+                  "some of the events after Last-Event-ID are no longer kept; repeat the request");
     }
     missed = std::move(rest.events);
   } else {

@@ -146,7 +146,8 @@ void LegacyFront::subscribe(std::string_view method, Json params) {
     return;
   }
   if (subscriptions_.size() >= runtime_.limits.items && !subscriptions_.contains(request.uri)) {
-    throw invalid_params(fmt::format("more than {} subscriptions at once are not allowed", runtime_.limits.items));
+    throw invalid_params(
+        fmt::format("you have {} subscriptions, which is the limit; end some of them", runtime_.limits.items));
   }
   subscriptions_.insert(std::move(request.uri));
 }
@@ -197,10 +198,12 @@ Task<Json> LegacyFront::call_tool(Json params, std::shared_ptr<Context> context)
   auto call = read_tool_call(*core_, std::move(params));
   const auto support = task_support_of(call.entry->item);
   if (wish && support == TaskSupport::forbidden) {
-    throw Error::rpc(rpc_code::method_not_found, fmt::format("{} cannot run as a task", call.entry->item.name));
+    throw Error::rpc(rpc_code::method_not_found,
+                     fmt::format("the tool \"{}\" cannot run as a task", call.entry->item.name));
   }
   if (!wish && declared_.tasks && support == TaskSupport::required) {
-    throw Error::rpc(rpc_code::method_not_found, fmt::format("{} can only run as a task", call.entry->item.name));
+    throw Error::rpc(rpc_code::method_not_found,
+                     fmt::format("the tool \"{}\" can only run as a task", call.entry->item.name));
   }
   if (!wish) co_return co_await run_tool(std::move(call), *context);
   auto run = co_await run_as_task(core_->legacy_tasks, *wire_, std::move(call), context, *wish,

@@ -48,7 +48,8 @@ class ModernContext final : public Context {
   bool tasks_talk() const noexcept override { return false; }
 
   void require(const InputRequest& question) override {
-    if (!asks_) throw Error(Errc::unsupported, "this kind of request cannot ask the client");
+    if (!asks_)
+      throw Error(Errc::unsupported, "the client can be asked only during tools/call, resources/read and prompts/get");
     if (auto missing = missing_capability(client_capabilities(), question); !missing.is_null()) {
       missing_ = std::move(missing);
       throw Error(Errc::unsupported, fmt::format("the client does not support {}", method_of(question)));
@@ -270,13 +271,13 @@ Task<Json> ModernFront::listen(const Wire& wire, RequestId id, const ReceivedMet
   auto filter = params_or_throw(decode<SubscriptionFilter>(*wanted, "notifications"));
   if (filter.resource_subscriptions.size() > runtime_.limits.items) {
     throw invalid_params(
-        fmt::format("more than {} resource subscriptions at once are not allowed", runtime_.limits.items));
+        fmt::format("the subscription names too many resources; the limit is {}", runtime_.limits.items));
   }
   if (core_->tasks_offered && !filter.task_ids.empty() && !declares_tasks(*meta.client_capabilities)) {
     throw missing_capability_error(tasks_capability());
   }
   if (filter.task_ids.size() > runtime_.limits.items) {
-    throw invalid_params(fmt::format("more than {} tasks at once are not allowed", runtime_.limits.items));
+    throw invalid_params(fmt::format("the subscription names too many tasks; the limit is {}", runtime_.limits.items));
   }
   // What this server will never send is not acknowledged.
   std::erase_if(filter.task_ids, [&](const auto& task) { return !core_->modern_tasks->find(task, link_->principal); });

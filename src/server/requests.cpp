@@ -84,7 +84,7 @@ namespace {
 // `limit`: what could not be sent when it is asked for is not kept.
 void end_task(StoredTask& task, const Wire& wire, Result<Json> outcome, std::size_t limit) {
   if (!outcome && outcome.error().code() == Errc::cancelled) {
-    task.finish(TaskStatus::cancelled, Json(), "the work of the task was cancelled");
+    task.finish(TaskStatus::cancelled, Json(), "the tool that ran as this task was cancelled");
     return;
   }
   if (const auto size = outcome ? to_text(*outcome).size() : 0; size > limit) {
@@ -99,8 +99,8 @@ void end_task(StoredTask& task, const Wire& wire, Result<Json> outcome, std::siz
 // `wire` is one of the build's own and never ends.
 Task<void> run_apart(std::shared_ptr<TaskRun> run, const Wire* wire, ToolCall call, std::shared_ptr<Context> context,
                      Duration limit) {
-  auto outcome = co_await as_result(
-      with_timeout(run_tool(std::move(call), *context), limit, "the task took longer than it is kept"));
+  auto outcome = co_await as_result(with_timeout(run_tool(std::move(call), *context), limit,
+                                                 "the task was not finished within its time to live (ttl)"));
   // Whoever put the question that has no answer yet is told by the context.
   if (const auto& task = context->task()) {
     end_task(*task, *wire, std::move(outcome), context->answer_limit());
@@ -194,7 +194,7 @@ Task<Json> read_resource(std::shared_ptr<ServerCore> core, const Wire& wire, Con
 Json get_skill(const ServerCore& core, Json params) {
   auto request = params_or_throw(decode<ResourceUri>(std::move(params)));
   auto skill = core.skills.find(request.uri);
-  if (!skill) throw invalid_params(fmt::format("no skill is served at {}", request.uri));
+  if (!skill) throw invalid_params(fmt::format("this server has no skill at \"{}\"", request.uri));
   return Json{{"skill", encode(*skill)}};
 }
 
@@ -224,7 +224,8 @@ Task<Json> complete(std::shared_ptr<ServerCore> core, Context& context, Json par
   const bool known = ref.kind == CompletionReference::Kind::prompt
                          ? core->prompts.find(ref.name) != nullptr
                          : core->templates.find(ref.name) != nullptr || core->resources.find(ref.name) != nullptr;
-  if (!known) throw invalid_params(fmt::format("nothing called {} takes arguments here", ref.name));
+  if (!known)
+    throw invalid_params(fmt::format("there is no prompt, resource or resource template called \"{}\"", ref.name));
   auto handler = core->completion;
   auto result = co_await context.run((*handler)(context, std::move(request)), handler);
   if (result.values.size() > max_completions) {

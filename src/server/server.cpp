@@ -99,7 +99,7 @@ Task<void> serve_channel(std::shared_ptr<ServerCore> core, std::unique_ptr<Chann
 }
 
 Task<void> serve_texts(std::shared_ptr<ServerCore> core, std::unique_ptr<TextChannel> texts, Runtime runtime) {
-  if (!texts) throw Error(Errc::invalid_argument, "there is no channel to serve");
+  if (!texts) throw Error(Errc::invalid_argument, "the channel to serve is null");
   auto executor = co_await asio::this_coro::executor;
   auto channel = std::make_unique<TextMessages>(executor, std::move(texts), "the client", runtime);
   co_await serve_channel(std::move(core), std::move(channel), std::move(runtime), Duration::zero());

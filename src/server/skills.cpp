@@ -118,12 +118,12 @@ Result<SkillChange> SkillShelf::add(const std::string& path, std::vector<SkillFi
     auto inside = as_uri_path(file.path);
     if (!inside) return std::unexpected(unusable(path, inside.error()));
     auto file_uri = fmt::format("{}/{}", root, *inside);
-    if (offer.files.contains(file_uri)) return refused(fmt::format("{} occurs twice", file.path));
+    if (offer.files.contains(file_uri)) return refused(fmt::format("the file \"{}\" occurs twice", file.path));
     if (file_uri == uri) {
       auto header = read_frontmatter(file.content, {.bytes = Limits{}.frontmatter});
       if (!header) return refused(fmt::format("{}: {}", file.path, header.error().message()));
       offer.frontmatter = std::move(*header);
-      if (!valid_utf8(file.content)) return refused(fmt::format("{} is not valid UTF-8", file.path));
+      if (!valid_utf8(file.content)) return refused(fmt::format("the file \"{}\" is not valid UTF-8", file.path));
     }
     auto made = served(file_uri, std::move(file));
     offer.files.emplace(std::move(file_uri), std::move(made));
@@ -172,13 +172,14 @@ Result<SkillShelf::Derived> SkillShelf::derive(const OfferedSkills& offered) {
     for (const auto& [where, file] : skill.files) {
       auto [known, added] = derived.files.emplace(where, file);
       if (!added && known->second->listed != file->listed) {
-        return fail(Errc::invalid_argument, fmt::format("another skill has {} with different content", where));
+        return fail(Errc::invalid_argument,
+                    fmt::format("another skill already has the file \"{}\" with different content", where));
       }
     }
   }
   for (const auto& [where, file] : derived.files) {
     if (!below(derived.files, where).empty()) {
-      return fail(Errc::invalid_argument, fmt::format("{} is a file and a directory", where));
+      return fail(Errc::invalid_argument, fmt::format("\"{}\" would be both a file and a directory", where));
     }
   }
   for (const auto& [uri, skill] : offered) {

@@ -97,8 +97,8 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
   Scope scope;
 
   Error lost(const std::optional<Error>& cause, std::string_view what) const {
-    return Error(Errc::closed, cause ? fmt::format("{} {}: {}", requester.shown(), what, cause->message())
-                                     : fmt::format("{} {}", requester.shown(), what));
+    return Error(Errc::closed, cause ? fmt::format("the stream of {} {}: {}", requester.shown(), what, cause->message())
+                                     : fmt::format("the stream of {} {}", requester.shown(), what));
   }
 
   HttpHeaders headers_for(const Request* request, bool posting) const {
@@ -185,11 +185,12 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
           exchange = std::move(*resumed);
           break;
         case StreamReply::later:
-          memory.broken = Error(Errc::http, fmt::format("it answered {}", head.status));
+          memory.broken = Error(Errc::http, fmt::format("the server answered {}", head.status));
           break;
         case StreamReply::none:
           // Also a 404: whether the session is gone, the next POST finds out. This request may have been carried out.
-          throw self->lost({}, fmt::format("broke off before the answer and does not resume (status {})", head.status));
+          throw self->lost({}, fmt::format("broke off before the answer, and the server does not resume it (status {})",
+                                           head.status));
       }
     }
   }

@@ -40,7 +40,7 @@ std::string remedy_for(const HttpHead& head) {
     }
     case 413:
     case 431:
-      return "the request is too large for the server";
+      return "the request is too large for the server; send less at a time";
     case 426:
       return "if it is a WebSocket server, write \"type\": \"ws\" and a url that begins with ws:// or wss://";
     default:
@@ -118,7 +118,8 @@ Task<std::unique_ptr<HttpExchange>> HttpRequester::send(std::string method, std:
                                                         std::string body, HttpRequestLimits limits) {
   if (!is_ours(url)) {
     throw Error(Errc::internal,
-                fmt::format("{} would have been sent data that belongs to {}", redacted_url(url), shown_));
+                fmt::format("data for {1} would have been sent to another server ({0}); nothing was sent",
+                            redacted_url(url), shown_));
   }
   limits.connect = std::min(limits.connect, connect_limit_);
   limits.same_origin = true;

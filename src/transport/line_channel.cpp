@@ -250,7 +250,7 @@ Task<Incoming> LineChannel::receive() {
         break;
     }
     // The end of input does not end the output: answers may still be sent.
-    if (s->input_ended) throw Error(Errc::closed, "the client closed its end");
+    if (s->input_ended) throw Error(Errc::closed, "the client closed the connection");
     auto room = s->lines.reader().room();
     error_code failed;
     const auto length = co_await s->input.async_read_some(asio::buffer(room.data(), room.size()),

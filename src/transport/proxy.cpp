@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/as_result.h"
+#include "base/limit_text.h"
 #include "base/scope.h"
 #include "base/strings.h"
 #include "base/waiting.h"
@@ -95,7 +96,7 @@ class ProxyAuth final : public HttpAuth, public std::enable_shared_from_this<Pro
       ProxyAuth& auth;
     } ended(*self);
     self->failure_.clear();
-    const std::string slow = "it took too long";
+    const std::string slow = fmt::format("the renewal took longer than {}", limit_text(self->limit_));
     auto stored = co_await as_result(with_timeout(self->tokens_->read_again(), self->limit_, slow));
     // Another process was quicker; or there never was anything to renew.
     if (refused.empty() || (stored && replaces(*stored, refused))) co_return;
@@ -160,7 +161,10 @@ Result<std::string> proxy_url(std::string_view base, std::string_view server_id)
     return fail(Errc::config, fmt::format("{} cannot be the address of a proxy: {}", redacted_url(base), why));
   };
   if (server_id.empty() || server_id.size() > longest_id || server_id == "." || server_id == "..") {
-    return fail(Errc::config, "the id of a server behind a proxy must not be empty, too long, or only dots");
+    return fail(
+        Errc::config,
+        fmt::format("the id of a server behind a proxy must not be empty, longer than {} bytes, \".\" or \"..\"",
+                    longest_id));
   }
   const auto segment = percent_encoded(server_id, "-._~");  // one segment of a path
   // The address with the id, and with another one: everything but the id must be the same.
@@ -176,7 +180,7 @@ Result<std::string> proxy_url(std::string_view base, std::string_view server_id)
   if (!url->userinfo.empty() || url->query || url->fragment)
     return wrong("it must have only a scheme, a host and a path");
   if (!same_origin(*url, *other) || url->path == other->path)
-    return wrong("the id of a server is not a part of its path");
+    return wrong("\"{server_id}\" must be a part of its path");
   if (url->scheme != "https" && !(url->scheme == "http" && is_loopback_host(url->host))) {
     return wrong("it must begin with https://, because others could read the token otherwise");
   }

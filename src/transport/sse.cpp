@@ -90,7 +90,7 @@ struct SseChannel::State : std::enable_shared_from_this<State> {
     if (auto away = self->requester.led_away(head)) throw std::move(*away);
     if (head.status != 200) {
       throw self->requester.status_error(head, co_await explaining_body(*self->stream))
-          .within("no event stream (a newer server has \"type\": \"http\")");
+          .within("the server opened no event stream (if it is a newer server, write \"type\": \"http\")");
     }
     if (media_type(head.headers.get("Content-Type")) != "text/event-stream") {
       throw Error(Errc::protocol, fmt::format("{} answered with {} instead of an event stream (while opening the "
@@ -98,13 +98,15 @@ struct SseChannel::State : std::enable_shared_from_this<State> {
                                               self->requester.shown(), shown_type(head)))
           .with_http_status(head.status);
     }
-    auto first = co_await with_timeout(
-        next_event(self), head_wait,
-        fmt::format("{} opened a stream but sent no endpoint (while reading the stream)", self->requester.shown()));
+    auto first = co_await with_timeout(next_event(self), head_wait,
+                                       fmt::format("{} opened a stream but did not name the endpoint for messages "
+                                                   "(while reading the stream); is it the url of an MCP server?",
+                                                   self->requester.shown()));
     if (!first || first->event != "endpoint") {
-      throw Error(Errc::protocol, fmt::format("the stream of {} does not begin with an endpoint (while reading the "
-                                              "stream); is it the url of an MCP server?",
-                                              self->requester.shown()));
+      throw Error(Errc::protocol,
+                  fmt::format("the stream of {} does not begin with the endpoint for messages (while reading the "
+                              "stream); is it the url of an MCP server?",
+                              self->requester.shown()));
     }
     auto base = parse_url(head.url.empty() ? self->options.url : head.url);
     auto target = base ? resolve_url(*base, first->data) : base;

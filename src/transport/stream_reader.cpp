@@ -23,8 +23,8 @@ Task<void> StreamReader::wait_for_room(ByteBudget::Unfinished& incoming) {
 // The next piece of a stream that has shown signs of life, and would not be silent for so long.
 Task<std::string> StreamReader::read_within(HttpExchange& exchange, Duration patience) {
   const auto shown = limit_text(std::chrono::ceil<std::chrono::milliseconds>(patience));
-  auto piece = co_await as_result(
-      with_timeout(exchange.read(), patience, fmt::format("silent for {}, although it was active before", shown)));
+  auto piece = co_await as_result(with_timeout(
+      exchange.read(), patience, fmt::format("the stream was silent for {}, although it was active before", shown)));
   if (piece) co_return std::move(*piece);
   if (piece.error().code() == Errc::timeout) {
     runtime_.log(LogLevel::info, "stream_silent", "limit", shown);

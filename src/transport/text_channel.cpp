@@ -204,7 +204,8 @@ class TextTransport final : public Transport {
       if (texts.error().code() == Errc::internal) throw Error(Errc::connect, texts.error().within(name).message());
       throw texts.error().within(name);
     }
-    if (!*texts) throw Error(Errc::connect, fmt::format("{}: there is no connection", name));
+    if (!*texts)
+      throw Error(Errc::connect, fmt::format("{}: the program that embeds Patchbay returned no connection", name));
     co_return std::make_unique<TextMessages>(executor, std::move(*texts), std::move(name), std::move(runtime));
   }
 

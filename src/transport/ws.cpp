@@ -199,7 +199,8 @@ class WsTransport final : public Transport {
       const auto location = head.headers.get("Location");
       return Error(Errc::http, fmt::format("{} redirects the WebSocket handshake ({}) to {}; redirects are not "
                                            "followed: if you trust that url, write it into the entry",
-                                           shown, head.status, location.empty() ? "nowhere" : redacted_url(location)))
+                                           shown, head.status,
+                                           location.empty() ? "a place that it does not name" : redacted_url(location)))
           .with_http_status(head.status);
     }
     if (head.status / 100 == 2) {
@@ -210,7 +211,7 @@ class WsTransport final : public Transport {
           .with_http_status(head.status)
           .with_detail(excerpt(refusal.body));
     }
-    return status_error(shown, head, refusal.body).within("WebSocket handshake");
+    return status_error(shown, head, refusal.body).within("the WebSocket handshake failed");
   }
 
   HttpTarget options_;

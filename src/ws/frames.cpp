@@ -162,7 +162,7 @@ Result<void> WebSocketReader::read_header() {
   mask_at_ = 0;
   if (!control()) {
     if (left_ > limit_ - message_.size()) {
-      return broken(close_code::too_big, fmt::format("a message of more than {} bytes", limit_));
+      return broken(close_code::too_big, fmt::format("a message has more than {} bytes, which is the limit", limit_));
     }
     if (!fragmented_) fragmented_ = opcode_;
     message_.reserve(std::min<std::size_t>(message_.size() + static_cast<std::size_t>(left_), believed));
@@ -187,7 +187,8 @@ Result<void> WebSocketReader::finish_frame() {
       break;
   }
   if (message_.size() == message_before_ && ++empty_fragments_ > most_empty_fragments) {
-    return broken(close_code::policy, fmt::format("a message of more than {} empty fragments", most_empty_fragments));
+    return broken(close_code::policy,
+                  fmt::format("a message has more than {} empty fragments, which is the limit", most_empty_fragments));
   }
   message_before_ = message_.size();
   if (!final_) return {};

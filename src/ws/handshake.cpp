@@ -157,12 +157,12 @@ Result<void> check_upgrade(const HttpHead& head, std::string_view key) {
     return bad("Sec-WebSocket-Accept does not match our key; a program in between answered instead of the server");
   }
   if (const auto extensions = trim(head.headers.get("Sec-WebSocket-Extensions")); !extensions.empty()) {
-    return bad(fmt::format("it uses the extension {}, which was not requested", shown_words(extensions)));
+    return bad(fmt::format("the answer uses the extension \"{}\", which was not requested", shown_words(extensions)));
   }
   const auto protocols = head.headers.all("Sec-WebSocket-Protocol");
   if (protocols.size() > 1 || (protocols.size() == 1 && trim(protocols.front()) != mcp_subprotocol)) {
-    return bad(
-        fmt::format("it uses the subprotocol \"{}\", not \"{}\"", shown_words(protocols.front()), mcp_subprotocol));
+    return bad(fmt::format("the answer uses the subprotocol \"{}\", not \"{}\"", shown_words(protocols.front()),
+                           mcp_subprotocol));
   }
   return {};
 }

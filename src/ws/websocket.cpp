@@ -237,7 +237,7 @@ struct WebSocket::State : std::enable_shared_from_this<State> {
   void on_end() {
     const auto cut = reader.unfinished();
     fail(closed_error(
-        cut == 0 ? std::string("ended the connection without closing it")
+        cut == 0 ? std::string("ended the connection without a close message")
                  : fmt::format("ended the connection in the middle of a message (only {} bytes of it arrived)", cut)));
   }
 
@@ -356,7 +356,7 @@ struct WebSocket::State : std::enable_shared_from_this<State> {
     co_await asio::this_coro::throw_if_cancelled(false);
     if (!self->failure) self->say_goodbye(close_code::normal, "");
     (void)co_await as_result(with_timeout(both_said_goodbye(self), limit, ""));
-    self->fail(self->closed_error("was closed by us"));
+    self->fail(Error(Errc::closed, fmt::format("the connection to {} was closed", self->settings.shown)));
     self->scope.cancel();
     co_await self->scope.join();
     while (self->reading > 0) (void)co_await as_result(self->changed.wait());

@@ -148,7 +148,7 @@ TEST(BadInput, ServersThatDoNotBehave) {
          }
        },
        Errc::http,
-       {"answered 404 Not Found; check the path of its url (and 410 to the GET of an older client)"}},
+       {"answered 404 Not Found; check the path of its url (with the older transport \"sse\" it answered 410)"}},
       {"200 with an empty body",
        always("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"),
        Errc::protocol,

@@ -782,7 +782,7 @@ TEST(HttpChannel, ACallWhoseStreamIsRefusedForNowIsResumedLater) {
         const auto outcome = co_await received(channel);
         if (for_ever) {
           EXPECT_THAT(outcome, AllOf(HasSubstr("lost 1 closed: "),
-                                     HasSubstr("could not be resumed: it answered " + std::string(status, 3))));
+                                     HasSubstr("could not be resumed: the server answered " + std::string(status, 3))));
         } else {
           EXPECT_EQ(outcome, result_1);
         }
@@ -1095,9 +1095,9 @@ TEST(SseChannel, RefusesWhatIsNotAnMcpServer) {
            Case{"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 2\r\n\r\nhi",
                 "instead of an event stream"},
            Case{"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\ndata: hello\n\n",
-                "does not begin with an endpoint"},
+                "does not begin with the endpoint for messages"},
            Case{"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n",
-                "does not begin with an endpoint"},
+                "does not begin with the endpoint for messages"},
            Case{"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
                 "event: endpoint\ndata: https://elsewhere.example/steal\n\n",
                 "another server"},

@@ -150,7 +150,7 @@ TEST(LargeMessage, HalfOfOneWhoseServerIsSilent_GoesWhenOthersNeedTheRoom) {
         EXPECT_EQ(byte_budget().used() - before, 2 * mebibyte);
       }
       co_await scope.join();
-      EXPECT_THAT(end, testing::AllOf(StartsWith("limit: "), HasSubstr("the message was given up")));
+      EXPECT_THAT(end, testing::AllOf(StartsWith("limit: "), HasSubstr("the message was discarded")));
       co_await channel->close(CloseMode::quick);
     });
   }

@@ -366,7 +366,7 @@ TEST(WsChannel, RefusedHandshakes_NameUrlPhaseAndRemedy) {
        [](auto& c, const Asked&) { c.answer("404 Not Found", "<html>", "Content-Type: text/html\r\n"); },
        Errc::http,
        404,
-       {"WebSocket handshake: ", "answered 404 Not Found; check the path"}},
+       {"the WebSocket handshake failed: ", "answered 404 Not Found; check the path"}},
       {"400 in chunks",
        [](auto& c, const Asked&) {
          c.write("HTTP/1.1 400 Bad Request\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nwhy\r\n0\r\n\r\n");
@@ -600,7 +600,7 @@ TEST(WsChannel, Ends_SayHowAndTheServerIsNotifiedWhy) {
       {"ended without a close",
        [](ScriptConnection& c) { c.finish(); },
        Errc::closed,
-       {"ended the connection without closing it"},
+       {"ended the connection without a close message"},
        -1},
       {"truncated in a frame",
        [](ScriptConnection& c) {

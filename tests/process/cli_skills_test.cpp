@@ -66,7 +66,7 @@ TEST(CliSkills, WhatCannotBeVerifiedIsNotPrinted) {
                                           {{"pdf", "../../changed/SKILL.md"}, 2, "is not a file of the skill"},
                                           {{"pdd"}, 2, "did you mean \"pdf\"?"},
                                           {{"nothing-like-it"}, 2, "run `patchbay skills desk`"},
-                                          {{"skill://office/word/SKILL.md"}, 1, "no skill is served at"}}) {
+                                          {{"skill://office/word/SKILL.md"}, 1, "this server has no skill at"}}) {
     auto words = row.words;
     words.insert(words.begin(), {"skills", "desk"});
     const auto refused = patchbay(words);

@@ -939,7 +939,9 @@ TEST_P(Scenario, AServerThatKeepsAskingIsStopped) {
         EXPECT_EQ(asked.size(), 3u);
         asked.clear();
         auto result = co_await as_result(session.call_tool("ask_times", Json{{"times", 4}}));
-        EXPECT_THAT(result, FailsWith(Error(Errc::limit, "the server asked for input 4 times during one tools/call")));
+        EXPECT_THAT(
+            result,
+            FailsWith(Error(Errc::limit, "the server asked for input 4 times during one tools/call; the limit is 3")));
         EXPECT_EQ(asked.size(), 3u);
       });
 }

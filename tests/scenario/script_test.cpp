@@ -388,7 +388,7 @@ TEST(Script, AListOfManyBytes_IsCutAndMarked) {
   with_session(*server, legacy_client(), runtime, [&](Session session) -> Task<void> {
     auto listed = co_await session.list_tools();
     EXPECT_THAT(listed.items, SizeIs(4));
-    EXPECT_EQ(listed.cut, "the server listed more than 5000 bytes");
+    EXPECT_EQ(listed.cut, "the answer to tools/list is not complete: the server listed more than 5000 bytes");
     EXPECT_EQ(pages, 5);
     EXPECT_THAT(logged, ElementsAre("list_cut"));
   });

@@ -155,10 +155,13 @@ TEST_P(OddSkills, EntriesThatBreakARule_AreReportedAndDoNotHideTheOthers) {
               "skills[7]: expected an object, found an integer\n"
               "skill \"skill://pdf/SKILL.md\": skill://pdf/../other/x is not inside skill://pdf\n"
               "skill \"skill://pdf/SKILL.md\": file:///etc/passwd is not inside skill://pdf\n"
-              "skill \"skill://pdf/SKILL.md\": the digest of skill://pdf/SKILL.md is not valid\n"
-              "skill \"skill://pdf/SKILL.md\": the files of skill://pdf/SKILL.md are larger than 16777216 bytes\n"
-              "skill \"skill://pdf/SKILL.md\": skill://pdf/SKILL.md has 513 files, more than 512\n"
-              "skill \"skill://pdf/SKILL.md\": the directory of skill://pdf/SKILL.md is not called word\n");
+              "skill \"skill://pdf/SKILL.md\": the digest of skill://pdf/SKILL.md is not \"sha256:\" and 64 "
+              "hexadecimal digits in lower case\n"
+              "skill \"skill://pdf/SKILL.md\": the files of skill://pdf/SKILL.md are larger than 16777216 bytes, which "
+              "is the limit\n"
+              "skill \"skill://pdf/SKILL.md\": skill://pdf/SKILL.md has 513 files, more than 512, which is the limit\n"
+              "skill \"skill://pdf/SKILL.md\": the directory of skill://pdf/SKILL.md is not called word, which is the "
+              "name of the skill\n");
     EXPECT_EQ(count(method::read_resource), 0u);
   });
 }
@@ -168,16 +171,17 @@ TEST_P(OddSkills, OneEntryThatBreaksARule_IsAnError) {
     auto other = entry_of({{uri, header}});
     answers(method::get_skill, Json{{"skill", encode(other)}});
     auto another = co_await failure(session.get_skill("skill://word/SKILL.md"));
-    EXPECT_EQ(another,
-              Error(Errc::protocol,
-                    "the server was asked for the skill skill://word/SKILL.md but answered with skill://pdf/SKILL.md"));
+    EXPECT_EQ(another, Error(Errc::protocol,
+                             "the server was asked for the skill \"skill://word/SKILL.md\" but answered with "
+                             "\"skill://pdf/SKILL.md\"; report it to the server's author"));
     other.resources->front().size = INT64_MAX;
     answers(method::get_skill, Json{{"skill", encode(other)}});
     auto large = co_await failure(session.get_skill(uri));
     EXPECT_EQ(large.code(), Errc::limit);
     answers(method::get_skill, Json::object());
     auto none = co_await failure(session.get_skill(uri));
-    EXPECT_EQ(none, Error(Errc::protocol, "skill: expected an object, found null"));
+    EXPECT_EQ(none, Error(Errc::protocol,
+                          "the server's answer to skills/get is not valid: skill: expected an object, found null"));
     // One that was kept, and spoiled meanwhile, is not used either.
     auto kept = co_await failure(session.read_skill(other));
     EXPECT_EQ(kept.code(), Errc::limit);
@@ -269,7 +273,8 @@ TEST_P(OddSkills, ChildrenOutsideOfTheirDirectory_AreLeftOut) {
     auto listing = co_await session.read_directory("skill://pdf");
     EXPECT_THAT(listing.items, ElementsAre(Resource{.uri = "skill://pdf/a.md", .name = "x"}));
     EXPECT_THAT(listing.problems, SizeIs(6));
-    EXPECT_EQ(listing.problems.at(0), (DecodeProblem{"resource \"skill://pdf/b/c.md\"", "it is not in the directory"}));
+    EXPECT_EQ(listing.problems.at(0),
+              (DecodeProblem{"resource \"skill://pdf/b/c.md\"", "it is not in the directory \"skill://pdf\""}));
   });
 }
 
@@ -279,7 +284,9 @@ TEST_P(OddSkills, AListWithoutEnd_IsCut) {
   lists(Json::array());
   run([this](Session session) -> Task<void> {
     auto listing = co_await session.read_directory("skill://pdf");
-    EXPECT_EQ(listing.cut, "the server repeated a cursor");
+    EXPECT_EQ(listing.cut,
+              "the answer to resources/directory/read is not complete: the server repeated a cursor, so its list has "
+              "no end; report it to the server's author");
     EXPECT_EQ(count(method::read_directory), 2u);
   });
 }

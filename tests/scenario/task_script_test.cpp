@@ -114,7 +114,7 @@ TEST(TaskScript, EveryEndOfATaskEndsTheCall) {
             state("completed", R"("resultType":"task")"), ""},
            {"cancelled", state("cancelled", R"("statusMessage":"no time")"),
             state("cancelled", R"("statusMessage":"no time")"), "the server cancelled the task: no time"},
-           {"forgotten", "!-32602", "!-32602", "the server does not know the task 1; it may have expired (gone)"},
+           {"forgotten", "!-32602", "!-32602", "the server does not know the task \"1\"; it may have expired (gone)"},
            {"refused", "!-32000", "!-32000", "gone"},
            {"a state nobody knows", state("asleep"), state("asleep"), "expected one of", true},
        }) {

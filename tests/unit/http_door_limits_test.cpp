@@ -80,7 +80,7 @@ TEST(HttpDoorLimits, ABatchOfTooManyMessages_IsRefusedAsAWhole) {
     EXPECT_EQ(refused.status, 400);
     EXPECT_EQ(
         refused.body,
-        R"({"jsonrpc":"2.0","error":{"code":-32600,"message":"a batch of more than 100 messages; send it in parts"}})");
+        R"({"jsonrpc":"2.0","error":{"code":-32600,"message":"the batch has more than 100 messages, which is the limit; send it in parts"}})");
     co_await client.wire.send(client.call("echo"));
     EXPECT_EQ((co_await client.wire.answer()).status, 200);
     co_await door.stop();
@@ -195,7 +195,7 @@ TEST(HttpDoorLimits, TheAnswersOfABatch_HaveTheLimitTogether) {
         ++refused;
         EXPECT_EQ((*error)["code"], Json(-32603));
         EXPECT_THAT((*error)["message"].as_string(),
-                    HasSubstr("are used by the others of its batch; the limit of one answer is 7000"));
+                    HasSubstr("are used by the other answers of its batch; the limit of one answer is 7000"));
       }
     }
     EXPECT_EQ(whole, 2);

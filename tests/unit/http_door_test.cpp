@@ -91,7 +91,8 @@ TEST(HttpDoor, ModernRequestsHaveTheStatusOfTheirAnswer) {
        "Content-Length: 2\r\n\r\n{}",
        406, ""},
       {"GET /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n", 400, "Mcp-Session-Id is missing"},
-      {"DELETE /mcp HTTP/1.1\r\nHost: localhost\r\nMcp-Session-Id: none\r\n\r\n", 404, "no such session"},
+      {"DELETE /mcp HTTP/1.1\r\nHost: localhost\r\nMcp-Session-Id: none\r\n\r\n", 404,
+       "does not exist (it may have ended)"},
   };
   run_task([&]() -> Task<void> {
     auto executor = co_await asio::this_coro::executor;

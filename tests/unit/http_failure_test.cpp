@@ -53,17 +53,18 @@ TEST(HttpFailure, Messages_NameUrlPhaseReasonAndRemedy) {
        "and password to HTTPS_PROXY: http://user:password@host:port"},
       {failure(HttpFault::connect_timeout, HttpPhase::tls), limited, Errc::timeout,
        "no connection within 30 s (during the TLS handshake); check that the server can be reached from this machine, "
-       "or raise the limit"},
+       "or allow more time with MCP_TIMEOUT (milliseconds)"},
       {failure(HttpFault::handshake, HttpPhase::tls, "error:0A00010B:SSL routines::wrong version number"), direct,
        Errc::tls,
        "the TLS handshake failed: the other side does not use TLS (during the TLS handshake); check that the port uses "
        "https; for a server without TLS write http://"},
       {failure(HttpFault::self_signed, HttpPhase::tls, "self-signed certificate"), direct, Errc::tls,
-       "the certificate is self-signed (during the TLS handshake); if you trust it, name its CA as \"tls\": {\"ca\": "
+       "the certificate is self-signed (during the TLS handshake); if you trust the certificate, name its CA as "
+       "\"tls\": {\"ca\": "
        "\"file.pem\"} in the entry of this server, or in NODE_EXTRA_CA_CERTS"},
       {failure(HttpFault::untrusted, HttpPhase::tls, "unable to get local issuer certificate"), with_ca, Errc::tls,
        "the certificate is not trusted: unable to get local issuer certificate (during the TLS handshake); if you "
-       "trust it, name its CA as \"tls\": {\"ca\": \"file.pem\"} in the entry of this server, or in "
+       "trust the certificate, name its CA as \"tls\": {\"ca\": \"file.pem\"} in the entry of this server, or in "
        "NODE_EXTRA_CA_CERTS (/etc/corp.pem, from SSL_CERT_FILE, does not contain it)"},
       {failure(HttpFault::untrusted, HttpPhase::tls, "unable to get local issuer certificate"), with_own_ca, Errc::tls,
        "the certificate is not trusted: unable to get local issuer certificate (during the TLS handshake); only the "
@@ -98,14 +99,14 @@ TEST(HttpFailure, AConnectionThatEndsWithoutAnAnswerMayHaveWantedTls) {
     const auto message = http_error(HttpFailure{fault, phase, "Connection reset by peer", 0, {}}, context).message();
     return message.substr(message.find("; ") + 2);
   };
-  const std::string tls = "if it expects TLS, write https://; otherwise look at the log of the server";
+  const std::string tls = "if the server expects TLS, write https://; otherwise look at the log of the server";
   const std::string again = "if this happens again, look at the log of the server";
   EXPECT_EQ(remedy("http://h/mcp", HttpFault::closed, HttpPhase::waiting), tls);
   EXPECT_EQ(remedy("http://h/mcp", HttpFault::reset, HttpPhase::sending), tls);
   EXPECT_EQ(remedy("http://h/mcp", HttpFault::reset, HttpPhase::reading), again);
   EXPECT_EQ(remedy("https://h/mcp", HttpFault::closed, HttpPhase::waiting), again);
   EXPECT_EQ(remedy("ws://h/mcp", HttpFault::closed, HttpPhase::waiting),
-            "if it expects TLS, write wss://; otherwise look at the log of the server");
+            "if the server expects TLS, write wss://; otherwise look at the log of the server");
 }
 
 }  // namespace

@@ -281,7 +281,7 @@ TEST(Message, ABatchHasABound) {
   const auto over = decode_messages(block, *block, {}, 2);
   ASSERT_FALSE(over);
   EXPECT_EQ(over.error().code(), Errc::limit);
-  EXPECT_EQ(over.error().message(), "a batch of more than 2 messages; send it in parts");
+  EXPECT_EQ(over.error().message(), "the batch has more than 2 messages, which is the limit; send it in parts");
   // A single message is not a batch.
   block = std::make_shared<const std::string>(one);
   EXPECT_TRUE(decode_messages(block, *block, {}, 0));
@@ -318,7 +318,8 @@ TEST(Message, AnAnswerOverTheLimitIsReplacedByAnErrorWithItsId) {
       {size - 1, 0, "error \"a\" -32603 'the answer has 138 bytes; the limit of one answer is 137'"},
       {size + 5, 5, "response \"a\""},
       {size + 5, 6,
-       "error \"a\" -32603 'the answer has 138 bytes, and 6 are used by the others of its batch; the limit of one "
+       "error \"a\" -32603 'the answer has 138 bytes, and 6 are used by the other answers of its batch; the limit of "
+       "one "
        "answer is 143'"},
       {0, 500, "error \"a\" -32603 'the answer has 138 bytes; the limit of one answer is 0'"},
   };

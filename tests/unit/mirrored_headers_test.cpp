@@ -46,13 +46,13 @@ TEST(MirroredArguments, ABrokenAnnotationIsNamed) {
            Case{R"({"properties":{"a":{"type":"string","x-mcp-header":"Same"},
                                   "b":{"type":"string","x-mcp-header":"sAME"}}})",
                 "used twice"},
-           Case{R"({"type":"string","x-mcp-header":"Root"})", "a single argument"},
+           Case{R"({"type":"string","x-mcp-header":"Root"})", "exactly one argument"},
            Case{R"({"properties":{"a":{"type":"array","items":{"type":"string","x-mcp-header":"A"}}}})",
-                "a single argument"},
-           Case{R"({"anyOf":[{"properties":{"a":{"type":"string","x-mcp-header":"A"}}}]})", "a single argument"},
-           Case{R"({"$defs":{"a":{"type":"string","x-mcp-header":"A"}}})", "a single argument"},
-           Case{R"({"if":{"properties":{"a":{"type":"string","x-mcp-header":"A"}}}})", "a single argument"},
-           Case{R"({"patternProperties":{"^a":{"type":"string","x-mcp-header":"A"}}})", "a single argument"},
+                "exactly one argument"},
+           Case{R"({"anyOf":[{"properties":{"a":{"type":"string","x-mcp-header":"A"}}}]})", "exactly one argument"},
+           Case{R"({"$defs":{"a":{"type":"string","x-mcp-header":"A"}}})", "exactly one argument"},
+           Case{R"({"if":{"properties":{"a":{"type":"string","x-mcp-header":"A"}}}})", "exactly one argument"},
+           Case{R"({"patternProperties":{"^a":{"type":"string","x-mcp-header":"A"}}})", "exactly one argument"},
        }) {
     auto found = mirrored_arguments(parsed(schema));
     ASSERT_FALSE(found) << schema;

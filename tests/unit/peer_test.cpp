@@ -640,8 +640,9 @@ TEST(Peer, AnIdInUseIsRefused) {
     bench.wire->feed(request_of(std::int64_t{1}, "a"));
     bench.wire->feed(request_of(std::int64_t{1}, "a"));
     co_await bench.wire->wait_for_sent(1);
-    EXPECT_EQ(text_of(bench.wire->sent[0]),
-              R"({"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"this id is already in use"}})");
+    EXPECT_EQ(
+        text_of(bench.wire->sent[0]),
+        R"({"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"the id of this request is already used by a request that is still running"}})");
     EXPECT_EQ(bench.peer.counters().refused_requests, 1u);
     co_await gate.wait_begun(1);
     gate.open.notify_all();
@@ -910,10 +911,11 @@ TEST(Peer, ABatchIsAnsweredByOneBatchWhenItsLastAnswerIsKnown) {
     EXPECT_EQ(bench.wire->sent.size(), 1u);
     std::vector<std::string> answers;
     for (const auto& message : bench.wire->sent_batches.at(0)) answers.push_back(text_of(message));
-    EXPECT_THAT(answers,
-                ElementsAre(R"({"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"this id is already in use"}})",
-                            R"({"jsonrpc":"2.0","id":1,"result":{"for":1}})",
-                            R"({"jsonrpc":"2.0","id":"b","result":{"for":"b"}})"));
+    EXPECT_THAT(
+        answers,
+        ElementsAre(
+            R"({"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"the id of this request is already used by a request that is still running"}})",
+            R"({"jsonrpc":"2.0","id":1,"result":{"for":1}})", R"({"jsonrpc":"2.0","id":"b","result":{"for":"b"}})"));
     EXPECT_THAT(notified, ElementsAre("n"));
     EXPECT_THAT(traced, ElementsAre("->", "<-", "<-", "<-", "<-", "<-", "->", "->", "->"));
     co_await bench.end();

@@ -570,8 +570,8 @@ TEST(PermissionRule, AConditionThatNothingFulfilsIsReported) {
            {"x: https://example.com:65536", "a port must be"},
            {"x: https://[::ffff:10.*]", "IPv4"},
            {"x: https://[2001:0db8:*]", "without leading zeros"},
-           {"x: https://*..example.com", "no host has a dot at this place"},
-           {"x: https://.*.example.com", "no host has a dot at this place"},
+           {"x: https://*..example.com", "no host name begins with a dot or contains two dots in a row"},
+           {"x: https://.*.example.com", "no host name begins with a dot or contains two dots in a row"},
        }) {
     const auto text = "mcp__s__t(" + condition + ")";
     for (const auto list : {RuleList::deny, RuleList::allow}) {

@@ -527,8 +527,9 @@ TEST(Probe, ARevisionThatCannotAnswerInitializeIsNotCalledUncommon) {
   Probe probe("legacy");
   (void)probe.start();
   auto step = probe.on_initialize(initialize_answer(modern));
-  EXPECT_EQ(step.error->message(),
-            fmt::format("the server answered initialize with revision {}, which has no initialize", modern));
+  EXPECT_EQ(step.error->message(), fmt::format("the server answered initialize with protocol revision {}, which does "
+                                               "not have this request; report it to the server's author",
+                                               modern));
 }
 
 TEST(Probe, WhenBothWereRefusedTheRefusalIsTheError) {

@@ -99,7 +99,7 @@ TEST(SchemaCheck, SchemasThatCannotBeCompiled_CheckNothingAndSayWhy) {
 }
 
 TEST(SchemaCheck, ResultsMustKeepWhatTheToolDeclares) {
-  const std::string other = "protocol: the tool \"meet\" returned a result that differs from its declaration: ";
+  const std::string other = "protocol: the tool \"meet\" returned a result that does not match its output schema: ";
   struct Row {
     std::optional<std::string_view> schema;
     std::optional<std::string_view> structured;
@@ -110,7 +110,10 @@ TEST(SchemaCheck, ResultsMustKeepWhatTheToolDeclares) {
            {person, R"({"name": "Ada"})", false, ""},
            {person, R"({"name": 1})", false, other + "/name: expected string, found integer (type)"},
            {person, "[]", false, other + "structuredContent: expected object, found array (type)"},
-           {person, {}, false, "protocol: the tool \"meet\" declares its result but returned no structured content"},
+           {person,
+            {},
+            false,
+            "protocol: the tool \"meet\" declares an output schema but returned no structured content"},
            // A tool that failed owes nothing.
            {person, {}, true, ""},
            {person, R"({"name": 1})", true, ""},

@@ -142,7 +142,7 @@ TEST(ServerLegacy, EveryMethodAnswersAsTheSpecificationSays) {
        R"({"ref":{"type":"ref/resource","uri":"mem://item/{id}"},"argument":{"name":"id","value":"x"}})",
        result(R"({"completion":{"values":["x0","x1"]}})")},
       {"completion/complete", R"({"ref":{"type":"ref/prompt","name":"nope"},"argument":{"name":"who","value":"x"}})",
-       error(-32602, "nothing called nope takes arguments here")},
+       error(-32602, R"(there is no prompt, resource or resource template called \"nope\")")},
       {"logging/setLevel", R"({"level":"error"})", result("{}")},
       {"server/discover", "{}", error(-32601, "unknown method: server/discover")},
       {"subscriptions/listen", R"({"notifications":{}})", error(-32601, "unknown method: subscriptions/listen")},
@@ -177,7 +177,9 @@ TEST(ServerLegacy, BeforeInitializeOnlyPingIsServed) {
     auto server = sample_server();
     RawClient client(co_await asio::this_coro::executor, *server);
     EXPECT_EQ(co_await client.ask(request("ping")), result("{}"));
-    constexpr auto reason = "_meta has no protocol version, and the connection is not initialized";
+    constexpr auto reason =
+        "_meta has no io.modelcontextprotocol/protocolVersion, and the connection is not initialized; begin with "
+        "initialize";
     EXPECT_EQ(co_await client.ask(request("tools/list")), error(-32602, reason));
     EXPECT_EQ(co_await client.ask(request("server/discover", "{}")), error(-32602, reason));
     EXPECT_EQ(co_await client.ask(request("no/such", "{}")), error(-32601, "unknown method: no/such"));
@@ -266,8 +268,9 @@ TEST(ServerLegacy, BatchesBelongToOneRevision) {
       auto server = sample_server();
       RawClient client(co_await asio::this_coro::executor, *server);
       co_await open(client, version);
-      EXPECT_EQ(co_await client.ask(batch),
-                R"({"jsonrpc":"2.0","error":{"code":-32600,"message":"batches are not part of this revision"}})");
+      EXPECT_EQ(
+          co_await client.ask(batch),
+          R"({"jsonrpc":"2.0","error":{"code":-32600,"message":"this protocol revision has no batches; send each message alone"}})");
       EXPECT_EQ(co_await client.ask(request("ping")), result("{}"));
       co_await client.close();
     });
@@ -602,7 +605,8 @@ TEST(ServerLegacy, MoreRequestsThanTheLimitAreRefused) {
     client.send(request("tools/call", R"({"name":"wait"})", "2"));
     EXPECT_EQ(co_await client.ask(request("ping", "", "3")),
               error(-32603, "too many requests at once; wait for answers", "", "3"));
-    EXPECT_EQ(co_await client.ask(request("ping", "", "2")), error(-32600, "this id is already in use", "", "2"));
+    EXPECT_EQ(co_await client.ask(request("ping", "", "2")),
+              error(-32600, "the id of this request is already used by a request that is still running", "", "2"));
     co_await client.close();
     EXPECT_FALSE(never.has_waiters());
   });

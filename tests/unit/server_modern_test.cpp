@@ -463,7 +463,9 @@ TEST(ServerModern, StateIsRefusedWhenAlteredForeignOrOfAnotherRequest) {
     RawClient stranger(co_await asio::this_coro::executor, *foreign);
     auto answer = co_await client.ask(call("interview", R"(,"arguments":{"a":1,"b":{"c":2,"d":3}})"));
     const auto state = take_state(answer);
-    const auto refused = error(-32602, "the state was not issued by this server, or was altered");
+    const auto refused = error(
+        -32602,
+        "requestState was not issued by this server, or was altered; send the request again without requestState");
     const auto responses = R"({"elicitation-1":{"action":"decline"}})";
 
     for (std::size_t i = 0; i < state.size(); i += 7) {
@@ -614,7 +616,7 @@ TEST(ServerModern, ResourcesAndPromptsMayAskAndCompletionsMayNot) {
         co_await client.ask(request("completion/complete",
                                     R"("ref":{"type":"ref/prompt","name":"ask"},"argument":{"name":"x","value":"y"})",
                                     meta(every_capability))),
-        error(-32603, "this kind of request cannot ask the client"));
+        error(-32603, "the client can be asked only during tools/call, resources/read and prompts/get"));
     co_await client.close();
   });
 }

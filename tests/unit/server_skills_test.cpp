@@ -103,7 +103,7 @@ TEST(SkillShelf, WhatAClientWouldRefuseIsNotOffered) {
            {"no header", "pdf", {file("SKILL.md", "# PDF")}, "SKILL.md: it does not begin with a header"},
            {"a broken header", "pdf", {file("SKILL.md", "---\nname: pdf\na: b: c\n---\n")}, "SKILL.md: line 3: "},
            {"no description", "pdf", {file("SKILL.md", "---\nname: pdf\n---\n")}, "description is missing"},
-           {"not UTF-8", "pdf", {file("SKILL.md", header("pdf") + "\xff")}, "SKILL.md is not valid UTF-8"},
+           {"not UTF-8", "pdf", {file("SKILL.md", header("pdf") + "\xff")}, "the file \"SKILL.md\" is not valid UTF-8"},
            {"another name", "pdf", files_of("word"), "is not called word"},
            {"no name for a skill", "PDF", files_of("PDF"), "is not a valid name of a skill"},
            {"no path", "", files_of("pdf"), "\"\" is not a path inside a directory"},
@@ -114,8 +114,9 @@ TEST(SkillShelf, WhatAClientWouldRefuseIsNotOffered) {
            {"a backslash", "pdf", files_of("pdf", {file("a\\b")}), "is not a path"},
            {"a line break", "pdf", files_of("pdf", {file("a\nb")}), "is not a path"},
            {"a directory", "pdf", files_of("pdf", {file("a/")}), "is not a path"},
-           {"twice", "pdf", files_of("pdf", {file("a"), file("a")}), "a occurs twice"},
-           {"file and directory", "pdf", files_of("pdf", {file("a"), file("a/b")}), "is a file and a directory"},
+           {"twice", "pdf", files_of("pdf", {file("a"), file("a")}), "the file \"a\" occurs twice"},
+           {"file and directory", "pdf", files_of("pdf", {file("a"), file("a/b")}),
+            "would be both a file and a directory"},
            {"too many", "pdf", files_of("pdf", many), "has 513 files, more than 512"},
            {"too large", "pdf", files_of("pdf", {file("a", std::string(16u << 20, 'x'))}),
             "larger than 16777216 bytes"}}) {
@@ -140,7 +141,8 @@ TEST(SkillShelf, ASkillInsideAnotherBelongsToBoth) {
   EXPECT_TRUE(shelf.add("a", files_of("a", {file("x"), file("b/y")})));
   const auto other = shelf.add("a", files_of("a", {file("b/y", "other")}));
   ASSERT_FALSE(other);
-  EXPECT_THAT(other.error().message(), HasSubstr("another skill has skill://a/b/y with different content"));
+  EXPECT_THAT(other.error().message(),
+              HasSubstr("another skill already has the file \"skill://a/b/y\" with different content"));
   EXPECT_THAT(children_of(shelf, "skill://a"), ElementsAre("a", "b/", "x"));
 
   auto removed = shelf.remove("a/b");

@@ -272,7 +272,7 @@ TEST(ServerStdio, ABatchOfTooManyMessages_IsRefusedAndHarmsNothing) {
       said,
       fmt::format(
           "{}\n{}\n",
-          R"({"jsonrpc":"2.0","error":{"code":-32600,"message":"a batch of more than 2 messages; send it in parts"}})",
+          R"({"jsonrpc":"2.0","error":{"code":-32600,"message":"the batch has more than 2 messages, which is the limit; send it in parts"}})",
           pong));
 }
 

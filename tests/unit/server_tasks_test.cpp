@@ -562,7 +562,8 @@ TEST(TaskRoom, HasAShareForEachOwner) {
   EXPECT_EQ(room.admit("ann").error().message(),
             "2 of your tasks are kept, which is the limit; wait until some have expired");
   EXPECT_TRUE(room.admit("bob"));
-  EXPECT_EQ(room.admit("bob").error().message(), "too many tasks are kept; wait until some have expired");
+  EXPECT_EQ(room.admit("bob").error().message(),
+            "too many tasks are kept (the limit is 3); wait until some have expired");
   EXPECT_TRUE(room.keep("ann", 60));
   EXPECT_EQ(room.keep("ann", 1).error().message(),
             "the result of the task has 1 bytes, and together with earlier tasks no more than 60 are kept; repeat the "

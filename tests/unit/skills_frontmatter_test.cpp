@@ -73,8 +73,8 @@ TEST(Frontmatter, WhatCouldBeReadInTwoWaysIsRefused) {
     std::string reason;
   };
   for (const auto& row : std::vector<Row>{
-           {"", "the header holds nothing"},
-           {"# only this", "the header holds nothing"},
+           {"", "the header between the two lines --- is empty"},
+           {"# only this", "the header between the two lines --- is empty"},
            {"just text", "line 2: expected `key: value`"},
            {"- a", "line 2: expected `key: value`"},
            {"a: 1\na: 2", "line 3: the key \"a\" occurs twice"},
@@ -155,7 +155,7 @@ TEST(Frontmatter, TheTwoLinesAroundItAreNeeded) {
     SCOPED_TRACE(text);
     const auto read = read_frontmatter(text);
     ASSERT_FALSE(read);
-    EXPECT_THAT(read.error().message(), HasSubstr("does not end in a line ---"));
+    EXPECT_THAT(read.error().message(), HasSubstr("does not end with a line ---"));
   }
 }
 
@@ -182,7 +182,7 @@ TEST(Frontmatter, SizeAndDepthAreBounded) {
     EXPECT_TRUE(nested(31));
     const auto deeper = nested(5000);
     ASSERT_FALSE(deeper);
-    EXPECT_EQ(deeper.error(), Error(Errc::limit, "the header is nested deeper than 32"));
+    EXPECT_EQ(deeper.error(), Error(Errc::limit, "the header is nested deeper than 32 levels"));
   }
   std::string stairs;
   for (int i = 0; i < 200; ++i) stairs += std::string(static_cast<std::size_t>(i), ' ') + "a:\n";

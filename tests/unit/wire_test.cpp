@@ -228,8 +228,9 @@ TEST(Wire, ResultsAreReadByTheRulesOfTheEra) {
        R"({"task":{"taskId":"1","status":"asleep"}})"},
       {method::get_task, R"({"resultType":"task","taskId":"1"})", R"({"taskId":"1"})", R"({"taskId":"1"})"},
       {method::get_prompt, R"({"resultType":"task","taskId":"1"})", R"({"taskId":"1"})",
-       R"(protocol: prompts/get answered with the unknown result type "task")"},
-      {method::call_tool, R"({"resultType":5})", "{}", "protocol: tools/call answered with the unknown result type 5"},
+       R"(protocol: the server answered prompts/get with the unknown result type "task")"},
+      {method::call_tool, R"({"resultType":5})", "{}",
+       "protocol: the server answered tools/call with the unknown result type 5"},
       {method::call_tool, R"("text")", "protocol: the result of tools/call is a string, not an object",
        "protocol: the result of tools/call is a string, not an object"},
       {method::call_tool, "[]", "protocol: the result of tools/call is an array, not an object",
@@ -264,15 +265,19 @@ TEST(Wire, ResultsAreReadByTheRulesOfTheEra) {
       {method::call_tool, R"({"resultType":"input_required","requestState":{}})", R"({"requestState":{}})",
        "protocol: requestState is not a string"},
       {method::call_tool, R"({"resultType":"input_required","inputRequests":{"a":{"method":"tools/call"}}})",
-       R"({"inputRequests":{"a":{"method":"tools/call"}}})", "protocol: inputRequests.a asks for an unknown method"},
+       R"({"inputRequests":{"a":{"method":"tools/call"}}})",
+       "protocol: inputRequests.a of the server asks for an unknown method"},
       {method::call_tool, R"({"resultType":"input_required","inputRequests":{"a":7}})", R"({"inputRequests":{"a":7}})",
-       "protocol: inputRequests.a asks for an unknown method"},
+       "protocol: inputRequests.a of the server asks for an unknown method"},
       {method::list_tools, R"({"resultType":"input_required","requestState":"s"})", R"({"requestState":"s"})",
-       "protocol: tools/list answered input_required, which is only allowed for calls, reads and prompts"},
+       "protocol: the server answered tools/list with input_required, which is allowed only for tools/call, "
+       "resources/read and prompts/get; report it to the server's author"},
       {method::complete, R"({"resultType":"input_required","requestState":"s"})", R"({"requestState":"s"})",
-       "protocol: completion/complete answered input_required, which is only allowed for calls, reads and prompts"},
+       "protocol: the server answered completion/complete with input_required, which is allowed only for tools/call, "
+       "resources/read and prompts/get; report it to the server's author"},
       {method::discover, R"({"resultType":"input_required","requestState":"s"})", R"({"requestState":"s"})",
-       "protocol: server/discover answered input_required, which is only allowed for calls, reads and prompts"},
+       "protocol: the server answered server/discover with input_required, which is allowed only for tools/call, "
+       "resources/read and prompts/get; report it to the server's author"},
   };
   for (const auto& row : rows) {
     SCOPED_TRACE(fmt::format("{} {}", row.method, row.result));

@@ -33,7 +33,10 @@ class CurlStream final : public ByteStream, private TransferSink {
     while (!connected_ && !failure_) co_await changed_.wait();
     if (failure_) throw http_error(*failure_, context_);
     Fd own(::fcntl(transfer_->socket(), F_DUPFD_CLOEXEC, 0));
-    if (!own) throw Error(Errc::connect, "no file descriptor is left for a connection");
+    if (!own)
+      throw Error(Errc::connect,
+                  "no file descriptor is left for a connection; close some files or connections, or raise the limit "
+                  "(ulimit -n)");
     socket_.assign(own.release());
   }
 

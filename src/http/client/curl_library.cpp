@@ -51,9 +51,9 @@ Loading load() {
   if (!loading.failure.empty()) return loading;
   const auto* version = functions.version_info(CURLVERSION_NOW);
   if (version->version_num < oldest_version) {
-    loading.failure = fmt::format("this version is {}", version->version);
+    loading.failure = fmt::format("the installed version is {}", version->version);
   } else if (functions.global_init(CURL_GLOBAL_ALL) != CURLE_OK) {
-    loading.failure = "it does not start";
+    loading.failure = "the installed libcurl cannot be initialized";
   }
   return loading;
 }

@@ -255,9 +255,10 @@ void CurlLoop::State::close() {
 
 CurlLoop::CurlLoop(asio::any_io_executor executor, std::size_t idle_connections, KeepAlive keep_alive) {
   if (!curl_failure().empty()) {
-    throw Error(Errc::unsupported,
-                fmt::format("HTTP needs libcurl 7.87 or newer: {}; install it (Debian: apt-get install libcurl4)",
-                            curl_failure()));
+    throw Error(
+        Errc::unsupported,
+        fmt::format("HTTP needs libcurl 7.87 or newer: {}; install such a version (Debian: apt-get install libcurl4)",
+                    curl_failure()));
   }
   state_ = std::make_shared<State>(std::move(executor), idle_connections, keep_alive);
 }

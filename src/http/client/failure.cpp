@@ -28,7 +28,7 @@ std::string trust_remedy(const HttpFailureContext& context) {
         context.ca_file, context.ca_source);
   }
   std::string remedy =
-      "if you trust it, name its CA as \"tls\": {\"ca\": \"file.pem\"} in the entry of this server, or in "
+      "if you trust the certificate, name its CA as \"tls\": {\"ca\": \"file.pem\"} in the entry of this server, or in "
       "NODE_EXTRA_CA_CERTS";
   if (!context.ca_file.empty())
     remedy += fmt::format(" ({}, from {}, does not contain it)", context.ca_file, context.ca_source);
@@ -40,7 +40,7 @@ std::string ended_remedy(const HttpFailure& failure, const HttpFailureContext& c
   const auto url = parse_url(context.url);
   const bool plain = url && (url->scheme == "http" || url->scheme == "ws");
   if (plain && (failure.phase == HttpPhase::waiting || failure.phase == HttpPhase::sending)) {
-    return fmt::format("if it expects TLS, write {}s://; otherwise look at the log of the server", url->scheme);
+    return fmt::format("if the server expects TLS, write {}s://; otherwise look at the log of the server", url->scheme);
   }
   return "if this happens again, look at the log of the server";
 }
@@ -70,18 +70,19 @@ Telling tell(const HttpFailure& failure, const HttpFailureContext& context) {
               "check that the server runs, and check its host and port"};
     case HttpFault::connect_timeout:
       return {Errc::timeout, fmt::format("no connection within {}", context.limit),
-              context.proxy.empty()
-                  ? std::string("check that the server can be reached from this machine, or raise the limit")
-                  : proxy_remedy(context)};
+              context.proxy.empty() ? std::string("check that the server can be reached from this machine, or allow "
+                                                  "more time with MCP_TIMEOUT (milliseconds)")
+                                    : proxy_remedy(context)};
     case HttpFault::first_byte_timeout:
       return {Errc::timeout, fmt::format("no answer within {}", context.limit),
-              "if the server needs more time, raise the limit"};
+              context.method == "WebSocket" ? "if the server needs more time, set MCP_TIMEOUT (milliseconds)"
+                                            : "if this happens again, look at the log of the server"};
     case HttpFault::idle_timeout:
       return {Errc::timeout, fmt::format("no more data came for {}", context.limit),
-              "if the server needs more time, raise the limit"};
+              "if this happens again, look at the log of the server"};
     case HttpFault::total_timeout:
       return {Errc::timeout, fmt::format("not finished within {}", context.limit),
-              "if the server needs more time, raise the limit"};
+              "if this happens again, look at the log of the server"};
     case HttpFault::proxy_refused:
       return {Errc::connect, fmt::format("{} answered {}", proxy_name(context), failure.status),
               failure.status == 407
@@ -104,9 +105,9 @@ Telling tell(const HttpFailure& failure, const HttpFailureContext& context) {
                                                               failure.certificate_names, host_of(context.url)),
               "use a name that is in the certificate"};
     case HttpFault::wants_certificate:
-      return {
-          Errc::tls, fmt::format("the server refused our certificate: {}", failure.reason),
-          "add a client certificate that it accepts to the entry of this server: \"tls\": {\"cert\": …, \"key\": …}"};
+      return {Errc::tls,
+              fmt::format("the server did not accept our client certificate, or needs one: {}", failure.reason),
+              "add a client certificate that the server accepts to its entry: \"tls\": {\"cert\": …, \"key\": …}"};
     case HttpFault::handshake:
       // What OpenSSL says of an answer in clear text.
       if (failure.reason.find("wrong version number") != std::string::npos ||
@@ -116,12 +117,12 @@ Telling tell(const HttpFailure& failure, const HttpFailureContext& context) {
       }
       return {Errc::tls, fmt::format("the TLS handshake failed: {}", failure.reason), "check that the port uses https"};
     case HttpFault::bad_ca_file:
-      return {
-          Errc::tls,
-          context.ca_file.empty()
-              ? fmt::format("the system's CA certificates cannot be read: {}", failure.reason)
-              : fmt::format("the CA file {} ({}) cannot be read", context.ca_file, context.ca_source),
-          context.ca_file.empty() ? "install ca-certificates" : "it must exist and contain certificates in PEM format"};
+      return {Errc::tls,
+              context.ca_file.empty()
+                  ? fmt::format("the system's CA certificates cannot be read: {}", failure.reason)
+                  : fmt::format("the CA file {} ({}) cannot be read", context.ca_file, context.ca_source),
+              context.ca_file.empty() ? "install ca-certificates"
+                                      : "the file must exist and contain certificates in PEM format"};
     case HttpFault::bad_certificate_file:
       return {Errc::tls,
               context.certificate_source.empty()
@@ -138,7 +139,7 @@ Telling tell(const HttpFailure& failure, const HttpFailureContext& context) {
               "if this happens again, look at the log of the server and at proxies in between"};
     case HttpFault::not_http:
       return {Errc::protocol, fmt::format("the other side does not use HTTP: {}", failure.reason),
-              "check the host, the port, and whether it is http or https"};
+              "check the host, the port, and whether the url needs http or https"};
     case HttpFault::headers_too_large:
       return {Errc::limit, fmt::format("the header of the answer is larger than {}", context.limit),
               "the server or a proxy in between must send less"};

@@ -38,7 +38,8 @@ bool token(std::string_view name) {
 
 // A line end in a header would begin another header, or another request.
 void check(const HttpRequest& request) {
-  if (!token(request.method)) throw Error(Errc::invalid_argument, "the HTTP method is not valid");
+  if (!token(request.method))
+    throw Error(Errc::invalid_argument, fmt::format("\"{}\" is not a valid HTTP method", redacted_url(request.method)));
   for (const auto& field : request.headers) {
     if (!token(field.name)) {
       throw Error(Errc::invalid_argument,
@@ -302,7 +303,7 @@ HttpClient::Core::KeptRoute HttpClient::Core::make_route(const std::string& text
                                                          bool away) const {
   const auto url = value_or_throw(parse_url(text));
   if (url.scheme != "http" && url.scheme != "https") {
-    throw Error(Errc::invalid_argument, fmt::format("{} is neither http nor https", url.redacted()));
+    throw Error(Errc::invalid_argument, fmt::format("{}: the URL must begin with https:// or http://", url.redacted()));
   }
   auto way = value_or_throw(patchbay::route_to(url, options));
   way.context.url = text;

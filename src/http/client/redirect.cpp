@@ -34,13 +34,15 @@ Result<std::optional<HttpRequest>> redirected(const HttpRequest& sent, const Htt
   };
   auto to = resolve_url(*from, *location);
   if (!to) return refuse(Errc::protocol, "which is not a URL");
-  if (to->scheme != "http" && to->scheme != "https") return refuse(Errc::http, "which is neither http nor https");
+  if (to->scheme != "http" && to->scheme != "https")
+    return refuse(Errc::http, "which is neither http nor https; the redirect is not followed");
   if (from->scheme == "https" && to->scheme == "http") {
-    return refuse(Errc::http, "which is not encrypted; it is not followed. Configure an https URL");
+    return refuse(Errc::http, "which is not encrypted; the redirect is not followed. Configure an https URL");
   }
   if (!keeps_method && sent.method != "GET" && sent.method != "HEAD") {
     return refuse(Errc::http,
-                  "which would turn it into a GET without a body; it is not followed. Configure the URL it leads to");
+                  "which would turn the request into a GET without a body; the redirect is not followed. Configure the "
+                  "URL that it leads to");
   }
   const bool stays = same_origin(*from, *to);
   const bool reads = sent.method == "GET" || sent.method == "HEAD";
@@ -60,8 +62,11 @@ Result<std::optional<HttpRequest>> redirected(const HttpRequest& sent, const Htt
     return refuse(Errc::http, "which was visited before: a redirect loop. Check the configuration of the server");
   }
   if (trail.visited.size() > static_cast<std::size_t>(trail.allowed)) {
-    return refuse(Errc::http, fmt::format("after {} others; it is not followed further. Configure the URL it leads to",
-                                          trail.allowed));
+    return refuse(
+        Errc::http,
+        fmt::format(
+            "after {} other redirects, which is the limit; it is not followed. Configure the URL that it leads to",
+            trail.allowed));
   }
   trail.visited.push_back(next);
 

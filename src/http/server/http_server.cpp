@@ -248,7 +248,7 @@ class HttpServer::Connection final : public ServerExchange, public std::enable_s
       if (!begun_) {
         if (eof_) break;  // nobody is there to be told
         if (handled) {
-          fail_request(500, "no answer");
+          fail_request(500, "the server did not answer the request");
         } else if (handled.error().code() != Errc::closed) {
           if (status_for(handled.error()) == 500) {
             shared_->runtime.log(LogLevel::error, "http_handler_failed", "reason", handled.error().message());
