@@ -439,7 +439,7 @@ TEST(WsChannel, RefusedHandshakes_NameUrlPhaseAndRemedy) {
        upgraded("Sec-WebSocket-Protocol", "Sec-WebSocket-Extensions: permessage-deflate\r\n"),
        Errc::protocol,
        0,
-       {"extension permessage-deflate"}},
+       {"extension \"permessage-deflate\""}},
   };
   for (const auto& c : cases) {
     SCOPED_TRACE(c.what);

@@ -118,7 +118,7 @@ TEST(HttpRedirect, Trail_IsBoundedAndNoticesLoops) {
   const auto sixth = redirected(sent, answer(302, "/6"), trail);
   ASSERT_FALSE(sixth);
   EXPECT_EQ(sixth.error().code(), Errc::http);
-  EXPECT_THAT(sixth.error().message(), HasSubstr("after 5 others"));
+  EXPECT_THAT(sixth.error().message(), HasSubstr("after 5 other redirects"));
   const auto back = redirected(sent, answer(302, "/2"), trail);
   ASSERT_FALSE(back);
   EXPECT_THAT(back.error().message(), HasSubstr("loop"));

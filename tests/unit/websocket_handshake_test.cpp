@@ -85,7 +85,7 @@ TEST(WebSocketHandshake, Answer_IsJudged) {
       {"Connection", "close", "Connection: Upgrade"},
       {"Sec-WebSocket-Accept", nullptr, "Sec-WebSocket-Accept"},
       {"Sec-WebSocket-Accept", "S3pPLMBiTxaQ9kYGzzhZRbK+xOo=", "Sec-WebSocket-Accept"},
-      {"Sec-WebSocket-Extensions", "permessage-deflate", "extension permessage-deflate"},
+      {"Sec-WebSocket-Extensions", "permessage-deflate", "extension \"permessage-deflate\""},
       {"Sec-WebSocket-Protocol", nullptr, nullptr},
       {"Sec-WebSocket-Protocol", "MCP", "subprotocol \"MCP\""},
       {"Sec-WebSocket-Protocol", "graphql-ws", "subprotocol \"graphql-ws\""},
