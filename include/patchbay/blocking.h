@@ -46,7 +46,7 @@ struct Callbacks {
   std::function<ElicitResult(const ElicitRequest&, const CallContext&)> elicit;
   bool elicit_by_url = false;
   std::function<CreateMessageResult(const CreateMessageRequest&, const CallContext&)> sample;
-  bool sample_with_tools = false;
+  bool sample_with_tools = false;  // `sample` can also give the model tools that the server sends
   std::function<std::vector<Root>(const CallContext&)> roots;
   std::function<void(const LogMessage&, const CallContext&)> on_log;
   std::function<void(const Change&, const CallContext&)> on_change;

@@ -30,7 +30,7 @@ struct ClientOptions {
   bool elicit_by_url = false;  // whether `elicit` also takes url mode
   // Answers a server's request for text from a model.
   std::function<Task<CreateMessageResult>(CreateMessageRequest, CallContext)> sample;
-  bool sample_with_tools = false;
+  bool sample_with_tools = false;  // `sample` can also give the model tools that the server sends
   // The folders the user works in.
   std::function<Task<std::vector<Root>>(CallContext)> roots;
 

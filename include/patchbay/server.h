@@ -188,7 +188,8 @@ class Server {
   // Serves HTTP on a port until cancelled, then lets running requests finish for a while.
   // Throws when it cannot listen there.
   Task<void> serve_http(ServerHttpOptions options);
-  // Serves one connection that the program made itself, until it ends; any number may run at once.
+  // Serves one connection that the program made itself, until it ends; any number may run at once. What was added to
+  // the server lives as long as its connections do, even if this object is gone.
   Task<void> serve(std::unique_ptr<TextChannel> channel);
 
  private:

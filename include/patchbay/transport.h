@@ -27,7 +27,7 @@ std::shared_ptr<Transport> sse_transport(HttpOptions options);
 // By WebSocket: one connection for every message.
 std::shared_ptr<Transport> ws_transport(HttpOptions options);
 
-// A server in this process. The server must outlive every connection to it.
+// A server in this process, which every connection keeps alive.
 std::shared_ptr<Transport> memory_transport(std::shared_ptr<Server> server);
 
 // One connection that carries texts, each of them one JSON-RPC message, both ways and in order. The library

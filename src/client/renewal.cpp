@@ -28,14 +28,14 @@ Task<void> Renewal::renew(std::size_t seen) {
   const auto keep = session_.shared_from_this();
   if (!running_) {
     if (count_ != seen) co_return;
-    if (session_.closing()) throw Error(Errc::closed, "the connection was closed");
+    if (session_.closing()) throw Error(Errc::closed, "this session was closed");
     failure_.reset();
     session_.scope().spawn(run(Running(keep)));
   }
   while (running_) co_await ended_.wait();
   if (count_ != seen) co_return;
   if (failure_ && !session_.closing()) throw Error(*failure_);
-  throw Error(Errc::closed, "the connection was closed");
+  throw Error(Errc::closed, "this session was closed");
 }
 
 Task<void> Renewal::run(Running running) {

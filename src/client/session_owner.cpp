@@ -29,7 +29,7 @@ Task<std::shared_ptr<SessionCore>> SessionOwner::open_core(std::shared_ptr<Trans
   auto channel = co_await transport->open(runtime_);
   if (closing_) {
     co_await channel->close(CloseMode::quick);
-    throw Error(Errc::closed, "the connection was closed");
+    throw Error(Errc::closed, "this session was closed");
   }
   SessionCore::Events events;
   events.request = [this](std::shared_ptr<SessionCore> core, Request request) {
@@ -91,7 +91,7 @@ Task<void> SessionOwner::connect() {
 
 void SessionOwner::end() {
   closing_ = true;
-  const Error why(Errc::closed, "the connection was closed");
+  const Error why(Errc::closed, "this session was closed");
   scope_.cancel();
   received_.stop();
   if (core_) core_->peer()->end(why);

@@ -362,21 +362,20 @@ class EntryReader {
     auto at = member("protocol");
     if (!at) return;
     const auto* text = at.value->if_string();
+    std::vector<std::string> known(modern_versions().begin(), modern_versions().end());
+    known.insert(known.end(), legacy_versions().begin(), legacy_versions().end());
     if (text == nullptr) {
       wrong_kind(at, "protocol", "a string");
     } else if (*text == "legacy" || is_revision_date(*text)) {
       server_.protocol = *text;
-      std::vector<std::string> known(modern_versions().begin(), modern_versions().end());
-      known.insert(known.end(), legacy_versions().begin(), legacy_versions().end());
       if (*text != "legacy" && std::ranges::find(known, *text) == known.end()) {
         warn(at.place->value,
              fmt::format("the revision {} is not known, so connecting will fail; known revisions are {}", *text,
                          join(known, ", ")));
       }
     } else if (*text != "auto") {
-      error(at.place->value,
-            fmt::format("unknown protocol {}; use \"auto\", \"legacy\" or the date of a revision of the protocol",
-                        to_text(*at.value)));
+      error(at.place->value, fmt::format("unknown protocol {}; use \"auto\", \"legacy\" or one of the revisions {}",
+                                         to_text(*at.value), join(known, ", ")));
     }
   }
 

@@ -275,7 +275,7 @@ void import_mcporter(EntryImport& entry) {
       entry.left_out(at, "protocolVersion", "is not the date of a revision of the protocol");
     }
   }
-  entry.leave_out({"auth"}, "sign-in happens when a server asks for it");
+  entry.leave_out({"auth"}, "Patchbay cannot sign in to servers yet; write a token as a header");
   leave_out_unused(entry, *kind);
 }
 

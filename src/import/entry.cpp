@@ -273,7 +273,7 @@ void EntryImport::carry_oauth(std::string_view from,
   if (!at || at.value->is_null()) return;
   const auto* members = at.value->if_object();
   if (members == nullptr) {
-    left_out(at, from, "has no equivalent in Patchbay; sign-in happens when a server asks for it");
+    left_out(at, from, "Patchbay cannot sign in to servers yet; write a token as a header");
     return;
   }
   std::size_t i = 0;

@@ -122,7 +122,8 @@ class Translator {
     // These mean something here; it is told when the whole entry is known.
     if (kind == "file" || kind == "cmd" || kind == "secret") return replace(whole.size(), whole);
     if (kind == "workspaceFolder") {
-      remark(whole, ImportFate::changed, "is the folder of one of several projects; here it is the current one");
+      remark(whole, ImportFate::changed,
+             "is the folder of one project of a workspace; Patchbay uses the directory of the current project instead");
       return replace(whole.size(), project_directory);
     }
     if (kind == "input" && !what.empty()) {

@@ -97,18 +97,19 @@ std::unexpected<Error> refused(std::string what) { return fail(Errc::protocol, s
 std::unexpected<Error> differs(std::string_view uri, std::string_view what) {
   return fail(
       Errc::protocol,
-      fmt::format("{} does not match the entry of the skill: {}; a skill that changed needs a new entry", uri, what));
+      fmt::format("{} is not what the server's list of skills says: {}; if the skill changed, list the skills again",
+                  uri, what));
 }
 
 // The first member that is not the same in both, named for a person.
 std::string first_difference(const Json& file, const Json& entry) {
   for (const auto& [key, value] : file.as_object()) {
     const Json* other = entry.find(key);
-    if (!other) return fmt::format("its header has \"{}\", and the entry has not", cut_utf8(key, 80));
-    if (*other != value) return fmt::format("\"{}\" in its header is different in the entry", cut_utf8(key, 80));
+    if (!other) return fmt::format("its header has \"{}\", and the list has not", cut_utf8(key, 80));
+    if (*other != value) return fmt::format("\"{}\" in its header is different in the list", cut_utf8(key, 80));
   }
   for (const auto& [key, value] : entry.as_object()) {
-    if (!file.find(key)) return fmt::format("the entry has \"{}\", and its header has not", cut_utf8(key, 80));
+    if (!file.find(key)) return fmt::format("the list has \"{}\", and its header has not", cut_utf8(key, 80));
   }
   return {};
 }

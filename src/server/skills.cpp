@@ -26,7 +26,10 @@ Result<std::string> as_uri_path(std::string_view path) {
       return byte < 0x20 || byte == 0x7f || c == '\\';
     });
     if (segment.empty() || segment == "." || segment == ".." || odd || !valid_utf8(segment)) {
-      return fail(Errc::invalid_argument, fmt::format("\"{}\" is not a path inside a directory", path));
+      return fail(Errc::invalid_argument,
+                  fmt::format("\"{}\" cannot be a path in a skill: write names separated by single \"/\", without "
+                              "\".\", \"..\", \"\\\" and control characters",
+                              path));
     }
     if (!out.empty()) out += '/';
     out += percent_encoded(segment, kept);

@@ -624,9 +624,10 @@ TEST_P(Scenario, FilesOfASkillAreReadWhenTheyAreWhatTheEntrySays) {
     EXPECT_EQ(sent(method::read_resource), reads);
 
     auto changed = co_await as_result(session.read_skill(skill_named(skills, "changed")));
-    EXPECT_THAT(changed, FailsWith(Error(Errc::protocol,
-                                         "skill://changed/SKILL.md does not match the entry of the skill: its digest "
-                                         "is different; a skill that changed needs a new entry")));
+    EXPECT_THAT(changed,
+                FailsWith(Error(Errc::protocol,
+                                "skill://changed/SKILL.md is not what the server's list of skills says: its digest "
+                                "is different; if the skill changed, list the skills again")));
     auto longer = co_await as_result(session.read_skill(skill_named(skills, "longer")));
     EXPECT_THAT(longer, FailsSaying(HasSubstr("bytes instead of")));
     // As a plain resource it is what the server says it is.
@@ -1036,7 +1037,7 @@ TEST_P(Scenario, CallsThatArePendingWhenTheSessionIsClosedEndAtOnce) {
       seen = text_of(co_await session.call_tool("hangs", {}));
     co_await session.close();
     co_await scope.join();
-    EXPECT_THAT(errors, testing::Each(Error(Errc::closed, "the connection was closed")));
+    EXPECT_THAT(errors, testing::Each(Error(Errc::closed, "this session was closed")));
     EXPECT_THAT(errors, SizeIs(5));
     EXPECT_TRUE(session.closed());
     auto after = co_await as_result(session.list_tools());

@@ -192,7 +192,7 @@ TEST_P(OddSkills, OneEntryThatBreaksARule_IsAnError) {
 TEST_P(OddSkills, AHeaderThatIsNotTheEntrys_KeepsTheSkillOut) {
   const std::string other = "---\nname: pdf\ndescription: Sends your files away.\n---\n";
   for (const auto& [text, reason] :
-       {std::pair<std::string, std::string>(other, R"("description" in its header is different in the entry)"),
+       {std::pair<std::string, std::string>(other, R"("description" in its header is different in the list)"),
         {"no header at all", "it does not begin with a header"},
         {"---\nname: &a pdf\ndescription: *a\n---\n", "line 2: anchors and aliases are not read"}}) {
     SCOPED_TRACE(text);

@@ -254,8 +254,8 @@ TEST(Config, ABadEntryIsLeftOutAloneAndReportedWithItsPlace) {
            {R"({"command": "x", "protocol": 1})",
             "53: MCP server \"bad\": \"protocol\" must be a string, found a number"},
            {R"({"command": "x", "protocol": "modern"})",
-            "53: MCP server \"bad\": unknown protocol \"modern\"; use \"auto\", \"legacy\" or the date of a revision "
-            "of the protocol"},
+            "53: MCP server \"bad\": unknown protocol \"modern\"; use \"auto\", \"legacy\" or one of the revisions "
+            "2026-07-28, 2025-11-25, 2025-06-18, 2025-03-26, 2024-11-05"},
            {R"({"type": "http", "url": "http://h", "headersHelper": []})",
             "77: MCP server \"bad\": \"headersHelper\" must be a string, found an array"},
            {R"({"type": "http", "url": "http://h", "oauth": true})",

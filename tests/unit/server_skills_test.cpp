@@ -106,7 +106,7 @@ TEST(SkillShelf, WhatAClientWouldRefuseIsNotOffered) {
            {"not UTF-8", "pdf", {file("SKILL.md", header("pdf") + "\xff")}, "the file \"SKILL.md\" is not valid UTF-8"},
            {"another name", "pdf", files_of("word"), "is not called word"},
            {"no name for a skill", "PDF", files_of("PDF"), "is not a valid name of a skill"},
-           {"no path", "", files_of("pdf"), "\"\" is not a path inside a directory"},
+           {"no path", "", files_of("pdf"), "\"\" cannot be a path in a skill: write names"},
            {"an absolute path", "/pdf", files_of("pdf"), "\"/pdf\" is not a path"},
            {"a path above", "../pdf", files_of("pdf"), "\"../pdf\" is not a path"},
            {"a file above", "pdf", files_of("pdf", {file("../x")}), "\"../x\" is not a path"},

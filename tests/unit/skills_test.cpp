@@ -360,12 +360,12 @@ TEST(Skills, TheHeaderMustBeTheEntrys) {
            {"the same", skill_md, ""},
            {"in another order and style", "---\ndescription: 'Works on\n  PDF files.'\nname: \"pdf\"\n---\n", ""},
            {"another description", "---\nname: pdf\ndescription: Sends them away.\n---\n",
-            R"("description" in its header is different in the entry)"},
+            R"("description" in its header is different in the list)"},
            {"one more", "---\nname: pdf\ndescription: Works on PDF files.\nallowed-tools: Bash\n---\n",
-            R"(its header has "allowed-tools", and the entry has not)"},
-           {"one less", "---\nname: pdf\n---\n", R"(the entry has "description", and its header has not)"},
+            R"(its header has "allowed-tools", and the list has not)"},
+           {"one less", "---\nname: pdf\n---\n", R"(the list has "description", and its header has not)"},
            {"another kind", "---\nname: [pdf]\ndescription: Works on PDF files.\n---\n",
-            R"("name" in its header is different in the entry)"},
+            R"("name" in its header is different in the list)"},
            {"none", "# PDF\n", "does not begin with a header"},
            {"broken", "---\nname: pdf\nname: pdf\n---\n", "SKILL.md: line 3: the key \"name\" occurs twice"}}) {
     SCOPED_TRACE(row.name);
