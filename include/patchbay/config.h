@@ -158,6 +158,7 @@ struct SourceNames {
   std::string mcp_config = "mcp_configs";
   std::string mcp_server = "mcp_servers";
   std::string settings = "settings";
+  std::string plugin_dir = "plugin_dirs";
   std::string trust_project = "trust_project";
 };
 
@@ -196,6 +197,17 @@ struct LoadRequest {
   VariableLookup variables;
 };
 
+// A variable that a settings file sets ("env"). It holds for servers and for what Patchbay reads from variables, and
+// overrides the one this process was started with; the process itself is not changed.
+struct SettingsVariable {
+  std::string name;
+  std::string value;
+  std::string file;
+  std::size_t line = 0;
+  std::size_t column = 0;
+  bool operator==(const SettingsVariable&) const = default;
+};
+
 // Lists more servers for who is signed in there; "connectors" in our own file.
 struct ConnectorDirectory {
   std::string url;
@@ -220,6 +232,12 @@ class SettingsLayers {
   std::shared_ptr<const Layers> layers_;
 };
 
+// A server that is declared for another directory only.
+struct ServerElsewhere {
+  std::string name;
+  std::string directory;
+};
+
 struct LoadedConfig {
   // One for each name: the entry that counts, or when none does the one that would come first.
   // `standing` says which it is.
@@ -227,9 +245,14 @@ struct LoadedConfig {
   std::vector<ServerConfig> shadowed;  // all others, with their standing
   std::vector<ConfigProblem> problems;
 
-  SettingsLayers settings;  // of every file that was read, in no particular order
+  std::vector<ServerElsewhere> elsewhere;  // of our own file, for whoever looks for a server that is not here
+
+  SettingsLayers settings;                    // of every file that was read, in no particular order
+  std::vector<SettingsVariable> environment;  // "env" of settings files: of each name the one that counts
   // The file of an organisation that alone says which servers there are, if there is one.
   std::optional<std::string> exclusive;
+  // Why flags of this request brought no servers or plugins: an organisation says so.
+  std::optional<std::string> refused_flags;
   // The directory of connectors, when there is one and it is switched on.
   std::optional<ConnectorDirectory> connectors;
   // The user trusts what is in this project's directory.
@@ -241,6 +264,9 @@ struct LoadedConfig {
   std::string helper_dir;   // where commands of the user's own entries run
   bool operator==(const LoadedConfig&) const = default;
 };
+
+// What variables are in the entries of `config`: as settings files set them, else as `start` says.
+VariableLookup variables_of(const LoadedConfig& config, VariableLookup start = process_environment());
 
 // Never fails as a whole: what cannot be read or understood is a problem, and everything
 // else is there.

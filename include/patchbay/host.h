@@ -61,6 +61,8 @@ struct HostOptions {
   bool follow_changes = true;
   // Unset: MCP_TIMEOUT, MCP_TOOL_TIMEOUT and the batch sizes of the environment, else the defaults.
   std::optional<std::chrono::milliseconds> connect_limit;
+  // What to do for a longer one, behind "if it needs longer to start, "; for a program with a setting of its own.
+  std::string connect_setting = {};
   std::optional<std::chrono::milliseconds> tool_limit;
   std::optional<std::size_t> local_starts;   // servers started at once on this machine
   std::optional<std::size_t> remote_starts;  // and elsewhere

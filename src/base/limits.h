@@ -34,11 +34,12 @@ struct Limits {
   // takes some tens of milliseconds with the worst schemas we know, during which nothing else runs.
   std::uint64_t schema_steps = 200'000;
   // Waits.
-  std::chrono::milliseconds connect{30'000};            // from spawn to a working session
-  std::chrono::milliseconds silent_probe{3'000};        // before `initialize` is sent as well
-  std::chrono::milliseconds list{15'000};               // each list call
-  std::chrono::milliseconds request{60'000};            // other requests
-  std::chrono::milliseconds tool{100'000'000};          // a tool call in total (MCP_TOOL_TIMEOUT)
+  std::chrono::milliseconds connect{30'000};                       // from spawn to a working session
+  std::string connect_setting = "set MCP_TIMEOUT (milliseconds)";  // how a person lengthens it
+  std::chrono::milliseconds silent_probe{3'000};                   // before `initialize` is sent as well
+  std::chrono::milliseconds list{15'000};                          // each list call
+  std::chrono::milliseconds request{60'000};                       // other requests
+  std::chrono::milliseconds tool{100'000'000};                     // a tool call in total (MCP_TOOL_TIMEOUT)
   std::chrono::milliseconds task_poll{1'000};           // between looks at a task of a server that does not say
   std::chrono::milliseconds task_poll_least{100};       // however often it wants to be asked
   std::chrono::milliseconds task_poll_most{30'000};     // however seldom

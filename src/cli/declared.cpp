@@ -9,6 +9,7 @@
 #include "cli/organisation.h"
 #include "cli/texts/present.h"
 #include "cli/texts/remedy_words.h"
+#include "cli/words/named_server.h"
 #include "servers/load.h"
 #include "settings/files.h"
 #include "settings/folders.h"
@@ -65,7 +66,7 @@ LoadRequest load_request(const Settings& settings) {
   request.plugin_dirs = settings.plugin_dirs;
   request.strict = settings.strict;
   request.trust_project = settings.trust_project;
-  request.names = {"--mcp-config", "--mcp-server", "--settings", "--trust-project"};
+  request.names = {"--mcp-config", "--mcp-server", "--settings", "--plugin-dir", "--trust-project"};
   const auto organisation = organisation_place();
   request.enterprise_dir = OrganisationAccess::make(organisation.directory, organisation.owner);
   return request;
@@ -89,7 +90,7 @@ Declared load_declared(const Settings& settings) {
   auto places = store_places(paths.own_dir, paths.home, process_environment());
   if (!places) throw std::move(places).error();
   // The root of the project names it, wherever in it one stands.
-  std::vector<std::string> keys{config.project_dir};
+  std::vector<std::string> keys{paths.project_root};
   for (const auto& key : paths.project_keys) {
     if (key != keys.front()) keys.push_back(key);
   }
@@ -113,6 +114,9 @@ std::vector<const ServerConfig*> all_named(const LoadedConfig& config, const std
   }
   if (!out.empty()) return out;
   const auto meant = nearest(name, names);
+  if (auto text = elsewhere_text(name, config.elsewhere); !text.empty()) {
+    throw Error(Errc::invalid_argument, std::move(text));
+  }
   throw Error(Errc::invalid_argument,
               fmt::format("No MCP server found with name: \"{}\"{}", safe_name(name, 80),
                           meant.empty() ? "; to list all servers: patchbay list"

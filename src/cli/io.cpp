@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "base/strings.h"
 #include "text/terminal_text.h"
 
 namespace patchbay::cli {
@@ -99,6 +100,14 @@ Io process_io(bool no_color) {
   const char* term = std::getenv("TERM");
   io.color = io.out_is_terminal && !no_color && !(none && *none) && !(term && std::string_view(term) == "dumb");
   return io;
+}
+
+bool yes_to(Io& io, std::string_view question) {
+  io.talk(question);
+  const auto line = io.read_line();
+  if (!line) io.talk("\n");
+  const auto word = to_lower_ascii(trim(line.value_or("")));
+  return word == "y" || word == "yes";
 }
 
 }  // namespace patchbay::cli

@@ -35,6 +35,9 @@ inline std::size_t talk_columns(const Io& io) { return io.talk_is_terminal ? io.
 
 Io process_io(bool no_color);
 
+// Asks, and reads a line. Whatever is not yes is no.
+bool yes_to(Io& io, std::string_view question);
+
 // The content of a file named on the command line, at most 64 MiB.
 Result<std::string> read_argument_file(const std::string& path);
 

@@ -24,11 +24,17 @@ std::string path_of(const std::string& path, const std::string& cwd) {
 }  // namespace
 
 KnownSecrets::KnownSecrets(const LoadedConfig& config)
-    : servers_(config.servers), cwd_(config.cwd), secrets_file_(config.config_dir + "/secrets.json") {}
+    : servers_(config.servers),
+      variables_(variables_of(config)),
+      cwd_(config.cwd),
+      secrets_file_(config.config_dir + "/secrets.json") {
+  for (const auto& variable : config.environment) settings_env_.emplace_back(variable.name, variable.value);
+}
 
 const TextSecrets& KnownSecrets::known() const {
   if (known_) return *known_;
   known_.emplace(environment_of_process());
+  known_->add_variables(settings_env_);
   for (const auto& server : servers_) {
     if (server.standing != ServerStanding::active && !server.approved &&
         server.origin.trust == ConfigTrust::needs_approval) {
@@ -47,7 +53,7 @@ const TextSecrets& KnownSecrets::known() const {
         }
       }
     }
-    known_->add_entry(server, process_environment(), values);
+    known_->add_entry(server, variables_, values);
     if (!server.env_file) continue;
     const auto path = path_of(*server.env_file, cwd_);
     if (auto text = read_config_text(path)) {

@@ -35,6 +35,8 @@ class KnownSecrets {
   const TextSecrets& known() const;
 
   std::vector<ServerConfig> servers_;
+  NamedTexts settings_env_;
+  VariableLookup variables_ = process_environment();
   std::string cwd_, secrets_file_;
   mutable std::optional<TextSecrets> known_;
 };

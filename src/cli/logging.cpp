@@ -94,7 +94,7 @@ std::shared_ptr<spdlog::logger> make_logger(const Settings& settings, const Talk
 }  // namespace
 
 Log make_log(const Settings& settings, Talk talk, std::shared_ptr<const KnownSecrets> secrets) {
-  const auto threshold = level_of(settings.log_level);
+  const auto threshold = level_of(settings.debug && settings.log_level.empty() ? "debug" : settings.log_level);
   if (threshold == LogLevel::off) return {};
   // Made at the first line: most runs log nothing.
   auto logger = std::make_shared<std::shared_ptr<spdlog::logger>>();
@@ -111,7 +111,9 @@ Log make_log(const Settings& settings, Talk talk, std::shared_ptr<const KnownSec
   });
 }
 
-bool log_is_wanted(const Settings& settings) { return !settings.log_level.empty() || !settings.log_file.empty(); }
+bool log_is_wanted(const Settings& settings) {
+  return settings.debug || !settings.log_level.empty() || !settings.log_file.empty();
+}
 
 Log words_for_people(const Settings& settings, std::function<void(const std::string&)> say,
                      std::shared_ptr<const KnownSecrets> secrets) {

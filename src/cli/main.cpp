@@ -18,6 +18,7 @@
 
 #include "base/as_result.h"
 #include "base/exit_code.h"
+#include "base/loop_clock.h"
 #include "base/offload.h"
 #include "base/scope.h"
 #include "base/strings.h"
@@ -132,15 +133,28 @@ bool asks_one_thing(Command command) {
   return command == Command::call || command == Command::read || command == Command::prompt;
 }
 
+// Which servers were seen to start, and when: one that is there at once is not worth a line.
+struct Starts {
+  std::map<std::string, Clock::TimePoint> begun;
+
+  bool worth_telling(const ServerStatus& status, Clock::TimePoint now) const {
+    const auto found = begun.find(status.name);
+    return begun.size() > 1 || (found != begun.end() && now - found->second > std::chrono::seconds(1));
+  }
+};
+
 // Says how servers are while they are started.
-void say_status(const ServerStatus& status, Io& io, Waiting& waiting, std::map<std::string, Error>& told, bool one) {
-  waiting.pause();
+void say_status(const ServerStatus& status, Io& io, Waiting& waiting, std::map<std::string, Error>& told,
+                bool worth_telling, bool one) {
   const auto name = safe_name(status.name, 80);
   if (status.state == ServerState::connected) {
+    if (!worth_telling) return;
+    waiting.pause();
     io.talk(fmt::format("[mcp] Connected to \"{}\" — {}\n", name, plural(status.tool_count, "tool")));
   } else if (status.error && (status.state == ServerState::failed || status.state == ServerState::needs_auth)) {
     const bool lost = status.reason == ServerReason::connection_lost;
     if (lost && one) return;
+    waiting.pause();
     told.insert_or_assign(status.name, *status.error);
     const auto failure = shown_failure(status.name, *status.error);
     io.talk(fmt::format("[mcp] {} \"{}\": {}\n{}", lost ? "Lost the connection to" : "Failed to connect to", name,
@@ -165,6 +179,10 @@ HostOptions host_options(const Settings& settings, Io& io, Waiting& waiting) {
     options.client.protocol_memory = cache + "/older-servers.json";
   }
   options.failure_memory = failure_file();
+  if (settings.timeout_seconds) {
+    options.connect_limit = timeout_of(settings);
+    options.connect_setting = "give --timeout more seconds";
+  }
   const bool listing = tells_states(settings.command);
   if (io.in_is_terminal && io.talk_is_terminal && !settings.json && !listing) {
     options.approve = [&](const ApprovalQuestion& question) {
@@ -225,9 +243,14 @@ int run_with_host(const Settings& settings, Io& io, const Runtime& given) {
   asio::io_context loop(1);
   Waiting waiting(io);
   std::map<std::string, Error> told;
+  if (const bool asks = io.in_is_terminal && io.talk_is_terminal && !settings.json && !tells_states(settings.command);
+      asks && !settings.trust_project) {
+    const auto declared = load_declared(settings);
+    offer_approvals_of_claude(declared, named_server(settings, declared.config), io);
+  }
   auto options = host_options(settings, io, waiting);
-  if (options.config->exclusive && (!settings.mcp_config.empty() || !settings.mcp_servers.empty())) {
-    return report(Error(Errc::config, std::string(enterprise_dynamic_refusal)), settings.json, io);
+  if (const auto& refused = options.config->refused_flags) {
+    return report(Error(Errc::config, *refused), settings.json, io);
   }
   const bool listing = tells_states(settings.command);
   if (!listing) say_problems(concerning(settings, *options.config), settings, io);
@@ -235,9 +258,13 @@ int run_with_host(const Settings& settings, Io& io, const Runtime& given) {
                                               [](const auto& one) { return one.standing == ServerStanding::broken; });
   const auto secrets = std::make_shared<const KnownSecrets>(*options.config);
   if (!settings.json && !settings.quiet && !listing) {
-    options.on_event = [&io, &waiting, &told, secrets, one = asks_one_thing(settings.command)](const HostEvent& event) {
+    options.on_event = [&, secrets, starts = Starts()](const HostEvent& event) mutable {
       const auto* status = std::get_if<ServerStatus>(&event);
-      if (status) say_status(secrets->without(*status), io, waiting, told, one);
+      if (!status) return;
+      const auto now = loop_clock(loop.get_executor()).now();
+      if (status->reason == ServerReason::connecting) starts.begun.try_emplace(status->name, now);
+      say_status(secrets->without(*status), io, waiting, told, settings.verbose || starts.worth_telling(*status, now),
+                 asks_one_thing(settings.command));
     };
   }
   Runtime runtime = given;
@@ -283,11 +310,12 @@ int run_with_host(const Settings& settings, Io& io, const Runtime& given) {
   }
   std::vector<std::string> names;
   for (const auto& status : host.status()) names.push_back(status.name);
-  if (auto error = unknown_server(settings, names)) {
+  const auto meant = with_named_tool(settings, names);
+  if (auto error = unknown_server(meant, names, host.config().elsewhere)) {
     if (settings.command == Command::call) error = std::move(*error).with_carried_out(CarriedOut::no);
     return report(*error, settings.json, io);
   }
-  Context context{settings, io, runtime, host, waiting, told, secrets};
+  Context context{meant, io, runtime, host, waiting, told, secrets};
 
   Result<int> outcome = 0;
   int stopped_by = 0;
@@ -385,7 +413,6 @@ int run_settings(const Settings& settings, Io& io) {
   if (auto done = run_declared(settings, io)) return *done;
   Runtime runtime;
   runtime.limits = limits_from(process_environment());
-  if (settings.timeout_seconds) runtime.limits.connect = std::min(runtime.limits.connect, timeout_of(settings));
   if (settings.command == Command::serve) {
     const auto secrets = std::make_shared<const KnownSecrets>();
     runtime.log = make_log(settings, talk_of(io), secrets);

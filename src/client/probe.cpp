@@ -213,6 +213,8 @@ Probe::Step Probe::on_silence() {
 }
 
 Probe::Step Probe::on_closed(const Error& error) {
+  // It ended before it read anything: another first request would end in the same way.
+  if (error.carried_out() == CarriedOut::no) return failed(error);
   // Some old servers end at the first request they do not know, however long they took to
   // read it: whether initialize was sent as well meanwhile does not matter.
   const bool nothing_answered = discover_open_ && (initialize_open_ || !initialize_sent_);

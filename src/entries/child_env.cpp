@@ -24,26 +24,29 @@ namespace {
 constexpr auto safe_names = std::to_array<std::string_view>(
     {"HOME", "LANG", "LANGUAGE", "LOGNAME", "PATH", "SHELL", "TEMP", "TERM", "TMP", "TMPDIR", "TZ", "USER"});
 
-constexpr auto vendor_credentials = std::to_array<std::string_view>({
-    "ACTIONS_ID_TOKEN_REQUEST_TOKEN",
+// Ours, and what a person signed in to another program with: no server has a use for them.
+constexpr auto never_inherited =
+    std::to_array<std::string_view>({"CLAUDE_CODE_OAUTH_TOKEN", "MCP_CLIENT_SECRET", "PATCHBAY_SERVE_TOKEN"});
+
+// Ways to credentials whose names do not say so, taken out with them.
+constexpr auto ways_to_credentials = std::to_array<std::string_view>({
     "ACTIONS_ID_TOKEN_REQUEST_URL",
-    "ACTIONS_RUNTIME_TOKEN",
     "ACTIONS_RUNTIME_URL",
-    "ANTHROPIC_API_KEY",
-    "ANTHROPIC_AUTH_TOKEN",
-    "ANTHROPIC_CUSTOM_HEADERS",
-    "ANTHROPIC_FOUNDRY_API_KEY",
-    "AWS_ACCESS_KEY_ID",
-    "AWS_BEARER_TOKEN_BEDROCK",
-    "AWS_SECRET_ACCESS_KEY",
-    "AWS_SESSION_TOKEN",
-    "AZURE_CLIENT_CERTIFICATE_PATH",
-    "AZURE_CLIENT_SECRET",
-    "CLAUDE_CODE_CLIENT_KEY_PASSPHRASE",
-    "CLAUDE_CODE_OAUTH_TOKEN",
-    "GOOGLE_APPLICATION_CREDENTIALS",
-    "MCP_CLIENT_SECRET",
+    "AWS_CONFIG_FILE",
+    "AWS_PROFILE",
+    "AZURE_CONFIG_DIR",
+    "CARGO_HOME",
+    "CLOUDSDK_CONFIG",
+    "DOCKER_AUTH_CONFIG",
+    "DOCKER_CONFIG",
+    "KUBECONFIG",
+    "NETRC",
+    "SSH_AGENT_PID",
+    "SSH_AUTH_SOCK",
+    "XDG_RUNTIME_DIR",
 });
+// What most tools need to reach the repository they work on.
+constexpr auto kept_credentials = std::to_array<std::string_view>({"GH_TOKEN", "GITHUB_TOKEN"});
 
 bool is_on(const Environment& ours, const char* name) {
   auto found = ours.find(name);
@@ -55,6 +58,10 @@ bool listed(std::span<const std::string_view> names, std::string_view name) {
 }
 
 bool is_safe(std::string_view name) { return listed(safe_names, name) || name.starts_with("LC_"); }
+
+bool is_scrubbed(std::string_view name) {
+  return !listed(kept_credentials, name) && (is_secret_variable(name) || listed(ways_to_credentials, name));
+}
 
 bool is_own(std::string_view name) { return name == "CLAUDECODE" || name.starts_with("CLAUDE_CODE_MCP_SERVER_"); }
 
@@ -82,10 +89,14 @@ ChildEnvironment common(const Environment& ours, const ServerConfig& server, con
   const bool only_safe = is_on(ours, "CLAUDE_CODE_MCP_ALLOWLIST_ENV");
   const bool scrubbed = is_on(ours, "CLAUDE_CODE_SUBPROCESS_ENV_SCRUB");
   for (const auto& [name, value] : ours) {
-    if (name.starts_with("OTEL_") || is_own(name) || (only_safe && !is_safe(name)) ||
-        (scrubbed && listed(vendor_credentials, name))) {
+    if (name.starts_with("OTEL_") || is_own(name) || listed(never_inherited, name) || (only_safe && !is_safe(name)) ||
+        (scrubbed && is_scrubbed(name))) {
       out.removed.push_back(name);
     }
+  }
+  // A child inherits what this process was started with; what settings set has to be handed to it.
+  for (const auto& [name, value] : context.settings_env) {
+    if (std::ranges::find(out.removed, name) == out.removed.end()) out.added.emplace(name, value);
   }
   return out;
 }

@@ -22,6 +22,7 @@ struct RunContext {
   std::string config_dir;  // the user's own files
   std::string session_id;
   bool project_trusted = false;
+  NamedTexts settings_env;  // variables of settings files, which are part of "ours" below
 };
 
 // On top of what a child inherits, beneath what its entry sets.
@@ -32,8 +33,10 @@ struct ChildEnvironment {
 };
 
 // For a stdio server. CLAUDE_PROJECT_DIR, CLAUDE_CODE_SESSION_ID, CLAUDECODE and a plugin's directories are added;
-// OTEL_* is not inherited. CLAUDE_CODE_MCP_ALLOWLIST_ENV=1 leaves a small safe part; CLAUDE_CODE_SUBPROCESS_ENV_SCRUB=1
-// takes credentials of vendors and clouds out.
+// OTEL_* is not inherited, and neither is a token that is ours or of a person's sign-in elsewhere.
+// CLAUDE_CODE_MCP_ALLOWLIST_ENV=1 leaves a small safe part; CLAUDE_CODE_SUBPROCESS_ENV_SCRUB=1 takes out every variable
+// that speaks of a secret or leads to one, but for GITHUB_TOKEN and GH_TOKEN. Beneath what is added are the variables
+// of settings files.
 ChildEnvironment server_environment(const Environment& ours, const ServerConfig& server, const RunContext& context);
 
 // CLAUDE_CODE_SHELL_PREFIX: a program that gets the whole command line as its last argument, quoted for a shell.

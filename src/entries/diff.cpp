@@ -23,9 +23,9 @@ std::string fingerprint(const ServerConfig& server, const VariableLookup& variab
 }  // namespace
 
 ServerDiff diff_servers(const std::vector<ServerConfig>& before, const std::vector<ServerConfig>& after,
-                        const VariableLookup& variables) {
+                        const VariableLookup& variables_before, const VariableLookup& variables_after) {
   std::unordered_map<std::string, std::string> old;
-  for (const auto& server : before) old.emplace(server.name, fingerprint(server, variables));
+  for (const auto& server : before) old.emplace(server.name, fingerprint(server, variables_before));
   ServerDiff diff;
   std::unordered_map<std::string, bool> there;
   for (const auto& server : after) {
@@ -33,7 +33,7 @@ ServerDiff diff_servers(const std::vector<ServerConfig>& before, const std::vect
     auto known = old.find(server.name);
     if (known == old.end()) {
       diff.added.push_back(server.name);
-    } else if (known->second != fingerprint(server, variables)) {
+    } else if (known->second != fingerprint(server, variables_after)) {
       diff.changed.push_back(server.name);
     }
   }

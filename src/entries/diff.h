@@ -17,6 +17,6 @@ struct ServerDiff {
 };
 
 ServerDiff diff_servers(const std::vector<ServerConfig>& before, const std::vector<ServerConfig>& after,
-                        const VariableLookup& variables);
+                        const VariableLookup& variables_before, const VariableLookup& variables_after);
 
 }  // namespace patchbay

@@ -8,6 +8,7 @@
 
 #include "base/strings.h"
 #include "entries/expand.h"
+#include "entries/tool_permissions.h"
 #include "http/url.h"
 #include "json/kind_text.h"
 #include "protocol/wire.h"
@@ -24,6 +25,7 @@ constexpr auto type_names = std::to_array<std::pair<std::string_view, ServerKind
     {"stdio", ServerKind::stdio},
     {"http", ServerKind::http},
     {"streamable-http", ServerKind::http},
+    {"streamableHttp", ServerKind::http},
     {"sse", ServerKind::sse},
     {"ws", ServerKind::websocket},
 });
@@ -45,6 +47,9 @@ constexpr auto known_keys = std::to_array<std::string_view>(
     {"type",     "transport", "command",       "args",       "env",          "envFile",      "cwd",
      "url",      "headers",   "headersHelper", "oauth",      "tls",          "timeout",      "request_timeout_ms",
      "disabled", "required",  "protocol",      "alwaysLoad", "enabledTools", "disabledTools"});
+// Of other programs, kept and not remarked on; the last two become permission rules (permission/entry_rules.h).
+constexpr auto foreign_keys = std::to_array<std::string_view>(
+    {"bareElicitationCapability", "displayName", "discoveryCache", "tools", "toolPermissions"});
 constexpr auto oauth_keys = std::to_array<std::string_view>(
     {"oauth.clientId", "oauth.callbackPort", "oauth.scopes", "oauth.authServerMetadataUrl", "oauth.xaa"});
 // Of one kind of server and without meaning for the other.
@@ -406,7 +411,15 @@ class EntryReader {
       const auto& place = place_.children[i++];
       if (std::ranges::find(known_keys, key) != known_keys.end()) continue;
       server_.extra[key] = value;
-      warn(place.key, unknown_key(key, key, known_keys));
+      const bool rules = key == "tools" || key == "toolPermissions";
+      const bool ours = !rules || server_.kind == ServerKind::http || server_.kind == ServerKind::sse;
+      if (!ours || std::ranges::find(foreign_keys, key) == foreign_keys.end()) {
+        warn(place.key, unknown_key(key, key, known_keys));
+      } else if (rules) {
+        for (auto& fault : tool_permission_faults(key, {&value, &place})) {
+          fault.is_error ? error(fault.offset, std::move(fault.message)) : warn(fault.offset, std::move(fault.message));
+        }
+      }
     }
   }
 
@@ -430,7 +443,8 @@ class EntryReader {
       return std::nullopt;
     }
     if (padded(*text)) {
-      warn(place.value, fmt::format("\"{}\" begins or ends with a blank, and the blank is kept", key));
+      warn(place.value, fmt::format("\"{}\" begins or ends with a blank, and the blank is {}", key,
+                                    key == "url" ? "left out when connecting" : "kept"));
     }
     if (is_expanded(key)) {
       for (const auto& reference : secret_references(*text, key)) {

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "base/strings.h"
+
 namespace patchbay {
 namespace {
 
@@ -169,6 +171,15 @@ std::vector<SecretReference> secret_references(const ServerConfig& server) {
   return out;
 }
 
+bool has_references(const ServerConfig& server) {
+  bool found = false;
+  each_text(server, [&](const std::string& text, const std::string&) {
+    const auto nothing = [](std::string_view) { return std::optional<std::string>(std::string()); };
+    found = found || !secret_references(text, {}).empty() || expand(text, nothing).text != text;
+  });
+  return found;
+}
+
 std::string reference_fault(const SecretReference& reference, const ConfigOrigin& origin) {
   if (reference.kind == SecretKind::environment) return {};
   const bool own = origin.trust == ConfigTrust::trusted && origin.scope != ConfigScope::plugin &&
@@ -246,6 +257,7 @@ ServerConfig expand_server(ServerConfig server, const VariableLookup& lookup, co
     text = std::move(expanded.text);
     for (const auto& name : expanded.missing) warnings.push_back(unset_text(name, place));
   });
+  if (const auto plain = trim(server.url); plain.size() != server.url.size()) server.url = std::string(plain);
   server.warnings.insert(server.warnings.end(), warnings.begin(), warnings.end());
   return server;
 }

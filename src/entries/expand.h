@@ -47,6 +47,9 @@ Expanded expand(std::string_view text, const VariableLookup& lookup, const Secre
 // Variables the text uses without a default, each once.
 std::vector<std::string> variables_in(std::string_view text);
 
+// Whether any text of the entry has a reference: a variable with or without default, or a secret.
+bool has_references(const ServerConfig& server);
+
 // Whether a "${" is never closed.
 bool has_open_reference(std::string_view text) noexcept;
 

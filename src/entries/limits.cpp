@@ -26,8 +26,12 @@ std::optional<std::chrono::milliseconds> idle_limit_from(const VariableLookup& l
   return std::chrono::milliseconds(std::max<std::int64_t>(*ms, 1000));
 }
 
-Limits limits_from(const VariableLookup& lookup) {
-  Limits limits;
+std::optional<std::chrono::milliseconds> call_limit(const ServerConfig& server) {
+  const bool alias = server.kind == ServerKind::http || server.kind == ServerKind::sse;
+  return server.timeout || !alias ? server.timeout : server.request_timeout;
+}
+
+Limits limits_from(const VariableLookup& lookup, Limits limits) {
   if (auto ms = positive(lookup, "MCP_TIMEOUT")) limits.connect = std::chrono::milliseconds(*ms);
   // Under a second is a mistake of units more often than a wish.
   if (auto ms = positive(lookup, "MCP_TOOL_TIMEOUT"))

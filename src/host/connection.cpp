@@ -175,7 +175,7 @@ Task<void> Connection::attempt(CallContext context) {
   if (!outcome && !closing_) {
     const auto& error = outcome.error();
     const bool unapproved = error.code() == Errc::denied && !parts_.approved;
-    if (error.code() == Errc::unauthorized) {
+    if (error.code() == Errc::unauthorized || error.code() == Errc::forbidden) {
       settle(ServerState::needs_auth, ServerReason::wants_credentials, error);
     } else if (error.code() == Errc::denied && parts_.approved) {
       settle(ServerState::disabled, ServerReason::policy, error);

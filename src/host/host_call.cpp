@@ -6,6 +6,7 @@
 #include "base/as_result.h"
 #include "base/offload.h"
 #include "catalog/naming.h"
+#include "entries/limits.h"
 #include "host/failure_memory.h"
 #include "host/host_impl.h"
 #include "host/server_error.h"
@@ -105,8 +106,9 @@ Task<Host::Impl::Entry> Host::Impl::find_tool(std::string text, std::shared_ptr<
 PermissionDecision Host::Impl::decide(const CatalogEntry& entry, const ServerConfig& server,
                                       const Payload& arguments) const {
   if (!permissions_.look_at_arguments()) return permissions_.decide(entry, Json(), {});
-  return permissions_.decide(entry, argument_value(arguments), argument_directory(server, directory_),
-                             argument_roots(server, directory_));
+  return permissions_.decide(entry, argument_value(arguments),
+                             argument_directory(server, directory_, context_->variables),
+                             argument_roots(server, directory_, context_->variables));
 }
 
 Error Host::Impl::denied(const CatalogEntry& entry, const PermissionDecision& decision) const {
@@ -137,7 +139,8 @@ Task<void> Host::Impl::prepare_call(std::string tool, Payload arguments, CallOpt
   co_await prepare();
   // The limit of an entry counts from the beginning when only that entry can be meant.
   auto limit_by = [&](const Connection& connection) {
-    if (!options.total && connection.config().timeout) time->set_total(as_duration(*connection.config().timeout));
+    const auto limit = call_limit(connection.config());
+    if (!options.total && limit) time->set_total(as_duration(*limit));
   };
   const auto meant = servers_meant(tool);
   if (meant.size() == 1) {
@@ -203,7 +206,7 @@ Task<void> Host::Impl::note(ServerConfig config, std::optional<Error> error) con
   const auto now = std::chrono::floor<std::chrono::seconds>(loop_clock(co_await asio::this_coro::executor).wall());
   std::optional<KnownFailure> known;
   if (error) {
-    known = failure_of(config, context_->variables, environment_of_process(), *error, doing_, now);
+    known = failure_of(config, context_->variables, context_->environment, *error, doing_, now);
   }
   auto write = [path, key, known, now] { return remember_failure(path, key, known, now); };
   auto written = co_await offload(Pool::quick, std::move(write));
@@ -248,7 +251,7 @@ Task<CallToolResult> Host::call(std::string tool, Payload arguments, CallOptions
       options.total = std::chrono::ceil<std::chrono::milliseconds>(time->left());
     }
     const auto& connection = call.connection;
-    const auto limit = connection->config().timeout;
+    const auto limit = call_limit(connection->config());
     if (!options.total && limit) options.total = limit;
     // Who gives a server more time for a call gives it more time to be silent as well.
     if (!options.idle && impl->idle_limit_) options.idle = std::max(*impl->idle_limit_, limit.value_or(0ms));

@@ -50,13 +50,12 @@ Host::Impl::Impl(HostOptions options, const Runtime& runtime, std::string doing)
     : options_(std::move(options)),
       events_(std::make_shared<HostEvents>(options_.on_event, runtime.log)),
       runtime_(runtime),
+      given_limits_(runtime.limits),
       doing_(std::move(doing)),
-      local_slots_(options_.local_starts.value_or(runtime.limits.local_starts)),
-      remote_slots_(options_.remote_starts.value_or(runtime.limits.remote_starts)) {
+      local_slots_(options_.local_starts.value_or(configured_limits().local_starts)),
+      remote_slots_(options_.remote_starts.value_or(configured_limits().remote_starts)) {
   runtime_.log = HostEvents::log_of(events_);
   if (!runtime_.calls) runtime_.calls = std::make_shared<std::uint64_t>(0);
-  if (options_.connect_limit) runtime_.limits.connect = *options_.connect_limit;
-  if (options_.tool_limit) runtime_.limits.tool = *options_.tool_limit;
   if (!options_.config) {
     if (!options_.load) options_.load.emplace();
     if (options_.load->cwd.empty()) options_.load->cwd = std::filesystem::current_path();
@@ -64,14 +63,24 @@ Host::Impl::Impl(HostOptions options, const Runtime& runtime, std::string doing)
     options_.config.emplace().cwd = options_.load->cwd;
     unread_ = true;
   }
-  apply_settings();
   session_id_ = random_id(runtime_.random);
-  context_ = start_context();
-  idle_limit_ = idle_limit_from(context_->variables);
-  if (auto choice = context_->variables("MCP_PROTOCOL_NEGOTIATION");
-      choice == "legacy" && options_.client.protocol == "auto") {
-    options_.client.protocol = *choice;
+  apply_settings();
+}
+
+Limits Host::Impl::configured_limits() const {
+  auto limits = given_limits_;
+  if (options_.config) {
+    const auto nothing = [](std::string_view) { return std::nullopt; };
+    limits = limits_from(variables_of(*options_.config, nothing), limits);
   }
+  if (options_.connect_limit) limits.connect = *options_.connect_limit;
+  if (!options_.connect_setting.empty()) limits.connect_setting = options_.connect_setting;
+  if (options_.tool_limit) limits.tool = *options_.tool_limit;
+  return limits;
+}
+
+VariableLookup Host::Impl::startup_variables() const {
+  return options_.load && options_.load->variables ? options_.load->variables : process_environment();
 }
 
 std::shared_ptr<const StartContext> Host::Impl::start_context() const {
@@ -82,16 +91,21 @@ std::shared_ptr<const StartContext> Host::Impl::start_context() const {
   context->run.config_dir = config.helper_dir.empty() ? context->run.cwd : config.helper_dir;
   context->run.session_id = session_id_;
   context->run.project_trusted = config.project_trusted || options_.trust_project;
-  context->variables = options_.load && options_.load->variables ? options_.load->variables : process_environment();
+  context->variables = variables_of(config, startup_variables());
   context->environment = environment_of_process();
+  for (const auto& variable : config.environment) {
+    context->environment[variable.name] = variable.value;
+    context->run.settings_env.emplace_back(variable.name, variable.value);
+  }
   context->connectors = config.connectors;
   if (!config.config_dir.empty()) {
     context->secrets = [file = config.config_dir + "/secrets.json"](const std::string& name) {
       return stored_secret(file, name, ::getuid());
     };
   }
-  context->check = [settings = config.settings](const ServerConfig& expanded) {
-    auto verdict = judge_policy(expanded, layers_of(settings));
+  context->check = [settings = config.settings, startup = startup_variables()](const ServerConfig& written,
+                                                                               const ServerConfig& expanded) {
+    auto verdict = judge_entry(written, expanded, layers_of(settings), startup);
     if (!verdict.allowed()) {
       throw Error(Errc::denied, fmt::format("server \"{}\" is not used: {}", expanded.name, verdict.reason));
     }
@@ -100,7 +114,7 @@ std::shared_ptr<const StartContext> Host::Impl::start_context() const {
 }
 
 void Host::Impl::keep_to_lists(ServerConfig& config) const {
-  auto standing = settle_alone(config, layers_of(options_.config->settings));
+  auto standing = settle_alone(config, layers_of(options_.config->settings), startup_variables());
   if (standing.why == ServerStanding::active) return;
   config.standing = standing.why;
   config.decided_by = std::move(standing.by);
@@ -115,6 +129,12 @@ void Host::Impl::tell_rules_of_servers() {
 
 void Host::Impl::apply_settings() {
   const auto& config = *options_.config;
+  context_ = start_context();
+  runtime_.limits = configured_limits();
+  idle_limit_ = idle_limit_from(context_->variables);
+  if (context_->variables("MCP_PROTOCOL_NEGOTIATION") == "legacy" && options_.client.protocol == "auto") {
+    options_.client.protocol = "legacy";
+  }
   const auto request = rule_request(config, options_.permission, options_.trust_project);
   directory_ = request.places.cwd;
   permissions_ = Permissions(collect_rules(layers_of(config.settings), request));
@@ -181,7 +201,6 @@ Task<void> Host::Impl::read_config() {
   unread_ = false;
   unprepared_ = true;
   options_.config = std::move(config);
-  context_ = start_context();
   apply_settings();
 }
 
@@ -231,14 +250,14 @@ Task<void> Host::Impl::prepare() {
 }
 
 Task<ConfigChange> Host::Impl::apply(LoadedConfig next) {
-  auto diff = diff_servers(options_.config->servers, next.servers, context_->variables);
+  auto diff = diff_servers(options_.config->servers, next.servers, context_->variables,
+                           variables_of(next, startup_variables()));
   for (auto* names : {&diff.added, &diff.removed, &diff.changed}) {
     std::erase_if(*names, [&](const std::string& name) { return is_programs_own(name); });
   }
   ConfigChange change{diff.added, diff.removed, diff.changed, next.problems};
   options_.config = std::move(next);
   unprepared_ = true;
-  context_ = start_context();
   apply_settings();
   std::vector<std::string> wanted = started_ ? diff.added : std::vector<std::string>();
   for (const auto* names : {&diff.removed, &diff.changed}) {
@@ -255,7 +274,8 @@ Task<ConfigChange> Host::Impl::apply(LoadedConfig next) {
     if (known == connections_.end()) continue;
     const bool was_off = known->second->config().standing == ServerStanding::policy;
     const bool is_off =
-        settle_alone(known->second->config(), layers_of(options_.config->settings)).why == ServerStanding::policy;
+        settle_alone(known->second->config(), layers_of(options_.config->settings), startup_variables()).why ==
+        ServerStanding::policy;
     if (is_off != was_off && (replace(name) || started_)) {
       wanted.push_back(name);
     }

@@ -33,6 +33,8 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   Impl& operator=(const Impl&) = delete;
   ~Impl() { events_->end(); }
 
+  VariableLookup startup_variables() const;  // without what settings set
+  Limits configured_limits() const;          // the given ones, what settings set, and the options over both
   std::shared_ptr<const StartContext> start_context() const;
 
   // What an organisation's lists say about a server that no file declares.
@@ -169,6 +171,7 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   HostOptions options_;
   std::shared_ptr<HostEvents> events_;
   Runtime runtime_;
+  Limits given_limits_;
   std::string doing_;    // kept with failures
   bool unread_ = false;  // the configuration is in files nobody has read yet
   Semaphore local_slots_;

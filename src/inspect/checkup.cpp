@@ -267,8 +267,13 @@ std::vector<Finding> check_files(const UpkeepState& state) {
   return out;
 }
 
-std::vector<Finding> check_environment(const MachineFacts& machine) {
+std::vector<Finding> check_environment(const MachineFacts& machine, std::span<const SettingsVariable> set) {
   std::vector<Finding> out;
+  for (const auto& one : set) {
+    out.push_back(
+        finding(FindingLevel::note, "environment", one.name,
+                fmt::format("is set by \"env\" in {}, whatever the shell says", file_and_line(one.file, one.line))));
+  }
   const auto& variable = machine.variables;
   for (std::string_view name :
        {"SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "CLAUDE_CODE_CLIENT_CERT", "CLAUDE_CODE_CLIENT_KEY"}) {

@@ -54,7 +54,8 @@ std::vector<Finding> check_configuration(const LoadedConfig& config, std::span<c
 std::vector<Finding> check_servers(const LoadedConfig& config, const MachineFacts& machine);
 std::vector<Finding> check_trust(const LoadedConfig& config);
 std::vector<Finding> check_files(const UpkeepState& state);
-std::vector<Finding> check_environment(const MachineFacts& machine);
+// `set`: by settings files.
+std::vector<Finding> check_environment(const MachineFacts& machine, std::span<const SettingsVariable> set = {});
 std::vector<Finding> check_connections(std::span<const ServerStatus> statuses);
 
 }  // namespace patchbay

@@ -8,6 +8,7 @@
 #include "catalog/tool_filter.h"
 #include "entries/child_env.h"
 #include "entries/expand.h"
+#include "entries/signature.h"
 #include "servers/standing_text.h"
 #include "text/file_and_line.h"
 
@@ -160,6 +161,14 @@ ServerExplanation explain_server(const LoadedConfig& config, const ServerConfig&
     }
   }
   ServerCase(config, own_file, out).explain();
+  const auto used = variables_in(to_text(canonical_entry(server)));
+  for (const auto& variable : config.environment) {
+    if (std::ranges::find(used, variable.name) == used.end()) continue;
+    out.notes.push_back(
+        {fmt::format("the variable {} has the value that \"env\" in {} gives it, whatever the shell says",
+                     variable.name, file_and_line(variable.file, variable.line)),
+         {}});
+  }
   for (const auto& problem : config.problems) {
     if (problem.server == server.name) out.problems.push_back(problem);
   }
@@ -185,7 +194,8 @@ CatalogEntry assumed_entry(const NamedTool& named) {
 }
 
 ToolExplanation explain_tool(const CatalogEntry& entry, const ServerConfig* server, const Permissions& permissions,
-                             std::span<const SettingsLayer> layers, const Json& arguments, std::string_view cwd) {
+                             std::span<const SettingsLayer> layers, const Json& arguments, std::string_view cwd,
+                             const VariableLookup& variables) {
   ToolExplanation out;
   out.entry = entry;
   if (server != nullptr && !lets_through(*server, entry.tool->name)) {
@@ -195,8 +205,10 @@ ToolExplanation explain_tool(const CatalogEntry& entry, const ServerConfig* serv
                                lets_through(without, entry.tool->name) ? "disabledTools" : "enabledTools",
                                place_of(server->origin));
   }
-  const auto directory = server == nullptr ? std::string(cwd) : argument_directory(*server, std::string(cwd));
-  const auto roots = server == nullptr ? std::vector<std::string>() : argument_roots(*server, std::string(cwd));
+  const auto directory =
+      server == nullptr ? std::string(cwd) : argument_directory(*server, std::string(cwd), variables);
+  const auto roots =
+      server == nullptr ? std::vector<std::string>() : argument_roots(*server, std::string(cwd), variables);
   out.decision = permissions.decide(entry, arguments, directory, roots);
   out.mode = permissions.mode();
   out.mode_from = permissions.rules().mode_from;

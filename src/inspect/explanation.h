@@ -66,6 +66,7 @@ struct ToolExplanation {
 
 // `server` may be null: one in this process. `layers` are the settings that the rules come from.
 ToolExplanation explain_tool(const CatalogEntry& entry, const ServerConfig* server, const Permissions& permissions,
-                             std::span<const SettingsLayer> layers, const Json& arguments, std::string_view cwd);
+                             std::span<const SettingsLayer> layers, const Json& arguments, std::string_view cwd,
+                             const VariableLookup& variables);
 
 }  // namespace patchbay

@@ -437,20 +437,21 @@ Json argument_value(const Payload& arguments) {
   }
 }
 
-std::string argument_directory(const ServerConfig& server, const std::string& cwd) {
+std::string argument_directory(const ServerConfig& server, const std::string& cwd, const VariableLookup& variables) {
   if (server.kind != ServerKind::stdio) return {};
   if (!server.cwd) return cwd;
-  const auto directory = expand(*server.cwd, process_environment());
+  const auto directory = expand(*server.cwd, variables);
   if (!directory.missing.empty()) return {};
   if (directory.text.starts_with('/')) return directory.text;
   return cwd.empty() ? std::string() : fmt::format("{}/{}", cwd, directory.text);
 }
 
-std::vector<std::string> argument_roots(const ServerConfig& server, const std::string& cwd) {
+std::vector<std::string> argument_roots(const ServerConfig& server, const std::string& cwd,
+                                        const VariableLookup& variables) {
   constexpr std::size_t most = 32;
   std::vector<std::string> out;
   if (server.kind != ServerKind::stdio) return out;
-  const auto base = argument_directory(server, cwd);
+  const auto base = argument_directory(server, cwd, variables);
   auto add = [&](std::string_view text) {
     if (text.empty() || out.size() > most || (!text.starts_with('/') && base.empty())) return;
     auto directory = text.starts_with('/') ? std::string(text) : fmt::format("{}/{}", base, text);
@@ -459,7 +460,7 @@ std::vector<std::string> argument_roots(const ServerConfig& server, const std::s
     if (std::ranges::find(out, directory) != out.end()) return;
     out.push_back(out.size() < most ? std::move(directory) : std::string());
   };
-  const auto expanded = expand_server(server, process_environment());
+  const auto expanded = expand_server(server, variables);
   for (const auto& arg : expanded.args) {
     add(arg);
     if (const auto sign = arg.find('='); sign != std::string::npos) add(std::string_view(arg).substr(sign + 1));

@@ -98,10 +98,11 @@ class Permissions {
 Json argument_value(const Payload& arguments);
 // What a relative path in an argument is relative to: the server's directory, else `cwd`; empty when that
 // cannot be known, as for servers that run elsewhere.
-std::string argument_directory(const ServerConfig& server, const std::string& cwd);
+std::string argument_directory(const ServerConfig& server, const std::string& cwd, const VariableLookup& variables);
 // Directories that the entry names in its arguments and variables: many servers take relative paths to be below one.
 // Looks at the file system. An empty one at the end says that there are more than are worth looking at.
-std::vector<std::string> argument_roots(const ServerConfig& server, const std::string& cwd);
+std::vector<std::string> argument_roots(const ServerConfig& server, const std::string& cwd,
+                                        const VariableLookup& variables);
 
 // Why a call is refused: the rule, its file and line, and what to do.
 Error denial(std::string_view tool, const PermissionDecision& decision);

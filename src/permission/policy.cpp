@@ -39,13 +39,8 @@ struct Subject {
 
 VariableLookup policy_variables(std::span<const SettingsLayer> layers, const VariableLookup& startup) {
   return [layers, &startup](std::string_view name) -> std::optional<std::string> {
-    for (const auto& layer : layers) {
-      if (layer.source != SettingsSource::enterprise) continue;
-      for (const auto& [key, value] : layer.env) {
-        if (key == name) return value;
-      }
-    }
-    return startup(name);
+    const auto* managed = managed_variable(layers, name);
+    return managed != nullptr ? std::optional(managed->value) : startup(name);
   };
 }
 
@@ -244,6 +239,14 @@ PolicyVerdict judge_policy(const ServerConfig& expanded, std::span<const Setting
                                       : "no serverName in it is this name";
   return verdict(Outcome::not_allowed, "allowedMcpServers", layer, layer.allowed_place,
                  fmt::format("not on the list allowedMcpServers in {}: {}", where(layer, layer.allowed_place), what));
+}
+
+PolicyVerdict judge_entry(const ServerConfig& written, const ServerConfig& expanded,
+                          std::span<const SettingsLayer> layers, const VariableLookup& startup) {
+  auto verdict = judge_policy(expanded, layers, startup);
+  const bool own = written.origin.scope == ConfigScope::enterprise && !has_references(written);
+  if (own && verdict.outcome == PolicyVerdict::Outcome::not_allowed) return {};
+  return verdict;
 }
 
 std::vector<ConfigProblem> policy_problems(std::span<const SettingsLayer> layers, const VariableLookup& startup) {

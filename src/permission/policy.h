@@ -43,6 +43,11 @@ struct PolicyVerdict {
 PolicyVerdict judge_policy(const ServerConfig& expanded, std::span<const SettingsLayer> layers,
                            const VariableLookup& startup = process_environment());
 
+// The same for an entry as written and what came of it. What an organisation declares itself needs no place on a list
+// of allowed servers, unless a variable decides what it is; the lists of denied servers hold for it.
+PolicyVerdict judge_entry(const ServerConfig& written, const ServerConfig& expanded,
+                          std::span<const SettingsLayer> layers, const VariableLookup& startup);
+
 // Entries of the lists that have no effect with these variables, and why. For doctor and lint.
 std::vector<ConfigProblem> policy_problems(std::span<const SettingsLayer> layers,
                                            const VariableLookup& startup = process_environment());

@@ -400,6 +400,7 @@ RuleSet collect_rules(std::span<const SettingsLayer> layers, const RuleRequest& 
     }
   }
 
+  out.rules.insert(out.rules.end(), request.of_entries.begin(), request.of_entries.end());
   choose_mode(ranked, request, out);
   const auto off = std::ranges::find_if(
       ranked, [](const auto* layer) { return layer->bypass_switched_off && layer->bypass_switched_off->value; });

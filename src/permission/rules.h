@@ -84,10 +84,11 @@ struct RuleRequest {
   // The user trusts this directory: allow rules inside it count.
   bool trusted = false;
   RulePlaces places;
+  std::vector<PermissionRule> of_entries;  // permission/entry_rules.h
 };
 
 struct RuleSet {
-  std::vector<PermissionRule> rules;  // flags first, then by rank of their file
+  std::vector<PermissionRule> rules;  // flags first, then by rank of their file, then those of entries
   PermissionMode mode = PermissionMode::standard;
   std::string mode_from;  // names.mode of the request or file:line; empty: nobody chose it
   // Set when something that may deny could not be read: no call passes.

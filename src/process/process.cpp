@@ -79,7 +79,8 @@ struct Process::State {
   bool ended = false;
   bool leftovers = false;  // descendants lived when the command ended
   bool lost = false;
-  bool gone = false;  // no descendant is left
+  std::size_t written = 0;  // to its stdin
+  bool gone = false;        // no descendant is left
   bool shutting_down = false;
   bool interrupted = false;
   std::optional<ExitStatus> status;
@@ -391,9 +392,17 @@ bool Process::warden_lost() const noexcept { return state_->lost; }
 Result<std::size_t> Process::write_some(std::string_view bytes) {
   if (!state_->input.is_open()) return fail(Errc::closed, "the input of the process is closed");
   const auto written = write_quietly(state_->input.native_handle(), bytes);
+  if (written > 0) state_->written += static_cast<std::size_t>(written);
   if (written >= 0) return static_cast<std::size_t>(written);
   if (errno == EAGAIN) return 0u;
   return fail(Errc::closed, fmt::format("writing to the process failed: {}", std::strerror(errno)));
+}
+
+bool Process::has_read_nothing() const noexcept {
+  if (state_->written == 0) return true;
+  int unread = 0;
+  const bool open = state_->input.is_open() && ::ioctl(state_->input.native_handle(), FIONREAD, &unread) == 0;
+  return open && static_cast<std::size_t>(unread) == state_->written;
 }
 
 void Process::when_writable(std::function<void()> ready) {
@@ -481,6 +490,11 @@ std::string Process::stderr_tail() {
 std::string Process::stderr_tail(std::size_t lines) {
   state_->read_errors_now();
   return std::string(state_->tail.last_lines(lines));
+}
+
+std::string Process::telling_stderr(std::size_t lines) {
+  state_->read_errors_now();
+  return state_->tail.telling_lines(lines);
 }
 
 Task<ShutdownStep> Process::shutdown(Patience patience) {

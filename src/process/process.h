@@ -76,6 +76,8 @@ class Process {
   // stdin. Writes what the pipe takes now and returns how much: 0 when it is full,
   // Errc::closed when nobody can read it any more. Never raises SIGPIPE.
   Result<std::size_t> write_some(std::string_view bytes);
+  // Whether nothing that was written has been read, by it or by what it started.
+  bool has_read_nothing() const noexcept;
   // Calls back once when write_some is worth trying again, or input was closed.
   void when_writable(std::function<void()> ready);
   void close_input();
@@ -100,6 +102,8 @@ class Process {
   // What the command wrote to stderr lately.
   std::string stderr_tail();
   std::string stderr_tail(std::size_t lines);
+  // At most so many lines of it that say what went wrong; see TextTail.
+  std::string telling_stderr(std::size_t lines);
 
   // Ends the tree: stdin closed, INT, TERM, KILL, each as soon as the one before has had its
   // time, skipping what cannot help. stdout is drained meanwhile, so that nobody hangs in a

@@ -1,7 +1,8 @@
 // The last part of a text that keeps growing (a child's stderr): whole lines, at most
-// `limit` bytes plus the line being written. A value; pure.
+// `limit` bytes plus the line being written; and how it began. A value; pure.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -13,9 +14,14 @@ class TextTail {
   explicit TextTail(std::size_t limit) : limit_(limit) {}
 
   void append(std::string_view text) {
+    if (begin_.size() < most_begin) begin_.append(text.substr(0, most_begin - begin_.size()));
     text_.append(text);
     // Cut in large steps, so that a chatty child costs one copy per limit, not per write.
-    if (text_.size() > 2 * limit_) text_.erase(0, text_.size() - kept().size());
+    if (text_.size() <= 2 * limit_) return;
+    const auto gone = text_.size() - kept().size();
+    lines_gone_ +=
+        static_cast<std::size_t>(std::count(text_.begin(), text_.begin() + static_cast<std::ptrdiff_t>(gone), '\n'));
+    text_.erase(0, gone);
   }
 
   // What is kept, beginning at the start of a line unless one line fills it all.
@@ -40,9 +46,16 @@ class TextTail {
     return from == all.size() ? std::string_view() : all.substr(from + 1);
   }
 
+  // At most `count` lines, a few at least, that say what went wrong: how it began, lines that begin with "Error", and
+  // the end. Where lines are missing, one says how many.
+  std::string telling_lines(std::size_t count) const;
+
  private:
+  static constexpr std::size_t most_begin = 4096;
   std::size_t limit_;
   std::string text_;
+  std::string begin_;
+  std::size_t lines_gone_ = 0;  // that were cut off in front of text_
 };
 
 }  // namespace patchbay

@@ -19,11 +19,13 @@
 #include "settings/claude_file.h"
 #include "settings/connectors.h"
 #include "settings/files.h"
+#include "settings/managed_servers.h"
 #include "settings/own_file.h"
 #include "settings/plugins.h"
 #include "settings/real_path.h"
 #include "settings/settings_file.h"
 #include "settings/sources.h"
+#include "text/file_and_line.h"
 
 namespace patchbay {
 namespace {
@@ -59,20 +61,23 @@ class Loader {
   Loader(const LoadRequest& request, ConfigMemory& memory)
       : request_(request),
         memory_(memory),
-        variables_(request.variables ? request.variables : process_environment()),
+        startup_(request.variables ? request.variables : process_environment()),
         paths_(config_paths(request)) {}
 
   LoadedConfig load() {
     read_person_files();
     read_settings();
+    environment_ = settings_variables(layers_, claude_.env, paths_.claude_json);
+    variables_ = overlaid(environment_, startup_);
     read_sources();
     auto config = merge_sources(
         sources_,
         [this](const ServerConfig& server) { return answers_about(server, {own_, claude_, paths_}, variables_); },
-        {layers_, request_.trust_project, variables_, request_.names.trust_project});
+        {layers_, request_.trust_project, variables_, startup_, request_.names.trust_project});
     // Problems of files come first, in the order of the files; then those of entries, which know of each other.
     config.problems.insert(config.problems.begin(), problems_.begin(), problems_.end());
     config.exclusive = exclusive_;
+    config.refused_flags = refused_flags_;
     config.connectors = connectors_;
     config.project_trusted = project_trusted_;
     config.cwd = request_.cwd;
@@ -80,6 +85,8 @@ class Loader {
     config.config_dir = paths_.own_dir;
     config.helper_dir = first_directory({paths_.claude_dir, paths_.own_dir, paths_.home});
     config.settings = settings_layers(std::move(layers_));
+    config.environment = std::move(environment_);
+    config.elsewhere = elsewhere(config);
     config.home = paths_.home;
     tidy(config.problems);
     return config;
@@ -180,6 +187,7 @@ class Loader {
       auto owned = enterprise_text(file);
       if (owned.state == OwnedText::State::text) {
         add_layer(owned.text, SettingsSource::enterprise, file);
+        managed_.push_back(managed_servers(owned.text, file));
       } else if (owned.state != OwnedText::State::absent) {
         add_lost_layer(SettingsSource::enterprise, file);
       }
@@ -245,18 +253,38 @@ class Loader {
   }
 
   void read_sources() {
+    for (auto& parsed : managed_) add(std::move(parsed));
+    const auto* closed = sideload_disabled(layers_);
+    if (closed != nullptr && (!request_.plugin_dirs.empty() || has_server_flags())) {
+      const auto& names = request_.names;
+      refuse_flags(fmt::format("{}, {} and {} are switched off by your organisation: \"disableSideloadFlags\" in {}",
+                               names.mcp_config, names.mcp_server, names.plugin_dir,
+                               file_and_line(closed->file, closed->no_sideload->place.line)));
+    }
     if (read_enterprise()) {
-      refuse_flags();
+      if (has_server_flags()) refuse_flags(std::string(enterprise_dynamic_refusal));
       if (connectors_beside_enterprise(layers_)) read_connectors();
       return;
     }
-    read_flags();
+    if (!refused_flags_) read_flags();
     if (request_.strict) return;
     for (auto scope : {ConfigScope::local, ConfigScope::project, ConfigScope::user}) {
       for (const auto& source : files_of(scope, paths_)) read_source(source);
     }
     read_plugins();
     read_connectors();
+  }
+
+  std::vector<ServerElsewhere> elsewhere(const LoadedConfig& config) const {
+    std::vector<ServerElsewhere> out;
+    for (const auto& project : own_.projects) {
+      if (std::ranges::find(paths_.project_keys, project.path) != paths_.project_keys.end()) continue;
+      for (const auto& server : project.local.servers) {
+        const bool here = std::ranges::find(config.servers, server.name, &ServerConfig::name) != config.servers.end();
+        if (!here) out.push_back({server.name, project.path});
+      }
+    }
+    return out;
   }
 
   // What the directory said last; asking it is somebody else's work.
@@ -278,7 +306,7 @@ class Loader {
   void read_plugins() {
     const auto theirs = paths_.claude_dir + "/plugins";
     std::vector<PluginPlace> places;
-    for (const auto& directory : request_.plugin_dirs) {
+    for (const auto& directory : refused_flags_ ? std::vector<std::string>() : request_.plugin_dirs) {
       auto root = (fs::path(request_.cwd) / directory).lexically_normal().string();
       std::error_code error;
       if (!fs::is_directory(root, error)) cannot_read(root, "there is no such directory");
@@ -339,15 +367,14 @@ class Loader {
     return exclusive_.has_value();
   }
 
-  void refuse_flags() {
-    if (!request_.mcp_configs.empty() || !request_.mcp_servers.empty()) {
-      problems_.push_back({request_.mcp_configs.empty() ? request_.names.mcp_server : request_.names.mcp_config,
-                           0,
-                           0,
-                           std::string(enterprise_dynamic_refusal),
-                           {},
-                           Severity::error});
-    }
+  bool has_server_flags() const { return !request_.mcp_configs.empty() || !request_.mcp_servers.empty(); }
+
+  void refuse_flags(std::string why) {
+    const auto& flag = !request_.mcp_configs.empty()   ? request_.names.mcp_config
+                       : !request_.mcp_servers.empty() ? request_.names.mcp_server
+                                                       : request_.names.plugin_dir;
+    problems_.push_back({flag, 0, 0, why, {}, Severity::error});
+    if (!refused_flags_) refused_flags_ = std::move(why);
   }
 
   // A later flag overrides an earlier one.
@@ -454,7 +481,9 @@ class Loader {
 
   const LoadRequest& request_;
   ConfigMemory& memory_;
-  VariableLookup variables_;
+  VariableLookup startup_;    // what this program was started with
+  VariableLookup variables_;  // with those of settings over them: what entries mean
+  std::vector<SettingsVariable> environment_;
   ConfigPaths paths_;
   OwnFile own_;
   ClaudeFile claude_;
@@ -463,7 +492,9 @@ class Loader {
   std::vector<ParsedServers> sources_;
   std::vector<ConfigProblem> problems_;
   std::set<std::string> lost_;  // files that are there and cannot be read
+  std::vector<ParsedServers> managed_;
   std::optional<std::string> exclusive_;
+  std::optional<std::string> refused_flags_;
   std::optional<ConnectorDirectory> connectors_;
   bool project_trusted_ = false;
 };
@@ -482,8 +513,15 @@ ConfigPaths config_paths(const LoadRequest& request) {
     std::error_code error;
     add_unique(paths.project_keys, fs::canonical(directory, error).string());
   }
-  // What belongs to a repository belongs to all of its work trees.
-  if (auto main = main_checkout(paths.directories.back())) add_unique(paths.project_keys, *main);
+  // What belongs to a repository belongs to all of its work trees, and is kept where it was cloned to. What is kept for
+  // one work tree alone comes behind it.
+  paths.project_root = paths.directories.back();
+  if (auto main = main_checkout(paths.project_root)) {
+    auto& keys = paths.project_keys;
+    std::erase(keys, *main);
+    keys.insert(std::ranges::find(keys, paths.project_root), *main);
+    paths.project_root = std::move(*main);
+  }
   return paths;
 }
 

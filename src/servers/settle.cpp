@@ -117,9 +117,9 @@ StandingBy by_entry(const ServerConfig& server, std::string key) {
   return {Kind::entry, std::move(key), server.origin.file, server.origin.line, server.origin.column};
 }
 
-bool forbid(Standing& standing, const ServerConfig& expanded, std::span<const SettingsLayer> layers,
-            const VariableLookup& variables) {
-  auto verdict = judge_policy(expanded, layers, variables);
+bool forbid(Standing& standing, const ServerConfig& written, const ServerConfig& expanded,
+            std::span<const SettingsLayer> layers, const VariableLookup& startup) {
+  auto verdict = judge_entry(written, expanded, layers, startup);
   if (verdict.allowed()) return false;
   set(standing, ServerStanding::policy,
       {Kind::policy, std::move(verdict.rule), std::move(verdict.file), verdict.line, verdict.column});
@@ -132,7 +132,8 @@ void settle_use(const ServerConfig& server, const EntryAnswers& answers, const S
                 Standing& standing) {
   const bool waits = standing.why == ServerStanding::awaiting_approval;
   if (standing.why != ServerStanding::active && !waits) return;
-  if (!waits && forbid(standing, expand_server(server, policy.variables), policy.layers, policy.variables)) return;
+  // Before it is asked about: an approval would not start it.
+  if (forbid(standing, server, expand_server(server, policy.variables), policy.layers, policy.startup)) return;
   if (answers.switched && !answers.switched->on) {
     return set(standing, ServerStanding::disabled,
                {Kind::switched, answers.switched->key, answers.switched->file, 0, 0});
@@ -150,20 +151,32 @@ bool is_copy_scope(ConfigScope scope) noexcept {
   return scope == ConfigScope::plugin || scope == ConfigScope::connector;
 }
 
+// What a server learns of who asks.
+std::string sent_with(const ServerConfig& expanded) {
+  const auto entry = canonical_entry(expanded);
+  return to_text(Json::array({entry["headers"], entry["headersHelper"], entry["oauth"]}));
+}
+
 void settle_copies(std::span<const DeclaredEntry> entries, const std::vector<std::size_t>& shown,
                    const VariableLookup& variables, std::vector<Standing>& out) {
   std::unordered_map<std::string, std::size_t> known;
+  // With what is sent to it: two accounts at one URL are two servers.
+  std::unordered_map<std::string, std::size_t> known_whole;
   // Written by hand first: the order of the list says nothing about which one is the copy.
   for (const bool copies : {false, true}) {
     for (const auto one : shown) {
       const auto& server = entries[one].server;
       if (out[one].why != ServerStanding::active || is_copy_scope(server.origin.scope) != copies) continue;
-      auto signature = content_signature(expand_server(server, variables));
+      const auto expanded = expand_server(server, variables);
+      auto signature = content_signature(expanded);
       if (signature.empty()) continue;
+      if (!copies) {
+        const auto [same, first_of_its_kind] = known_whole.emplace(signature + sent_with(expanded), one);
+        if (!first_of_its_kind) out[one].other = same->second;
+      }
       const auto [found, fresh] = known.emplace(std::move(signature), one);
-      if (fresh) continue;
+      if (fresh || !copies) continue;
       out[one].other = found->second;
-      if (!copies) continue;
       const auto& first = entries[found->second].server;
       set(out[one], ServerStanding::duplicate,
           {Kind::other_entry, first.name, first.origin.file, first.origin.line, first.origin.column});
@@ -200,9 +213,10 @@ std::vector<Standing> settle(std::span<const DeclaredEntry> entries, std::span<c
   return out;
 }
 
-Standing settle_alone(const ServerConfig& expanded, std::span<const SettingsLayer> layers) {
+Standing settle_alone(const ServerConfig& expanded, std::span<const SettingsLayer> layers,
+                      const VariableLookup& startup) {
   Standing out;
-  if (!forbid(out, expanded, layers, process_environment()) && expanded.disabled) {
+  if (!forbid(out, expanded, expanded, layers, startup) && expanded.disabled) {
     set(out, ServerStanding::disabled, by_entry(expanded, "disabled"));
   }
   return out;

@@ -47,8 +47,9 @@ struct EntryAnswers {
 
 struct SettlePolicy {
   std::span<const SettingsLayer> layers;
-  bool trust_project = false;  // for this run
-  VariableLookup variables;
+  bool trust_project = false;   // for this run
+  VariableLookup variables;     // in entries
+  VariableLookup startup;       // in an organisation's lists; it adds what its own files set
   std::string trust_name = {};  // what `trust_project` is called
 };
 
@@ -75,7 +76,8 @@ std::vector<Standing> settle(std::span<const DeclaredEntry> entries, std::span<c
                              const SettlePolicy& policy);
 
 // Of an entry that is not put together with others: a program adds it, or it runs in this process.
-Standing settle_alone(const ServerConfig& expanded, std::span<const SettingsLayer> layers);
+Standing settle_alone(const ServerConfig& expanded, std::span<const SettingsLayer> layers,
+                      const VariableLookup& startup);
 
 // Settings inside the repository that try to approve: one warning each.
 std::vector<ConfigProblem> ignored_approvals(std::span<const SettingsLayer> layers);

@@ -26,6 +26,7 @@ class ClaudeReader : ServerFileReader {
       return;
     }
     if (auto servers = member_of(top, "mcpServers")) out_.user = servers_at(servers, ConfigScope::user);
+    if (auto env = member_of(top, "env")) out_.env = read_variables(env, report_);
     auto known = member_of(top, "projects");
     if (!known) return;
     if (!known.value->is_object()) return wrong_kind(known, "\"projects\"", "an object");

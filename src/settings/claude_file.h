@@ -11,6 +11,7 @@
 #include <patchbay/config.h>
 
 #include "entries/parse.h"
+#include "settings/variables.h"
 
 namespace patchbay {
 
@@ -26,6 +27,7 @@ struct ClaudeProject {
 
 struct ClaudeFile {
   ParsedServers user;                   // the problems are in `problems` as well
+  std::vector<VariableSetting> env;     // at the top of the file
   std::vector<ClaudeProject> projects;  // in the order asked for, without those that are not in the file
   std::vector<ConfigProblem> problems;
   bool readable = true;

@@ -17,7 +17,7 @@ namespace {
 constexpr auto top_keys = std::to_array<std::string_view>(
     {"$schema", "version", "mcpServers", "disabledServers", "enabledServers", "projects", "settings", "connectors"});
 constexpr auto project_keys = std::to_array<std::string_view>(
-    {"mcpServers", "approved", "rejected", "trusted", "disabledServers", "enabledServers"});
+    {"mcpServers", "approved", "rejected", "notTakenOver", "trusted", "disabledServers", "enabledServers"});
 
 class OwnReader : ServerFileReader {
  public:
@@ -85,6 +85,7 @@ class OwnReader : ServerFileReader {
     if (auto servers = member_of(at, "mcpServers")) project.local = servers_of(servers, ConfigScope::local);
     project.approved = named(member_of(at, "approved"), "approved");
     project.rejected = named(member_of(at, "rejected"), "rejected");
+    project.not_taken_over = named(member_of(at, "notTakenOver"), "notTakenOver");
     project.disabled_servers = texts(member_of(at, "disabledServers"), "disabledServers", Items::all);
     project.enabled_servers = texts(member_of(at, "enabledServers"), "enabledServers", Items::all);
     if (auto trusted = member_of(at, "trusted")) {

@@ -23,6 +23,7 @@ struct OwnProject {
   ParsedServers local;  // the problems are in OwnFile::problems as well
   NamedTexts approved;  // name and entry hash
   NamedTexts rejected;
+  NamedTexts not_taken_over;  // approved in Claude Code, and the user did not want that here
   bool trusted = false;
   std::vector<std::string> disabled_servers;
   std::vector<std::string> enabled_servers;  // whatever another file says

@@ -28,7 +28,8 @@ bool is_plain_name(std::string_view name) noexcept {
 constexpr auto guarding_keys = std::to_array<std::string_view>(
     {"permissions", "enableAllProjectMcpServers", "enabledMcpjsonServers", "disabledMcpjsonServers",
      "allowedMcpServers", "deniedMcpServers", "allowManagedMcpServersOnly", "allowAllClaudeAiMcps",
-     "strictPluginOnlyCustomization", "disableClaudeAiConnectors", "dangerouslySkipPermissions"});
+     "strictPluginOnlyCustomization", "disableClaudeAiConnectors", "disableSideloadFlags",
+     "dangerouslySkipPermissions"});
 constexpr auto permission_keys =
     std::to_array<std::string_view>({"allow", "ask", "deny", "defaultMode", "disableBypassPermissionsMode"});
 // Of other programs, which read the same object.
@@ -78,12 +79,15 @@ class SettingsReader {
         layer_.allow_all_connectors = enterprise_only(truth(at, key), at, key);
       } else if (key == "strictPluginOnlyCustomization") {
         layer_.only_plugins = enterprise_only(only_plugins(at), at, key);
+      } else if (key == "disableSideloadFlags") {
+        layer_.no_sideload = enterprise_only(truth(at, key), at, key);
       } else if (key == "disableClaudeAiConnectors") {
         layer_.disable_connectors = truth(at, key);
       } else if (key == "dangerouslySkipPermissions") {
         layer_.skip_permissions = not_in_repository(truth(at, key), at, key);
       } else if (key == "env") {
-        read_env(at);
+        // What comes with a repository sets no variable of the person's.
+        if (!is_inside_repository(layer_.source)) layer_.env = read_variables(at, report_);
       } else if (key == "permissions") {
         read_permissions(at);
       } else if (std::ranges::find(permission_keys, key) != permission_keys.end()) {
@@ -182,14 +186,6 @@ class SettingsReader {
       return BoolSetting{named, place(at)};
     }
     return truth(at, key);
-  }
-
-  void read_env(const Member& at) {
-    const auto* members = at.value->if_object();
-    if (members == nullptr || layer_.source != SettingsSource::enterprise) return;
-    for (const auto& [name, value] : *members) {
-      if (const auto* text = value.if_string()) layer_.env.emplace_back(name, *text);
-    }
   }
 
   // --- lists of servers
@@ -518,6 +514,13 @@ std::optional<ConfigProblem> flag_settings_fault(std::span<const SettingsLayer> 
     if (layer.unreadable) return ConfigProblem{layer.file, 0, 0, "cannot be read", {}, Severity::error};
   }
   return std::nullopt;
+}
+
+const SettingsLayer* sideload_disabled(std::span<const SettingsLayer> layers) noexcept {
+  for (const auto& layer : layers) {
+    if (layer.source == SettingsSource::enterprise && layer.no_sideload && layer.no_sideload->value) return &layer;
+  }
+  return nullptr;
 }
 
 bool connectors_disabled(std::span<const SettingsLayer> layers) noexcept {

@@ -14,6 +14,8 @@
 
 #include <patchbay/config.h>
 
+#include "settings/variables.h"
+
 namespace patchbay {
 
 enum class SettingsSource : std::uint8_t { enterprise, flag, own, user, project, project_local };
@@ -24,13 +26,6 @@ bool is_inside_repository(SettingsSource source) noexcept;
 // Of two sources that set one value, the smaller rank counts: enterprise, flag, project_local,
 // project, own, user.
 int settings_rank(SettingsSource source) noexcept;
-
-// Where a setting is, from 1; line 0 when it was not in a text.
-struct SettingPlace {
-  std::size_t line = 0;
-  std::size_t column = 0;
-  bool operator==(const SettingPlace&) const = default;
-};
 
 struct BoolSetting {
   bool value = false;
@@ -83,7 +78,9 @@ struct SettingsLayer {
   std::optional<BoolSetting> allow_managed_only;
   std::optional<BoolSetting> allow_all_connectors;
   std::optional<BoolSetting> only_plugins;  // strictPluginOnlyCustomization with "mcp"
-  NamedTexts env;                           // for variables in policy entries
+  std::optional<BoolSetting> no_sideload;   // disableSideloadFlags
+
+  std::vector<VariableSetting> env;  // none of a file inside the repository
 
   std::optional<BoolSetting> disable_connectors;
 
@@ -113,6 +110,8 @@ std::optional<ConfigProblem> flag_settings_fault(std::span<const SettingsLayer> 
 // What is reported about a permission mode that other programs have and that is another one here; empty for ours.
 std::string foreign_mode_remark(std::string_view mode);
 
+// disableSideloadFlags in enterprise settings: flags bring no servers and plugins.
+const SettingsLayer* sideload_disabled(std::span<const SettingsLayer> layers) noexcept;
 // disableClaudeAiConnectors in any layer.
 bool connectors_disabled(std::span<const SettingsLayer> layers) noexcept;
 // allowAllClaudeAiMcps in enterprise settings: connectors beside an enterprise file of servers.

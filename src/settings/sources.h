@@ -59,6 +59,7 @@ struct OrganisationAccess {
 // Where things are for one load.
 struct ConfigPaths {
   std::vector<std::string> directories;   // the current one first, up to the root of the repository
+  std::string project_root;               // what a new entry of the local scope is kept under
   std::vector<std::string> project_keys;  // how files of ours and others may name this project, best first
   std::string home;
   std::string own_dir;

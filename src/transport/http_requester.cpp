@@ -48,8 +48,9 @@ std::string remedy_for(const HttpHead& head) {
   }
 }
 
-// "insufficient_scope" in a challenge (RFC 6750, 3.1): the server looked at what the token may do and at nothing else.
-bool wants_scope(const HttpHead& head) {
+// Every value that a parameter has in the challenges of an answer (RFC 9110, 11.6.1).
+std::vector<std::string> challenge_parameters(const HttpHead& head, std::string_view wanted) {
+  std::vector<std::string> out;
   std::string_view rest = head.headers.get("WWW-Authenticate");
   while (!rest.empty()) {
     bool quoted = false;
@@ -66,9 +67,15 @@ bool wants_scope(const HttpHead& head) {
     if (const auto scheme = name.find_last_of(" \t"); scheme != name.npos) name.remove_prefix(scheme + 1);
     auto value = trim(parameter.substr(equals + 1));
     if (value.size() >= 2 && value.front() == '"' && value.back() == '"') value = value.substr(1, value.size() - 2);
-    if (to_lower_ascii(name) == "error" && value == "insufficient_scope") return true;
+    if (to_lower_ascii(name) == wanted) out.emplace_back(value);
   }
-  return false;
+  return out;
+}
+
+// RFC 6750, 3.1: the server looked at what the token may do and at nothing else.
+bool wants_scope(const HttpHead& head) {
+  const auto errors = challenge_parameters(head, "error");
+  return std::ranges::find(errors, "insufficient_scope") != errors.end();
 }
 
 }  // namespace
@@ -83,6 +90,7 @@ HttpClientOptions http_client_options(const HttpTarget& options, const Runtime& 
   result.entry_url = options.url;
   result.shown = options.shown;
   result.log = runtime.log;
+  if (options.variables) result.environment = options.variables;
   return result;
 }
 
@@ -177,6 +185,16 @@ std::optional<Error> HttpRequester::led_away(const HttpHead& head) const {
 Error HttpRequester::refusal(const HttpHead& head, bool had_credentials, std::string_view body,
                              const std::string& remedy) const {
   const auto away = led_away(head);
+  // RFC 9728: where to sign in.
+  if (!away && head.status == 401 && !had_credentials && !challenge_parameters(head, "resource_metadata").empty()) {
+    const auto explained = excerpt(body);
+    return Error(Errc::unauthorized,
+                 fmt::format("{} needs you to sign in (401 Unauthorized){}{}; signing in is not possible yet, so get a "
+                             "token from the server's provider and write it as \"headers\": {{\"Authorization\": "
+                             "\"Bearer …\"}} in its entry",
+                             shown_, explained.empty() ? "" : ": ", explained))
+        .with_http_status(head.status);
+  }
   if (!away) {
     auto error = access_error(shown_, head.status, had_credentials, body, remedy);
     return wants_scope(head) ? std::move(error).with_carried_out(CarriedOut::no) : error;

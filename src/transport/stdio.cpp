@@ -38,7 +38,9 @@ constexpr std::size_t sample_size = 80;  // of a line that was no message, in an
 std::string command_stamp(const StdioTarget& options) {
   std::error_code ignored;
   const auto here = std::filesystem::current_path(ignored) / options.cwd;
-  const auto environment = overlay_environment(environ, options.env);
+  auto over = options.env;
+  over.insert(options.context_env.begin(), options.context_env.end());
+  const auto environment = overlay_environment(environ, over);
   const auto command = find_command(options.command, variable(environment, "PATH", default_path), here.string());
   if (!command) return "none";
   auto mark = [](const std::string& file) -> std::string {
@@ -202,8 +204,9 @@ struct StdioChannel::State : std::enable_shared_from_this<State> {
   Error closed_error(std::string what) {
     // One that never said anything else is probably no server, or not started as one.
     if (const auto printed = heard ? std::string() : skipped(); !printed.empty()) what += "; it " + printed;
-    return Error(Errc::closed, fmt::format("server \"{}\" {}", label, what))
-        .with_detail(process->stderr_tail(detail_lines));
+    auto error = Error(Errc::closed, fmt::format("server \"{}\" {}", label, what))
+                     .with_detail(process->telling_stderr(detail_lines));
+    return process->has_read_nothing() ? std::move(error).with_carried_out(CarriedOut::no) : error;
   }
 
   void flush() {

@@ -1,8 +1,11 @@
 // Whom a transport reaches: the public options and what only this library says beside them. Values.
 #pragma once
 
+#include <functional>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -25,6 +28,8 @@ struct HttpTarget : HttpOptions {
   HttpTarget(HttpOptions options) : HttpOptions(std::move(options)) {}
 
   std::string shown;  // in messages, instead of the url with secrets taken out
+  // What HTTPS_PROXY and the like are set to; unset: as in the environment of this process.
+  std::function<std::optional<std::string>(std::string_view name)> variables;
 };
 
 }  // namespace patchbay

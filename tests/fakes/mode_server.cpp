@@ -82,6 +82,11 @@ Json call(const Json& params) {
     std::_Exit(0);
   }
   if (mode == "silent-on-call") return nullptr;
+  if (mode == "pictures") {
+    const Json one{{"type", "image"}, {"data", "Zmlyc3Q="}, {"mimeType", "image/png"}};
+    const Json two{{"type", "audio"}, {"data", "c2Vjb25k"}, {"mimeType", "audio/wav"}};
+    return {{"content", Json::array({Json{{"type", "text"}, {"text", "two files"}}, one, two})}};
+  }
   if (name == "echo")
     return text_result(arguments["text"].if_string() ? arguments["text"].as_string() : to_text(arguments));
   if (name == "add") return text_result(std::to_string(arguments["a"].as_int() + arguments["b"].as_int()));
@@ -130,7 +135,8 @@ void answer(const Json& request) {
   } else if (method == "resources/templates/list") {
     reply["result"] = Json{{"resourceTemplates", Json::array()}};
   } else if (method == "resources/read") {
-    reply["result"] = Json{{"contents", Json::array({Json{{"uri", params["uri"]}, {"text", "first line\n"}}})}};
+    const auto text = mode == "pictures" ? params["uri"].as_string() : std::string("first line\n");
+    reply["result"] = Json{{"contents", Json::array({Json{{"uri", params["uri"]}, {"text", text}}})}};
   } else if (method == "prompts/list") {
     reply["result"] =
         Json{{"prompts", Json::array({Json{{"name", "greet"}, {"arguments", Json::array({Json{{"name", "who"}}})}}})}};

@@ -104,6 +104,25 @@ TEST(HostCallOverHttp, CredentialsThatAreRefusedAreFetchedAnewByTheNextCall) {
   });
 }
 
+// compat: B5.25
+TEST(HostCallOverHttp, AServerThatForbidsConnectingNeedsCredentials) {
+  for (const auto* status : {"401 Unauthorized", "403 Forbidden"}) {
+    ScriptedServer server([&](ScriptConnection& connection) {
+      for (;;) {
+        connection.read_request();
+        connection.answer(status, "no");
+      }
+    });
+    run_task([&]() -> Task<void> {
+      Host host(with_entry(server.url("/mcp"), "Bearer x"));
+      co_await host.start();
+      EXPECT_EQ(host.status().at(0).state, ServerState::needs_auth) << status;
+      EXPECT_EQ(host.status().at(0).reason, ServerReason::wants_credentials) << status;
+      co_await host.stop();
+    });
+  }
+}
+
 TEST(HostCallOverHttp, AListThatIsRefusedLaterShowsInTheStatus) {
   run_task([]() -> Task<void> {
     BearerServer server;

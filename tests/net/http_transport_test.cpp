@@ -158,6 +158,10 @@ TEST(HttpChannel, WhatIsNotAnAnswerEndsTheCall) {
            Case{"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{\"id\":1",
                 "lost 1 closed"},
            Case{"HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n", "lost 1 unauthorized: "},
+           Case{
+               "HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Bearer resource_metadata=\"https://h/.well-known/x\"\r\n"
+               "Content-Length: 0\r\n\r\n",
+               "needs you to sign in (401 Unauthorized); signing in is not possible yet"},
            Case{"HTTP/1.1 403 Forbidden\r\nContent-Length: 10\r\n\r\nbad origin",
                 "403 Forbidden): bad origin; if it needs credentials, write them as \"headers\""},
            Case{"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n: only a comment\n\n",

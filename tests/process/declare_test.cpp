@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -105,6 +106,38 @@ INSTANTIATE_TEST_SUITE_P(
                {{"type", "stdio"},
                 {"command", "server"},
                 {"args", Json::array({"--scope", "x", "--json", "-e", "--", "add"})}}},
+        Pasted{"FlagsOfTheCommandWithoutDashes",
+               {"mcp", "add", "pw", "npx", "-y", "@playwright/mcp@latest", "--scope", "x"},
+               {{"type", "stdio"},
+                {"command", "npx"},
+                {"args", Json::array({"-y", "@playwright/mcp@latest", "--scope", "x"})}}},
+        Pasted{"DashesBeforeTheName",
+               {"mcp", "add", "-e", "AIRTABLE_API_KEY=YOUR_KEY", "--", "airtable", "npx", "-y", "airtable-mcp-server"},
+               airtable},
+        Pasted{"DashesBeforeTheNameOfAUrl",
+               {"mcp", "add", "-t", "http", "--", "sentry", "https://mcp.sentry.dev/mcp"},
+               sentry},
+        Pasted{
+            "StreamableHttp", {"mcp", "add", "-t", "streamable-http", "sentry", "https://mcp.sentry.dev/mcp"}, sentry},
+        Pasted{"TheLastTransportAndScopeCount",
+               {"mcp", "add", "-t", "sse", "-s", "user", "-t", "http", "-s", "local", "sentry",
+                "https://mcp.sentry.dev/mcp"},
+               sentry},
+        Pasted{"AVariableForTheUrl",
+               {"mcp", "add", "-t", "http", "s", "${BASE:-https://h.example}/mcp"},
+               {{"type", "http"}, {"url", "${BASE:-https://h.example}/mcp"}}},
+        Pasted{"AVariableInTheUrl",
+               {"mcp", "add", "s", "https://${HOST}/mcp"},
+               {{"type", "http"}, {"url", "https://${HOST}/mcp"}}},
+        Pasted{"LoudUrl",
+               {"mcp", "add", "s", "HTTPS://h.example/mcp"},
+               {{"type", "http"}, {"url", "HTTPS://h.example/mcp"}}},
+        Pasted{"BlanksAroundTheUrl", {"mcp", "add", "sentry", " https://mcp.sentry.dev/mcp "}, sentry},
+        Pasted{"JsonWithItsName", {"mcp", "add-json", "p", R"({"p":{"command":"x"}})"}, {{"command", "x"}}},
+        Pasted{"JsonWithASecret",
+               {"mcp", "add-json", "p",
+                R"({"type":"http","url":"https://h","oauth":{"clientId":"a","clientSecret":"b"}})"},
+               {{"type", "http"}, {"url", "https://h"}, {"oauth", {{"clientId", "a"}}}}},
         Pasted{"BracketsAreNoList",
                {"mcp", "add", "odd", "server", "[a,b]"},
                {{"type", "stdio"}, {"command", "server"}, {"args", Json::array({"[a,b]"})}}},
@@ -138,20 +171,16 @@ INSTANTIATE_TEST_SUITE_P(
                {{"type", "ws"}, {"url", "wss://live.example/mcp"}}}),
     [](const auto& info) { return info.param.name; });
 
-// compat: B6.12
-TEST(Declare, CallbackPortComesFromItsVariable) {
+// compat: B5.3, B6.12
+TEST(Declare, AVariableOfSignInIsNotWritten) {
   Household house;
   auto options = house.options();
   options.env["MCP_OAUTH_CALLBACK_PORT"] = "7777";
-  const auto add = [&] {
-    return test::run_program(
-        {test::built("patchbay"), "mcp", "add", "-t", "http", "--client-id", "me", "s", "https://mcp.example.com/mcp"},
-        options);
-  };
-  ASSERT_EQ(add().code, 0);
-  EXPECT_EQ(local_servers(house.own(), house)["s"]["oauth"]["callbackPort"], Json(7777));
-  options.env["MCP_OAUTH_CALLBACK_PORT"] = "many";
-  EXPECT_THAT(add().err, HasSubstr("MCP_OAUTH_CALLBACK_PORT is \"many\""));
+  const auto added = test::run_program(
+      {test::built("patchbay"), "mcp", "add", "-t", "http", "--client-id", "me", "s", "https://mcp.example.com/mcp"},
+      options);
+  ASSERT_EQ(added.code, 0) << added.err;
+  EXPECT_EQ(local_servers(house.own(), house)["s"]["oauth"], Json({{"clientId", "me"}}));
 }
 
 // compat: B5.3, B6.12
@@ -337,7 +366,7 @@ INSTANTIATE_TEST_SUITE_P(
                 {"add", "-t", "http", "a", "mcp.sentry.dev/mcp"},
                 "and a server of type http needs one: write https://mcp.sentry.dev/mcp (or http://)"},
         Refused{"TwoUrls", {"add", "-t", "http", "a", "https://h/", "https://i/"}, "\"https://i/\" follows it"},
-        Refused{"FlagOfTheCommand", {"add", "a", "npx", "-y", "pkg"}, "write -- before the command of the server"},
+        Refused{"SlipOfAFlag", {"add", "a", "npx", "--scoep", "x"}, "write -- before the command of the server"},
         Refused{"Scope", {"add", "-s", "global", "a", "--", "x"}, "--scope"},
         Refused{"NotUtf8", {"add", "a", "--", "\xFF"}, "not valid UTF-8"},
         Refused{"NotJson", {"add-json", "a", "{\"command\":}"}, "Invalid JSON at line 1, column 12"},
@@ -728,10 +757,10 @@ TEST(List, AsJsonHasThePromisedShape) {
   const auto& servers = json["servers"].as_array();
   ASSERT_EQ(servers.size(), 2u) << result.out;
   EXPECT_EQ(
-      servers[0],
+      servers[1],
       Json({{"name", "a"},
             {"scope", "local"},
-            {"source", {{"file", house.own_file()}, {"line", servers[0]["source"]["line"]}}},
+            {"source", {{"file", house.own_file()}, {"line", servers[1]["source"]["line"]}}},
             {"transport", "http"},
             {"state", "pending"},
             {"reason", "not started"},
@@ -743,21 +772,22 @@ TEST(List, AsJsonHasThePromisedShape) {
             {"shadows", Json::array({Json{{"scope", "project"}, {"file", house.project() + "/.mcp.json"}, {"line", 3}},
                                      Json{{"scope", "user"},
                                           {"file", house.own_file()},
-                                          {"line", servers[0]["shadows"].as_array()[1]["line"]}}})},
-            {"others", servers[0]["others"]}}));
-  ASSERT_EQ(servers[0]["others"].size(), 2u);
-  for (const auto& other : servers[0]["others"].as_array()) EXPECT_EQ(other["standing"], Json("shadowed"));
-  EXPECT_EQ(servers[1]["name"], Json("bad"));
-  EXPECT_EQ(servers[1]["state"], Json("failed"));
-  EXPECT_EQ(servers[1]["transport"], Json());
-  EXPECT_EQ(servers[1]["config"], Json());
+                                          {"line", servers[1]["shadows"].as_array()[1]["line"]}}})},
+            {"others", servers[1]["others"]}}));
+  ASSERT_EQ(servers[1]["others"].size(), 2u);
+  for (const auto& other : servers[1]["others"].as_array()) EXPECT_EQ(other["standing"], Json("shadowed"));
+  EXPECT_EQ(servers[0]["name"], Json("bad"));
+  EXPECT_EQ(servers[0]["state"], Json("failed"));
+  EXPECT_EQ(servers[0]["transport"], Json());
+  EXPECT_EQ(servers[0]["config"], Json());
   const auto& warnings = json["warnings"].as_array();
-  ASSERT_EQ(warnings.size(), 1u) << result.out;
+  ASSERT_EQ(warnings.size(), 2u) << result.out;
   EXPECT_EQ(warnings[0]["file"], Json(house.project() + "/.mcp.json"));
   EXPECT_EQ(warnings[0]["line"], Json(4));
   EXPECT_TRUE(warnings[0]["column"].is_integer());
   EXPECT_THAT(warnings[0]["message"].as_string(), HasSubstr("\"command\" must be a string"));
   EXPECT_EQ(warnings[0].size(), 4u);
+  EXPECT_THAT(warnings[1]["message"].as_string(), HasSubstr("[Conflicting scopes]"));
 }
 
 TEST(List, SaysWhatOverridesWhatAndWhichListForbidsAServer) {
@@ -853,6 +883,66 @@ TEST(List, AsMcpListShowsTheHealthOfEveryServer) {
   }
 }
 
+// compat: B5.22
+TEST(List, IsInTheOrderOfScopesAndFilesWhoeverAnswersFirst) {
+  Household house;
+  house.tree.file("project/.mcp.json", R"({"mcpServers": {"shared": {"command": "x"}}})");
+  ASSERT_EQ(house.run({"add", "here", "--", fake, "good"}).code, 0);
+  ASSERT_EQ(house.run({"add", "-s", "user", "slow", "--", "/bin/sh", "-c", "sleep 0.3; exec '" + fake + "' good"}).code,
+            0);
+  ASSERT_EQ(house.run({"add", "-s", "user", "a-quick-one", "--", fake, "good"}).code, 0);
+  for (const auto& words : {std::vector<std::string>{"list"}, {"mcp", "list"}, {"list", "--json"}}) {
+    const auto out = house.run(words).out;
+    std::size_t before = 0;
+    for (const auto* name : {"slow", "a-quick-one", "shared", "here"}) {
+      const auto at = out.find(words.back() == "--json" ? fmt::format("\"name\":\"{}\"", name) : name, before);
+      ASSERT_NE(at, std::string::npos) << name << " in " << out;
+      before = at;
+    }
+  }
+}
+
+// compat: B5.23
+TEST(List, ReportsANameThatIsAnotherServerInAnotherScope) {
+  Household house;
+  ASSERT_EQ(house.run({"add", "-s", "user", "db", "--", "one"}).code, 0);
+  ASSERT_EQ(house.run({"add", "-s", "user", "same", "--", "x"}).code, 0);
+  ASSERT_EQ(house.run({"add", "db", "--", "two"}).code, 0);
+  ASSERT_EQ(house.run({"add", "same", "--", "x"}).code, 0);
+  const auto listed = house.run({"list"});
+  EXPECT_THAT(listed.err, HasSubstr("[Conflicting scopes] MCP server \"db\" is another command or URL in user ("));
+  EXPECT_THAT(listed.err, HasSubstr("the entry with scope local counts"));
+  EXPECT_THAT(listed.err, Not(HasSubstr("\"same\"")));
+  EXPECT_THAT(house.run({"get", "db"}).out, HasSubstr("Issue: "));
+}
+
+// compat: B1.16
+TEST(Declare, LocalEntriesOfAWorkTreeAreKeptWithItsRepository) {
+  Household house;
+  house.tree.directory("project/.git/worktrees/tree");
+  house.tree.file("tree/.git", "gitdir: " + house.project() + "/.git/worktrees/tree\n");
+  const auto tree = (house.tree.path() / "tree").string();
+  house.tree.file("project/.git/worktrees/tree/gitdir", tree + "/.git\n");
+  house.tree.file("project/.git/worktrees/tree/commondir", "../..\n");
+  const auto in_tree = [&](std::vector<std::string> words) { return house.run(std::move(words), "../tree"); };
+
+  ASSERT_EQ(in_tree({"add", "s", "--", "of-the-repository"}).code, 0);
+  EXPECT_EQ(local_servers(house.own(), house)["s"]["command"], Json("of-the-repository"));
+  EXPECT_EQ(house.own()["projects"].find(tree), nullptr);
+  EXPECT_THAT(house.run({"get", "s"}).out, HasSubstr("of-the-repository"));
+
+  // As an earlier version wrote it: it counts in this work tree, behind what the repository has.
+  auto own = house.own();
+  own["projects"][tree]["mcpServers"] = {{"s", {{"command", "of-the-tree"}}}, {"t", {{"command", "old"}}}};
+  house.tree.file("home/.config/patchbay/config.json", to_text(own));
+  EXPECT_THAT(in_tree({"get", "s"}).out, HasSubstr("of-the-repository"));
+  EXPECT_THAT(in_tree({"get", "t"}).out, HasSubstr("old"));
+  EXPECT_NE(house.run({"get", "t"}).code, 0);
+  ASSERT_EQ(in_tree({"remove", "t"}).code, 0);
+  EXPECT_EQ(house.own()["projects"][tree]["mcpServers"].find("t"), nullptr);
+  EXPECT_NE(house.own()["projects"][tree]["mcpServers"].find("s"), nullptr) << "nothing is moved by itself";
+}
+
 // Why a server ended is often on its stderr and nowhere else.
 TEST(List, AsMcpListShowsTheLastWordsOfAServer) {
   Household house;
@@ -862,6 +952,16 @@ TEST(List, AsMcpListShowsTheLastWordsOfAServer) {
   EXPECT_THAT(house.run({"get", "sad", "--check"}).out, HasSubstr("  Status: " + words));
   const auto json = json_of(house.run({"mcp", "list", "--json"}));
   EXPECT_EQ(json["servers"].as_array().at(0)["error"], Json("server \"sad\" exited with status 3"));
+}
+
+TEST(List, AServerThatEndsBeforeItReadsAnythingIsStartedOnce) {
+  Household house;
+  const auto file = (house.tree.path() / "starts").string();
+  ASSERT_EQ(
+      house.run({"add", "sad", "--", "/bin/sh", "-c", "echo started >> " + file + "; echo no key >&2; exit 3"}).code,
+      0);
+  EXPECT_THAT(house.run({"mcp", "list"}).out, HasSubstr("it exited with status 3\n  | no key\n"));
+  EXPECT_EQ(house.tree.read("starts"), "started\n");
 }
 
 TEST(AddJson, AMisspeltKeyIsNamedWithTheOneThatIsMissing) {

@@ -220,6 +220,9 @@ TEST(Checkup, TheEnvironmentIsLookedAt) {
   auto few = machine();
   few.open_files = 64;
   EXPECT_THAT(check_environment(few), ElementsAre(found(Level::note, "open files", "64")));
+  const std::vector<SettingsVariable> set{{"HOST", "h.example", "/home/me/.claude/settings.json", 3, 5}};
+  EXPECT_THAT(check_environment(machine(), set),
+              ElementsAre(found(Level::note, "HOST", "\"env\" in /home/me/.claude/settings.json:3")));
 }
 
 TEST(Checkup, ConnectionsAreReportedWithWhatTheServerIs) {

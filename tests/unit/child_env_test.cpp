@@ -53,18 +53,51 @@ TEST(ChildEnvironment, OnRequestOnlyASafePartIsInherited) {
 }
 
 // compat: B3.15
-TEST(ChildEnvironment, OnRequestCredentialsOfVendorsAreTakenOut) {
+TEST(ChildEnvironment, OnRequestWhatSpeaksOfSecretsIsTakenOut) {
   Environment ours{{"ANTHROPIC_API_KEY", "x"},
                    {"AWS_SECRET_ACCESS_KEY", "x"},
                    {"GOOGLE_APPLICATION_CREDENTIALS", "x"},
-                   {"AZURE_CLIENT_SECRET", "x"},
                    {"MY_TOKEN", "x"},
+                   {"SENTRY_DSN", "x"},
+                   {"GITLAB_PAT", "x"},
+                   {"KUBECONFIG", "x"},
+                   {"SSH_AUTH_SOCK", "x"},
+                   {"PGPASSWORD", "x"},
+                   {"XDG_RUNTIME_DIR", "x"},
+                   {"GITHUB_TOKEN", "kept"},
+                   {"GH_TOKEN", "kept"},
+                   {"PATHOLOGY", "kept"},
                    {"CLAUDE_CODE_SUBPROCESS_ENV_SCRUB", "1"}};
-  EXPECT_THAT(server_environment(ours, at(ConfigScope::user), here).removed,
-              UnorderedElementsAre("ANTHROPIC_API_KEY", "AWS_SECRET_ACCESS_KEY", "GOOGLE_APPLICATION_CREDENTIALS",
-                                   "AZURE_CLIENT_SECRET"));
+  EXPECT_THAT(
+      server_environment(ours, at(ConfigScope::user), here).removed,
+      UnorderedElementsAre("ANTHROPIC_API_KEY", "AWS_SECRET_ACCESS_KEY", "GOOGLE_APPLICATION_CREDENTIALS", "MY_TOKEN",
+                           "SENTRY_DSN", "GITLAB_PAT", "KUBECONFIG", "SSH_AUTH_SOCK", "PGPASSWORD", "XDG_RUNTIME_DIR"));
   ours.erase("CLAUDE_CODE_SUBPROCESS_ENV_SCRUB");
   EXPECT_THAT(server_environment(ours, at(ConfigScope::user), here).removed, IsEmpty());
+}
+
+// compat: B3.27
+TEST(ChildEnvironment, TokensOfOursAndOfASignInElsewhereAreNeverInherited) {
+  const Environment ours{{"CLAUDE_CODE_OAUTH_TOKEN", "x"},
+                         {"PATCHBAY_SERVE_TOKEN", "x"},
+                         {"MCP_CLIENT_SECRET", "x"},
+                         {"ANTHROPIC_API_KEY", "x"},
+                         {"OPENAI_API_KEY", "x"}};
+  EXPECT_THAT(server_environment(ours, at(ConfigScope::user), here).removed,
+              UnorderedElementsAre("CLAUDE_CODE_OAUTH_TOKEN", "PATCHBAY_SERVE_TOKEN", "MCP_CLIENT_SECRET"));
+}
+
+// compat: B6.19
+TEST(ChildEnvironment, VariablesOfSettingsAreHandedDownUnlessTheyAreWithheld) {
+  auto run = here;
+  run.settings_env = {{"REGION", "eu"}, {"OTEL_EXPORTER", "x"}, {"CLAUDE_CODE_OAUTH_TOKEN", "x"}, {"CLAUDECODE", "0"}};
+  const auto child = server_environment(
+      {{"REGION", "eu"}, {"OTEL_EXPORTER", "x"}, {"CLAUDE_CODE_OAUTH_TOKEN", "x"}, {"CLAUDECODE", "0"}},
+      at(ConfigScope::user), run);
+  EXPECT_EQ(child.added.at("REGION"), "eu");
+  EXPECT_EQ(child.added.at("CLAUDECODE"), "1");
+  EXPECT_FALSE(child.added.contains("OTEL_EXPORTER"));
+  EXPECT_FALSE(child.added.contains("CLAUDE_CODE_OAUTH_TOKEN"));
 }
 
 // compat: B3.16

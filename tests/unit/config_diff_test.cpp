@@ -56,7 +56,7 @@ TEST(ServerDiff, SaysWhatIsDifferentAndNothingElse) {
            {"approved", approved, {{}, {}, {"b"}}},
            {"none left", {}, {{}, {"a", "b", "c", "d"}, {}}},
        }) {
-    EXPECT_EQ(diff_servers(before, c.after, variables), c.diff) << c.label;
+    EXPECT_EQ(diff_servers(before, c.after, variables, variables), c.diff) << c.label;
   }
 }
 
@@ -64,10 +64,10 @@ TEST(ServerDiff, ValuesOfVariablesBelongToAServer) {
   auto entry = servers(R"({"a":{"command":"${V}"}})");
   std::string value = "one";
   auto variables = [&](std::string_view) { return value; };
-  EXPECT_TRUE(diff_servers(entry, entry, variables).empty());
+  EXPECT_TRUE(diff_servers(entry, entry, variables, variables).empty());
   auto of_plugin = entry;
   of_plugin[0].variables = {{"V", "two"}};
-  EXPECT_THAT(diff_servers(entry, of_plugin, variables).changed, ElementsAre("a"));
+  EXPECT_THAT(diff_servers(entry, of_plugin, variables, variables).changed, ElementsAre("a"));
 }
 
 TEST(WatchPlan, ADirectoryIsWatchedForEveryFileWhetherItIsThereOrNot) {

@@ -131,6 +131,7 @@ TEST(Config, ReadsRemoteEntriesOfEveryType) {
   for (auto [type, kind] : std::initializer_list<Case>{
            {R"("type":"http")", ServerKind::http},
            {R"("type":"streamable-http")", ServerKind::http},
+           {R"("type":"streamableHttp")", ServerKind::http},  // compat: B3.29
            {R"("type":"sse")", ServerKind::sse},
            {R"("type":"ws")", ServerKind::websocket},
            {R"("transport":"sse")", ServerKind::sse},
@@ -408,7 +409,7 @@ TEST(Config, DoubtsAreWarningsAndTheEntryStays) {
            {R"({"command": "x", "env": {"A ": "1"}})", "1:49",
             "the name \"A \" in \"env\" begins or ends with a blank, and the blank is part of the name"},
            {R"({"type":"http", "url": "https://h\n"})", "1:47",
-            "\"url\" begins or ends with a blank, and the blank is kept"},
+            "\"url\" begins or ends with a blank, and the blank is left out when connecting"},
            {R"({"type":"http", "url": ""})", "1:47", "\"url\" is empty, so there is no server to connect to"},
            {R"({"command": "x", "cwd": ""})", "1:48", "\"cwd\" is empty and ignored"},
            {R"({"command": "x", "url": "https://h"})", "1:41", "\"url\" is not used by a server of type \"stdio\""},
@@ -513,7 +514,8 @@ TEST(Config, AnyPrefixOfAFileYieldsServersOrAPositionedProblem) {
 }
 
 LoadedConfig merged_of(const std::vector<ParsedServers>& sources) {
-  const SettlePolicy policy{{}, false, [](std::string_view) { return std::nullopt; }};
+  const VariableLookup unset = [](std::string_view) { return std::nullopt; };
+  const SettlePolicy policy{{}, false, unset, unset};
   return merge_sources(sources, [](const ServerConfig&) { return EntryAnswers(); }, policy);
 }
 

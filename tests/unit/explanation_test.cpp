@@ -202,7 +202,8 @@ TEST(Explanation, TheRuleTheModeAndTheFilterOfAToolAreReported) {
   const auto query = assumed_entry({"db", "query"});
   EXPECT_EQ(query.name, "mcp__db__query");
 
-  const auto denied = explain_tool(query, &server, permissions, layers, Json{{"sql", "DROP x"}}, "/p");
+  const auto denied =
+      explain_tool(query, &server, permissions, layers, Json{{"sql", "DROP x"}}, "/p", process_environment());
   EXPECT_EQ(denied.decision.outcome, PermissionOutcome::deny);
   EXPECT_EQ(denied.decision.line, 3u);
   EXPECT_EQ(denied.mode, PermissionMode::accept_reads);
@@ -213,26 +214,35 @@ TEST(Explanation, TheRuleTheModeAndTheFilterOfAToolAreReported) {
 
   EXPECT_EQ(denied.fix, Fix::changing("change /s.json:3"));
 
-  const auto asked = explain_tool(query, &server, permissions, layers, Json{{"sql", "select 1"}}, "/p");
+  const auto asked =
+      explain_tool(query, &server, permissions, layers, Json{{"sql", "select 1"}}, "/p", process_environment());
   EXPECT_EQ(asked.decision.outcome, PermissionOutcome::ask);
   EXPECT_EQ(asked.decision.line, 2u);
   EXPECT_EQ(asked.fix, Fix());
 
-  const auto get = explain_tool(assumed_entry({"db", "get"}), &server, permissions, layers, Json(), "/p");
+  const auto get =
+      explain_tool(assumed_entry({"db", "get"}), &server, permissions, layers, Json(), "/p", process_environment());
   EXPECT_EQ(get.withheld, "\"disabledTools\" of its server in /p/.mcp.json:3 excludes this tool");
   EXPECT_FALSE(get.by_arguments);
   server.disabled_tools.clear();
   server.enabled_tools = std::vector<std::string>{"query"};
-  EXPECT_THAT(explain_tool(assumed_entry({"db", "get"}), &server, permissions, layers, Json(), "/p").withheld,
-              HasSubstr("enabledTools"));
-  EXPECT_EQ(explain_tool(assumed_entry({"patchbay", "x"}), nullptr, permissions, layers, Json(), "/p").withheld, "");
+  EXPECT_THAT(
+      explain_tool(assumed_entry({"db", "get"}), &server, permissions, layers, Json(), "/p", process_environment())
+          .withheld,
+      HasSubstr("enabledTools"));
+  EXPECT_EQ(
+      explain_tool(assumed_entry({"patchbay", "x"}), nullptr, permissions, layers, Json(), "/p", process_environment())
+          .withheld,
+      "");
 }
 
 TEST(Explanation, ADeniedToolEndsInWhatToDo) {
   auto fix_of = [](SettingsSource source, std::string_view settings, RuleRequest request) {
     const std::vector layers{parse_settings(settings, source, "/s.json")};
     const Permissions permissions(collect_rules(layers, request));
-    return explain_tool(assumed_entry({"db", "query"}), nullptr, permissions, layers, Json(), "/p").fix;
+    return explain_tool(assumed_entry({"db", "query"}), nullptr, permissions, layers, Json(), "/p",
+                        process_environment())
+        .fix;
   };
   RuleRequest flag;
   flag.disallowed_tools = {"mcp__db"};

@@ -236,16 +236,16 @@ TEST(HostPermission, ArgumentsThatTwoReadersTakeDifferentlyAreNotSent) {
 
 TEST(HostPermission, RelativeArgumentsBelongToTheServersDirectory) {
   ServerConfig server;
-  EXPECT_EQ(argument_directory(server, "/here"), "/here");
+  EXPECT_EQ(argument_directory(server, "/here", process_environment()), "/here");
   server.cwd = "/srv";
-  EXPECT_EQ(argument_directory(server, "/here"), "/srv");
+  EXPECT_EQ(argument_directory(server, "/here", process_environment()), "/srv");
   server.cwd = "sub";
-  EXPECT_EQ(argument_directory(server, "/here"), "/here/sub");
-  EXPECT_EQ(argument_directory(server, ""), "");
+  EXPECT_EQ(argument_directory(server, "/here", process_environment()), "/here/sub");
+  EXPECT_EQ(argument_directory(server, "", process_environment()), "");
   server.cwd = "${PATCHBAY_TEST_NOT_SET}/x";
-  EXPECT_EQ(argument_directory(server, "/here"), "");
+  EXPECT_EQ(argument_directory(server, "/here", process_environment()), "");
   server.kind = ServerKind::http;
-  EXPECT_EQ(argument_directory(server, "/here"), "") << "it runs elsewhere";
+  EXPECT_EQ(argument_directory(server, "/here", process_environment()), "") << "it runs elsewhere";
 }
 
 // Servers that are given a directory take relative paths to be below it, whatever they were started in.
@@ -257,9 +257,10 @@ TEST(HostPermission, DirectoriesOfTheEntryMayBeWhatAPathIsRelativeTo) {
   ServerConfig server;
   server.args = {"serve", "--root", home, "--also=" + home, "plain", work, "../home/.ssh"};
   server.env = {{"DATA", home + "/.ssh"}, {"NAME", "x"}};
-  EXPECT_THAT(argument_roots(server, work), ElementsAre(home, work + "/../home/.ssh", home + "/.ssh"));
+  EXPECT_THAT(argument_roots(server, work, process_environment()),
+              ElementsAre(home, work + "/../home/.ssh", home + "/.ssh"));
   server.kind = ServerKind::http;
-  EXPECT_THAT(argument_roots(server, work), IsEmpty());
+  EXPECT_THAT(argument_roots(server, work, process_environment()), IsEmpty());
 
   // Of too many nothing is known, which never allows and always denies.
   server = {};
@@ -267,7 +268,7 @@ TEST(HostPermission, DirectoriesOfTheEntryMayBeWhatAPathIsRelativeTo) {
     tree.directory("many/" + std::to_string(i));
     server.args.push_back((tree.path() / "many" / std::to_string(i)).string());
   }
-  const auto roots = argument_roots(server, work);
+  const auto roots = argument_roots(server, work, process_environment());
   EXPECT_EQ(roots.size(), 33u);
   EXPECT_EQ(roots.back(), "");
 }

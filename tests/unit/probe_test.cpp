@@ -39,6 +39,9 @@ Happened initialize_refused(std::int64_t code, int status) {
 }
 Happened silence() { return {Happened::Kind::silence, Json()}; }
 Happened closed() { return {Happened::Kind::closed, std::unexpected(Error(Errc::closed, "it ended"))}; }
+Happened closed_unread() {
+  return {Happened::Kind::closed, std::unexpected(Error(Errc::closed, "it ended").with_carried_out(CarriedOut::no))};
+}
 
 Json versions(std::initializer_list<std::string> list) {
   Json array = Json::array();
@@ -239,6 +242,7 @@ std::vector<Conversation> conversations() {
        d,
        {{closed(), reopen}, {initialized(initialize_answer(newest_legacy)), l}}},
       {"ended again: fail", "auto", d, {{closed(), reopen}, {closed(), "fail closed"}}},
+      {"ended before it read anything: no second start", "auto", d, {{closed_unread(), "fail closed"}}},
       {"slow to start and ended at discover: once more, straight to initialize",
        "auto",
        d,

@@ -204,7 +204,8 @@ TEST_F(ServerStart, PolicyIsAskedAboutWhatVariablesCameTo) {
   server.url = "${file:url}";
   server.origin.scope = ConfigScope::user;
   std::string asked;
-  context->check = [&](const ServerConfig& expanded) {
+  context->check = [&](const ServerConfig& written, const ServerConfig& expanded) {
+    EXPECT_EQ(written.url, "${file:url}");
     asked = expanded.url;
     throw Error(Errc::denied, "no");
   };

@@ -77,10 +77,8 @@ TEST(SettingsFile, KeysOfAnOrganisationCountInItsFileAlone) {
   EXPECT_TRUE(theirs.allow_managed_only->value);
   EXPECT_TRUE(theirs.allow_all_connectors->value);
   EXPECT_TRUE(theirs.only_plugins->value);
-  EXPECT_EQ(theirs.env, (NamedTexts{{"REGION", "eu"}}));
   const auto mine = user(text);
   EXPECT_FALSE(mine.allow_managed_only || mine.allow_all_connectors || mine.only_plugins);
-  EXPECT_THAT(mine.env, IsEmpty());
   EXPECT_THAT(said(mine), SizeIs(3));
   EXPECT_THAT(said(mine)[0], AllOf(HasSubstr(":1:2: "), HasSubstr("only in the settings of an organisation")));
   EXPECT_FALSE(enterprise(R"({"strictPluginOnlyCustomization": ["hooks"]})").only_plugins->value);

@@ -49,7 +49,8 @@ EntryAnswers switched(bool on) {
 
 Standing settled(const DeclaredEntry& one, const EntryAnswers& answers, std::vector<SettingsLayer> layers = {},
                  bool trust_project = false) {
-  return settle(std::vector{one}, std::vector{answers}, {layers, trust_project, nothing_set, "--trust-project"})
+  return settle(std::vector{one}, std::vector{answers},
+                {layers, trust_project, nothing_set, nothing_set, "--trust-project"})
       .front();
 }
 
@@ -207,12 +208,7 @@ TEST(Settle, WhatKeepsOneEntryFromBeingUsed) {
       {"nothing", entry(ConfigScope::user), {}, {}, active, Kind::nothing},
       {"a list", entry(ConfigScope::user), {}, {denied}, policy, Kind::policy},
       {"a list, before the switch", entry(ConfigScope::user), switched(false), {denied}, policy, Kind::policy},
-      {"a list does not keep anybody from being asked",
-       entry(ConfigScope::project),
-       {},
-       {denied},
-       awaiting_approval,
-       Kind::nothing},
+      {"a list, so nobody is asked", entry(ConfigScope::project), {}, {denied}, policy, Kind::policy},
       {"the switch", entry(ConfigScope::user), switched(false), {}, disabled, Kind::switched},
       {"the switch, so nobody is asked", entry(ConfigScope::project), switched(false), {}, disabled, Kind::switched},
       {"the entry", off, {}, {}, disabled, Kind::entry},
@@ -233,10 +229,10 @@ TEST(Settle, WhatKeepsOneEntryFromBeingUsed) {
   EXPECT_EQ(by_list.by.line, 2u);
   EXPECT_THAT(by_list.policy_text, HasSubstr("denied by"));
 
-  EXPECT_EQ(settle_alone(entry(ConfigScope::embedded).server, {}), Standing());
-  EXPECT_EQ(settle_alone(entry(ConfigScope::embedded).server, std::vector{denied}).why, policy);
-  EXPECT_EQ(settle_alone(off.server, std::vector{denied}).why, policy);
-  EXPECT_EQ(settle_alone(off.server, {}).why, disabled);
+  EXPECT_EQ(settle_alone(entry(ConfigScope::embedded).server, {}, nothing_set), Standing());
+  EXPECT_EQ(settle_alone(entry(ConfigScope::embedded).server, std::vector{denied}, nothing_set).why, policy);
+  EXPECT_EQ(settle_alone(off.server, std::vector{denied}, nothing_set).why, policy);
+  EXPECT_EQ(settle_alone(off.server, {}, nothing_set).why, disabled);
 }
 
 // ---- several entries of one name
@@ -294,7 +290,7 @@ TEST(Settle, TheFirstEntryThatTakesPartHasTheName) {
       {"switched off keeps the name", {mine, mine}, {switched(false), switched(false)}, false, 0, {disabled, shadowed}},
   };
   for (const auto& one : cases) {
-    const auto standings = settle(one.entries, one.answers, {{}, one.flag, nothing_set});
+    const auto standings = settle(one.entries, one.answers, {{}, one.flag, nothing_set, nothing_set});
     std::vector<ServerStanding> why;
     for (std::size_t i = 0; i < standings.size(); ++i) {
       why.push_back(standings[i].why);
@@ -308,7 +304,7 @@ TEST(Settle, TheFirstEntryThatTakesPartHasTheName) {
 TEST(Settle, OneServerUnderTwoNames) {
   const std::vector entries{entry(ConfigScope::plugin, "plugin:p:a", "x"), entry(ConfigScope::user, "a", "x"),
                             entry(ConfigScope::user, "b", "x"), entry(ConfigScope::user, "c", "y")};
-  const auto standings = settle(entries, std::vector<EntryAnswers>(4), {{}, false, nothing_set});
+  const auto standings = settle(entries, std::vector<EntryAnswers>(4), {{}, false, nothing_set, nothing_set});
   EXPECT_EQ(standings[0].why, duplicate);
   EXPECT_EQ(standings[0].other, 1u) << "the one written by hand, though it comes later";
   EXPECT_EQ(standings[1].why, active);

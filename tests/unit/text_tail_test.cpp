@@ -35,5 +35,28 @@ TEST(TextTail, LastLinesAreCountedFromTheEnd) {
   EXPECT_EQ(tail.last_lines(9), "a\nb\nc");
 }
 
+TEST(TextTail, TellsHowItBeganWhatAnErrorSaysAndHowItEnded) {
+  TextTail tail(10'000);
+  for (int i = 1; i <= 40; ++i) tail.append((i == 20 ? "Error: no key" : "line " + std::to_string(i)) + "\n");
+  EXPECT_EQ(tail.telling_lines(12),
+            "line 1\nline 2\nline 3\n… (16 lines are not shown)\nError: no key\n… (15 lines are not shown)\nline 36\n"
+            "line 37\nline 38\nline 39\nline 40");
+  EXPECT_EQ(TextTail(10).telling_lines(12), "");
+}
+
+TEST(TextTail, RemembersTheBeginningOfATextThatWasCut) {
+  TextTail tail(50);
+  for (int i = 1; i <= 100; ++i) tail.append("line " + std::to_string(i) + "\n");
+  const auto told = tail.telling_lines(9);
+  EXPECT_TRUE(told.starts_with("line 1\nline 2\nline 3\n… (")) << told;
+  EXPECT_TRUE(told.ends_with("\nline 99\nline 100")) << told;
+}
+
+TEST(TextTail, TellsAllOfAShortText) {
+  TextTail tail(100);
+  tail.append("one\ntwo\n\n");
+  EXPECT_EQ(tail.telling_lines(20), "one\ntwo");
+}
+
 }  // namespace
 }  // namespace patchbay

@@ -6,6 +6,7 @@
 
 #include "base/as_result.h"
 #include "cli/context.h"
+#include "cli/output_file.h"
 #include "cli/texts/present.h"
 #include "protocol/codec.h"
 #include "text/call_arguments.h"
@@ -57,8 +58,19 @@ void say_undeclared(Context& context, const CatalogEntry& entry, const Json& arg
   }
 }
 
+// Text that belongs to a file stays out of the way of the file.
+std::string text_parts(const CallToolResult& result) {
+  std::string out;
+  for (const auto& block : result.content) {
+    if (const auto* text = std::get_if<TextContent>(&block)) out += text->text + "\n";
+  }
+  return out;
+}
+
 Task<int> make_call(Context& context) {
   const auto& words = context.settings.words;
+  const auto& file = context.settings.output;
+  if (!file.empty()) check_output(file);
   if (names_server(context, words.front()) && words.size() > 1 && !is_argument(words[1])) {
     throw server_for_tool(words.front(), words[1]);
   }
@@ -84,9 +96,17 @@ Task<int> make_call(Context& context) {
   const auto& result = *outcome;
   context.waiting.end();
   if (context.settings.json) {
+    if (!file.empty()) write_output(file, binary_parts(result.content), context.io, true);
     context.print_json(encode(result));
   } else {
     auto text = text_of(result);
+    if (!file.empty()) {
+      auto parts = binary_parts(result.content);
+      text = parts.empty() ? std::string() : text_parts(result);
+      if (parts.empty()) parts.push_back({text_of(result), "text"});
+      write_output(file, parts, context.io, context.settings.quiet);
+      if (text.empty()) co_return result.is_error ? 1 : 0;
+    }
     if (context.io.out_is_terminal) text = clean_for_display(text);
     if (!text.ends_with('\n')) text.push_back('\n');
     context.io.out(text);

@@ -23,7 +23,7 @@ namespace {
 void check_policy(const Declared& declared, const NewEntry& entry) {
   if (declared.config.exclusive) throw Error(Errc::denied, std::string(enterprise_exclusive_refusal));
   const auto verdict =
-      judge_policy(expand_server(entry.server, process_environment()), layers_of(declared.config.settings));
+      judge_policy(expand_server(entry.server, variables_of(declared.config)), layers_of(declared.config.settings));
   if (verdict.allowed()) return;
   throw Error(Errc::denied, policy_refusal(entry.name, verdict)).with_detail(verdict.reason);
 }
@@ -31,7 +31,7 @@ void check_policy(const Declared& declared, const NewEntry& entry) {
 NewEntry read_entry(const Settings& settings, Io& io) {
   auto entry =
       settings.command == Command::add
-          ? entry_from_words(settings, process_environment())
+          ? entry_from_words(settings)
           : entry_from_json(settings.words.at(0), settings.words.at(1) == "-" ? io.read_input() : settings.words.at(1));
   if (!entry) throw std::move(entry).error();
   return std::move(*entry);

@@ -30,7 +30,7 @@ struct Checkup {
 
 MachineFacts machine_of(const LoadedConfig& config) {
   MachineFacts machine;
-  machine.variables = process_environment();
+  machine.variables = variables_of(config);
   machine.readable = [](const std::string& path) { return ::access(path.c_str(), R_OK) == 0; };
   machine.find_command = [](std::string_view command, std::string_view path, std::string_view directory) {
     return find_command(command, path, directory);
@@ -81,7 +81,7 @@ Checkup look(const Settings& settings) {
   say_refusal(permissions, config, findings);
   add(findings, check_trust(config));
   add(findings, check_files(look_after(declared.store)));
-  add(findings, check_environment(machine));
+  add(findings, check_environment(machine, config.environment));
   add(findings, check_servers(config, machine));
   return {std::move(declared), std::move(repairs), std::move(findings)};
 }

@@ -177,13 +177,13 @@ class Planner {
   }
 
   // A reference to what is not there would be sent as it is.
-  static void check_variables(PlannedEntry& planned) {
+  void check_variables(PlannedEntry& planned) const {
     Json file;
     file["mcpServers"]["server"] = planned.entry;
     const auto read = parse_servers(to_text(file), {.file = {}}, ServerMap::wrapped);
     std::vector<std::string> names;
     for (const auto& use : read.uses) names.push_back(use.variable);
-    const auto variables = process_environment();
+    const auto variables = variables_of(declared_.config);
     auto known = [&](const std::string& text) {
       return std::ranges::find(planned.missing, text) != planned.missing.end();
     };
@@ -197,7 +197,7 @@ class Planner {
 
   // An organisation has the last word.
   void judge(PlannedEntry& planned) const {
-    const auto server = expand_server(read_planned(planned), process_environment());
+    const auto server = expand_server(read_planned(planned), variables_of(declared_.config));
     const auto verdict = judge_policy(server, layers_of(declared_.config.settings));
     if (verdict.allowed()) return;
     planned.action = ImportAction::skip;
@@ -394,14 +394,6 @@ bool ask(const Settings& settings, Io& io, std::vector<ImportSource>& sources) {
     }
   }
   return count_import(sources).add > 0;
-}
-
-bool yes_to(Io& io, const std::string& question) {
-  io.talk(question);
-  const auto line = io.read_line();
-  if (!line) io.talk("\n");
-  const auto word = to_lower_ascii(trim(line.value_or("")));
-  return word == "y" || word == "yes";
 }
 
 // One by one for what a repository declares; what nobody answered for is left where it is.

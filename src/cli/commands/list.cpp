@@ -16,9 +16,13 @@
 #include "cli/texts/present.h"
 #include "cli/texts/remedy_words.h"
 #include "entries/consent_text.h"
+#include "entries/entry.h"
+#include "entries/expand.h"
+#include "entries/signature.h"
 #include "host/server_error.h"
 #include "servers/load.h"
 #include "settings/files.h"
+#include "text/file_and_line.h"
 #include "text/shell_word.h"
 #include "text/visible_text.h"
 
@@ -58,17 +62,77 @@ bool in_scope(const Settings& settings, const ServerConfig& server) {
   return settings.scope.empty() || to_string(server.origin.scope) == settings.scope;
 }
 
+// As the documentation calls it.
+std::string_view scope_word(ConfigScope scope) {
+  return scope == ConfigScope::dynamic ? std::string_view("flags") : to_string(scope);
+}
+
+// The order of a list: yours for every project first, then the project's, then yours for the project. Within a scope
+// the order of the files.
+constexpr int last_rank = 4;
+int rank_of(ConfigScope scope) {
+  switch (scope) {
+    case ConfigScope::enterprise:
+      return 0;
+    case ConfigScope::user:
+      return 1;
+    case ConfigScope::project:
+      return 2;
+    case ConfigScope::local:
+      return 3;
+    default:
+      return last_rank;
+  }
+}
+
 // Those that count; of one scope also those that another scope hides.
 std::vector<Row> rows_of(const LoadedConfig& config, const Settings& settings) {
   std::vector<Row> rows;
+  // Names that were given are there, or it is an error.
+  for (const auto& name : settings.words) (void)all_named(config, name);
+  auto is_meant = [&](const ServerConfig& server) {
+    const auto& names = settings.words;
+    return in_scope(settings, server) && (names.empty() || std::ranges::find(names, server.name) != names.end());
+  };
   for (const auto& server : config.servers) {
-    if (in_scope(settings, server)) rows.push_back(row_of(server));
+    if (is_meant(server)) rows.push_back(row_of(server));
   }
-  if (settings.scope.empty()) return rows;
   for (const auto& server : config.shadowed) {
-    if (in_scope(settings, server)) rows.push_back(row_of(server));
+    if (!settings.scope.empty() && is_meant(server)) rows.push_back(row_of(server));
   }
-  return rows;
+  std::vector<Row> ordered;
+  for (int rank = 0; rank <= last_rank; ++rank) {
+    for (auto& row : rows) {
+      if (rank_of(row.server->origin.scope) == rank) ordered.push_back(std::move(row));
+    }
+  }
+  return ordered;
+}
+
+// One name in several scopes for servers that are not the same.
+void add_conflicts(const LoadedConfig& config, std::vector<ConfigProblem>& out) {
+  const auto variables = variables_of(config);
+  auto endpoint = [&](const ServerConfig& server) {
+    return server.standing == ServerStanding::broken ? std::string()
+                                                     : content_signature(expand_server(server, variables));
+  };
+  for (const auto& server : config.servers) {
+    const auto here = endpoint(server);
+    std::string others;
+    for (const auto& other : config.shadowed) {
+      if (other.name != server.name || other.origin.scope == server.origin.scope) continue;
+      const auto there = endpoint(other);
+      if (here.empty() || there.empty() || here == there) continue;
+      others += fmt::format("{}{} ({})", others.empty() ? "" : ", ", scope_word(other.origin.scope),
+                            file_and_line(other.origin.file, other.origin.line));
+    }
+    if (others.empty()) continue;
+    out.push_back({server.origin.file, server.origin.line, server.origin.column,
+                   fmt::format("[Conflicting scopes] MCP server {} is another command or URL in {}; the entry with "
+                               "scope {} counts",
+                               quoted_name(server.name), others, scope_word(server.origin.scope)),
+                   server.name, Severity::warning});
+  }
 }
 
 // Notes are for who looks for them: doctor and lint.
@@ -77,6 +141,7 @@ std::vector<ConfigProblem> warnings_of(const LoadedConfig& config) {
   for (const auto& problem : config.problems) {
     if (problem.severity != Severity::note) out.push_back(problem);
   }
+  add_conflicts(config, out);
   return out;
 }
 
@@ -185,11 +250,6 @@ std::string short_place(const Declared& declared, const ConfigOrigin& origin) {
   auto place = place_text(declared, origin);
   const auto home = config_paths(declared.request).home + "/";
   return place.starts_with(home) ? "~/" + place.substr(home.size()) : place;
-}
-
-// As the documentation calls it.
-std::string_view scope_word(ConfigScope scope) {
-  return scope == ConfigScope::dynamic ? std::string_view("flags") : to_string(scope);
 }
 
 // What must be known about a row beside what is in it: why it does not count, what somebody who is asked about
@@ -343,6 +403,19 @@ std::string after_page(const Declared& declared, const Row& row, const std::vect
   return out;
 }
 
+// Somebody who looks for a server may be in the wrong directory.
+void say_elsewhere(const Declared& declared, Io& io) {
+  constexpr std::size_t most = 10;
+  std::vector<std::string> places;
+  for (const auto& [name, directory] : declared.config.elsewhere) {
+    if (places.size() == most) break;
+    places.push_back(fmt::format("{} (for {})", safe_name(name, 80), safe_name(directory, 300)));
+  }
+  if (places.empty()) return;
+  io.talk(fmt::format("Declared for other directories only: {}{}\n", join(places, ", "),
+                      declared.config.elsewhere.size() > most ? ", …" : ""));
+}
+
 int show_list(const Declared& declared, const std::vector<Row>& rows, const Settings& settings, Io& io, bool checked) {
   const auto warnings = warnings_of(declared.config);
   say_warnings(settings, io, warnings);
@@ -355,6 +428,7 @@ int show_list(const Declared& declared, const std::vector<Row>& rows, const Sett
   if (rows.empty()) {
     io.out(failed ? none_read : none_declared);
     if (!failed && !settings.quiet) say_above(declared, io);
+    if (!failed && !settings.quiet) say_elsewhere(declared, io);
     return code;
   }
   if (!checked) {
@@ -419,17 +493,36 @@ int get(const Settings& settings, Io& io) {
 
 namespace {
 
-// One server is started, and its row shown.
-Task<void> check_row(Context& context, Row& row) {
+// Shows rows in their order, each as soon as it and all before it are known.
+class RowsInOrder {
+ public:
+  RowsInOrder(Context& context, const std::vector<Row>& rows) : context_(context), rows_(rows), known_(rows.size()) {}
+
+  void know(const Row& row) {
+    known_[static_cast<std::size_t>(&row - rows_.data())] = true;
+    context_.waiting.pause();
+    for (; shown_ < rows_.size() && known_[shown_]; ++shown_) {
+      const auto columns = out_columns(context_.io);
+      context_.io.out(wrapped_lines(health_line(rows_[shown_], columns), columns));
+    }
+  }
+
+ private:
+  Context& context_;
+  const std::vector<Row>& rows_;
+  std::vector<bool> known_;
+  std::size_t shown_ = 0;
+};
+
+Task<void> check_row(Context& context, Row& row, RowsInOrder& shown) {
   co_await context.host.start({row.server->name});
   look(row, context.statuses());
-  context.waiting.pause();
-  context.io.out(wrapped_lines(health_line(row, out_columns(context.io)), out_columns(context.io)));
+  shown.know(row);
 }
 
 }  // namespace
 
-// Each row is shown as soon as it is known: one server that does not answer hides no other.
+// A server that does not answer keeps the rows behind it waiting, and no longer than its own limit.
 Task<int> list_checked(Context& context) {
   const auto& settings = context.settings;
   const auto declared = load_declared(settings);
@@ -447,13 +540,13 @@ Task<int> list_checked(Context& context) {
   say_warnings(settings, context.io, warnings_of(declared.config));
   if (!settings.quiet) context.io.talk("Checking MCP server health…\n\n");
   context.waiting.begin(fmt::format("checking {}", plural(count, "server")));
-  for (auto& row : rows) {
-    if (row.server->standing != ServerStanding::active)
-      context.io.out(wrapped_lines(health_line(row, out_columns(context.io)), out_columns(context.io)));
+  RowsInOrder shown(context, rows);
+  for (const auto& row : rows) {
+    if (row.server->standing != ServerStanding::active) shown.know(row);
   }
   Scope scope(co_await asio::this_coro::executor);
   for (auto& row : rows) {
-    if (row.server->standing == ServerStanding::active) scope.spawn(check_row(context, row));
+    if (row.server->standing == ServerStanding::active) scope.spawn(check_row(context, row, shown));
   }
   co_await scope.finish();
   context.waiting.end();

@@ -1,10 +1,13 @@
 // `patchbay resources [SERVER]` lists; `patchbay read [SERVER] URI` prints one resource:
 // text as text, anything else as its bytes unless a terminal would have to show them.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "base/as_result.h"
 #include "base/crypto.h"
 #include "cli/context.h"
+#include "cli/output_file.h"
 #include "cli/texts/present.h"
 #include "host/server_error.h"
 #include "protocol/codec.h"
@@ -103,7 +106,7 @@ void print_contents(Context& context, const ResourceContents& contents) {
                     contents.uri));
   }
   if (context.io.out_is_terminal) {
-    context.io.out(fmt::format("[{}, {} bytes; redirect the output to a file to keep it]\n",
+    context.io.out(fmt::format("[{}, {} bytes; to keep it: --output FILE]\n",
                                safe_name(contents.mime_type.value_or("binary"), 60), bytes->size()));
   } else {
     context.io.out(*bytes);
@@ -146,10 +149,66 @@ Task<int> resources(Context& context) {
   co_return code != 0 || all.size() != 1 ? code : failed;
 }
 
-Task<int> read(Context& context) {
+namespace {
+
+// What `read` was told: [SERVER] URI [NAME=VALUE...].
+struct Wanted {
+  std::string server;  // empty: to be found
+  std::string uri;
+};
+
+// A template with its variables in place.
+std::string filled(const Wanted& wanted, const std::vector<std::string>& pairs) {
+  auto parsed = UriTemplate::parse(wanted.uri);
+  const auto names = parsed ? parsed->variables() : std::vector<std::string>();
+  if (names.empty() && pairs.empty()) return wanted.uri;
+  std::vector<std::string> operands;
+  if (!wanted.server.empty()) operands.push_back(wanted.server);
+  operands.push_back(wanted.uri);
+  for (const auto& name : names) operands.push_back(name + "=VALUE");
+  const auto line = "patchbay read" + shell_operands(operands);
+  if (names.empty()) {
+    throw Error(Errc::invalid_argument,
+                fmt::format("\"{}\" is not a template, so \"{}\" has no place in it; leave it out: {}", wanted.uri,
+                            safe_name(pairs.front(), 80), line));
+  }
+  // What is missing leaves no trace, as optional parts of a query do; a template without any value is a slip.
+  if (pairs.empty()) {
+    throw Error(Errc::invalid_argument,
+                fmt::format("\"{}\" is a template; give its variables a value: {}", wanted.uri, line));
+  }
+  UriTemplate::Values values;
+  for (const auto& pair : pairs) {
+    const auto sign = pair.find('=');
+    const auto name = pair.substr(0, sign);
+    if (sign == std::string::npos || std::ranges::find(names, name) == names.end()) {
+      throw Error(Errc::invalid_argument,
+                  fmt::format("the template has no variable \"{}\"; write: {}", safe_name(name, 80), line));
+    }
+    values[name] = pair.substr(sign + 1);
+  }
+  auto uri = parsed->expand(values);
+  if (!uri) throw std::move(uri).error();
+  return std::move(*uri);
+}
+
+Wanted wanted_by(const Context& context) {
   const auto& words = context.settings.words;
-  const auto& uri = words.back();
-  const auto server = words.size() == 2 ? words.front() : co_await server_of(context, uri);
+  const auto statuses = context.statuses();
+  const bool named =
+      words.size() > 1 && std::ranges::find(statuses, words.front(), &ServerStatus::name) != statuses.end();
+  Wanted out{named ? words.front() : "", words.at(named ? 1 : 0)};
+  out.uri = filled(out, {words.begin() + (named ? 2 : 1), words.end()});
+  return out;
+}
+
+}  // namespace
+
+Task<int> read(Context& context) {
+  const auto& file = context.settings.output;
+  if (!file.empty()) check_output(file);
+  const auto [named, uri] = wanted_by(context);
+  const auto server = named.empty() ? co_await server_of(context, uri) : named;
   context.waiting.begin(fmt::format("reading {}", uri));
   auto session = co_await context.host.session(server);
   auto outcome = co_await as_result(session.read_resource(uri, context.call_options()));
@@ -158,6 +217,12 @@ Task<int> read(Context& context) {
   context.waiting.end();
   if (context.settings.json) {
     context.print_json(encode(result));
+    co_return 0;
+  }
+  if (!file.empty()) {
+    std::vector<OutputPart> parts;
+    for (const auto& contents : result.contents) parts.push_back(binary_part(contents));
+    write_output(file, parts, context.io, context.settings.quiet);
     co_return 0;
   }
   for (const auto& contents : result.contents) print_contents(context, contents);

@@ -88,7 +88,7 @@ std::vector<const ServerConfig*> meant_entries(const Declared& declared, const S
 // One answer under the first name of the place it is for, and none under the others.
 std::vector<ConfigEdit> answer_edits(const Json& root, const Declared& declared, const ServerConfig& server, bool yes) {
   std::vector<ConfigEdit> edits;
-  const auto keys = answer_place(server, config_paths(declared.request), process_environment()).keys;
+  const auto keys = answer_place(server, config_paths(declared.request), variables_of(declared.config)).keys;
   const KeyPath now{"projects", keys.front(), yes ? "approved" : "rejected", server.name};
   for (const auto& key : keys) {
     for (const char* list : {"approved", "rejected"}) {
@@ -114,19 +114,18 @@ const ServerConfig& just_written(const Declared& declared, const ServerConfig& s
 int say(const Settings& settings, Io& io, bool yes) {
   only_scopes(settings, {"project"}, "only servers of the project need approval; leave --scope out");
   const auto declared = load_declared(settings);
-  const auto meant = meant_entries(declared, settings, yes);
+  const auto meant =
+      settings.from_claude ? taken_from_claude(declared, settings, io) : meant_entries(declared, settings, yes);
+  if (meant.empty()) {
+    io.talk("Nothing was approved.\n");
+    return 2;
+  }
   std::vector<std::string> places;
   for (const auto* server : meant) {
-    auto place = answer_place(*server, config_paths(declared.request), process_environment()).keys.front();
+    auto place = answer_place(*server, config_paths(declared.request), variables_of(declared.config)).keys.front();
     if (std::ranges::find(places, place) == places.end()) places.push_back(std::move(place));
   }
-  const auto change = change_own(declared, [&](const Json& root) -> Result<std::vector<ConfigEdit>> {
-    std::vector<ConfigEdit> edits;
-    for (const auto* server : meant) {
-      for (auto& edit : answer_edits(root, declared, *server, yes)) edits.push_back(std::move(edit));
-    }
-    return edits;
-  });
+  const auto change = remember_answers(declared, meant, yes);
   say_notes(settings, io, change.warnings);
   std::string text;
   std::vector<std::string> names;
@@ -173,7 +172,7 @@ void check_names(const Declared& declared, const Settings& settings) {
 void check_values(const Declared& declared, const Settings& settings) {
   for (const auto& name : settings.words) {
     const auto& entry = *all_named(declared.config, name).front();
-    const auto missing = missing_values(entry, process_environment());
+    const auto missing = missing_values(entry, variables_of(declared.config));
     if (!entry.disabled || missing.empty()) continue;
     const auto place = place_text(declared, entry.origin);
     throw Error(
@@ -258,6 +257,16 @@ FileChange switch_entry_on(const Declared& declared, const ServerConfig& entry) 
 
 }  // namespace
 
+FileChange remember_answers(const Declared& declared, const std::vector<const ServerConfig*>& entries, bool yes) {
+  return change_own(declared, [&](const Json& root) -> Result<std::vector<ConfigEdit>> {
+    std::vector<ConfigEdit> edits;
+    for (const auto* entry : entries) {
+      for (auto& edit : answer_edits(root, declared, *entry, yes)) edits.push_back(std::move(edit));
+    }
+    return edits;
+  });
+}
+
 Result<FileChange> remember_answer(const Settings& settings, const ServerConfig& server, bool yes) {
   try {
     const auto declared = load_declared(settings);
@@ -289,7 +298,7 @@ int reset_choices(const Settings& settings, Io& io) {
       if (!ours(key) && !ours(project_directories(key).back())) continue;
       const KeyPath project{"projects", key};
       std::vector<ConfigEdit> answers;
-      for (const char* list : {"approved", "rejected"}) {
+      for (const char* list : {"approved", "rejected", "notTakenOver"}) {
         if (value.find(list) != nullptr) answers.push_back(remove_member(project / list));
       }
       // Nothing is kept of a project of which nothing else is known.

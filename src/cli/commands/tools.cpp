@@ -38,7 +38,9 @@ void print_tools(Context& context, const std::string& only) {
     }
     context.io.out(status_line(shown, context.io.color, tools_of(*catalog, status)) + "\n" + failure.below);
     for (const auto& entry : catalog->tools()) {
-      if (entry.server == status.name) context.io.out(tool_line(entry, width, context.io.width()) + "\n");
+      if (entry.server != status.name) continue;
+      const auto columns = out_columns(context.io);
+      context.io.out((only.empty() ? tool_line(entry, width, columns) : tool_with_arguments(entry, columns)) + "\n");
     }
   }
 }

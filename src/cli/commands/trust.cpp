@@ -124,12 +124,8 @@ std::string released_text(const Released& released, std::size_t columns) {
 bool agreed(const Settings& settings, Io& io, const std::string& directory, const Released& released) {
   const bool any = !released.helpers.empty() || !released.rules.empty();
   if (!any || settings.yes || settings.json || !io.in_is_terminal || !io.talk_is_terminal) return true;
-  io.talk(fmt::format("If you trust {}, it\n{}Trust it? [y/N] ", safe_name(directory, 1000),
-                      released_text(released, talk_columns(io))));
-  const auto line = io.read_line();
-  if (!line) io.talk("\n");
-  const auto word = to_lower_ascii(trim(line.value_or("")));
-  return word == "y" || word == "yes";
+  return yes_to(io, fmt::format("If you trust {}, it\n{}Trust it? [y/N] ", safe_name(directory, 1000),
+                                released_text(released, talk_columns(io))));
 }
 
 Json texts_json(const std::vector<std::string>& texts) {

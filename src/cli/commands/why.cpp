@@ -319,8 +319,9 @@ int show(const Declared& declared, const Question& question, const Answered& ans
     if (!given) throw std::move(given).error();
     arguments = std::move(*given);
   }
-  const auto why = explain_tool(entry, question.server, permissions_of(declared.config, settings),
-                                layers_of(declared.config.settings), arguments, declared.request.cwd);
+  const auto why =
+      explain_tool(entry, question.server, permissions_of(declared.config, settings),
+                   layers_of(declared.config.settings), arguments, declared.request.cwd, variables_of(declared.config));
   const bool known = answered.entry.has_value();
   const bool given = !question.arguments.empty();
   // What rules would say of a tool that is not there helps nobody.

@@ -29,7 +29,7 @@ constexpr CommandEntry commands[] = {
      "  patchbay list\n  patchbay list --check\n  patchbay list --json | jq -r '.servers[].name'\n\n"
      "`patchbay list` starts no server. `patchbay list --check` and `patchbay mcp list` start every server and show "
      "whether it answers.",
-     no_words, in_mcp},
+     CommandWords("SERVER", "Servers, to list only these", 0, any), in_mcp},
     {Command::tools, CommandGroup::first, "tools",
      "List the tools of all servers or of one server, or show everything about one tool",
      "  patchbay tools\n  patchbay tools filesystem/read_text_file\n  patchbay tools filesystem --json | jq -r "
@@ -37,8 +37,8 @@ constexpr CommandEntry commands[] = {
      CommandWords(
          "SERVER|TOOL",
          "A server, to list its tools; or a tool, to show everything about it (mcp__server__tool, server/tool, "
-         "or only its name)",
-         0, 1)},
+         "both words, or only its name)",
+         0, 2)},
     {Command::call, CommandGroup::first, "call", "Call a tool",
      "  patchbay call read_file path=README.md\n"
      "  patchbay call mcp__db__query sql='select 1' limit:=10\n"
@@ -112,8 +112,8 @@ constexpr CommandEntry commands[] = {
      CommandWords("COMMAND", "One of the commands about servers, with its own arguments and flags", 1, any, "a command",
                   "list")},
     {Command::approve, CommandGroup::approval, "approve", "Approve servers declared by this project",
-     "  patchbay approve files\n  patchbay approve --all", CommandWords("SERVER", "The names of the servers", 0, any),
-     in_mcp},
+     "  patchbay approve files\n  patchbay approve --all\n  patchbay approve --from-claude",
+     CommandWords("SERVER", "The names of the servers", 0, any), in_mcp},
     {Command::reject, CommandGroup::approval, "reject", "Reject servers declared by this project",
      "  patchbay reject files\n  patchbay reject --all", CommandWords("SERVER", "The names of the servers", 0, any),
      in_mcp},
@@ -129,8 +129,11 @@ constexpr CommandEntry commands[] = {
     {Command::resources, CommandGroup::contents, "resources", "List resources and resource templates",
      "  patchbay resources docs", CommandWords("SERVER", "A server, to list only its resources", 0, 1)},
     {Command::read, CommandGroup::contents, "read", "Read a resource",
-     "  patchbay read docs file:///guide.md\n  patchbay read file:///logo.png > logo.png",
-     CommandWords("URI", "The resource; you can name its server before it", 1, 2, "the URI of a resource", "URI")},
+     "  patchbay read docs file:///guide.md\n  patchbay read file:///logo.png --output logo.png\n"
+     "  patchbay read docs 'file:///{path}' path=guide.md",
+     CommandWords("URI",
+                  "The resource; you can name its server before it. A template is filled with NAME=VALUE behind it", 1,
+                  any, "the URI of a resource", "URI")},
     {Command::prompts, CommandGroup::contents, "prompts", "List prompts", "  patchbay prompts",
      CommandWords("SERVER", "A server, to list only its prompts", 0, 1)},
     {Command::prompt, CommandGroup::contents, "prompt", "Show a prompt with its arguments filled in",

@@ -191,16 +191,67 @@ std::string status_line(const ServerStatus& status, bool color, ToolCount tools)
   return line;
 }
 
-std::string tool_line(const CatalogEntry& entry, std::size_t name_width, std::size_t width) {
+namespace {
+
+constexpr std::size_t longest_line = 2000;
+
+std::string hints_of(const Tool& tool) {
   std::string hints;
-  if (const auto& annotations = entry.tool->annotations) {
+  if (const auto& annotations = tool.annotations) {
     if (annotations->read_only_hint == true) hints += " (readOnly)";
     if (annotations->destructive_hint == true) hints += " (destructive)";
   }
-  auto text = entry.tool->description.value_or(fmt::format("MCP tool {} from {}", entry.tool->name, entry.server));
-  const std::size_t used = name_width + 4 + hints.size();
-  const std::size_t room = width > used + 20 ? width - used : 20;
-  return fmt::format("  {:<{}}  {}{}", visible_text(entry.name), name_width, safe_line(text, room), hints);
+  return hints;
+}
+
+std::string description_of(const CatalogEntry& entry) {
+  return entry.tool->description.value_or(fmt::format("MCP tool {} from {}", entry.tool->name, entry.server));
+}
+
+// "number", or the values it may have; empty when the schema does not say.
+std::string kind_of(const Json& property) {
+  if (const auto* options = property["enum"].if_array()) {
+    std::vector<std::string> texts;
+    for (const auto& option : *options) texts.push_back(option.if_string() ? option.as_string() : to_text(option));
+    return join(texts, " | ");
+  }
+  const auto* type = property["type"].if_string();
+  return type ? *type : std::string();
+}
+
+bool is_required(const Tool& tool, const std::string& name) {
+  const auto* required = tool.input_schema["required"].if_array();
+  return required && std::ranges::find(*required, Json(name)) != required->end();
+}
+
+std::size_t room_behind(std::size_t used, std::size_t columns) {
+  if (columns == 0) return longest_line;
+  return columns > used + 20 ? columns - used : 20;
+}
+
+}  // namespace
+
+std::string tool_line(const CatalogEntry& entry, std::size_t name_width, std::size_t columns) {
+  const auto hints = hints_of(*entry.tool);
+  const auto room = room_behind(name_width + 4 + hints.size(), columns);
+  return fmt::format("  {:<{}}  {}{}", visible_text(entry.name), name_width, safe_line(description_of(entry), room),
+                     hints);
+}
+
+std::string tool_with_arguments(const CatalogEntry& entry, std::size_t columns) {
+  std::string arguments;
+  for (const bool required : {true, false}) {
+    const auto* properties = entry.tool->input_schema["properties"].if_object();
+    if (!properties) break;
+    for (const auto& [name, property] : *properties) {
+      if (is_required(*entry.tool, name) != required) continue;
+      const auto kind = kind_of(property);
+      arguments += fmt::format("{}{}{}{}{}", arguments.empty() ? "" : ", ", safe_name(name, 60), required ? "" : "?",
+                               kind.empty() ? "" : ": ", safe_name(kind, 60));
+    }
+  }
+  return fmt::format("  {}({}){}\n      {}", visible_text(entry.name), arguments, hints_of(*entry.tool),
+                     safe_line(description_of(entry), room_behind(6, columns)));
 }
 
 std::string tool_page(const CatalogEntry& entry) {
@@ -211,16 +262,9 @@ std::string tool_page(const CatalogEntry& entry) {
   const auto* properties = tool.input_schema["properties"].if_object();
   page += properties && !properties->empty() ? "\nArguments:\n" : "\nTakes no named arguments.\n";
   if (!properties) return page;
-  const auto* required = tool.input_schema["required"].if_array();
   for (const auto& [name, property] : *properties) {
-    const bool needed = required && std::ranges::find(*required, Json(name)) != required->end();
-    std::string kind;
-    if (const auto* type = property["type"].if_string()) kind = *type;
-    if (const auto* options = property["enum"].if_array()) {
-      std::vector<std::string> texts;
-      for (const auto& option : *options) texts.push_back(option.if_string() ? option.as_string() : to_text(option));
-      kind = join(texts, " | ");
-    }
+    const bool needed = is_required(tool, name);
+    const auto kind = kind_of(property);
     page += fmt::format("  {}{}{}{}", safe_name(name, 60), kind.empty() ? "" : "  ", safe_name(kind, 200),
                         needed ? "  (required)" : "");
     if (const Json* fallback = property.find("default"))

@@ -42,7 +42,10 @@ struct ToolCount {
   std::size_t denied = 0;  // by rules
 };
 std::string status_line(const ServerStatus& status, bool color, ToolCount tools);
-std::string tool_line(const CatalogEntry& entry, std::size_t name_width, std::size_t width);
+// Columns 0: nothing is cut.
+std::string tool_line(const CatalogEntry& entry, std::size_t name_width, std::size_t columns);
+// With its arguments: mcp__files__move(from: string, to: string, force?: boolean), and below it what it does.
+std::string tool_with_arguments(const CatalogEntry& entry, std::size_t columns);
 // A tool's whole description and its arguments.
 std::string tool_page(const CatalogEntry& entry);
 // Untrusted lines, each behind a bar.

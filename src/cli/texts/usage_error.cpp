@@ -40,11 +40,10 @@ std::string one_of(std::span<const std::string_view> choices) {
   return join(first, ", ") + " or " + std::string(choices.back());
 }
 
-// The names of flags, of one command or of any.
-std::vector<std::string> flag_names(const CommandEntry* command, bool of_any) {
+// The names of the flags of all commands.
+std::vector<std::string> all_flag_names() {
   std::vector<std::string> names;
   for (const auto& flag : flag_table()) {
-    if (!of_any && !flag.owner.every_command() && !(command && flag.owner.is(command->command))) continue;
     for (const auto name : split(flag.names, ',')) names.emplace_back(name);
   }
   return names;
@@ -90,7 +89,7 @@ std::string unknown_command(const UsageFault& fault) {
 
 std::string unknown_flag(const UsageFault& fault) {
   auto message = "there is no flag '" + fault.word + "'";
-  const auto here = flag_names(fault.command, false);
+  const auto here = flag_names(fault.command ? fault.command->command : Command::overview);
   if (fault.command && (fault.command->command == Command::call || fault.command->command == Command::prompt)) {
     message += fmt::format(" of {}; arguments are written key=value: {}={}", fault.command->name,
                            fault.word.substr(fault.word.find_first_not_of('-')), fault.joined ? fault.value : "VALUE");
@@ -107,7 +106,7 @@ std::string unknown_flag(const UsageFault& fault) {
                        flag_as_typed(fault));
   } else {
     auto meant = did_you_mean(fault.word, here);
-    if (meant.empty() && !fault.command) meant = did_you_mean(fault.word, flag_names(nullptr, true));
+    if (meant.empty() && !fault.command) meant = did_you_mean(fault.word, all_flag_names());
     message += meant;
   }
   if (!fault.behind_name) return message;
@@ -163,8 +162,6 @@ std::string message_of(const UsageFault& fault) {
       return fmt::format("{0} takes no value; write only {0}", fault.word);
     case Kind::wrong_value:
       return wrong_value(fault);
-    case Kind::repeated_flag:
-      return fmt::format("{} can be given only once", flag_title(fault));
     case Kind::missing_word:
       return fmt::format("'{}' needs {}: {} {}", fault.command->name, fault.command->words.needs, line_begins(fault),
                          fault.command->words.example);

@@ -4,6 +4,8 @@
 #include <optional>
 #include <utility>
 
+#include "base/strings.h"
+
 namespace patchbay::cli {
 namespace {
 
@@ -41,13 +43,20 @@ class Reader {
     for (; at_ < words_.size(); ++at_) {
       const auto& word = words_[at_];
       if (word == "--" && command_ && command_->takes_command) {
-        settings_.command_words.emplace(words_.begin() + static_cast<std::ptrdiff_t>(at_) + 1, words_.end());
+        auto behind = words_.begin() + static_cast<std::ptrdiff_t>(at_) + 1;
+        // add -- NAME COMMAND is add NAME -- COMMAND.
+        if (settings_.words.empty() && behind != words_.end()) settings_.words.push_back(*behind++);
+        settings_.command_words.emplace(behind, words_.end());
         break;
       }
       if (word == "--" && !only_words_) {
         only_words_ = true;
         listing_ = nullptr;
       } else if (!only_words_ && looks_like_flag(word)) {
+        if (is_flag_of_the_server(word)) {
+          settings_.command_words.emplace(words_.begin() + static_cast<std::ptrdiff_t>(at_), words_.end());
+          break;
+        }
         read_flags(word);
       } else if (listing_ && listing_->more(word, command_ == nullptr)) {
         flag_at_ = at_;
@@ -79,6 +88,18 @@ class Reader {
       fault->joined = typed.joined;
       fault->expected = expected;
     }
+  }
+
+  // add NAME npx -y SERVER: behind the command of a server, a flag that `add` does not have is the server's, with
+  // everything behind it. A slip of one of ours is not.
+  [[nodiscard]] bool is_flag_of_the_server(const std::string& word) const {
+    if (!command_ || !command_->takes_command || settings_.words.size() < 2 || settings_.words[1].contains("://")) {
+      return false;
+    }
+    const bool is_long = word.starts_with("--");
+    const auto name = is_long ? word.substr(0, word.find('=')) : word.substr(0, 2);
+    if (find_flag(name, command_->command)) return false;
+    return !is_long || nearest(name, flag_names(command_->command)).empty();
   }
 
   [[nodiscard]] Command taken_by() const { return command_ ? command_->command : Command::overview; }
@@ -143,8 +164,6 @@ class Reader {
     if (!flag.value.choices.empty() && !is_among(flag.value.choices, value)) {
       return found(Kind::wrong_value, &flag, typed);
     }
-    if (!flag.repeatable() && is_among(given_, &flag)) return found(Kind::repeated_flag, &flag, typed);
-    given_.push_back(&flag);
     if (const auto* text = std::get_if<std::string Settings::*>(&flag.target)) {
       settings_.*(*text) = value;
     } else if (const auto* list = std::get_if<std::vector<std::string> Settings::*>(&flag.target)) {
@@ -241,8 +260,7 @@ class Reader {
   bool only_words_ = false;             // -- was read
   const FlagEntry* listing_ = nullptr;  // the word before was a value of this flag, and more may follow
   std::string listing_name_;            // as it was typed
-  std::vector<const FlagEntry*> given_;
-  std::optional<EarlyFlag> early_;  // the first flag before the command that not every command takes
+  std::optional<EarlyFlag> early_;      // the first flag before the command that not every command takes
   std::optional<UsageFault> fault_;
 };
 

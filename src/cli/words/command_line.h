@@ -30,7 +30,6 @@ struct UsageFault {
     missing_value,
     unwanted_value,  // --json=x
     wrong_value,
-    repeated_flag,
     missing_word,
     extra_word,
     wrong_word,

@@ -5,6 +5,8 @@
 #include <charconv>
 #include <cstdlib>
 
+#include "base/strings.h"
+
 namespace patchbay::cli {
 namespace {
 
@@ -49,7 +51,7 @@ std::string_view keep_callback_port(Settings& settings, std::string_view value) 
 }
 
 constexpr std::string_view scopes[] = {"local", "project", "user"};
-constexpr std::string_view transports[] = {"stdio", "sse", "http"};
+constexpr std::string_view transports[] = {"stdio", "sse", "http", "streamable-http"};
 constexpr std::string_view modes[] = {"default",     "acceptReads", "bypass",           "dontAsk",
                                       "acceptEdits", "auto",        "bypassPermissions"};
 constexpr std::string_view levels[] = {"trace", "debug", "info", "warning", "error", "off"};
@@ -106,6 +108,7 @@ constexpr FlagEntry flags[] = {
      "Stop waiting for a call after this many seconds", keep_timeout},
     {"--no-check", FlagGroup::output, none, "Do not check arguments and results against the schemas of the tool",
      &Settings::no_check},
+    {"-v,--verbose", FlagGroup::output, none, "Report every server that connects", &Settings::verbose},
     {"--log-level", FlagGroup::output, FlagValue("LEVEL", "a level", "debug", levels), "How much to log",
      &Settings::log_level},
     {"--log-file", FlagGroup::output, FlagValue("FILE", "a file", "patchbay.log"),
@@ -147,10 +150,18 @@ constexpr FlagEntry flags[] = {
     {"--callback-port", only(Command::add), FlagValue("PORT", "a port", "8080", {}, "NAME URL"),
      "Local port for sign-in, which is not built yet: it is kept in the entry (also: MCP_OAUTH_CALLBACK_PORT)",
      keep_callback_port},
+    {"-o,--output", only(Command::call), FlagValue("FILE", "a file", "image.png"),
+     "Write images, sound and files of the result to this file; without any, its text", &Settings::output},
+    {"-o,--output", only(Command::read), FlagValue("FILE", "a file", "logo.png"), "Write the resource to this file",
+     &Settings::output},
     {"--check", only(Command::get, Command::list), none, "Start the servers and show whether they answer",
      &Settings::check},
     {"--check", only(Command::why), none, "Start the server and show what it answers", &Settings::check},
     {"--all", only(Command::approve, Command::reject), none, "All servers declared by this project", &Settings::all},
+    {"--from-claude", only(Command::approve), none,
+     "Show the servers of this project that you have approved in Claude Code, and approve them here as well",
+     &Settings::from_claude},
+    {"-y,--yes", only(Command::approve), none, "With --from-claude: approve without a question", &Settings::yes},
     {"--from", only(Command::import_servers), FlagValue("CLIENT", "a client", "cursor"),
      "The client that the file belongs to", &Settings::from},
     {"--name", only(Command::import_servers), FlagValue("SERVER", "the name of a server", "SERVER"),
@@ -164,6 +175,7 @@ constexpr FlagEntry flags[] = {
     {"--strict", only(Command::lint), none, "Exit with 1 for warnings as well as errors", &Settings::warnings_fail},
     {"--remove", only(Command::trust), none, "Stop trusting the directory", &Settings::take_back},
     {"-y,--yes", only(Command::trust), none, "Trust the directory without a question", &Settings::yes},
+    {"-d,--debug", only(Command::serve), none, "Log as --log-level debug does", &Settings::debug},
     {"--http", only(Command::serve), FlagValue("ADDR:PORT", "an address", "127.0.0.1:8080"),
      "Listen on this address instead of stdin (port 0: any free port)", &Settings::http},
     {"--bearer-file", only(Command::serve), FlagValue("FILE", "a file", "token.txt"),
@@ -197,6 +209,15 @@ const FlagEntry* find_flag(std::string_view name, Command command) {
     return flag.is_called(name) && (flag.owner.every_command() || flag.owner.is(command));
   });
   return found == std::ranges::end(flags) ? nullptr : found;
+}
+
+std::vector<std::string> flag_names(Command command) {
+  std::vector<std::string> names;
+  for (const auto& flag : flags) {
+    if (!flag.owner.every_command() && !flag.owner.is(command)) continue;
+    for (const auto name : split(flag.names, ',')) names.emplace_back(name);
+  }
+  return names;
 }
 
 const FlagEntry* find_flag_anywhere(std::string_view name) {

@@ -44,7 +44,7 @@ struct FlagValue {
 
 // Keeps the value, or returns what it should have been ("a port from 1 to 65535").
 using KeepValue = std::string_view (*)(Settings& settings, std::string_view value);
-// A switch, a flag that can be given once, one that can be repeated, and one with a rule of its own, given once.
+// A switch, a value of which the last one counts, a list, and a value with a rule of its own.
 using FlagTarget =
     std::variant<bool Settings::*, std::string Settings::*, std::vector<std::string> Settings::*, KeepValue>;
 // Whether a word behind the value of a flag is one more value of it. `before_command`: the command is still to come.
@@ -73,6 +73,8 @@ std::span<const FlagEntry> flag_table();
 
 // The flag of this name that the command takes, or, for overview, every command; null: there is none.
 const FlagEntry* find_flag(std::string_view name, Command command);
+// The names of the flags it returns.
+std::vector<std::string> flag_names(Command command);
 // The flag of this name that some command takes; one name has the same values everywhere.
 const FlagEntry* find_flag_anywhere(std::string_view name);
 

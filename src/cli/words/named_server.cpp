@@ -17,11 +17,27 @@ constexpr std::string_view builtin_name = "patchbay";
 
 bool is_full_name(std::string_view text) { return text.starts_with(full_prefix); }
 
-std::optional<Error> unknown(const std::string& name, const std::vector<std::string>& servers, std::string hint = {}) {
+// What is known of the names of servers.
+struct Known {
+  const std::vector<std::string>& servers;
+  const std::vector<ServerElsewhere>& elsewhere;
+};
+
+std::optional<Error> unknown(const std::string& name, const Known& known, std::string hint = {}) {
+  const auto& servers = known.servers;
   if (name == builtin_name) {
     return Error(Errc::invalid_argument,
                  "the built-in server \"patchbay\" is used only if no other server is declared; to use it in addition: "
                  "patchbay --builtin");
+  }
+  if (name.contains("://") || name == "http:" || name == "https:") {
+    return Error(
+        Errc::invalid_argument,
+        "a URL is not the name of a server; to use it once: patchbay --mcp-server NAME=URL tools NAME; to keep "
+        "it: patchbay add NAME URL");
+  }
+  if (auto text = elsewhere_text(name, known.elsewhere); !text.empty()) {
+    return Error(Errc::invalid_argument, std::move(text));
   }
   const auto meant = nearest(name, servers);
   auto advice = !meant.empty()    ? fmt::format("; did you mean \"{}\"?", safe_name(meant, 80))
@@ -32,12 +48,13 @@ std::optional<Error> unknown(const std::string& name, const std::vector<std::str
 }
 
 // SERVER/NAME or mcp__SERVER__NAME; a bare name may be any server's.
-std::optional<Error> unknown_in_name(const std::string& text, const std::vector<std::string>& servers) {
+std::optional<Error> unknown_in_name(const std::string& text, const Known& known) {
+  const auto& servers = known.servers;
   const auto typed = server_typed(text);
   // A name that was cut to fit may have lost the end of its server's.
   if (is_full_name(text) && text.size() == exposed_name_limit) return std::nullopt;
   const bool there = std::ranges::any_of(servers, [&](const auto& server) { return addresses_server(text, server); });
-  return typed.empty() || there ? std::nullopt : unknown(typed, servers);
+  return typed.empty() || there ? std::nullopt : unknown(typed, known);
 }
 
 }  // namespace
@@ -52,7 +69,37 @@ std::string server_typed(const std::string& text) {
   return text.substr(full_prefix.size(), end == std::string::npos ? end : end - full_prefix.size());
 }
 
-std::optional<Error> unknown_server(const Settings& settings, const std::vector<std::string>& servers) {
+std::string elsewhere_text(const std::string& name, const std::vector<ServerElsewhere>& elsewhere) {
+  const auto found = std::ranges::find(elsewhere, name, &ServerElsewhere::name);
+  if (found == elsewhere.end()) return {};
+  return fmt::format("\"{}\" is declared for {} only; to use it everywhere, add it with --scope user",
+                     safe_name(name, 80), safe_name(found->directory, 300));
+}
+
+Settings with_named_tool(Settings settings, const std::vector<std::string>& servers) {
+  auto& words = settings.words;
+  const bool names_tools = settings.command == Command::tools || settings.command == Command::call;
+  if (!names_tools || words.empty()) return settings;
+  auto is_server = [&](std::string_view word) { return std::ranges::find(servers, word) != servers.end(); };
+  // An argument has a sign in it, or is an object.
+  auto is_name = [](std::string_view word) {
+    return !word.empty() && word != "-" && !word.contains('=') && !word.starts_with('{');
+  };
+  if (words.size() > 1 && is_server(words[0]) && is_name(words[1])) {
+    words[0] += "/" + words[1];
+    words.erase(words.begin() + 1);
+    return settings;
+  }
+  const auto& word = words[0];
+  const auto dot = word.find('.');
+  if (is_server(word) || dot == std::string::npos || !server_typed(word).empty()) return settings;
+  if (is_server(word.substr(0, dot))) words[0][dot] = '/';
+  return settings;
+}
+
+std::optional<Error> unknown_server(const Settings& settings, const std::vector<std::string>& servers,
+                                    const std::vector<ServerElsewhere>& elsewhere) {
+  const Known known{servers, elsewhere};
   const auto& words = settings.words;
   if (words.empty()) return std::nullopt;
   const auto& word = words.front();
@@ -61,22 +108,24 @@ std::optional<Error> unknown_server(const Settings& settings, const std::vector<
     case Command::resources:
     case Command::prompts:
     case Command::skills:
-      return there ? std::nullopt : unknown(word, servers);
+      return there ? std::nullopt : unknown(word, known);
     case Command::read:
-      return there || words.size() < 2 ? std::nullopt : unknown(word, servers);
+      // Behind a template there are values.
+      return there || words.size() < 2 || words[1].contains('=') ? std::nullopt : unknown(word, known);
     case Command::tools:
       if (there) return std::nullopt;
       // A bare name may be a tool's, unless it is all but the name of a server.
       if (server_typed(word).empty() && word != builtin_name) {
+        if (auto text = elsewhere_text(word, elsewhere); !text.empty()) return unknown(word, known);
         if (nearest(word, servers).empty()) return std::nullopt;
-        return unknown(word, servers, fmt::format(" If it is a tool: patchbay tools SERVER/{}", pasted_word(word)));
+        return unknown(word, known, fmt::format(" If it is a tool: patchbay tools SERVER/{}", pasted_word(word)));
       }
-      return server_typed(word).empty() ? unknown(word, servers) : unknown_in_name(word, servers);
+      return server_typed(word).empty() ? unknown(word, known) : unknown_in_name(word, known);
     case Command::call:
-      return there ? std::nullopt : unknown_in_name(word, servers);
+      return there ? std::nullopt : unknown_in_name(word, known);
     case Command::prompt:
       // Names of prompts have slashes of their own: only a slip is one for certain.
-      return is_full_name(word) || !nearest(server_typed(word), servers).empty() ? unknown_in_name(word, servers)
+      return is_full_name(word) || !nearest(server_typed(word), servers).empty() ? unknown_in_name(word, known)
                                                                                  : std::nullopt;
     default:
       return std::nullopt;

@@ -6,15 +6,25 @@
 #include <string>
 #include <vector>
 
+#include <patchbay/config.h>
 #include <patchbay/error.h>
 
 #include "cli/words/settings.h"
 
 namespace patchbay::cli {
 
+// As the other commands spell it: `tools SERVER TOOL`, `call SERVER TOOL` and SERVER.TOOL become SERVER/TOOL where the
+// first is one of `servers`.
+Settings with_named_tool(Settings settings, const std::vector<std::string>& servers);
+
 // What to say of a server that `settings` names and `servers` has not; nothing when every name may be meant. What
 // only servers know, such as the bare name of a tool, is left to them.
-std::optional<Error> unknown_server(const Settings& settings, const std::vector<std::string>& servers);
+// `elsewhere`: what is declared for other directories only.
+std::optional<Error> unknown_server(const Settings& settings, const std::vector<std::string>& servers,
+                                    const std::vector<ServerElsewhere>& elsewhere = {});
+
+// "ev" is declared for DIR only; …: empty when it is not declared anywhere else.
+std::string elsewhere_text(const std::string& name, const std::vector<ServerElsewhere>& elsewhere);
 
 // The server before the tool or prompt in mcp__server__name and server/name, as it was typed; empty when the text
 // is a bare name. Where the end of a server's name cannot be told, the shortest.

@@ -1,7 +1,6 @@
 #include "cli/words/new_entry.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include <fmt/format.h>
 
@@ -82,17 +81,30 @@ Result<Json> headers_of(const std::vector<std::string>& lines) {
   return Json(std::move(headers));
 }
 
-Result<std::optional<int>> callback_port(const Settings& settings, const VariableLookup& variables) {
-  if (settings.callback_port) return settings.callback_port;
-  const auto text = variables("MCP_OAUTH_CALLBACK_PORT");
-  if (!text || text->empty() || settings.client_id.empty()) return std::nullopt;
-  int port = 0;
-  const auto [end, fault] = std::from_chars(text->data(), text->data() + text->size(), port);
-  if (fault != std::errc() || end != text->data() + text->size() || port < 1 || port > 65535) {
-    return wrong(
-        fmt::format("MCP_OAUTH_CALLBACK_PORT is \"{}\", not a port from 1 to 65535; correct or unset it", *text));
+// `add x "npx -y server"`: a whole command line where a command is expected. A path may have blanks of its own.
+bool is_command_line(std::string_view word) {
+  const auto first = word.substr(0, word.find_first_of(" \t"));
+  return first.size() < word.size() && !first.empty() && !first.contains('/') && !first.contains("${");
+}
+
+// What people copy with the name around it: {"name":{…}} and {"mcpServers":{"name":{…}}}.
+Json unwrapped(Json entry, const std::string& name, std::vector<std::string>& notes) {
+  for (const auto* wrapper : {"mcpServers", name.c_str()}) {
+    const auto* inner = entry.size() == 1 ? entry.find(wrapper) : nullptr;
+    if (inner == nullptr || !inner->is_object()) continue;
+    if (wrapper != name && inner->find(name) == nullptr) continue;
+    Json copy = *inner;
+    entry = std::move(copy);
+    if (wrapper == name) notes.push_back(fmt::format("the object inside {{\"{}\": …}} is the entry", name));
   }
-  return port;
+  return entry;
+}
+
+// Returns the URL without blanks around it, and says so.
+std::string trimmed_url(const std::string& url, std::vector<std::string>& notes) {
+  auto plain = std::string(trim(url));
+  if (plain.size() != url.size()) notes.emplace_back("blanks around the URL were left out");
+  return plain;
 }
 
 // Reads the entry as a file would be read, so that nothing is written that would not be understood.
@@ -127,7 +139,7 @@ std::string new_name_fault(std::string_view name) {
   return fmt::format("Invalid name {}. Names can only contain letters, numbers, hyphens, and underscores.", name);
 }
 
-Result<NewEntry> entry_from_words(const Settings& settings, const VariableLookup& variables) {
+Result<NewEntry> entry_from_words(const Settings& settings) {
   std::vector<std::string> target(settings.words.begin() + 1, settings.words.end());
   const bool plain = !settings.command_words;
   if (settings.command_words) {
@@ -150,6 +162,11 @@ Result<NewEntry> entry_from_words(const Settings& settings, const VariableLookup
   }
   std::vector<std::string> notes;
   auto transport = settings.transport;
+  if (transport == "streamable-http") transport = "http";
+  const bool remote = transport == "http" || transport == "sse";
+  if (target.size() == 1 && (remote || (plain && is_url(trim(target.front()))))) {
+    target.front() = trimmed_url(target.front(), notes);
+  }
   if (transport.empty() && plain && target.size() == 1) {
     if (is_url(target.front())) {
       transport = "http";
@@ -180,14 +197,16 @@ Result<NewEntry> entry_from_words(const Settings& settings, const VariableLookup
   if (!env) return std::unexpected(std::move(env).error());
   auto headers = headers_of(settings.headers);
   if (!headers) return std::unexpected(std::move(headers).error());
-  auto port = callback_port(settings, variables);
-  if (!port) return std::unexpected(std::move(port).error());
 
   Json entry = Json::object();
   if (transport == "stdio") {
-    if (plain && is_url(target.front())) {
+    if (is_url(target.front())) {
       notes.push_back(fmt::format("\"{}\" looks like a URL but is used as a command, because {}", target.front(),
                                   settings.transport.empty() ? "more words follow it" : "of --transport stdio"));
+    }
+    if (target.size() == 1 && is_command_line(target.front())) {
+      return wrong(fmt::format("'{}' is a whole command line in one word; write: patchbay add{} {} -- {}",
+                               target.front(), scope_again(settings), shell_word(name), target.front()));
     }
     entry["type"] = "stdio";
     entry["command"] = target.front();
@@ -206,7 +225,8 @@ Result<NewEntry> entry_from_words(const Settings& settings, const VariableLookup
         "a server of type {} needs only a URL, but \"{}\" follows it; to add a command, leave --transport out",
         transport, target[1]));
   }
-  if (!is_url(target.front())) {
+  // What a variable holds is not known yet.
+  if (!is_url(target.front()) && !target.front().starts_with("${")) {
     const auto& word = target.front();
     if (const auto scheme = scheme_of(word); !scheme.empty()) {
       return wrong(
@@ -221,7 +241,7 @@ Result<NewEntry> entry_from_words(const Settings& settings, const VariableLookup
   if (headers->size() > 0) entry["headers"] = std::move(*headers);
   Json oauth = Json::object();
   if (!settings.client_id.empty()) oauth["clientId"] = settings.client_id;
-  if (*port) oauth["callbackPort"] = **port;
+  if (settings.callback_port) oauth["callbackPort"] = *settings.callback_port;
   if (oauth.size() > 0) entry["oauth"] = std::move(oauth);
   if (env->size() > 0) notes.emplace_back("--env applies only to commands and was left out");
   return checked(name, std::move(entry), std::move(notes));
@@ -237,13 +257,25 @@ Result<NewEntry> entry_from_json(const std::string& name, std::string_view json)
     return wrong(fmt::format("Invalid JSON at line {}, column {}: {}", place.line, place.column, entry.error().reason));
   }
   if (!entry->is_object()) return wrong("Invalid configuration: expected the JSON object of one server");
+  std::vector<std::string> notes;
+  *entry = unwrapped(std::move(*entry), name, notes);
   if (entry->find("mcpServers") != nullptr) {
     return wrong(
         fmt::format("Invalid configuration: write only the object of the server, without \"mcpServers\": patchbay "
                     "add-json {} '{{\"command\":…}}'",
                     name));
   }
-  auto read = checked(name, std::move(*entry), {});
+  if (auto* written = entry->find("url"); written != nullptr && written->is_string()) {
+    *written = trimmed_url(std::string(*written->if_string()), notes);
+  }
+  if (auto* oauth = entry->find("oauth"); oauth != nullptr && oauth->find("clientSecret") != nullptr) {
+    oauth->erase("clientSecret");
+    if (oauth->size() == 0) entry->erase("oauth");
+    notes.emplace_back(
+        "\"oauth.clientSecret\" was not written: the file must not contain secrets; repeat the command with "
+        "--client-secret to have it asked for and kept apart");
+  }
+  auto read = checked(name, std::move(*entry), std::move(notes));
   if (!read || read->server.kind == ServerKind::stdio) return read;
   const auto& url = read->server.url;
   // An empty one is reported by every listing, as for files.

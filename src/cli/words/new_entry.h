@@ -21,8 +21,8 @@ struct NewEntry {
 // Why no server may be added under this name; empty when it may.
 std::string new_name_fault(std::string_view name);
 
-// `variables` are looked at for MCP_OAUTH_CALLBACK_PORT. Errors are Errc::invalid_argument.
-Result<NewEntry> entry_from_words(const Settings& settings, const VariableLookup& variables);
+// Errors are Errc::invalid_argument.
+Result<NewEntry> entry_from_words(const Settings& settings);
 Result<NewEntry> entry_from_json(const std::string& name, std::string_view json);
 
 }  // namespace patchbay::cli

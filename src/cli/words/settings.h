@@ -79,6 +79,7 @@ struct Settings {
   std::optional<std::vector<std::string>> command_words;  // what stood behind --
   bool check = false;                                     // connect, to see whether servers answer
   bool all = false;
+  bool from_claude = false;
   bool as_mcp = false;  // typed as `patchbay mcp ...`
 
   // What `import` is told.
@@ -86,6 +87,8 @@ struct Settings {
   std::vector<std::string> names;  // only these servers
   bool dry_run = false;
   bool yes = false;
+
+  std::string output;  // of `call` and `read`: the file for what is not text
 
   // What `doctor`, `lint` and `trust` are told.
   bool fix = false;
@@ -96,8 +99,10 @@ struct Settings {
   // How to talk.
   bool json = false;
   bool quiet = false;
+  bool verbose = false;
   bool no_color = false;
   std::string log_level;  // empty: no log was asked for, and warnings are told in words
+  bool debug = false;     // of `serve`: a log of everything
   std::string log_file;
   bool trace = false;
   std::optional<double> timeout_seconds;

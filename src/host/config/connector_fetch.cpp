@@ -109,6 +109,7 @@ Task<std::vector<Connector>> fetch_pages(ConnectorDirectory directory, std::shar
   auto bearer = co_await bearer_of(directory, context, runtime);
   HttpClientOptions options;
   options.log = runtime.log;
+  options.environment = context->variables;
   HttpClient client(co_await asio::this_coro::executor, std::move(options));
   std::vector<Connector> all;
   std::optional<std::string> page;

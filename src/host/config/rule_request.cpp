@@ -1,7 +1,11 @@
 #include "host/config/rule_request.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <system_error>
+
+#include "permission/entry_rules.h"
 
 namespace patchbay {
 
@@ -15,6 +19,9 @@ RuleRequest rule_request(const LoadedConfig& config, const PermissionOptions& op
   std::error_code ignored;
   request.places.cwd = config.cwd.empty() ? std::filesystem::current_path(ignored).string() : config.cwd;
   request.places.home = config.home.empty() ? process_environment()("HOME").value_or("") : config.home;
+  for (const auto& server : config.servers) {
+    std::ranges::move(entry_rules(server), std::back_inserter(request.of_entries));
+  }
   return request;
 }
 

@@ -164,6 +164,7 @@ Task<std::shared_ptr<Transport>> remote_for(ServerConfig expanded, ServerConfig 
                                             std::shared_ptr<const StartContext> context, Runtime runtime) {
   auto options = http_options(expanded);
   options.shown = shown_target(written);
+  options.variables = context->variables;
   for (auto* file : {&options.ca_file, &options.client_certificate, &options.client_key}) {
     if (!file->empty()) *file = path_of(*file, *context);
   }
@@ -210,7 +211,7 @@ Task<std::shared_ptr<Transport>> make_transport(ServerConfig written, std::share
                                                 Runtime runtime) {
   auto secrets = co_await fetch_secrets(written, context, runtime);
   auto expanded = expand_server(written, context->variables, secrets);
-  if (context->check) context->check(expanded);
+  if (context->check) context->check(written, expanded);
   if (expanded.kind == ServerKind::stdio) co_return co_await stdio_for(std::move(expanded), written, context);
   if (expanded.url.empty()) {
     throw Error(Errc::config,

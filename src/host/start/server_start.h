@@ -34,7 +34,7 @@ struct StartContext {
   // are refused at the same time, the bearer is fetched again once. It refers back to this.
   std::shared_ptr<std::weak_ptr<HttpAuth>> connector_auth = std::make_shared<std::weak_ptr<HttpAuth>>();
   // Throws Errc::denied when an organisation keeps this server away.
-  std::function<void(const ServerConfig& expanded)> check;
+  std::function<void(const ServerConfig& written, const ServerConfig& expanded)> check;
 };
 
 // What the secret references of an entry come to. Nothing is read or run when one of them is not allowed there.
