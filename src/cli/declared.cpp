@@ -86,6 +86,7 @@ Declared load_declared(const Settings& settings) {
   auto config = load_servers(request);
   config.problems = with_remedies_in_words(std::move(config.problems));
   require_flag_settings(config);
+  if (config.refused_flags) throw Error(Errc::config, *config.refused_flags);
   const auto paths = config_paths(request);
   auto places = store_places(paths.own_dir, paths.home, process_environment());
   if (!places) throw std::move(places).error();

@@ -1,11 +1,11 @@
 #include "cli/output_file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 
 #include <fmt/format.h>
 
@@ -27,11 +27,26 @@ std::string decoded(const std::string& text) {
   throw Error(Errc::invalid_argument, fmt::format("--output: {} cannot be written: {}", file, why));
 }
 
-void write_one(const std::string& file, const std::string& bytes) {
-  std::ofstream out(file, std::ios::binary | std::ios::trunc);
-  if (!out || !out.write(bytes.data(), static_cast<std::streamsize>(bytes.size())) || !out.flush()) {
-    cannot_write(file, std::strerror(errno));
+// `fresh`: only where there is nothing yet.
+void write_one(const std::string& file, std::string_view bytes, bool fresh) {
+  const int fd = ::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | (fresh ? O_EXCL | O_NOFOLLOW : O_TRUNC), 0666);
+  if (fd < 0) cannot_write(file, std::strerror(errno));
+  int fault = 0;
+  while (!bytes.empty() && fault == 0) {
+    const auto written = ::write(fd, bytes.data(), bytes.size());
+    if (written >= 0) bytes.remove_prefix(static_cast<std::size_t>(written));
+    if (written < 0 && errno != EINTR) fault = errno;
   }
+  if (::close(fd) != 0 && fault == 0) fault = errno;
+  if (fault != 0) cannot_write(file, std::strerror(fault));
+}
+
+// out.png, out.2.png, out.3.png
+std::string numbered(const std::string& file, std::size_t number) {
+  if (number == 1) return file;
+  const fs::path path(file);
+  return (path.parent_path() / fmt::format("{}.{}{}", path.stem().string(), number, path.extension().string()))
+      .string();
 }
 
 }  // namespace
@@ -64,9 +79,14 @@ void check_output(const std::string& file) {
 }
 
 void write_output(const std::string& file, const std::vector<OutputPart>& parts, Io& io, bool quiet) {
+  constexpr std::size_t most_files = 100;
+  if (parts.size() > most_files) {
+    throw Error(Errc::limit, fmt::format("the result has {} files; at most {} are written", parts.size(), most_files));
+  }
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    const auto name = i == 0 ? file : fmt::format("{}.{}", file, i + 1);
-    write_one(name, parts[i].bytes);
+    const auto name = numbered(file, i + 1);
+    // The user named one file; how many more there are is the server's choice.
+    write_one(name, parts[i].bytes, i > 0);
     if (quiet) continue;
     io.talk(fmt::format("Wrote {} ({}, {} bytes)\n", safe_name(name, 1000), safe_name(parts[i].kind, 60),
                         parts[i].bytes.size()));

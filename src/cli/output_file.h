@@ -21,7 +21,7 @@ OutputPart binary_part(const ResourceContents& contents);
 
 // Before the call is made: nothing is carried out whose result could not be kept.
 void check_output(const std::string& file);
-// The first part to `file`, others to file.2, file.3 and so on; says so on stderr.
+// The first part to out.png, which is replaced, others to out.2.png and so on, which must be new; says so on stderr.
 void write_output(const std::string& file, const std::vector<OutputPart>& parts, Io& io, bool quiet);
 
 }  // namespace patchbay::cli

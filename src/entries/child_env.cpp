@@ -197,10 +197,12 @@ ChildEnvironment helper_environment(const Environment& ours, const ServerConfig&
   out.added["CLAUDE_CODE_MCP_SERVER_NAME"] = written.name;
   out.added["CLAUDE_CODE_MCP_SERVER_URL"] = expand(written.url, variables).text;
   if (scrub) {
+    for (const auto& [name, value] : context.settings_env) {
+      if (is_secret_variable(name)) out.added.erase(name);
+    }
     for (const auto& [name, value] : ours) {
-      if (is_secret_variable(name) && std::ranges::find(out.removed, name) == out.removed.end()) {
-        out.removed.push_back(name);
-      }
+      if (!is_secret_variable(name)) continue;
+      if (std::ranges::find(out.removed, name) == out.removed.end()) out.removed.push_back(name);
     }
   }
   return out;

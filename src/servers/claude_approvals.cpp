@@ -24,7 +24,7 @@ ClaudeApprovals claude_approvals(const LoadedConfig& config) {
       if (server.standing != ServerStanding::awaiting_approval) continue;
       const auto layer = std::ranges::find_if(layers, [&](const auto& one) { return approves(one, server.name); });
       if (layer == layers.end()) continue;
-      if (out.file.size() < layer->file.size()) out.file = layer->file;
+      if (std::ranges::find(out.files, layer->file) == out.files.end()) out.files.push_back(layer->file);
       out.servers.push_back(&server);
     }
   }

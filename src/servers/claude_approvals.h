@@ -11,7 +11,7 @@ namespace patchbay {
 
 struct ClaudeApprovals {
   std::vector<const ServerConfig*> servers;  // that await approval here
-  std::string file;                          // which approves them; the nearest if there are several
+  std::vector<std::string> files;            // which approve them
 };
 
 // Pure.

@@ -232,7 +232,8 @@ std::vector<ConfigProblem> ignored_approvals(std::span<const SettingsLayer> laye
                      place.column,
                      fmt::format("\"{}\" is ignored: a file inside the repository cannot approve servers", key),
                      {},
-                     Severity::warning});
+                     // Claude Code writes this file itself; whoever uses both has it for good.
+                     layer.source == SettingsSource::project_local ? Severity::note : Severity::warning});
     };
     if (layer.enable_all_project_servers && layer.enable_all_project_servers->value) {
       note("enableAllProjectMcpServers", layer.enable_all_project_servers->place);

@@ -7,12 +7,12 @@
 
 namespace patchbay {
 
-// `index` is the content of .git/index. Pure. False only if the index was understood and has no path that ends in
-// `path`.
+// `index` is the content of .git/index, `path` a file in the repository. Pure. False only if the whole index was
+// understood and has neither the path nor one it is below, as a link or another repository would be.
 bool may_be_in_index(std::string_view index, std::string_view path);
 
-// Whether the repository at `root` may track `path`, which is relative to it. Without a repository nobody knows where
-// the file came from: true. Blocking.
-bool git_may_track(const std::string& root, std::string_view path);
+// Whether the repository at `root` may track `file`, or what leads to it. Without a repository nobody knows where the
+// file came from: true. Blocking.
+bool git_may_track(const std::string& root, const std::string& file);
 
 }  // namespace patchbay

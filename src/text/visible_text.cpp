@@ -185,6 +185,11 @@ std::vector<std::string> wrapped(std::string_view visible, std::size_t columns, 
       }
       used = before.size() + columns_of(rest);
       lines.push_back(std::string(before) + rest);
+      // The line is full with the end of a word: the blank behind it would only indent the next one.
+      if (visible[at] == ' ') {
+        ++at;
+        continue;
+      }
     }
     lines.back() += visible.substr(at, character.length);
     used += width;

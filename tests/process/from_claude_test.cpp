@@ -1,5 +1,7 @@
 // Rows of docs/requirements.md: C6.
 // Approvals that Claude Code keeps inside the repository: offered, shown, and never taken without a word.
+#include <filesystem>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,8 +24,9 @@ const std::string fake = test::built("mode-server");
 class FromClaude : public testing::Test {
  protected:
   FromClaude() {
-    house.tree.directory("project/.git");
     declare("good");
+    git({"init", "-q", "."});
+    git({"add", ".mcp.json"});
     house.tree.file("project/.claude/settings.local.json", R"({"enabledMcpjsonServers": ["a", "b"]})");
   }
   void declare(const std::string& mode) {
@@ -52,7 +55,8 @@ TEST_F(FromClaude, AreOfferedTogetherAfterTheyWereShown) {
   EXPECT_THAT(terminal.seen(), AllOf(HasSubstr("\"a\" ("), HasSubstr("\"b\" ("), HasSubstr(fake)));
   terminal.type("y\n");
   EXPECT_EQ(terminal.wait_for_end(), 0) << terminal.seen();
-  EXPECT_THAT(terminal.seen(), AllOf(HasSubstr("Approved a, b."), HasSubstr("mcp__a__"), Not(HasSubstr("Start it?"))));
+  EXPECT_THAT(terminal.seen(), AllOf(HasSubstr("Approved a, b."), HasSubstr("Undo: patchbay reject a b"),
+                                     HasSubstr("mcp__a__"), Not(HasSubstr("Start it?"))));
   EXPECT_EQ(approved().size(), 2u);
 }
 
@@ -102,9 +106,18 @@ TEST_F(FromClaude, AllOfThemIfAllAreEnabledButNoRejectedOne) {
   EXPECT_NE(approved().find("c"), nullptr);
 }
 
+// The index of such a repository does not name the file.
+TEST_F(FromClaude, ALinkToATrackedDirectoryIsNotTheUsersWord) {
+  std::filesystem::rename(house.project() + "/.claude", house.project() + "/kept");
+  std::filesystem::create_directory_symlink("kept", house.project() + "/.claude");
+  git({"add", "-A"});
+  EXPECT_NE(house.run({"approve", "--from-claude", "--yes"}).code, 0);
+  EXPECT_THAT(house.run({"approve", "--from-claude"}).err, HasSubstr("approve them by name: patchbay approve a b"));
+  EXPECT_TRUE(approved().is_null());
+}
+
 // A file that came with the repository is its author's word, not the user's.
 TEST_F(FromClaude, WhereGitTracksTheFileEachServerIsAQuestion) {
-  git({"init", "-q", "."});
   git({"add", "-f", ".claude/settings.local.json"});
   const auto refused = house.run({"approve", "--from-claude", "--yes"});
   EXPECT_NE(refused.code, 0);

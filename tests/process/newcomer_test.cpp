@@ -34,10 +34,14 @@ class Newcomer : public testing::Test {
 TEST_F(Newcomer, IsToldForWhichDirectoryAServerIsDeclared) {
   add("ev");
   house.tree.directory("elsewhere/.git");
-  const auto place =
-      "\"ev\" is declared for " + house.project() + " only; to use it everywhere, add it with --scope user";
-  for (const auto& words :
-       {std::vector<std::string>{"call", "ev/echo", "text=x"}, {"tools", "ev"}, {"get", "ev"}, {"list", "ev"}}) {
+  const auto place = "\"ev\" is declared for " + house.project() + " only: run the command there";
+  for (const auto& words : {std::vector<std::string>{"call", "ev/echo", "text=x"},
+                            {"tools", "ev"},
+                            {"get", "ev"},
+                            {"list", "ev"},
+                            {"why", "ev"},
+                            {"call", "ev.echo"},
+                            {"call", "ev", "echo"}}) {
     const auto ran = elsewhere(words);
     EXPECT_EQ(ran.code, 2) << ran.out;
     EXPECT_THAT(ran.err, HasSubstr(place)) << words.front();
@@ -77,9 +81,27 @@ TEST_F(Newcomer, FilesOfAResultAreKept) {
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_EQ(ran.out, "two files\n");
   EXPECT_THAT(ran.err, AllOf(HasSubstr("Wrote " + file + " (image/png, 5 bytes)\n"),
-                             HasSubstr(file + ".2 (audio/wav, 6 bytes)")));
+                             HasSubstr("out.2.png (audio/wav, 6 bytes)")));
   EXPECT_EQ(house.tree.read("out.png"), "first");
-  EXPECT_EQ(house.tree.read("out.png.2"), "second");
+  EXPECT_EQ(house.tree.read("out.2.png"), "second");
+}
+
+TEST_F(Newcomer, AFailedCallReplacesNoFile) {
+  add("ev");
+  house.tree.file("kept.txt", "mine");
+  const auto ran = house.run({"call", "ev/fail", "--output", (house.tree.path() / "kept.txt").string()});
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_EQ(ran.out, "the tool failed\n");
+  EXPECT_EQ(house.tree.read("kept.txt"), "mine");
+}
+
+TEST_F(Newcomer, OnlyTheFileThatWasNamedIsReplaced) {
+  add("ev", "pictures");
+  house.tree.file("out.2.png", "mine");
+  const auto ran = house.run({"call", "ev/echo", "text=x", "--output", (house.tree.path() / "out.png").string()});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("out.2.png cannot be written: File exists"));
+  EXPECT_EQ(house.tree.read("out.2.png"), "mine");
 }
 
 TEST_F(Newcomer, TextIsKeptWhereThereIsNoFile) {

@@ -229,5 +229,18 @@ TEST(HelperOutput, IsAnObjectOfTexts) {
             (NamedTexts{{"X", "1"}, {"Authorization", "new"}, {"Y", "2"}}));
 }
 
+// compat: B3.18
+TEST(ChildEnvironment, AHelperOfAProjectSeesNoSecretThatSettingsSet) {
+  auto run = here;
+  run.project_trusted = true;
+  run.settings_env = {{"MY_API_TOKEN", "s"}, {"REGION", "eu"}};
+  for (const auto scope : {ConfigScope::project, ConfigScope::plugin}) {
+    const auto foreign = helper_environment({{"PATH", "/bin"}}, at(scope, ConfigTrust::needs_approval), run);
+    EXPECT_FALSE(foreign.added.contains("MY_API_TOKEN")) << to_string(scope);
+    EXPECT_EQ(foreign.added.at("REGION"), "eu") << to_string(scope);
+  }
+  EXPECT_EQ(helper_environment({{"PATH", "/bin"}}, at(ConfigScope::user), run).added.at("MY_API_TOKEN"), "s");
+}
+
 }  // namespace
 }  // namespace patchbay

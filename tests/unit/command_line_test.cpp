@@ -123,7 +123,12 @@ TEST(CommandLineTest, WordsBecomeSettings) {
       {{"add", "a", "npx", "-y", "pkg", "-s", "user"},
        [](Settings& s) {
          s.command = Command::add, s.words = {"a", "npx"},
-         s.command_words = std::vector<std::string>{"-y", "pkg", "-s", "user"};
+         s.command_words = std::vector<std::string>{"-y", "pkg", "-s", "user"}, s.command_without_dashes = true;
+       }},
+      {{"add", "a", "docker", "run", "-v", "/a:/b", "image"},
+       [](Settings& s) {
+         s.command = Command::add, s.words = {"a", "docker", "run"},
+         s.command_words = std::vector<std::string>{"-v", "/a:/b", "image"}, s.command_without_dashes = true;
        }},
       {{"add", "--", "NAME"},
        [](Settings& s) { s.command = Command::add, s.words = {"NAME"}, s.command_words = std::vector<std::string>{}; }},

@@ -40,7 +40,7 @@ TEST(Present, AFailureWithManyLinesIsOneLineAndWhereToSeeTheRest) {
 
   const auto many = shown_failure("my db", Error(error).with_detail("a\nError: b\nc\nd\ne\nf\n"));
   EXPECT_EQ(many.cause, "it exited with status 1: Error: b");
-  EXPECT_EQ(many.below, "    to see all 6 lines that the server wrote: patchbay why --check 'my db'\n");
+  EXPECT_EQ(many.below, "    to see more of what the server wrote: patchbay why --check 'my db'\n");
 }
 
 TEST(Present, LongLinesAreWrappedForATerminalAndForNothingElse) {

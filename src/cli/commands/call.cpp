@@ -96,11 +96,11 @@ Task<int> make_call(Context& context) {
   const auto& result = *outcome;
   context.waiting.end();
   if (context.settings.json) {
-    if (!file.empty()) write_output(file, binary_parts(result.content), context.io, true);
+    if (!file.empty() && !result.is_error) write_output(file, binary_parts(result.content), context.io, true);
     context.print_json(encode(result));
   } else {
     auto text = text_of(result);
-    if (!file.empty()) {
+    if (!file.empty() && !result.is_error) {
       auto parts = binary_parts(result.content);
       text = parts.empty() ? std::string() : text_parts(result);
       if (parts.empty()) parts.push_back({text_of(result), "text"});

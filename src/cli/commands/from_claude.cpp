@@ -44,8 +44,9 @@ bool was_declined(const Declared& declared, const ServerConfig& server) {
 
 Offer offer_of(const Declared& declared) {
   Offer offer{claude_approvals(declared.config)};
-  offer.tracked =
-      !offer.approvals.servers.empty() && git_may_track(declared.config.project_dir, ".claude/settings.local.json");
+  for (const auto& file : offer.approvals.files) {
+    offer.tracked = offer.tracked || git_may_track(declared.config.project_dir, file);
+  }
   return offer;
 }
 
@@ -64,6 +65,19 @@ std::string blocks_of(const std::vector<const ServerConfig*>& servers, std::size
   return out;
 }
 
+std::string files_of(const Offer& offer) {
+  std::vector<std::string> files;
+  for (const auto& file : offer.approvals.files) files.push_back(visible_text(file));
+  return join(files, " and ");
+}
+
+// Why what it says may not be the user's word.
+std::string doubt_about(const Offer& offer) {
+  return fmt::format(
+      "{} may have come with the project: git tracks it or what leads to it, or its index cannot be read",
+      files_of(offer));
+}
+
 enum class Reply { yes, no, nothing };
 
 // What they would start is shown before the question, whatever is answered.
@@ -71,10 +85,10 @@ Reply ask_together(Io& io, const Offer& offer) {
   constexpr int most_questions = 10;
   const auto& servers = offer.approvals.servers;
   const auto shown = blocks_of(servers, talk_columns(io));
-  io.talk(fmt::format("{} approves servers of this project for Claude Code:\n{}", visible_text(offer.approvals.file),
-                      shown));
+  io.talk(fmt::format("{} approves for Claude Code:\n{}", files_of(offer), shown));
   for (int asked = 0; asked < most_questions; ++asked) {
-    io.talk(fmt::format("Approved in Claude Code: {}. Approve them here as well? [y/N/show] ", names_of(servers)));
+    io.talk(fmt::format("Approved in Claude Code: {}. Approve {} here as well? [y/N/show] ", names_of(servers),
+                        servers.size() == 1 ? "it" : "them"));
     const auto line = io.read_line();
     if (!line) {
       io.talk("\n");
@@ -82,16 +96,20 @@ Reply ask_together(Io& io, const Offer& offer) {
     }
     const auto word = to_lower_ascii(trim(*line));
     if (word == "y" || word == "yes") return Reply::yes;
-    if (word != "show") return Reply::no;
-    io.talk(shown);
+    if (word.empty() || word == "n" || word == "no") return Reply::no;
+    io.talk(word == "show"
+                ? shown
+                : "  y     approve all of them, now and later, as long as their entries do not change\n"
+                  "  N     do not; each is asked about when it starts. `patchbay approve --from-claude` asks "
+                  "again\n"
+                  "  show  what they would start, again\n");
   }
   return Reply::nothing;
 }
 
 // The file may be the repository's own word, so each of its servers is a question of its own.
 std::vector<const ServerConfig*> ask_each(Io& io, const Offer& offer) {
-  io.talk(fmt::format("git tracks {}, or this is not a git repository, so the file may not be yours.\n",
-                      visible_text(offer.approvals.file)));
+  io.talk(fmt::format("{}.\n", doubt_about(offer)));
   std::vector<const ServerConfig*> out;
   for (const auto* server : offer.approvals.servers) {
     const auto question =
@@ -126,13 +144,12 @@ std::vector<const ServerConfig*> taken_from_claude(const Declared& declared, con
                 "servers: patchbay list");
   }
   const bool may_ask = io.in_is_terminal && io.talk_is_terminal && !settings.json;
-  if (offer.tracked && settings.yes) {
+  if (offer.tracked && (settings.yes || !may_ask)) {
     std::vector<std::string> names;
     for (const auto* server : servers) names.push_back(server->name);
-    throw Error(Errc::denied,
-                fmt::format("git tracks {}, or this is not a git repository, so the file may not be yours; look at the "
-                            "servers and approve them by name: patchbay approve{}",
-                            offer.approvals.file, shell_operands(names)));
+    throw Error(Errc::denied, fmt::format("{}; look at the servers (patchbay list) and approve them by name: patchbay "
+                                          "approve{}",
+                                          doubt_about(offer), shell_operands(names)));
   }
   if (settings.yes) return servers;
   if (!may_ask) {
@@ -157,10 +174,21 @@ void offer_approvals_of_claude(const Declared& declared, const std::string& only
   // One at a time is how they are asked about anyway.
   if (servers.empty() || offer.tracked || !concerned) return;
   const auto reply = ask_together(io, offer);
-  if (reply == Reply::no) decline(declared, servers);
-  if (reply != Reply::yes) return;
-  auto change = remember_answers(declared, servers, true);
-  io.talk(fmt::format("Approved {}. File modified: {}\n", names_of(servers), change.file));
+  std::vector<std::string> names;
+  for (const auto* server : servers) names.push_back(server->name);
+  try {
+    if (reply == Reply::no) {
+      decline(declared, servers);
+      io.talk("Not approved; each of them is asked about when it starts.\n");
+    } else if (reply == Reply::yes) {
+      const auto change = remember_answers(declared, servers, true);
+      io.talk(fmt::format("Approved {}. File modified: {}. Undo: patchbay reject{}\n", names_of(servers), change.file,
+                          shell_operands(names)));
+    }
+  } catch (const Error& error) {
+    io.talk(fmt::format("patchbay: your answer could not be saved, so you will be asked again: {}\n",
+                        message_line(error.message(), 500)));
+  }
 }
 
 }  // namespace patchbay::cli

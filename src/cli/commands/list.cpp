@@ -287,16 +287,19 @@ std::string table(const Declared& declared, const std::vector<Row>& rows, const 
     const auto place = short_place(declared, row.server->origin);
     const auto before = fmt::format("{:<{}}  {:<10}  {:<{}}  ", safe_name(row.server->name, 40), names,
                                     scope_word(row.server->origin.scope), row.reason, states);
-    const auto used = before.size() + place.size() + 4;
-    const auto width = io.width();
-    const std::size_t room = !io.out_is_terminal ? 2000 : width > used + 20 ? width - used : 20;
     // What waits for approval is shown whole below.
     const bool waits = row.server->standing == ServerStanding::awaiting_approval;
     const auto target = waits                                            ? std::string()
                         : row.server->standing == ServerStanding::broken ? visible_message(reason_words(*row.server))
                                                                          : target_of(*row.server);
+    // Where both do not fit, each has a line.
+    constexpr std::size_t most = 2000;
+    const auto columns = out_columns(io);
+    const bool apart = !waits && columns > 0 && before.size() + target.size() + place.size() + 4 > columns;
+    const auto room = columns > before.size() + 20 ? columns - before.size() : most;
     out += waits ? fmt::format("{}({})\n", before, place)
-                 : fmt::format("{}{}  ({})\n", before, safe_line(target, room), place);
+                 : fmt::format("{}{}{}({})\n", before, safe_line(target, apart ? room : most), apart ? "\n    " : "  ",
+                               place);
     out += below(declared, *row.server, out_columns(io));
   }
   return out;

@@ -215,16 +215,19 @@ Task<int> read(Context& context) {
   if (!outcome) throw error_of_call(server, uri, outcome.error());
   const auto& result = *outcome;
   context.waiting.end();
+  if (!file.empty()) {
+    std::vector<OutputPart> parts;
+    for (const auto& contents : result.contents) parts.push_back(binary_part(contents));
+    if (parts.empty()) {
+      throw Error(Errc::protocol, fmt::format("the resource \"{}\" has no content, so nothing was written", uri));
+    }
+    write_output(file, parts, context.io, context.settings.quiet || context.settings.json);
+  }
   if (context.settings.json) {
     context.print_json(encode(result));
     co_return 0;
   }
-  if (!file.empty()) {
-    std::vector<OutputPart> parts;
-    for (const auto& contents : result.contents) parts.push_back(binary_part(contents));
-    write_output(file, parts, context.io, context.settings.quiet);
-    co_return 0;
-  }
+  if (!file.empty()) co_return 0;
   for (const auto& contents : result.contents) print_contents(context, contents);
   co_return 0;
 }

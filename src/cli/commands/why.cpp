@@ -83,9 +83,14 @@ std::vector<std::string> names_of(const LoadedConfig& config) {
                                                       safe_name(meant, 80), safe_name(rest, 80), tool)));
 }
 
-Question question_of(const Declared& declared, const Settings& settings) {
-  const auto& words = settings.words;
+Question question_of(const Declared& declared, const Settings& given) {
   const auto names = names_of(declared.config);
+  const auto settings = with_named_tool(given, names);
+  const auto& words = settings.words;
+  const auto& typed = server_typed(words.front());
+  if (auto text = elsewhere_text(typed.empty() ? words.front() : typed, declared.config.elsewhere); !text.empty()) {
+    throw Error(Errc::invalid_argument, std::move(text));
+  }
   Question out;
   if (std::ranges::find(names, words.front()) != names.end()) {
     out.server = &entry_named(declared, words.front(), settings.scope);

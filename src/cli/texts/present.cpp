@@ -226,7 +226,7 @@ bool is_required(const Tool& tool, const std::string& name) {
 
 std::size_t room_behind(std::size_t used, std::size_t columns) {
   if (columns == 0) return longest_line;
-  return columns > used + 20 ? columns - used : 20;
+  return columns > used + 8 ? columns - used : 8;
 }
 
 }  // namespace
@@ -325,8 +325,8 @@ ShownFailure shown_failure(const std::string& server, const Error& error) {
     return out;
   }
   out.cause += fmt::format(": {}", safe_line(cause_line(detail), 300));
-  out.below = fmt::format("    to see all {} lines that the server wrote: patchbay why --check{}\n", lines,
-                          shell_operands({server}));
+  out.below =
+      fmt::format("    to see more of what the server wrote: patchbay why --check{}\n", shell_operands({server}));
   return out;
 }
 

@@ -54,6 +54,7 @@ class Reader {
         listing_ = nullptr;
       } else if (!only_words_ && looks_like_flag(word)) {
         if (is_flag_of_the_server(word)) {
+          settings_.command_without_dashes = true;
           settings_.command_words.emplace(words_.begin() + static_cast<std::ptrdiff_t>(at_), words_.end());
           break;
         }
@@ -98,7 +99,9 @@ class Reader {
     }
     const bool is_long = word.starts_with("--");
     const auto name = is_long ? word.substr(0, word.find('=')) : word.substr(0, 2);
-    if (find_flag(name, command_->command)) return false;
+    // Flags of every command may be the server's as well: -v of docker.
+    const auto* ours = find_flag(name, command_->command);
+    if (ours) return ours->owner.every_command();
     return !is_long || nearest(name, flag_names(command_->command)).empty();
   }
 

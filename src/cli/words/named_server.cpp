@@ -72,20 +72,22 @@ std::string server_typed(const std::string& text) {
 std::string elsewhere_text(const std::string& name, const std::vector<ServerElsewhere>& elsewhere) {
   const auto found = std::ranges::find(elsewhere, name, &ServerElsewhere::name);
   if (found == elsewhere.end()) return {};
-  return fmt::format("\"{}\" is declared for {} only; to use it everywhere, add it with --scope user",
-                     safe_name(name, 80), safe_name(found->directory, 300));
+  return fmt::format(
+      "\"{}\" is declared for {} only: run the command there, or add it with --scope user to use it everywhere",
+      safe_name(name, 80), safe_name(found->directory, 300));
 }
 
 Settings with_named_tool(Settings settings, const std::vector<std::string>& servers) {
   auto& words = settings.words;
   const bool names_tools = settings.command == Command::tools || settings.command == Command::call;
-  if (!names_tools || words.empty()) return settings;
+  // `why` takes two words itself.
+  if ((!names_tools && settings.command != Command::why) || words.empty()) return settings;
   auto is_server = [&](std::string_view word) { return std::ranges::find(servers, word) != servers.end(); };
   // An argument has a sign in it, or is an object.
   auto is_name = [](std::string_view word) {
     return !word.empty() && word != "-" && !word.contains('=') && !word.starts_with('{');
   };
-  if (words.size() > 1 && is_server(words[0]) && is_name(words[1])) {
+  if (names_tools && words.size() > 1 && is_server(words[0]) && is_name(words[1])) {
     words[0] += "/" + words[1];
     words.erase(words.begin() + 1);
     return settings;
@@ -111,7 +113,7 @@ std::optional<Error> unknown_server(const Settings& settings, const std::vector<
       return there ? std::nullopt : unknown(word, known);
     case Command::read:
       // Behind a template there are values.
-      return there || words.size() < 2 || words[1].contains('=') ? std::nullopt : unknown(word, known);
+      return there || words.size() < 2 || word.contains('{') ? std::nullopt : unknown(word, known);
     case Command::tools:
       if (there) return std::nullopt;
       // A bare name may be a tool's, unless it is all but the name of a server.
@@ -121,8 +123,13 @@ std::optional<Error> unknown_server(const Settings& settings, const std::vector<
         return unknown(word, known, fmt::format(" If it is a tool: patchbay tools SERVER/{}", pasted_word(word)));
       }
       return server_typed(word).empty() ? unknown(word, known) : unknown_in_name(word, known);
-    case Command::call:
-      return there ? std::nullopt : unknown_in_name(word, known);
+    case Command::call: {
+      if (there) return std::nullopt;
+      const auto first = word.substr(0, word.find('.'));
+      const bool is_here = std::ranges::find(servers, first) != servers.end();
+      if (!is_here && !elsewhere_text(first, elsewhere).empty()) return unknown(first, known);
+      return unknown_in_name(word, known);
+    }
     case Command::prompt:
       // Names of prompts have slashes of their own: only a slip is one for certain.
       return is_full_name(word) || !nearest(server_typed(word), servers).empty() ? unknown_in_name(word, known)

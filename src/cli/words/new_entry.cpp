@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/strings.h"
+#include "cli/words/flag_table.h"
 #include "entries/parse.h"
 #include "text/jsonc.h"
 #include "text/shell_word.h"
@@ -207,6 +208,14 @@ Result<NewEntry> entry_from_words(const Settings& settings) {
     if (target.size() == 1 && is_command_line(target.front())) {
       return wrong(fmt::format("'{}' is a whole command line in one word; write: patchbay add{} {} -- {}",
                                target.front(), scope_again(settings), shell_word(name), target.front()));
+    }
+    for (const auto& word : settings.command_without_dashes ? *settings.command_words : std::vector<std::string>()) {
+      const auto* ours = find_flag(word.substr(0, word.find('=')), Command::add);
+      if (ours == nullptr) continue;
+      notes.push_back(
+          fmt::format("\"{}\" belongs to the command of the server, because it is behind a flag of the "
+                      "server; if it is meant for patchbay, remove the entry and write it before the name",
+                      word));
     }
     entry["type"] = "stdio";
     entry["command"] = target.front();

@@ -77,6 +77,7 @@ struct Settings {
   bool client_secret = false;
   std::optional<int> callback_port;
   std::optional<std::vector<std::string>> command_words;  // what stood behind --
+  bool command_without_dashes = false;                    // they were found without it
   bool check = false;                                     // connect, to see whether servers answer
   bool all = false;
   bool from_claude = false;
