@@ -93,7 +93,10 @@ ExpandedPattern expand_pattern(const std::string& text, const VariableLookup& lo
     if (!shape || !plain || with_values(shape->scheme(), lower) != real->scheme() ||
         UrlPattern::compared_host(with_values(shape->host(), lower)) != real->host() ||
         !same(shape->port(), real->port()) || !same(shape->path(), real->path())) {
-      out.fault = "its variables would change the scheme, host or path that it names";
+      out.fault =
+          "the value of a variable contains one of the characters * % \\ ? # or \"..\", or fills more than the part of "
+          "the URL it is in (a host with "
+          "a port, for example); correct the variable, or write that part in the list";
     }
   }
   if (real) out.pattern = std::move(*real);

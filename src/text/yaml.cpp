@@ -235,10 +235,10 @@ class YamlReader {
     check_marks(data.anchor, data.tag, at);
     note_lines(data.style, at, end);
     if (rules_.strict && data.style == YAML_PLAIN_SCALAR_STYLE) {
-      if (wants_key() && word == "<<") return fault(at, "merge keys are not read");
+      if (wants_key() && word == "<<") return fault(at, "merge keys (<<) are not allowed here");
       // Programs do not agree on what 1e3 or ~ are as keys.
       if (wants_key() && (!plain_value(word, false).is_string() || is_not_finite(word))) {
-        return fault(at, "keys that are not texts are not read");
+        return fault(at, "a key must be a text; put it in quotes");
       }
       if (is_one_of(word, {"-", ":", "?"})) return fault(at, fmt::format("'{}' is not expected here", word));
       if (is_not_finite(word)) return fault(at, "infinity and not-a-number (NaN) are not supported");
@@ -257,7 +257,9 @@ class YamlReader {
   }
 
   void alias(std::string_view name, std::size_t at) {
-    if (rules_.strict) return fault(at, "anchors and aliases are not read");
+    if (rules_.strict)
+      return fault(
+          at, "anchors (&name) and aliases (*name) are not allowed here; put a text that begins with & or * in quotes");
     if (wants_key()) return fault(at, "the key of a mapping must be a text, found an alias");
     auto known = anchors_.find(name);
     if (known == anchors_.end()) {
@@ -302,7 +304,8 @@ class YamlReader {
   void take_key(std::string_view word, std::size_t at) {
     auto& open = open_.back();
     // Behind a question mark anything may be a key.
-    if (rules_.strict && !open.flow && column_of(at) != open.column) fault(at, "keys that are not texts are not read");
+    if (rules_.strict && !open.flow && column_of(at) != open.column)
+      fault(at, "a key must be a text; put it in quotes");
     if (open.node.value.find(word) != nullptr) {
       return fault(at, fmt::format("the key {} occurs twice", to_text(Json(word))));
     }
@@ -353,8 +356,10 @@ class YamlReader {
 
   void check_marks(const yaml_char_t* anchor, const yaml_char_t* tag, std::size_t at) {
     if (!rules_.strict) return;
-    if (anchor != nullptr) fault(at, "anchors and aliases are not read");
-    if (tag != nullptr) fault(at, "tags are not read");
+    if (anchor != nullptr)
+      fault(at,
+            "anchors (&name) and aliases (*name) are not allowed here; put a text that begins with & or * in quotes");
+    if (tag != nullptr) fault(at, "tags (!name) are not allowed here; put a text that begins with ! in quotes");
   }
 
   std::ptrdiff_t column_of(std::size_t offset) const noexcept {

@@ -194,7 +194,8 @@ TEST_P(OddSkills, AHeaderThatIsNotTheEntrys_KeepsTheSkillOut) {
   for (const auto& [text, reason] :
        {std::pair<std::string, std::string>(other, R"("description" in its header is different in the list)"),
         {"no header at all", "it does not begin with a header"},
-        {"---\nname: &a pdf\ndescription: *a\n---\n", "line 2: anchors and aliases are not read"}}) {
+        {"---\nname: &a pdf\ndescription: *a\n---\n",
+         "line 2: anchors (&name) and aliases (*name) are not allowed here"}}) {
     SCOPED_TRACE(text);
     for (const bool dynamic : {false, true}) {
       reads(uri, text);

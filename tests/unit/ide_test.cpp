@@ -223,7 +223,7 @@ TEST(IdeFiles, AreBoundedInNumber) {
   for (int i = 1; i <= 300; ++i) tree.file(fmt::format("ide/{}.lock", i), R"({"pid":1})");
   const auto found = find_ide_locks(search_in(tree));
   EXPECT_THAT(found.candidates, SizeIs(256));
-  EXPECT_THAT(found.ignored, ElementsAre(HasSubstr("more than 256")));
+  EXPECT_THAT(found.ignored, ElementsAre(HasSubstr("only 256 lock files were read")));
 }
 
 TEST(IdeFiles, AFolderThatIsMissingHasNone) {

@@ -188,7 +188,8 @@ FoundLocks find_ide_locks(const IdeSearch& search) {
     std::string_view name = entry->d_name;
     if (!name.ends_with(".lock")) continue;
     if (names.size() == most_locks) {
-      found.ignored.push_back(fmt::format("there are more than {} lock files", most_locks));
+      found.ignored.push_back(fmt::format(
+          "only {} lock files were read, and there are more; delete those of editors that no longer run", most_locks));
       break;
     }
     names.emplace_back(name);
