@@ -7,10 +7,18 @@
 # checksum) nothing is checked again. Exits 2 when something is missing that it cannot
 # install. PATCHBAY_SKIP_PACKAGES=1 skips everything here.
 
-# Debian 12 packages: to build and run the program …
+# The one package whose name differs between releases of Debian: bookworm (12) and trixie (13).
+boost_package() {
+  case $(. /etc/os-release 2> /dev/null && printf '%s' "${VERSION_CODENAME:-}") in
+    trixie) printf 'libboost1.83-dev\n' ;;
+    *) printf 'libboost1.81-dev\n' ;;
+  esac
+}
+
+# Packages of Debian 12 and 13: to build and run the program …
 packages_run=(
   clang-19 lld-19 cmake ninja-build ccache pkg-config
-  libboost1.81-dev libsimdjson-dev libfmt-dev libspdlog-dev libssl-dev libre2-dev libpcre2-dev libcurl4-openssl-dev
+  "$(boost_package)" libsimdjson-dev libfmt-dev libspdlog-dev libssl-dev libre2-dev libpcre2-dev libcurl4-openssl-dev
   libyaml-dev
 )
 # … to test it …
