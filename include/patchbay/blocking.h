@@ -81,6 +81,7 @@ struct Options {
   std::function<void(const HostEvent&)> on_event;
   std::string failure_memory;
   std::optional<std::chrono::milliseconds> connect_limit;
+  std::string connect_setting = {};
   std::optional<std::chrono::milliseconds> tool_limit;
   std::optional<std::size_t> local_starts;
   std::optional<std::size_t> remote_starts;

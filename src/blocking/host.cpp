@@ -46,6 +46,7 @@ Host::Host(Options options) : impl_(std::make_shared<Impl>()) {
   made.on_event = posted(weak, std::move(options.on_event));
   made.failure_memory = std::move(options.failure_memory);
   made.connect_limit = options.connect_limit;
+  made.connect_setting = options.connect_setting;
   made.tool_limit = options.tool_limit;
   made.local_starts = options.local_starts;
   made.remote_starts = options.remote_starts;

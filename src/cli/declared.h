@@ -105,9 +105,9 @@ int trust(const Settings& settings, Io& io);
 
 // What `approve --from-claude` approves, after the question. Throws when there is nothing, or nobody to ask.
 std::vector<const ServerConfig*> taken_from_claude(const Declared& declared, const Settings& settings, Io& io);
-// The same question before servers start, once for each entry. `only`: the one server that is about to start; empty:
-// any may. For a terminal.
-void offer_approvals_of_claude(const Declared& declared, const std::string& only, Io& io);
+// The same question before servers start, once for each entry; true if servers were approved, so that `config` is out
+// of date. `only`: the one server that is about to start; empty: any may. For a terminal.
+bool offer_approvals_of_claude(const Settings& settings, const LoadedConfig& config, const std::string& only, Io& io);
 
 // Writes one answer about each of these entries of the project. Throws.
 FileChange remember_answers(const Declared& declared, const std::vector<const ServerConfig*>& entries, bool yes);

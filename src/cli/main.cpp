@@ -243,14 +243,14 @@ int run_with_host(const Settings& settings, Io& io, const Runtime& given) {
   asio::io_context loop(1);
   Waiting waiting(io);
   std::map<std::string, Error> told;
-  if (const bool asks = io.in_is_terminal && io.talk_is_terminal && !settings.json && !tells_states(settings.command);
-      asks && !settings.trust_project) {
-    const auto declared = load_declared(settings);
-    offer_approvals_of_claude(declared, named_server(settings, declared.config), io);
-  }
   auto options = host_options(settings, io, waiting);
   if (const auto& refused = options.config->refused_flags) {
     return report(Error(Errc::config, *refused), settings.json, io);
+  }
+  // Whoever can be asked about one server can be asked about several.
+  if (options.approve &&
+      offer_approvals_of_claude(settings, *options.config, named_server(settings, *options.config), io)) {
+    options = host_options(settings, io, waiting);
   }
   const bool listing = tells_states(settings.command);
   if (!listing) say_problems(concerning(settings, *options.config), settings, io);

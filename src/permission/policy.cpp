@@ -95,8 +95,7 @@ ExpandedPattern expand_pattern(const std::string& text, const VariableLookup& lo
         !same(shape->port(), real->port()) || !same(shape->path(), real->path())) {
       out.fault =
           "the value of a variable contains one of the characters * % \\ ? # or \"..\", or fills more than the part of "
-          "the URL it is in (a host with "
-          "a port, for example); correct the variable, or write that part in the list";
+          "the URL it is in (a host with a port, for example); correct the variable, or write that part in the list";
     }
   }
   if (real) out.pattern = std::move(*real);

@@ -1,4 +1,5 @@
 // The commands about declared servers, as people type and paste them. C1 C5 C6 C7.
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -888,9 +889,16 @@ TEST(List, IsInTheOrderOfScopesAndFilesWhoeverAnswersFirst) {
   Household house;
   house.tree.file("project/.mcp.json", R"({"mcpServers": {"shared": {"command": "x"}}})");
   ASSERT_EQ(house.run({"add", "here", "--", fake, "good"}).code, 0);
-  ASSERT_EQ(house.run({"add", "-s", "user", "slow", "--", "/bin/sh", "-c", "sleep 0.3; exec '" + fake + "' good"}).code,
-            0);
-  ASSERT_EQ(house.run({"add", "-s", "user", "a-quick-one", "--", fake, "good"}).code, 0);
+  // The slow one begins when the quick one has sent its list of tools.
+  const auto pipe = (house.tree.path() / "answered").string();
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const auto slow = fmt::format("read line < '{}'; exec '{}' good", pipe, fake);
+  const auto quick = fmt::format(
+      "'{}' good | while read -r line; do printf '%s\\n' \"$line\"; case $line in *'\"tools\":['*) echo > '{}';; esac; "
+      "done",
+      fake, pipe);
+  ASSERT_EQ(house.run({"add", "-s", "user", "slow", "--", "/bin/sh", "-c", slow}).code, 0);
+  ASSERT_EQ(house.run({"add", "-s", "user", "a-quick-one", "--", "/bin/sh", "-c", quick}).code, 0);
   for (const auto& words : {std::vector<std::string>{"list"}, {"mcp", "list"}, {"list", "--json"}}) {
     const auto out = house.run(words).out;
     std::size_t before = 0;

@@ -28,18 +28,18 @@ struct Offer {
 // Under our own file's name of the project; hashes of entries that the user did not want to take over.
 constexpr const char* declined_key = "notTakenOver";
 
-bool was_declined(const Declared& declared, const ServerConfig& server) {
+// What the user was offered before and did not want: name and hash of each entry.
+NamedTexts declined_before(const Declared& declared) {
+  NamedTexts out;
   const auto file = config_paths(declared.request).own_file();
   const auto text = read_config_text(file);
-  if (!text) return false;
+  if (!text) return out;
   const auto own = read_own_file(*text, file);
-  const auto hash = entry_hash(server);
-  return std::ranges::any_of(declared.project_keys, [&](const std::string& key) {
+  for (const auto& key : declared.project_keys) {
     const auto* project = own.project(key);
-    return project != nullptr && std::ranges::any_of(project->not_taken_over, [&](const auto& one) {
-             return one.first == server.name && one.second == hash;
-           });
-  });
+    if (project != nullptr) out.insert(out.end(), project->not_taken_over.begin(), project->not_taken_over.end());
+  }
+  return out;
 }
 
 Offer offer_of(const Declared& declared) {
@@ -154,7 +154,7 @@ std::vector<const ServerConfig*> taken_from_claude(const Declared& declared, con
   if (settings.yes) return servers;
   if (!may_ask) {
     throw Error(Errc::invalid_argument,
-                fmt::format("there is no terminal to ask on; to approve {} without a question: patchbay approve "
+                fmt::format("you can be asked only on a terminal; to approve {} without a question: patchbay approve "
                             "--from-claude --yes",
                             names_of(servers)));
   }
@@ -165,14 +165,20 @@ std::vector<const ServerConfig*> taken_from_claude(const Declared& declared, con
   return {};
 }
 
-void offer_approvals_of_claude(const Declared& declared, const std::string& only, Io& io) {
+bool offer_approvals_of_claude(const Settings& settings, const LoadedConfig& config, const std::string& only, Io& io) {
+  // Most projects have none.
+  if (claude_approvals(config).servers.empty()) return false;
+  const auto declared = load_declared(settings);
   auto offer = offer_of(declared);
   auto& servers = offer.approvals.servers;
-  std::erase_if(servers, [&](const auto* server) { return was_declined(declared, *server); });
+  const auto before = declined_before(declared);
+  std::erase_if(servers, [&](const auto* server) {
+    return std::ranges::find(before, std::pair(server->name, entry_hash(*server))) != before.end();
+  });
   const bool concerned =
       only.empty() || std::ranges::any_of(servers, [&](const auto* server) { return server->name == only; });
   // One at a time is how they are asked about anyway.
-  if (servers.empty() || offer.tracked || !concerned) return;
+  if (servers.empty() || offer.tracked || !concerned) return false;
   const auto reply = ask_together(io, offer);
   std::vector<std::string> names;
   for (const auto* server : servers) names.push_back(server->name);
@@ -184,11 +190,13 @@ void offer_approvals_of_claude(const Declared& declared, const std::string& only
       const auto change = remember_answers(declared, servers, true);
       io.talk(fmt::format("Approved {}. File modified: {}. Undo: patchbay reject{}\n", names_of(servers), change.file,
                           shell_operands(names)));
+      return true;
     }
   } catch (const Error& error) {
     io.talk(fmt::format("patchbay: your answer could not be saved, so you will be asked again: {}\n",
                         message_line(error.message(), 500)));
   }
+  return false;
 }
 
 }  // namespace patchbay::cli
