@@ -48,7 +48,7 @@ std::string Arguments::string(std::string_view name) {
 std::optional<std::string> Arguments::optional_string(std::string_view name) {
   const Json* value = find(name);
   if (!value) return {};
-  if (const auto* text = value->if_string()) return *text;
+  if (const auto text = value->text()) return std::string(*text);
   wrong(name, "a string", *value);
   return {};
 }
@@ -69,7 +69,7 @@ std::optional<std::string> Arguments::optional_word(std::string_view name) {
 bool Arguments::boolean(std::string_view name, bool otherwise) {
   const Json* value = find(name);
   if (!value) return otherwise;
-  if (const bool* flag = value->if_bool()) return *flag;
+  if (const auto flag = value->to_bool()) return *flag;
   wrong(name, "true or false", *value);
   return otherwise;
 }
@@ -118,7 +118,7 @@ std::vector<std::string> Arguments::strings(std::string_view name) {
   }
   std::vector<std::string> texts;
   for (const auto& item : *items) {
-    const auto* text = item.if_string();
+    const auto text = item.text();
     if (!text) {
       problems_.push_back(
           fmt::format("\"{}[{}]\" must be a string, not {}", name, texts.size(), kind_with_article(item)));
@@ -128,7 +128,7 @@ std::vector<std::string> Arguments::strings(std::string_view name) {
       problems_.push_back(fmt::format("\"{}[{}]\" must not contain NUL", name, texts.size()));
       return {};
     }
-    texts.push_back(*text);
+    texts.emplace_back(*text);
   }
   return texts;
 }

@@ -36,7 +36,7 @@ std::string project_directory(const Declared& declared) {
 bool is_bare(const Json& root) {
   const auto& top = root.as_object();
   return !top.contains("mcpServers") &&
-         std::ranges::any_of(top, [](const auto& member) { return !member.first.starts_with('$'); });
+         std::ranges::any_of(top, [](const auto& member) { return !member.name.starts_with('$'); });
 }
 
 FileChange require(Result<FileChange> change) {

@@ -23,9 +23,9 @@ struct EraFormat {
     return patchbay::is_fresh(known, now);
   }
   static std::optional<KnownLegacy> read(const Json& entry, std::chrono::sys_seconds time) {
-    const auto* stamp = entry["stamp"].if_string();
-    if (stamp == nullptr || stamp->size() > longest_stamp) return std::nullopt;
-    return KnownLegacy{time, *stamp};
+    const auto stamp = entry["stamp"].text();
+    if (!stamp || stamp->size() > longest_stamp) return std::nullopt;
+    return KnownLegacy{time, std::string(*stamp)};
   }
   static Json write(const KnownLegacy& known, std::int64_t seconds) {
     return {{"learned", seconds}, {"stamp", known.stamp}};

@@ -52,20 +52,21 @@ Result<Probe::Step> read_initialize_result(const Json& answer) {
   if (!version.is_string())
     return fail(Errc::protocol,
                 "the server's answer to initialize has no \"protocolVersion\"; report it to the server's author");
-  if (in(modern_versions(), version.as_string())) {
+  if (in(modern_versions(), version.as_text())) {
     return fail(Errc::unsupported, fmt::format("the server answered initialize with protocol revision {}, which does "
                                                "not have this request; report it to the server's author",
-                                               version.as_string()));
+                                               version.as_text()));
   }
-  if (!in(legacy_versions(), version.as_string())) return std::unexpected(no_common_version({version.as_string()}));
-  Probe::Step step{.what = Probe::Step::Do::settled, .version = version.as_string()};
+  if (!in(legacy_versions(), version.as_text()))
+    return std::unexpected(no_common_version({std::string(version.as_text())}));
+  Probe::Step step{.what = Probe::Step::Do::settled, .version = std::string(version.as_text())};
   step.server.protocol_version = step.version;
   step.server.supported_versions = {step.version};
   if (auto info = decode<Implementation>(answer["serverInfo"])) step.server.info = std::move(*info);
   if (const Json* capabilities = answer.find("capabilities")) {
     if (auto decoded = decode<ServerCapabilities>(*capabilities)) step.server.capabilities = std::move(*decoded);
   }
-  if (const auto* text = answer["instructions"].if_string()) step.server.instructions = *text;
+  if (const auto text = answer["instructions"].text()) step.server.instructions = *text;
   return step;
 }
 

@@ -62,7 +62,7 @@ Task<Payload> ReceivedTasks::on_request(std::shared_ptr<TaskStore> store, const 
     for (const auto& task : store->of_session(owner)) tasks.push_back(wire.write_task(task->state()));
     co_return Json{{"tasks", std::move(tasks)}};
   }
-  const auto* id = params["taskId"].if_string();
+  const auto id = params["taskId"].text();
   auto task = id ? store->find(*id, {}) : nullptr;
   if (!task) throw Error::rpc(rpc_code::invalid_params, "the task is unknown or has expired");
   if (method == method::get_task) co_return wire.write_task(task->state());

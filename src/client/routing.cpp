@@ -16,7 +16,7 @@ std::vector<std::pair<std::string, std::string>> Routing::headers_for(const Wire
       if (key == parameter) params.as_object().set(key, value.value());
     }
     if (method == method::call_tool) {
-      const auto* name = params["name"].if_string();
+      const auto name = params["name"].text();
       const auto known = name ? mirrored_.find(*name) : mirrored_.end();
       if (known != mirrored_.end()) arguments = &known->second;
     }

@@ -186,7 +186,7 @@ void SessionOwner::on_notification(SessionCore& core, Notification notification)
     announce({Change::Kind::resources, {}});
   } else if (name == method::resource_updated) {
     const Json params = read_params();
-    if (const auto* uri = params["uri"].if_string()) announce({Change::Kind::resource_updated, *uri});
+    if (const auto uri = params["uri"].text()) announce({Change::Kind::resource_updated, std::string(*uri)});
   } else if (name == method::log_message) {
     if (!options_->on_log) return;
     if (auto message = decode<LogMessage>(read_params())) {
@@ -202,10 +202,10 @@ void SessionOwner::on_notification(SessionCore& core, Notification notification)
     watches_.acknowledge(*number, filter ? *filter : SubscriptionFilter{});
   } else if (name == method::task_status || name == method::task_changed) {
     const Json params = read_params();
-    const auto* id = params["taskId"].if_string();
+    const auto id = params["taskId"].text();
     if (!id) return;
     task_signals_.raise(*id);
-    announce({Change::Kind::task, *id});
+    announce({Change::Kind::task, std::string(*id)});
   } else if (name == method::cancelled) {
     // One of the ways in which a server ends a subscription.
     const Json params = read_params();

@@ -248,8 +248,8 @@ std::expected<NamedTexts, std::string> parse_helper_output(std::string_view text
   }
   NamedTexts out;
   for (const auto& [name, member] : *members) {
-    const auto* header = member.if_string();
-    if (header == nullptr) {
+    const auto header = member.text();
+    if (!header) {
       return std::unexpected(
           fmt::format("the header {} must be a string, but it is {}", quoted_name(name), kind_with_article(member)));
     }

@@ -270,7 +270,7 @@ std::vector<std::string> own_args(const std::vector<std::string>& args) {
       out.push_back(shown_url(EntryAuthor::person, arg));
     } else {
       secret_follows = flag && sign == std::string::npos && is_secret_flag(arg);
-      out.push_back(redacted(Json(arg)).as_string());
+      out.push_back(redacted(Json(arg)).as_text());
     }
   }
   return out;
@@ -279,20 +279,21 @@ std::vector<std::string> own_args(const std::vector<std::string>& args) {
 // ---- an entry
 
 // One value with a name, in two parts.
-Shown shown_value(EntryAuthor author, std::string_view name, const std::string& value) {
+Shown shown_value(EntryAuthor author, std::string_view name, std::string_view value) {
   if (author == EntryAuthor::stranger) {
-    return may_hide(name, value) ? hidden_behind_scheme(value) : Shown{value, {}};
+    return may_hide(name, value) ? hidden_behind_scheme(value) : Shown{std::string(value), {}};
   }
   auto text = decides_what_runs(name) ? shown_url(author, value) : masked(value);
-  return text == value ? Shown{value, {}} : Shown{{}, std::move(text)};
+  return text == value ? Shown{std::string(value), {}} : Shown{{}, std::move(text)};
 }
 
 // No program takes from a header what to run.
-Shown shown_header(EntryAuthor author, std::string_view name, const std::string& value) {
+Shown shown_header(EntryAuthor author, std::string_view name, std::string_view value) {
   if (author == EntryAuthor::person) return Shown{{}, masked(value)};
   const auto scheme = credential_scheme(value);
   const auto token = std::string_view(value).substr(scheme.size());
-  return is_secret_variable(name) && !token.empty() && is_plain(token) ? hidden_behind_scheme(value) : Shown{value, {}};
+  return is_secret_variable(name) && !token.empty() && is_plain(token) ? hidden_behind_scheme(value)
+                                                                       : Shown{std::string(value), {}};
 }
 
 std::vector<std::string> args_shown(const ServerConfig& server) {
@@ -322,7 +323,7 @@ Json shown_member(EntryAuthor author, std::string_view name, const Json& value) 
     return out;
   }
   if (!value.is_string()) return value;
-  const auto shown = shown_value(author, name, value.as_string());
+  const auto shown = shown_value(author, name, value.as_text());
   return shown.open + shown.mark;
 }
 
@@ -381,15 +382,15 @@ ConsentText consent_text(const ServerConfig& server) {
     if (key == "type" || key == "command" || key == "args" || key == "url" || key == "env" || key == "headers")
       continue;
     if (key == "envFile") {
-      last.push_back(fmt::format("sets the variables in the file {}", visible_word(value.as_string())));
+      last.push_back(fmt::format("sets the variables in the file {}", visible_word(value.as_text())));
     } else if (key == "cwd") {
-      last.push_back(fmt::format("in the directory {}", visible_word(value.as_string())));
+      last.push_back(fmt::format("in the directory {}", visible_word(value.as_text())));
     } else if (key == "headersHelper") {
-      last.push_back(fmt::format("runs a command for more headers: {}", visible_word(value.as_string())));
+      last.push_back(fmt::format("runs a command for more headers: {}", visible_word(value.as_text())));
     } else {
       out.details.push_back(
           fmt::format("{}: {}", visible_word(key),
-                      value.is_string() ? visible_word(value.as_string()) : visible_text(to_text(value))));
+                      value.is_string() ? visible_word(value.as_text()) : visible_text(to_text(value))));
     }
   }
   const bool local = server.kind == ServerKind::stdio;
@@ -442,8 +443,8 @@ Json shown_entry(const ServerConfig& server) {
     } else if ((key == "env" || key == "headers") && value.is_object()) {
       Json::Object members;
       for (const auto& [name, text] : value.as_object()) {
-        const auto shown = key == "headers" ? shown_header(author, name, text.as_string())
-                                            : shown_value(author, name, text.as_string());
+        const auto shown =
+            key == "headers" ? shown_header(author, name, text.as_text()) : shown_value(author, name, text.as_text());
         members.append(name, shown.open + shown.mark);
       }
       out.append(key, std::move(members));

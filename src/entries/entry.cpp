@@ -160,8 +160,8 @@ class EntryReader {
   std::optional<std::optional<ServerKind>> read_type(std::string_view key) {
     auto at = member(key);
     if (!at) return std::optional<ServerKind>();
-    const auto* text = at.value->if_string();
-    if (text == nullptr) {
+    const auto text = at.value->text();
+    if (!text) {
       wrong_kind(at, key, "a string");
       return std::nullopt;
     }
@@ -280,8 +280,8 @@ class EntryReader {
     server_.oauth = std::move(oauth);
   }
 
-  void read_oauth_key(OAuthConfig& oauth, const std::string& key, const Member& at) {
-    const auto shown = "oauth." + key;
+  void read_oauth_key(OAuthConfig& oauth, std::string_view key, const Member& at) {
+    const auto shown = fmt::format("oauth.{}", key);
     if (key == "clientId") {
       oauth.client_id = checked(*at.value, *at.place, shown);
     } else if (key == "scopes") {
@@ -358,7 +358,7 @@ class EntryReader {
   }
 
   bool read_bool(const Member& at, std::string_view key) {
-    if (const auto* value = at.value->if_bool()) return *value;
+    if (const auto value = at.value->to_bool()) return *value;
     wrong_kind(at, key, "true or false");
     return false;
   }
@@ -366,10 +366,10 @@ class EntryReader {
   void read_protocol() {
     auto at = member("protocol");
     if (!at) return;
-    const auto* text = at.value->if_string();
+    const auto text = at.value->text();
     std::vector<std::string> known(modern_versions().begin(), modern_versions().end());
     known.insert(known.end(), legacy_versions().begin(), legacy_versions().end());
-    if (text == nullptr) {
+    if (!text) {
       wrong_kind(at, "protocol", "a string");
     } else if (*text == "legacy" || is_revision_date(*text)) {
       server_.protocol = *text;
@@ -433,8 +433,8 @@ class EntryReader {
 
   // A text that the system or the network must be able to carry.
   std::optional<std::string> checked(const Json& value, const Place& place, const std::string& key) {
-    const auto* text = value.if_string();
-    if (text == nullptr) {
+    const auto text = value.text();
+    if (!text) {
       wrong_kind({&value, &place}, key, "a string");
       return std::nullopt;
     }
@@ -463,7 +463,7 @@ class EntryReader {
         uses_.push_back({server_.name, server_.origin, std::move(variable), key, line, column});
       }
     }
-    return *text;
+    return std::string(*text);
   }
 
   std::optional<std::string> read_text(std::string_view key) {
@@ -499,9 +499,8 @@ class EntryReader {
     std::size_t i = 0;
     for (const auto& [name, value] : *members) {
       const auto& place = at.place->children[i++];
-      const auto* content = value.if_string();
-      if (auto fault = key == "env" ? variable_fault(name) : header_fault(name, content != nullptr ? *content : "");
-          !fault.empty()) {
+      const auto content = value.text();
+      if (auto fault = key == "env" ? variable_fault(name) : header_fault(name, content.value_or("")); !fault.empty()) {
         error(place.key, std::move(fault));
         continue;
       }
@@ -516,7 +515,7 @@ class EntryReader {
     return out;
   }
 
-  static std::string variable_fault(const std::string& name) {
+  static std::string variable_fault(std::string_view name) {
     if (name.empty()) return "a variable in \"env\" has an empty name";
     if (has_nul(name) || name.find('=') != std::string::npos) {
       return fmt::format("{} in \"env\" is not a valid name of a variable: it contains \"=\" or NUL",

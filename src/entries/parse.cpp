@@ -65,7 +65,7 @@ void read_map(const Servers& servers, const ConfigOrigin& origin, ConfigReport& 
       auto [line, column] = report.position(at.place->key);
       where.line = line;
       where.column = column;
-      out.broken.push_back({name, std::move(where), std::move(server).error(), true});
+      out.broken.push_back({std::string(name), std::move(where), std::move(server).error(), true});
     }
   }
 }

@@ -16,11 +16,11 @@ Json sorted(const Json& value) {
   }
   const auto* members = value.if_object();
   if (members == nullptr) return value;
-  std::vector<const Json::Member*> order;
-  for (const auto& member : *members) order.push_back(&member);
-  std::ranges::sort(order, {}, [](const auto* member) -> const std::string& { return member->first; });
+  std::vector<std::pair<std::string_view, const Json*>> order;
+  for (const auto& [name, member] : *members) order.emplace_back(name, &member);
+  std::ranges::sort(order, {}, &std::pair<std::string_view, const Json*>::first);
   Json::Object out;
-  for (const auto* member : order) out.append(member->first, sorted(member->second));
+  for (const auto& [name, member] : order) out.append(name, sorted(*member));
   return out;
 }
 

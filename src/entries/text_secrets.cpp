@@ -157,9 +157,7 @@ std::string TextSecrets::without_values(std::string_view text) const {
   return out;
 }
 
-std::string TextSecrets::hidden(std::string_view text) const {
-  return redacted(Json(without_values(text))).as_string();
-}
+std::string TextSecrets::hidden(std::string_view text) const { return redacted(Json(without_values(text))).as_text(); }
 
 Json TextSecrets::json(Json value) const {
   if (const auto* object = value.if_object()) {
@@ -171,12 +169,12 @@ Json TextSecrets::json(Json value) const {
     for (auto& item : *array) item = json(std::move(item));
     return value;
   }
-  if (const auto* text = value.if_string()) return without_values(*text);
+  if (const auto text = value.text()) return without_values(*text);
   return value;
 }
 
 std::string TextSecrets::line(std::string_view text, std::size_t longest) const {
-  auto clean = clean_line(redacted(Json(without_values(text))).as_string());
+  auto clean = clean_line(redacted(Json(without_values(text))).as_text());
   return cut(without_named_secrets(clean), longest);
 }
 

@@ -19,8 +19,8 @@ constexpr Words policies{"always_allow", "always_ask", "always_deny"};
 constexpr Words permissions{"allow", "ask", "blocked"};
 
 void check(Faults& out, std::string_view key, const Member& word, std::string_view tool, const Words& words) {
-  const auto* text = word.value->if_string();
-  if (text != nullptr && std::ranges::find(words, *text) != words.end()) return;
+  const auto text = word.value->text();
+  if (text && std::ranges::find(words, *text) != words.end()) return;
   out.push_back({word.place->value,
                  fmt::format("the permission of {} in \"{}\" must be {}, {} or {}, found {}; its calls are denied",
                              quoted_name(tool), key, words[0], words[1], words[2], to_text(*word.value))});
@@ -48,10 +48,10 @@ std::vector<ToolPermissionFault> tool_permission_faults(std::string_view key, co
     const Member tool{&(*tools)[i], &at.place->children[i]};
     const auto name = member_of(tool, "name");
     const auto policy = member_of(tool, "permission_policy");
-    if (!name || name.value->if_string() == nullptr) {
+    if (!name || !name.value->is_string()) {
       out.push_back({tool.place->value, fmt::format("\"tools[{}]\" must have a \"name\", which is a string", i), true});
     } else if (policy) {
-      check(out, key, policy, *name.value->if_string(), policies);
+      check(out, key, policy, name.value->as_text(), policies);
     }
   }
   return out;

@@ -53,9 +53,9 @@ std::string own_words(const Error& error) {
   }
 }
 
-const std::string* text_of(const Json& entry, std::string_view key, std::size_t longest) {
-  const auto* text = entry[key].if_string();
-  return text != nullptr && text->size() <= longest ? text : nullptr;
+std::optional<std::string_view> text_of(const Json& entry, std::string_view key, std::size_t longest) {
+  const auto text = entry[key].text();
+  return text && text->size() <= longest ? text : std::nullopt;
 }
 
 struct FailureFormat {
@@ -69,11 +69,11 @@ struct FailureFormat {
     return known.time <= now + std::chrono::days(1) && now - known.time < failures_last;
   }
   static std::optional<KnownFailure> read(const Json& entry, std::chrono::sys_seconds time) {
-    const auto* message = text_of(entry, "message", longest_text + 8);
-    const auto* detail = text_of(entry, "detail", most_lines * (longest_text + 8));
-    const auto* during = text_of(entry, "during", longest_during);
-    if (message == nullptr || detail == nullptr || during == nullptr) return std::nullopt;
-    return KnownFailure{time, *message, *detail, *during};
+    const auto message = text_of(entry, "message", longest_text + 8);
+    const auto detail = text_of(entry, "detail", most_lines * (longest_text + 8));
+    const auto during = text_of(entry, "during", longest_during);
+    if (!message || !detail || !during) return std::nullopt;
+    return KnownFailure{time, std::string(*message), std::string(*detail), std::string(*during)};
   }
   static Json write(const KnownFailure& known, std::int64_t seconds) {
     return {{"time", seconds}, {"message", known.message}, {"detail", known.detail}, {"during", known.during}};

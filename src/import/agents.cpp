@@ -24,7 +24,7 @@ void for_each_member(const Member& in, Each each) {
   const auto* members = in ? in.value->if_object() : nullptr;
   if (members == nullptr) return;
   std::size_t i = 0;
-  for (const auto& [key, value] : *members) each(key, Member{&value, &child_of(*in.place, i++)});
+  for (const auto& [key, value] : *members) each(std::string(key), Member{&value, &child_of(*in.place, i++)});
 }
 
 void add_reference_header(EntryImport& entry, const Member& at, std::string_view field, std::string header,
@@ -63,7 +63,7 @@ void carry_codex_remote(EntryImport& entry) {
     }
   }
   if (auto at = entry.take("http_headers_helper")) {
-    if (const auto* command = at.value->if_string()) {
+    if (const auto command = at.value->text()) {
       entry.out()["headersHelper"] = *command;
       entry.changed(at, "http_headers_helper",
                     "is \"headersHelper\" here: a command that runs for every connection and prints a JSON object");
@@ -249,8 +249,8 @@ void import_opencode_file(ImportWork& work, const Member& top) {
 // $NAME and ${NAME} in a header stand for what "envs" says, as far as it says something.
 std::string filled_in(std::string text, const Member& envs) {
   for_each_member(envs, [&](const std::string& name, const Member& at) {
-    const auto* value = at.value->if_string();
-    if (value == nullptr) return;
+    const auto value = at.value->text();
+    if (!value) return;
     const auto reference = fmt::format("${{{}}}", name);
     for (auto found = text.find(reference); found != std::string::npos;
          found = text.find(reference, found + value->size())) {
@@ -269,7 +269,7 @@ void carry_goose_remote(EntryImport& entry) {
   entry.use_style(VariableStyle::none);
   if (headers) {
     for (const auto& [name, value] : headers->as_object()) {
-      entry.set_header(name, filled_in(value.as_string(), envs));
+      entry.set_header(std::string(name), filled_in(std::string(value.as_text()), envs));
     }
   }
   if (auto names = entry.texts(entry.take("env_keys"), "env_keys"); names && !names->empty()) {
@@ -298,8 +298,8 @@ void carry_goose_local(EntryImport& entry) {
 
 void import_goose(EntryImport& entry) {
   const auto type = entry.peek("type");
-  const auto* text = type ? type.value->if_string() : nullptr;
-  if (text != nullptr && *text != "stdio" && *text != "streamable_http") {
+  const auto text = type ? type.value->text() : std::nullopt;
+  if (text && *text != "stdio" && *text != "streamable_http") {
     entry.fail(type.place->value,
                *text == "sse" ? std::string("goose no longer connects to servers of type \"sse\", so it is not "
                                             "copied; if it still works, add it yourself as a server of type \"sse\"")

@@ -20,8 +20,8 @@ bool is_bare_map(const Json& root) {
   if (members == nullptr || members->empty()) return false;
   return std::ranges::all_of(*members, [](const auto& member) {
     static constexpr std::string_view keys[] = {"command", "url", "serverUrl", "baseUrl", "httpUrl", "type"};
-    return member.second.is_object() &&
-           std::ranges::any_of(keys, [&](std::string_view key) { return member.second.find(key) != nullptr; });
+    return member.value.is_object() &&
+           std::ranges::any_of(keys, [&](std::string_view key) { return member.value.find(key) != nullptr; });
   });
 }
 
@@ -91,8 +91,8 @@ void import_cursor(EntryImport& entry) {
 
 void import_vscode(EntryImport& entry) {
   if (auto url = entry.peek("url")) {
-    const auto* text = url.value->if_string();
-    if (text != nullptr && (text->starts_with("unix:") || text->starts_with("pipe:"))) {
+    const auto text = url.value->text();
+    if (text && (text->starts_with("unix:") || text->starts_with("pipe:"))) {
       entry.fail(url.place->value, fmt::format("its URL is a {}, which is not supported here",
                                                text->starts_with("unix:") ? "Unix socket" : "named pipe"));
       return;
@@ -159,7 +159,7 @@ void import_zed(EntryImport& entry) {
     for (const auto& [key, value] : *command.value->if_object()) {
       const Member at{&value, &child_of(*command.place, i++)};
       if (key != "path" && key != "args" && key != "env")
-        entry.left_out(at, "command." + key, "has no equivalent in Patchbay");
+        entry.left_out(at, fmt::format("command.{}", key), "has no equivalent in Patchbay");
     }
     leave_out_unused(entry, ServerKind::stdio);
   } else if (!carry_endpoint(entry, {}, {"url"})) {
@@ -268,8 +268,8 @@ void import_mcporter(EntryImport& entry) {
   }
   entry.leave_out({"lifecycle"}, "the command that uses a server decides how long it runs");
   if (auto at = entry.take("protocolVersion")) {
-    const auto* revision = at.value->if_string();
-    if (revision != nullptr && is_revision_date(*revision)) {
+    const auto revision = at.value->text();
+    if (revision && is_revision_date(*revision)) {
       entry.out()["protocol"] = *revision;
     } else {
       entry.left_out(at, "protocolVersion", "is not the date of a revision of the protocol");
@@ -306,10 +306,10 @@ void read_inputs(ImportWork& work, const Member& inputs) {
   const auto* items = inputs ? inputs.value->if_array() : nullptr;
   if (items == nullptr) return;
   for (const auto& item : *items) {
-    const auto* id = item["id"].if_string();
-    if (id == nullptr) continue;
-    const auto* description = item["description"].if_string();
-    work.input_texts.emplace_back(*id, description == nullptr ? std::string() : *description);
+    const auto id = item["id"].text();
+    if (!id) continue;
+    const auto description = item["description"].text();
+    work.input_texts.emplace_back(*id, !description ? std::string() : *description);
   }
 }
 
@@ -336,7 +336,7 @@ void report_mcporter_imports(ImportWork& work, const Member& top) {
   const auto* names = at.value->if_array();
   std::string list;
   for (const auto& name : names == nullptr ? Json::Array{} : *names) {
-    if (const auto* text = name.if_string()) list += fmt::format("{}{}", list.empty() ? "" : ", ", *text);
+    if (const auto text = name.text()) list += fmt::format("{}{}", list.empty() ? "" : ", ", *text);
   }
   if (names != nullptr && names->empty()) return;
   work.note("imports", ImportFate::left_out, at.place->key,
@@ -376,9 +376,9 @@ void import_editor(ImportWork& work, const ConfigDocument& document) {
     import_vscode_file(work, top);
     servers = vscode_servers(top);
     // What `code --add-mcp` takes: one server with its name inside.
-    const auto* name = document.root["name"].if_string();
-    if (!servers && name != nullptr && (document.root.find("command") || document.root.find("url"))) {
-      EntryImport entry(work, *name, top);
+    const auto name = document.root["name"].text();
+    if (!servers && name && (document.root.find("command") || document.root.find("url"))) {
+      EntryImport entry(work, std::string(*name), top);
       entry.take("name");
       import_vscode(entry);
       entry.finish();

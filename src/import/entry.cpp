@@ -158,7 +158,7 @@ std::string EntryImport::translated(const Member& at, std::string_view field, co
 
 std::optional<std::string> EntryImport::plain_text(const Member& at, std::string_view field) {
   if (!at) return std::nullopt;
-  if (const auto* text = at.value->if_string()) return *text;
+  if (const auto text = at.value->text()) return std::string(*text);
   wrong_type(at, field, "a string");
   return std::nullopt;
 }
@@ -171,7 +171,7 @@ std::optional<std::string> EntryImport::text(const Member& at, std::string_view 
 
 std::optional<bool> EntryImport::flag(const Member& at, std::string_view field) {
   if (!at) return std::nullopt;
-  if (const auto* value = at.value->if_bool()) return *value;
+  if (const auto value = at.value->to_bool()) return *value;
   wrong_type(at, field, "true or false");
   return std::nullopt;
 }

@@ -148,7 +148,7 @@ void for_each_entry(ImportWork& work, const ConfigDocument::Member& map, Import 
       work.problem(name, place.value, "expected an object that describes a server");
       continue;
     }
-    EntryImport entry(work, name, {&value, &place});
+    EntryImport entry(work, std::string(name), {&value, &place});
     import(entry);
     entry.finish();
   }

@@ -37,21 +37,28 @@ class Withholder {
     each_value("headers", [&](const std::string& name, std::string& value) { header(name, value); });
     if (auto* args = entry_.find("args"); args != nullptr && args->is_array()) arguments(*args->if_array());
     if (auto* address = entry_.find("url"); address != nullptr && address->is_string()) {
-      url(*address->if_string(), "url");
+      change(*address, [&](std::string& text) { url(text, "url"); });
     }
     return std::move(out_);
   }
 
  private:
+  template <class Change>
+  static void change(Json& value, Change change) {
+    std::string text(value.as_text());
+    change(text);
+    if (text != value.as_text()) value = std::move(text);
+  }
+
   template <class Each>
   void each_value(std::string_view key, Each each) {
     auto* members = entry_.find(key);
     if (members == nullptr || !members->is_object()) return;
     std::vector<std::string> names;
-    for (const auto& [name, value] : *members->if_object()) names.push_back(name);
+    for (const auto& [name, value] : *members->if_object()) names.emplace_back(name);
     for (const auto& name : names) {
       auto* value = members->find(name);
-      if (value != nullptr && value->is_string()) each(name, *value->if_string());
+      if (value != nullptr && value->is_string()) change(*value, [&](std::string& text) { each(name, text); });
     }
   }
 
@@ -72,20 +79,22 @@ class Withholder {
   void arguments(Json::Array& args) {
     bool names_secret = false;
     for (std::size_t i = 0; i < args.size(); ++i) {
-      auto* arg = args[i].if_string();
-      if (arg == nullptr) continue;
-      const auto equals = arg->find('=');
-      const bool flag = arg->starts_with('-');
+      if (!args[i].is_string()) continue;
+      const std::string arg(args[i].as_text());
+      const auto equals = arg.find('=');
+      const bool flag = arg.starts_with('-');
       const auto start = flag && equals != std::string::npos ? equals + 1 : 0;
-      const auto value = std::string_view(*arg).substr(start);
-      const bool named = flag ? start > 0 && is_secret_flag(std::string_view(*arg).substr(0, equals)) : names_secret;
+      const auto value = std::string_view(arg).substr(start);
+      const bool named = flag ? start > 0 && is_secret_flag(std::string_view(arg).substr(0, equals)) : names_secret;
       const bool secret = is_literal(value) && (named || looks_like_token(value));
-      names_secret = flag && start == 0 && is_secret_flag(*arg);
+      names_secret = flag && start == 0 && is_secret_flag(arg);
       const auto field = fmt::format("args[{}]", i);
       if (secret && !(flag && start == 0)) {
-        replace(*arg, start, field, variable_named_after(fmt::format("{}_secret", server_)));
-      } else if (arg->contains("://")) {
-        url(*arg, field);
+        change(args[i], [&](std::string& text) {
+          replace(text, start, field, variable_named_after(fmt::format("{}_secret", server_)));
+        });
+      } else if (arg.contains("://")) {
+        change(args[i], [&](std::string& text) { url(text, field); });
       }
     }
   }

@@ -23,8 +23,8 @@ Member any_of(const Member& in, std::initializer_list<std::string_view> keys) {
 }
 
 std::string text_or_empty(const Member& at) {
-  const auto* text = at ? at.value->if_string() : nullptr;
-  return text == nullptr ? std::string() : *text;
+  const auto text = at ? at.value->text() : std::nullopt;
+  return std::string(text.value_or(""));
 }
 
 bool is_true(const Member& at) { return at && *at.value == Json(true); }
@@ -133,11 +133,11 @@ class RegistryImport {
   // The fixed value of an input, its default, or a variable the user has to set.
   Filled value_of(const Member& input, const std::string& name, std::string_view field, Needed needed) {
     if (auto value = member_of(input, "value"); value && value.value->is_string()) {
-      return {with_variables(input, *value.value->if_string(), field), true};
+      return {with_variables(input, std::string(value.value->as_text()), field), true};
     }
     if (auto fallback = member_of(input, "default"); fallback && !fallback.value->is_null()) {
-      const auto* text = fallback.value->if_string();
-      return {text == nullptr ? to_text(*fallback.value) : *text, true};
+      const auto text = fallback.value->text();
+      return {text ? std::string(*text) : to_text(*fallback.value), true};
     }
     if (needed != Needed::yes && !is_true(any_of(input, {"isRequired", "is_required"}))) {
       entry_.left_out(input, field, fmt::format("{} is optional and has no value", quoted_name(name)));

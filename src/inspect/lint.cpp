@@ -192,7 +192,7 @@ std::vector<ConfigProblem> lint_text(std::string_view text, const std::string& f
       std::vector<std::string> projects;
       if (const auto document = read_document(text, file, "an object")) {
         if (const auto* listed = std::as_const(document->root)["projects"].if_object()) {
-          for (const auto& [path, value] : *listed) projects.push_back(path);
+          for (const auto& [path, value] : *listed) projects.emplace_back(path);
         }
       }
       add(out, read_claude_file(text, file, projects).problems);

@@ -50,7 +50,7 @@ KeptRecords<Format> read_records(std::string_view text) {
     // Ten thousand years are as far as a calendar goes.
     if (!is_record_key(key) || !time || *time < 0 || *time > 253'402'300'799) continue;
     if (auto record = Format::read(entry, std::chrono::sys_seconds(std::chrono::seconds(*time)))) {
-      records.insert_or_assign(key, std::move(*record));
+      records.insert_or_assign(std::string(key), std::move(*record));
     }
   }
   return records;
@@ -71,7 +71,7 @@ template <class Format>
 void update_records(KeptRecords<Format>& records, const std::string& key,
                     const std::optional<typename Format::Record>& record, std::chrono::sys_seconds now) {
   if (record) {
-    records.insert_or_assign(key, *record);
+    records.insert_or_assign(std::string(key), *record);
   } else {
     records.erase(key);
   }

@@ -7,7 +7,7 @@
 namespace patchbay {
 namespace {
 
-bool digit(char c) noexcept { return c >= '0' && c <= '9'; }
+bool digit(char c) noexcept { return static_cast<unsigned char>(c - '0') <= 9; }
 
 bool has_nonzero_digit(std::string_view text) noexcept {
   for (char c : text) {

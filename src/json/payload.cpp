@@ -60,6 +60,21 @@ Payload Payload::from_validated(std::shared_ptr<const std::string> block, std::s
   return payload;
 }
 
+Payload Payload::from_validated(std::string text) {
+  Payload payload;
+  payload.state_ = std::make_shared<State>();
+  payload.state_->keep(std::move(text));
+  return payload;
+}
+
+void Payload::append_to(std::string& out) const {
+  if (state_ && !state_->has_text) {
+    append_text(out, *state_->value);
+  } else {
+    out += text();
+  }
+}
+
 std::string_view Payload::text() const {
   if (!state_) return "null";
   if (!state_->has_text) state_->keep(to_text(*state_->value));

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "json/block.h"
 #include "json/number.h"
 #include "json/utf8.h"
 #if defined(__SSE2__)
@@ -18,38 +19,91 @@ namespace {
 
 bool special(char c) noexcept { return c == '"' || c == '\\' || static_cast<unsigned char>(c) < 0x20; }
 
+#if defined(__SSE2__)
+// One bit for each of 16 bytes that a string cannot hold as is.
+unsigned special_bits_of_16(const char* at) noexcept {
+  const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
+  const __m128i control = _mm_set1_epi8(0x1F);
+  const __m128i hits =
+      _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('"')), _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\'))),
+                   _mm_cmpeq_epi8(_mm_min_epu8(bytes, control), bytes));
+  return static_cast<unsigned>(_mm_movemask_epi8(hits));
+}
+
+std::uint64_t special_bits(const char* at) noexcept {
+  std::uint64_t bits = 0;
+  for (int i = 0; i < 4; ++i) bits |= static_cast<std::uint64_t>(special_bits_of_16(at + i * 16)) << (i * 16);
+  return bits;
+}
+#endif
+
 const char* find_special(const char* at, const char* end) noexcept {
 #if defined(__SSE2__)
-  const __m128i quote = _mm_set1_epi8('"');
-  const __m128i backslash = _mm_set1_epi8('\\');
-  const __m128i control = _mm_set1_epi8(0x1F);
   for (; end - at >= 16; at += 16) {
-    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
-    const __m128i hits = _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(bytes, quote), _mm_cmpeq_epi8(bytes, backslash)),
-                                      _mm_cmpeq_epi8(_mm_min_epu8(bytes, control), bytes));
-    if (const int mask = _mm_movemask_epi8(hits)) return at + std::countr_zero(static_cast<unsigned>(mask));
+    if (const unsigned hits = special_bits_of_16(at)) return at + std::countr_zero(hits);
   }
 #endif
   while (at != end && !special(*at)) ++at;
   return at;
 }
 
+// Most strings end within 16 bytes and have no escapes: what follows such a string, null for all others.
+[[gnu::always_inline]] inline const char* short_string(const char* at, const char* end, StringToken& token) noexcept {
 #if defined(__SSE2__)
-// One bit for each of 64 bytes that a string cannot hold as is.
-std::uint64_t special_bits(const char* at) noexcept {
-  const __m128i quote = _mm_set1_epi8('"');
-  const __m128i backslash = _mm_set1_epi8('\\');
-  const __m128i control = _mm_set1_epi8(0x1F);
-  std::uint64_t bits = 0;
-  for (int i = 0; i < 4; ++i) {
-    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at + i * 16));
-    const __m128i hits = _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(bytes, quote), _mm_cmpeq_epi8(bytes, backslash)),
-                                      _mm_cmpeq_epi8(_mm_min_epu8(bytes, control), bytes));
-    bits |= static_cast<std::uint64_t>(static_cast<unsigned>(_mm_movemask_epi8(hits))) << (i * 16);
-  }
-  return bits;
-}
+  if (end - at <= 16 || *at != '"') return nullptr;
+  const auto length = static_cast<std::size_t>(std::countr_zero(special_bits_of_16(at + 1) | 0x10000));
+  if (at[1 + length] != '"') return nullptr;
+  token = {{at + 1, length}, false};
+  return at + length + 2;
+#else
+  (void)at, (void)end, (void)token;
+  return nullptr;
 #endif
+}
+
+[[gnu::always_inline]] inline const char* after_blanks(const char* at, const char* end) noexcept {
+  while (at != end && static_cast<unsigned char>(*at) <= ' ' &&
+         (*at == ' ' || *at == '\n' || *at == '\r' || *at == '\t')) {
+    ++at;
+  }
+  return at;
+}
+
+// Up to 15 digits without an exponent, which are most numbers there are. They fit a double exactly, as does the power
+// of ten, so one division rounds as it should. `behind` is null for all others, and for what is not a number.
+struct ShortNumber {
+  const char* behind = nullptr;
+  std::int64_t value = 0;
+  bool integral = true;
+  std::size_t decimals = 0;
+};
+
+constexpr double powers_of_ten[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                    1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
+
+[[gnu::always_inline]] inline ShortNumber short_number(const char* at, const char* end) noexcept {
+  if (end - at <= 18) return {};  // so that the end is not met on the way
+  const bool negative = *at == '-';
+  const char* const first = at + (negative ? 1 : 0);
+  const char* const last = first + 16;
+  const char* to = first;
+  std::int64_t digits = 0;
+  const auto is_digit = [&] { return to != last && static_cast<unsigned char>(*to - '0') <= 9; };
+  for (; is_digit(); ++to) digits = digits * 10 + (*to - '0');
+  if (to == first || (*first == '0' && to != first + 1)) return {};
+  ShortNumber number;
+  if (*to == '.') {
+    const char* const point = ++to;
+    for (; is_digit(); ++to) digits = digits * 10 + (*to - '0');
+    if (to == point) return {};
+    number.integral = false;
+    number.decimals = static_cast<std::size_t>(to - point);
+  }
+  if (to == last || *to == 'e' || *to == 'E' || (negative && digits == 0)) return {};
+  number.behind = to;
+  number.value = negative ? -digits : digits;
+  return number;
+}
 
 int hex_digit(char c) noexcept {
   if (c >= '0' && c <= '9') return c - '0';
@@ -112,10 +166,12 @@ class Nesting {
 struct Skipper {
   void begin_object() {}
   void begin_array() {}
-  void end() {}
+  void end(bool) {}
   bool key(StringToken) { return true; }
   void string(StringToken) {}
   void number(NumberToken) {}
+  void integer(std::int64_t) {}
+  void real(double) {}
   void boolean(bool) {}
   void null() {}
   std::string duplicate() const { return {}; }
@@ -123,82 +179,144 @@ struct Skipper {
 
 }  // namespace
 
-// Containers under construction are reached by address: a container grows only while it
-// is the innermost one, so nothing on the way to it moves.
+// Values wait on one pile until what holds them ends; then they move into a block of just that size.
 class JsonBuilder {
  public:
-  explicit JsonBuilder(Json& root) : root_(root) {}
+  explicit JsonBuilder(const char* end) : end_(end) { pile_.reserve(32); }
+  JsonBuilder(const JsonBuilder&) = delete;
+  JsonBuilder& operator=(const JsonBuilder&) = delete;
+  ~JsonBuilder() {
+    for (auto& cell : pile_) {
+      if (Json::owns(cell)) Json::release(cell);
+    }
+    for (const auto& open : open_) delete open.index;
+  }
 
-  void begin_object() {
-    Json& value = slot();
-    auto& object = value.data_.emplace<Json::Object>();
-    if (const auto expected = expected_size()) object.members_.reserve(expected);
-    open_.push_back(&value);
+  Json take() {
+    Json value(pile_.back());
+    pile_.pop_back();
+    return value;
   }
-  void begin_array() {
-    Json& value = slot();
-    auto& array = value.data_.emplace<Json::Array>();
-    if (const auto expected = expected_size()) array.reserve(expected);
-    open_.push_back(&value);
-  }
-  void end() {
-    const auto size = open_.back()->size();
+
+  void begin_object() { open_.push_back({pile_.size(), nullptr}); }
+  void begin_array() { begin_object(); }
+  void end(bool object) {
+    const auto [first, index] = open_.back();
+    const std::size_t count = pile_.size() - first;
+    Json::Block* block = nullptr;
+    if (count != 0) {
+      block = Json::Block::make(count);
+      std::memcpy(static_cast<void*>(block->cells()), pile_.data() + first, count * sizeof(Cell));
+      block->size = static_cast<std::uint32_t>(count);
+      block->index = index;
+      pile_.resize(first);
+    }
     open_.pop_back();
-    if (open_.size() < levels) sizes_[open_.size()] = static_cast<std::uint8_t>(std::min(size, most_expected));
+    pile_.push_back(Json::block_cell(object ? Json::Kind::object : Json::Kind::array, block));
   }
   bool key(StringToken token) {
-    key_.clear();
-    append_unescaped(key_, token);
-    return !open_.back()->if_object()->contains(key_);
-  }
-  void string(StringToken token) {
-    if (!token.escaped) {
-      slot().data_.emplace<std::string>(token.raw);
-      return;
-    }
-    auto& text = slot().data_.emplace<std::string>();
-    text.reserve(token.raw.size());
-    append_unescaped(text, token);
-  }
-  void number(NumberToken token) {
-    auto& data = slot().data_;
-    const Number number = convert_number(token.text, token.integral);
-    if (const auto* integer = std::get_if<std::int64_t>(&number)) {
-      data = *integer;
-    } else if (const auto* real = std::get_if<double>(&number)) {
-      data = *real;
-    } else if (const auto* large = std::get_if<std::uint64_t>(&number)) {
-      data = *large;
+    add_text(Json::Kind::string, token);
+    const Cell* const cells = pile_.data() + open_.back().first;
+    const Cell& name = pile_.back();
+    const auto members = static_cast<std::size_t>(&name - cells) / 2;  // before this one
+    if (members >= Json::Block::indexed_above) return indexed_key(open_.back(), members);
+    if (name.form <= Json::longest_inside) {
+      for (const Cell* cell = cells; cell != &name; cell += 2) {
+        if (std::memcmp(cell, &name, sizeof name) == 0) return false;
+      }
     } else {
-      data.emplace<Json::BigNumber>(std::string(token.text));
+      for (const Cell* cell = cells; cell != &name; cell += 2) {
+        if (Json::same_text(*cell, name)) return false;
+      }
+    }
+    return true;
+  }
+  void string(StringToken token) { add_text(Json::Kind::string, token); }
+  void number(NumberToken token) {
+    const Number number = convert_number(token.text, token.integral);
+    if (const auto* small = std::get_if<std::int64_t>(&number)) {
+      integer(*small);
+    } else if (const auto* fraction = std::get_if<double>(&number)) {
+      real(*fraction);
+    } else if (const auto* large = std::get_if<std::uint64_t>(&number)) {
+      add(Json(*large));
+    } else {
+      pile_.push_back(Json::text_cell(Json::Kind::big_number, token.text));
     }
   }
-  void boolean(bool value) { slot().data_ = value; }
-  void null() { slot(); }
-  std::string duplicate() const { return fmt::format("duplicate key \"{}\"", std::string_view(key_).substr(0, 64)); }
+  void integer(std::int64_t value) { pile_.push_back(Json::cell_of(Json::Kind::integer, value)); }
+  void real(double value) { pile_.push_back(Json::cell_of(Json::Kind::real, value)); }
+  void boolean(bool value) { pile_.push_back(Json::cell_of(Json::Kind::boolean, value)); }
+  void null() { pile_.emplace_back(); }
+  std::string duplicate() const {
+    return fmt::format("duplicate key \"{}\"", Json::text_of(pile_.back()).substr(0, 64));
+  }
 
  private:
-  // A new null at the current place.
-  Json& slot() {
-    if (open_.empty()) {
-      root_ = Json();
-      return root_;
+  using Cell = Json::Cell;
+  struct Open {
+    std::size_t first;          // where its values begin
+    Json::Block::Index* index;  // of its names, when there are many
+  };
+
+  // The newest key is not one of those before it; it is in the index then.
+  [[gnu::noinline]] bool indexed_key(Open& open, std::size_t members) {
+    const Json* const cells = as_values(pile_.data() + open.first);
+    const auto name = Json::text_of(pile_.back());
+    if (open.index == nullptr) open.index = Json::Block::Index::make(cells, members);
+    if (open.index->find(cells, name) != Json::Block::absent) return false;
+    if (open.index->full(members + 1)) {
+      delete std::exchange(open.index, nullptr);
+      open.index = Json::Block::Index::make(cells, members + 1);
+    } else {
+      open.index->insert(name, members);
     }
-    if (auto* array = open_.back()->if_array()) return array->emplace_back();
-    return open_.back()->if_object()->append_null(std::move(key_));
+    return true;
+  }
+  static const Json* as_values(const Cell* cells) noexcept { return reinterpret_cast<const Json*>(cells); }
+  void add(Json&& value) { pile_.push_back(std::exchange(value.cell_, Cell())); }
+  void add_text(Json::Kind kind, StringToken token) {
+    if (!token.escaped && short_and_inside(token.raw)) {
+      pile_.push_back(short_cell(kind, token.raw));
+    } else {
+      add_other_text(kind, token);
+    }
+  }
+  [[gnu::noinline]] void add_other_text(Json::Kind kind, StringToken token) {
+    if (!token.escaped) {
+      pile_.push_back(Json::text_cell(kind, token.raw));
+      return;
+    }
+    std::string text;
+    append_unescaped(text, token);
+    add(Json(std::move(text)));
+  }
+  // Whether a whole cell can be read where the text begins.
+  bool short_and_inside(std::string_view text) const noexcept {
+    return text.size() <= Json::longest_inside && static_cast<std::size_t>(end_ - text.data()) >= sizeof(Cell);
+  }
+  static Cell short_cell(Json::Kind kind, std::string_view text) noexcept {
+    static constexpr auto kept = [] {
+      std::array<unsigned char, 2 * sizeof(Cell)> mask{};
+      for (std::size_t i = 0; i < sizeof(Cell); ++i) mask[i] = 0xFF;
+      return mask;
+    }();
+    std::uint64_t words[2];
+    std::uint64_t mask[2];
+    std::memcpy(words, text.data(), sizeof words);
+    std::memcpy(mask, kept.data() + sizeof(Cell) - text.size(), sizeof mask);
+    words[0] &= mask[0];
+    words[1] &= mask[1];
+    Cell cell;
+    std::memcpy(cell.bytes, words, sizeof cell.bytes);
+    cell.form = static_cast<std::uint8_t>(text.size());
+    cell.kind = kind;
+    return cell;
   }
 
-  // What comes in rows has rows of one size: a container is given room for as many values as
-  // the one before it at its level had. Few, so that one large row costs the next ones little.
-  static constexpr std::size_t most_expected = 16;
-  static constexpr std::size_t levels = 16;
-  // Deeper down nothing is expected: levels that shared an expectation would multiply it.
-  std::size_t expected_size() const noexcept { return open_.size() < levels ? sizes_[open_.size()] : 0; }
-
-  Json& root_;
-  std::vector<Json*> open_;
-  std::string key_;
-  std::array<std::uint8_t, levels> sizes_{};
+  const char* end_;
+  std::vector<Cell> pile_;
+  std::vector<Open> open_;
 };
 
 std::size_t plain_length(std::string_view text) noexcept {
@@ -354,12 +472,19 @@ bool JsonScanner::escape(std::size_t string_offset) {
 
 bool JsonScanner::string(StringToken& token) {
   if (at_ == end_ || *at_ != '"') return fail("expected a string");
+  const char* const behind = short_string(at_, end_, token);
+  if (behind == nullptr) return long_string(token);
+  at_ = behind;
+  return true;
+}
+
+// From its quote.
+[[gnu::noinline]] bool JsonScanner::long_string(StringToken& token) {
   const std::size_t begins = offset();
   const char* const first = ++at_;
   token.escaped = false;
 #if defined(__SSE2__)
-  // Most strings are short. Long ones are full of escapes; a block at a time, each costs little
-  // more than its bit.
+  // Long ones are full of escapes; a block at a time, each costs little more than its bit.
   if (end_ - at_ >= 16) at_ = find_special(at_, at_ + 16);
   while (end_ - at_ >= 64 && *at_ != '"') {
     const char* const block = at_;
@@ -395,104 +520,166 @@ bool JsonScanner::string(StringToken& token) {
 }
 
 bool JsonScanner::number(NumberToken& token) {
-  const std::string_view rest(at_, static_cast<std::size_t>(end_ - at_));
-  const auto length = number_length(rest, token.integral);
+  const auto length = number_length({at_, static_cast<std::size_t>(end_ - at_)}, token.integral);
+  const char* const behind = at_ + length;
   if (length == 0) return fail("malformed number");
-  if (token.integral && length < rest.size() && rest[length] >= '0' && rest[length] <= '9') {
-    return fail("a number must not begin with 0");
-  }
-  token.text = rest.substr(0, length);
-  at_ += length;
+  if (behind != end_ && *behind >= '0' && *behind <= '9') return fail("a number must not begin with 0");
+  token.text = {at_, length};
+  at_ = behind;
   return true;
 }
 
-bool JsonScanner::literal(std::string_view word) {
-  if (!std::string_view(at_, static_cast<std::size_t>(end_ - at_)).starts_with(word)) return fail_value();
-  at_ += word.size();
-  return true;
-}
-
+// Keeps its place in variables of its own, which no call can change, and writes it back where it must be known: most
+// tokens are crossed without that.
 template <class Sink>
 bool JsonScanner::walk(Sink& sink) {
   Nesting nesting;
-  StringToken string_token;
-  NumberToken number_token;
+  const char* at = at_;
+  const char* const end = end_;
+  std::size_t nodes = nodes_left_;
+  std::size_t keys = keys_;
 
 value:
-  if (nodes_left_ == 0) return fail_nodes();
-  --nodes_left_;
-  skip_space();
-  if (at_ == end_) return fail_value();
-  switch (*at_) {
+  at = after_blanks(at, end);
+  if (nodes == 0) {
+    at_ = at;
+    return fail_nodes();
+  }
+  --nodes;
+  if (at == end) {
+    at_ = at;
+    return fail_value();
+  }
+  switch (*at) {
     case '{':
     case '[': {
-      if (depth_ + nesting.size() >= max_depth_) return fail_depth();
-      const bool object = *at_ == '{';
-      ++at_;
+      const bool object = *at == '{';
+      if (depth_ + nesting.size() >= max_depth_) {
+        at_ = at;
+        return fail_depth();
+      }
+      at = after_blanks(at + 1, end);
       nesting.push(object);
       if (object) {
         sink.begin_object();
-        skip_space();
-        if (at_ == end_ || *at_ != '}') goto key;
+        if (at == end || *at != '}') goto key;
       } else {
         sink.begin_array();
-        skip_space();
-        if (at_ == end_ || *at_ != ']') goto value;
+        if (at == end || *at != ']') goto value;
       }
-      ++at_;
+      ++at;
       nesting.pop();
-      sink.end();
+      sink.end(object);
       break;
     }
-    case '"':
-      if (!string(string_token)) return false;
-      sink.string(string_token);
+    case '"': {
+      StringToken token;
+      if (const char* const behind = short_string(at, end, token)) {
+        at = behind;
+      } else {
+        at_ = at;
+        if (!long_string(token)) return false;
+        at = at_;
+      }
+      sink.string(token);
       break;
+    }
     case 't':
-      if (!literal("true")) return false;
+      if (end - at < 4 || std::memcmp(at, "true", 4) != 0) {
+        at_ = at;
+        return fail_value();
+      }
+      at += 4;
       sink.boolean(true);
       break;
     case 'f':
-      if (!literal("false")) return false;
+      if (end - at < 5 || std::memcmp(at, "false", 5) != 0) {
+        at_ = at;
+        return fail_value();
+      }
+      at += 5;
       sink.boolean(false);
       break;
     case 'n':
-      if (!literal("null")) return false;
+      if (end - at < 4 || std::memcmp(at, "null", 4) != 0) {
+        at_ = at;
+        return fail_value();
+      }
+      at += 4;
       sink.null();
       break;
-    default:
-      if (*at_ != '-' && (*at_ < '0' || *at_ > '9')) return fail_value();
-      if (!number(number_token)) return false;
-      sink.number(number_token);
+    default: {
+      if (const auto number = short_number(at, end); number.behind != nullptr) {
+        at = number.behind;
+        if (number.integral) {
+          sink.integer(number.value);
+        } else {
+          sink.real(static_cast<double>(number.value) / powers_of_ten[number.decimals]);
+        }
+        break;
+      }
+      NumberToken token;
+      at_ = at;
+      if (*at != '-' && (*at < '0' || *at > '9')) return fail_value();
+      if (!number(token)) return false;
+      at = at_;
+      sink.number(token);
+    }
   }
 
 after_value:
-  if (nesting.empty()) return true;
-  skip_space();
+  if (nesting.empty()) {
+    at_ = at;
+    nodes_left_ = nodes;
+    keys_ = keys;
+    return true;
+  }
+  at = after_blanks(at, end);
   if (nesting.in_object()) {
-    if (at_ == end_ || (*at_ != ',' && *at_ != '}')) return fail("expected ',' or '}'");
-    if (*at_++ == ',') {
-      skip_space();
+    if (at != end && *at == ',') {
+      at = after_blanks(at + 1, end);
       goto key;
     }
+    if (at == end || *at != '}') {
+      at_ = at;
+      return fail("expected ',' or '}'");
+    }
+    sink.end(true);
   } else {
-    if (at_ == end_ || (*at_ != ',' && *at_ != ']')) return fail("expected ',' or ']'");
-    if (*at_++ == ',') goto value;
+    if (at != end && *at == ',') {
+      ++at;
+      goto value;
+    }
+    if (at == end || *at != ']') {
+      at_ = at;
+      return fail("expected ',' or ']'");
+    }
+    sink.end(false);
   }
+  ++at;
   nesting.pop();
-  sink.end();
   goto after_value;
 
 key: {
-  const std::size_t begins = offset();
-  if (at_ == end_) return fail("the text ends where a key or '}' was expected");
-  if (*at_ != '"') return fail("expected a string as a key");
-  if (!string(string_token)) return false;
-  ++keys_;
-  if (!sink.key(string_token)) return fail_at(sink.duplicate(), begins);
-  skip_space();
-  if (at_ == end_ || *at_ != ':') return fail("expected ':'");
-  ++at_;
+  const char* const begins = at;
+  StringToken token;
+  if (const char* const behind = short_string(at, end, token)) {
+    at = behind;
+  } else {
+    at_ = at;
+    if (at == end) return fail("the text ends where a key or '}' was expected");
+    if (*at != '"') return fail("expected a string as a key");
+    if (!long_string(token)) return false;
+    at = at_;
+  }
+  ++keys;
+  if (!sink.key(token)) return fail_at(sink.duplicate(), static_cast<std::size_t>(begins - begin_));
+  at = after_blanks(at, end);
+  if (at == end || *at != ':') {
+    at_ = at;
+    return fail("expected ':'");
+  }
+  ++at;
   goto value;
 }
 }
@@ -507,8 +694,10 @@ bool JsonScanner::skip_value(std::string_view& slice) {
 }
 
 bool JsonScanner::build_value(Json& value) {
-  JsonBuilder builder(value);
-  return walk(builder);
+  JsonBuilder builder(end_);
+  if (!walk(builder)) return false;
+  value = builder.take();
+  return true;
 }
 
 bool JsonScanner::finish() {

@@ -26,7 +26,7 @@ struct NumberToken {
   bool integral = false;
 };
 
-// Values in one text, each container and each thing in one. A byte or two of text can become forty in memory,
+// Values in one text, each container and each thing in one. A byte or two of text can become 32 in memory,
 // so their number is bounded as well. The default is that of Limits::nodes.
 inline constexpr std::size_t most_nodes = 4'000'000;
 
@@ -94,9 +94,12 @@ class JsonScanner {
   template <class Sink>
   bool walk(Sink& sink);
   void skip_space() noexcept {
-    while (at_ != end_ && (*at_ == ' ' || *at_ == '\n' || *at_ == '\r' || *at_ == '\t')) ++at_;
+    while (at_ != end_ && static_cast<unsigned char>(*at_) <= ' ' &&
+           (*at_ == ' ' || *at_ == '\n' || *at_ == '\r' || *at_ == '\t')) {
+      ++at_;
+    }
   }
-  bool literal(std::string_view word);
+  bool long_string(StringToken& token);
   bool escape(std::size_t string_offset);
   bool fail_depth();
   bool fail_nodes();

@@ -84,7 +84,7 @@ class Compiler {
 
   void build(Place& place) {
     Node& node = *place.node;
-    if (const bool* fixed = place.json->if_bool()) {
+    if (const auto fixed = place.json->to_bool()) {
       node.fixed = *fixed ? Node::Fixed::accepts : Node::Fixed::rejects;
       return;
     }
@@ -93,7 +93,7 @@ class Compiler {
     const Dialect& dialect = place.resource->dialect;
     if (const Json* reference = object->find("$ref")) {
       if (!reference->is_string()) bad(place, "$ref", "expected a string");
-      node.ref = node_at(*references_.follow(place, "$ref", *reference->if_string()).place);
+      node.ref = node_at(*references_.follow(place, "$ref", reference->as_text()).place);
       node.fixed = Node::Fixed::no;
       if (dialect.draft == SchemaDialect::draft_07) {
         node.only_ref = true;
@@ -127,7 +127,7 @@ class Compiler {
     const Json* reference = object.find("$dynamicRef");
     if (!reference) return;
     if (!reference->is_string()) bad(place, "$dynamicRef", "expected a string");
-    const auto target = references_.follow(place, "$dynamicRef", *reference->if_string());
+    const auto target = references_.follow(place, "$dynamicRef", reference->as_text());
     auto& in_place = rules(node, node.in_place);
     in_place.dynamic_ref = node_at(*target.place);
     if (target.dynamic) in_place.dynamic_name = number_of_name(target.anchor);
@@ -136,7 +136,7 @@ class Compiler {
   void build_values(const Place& place, Node& node, const Json::Object& object) {
     if (const Json* type = object.find("type")) {
       const auto add = [&](const Json& name) {
-        const auto* text = name.if_string();
+        const auto text = name.text();
         const auto bit = text ? type_bit(*text) : 0;
         if (bit == 0) bad(place, "type", "expected null, boolean, integer, number, string, array or object");
         node.types = static_cast<std::uint8_t>(node.types | bit);
@@ -160,7 +160,7 @@ class Compiler {
       auto& values = rules(node, node.values);
       values.choices_json = choices;
       for (const Json& choice : *array) {
-        if (const auto* text = choice.if_string()) {
+        if (const auto text = choice.text()) {
           values.strings.push_back(*text);
         } else {
           values.choices.push_back(&choice);
@@ -213,7 +213,7 @@ class Compiler {
     return value->to_uint().value_or(UINT64_MAX);
   }
 
-  const Regex* regex(const Place& place, std::string_view keyword, const std::string& pattern) {
+  const Regex* regex(const Place& place, std::string_view keyword, std::string_view pattern) {
     if (const auto known = regexes_.find(pattern); known != regexes_.end()) return known->second;
     auto compiled = Regex::compile(pattern, options_.max_pattern_bytes);
     if (!compiled) {
@@ -233,7 +233,7 @@ class Compiler {
       if (const auto least = count(place, "minLength", object)) rules(node, node.string).min_length = *least;
       if (const auto most = count(place, "maxLength", object)) rules(node, node.string).max_length = *most;
       if (const Json* pattern = object.find("pattern")) {
-        const auto* text = pattern->if_string();
+        const auto text = pattern->text();
         if (!text) bad(place, "pattern", "expected a string");
         auto& string = rules(node, node.string);
         string.pattern_text = *text;
@@ -242,7 +242,7 @@ class Compiler {
     }
     if (options_.assert_formats || dialect.format_assertion) {
       const Json* format = object.find("format");
-      const auto* name = format ? format->if_string() : nullptr;
+      const auto name = format ? format->text() : std::nullopt;
       if (const FormatCheck check = name ? find_format(*name) : nullptr) {
         auto& string = rules(node, node.string);
         string.format_name = *name;
@@ -258,7 +258,7 @@ class Compiler {
       if (const auto most = count(place, "maxItems", object)) rules(node, node.array).max_items = *most;
       if (const Json* unique = object.find("uniqueItems")) {
         if (!unique->is_bool()) bad(place, "uniqueItems", "expected a boolean");
-        if (*unique->if_bool()) rules(node, node.array).unique = true;
+        if (*unique->to_bool()) rules(node, node.array).unique = true;
       }
     }
     if (!dialect.applicator) return;
@@ -299,7 +299,7 @@ class Compiler {
     std::vector<std::string_view> out;
     for (const Json& item : *array) {
       if (!item.is_string()) bad(place, keyword, "expected an array of strings");
-      out.push_back(*item.if_string());
+      out.push_back(item.as_text());
     }
     return out;
   }
@@ -415,7 +415,7 @@ std::uint64_t weight_of(const Json& json) {
     const Json& next = *open.back();
     open.pop_back();
     ++parts;
-    if (const auto* text = next.if_string()) {
+    if (const auto text = next.text()) {
       bytes += text->size();
     } else if (const auto* array = next.if_array()) {
       for (const Json& item : *array) open.push_back(&item);

@@ -156,18 +156,18 @@ void References::open_children(const Place& place, const Applicator& applicator,
 void References::identify(Place& place, const Json::Object& object, bool begins_document) {
   const auto text_of = [&object](std::string_view keyword) {
     const Json* value = object.find(keyword);
-    return value ? value->if_string() : nullptr;
+    return value ? value->text() : std::nullopt;
   };
-  const std::string* id = text_of("$id");
-  const std::string* dialect = text_of("$schema");
+  auto id = text_of("$id");
+  const auto dialect = text_of("$schema");
   if (begins_document && dialect) place.resource->dialect = dialect_named(*dialect, 0);
   // In draft-07 a $ref hides everything beside it.
-  if (place.resource->dialect.draft == SchemaDialect::draft_07 && text_of("$ref")) id = nullptr;
+  if (place.resource->dialect.draft == SchemaDialect::draft_07 && text_of("$ref")) id = std::nullopt;
 
   std::string_view anchor;
   if (id) {
     const auto fragment = split_uri(*id).fragment;
-    const std::string_view before = std::string_view(*id).substr(0, id->find('#'));
+    const std::string_view before = id->substr(0, id->find('#'));
     if (!before.empty()) {
       std::string uri = resolve_uri(place.resource->uri, before);
       if (!begins_document) {
@@ -192,8 +192,8 @@ void References::identify(Place& place, const Json::Object& object, bool begins_
   auto& resource = *place.resource;
   if (!anchor.empty()) resource.anchors.emplace_back(anchor, &place);
   if (resource.dialect.draft == SchemaDialect::draft_07) return;
-  if (const auto* name = text_of("$anchor")) resource.anchors.emplace_back(*name, &place);
-  if (const auto* name = text_of("$dynamicAnchor")) {
+  if (const auto name = text_of("$anchor")) resource.anchors.emplace_back(*name, &place);
+  if (const auto name = text_of("$dynamicAnchor")) {
     resource.anchors.emplace_back(*name, &place);
     resource.dynamic_anchors.emplace_back(*name, &place);
   }
@@ -208,7 +208,7 @@ Dialect References::dialect_named(std::string_view uri, int depth) {
     throw Error(Errc::unsupported, fmt::format("the schema dialect \"{}\" is not known; known are \"{}\" and \"{}#\"",
                                                shown(uri), schema_2020_12, schema_07));
   }
-  const auto* parent = (*meta)["$schema"].if_string();
+  const auto parent = (*meta)["$schema"].text();
   Dialect dialect = parent && *parent != uri ? dialect_named(*parent, depth + 1) : default_dialect_;
   const auto* vocabularies = (*meta)["$vocabulary"].if_object();
   if (!vocabularies || dialect.draft == SchemaDialect::draft_07) return dialect;
@@ -248,7 +248,7 @@ Resource* References::resource_at(const std::string& uri) {
   return nullptr;
 }
 
-References::Target References::follow(const Place& from, std::string_view keyword, const std::string& reference) {
+References::Target References::follow(const Place& from, std::string_view keyword, std::string_view reference) {
   const auto leads_nowhere = [&](std::string_view reason) {
     bad(from, keyword, fmt::format("\"{}\" cannot be resolved: {}", shown(reference), reason));
   };

@@ -35,7 +35,7 @@ class References {
     bool dynamic;             // found by a name that is a dynamic anchor
     std::string_view anchor;  // that name, in the document
   };
-  Target follow(const Place& from, std::string_view keyword, const std::string& reference);
+  Target follow(const Place& from, std::string_view keyword, std::string_view reference);
 
  private:
   // A place to be, and whether a document begins there.

@@ -37,10 +37,10 @@ std::uint64_t hash_of(const Json& value, int levels, std::uint64_t& cost) {
     case Json::Kind::null:
       return 1;
     case Json::Kind::boolean:
-      return *value.if_bool() ? 2 : 3;
+      return *value.to_bool() ? 2 : 3;
     case Json::Kind::string:
-      cost += value.if_string()->size() / 64;
-      return std::hash<std::string_view>()(*value.if_string());
+      cost += value.text()->size() / 64;
+      return std::hash<std::string_view>()(value.as_text());
     case Json::Kind::array: {
       std::uint64_t hash = 5;
       if (levels == 0) {

@@ -92,7 +92,7 @@ class Run {
         if (node.number) good = check_number<collecting>(node, *node.number, value, path);
         break;
       case Json::Kind::string:
-        if (node.string) good = check_string<collecting>(node, *node.string, *value.if_string(), path);
+        if (node.string) good = check_string<collecting>(node, *node.string, value.as_text(), path);
         break;
       case Json::Kind::array:
         if (node.array) good = check_array<collecting>(node, *node.array, *value.if_array(), scope, marks, path);
@@ -135,7 +135,7 @@ class Run {
   }
 
   bool is_choice(const ValueRules& rules, const Json& value) {
-    if (const auto* text = value.if_string()) {
+    if (const auto text = value.text()) {
       steps_.charge(text->size() / 256);
       if (rules.index) return rules.index->contains(*text);
       return std::ranges::find(rules.strings, std::string_view(*text)) != rules.strings.end();
@@ -166,7 +166,7 @@ class Run {
   }
 
   template <bool collecting>
-  bool check_string(const Node& node, const StringRules& rules, const std::string& text, const Path* path) {
+  bool check_string(const Node& node, const StringRules& rules, std::string_view text, const Path* path) {
     Verdict verdict;
     const bool count = text.size() > rules.max_length || text.size() / 4 < rules.min_length;
     if (count) {
@@ -345,7 +345,7 @@ class Run {
   }
 
   template <bool collecting>
-  bool check_name(const Node& node, const Node& rule, const std::string& name, const Scope& scope, const Path* path) {
+  bool check_name(const Node& node, const Node& rule, std::string_view name, const Scope& scope, const Path* path) {
     steps_.charge(name.size() / 256);
     const Json text(name);
     if (evaluate<false>(rule, text, scope, nullptr, nullptr)) return true;

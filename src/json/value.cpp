@@ -1,53 +1,20 @@
-#include <bit>
+#include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
-#include <random>
 #include <tuple>
+#include <variant>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include <patchbay/json.h>
 
+#include "json/block.h"
 #include "json/number.h"
 
 namespace patchbay {
 namespace {
-
-constexpr std::size_t indexed_above = 16;
-constexpr std::size_t absent = static_cast<std::size_t>(-1);
-
-// Keys come from peers, so the hash has a secret: nobody can prepare colliding keys.
-std::uint64_t hash_seed() {
-  static const std::uint64_t seed = [] {
-    std::random_device device;
-    return (static_cast<std::uint64_t>(device()) << 32 | device()) | 1;
-  }();
-  return seed;
-}
-
-std::uint64_t fold(std::uint64_t a, std::uint64_t b) noexcept {
-  __extension__ using Wide = unsigned __int128;
-  const Wide product = static_cast<Wide>(a) * b;
-  return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
-}
-
-std::uint64_t hash_key(std::string_view key) noexcept {
-  constexpr std::uint64_t odd = 0x9E3779B97F4A7C15u;
-  std::uint64_t hash = hash_seed() ^ (key.size() * odd);
-  const char* at = key.data();
-  std::size_t left = key.size();
-  for (; left >= 8; at += 8, left -= 8) {
-    std::uint64_t word;
-    std::memcpy(&word, at, 8);
-    hash = fold(hash ^ word, hash_seed() ^ odd);
-  }
-  if (left != 0) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, at, left);
-    hash = fold(hash ^ word, hash_seed() ^ odd);
-  }
-  return fold(hash, odd);
-}
 
 [[noreturn]] void throw_kind(std::string_view wanted, Json::Kind found) {
   throw Error(Errc::invalid_argument, fmt::format("expected {}, found {}", wanted, to_string(found)));
@@ -71,7 +38,7 @@ bool scalars_equal(const Json& left, const Json& right) noexcept {
       case Kind::null:
         return true;
       case Kind::boolean:
-        return *left.if_bool() == *right.if_bool();
+        return left.as_bool() == right.as_bool();
       case Kind::integer:
         return left.to_int() == right.to_int();
       case Kind::unsigned_integer:
@@ -81,7 +48,7 @@ bool scalars_equal(const Json& left, const Json& right) noexcept {
       case Kind::big_number:
         return left.number_text() == right.number_text();
       case Kind::string:
-        return *left.if_string() == *right.if_string();
+        return left.as_text() == right.as_text();
       case Kind::array:
       case Kind::object:
         return false;
@@ -94,7 +61,25 @@ bool scalars_equal(const Json& left, const Json& right) noexcept {
   return false;  // one is a fraction or beyond 64 bits, the other an integer
 }
 
+// Longer texts are kept as std::string, so that they move in and out without a copy.
+constexpr std::size_t longest_piece = 4096;
+
+void* allocate(std::size_t size) {
+  void* const made = std::malloc(size);
+  if (made == nullptr) throw std::bad_alloc();
+  return made;
+}
+
+template <class T>
+T* address(const unsigned char* bytes) noexcept {
+  T* value;
+  std::memcpy(&value, bytes, sizeof value);
+  return value;
+}
+
 }  // namespace
+
+static_assert(sizeof(Json) == 16 && sizeof(Json::Array) == sizeof(void*) && sizeof(Json::Object) == sizeof(void*));
 
 std::string_view to_string(Json::Kind kind) noexcept {
   switch (kind) {
@@ -118,275 +103,307 @@ std::string_view to_string(Json::Kind kind) noexcept {
   return "a value";
 }
 
-// Open addressing over positions in members_ (0 = free, else position + 1). Positions, not
-// views of the keys: short strings live inside the members and move when the vector grows.
-struct Json::Object::Index {
-  std::vector<std::uint32_t> slots;
-
-  void insert(std::uint64_t hash, std::size_t position) noexcept {
-    const std::size_t mask = slots.size() - 1;
-    std::size_t slot = hash & mask;
-    while (slots[slot] != 0) slot = (slot + 1) & mask;
-    slots[slot] = static_cast<std::uint32_t>(position + 1);
+Json::Cell Json::long_text_cell(Kind kind, std::string_view text) {
+  Cell cell;
+  cell.kind = kind;
+  if (text.size() > longest_piece) {
+    cell.form = in_string;
+    const auto* kept = new std::string(text);
+    std::memcpy(cell.bytes, &kept, sizeof kept);
+    return cell;
   }
-};
+  char* const piece = static_cast<char*>(allocate(text.size()));
+  std::memcpy(piece, text.data(), text.size());
+  const auto length = static_cast<std::uint32_t>(text.size());
+  cell.form = in_piece;
+  std::memcpy(cell.bytes, &piece, sizeof piece);
+  std::memcpy(cell.bytes + sizeof piece, &length, sizeof length);
+  return cell;
+}
 
-Json::Object::Object() = default;
-Json::Object::Object(const Object& other)
-    : members_(other.members_), index_(other.index_ ? std::make_unique<Index>(*other.index_) : nullptr) {}
-Json::Object::Object(Object&&) noexcept = default;
-Json::Object& Json::Object::operator=(const Object& other) {
-  Object copy(other);
-  *this = std::move(copy);
+std::string_view Json::long_text_of(const Cell& cell) noexcept {
+  if (cell.form == in_string) return *address<std::string>(cell.bytes);
+  std::uint32_t length;
+  std::memcpy(&length, cell.bytes + sizeof(char*), sizeof length);
+  return {address<char>(cell.bytes), length};
+}
+
+// The form follows from the length, and a short text ends in zeros: so short ones are compared whole.
+bool Json::same_text(const Cell& left, const Cell& right) noexcept {
+  if (left.form != right.form) return false;
+  if (left.form <= longest_inside) return std::memcmp(left.bytes, right.bytes, sizeof left.bytes) == 0;
+  return long_text_of(left) == long_text_of(right);
+}
+
+void Json::release(Cell& cell) noexcept {
+  if (cell.form == in_block) {
+    drop(address<Block>(cell.bytes));
+  } else if (cell.form == in_string) {
+    delete address<std::string>(cell.bytes);
+  } else {
+    std::free(address<char>(cell.bytes));
+  }
+}
+
+// Takes cells off from the back and goes into what it meets; the way back is kept in the blocks themselves, so
+// neither stack nor memory is needed.
+void Json::destroy(Block* block) noexcept {
+  const auto enter = [](Block* child, Block* parent) {
+    delete child->index;
+    child->parent = parent;
+    return child;
+  };
+  for (Block* at = enter(block, nullptr); at != nullptr;) {
+    if (at->size == 0) {
+      std::free(std::exchange(at, at->parent));
+      continue;
+    }
+    Cell& cell = at->cells()[--at->size].cell_;
+    if (!owns(cell)) continue;
+    if (cell.form != in_block) {
+      release(cell);
+    } else if (Block* const child = address<Block>(cell.bytes)) {
+      at = enter(child, at);
+    }
+  }
+}
+
+Json::Cell Json::copied(const Cell& from) {
+  if (from.form != in_block) return text_cell(from.kind, text_of(from));
+  // What was copied so far belongs to `root`, so that nothing is lost when memory is.
+  Json root;
+  std::vector<std::pair<const Cell*, Cell*>> pending;
+  pending.emplace_back(&from, &root.cell_);
+  while (!pending.empty()) {
+    const auto [source, target] = pending.back();
+    pending.pop_back();
+    const Block* const block = address<Block>(source->bytes);
+    Block* const copy = block != nullptr ? Block::make(block->size) : nullptr;
+    *target = block_cell(source->kind, copy);
+    if (copy == nullptr) continue;
+    if (block->index != nullptr) copy->index = new Block::Index(*block->index);
+    for (std::uint32_t i = 0; i < block->size; ++i) {
+      const Cell& cell = block->cells()[i].cell_;
+      Cell& made = (new (copy->cells() + i) Json())->cell_;
+      ++copy->size;
+      if (cell.form == in_block) {
+        pending.emplace_back(&cell, &made);
+      } else {
+        made = owns(cell) ? text_cell(cell.kind, text_of(cell)) : cell;
+      }
+    }
+  }
+  return std::exchange(root.cell_, Cell());
+}
+
+Json::Array::Array(std::initializer_list<Json> items) {
+  reserve(items.size());
+  for (const auto& item : items) push_back(item);
+}
+
+Json::Array::Array(std::size_t count) {
+  reserve(count);
+  for (std::size_t i = 0; i < count; ++i) emplace_back();
+}
+
+Json::Array::Array(const Array& other) : block_(address<Block>(copied(block_cell(Kind::array, other.block_)).bytes)) {}
+
+Json::Array& Json::Array::operator=(const Array& other) {
+  Array copy(other);
+  std::swap(block_, copy.block_);
   return *this;
 }
+
+Json::Array& Json::Array::operator=(Array&& other) noexcept {
+  // Through a temporary: `other` may live inside one of our own values.
+  Array taken(std::move(other));
+  std::swap(block_, taken.block_);
+  return *this;
+}
+
+const Json& Json::Array::at(std::size_t position) const {
+  if (position < size()) return block_->cells()[position];
+  throw Error(Errc::invalid_argument, fmt::format("an array of {} values has none at {}", size(), position));
+}
+
+Json& Json::Array::at(std::size_t position) { return const_cast<Json&>(std::as_const(*this).at(position)); }
+
+void Json::Array::reserve(std::size_t count) { Block::reserve(block_, count); }
+
+void Json::Array::push_back(Json value) { emplace_back().cell_ = std::exchange(value.cell_, Cell()); }
+
+Json& Json::Array::emplace_back() {
+  if (block_ == nullptr || block_->size == block_->capacity) Block::grow(block_, 4);
+  return *new (block_->cells() + block_->size++) Json();
+}
+
+void Json::Array::pop_back() noexcept { block_->cells()[--block_->size].~Json(); }
+
+void Json::Array::clear() noexcept { drop(std::exchange(block_, nullptr)); }
+
+Json* Json::Array::erase(const Json* first, const Json* last) noexcept {
+  Json* const target = begin() + (first - begin());
+  Json* const rest = std::move(begin() + (last - begin()), end(), target);
+  while (end() != rest) pop_back();
+  return target;
+}
+
+bool Json::Array::operator==(const Array& other) const {
+  return std::equal(begin(), end(), other.begin(), other.end());
+}
+
+Json::Object::Object(const Object& other)
+    : block_(address<Block>(copied(block_cell(Kind::object, other.block_)).bytes)) {}
+
+Json::Object& Json::Object::operator=(const Object& other) {
+  Object copy(other);
+  std::swap(block_, copy.block_);
+  return *this;
+}
+
 Json::Object& Json::Object::operator=(Object&& other) noexcept {
   // Through a temporary: `other` may live inside one of our own members.
   Object taken(std::move(other));
-  members_.swap(taken.members_);
-  index_.swap(taken.index_);
+  std::swap(block_, taken.block_);
   return *this;
-}
-Json::Object::~Object() = default;
-
-std::size_t Json::Object::locate(std::string_view key) const noexcept {
-  if (!index_) {
-    for (std::size_t i = 0; i < members_.size(); ++i) {
-      if (members_[i].first == key) return i;
-    }
-    return absent;
-  }
-  const std::size_t mask = index_->slots.size() - 1;
-  for (std::size_t slot = hash_key(key) & mask; index_->slots[slot] != 0; slot = (slot + 1) & mask) {
-    const std::size_t position = index_->slots[slot] - 1;
-    if (members_[position].first == key) return position;
-  }
-  return absent;
-}
-
-void Json::Object::rebuild_index() {
-  if (members_.size() <= indexed_above) {
-    index_.reset();
-    return;
-  }
-  if (members_.size() >= UINT32_MAX / 4) throw Error(Errc::limit, "a JSON object has too many members");
-  auto index = std::make_unique<Index>();
-  index->slots.assign(std::bit_ceil(members_.size() * 3), 0);
-  for (std::size_t i = 0; i < members_.size(); ++i) index->insert(hash_key(members_[i].first), i);
-  index_ = std::move(index);
-}
-
-void Json::Object::index_new_member() {
-  if (members_.size() <= indexed_above) return;
-  if (!index_ || members_.size() * 4 > index_->slots.size() * 3) {
-    rebuild_index();
-  } else {
-    index_->insert(hash_key(members_.back().first), members_.size() - 1);
-  }
 }
 
 const Json* Json::Object::find(std::string_view key) const noexcept {
-  const auto position = locate(key);
-  return position == absent ? nullptr : &members_[position].second;
+  const auto position = block_ != nullptr ? block_->find(key) : Block::absent;
+  return position == Block::absent ? nullptr : block_->cells() + 2 * position + 1;
 }
 
 Json* Json::Object::find(std::string_view key) noexcept {
-  const auto position = locate(key);
-  return position == absent ? nullptr : &members_[position].second;
+  const auto position = block_ != nullptr ? block_->find(key) : Block::absent;
+  return position == Block::absent ? nullptr : block_->cells() + 2 * position + 1;
 }
 
 Json& Json::Object::operator[](std::string_view key) {
   if (Json* found = find(key)) return *found;
-  return append_null(std::string(key));
+  return append(key, Json());
 }
 
 void Json::Object::set(std::string_view key, Json value) {
   if (Json* found = find(key)) {
     *found = std::move(value);
   } else {
-    append(std::string(key), std::move(value));
+    append(key, std::move(value));
   }
 }
 
 bool Json::Object::erase(std::string_view key) {
-  const auto position = locate(key);
-  if (position == absent) return false;
-  members_.erase(members_.begin() + static_cast<std::ptrdiff_t>(position));
-  if (index_) rebuild_index();
+  const auto position = block_ != nullptr ? block_->find(key) : Block::absent;
+  if (position == Block::absent) return false;
+  Json* const cells = block_->cells();
+  std::move(cells + 2 * (position + 1), cells + block_->size, cells + 2 * position);
+  cells[--block_->size].~Json();
+  cells[--block_->size].~Json();
+  block_->forget_index();  // made again with the next member, or asked without one
   return true;
 }
 
-Json& Json::Object::append(std::string key, Json value) { return append_null(std::move(key)) = std::move(value); }
+void Json::Object::reserve(std::size_t count) { Block::reserve(block_, 2 * count); }
 
-Json& Json::Object::append_null(std::string key) {
-  if (members_.capacity() == 0) members_.reserve(3);  // most objects hold two or three
-  members_.emplace_back(std::piecewise_construct, std::forward_as_tuple(std::move(key)), std::tuple<>());
-  index_new_member();
-  return members_.back().second;
+Json& Json::Object::append(std::string_view key, Json value) {
+  Json name(key);  // before the block moves: `key` may lie in it
+  if (block_ == nullptr || block_->capacity - block_->size < 2) Block::grow(block_, 6);
+  Json* const cells = block_->cells() + block_->size;
+  new (cells) Json(std::move(name));
+  new (cells + 1) Json(std::move(value));
+  block_->size += 2;
+  block_->index_newest();
+  return cells[1];
 }
 
 bool Json::Object::operator==(const Object& other) const {
   if (size() != other.size()) return false;
-  for (const auto& [key, value] : members_) {
+  for (const auto& [key, value] : *this) {
     const Json* theirs = other.find(key);
     if (!theirs || !(value == *theirs)) return false;
   }
   return true;
 }
 
-Json::Json(std::initializer_list<Member> members) : data_(Object{}) {
-  auto& object = std::get<Object>(data_);
-  object.members_.reserve(members.size());
-  for (const auto& [key, value] : members) object.set(key, value);
-}
-
-Json::Json(const Json& other) {
-  std::vector<std::pair<const Json*, Json*>> pending;
-  const Json* source = &other;
-  Json* target = this;
-  const auto fill = [&pending](const Json& from, Json& to) {
-    if (from.kind() >= Kind::array) {
-      pending.emplace_back(&from, &to);
-    } else {
-      to.data_ = from.data_;
-    }
-  };
-  while (true) {
-    // Children exist before any of them is filled, so the addresses below stay put.
-    if (const auto* array = source->if_array()) {
-      auto& copy = target->data_.emplace<Array>(array->size());
-      for (std::size_t i = 0; i < array->size(); ++i) fill((*array)[i], copy[i]);
-    } else if (const auto* object = source->if_object()) {
-      auto& copy = target->data_.emplace<Object>();
-      copy.members_.reserve(object->size());
-      for (const auto& member : *object) copy.members_.emplace_back(member.first, Json());
-      if (object->index_) copy.index_ = std::make_unique<Object::Index>(*object->index_);
-      for (std::size_t i = 0; i < object->size(); ++i) {
-        fill(object->members_[i].second, copy.members_[i].second);
-      }
-    } else {
-      target->data_ = source->data_;
-    }
-    if (pending.empty()) return;
-    std::tie(source, target) = pending.back();
-    pending.pop_back();
+Json::Json(std::string value) {
+  if (value.size() <= longest_piece) {
+    cell_ = text_cell(Kind::string, value);
+    return;
   }
+  const auto* kept = new std::string(std::move(value));
+  cell_.kind = Kind::string;
+  cell_.form = in_string;
+  std::memcpy(cell_.bytes, &kept, sizeof kept);
 }
 
-Json::Json(Json&&) noexcept = default;
+Json::Json(Array value) noexcept : Json(Kind::array, std::exchange(value.block_, nullptr)) {}
+Json::Json(Object value) noexcept : Json(Kind::object, std::exchange(value.block_, nullptr)) {}
+
+Json::Json(std::initializer_list<Member> members) {
+  Object object;
+  object.reserve(members.size());
+  for (const auto& [key, value] : members) object.set(key, value);
+  cell_ = block_cell(Kind::object, std::exchange(object.block_, nullptr));
+}
 
 Json& Json::operator=(const Json& other) {
   Json copy(other);
-  data_.swap(copy.data_);
+  std::swap(cell_, copy.cell_);
   return *this;
-}
-
-Json& Json::operator=(Json&& other) noexcept {
-  // Through a temporary: `other` may live inside this value (j = std::move(j["part"])).
-  Json taken(std::move(other));
-  data_.swap(taken.data_);
-  return *this;
-}
-
-bool Json::has_nested() const noexcept {
-  const auto filled_container = [](const Json& child) { return child.size() != 0; };
-  if (const auto* array = if_array()) {
-    for (const auto& item : *array) {
-      if (filled_container(item)) return true;
-    }
-  } else if (const auto* object = if_object()) {
-    for (const auto& member : *object) {
-      if (filled_container(member.second)) return true;
-    }
-  }
-  return false;
-}
-
-Json::~Json() {
-  if (kind() < Kind::array || !has_nested()) return;
-  // Takes children off from the back, keeping only the path to the current one: memory is
-  // bounded by depth, stack by two frames.
-  std::vector<Json> path;
-  path.push_back(std::move(*this));
-  const auto drop_back = [&path](auto& items, auto&& child_of) {
-    while (!items.empty()) {
-      Json& child = child_of(items.back());
-      if (child.has_nested()) {
-        Json taken(std::move(child));
-        items.pop_back();
-        path.push_back(std::move(taken));
-        return;
-      }
-      items.pop_back();
-    }
-    path.pop_back();
-  };
-  while (!path.empty()) {
-    Json& top = path.back();
-    if (auto* array = top.if_array()) {
-      drop_back(*array, [](Json& item) -> Json& { return item; });
-    } else {
-      drop_back(top.if_object()->members_, [](Member& member) -> Json& { return member.second; });
-    }
-  }
 }
 
 Json Json::array(std::initializer_list<Json> items) { return Json(Array(items)); }
 
-Json Json::number(std::string text) {
-  auto value = read_number(text);
+Json Json::number(std::string_view text) {
+  const auto value = read_number(text);
   if (!value) throw Error(Errc::invalid_argument, fmt::format("\"{}\" is not a JSON number", text));
-  Json result;
-  std::visit(
+  return std::visit(
       [&]<class T>(T number) {
         if constexpr (std::is_same_v<T, std::monostate>) {
-          result.data_.emplace<BigNumber>(std::move(text));
+          return Json(text_cell(Kind::big_number, text));
         } else {
-          result.data_ = number;
+          return Json(number);
         }
       },
       *value);
-  return result;
 }
 
 std::optional<std::int64_t> Json::to_int() const noexcept {
-  if (const auto* value = std::get_if<std::int64_t>(&data_)) return *value;
-  if (const auto* value = std::get_if<double>(&data_)) return integral(*value);
+  if (kind() == Kind::integer) return got<std::int64_t>();
+  if (kind() == Kind::real) return integral(got<double>());
   return std::nullopt;  // an unsigned_integer is always above the range of int64
 }
 
 std::optional<std::uint64_t> Json::to_uint() const noexcept {
-  if (const auto* value = std::get_if<std::uint64_t>(&data_)) return *value;
-  if (const auto* value = std::get_if<std::int64_t>(&data_)) {
-    if (*value < 0) return std::nullopt;
-    return static_cast<std::uint64_t>(*value);
+  if (kind() == Kind::unsigned_integer) return got<std::uint64_t>();
+  if (kind() == Kind::integer) {
+    const auto value = got<std::int64_t>();
+    return value < 0 ? std::nullopt : std::optional(static_cast<std::uint64_t>(value));
   }
-  if (const auto* value = std::get_if<double>(&data_)) return unsigned_integral(*value);
+  if (kind() == Kind::real) return unsigned_integral(got<double>());
   return std::nullopt;
 }
 
 std::optional<double> Json::to_double() const noexcept {
   switch (kind()) {
     case Kind::integer:
-      return static_cast<double>(std::get<std::int64_t>(data_));
+      return static_cast<double>(got<std::int64_t>());
     case Kind::unsigned_integer:
-      return static_cast<double>(std::get<std::uint64_t>(data_));
+      return static_cast<double>(got<std::uint64_t>());
     case Kind::real:
-      return std::get<double>(data_);
+      return got<double>();
     case Kind::big_number:
-      return rounded_number(std::get<BigNumber>(data_).text);
+      return rounded_number(text_of(cell_));
     default:
       return std::nullopt;
   }
 }
 
 std::string_view Json::number_text() const noexcept {
-  const auto* big = std::get_if<BigNumber>(&data_);
-  return big ? std::string_view(big->text) : std::string_view();
+  return kind() == Kind::big_number ? text_of(cell_) : std::string_view();
 }
 
 bool Json::as_bool() const {
-  if (const bool* value = if_bool()) return *value;
+  if (is_bool()) return got<bool>();
   throw_kind("a boolean", kind());
 }
 
@@ -401,19 +418,19 @@ double Json::as_double() const {
   throw_kind("a number", kind());
 }
 
-const std::string& Json::as_string() const {
-  if (const auto* value = if_string()) return *value;
+std::string_view Json::as_text() const& {
+  if (is_string()) return text_of(cell_);
   throw_kind("a string", kind());
 }
 
-std::string_view Json::as_text() const { return as_string(); }
-
-Json::Items Json::items() const noexcept { return Items(if_array()); }
-
-Json::Members Json::members() const noexcept {
-  const auto* object = if_object();
-  return Members(object ? &object->members_ : nullptr);
+std::string Json::as_text() && {
+  if (is_string() && cell_.form == in_string) return std::move(*address<std::string>(cell_.bytes));
+  return std::string(std::as_const(*this).as_text());
 }
+
+Json::Items Json::items() const noexcept { return Items(is_array() ? address<Block>(cell_.bytes) : nullptr); }
+
+Json::Members Json::members() const noexcept { return Members(is_object() ? address<Block>(cell_.bytes) : nullptr); }
 
 bool Json::erase(std::string_view key) {
   auto* object = if_object();
@@ -457,12 +474,12 @@ const Json& Json::operator[](std::string_view key) const noexcept {
 }
 
 Json& Json::operator[](std::string_view key) {
-  if (is_null()) data_.emplace<Object>();
+  if (is_null()) cell_ = block_cell(Kind::object, nullptr);
   return as_object()[key];
 }
 
 void Json::push_back(Json value) {
-  if (is_null()) data_.emplace<Array>();
+  if (is_null()) cell_ = block_cell(Kind::array, nullptr);
   as_array().push_back(std::move(value));
 }
 
@@ -471,8 +488,6 @@ std::size_t Json::size() const noexcept {
   if (const auto* object = if_object()) return object->size();
   return 0;
 }
-
-bool Json::operator==(const Json& other) const { return equal(*this, other); }
 
 bool Json::equal(const Json& left, const Json& right) {
   std::vector<std::pair<const Json*, const Json*>> pending;

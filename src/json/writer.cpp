@@ -1,6 +1,9 @@
 #include "json/writer.h"
 
 #include <charconv>
+#include <cstring>
+
+#include <boost/container/small_vector.hpp>
 
 #include <patchbay/json.h>
 
@@ -42,12 +45,34 @@ void append_escape(std::string& out, char c) {
   }
 }
 
-// Names and short values are most of what is written: one look at each byte is enough.
+// Whether none of eight bytes is beyond ASCII or must be escaped.
+bool plain(std::uint64_t bytes) noexcept {
+  constexpr std::uint64_t ones = 0x0101010101010101u, highs = ones << 7;
+  const auto zeros = [](std::uint64_t word) { return (word - ones) & ~word; };
+  return ((bytes | (bytes - ones * 0x20) | zeros(bytes ^ ones * '"') | zeros(bytes ^ ones * '\\')) & highs) == 0;
+}
+
+// Names and short values are most of what is written: eight bytes at a time, the last ones together with some before.
 bool short_and_plain(std::string_view text) noexcept {
-  if (text.size() > 32) return false;
-  bool plain = true;
-  for (const char c : text) plain &= c >= 0x20 && c < 0x7F && c != '"' && c != '\\';
-  return plain;
+  const auto size = text.size();
+  const char* const data = text.data();
+  const auto at = [data]<class Word>(std::size_t offset, Word) {
+    Word word;
+    std::memcpy(&word, data + offset, sizeof word);
+    return static_cast<std::uint64_t>(word);
+  };
+  if (size > 32) return false;
+  if (size >= 8) {
+    for (std::size_t i = 0; i + 8 < size; i += 8) {
+      if (!plain(at(i, std::uint64_t()))) return false;
+    }
+    return plain(at(size - 8, std::uint64_t()));
+  }
+  if (size >= 4) return plain(at(0, std::uint32_t()) | at(size - 4, std::uint32_t()) << 32);
+  for (const char c : text) {
+    if (c < 0x20 || c == '"' || c == '\\') return false;
+  }
+  return true;
 }
 
 void append_escaped(std::string& out, std::string_view text) {
@@ -88,7 +113,7 @@ void append_scalar(std::string& out, const Json& value) {
       out += "null";
       break;
     case Json::Kind::boolean:
-      out += *value.if_bool() ? "true" : "false";
+      out += value.as_bool() ? "true" : "false";
       break;
     case Json::Kind::integer:
       append_integer(out, *value.to_int());
@@ -103,7 +128,7 @@ void append_scalar(std::string& out, const Json& value) {
       out += value.number_text();
       break;
     case Json::Kind::string:
-      append_json_string(out, *value.if_string());
+      append_json_string(out, value.as_text());
       break;
     case Json::Kind::array:
     case Json::Kind::object:
@@ -114,16 +139,15 @@ void append_scalar(std::string& out, const Json& value) {
 enum class Layout { compact, pretty };
 
 void write(std::string& out, const Json& root, Layout layout) {
+  // What is not written yet of an array or object.
   struct Open {
-    const Json* container;
+    bool object;
+    Json::Items items;
+    Json::Members members;
     std::size_t next;
+    std::size_t size() const noexcept { return object ? members.size() : items.size(); }
   };
-  if (root.kind() < Json::Kind::array) {
-    append_scalar(out, root);
-    return;
-  }
-  std::vector<Open> open;
-  open.reserve(16);
+  boost::container::small_vector<Open, 8> open;
   const auto new_line = [&] {
     if (layout == Layout::compact) return;
     out += '\n';
@@ -134,28 +158,29 @@ void write(std::string& out, const Json& root, Layout layout) {
     if (value->kind() < Json::Kind::array) {
       append_scalar(out, *value);
     } else {
-      out += value->is_array() ? '[' : '{';
-      open.push_back({value, 0});
+      out += value->is_object() ? '{' : '[';
+      open.push_back({value->is_object(), value->items(), value->members(), 0});
     }
     // Close what is complete, then step to the next child.
-    while (!open.empty() && open.back().next == open.back().container->size()) {
-      const Json& done = *open.back().container;
+    while (!open.empty() && open.back().next == open.back().size()) {
+      const bool object = open.back().object;
+      const bool empty = open.back().size() == 0;
       open.pop_back();
-      if (done.size() != 0) new_line();
-      out += done.is_array() ? ']' : '}';
+      if (!empty) new_line();
+      out += object ? '}' : ']';
     }
     if (open.empty()) return;
     Open& top = open.back();
     const std::size_t position = top.next++;
     if (position != 0) out += ',';
     new_line();
-    if (const auto* array = top.container->if_array()) {
-      value = &(*array)[position];
-    } else {
-      const auto& member = top.container->if_object()->begin()[static_cast<std::ptrdiff_t>(position)];
-      append_json_string(out, member.first);
+    if (top.object) {
+      const auto [name, member] = top.members[position];
+      append_json_string(out, name);
       out += layout == Layout::compact ? ":" : ": ";
-      value = &member.second;
+      value = &member;
+    } else {
+      value = &top.items[position];
     }
   }
 }
@@ -163,10 +188,18 @@ void write(std::string& out, const Json& root, Layout layout) {
 }  // namespace
 
 void append_json_string(std::string& out, std::string_view text) {
-  out += '"';
   if (short_and_plain(text)) {
-    out += text;
-  } else if (first_invalid_utf8(text) == all_utf8) {
+    const auto begins = out.size();
+    out.resize_and_overwrite(begins + text.size() + 2, [&](char* all, std::size_t size) {
+      all[begins] = '"';
+      std::memcpy(all + begins + 1, text.data(), text.size());
+      all[size - 1] = '"';
+      return size;
+    });
+    return;
+  }
+  out += '"';
+  if (first_invalid_utf8(text) == all_utf8) {
     append_escaped(out, text);
   } else {
     append_escaped(out, repaired_utf8(text));

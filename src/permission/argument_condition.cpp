@@ -90,8 +90,8 @@ struct ArgumentCondition::Test {
       const auto number = wide(value);
       return number ? fit_if(range->holds(*number)) : Fit::unclear;
     }
-    const auto* text = value.if_string();
-    if (text == nullptr) return Fit::unclear;
+    const auto text = value.text();
+    if (!text) return Fit::unclear;
     if (const auto* regex = std::get_if<Regex>(&what)) {
       RegexScratch scratch;
       std::uint64_t steps = regex_steps;
@@ -232,7 +232,7 @@ class ConditionReader {
     if (!accept('"')) return fault_at(begin, "the quote is not closed");
     auto value = parse_json(text_.substr(begin, at_ - begin));
     if (!value) return fault_at(begin, "the text in quotes is not a JSON string");
-    return value->as_string();
+    return std::string(value->as_text());
   }
 
   std::expected<std::vector<std::string>, ConditionFault> read_name() {

@@ -28,8 +28,8 @@ constexpr Words of_tools{"always_allow", "always_ask"};
 constexpr Words of_permissions{"allow", "ask"};
 
 RuleList list_of(const Json& word, const Words& words) noexcept {
-  const auto* text = word.if_string();
-  if (text == nullptr) return RuleList::deny;
+  const auto text = word.text();
+  if (!text) return RuleList::deny;
   return *text == words.allow ? RuleList::allow : *text == words.ask ? RuleList::ask : RuleList::deny;
 }
 
@@ -38,7 +38,7 @@ RuleList list_of(const Json& word, const Words& words) noexcept {
 std::vector<PermissionRule> entry_rules(const ServerConfig& server) {
   std::vector<PermissionRule> out;
   if (server.kind != ServerKind::http && server.kind != ServerKind::sse) return out;
-  auto add = [&](const std::string& tool, RuleList list, std::string text) {
+  auto add = [&](std::string_view tool, RuleList list, std::string text) {
     PermissionRule rule;
     rule.list = list;
     rule.text = std::move(text);
@@ -53,10 +53,9 @@ std::vector<PermissionRule> entry_rules(const ServerConfig& server) {
   const auto& extra = std::as_const(server.extra);
   if (const auto* tools = extra["tools"].if_array()) {
     for (const auto& tool : *tools) {
-      const auto* name = tool["name"].if_string();
+      const auto name = tool["name"].text();
       const auto* policy = tool.find("permission_policy");
-      if (name != nullptr && policy != nullptr)
-        add(*name, list_of(*policy, of_tools), fmt::format("tools: {}", to_text(tool)));
+      if (name && policy != nullptr) add(*name, list_of(*policy, of_tools), fmt::format("tools: {}", to_text(tool)));
     }
   }
   if (const auto* tools = extra["toolPermissions"].if_object()) {

@@ -159,7 +159,7 @@ class Reader {
   void capability(std::string_view key, std::optional<T>& out) {
     Json* member = present(key);
     if (member == nullptr) return;
-    if (const bool* flag = member->if_bool(); flag != nullptr && *flag) *member = Json::object();
+    if (const auto flag = member->to_bool(); flag && *flag) *member = Json::object();
     if (member->is_object()) optional(key, out);
   }
 
@@ -175,8 +175,8 @@ class Reader {
     const auto expected = fmt::format("an array or \"{}\"", word);
     Json* member = in_.find(key);
     if (member == nullptr) return missing(key, expected);
-    const std::string* text = member->if_string();
-    if (text != nullptr && *text == word) {
+    const auto text = member->text();
+    if (text && *text == word) {
       out.reset();
       return consume(key);
     }
@@ -334,8 +334,8 @@ inline bool wrong_kind(std::string_view expected, const Json& found, const JsonP
 
 template <class E>
 bool read_enum(const Json& from, E& out, const JsonPath& path, DecodeProblem& problem) {
-  const std::string* name = from.if_string();
-  if (name == nullptr) return wrong_kind("a string", from, path, problem);
+  const auto name = from.text();
+  if (!name) return wrong_kind("a string", from, path, problem);
   if (auto value = value_named<E>(*name)) {
     out = *value;
     return true;
@@ -366,13 +366,12 @@ bool read(Json& from, T& out, const JsonPath& path, DecodeProblem& problem) {
     out = std::move(from);
     return true;
   } else if constexpr (std::same_as<T, std::string>) {
-    std::string* text = from.if_string();
-    if (text == nullptr) return wrong_kind("a string", from, path, problem);
-    out = std::move(*text);
+    if (!from.is_string()) return wrong_kind("a string", from, path, problem);
+    out = std::move(from).as_text();
     return true;
   } else if constexpr (std::same_as<T, bool>) {
-    const bool* value = from.if_bool();
-    if (value == nullptr) return wrong_kind("a boolean", from, path, problem);
+    const auto value = from.to_bool();
+    if (!value) return wrong_kind("a boolean", from, path, problem);
     out = *value;
     return true;
   } else if constexpr (std::same_as<T, std::int64_t>) {
@@ -394,8 +393,8 @@ bool read(Json& from, T& out, const JsonPath& path, DecodeProblem& problem) {
       out = *number;
       return true;
     }
-    if (const std::string* text = from.if_string()) {
-      out = *text;
+    if (const auto text = from.text()) {
+      out = std::string(*text);
       return true;
     }
     return wrong_kind("a string or an integer", from, path, problem);
@@ -419,7 +418,7 @@ bool read(Json& from, T& out, const JsonPath& path, DecodeProblem& problem) {
     for (const auto& [key, value] : *members) {
       const JsonPath here{&path, key, {}};
       Json copy = value;
-      if (!read(copy, out[key], here, problem)) return false;
+      if (!read(copy, out[std::string(key)], here, problem)) return false;
     }
     return true;
   } else {

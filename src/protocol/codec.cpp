@@ -33,8 +33,8 @@ bool null_or(const Json& value, Json::Kind kind) noexcept { return value.is_null
 
 // The alternative a block becomes: its type's when everything required is there.
 ContentKind classify_content(const Json& block) noexcept {
-  const std::string* type = block["type"].if_string();
-  if (type == nullptr) return ContentKind::unknown;
+  const auto type = block["type"].text();
+  if (!type) return ContentKind::unknown;
   for (const ContentRule& rule : content_rules) {
     if (rule.type != *type) continue;
     for (const auto& [key, kind] : rule.needs) {
@@ -83,8 +83,8 @@ void read_content(Json& from, Content& out, const JsonPath& path) {
     case ContentKind::unknown:
       break;
   }
-  const std::string* type = std::as_const(from)["type"].if_string();
-  UnknownContent unknown{type != nullptr ? *type : std::string(), {}};
+  const auto type = std::as_const(from)["type"].text();
+  UnknownContent unknown{std::string(type.value_or("")), {}};
   unknown.raw = std::move(from);
   out = std::move(unknown);
 }

@@ -58,7 +58,7 @@ class Finder {
       if (key == annotation || key == "const" || key == "enum" || key == "default" || key == "examples") continue;
       if (key == "properties" && value.is_object()) {
         for (const auto& [property, inner] : *value.if_object()) {
-          path_.push_back(property);
+          path_.emplace_back(property);
           auto walked = walk(inner, reachable, depth + 1);
           path_.pop_back();
           if (!walked) return walked;
@@ -71,16 +71,16 @@ class Finder {
   }
 
   Result<void> take(const Json& name, const Json::Object& schema, bool reachable) {
-    const auto* text = name.if_string();
-    if (text == nullptr) return std::unexpected(broken("is not a string"));
+    const auto text = name.text();
+    if (!text) return std::unexpected(broken("is not a string"));
     if (!is_token(*text)) return std::unexpected(broken(fmt::format("\"{}\" is not a valid name of a header", *text)));
     if (!reachable || path_.empty()) {
       return std::unexpected(broken(
           fmt::format("\"{}\" is at a place in the schema that does not belong to exactly one argument", *text)));
     }
     const auto* type = schema.find("type");
-    const auto* type_name = type ? type->if_string() : nullptr;
-    MirroredArgument argument{.header = "Mcp-Param-" + *text, .path = path_};
+    const auto type_name = type ? type->text() : std::nullopt;
+    MirroredArgument argument{.header = fmt::format("Mcp-Param-{}", *text), .path = path_};
     if (type_name && *type_name == "string") {
       argument.type = MirroredArgument::Type::string;
     } else if (type_name && *type_name == "integer") {
@@ -148,10 +148,10 @@ Result<std::optional<std::string>> mirrored_value(const MirroredArgument& argume
   if (value == nullptr || value->is_null()) return std::nullopt;
   switch (argument.type) {
     case MirroredArgument::Type::string:
-      if (const auto* text = value->if_string()) return *text;
+      if (const auto text = value->text()) return std::string(*text);
       break;
     case MirroredArgument::Type::boolean:
-      if (const auto* flag = value->if_bool()) return std::string(*flag ? "true" : "false");
+      if (const auto flag = value->to_bool()) return std::string(*flag ? "true" : "false");
       break;
     case MirroredArgument::Type::integer:
       if (const auto number = value->to_int(); number && *number >= -safe_integer && *number <= safe_integer) {
@@ -204,7 +204,7 @@ Result<HeaderList> mirrored_headers(std::string_view method, const Json& params,
   HeaderList headers;
   headers.emplace_back("Mcp-Method", std::string(method));
   if (const auto parameter = routed_parameter(method); !parameter.empty()) {
-    if (const auto* name = params[parameter].if_string()) headers.emplace_back("Mcp-Name", to_header_value(*name));
+    if (const auto name = params[parameter].text()) headers.emplace_back("Mcp-Name", to_header_value(*name));
   }
   for (const auto& argument : arguments) {
     auto value = mirrored_value(argument, params["arguments"]);

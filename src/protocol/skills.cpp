@@ -161,8 +161,8 @@ std::string digest_of(std::string_view bytes) { return std::string(digest_prefix
 Result<void> check_skill(const Skill& skill, const Limits& limits) {
   const auto root = skill_root(skill.uri);
   if (root.empty()) return refused(fmt::format("{} is not the URI of a SKILL.md in a directory", skill.uri));
-  const auto* name = skill.frontmatter["name"].if_string();
-  const auto* description = skill.frontmatter["description"].if_string();
+  const auto name = skill.frontmatter["name"].text();
+  const auto description = skill.frontmatter["description"].text();
   if (!name || !is_skill_name(*name)) return refused("frontmatter.name is not a valid name of a skill");
   if (!description || trim(*description).empty()) return refused("frontmatter.description is missing or empty");
   if (root.substr(root.rfind('/') + 1) != *name) {

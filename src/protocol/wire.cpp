@@ -18,12 +18,16 @@ const Wire* find_wire(std::string_view version) noexcept {
   return nullptr;
 }
 
-void append_member(std::string& out, std::string_view key, std::string_view value_text) {
+namespace {
+
+// "key": for an object text that is still open.
+void append_key(std::string& out, std::string_view key) {
   if (out.back() != '{') out.push_back(',');
   append_json_string(out, key);
   out.push_back(':');
-  out += value_text;
 }
+
+}  // namespace
 
 constexpr std::string_view meta_key = "_meta";
 
@@ -36,18 +40,19 @@ Json::Object meta_of(const Members& members) {
 }
 
 Payload params_text(const Members& members, Json::Object meta) {
-  const auto meta_text = meta.empty() ? std::string() : to_text(Json(std::move(meta)));
-  auto block = std::make_shared<std::string>("{");
-  std::size_t size = meta_text.size() + 16;
-  for (const auto& [key, value] : members) size += key.size() + value.text().size() + 4;
-  block->reserve(size);
+  std::string text = "{";
+  text.reserve(128);
   for (const auto& [key, value] : members) {
-    if (key != meta_key) append_member(*block, key, value.text());
+    if (key == meta_key) continue;
+    append_key(text, key);
+    value.append_to(text);
   }
-  if (!meta_text.empty()) append_member(*block, meta_key, meta_text);
-  block->push_back('}');
-  std::string_view text = *block;
-  return Payload::from_validated(std::move(block), text);
+  if (!meta.empty()) {
+    append_key(text, meta_key);
+    append_text(text, Json(std::move(meta)));
+  }
+  text += '}';
+  return Payload::from_validated(std::move(text));
 }
 
 Json token_json(const ProgressToken& token) {

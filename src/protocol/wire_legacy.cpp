@@ -202,8 +202,8 @@ Json related_task_meta(std::string_view task_id) {
 }
 
 std::optional<std::string> related_task_of(const Json& params) {
-  const auto* id = params["_meta"]["io.modelcontextprotocol/related-task"]["taskId"].if_string();
-  return id ? std::optional(*id) : std::nullopt;
+  const auto id = params["_meta"]["io.modelcontextprotocol/related-task"]["taskId"].text();
+  return id ? std::optional<std::string>(*id) : std::nullopt;
 }
 
 std::span<const Wire* const> legacy_wires() noexcept { return wires; }

@@ -86,7 +86,7 @@ Result<void> decode_input_requests(const Json& result, std::vector<std::pair<std
   if (!list || list->is_null()) return {};
   if (!list->is_object()) return fail(Errc::protocol, "inputRequests is not an object");
   for (const auto& [key, item] : list->as_object()) {
-    auto request = decode_input_request(key, item);
+    auto request = decode_input_request(std::string(key), item);
     if (!request) return std::unexpected(std::move(request).error());
     into.emplace_back(key, std::move(*request));
   }
@@ -106,10 +106,10 @@ Json write_flat_task(const RemoteTask& task) {
 }
 
 Error task_error(const Json& error) {
-  const auto* message = error["message"].if_string();
+  const auto message = error["message"].text();
   const Json* data = error.find("data");
   return Error::rpc(error["code"].to_int().value_or(internal_error),
-                    message ? *message : "the task failed; the server gave no reason",
+                    std::string(message.value_or("the task failed; the server gave no reason")),
                     data ? to_text(*data) : std::string());
 }
 
@@ -118,7 +118,7 @@ Result<Outcome> decode_input_required(const Json& result) {
   if (auto read = decode_input_requests(result, input.requests); !read) return std::unexpected(std::move(read).error());
   if (const Json* state = result.find("requestState"); state && !state->is_null()) {
     if (!state->is_string()) return fail(Errc::protocol, "requestState is not a string");
-    input.state = state->as_string();
+    input.state = state->as_text();
   }
   if (input.requests.empty() && !input.state) {
     return fail(Errc::protocol, "the server needs input but did not say which");
@@ -311,7 +311,7 @@ Result<ReceivedMeta> read_meta(const Json& params) {
   if (!meta.is_object()) return fail(Errc::invalid_argument, "_meta is not an object");
   if (const Json* token = meta.find("progressToken"); token && !token->is_null()) {
     if (token->is_string()) {
-      received.progress_token = token->as_string();
+      received.progress_token = std::string(token->as_text());
     } else if (auto number = token->to_int()) {
       received.progress_token = *number;
     } else {
@@ -320,7 +320,7 @@ Result<ReceivedMeta> read_meta(const Json& params) {
   }
   if (const Json* version = meta.find(key_version)) {
     if (!version->is_string()) return bad(fmt::format("{} is not a string", key_version));
-    received.protocol_version = version->as_string();
+    received.protocol_version = version->as_text();
   }
   if (const Json* info = meta.find(key_client_info); info && info->is_object()) {
     if (auto decoded = decode<Implementation>(*info)) received.client_info = std::move(*decoded);
@@ -331,7 +331,7 @@ Result<ReceivedMeta> read_meta(const Json& params) {
     received.client_capabilities = std::move(*decoded);
   }
   if (const Json* level = meta.find(key_log_level)) {
-    auto parsed = level->is_string() ? parse_logging_level(level->as_string()) : std::nullopt;
+    auto parsed = level->is_string() ? parse_logging_level(level->as_text()) : std::nullopt;
     if (!parsed) return bad(fmt::format("{} is not a logging level", key_log_level));
     received.log_level = parsed;
   }
@@ -346,7 +346,7 @@ Result<CarriedInput> read_carried_input(const Json& params) {
   }
   if (const Json* state = params.find("requestState"); state && !state->is_null()) {
     if (!state->is_string()) return fail(Errc::invalid_argument, "requestState is not a string");
-    carried.state = state->as_string();
+    carried.state = state->as_text();
   }
   return carried;
 }
@@ -358,7 +358,7 @@ std::optional<ServerDescription> read_discover_result(const Json& result) {
   ServerDescription server;
   for (const auto& version : supported.as_array()) {
     if (!version.is_string()) return std::nullopt;
-    server.supported_versions.push_back(version.as_string());
+    server.supported_versions.emplace_back(version.as_text());
   }
   auto decoded = decode<ServerCapabilities>(capabilities);
   if (!decoded) return std::nullopt;
@@ -369,7 +369,7 @@ std::optional<ServerDescription> read_discover_result(const Json& result) {
   if (info) {
     if (auto implementation = decode<Implementation>(*info)) server.info = std::move(*implementation);
   }
-  if (const auto* text = result["instructions"].if_string()) server.instructions = *text;
+  if (const auto text = result["instructions"].text()) server.instructions = *text;
   server.cache.ttl_ms = result["ttlMs"].to_int();
   if (result["cacheScope"] == Json("public")) server.cache.scope = CacheScope::shared;
   return server;
@@ -403,7 +403,7 @@ std::vector<std::string> supported_versions_of(const Error& error) {
   if (!data) return supported;
   if (const auto* list = (*data)["supported"].if_array()) {
     for (const auto& version : *list) {
-      if (const auto* text = version.if_string()) supported.push_back(*text);
+      if (const auto text = version.text()) supported.emplace_back(*text);
     }
   }
   return supported;

@@ -10,8 +10,6 @@ namespace patchbay {
 std::span<const Wire* const> modern_wires() noexcept;  // newest first
 std::span<const Wire* const> legacy_wires() noexcept;
 
-// Adds "key":value to an object text that is still open.
-void append_member(std::string& out, std::string_view key, std::string_view value_text);
 // The `_meta` the caller put among the members, for a wire to add its own keys to.
 Json::Object meta_of(const Members& members);
 // The members and, unless empty, `meta` in place of any `_meta` among them, as one object.

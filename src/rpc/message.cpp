@@ -436,7 +436,7 @@ std::string to_text(const RequestId& id) {
 }
 
 std::optional<RequestId> request_id_of(const Json& id) {
-  if (const auto* text = id.if_string()) return RequestId(*text);
+  if (const auto text = id.text()) return RequestId(std::string(*text));
   if (auto number = id.to_int()) return RequestId(*number);
   return std::nullopt;
 }

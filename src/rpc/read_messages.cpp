@@ -50,9 +50,10 @@ ReadMessages with_values(ReadMessages messages) {
   return messages;
 }
 
-// What the values take: each has its place, and a key beside it in an object; their text is copied.
+// What the values take: each has its place, which is twice as large for one with a block of its own, and a key beside
+// it in an object; their text is copied.
 std::size_t weight_of_values(const MessageCensus& census, std::size_t text) {
-  return census.nodes * sizeof(Json) + census.keys * (sizeof(Json::Member) - sizeof(Json)) + text;
+  return (2 * census.nodes + census.keys) * sizeof(Json) + text;
 }
 
 }  // namespace

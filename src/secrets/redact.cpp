@@ -63,8 +63,8 @@ Json redacted(Json value) {
     for (auto& item : *array) item = redacted(std::move(item));
     return value;
   }
-  if (const auto* text = value.if_string()) {
-    auto copy = *text;
+  if (const auto text = value.text()) {
+    std::string copy(*text);
     redact_bearer(copy);
     return copy;
   }

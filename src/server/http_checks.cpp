@@ -177,7 +177,7 @@ std::optional<Error> check_modern_request(const HttpHeaders& headers, std::strin
 
   if (auto wrong = check_header(headers, "Mcp-Method", method)) return wrong;
   const auto member = routed_parameter(method);
-  const auto* name = member.empty() ? nullptr : params[member].if_string();
+  const auto name = member.empty() ? std::nullopt : params[member].text();
   if (name) {
     if (auto wrong = check_header(headers, "Mcp-Name", *name)) return wrong;
   } else if (!member.empty() && headers.contains("Mcp-Name")) {

@@ -34,7 +34,7 @@ Task<InputResponse> send_question(std::shared_ptr<const PeerLink> link, InputReq
   call.method = method;
   call.about = std::move(about);
   auto with_meta = [&](Json own) {
-    for (auto& [key, value] : meta.is_object() ? meta.as_object() : Json::Object()) own[key] = std::move(value);
+    for (const auto& [key, value] : meta.members()) own[key] = value;
     return own;
   };
   // A person or a model may take as long as the call itself may; a list of roots may not.

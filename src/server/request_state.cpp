@@ -14,11 +14,11 @@ Json in_key_order(const Json& value) {
     return Json(std::move(items));
   }
   if (const auto* object = value.if_object()) {
-    std::vector<const Json::Member*> members;
-    for (const auto& member : *object) members.push_back(&member);
-    std::ranges::sort(members, {}, [](const auto* member) -> const std::string& { return member->first; });
+    std::vector<std::pair<std::string_view, const Json*>> members;
+    for (const auto& [name, member] : *object) members.emplace_back(name, &member);
+    std::ranges::sort(members, {}, &std::pair<std::string_view, const Json*>::first);
     Json::Object sorted;
-    for (const auto* member : members) sorted.append(member->first, in_key_order(member->second));
+    for (const auto& [name, member] : members) sorted.append(name, in_key_order(*member));
     return Json(std::move(sorted));
   }
   return value;

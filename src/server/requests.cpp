@@ -153,7 +153,7 @@ Task<std::shared_ptr<TaskRun>> run_as_task(std::shared_ptr<TaskStore> store, con
 }
 
 std::shared_ptr<StoredTask> named_task(TaskStore& store, const Json& params, std::string_view principal) {
-  const auto* id = params["taskId"].if_string();
+  const auto id = params["taskId"].text();
   if (!id) throw invalid_params("taskId: expected a string");
   auto task = store.find(*id, principal);
   if (!task) throw invalid_params("the task is unknown or has expired");

@@ -87,8 +87,8 @@ std::shared_ptr<const ServedFile> served(std::string uri, SkillFile file) {
 // The names of SKILL.md and its resource: those of the skill.
 std::shared_ptr<const ServedFile> named_by(std::shared_ptr<const ServedFile> file, const Json& frontmatter) {
   auto named = std::make_shared<ServedFile>(*file);
-  named->resource.name = frontmatter["name"].as_string();
-  named->resource.description = frontmatter["description"].as_string();
+  named->resource.name = frontmatter["name"].as_text();
+  named->resource.description = frontmatter["description"].as_text();
   return named;
 }
 

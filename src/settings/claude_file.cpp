@@ -51,7 +51,7 @@ class ClaudeReader : ServerFileReader {
     project.approved = names(at, "enabledMcpjsonServers");
     project.rejected = names(at, "disabledMcpjsonServers");
     auto trusted = member_of(at, "hasTrustDialogAccepted");
-    project.trusted = trusted && trusted.value->if_bool() != nullptr && *trusted.value->if_bool();
+    project.trusted = trusted && trusted.value->to_bool().value_or(false);
     out_.projects.push_back(std::move(project));
   }
 

@@ -32,8 +32,8 @@ bool is_shown_name(std::string_view name) noexcept {
 }
 
 std::string text_of(const Json& value, std::string_view key) {
-  const auto* text = value[key].if_string();
-  return text == nullptr ? std::string() : *text;
+  const auto text = value[key].text();
+  return std::string(text.value_or(""));
 }
 
 std::optional<Connector> connector_of(const Json& value) {
@@ -63,8 +63,8 @@ std::optional<ConnectorDirectory> read_connector_directory(const ConfigDocument:
   for (const auto& [key, value] : *at.value->if_object()) {
     ConfigDocument::Member member{&value, &at.place->children[i++]};
     if (key == "url" || key == "bearer" || key == "proxy") {
-      const auto* text = value.if_string();
-      if (text == nullptr) {
+      const auto text = value.text();
+      if (!text) {
         return wrong(member,
                      fmt::format("\"connectors.{}\" must be a string, found {}", key, kind_with_article(value)));
       }
@@ -77,14 +77,14 @@ std::optional<ConnectorDirectory> read_connector_directory(const ConfigDocument:
       }
       out.timeout = std::chrono::milliseconds(*ms);
     } else if (key == "enabled") {
-      if (value.if_bool() == nullptr) {
+      if (!value.is_bool()) {
         return wrong(member,
                      fmt::format("\"connectors.enabled\" must be true or false, found {}", kind_with_article(value)));
       }
-      out.enabled = *value.if_bool();
+      out.enabled = *value.to_bool();
     } else {
       report.warning(member.place->key,
-                     fmt::format("unknown key {} has no effect", to_text(Json("connectors." + key))));
+                     fmt::format("unknown key {} has no effect", to_text(Json(fmt::format("connectors.{}", key)))));
     }
   }
   if (!out.proxy.empty() && !is_private(out.proxy)) {
@@ -106,7 +106,7 @@ std::expected<ConnectorPage, std::string> parse_connector_page(std::string_view 
     if (page.connectors.size() >= most_connectors) break;
     if (auto one = connector_of(item)) page.connectors.push_back(std::move(*one));
   }
-  if (const auto* next = (*value)["next_page"].if_string(); next != nullptr && !next->empty()) page.next = *next;
+  if (const auto next = (*value)["next_page"].text(); next && !next->empty()) page.next = *next;
   return page;
 }
 

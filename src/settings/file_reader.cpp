@@ -26,8 +26,8 @@ std::vector<std::string> ServerFileReader::texts(const Member& at, std::string_v
     return out;
   }
   for (std::size_t i = 0; i < array->size(); ++i) {
-    if (const auto* text = (*array)[i].if_string()) {
-      out.push_back(*text);
+    if (const auto text = (*array)[i].text()) {
+      out.emplace_back(*text);
     } else if (items == Items::all) {
       wrong_kind({&(*array)[i], &at.place->children[i]}, fmt::format("\"{}[{}]\"", key, i), "a string");
     }

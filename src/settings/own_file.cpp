@@ -79,7 +79,7 @@ class OwnReader : ServerFileReader {
     }
   }
 
-  OwnProject read_project(const std::string& path, const Member& at) {
+  OwnProject read_project(std::string_view path, const Member& at) {
     OwnProject project;
     project.path = path;
     if (auto servers = member_of(at, "mcpServers")) project.local = servers_of(servers, ConfigScope::local);
@@ -89,7 +89,7 @@ class OwnReader : ServerFileReader {
     project.disabled_servers = texts(member_of(at, "disabledServers"), "disabledServers", Items::all);
     project.enabled_servers = texts(member_of(at, "enabledServers"), "enabledServers", Items::all);
     if (auto trusted = member_of(at, "trusted")) {
-      if (const auto* value = trusted.value->if_bool()) {
+      if (const auto value = trusted.value->to_bool()) {
         project.trusted = *value;
       } else {
         wrong_kind(trusted, "\"trusted\"", "true or false");
@@ -110,7 +110,7 @@ class OwnReader : ServerFileReader {
     std::size_t i = 0;
     for (const auto& [name, value] : *members) {
       Member one{&value, &at.place->children[i++]};
-      if (const auto* text = value.if_string()) {
+      if (const auto text = value.text()) {
         out.emplace_back(name, *text);
       } else {
         wrong_kind(one, fmt::format("the entry {} of \"{}\"", quoted_name(name), key), "a string");

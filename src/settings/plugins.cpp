@@ -66,14 +66,14 @@ class PluginReader {
       return;
     }
     if (auto name = member_of(document->top(), "name"); name && name.value->is_string()) {
-      name_ = as_name(*name.value->if_string());
+      name_ = as_name(name.value->as_text());
     }
     if (auto servers = member_of(document->top(), "mcpServers")) read_servers(*text, file, servers);
   }
 
   // An object of servers, the name of a file with some, or several of either.
   void read_servers(std::string_view text, const std::string& file, const Member& at) {
-    if (const auto* path = at.value->if_string()) {
+    if (const auto path = at.value->text()) {
       auto named = below(root_, *path);
       if (named.empty()) {
         complain(text, file, at,
@@ -157,10 +157,10 @@ void add_plugin_settings(PluginSettings& settings, std::string_view text, bool i
   if (!document) return;  // said by whoever reads the file for its settings
   if (const auto* enabled = document->root["enabledPlugins"].if_object()) {
     for (const auto& [id, value] : *enabled) {
-      const auto* on = value.if_bool();
-      if (on == nullptr) continue;
+      const auto on = value.to_bool();
+      if (!on) continue;
       // Off anywhere is off: who wants it off has a reason. On counts from the user alone.
-      auto [known, fresh] = settings.enabled.try_emplace(id, *on);
+      auto [known, fresh] = settings.enabled.try_emplace(std::string(id), *on);
       if (!*on) known->second = false;
       if (fresh && *on && inside_repository) settings.enabled.erase(known);
     }
@@ -170,9 +170,9 @@ void add_plugin_settings(PluginSettings& settings, std::string_view text, bool i
     for (const auto& [id, value] : *configs) {
       const auto* options = value["options"].if_object();
       if (options == nullptr) continue;
-      auto& values = settings.values[id];
+      auto& values = settings.values[std::string(id)];
       for (const auto& [key, option] : *options) {
-        if (const auto* one = option.if_string()) {
+        if (const auto one = option.text()) {
           values.emplace_back(key, *one);
         } else if (option.is_number() || option.is_bool()) {
           values.emplace_back(key, to_text(option));
@@ -193,7 +193,7 @@ std::vector<PluginPlace> installed_plugins(std::string_view text, const std::str
   const auto* plugins = document->root["plugins"].if_object();
   if (plugins == nullptr) return out;
   for (const auto& [id, value] : *plugins) {
-    auto on = settings.enabled.find(id);
+    auto on = settings.enabled.find(std::string(id));
     if (on == settings.enabled.end() || !on->second) continue;
     // Once an object, later a list with one object per scope.
     const Json* one = &value;
@@ -201,8 +201,8 @@ std::vector<PluginPlace> installed_plugins(std::string_view text, const std::str
       if (list->empty()) continue;
       one = &list->front();
     }
-    const auto* path = (*one)["installPath"].if_string();
-    if (path != nullptr && path->starts_with('/')) out.push_back({*path, id});
+    const auto path = (*one)["installPath"].text();
+    if (path && path->starts_with('/')) out.push_back({std::string(*path), std::string(id)});
   }
   return out;
 }

@@ -29,11 +29,11 @@ Result<std::string> stored_secret(const std::string& file, const std::string& na
                                           document.error().line, document.error().column));
   }
   const auto* value = document->root["secrets"].find(name);
-  if (value == nullptr || value->if_string() == nullptr) {
+  if (value == nullptr || !value->is_string()) {
     return fail(Errc::config,
                 fmt::format("{} has no secret called {}; add it to \"secrets\"", file, quoted_name(name)));
   }
-  return *value->if_string();
+  return std::string(value->as_text());
 }
 
 }  // namespace patchbay

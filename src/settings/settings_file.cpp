@@ -50,8 +50,8 @@ std::string_view meant_key(std::string_view key, std::span<const std::string_vie
 bool holds_server_rule(const Json& value) {
   const auto* items = value.if_array();
   return items != nullptr && std::ranges::any_of(*items, [](const Json& item) {
-           const auto* text = item.if_string();
-           return text != nullptr && (text->starts_with("mcp__") || text->starts_with("MCPTool"));
+           const auto text = item.text();
+           return text && (text->starts_with("mcp__") || text->starts_with("MCPTool"));
          });
 }
 
@@ -103,7 +103,7 @@ class SettingsReader {
   static void each(const Member& object, Function function) {
     std::size_t i = 0;
     for (const auto& [key, value] : *object.value->if_object()) {
-      function(key, Member{&value, &object.place->children[i++]});
+      function(std::string(key), Member{&value, &object.place->children[i++]});
     }
   }
 
@@ -131,7 +131,7 @@ class SettingsReader {
   }
 
   std::optional<BoolSetting> truth(const Member& at, std::string_view key) {
-    if (const auto* value = at.value->if_bool()) return BoolSetting{*value, place(at)};
+    if (const auto value = at.value->to_bool()) return BoolSetting{*value, place(at)};
     wrong_kind(at, key, "true or false");
     return std::nullopt;
   }
@@ -169,8 +169,8 @@ class SettingsReader {
     }
     for (std::size_t i = 0; i < items->size(); ++i) {
       const Member item{&(*items)[i], &at.place->children[i]};
-      if (const auto* text = item.value->if_string()) {
-        out.push_back(text_setting(item, *text));
+      if (const auto text = item.value->text()) {
+        out.push_back(text_setting(item, std::string(*text)));
       } else {
         wrong_kind(item, fmt::format("{}[{}]", key, i), "a string");
       }
@@ -255,8 +255,8 @@ class SettingsReader {
       PolicyEntry entry;
       entry.place = place(at);
       if (key == "serverName" || key == "serverUrl") {
-        const auto* text = value.value->if_string();
-        if (text == nullptr) {
+        const auto text = value.value->text();
+        if (!text) {
           fault = fmt::format("\"{}\" must be a string, found {}", key, kind_with_article(*value.value));
           return;
         }
@@ -276,7 +276,7 @@ class SettingsReader {
           fault = "\"serverCommand\" must be an array of strings: the command and its arguments";
           return;
         }
-        for (const auto& item : *items) entry.argv.push_back(item.as_string());
+        for (const auto& item : *items) entry.argv.emplace_back(item.as_text());
       } else {
         fault =
             fmt::format("unknown key {}; use \"serverName\", \"serverCommand\" or \"serverUrl\"", to_text(Json(key)));
@@ -308,8 +308,8 @@ class SettingsReader {
         read_mode(value);
       } else if (key == "disableBypassPermissionsMode") {
         // "disable" is the only word it has; anything else but false is taken for it.
-        const auto* flag = value.value->if_bool();
-        layer_.bypass_switched_off = BoolSetting{flag == nullptr || *flag, place(value)};
+        const auto flag = value.value->to_bool();
+        layer_.bypass_switched_off = BoolSetting{flag.value_or(true), place(value)};
       } else if (std::ranges::find(foreign_permission_keys, key) == foreign_permission_keys.end()) {
         const auto meant = meant_key(key, permission_keys);
         if (!meant.empty()) {
@@ -338,12 +338,12 @@ class SettingsReader {
     }
     for (std::size_t i = 0; i < items->size(); ++i) {
       const Member item{&(*items)[i], &at.place->children[i]};
-      const auto* text = item.value->if_string();
-      if (text == nullptr) {
+      const auto text = item.value->text();
+      if (!text) {
         rule_kind_fault(item, fmt::format("{}[{}]", key, i), "a string", list);
         continue;
       }
-      out.push_back(text_setting(item, *text));
+      out.push_back(text_setting(item, std::string(*text)));
     }
     return out;
   }
@@ -357,8 +357,8 @@ class SettingsReader {
   }
 
   void read_mode(const Member& at) {
-    const auto* text = at.value->if_string();
-    if (text == nullptr) {
+    const auto text = at.value->text();
+    if (!text) {
       wrong_kind(at, "permissions.defaultMode", "a string");
       return;
     }
@@ -386,7 +386,7 @@ class SettingsReader {
                                  : layer_.source == SettingsSource::flag ? Severity::error
                                                                          : Severity::warning});
     }
-    layer_.default_mode = text_setting(at, *text);
+    layer_.default_mode = text_setting(at, std::string(*text));
   }
 
   std::string_view text_;

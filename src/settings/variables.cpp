@@ -11,8 +11,8 @@ namespace patchbay {
 namespace {
 
 std::optional<std::string> variable_text(const Json& value) {
-  if (const auto* text = value.if_string()) return *text;
-  if (value.is_number() || value.if_bool() != nullptr) return to_text(value);
+  if (const auto text = value.text()) return std::string(*text);
+  if (value.is_number() || value.is_bool()) return to_text(value);
   return std::nullopt;
 }
 
@@ -43,7 +43,7 @@ std::vector<VariableSetting> read_variables(const ConfigDocument::Member& at, Co
                                                    : fmt::format(", found {}", kind_with_article(value))));
     } else {
       const auto [line, column] = report.position(place.key);
-      out.push_back({name, std::move(*text), {line, column}});
+      out.push_back({std::string(name), std::move(*text), {line, column}});
     }
   }
   return out;

@@ -387,7 +387,8 @@ std::optional<JsonFault> apply(Json& root, const Editor& editor, const ConfigEdi
                        fmt::format("{} must be an array, found {}", shown(key), kind_with_article(*found))};
     }
     if (edit.kind == ConfigEdit::Kind::remove_item) {
-      std::erase(*items, edit.value);
+      const auto [first, last] = std::ranges::remove(*items, edit.value);
+      items->erase(first, last);
     } else if (std::ranges::find(*items, edit.value) == items->end()) {
       items->push_back(edit.value);
     }

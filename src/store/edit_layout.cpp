@@ -59,7 +59,7 @@ TextBody TextWalker::body(std::size_t open) const {
     member.key_begin = member.key_end = member.value_begin = at;
     if (!body.is_array) {
       member.key_end = behind_string(at);
-      member.key = parse_json(text_.substr(at, member.key_end - at)).value_or(Json("")).as_string();
+      member.key = parse_json(text_.substr(at, member.key_end - at)).value_or(Json("")).as_text();
       member.value_begin = next(next(member.key_end) + 1);
     }
     at = member.value_end = behind_value(member.value_begin);
@@ -116,7 +116,7 @@ std::string TextRenderer::on_lines(const Json& value, const std::string& indent)
   return out;
 }
 
-std::string TextRenderer::key(const std::optional<std::string>& name) const {
+std::string TextRenderer::key(std::optional<std::string_view> name) const {
   return name ? to_text(Json(*name)) + std::string(colon()) : std::string();
 }
 

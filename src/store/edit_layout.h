@@ -77,7 +77,7 @@ class TextRenderer {
   // The first line continues where it is put; the others are indented by `indent` or more.
   std::string on_lines(const Json& value, const std::string& indent) const;
   // What comes before the value: nothing before an item of an array.
-  std::string key(const std::optional<std::string>& name) const;
+  std::string key(std::optional<std::string_view> name) const;
 
  private:
   std::string_view colon() const noexcept { return one_line_.after_colon ? ": " : ":"; }

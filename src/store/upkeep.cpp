@@ -41,14 +41,14 @@ std::string real_path(const std::string& path) {
 }
 
 bool is_literal_secret(std::string_view name, const Json& value) {
-  const auto* text = value.if_string();
-  return text != nullptr && !text->empty() && !text->contains("${") && is_secret_name(name);
+  const auto text = value.text();
+  return text && !text->empty() && !text->contains("${") && is_secret_name(name);
 }
 
 bool has_literal_secret(const Json& value) {
   if (const auto* members = value.if_object()) {
     return std::ranges::any_of(*members, [](const auto& member) {
-      return is_literal_secret(member.first, member.second) || has_literal_secret(member.second);
+      return is_literal_secret(member.name, member.value) || has_literal_secret(member.value);
     });
   }
   if (const auto* items = value.if_array()) return std::ranges::any_of(*items, has_literal_secret);
@@ -113,7 +113,7 @@ std::vector<ConfigEdit> edits_to_forget(const Json& root, const std::string& pat
   bool more = false;
   for (const auto& [key, value] : *project) {
     if (key == "approved" || key == "rejected" || key == "trusted") {
-      edits.push_back(remove_member({"projects", path, key}));
+      edits.push_back(remove_member({"projects", path, std::string(key)}));
     } else {
       const bool empty =
           (value.is_object() && value.as_object().size() == 0) || (value.is_array() && value.as_array().empty());

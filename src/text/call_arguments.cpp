@@ -105,7 +105,7 @@ class Schema {
     schema = resolve(schema);
     const auto* properties = schema == nullptr ? nullptr : schema->find("properties");
     if (properties == nullptr || !properties->is_object()) return out;
-    for (const auto& [key, value] : properties->as_object()) out.push_back(key);
+    for (const auto& [key, value] : properties->as_object()) out.emplace_back(key);
     return out;
   }
 
@@ -123,7 +123,7 @@ class Schema {
   bool closed(const Json* schema) const {
     schema = resolve(schema);
     const auto* additional = schema == nullptr ? nullptr : schema->find("additionalProperties");
-    return additional != nullptr && additional->if_bool() != nullptr && !*additional->if_bool() &&
+    return additional != nullptr && !additional->to_bool().value_or(true) &&
            schema->find("patternProperties") == nullptr;
   }
 
@@ -165,8 +165,8 @@ class Schema {
  private:
   static Types declared(const Json& type) {
     auto one = [](const Json& name) -> Types {
-      const auto* text = name.if_string();
-      const auto* found = text == nullptr ? type_words.end() : std::ranges::find(type_words, *text, &TypeWord::word);
+      const auto text = name.text();
+      const auto* found = !text ? type_words.end() : std::ranges::find(type_words, *text, &TypeWord::word);
       return found == type_words.end() ? none : static_cast<Types>(found->type);
     };
     const auto* list = type.if_array();
@@ -188,8 +188,8 @@ class Schema {
     if (++looked_at_ > most_schemas) return nullptr;
     for (unsigned hops = 0; schema != nullptr; ++hops) {
       const auto* reference = schema->find("$ref");
-      const auto* text = reference == nullptr ? nullptr : reference->if_string();
-      if (text == nullptr) return schema;
+      const auto text = reference == nullptr ? std::nullopt : reference->text();
+      if (!text) return schema;
       if (hops == deepest_schema || !text->starts_with("#")) return nullptr;
       schema = at_pointer(std::string_view(*text).substr(1));
     }
@@ -482,7 +482,7 @@ std::vector<UndeclaredArgument> undeclared_arguments(const Json& arguments, cons
   }
   for (const auto& [name, value] : *given) {
     if (tool.property(tool.root(), name) != nullptr) continue;
-    out.push_back({name, std::string(nearest(name, open)), foreseen});
+    out.push_back({std::string(name), std::string(nearest(name, open)), foreseen});
   }
   return out;
 }

@@ -74,8 +74,8 @@ std::optional<ErrorResponse> complaint(std::string_view line, const Error& why, 
   if (value->find("result") || value->find("error")) return std::nullopt;
   ErrorResponse response{std::nullopt, {rpc_code::invalid_request, why.message(), {}}};
   const Json& id = std::as_const(*value)["id"];
-  if (const auto* text = id.if_string()) {
-    response.id = *text;
+  if (const auto text = id.text()) {
+    response.id = std::string(*text);
   } else if (id.is_integer()) {
     if (auto number = id.to_int()) response.id = *number;
   }

@@ -81,7 +81,7 @@ class Behind {
       Tool counted;
       counted.name = "count_me";
       server->add_tool(counted, [this](RequestContext&, Json arguments) -> Task<CallToolResult> {
-        const auto token = arguments["token"].as_string();
+        const std::string token(arguments["token"].as_text());
         {
           std::lock_guard lock(mutex_);
           ++executed_[token];

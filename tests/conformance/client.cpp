@@ -64,7 +64,7 @@ Task<void> call_every_tool(Session session, Json /*context*/) {
   for (const auto& tool : tools.items) {
     Json arguments = Json::object();
     if (const auto* required = tool.input_schema["required"].if_array()) {
-      for (const auto& name : *required) arguments[name.as_string()] = "us-west1";
+      for (const auto& name : *required) arguments[name.as_text()] = "us-west1";
     }
     (void)co_await call(session, tool.name, std::move(arguments));
   }
@@ -82,7 +82,7 @@ Task<void> use_everything(Session session, Json context) {
 Task<void> call_as_told(Session session, Json context) {
   (void)co_await session.list_tools();
   for (const auto& told : context["toolCalls"].as_array()) {
-    (void)co_await call(session, told["name"].as_string(), told["arguments"], false);
+    (void)co_await call(session, std::string(told["name"].as_text()), told["arguments"], false);
   }
 }
 

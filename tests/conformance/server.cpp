@@ -214,7 +214,7 @@ void add_talking_tools(pb::Server& server) {
   add(
       server, "test_sampling", "Asks the client's model.",
       [](RequestContext& context, Json arguments) -> Task<pb::CallToolResult> {
-        auto answer = co_await context.sample(prompt_model(arguments["prompt"].as_string(), 100));
+        auto answer = co_await context.sample(prompt_model(std::string(arguments["prompt"].as_text()), 100));
         co_return said("LLM response: " + words_of(answer));
       },
       schema(string_property("prompt"), Json::array({Json("prompt")})));
@@ -222,7 +222,7 @@ void add_talking_tools(pb::Server& server) {
       server, "test_elicitation", "Asks the person.",
       [](RequestContext& context, Json arguments) -> Task<pb::CallToolResult> {
         auto answer = co_await context.elicit(
-            form(arguments["message"].as_string(),
+            form(std::string(arguments["message"].as_text()),
                  schema(Json{{"username", Json{{"type", "string"}, {"description", "User's response"}}},
                              {"email", Json{{"type", "string"}, {"description", "User's email address"}}}},
                         Json::array({Json("username"), Json("email")}))));
@@ -281,7 +281,7 @@ void add_asking_tools(pb::Server& server) {
       [](RequestContext& context, Json) -> Task<pb::CallToolResult> {
         auto answer = co_await context.elicit(ask_for("What is your name?", "name"), "user_name");
         const Json* name = answer.content ? answer.content->find("name") : nullptr;
-        co_return said("Hello, " + (name && name->is_string() ? name->as_string() : "stranger") + "!");
+        co_return said("Hello, " + (name && name->is_string() ? std::string(name->as_text()) : "stranger") + "!");
       });
   add(server, "test_input_required_result_sampling", "Asks the model.",
       [](RequestContext& context, Json) -> Task<pb::CallToolResult> {
@@ -355,7 +355,7 @@ void add_task_tools(pb::Server& server) {
   add(
       server, "greet", "Greets.",
       [](RequestContext&, Json arguments) -> Task<pb::CallToolResult> {
-        co_return said("Hello, " + arguments["name"].as_string() + "!");
+        co_return said("Hello, " + std::string(arguments["name"].as_text()) + "!");
       },
       schema(string_property("name"), Json::array({"name"})));
   add_task(
@@ -378,7 +378,8 @@ void add_task_tools(pb::Server& server) {
       server, "confirm_delete", required,
       [](RequestContext& context, Json arguments) -> Task<pb::CallToolResult> {
         auto wanted = schema(Json{{"confirm", Json{{"type", "boolean"}}}}, Json::array({"confirm"}));
-        auto answer = co_await context.elicit(form("Delete " + arguments["filename"].as_string() + "?", wanted));
+        auto answer =
+            co_await context.elicit(form("Delete " + std::string(arguments["filename"].as_text()) + "?", wanted));
         const bool yes = answer.content && (*answer.content)["confirm"] == Json(true);
         co_return said(yes ? "deleted" : "kept");
       },
@@ -393,7 +394,8 @@ void add_task_tools(pb::Server& server) {
       [](RequestContext& context, Json) -> Task<pb::CallToolResult> {
         auto answer = co_await context.elicit(ask_for("What is your name?", "name"), "user_name");
         context.start_task();
-        co_return said("Hello, " + (answer.content ? (*answer.content)["name"].as_string() : "stranger") + "!");
+        co_return said("Hello, " + (answer.content ? std::string((*answer.content)["name"].as_text()) : "stranger") +
+                       "!");
       },
       no_arguments(), pb::TaskStart::by_handler);
 }

@@ -58,9 +58,9 @@ class Direction {
   // What a line is, with how often such a one came before.
   std::string label_of(const std::string& line, bool& handshake) {
     const auto message = patchbay::parse_json(line).value_or(patchbay::Json());
-    const auto* method = message["method"].if_string();
+    const auto method = message["method"].text();
     handshake = method && (*method == "initialize" || *method == "server/discover");
-    auto name = name_ + " " + (method ? *method : "answer") + " " + patchbay::to_text(message["id"]);
+    auto name = name_ + " " + std::string(method.value_or("answer")) + " " + patchbay::to_text(message["id"]);
     // Answers to either way to begin are the first of their id.
     handshake = handshake || (!method && message["id"].to_int().value_or(9) <= 2);
     return name + " #" + std::to_string(++seen_[name]);

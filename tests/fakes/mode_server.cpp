@@ -68,7 +68,7 @@ Json list_tools(const Json& params) {
 
 // Null: no answer is sent.
 Json call(const Json& params) {
-  const auto& name = params["name"].as_string();
+  const std::string name(params["name"].as_text());
   const auto& arguments = params["arguments"];
   if (mode == "exits-on-call") {
     std::cerr << "cannot go on\nlast words\n" << std::flush;
@@ -88,7 +88,7 @@ Json call(const Json& params) {
     return {{"content", Json::array({Json{{"type", "text"}, {"text", "two files"}}, one, two})}};
   }
   if (name == "echo")
-    return text_result(arguments["text"].if_string() ? arguments["text"].as_string() : to_text(arguments));
+    return text_result(arguments["text"].text() ? std::string(arguments["text"].as_text()) : to_text(arguments));
   if (name == "add") return text_result(std::to_string(arguments["a"].as_int() + arguments["b"].as_int()));
   if (name == "fail") return text_result("the tool failed", true);
   if (name == "raw")
@@ -108,7 +108,7 @@ Json call(const Json& params) {
 }
 
 void answer(const Json& request) {
-  const auto& method = request["method"].as_string();
+  const std::string method(request["method"].as_text());
   const Json id = request["id"];
   Json reply{{"jsonrpc", "2.0"}, {"id", id}};
   const Json& params = request["params"];
@@ -135,7 +135,7 @@ void answer(const Json& request) {
   } else if (method == "resources/templates/list") {
     reply["result"] = Json{{"resourceTemplates", Json::array()}};
   } else if (method == "resources/read") {
-    const auto text = mode == "pictures" ? params["uri"].as_string() : std::string("first line\n");
+    const auto text = mode == "pictures" ? std::string(params["uri"].as_text()) : std::string("first line\n");
     reply["result"] = Json{{"contents", Json::array({Json{{"uri", params["uri"]}, {"text", text}}})}};
   } else if (method == "prompts/list") {
     reply["result"] =
@@ -145,7 +145,8 @@ void answer(const Json& request) {
         Json{{"messages",
               Json::array({Json{
                   {"role", "user"},
-                  {"content", {{"type", "text"}, {"text", "Hello " + params["arguments"]["who"].as_string()}}}}})}};
+                  {"content",
+                   {{"type", "text"}, {"text", "Hello " + std::string(params["arguments"]["who"].as_text())}}}}})}};
   } else if (method == "ping") {
     reply["result"] = Json::object();
   } else {
@@ -194,7 +195,7 @@ int main(int argc, char** argv) {
     }
     auto request = patchbay::parse_json(line);
     if (const char* log = std::getenv("MODE_SERVER_LOG"); log && request) {
-      std::ofstream(log, std::ios::app) << (*request)["method"].as_string() << "\n";
+      std::ofstream(log, std::ios::app) << (*request)["method"].as_text() << "\n";
     }
     if (request && request->find("id") && request->find("method")) answer(*request);
   }

@@ -64,7 +64,7 @@ FUZZ_TARGET(schema) {
   const auto value = parse_json(input);
   if (!schema_value) return;
   if (value && value->is_number() && schema_value->is_number()) check_numbers(*schema_value, *value);
-  if (value && value->is_string()) check_texts(value->as_string());
+  if (value && value->is_string()) check_texts(value->as_text());
 
   const SchemaOptions options{
       .default_dialect = (bits & 2) != 0 ? SchemaDialect::draft_07 : SchemaDialect::draft_2020_12,

@@ -252,7 +252,7 @@ TEST_P(ServerEverything, EveryToolThatDoesNotNeedTheInternetAnswersAsItShould) {
         [](FullClient& client) -> Task<void> {
           // It also logs about roots; the simulated ones speak of their level.
           auto simulated = [](const LogMessage& message) {
-            const auto* text = message.data.if_string();
+            const auto text = message.data.text();
             return text && text->find("level") != std::string::npos;
           };
           while (std::ranges::none_of(client.logged, simulated)) co_await client.heard.wait();

@@ -59,7 +59,7 @@ ScriptedServer::Script good_until(std::function<void(ScriptConnection&, const st
     for (;;) {
       const auto got = connection.read_request();
       const auto body = parse_json(got.body).value_or(Json());
-      const auto* method = body["method"].if_string();
+      const auto method = body["method"].text();
       if (!got.line().starts_with("POST") || !method) {
         connection.answer("405 Method Not Allowed", "");
       } else if (*method == "initialize") {

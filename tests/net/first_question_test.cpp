@@ -44,7 +44,7 @@ TEST(FirstQuestion, ASuccessWithoutAnAnswerLeadsToInitialize) {
           continue;
         }
         const auto message = parse_json(got.body).value_or(Json());
-        const auto method = message["method"].as_string();
+        const std::string method(message["method"].as_text());
         {
           std::lock_guard lock(mutex);
           asked.push_back(method);

@@ -43,7 +43,7 @@ class BearerServer {
       if (got.field("Authorization") != wanted_) return connection.answer("401 Unauthorized", "");
     }
     const auto body = parse_json(got.body).value_or(Json());
-    const auto& method = body["method"].as_string();
+    const std::string method(body["method"].as_text());
     if (method.starts_with("notifications/")) return connection.answer("202 Accepted", "");
     auto result = method == "initialize"
                       ? R"({"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},)"

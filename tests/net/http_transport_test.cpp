@@ -1283,7 +1283,7 @@ TEST(SseChannel, TheOpeningAndCancellationsKeepTheirOrder) {
     const auto body = parse_json(got.body).value_or(Json());
     auto note = [&](const char* what) {
       std::lock_guard lock(mutex);
-      seen.push_back(what + (" " + body["method"].as_string()));
+      seen.push_back(what + (" " + std::string(body["method"].as_text())));
       if (seen.size() == 8) all.set();
       return what == "came"sv ? posts++ : posts;
     };

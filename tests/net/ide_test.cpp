@@ -40,7 +40,7 @@ const std::string token = "s3cr3t-of-the-editor";
 
 // What an editor answers, however it is reached: it knows the session era alone.
 std::string editors_answer(const Json& request) {
-  const auto& method = request["method"].as_string();
+  const std::string method(request["method"].as_text());
   if (!request.find("id")) return {};
   Json reply{{"jsonrpc", "2.0"}, {"id", request["id"]}};
   if (method == "initialize") {
@@ -55,7 +55,8 @@ std::string editors_answer(const Json& request) {
     reply["result"] = Json{{"tools", std::move(tools)}};
   } else if (method == "tools/call") {
     reply["result"] = Json{
-        {"content", Json::array({Json{{"type", "text"}, {"text", "did " + request["params"]["name"].as_string()}}})}};
+        {"content",
+         Json::array({Json{{"type", "text"}, {"text", "did " + std::string(request["params"]["name"].as_text())}}})}};
   } else {
     reply["error"] = Json{{"code", -32601}, {"message", "no such method"}};
   }
@@ -96,7 +97,7 @@ class SseEditor {
     const auto request = parse_json(got.body).value_or(Json());
     {
       std::lock_guard lock(mutex_);
-      methods_.push_back(request["method"].as_string());
+      methods_.push_back(std::string(request["method"].as_text()));
       if (auto answer = editors_answer(request); !answer.empty()) outgoing_.push_back(std::move(answer));
       changed_.notify_all();
     }
@@ -192,7 +193,7 @@ class WsEditor {
       const auto request = parse_json(payload).value_or(Json());
       {
         std::lock_guard lock(mutex_);
-        methods_.push_back(request["method"].as_string());
+        methods_.push_back(std::string(request["method"].as_text()));
       }
       if (const auto answer = editors_answer(request); !answer.empty()) put(connection, Opcode::text, answer);
     }

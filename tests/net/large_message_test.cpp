@@ -108,7 +108,7 @@ TEST(LargeMessage, IsReadBesideTheLoopAndCountedWhileItLives) {
         const auto* message = std::get_if<Message>(&incoming);
         const auto* response = message ? std::get_if<Response>(message) : nullptr;
         EXPECT_TRUE(response);
-        if (response) EXPECT_EQ(response->result.value()["text"].as_string().size(), 2 * mebibyte);
+        if (response) EXPECT_EQ(response->result.value()["text"].as_text().size(), 2 * mebibyte);
       }
       EXPECT_EQ(byte_budget().used(), before);
       co_await channel->close(CloseMode::quick);

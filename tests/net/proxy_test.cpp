@@ -57,7 +57,7 @@ class FakeProxy {
     const auto got = connection.read_request();
     if (!got.line().starts_with("POST")) return connection.answer("405 Method Not Allowed", "");
     const auto body = parse_json(got.body).value_or(Json());
-    const auto method = body["method"].is_string() ? body["method"].as_string() : std::string("none");
+    const auto method = body["method"].is_string() ? std::string(body["method"].as_text()) : std::string("none");
     const auto token = got.field("Authorization");
     {
       std::unique_lock lock(mutex_);

@@ -55,7 +55,7 @@ class ForgetfulServer {
     if (got.line().starts_with("GET") && deals && deals(connection, got, Json())) return;
     if (!got.line().starts_with("POST")) return connection.answer("405 Method Not Allowed", "");
     const auto body = parse_json(got.body).value_or(Json());
-    const auto method = body["method"].is_string() ? body["method"].as_string() : std::string("none");
+    const auto method = body["method"].is_string() ? std::string(body["method"].as_text()) : std::string("none");
     int session = 0;
     {
       std::lock_guard lock(mutex_);
@@ -153,7 +153,7 @@ TEST(ForgottenSession, TheLogLevelIsAlsoSetInTheNewOne) {
   EXPECT_EQ(server.count("logging/setLevel"), 2);
 }
 
-std::string tool_of(const Json& body) { return body["params"]["name"].as_string(); }
+std::string tool_of(const Json& body) { return std::string(body["params"]["name"].as_text()); }
 
 constexpr auto stream_head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n";
 

@@ -34,7 +34,7 @@ class Seen {
     const auto value = parse_json(body).value_or(Json());
     const std::lock_guard lock(mutex_);
     const auto* id = value.find("id");
-    return all_.emplace_back(id ? to_text(*id) : value["method"].as_string());
+    return all_.emplace_back(id ? to_text(*id) : value["method"].as_text());
   }
   std::vector<std::string> all() {
     const std::lock_guard lock(mutex_);

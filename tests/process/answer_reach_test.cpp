@@ -40,7 +40,7 @@ class AnswerReach : public testing::Test {
   std::string touch() const { return "touch '" + path("canary") + "'"; }
   bool ran() const { return house.tree.has("canary"); }
   std::string standing(const std::string& directory) const {
-    return json_of(in(directory, {"get", "s", "--json"}))["standing"].as_string();
+    return std::string(json_of(in(directory, {"get", "s", "--json"}))["standing"].as_text());
   }
   void own_settings(const std::string& text) const { house.tree.file("home/.claude/settings.json", text); }
 

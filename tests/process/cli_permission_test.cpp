@@ -53,7 +53,7 @@ TEST_F(CliPermission, CallingAnswersWhatWouldBeAskedAndNothingElse) {
 TEST_F(CliPermission, ADeniedServersResourcesAndPromptsAreNeitherListedNorRead) {
   const auto listed = parse_json(run({"resources", "--json"}).out).value_or(Json())["resources"];
   ASSERT_TRUE(listed.is_array() && !listed.as_array().empty());
-  const auto uri = listed.as_array().front()["uri"].as_string();
+  const std::string uri(listed.as_array().front()["uri"].as_text());
   EXPECT_EQ(run({"read", "fake", uri}).code, 0);
   EXPECT_THAT(run({"prompts"}).out, HasSubstr("mcp__fake__greet"));
   for (const std::string rule : {"mcp__fake", "mcp__fake__*", "MCPTool(mcp__fake__*)"}) {

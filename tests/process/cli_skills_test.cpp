@@ -76,7 +76,7 @@ TEST(CliSkills, WhatCannotBeVerifiedIsNotPrinted) {
   }
   const auto json = json_of(patchbay({"skills", "desk", "changed", "--json"}));
   EXPECT_EQ(json["error"]["code"], Json("protocol"));
-  EXPECT_THAT(json["error"]["message"].as_string(), Not(HasSubstr("Evil")));
+  EXPECT_THAT(json["error"]["message"].as_text(), Not(HasSubstr("Evil")));
 }
 
 TEST(CliSkills, ServersWithoutThemSaySo) {

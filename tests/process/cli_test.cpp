@@ -133,7 +133,7 @@ TEST(Cli, ArgumentsThatDoNotFitAreListedWithTheirRemedy) {
   auto type = with_server("good", {"call", "add", R"({"a":"x","b":1})", "--json"});
   EXPECT_EQ(type.code, 2);
   EXPECT_EQ(json_of(type)["error"]["code"], Json("invalid_argument"));
-  EXPECT_THAT(json_of(type)["error"]["message"].as_string(), HasSubstr("/a: expected integer, found string (type)"));
+  EXPECT_THAT(json_of(type)["error"]["message"].as_text(), HasSubstr("/a: expected integer, found string (type)"));
   EXPECT_THAT(with_server("good", {"call", "add", "a=two"}).err, HasSubstr("`patchbay tools fake/add`"));
   EXPECT_EQ(with_server("good", {"--no-check", "call", "echo", R"({"text":"x","more":1})"}).out, "x\n");
 }
@@ -284,7 +284,7 @@ TEST(Cli, AFailureIsReportedOnce) {
   EXPECT_EQ(json["error"]["message"], Json("server \"fake\" exited with status 3"));
   const auto silent = json_of(
       with_server("never-answers", {"--json", "call", "fake/echo", "text=x"}, {.env = {{"MCP_TIMEOUT", "300"}}}));
-  EXPECT_THAT(silent["error"]["message"].as_string(), testing::StartsWith("server \"fake\": no answer from "));
+  EXPECT_THAT(silent["error"]["message"].as_text(), testing::StartsWith("server \"fake\": no answer from "));
 }
 
 TEST(Cli, OneBadServerNeverHurtsAnother) {
@@ -295,7 +295,8 @@ TEST(Cli, OneBadServerNeverHurtsAnother) {
   EXPECT_EQ(result.code, 0);
   auto servers = json_of(result)["servers"];
   std::map<std::string, std::string> states;
-  for (const auto& server : servers.as_array()) states[server["name"].as_string()] = server["state"].as_string();
+  for (const auto& server : servers.as_array())
+    states[std::string(server["name"].as_text())] = std::string(server["state"].as_text());
   EXPECT_EQ(states, (std::map<std::string, std::string>{{"good", "connected"}, {"bad", "failed"}, {"gone", "failed"}}));
   EXPECT_EQ(json_of(result)["tools"].size(), 6u);
   EXPECT_EQ(patchbay({"--mcp-config", config, "--strict-mcp-config", "tools", "bad"}).code, 3);
@@ -312,7 +313,7 @@ TEST(Cli, OneServerCanBeGivenOnTheCommandLine) {
   auto command =
       patchbay({"--mcp-server", "one=" + std::string(fake) + " good", "--strict-mcp-config", "tools", "--json"});
   EXPECT_EQ(command.code, 0) << command.err;
-  EXPECT_EQ(json_of(command)["servers"].as_array().at(0)["name"].as_string(), "one");
+  EXPECT_EQ(json_of(command)["servers"].as_array().at(0)["name"].as_text(), "one");
   const auto entry = to_text(Json{{"command", fake}, {"args", Json::array({"good"})}});
   EXPECT_EQ(patchbay({"--mcp-server", "two=" + entry, "--strict-mcp-config", "call", "two/echo", "text=x"}).out, "x\n");
   auto wrong = patchbay({"--mcp-server", "nothing", "--strict-mcp-config", "tools"});
@@ -326,7 +327,7 @@ TEST(Cli, OneServerCanBeGivenOnTheCommandLine) {
   auto denied = patchbay({"--plugin-dir", "plugin", "--settings",
                           R"({"deniedMcpServers":[{"serverName":"plugin:plugin:s"}]})", "tools", "--json"},
                          {.cwd = directory.path()});
-  EXPECT_EQ(json_of(denied)["servers"].as_array().at(0)["reason"].as_string(), "policy") << denied.out;
+  EXPECT_EQ(json_of(denied)["servers"].as_array().at(0)["reason"].as_text(), "policy") << denied.out;
 }
 
 // Only the server that is needed is started. L1.

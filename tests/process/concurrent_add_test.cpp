@@ -136,7 +136,7 @@ TEST(ConcurrentAdd, EveryServerThatWasAddedIsThereWhoeverWasKilled) {
   const auto listed = parse_json(house.run({"list", "--json", "--trust-project"}).out);
   ASSERT_TRUE(listed);
   std::set<std::string> there;
-  for (const auto& server : (*listed)["servers"].as_array()) there.insert(server["name"].as_string());
+  for (const auto& server : (*listed)["servers"].as_array()) there.insert(std::string(server["name"].as_text()));
   for (const auto& name : added) EXPECT_TRUE(there.contains(name)) << name << " was added and is not there";
 
   // What the killed ones left is cleared away by the next one.

@@ -54,7 +54,7 @@ TEST_P(PastedInstruction, AddsTheServer) {
   EXPECT_EQ(own["version"], Json(1));
   const auto& servers = local_servers(own, house);
   ASSERT_EQ(servers.size(), 1u) << to_text(own);
-  EXPECT_EQ(servers.as_object().begin()->second, GetParam().entry) << to_text(servers);
+  EXPECT_EQ((*servers.members().begin()).value, GetParam().entry) << to_text(servers);
   EXPECT_FALSE(fs::exists(house.project() + "/.mcp.json"));
 }
 
@@ -420,7 +420,7 @@ TEST(Declare, AnswersAreJsonWhenAskedFor) {
   EXPECT_EQ(json_of(house.run({"remove", "a", "--json"}))["scope"], Json("local"));
   auto failed = house.run({"remove", "a", "--json"});
   EXPECT_EQ(failed.code, 2);
-  EXPECT_THAT(json_of(failed)["error"]["message"].as_string(), HasSubstr("No MCP server found with name: \"a\""));
+  EXPECT_THAT(json_of(failed)["error"]["message"].as_text(), HasSubstr("No MCP server found with name: \"a\""));
 }
 
 // ---- remove
@@ -471,7 +471,7 @@ TEST(Switch, OffInThisProjectOrEverywhere) {
   house.tree.directory("project/other");
   ASSERT_EQ(house.run({"add", "-s", "user", "a", "--", "x"}).code, 0);
   const auto state = [&](const std::string& below = {}) {
-    return json_of(house.run({"list", "--json"}, below))["servers"].as_array().at(0)["reason"].as_string();
+    return std::string(json_of(house.run({"list", "--json"}, below))["servers"].as_array().at(0)["reason"].as_text());
   };
   EXPECT_EQ(state(), "not started");
   EXPECT_THAT(house.run({"disable", "a"}).out, HasSubstr("Disabled a in this project"));
@@ -546,7 +546,7 @@ const std::string brought_along = "{\"mcpServers\": {\"files\": {\"command\": \"
 std::string reason_of(const Household& house, const std::string& name) {
   const auto listed = json_of(house.run({"list", "--json"}));
   for (const auto& server : listed["servers"].as_array()) {
-    if (server["name"] == Json(name)) return server["reason"].as_string();
+    if (server["name"] == Json(name)) return std::string(server["reason"].as_text());
   }
   return "absent";
 }
@@ -786,9 +786,9 @@ TEST(List, AsJsonHasThePromisedShape) {
   EXPECT_EQ(warnings[0]["file"], Json(house.project() + "/.mcp.json"));
   EXPECT_EQ(warnings[0]["line"], Json(4));
   EXPECT_TRUE(warnings[0]["column"].is_integer());
-  EXPECT_THAT(warnings[0]["message"].as_string(), HasSubstr("\"command\" must be a string"));
+  EXPECT_THAT(warnings[0]["message"].as_text(), HasSubstr("\"command\" must be a string"));
   EXPECT_EQ(warnings[0].size(), 4u);
-  EXPECT_THAT(warnings[1]["message"].as_string(), HasSubstr("[Conflicting scopes]"));
+  EXPECT_THAT(warnings[1]["message"].as_text(), HasSubstr("[Conflicting scopes]"));
 }
 
 TEST(List, SaysWhatOverridesWhatAndWhichListForbidsAServer) {
@@ -805,7 +805,7 @@ TEST(List, SaysWhatOverridesWhatAndWhichListForbidsAServer) {
   for (const auto& server : json["servers"].as_array()) {
     if (server["name"] != Json("scratch")) continue;
     EXPECT_EQ(server["standing"], Json("policy"));
-    EXPECT_THAT(server["detail"].as_string(), HasSubstr("settings.json:2"));
+    EXPECT_THAT(server["detail"].as_text(), HasSubstr("settings.json:2"));
   }
 }
 
@@ -816,7 +816,7 @@ TEST(List, DistinguishesAwaitingApprovalFromNotStarted) {
   std::map<std::string, std::string> standings;
   const auto json = json_of(house.run({"list", "--json"}));
   for (const auto& server : json["servers"].as_array()) {
-    standings[server["name"].as_string()] = server["standing"].as_string();
+    standings[std::string(server["name"].as_text())] = std::string(server["standing"].as_text());
   }
   EXPECT_EQ(standings, (std::map<std::string, std::string>{
                            {"files", "awaiting approval"}, {"other", "awaiting approval"}, {"mine", "active"}}));
@@ -879,7 +879,7 @@ TEST(List, AsMcpListShowsTheHealthOfEveryServer) {
   for (const auto& server : json["servers"].as_array()) {
     if (server["name"] == Json("good")) EXPECT_EQ(server["state"], Json("connected"));
     if (server["name"] == Json("gone")) EXPECT_EQ(server["state"], Json("failed"));
-    if (server["name"] == Json("gone")) EXPECT_THAT(server["error"].as_string(), HasSubstr("http://127.0.0.1:1/mcp"));
+    if (server["name"] == Json("gone")) EXPECT_THAT(server["error"].as_text(), HasSubstr("http://127.0.0.1:1/mcp"));
     if (server["name"] == Json("good")) EXPECT_EQ(server["error"], Json());
   }
 }

@@ -137,7 +137,7 @@ TEST_F(Doctor, LintAndDoctorWarnOfSecretsThatWouldBeCommitted) {
   EXPECT_EQ(house.run({"lint", "--strict"}).code, 1);
   const auto report = json_of(house.run({"doctor", "--offline", "--json"}));
   EXPECT_EQ(std::ranges::count_if(of_level(report, "note"),
-                                  [](const Json& one) { return one["message"].as_string().contains("looks like a"); }),
+                                  [](const Json& one) { return one["message"].as_text().contains("looks like a"); }),
             4);
   // Written as it says, and kept outside the project, it is fine.
   house.tree.file("project/.mcp.json",
@@ -160,10 +160,10 @@ TEST_F(Doctor, WhyTellsOfTheLastErrorOfEarlierRuns) {
   auto why = [&] { return json_of(house.run({"why", "ex", "--json"}))["server"]["lastError"]; };
   EXPECT_TRUE(why().is_null());
   EXPECT_EQ(house.run({"tools", "ex"}).code, 3);
-  EXPECT_THAT(why()["message"].as_string(), HasSubstr("exited with status 3"));
-  EXPECT_THAT(why()["detail"].as_string(), AllOf(HasSubstr("no FOO_KEY"), Not(HasSubstr("sk-12345"))));
+  EXPECT_THAT(why()["message"].as_text(), HasSubstr("exited with status 3"));
+  EXPECT_THAT(why()["detail"].as_text(), AllOf(HasSubstr("no FOO_KEY"), Not(HasSubstr("sk-12345"))));
   EXPECT_EQ(why()["command"], Json("tools"));
-  EXPECT_THAT(why()["time"].as_string(), AllOf(HasSubstr("T"), testing::EndsWith("Z")));
+  EXPECT_THAT(why()["time"].as_text(), AllOf(HasSubstr("T"), testing::EndsWith("Z")));
   const auto text = house.run({"why", "ex"}).out;
   EXPECT_THAT(text, AllOf(HasSubstr("  Last error: it exited with status 3 ("),
                           HasSubstr(" UTC, during `patchbay tools`)\n"), HasSubstr("| no FOO_KEY")));
@@ -500,7 +500,7 @@ TEST_F(Doctor, DoctorShowsWhatAServerSaidBeforeItEnded) {
   EXPECT_THAT(result.out,
               AllOf(HasSubstr("✘ dies: it exited with status 3\n  | starting\n  | Error: missing FOO_KEY\n"),
                     Not(HasSubstr("--log-level"))));
-  EXPECT_THAT(of_level(json_of(house.run({"doctor", "--json"})), "problem").at(0)["detail"].as_string(),
+  EXPECT_THAT(of_level(json_of(house.run({"doctor", "--json"})), "problem").at(0)["detail"].as_text(),
               HasSubstr("Error: missing FOO_KEY"));
   EXPECT_THAT(house.run({"mcp", "list", "--json"}).out, HasSubstr("Error: missing FOO_KEY"));
   EXPECT_THAT(house.run({"tools", "--json"}).out, HasSubstr("Error: missing FOO_KEY"));

@@ -95,7 +95,7 @@ TEST(NamedServerCut, ANameThatWasCutToFitIsLeftToTheServers) {
   const auto tools = json_of(house.run({"tools", "--json"}));
   const auto& names = tools["tools"].as_array();
   ASSERT_FALSE(names.empty());
-  const auto name = names.front()["name"].as_string();
+  const std::string name(names.front()["name"].as_text());
   EXPECT_EQ(name.size(), 64u);
   EXPECT_EQ(house.run({"tools", name}).code, 0) << name;
 }

@@ -75,7 +75,7 @@ class Reload : public testing::Test {
     auto result =
         co_await host.call(server + "/run_command",
                            Json{{"command", "sh"}, {"args", Json::array({"-c", "cut -d' ' -f4 /proc/$PPID/stat"})}});
-    co_return result.structured_content ? (*result.structured_content)["stdout"].as_string() : std::string();
+    co_return result.structured_content ? (*result.structured_content)["stdout"].as_text() : std::string();
   }
 
   test::TempTree tree;
@@ -147,7 +147,7 @@ TEST_F(Reload, ACallInFlightFinishesOnTheOldConnection) {
                {"args",
                 Json::array(
                     {"-c", "touch running; until [ -e go ]; do sleep 0.02; done; cut -d' ' -f4 /proc/$PPID/stat"})}});
-      out = (*result.structured_content)["stdout"].as_string();
+      out = (*result.structured_content)["stdout"].as_text();
     }(host, answer));
     // A call of our own shows that the first one has begun.
     for (bool running = false; !running;) {

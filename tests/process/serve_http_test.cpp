@@ -96,10 +96,10 @@ TEST(ServeHttp, WhereATokenIsNeeded_OneIsMadeForTheRun) {
       Serving program(words);
       const auto said = parse_json(program.wait_for("\"url\"")).value();
       EXPECT_TRUE(said["token"].is_string()) << program.output();
-      const auto token = said["token"].is_string() ? said["token"].as_string() : "";
+      const auto token = said["token"].is_string() ? said["token"].as_text() : "";
       EXPECT_GE(token.size(), 43u);
-      tokens.insert(token);
-      const auto port = test::port_of(said["url"].as_string());
+      tokens.emplace(token);
+      const auto port = test::port_of(said["url"].as_text());
       run_task([&]() -> Task<void> {
         HttpWire wire(co_await asio::this_coro::executor);
         co_await wire.connect(fmt::format("127.0.0.1:{}", port));

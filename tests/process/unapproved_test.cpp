@@ -33,7 +33,7 @@ class Unapproved : public testing::Test {
     ASSERT_EQ(house.run({"add-json", "--scope", "user", name, to_text(entry)}).code, 0);
   }
   std::string standing(const std::string& name, const std::string& below = {}) const {
-    return json_of(house.run({"get", name, "--json"}, below))["standing"].as_string();
+    return std::string(json_of(house.run({"get", name, "--json"}, below))["standing"].as_text());
   }
 
   Household house;
@@ -48,9 +48,9 @@ TEST_F(Unapproved, AnEntryBehindOneOfTheUserIsShown) {
     EXPECT_EQ(json["shadows"], Json::array()) << "it would override this one";
     EXPECT_EQ(json["others"].size(), 1u);
     auto other = json["others"].as_array().at(0);
-    EXPECT_FALSE(other["reason"].as_string().empty());
-    return fmt::format("{} {}:{} {}", other["scope"].as_string(), other["file"].as_string(), to_text(other["line"]),
-                       other["standing"].as_string());
+    EXPECT_FALSE(other["reason"].as_text().empty());
+    return fmt::format("{} {}:{} {}", other["scope"].as_text(), other["file"].as_text(), to_text(other["line"]),
+                       other["standing"].as_text());
   };
   const auto waiting = "project " + house.project() + "/.mcp.json:1 awaiting approval";
 

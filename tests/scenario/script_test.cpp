@@ -913,7 +913,7 @@ TEST(Script, ASubscriptionThatFailsTakesBackTheOthers) {
   std::vector<std::string> subscribed;
   std::vector<std::string> unsubscribed;
   server->on(m(method::subscribe), [&](Request request) -> Task<Payload> {
-    auto uri = request.params.value().find("uri")->as_string();
+    std::string uri(request.params.value().find("uri")->as_text());
     subscribed.push_back(uri);
     return [](bool bad) -> Task<Payload> {
       if (bad) throw Error::rpc(-32002, "no such thing");
@@ -921,7 +921,7 @@ TEST(Script, ASubscriptionThatFailsTakesBackTheOthers) {
     }(uri == "bad");
   });
   server->on(m(method::unsubscribe), [&](Request request) -> Task<Payload> {
-    unsubscribed.push_back(request.params.value().find("uri")->as_string());
+    unsubscribed.push_back(std::string(request.params.value().find("uri")->as_text()));
     return answer("{}");
   });
   with_session(*server, legacy_client(), [&](Session session) -> Task<void> {

@@ -248,7 +248,7 @@ TEST(TaskScript, AServersQuestionsCanBeTasksOfOurs) {
     const auto task = created.value()["task"];
     EXPECT_EQ(task["status"], Json("working"));
     EXPECT_EQ(task["ttl"], Json(5000));
-    const auto id = task["taskId"].as_string();
+    const std::string id(task["taskId"].as_text());
     EXPECT_GE(id.size(), 22u);
     auto named = [](const std::string& which) { return parsed(fmt::format(R"({{"taskId":"{}"}})", which)); };
     if (elicits == 0) co_await asked.wait();
@@ -270,12 +270,12 @@ TEST(TaskScript, AServersQuestionsCanBeTasksOfOurs) {
     auto over = co_await as_result(server.ask(m(method::cancel_task), named(id)));
     EXPECT_THAT(over, FailsWithRpc(-32602));
 
-    auto refused = (co_await server.ask(m(method::elicit), parsed(question))).value()["task"]["taskId"].as_string();
+    std::string refused((co_await server.ask(m(method::elicit), parsed(question))).value()["task"]["taskId"].as_text());
     auto failed = co_await as_result(server.ask(m(method::task_result), named(refused)));
     EXPECT_THAT(failed, FailsSaying("not this one"));
     EXPECT_EQ((co_await server.ask(m(method::get_task), named(refused))).value()["status"], Json("failed"));
 
-    auto third = (co_await server.ask(m(method::elicit), parsed(question))).value()["task"]["taskId"].as_string();
+    std::string third((co_await server.ask(m(method::elicit), parsed(question))).value()["task"]["taskId"].as_text());
     auto cancelled = co_await server.ask(m(method::cancel_task), named(third));
     EXPECT_EQ(cancelled.value()["status"], Json("cancelled"));
     auto unknown = co_await as_result(server.ask(m(method::get_task), named("x")));

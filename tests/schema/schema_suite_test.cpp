@@ -94,8 +94,8 @@ Tally run_file(const fs::path& file, SchemaDialect dialect) {
       if (reason.empty()) {
         ++tally.passed;
       } else {
-        tally.failures.push_back(file.filename().string() + ": " + group["description"].as_string() + ": " +
-                                 test["description"].as_string() + ": " + reason);
+        tally.failures.push_back(file.filename().string() + ": " + std::string(group["description"].as_text()) + ": " +
+                                 std::string(test["description"].as_text()) + ": " + reason);
       }
     }
   }

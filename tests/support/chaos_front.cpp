@@ -312,7 +312,7 @@ std::string ChaosFront::label_of(const Request& request, bool& handshake) {
   handshake = false;
   if (name == "POST") {
     const auto body = parse_json(request.body).value_or(Json());
-    const auto* method = body["method"].if_string();
+    const auto method = body["method"].text();
     name += fmt::format(" {} {}", method ? *method : "answer", body.find("id") ? to_text(body["id"]) : "-");
     handshake =
         method && (*method == "initialize" || *method == "server/discover" || *method == "notifications/initialized");

@@ -268,13 +268,13 @@ void add_changing_tools(const std::shared_ptr<Server>& server) {
     };
   };
   server->add_tool(named("add_tool"), with_server([](Server& s, const Json& arguments) {
-                     s.add_tool(named(arguments["name"].as_string()),
+                     s.add_tool(named(std::string(arguments["name"].as_text())),
                                 [](RequestContext&, Json) -> Task<CallToolResult> { co_return text("new"); });
                    }));
   server->add_tool(named("remove_tool"),
-                   with_server([](Server& s, const Json& arguments) { s.remove_tool(arguments["name"].as_string()); }));
+                   with_server([](Server& s, const Json& arguments) { s.remove_tool(arguments["name"].as_text()); }));
   server->add_tool(named("touch"), with_server([](Server& s, const Json& arguments) {
-                     s.resource_updated(arguments["uri"].as_string());
+                     s.resource_updated(arguments["uri"].as_text());
                    }));
 }
 
@@ -310,7 +310,7 @@ void add_skills(const std::shared_ptr<Server>& server) {
   std::weak_ptr<Server> weak = server;
   server->add_tool(named("change_skill"), [weak](RequestContext&, Json arguments) -> Task<CallToolResult> {
     return [](std::shared_ptr<Server> s, Json a) -> Task<CallToolResult> {
-      s->add_skill("office/pdf", pdf_files(a["text"].as_string()));
+      s->add_skill("office/pdf", pdf_files(std::string(a["text"].as_text())));
       co_return text("done");
     }(weak.lock(), std::move(arguments));
   });

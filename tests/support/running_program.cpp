@@ -181,7 +181,7 @@ bool listening_at(std::uint16_t port) {
 std::string served_url(RunningProgram& program) {
   const auto said = parse_json(program.wait_for("\"url\""));
   if (!said || !(*said)["url"].is_string()) throw std::runtime_error("no url in " + program.output());
-  return (*said)["url"].as_string();
+  return std::string((*said)["url"].as_text());
 }
 
 std::uint16_t port_of(std::string_view url) {

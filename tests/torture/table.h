@@ -147,7 +147,7 @@ inline void spell(std::string& out, const Json& value) {
       out += "null";
       break;
     case Json::Kind::boolean:
-      out += *value.if_bool() ? "true" : "false";
+      out += *value.to_bool() ? "true" : "false";
       break;
     case Json::Kind::integer:
       out += fmt::format("{}", *value.to_int());
@@ -170,7 +170,7 @@ inline void spell(std::string& out, const Json& value) {
       out += value.number_text();
       break;
     case Json::Kind::string:
-      spell_string(out, *value.if_string());
+      spell_string(out, value.as_text());
       break;
     case Json::Kind::array: {
       out += '[';

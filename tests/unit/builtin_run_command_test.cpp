@@ -124,7 +124,7 @@ TEST_F(BuiltinRunCommand, LongOutputKeepsItsEnds) {
       "{ echo e-first; head -c 1000000 /dev/zero | tr '\\0' x; echo e-last; } >&2");
   EXPECT_FALSE(result.is_error);
   for (const auto& [key, mark] : {std::pair("stdout", ""), std::pair("stderr", "e-")}) {
-    const auto& kept = (*result.structured_content)[key].as_string();
+    const std::string kept((*result.structured_content)[key].as_text());
     EXPECT_THAT(kept, StartsWith(std::string(mark) + "first\nxxx"));
     EXPECT_THAT(kept, HasSubstr("left out"));
     EXPECT_THAT(kept, EndsWith("xxx" + std::string(mark) + "last\n"));

@@ -113,7 +113,7 @@ class BuiltinServer : public testing::Test {
   std::vector<std::string> tools(bool allow_run) {
     std::vector<std::string> names;
     const auto answer = ask(allow_run, "tools/list", Json::object());
-    for (const auto& tool : answer["result"]["tools"].as_array()) names.push_back(tool["name"].as_string());
+    for (const auto& tool : answer["result"]["tools"].as_array()) names.emplace_back(tool["name"].as_text());
     return names;
   }
 
@@ -133,7 +133,7 @@ TEST_F(BuiltinServer, CommandsAreOfferedOnlyWhereAllowed) {
 TEST_F(BuiltinServer, SaysWhereItWorks) {
   tools(false);
   EXPECT_EQ(handshake["result"]["serverInfo"]["name"], Json("patchbay"));
-  EXPECT_THAT(handshake["result"]["instructions"].as_string(), HasSubstr(tree.path().string()));
+  EXPECT_THAT(handshake["result"]["instructions"].as_text(), HasSubstr(tree.path().string()));
 }
 
 TEST_F(BuiltinServer, ToolsAnswerOverTheProtocol) {

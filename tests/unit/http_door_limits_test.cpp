@@ -194,7 +194,7 @@ TEST(HttpDoorLimits, TheAnswersOfABatch_HaveTheLimitTogether) {
       if (const Json* error = one.find("error")) {
         ++refused;
         EXPECT_EQ((*error)["code"], Json(-32603));
-        EXPECT_THAT((*error)["message"].as_string(),
+        EXPECT_THAT((*error)["message"].as_text(),
                     HasSubstr("are used by the other answers of its batch; the limit of one answer is 7000"));
       }
     }

@@ -330,11 +330,11 @@ TEST(JsonParse, ValuesAreCountedAndLimited) {
 
 TEST(JsonParse, LongStringsAtEveryAlignment) {
   const std::string large(1 << 20, 'x');
-  EXPECT_EQ(parse_json("\"" + large + "\"").value().as_string(), large);
+  EXPECT_EQ(parse_json("\"" + large + "\"").value().as_text(), large);
   for (std::size_t length = 0; length < 80; ++length) {
     const std::string plain(length, 'y');
-    ASSERT_EQ(parse_json("\"" + plain + "\"").value().as_string(), plain);
-    ASSERT_EQ(parse_json("\"" + plain + "\\n\"").value().as_string(), plain + "\n");
+    ASSERT_EQ(parse_json("\"" + plain + "\"").value().as_text(), plain);
+    ASSERT_EQ(parse_json("\"" + plain + "\\n\"").value().as_text(), plain + "\n");
     ASSERT_EQ(fault("\"" + plain + "\x01\""), "control character in a string at byte " + std::to_string(length + 1));
     ASSERT_EQ(fault("\"" + plain), "unterminated string at byte 0");
   }
@@ -344,7 +344,7 @@ TEST(JsonParse, LongStringsAtEveryAlignment) {
     escaped += "\\\"\\u00e9z";
     meant += "\"\u00e9z";
   }
-  EXPECT_EQ(parse_json(escaped + "\"").value().as_string(), meant);
+  EXPECT_EQ(parse_json(escaped + "\"").value().as_text(), meant);
 }
 
 TEST(JsonParse, DuplicatesAreFoundAmongManyKeys) {

@@ -18,7 +18,7 @@ TEST(Payload, TextIsKeptByteForByte) {
   const std::string text = R"({ "b" : 1.50, "a":"\u0041" , "n":1e400 })";
   auto payload = Payload::parse(" \n" + text + "\t").value();
   EXPECT_EQ(payload.text(), text);
-  EXPECT_EQ(payload.value()["a"].as_string(), "A");
+  EXPECT_EQ(payload.value()["a"].as_text(), "A");
   EXPECT_EQ(payload.text(), text) << "looking inside changes nothing";
 }
 
@@ -67,12 +67,12 @@ TEST(Payload, CopiesShareTextAndValue) {
 TEST(Payload, TakeMovesWhenAloneAndCopiesWhenShared) {
   auto payload = Payload::parse(R"({"a":"a string longer than the small buffer of std::string"})").value();
   Payload other = payload;
-  const char* characters = payload.value()["a"].as_string().data();
+  const char* characters = payload.value()["a"].as_text().data();
   const Json copied = std::move(payload).take();
-  EXPECT_NE(copied["a"].as_string().data(), characters);
+  EXPECT_NE(copied["a"].as_text().data(), characters);
   EXPECT_EQ(other.value(), copied);
   const Json moved = std::move(other).take();
-  EXPECT_EQ(moved["a"].as_string().data(), characters);
+  EXPECT_EQ(moved["a"].as_text().data(), characters);
   EXPECT_EQ(moved, copied);
   EXPECT_EQ(std::move(*Payload::parse("[1,2]")).take(), Json::array({1, 2}));
 }
@@ -87,7 +87,7 @@ TEST(Payload, SmallSlicesDoNotPinTheirBlock) {
   EXPECT_EQ(large.text().data(), block->data() + 1008) << "a large slice is not copied";
   block.reset();
   EXPECT_FALSE(watch.expired());
-  EXPECT_EQ(large.value().as_string(), std::string(400, 'y'));
+  EXPECT_EQ(large.value().as_text(), std::string(400, 'y'));
   large = {};
   EXPECT_TRUE(watch.expired());
   EXPECT_EQ(small.value(), Json::array({1}));

@@ -126,7 +126,7 @@ TEST(Json, AccessNamesTheKindThatWasFound) {
     }
     return "no error";
   };
-  EXPECT_EQ(message([] { Json(1).as_string(); }), "expected a string, found an integer");
+  EXPECT_EQ(message([] { Json(1).as_text(); }), "expected a string, found an integer");
   EXPECT_EQ(message([] { Json("x").as_int(); }), "expected an integer, found a string");
   EXPECT_EQ(message([] { (void)Json(Json::array()).as_object(); }), "expected an object, found an array");
   EXPECT_EQ(message([] { Json().as_bool(); }), "expected a boolean, found null");

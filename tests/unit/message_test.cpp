@@ -182,7 +182,7 @@ TEST(Message, PayloadsOutliveTheirTextAndShareItsBlock) {
   decoded = {};
   block.reset();
   EXPECT_FALSE(watch.expired());
-  EXPECT_EQ(response.result.value()["text"].as_string(), std::string(500, 'x'));
+  EXPECT_EQ(response.result.value()["text"].as_text(), std::string(500, 'x'));
   response = {};
   EXPECT_TRUE(watch.expired());
 }

@@ -208,7 +208,7 @@ TEST(ServerLegacy, ListsArePagedByOpaqueCursors) {
     co_await open(client);
     auto first = *parse_json(co_await client.ask(request("tools/list")));
     EXPECT_EQ(first["result"]["tools"].size(), 3u);
-    const auto cursor = first["result"]["nextCursor"].as_string();
+    const std::string cursor(first["result"]["nextCursor"].as_text());
 
     // What was listed may go and more may come: the next page goes on where the first ended.
     server->remove_tool("refuse");
@@ -440,7 +440,7 @@ TEST(ServerLegacy, UpdatesReachSubscribersOfTheResourceOrOfOneAbove) {
 // Asks everything a server may ask and reports what came of it.
 void add_asking_tool(Server& server) {
   server.add_tool({.name = "ask"}, [](RequestContext& context, Json arguments) -> Task<CallToolResult> {
-    const auto what = arguments["what"].as_string();
+    const std::string what(arguments["what"].as_text());
     if (what == "form" || what == "url") {
       ElicitRequest ask{.message = "Who?"};
       if (what == "form") {

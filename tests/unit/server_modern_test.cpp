@@ -355,7 +355,7 @@ void add_interview(Server& server) {
     if (name.action != ElicitResult::Action::accept) co_return text_result("no name");
     auto city = co_await context.elicit({.message = "City?", .requested_schema = Json{{"type", "object"}}});
     auto roots = co_await context.list_roots();
-    co_return text_result((*name.content)["v"].as_string() + " " + (*city.content)["v"].as_string() + " " +
+    co_return text_result((*name.content)["v"].as_text() + " " + (*city.content)["v"].as_text() + " " +
                           roots.at(0).uri);
   });
 }
@@ -369,7 +369,7 @@ std::string carry(std::string_view responses, std::string_view state) {
 // Takes the state out of an answer that asks, leaving the rest to compare.
 std::string take_state(std::string& answer) {
   auto value = *parse_json(answer);
-  auto state = value["result"]["requestState"].as_string();
+  std::string state(value["result"]["requestState"].as_text());
   value["result"].as_object().erase("requestState");
   answer = to_text(value);
   return state;

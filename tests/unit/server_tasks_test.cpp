@@ -69,13 +69,13 @@ struct TaskServer {
                      [](RequestContext& context, Json) -> Task<CallToolResult> {
                        using asio::experimental::awaitable_operators::operator&&;
                        auto [a, b] = co_await (context.elicit(question("a?")) && context.elicit(question("b?")));
-                       co_return text_result((*a.content)["v"].as_string() + (*b.content)["v"].as_string());
+                       co_return text_result((*a.content)["v"].as_text() + (*b.content)["v"].as_text());
                      });
     server->add_tool(task_tool("asks_first", TaskSupport::required),
                      [](RequestContext& context, Json) -> Task<CallToolResult> {
                        auto answer = co_await context.elicit(question("name?"));
                        context.start_task();
-                       co_return text_result("hello " + (*answer.content)["name"].as_string());
+                       co_return text_result("hello " + (*answer.content)["name"].as_text());
                      },
                      {.task_start = TaskStart::by_handler});
     server->add_tool(task_tool("quick", TaskSupport::required),
@@ -110,8 +110,8 @@ std::string first_text(const Json& result) { return to_text(result["content"].as
 std::string outline(const Json& answer) {
   if (const Json* error = answer.find("error")) return fmt::format("error {}", (*error)["code"].as_int());
   const Json& result = answer["result"];
-  std::string text = result["resultType"].is_string() ? result["resultType"].as_string() : "plain";
-  if (const auto* status = result["status"].if_string()) text += " " + *status;
+  std::string text = result["resultType"].is_string() ? result["resultType"].as_text() : "plain";
+  if (const auto status = result["status"].text()) text += " " + *status;
   if (const Json* inner = result.find("result")) text += " " + first_text(*inner);
   if (result["result"]["isError"] == Json(true)) text += " isError";
   if (const Json* error = result.find("error")) text += " " + to_text(*error);
@@ -200,7 +200,7 @@ TEST(ServerTasks, ModernLifeOfATask) {
     for (auto key : {"task", "result", "error", "inputRequests", "requestState", "ttl", "pollInterval"}) {
       EXPECT_FALSE(created.find(key)) << key;
     }
-    const auto id = created["taskId"].as_string();
+    const std::string id(created["taskId"].as_text());
     EXPECT_EQ(id.size(), 32u);  // 24 random bytes
     const auto working = co_await ask(client, about("tasks/get", id));
     EXPECT_EQ(outline(working), "complete working");
@@ -211,13 +211,13 @@ TEST(ServerTasks, ModernLifeOfATask) {
     EXPECT_EQ(outline(co_await ask(client, about("tasks/cancel", id))), "complete");
     EXPECT_EQ(outline(co_await ask(client, about("tasks/get", id))), R"(complete completed "slept")");
 
-    auto given_up = (co_await ask(client, call("slow")))["result"]["taskId"].as_string();
+    std::string given_up((co_await ask(client, call("slow")))["result"]["taskId"].as_text());
     EXPECT_EQ(outline(co_await ask(client, about("tasks/cancel", given_up))), "complete");
     EXPECT_EQ(outline(co_await ask(client, about("tasks/get", given_up))), "complete cancelled");
 
-    auto failing = (co_await ask(client, call("fails")))["result"]["taskId"].as_string();
+    std::string failing((co_await ask(client, call("fails")))["result"]["taskId"].as_text());
     EXPECT_EQ(outline(co_await look_until(client, failing, "completed")), R"(complete completed "no" isError)");
-    auto broken = (co_await ask(client, call("breaks")))["result"]["taskId"].as_string();
+    std::string broken((co_await ask(client, call("breaks")))["result"]["taskId"].as_text());
     EXPECT_EQ(outline(co_await look_until(client, broken, "failed")),
               R"(complete failed {"code":-32603,"message":"broken","data":{"at":1}})");
   });
@@ -225,7 +225,7 @@ TEST(ServerTasks, ModernLifeOfATask) {
 
 TEST(ServerTasks, ModernQuestionsAreAnsweredOneByOne) {
   with_client({}, [](TaskServer&, RawClient& client) -> Task<void> {
-    auto id = (co_await ask(client, call("asks_two")))["result"]["taskId"].as_string();
+    std::string id((co_await ask(client, call("asks_two")))["result"]["taskId"].as_text());
     EXPECT_EQ(outline(co_await look_until(client, id, "input_required")),
               "complete input_required elicitation-1 elicitation-2");
     auto update = [&](std::string answers) {
@@ -253,15 +253,15 @@ TEST(ServerTasks, ModernQuestionsBeforeTheTaskBelongToTheCall) {
                                          to_text(first["requestState"])))))["result"];
     EXPECT_EQ(second["resultType"], Json("task"));
     EXPECT_FALSE(second.find("requestState"));
-    EXPECT_EQ(outline(co_await look_until(client, second["taskId"].as_string(), "completed")),
+    EXPECT_EQ(outline(co_await look_until(client, second["taskId"].as_text(), "completed")),
               R"(complete completed "hello Al")");
   });
 }
 
 TEST(ServerTasks, ModernListenersHearOfTheirTasks) {
   with_client({}, [](TaskServer& us, RawClient& client) -> Task<void> {
-    auto id = (co_await ask(client, call("slow")))["result"]["taskId"].as_string();
-    auto other = (co_await ask(client, call("slow")))["result"]["taskId"].as_string();
+    std::string id((co_await ask(client, call("slow")))["result"]["taskId"].as_text());
+    std::string other((co_await ask(client, call("slow")))["result"]["taskId"].as_text());
     co_await settle();
     auto acknowledged = co_await ask(
         client, modern("subscriptions/listen", fmt::format(R"("notifications":{{"taskIds":["{}","x"]}})", id)));
@@ -306,7 +306,7 @@ TEST(ServerTasks, LegacyLifeOfATask) {
           co_await ask(client, legacy("tools/call", fmt::format(R"("name":"{}","task":{{"ttl":60000}})", tool)));
       EXPECT_EQ(created["result"]["task"]["status"], Json("working"));
       EXPECT_EQ(created["result"]["task"]["ttl"], Json(60'000));
-      co_return created["result"]["task"]["taskId"].as_string();
+      co_return created["result"]["task"]["taskId"].as_text();
     };
     const auto id = co_await start("slow");
     client.send(legacy_about("tasks/result", id));
@@ -336,8 +336,8 @@ TEST(ServerTasks, LegacyLifeOfATask) {
     do {
       auto page = (co_await ask(client, legacy("tasks/list", cursor)))["result"];
       EXPECT_LE(page["tasks"].size(), 2u);
-      for (const auto& task : page["tasks"].as_array()) listed.insert(task["taskId"].as_string());
-      const auto* next = page["nextCursor"].if_string();
+      for (const auto& task : page["tasks"].as_array()) listed.insert(task["taskId"].as_text());
+      const auto next = page["nextCursor"].text();
       cursor = next ? fmt::format(R"("cursor":"{}")", *next) : "";
     } while (!cursor.empty());
     EXPECT_EQ(listed, (std::set<std::string>{id, given_up, failing, broken}));
@@ -357,7 +357,7 @@ TEST(ServerTasks, LegacyQuestionsGoOutWhereTheResultIsAskedFor) {
     (void)co_await client.ask(std::string(initialize));
     client.send(R"({"jsonrpc":"2.0","method":"notifications/initialized"})");
     auto created = co_await ask(client, legacy("tools/call", R"("name":"asks_two","task":{})"));
-    const auto id = created["result"]["task"]["taskId"].as_string();
+    const std::string id(created["result"]["task"]["taskId"].as_text());
     auto told = *parse_json(co_await client.next());
     EXPECT_EQ(told["method"], Json("notifications/tasks/status"));
     EXPECT_EQ(told["params"]["status"], Json("input_required"));
@@ -406,7 +406,7 @@ TEST(ServerTasks, AResultOverTheLimit_FailsTheTaskWithBothNumbers) {
     Runtime runtime;
     runtime.limits.answer = 1000;
     RawClient client(co_await asio::this_coro::executor, *us.server, runtime);
-    const auto id = (co_await ask(client, call("large")))["result"]["taskId"].as_string();
+    const std::string id((co_await ask(client, call("large")))["result"]["taskId"].as_text());
     const auto ended = co_await look_until(client, id, "failed");
     EXPECT_EQ(to_text(ended["result"]["error"]),
               R"({"code":-32603,"message":"the result of the task has 5039 bytes; the limit of one answer is 1000"})");
@@ -414,7 +414,7 @@ TEST(ServerTasks, AResultOverTheLimit_FailsTheTaskWithBothNumbers) {
     co_await ask(client, std::string(initialize));
     const auto older =
         (co_await ask(client, legacy("tools/call", R"("name":"large","task":{})")))["result"]["task"]["taskId"]
-            .as_string();
+            .as_text();
     EXPECT_THAT(to_text((co_await ask(client, legacy_about("tasks/result", older)))["error"]),
                 HasSubstr("the limit of one answer is 1000"));
     co_await client.close();

@@ -52,7 +52,7 @@ Task<std::vector<ServerSkills>> list_skills(Context& context, std::vector<std::s
   co_return all;
 }
 
-const std::string& name_of(const Skill& skill) { return skill.frontmatter["name"].as_string(); }
+std::string_view name_of(const Skill& skill) { return skill.frontmatter["name"].as_text(); }
 
 // A name is a label: two skills of one server may have the same.
 Skill find_skill(const std::string& server, const std::vector<Skill>& skills, const std::string& name) {
@@ -60,7 +60,7 @@ Skill find_skill(const std::string& server, const std::vector<Skill>& skills, co
   std::vector<std::string> names;
   for (const auto& skill : skills) {
     if (name_of(skill) == name) found.push_back(&skill);
-    names.push_back(name_of(skill));
+    names.emplace_back(name_of(skill));
   }
   if (found.size() == 1) return *found.front();
   if (found.empty()) {
@@ -123,7 +123,7 @@ Task<int> skills(Context& context) {
       context.io.out(fmt::format("{}\n", safe_name(one.server, 60)));
       for (const auto& skill : one.skills) {
         context.io.out(fmt::format(
-            "  {}  {}{}\n", safe_name(name_of(skill), 80), safe_line(skill.frontmatter["description"].as_string(), 200),
+            "  {}  {}{}\n", safe_name(name_of(skill), 80), safe_line(skill.frontmatter["description"].as_text(), 200),
             skill.resources ? "" : " (the server makes it on request, so its content cannot be checked)"));
       }
     }

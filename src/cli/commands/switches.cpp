@@ -290,7 +290,8 @@ int reset_choices(const Settings& settings, Io& io) {
     std::vector<ConfigEdit> edits;
     const auto* projects = value_at(root, {"projects"}).if_object();
     if (projects == nullptr) return edits;
-    for (const auto& [key, value] : *projects) {
+    for (const auto& [path, value] : *projects) {
+      const std::string key(path);
       // Also what was said about files further down, but for those of other projects.
       const auto ours = [&](const std::string& name) {
         return std::ranges::find(declared.project_keys, name) != declared.project_keys.end();

@@ -120,7 +120,7 @@ Task<int> overview(Context& context) {
     std::string arguments;
     if (const auto* required = shown->tool->input_schema["required"].if_array()) {
       for (const auto& name : *required) {
-        if (const auto* text = name.if_string()) arguments += " " + pasted_word(*text + "=...");
+        if (const auto text = name.text()) arguments += " " + pasted_word(fmt::format("{}=...", *text));
       }
     }
     next += fmt::format("  patchbay call{}{}\n", shell_operands({shown->name}), arguments);

@@ -212,14 +212,15 @@ std::string description_of(const CatalogEntry& entry) {
 std::string kind_of(const Json& property) {
   if (const auto* options = property["enum"].if_array()) {
     std::vector<std::string> texts;
-    for (const auto& option : *options) texts.push_back(option.if_string() ? option.as_string() : to_text(option));
+    for (const auto& option : *options)
+      texts.push_back(option.is_string() ? std::string(option.as_text()) : to_text(option));
     return join(texts, " | ");
   }
-  const auto* type = property["type"].if_string();
-  return type ? *type : std::string();
+  const auto type = property["type"].text();
+  return std::string(type.value_or(""));
 }
 
-bool is_required(const Tool& tool, const std::string& name) {
+bool is_required(const Tool& tool, std::string_view name) {
   const auto* required = tool.input_schema["required"].if_array();
   return required && std::ranges::find(*required, Json(name)) != required->end();
 }
@@ -270,8 +271,7 @@ std::string tool_page(const CatalogEntry& entry) {
     if (const Json* fallback = property.find("default"))
       page += fmt::format("  (default {})", safe_name(to_text(*fallback), 80));
     page += "\n";
-    if (const auto* text = property["description"].if_string())
-      page += fmt::format("      {}\n", safe_line(*text, 600));
+    if (const auto text = property["description"].text()) page += fmt::format("      {}\n", safe_line(*text, 600));
   }
   return page;
 }

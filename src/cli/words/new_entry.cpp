@@ -275,7 +275,7 @@ Result<NewEntry> entry_from_json(const std::string& name, std::string_view json)
                     name));
   }
   if (auto* written = entry->find("url"); written != nullptr && written->is_string()) {
-    *written = trimmed_url(std::string(*written->if_string()), notes);
+    *written = trimmed_url(std::string(written->as_text()), notes);
   }
   if (auto* oauth = entry->find("oauth"); oauth != nullptr && oauth->find("clientSecret") != nullptr) {
     oauth->erase("clientSecret");

@@ -73,21 +73,21 @@ Result<IdeLock> read_ide_lock(std::string_view file_name, std::string_view text)
     }
   }
   if (const auto* token = value->find("authToken")) {
-    const auto* given = token->if_string();
+    const auto given = token->text();
     const bool fits = given && given->size() <= longest_token &&
                       std::ranges::all_of(*given, [](char c) { return c > 0x20 && c < 0x7f; });
     if (!fits) return fail(Errc::config, "\"authToken\" cannot be sent in a header");
-    lock.token = Secret(*given);
+    lock.token = Secret(std::string(*given));
   }
   if (const auto* folders = value->find("workspaceFolders")) {
     const auto* list = folders->if_array();
     if (!list) return fail(Errc::config, "\"workspaceFolders\" is not an array");
     for (const auto& folder : *list) {
       if (lock.folders.size() == most_folders) break;
-      if (const auto* path = folder.if_string(); path && !path->empty()) lock.folders.push_back(*path);
+      if (const auto path = folder.text(); path && !path->empty()) lock.folders.emplace_back(*path);
     }
   }
-  const auto* editor = (*value)["ideName"].if_string();
+  const auto editor = (*value)["ideName"].text();
   lock.editor = editor ? clean_line(cut_utf8(*editor, 80)) : std::string();
   if (lock.editor.empty()) lock.editor = "an editor";
   return lock;

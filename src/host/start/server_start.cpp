@@ -141,8 +141,8 @@ std::shared_ptr<HelperHeaders> helper_for(const ServerConfig& written, const Sta
 // A connector behind the proxy of its directory, which holds the sign-in at the far side.
 std::shared_ptr<Transport> proxied(const ServerConfig& expanded, std::shared_ptr<const StartContext> context,
                                    HttpTarget options, Runtime runtime) {
-  const auto* id = std::as_const(expanded.extra)["connectorId"].if_string();
-  if (id == nullptr || expanded.origin.scope != ConfigScope::connector || !context->connectors ||
+  const auto id = std::as_const(expanded.extra)["connectorId"].text();
+  if (!id || expanded.origin.scope != ConfigScope::connector || !context->connectors ||
       context->connectors->proxy.empty()) {
     return nullptr;
   }
