@@ -135,11 +135,20 @@ void add_conflicts(const LoadedConfig& config, std::vector<ConfigProblem>& out) 
   }
 }
 
-// Notes are for who looks for them: doctor and lint.
+// Notes are for who looks for them: doctor and lint; those about an entry that is used concern a listing as well.
 std::vector<ConfigProblem> warnings_of(const LoadedConfig& config) {
+  auto is_used = [&](const ConfigProblem& problem) {
+    return std::ranges::any_of(config.servers, [&](const ServerConfig& server) {
+      return server.standing == ServerStanding::active && server.name == problem.server &&
+             server.origin.file == problem.file && server.origin.line == problem.line &&
+             server.origin.column == problem.column;
+    });
+  };
   std::vector<ConfigProblem> out;
   for (const auto& problem : config.problems) {
-    if (problem.severity != Severity::note) out.push_back(problem);
+    if (problem.severity == Severity::note && !is_used(problem)) continue;
+    out.push_back(problem);
+    if (problem.severity == Severity::note) out.back().severity = Severity::warning;
   }
   add_conflicts(config, out);
   return out;
