@@ -1091,6 +1091,21 @@ TEST(Mcp, AnEntryWithItsNameAroundItIsUnderstood) {
   EXPECT_EQ(house.own()["projects"][house.project()]["mcpServers"]["p"]["command"], Json("x"));
 }
 
+// What an earlier version wrote under the path of a work tree is removed there, and the answer says so.
+TEST(Mcp, RemoveInAWorkTreeNamesTheProjectThatHadTheEntry) {
+  Household house;
+  const auto repository = (house.tree.path() / "repository").string();
+  house.tree.file("repository/.git/HEAD", "ref: refs/heads/main\n");
+  house.tree.file("repository/.git/worktrees/x/commondir", "../..\n");
+  house.tree.file("repository/.git/worktrees/x/gitdir", house.project() + "/.git\n");
+  house.tree.file("project/.git", "gitdir: " + repository + "/.git/worktrees/x\n");
+  house.tree.file("home/.config/patchbay/config.json",
+                  to_text(Json{{"projects", {{house.project(), {{"mcpServers", {{"old", {{"command", "x"}}}}}}}}}}));
+  ASSERT_EQ(house.run({"add", "new", "--", "x"}).code, 0);
+  EXPECT_THAT(house.run({"remove", "new"}).out, HasSubstr("[project: " + repository + "]"));
+  EXPECT_THAT(house.run({"remove", "old"}).out, HasSubstr("[project: " + house.project() + "]"));
+}
+
 // ---- an organisation
 
 // The binary where an organisation's files are in the household's etc/.

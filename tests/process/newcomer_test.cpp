@@ -192,6 +192,17 @@ TEST_F(Newcomer, CommandsThatPrintASecretHaveTheVariablesOfSettings) {
   EXPECT_EQ(house.tree.read("out"), "seen\n");
 }
 
+TEST_F(Newcomer, WhatADyingServerWroteIsShownAsItWasWritten) {
+  ASSERT_EQ(house
+                .run({"add", "dies", "--", "/bin/sh", "-c",
+                      "printf '  first\\nError: no key\\n    at f\\n\\tat g\\nlast\\n' >&2; exit 1"})
+                .code,
+            0);
+  const auto lines = HasSubstr("  |   first\n  | Error: no key\n  |     at f\n  |     at g\n  | last\n");
+  EXPECT_THAT(house.run({"why", "--check", "dies"}).out, lines);
+  EXPECT_THAT(house.run({"doctor"}).out, lines);
+}
+
 TEST_F(Newcomer, AServerWithADotInItsName) {
   house.tree.file("home/.claude.json", to_text(Json{{"mcpServers", {{"a.b", {{"command", fake}}}}}}));
   EXPECT_EQ(house.run({"call", "a.b.echo", "text=x"}).out, "x\n");
@@ -295,6 +306,10 @@ TEST_F(Screen, ListingsFit) {
       if (!server.empty()) words.push_back(server);
       const auto seen = shown(words);
       expect_fits(seen);
+      // What is cut to fit is not wrapped as well.
+      if (command == "tools") EXPECT_THAT(seen, testing::ContainsRegex("Makes a plan [a-z ]*(of many words, )?.*…"));
+      EXPECT_THAT(seen, Not(HasSubstr("\n      (destructive)\n")));
+      EXPECT_THAT(seen, Not(HasSubstr("\n      …")));
       if (command == "tools" && !server.empty()) {
         EXPECT_THAT(seen, HasSubstr("  mcp__a-server-with-a-rather-long-name__plan(first_argument: string, \n"
                                     "      second_argument: string | number, "));

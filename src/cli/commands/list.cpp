@@ -305,7 +305,8 @@ std::string table(const Declared& declared, const std::vector<Row>& rows, const 
     constexpr std::size_t most = 2000;
     const auto columns = out_columns(io);
     const bool apart = !waits && columns > 0 && before.size() + target.size() + place.size() + 4 > columns;
-    const auto room = columns > before.size() + 20 ? columns - before.size() : most;
+    // One less for the sign of what was cut, which may take two columns.
+    const auto room = columns > before.size() + 20 ? columns - before.size() - 1 : most;
     out += waits ? fmt::format("{}({})\n", before, place)
                  : fmt::format("{}{}{}({})\n", before, safe_line(target, apart ? room : most), apart ? "\n    " : "  ",
                                place);

@@ -261,7 +261,9 @@ std::string wrapped_lines(std::string_view text, std::size_t columns) {
     const auto indentation = std::min(line.find_first_not_of(' '), line.size());
     // What a server wrote keeps its bar.
     const bool barred = line.substr(indentation).starts_with("| ");
-    const auto before = std::string(indentation, ' ') + (barred ? "|   " : "    ");
+    const auto inner = barred ? line.substr(indentation + 2) : std::string_view();
+    const auto deeper = std::min<std::size_t>(std::min(inner.find_first_not_of(' '), inner.size()), columns / 4);
+    const auto before = std::string(indentation, ' ') + (barred ? "|   " + std::string(deeper, ' ') : "    ");
     for (const auto& one : wrapped(line, columns, before)) out += one + "\n";
     // The last line may have no end.
     if (end == text.size()) out.pop_back();

@@ -120,7 +120,8 @@ std::vector<std::string> required_of(const Tool& tool) {
 
 std::size_t room_behind(std::size_t used, std::size_t columns) {
   if (columns == 0) return longest_line;
-  return columns > used + 8 ? columns - used : 8;
+  // One more for the sign of what was cut, which may take two columns.
+  return columns > used + 9 ? columns - used - 1 : 8;
 }
 
 // Something of the right type, to be replaced.
