@@ -59,7 +59,7 @@ TEST(Present, LongLinesAreWrappedForATerminalAndForNothingElse) {
             "short\n"
             "  | what a server \n"
             "  |   wrote is long\n");
-  EXPECT_EQ(wrapped_lines("  |    at f (a place in a file)\n", 20), "  |    at f (a place \n  |      in a file)\n");
+  EXPECT_EQ(wrapped_lines("  |    at f (a place in a file)\n", 20), "  |    at f (a place\n  |      in a file)\n");
   EXPECT_EQ(wrapped_lines("no end", 20), "no end");
 }
 
