@@ -44,6 +44,8 @@ class Semaphore {
     co_return Permit(this);
   }
   std::size_t free() const noexcept { return free_; }
+  // Before anybody has acquired one.
+  void set_permits(std::size_t permits) noexcept { free_ = permits; }
 
  private:
   // A position in the queue, left when served and when cancelled.

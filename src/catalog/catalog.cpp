@@ -88,8 +88,10 @@ Result<const CatalogEntry*> Catalog::require(std::string_view text) const {
   }
   auto& suggestion = std::get<Unknown>(found).suggestion;
   if (suggestion.empty()) {
-    return std::unexpected(Error(Errc::invalid_argument, fmt::format("there is no tool called \"{}\"", text))
-                               .with_remedy({Remedy::Kind::list_tools}));
+    const auto whose = std::ranges::find_if(ids_, [&](const ToolId& id) { return addresses_server(text, id.server); });
+    return std::unexpected(
+        Error(Errc::invalid_argument, fmt::format("there is no tool called \"{}\"", text))
+            .with_remedy({Remedy::Kind::list_tools, whose == ids_.end() ? std::string() : whose->server}));
   }
   return fail(Errc::invalid_argument,
               fmt::format("there is no tool called \"{}\"; did you mean \"{}\"?", text, suggestion));

@@ -97,8 +97,8 @@ std::string explanation(const ServerConfig& server) {
 
 }  // namespace
 
-HeldTalk::HeldTalk(Io& io) : io_(io), talk_(io.talk) {
-  io_.talk = [this](std::string_view text) {
+HeldTalk::HeldTalk(Io& io) : io_(io), talk_(io.talk), log_(io.log) {
+  io_.log = io_.talk = [this](std::string_view text) {
     left_out_ = left_out_ || held_.size() + text.size() > most_held;
     if (!left_out_) held_ += text;
   };
@@ -106,6 +106,7 @@ HeldTalk::HeldTalk(Io& io) : io_(io), talk_(io.talk) {
 
 HeldTalk::~HeldTalk() {
   io_.talk = std::move(talk_);
+  io_.log = std::move(log_);
   if (!held_.empty()) io_.talk(held_);
   if (left_out_)
     io_.talk(
@@ -130,7 +131,7 @@ Task<std::optional<bool>> ask_approval(Io& io, Waiting& waiting, const ServerCon
   held.say(join(wrapped(title, columns, "    | "), "\n") + "\n" + consent_block(server, "  ", columns));
   asio::posix::stream_descriptor terminal(co_await asio::this_coro::executor, fd);
   for (int asked = 0; asked < most_questions; ++asked) {
-    held.say("Start it? [y]es, [n]o, ? for help, Enter for not now: ");
+    held.say("Start it? [y/n/?] (Enter: not now) ");
     const auto word = co_await read_answer(terminal);
     if (!word) {
       held.say("\n");

@@ -31,6 +31,7 @@ class HeldTalk {
  private:
   Io& io_;
   std::function<void(std::string_view)> talk_;
+  std::function<void(std::string_view)> log_;
   std::string held_;
   bool left_out_ = false;
 };

@@ -95,7 +95,8 @@ int listing_exit_code(const Context& context, const std::string& only) {
     // Awaiting approval is a matter of configuration, not of connecting; so is being switched off.
     const bool off = status.state == ServerState::pending || status.state == ServerState::disabled;
     if (off && code == 0 && !only.empty()) code = 2;
-    if (status.state == ServerState::disabled && !only.empty() && !context.settings.json) {
+    const bool said = context.told.contains(status.name);
+    if (status.state == ServerState::disabled && !only.empty() && !context.settings.json && !said) {
       context.io.talk(fmt::format("patchbay: \"{}\" is not used: {}\n", safe_name(only, 80),
                                   message_line(reason_of(context, status), 500)));
     }

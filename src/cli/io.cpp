@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "base/strings.h"
+#include "cli/texts/present.h"
 #include "text/terminal_text.h"
 
 namespace patchbay::cli {
@@ -80,7 +81,7 @@ Io process_io(bool no_color) {
     if (errno == EPIPE) *left = true;
     throw Error(Errc::closed, fmt::format("cannot write to standard output: {}", std::strerror(errno)));
   };
-  io.talk = [](std::string_view text) { (void)write_all(STDERR_FILENO, terminal_text(text)); };
+  io.log = [](std::string_view text) { (void)write_all(STDERR_FILENO, terminal_text(text)); };
   io.draw = [](std::string_view text) { (void)write_all(STDERR_FILENO, text); };
   io.read_line = [] { return read_one_line(STDIN_FILENO); };
   io.read_input = [] { return read_all(STDIN_FILENO, "standard input"); };
@@ -95,12 +96,20 @@ Io process_io(bool no_color) {
     return terminal ? std::size_t{80} : std::size_t{118};
   };
   io.talk_is_terminal = isatty(STDERR_FILENO) == 1;
+  io.talk = io.log;
+  if (io.talk_is_terminal) {
+    io.talk = [log = io.log, width = io.width](std::string_view text) {
+      log(wrapped_lines(terminal_text(text), width()));
+    };
+  }
   io.in_is_terminal = isatty(STDIN_FILENO) == 1;
   const char* none = std::getenv("NO_COLOR");
   const char* term = std::getenv("TERM");
   io.color = io.out_is_terminal && !no_color && !(none && *none) && !(term && std::string_view(term) == "dumb");
   return io;
 }
+
+void print_lines(Io& io, std::string_view text) { io.out(wrapped_lines(text, out_columns(io))); }
 
 bool yes_to(Io& io, std::string_view question) {
   io.talk(question);

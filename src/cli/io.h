@@ -15,7 +15,8 @@ namespace patchbay::cli {
 
 struct Io {
   std::function<void(std::string_view)> out;              // throws when nobody reads any more; see reader_left
-  std::function<void(std::string_view)> talk;             // stderr
+  std::function<void(std::string_view)> talk;             // stderr, in lines that a terminal has room for
+  std::function<void(std::string_view)> log;              // stderr, lines as they are: for the log
   std::function<void(std::string_view)> draw;             // stderr, with what moves a cursor: for the waiting line
   std::function<std::string()> read_input;                // all of stdin
   std::function<std::optional<std::string>()> read_line;  // one line of it; nothing when there is none
@@ -31,7 +32,12 @@ struct Io {
 
 // Columns that text may use before it is wrapped, on stdout and on stderr; 0: nobody wraps it.
 inline std::size_t out_columns(const Io& io) { return io.out_is_terminal ? io.width() : 0; }
+// Bytes of a description in a listing: a terminal shows a few lines of it, a program reads it whole.
+inline std::size_t description_room(const Io& io) { return io.out_is_terminal ? 200 : 4000; }
 inline std::size_t talk_columns(const Io& io) { return io.talk_is_terminal ? io.width() : 0; }
+
+// Text for people on stdout: wrapped with an indent where a terminal shows it, else as it is.
+void print_lines(Io& io, std::string_view text);
 
 Io process_io(bool no_color);
 

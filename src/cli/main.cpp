@@ -104,7 +104,8 @@ std::string answer_text(const std::string& server, bool yes) {
 }
 
 // The answer is kept, so that the same entry is asked about once.
-Task<bool> ask_and_remember(const Settings& settings, Io& io, Waiting& waiting, ServerConfig server) {
+Task<bool> ask_and_remember(const Settings& settings, Io& io, Waiting& waiting, std::map<std::string, Error>& told,
+                            ServerConfig server) {
   const auto answer = co_await ask_approval(io, waiting, server);
   if (!answer) co_return false;
   auto kept = co_await offload(Pool::slow,
@@ -117,8 +118,12 @@ Task<bool> ask_and_remember(const Settings& settings, Io& io, Waiting& waiting, 
     io.talk(answer_text(server.name, *answer));
   }
   if (!*answer) {
-    throw Error(Errc::denied, fmt::format("you rejected the server \"{}\"", server.name))
-        .with_remedy({Remedy::Kind::undo_rejection, server.name});
+    auto error = Error(Errc::denied, fmt::format("you rejected the server \"{}\"", server.name))
+                     .with_remedy({Remedy::Kind::undo_rejection, server.name})
+                     .marked();
+    // Said just now, with how to undo it.
+    if (kept) told.insert_or_assign(server.name, error);
+    throw error;
   }
   co_return true;
 }
@@ -162,7 +167,7 @@ void say_status(const ServerStatus& status, Io& io, Waiting& waiting, std::map<s
   }
 }
 
-HostOptions host_options(const Settings& settings, Io& io, Waiting& waiting) {
+HostOptions host_options(const Settings& settings, Io& io, Waiting& waiting, std::map<std::string, Error>& told) {
   HostOptions options;
   options.permission = permission_options(settings);
   options.load = load_request(settings);
@@ -186,15 +191,15 @@ HostOptions host_options(const Settings& settings, Io& io, Waiting& waiting) {
   const bool listing = tells_states(settings.command);
   if (io.in_is_terminal && io.talk_is_terminal && !settings.json && !listing) {
     options.approve = [&](const ApprovalQuestion& question) {
-      return ask_and_remember(settings, io, waiting, question.server);
+      return ask_and_remember(settings, io, waiting, told, question.server);
     };
   }
   return options;
 }
 
 // Looks at the object each time: while a person is asked, it holds back.
-Talk talk_of(Io& io) {
-  return [&io](std::string_view text) { io.talk(text); };
+Talk log_of(Io& io) {
+  return [&io](std::string_view text) { io.log(text); };
 }
 
 // The server that the words of a command name; empty when any may be meant.
@@ -243,14 +248,14 @@ int run_with_host(const Settings& settings, Io& io, const Runtime& given) {
   asio::io_context loop(1);
   Waiting waiting(io);
   std::map<std::string, Error> told;
-  auto options = host_options(settings, io, waiting);
+  auto options = host_options(settings, io, waiting, told);
   if (const auto& refused = options.config->refused_flags) {
     return report(Error(Errc::config, *refused), settings.json, io);
   }
   // Whoever can be asked about one server can be asked about several.
   if (options.approve &&
       offer_approvals_of_claude(settings, *options.config, named_server(settings, *options.config), io)) {
-    options = host_options(settings, io, waiting);
+    options = host_options(settings, io, waiting, told);
   }
   const bool listing = tells_states(settings.command);
   if (!listing) say_problems(concerning(settings, *options.config), settings, io);
@@ -269,7 +274,7 @@ int run_with_host(const Settings& settings, Io& io, const Runtime& given) {
   }
   Runtime runtime = given;
   if (log_is_wanted(settings)) {
-    runtime.log = make_log(settings, talk_of(io), secrets);
+    runtime.log = make_log(settings, log_of(io), secrets);
   } else {
     runtime.log = words_for_people(
         settings,
@@ -279,7 +284,7 @@ int run_with_host(const Settings& settings, Io& io, const Runtime& given) {
         },
         secrets);
   }
-  if (settings.trace) runtime.trace = make_trace(settings, talk_of(io), secrets);
+  if (settings.trace) runtime.trace = make_trace(settings, log_of(io), secrets);
   bool broken = false;
   for (const auto& problem : options.config->problems) broken |= problem.severity == Severity::error;
   if (no_servers && broken && !settings.builtin && !listing) {
@@ -415,8 +420,8 @@ int run_settings(const Settings& settings, Io& io) {
   runtime.limits = limits_from(process_environment());
   if (settings.command == Command::serve) {
     const auto secrets = std::make_shared<const KnownSecrets>();
-    runtime.log = make_log(settings, talk_of(io), secrets);
-    if (settings.trace) runtime.trace = make_trace(settings, talk_of(io), secrets);
+    runtime.log = make_log(settings, log_of(io), secrets);
+    if (settings.trace) runtime.trace = make_trace(settings, log_of(io), secrets);
     return serve(settings, io, runtime);
   }
   return run_with_host(settings, io, runtime);

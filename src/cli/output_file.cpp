@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 
@@ -63,6 +64,14 @@ std::vector<OutputPart> binary_parts(const std::vector<Content>& content) {
     }
   }
   return out;
+}
+
+std::size_t binary_count(const std::vector<Content>& content) {
+  return static_cast<std::size_t>(std::ranges::count_if(content, [](const Content& block) {
+    const auto* file = std::get_if<EmbeddedResource>(&block);
+    return std::holds_alternative<ImageContent>(block) || std::holds_alternative<AudioContent>(block) ||
+           (file && file->resource.blob);
+  }));
 }
 
 OutputPart binary_part(const ResourceContents& contents) {

@@ -17,6 +17,8 @@ struct OutputPart {
 
 // What of a result is not text: images, sound and files, decoded. Errc::protocol when one is not base64.
 std::vector<OutputPart> binary_parts(const std::vector<Content>& content);
+// How many there are, decoded or not.
+std::size_t binary_count(const std::vector<Content>& content);
 OutputPart binary_part(const ResourceContents& contents);
 
 // Before the call is made: nothing is carried out whose result could not be kept.

@@ -35,6 +35,7 @@ constexpr auto ways_to_credentials = std::to_array<std::string_view>({
     "AWS_CONFIG_FILE",
     "AWS_PROFILE",
     "AZURE_CONFIG_DIR",
+    "BOTO_CONFIG",
     "CARGO_HOME",
     "CLOUDSDK_CONFIG",
     "DOCKER_AUTH_CONFIG",

@@ -47,6 +47,16 @@ std::string without_named_secrets(std::string_view line) {
   return out;
 }
 
+// How far a line is indented says what it belongs to; tabs are a few blanks.
+std::string indentation_of(std::string_view line) {
+  constexpr std::size_t most = 40;
+  std::string out;
+  for (const char c : line.substr(0, std::min(line.find_first_not_of(" \t"), line.size()))) {
+    out += c == '\t' ? "    " : " ";
+  }
+  return out.substr(0, most);
+}
+
 std::string cut(std::string text, std::size_t longest) {
   return text.size() <= longest ? text : fmt::format("{}…", cut_utf8(text, longest));
 }
@@ -179,12 +189,14 @@ std::string TextSecrets::line(std::string_view text, std::size_t longest) const 
 }
 
 std::string TextSecrets::lines(std::string_view text, std::size_t most, std::size_t longest) const {
-  const auto whole = without_values(trim(text));  // before it is taken apart: a secret may have several lines
+  auto whole = without_values(text);  // before it is taken apart: a secret may have several lines
+  while (!whole.empty() && std::string_view(" \t\r\n").contains(whole.back())) whole.pop_back();
   const auto parts = split(whole, '\n');
   std::string out;
   for (std::size_t i = parts.size() > most ? parts.size() - most : 0; i < parts.size(); ++i) {
     const auto one = line(parts[i], longest);
-    if (!one.empty()) out += (out.empty() ? "" : "\n") + one;
+    if (one.empty()) continue;
+    out += (out.empty() ? "" : "\n") + indentation_of(parts[i]) + one;
   }
   return out;
 }

@@ -33,7 +33,7 @@ class TextSecrets {
   Json json(Json value) const;
   // One clean line, cut to `longest` bytes.
   std::string line(std::string_view text, std::size_t longest) const;
-  // The last lines, each clean and cut.
+  // The last lines, each clean and cut, indented as they were.
   std::string lines(std::string_view text, std::size_t most, std::size_t longest) const;
   // All of it, line by line.
   std::string all(std::string_view text) const;

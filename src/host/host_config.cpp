@@ -51,6 +51,7 @@ Host::Impl::Impl(HostOptions options, const Runtime& runtime, std::string doing)
       events_(std::make_shared<HostEvents>(options_.on_event, runtime.log)),
       runtime_(runtime),
       given_limits_(runtime.limits),
+      given_protocol_(options_.client.protocol),
       doing_(std::move(doing)),
       local_slots_(options_.local_starts.value_or(configured_limits().local_starts)),
       remote_slots_(options_.remote_starts.value_or(configured_limits().remote_starts)) {
@@ -132,9 +133,8 @@ void Host::Impl::apply_settings() {
   context_ = start_context();
   runtime_.limits = configured_limits();
   idle_limit_ = idle_limit_from(context_->variables);
-  if (context_->variables("MCP_PROTOCOL_NEGOTIATION") == "legacy" && options_.client.protocol == "auto") {
-    options_.client.protocol = "legacy";
-  }
+  const bool legacy = context_->variables("MCP_PROTOCOL_NEGOTIATION") == "legacy" && given_protocol_ == "auto";
+  options_.client.protocol = legacy ? "legacy" : given_protocol_;
   const auto request = rule_request(config, options_.permission, options_.trust_project);
   directory_ = request.places.cwd;
   permissions_ = Permissions(collect_rules(layers_of(config.settings), request));
@@ -202,6 +202,9 @@ Task<void> Host::Impl::read_config() {
   unprepared_ = true;
   options_.config = std::move(config);
   apply_settings();
+  // Nothing has started yet, so nobody holds a slot.
+  local_slots_.set_permits(options_.local_starts.value_or(runtime_.limits.local_starts));
+  remote_slots_.set_permits(options_.remote_starts.value_or(runtime_.limits.remote_starts));
 }
 
 ClientOptions Host::Impl::client_with_events() const {

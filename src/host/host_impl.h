@@ -172,8 +172,9 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   std::shared_ptr<HostEvents> events_;
   Runtime runtime_;
   Limits given_limits_;
-  std::string doing_;    // kept with failures
-  bool unread_ = false;  // the configuration is in files nobody has read yet
+  std::string given_protocol_;  // what settings can change for a while
+  std::string doing_;           // kept with failures
+  bool unread_ = false;         // the configuration is in files nobody has read yet
   Semaphore local_slots_;
   Semaphore remote_slots_;
   Semaphore asking_{1};

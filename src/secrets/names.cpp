@@ -44,6 +44,7 @@ constexpr auto in_names = std::to_array<SecretWord>({
 // Of variables also, the last ones without a word that says so.
 constexpr auto in_variables = std::to_array<SecretWord>({
     {"key", Match::word},
+    {"keys", Match::word},
     {"auth", Match::word},
     {"pat", Match::word},
     {"dsn", Match::word},

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <ranges>
 #include <unordered_set>
 
 #include <fmt/format.h>
@@ -253,7 +254,8 @@ class Loader {
   }
 
   void read_sources() {
-    for (auto& parsed : managed_) add(std::move(parsed));
+    // As for other settings of an organisation, a later file overrides those before it.
+    for (auto& parsed : std::views::reverse(managed_)) add(std::move(parsed));
     const auto* closed = sideload_disabled(layers_);
     if (closed != nullptr && (!request_.plugin_dirs.empty() || has_server_flags())) {
       const auto& names = request_.names;
@@ -277,13 +279,15 @@ class Loader {
 
   std::vector<ServerElsewhere> elsewhere(const LoadedConfig& config) const {
     std::vector<ServerElsewhere> out;
+    auto add = [&](const std::string& name, const std::string& directory) {
+      const bool here = std::ranges::find(config.servers, name, &ServerConfig::name) != config.servers.end();
+      if (!here) out.push_back({name, directory});
+    };
     for (const auto& project : own_.projects) {
       if (std::ranges::find(paths_.project_keys, project.path) != paths_.project_keys.end()) continue;
-      for (const auto& server : project.local.servers) {
-        const bool here = std::ranges::find(config.servers, server.name, &ServerConfig::name) != config.servers.end();
-        if (!here) out.push_back({server.name, project.path});
-      }
+      for (const auto& server : project.local.servers) add(server.name, project.path);
     }
+    for (const auto& [name, directory] : claude_.elsewhere) add(name, directory);
     return out;
   }
 

@@ -92,7 +92,8 @@ void add_problems(std::vector<ConfigProblem>& problems, std::span<const Declared
                        fmt::format("the {} has the same name and overrides this one; rename or remove one of them",
                                    entry_at(other.origin))));
       } else if (standing.why == ServerStanding::active) {
-        copies.push_back(problem_at(server, Severity::warning,
+        // Nothing is wrong with either, so it is for those who look at servers, not for every call.
+        copies.push_back(problem_at(server, Severity::note,
                                     fmt::format("it has the same {} as {}, the {}; both are used; remove one of them",
                                                 common_part(server), quoted_name(other.name), entry_at(other.origin))));
       }

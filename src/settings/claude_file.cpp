@@ -1,5 +1,7 @@
 #include "settings/claude_file.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "settings/file_reader.h"
@@ -11,6 +13,9 @@ namespace {
 // Root, "projects", a project, its keys. Servers are looked at more closely one by one: most of the file is
 // history, and it can be large.
 constexpr std::size_t outline_depth = 3;
+
+// For a hint about a server that is not here; more would help nobody.
+constexpr std::size_t most_elsewhere = 1000;
 
 class ClaudeReader : ServerFileReader {
  public:
@@ -32,6 +37,13 @@ class ClaudeReader : ServerFileReader {
     if (!known.value->is_object()) return wrong_kind(known, "\"projects\"", "an object");
     for (const auto& path : projects) {
       if (auto project = member_of(known, path)) read_project(path, project);
+    }
+    for (const auto& [path, project] : known.value->as_object()) {
+      const auto* servers = project["mcpServers"].if_object();
+      if (!servers || std::ranges::find(projects, path) != projects.end()) continue;
+      for (const auto& [name, entry] : *servers) {
+        if (out_.elsewhere.size() < most_elsewhere) out_.elsewhere.emplace_back(name, path);
+      }
     }
   }
 

@@ -29,6 +29,7 @@ struct ClaudeFile {
   ParsedServers user;                   // the problems are in `problems` as well
   std::vector<VariableSetting> env;     // at the top of the file
   std::vector<ClaudeProject> projects;  // in the order asked for, without those that are not in the file
+  NamedTexts elsewhere;                 // servers of all other projects: name and directory
   std::vector<ConfigProblem> problems;
   bool readable = true;
 

@@ -83,6 +83,14 @@ std::size_t columns_of(std::string_view text) {
   return columns;
 }
 
+// A colour (\033[32m) shows nothing by itself.
+std::string_view colour_at(std::string_view text, std::size_t at) {
+  const auto rest = text.substr(at);
+  if (!rest.starts_with("\033[")) return {};
+  const auto end = rest.find_first_not_of("0123456789;", 2);
+  return end != std::string_view::npos && rest[end] == 'm' ? rest.substr(0, end + 1) : std::string_view();
+}
+
 bool is_plain_byte(char byte) noexcept { return byte > 0x20 && byte < 0x7F && byte != '\\'; }
 
 void append_escape(std::string& out, char32_t c) {
@@ -172,16 +180,26 @@ std::vector<std::string> wrapped(std::string_view visible, std::size_t columns, 
   const auto room = columns == 0 ? 0 : std::max(columns, before.size() + 8);
   std::size_t used = 0;
   for (std::size_t at = 0; at < visible.size();) {
+    if (const auto colour = colour_at(visible, at); !colour.empty()) {
+      lines.back() += colour;
+      at += colour.size();
+      continue;
+    }
     const auto character = decode_utf8(visible, at);
     const auto width = columns_of(character.value);
     if (room != 0 && used + width > room) {
-      // Between words, unless that leaves half a line empty. The blank stays where it was, so nothing is lost.
+      // Between words, unless the word does not fit a line either. The blank stays where it was, so nothing is lost.
       auto& full = lines.back();
       const auto blank = full.rfind(' ');
+      const auto indentation = lines.size() > 1 ? before.size() : full.find_first_not_of(' ');
       std::string rest;
-      if (visible[at] != ' ' && blank != std::string::npos && blank >= std::max(full.size() / 2, before.size())) {
-        rest = full.substr(blank + 1);
-        full.resize(blank + 1);
+      if (visible[at] != ' ' && blank != std::string::npos && blank >= indentation) {
+        const auto word = full.substr(blank + 1);
+        const auto end = std::min(visible.find(' ', at), visible.size());
+        if (before.size() + columns_of(word) + columns_of(visible.substr(at, end - at)) <= room) {
+          rest = word;
+          full.resize(blank + 1);
+        }
       }
       used = before.size() + columns_of(rest);
       lines.push_back(std::string(before) + rest);

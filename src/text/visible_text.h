@@ -24,7 +24,8 @@ std::string visible_message(std::string_view text);
 std::string visible_word(std::string_view text);
 
 // Lines of at most `columns` for a visible text. All but the first begin with `before`, so that nothing in the text can
-// look like a line of its own. 0 columns: one line. What is not ASCII is counted as two columns.
+// look like a line of its own. 0 columns: one line. What is not ASCII is counted as two columns, a colour as none. A
+// word is broken only where it is longer than a line.
 std::vector<std::string> wrapped(std::string_view visible, std::size_t columns, std::string_view before);
 
 }  // namespace patchbay

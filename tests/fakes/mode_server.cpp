@@ -2,8 +2,8 @@
 //   mode-server MODE [ARGUMENT]
 // "good" has the tools echo (text back), add (two integers), fail (isError), boom (JSON-RPC
 // error), slow (answers after progress), raw (text with terminal controls), and one
-// resource and one prompt. Every other mode is named after what it does wrong. The methods it
-// is asked are appended to the file MODE_SERVER_LOG names.
+// resource and one prompt; "wordy" has a tool and a prompt with much to say. Every other mode is named after what it
+// does wrong. The methods it is asked are appended to the file MODE_SERVER_LOG names.
 #include <unistd.h>
 
 #include <cstdlib>
@@ -34,10 +34,13 @@ Json text_result(const std::string& text, bool is_error = false) {
   return {{"content", Json::array({Json{{"type", "text"}, {"text", text}}})}, {"isError", is_error}};
 }
 
+Json wordy_tool();
+
 Json tools() {
   Json list = Json::array();
   list.push_back(tool("echo", {{"text", {{"type", "string"}}}}, Json::array({"text"})));
   if (mode == "one-tool") return list;
+  if (mode == "wordy") list.push_back(wordy_tool());
   list.push_back(tool("add", {{"a", {{"type", "integer"}}}, {"b", {{"type", "integer"}}}}, Json::array({"a", "b"})));
   list.push_back(tool("fail", Json::object()));
   list.push_back(tool("boom", Json::object()));
@@ -49,6 +52,21 @@ Json tools() {
     list.push_back(Json{{"description", "a tool without a name"}});
   }
   return list;
+}
+
+// A tool with many arguments of many types.
+Json wordy_tool() {
+  auto one =
+      tool("plan",
+           {{"first_argument", {{"type", "string"}}},
+            {"second_argument", {{"anyOf", Json::array({Json{{"type", "string"}}, Json{{"type", "number"}}})}}},
+            {"third_argument", {{"type", "array"}, {"items", {{"enum", Json::array({"red", "green"})}}}}},
+            {"fourth_argument", {{"oneOf", Json::array({Json{{"$ref", "#/$defs/Point"}}, Json{{"type", "null"}}})}}}},
+           Json::array({"first_argument", "second_argument"}));
+  one["inputSchema"]["$defs"] = Json{{"Point", {{"const", "Point"}}}};
+  one["description"] = "Makes a plan of many words, more of them than one line of a usual terminal has room for";
+  one["annotations"] = Json{{"readOnlyHint", false}, {"destructiveHint", true}};
+  return one;
 }
 
 Json list_tools(const Json& params) {
@@ -137,6 +155,11 @@ void answer(const Json& request) {
   } else if (method == "resources/read") {
     const auto text = mode == "pictures" ? std::string(params["uri"].as_text()) : std::string("first line\n");
     reply["result"] = Json{{"contents", Json::array({Json{{"uri", params["uri"]}, {"text", text}}})}};
+  } else if (method == "prompts/list" && mode == "wordy") {
+    std::string text = "A prompt whose description";
+    for (int i = 0; i < 20; ++i) text += " goes on and on";
+    reply["result"] =
+        Json{{"prompts", Json::array({Json{{"name", "long-prompt"}, {"description", text + ". The end of it."}}})}};
   } else if (method == "prompts/list") {
     reply["result"] =
         Json{{"prompts", Json::array({Json{{"name", "greet"}, {"arguments", Json::array({Json{{"name", "who"}}})}}})}};

@@ -378,7 +378,7 @@ INSTANTIATE_TEST_SUITE_P(
                 {"add-json", "a", "{\"url\":\"https://h/\"}"},
                 "has a \"url\" but no \"type\"; add \"type\": \"http\" (or \"sse\" / \"ws\") to this entry"},
         Refused{"InternalType", {"add-json", "a", "{\"type\":\"sdk\"}"}, "sdk"},
-        Refused{"UnknownCommand", {"mcp", "ad"}, "unknown command 'mcp ad'; did you mean 'mcp add'?"}),
+        Refused{"UnknownCommand", {"mcp", "ad"}, "unknown command \"mcp ad\"; did you mean \"mcp add\"?"}),
     [](const auto& info) { return info.param.name; });
 
 // compat: B5.4
@@ -1083,6 +1083,29 @@ TEST(Mcp, HelpOfEveryCommandIsThere) {
   EXPECT_EQ(house.run({"mcp"}).code, 2);
 }
 
+TEST(Mcp, AnEntryWithItsNameAroundItIsUnderstood) {
+  Household house;
+  const auto added = house.run({"mcp", "add-json", "p", R"({"p": {"command": "x"}})"});
+  EXPECT_EQ(added.code, 0) << added.err;
+  EXPECT_EQ(added.err, "patchbay: note: the object inside {\"p\": …} is the entry\n");
+  EXPECT_EQ(house.own()["projects"][house.project()]["mcpServers"]["p"]["command"], Json("x"));
+}
+
+// What an earlier version wrote under the path of a work tree is removed there, and the answer says so.
+TEST(Mcp, RemoveInAWorkTreeNamesTheProjectThatHadTheEntry) {
+  Household house;
+  const auto repository = (house.tree.path() / "repository").string();
+  house.tree.file("repository/.git/HEAD", "ref: refs/heads/main\n");
+  house.tree.file("repository/.git/worktrees/x/commondir", "../..\n");
+  house.tree.file("repository/.git/worktrees/x/gitdir", house.project() + "/.git\n");
+  house.tree.file("project/.git", "gitdir: " + repository + "/.git/worktrees/x\n");
+  house.tree.file("home/.config/patchbay/config.json",
+                  to_text(Json{{"projects", {{house.project(), {{"mcpServers", {{"old", {{"command", "x"}}}}}}}}}}));
+  ASSERT_EQ(house.run({"add", "new", "--", "x"}).code, 0);
+  EXPECT_THAT(house.run({"remove", "new"}).out, HasSubstr("[project: " + repository + "]"));
+  EXPECT_THAT(house.run({"remove", "old"}).out, HasSubstr("[project: " + house.project() + "]"));
+}
+
 // ---- an organisation
 
 // The binary where an organisation's files are in the household's etc/.
@@ -1128,6 +1151,32 @@ TEST(Organisation, ItsListsDecideWhatCanBeAdded) {
   EXPECT_THAT(house.files_at_home(), IsEmpty());
   auto good = run_under(house, {"mcp", "add", "good", "--", "x"});
   EXPECT_EQ(good.code, 0) << good.err;
+}
+
+// compat: B4.25
+TEST(Organisation, ThatSwitchesFlagsOffEndsTheCommand) {
+  Household house;
+  house.tree.file("etc/claude-code/managed-settings.json", R"({"disableSideloadFlags": true})");
+  for (const auto& words : {std::vector<std::string>{"--mcp-server", "s=x", "tools"},
+                            {"--mcp-config", R"({"s":{"command":"x"}})", "list"},
+                            {"--plugin-dir", ".", "doctor", "--offline"}}) {
+    const auto ran = run_under(house, words);
+    EXPECT_EQ(ran.code, 2) << ran.out;
+    EXPECT_THAT(ran.err, HasSubstr("\"disableSideloadFlags\" in ")) << words.front();
+    EXPECT_EQ(ran.out, "");
+  }
+}
+
+TEST(Organisation, WhatItDeniesIsNotApprovedWithTheOthers) {
+  Household house;
+  house.tree.file("etc/claude-code/managed-settings.json", R"({"deniedMcpServers": [{"serverName": "bad"}]})");
+  house.tree.file("project/.mcp.json", R"({"mcpServers": {"bad": {"command": "x"}, "good": {"command": "y"}}})");
+  const auto ran = run_under(house, {"approve", "--all"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.err, HasSubstr("\"bad\" is not approved: "));
+  const auto approved = house.own()["projects"][house.project()]["approved"];
+  EXPECT_EQ(approved.size(), 1u);
+  EXPECT_NE(approved.find("good"), nullptr);
 }
 
 // Who is bound by an organisation cannot move its files: the binary looks in /etc alone.

@@ -46,7 +46,7 @@ class FromClaude : public testing::Test {
   Household house;
 };
 
-constexpr const char* question = "Approved in Claude Code: a, b. Approve them here as well? [y/N/show] ";
+constexpr const char* question = "Approved in Claude Code: a, b. Approve them here as well? [y/N/?] ";
 
 // compat: B4.26
 TEST_F(FromClaude, AreOfferedTogetherAfterTheyWereShown) {

@@ -40,6 +40,7 @@ TEST_F(NamedServer, AMisspeltNameIsReportedAtOnceAndStartsNothing) {
   };
   const Case cases[] = {
       {{"tools", "dosc"}, "there is no server called \"dosc\"; did you mean \"docs\"?"},
+      {{"tools", "echo"}, "the servers are docs, my-files; if it is a tool: patchbay tools SERVER echo"},
       {{"tools", "dosc/echo"}, "there is no server called \"dosc\"; did you mean \"docs\"?"},
       {{"tools", "mcp__dosc__echo"}, "there is no server called \"dosc\"; did you mean \"docs\"?"},
       {{"call", "dosc/echo", "text=x"}, "there is no server called \"dosc\"; did you mean \"docs\"?"},
@@ -81,9 +82,14 @@ TEST_F(NamedServer, WhatOnlyServersKnowIsLeftToThem) {
   EXPECT_EQ(house.run({"call", "mcp__my-files__echo", "text=x"}).out, "x\n");
   EXPECT_TRUE(fs::exists(mark()));
   // A bare name, which both have.
-  const auto both = house.run({"tools", "echo"});
+  const auto both = house.run({"call", "echo", "text=x"});
   EXPECT_EQ(both.code, 2);
   EXPECT_THAT(both.err, HasSubstr("several servers have a tool called \"echo\""));
+  for (const auto& words : {std::vector<std::string>{"prompt", "docs.greet", "who=Ada"},
+                            {"prompt", "docs", "greet", "who=Ada"},
+                            {"prompt", "docs/greet", "who=Ada"}}) {
+    EXPECT_EQ(house.run(words).out, "user: Hello Ada\n") << words[1];
+  }
   // Prompts may have slashes in their names.
   EXPECT_THAT(house.run({"prompt", "team/greet"}).err, HasSubstr("there is no prompt called \"team/greet\""));
 }

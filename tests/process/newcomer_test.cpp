@@ -1,15 +1,21 @@
 // Rows of docs/requirements.md: W1, W7.
 // What people who are new type, and what they need to be told.
+#include <algorithm>
+#include <iterator>
+#include <sstream>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "support/household.h"
 #include "support/places.h"
+#include "support/terminal.h"
 
 namespace patchbay {
 namespace {
 
 using test::Household;
+using test::Terminal;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
@@ -145,7 +151,218 @@ TEST_F(Newcomer, TwoAccountsAtOneUrlAreNotReported) {
   ASSERT_EQ(house.run({"add", "-t", "http", "home", "https://h.example/mcp", "-H", "X-Account: home"}).code, 0);
   EXPECT_EQ(house.run({"list"}).err, "");
   ASSERT_EQ(house.run({"add", "-t", "http", "again", "https://h.example/mcp", "-H", "X-Account: home"}).code, 0);
-  EXPECT_THAT(house.run({"list"}).err, HasSubstr("\"again\": it has the same URL as \"home\""));
+  EXPECT_THAT(house.run({"list"}).err, AllOf(HasSubstr("\"again\": it has the same URL as \"home\""),
+                                             HasSubstr("both are used; remove one of them")));
+}
+
+TEST_F(Newcomer, TwoEntriesForOneServerAreNotReportedWithEveryCall) {
+  add("ev");
+  add("again");
+  const auto same = HasSubstr("it has the same command");
+  EXPECT_THAT(house.run({"list"}).err, same);
+  EXPECT_THAT(house.run({"doctor", "--offline"}).out, same);
+  EXPECT_THAT(house.run({"tools"}).err, Not(same));
+  EXPECT_EQ(house.run({"call", "again/echo", "text=x"}).err, "");
+  EXPECT_THAT(house.run({"why", "again"}).out, same);
+}
+
+TEST_F(Newcomer, IsToldForWhichDirectoryClaudeCodeHasAServer) {
+  add("ev");
+  house.tree.file("home/.claude.json",
+                  R"({"projects":{"/src/app":{"mcpServers":{"theirs":{"command":"x"},"ev":{"command":"x"}}}}})");
+  for (const auto& words : {std::vector<std::string>{"tools", "theirs"},
+                            {"call", "theirs/x"},
+                            {"why", "theirs"},
+                            {"prompt", "theirs", "x"}}) {
+    EXPECT_THAT(house.run(words).err, HasSubstr("\"theirs\" is declared for /src/app only: ")) << words.front();
+  }
+  EXPECT_EQ(house.run({"call", "ev/echo", "text=x"}).out, "x\n");
+}
+
+TEST_F(Newcomer, CommandsThatPrintASecretHaveTheVariablesOfSettings) {
+  house.tree.file("home/.claude/settings.json", R"({"env": {"FROM_SETTINGS": "seen"}})");
+  const auto file = (house.tree.path() / "out").string();
+  house.tree.file("home/.claude.json",
+                  to_text(Json{{"mcpServers",
+                                {{"ev",
+                                  {{"command", "/bin/sh"},
+                                   {"args", Json::array({"-c", "echo $X > '" + file + "'; exec '" + fake + "' good"})},
+                                   {"env", {{"X", "${cmd:echo $FROM_SETTINGS}"}}}}}}}}));
+  EXPECT_EQ(house.run({"call", "ev/echo", "text=x"}).out, "x\n");
+  EXPECT_EQ(house.tree.read("out"), "seen\n");
+}
+
+TEST_F(Newcomer, WhatADyingServerWroteIsShownAsItWasWritten) {
+  ASSERT_EQ(house
+                .run({"add", "dies", "--", "/bin/sh", "-c",
+                      "printf '  first\\nError: no key\\n    at f\\n\\tat g\\nlast\\n' >&2; exit 1"})
+                .code,
+            0);
+  const auto lines = HasSubstr("  |   first\n  | Error: no key\n  |     at f\n  |     at g\n  | last\n");
+  EXPECT_THAT(house.run({"why", "--check", "dies"}).out, lines);
+  EXPECT_THAT(house.run({"doctor"}).out, lines);
+}
+
+TEST_F(Newcomer, AServerWithADotInItsName) {
+  house.tree.file("home/.claude.json", to_text(Json{{"mcpServers", {{"a.b", {{"command", fake}}}}}}));
+  EXPECT_EQ(house.run({"call", "a.b.echo", "text=x"}).out, "x\n");
+  EXPECT_EQ(house.run({"call", "a.b", "echo", "text=x"}).out, "x\n");
+}
+
+TEST_F(Newcomer, WhoForgetsTheNameOfAServerIsToldTheLineToType) {
+  struct Case {
+    std::vector<std::string> words;
+    std::string line;
+  };
+  for (const auto& one : std::initializer_list<Case>{
+           {{"add", "npx", "-y", "@modelcontextprotocol/server-everything"},
+            "patchbay add everything -- npx -y @modelcontextprotocol/server-everything\n"},
+           {{"mcp", "add", "uvx", "--from", "git+x", "y"}, "patchbay mcp add git-x -- uvx --from git+x y\n"},
+           {{"add", "https://mcp.sentry.dev/mcp"}, "patchbay add --transport http sentry https://mcp.sentry.dev/mcp\n"},
+           {{"add", "-s", "user", "https://mcp.sentry.dev/mcp"},
+            "patchbay add --transport http --scope user sentry https://mcp.sentry.dev/mcp\n"},
+           {{"add", "npx"}, "patchbay add NAME -- npx ARGUMENTS\n"},
+           {{"add", "thing"}, "or: patchbay add thing -- COMMAND ARGUMENTS\n"}}) {
+    const auto ran = house.run(one.words);
+    EXPECT_EQ(ran.code, 2);
+    EXPECT_THAT(ran.err, HasSubstr(one.line)) << testing::PrintToString(one.words);
+  }
+  EXPECT_TRUE(house.own().is_null());
+}
+
+TEST_F(Newcomer, SeveralServersAreRemovedOrNone) {
+  add("a");
+  add("b", "one-tool");
+  EXPECT_EQ(house.run({"remove", "a", "nosuch"}).code, 2);
+  EXPECT_EQ(house.own()["projects"][house.project()]["mcpServers"].size(), 2u);
+  const auto ran = house.run({"rm", "a", "b"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, AllOf(HasSubstr("Removed MCP server a from local config"), HasSubstr("server b from local")));
+  EXPECT_EQ(house.own()["projects"][house.project()]["mcpServers"].size(), 0u);
+}
+
+TEST_F(Newcomer, DoctorLooksAtTheServersThatAreNamed) {
+  add("ev");
+  add("other", "exits-at-once");
+  const auto ran = house.run({"doctor", "ev"});
+  EXPECT_EQ(ran.code, 0) << ran.out;
+  EXPECT_THAT(ran.out, AllOf(HasSubstr("ev: connected"), Not(HasSubstr("other"))));
+  EXPECT_THAT(house.run({"doctor", "nosuch"}).err, HasSubstr("No MCP server found with name: \"nosuch\""));
+}
+
+// ---- a terminal of 80 columns
+
+class Screen : public Newcomer {
+ protected:
+  // What a person sees, without the carriage returns.
+  std::string shown(std::vector<std::string> words, int code = 0, const std::string& typed = {}) const {
+    words.insert(words.begin(), program);
+    Terminal terminal(words, house.project(), house.options().env, 80);
+    if (!typed.empty()) terminal.type(typed);
+    EXPECT_EQ(terminal.wait_for_end(), code) << terminal.seen();
+    std::string out;
+    for (const char c : terminal.seen()) {
+      if (c != '\r') out += c;
+    }
+    return out;
+  }
+  static void expect_fits(const std::string& text) {
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+      for (const std::string colour : {"\033[32m", "\033[0m"}) {
+        if (const auto at = line.find(colour); at != std::string::npos) line.erase(at, colour.size());
+      }
+      // What is not ASCII has more bytes than columns.
+      const auto columns = std::ranges::count_if(line, [](char c) { return (c & 0xC0) != 0x80; });
+      EXPECT_LE(columns, 80) << line;
+    }
+  }
+  const std::string program = test::built("patchbay");
+};
+
+TEST_F(Screen, MessagesAreWrappedBetweenWordsAndPipedOnesAreNot) {
+  const std::vector<std::string> words{"call", "no-such-server/and-a-tool-with-a-rather-long-name", "x=1"};
+  add("a-server-with-a-name");
+  add("another-server-with-a-name", "one-tool");
+  const auto piped = house.run(words).err;
+  EXPECT_EQ(std::ranges::count(piped, '\n'), 1) << piped;
+  const auto seen = shown(words, 2);
+  expect_fits(seen);
+  EXPECT_GT(std::ranges::count(seen, '\n'), 1) << seen;
+  auto words_of = [](const std::string& text) {
+    std::istringstream in(text);
+    return std::vector<std::string>(std::istream_iterator<std::string>(in), {});
+  };
+  EXPECT_EQ(words_of(seen), words_of(piped));
+}
+
+TEST_F(Screen, ListingsFit) {
+  add("a-server-with-a-rather-long-name", "wordy");
+  for (const std::string command : {"", "tools", "prompts", "resources", "list"}) {
+    for (const std::string server : {"", "a-server-with-a-rather-long-name"}) {
+      std::vector<std::string> words;
+      if (!command.empty()) words.push_back(command);
+      if (!server.empty() && command.empty()) continue;
+      if (!server.empty()) words.push_back(server);
+      const auto seen = shown(words);
+      expect_fits(seen);
+      // What is cut to fit is not wrapped as well.
+      if (command == "tools") EXPECT_THAT(seen, testing::ContainsRegex("Makes a plan [a-z ]*(of many words, )?.*…"));
+      EXPECT_THAT(seen, Not(HasSubstr("\n      (destructive)\n")));
+      EXPECT_THAT(seen, Not(HasSubstr("\n      …")));
+      if (command == "tools" && !server.empty()) {
+        EXPECT_THAT(seen, HasSubstr("  mcp__a-server-with-a-rather-long-name__plan(first_argument: string, \n"
+                                    "      second_argument: string | number, "));
+      }
+    }
+  }
+  EXPECT_THAT(house.run({"prompts"}).out, AllOf(HasSubstr("The end of it.\n"), Not(HasSubstr("…"))));
+}
+
+TEST_F(Screen, AnErrorOfTheToolIsMarked) {
+  add("ev");
+  EXPECT_EQ(shown({"call", "ev/fail"}, 1), "the tool failed\npatchbay: the tool reported an error\n");
+  const auto piped = house.run({"call", "ev/fail"});
+  EXPECT_EQ(piped.code, 1);
+  EXPECT_EQ(piped.err, "");
+}
+
+TEST_F(Newcomer, WhatIsNotTextCanBeKept) {
+  add("ev", "pictures");
+  EXPECT_THAT(house.run({"call", "ev/echo", "text=x"}).err,
+              HasSubstr("the result has 2 parts that are not text; to keep them: --output FILE"));
+  EXPECT_EQ(house.run({"-q", "call", "ev/echo", "text=x"}).err, "");
+}
+
+TEST_F(Newcomer, MissingArgumentsAreNamedWithALineToType) {
+  add("ev");
+  auto text = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), {"call", "ev/add"});
+    const auto ran = house.run(words);
+    EXPECT_EQ(ran.code, 2);
+    return ran.err;
+  };
+  EXPECT_EQ(text({}),
+            "patchbay: \"add\" needs a, b. For example:\n"
+            "  patchbay call ev/add a=1 b=2\n"
+            "  To see what they mean: patchbay tools ev/add\n");
+  EXPECT_THAT(text({"a=7"}), AllOf(HasSubstr("\"add\" needs a, b; missing: b. For example:\n"),
+                                   HasSubstr("  patchbay call ev/add a=7 b=2\n")));
+  EXPECT_THAT(text({R"({"a":7})"}), HasSubstr("  patchbay call ev/add '{\"a\":7,\"b\":2}'\n"));
+  EXPECT_EQ(house.run({"call", "ev/add", "a=1", "b=2"}).out, "3\n");
+}
+
+TEST_F(Newcomer, ThePageOfAToolSaysWhatItTakesAndHowToCallIt) {
+  add("ev", "wordy");
+  const auto page = house.run({"tools", "ev", "plan"}).out;
+  EXPECT_THAT(page,
+              AllOf(HasSubstr("second_argument  string | number  (required)"),
+                    HasSubstr("third_argument  array of (red | green)"), HasSubstr("fourth_argument  Point | null")))
+      << page;
+  EXPECT_THAT(page,
+              HasSubstr("The server says of it (not checked): it changes things; it may delete or overwrite things"));
+  EXPECT_THAT(page, HasSubstr("To call it:\n  patchbay call ev/plan first_argument=TEXT second_argument=TEXT\n"));
+  EXPECT_EQ(house.run({"call", "ev/plan", "first_argument=TEXT", "second_argument=TEXT"}).code, 0);
 }
 
 }  // namespace

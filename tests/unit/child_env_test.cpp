@@ -64,14 +64,16 @@ TEST(ChildEnvironment, OnRequestWhatSpeaksOfSecretsIsTakenOut) {
                    {"SSH_AUTH_SOCK", "x"},
                    {"PGPASSWORD", "x"},
                    {"XDG_RUNTIME_DIR", "x"},
+                   {"FOO_KEYS", "x"},
+                   {"BOTO_CONFIG", "x"},
                    {"GITHUB_TOKEN", "kept"},
                    {"GH_TOKEN", "kept"},
                    {"PATHOLOGY", "kept"},
                    {"CLAUDE_CODE_SUBPROCESS_ENV_SCRUB", "1"}};
-  EXPECT_THAT(
-      server_environment(ours, at(ConfigScope::user), here).removed,
-      UnorderedElementsAre("ANTHROPIC_API_KEY", "AWS_SECRET_ACCESS_KEY", "GOOGLE_APPLICATION_CREDENTIALS", "MY_TOKEN",
-                           "SENTRY_DSN", "GITLAB_PAT", "KUBECONFIG", "SSH_AUTH_SOCK", "PGPASSWORD", "XDG_RUNTIME_DIR"));
+  EXPECT_THAT(server_environment(ours, at(ConfigScope::user), here).removed,
+              UnorderedElementsAre("ANTHROPIC_API_KEY", "AWS_SECRET_ACCESS_KEY", "GOOGLE_APPLICATION_CREDENTIALS",
+                                   "MY_TOKEN", "SENTRY_DSN", "GITLAB_PAT", "KUBECONFIG", "SSH_AUTH_SOCK", "PGPASSWORD",
+                                   "XDG_RUNTIME_DIR", "FOO_KEYS", "BOTO_CONFIG"));
   ours.erase("CLAUDE_CODE_SUBPROCESS_ENV_SCRUB");
   EXPECT_THAT(server_environment(ours, at(ConfigScope::user), here).removed, IsEmpty());
 }

@@ -712,14 +712,14 @@ TEST_F(ConfigLoad, AnUnsetVariableIsAWarningWithItsPlace) {
 }
 
 // compat: C3.c
-TEST_F(ConfigLoad, TwoEntriesByHandWithOneContentBothStayWithAWarning) {
+TEST_F(ConfigLoad, TwoEntriesByHandWithOneContentBothStayWithANote) {
   variables["HOST"] = "h";
   tree.file("home/.claude/mcp.json",
             R"({"a":{"type":"http","url":"https://h/"},"b":{"type":"sse","url":"https://${HOST}/"},)"
             R"("c":{"command":"x","env":{"A":"1"}},"d":{"command":"x","env":{"A":"2"}}})");
   auto config = load();
   for (auto* name : {"a", "b", "c", "d"}) EXPECT_EQ(find(config, name)->standing, ServerStanding::active) << name;
-  EXPECT_THAT(texts(config, Severity::warning),
+  EXPECT_THAT(texts(config, Severity::note),
               ElementsAre(HasSubstr("MCP server \"b\": it has the same URL as \"a\", the user entry in")));
 }
 

@@ -201,6 +201,53 @@ TEST(HostConfig, TheProtocolCanBeChosenForAllServers) {
   }
 }
 
+TEST(HostConfig, TheProtocolOfSettingsEndsWithThem) {
+  run_task([&]() -> Task<void> {
+    HostOptions options;
+    options.config.emplace();
+    options.config->environment.push_back({.name = "MCP_PROTOCOL_NEGOTIATION", .value = "legacy"});
+    Host host(options);
+    host.add_server("before", server_in_process());
+    co_await host.start();
+    EXPECT_EQ(host.status().at(0).era, Era::legacy);
+    co_await host.reload(LoadedConfig());
+    host.add_server("later", server_in_process());
+    co_await host.start();
+    for (const auto& status : host.status()) {
+      if (status.name == "later") EXPECT_EQ(status.era, Era::modern);
+    }
+    EXPECT_EQ(host.status().size(), 2u);
+    co_await host.stop();
+  });
+}
+
+// They begin one after the other: each would find the lock of the other.
+TEST(HostConfig, SettingsThatAreReadLateSayHowManyServersStartAtOnce) {
+  test::TempTree tree;
+  const auto place = tree.path().string();
+  const std::string script = "cd '" + place +
+                             "'; echo x >> started; mkdir lock || touch both; i=0; while [ $i -lt 20000 ]; do "
+                             "i=$((i+1)); done; rmdir lock; exit 1";
+  Json servers = Json::object();
+  for (const std::string name : {"a", "b", "c"}) {
+    servers[name] = Json{{"command", "/bin/sh"}, {"args", Json::array({"-c", script + " # " + name})}};
+  }
+  tree.file("home/.claude.json", to_text(Json{{"mcpServers", servers}}));
+  tree.file("home/.claude/settings.json", R"({"env": {"MCP_SERVER_CONNECTION_BATCH_SIZE": "1"}})");
+  HostOptions options;
+  options.load.emplace();
+  options.load->cwd = place;
+  options.load->home = place + "/home";
+  options.load->variables = [](std::string_view) { return std::optional<std::string>(); };
+  run_task([&]() -> Task<void> {
+    Host host(options);
+    co_await host.start();
+    co_await host.stop();
+  });
+  EXPECT_GE(tree.read("started").size(), 6u);
+  EXPECT_FALSE(tree.has("both"));
+}
+
 TEST(HostConfig, AnApprovedEntryIsStartedWithoutAsking) {
   HostOptions options;
   options.config.emplace();

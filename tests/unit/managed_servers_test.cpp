@@ -46,6 +46,19 @@ TEST_F(ManagedServers, StandBesideTheServersOfTheUser) {
   }
 }
 
+TEST_F(ManagedServers, ALaterFileOverridesThoseBeforeIt) {
+  const auto url = [](const std::string& host) {
+    return R"("managedMcpServers": {"docs": {"type": "http", "url": "https://)" + host + R"("}})";
+  };
+  managed(url("first.example"));
+  tree.file("etc/managed-settings.d/10-a.json", "{" + url("second.example") + "}");
+  tree.file("etc/managed-settings.d/20-b.json", "{" + url("third.example") + "}");
+  const auto config = load_servers(request);
+  ASSERT_EQ(config.servers.size(), 1u);
+  EXPECT_EQ(config.servers[0].url, "https://third.example");
+  EXPECT_EQ(config.shadowed.size(), 2u);
+}
+
 TEST_F(ManagedServers, WhatIsNotAWrittenOutHttpsUrlIsBroken) {
   struct Case {
     std::string_view entry;

@@ -43,6 +43,11 @@ TEST(Present, AFailureWithManyLinesIsOneLineAndWhereToSeeTheRest) {
   EXPECT_EQ(many.below, "    to see more of what the server wrote: patchbay why --check 'my db'\n");
 }
 
+TEST(Present, WhatAServerWroteKeepsItsIndentation) {
+  EXPECT_EQ(indented("\n\n    at f\n  at g\n\nend  \n\n"), "  |     at f\n  |   at g\n  | \n  | end\n");
+  EXPECT_EQ(indented("one"), "  | one\n");
+}
+
 TEST(Present, LongLinesAreWrappedForATerminalAndForNothingElse) {
   const std::string text = "  Because: one two three four five\nshort\n  | what a server wrote is long\n";
   EXPECT_EQ(wrapped_lines(text, 0), text);
@@ -54,6 +59,7 @@ TEST(Present, LongLinesAreWrappedForATerminalAndForNothingElse) {
             "short\n"
             "  | what a server \n"
             "  |   wrote is long\n");
+  EXPECT_EQ(wrapped_lines("  |    at f (a place in a file)\n", 20), "  |    at f (a place\n  |      in a file)\n");
   EXPECT_EQ(wrapped_lines("no end", 20), "no end");
 }
 

@@ -24,6 +24,7 @@ TEST(RemedyWordsTest, EachKindSaysWhatToType) {
            {{Remedy::Kind::give_more_time, "docs"},
             "to wait longer: --timeout SECONDS, \"timeout\" in the entry of the server, or MCP_TOOL_TIMEOUT"},
            {{Remedy::Kind::list_tools}, "`patchbay tools` lists all tools"},
+           {{Remedy::Kind::list_tools, "docs"}, "to list the tools of the server: patchbay tools docs"},
            {{Remedy::Kind::choose_permission_mode}, "choose another mode with --permission-mode"},
        }) {
     EXPECT_EQ(remedy_words(c.remedy), c.words);

@@ -71,6 +71,9 @@ TEST(VisibleText, LinesOfALongTextBeginWithAMark) {
   // Between words, and no character is lost.
   EXPECT_THAT(wrapped("one two three four", 12, "  | "), testing::ElementsAre("one two ", "  | three ", "  | four"));
   EXPECT_THAT(wrapped("a bcdefghijklmno", 12, "  | "), testing::ElementsAre("a bcdefghijk", "  | lmno"));
+  // A word that fits a line stays whole, however little is left before it.
+  EXPECT_THAT(wrapped("a /usr/lib", 9, "|"), testing::ElementsAre("a ", "|/usr/lib"));
+  EXPECT_THAT(wrapped("\033[32mone\033[0m two", 8, ""), testing::ElementsAre("\033[32mone\033[0m two"));
   // Whatever a terminal makes of them, these fit.
   EXPECT_THAT(wrapped("日本語日本語日本", 12, "  | "), testing::ElementsAre("日本語日本語", "  | 日本"));
 }

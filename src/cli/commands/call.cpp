@@ -5,9 +5,11 @@
 #include <fmt/format.h>
 
 #include "base/as_result.h"
+#include "base/strings.h"
 #include "cli/context.h"
 #include "cli/output_file.h"
 #include "cli/texts/present.h"
+#include "cli/texts/tool_text.h"
 #include "protocol/codec.h"
 #include "text/call_arguments.h"
 #include "text/clean_text.h"
@@ -58,6 +60,25 @@ void say_undeclared(Context& context, const CatalogEntry& entry, const Json& arg
   }
 }
 
+// Said before the schema is asked: what is missing, and the line that has it.
+void require_arguments(const Context& context, const CatalogEntry& entry, const std::vector<std::string>& given,
+                       const Json& arguments) {
+  if (context.settings.no_check) return;
+  auto text = missing_text(entry, given, arguments);
+  if (!text.empty()) throw Error(Errc::invalid_argument, std::move(text));
+}
+
+// What a person would not see otherwise: that the text is an error, and that something is not text.
+void say_kind_of_result(const Context& context, const CallToolResult& result) {
+  if (context.settings.json || context.settings.quiet) return;
+  if (result.is_error && context.io.talk_is_terminal) context.io.talk("patchbay: the tool reported an error\n");
+  const auto binary = context.settings.output.empty() ? binary_count(result.content) : 0;
+  if (binary == 0) return;
+  context.io.talk(fmt::format("patchbay: note: the result has {} {} not text; to keep {}: --output FILE\n",
+                              plural(binary, "part"), binary == 1 ? "that is" : "that are",
+                              binary == 1 ? "it" : "them"));
+}
+
 // Text that belongs to a file stays out of the way of the file.
 std::string text_parts(const CallToolResult& result) {
   std::string out;
@@ -89,6 +110,7 @@ Task<int> make_call(Context& context) {
   auto arguments = call_arguments(given, entry.tool->input_schema, sources);
   if (!arguments) throw with_remedy(arguments.error(), entry);
   say_undeclared(context, entry, *arguments);
+  require_arguments(context, entry, given, *arguments);
   say_rule_problems(context);
 
   auto outcome = co_await as_result(context.host.call(entry.name, std::move(*arguments), context.call_options()));
@@ -111,6 +133,7 @@ Task<int> make_call(Context& context) {
     if (!text.ends_with('\n')) text.push_back('\n');
     context.io.out(text);
   }
+  say_kind_of_result(context, result);
   co_return result.is_error ? 1 : 0;
 }
 

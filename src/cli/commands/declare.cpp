@@ -210,11 +210,18 @@ int add(const Settings& settings, Io& io) {
   return 0;
 }
 
-int remove(const Settings& settings, Io& io) {
-  const auto& name = settings.words.at(0);
-  const auto declared = load_declared(settings);
-  const auto& entry = entry_to_remove(declared, settings, name);
+namespace {
+
+// Removes one, and returns what is to be said of it.
+struct Removed {
+  Json json;
+  std::string text;
+};
+Removed remove_entry(const Declared& declared, const ServerConfig& entry, const Settings& settings, Io& io) {
+  const auto& name = entry.name;
   const auto scope = entry.origin.scope;
+  // Which name of the project it was under: in a work tree there may be two.
+  std::vector<std::string> projects;
   const auto change = change_entry(
       declared, entry, [&](const Json& root, const std::vector<KeyPath>& maps) -> Result<std::vector<ConfigEdit>> {
         auto path = find_server(root, maps, name);
@@ -222,14 +229,34 @@ int remove(const Settings& settings, Io& io) {
           return fail(Errc::config,
                       fmt::format("MCP server {} is no longer in {} config", safe_name(name, 80), to_string(scope)));
         }
+        projects = scope == ConfigScope::local ? std::vector{path.at(1)} : std::vector<std::string>();
         return std::vector{remove_member(std::move(path))};
       });
   forget_client_secret(declared, entry);
   say_notes(settings, io, change.warnings);
-  answer(settings, io,
-         {{"name", name}, {"scope", to_string(scope)}, {"file", change.file}, {"changed", change.changed}},
-         fmt::format("Removed MCP server {} from {} config\n{}", safe_name(name, 80), to_string(scope),
-                     modified_text(declared, scope, change.file)));
+  return {{{"name", name}, {"scope", to_string(scope)}, {"file", change.file}, {"changed", change.changed}},
+          fmt::format("Removed MCP server {} from {} config\n{}", safe_name(name, 80), to_string(scope),
+                      modified_text(change.file, projects))};
+}
+
+}  // namespace
+
+int remove(const Settings& settings, Io& io) {
+  const auto declared = load_declared(settings);
+  // All of them are looked for before the first is removed.
+  std::vector<const ServerConfig*> entries;
+  for (const auto& name : settings.words) {
+    const auto* entry = &entry_to_remove(declared, settings, name);
+    if (std::ranges::find(entries, entry) == entries.end()) entries.push_back(entry);
+  }
+  Json list = Json::array();
+  std::string text;
+  for (const auto* entry : entries) {
+    auto removed = remove_entry(declared, *entry, settings, io);
+    list.push_back(std::move(removed.json));
+    text += removed.text;
+  }
+  answer(settings, io, entries.size() == 1 ? list.as_array().front() : Json{{"removed", list}}, text);
   return 0;
 }
 

@@ -64,6 +64,11 @@ void say_refusal(const Permissions& permissions, const LoadedConfig& config, std
   }
 }
 
+// Whoever names servers asks about these, and about what concerns all.
+bool is_asked_for(const Settings& settings, const std::string& server) {
+  return settings.words.empty() || server.empty() || std::ranges::find(settings.words, server) != settings.words.end();
+}
+
 // Everything that can be seen without starting a server.
 Checkup look(const Settings& settings) {
   auto declared = load_declared(settings);
@@ -75,7 +80,9 @@ Checkup look(const Settings& settings) {
   const auto& config = declared.config;
   std::vector<Finding> findings;
   const auto permissions = permissions_of(config, settings);
-  const auto problems = with_remedies_in_words(lint_config(config, permissions, process_environment()));
+  for (const auto& name : settings.words) (void)all_named(config, name);
+  auto problems = with_remedies_in_words(lint_config(config, permissions, process_environment()));
+  std::erase_if(problems, [&](const ConfigProblem& problem) { return !is_asked_for(settings, problem.server); });
   const auto machine = machine_of(config);
   add(findings, check_configuration(config, problems));
   say_refusal(permissions, config, findings);
@@ -83,14 +90,17 @@ Checkup look(const Settings& settings) {
   add(findings, check_files(look_after(declared.store)));
   add(findings, check_environment(machine, config.environment));
   add(findings, check_servers(config, machine));
+  std::erase_if(findings, [&](const Finding& finding) {
+    return finding.area == "server" && !is_asked_for(settings, finding.subject);
+  });
   return {std::move(declared), std::move(repairs), std::move(findings)};
 }
 
 // Those whose start would not fail for a reason that was found already.
-std::vector<std::string> worth_starting(const Checkup& checkup) {
+std::vector<std::string> worth_starting(const Checkup& checkup, const Settings& settings) {
   std::vector<std::string> names;
   for (const auto& server : checkup.declared.config.servers) {
-    if (server.standing != ServerStanding::active) continue;
+    if (server.standing != ServerStanding::active || !is_asked_for(settings, server.name)) continue;
     const bool bad = std::ranges::any_of(checkup.findings, [&](const Finding& finding) {
       return finding.level == FindingLevel::problem && finding.area == "server" && finding.subject == server.name;
     });
@@ -185,7 +195,7 @@ int doctor(const Settings& settings, Io& io) { return show(look(settings), setti
 
 Task<int> doctor_checked(Context& context) {
   auto checkup = look(context.settings);
-  const auto names = worth_starting(checkup);
+  const auto names = worth_starting(checkup, context.settings);
   if (!names.empty()) {
     context.waiting.begin(fmt::format("connecting to {} server{}", names.size(), names.size() == 1 ? "" : "s"));
     co_await context.host.start(names);

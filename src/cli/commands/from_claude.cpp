@@ -87,7 +87,7 @@ Reply ask_together(Io& io, const Offer& offer) {
   const auto shown = blocks_of(servers, talk_columns(io));
   io.talk(fmt::format("{} approves for Claude Code:\n{}", files_of(offer), shown));
   for (int asked = 0; asked < most_questions; ++asked) {
-    io.talk(fmt::format("Approved in Claude Code: {}. Approve {} here as well? [y/N/show] ", names_of(servers),
+    io.talk(fmt::format("Approved in Claude Code: {}. Approve {} here as well? [y/N/?] ", names_of(servers),
                         servers.size() == 1 ? "it" : "them"));
     const auto line = io.read_line();
     if (!line) {
@@ -97,12 +97,9 @@ Reply ask_together(Io& io, const Offer& offer) {
     const auto word = to_lower_ascii(trim(*line));
     if (word == "y" || word == "yes") return Reply::yes;
     if (word.empty() || word == "n" || word == "no") return Reply::no;
-    io.talk(word == "show"
-                ? shown
-                : "  y     approve all of them, now and later, as long as their entries do not change\n"
-                  "  N     do not; each is asked about when it starts. `patchbay approve --from-claude` asks "
-                  "again\n"
-                  "  show  what they would start, again\n");
+    io.talk(shown +
+            "  y      approve all of them, now and later, as long as their entries do not change\n"
+            "  Enter  do not; each is asked about when it starts. `patchbay approve --from-claude` asks again\n");
   }
   return Reply::nothing;
 }

@@ -135,11 +135,20 @@ void add_conflicts(const LoadedConfig& config, std::vector<ConfigProblem>& out) 
   }
 }
 
-// Notes are for who looks for them: doctor and lint.
+// Notes are for who looks for them: doctor and lint; those about an entry that is used concern a listing as well.
 std::vector<ConfigProblem> warnings_of(const LoadedConfig& config) {
+  auto is_used = [&](const ConfigProblem& problem) {
+    return std::ranges::any_of(config.servers, [&](const ServerConfig& server) {
+      return server.standing == ServerStanding::active && server.name == problem.server &&
+             server.origin.file == problem.file && server.origin.line == problem.line &&
+             server.origin.column == problem.column;
+    });
+  };
   std::vector<ConfigProblem> out;
   for (const auto& problem : config.problems) {
-    if (problem.severity != Severity::note) out.push_back(problem);
+    if (problem.severity == Severity::note && !is_used(problem)) continue;
+    out.push_back(problem);
+    if (problem.severity == Severity::note) out.back().severity = Severity::warning;
   }
   add_conflicts(config, out);
   return out;
@@ -296,7 +305,8 @@ std::string table(const Declared& declared, const std::vector<Row>& rows, const 
     constexpr std::size_t most = 2000;
     const auto columns = out_columns(io);
     const bool apart = !waits && columns > 0 && before.size() + target.size() + place.size() + 4 > columns;
-    const auto room = columns > before.size() + 20 ? columns - before.size() : most;
+    // One less for the sign of what was cut, which may take two columns.
+    const auto room = columns > before.size() + 20 ? columns - before.size() - 1 : most;
     out += waits ? fmt::format("{}({})\n", before, place)
                  : fmt::format("{}{}{}({})\n", before, safe_line(target, apart ? room : most), apart ? "\n    " : "  ",
                                place);

@@ -116,8 +116,9 @@ Task<int> prompts(Context& context) {
         const auto one_argument = fmt::format("{}=...", safe_name(argument.name, 40));
         arguments += argument.required == true ? " " + one_argument : fmt::format(" [{}]", one_argument);
       }
-      context.io.out(
-          fmt::format("{}{}  {}\n", one.name, arguments, safe_line(one.prompt.description.value_or(""), 100)));
+      print_lines(context.io,
+                  fmt::format("{}{}  {}\n", one.name, arguments,
+                              safe_line(one.prompt.description.value_or(""), description_room(context.io))));
     }
     if (all.empty()) context.io.talk(none_text(only, connected, "prompts"));
   }

@@ -135,12 +135,13 @@ Task<int> resources(Context& context) {
     for (const auto& one : all) {
       context.io.out(fmt::format("{}\n", safe_name(one.server, 60)));
       for (const auto& resource : one.resources) {
-        context.io.out(fmt::format("  {}  {}\n", safe_name(resource.uri, 200),
-                                   safe_line(resource.title.value_or(resource.name), 80)));
+        print_lines(context.io,
+                    fmt::format("  {}  {}\n", safe_name(resource.uri, 2000),
+                                safe_line(resource.title.value_or(resource.name), description_room(context.io))));
       }
       for (const auto& item : one.templates) {
-        context.io.out(
-            fmt::format("  {}  {} (template)\n", safe_name(item.uri_template, 200), safe_name(item.name, 80)));
+        print_lines(context.io, fmt::format("  {}  {} (template)\n", safe_name(item.uri_template, 2000),
+                                            safe_name(item.name, description_room(context.io))));
       }
     }
     if (all.empty()) context.io.talk(none_text(only, connected, "resources"));

@@ -122,9 +122,11 @@ Task<int> skills(Context& context) {
     for (const auto& one : all) {
       context.io.out(fmt::format("{}\n", safe_name(one.server, 60)));
       for (const auto& skill : one.skills) {
-        context.io.out(fmt::format(
-            "  {}  {}{}\n", safe_name(name_of(skill), 80), safe_line(skill.frontmatter["description"].as_text(), 200),
-            skill.resources ? "" : " (the server makes it on request, so its content cannot be checked)"));
+        print_lines(
+            context.io,
+            fmt::format("  {}  {}{}\n", safe_name(name_of(skill), 80),
+                        safe_line(skill.frontmatter["description"].as_text(), description_room(context.io)),
+                        skill.resources ? "" : " (the server makes it on request, so its content cannot be checked)"));
       }
     }
     if (all.empty()) context.io.talk(none_text(only, connected, "skills"));

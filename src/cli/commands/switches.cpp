@@ -66,7 +66,7 @@ const ServerConfig& project_entry(const Declared& declared, const std::string& n
 }
 
 // With --all, those that await approval are approved; a rejected one has to be named.
-std::vector<const ServerConfig*> meant_entries(const Declared& declared, const Settings& settings, bool yes) {
+std::vector<const ServerConfig*> meant_entries(const Declared& declared, const Settings& settings, Io& io, bool yes) {
   if (settings.all == !settings.words.empty()) {
     throw Error(Errc::invalid_argument,
                 "name the servers, or use --all, but not both; to list the servers: patchbay list");
@@ -74,10 +74,16 @@ std::vector<const ServerConfig*> meant_entries(const Declared& declared, const S
   std::vector<const ServerConfig*> out;
   for (const auto& name : settings.words) out.push_back(&project_entry(declared, name));
   if (!settings.all) return out;
+  std::vector<std::string> denied;
   for (const auto* entry : all_entries(declared.config)) {
     if (!needs_word(*entry) || (yes && entry->standing == ServerStanding::rejected)) continue;
+    if (yes && entry->decided_by.kind == StandingBy::Kind::policy) {
+      denied.push_back(fmt::format("\"{}\" is not approved: {}", safe_name(entry->name, 80), reason_words(*entry)));
+      continue;
+    }
     if (std::ranges::none_of(out, [&](const auto* one) { return one->name == entry->name; })) out.push_back(entry);
   }
+  say_notes(settings, io, denied);
   if (out.empty()) {
     throw Error(Errc::invalid_argument,
                 "this project declares no server that awaits approval; to list all servers: patchbay list");
@@ -115,7 +121,7 @@ int say(const Settings& settings, Io& io, bool yes) {
   only_scopes(settings, {"project"}, "only servers of the project need approval; leave --scope out");
   const auto declared = load_declared(settings);
   const auto meant =
-      settings.from_claude ? taken_from_claude(declared, settings, io) : meant_entries(declared, settings, yes);
+      settings.from_claude ? taken_from_claude(declared, settings, io) : meant_entries(declared, settings, io, yes);
   if (meant.empty()) {
     io.talk("Nothing was approved.\n");
     return 2;

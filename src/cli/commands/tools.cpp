@@ -7,6 +7,7 @@
 #include "base/strings.h"
 #include "cli/context.h"
 #include "cli/texts/present.h"
+#include "cli/texts/tool_text.h"
 #include "text/shell_word.h"
 
 namespace patchbay::cli {
@@ -29,18 +30,19 @@ void print_tools(Context& context, const std::string& only) {
     if (!only.empty() && status.name != only) continue;
     auto shown = status;
     const bool failed = status.state == ServerState::failed || status.state == ServerState::needs_auth;
-    if (failed && context.told.contains(status.name)) shown.error.reset();
+    if (context.told.contains(status.name)) shown.error.reset();
     ShownFailure failure;
     if (failed && shown.error) {
       context.told.emplace(status.name, *shown.error);
       failure = shown_failure(status.name, *shown.error);
       shown.error = shown.error->with_message(failure.cause);
     }
-    context.io.out(status_line(shown, context.io.color, tools_of(*catalog, status)) + "\n" + failure.below);
+    print_lines(context.io, status_line(shown, context.io.color, tools_of(*catalog, status)) + "\n" + failure.below);
     for (const auto& entry : catalog->tools()) {
       if (entry.server != status.name) continue;
       const auto columns = out_columns(context.io);
-      context.io.out((only.empty() ? tool_line(entry, width, columns) : tool_with_arguments(entry, columns)) + "\n");
+      print_lines(context.io,
+                  (only.empty() ? tool_line(entry, width, columns) : tool_with_arguments(entry, columns)) + "\n");
     }
   }
 }
@@ -57,7 +59,7 @@ Task<int> show_tool(Context& context, std::string word) {
   if (context.settings.json) {
     context.print_json(tool_json(entry));
   } else {
-    context.io.out(wrapped_lines(tool_page(entry), out_columns(context.io)));
+    print_lines(context.io, tool_page(entry));
   }
   co_return 0;
 }
@@ -117,15 +119,10 @@ Task<int> overview(Context& context) {
   }
   if (!shown && !catalog->empty()) shown = &catalog->tools().front();
   if (shown) {
-    std::string arguments;
-    if (const auto* required = shown->tool->input_schema["required"].if_array()) {
-      for (const auto& name : *required) {
-        if (const auto text = name.text()) arguments += " " + pasted_word(fmt::format("{}=...", *text));
-      }
-    }
-    next += fmt::format("  patchbay call{}{}\n", shell_operands({shown->name}), arguments);
+    next += fmt::format("  {}\n", call_line(*shown));
   }
   next += "  patchbay tools --json\n";
+  if (context.host.config().servers.empty()) next += "  patchbay add NAME -- COMMAND    (or: patchbay add NAME URL)\n";
   std::vector<std::string> pending;
   for (const auto& status : context.statuses()) {
     if (awaits_approval(status)) pending.push_back(status.name);
@@ -134,13 +131,8 @@ Task<int> overview(Context& context) {
     next += fmt::format("  patchbay approve{}      approve servers of this project; to list them: patchbay list\n",
                         shell_operands(pending));
   }
-  if (context.host.config().servers.empty()) {
-    next +=
-        "  patchbay --mcp-config '{\"name\":{\"command\":\"your-server\"}}' tools\n"
-        "  or declare servers in .mcp.json: {\"mcpServers\":{\"name\":{\"command\":\"your-server\",\"args\":[]}}}\n";
-  }
   next += "  patchbay --help\n";
-  context.io.out(next);
+  print_lines(context.io, next);
   co_return listing_exit_code(context, "");
 }
 

@@ -18,7 +18,7 @@ constexpr CommandEntry commands[] = {
     {Command::add, CommandGroup::first, "add", "Add a server",
      "  patchbay add --transport http sentry https://mcp.sentry.dev/mcp\n"
      "  patchbay add airtable --env AIRTABLE_API_KEY=key -- npx -y airtable-mcp-server\n"
-     "  patchbay add --scope user files -- npx -y @modelcontextprotocol/server-filesystem ~/notes\n\n"
+     "  patchbay add --scope user memory -- npx -y @modelcontextprotocol/server-memory\n\n"
      "Scopes: local (only you, in this project), user (only you, in every project), project (.mcp.json, for "
      "everybody who has the project). Entries with scope local or user are written to "
      "~/.config/patchbay/config.json.",
@@ -36,8 +36,8 @@ constexpr CommandEntry commands[] = {
      "'.tools[].name'",
      CommandWords(
          "SERVER|TOOL",
-         "A server, to list its tools; or a tool, to show everything about it (mcp__server__tool, server/tool, "
-         "both words, or only its name)",
+         "A server, to list its tools; or a tool, to show everything about it (mcp__server__tool, server/tool, or "
+         "both words)",
          0, 2)},
     {Command::call, CommandGroup::first, "call", "Call a tool",
      "  patchbay call read_file path=README.md\n"
@@ -51,8 +51,8 @@ constexpr CommandEntry commands[] = {
          1, any, "a tool", "TOOL key=value")},
     {Command::why, CommandGroup::first, "why",
      "Explain why a server is or is not used, or why a call is or is not allowed",
-     "  patchbay why sentry                 its file and line, what overrides it, what to do\n"
-     "  patchbay why sentry --check         starts it and shows its error\n"
+     "  patchbay why sentry            its file and line, what overrides it\n"
+     "  patchbay why sentry --check    starts it and shows its error\n"
      "  patchbay why mcp__db__query sql='drop table users'\n"
      "  patchbay why fs write_file path=docs/a.md\n\n"
      "Starts no server unless --check is given.",
@@ -62,21 +62,21 @@ constexpr CommandEntry commands[] = {
      in_mcp},
     {Command::doctor, CommandGroup::first, "doctor",
      "Check servers, files, rules and this machine, and say how to fix problems",
-     "  patchbay doctor                     connects to every server that may be started\n"
-     "  patchbay doctor --offline           starts no server and connects to nothing\n"
-     "  patchbay doctor --fix               first fixes what is safe to fix\n"
+     "  patchbay doctor              connects to every server that may be started\n"
+     "  patchbay doctor --offline    starts no server and connects to nothing\n"
+     "  patchbay doctor --fix        first fixes what is safe to fix\n"
      "  patchbay doctor --json | jq '.findings[] | select(.level == \"problem\")'\n\n"
      "The exit code is 1 if there is a problem. --fix makes patchbay's own files readable only by you, deletes "
      "leftover temporary files and forgets your approvals, rejections and trust for projects that no longer exist. It "
      "approves nothing and "
      "changes no file of another program.",
-     no_words, in_mcp},
+     CommandWords("SERVER", "Servers, to check only these", 0, any), in_mcp},
     {Command::get, CommandGroup::servers, "get", "Show one server; secrets are hidden",
      "  patchbay get sentry\n  patchbay get sentry --check\n  patchbay get sentry --json",
      CommandWords("SERVER", "The name of the server", 1, 1, "the name of a server", "SERVER"), in_mcp},
-    {Command::remove, CommandGroup::servers, "remove", "Remove a server",
+    {Command::remove, CommandGroup::servers, "remove", "Remove servers",
      "  patchbay remove sentry\n  patchbay remove sentry --scope user",
-     CommandWords("SERVER", "The name of the server", 1, 1, "the name of a server", "SERVER"), in_mcp},
+     CommandWords("SERVER", "The names of the servers", 1, any, "the name of a server", "SERVER"), in_mcp},
     {Command::enable, CommandGroup::servers, "enable", "Enable servers that were disabled",
      "  patchbay enable sentry\n  patchbay enable sentry --scope user",
      CommandWords("SERVER", "The names of the servers", 1, any, "the name of a server", "SERVER"), in_mcp},
@@ -84,8 +84,8 @@ constexpr CommandEntry commands[] = {
      "  patchbay disable sentry              in this project\n  patchbay disable sentry --scope user   everywhere",
      CommandWords("SERVER", "The names of the servers", 1, any, "the name of a server", "SERVER"), in_mcp},
     {Command::import_servers, CommandGroup::servers, "import", "Copy servers from the files of other clients",
-     "  patchbay import                     shows the servers of all clients; writes nothing\n"
-     "  patchbay import cursor              shows what would be written, then asks\n"
+     "  patchbay import           shows the servers of all clients; writes nothing\n"
+     "  patchbay import cursor    shows what would be written, then asks\n"
      "  patchbay import vscode --scope project --name github --yes\n"
      "  patchbay import ~/old/settings.json --from gemini --dry-run\n\n"
      "Clients: claude-desktop, cursor, vscode, codex, gemini, windsurf, opencode, zed, goose, cline, mcporter; "
@@ -97,8 +97,8 @@ constexpr CommandEntry commands[] = {
                   1),
      in_mcp},
     {Command::add_json, CommandGroup::servers, "add-json", "Add a server; its entry is given as JSON",
-     "  patchbay add-json weather '{\"type\":\"http\",\"url\":\"https://weather.example/mcp\"}'\n"
-     "  patchbay add-json --scope user db '{\"command\":\"db-server\",\"args\":[\"--read-only\"]}'",
+     "  patchbay add-json weather '{\"type\":\"http\",\"url\":\"https://weather.example\"}'\n"
+     "  patchbay add-json --scope user db '{\"command\":\"db\",\"args\":[\"--read-only\"]}'",
      CommandWords("NAME", "A name for the server, then the JSON object of its entry; - reads the object from stdin", 2,
                   2, "a name and the JSON object of the entry", "NAME '{\"command\":\"…\"}\'"),
      in_mcp},
@@ -107,7 +107,7 @@ constexpr CommandEntry commands[] = {
      in_mcp},
     {Command::mcp, CommandGroup::servers, "mcp", "The commands about servers, named as in `claude mcp`",
      "  patchbay mcp add --transport http sentry https://mcp.sentry.dev/mcp\n"
-     "  patchbay mcp add airtable --env AIRTABLE_API_KEY=key -- npx -y airtable-mcp-server\n"
+     "  patchbay mcp add airtable --env API_KEY=key -- npx -y airtable-mcp-server\n"
      "  patchbay mcp list",
      CommandWords("COMMAND", "One of the commands about servers, with its own arguments and flags", 1, any, "a command",
                   "list")},
@@ -138,8 +138,9 @@ constexpr CommandEntry commands[] = {
      CommandWords("SERVER", "A server, to list only its prompts", 0, 1)},
     {Command::prompt, CommandGroup::contents, "prompt", "Show a prompt with its arguments filled in",
      "  patchbay prompt review file=main.cpp",
-     CommandWords("NAME", "The prompt, then its arguments: key=value", 1, any, "the name of a prompt",
-                  "NAME key=value")},
+     CommandWords("NAME",
+                  "The prompt (mcp__server__prompt, server/prompt, or only its name), then its arguments: key=value", 1,
+                  any, "the name of a prompt", "NAME key=value")},
     {Command::skills, CommandGroup::contents, "skills",
      "List skills, or show one after checking its content against its hash",
      "  patchbay skills\n  patchbay skills docs pdf-processing\n  patchbay skills docs pdf-processing "
@@ -150,8 +151,8 @@ constexpr CommandEntry commands[] = {
      "Run an MCP server with the built-in tools, on stdin and stdout or over HTTP",
      "  patchbay serve --root ~/project\n  patchbay serve --root . --allow-run\n"
      "  patchbay serve --http 127.0.0.1:8080\n"
-     "  patchbay serve --http 127.0.0.1:0 --json          any free port; prints {\"url\":…}\n"
-     "  patchbay serve --http 0.0.0.0:8080 --bearer-file token --allow-host mcp.example\n\n"
+     "  patchbay serve --http 127.0.0.1:0 --json    any free port; prints {\"url\":…}\n"
+     "  patchbay serve --http 0.0.0.0:80 --bearer-file token --allow-host mcp.example\n\n"
      "The URL ends in /mcp. With --http, Ctrl-C (SIGINT) and SIGTERM let running calls finish, and the exit code is "
      "0.\n"
      "The token that clients must send is in the file of --bearer-file, or in PATCHBAY_SERVE_TOKEN. With "

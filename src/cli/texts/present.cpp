@@ -191,95 +191,17 @@ std::string status_line(const ServerStatus& status, bool color, ToolCount tools)
   return line;
 }
 
-namespace {
-
-constexpr std::size_t longest_line = 2000;
-
-std::string hints_of(const Tool& tool) {
-  std::string hints;
-  if (const auto& annotations = tool.annotations) {
-    if (annotations->read_only_hint == true) hints += " (readOnly)";
-    if (annotations->destructive_hint == true) hints += " (destructive)";
-  }
-  return hints;
-}
-
-std::string description_of(const CatalogEntry& entry) {
-  return entry.tool->description.value_or(fmt::format("MCP tool {} from {}", entry.tool->name, entry.server));
-}
-
-// "number", or the values it may have; empty when the schema does not say.
-std::string kind_of(const Json& property) {
-  if (const auto* options = property["enum"].if_array()) {
-    std::vector<std::string> texts;
-    for (const auto& option : *options)
-      texts.push_back(option.is_string() ? std::string(option.as_text()) : to_text(option));
-    return join(texts, " | ");
-  }
-  const auto type = property["type"].text();
-  return std::string(type.value_or(""));
-}
-
-bool is_required(const Tool& tool, std::string_view name) {
-  const auto* required = tool.input_schema["required"].if_array();
-  return required && std::ranges::find(*required, Json(name)) != required->end();
-}
-
-std::size_t room_behind(std::size_t used, std::size_t columns) {
-  if (columns == 0) return longest_line;
-  return columns > used + 8 ? columns - used : 8;
-}
-
-}  // namespace
-
-std::string tool_line(const CatalogEntry& entry, std::size_t name_width, std::size_t columns) {
-  const auto hints = hints_of(*entry.tool);
-  const auto room = room_behind(name_width + 4 + hints.size(), columns);
-  return fmt::format("  {:<{}}  {}{}", visible_text(entry.name), name_width, safe_line(description_of(entry), room),
-                     hints);
-}
-
-std::string tool_with_arguments(const CatalogEntry& entry, std::size_t columns) {
-  std::string arguments;
-  for (const bool required : {true, false}) {
-    const auto* properties = entry.tool->input_schema["properties"].if_object();
-    if (!properties) break;
-    for (const auto& [name, property] : *properties) {
-      if (is_required(*entry.tool, name) != required) continue;
-      const auto kind = kind_of(property);
-      arguments += fmt::format("{}{}{}{}{}", arguments.empty() ? "" : ", ", safe_name(name, 60), required ? "" : "?",
-                               kind.empty() ? "" : ": ", safe_name(kind, 60));
-    }
-  }
-  return fmt::format("  {}({}){}\n      {}", visible_text(entry.name), arguments, hints_of(*entry.tool),
-                     safe_line(description_of(entry), room_behind(6, columns)));
-}
-
-std::string tool_page(const CatalogEntry& entry) {
-  const auto& tool = *entry.tool;
-  std::string page = fmt::format("{}\n", visible_text(entry.name));
-  if (tool.title) page += fmt::format("{}\n", safe_line(*tool.title, 200));
-  if (tool.description) page += fmt::format("\n{}\n", trim(clean_for_display(*tool.description)));
-  const auto* properties = tool.input_schema["properties"].if_object();
-  page += properties && !properties->empty() ? "\nArguments:\n" : "\nTakes no named arguments.\n";
-  if (!properties) return page;
-  for (const auto& [name, property] : *properties) {
-    const bool needed = is_required(tool, name);
-    const auto kind = kind_of(property);
-    page += fmt::format("  {}{}{}{}", safe_name(name, 60), kind.empty() ? "" : "  ", safe_name(kind, 200),
-                        needed ? "  (required)" : "");
-    if (const Json* fallback = property.find("default"))
-      page += fmt::format("  (default {})", safe_name(to_text(*fallback), 80));
-    page += "\n";
-    if (const auto text = property["description"].text()) page += fmt::format("      {}\n", safe_line(*text, 600));
-  }
-  return page;
-}
-
 std::string indented(std::string_view text) {
   const auto cleaned = clean_for_display(text);
+  std::string_view lines = cleaned;
+  // Whole lines only: how far the first one is indented belongs to it.
+  while (!lines.empty() && std::string_view(" \t\r\n").contains(lines.back())) lines.remove_suffix(1);
+  const auto first = std::min(lines.find_first_not_of(" \t\r\n"), lines.size());
+  if (const auto before = lines.substr(0, first).rfind('\n'); before != std::string_view::npos) {
+    lines.remove_prefix(before + 1);
+  }
   std::string out;
-  for (auto line : split(trim(cleaned), '\n')) out += fmt::format("  | {}\n", line);
+  for (auto line : split(lines, '\n')) out += fmt::format("  | {}\n", line);
   return out;
 }
 
@@ -339,7 +261,9 @@ std::string wrapped_lines(std::string_view text, std::size_t columns) {
     const auto indentation = std::min(line.find_first_not_of(' '), line.size());
     // What a server wrote keeps its bar.
     const bool barred = line.substr(indentation).starts_with("| ");
-    const auto before = std::string(indentation, ' ') + (barred ? "|   " : "    ");
+    const auto inner = barred ? line.substr(indentation + 2) : std::string_view();
+    const auto deeper = std::min<std::size_t>(std::min(inner.find_first_not_of(' '), inner.size()), columns / 4);
+    const auto before = std::string(indentation, ' ') + (barred ? "|   " + std::string(deeper, ' ') : "    ");
     for (const auto& one : wrapped(line, columns, before)) out += one + "\n";
     // The last line may have no end.
     if (end == text.size()) out.pop_back();

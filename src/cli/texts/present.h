@@ -42,12 +42,6 @@ struct ToolCount {
   std::size_t denied = 0;  // by rules
 };
 std::string status_line(const ServerStatus& status, bool color, ToolCount tools);
-// Columns 0: nothing is cut that a person would read.
-std::string tool_line(const CatalogEntry& entry, std::size_t name_width, std::size_t columns);
-// With its arguments: mcp__files__move(from: string, to: string, force?: boolean), and below it what it does.
-std::string tool_with_arguments(const CatalogEntry& entry, std::size_t columns);
-// A tool's whole description and its arguments.
-std::string tool_page(const CatalogEntry& entry);
 // Untrusted lines, each behind a bar.
 std::string indented(std::string_view text);
 std::string error_text(const Error& error);

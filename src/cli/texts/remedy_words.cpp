@@ -23,7 +23,8 @@ std::string remedy_words(const Remedy& remedy) {
     case Remedy::Kind::give_more_time:
       return "to wait longer: --timeout SECONDS, \"timeout\" in the entry of the server, or MCP_TOOL_TIMEOUT";
     case Remedy::Kind::list_tools:
-      return "`patchbay tools` lists all tools";
+      if (remedy.server.empty()) return "`patchbay tools` lists all tools";
+      return fmt::format("to list the tools of the server: patchbay tools{}", shell_operands({remedy.server}));
     case Remedy::Kind::choose_permission_mode:
       return "choose another mode with --permission-mode";
   }

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/strings.h"
+#include "cli/words/suggested_name.h"
 #include "text/shell_word.h"
 
 namespace patchbay::cli {
@@ -29,7 +30,7 @@ std::string line_begins(const UsageFault& fault) {
 
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& names) {
   const auto meant = nearest(word, names);
-  return meant.empty() ? std::string() : "; did you mean '" + meant + "'?";
+  return meant.empty() ? std::string() : "; did you mean \"" + meant + "\"?";
 }
 
 std::vector<std::string> as_strings(std::span<const std::string_view> words) { return {words.begin(), words.end()}; }
@@ -71,11 +72,11 @@ std::string unknown_command(const UsageFault& fault) {
   // A rule begins with a capital, a command does not.
   const bool like_command = !meant.empty() && fault.word.front() >= 'a' && fault.word.front() <= 'z';
   if (fault.flag && !like_command) {
-    return fmt::format("unknown command '{}'; write several rules as one word: {} {}", fault.word,
+    return fmt::format("unknown command \"{}\"; write several rules as one word: {} {}", fault.word,
                        split(fault.flag->names, ',').front(), shell_word(fault.value + " " + fault.word));
   }
   const std::string before = fault.in_mcp ? "mcp " : "";
-  auto message = "unknown command '" + before + fault.word + "'";
+  auto message = fmt::format("unknown command \"{}{}\"", before, fault.word);
   if (fault.word == "login" || fault.word == "logout" || fault.word == "auth") {
     return message +
            "; signing in is not possible yet. Give a token in a header instead: patchbay add -t http NAME URL -H "
@@ -84,11 +85,18 @@ std::string unknown_command(const UsageFault& fault) {
   if (fault.in_mcp && fault.word != "mcp" && find_command(fault.word)) {
     return message + "; write it without mcp: patchbay " + fault.word;
   }
-  return meant.empty() ? message : message + "; did you mean '" + before + meant + "'?";
+  return meant.empty() ? message : fmt::format("{}; did you mean \"{}{}\"?", message, before, meant);
 }
 
 std::string unknown_flag(const UsageFault& fault) {
-  auto message = "there is no flag '" + fault.word + "'";
+  // add npx -y SERVER: the name was forgotten.
+  if (fault.behind_name && is_launcher(fault.typed.front())) {
+    std::string line;
+    for (const auto& word : fault.typed) line += " " + pasted_word(word);
+    return fmt::format("\"{}\" is a command, and a name for the server is missing; write: {} {} --{}",
+                       fault.typed.front(), line_begins(fault), name_for_command(fault.typed), line);
+  }
+  auto message = fmt::format("there is no flag \"{}\"", fault.word);
   const auto here = flag_names(fault.command ? fault.command->command : Command::overview);
   if (fault.command && (fault.command->command == Command::call || fault.command->command == Command::prompt)) {
     message += fmt::format(" of {}; arguments are written key=value: {}={}", fault.command->name,
@@ -98,12 +106,12 @@ std::string unknown_flag(const UsageFault& fault) {
     return near ? message + " (or did you mean " + meant + "?)" : message;
   }
   if (fault.kind == Kind::foreign_flag && fault.command) {
-    message = fmt::format("'{}' takes no flag '{}'", fault.command->name, fault.word);
+    message = fmt::format("\"{}\" takes no flag \"{}\"", fault.command->name, fault.word);
   } else if (fault.kind == Kind::foreign_flag) {
     const auto owner = std::ranges::find_if(
         command_table(), [&](const CommandEntry& entry) { return fault.flag->owner.is(entry.command); });
-    return fmt::format("'{0}' is a flag of '{1}'; write the command first: patchbay {1} {2}", fault.word, owner->name,
-                       flag_as_typed(fault));
+    return fmt::format("\"{0}\" is a flag of \"{1}\"; write the command first: patchbay {1} {2}", fault.word,
+                       owner->name, flag_as_typed(fault));
   } else {
     auto meant = did_you_mean(fault.word, here);
     if (meant.empty() && !fault.command) meant = did_you_mean(fault.word, all_flag_names());
@@ -124,12 +132,12 @@ std::string missing_value(const UsageFault& fault) {
 
 std::string wrong_value(const UsageFault& fault) {
   const auto& choices = fault.flag->value.choices;
-  if (choices.empty()) return fmt::format("{} takes {}, not '{}'", flag_title(fault), fault.expected, fault.value);
+  if (choices.empty()) return fmt::format("{} takes {}, not \"{}\"", flag_title(fault), fault.expected, fault.value);
   // A mode of another client that does not exist here; whoever asks for it counts on nothing being changed.
   if (fault.flag->is_called("--permission-mode") && fault.value == "plan") {
     return fmt::format("patchbay has no mode plan; {} dontAsk refuses every call that no rule allows", fault.word);
   }
-  auto message = fmt::format("{} takes {}, not '{}'", flag_title(fault), one_of(choices), fault.value);
+  auto message = fmt::format("{} takes {}, not \"{}\"", flag_title(fault), one_of(choices), fault.value);
   if (fault.flag->is_called("--transport") && fault.value == "ws") {
     return fmt::format(R"({}; to add a ws server: patchbay {}add-json NAME '{{"type":"ws","url":"wss://…"}}')", message,
                        fault.in_mcp ? "mcp " : "");
@@ -140,7 +148,7 @@ std::string wrong_value(const UsageFault& fault) {
 std::string extra_word(const UsageFault& fault) {
   const auto most = fault.command->words.most;
   const auto taken = most == 0 ? "no arguments" : most == 1 ? "one argument" : fmt::format("{} arguments", most);
-  return fmt::format("'{}' takes {}{}; leave out '{}'", fault.command->name, most == 0 ? "" : "at most ", taken,
+  return fmt::format("\"{}\" takes {}{}; leave out \"{}\"", fault.command->name, most == 0 ? "" : "at most ", taken,
                      fault.word);
 }
 
@@ -149,13 +157,13 @@ std::string message_of(const UsageFault& fault) {
     case Kind::unknown_command:
       return unknown_command(fault);
     case Kind::missing_command:
-      return "'mcp' needs a command: patchbay mcp list";
+      return "\"mcp\" needs a command: patchbay mcp list";
     case Kind::unknown_flag:
     case Kind::foreign_flag:
       return unknown_flag(fault);
     case Kind::misplaced_flag:
-      return fmt::format("'{}' is a flag of '{}'; write it after the command: {} {}", fault.word, command_words(fault),
-                         line_begins(fault), flag_as_typed(fault));
+      return fmt::format("\"{}\" is a flag of \"{}\"; write it after the command: {} {}", fault.word,
+                         command_words(fault), line_begins(fault), flag_as_typed(fault));
     case Kind::missing_value:
       return missing_value(fault);
     case Kind::unwanted_value:
@@ -163,7 +171,7 @@ std::string message_of(const UsageFault& fault) {
     case Kind::wrong_value:
       return wrong_value(fault);
     case Kind::missing_word:
-      return fmt::format("'{}' needs {}: {} {}", fault.command->name, fault.command->words.needs, line_begins(fault),
+      return fmt::format("\"{}\" needs {}: {} {}", fault.command->name, fault.command->words.needs, line_begins(fault),
                          fault.command->words.example);
     case Kind::extra_word:
       return extra_word(fault);
@@ -171,7 +179,7 @@ std::string message_of(const UsageFault& fault) {
       break;
   }
   const auto choices = fault.command->words.choices;
-  return fmt::format("'{}' takes {}, not '{}'{}", fault.command->name, one_of(choices), fault.word,
+  return fmt::format("\"{}\" takes {}, not \"{}\"{}", fault.command->name, one_of(choices), fault.word,
                      did_you_mean(fault.word, as_strings(choices)));
 }
 

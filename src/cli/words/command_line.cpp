@@ -202,7 +202,7 @@ class Reader {
       settings_.version = true;
       return;
     }
-    const auto* entry = find_command(word);
+    const auto* entry = find_command(word == "rm" ? "remove" : word == "ls" ? "list" : word);
     if (!entry || (settings_.as_mcp && !entry->in_mcp)) {
       if (auto* fault = found(UsageFault::Kind::unknown_command, word); fault && listing_) {
         fault->flag = listing_;
@@ -243,6 +243,9 @@ class Reader {
       fault_->json = settings_.json;
       fault_->behind_name =
           command_ && command_->takes_command && fault_->at > first_word_at_ && !settings_.command_words;
+      if (fault_->behind_name) {
+        fault_->typed.assign(words_.begin() + static_cast<std::ptrdiff_t>(first_word_at_), words_.end());
+      }
       return std::move(*fault_);
     }
     return std::move(settings_);

@@ -46,6 +46,7 @@ struct UsageFault {
   bool joined = false;              // the value was typed in the same word: --scope=user, -suser
   std::string_view expected;        // a wrong value: what is right
   bool behind_name = false;         // behind the name of a new server: a flag may belong to the server
+  std::vector<std::string> typed;   // then: that name and all words behind it
 };
 
 std::variant<Settings, HelpTopic, UsageFault> read_command_line(const std::vector<std::string>& words);

@@ -94,8 +94,8 @@ constexpr FlagEntry flags[] = {
     {"--disallowedTools,--disallowed-tools", FlagGroup::permissions, FlagValue("RULES", "a rule", "mcp__server__tool"),
      "Rules for tools that are never called and not shown (repeatable)", &Settings::disallowed_tools, is_rule},
     {"--permission-mode", FlagGroup::permissions, FlagValue("MODE", "a mode", "dontAsk", modes),
-     "What happens to a call that no rule covers: default asks; acceptReads asks unless the tool says that it only "
-     "reads; bypass allows it; dontAsk refuses it. Accepted words",
+     "What happens to a call that no rule covers: dontAsk refuses it; with all other modes `patchbay call` makes it, "
+     "because whoever types a call need not be asked about it. Accepted words",
      &Settings::permission_mode},
     {"--dangerously-skip-permissions", FlagGroup::permissions, none,
      "Same as --permission-mode bypass: only deny and ask rules apply", &Settings::skip_permissions},

@@ -23,7 +23,7 @@ struct Known {
   const std::vector<ServerElsewhere>& elsewhere;
 };
 
-std::optional<Error> unknown(const std::string& name, const Known& known, std::string hint = {}) {
+std::optional<Error> unknown(const std::string& name, const Known& known, const std::string& hint = {}) {
   const auto& servers = known.servers;
   if (name == builtin_name) {
     return Error(Errc::invalid_argument,
@@ -44,7 +44,7 @@ std::optional<Error> unknown(const std::string& name, const Known& known, std::s
                 : servers.empty() ? std::string("; no server is configured (to add one: patchbay add)")
                                   : fmt::format("; the servers are {}", safe_line(join(servers, ", "), 400));
   return Error(Errc::invalid_argument,
-               fmt::format("there is no server called \"{}\"{}{}", safe_name(name, 80), advice, std::move(hint)));
+               continued(fmt::format("there is no server called \"{}\"{}", safe_name(name, 80), advice), hint));
 }
 
 // SERVER/NAME or mcp__SERVER__NAME; a bare name may be any server's.
@@ -79,7 +79,8 @@ std::string elsewhere_text(const std::string& name, const std::vector<ServerElse
 
 Settings with_named_tool(Settings settings, const std::vector<std::string>& servers) {
   auto& words = settings.words;
-  const bool names_tools = settings.command == Command::tools || settings.command == Command::call;
+  const bool names_tools =
+      settings.command == Command::tools || settings.command == Command::call || settings.command == Command::prompt;
   // `why` takes two words itself.
   if ((!names_tools && settings.command != Command::why) || words.empty()) return settings;
   auto is_server = [&](std::string_view word) { return std::ranges::find(servers, word) != servers.end(); };
@@ -92,10 +93,14 @@ Settings with_named_tool(Settings settings, const std::vector<std::string>& serv
     words.erase(words.begin() + 1);
     return settings;
   }
-  const auto& word = words[0];
-  const auto dot = word.find('.');
-  if (is_server(word) || dot == std::string::npos || !server_typed(word).empty()) return settings;
-  if (is_server(word.substr(0, dot))) words[0][dot] = '/';
+  auto& word = words[0];
+  if (is_server(word) || !server_typed(word).empty()) return settings;
+  // A server may have dots in its own name: the longest one is meant.
+  for (auto dot = word.rfind('.'); dot != std::string::npos && dot > 0; dot = word.rfind('.', dot - 1)) {
+    if (!is_server(word.substr(0, dot))) continue;
+    word[dot] = '/';
+    break;
+  }
   return settings;
 }
 
@@ -116,13 +121,17 @@ std::optional<Error> unknown_server(const Settings& settings, const std::vector<
       return there || words.size() < 2 || word.contains('{') ? std::nullopt : unknown(word, known);
     case Command::tools:
       if (there) return std::nullopt;
-      // A bare name may be a tool's, unless it is all but the name of a server.
-      if (server_typed(word).empty() && word != builtin_name) {
-        if (auto text = elsewhere_text(word, elsewhere); !text.empty()) return unknown(word, known);
-        if (nearest(word, servers).empty()) return std::nullopt;
-        return unknown(word, known, fmt::format(" If it is a tool: patchbay tools SERVER/{}", pasted_word(word)));
+      if (!server_typed(word).empty()) return unknown_in_name(word, known);
+      // Only the built-in server is asked for a bare name of a tool: it is there at once.
+      if (word == builtin_name) return unknown(word, known);
+      if (servers == std::vector{std::string(builtin_name)} && elsewhere_text(word, elsewhere).empty() &&
+          !word.contains("://")) {
+        return std::nullopt;
       }
-      return server_typed(word).empty() ? unknown(word, known) : unknown_in_name(word, known);
+      return unknown(word, known,
+                     servers.size() == 1
+                         ? fmt::format("if it is a tool: patchbay tools{}", shell_operands({servers.front(), word}))
+                         : fmt::format("if it is a tool: patchbay tools SERVER {}", pasted_word(word)));
     case Command::call: {
       if (there) return std::nullopt;
       const auto first = word.substr(0, word.find('.'));
@@ -131,6 +140,12 @@ std::optional<Error> unknown_server(const Settings& settings, const std::vector<
       return unknown_in_name(word, known);
     }
     case Command::prompt:
+      // `prompt SERVER NAME` and SERVER.NAME.
+      for (const auto end : {word.size(), word.find('.'), word.find('/')}) {
+        const auto first = word.substr(0, end);
+        const bool is_here = std::ranges::find(servers, first) != servers.end();
+        if (!is_here && !elsewhere_text(first, elsewhere).empty()) return unknown(first, known);
+      }
       // Names of prompts have slashes of their own: only a slip is one for certain.
       return is_full_name(word) || !nearest(server_typed(word), servers).empty() ? unknown_in_name(word, known)
                                                                                  : std::nullopt;

@@ -13,8 +13,8 @@
 
 namespace patchbay::cli {
 
-// As the other commands spell it: `tools SERVER TOOL`, `call SERVER TOOL` and SERVER.TOOL become SERVER/TOOL where the
-// first is one of `servers`.
+// As the other commands spell it: `tools SERVER TOOL`, `call SERVER TOOL`, `prompt SERVER NAME` and SERVER.TOOL become
+// SERVER/TOOL where the first is one of `servers`.
 Settings with_named_tool(Settings settings, const std::vector<std::string>& servers);
 
 // What to say of a server that `settings` names and `servers` has not; nothing when every name may be meant. What

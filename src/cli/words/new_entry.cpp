@@ -6,6 +6,7 @@
 
 #include "base/strings.h"
 #include "cli/words/flag_table.h"
+#include "cli/words/suggested_name.h"
 #include "entries/parse.h"
 #include "text/jsonc.h"
 #include "text/shell_word.h"
@@ -154,12 +155,24 @@ Result<NewEntry> entry_from_words(const Settings& settings) {
     }
   }
   const auto& name = settings.words.front();
+  if (target.empty() && is_url(trim(name))) {
+    const auto url = std::string(trim(name));
+    return wrong(fmt::format("a name for the server is missing; write: patchbay add --transport {}{}{}",
+                             settings.transport.empty() ? "http" : settings.transport, scope_again(settings),
+                             shell_operands({name_for_url(url), url})));
+  }
+  if (target.empty() && is_launcher(name)) {
+    return wrong(
+        fmt::format("\"{0}\" is a command, and a name for the server is missing; write: patchbay add{1} NAME -- "
+                    "{0} ARGUMENTS",
+                    name, scope_again(settings)));
+  }
   if (auto fault = new_name_fault(name); !fault.empty()) return wrong(std::move(fault));
   if (target.empty()) {
     return wrong(
-        fmt::format("the URL or the command of \"{}\" is missing; write: patchbay add --transport http {} "
-                    "https://host/mcp, or: patchbay add {} -- COMMAND ARGUMENTS",
-                    name, name, name));
+        fmt::format("the URL or the command of \"{0}\" is missing; write: patchbay add --transport http{1} {0} "
+                    "https://host/mcp, or: patchbay add{1} {0} -- COMMAND ARGUMENTS",
+                    name, scope_again(settings)));
   }
   std::vector<std::string> notes;
   auto transport = settings.transport;
@@ -206,7 +219,7 @@ Result<NewEntry> entry_from_words(const Settings& settings) {
                                   settings.transport.empty() ? "more words follow it" : "of --transport stdio"));
     }
     if (target.size() == 1 && is_command_line(target.front())) {
-      return wrong(fmt::format("'{}' is a whole command line in one word; write: patchbay add{} {} -- {}",
+      return wrong(fmt::format("\"{}\" is a whole command line in one word; write: patchbay add{} {} -- {}",
                                target.front(), scope_again(settings), shell_word(name), target.front()));
     }
     for (const auto& word : settings.command_without_dashes ? *settings.command_words : std::vector<std::string>()) {

@@ -23,7 +23,7 @@ struct ServeAddress {
 inline Result<ServeAddress> parse_serve_address(std::string_view text) {
   auto wrong = [&] {
     return fail(Errc::invalid_argument,
-                fmt::format("--http '{}' is not ADDRESS:PORT; write for example --http 127.0.0.1:8080", text));
+                fmt::format("--http \"{}\" is not ADDRESS:PORT; write for example --http 127.0.0.1:8080", text));
   };
   const auto colon = text.rfind(':');
   std::string_view host = colon == std::string_view::npos ? std::string_view() : text.substr(0, colon);

@@ -90,6 +90,7 @@ Task<std::string> value_of(const ServerConfig& server, const SecretReference& re
       HelperCommand command;
       command.line = reference.argument;
       command.cwd = context->run.config_dir;
+      for (const auto& [name, value] : context->run.settings_env) command.environment.added.emplace(name, value);
       command.label = fmt::format("the command in \"{}\" of server \"{}\"", reference.place, server.name);
       command.output = secret_limit;
       co_return co_await run_helper(std::move(command), std::move(runtime));
