@@ -21,6 +21,8 @@ Task<Result<T>> as_result(Task<T> work) {
     } else {
       co_return Result<T>(co_await std::move(work));
     }
+  } catch (const Error& error) {
+    co_return std::unexpected(error);  // as error_from says, which would throw it once more to see it
   } catch (...) {
     co_return std::unexpected(error_from(std::current_exception()));
   }

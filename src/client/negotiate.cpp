@@ -4,6 +4,7 @@
 
 #include "base/as_result.h"
 #include "base/offload.h"
+#include "base/timer.h"
 #include "client/era_memory.h"
 #include "client/probe.h"
 #include "protocol/codec.h"
@@ -86,10 +87,26 @@ Task<void> ask_initialize(std::shared_ptr<SessionCore> core, Happenings& out, st
   out.push({Happening::Kind::initialize, std::move(answer)});
 }
 
-Task<void> note_silence(Happenings& out, Duration after) {
-  co_await sleep_for(after);
-  out.push({Happening::Kind::silence, Json()});
-}
+// Timers, not coroutines: they are nearly always cancelled, which costs a coroutine an exception.
+class Silences {
+ public:
+  Silences(asio::any_io_executor executor, std::shared_ptr<Happenings> out, Duration after)
+      : executor_(std::move(executor)), out_(std::move(out)), after_(after) {}
+
+  void note_next() {
+    auto& timer = timers_.emplace_back(executor_);
+    timer.set_after(after_);
+    timer.call([out = out_](boost::system::error_code failed) {
+      if (!failed) out->push({Happening::Kind::silence, Json()});
+    });
+  }
+
+ private:
+  asio::any_io_executor executor_;
+  std::shared_ptr<Happenings> out_;
+  Duration after_;
+  std::deque<Timer> timers_;
+};
 
 // Older servers get the wanted level once; newer ones by every request. A server that
 // does not take it is used all the same, and not waited for.
@@ -158,6 +175,7 @@ Task<void> follow_probe(SessionOwner& owner, Attempt& attempt, std::shared_ptr<H
   const auto memory = recall(owner);
   const auto first = first_question(memory.known, now_of(owner), memory.identity.stamp);
   Probe probe(owner.options().protocol, older != nullptr, first);
+  Silences silences(owner.executor(), shared, runtime.limits.silent_probe);
   auto step = probe.start();
   if (step.what != Do::fail) co_await attempt.open();
   for (;;) {
@@ -170,7 +188,7 @@ Task<void> follow_probe(SessionOwner& owner, Attempt& attempt, std::shared_ptr<H
       case Do::send_discover:
         (memory.file.empty() ? scope : owner.scope())
             .spawn(ask_discover(owner.shared_from_this(), attempt.core(), shared, step.version, memory));
-        scope.spawn(note_silence(happenings, runtime.limits.silent_probe));
+        silences.note_next();
         break;
       case Do::reopen:
         runtime.log(LogLevel::info, "reopen", "reason", "the server ended the connection at the first request");
@@ -180,9 +198,7 @@ Task<void> follow_probe(SessionOwner& owner, Attempt& attempt, std::shared_ptr<H
       case Do::fall_back:
         if (step.what == Do::fall_back) co_await attempt.open_older(std::move(older), *step.error);
         scope.spawn(ask_initialize(attempt.core(), happenings, step.version));
-        if (first == FirstQuestion::initialize) {
-          scope.spawn(note_silence(happenings, runtime.limits.silent_probe));
-        }
+        if (first == FirstQuestion::initialize) silences.note_next();
         break;
       case Do::wait:
         break;

@@ -95,11 +95,14 @@ Result<std::string> find_command(std::string_view command, std::string_view path
 std::vector<std::string> overlay_environment(const char* const* base, const std::map<std::string, std::string>& overlay,
                                              const std::vector<std::string>& unset) {
   std::vector<std::string> out;
+  std::size_t inherited = 0;
+  while (base != nullptr && base[inherited] != nullptr) ++inherited;
+  out.reserve(inherited + overlay.size());
   for (; base != nullptr && *base != nullptr; ++base) {
     std::string_view entry = *base;
     const auto equals = entry.find('=');
     const auto name = entry.substr(0, equals);
-    if (equals != entry.npos && overlay.contains(std::string(name))) continue;
+    if (equals != entry.npos && !overlay.empty() && overlay.contains(std::string(name))) continue;
     if (std::ranges::find(unset, name) != unset.end()) continue;
     out.emplace_back(entry);
   }

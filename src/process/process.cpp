@@ -259,10 +259,12 @@ Task<void> Process::State::drain_errors(std::shared_ptr<State> self) {
 }
 
 Task<void> Process::State::drain_output(std::shared_ptr<State> self) {
-  std::vector<char> buffer(64u << 10);
+  constexpr std::size_t size = 64u << 10;
+  const auto buffer = std::make_unique_for_overwrite<char[]>(size);  // most of them are never written to
   for (;;) {
     error_code failed;
-    co_await self->output.async_read_some(asio::buffer(buffer), asio::redirect_error(asio::use_awaitable, failed));
+    co_await self->output.async_read_some(asio::buffer(buffer.get(), size),
+                                          asio::redirect_error(asio::use_awaitable, failed));
     // The end of the command interrupts reads; its descendants may still be writing.
     if (failed && !(failed == asio::error::operation_aborted && self->output.is_open() && !self->gone)) break;
     auto cancelled = co_await asio::this_coro::cancellation_state;

@@ -3,8 +3,11 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <array>
 #include <cerrno>
+#include <climits>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -29,8 +32,9 @@ bool runnable(const std::string& path) {
 }
 
 // <prefix>/bin/program or <prefix>/lib/libpatchbay.so to <prefix>/libexec/patchbay/patchbay-warden.
-std::string beside(const std::filesystem::path& file) {
-  return (file.parent_path().parent_path() / "libexec/patchbay/patchbay-warden").string();
+std::string beside(std::string_view file) {
+  for (int level = 0; level < 2; ++level) file = file.substr(0, file.find_last_of('/'));
+  return fmt::format("{}/libexec/patchbay/patchbay-warden", file);
 }
 
 }  // namespace
@@ -80,16 +84,19 @@ Result<WardenImage> find_warden() {
     }
     return WardenImage{std::move(path), {}};
   }
-  std::error_code error;
-  auto program = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (!error) {
-    if (auto path = beside(program); runnable(path)) return WardenImage{std::move(path), {}};
+  // Plain texts: this is done for every start.
+  std::array<char, PATH_MAX> program;
+  const auto length = ::readlink("/proc/self/exe", program.data(), program.size());
+  if (length > 0 && static_cast<std::size_t>(length) < program.size()) {
+    auto path = beside({program.data(), static_cast<std::size_t>(length)});
+    if (runnable(path)) return WardenImage{std::move(path), {}};
   }
+  std::error_code error;
   Dl_info library{};
   if (::dladdr(reinterpret_cast<const void*>(&patchbay_warden_begin), &library) != 0 && library.dli_fname != nullptr) {
     auto file = std::filesystem::canonical(library.dli_fname, error);
     if (!error) {
-      if (auto path = beside(file); runnable(path)) return WardenImage{std::move(path), {}};
+      if (auto path = beside(file.native()); runnable(path)) return WardenImage{std::move(path), {}};
     }
   }
   return embedded_warden();

@@ -12,26 +12,18 @@
 // reused before the warden itself reaps it, so no stranger is ever hit, and the children
 // of a killed child become direct children in turn.
 //
-// Plain C, static, one thread, no sanitizer: it must run from a memory file inside any
-// program. All signals stay blocked; SIGCHLD is read from a descriptor.
+// Plain C, static, one thread, no sanitizer, on x86-64 no libc (kernel.h): it must run from a
+// memory file inside any program, and start fast. All signals stay blocked; SIGCHLD is read
+// from a descriptor.
 #define _GNU_SOURCE
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
-#include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <time.h>
 
+#include "kernel.h"
 #include "protocol.h"
 
 enum {
@@ -43,42 +35,55 @@ enum {
 static pid_t self;
 static pid_t command;
 
+static struct listing processes;
+
 static void report(int kind, int place, int value) {
   struct pb_warden_record record = {kind, place, value};
-  ssize_t sent = send(PB_WARDEN_SOCKET, &record, sizeof record, MSG_NOSIGNAL | MSG_DONTWAIT);
-  (void)sent;  // a host that is gone shows as the end of the socket
+  // A host that is gone shows as the end of the socket.
+  call(SYS_sendto, PB_WARDEN_SOCKET, (long)&record, sizeof record, MSG_NOSIGNAL | MSG_DONTWAIT, 0);
 }
 
 static int64_t now_ms(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+  struct kernel_time now = {0, 0};
+  call(SYS_clock_gettime, CLOCK_MONOTONIC, (long)&now, 0, 0, 0);
+  return (int64_t)now.seconds * 1000 + now.nanoseconds / 1000000;
 }
 
 static void close_from(unsigned first) {
-  if (syscall(SYS_close_range, first, ~0u, 0) == 0) return;
-  struct rlimit limit;  // before Linux 5.9
+  if (call(SYS_close_range, first, ~0u, 0, 0, 0) == 0) return;
+  uint64_t limit[2];  // before Linux 5.9
   unsigned last = 65536;
-  if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < last) last = (unsigned)limit.rlim_cur;
-  for (unsigned fd = first; fd < last; ++fd) close((int)fd);
+  if (call(SYS_prlimit64, 0, RLIMIT_NOFILE, 0, (long)limit, 0) == 0 && limit[0] < last) last = (unsigned)limit[0];
+  for (unsigned fd = first; fd < last; ++fd) close_file((int)fd);
+}
+
+// The number at the beginning of `text`; `end` gets what follows it.
+static pid_t number_in(const char* text, const char** end) {
+  pid_t number = 0;
+  while (*text >= '0' && *text <= '9') number = number * 10 + (*text++ - '0');
+  if (end != NULL) *end = text;
+  return number;
 }
 
 // Parent of `pid` as /proc says now, or -1. The name may hold blanks and brackets, so the
 // fields are counted from the last ')'.
 static pid_t parent_of(const char* pid) {
-  char path[64] = "/proc/";
-  strncat(path, pid, 20);
-  strcat(path, "/stat");
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  char path[32] = "/proc/";
+  int length = 6;
+  for (int i = 0; pid[i] != '\0' && i < 20; ++i) path[length++] = pid[i];
+  for (const char* rest = "/stat"; *rest != '\0'; ++rest) path[length++] = *rest;
+  path[length] = '\0';
+  int fd = open_file(path, O_RDONLY);
   if (fd < 0) return -1;
   char text[512];
-  ssize_t length = read(fd, text, sizeof text - 1);
-  close(fd);
-  if (length <= 0) return -1;
-  text[length] = '\0';
-  const char* end = strrchr(text, ')');
-  if (end == NULL || strlen(end) < 5) return -1;
-  return (pid_t)atoi(end + 4);  // ") S ppid"
+  long size = read_file(fd, text, sizeof text - 1);
+  close_file(fd);
+  if (size <= 0) return -1;
+  text[size] = '\0';
+  long end = size;
+  while (end >= 0 && text[end] != ')') --end;
+  if (end < 0 || size - end < 5) return -1;
+  return number_in(text + end + 4, NULL);  // ") S ppid"
 }
 
 static int is_pid(const char* name) { return name[0] >= '1' && name[0] <= '9'; }
@@ -86,19 +91,19 @@ static int is_pid(const char* name) { return name[0] >= '1' && name[0] <= '9'; }
 // SIGKILL for every direct child, as the kernel lists them: one short read, so that a chain
 // of processes that fork and end does not outrun it. False when the kernel keeps no list.
 static int kill_listed_children(void) {
-  int fd = open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
+  int fd = open_file("/proc/thread-self/children", O_RDONLY);
   if (fd < 0) return 0;
   static char text[65536];
-  ssize_t length = read(fd, text, sizeof text - 1);
-  close(fd);
+  long length = read_file(fd, text, sizeof text - 1);
+  close_file(fd);
   if (length < 0) return 0;
   text[length] = '\0';
-  for (char* next = text; *next != '\0';) {
-    char* end;
-    long pid = strtol(next, &end, 10);
+  for (const char* next = text; *next != '\0';) {
+    const char* end;
+    pid_t pid = number_in(next, &end);
     // A number cut off by the end of the buffer would be somebody else's.
     if (end == next || *end != ' ') break;
-    if (pid > 1) kill((pid_t)pid, SIGKILL);
+    if (pid > 1) send_signal(pid, SIGKILL);
     next = end + 1;
   }
   return 1;
@@ -106,19 +111,18 @@ static int kill_listed_children(void) {
 
 // The same by looking at every process.
 static void kill_found_children(void) {
-  DIR* proc = opendir("/proc");
-  if (proc == NULL) {
+  if (list(&processes, "/proc") < 0) {
     // Out of memory or descriptors: the command and its group are known without looking.
     if (command > 0) {
-      kill(-command, SIGKILL);
-      kill(command, SIGKILL);
+      send_signal(-command, SIGKILL);
+      send_signal(command, SIGKILL);
     }
     return;
   }
-  for (struct dirent* entry; (entry = readdir(proc)) != NULL;) {
-    if (is_pid(entry->d_name) && parent_of(entry->d_name) == self) kill((pid_t)atoi(entry->d_name), SIGKILL);
+  for (const char* name; (name = next_name(&processes)) != NULL;) {
+    if (is_pid(name) && parent_of(name) == self) send_signal(number_in(name, NULL), SIGKILL);
   }
-  closedir(proc);
+  close_file(processes.fd);
 }
 
 // One signal for every descendant there is now. Deeper descendants are reaped by others, so
@@ -129,12 +133,11 @@ static void signal_tree(int number) {
   tree[count++] = self;
   for (int before = 0, looks = 0; before != count && looks < MAX_LOOKS; ++looks) {
     before = count;
-    DIR* proc = opendir("/proc");
-    if (proc == NULL) break;
-    for (struct dirent* entry; (entry = readdir(proc)) != NULL && count < MAX_TREE;) {
-      if (!is_pid(entry->d_name)) continue;
-      pid_t pid = (pid_t)atoi(entry->d_name);
-      pid_t parent = parent_of(entry->d_name);
+    if (list(&processes, "/proc") < 0) break;
+    for (const char* name; count < MAX_TREE && (name = next_name(&processes)) != NULL;) {
+      if (!is_pid(name)) continue;
+      pid_t pid = number_in(name, NULL);
+      pid_t parent = parent_of(name);
       int known = 0, descends = 0;
       for (int i = 0; i < count; ++i) {
         known |= tree[i] == pid;
@@ -142,11 +145,11 @@ static void signal_tree(int number) {
       }
       if (descends && !known) tree[count++] = pid;
     }
-    closedir(proc);
+    close_file(processes.fd);
   }
   for (int i = 1; i < count; ++i) {
-    int pin = (int)syscall(SYS_pidfd_open, tree[i], 0);
-    if (pin < 0 && errno == ESRCH) continue;
+    int pin = open_process(tree[i]);
+    if (pin == -ESRCH) continue;
     char name[16];
     int length = 0;
     for (pid_t rest = tree[i]; rest > 0; rest /= 10) ++length;
@@ -157,45 +160,48 @@ static void signal_tree(int number) {
     for (int j = 0; j < count; ++j) descends |= tree[j] == parent;
     if (descends) {
       if (pin >= 0) {
-        syscall(SYS_pidfd_send_signal, pin, number, NULL, 0);
+        call(SYS_pidfd_send_signal, pin, number, 0, 0, 0);
       } else {
-        kill(tree[i], number);  // before Linux 5.3, or where a container refuses the descriptor
+        send_signal(tree[i], number);  // before Linux 5.3, or where a container refuses the descriptor
       }
     }
-    if (pin >= 0) close(pin);
+    if (pin >= 0) close_file(pin);
   }
 }
 
-// Starts the command in a process group of its own, with default signals and nothing but
-// its three descriptors. vfork: when it returns, exec has happened or has failed.
-static int start(char** argv) {
-  volatile int failed = 0;
-  sigset_t none;
-  sigemptyset(&none);
-  pid_t pid = vfork();
-  if (pid == 0) {
-    setpgid(0, 0);
-    for (int number = 1; number < NSIG; ++number) signal(number, SIG_DFL);
-    // If a stranger kills the warden, at least the command goes too. Safe here: the
-    // warden has one thread, and this counts the parent's thread.
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != self) _exit(127);  // killed before that line
-    sigprocmask(SIG_SETMASK, &none, NULL);
-    execv(argv[0], argv + 1);
-    failed = errno;
-    _exit(127);
+static char** words;      // the file to execute, then the argv of the command
+static char** variables;  // its environment
+static volatile int failed;
+
+static void become_command(void) {
+  static const uint64_t none = 0;
+  call(SYS_setpgid, 0, 0, 0, 0, 0);
+  for (int number = 1; number <= 64; ++number) default_action(number);
+  // If a stranger kills the warden, at least the command goes too. Safe here: the
+  // warden has one thread, and this counts the parent's thread.
+  call(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+  if (call(SYS_getppid, 0, 0, 0, 0, 0) == self) {  // else killed before that line
+    set_mask(&none);
+    failed = (int)-call(SYS_execve, (long)words[0], (long)(words + 1), (long)variables, 0, 0);
   }
+  for (;;) call(SYS_exit_group, 127, 0, 0, 0, 0);
+}
+
+// Starts the command in a process group of its own, with default signals and nothing but
+// its three descriptors. When start_child returns, exec has happened or has failed.
+static int start(void) {
+  long pid = start_child(become_command);
   if (pid < 0) {
-    report(PB_WARDEN_FAILED, PB_AT_FORK, errno);
+    report(PB_WARDEN_FAILED, PB_AT_FORK, (int)-pid);
     return -1;
   }
   if (failed != 0) {
-    waitpid(pid, NULL, 0);
+    call(SYS_wait4, pid, 0, 0, 0, 0);
     report(PB_WARDEN_FAILED, PB_AT_EXEC, failed);
     return -1;
   }
-  command = pid;
-  report(PB_WARDEN_STARTED, 0, pid);
+  command = (pid_t)pid;
+  report(PB_WARDEN_STARTED, 0, command);
   return 0;
 }
 
@@ -204,8 +210,8 @@ static int reap(void) {
   int ended = 0, result = 0, left = 1;
   for (;;) {
     int status = 0;
-    pid_t pid = waitpid(-1, &status, WNOHANG | __WALL);
-    if (pid < 0 && errno == EINTR) continue;
+    long pid = call(SYS_wait4, -1, (long)&status, WNOHANG | __WALL, 0, 0);
+    if (pid == -EINTR) continue;
     if (pid < 0) left = 0;
     if (pid <= 0) break;
     if (pid == command) {
@@ -218,49 +224,50 @@ static int reap(void) {
   return left;
 }
 
-int main(int argc, char** argv) {
+static int is_our_version(const char* text) {
+  for (const char* ours = PB_WARDEN_VERSION;; ++ours, ++text) {
+    if (*ours != *text) return 0;
+    if (*ours == '\0') return 1;
+  }
+}
+
+int warden(int argc, char** argv, char** environment) {
+  static const uint64_t all = ~(uint64_t)0;
+  static const uint64_t child = (uint64_t)1 << (SIGCHLD - 1);
   close_from(PB_WARDEN_SOCKET + 1);
-  prctl(PR_SET_NAME, "patchbay-warden");
-  fcntl(PB_WARDEN_SOCKET, F_SETFD, FD_CLOEXEC);
-  sigset_t all, child;
-  sigfillset(&all);
-  sigprocmask(SIG_SETMASK, &all, NULL);
-  sigemptyset(&child);
-  sigaddset(&child, SIGCHLD);
-  self = getpid();
-  if (argc < 4 || strcmp(argv[1], PB_WARDEN_VERSION) != 0) {
+  call(SYS_prctl, PR_SET_NAME, (long)"patchbay-warden", 0, 0, 0);
+  call(SYS_fcntl, PB_WARDEN_SOCKET, F_SETFD, FD_CLOEXEC, 0, 0);
+  set_mask(&all);
+  self = (pid_t)call(SYS_getpid, 0, 0, 0, 0, 0);
+  if (argc < 4 || !is_our_version(argv[1])) {
     report(PB_WARDEN_FAILED, PB_AT_VERSION, 0);
     return 1;
   }
+  words = argv + 2;
+  variables = environment;
   // An ignored SIGCHLD would be inherited over exec and children would vanish unreaped.
-  signal(SIGCHLD, SIG_DFL);
-  setsid();  // away from the signals of the host's terminal, which were blocked until here
-  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  default_action(SIGCHLD);
+  call(SYS_setsid, 0, 0, 0, 0, 0);  // away from the signals of the host's terminal, which were blocked until here
+  call(SYS_prctl, PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
   // The end of the socket says that the host is gone. So does its pidfd, even when a fork
   // of the host still holds a copy of the socket.
-  int host = (int)syscall(SYS_pidfd_open, getppid(), 0);
-  int events = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+  int host = open_process((pid_t)call(SYS_getppid, 0, 0, 0, 0, 0));
+  int events = (int)call(SYS_signalfd4, -1, (long)&child, 8, SFD_CLOEXEC | SFD_NONBLOCK, 0);
   if (events < 0) {
-    report(PB_WARDEN_FAILED, PB_AT_FORK, errno);
+    report(PB_WARDEN_FAILED, PB_AT_FORK, -events);
     return 1;
   }
   if (parent_of("self") < 0) {
-    report(PB_WARDEN_FAILED, PB_AT_PROC, errno);
+    report(PB_WARDEN_FAILED, PB_AT_PROC, ENOENT);
     return 1;
   }
   struct pollfd early = {PB_WARDEN_SOCKET, POLLIN, 0};
-  if (poll(&early, 1, 0) > 0 && (early.revents & POLLHUP)) return 0;  // the host ended meanwhile
-  if (start(argv + 2) != 0) return 1;
+  if (wait_for(&early, 1, 0) > 0 && (early.revents & POLLHUP)) return 0;  // the host ended meanwhile
+  if (start() != 0) return 1;
 
   // From here on the command alone holds its pipes: their ends mean what they say.
-  int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-  for (int fd = 0; fd < PB_WARDEN_SOCKET; ++fd) {
-    if (null < 0 || dup2(null, fd) < 0) close(fd);
-  }
-  if (null >= PB_WARDEN_SOCKET) close(null);
-  if (chdir("/") != 0) {
-    // Staying only keeps a directory busy.
-  }
+  for (int fd = 0; fd < PB_WARDEN_SOCKET; ++fd) close_file(fd);
+  call(SYS_chdir, (long)"/", 0, 0, 0, 0);  // refused: staying only keeps a directory busy
 
   int orphaned = 0, killing = 0, pause = 5;
   int64_t deadline = 0;
@@ -278,20 +285,20 @@ int main(int argc, char** argv) {
     }
     struct pollfd watched[3] = {
         {events, POLLIN, 0}, {orphaned ? -1 : PB_WARDEN_SOCKET, POLLIN, 0}, {orphaned ? -1 : host, POLLIN, 0}};
-    if (poll(watched, 3, wait) <= 0) continue;
+    if (wait_for(watched, 3, wait) <= 0) continue;
     if (watched[0].revents != 0) {
       struct signalfd_siginfo info;
-      while (read(events, &info, sizeof info) > 0) pause = 5;
+      while (read_file(events, &info, sizeof info) > 0) pause = 5;
     }
     int gone = watched[2].revents != 0;
     if (watched[1].revents != 0) {
       char order;
-      ssize_t length = recv(PB_WARDEN_SOCKET, &order, 1, MSG_DONTWAIT);
+      long length = call(SYS_recvfrom, PB_WARDEN_SOCKET, (long)&order, 1, MSG_DONTWAIT, 0);
       if (length > 0) {
         if (order == PB_ORDER_INTERRUPT) signal_tree(SIGINT);
         if (order == PB_ORDER_TERMINATE) signal_tree(SIGTERM);
         if (order == PB_ORDER_KILL) killing = 1;
-      } else if (length == 0 || (errno != EAGAIN && errno != EINTR)) {
+      } else if (length != -EAGAIN && length != -EINTR) {
         gone = 1;
       }
     }
