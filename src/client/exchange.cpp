@@ -59,10 +59,91 @@ Error error_of_exchange(std::string_view method, CarriedOut so_far, Error error)
   return error.carried_out() ? error : std::move(error).with_carried_out(so_far);
 }
 
+namespace {
+
+// How a round ended that did not fail.
+enum class Ended { with_answer, with_questions, forgotten };
+
+Ended judge(SessionOwner& session, const SessionCore& core, std::string_view method, Result<Payload>& answered,
+            Exchanged& exchanged, std::unique_ptr<InputRequired>& input, bool tasks, bool recovered,
+            CallToolResult* plain) {
+  const auto& wire = *core.wire();
+  if (!answered) {
+    if (auto needed = wire.input_needed(answered.error())) {
+      input = std::make_unique<InputRequired>(std::move(*needed));
+      return Ended::with_questions;
+    }
+    if (!recovered && can_recover(session, core, method, answered.error())) return Ended::forgotten;
+    throw std::move(answered).error();
+  }
+  exchanged.bytes = answered->text().size();
+  // The values of a large answer were made before it came here, aside; its text is not read again.
+  if (plain && exchanged.bytes <= session.runtime().limits.parse_here && wire.read_plain(answered->text(), *plain)) {
+    exchanged.progress = nullptr;
+    return Ended::with_answer;
+  }
+  auto outcome = wire.outcome(method, std::move(*answered).take());
+  if (!outcome) throw std::move(outcome).error();
+  if (auto* done = std::get_if<Json>(&*outcome)) {
+    exchanged.progress = nullptr;
+    exchanged.answer = std::move(*done);
+    return Ended::with_answer;
+  }
+  if (auto* task = std::get_if<RemoteTask>(&*outcome)) {
+    if (!tasks) {
+      throw Error(Errc::protocol, fmt::format("the server answered {} with a task, which was not requested", method));
+    }
+    exchanged.answer = std::move(*task);
+    return Ended::with_answer;
+  }
+  input = std::make_unique<InputRequired>(std::move(std::get<InputRequired>(*outcome)));
+  return Ended::with_questions;
+}
+
+// Asks what the server wants to know. Where answers cannot be carried back, a refusal ends the call here.
+Task<InputAnswers> ask(SessionOwner& session, std::shared_ptr<CallClock> clock, InputRequired& input, bool carried) {
+  InputAnswers answers;
+  for (auto& [key, wish] : input.requests) {
+    const CallClock::Stop stop(clock);
+    auto response = co_await session.answers().ask(std::move(wish), session.answers().context_of(clock.get()));
+    auto* elicited = std::get_if<ElicitResult>(&response);
+    if (!carried && elicited && elicited->action != ElicitResult::Action::accept) {
+      throw Error(
+          Errc::denied,
+          fmt::format("the server needs you to open a web page, and you did not agree (\"{}\"); call again and agree",
+                      to_string(elicited->action)));
+    }
+    answers.emplace_back(key, std::move(response));
+  }
+  co_return answers;
+}
+
+void check_rounds(std::string_view method, std::size_t round, std::size_t visits, std::size_t most_rounds) {
+  if (round >= most_rounds) {
+    throw Error(Errc::limit, fmt::format("the server asked for input {} times during one {}; the limit is {}",
+                                         round + 1, method, most_rounds));
+  }
+  if (visits > most_visits) {
+    throw Error(
+        Errc::limit,
+        fmt::format(
+            "the server asked {} times during one {} to visit a page; do what the page asks for, then call again",
+            visits, method));
+  }
+}
+
+void check_has(const Wire& wire, std::string_view method) {
+  if (wire.has_request(method)) return;
+  throw Error(Errc::unsupported, fmt::format("the server uses protocol revision {}, which does not have the request {}",
+                                             wire.version(), method));
+}
+
+}  // namespace
+
+// What does not wait is in functions of its own: a coroutine keeps all its variables while it waits.
 Task<Exchanged> exchange(SessionOwner& session, std::string_view method, Members members, RequestSettings settings,
                          bool* asked, CallToolResult* plain) {
   auto so_far = CarriedOut::no;
-  const auto& runtime = session.runtime();
   auto& renewal = session.renewal();
   try {
     if (!settings.clock) settings.clock = clock_for(session.clock(), settings);
@@ -72,12 +153,7 @@ Task<Exchanged> exchange(SessionOwner& session, std::string_view method, Members
     if (renewal.running() || (renewal.needed() && !session.closing())) {
       co_await in_time(method, settings, renewal.renew(renewal.count()));
     }
-    const auto* wire = &session.wire();
-    if (!wire->has_request(method)) {
-      throw Error(Errc::unsupported,
-                  fmt::format("the server uses protocol revision {}, which does not have the request {}",
-                              wire->version(), method));
-    }
+    check_has(session.wire(), method);
     std::optional<Members> again;  // what later rounds send
     bool recovered = false;
     std::size_t visits = 0;
@@ -86,7 +162,6 @@ Task<Exchanged> exchange(SessionOwner& session, std::string_view method, Members
       const auto& here = core->peer();
       const auto seen = renewal.count();
       const auto id = here->reserve_id();
-      wire = core->wire();
       Exchanged exchanged;
       if (settings.tasks && (settings.on_progress || settings.idle != Duration::max())) {
         exchanged.peer = here;
@@ -95,80 +170,31 @@ Task<Exchanged> exchange(SessionOwner& session, std::string_view method, Members
       }
       Result<Payload> answered = Payload();
       try {
-        answered = co_await core->send(*wire, method, again ? *again : members, settings, core->cancel_by(), id);
+        answered =
+            co_await core->send(*core->wire(), method, again ? *again : members, settings, core->cancel_by(), id);
       } catch (...) {
         answered = std::unexpected(error_from(std::current_exception()));
       }
-
-      InputRequired input;
       so_far = answered ? CarriedOut::unknown : answered.error().carried_out().value_or(CarriedOut::unknown);
-      if (answered) {
-        exchanged.bytes = answered->text().size();
-        // The values of a large answer were made before it came here, aside; its text is not read again.
-        if (plain && exchanged.bytes <= runtime.limits.parse_here && wire->read_plain(answered->text(), *plain)) {
-          exchanged.progress = nullptr;
-          co_return exchanged;
-        }
-        auto outcome = wire->outcome(method, std::move(*answered).take());
-        if (!outcome) throw std::move(outcome).error();
-        if (auto* done = std::get_if<Json>(&*outcome)) {
-          exchanged.progress = nullptr;
-          exchanged.answer = std::move(*done);
-          co_return exchanged;
-        }
-        if (auto* task = std::get_if<RemoteTask>(&*outcome)) {
-          if (!settings.tasks) {
-            throw Error(Errc::protocol,
-                        fmt::format("the server answered {} with a task, which was not requested", method));
-          }
-          exchanged.answer = std::move(*task);
-          co_return exchanged;
-        }
-        input = std::move(std::get<InputRequired>(*outcome));
-      } else if (auto needed = wire->input_needed(answered.error())) {
-        input = std::move(*needed);
-      } else if (!recovered && can_recover(session, *core, method, answered.error())) {
+      std::unique_ptr<InputRequired> input;
+      const auto ended = judge(session, *core, method, answered, exchanged, input, settings.tasks, recovered, plain);
+      if (ended == Ended::with_answer) co_return exchanged;
+      if (ended == Ended::forgotten) {
         recovered = true;
         co_await in_time(method, settings, recover(session, answered.error(), seen));
         if (clock->left() == Duration::zero()) throw timed_out(method, settings.total);
         continue;
-      } else {
-        throw std::move(answered).error();
       }
-
       if (asked) *asked = true;
-      if (round >= runtime.limits.input_rounds) {
-        throw Error(Errc::limit, fmt::format("the server asked for input {} times during one {}; the limit is {}",
-                                             round + 1, method, runtime.limits.input_rounds));
-      }
-      if (asks_for_a_visit(input) && ++visits > most_visits) {
-        throw Error(
-            Errc::limit,
-            fmt::format(
-                "the server asked {} times during one {} to visit a page; do what the page asks for, then call again",
-                visits, method));
-      }
-      InputAnswers answers;
-      for (auto& [key, wish] : input.requests) {
-        const CallClock::Stop stop(clock);
-        auto response = co_await session.answers().ask(std::move(wish), session.answers().context_of(clock.get()));
-        auto* elicited = std::get_if<ElicitResult>(&response);
-        // Where answers cannot be carried back, a refusal ends the call here.
-        if (!answered && elicited && elicited->action != ElicitResult::Action::accept) {
-          throw Error(
-              Errc::denied,
-              fmt::format(
-                  "the server needs you to open a web page, and you did not agree (\"{}\"); call again and agree",
-                  to_string(elicited->action)));
-        }
-        answers.emplace_back(key, std::move(response));
-      }
-      if (input.requests.empty()) {
+      if (asks_for_a_visit(*input)) ++visits;
+      check_rounds(method, round, visits, session.runtime().limits.input_rounds);
+      const auto answers = co_await ask(session, clock, *input, answered.has_value());
+      if (input->requests.empty()) {
         co_await sleep_for(std::min(pause_before(round), clock->left()));
       }
       if (clock->left() == Duration::zero()) throw timed_out(method, settings.total);
       again = members;
-      wire->add_input(*again, answers, input.state);
+      core->wire()->add_input(*again, answers, input->state);
     }
   } catch (...) {
     throw error_of_exchange(method, so_far, error_from(std::current_exception()));

@@ -126,6 +126,20 @@ Task<Page<Tool>> Session::list_tools_page(std::optional<std::string> cursor, Cal
   co_return page;
 }
 
+namespace {
+
+// Apart from call_tool, whose coroutine stays small that way.
+Task<CallToolResult> result_of_task(std::shared_ptr<SessionOwner> owner, Exchanged exchanged, RequestSettings settings,
+                                    decltype(CallOptions::on_task) on_task) {
+  FollowTask how{.settings = std::move(settings), .on_task = std::move(on_task)};
+  how.peer = std::move(exchanged.peer);
+  how.progress = std::move(exchanged.progress);
+  auto& task = std::get<RemoteTask>(exchanged.answer);
+  co_return value_or_throw(decode<CallToolResult>(co_await follow_task(owner, std::move(task), std::move(how))));
+}
+
+}  // namespace
+
 Task<CallToolResult> Session::call_tool(std::string name, Payload arguments, CallOptions options) {
   auto owner = holder_->owner;
   // What fails says whether the call was carried out. Nothing was sent yet; what has an answer may have been.
@@ -150,11 +164,8 @@ Task<CallToolResult> Session::call_tool(std::string name, Payload arguments, Cal
         as_task ? co_await begin_call(*owner, name, std::move(members), options.task, options.task_ttl, settings)
                 : co_await exchange(*owner, method::call_tool, std::move(members), settings, nullptr, &decoded);
     so_far = CarriedOut::unknown;
-    if (auto* task = std::get_if<RemoteTask>(&exchanged.answer)) {
-      FollowTask how{.settings = std::move(settings), .on_task = std::move(options.on_task)};
-      how.peer = std::move(exchanged.peer);
-      how.progress = std::move(exchanged.progress);
-      decoded = value_or_throw(decode<CallToolResult>(co_await follow_task(owner, std::move(*task), std::move(how))));
+    if (std::holds_alternative<RemoteTask>(exchanged.answer)) {
+      decoded = co_await result_of_task(owner, std::move(exchanged), std::move(settings), std::move(options.on_task));
     } else if (auto& result = std::get<Json>(exchanged.answer); !result.is_null()) {
       decoded = value_or_throw(decode<CallToolResult>(std::move(result)));
     }

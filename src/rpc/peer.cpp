@@ -69,7 +69,31 @@ void Peer::start() {
   scope_.spawn(watch_deadlines());
 }
 
+// What does not wait is in functions of its own: their variables are not kept while the call waits, and a small
+// coroutine is a cheap one.
 Task<Payload> Peer::call(PeerCall call) {
+  // Whoever awaits this need not keep the peer.
+  const auto self = weak_from_this().lock();
+  Pending pending;
+  const struct Forget {
+    Peer& peer;
+    PeerCall& call;
+    ~Forget() {
+      if (call.clock) call.clock->went_on = nullptr;
+      peer.pending_.erase(call.id);
+      if (peer.pending_.empty()) peer.idle_event_.notify_all();
+    }
+  } forget{*this, call};
+  begin(call, pending);
+  try {
+    while (!pending.done.is_set()) co_await pending.done.changed();
+  } catch (...) {
+    give_up(call);
+  }
+  co_return outcome_of(pending);
+}
+
+void Peer::begin(PeerCall& call, Pending& pending) {
   if (ended_) throw judged(*ended_, false);
   Message request = Request{call.id, call.method, std::move(call.params), std::move(call.headers)};
   if (!fits(request, runtime_.limits.outgoing)) {
@@ -77,10 +101,7 @@ Task<Payload> Peer::call(PeerCall call) {
                                          runtime_.limits.outgoing))
         .with_carried_out(CarriedOut::no);
   }
-  // Whoever awaits this need not keep the peer.
-  const auto self = weak_from_this().lock();
   if (!call.clock) call.clock = std::make_shared<CallClock>(clock_, call.total, std::min(call.total, call.idle));
-  Pending pending;
   pending.call = &call;
   const auto now = call.clock->now();
   pending.total_end = std::min(time_after(now, call.total), call.clock->end());
@@ -89,34 +110,24 @@ Task<Payload> Peer::call(PeerCall call) {
   call.clock->went_on = [this, id = call.id] {
     if (auto found = pending_.find(id); found != pending_.end()) arm(found->second->deadline());
   };
-  struct Forget {
-    Peer& peer;
-    std::int64_t id;
-    CallClock& clock;
-    ~Forget() {
-      clock.went_on = nullptr;
-      peer.pending_.erase(id);
-      if (peer.pending_.empty()) peer.idle_event_.notify_all();
-    }
-  } forget{*this, call.id, *call.clock};
-
   // The params travel as bytes; the call itself keeps none of them while it waits.
   auto sent = send(std::move(request), call.about);
   if (!sent) throw judged(std::move(sent).error(), false);
   arm(pending.deadline());
+}
 
-  try {
-    while (!pending.done.is_set()) co_await pending.done.changed();
-  } catch (...) {
-    // Whoever waited is leaving: say so to the peer, without waiting for it.
-    auto left = error_from(std::current_exception());
-    const bool withdrawn = !ended_ && channel_->withdraw(call.id);
-    if (!withdrawn) tell_cancelled(call.id, call, "cancelled by the caller");
-    throw judged(std::move(left), !withdrawn);
-  }
+// Whoever waited is leaving: says so to the peer, without waiting for it.
+void Peer::give_up(const PeerCall& call) {
+  auto left = error_from(std::current_exception());
+  const bool withdrawn = !ended_ && channel_->withdraw(call.id);
+  if (!withdrawn) tell_cancelled(call.id, call, "cancelled by the caller");
+  throw judged(std::move(left), !withdrawn);
+}
+
+Payload Peer::outcome_of(Pending& pending) {
   auto outcome = pending.done.take();
   if (!outcome) throw std::move(outcome).error();
-  co_return std::move(*outcome);
+  return std::move(*outcome);
 }
 
 Result<void> Peer::notify(std::string_view method, Payload params, const std::optional<RequestId>& about) {

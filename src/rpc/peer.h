@@ -166,6 +166,9 @@ class Peer : public std::enable_shared_from_this<Peer> {
     std::uint64_t serial = 0;  // ids may come again; this does not
   };
 
+  void begin(PeerCall& call, Pending& pending);
+  [[noreturn]] void give_up(const PeerCall& call);
+  static Payload outcome_of(Pending& pending);
   Task<void> read();
   void take(Incoming incoming);
   Task<void> take_batch(Batch batch);

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t longest_line = 4000;
 constexpr std::size_t most_options = 12;
-constexpr int deepest = 4;
+constexpr int deepest = 2;
 
 std::string hints_of(const Tool& tool) {
   std::string hints;
