@@ -1,15 +1,17 @@
 // The measuring client of this library: its public coroutine face, as a program would use it.
 // Only `forward` goes one layer deeper, to where an answer is handed on as the bytes it came
-// in. bench/README.md has the arguments and the line that is printed.
+// in, and `catalog`, to where one is made. bench/README.md has the arguments and the line that is printed.
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include <patchbay/client.h>
+#include <patchbay/host.h>
 
 #include "base/runtime.h"
 #include "base/scope.h"
 #include "figures.h"
+#include "many_tools.h"
 #include "rpc/peer.h"
 #include "rpc/transport.h"
 
@@ -117,6 +119,53 @@ Task<void> connect_many(const Arguments& arguments) {
   co_await closing.join();
 }
 
+// A host that reads no files, with `servers` servers named s0, s1, ...
+std::unique_ptr<pb::Host> host_of(const Arguments& arguments, int servers) {
+  pb::HostOptions options;
+  options.config = pb::LoadedConfig{};
+  options.local_starts = static_cast<std::size_t>(arguments.at_once);
+  auto host = std::make_unique<pb::Host>(std::move(options));
+  for (int i = 0; i < servers; ++i) {
+    pb::ServerConfig config;
+    config.name = "s" + std::to_string(i);
+    config.command = arguments.server;
+    host->add_server(std::move(config));
+  }
+  return host;
+}
+
+Task<void> host_calls(const Arguments& arguments) {
+  auto host = host_of(arguments, 1);
+  co_await host->start();
+  std::optional<bench::Meter> meter;
+  for (int i = -arguments.warm_up(); i < arguments.count; ++i) {
+    if (i == 0) meter.emplace(arguments.measure);
+    const double began = bench::wall_us();
+    const auto result = co_await host->call("mcp__s0__echo", pb::Json{{"text", "hello"}});
+    if (meter) meter->took(bench::wall_us() - began);
+    check(std::get<pb::TextContent>(result.content.at(0)).text.size() == 4);
+  }
+  meter->print(arguments.count);
+  co_await host->stop_quickly();
+}
+
+Task<void> host_start(const Arguments& arguments) {
+  auto host = host_of(arguments, arguments.count);
+  bench::Meter meter(arguments.measure);
+  co_await host->start();
+  check(host->catalog()->size() == 3 * static_cast<std::size_t>(arguments.count));
+  meter.print(1);
+  co_await host->stop_quickly();
+}
+
+void catalogs(const Arguments& arguments) {
+  bench::ManyTools tools(arguments.at_once);
+  for (int i = 0; i < arguments.warm_up(); ++i) check(tools.changed_catalog() > 0);
+  bench::Meter meter(arguments.measure);
+  for (int i = 0; i < arguments.count; ++i) check(tools.changed_catalog() > 0);
+  meter.print(arguments.count);
+}
+
 Task<void> forward(const Arguments& arguments) {
   const pb::Runtime runtime;
   auto how = transport(arguments);
@@ -145,6 +194,12 @@ Task<int> measure(Arguments arguments) {
     co_await connect_many(arguments);
   } else if (arguments.measure == "forward") {
     co_await forward(arguments);
+  } else if (arguments.measure == "host") {
+    co_await host_calls(arguments);
+  } else if (arguments.measure == "host-connect") {
+    co_await host_start(arguments);
+  } else if (arguments.measure == "catalog") {
+    catalogs(arguments);
   } else {
     auto session = co_await client().connect(transport(arguments));
     if (arguments.measure == "parallel") {

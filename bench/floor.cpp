@@ -1,7 +1,11 @@
 // The least a client can do: poll, read and write on pipes, and a look for the end of each
 // line. What it sends is what other clients send, each request with an id of its own; what it
 // gets it holds as a whole and does not read. For
-// `connect` it starts the servers and exchanges the lines of the handshake, no more.
+// `connect` it starts the servers and exchanges the lines of the handshake, no more. `host` and
+// `host-connect` are the same as `sequential` and `connect`: it has no host.
+//
+// Compiled with BENCH_PARSES it is the least a client can do that knows what it got: it reads
+// every answer to `echo` with simdjson, finds the request by its id and looks at the text.
 #include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
@@ -10,6 +14,12 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+
+#ifdef BENCH_PARSES
+#include <unordered_set>
+
+#include <simdjson.h>
+#endif
 
 #include "figures.h"
 
@@ -60,6 +70,29 @@ void write_all(int fd, std::string_view bytes) {
 char buffer[8 << 20];
 std::size_t held = 0;  // of a line that has not ended
 
+#ifdef BENCH_PARSES
+std::unordered_set<std::int64_t> asked;  // ids of requests without an answer
+
+void understand(const char* line, const char* end) {
+  static simdjson::ondemand::parser parser;
+  const auto size = static_cast<std::size_t>(end - line);
+  const auto room = static_cast<std::size_t>(buffer + sizeof buffer - line);
+  std::int64_t id = 0;
+  std::string_view text;
+  simdjson::ondemand::document answer;
+  const bool read = parser.iterate(simdjson::padded_string_view(line, size, room)).get(answer) == simdjson::SUCCESS &&
+                    answer["id"].get(id) == simdjson::SUCCESS;
+  if (!read || id < 2) return;  // of the handshake
+  if (answer["result"]["content"].at(0)["text"].get(text) != simdjson::SUCCESS || text.size() != 4 ||
+      asked.erase(id) != 1) {
+    std::fputs("not the answer that was expected\n", stderr);
+    std::exit(1);
+  }
+}
+#else
+void understand(const char*, const char*) {}
+#endif
+
 // Waits, reads once, and says how many lines ended in what came.
 int lines_read(int fd) {
   pollfd waiting{fd, POLLIN, 0};
@@ -67,11 +100,16 @@ int lines_read(int fd) {
   const auto got = read(fd, buffer + held, sizeof buffer - held);
   if (got <= 0) give_up("read");
   int lines = 0;
-  for (const char *at = buffer + held, *end = at + got;
+  const char* begun = buffer;  // the line that is being looked at
+  const char* const end = buffer + held + got;
+  for (const char* at = buffer + held;
        (at = static_cast<const char*>(std::memchr(at, '\n', static_cast<std::size_t>(end - at)))); ++at) {
     ++lines;
+    understand(begun, at);
+    begun = at + 1;
   }
-  held = lines == 0 ? held + static_cast<std::size_t>(got) : 0;
+  held = static_cast<std::size_t>(end - begun);
+  if (lines > 0 && held > 0) std::memmove(buffer, begun, held);
   return lines;
 }
 
@@ -92,6 +130,9 @@ class Call {
 
   void append_to(std::string& out) {
     char digits[24];
+#ifdef BENCH_PARSES
+    asked.insert(next_);
+#endif
     out += R"({"jsonrpc":"2.0","id":)";
     out.append(digits, std::to_chars(digits, std::end(digits), next_++).ptr);
     out += rest_;
@@ -169,7 +210,7 @@ void connect_many(const std::string& server, int count, int at_once) {
 
 int main(int argc, char** argv) {
   const auto arguments = bench::arguments_of(argc, argv);
-  if (arguments.measure == "connect") {
+  if (arguments.measure == "connect" || arguments.measure == "host-connect") {
     bench::Meter meter(arguments.measure);
     connect_many(arguments.server, arguments.count, arguments.at_once);
     meter.print(1);

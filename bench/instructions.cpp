@@ -14,6 +14,7 @@
 #include "base/runtime.h"
 #include "base/waiting.h"
 #include "json/schema.h"
+#include "many_tools.h"
 #include "protocol/codec.h"
 #include "protocol/wire.h"
 #include "rpc/transport.h"
@@ -112,6 +113,27 @@ Task<int> host_calls(int repetitions) {
   co_return 0;
 }
 
+// Connect, list and the catalog, for each of so many servers.
+Task<int> host_start(int servers) {
+  pb::HostOptions options;
+  options.config = pb::LoadedConfig{};
+  pb::Host host(std::move(options));
+  for (int i = 0; i < servers; ++i) {
+    pb::ServerConfig config;
+    config.name = "s" + std::to_string(i);
+    host.add_server(std::move(config), std::make_shared<FixedTransport>());
+  }
+  co_await host.start();
+  check(host.catalog()->size() == static_cast<std::size_t>(servers));
+  co_await host.stop_quickly();
+  co_return 0;
+}
+
+void make_catalogs(int repetitions) {
+  bench::ManyTools tools(30);
+  for (int i = 0; i < repetitions; ++i) check(tools.changed_catalog() > 0);
+}
+
 void encode_requests(int repetitions) {
   const auto& wire = *pb::find_wire(pb::legacy_versions()[0]);
   std::string out;
@@ -171,6 +193,8 @@ int main(int argc, char** argv) {
   const std::map<std::string, std::function<void(int)>> measures{
       {"call", [](int n) { check(pb::run(calls(n)) == 0); }},
       {"host", [](int n) { check(pb::run(host_calls(n)) == 0); }},
+      {"start", [](int n) { check(pb::run(host_start(n)) == 0); }},
+      {"catalog", make_catalogs},
       {"encode", encode_requests},
       {"decode", [](int n) { decode_responses(said, n); }},
       {"large", [](int n) { decode_responses(large_text(), n); }},
@@ -179,7 +203,8 @@ int main(int argc, char** argv) {
   };
   const auto found = argc == 3 ? measures.find(argv[1]) : measures.end();
   if (found == measures.end()) {
-    std::fputs("usage: bench-instructions call|host|encode|decode|large|many|schema REPETITIONS\n", stderr);
+    std::fputs("usage: bench-instructions call|host|start|catalog|encode|decode|large|many|schema REPETITIONS\n",
+               stderr);
     return 2;
   }
   found->second(std::atoi(argv[2]));

@@ -16,6 +16,14 @@ if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
     add_compile_options(-ffunction-sections -fdata-sections)
   endif()
 endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  add_compile_options(-Wall -Wextra -Wpedantic -Wno-missing-field-initializers -fno-omit-frame-pointer)
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>" "$<$<COMPILE_LANGUAGE:CXX>:-Woverloaded-virtual>")
+  # clang's -Wshadow means locals. Two warnings of g++ 14 are wrong about coroutine frames and std::expected once
+  # functions are inlined: Asio's own operator new and delete "mismatch", and members of an empty alternative "may be
+  # used uninitialized". clang has neither; the sanitizers look for the real thing.
+  add_compile_options(-Wshadow=local -Wno-maybe-uninitialized "$<$<COMPILE_LANGUAGE:CXX>:-Wno-mismatched-new-delete>")
+endif()
 if(PATCHBAY_WERROR)
   add_compile_options(-Werror)
 endif()

@@ -35,15 +35,33 @@ files, search and commands is built in.")
 # compiled against: the same versions, as far as their interfaces are bound to them.
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libpatchbay-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
-set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libboost1.81-dev, libfmt-dev (>= 9), libfmt-dev (<< 10), \
-libsimdjson-dev (>= 3.0), libsimdjson-dev (<< 3.1), \
-libre2-dev (>= 20220601), libre2-dev (<< 20220701), libpcre2-dev (>= 10.40), libyaml-dev (>= 0.2.5), libssl-dev (>= 3.0)")
+# same_version(VARIABLE PACKAGE VERSION): "PACKAGE (>= VERSION), PACKAGE (<< the next one)".
+function(same_version variable package version)
+  string(REGEX MATCH "^(.*\\.)?([0-9]+)$" matched ${version})
+  math(EXPR next "${CMAKE_MATCH_2} + 1")
+  set(${variable} "${package} (>= ${version}), ${package} (<< ${CMAKE_MATCH_1}${next})" PARENT_SCOPE)
+endfunction()
+string(REGEX MATCH "^[0-9]+" fmt_major ${fmt_VERSION})
+same_version(fmt_package libfmt-dev ${fmt_major})
+string(REGEX MATCH "^[0-9]+\\.[0-9]+" simdjson_minor ${simdjson_VERSION})
+same_version(simdjson_package libsimdjson-dev ${simdjson_minor})
+# RE2 counts in dates, and only its package knows which one it is.
+set(re2_package "libre2-dev (>= 20220601)")
+find_program(PATCHBAY_DPKG_QUERY dpkg-query)
+if(PATCHBAY_DPKG_QUERY)
+  execute_process(COMMAND ${PATCHBAY_DPKG_QUERY} -W -f "\${Version}" libre2-dev OUTPUT_VARIABLE re2_version ERROR_QUIET)
+  if(re2_version MATCHES "^([0-9]+)")
+    same_version(re2_package libre2-dev ${CMAKE_MATCH_1})
+  endif()
+endif()
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libboost${Boost_VERSION_MAJOR}.${Boost_VERSION_MINOR}-dev, ${fmt_package}, \
+${simdjson_package}, ${re2_package}, libpcre2-dev (>= 10.40), libyaml-dev (>= 0.2.5), libssl-dev (>= 3.0)")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_RECOMMENDS libcurl4)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SUGGESTS "patchbay, clang-19, pkg-config, cmake")
 set(CPACK_DEBIAN_DEVELOPMENT_DESCRIPTION "connects programs to MCP servers (static library)
 Headers and static library of Patchbay: any number of servers of the Model
-Context Protocol behind one catalog of tools, with coroutines (clang 19) or
-without (g++ 12 too). CMake and pkg-config find it.")
+Context Protocol behind one catalog of tools, with coroutines (clang 19, g++ 14)
+or without (g++ 12 too). CMake and pkg-config find it.")
 
 # What Debian expects beside every package's files.
 string(TIMESTAMP package_date "%a, %d %b %Y %H:%M:%S +0000" UTC)

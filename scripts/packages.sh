@@ -56,7 +56,7 @@ redraw_lines() {
 explain_requirements() {
   cat >&2 <<'EOF'
 Patchbay needs, to build:
-  clang and lld 19 or newer (g++ before 14 miscompiles coroutines), with libstdc++ 12 or newer
+  clang and lld 19 or newer, with libstdc++ 12 or newer; or g++ 14 (earlier ones miscompile coroutines)
   CMake 3.25, Ninja 1.11, pkg-config; ccache if you like
   Boost 1.81 (headers), simdjson 3.0, fmt 9, spdlog 1.10, OpenSSL 3.0, RE2, PCRE2 10.40, libcurl 7.87,
   libyaml 0.2.5, each with its development files

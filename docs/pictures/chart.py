@@ -19,8 +19,9 @@ def figures():
     row = next(cells for cells in table if cells[0].strip() == ROW)
     # The head begins with an empty cell, which strip() took away.
     names = [cell.strip() for cell in head][-(len(row) - 2):]
-    values = [float(re.match(r"[\d.,]+", cell.strip())[0].replace(",", "")) for cell in row[2:]]
-    return row[1].strip(), sorted(zip(names, values, strict=True), key=lambda pair: pair[1])
+    values = [re.match(r"[\d.,]+", cell.strip()) for cell in row[2:]]
+    bars = [(name, float(value[0].replace(",", ""))) for name, value in zip(names, values, strict=True) if value]
+    return row[1].strip(), sorted(bars, key=lambda pair: pair[1])
 
 
 def main():

@@ -241,7 +241,7 @@ class Server {
     static_assert(plain || std::is_invocable_v<Handler&, ToolCall&, T...>,
                   "a tool's handler takes the tool's arguments in their order, after a ToolCall& if it wants one");
     tool.input_schema = arguments.schema();
-    auto call = [arguments = std::move(arguments), handler = std::move(handler)](ToolCall& call, Json json) mutable {
+    auto run = [arguments = std::move(arguments), handler = std::move(handler)](ToolCall& call, Json json) mutable {
       auto values = arguments.read(json);
       return std::apply(
           [&](T&... each) {
@@ -253,7 +253,7 @@ class Server {
           },
           values);
     };
-    add_tool(std::move(tool), ToolFunction(std::move(call)), options);
+    add_tool(std::move(tool), ToolFunction(std::move(run)), options);
   }
   void add_tool(Tool tool, ToolFunction handler, ToolOptions options = {});
   bool remove_tool(std::string name);

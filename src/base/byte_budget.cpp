@@ -154,7 +154,8 @@ Task<void> ByteBudget::wait_for_room(ByteBudget& budget, std::shared_ptr<Entry> 
       entry.wanted = 0;
     }
   } leave{budget, *entry};
-  const auto& clock = loop_clock(co_await asio::this_coro::executor);
+  const auto executor = co_await asio::this_coro::executor;
+  const auto& clock = loop_clock(executor);
   const auto end = clock.now() + patience;
   while (!budget.try_room(*entry, more)) {
     auto woken = co_await as_result(with_timeout(entry->woken.wait(), end - clock.now(), ""));

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <initializer_list>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,6 +14,7 @@
 
 namespace patchbay {
 
+// Copies share their fields until one of them is changed, so that what is the same for many requests is made once.
 class HttpHeaders {
  public:
   struct Field {
@@ -22,11 +24,11 @@ class HttpHeaders {
   };
 
   HttpHeaders() = default;
-  HttpHeaders(std::initializer_list<Field> fields) : fields_(fields) {}
+  HttpHeaders(std::initializer_list<Field> fields) : fields_(std::make_shared<std::vector<Field>>(fields)) {}
 
   // The value of the first field of that name.
   const std::string* find(std::string_view name) const noexcept {
-    for (const auto& field : fields_) {
+    for (const auto& field : read()) {
       if (same_name(field.name, name)) return &field.value;
     }
     return nullptr;
@@ -38,41 +40,61 @@ class HttpHeaders {
   }
   std::vector<std::string_view> all(std::string_view name) const {
     std::vector<std::string_view> values;
-    for (const auto& field : fields_) {
+    for (const auto& field : read()) {
       if (same_name(field.name, name)) values.emplace_back(field.value);
     }
     return values;
   }
   bool contains(std::string_view name) const noexcept { return find(name) != nullptr; }
 
-  void add(std::string name, std::string value) { fields_.push_back({std::move(name), std::move(value)}); }
+  void add(std::string name, std::string value) { own().push_back({std::move(name), std::move(value)}); }
   // One field of that name and no other; it keeps the place of the first.
   void set(std::string name, std::string value) {
-    for (auto field = fields_.begin(); field != fields_.end(); ++field) {
+    auto& fields = own();
+    for (auto field = fields.begin(); field != fields.end(); ++field) {
       if (!same_name(field->name, name)) continue;
-      fields_.erase(std::remove_if(field + 1, fields_.end(), [&](const Field& f) { return same_name(f.name, name); }),
-                    fields_.end());
+      fields.erase(std::remove_if(field + 1, fields.end(), [&](const Field& f) { return same_name(f.name, name); }),
+                   fields.end());
       field->name = std::move(name);
       field->value = std::move(value);
       return;
     }
-    add(std::move(name), std::move(value));
+    fields.push_back({std::move(name), std::move(value)});
+  }
+  // In place of what is there, with as few allocations as its texts allow: field by field, then how many they are.
+  void overwrite(std::size_t place, std::string_view name, std::string_view value) {
+    auto& fields = own();
+    if (place >= fields.size()) fields.resize(place + 1);
+    fields[place].name.assign(name);
+    fields[place].value.assign(value);
+  }
+  void keep_first(std::size_t fields) {
+    if (fields < size()) own().resize(fields);
   }
   // How many went.
   std::size_t remove(std::string_view name) {
-    return std::erase_if(fields_, [&](const Field& field) { return same_name(field.name, name); });
+    if (!contains(name)) return 0;
+    return std::erase_if(own(), [&](const Field& field) { return same_name(field.name, name); });
   }
 
-  void reserve(std::size_t fields) { fields_.reserve(fields); }
-  auto begin() noexcept { return fields_.begin(); }
-  auto end() noexcept { return fields_.end(); }
-  auto begin() const noexcept { return fields_.begin(); }
-  auto end() const noexcept { return fields_.end(); }
-  std::size_t size() const noexcept { return fields_.size(); }
-  bool empty() const noexcept { return fields_.empty(); }
-  void clear() noexcept { fields_.clear(); }
+  void reserve(std::size_t fields) { own().reserve(fields); }
+  auto begin() { return own().begin(); }
+  auto end() { return own().end(); }
+  auto begin() const noexcept { return read().begin(); }
+  auto end() const noexcept { return read().end(); }
+  std::size_t size() const noexcept { return read().size(); }
+  bool empty() const noexcept { return read().empty(); }
+  void clear() noexcept {
+    if (fields_ && fields_.use_count() == 1) {
+      fields_->clear();
+    } else {
+      fields_.reset();
+    }
+  }
 
-  bool operator==(const HttpHeaders&) const = default;
+  bool operator==(const HttpHeaders& other) const { return is_copy_of(other) || read() == other.read(); }
+  // Whether one was copied from the other, and neither has changed: certainly the same fields.
+  bool is_copy_of(const HttpHeaders& other) const noexcept { return fields_ && fields_ == other.fields_; }
 
   static bool same_name(std::string_view a, std::string_view b) noexcept {
     if (a.size() != b.size()) return false;
@@ -85,7 +107,21 @@ class HttpHeaders {
  private:
   static constexpr char lower(char c) noexcept { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
-  std::vector<Field> fields_;
+  const std::vector<Field>& read() const noexcept {
+    static const std::vector<Field> none;
+    return fields_ ? *fields_ : none;
+  }
+  // Ours alone from now on.
+  std::vector<Field>& own() {
+    if (!fields_) {
+      fields_ = std::make_shared<std::vector<Field>>();
+    } else if (fields_.use_count() > 1) {
+      fields_ = std::make_shared<std::vector<Field>>(*fields_);
+    }
+    return *fields_;
+  }
+
+  std::shared_ptr<std::vector<Field>> fields_;  // null: none
 };
 
 struct HttpRequest {

@@ -275,7 +275,8 @@ Task<void> Process::State::drain_output(std::shared_ptr<State> self) {
 // True when nothing is left within `limit`. With shorten, what the command leaves behind
 // gets only a moment: it is not what stdin and INT were meant for.
 Task<bool> Process::State::gone_within(std::shared_ptr<State> self, Duration limit, bool shorten) {
-  const auto& clock = loop_clock(co_await asio::this_coro::executor);
+  const auto executor = co_await asio::this_coro::executor;
+  const auto& clock = loop_clock(executor);
   auto deadline = clock.now() + limit;
   while (!self->gone) {
     const auto now = clock.now();
@@ -461,7 +462,8 @@ bool Process::exiting() const {
 
 Task<bool> Process::ended_within(std::chrono::milliseconds limit) {
   auto state = state_;
-  const auto& clock = loop_clock(co_await asio::this_coro::executor);
+  const auto executor = co_await asio::this_coro::executor;
+  const auto& clock = loop_clock(executor);
   const auto deadline = clock.now() + limit;
   while (!state->ended) {
     const auto left = deadline - clock.now();

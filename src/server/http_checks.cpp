@@ -132,6 +132,8 @@ HttpHeaders page_headers(const HttpGate& gate, std::string_view method, const Ht
 }
 
 AcceptedTypes accepted_types(const HttpHeaders& headers) {
+  // What nearly every client sends.
+  if (headers.get("accept") == "application/json, text/event-stream") return {true, true};
   const auto values = headers.all("accept");
   if (values.empty()) return {true, true};
   AcceptedTypes accepted;

@@ -267,9 +267,27 @@ Task<void> HttpDoor::tend() {
   }
 }
 
+std::optional<std::string> HttpDoor::refused(const HttpHeaders& headers) {
+  const std::string* host = nullptr;
+  bool plain = true;  // one Host, no Origin
+  for (const auto& field : headers) {
+    if (HttpHeaders::same_name(field.name, "host")) {
+      plain = plain && host == nullptr;
+      host = &field.value;
+    } else if (HttpHeaders::same_name(field.name, "origin")) {
+      plain = false;
+    }
+  }
+  plain = plain && host != nullptr;
+  if (plain && *host == let_in_) return std::nullopt;
+  auto reason = refuse_by_name(gate_, headers);
+  if (plain && !reason) let_in_ = *host;
+  return reason;
+}
+
 Task<void> HttpDoor::handle(ServerExchange& exchange) {
   const auto& request = exchange.request();
-  if (auto reason = refuse_by_name(gate_, request.headers)) {
+  if (auto reason = refused(request.headers)) {
     refuse(exchange, 403, {}, std::move(*reason));
     co_return;
   }
@@ -327,7 +345,8 @@ Task<void> HttpDoor::handle(ServerExchange& exchange) {
 
 Task<void> HttpDoor::post(ServerExchange& exchange, std::string principal) {
   const auto& headers = exchange.request().headers;
-  if (media_type(headers.get("content-type")) != "application/json") {
+  const auto type = headers.get("content-type");
+  if (type != "application/json" && media_type(type) != "application/json") {
     refuse(exchange, 415, {}, "the Content-Type of the body must be application/json");
     co_return;
   }
@@ -424,17 +443,18 @@ Task<void> HttpDoor::legacy(ServerExchange& exchange, Decoded decoded, std::stri
     refuse(exchange, 400, {}, "this protocol revision has no batches; send each message alone");
     co_return;
   }
-  std::set<RequestId> ids;
+  std::set<RequestId> ids;  // of a batch
+  bool asks = false;
   for (const auto& message : messages) {
-    const auto id = id_of(message);
-    if (!id) continue;
-    const bool twice = !ids.insert(*id).second;
-    if (twice || session->in_use(*id)) {
-      refuse(exchange, 400, id, "the id of this request is already used by a request that is still running");
+    const auto* request = std::get_if<Request>(&message);
+    if (!request) continue;
+    asks = true;
+    const bool twice = decoded.batch && !ids.insert(request->id).second;
+    if (twice || session->in_use(request->id)) {
+      refuse(exchange, 400, request->id, "the id of this request is already used by a request that is still running");
       co_return;
     }
   }
-  const bool asks = !ids.empty();
   Incoming incoming = decoded.batch ? Incoming(Batch{std::move(messages)}) : Incoming(std::move(messages.front()));
   if (!asks) {
     session->take(std::move(incoming));

@@ -41,6 +41,8 @@ class HttpDoor {
   struct Presence;
 
   Task<void> handle(ServerExchange& exchange);
+  // refuse_by_name(), which is not asked again about the name that was let in last.
+  std::optional<std::string> refused(const HttpHeaders& headers);
   Task<void> post(ServerExchange& exchange, std::string principal);
   Task<void> modern(ServerExchange& exchange, Message message, std::string principal, AcceptedTypes accepted);
   Task<void> legacy(ServerExchange& exchange, Decoded decoded, std::string principal, AcceptedTypes accepted);
@@ -57,6 +59,7 @@ class HttpDoor {
   Runtime runtime_;
   const Clock& clock_;
   HttpGate gate_;
+  std::string let_in_;  // the Host of a request without an Origin that was let in
   Scope scope_;
   Scope tending_;
   Apart authorizing_;

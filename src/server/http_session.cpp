@@ -117,6 +117,7 @@ TimePoint HttpSession::last_seen() const { return attached_ > 0 ? clock_.now() :
 
 HttpHeaders HttpSession::headers() const {
   HttpHeaders headers;
+  headers.reserve(2);  // with what its caller adds
   // Only a session that came to be has an id to give out.
   if (open()) headers.add("Mcp-Session-Id", id_);
   return headers;

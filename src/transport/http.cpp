@@ -91,6 +91,8 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
   std::vector<RequestId> refused;
   bool telling_refused = false;
   std::string version;
+  HttpHeaders post_headers;  // of the last POST in the session, and what they depend on
+  std::string post_version, post_session;
   Event opened;                   // the session, for those who wait to send
   std::function<void()> doubted;  // see Channel::on_doubt
   CloseOnce closing;
@@ -101,7 +103,19 @@ struct HttpChannel::State : std::enable_shared_from_this<State> {
                                      : fmt::format("the stream of {} {}", requester.shown(), what));
   }
 
-  HttpHeaders headers_for(const Request* request, bool posting) const {
+  // Those of a POST in the session are the same object as long as they are the same.
+  HttpHeaders headers_for(const Request* request, bool posting) {
+    const bool stateless = request && !request->headers.empty();
+    if (!posting || stateless) return make_headers(request, posting);
+    const std::string_view id = session.covers(false) ? std::string_view(session.id()) : std::string_view();
+    if (post_headers.empty() || post_version != version || post_session != id) {
+      post_headers = make_headers(request, posting);
+      post_version = version;
+      post_session = id;
+    }
+    return post_headers;
+  }
+  HttpHeaders make_headers(const Request* request, bool posting) const {
     HttpHeaders headers;
     const bool stateless = request && !request->headers.empty();
     headers.reserve(4 + (stateless ? request->headers.size() : 0));

@@ -1,6 +1,7 @@
 #include "transport/http_requester.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -134,10 +135,14 @@ Task<std::unique_ptr<HttpExchange>> HttpRequester::send(std::string method, std:
   HttpRequest request{.method = std::move(method), .url = std::move(url), .headers = {}, .body = std::move(body)};
   if (options_.headers.empty()) {
     request.headers = std::move(own);
+  } else if (own.is_copy_of(last_own_)) {
+    request.headers = last_headers_;
   } else {
     request.headers.reserve(options_.headers.size() + own.size() + 2);
     for (const auto& [name, value] : options_.headers) request.headers.add(name, value);
-    for (auto& field : own) request.headers.set(std::move(field.name), std::move(field.value));
+    for (const auto& field : std::as_const(own)) request.headers.set(field.name, field.value);
+    last_own_ = std::move(own);
+    last_headers_ = request.headers;
   }
   if (auth_) return send_signed_in(std::move(request), limits);
   const bool had_credentials = request.headers.contains("Authorization");

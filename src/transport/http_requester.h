@@ -49,6 +49,9 @@ class HttpRequester {
   std::string shown_;
   Duration connect_limit_;  // a part of the time for the whole session: what failed shall be told before that is over
   HttpClient client_;
+  // What the last request brought along, and what became of it with the configured ones.
+  HttpHeaders last_own_;
+  HttpHeaders last_headers_;
 };
 
 // What the options of a transport mean to whoever connects.

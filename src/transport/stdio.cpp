@@ -445,7 +445,8 @@ Task<void> StdioChannel::close(CloseMode mode) {
     s->stop(Error(Errc::closed, fmt::format("the connection to server \"{}\" was closed", s->label)));
     // What was sent before close is still delivered if the child reads it.
     if (!s->out.empty() && !s->broken && !s->process->ended()) {
-      const auto& clock = loop_clock(co_await asio::this_coro::executor);
+      const auto executor = co_await asio::this_coro::executor;
+      const auto& clock = loop_clock(executor);
       const auto begin = clock.now();
       auto waited = co_await as_result(with_timeout(s->flushed.wait(), patience.after_eof, ""));
       if (!waited && waited.error().code() == Errc::cancelled) throw std::move(waited).error();

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# bare.sh PART...: shows that a fresh Debian 12 is enough. Makes one with debootstrap, puts the
-# committed state of this tree (HEAD) into it and runs ./run and ./test there:
+# bare.sh PART...: shows that a fresh Debian is enough. Makes one with debootstrap, puts the
+# committed state of this tree (HEAD) into it and runs ./run and ./test there. A part runs in
+# Debian 12; with 13 behind its name, as in root13, in Debian 13:
 #
 #   root       as root, with nothing installed: ./run without root says what to type, then everything
 #   container  the same as an ordinary container would: tests/bare/ordinary.c says what it refuses;
@@ -12,23 +13,23 @@
 # Called by ./test --bare, as root. Each part has a root of its own, in a directory of its own, in
 # mount and process namespaces of its own: when this ends nothing stays mounted or running.
 #
-# Kept in ${XDG_CACHE_HOME:-~/.cache}/patchbay-bare: the bare system, and one with our packages
+# Kept in ${XDG_CACHE_HOME:-~/.cache}/patchbay-bare: the bare systems, and those with our packages
 # installed, for a month each; and what the compiler made, for the parts that do not begin from
-# nothing (with PATCHBAY_BARE_COMPILED=1 also for root, which then takes half as long). From this machine comes only how to reach the network: name servers, package sources,
+# nothing (with PATCHBAY_BARE_COMPILED=1 also for root, which then takes half as long).
+# From this machine comes only how to reach the network: name servers, package sources,
 # proxies, the bundle of certificates, the npm registry. It is written into the files that apt and
 # npm read; of variables the programs inside see HOME, PATH, LANG and TERM. No credentials.
 set -euo pipefail
 cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/../.."
 top=$PWD
-suite=bookworm
 # shellcheck source=scripts/packages.sh
 . scripts/packages.sh
 
 for part in "$@"; do
-  case $part in
+  case ${part%13} in
     root | container | user | packages) ;;
     *)
-      echo "--bare has no part $part; there are root, container, user and packages"
+      echo "--bare has no part $part; there are root, container, user and packages, for Debian 13 with 13 behind the name"
       exit 2
       ;;
   esac
@@ -46,16 +47,25 @@ say() { printf '== %s\n' "$*"; }
 # ---- a bare system ---------------------------------------------------------------------
 
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/patchbay-bare
-archive=$cache/$suite-$(dpkg --print-architecture).tar
-mkdir -p "$cache"
-if [[ -z $(find "$archive" -mtime -30 2> /dev/null) ]]; then
+# choose_release PART: which Debian everything below is about; makes a bare one unless there is one.
+choose_release() {
+  case $1 in
+    *13) suite=trixie from=build/bare-packages-13 ;;
+    *) suite=bookworm from=build/bare-packages ;;
+  esac
+  archive=$cache/$suite-$(dpkg --print-architecture).tar
+  prepared=$cache/$suite-$(dpkg --print-architecture)-prepared.tar
+  if [[ -n $(find "$archive" -mtime -30 2> /dev/null) ]]; then return 0; fi
   say "debootstrap $suite"
-  debootstrap --variant=minbase "$suite" "$work/new" "${PATCHBAY_BARE_MIRROR:-http://deb.debian.org/debian}" > "$work/debootstrap.log" 2>&1 ||
-    { tail -n 20 "$work/debootstrap.log"; exit 1; }
+  # A debootstrap older than a release has no script for it; they are all the same one.
+  local script=()
+  if [[ ! -e /usr/share/debootstrap/scripts/$suite ]]; then script=(/usr/share/debootstrap/scripts/sid); fi
+  debootstrap --variant=minbase "$suite" "$work/new" "${PATCHBAY_BARE_MIRROR:-http://deb.debian.org/debian}" "${script[@]}" \
+    > "$work/debootstrap.log" 2>&1 || { tail -n 20 "$work/debootstrap.log"; exit 1; }
   tar -cf "$archive.new" -C "$work/new" --numeric-owner .
   mv "$archive.new" "$archive"
   rm -rf --one-file-system "$work/new"
-fi
+}
 
 # ---- the way to the network ------------------------------------------------------------
 
@@ -185,18 +195,22 @@ EOF
 }
 
 # A system where everything that ./test needs is installed, node and npm with it.
-prepared=$cache/$suite-$(dpkg --print-architecture)-prepared.tar
 prepare() {
   local key
   key=$(cksum < scripts/packages.sh)
   if [[ -f $prepared.key && $(< "$prepared.key") == "$key" && -n $(find "$prepared" -mtime -30 2> /dev/null) ]]; then return 0; fi
   say "installing the packages of ./test"
   make_root "$work/prepared"
-  printf 'export DEBIAN_FRONTEND=noninteractive\napt-get update && apt-get install -y --no-install-recommends %s nodejs npm && apt-get clean\n' \
-    "${packages_run[*]} ${packages_test[*]}" > "$work/prepared/install.sh"
+  # The names are those of the system inside.
+  cp scripts/packages.sh "$work/prepared/packages.sh"
+  cat > "$work/prepared/install.sh" << 'EOF'
+. /packages.sh
+export DEBIAN_FRONTEND=noninteractive
+apt-get update && apt-get install -y --no-install-recommends "${packages_run[@]}" "${packages_test[@]}" nodejs npm && apt-get clean
+EOF
   enter "$work/prepared" -- /install.sh > "$work/prepare.log" 2>&1 || { tail -n 20 "$work/prepare.log"; return 1; }
   # How the network is reached is written anew each time.
-  rm -f "$work/prepared"/{install.sh,root/.npmrc,etc/apt/apt.conf.d/99patchbay-bare,etc/ssl/patchbay-bare.crt}
+  rm -f "$work/prepared"/{install.sh,packages.sh,root/.npmrc,etc/apt/apt.conf.d/99patchbay-bare,etc/ssl/patchbay-bare.crt}
   tar -cf "$prepared.new" -C "$work/prepared" --numeric-owner .
   mv "$prepared.new" "$prepared"
   printf '%s' "$key" > "$prepared.key"
@@ -218,9 +232,9 @@ step 'test' 0 tests_skip any
 exit $failed
 EOF
   compiled=${PATCHBAY_BARE_COMPILED:-} enter "$root" -- /src/inside.sh || status=$?
-  rm -rf build/bare-packages
-  mkdir -p build/bare-packages
-  cp "$root"/src/patchbay/build/release/*.deb build/bare-packages/ || status=1
+  rm -rf "$from"
+  mkdir -p "$from"
+  cp "$root"/src/patchbay/build/release/*.deb "$from/" || status=1
   rm -rf --one-file-system "$root"
   return "$status"
 }
@@ -268,7 +282,7 @@ EOF
 }
 
 part_packages() {
-  local from=${PATCHBAY_BARE_PACKAGES:-$top/build/bare-packages} root=$work/stranger
+  local from=${PATCHBAY_BARE_PACKAGES:-$top/$from} root=$work/stranger
   if ! compgen -G "$from/*.deb" > /dev/null; then
     echo "there are no packages in $from: the part root makes them"
     return 1
@@ -284,5 +298,6 @@ mkdir -p "$cache/ccache"
 chmod 777 "$cache/ccache"
 for part in "$@"; do
   say "$part"
-  "part_$part"
+  choose_release "$part"
+  "part_${part%13}"
 done

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Run by bare.sh inside a Debian 12 that has nothing but the packages in /packages: installs
+# Run by bare.sh inside a Debian that has nothing but the packages in /packages: installs
 # them with apt, and builds and runs the examples that came along.
 set -euo pipefail
 export DEBIAN_FRONTEND=noninteractive
@@ -37,6 +37,14 @@ grep -qx 'water the plants' /tmp/call_tool.out
 clang++-19 -std=c++23 call_tool.cpp $(pkg-config --cflags --libs patchbay) -o by_hand
 ./by_hand > /tmp/by_hand.out
 cmp /tmp/call_tool.out /tmp/by_hand.out
+
+if (($(g++ -dumpversion | cut -d. -f1) >= 14)); then
+  say "the same with g++ $(g++ -dumpfullversion)"
+  CXX=g++ cmake -S . -B build-gcc > /cmake.log 2>&1 || { cat /cmake.log; exit 1; }
+  cmake --build build-gcc
+  build-gcc/call_tool > /tmp/gcc.out
+  cmp /tmp/call_tool.out /tmp/gcc.out
+fi
 
 say 'apt remove leaves nothing'
 apt-get purge -y patchbay libpatchbay-dev > /apt.log 2>&1

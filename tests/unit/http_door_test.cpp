@@ -74,6 +74,7 @@ TEST(HttpDoor, ModernRequestsHaveTheStatusOfTheirAnswer) {
        R"("id":1,"error":{"code":-32600)"},
       {test::post_text("/other", "{}"), 404, "The MCP endpoint is /mcp"},
       {test::post_text("/mcp", "{}", "", "evil.example"), 403, R"("code":-32600)"},
+      {test::post_text("/mcp", "{}", "Host: evil.example\r\n"), 403, "two Host headers"},
       {test::post_text("/mcp", "{}", "Origin: http://evil.example\r\n"), 403, R"("code":-32600)"},
       {test::post_text("/mcp", "{}", "Origin: http://localhost\r\nOrigin: http://evil.example\r\n"), 403,
        "two Origin headers"},

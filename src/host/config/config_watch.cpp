@@ -127,7 +127,8 @@ bool ConfigWatch::look_at(const std::set<std::string>& paths) {
 
 Task<void> ConfigWatch::changed() {
   co_await state_->relevant();
-  const auto& clock = loop_clock(co_await asio::this_coro::executor);
+  const auto executor = co_await asio::this_coro::executor;
+  const auto& clock = loop_clock(executor);
   const auto latest = clock.now() + longest;
   while (clock.now() < latest) {
     auto more = co_await as_result(with_timeout(state_->relevant(), quiet, "quiet"));

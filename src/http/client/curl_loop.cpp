@@ -36,7 +36,7 @@ CurlLoop::State::State(asio::any_io_executor executor, std::size_t idle_connecti
 }
 
 CurlLoop::State::Handle CurlLoop::State::take_easy(const std::shared_ptr<const TransferOptions>& options) {
-  if (spare_.empty()) return {curl().easy_init(), nullptr, nullptr};
+  if (spare_.empty()) return {.easy = curl().easy_init()};
   auto found = std::ranges::find(spare_, options, &Handle::options);
   if (found == spare_.end()) found = spare_.end() - 1;
   auto handle = std::move(*found);
@@ -45,6 +45,7 @@ CurlLoop::State::Handle CurlLoop::State::take_easy(const std::shared_ptr<const T
     curl().easy_reset(handle.easy);
     handle.options.reset();
     handle.url.reset();
+    handle.place.reset();
   }
   return handle;
 }
@@ -57,6 +58,7 @@ void CurlLoop::State::give_back(Handle handle) {
   if (!handle.options) {
     curl().easy_reset(handle.easy);
     handle.url.reset();
+    handle.place.reset();
   }
   spare_.push_back(std::move(handle));
 }
@@ -237,8 +239,8 @@ void CurlLoop::State::finish_done() {
     if (!message) return;
     if (message->msg != CURLMSG_DONE) continue;
     const auto code = message->data.result;
-    char* member = curl_info<char*>(message->easy_handle, CURLINFO_PRIVATE);
-    reinterpret_cast<CurlMember*>(member)->finish(code);
+    char* place = curl_info<char*>(message->easy_handle, CURLINFO_PRIVATE);
+    reinterpret_cast<Place*>(place)->member->finish(code);
   }
 }
 

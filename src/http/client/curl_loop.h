@@ -3,6 +3,7 @@
 // knows a type of the library, included by the files that wrap it and no others.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -17,6 +18,7 @@
 #include "base/timer.h"
 #include "http/client/curl_library.h"
 #include "http/client/curl_transfer.h"
+#include "http/message.h"
 
 namespace patchbay {
 
@@ -49,17 +51,29 @@ class CurlLoop::State : public std::enable_shared_from_this<CurlLoop::State> {
 
   void close();
   bool idle() const noexcept { return members_.empty(); }
-  // Must be followed by kick(). The handle's private pointer is the member.
+  // Must be followed by kick(). The handle's private pointer is its Place, which knows the member.
   void add(CurlMember& member);
   void remove(CurlMember& member);
   // Lets the library do what is due now. Not from inside its callbacks.
   void kick() { act(CURL_SOCKET_TIMEOUT, 0); }
 
+  // What a handle refers to from one request to the next, so that it is told once: whose it is, what went wrong, and
+  // the lines of the head.
+  struct Place {
+    CurlMember* member = nullptr;
+    std::array<char, CURL_ERROR_SIZE> error{};
+    HttpHeaders lines_of;  // what the lines were made of
+    bool for_body = false;
+    bool for_large_body = false;
+    std::string lines;
+    std::vector<curl_slist> list;  // refers to `lines`
+  };
   // A handle, and whether it is set up for these options already.
   struct Handle {
     CURL* easy = nullptr;
     std::shared_ptr<const TransferOptions> options;  // null: nothing is set
     ParsedUrl url;                                   // theirs; `easy` refers to it
+    std::unique_ptr<Place> place;                    // with options; `easy` refers to it
   };
   Handle take_easy(const std::shared_ptr<const TransferOptions>& options);
   // A used handle costs less than a new one, and less still when what was set is what the next

@@ -34,7 +34,10 @@ bool speaks_of_certificate(std::string_view reason) {
   return false;
 }
 
-bool speaks_of_name(std::string_view reason) { return reason.find("target host name") != std::string_view::npos; }
+// "…certificate subject name matches target host name 'x'"; newer versions say "hostname" or "ipv4 address".
+bool speaks_of_name(std::string_view reason) {
+  return reason.find("certificate subject name") != std::string_view::npos;
+}
 
 }  // namespace
 

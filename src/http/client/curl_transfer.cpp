@@ -1,7 +1,6 @@
 #include "http/client/curl_transfer.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <climits>
 #include <vector>
@@ -17,6 +16,8 @@ namespace {
 
 // A kept connection that was closed before our request came shows within a round trip.
 constexpr auto dead_at_once = std::chrono::milliseconds(250);
+// The library asks first ("Expect: 100-continue") for a body of more than a megabyte.
+constexpr std::size_t largest_sent_at_once = 512u << 10;
 // A request is longer than this, the farewell of TLS shorter.
 constexpr std::uint64_t least_request = 64;
 
@@ -45,8 +46,11 @@ class EasyTransfer final : public CurlTransfer, public CurlMember {
     auto handle = loop_->take_easy(shared_options_);
     easy_ = handle.easy;
     url_ = std::move(handle.url);
+    place_ = std::move(handle.place);
     if (!easy_) throw Error(Errc::internal, "no memory is left for HTTP");
     if (!handle.options) configure();
+    place_->member = this;
+    place_->error[0] = '\0';
     configure(request);
     loop_->add(*this);
   }
@@ -131,13 +135,13 @@ class EasyTransfer final : public CurlTransfer, public CurlMember {
   template <class Move>
   Moved moved(Move move, const std::size_t& count, HttpPhase phase) {
     if (!easy_) return {.failure = HttpFailure{.fault = HttpFault::client_gone, .phase = phase}};
-    error_[0] = '\0';
+    place_->error[0] = '\0';
     const CURLcode code = move();
     if (code == CURLE_OK) return {.bytes = count};
     if (code == CURLE_AGAIN) return {.would_wait = true};
     HttpFailure failure;
     failure.phase = phase;
-    failure.reason = reason_of(code, error_.data());
+    failure.reason = reason_of(code, place_->error.data());
     failure.fault = fault_of(code, 0, failure.reason);
     // With TLS 1.3 a server says so only after the handshake.
     if (failure.fault == HttpFault::wants_certificate) failure.phase = HttpPhase::tls;
@@ -149,9 +153,12 @@ class EasyTransfer final : public CurlTransfer, public CurlMember {
     // Given up in the middle: the server hears of it by the end of the connection.
     if (!ended_) set(CURLOPT_FORBID_REUSE, 1L);
     loop_->remove(*this);
+    place_->member = nullptr;
     // What only some requests set would be in the way of the next.
-    loop_->give_back(
-        {std::exchange(easy_, nullptr), ended_ && plain_post_ ? shared_options_ : nullptr, std::move(url_)});
+    loop_->give_back({.easy = std::exchange(easy_, nullptr),
+                      .options = ended_ && plain_post_ ? shared_options_ : nullptr,
+                      .url = std::move(url_),
+                      .place = std::move(place_)});
   }
 
   template <class T>
@@ -162,6 +169,12 @@ class EasyTransfer final : public CurlTransfer, public CurlMember {
 
   // What is the same for all requests with these options.
   void configure() {
+    place_ = std::make_unique<CurlLoop::State::Place>();
+    set(CURLOPT_PRIVATE, place_.get());
+    set(CURLOPT_ERRORBUFFER, place_->error.data());
+    set(CURLOPT_HEADERDATA, place_.get());
+    set(CURLOPT_WRITEDATA, place_.get());
+    set(CURLOPT_PREREQDATA, place_.get());
     set(CURLOPT_NOSIGNAL, 1L);
     set(CURLOPT_QUICK_EXIT, 1L);
     set(CURLOPT_URL, options_.url.c_str());
@@ -246,11 +259,6 @@ class EasyTransfer final : public CurlTransfer, public CurlMember {
   }
 
   void configure(const HttpRequest& request) {
-    set(CURLOPT_PRIVATE, static_cast<CurlMember*>(this));
-    set(CURLOPT_ERRORBUFFER, error_.data());
-    set(CURLOPT_HEADERDATA, this);
-    set(CURLOPT_WRITEDATA, this);
-    set(CURLOPT_PREREQDATA, this);
     plain_post_ = request.method == "POST";
     const bool has_body =
         !request.body.empty() || request.method == "POST" || request.method == "PUT" || request.method == "PATCH";
@@ -269,19 +277,32 @@ class EasyTransfer final : public CurlTransfer, public CurlMember {
   }
 
   // The library reads the list while the transfer is with it. Its own functions would allocate twice for
-  // every field; here all lines are one text, and the list refers to it.
+  // every field; here all lines are one text, and the list refers to it. It serves the next request with the same
+  // fields as well.
   void list_fields(const HttpHeaders& headers, bool has_body) {
+    // A larger body would wait for "100 Continue": a round trip, or a second of silence.
+    const bool large = body_size_ > largest_sent_at_once;
+    auto& place = *place_;
+    if (!place.list.empty() && place.lines_of.is_copy_of(headers) && place.for_body == has_body &&
+        place.for_large_body == large) {
+      return;
+    }
+    place.lines_of = headers;
+    place.for_body = has_body;
+    place.for_large_body = large;
     constexpr std::string_view no_type = "Content-Type:", any = "Accept: */*", agent = "User-Agent: ";
-    constexpr std::string_view no_wait = "Expect:";  // for "100 Continue": a round trip, or a second of silence
+    constexpr std::string_view no_wait = "Expect:";
     constexpr std::size_t own_fields = 4;
     auto size = no_type.size() + any.size() + agent.size() + options_.user_agent.size() + no_wait.size() + own_fields;
     for (const auto& field : headers) size += field.name.size() + field.value.size() + 3;
-    lines_.reserve(size);
-    fields_.reserve(headers.size() + own_fields);
-    auto add = [this](auto... parts) {
-      fields_.push_back({.data = lines_.data() + lines_.size(), .next = nullptr});
-      (lines_.append(parts), ...);
-      lines_ += '\0';
+    place.lines.clear();
+    place.lines.reserve(size);
+    place.list.clear();
+    place.list.reserve(headers.size() + own_fields);
+    auto add = [&place](auto... parts) {
+      place.list.push_back({.data = place.lines.data() + place.lines.size(), .next = nullptr});
+      (place.lines.append(parts), ...);
+      place.lines += '\0';
     };
     if (options_.proxy.empty() && !headers.contains("User-Agent")) add(agent, std::string_view(options_.user_agent));
     for (const auto& [name, value] : headers) {
@@ -290,9 +311,9 @@ class EasyTransfer final : public CurlTransfer, public CurlMember {
     }
     if (has_body && !headers.contains("Content-Type")) add(no_type);
     if (!headers.contains("Accept")) add(any);
-    add(no_wait);
-    for (std::size_t i = 1; i < fields_.size(); ++i) fields_[i - 1].next = &fields_[i];
-    set(CURLOPT_HTTPHEADER, fields_.data());
+    if (large) add(no_wait);
+    for (std::size_t i = 1; i < place.list.size(); ++i) place.list[i - 1].next = &place.list[i];
+    set(CURLOPT_HTTPHEADER, place.list.data());
   }
 
   long connect_milliseconds() const {
@@ -302,8 +323,11 @@ class EasyTransfer final : public CurlTransfer, public CurlMember {
     return static_cast<long>(std::clamp(*options_.connect_limit, std::chrono::milliseconds(1), most).count());
   }
 
+  static EasyTransfer& of(void* place) {
+    return *static_cast<EasyTransfer*>(static_cast<CurlLoop::State::Place*>(place)->member);
+  }
   static int on_request(void* self, char*, char*, int, int local_port) {
-    auto& transfer = *static_cast<EasyTransfer*>(self);
+    auto& transfer = of(self);
     const auto now = std::chrono::steady_clock::now();
     // Once more: the library found a kept connection closed before a byte came back, however long after. A request
     // the server may have worked on is not repeated.
@@ -321,10 +345,10 @@ class EasyTransfer final : public CurlTransfer, public CurlMember {
     return CURL_PREREQFUNC_OK;
   }
   static std::size_t on_header(char* data, std::size_t, std::size_t size, void* self) {
-    return static_cast<EasyTransfer*>(self)->take_header({data, size}) ? size : 0;
+    return of(self).take_header({data, size}) ? size : 0;
   }
   static std::size_t on_write(char* data, std::size_t, std::size_t size, void* self) {
-    auto& transfer = *static_cast<EasyTransfer*>(self);
+    auto& transfer = of(self);
     switch (transfer.sink_->on_body({data, size})) {
       case TransferSink::Verdict::taken:
         return size;
@@ -376,7 +400,7 @@ class EasyTransfer final : public CurlTransfer, public CurlMember {
   }
 
   HttpFailure failure_after(CURLcode code) const {
-    auto reason = reason_of(code, error_.data());
+    auto reason = reason_of(code, place_->error.data());
     const bool untaken = untaken_ && !delivered_ && !head_done_;
     if (stopped_) {
       return {.fault = *stopped_,
@@ -403,9 +427,7 @@ class EasyTransfer final : public CurlTransfer, public CurlMember {
   TransferSink* sink_;
   CURL* easy_ = nullptr;
   ParsedUrl url_;
-  std::string lines_;
-  std::vector<curl_slist> fields_;
-  std::array<char, CURL_ERROR_SIZE> error_{};
+  std::unique_ptr<CurlLoop::State::Place> place_;
   std::size_t body_size_;
   std::size_t header_bytes_ = 0;
   int status_ = 0;

@@ -100,6 +100,7 @@ class HttpClient::Core {
     }
     return last_route;
   }
+  HttpHeaders checked;  // of the last request: most have the same
   KeptRoute make_route(const std::string& text, Duration connect_limit, bool away) const;
   std::shared_ptr<const KeptRoute> last_route;
 
@@ -341,7 +342,11 @@ Task<std::unique_ptr<HttpExchange>> HttpClient::send(HttpRequest request, HttpRe
 }
 
 Task<std::unique_ptr<HttpExchange>> HttpClient::Core::send(std::unique_ptr<Exchange> exchange) {
-  check(exchange->request());
+  auto& checked = exchange->core()->checked;
+  if (exchange->request().method != "POST" || !checked.is_copy_of(exchange->request().headers)) {
+    check(exchange->request());
+    checked = exchange->request().headers;
+  }
   const auto end = exchange->core()->after(exchange->limits().total);
   RedirectTrail trail;
   trail.allowed = exchange->limits().redirects;

@@ -5,10 +5,16 @@
 
 #include <array>
 #include <cerrno>
+#include <cstddef>
 #include <ctime>
 #include <list>
+#include <memory_resource>
 #include <optional>
+#include <tuple>
+#include <utility>
+#include <vector>
 
+#include <boost/asio/buffer.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/message.hpp>
@@ -37,6 +43,7 @@ constexpr std::size_t body_step = 64u << 10;  // of a body, that there must be r
 constexpr std::size_t read_ahead = 64u << 10;       // beyond a head that is being read
 constexpr std::size_t pipelined = 256u << 10;       // unsent answers before the next request is looked at
 constexpr std::chrono::milliseconds linger{1'000};  // for a client to read the last answer
+constexpr std::size_t usual_fields = 8;             // of a request
 constexpr std::string_view crlf = "\r\n";
 
 }  // namespace
@@ -62,6 +69,8 @@ struct HttpServer::Shared {
   bool stopping = false;
   std::time_t date_at = 0;
   std::string date;
+  // Where every connection reads to first, so that it holds as much as came and nothing while it is idle.
+  std::vector<char> arriving = std::vector<char>(read_ahead);
   Scope scope;
 
   std::string_view date_now() {
@@ -192,7 +201,11 @@ class HttpServer::Connection final : public ServerExchange, public std::enable_s
     begun_ = ended_ = true;
     expect_no_more();
     auto head = head_text(status, headers);
-    if (status != 204) head += fmt::format("Content-Length: {}\r\n", body.size());
+    if (status != 204) {
+      head += "Content-Length: ";
+      head += fmt::format_int(body.size()).c_str();
+      head += crlf;
+    }
     head += crlf;
     if (request_.method == "HEAD") body.clear();
     put(std::move(head), std::move(body), {});
@@ -291,7 +304,9 @@ class HttpServer::Connection final : public ServerExchange, public std::enable_s
   // False when the connection is over.
   Task<bool> read_head() {
     const auto& limits = shared_->limits;
-    parser_.emplace();
+    parser_.reset();
+    fields_.release();
+    parser_.emplace(std::piecewise_construct, std::make_tuple(), std::make_tuple(FieldAllocator(&fields_)));
     auto& parser = *parser_;
     parser.header_limit(static_cast<std::uint32_t>(limits.head));
     parser.body_limit(limits.body);
@@ -372,12 +387,13 @@ class HttpServer::Connection final : public ServerExchange, public std::enable_s
   void take_head() {
     auto& message = parser_->get();
     version_ = message.version();
-    request_ = {};
-    always_ = {};
-    request_.method = std::string(message.method_string());
-    request_.url = std::string(message.target());
-    for (const auto& field : message)
-      request_.headers.add(std::string(field.name_string()), std::string(field.value()));
+    always_.clear();
+    request_.method.assign(message.method_string());
+    request_.url.assign(message.target());
+    request_.headers.reserve(usual_fields);
+    std::size_t fields = 0;
+    for (const auto& field : message) request_.headers.overwrite(fields++, field.name_string(), field.value());
+    request_.headers.keep_first(fields);
     keep_ = !shared_->stopping && wants_connection_kept(version_, request_.headers.get("connection"));
     expects_continue_ = waits_for_continue(version_, request_.headers.get("expect"));
   }
@@ -412,16 +428,13 @@ class HttpServer::Connection final : public ServerExchange, public std::enable_s
       if (cut_) co_return;
       co_await socket_.async_wait(tcp::socket::wait_read, asio::use_awaitable);
       if (cut_) co_return;
+      const auto room = discard_ ? read_ahead : std::min(in_.max_size() - in_.size(), read_ahead);
+      if (room == 0) continue;
       boost::system::error_code error;
-      std::size_t count = 0;
-      if (discard_) {
-        std::array<char, 4096> nowhere;
-        count = socket_.read_some(asio::buffer(nowhere), error);
-      } else {
-        const auto space = std::min(in_.max_size() - in_.size(), read_ahead);
-        if (space == 0) continue;
-        count = socket_.read_some(in_.prepare(std::min(space, in_.capacity() > 4096 ? read_ahead : 4096)), error);
-        if (!error) in_.commit(count);
+      const auto count = socket_.read_some(asio::buffer(shared_->arriving.data(), room), error);
+      if (!error && !discard_) {
+        asio::buffer_copy(in_.prepare(count), asio::buffer(shared_->arriving.data(), count));
+        in_.commit(count);
       }
       if (error == asio::error::would_block) continue;
       if (error) co_return;
@@ -468,7 +481,11 @@ class HttpServer::Connection final : public ServerExchange, public std::enable_s
   tcp::socket socket_;
   SocketOutput out_;
   beast::flat_buffer in_;
-  std::optional<http::request_parser<http::string_body>> parser_;
+  using FieldAllocator = std::pmr::polymorphic_allocator<char>;
+  // The fields of one head, which are mostly few.
+  alignas(std::max_align_t) std::array<std::byte, 768> fields_place_;
+  std::pmr::monotonic_buffer_resource fields_{fields_place_.data(), fields_place_.size()};
+  std::optional<http::parser<true, http::string_body, FieldAllocator>> parser_;
   HttpRequest request_;
   HttpHeaders always_;  // in whatever answers it
   std::function<void()> told_;

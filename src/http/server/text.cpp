@@ -10,10 +10,18 @@
 namespace patchbay {
 namespace {
 
+bool is_safe(char c) { return static_cast<unsigned char>(c) >= 0x20 || c == '\t'; }
+
 // Nothing that could end the line it stands in.
 void append_safe(std::string& out, std::string_view text) {
+  bool safe = true;
+  for (char c : text) safe &= is_safe(c);
+  if (safe) {
+    out += text;
+    return;
+  }
   for (char c : text) {
-    if (static_cast<unsigned char>(c) >= 0x20 || c == '\t') out.push_back(c);
+    if (is_safe(c)) out.push_back(c);
   }
 }
 
@@ -69,8 +77,15 @@ bool waits_for_continue(unsigned version, std::string_view expect) {
 std::string response_head(const ResponseHead& head, std::initializer_list<const HttpHeaders*> fields) {
   constexpr std::string_view line_end = "\r\n";
   const auto reason = reason_phrase(head.status);
-  std::string text =
-      fmt::format("HTTP/1.1 {} {}\r\nDate: {}\r\n", head.status, reason.empty() ? "Status" : reason, head.date);
+  std::string text;
+  text.reserve(256);  // with what its caller adds
+  text += "HTTP/1.1 ";
+  text += fmt::format_int(head.status).c_str();
+  text += ' ';
+  text += reason.empty() ? "Status" : reason;
+  text += "\r\nDate: ";
+  text += head.date;
+  text += line_end;
   for (const auto* list : fields) {
     for (const auto& field : *list) {
       append_safe(text, field.name);

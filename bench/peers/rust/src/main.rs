@@ -1,17 +1,26 @@
 //! The measuring client on rmcp:
 //!
 //!     bench-peer-rust SERVER MEASURE COUNT [AT-ONCE]
+//!     bench-peer-rust serve
 //!
 //! bench/README.md has the measures and the line that is printed. One thread, which is the
-//! quicker choice for a client of one server.
+//! quicker choice for a client of one server. `serve` is the measured server: one tool over HTTP,
+//! sessions kept. rmcp answers in a session with an event stream.
 use std::cell::Cell;
 use std::error::Error;
 use std::rc::Rc;
 use std::time::Instant;
 
-use rmcp::model::CallToolRequestParams;
-use rmcp::service::{RoleClient, RunningService, ServiceExt};
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ListToolsResult, PaginatedRequestParams,
+    ServerCapabilities, ServerConfig, Tool,
+};
+use rmcp::service::{RequestContext, RoleClient, RoleServer, RunningService, ServiceExt};
+use rmcp::transport::streamable_http_server::{
+    session::local::LocalSessionManager, StreamableHttpServerConfig, StreamableHttpService,
+};
 use rmcp::transport::{StreamableHttpClientTransport, TokioChildProcess};
+use rmcp::{ErrorData, ServerHandler};
 use tokio::process::Command;
 
 type Client = RunningService<RoleClient, ()>;
@@ -167,7 +176,49 @@ async fn measured(arguments: Vec<String>) -> Outcome<()> {
     std::process::exit(0)
 }
 
+#[derive(Clone)]
+struct Offered;
+
+impl ServerHandler for Offered {
+    fn get_info(&self) -> ServerConfig {
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let schema = serde_json::json!({"type": "object"}).as_object().cloned().unwrap_or_default();
+        Ok(ListToolsResult::with_all_items(vec![Tool::new("echo", "Says it again", schema)]))
+    }
+
+    async fn call_tool(
+        &self,
+        _: CallToolRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        Ok(CallToolResult::success(vec![ContentBlock::text("said")]).into())
+    }
+}
+
+async fn serve() -> Outcome<()> {
+    let service = StreamableHttpService::new(
+        || Ok(Offered),
+        LocalSessionManager::default().into(),
+        StreamableHttpServerConfig::default(),
+    );
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
+    println!("http://{}/mcp", listener.local_addr()?);
+    use axum::serve::ListenerExt;
+    let listener = listener.tap_io(|connection| drop(connection.set_nodelay(true)));
+    Ok(axum::serve(listener, axum::Router::new().nest_service("/mcp", service)).await?)
+}
+
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Outcome<()> {
+    if std::env::args().nth(1).as_deref() == Some("serve") {
+        return serve().await;
+    }
     tokio::task::LocalSet::new().run_until(measured(std::env::args().collect())).await
 }
