@@ -88,7 +88,7 @@ constexpr double powers_of_ten[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
   const char* const last = first + 16;
   const char* to = first;
   std::int64_t digits = 0;
-  const auto is_digit = [&] { return to != last && static_cast<unsigned char>(*to - '0') <= 9; };
+  const auto is_digit = [&] { return to < last && static_cast<unsigned char>(*to - '0') <= 9; };
   for (; is_digit(); ++to) digits = digits * 10 + (*to - '0');
   if (to == first || (*first == '0' && to != first + 1)) return {};
   ShortNumber number;
@@ -99,7 +99,7 @@ constexpr double powers_of_ten[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
     number.integral = false;
     number.decimals = static_cast<std::size_t>(to - point);
   }
-  if (to == last || *to == 'e' || *to == 'E' || (negative && digits == 0)) return {};
+  if (to >= last || *to == 'e' || *to == 'E' || (negative && digits == 0)) return {};
   number.behind = to;
   number.value = negative ? -digits : digits;
   return number;

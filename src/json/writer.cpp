@@ -190,7 +190,8 @@ void write(std::string& out, const Json& root, Layout layout) {
 void append_json_string(std::string& out, std::string_view text) {
   if (short_and_plain(text)) {
     const auto begins = out.size();
-    out.resize_and_overwrite(begins + text.size() + 2, [&](char* all, std::size_t size) {
+    const auto size = begins + text.size() + 2;
+    out.resize_and_overwrite(size, [&](char* all, std::size_t) {  // the second may be the room there is
       all[begins] = '"';
       std::memcpy(all + begins + 1, text.data(), text.size());
       all[size - 1] = '"';

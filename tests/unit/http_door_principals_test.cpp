@@ -65,7 +65,7 @@ TEST(HttpDoorPrincipals, TheStateOfAQuestion_OpensForWhoWasAskedAlone) {
     server->add_tool({.name = "greet"}, [](RequestContext& context, Json) -> Task<CallToolResult> {
       auto answer = co_await context.elicit({.message = "name?", .requested_schema = Json{{"type", "object"}}}, "name");
       auto second = co_await context.elicit({.message = "sure?", .requested_schema = Json{{"type", "object"}}}, "sure");
-      co_return text_result("hello " + (*answer.content)["v"].as_text());
+      co_return text_result("hello " + std::string((*answer.content)["v"].as_text()));
     });
     Door door(executor, server, by_name());
     const auto first = parse_json((co_await ask(door, call_as("ann", "greet"))).body).value();

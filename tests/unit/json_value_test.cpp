@@ -109,7 +109,7 @@ TEST(Json, LargeObjectsStayConsistentThroughEveryChange) {
   EXPECT_NE(copy, object);
   // Back across the threshold where the index goes away.
   std::vector<std::string> keys;
-  for (const auto& [key, value] : object) keys.push_back(key);
+  for (const auto& [key, value] : object) keys.emplace_back(key);
   for (std::size_t i = 3; i < keys.size(); ++i) object.erase(keys[i]);
   EXPECT_EQ(object.size(), 3u);
   EXPECT_TRUE(object.contains(keys[0]));

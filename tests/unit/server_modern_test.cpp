@@ -355,8 +355,8 @@ void add_interview(Server& server) {
     if (name.action != ElicitResult::Action::accept) co_return text_result("no name");
     auto city = co_await context.elicit({.message = "City?", .requested_schema = Json{{"type", "object"}}});
     auto roots = co_await context.list_roots();
-    co_return text_result((*name.content)["v"].as_text() + " " + (*city.content)["v"].as_text() + " " +
-                          roots.at(0).uri);
+    co_return text_result(std::string((*name.content)["v"].as_text()) + " " +
+                          std::string((*city.content)["v"].as_text()) + " " + roots.at(0).uri);
   });
 }
 

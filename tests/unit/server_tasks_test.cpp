@@ -65,17 +65,17 @@ struct TaskServer {
       throw Error::rpc(-32603, "broken", R"({"at":1})");
       co_return CallToolResult{};
     });
-    server->add_tool(task_tool("asks_two", TaskSupport::required),
-                     [](RequestContext& context, Json) -> Task<CallToolResult> {
-                       using asio::experimental::awaitable_operators::operator&&;
-                       auto [a, b] = co_await (context.elicit(question("a?")) && context.elicit(question("b?")));
-                       co_return text_result((*a.content)["v"].as_text() + (*b.content)["v"].as_text());
-                     });
+    server->add_tool(
+        task_tool("asks_two", TaskSupport::required), [](RequestContext& context, Json) -> Task<CallToolResult> {
+          using asio::experimental::awaitable_operators::operator&&;
+          auto [a, b] = co_await (context.elicit(question("a?")) && context.elicit(question("b?")));
+          co_return text_result(std::string((*a.content)["v"].as_text()) + std::string((*b.content)["v"].as_text()));
+        });
     server->add_tool(task_tool("asks_first", TaskSupport::required),
                      [](RequestContext& context, Json) -> Task<CallToolResult> {
                        auto answer = co_await context.elicit(question("name?"));
                        context.start_task();
-                       co_return text_result("hello " + (*answer.content)["name"].as_text());
+                       co_return text_result("hello " + std::string((*answer.content)["name"].as_text()));
                      },
                      {.task_start = TaskStart::by_handler});
     server->add_tool(task_tool("quick", TaskSupport::required),
@@ -110,13 +110,13 @@ std::string first_text(const Json& result) { return to_text(result["content"].as
 std::string outline(const Json& answer) {
   if (const Json* error = answer.find("error")) return fmt::format("error {}", (*error)["code"].as_int());
   const Json& result = answer["result"];
-  std::string text = result["resultType"].is_string() ? result["resultType"].as_text() : "plain";
-  if (const auto status = result["status"].text()) text += " " + *status;
+  std::string text = result["resultType"].is_string() ? std::string(result["resultType"].as_text()) : "plain";
+  if (const auto status = result["status"].text()) text += fmt::format(" {}", *status);
   if (const Json* inner = result.find("result")) text += " " + first_text(*inner);
   if (result["result"]["isError"] == Json(true)) text += " isError";
   if (const Json* error = result.find("error")) text += " " + to_text(*error);
   if (const auto* requests = result["inputRequests"].if_object()) {
-    for (const auto& [key, value] : *requests) text += " " + key;
+    for (const auto& [key, value] : *requests) text += fmt::format(" {}", key);
   }
   if (result.find("content")) text += " " + first_text(result);
   return text;
@@ -253,7 +253,7 @@ TEST(ServerTasks, ModernQuestionsBeforeTheTaskBelongToTheCall) {
                                          to_text(first["requestState"])))))["result"];
     EXPECT_EQ(second["resultType"], Json("task"));
     EXPECT_FALSE(second.find("requestState"));
-    EXPECT_EQ(outline(co_await look_until(client, second["taskId"].as_text(), "completed")),
+    EXPECT_EQ(outline(co_await look_until(client, std::string(second["taskId"].as_text()), "completed")),
               R"(complete completed "hello Al")");
   });
 }
@@ -336,7 +336,7 @@ TEST(ServerTasks, LegacyLifeOfATask) {
     do {
       auto page = (co_await ask(client, legacy("tasks/list", cursor)))["result"];
       EXPECT_LE(page["tasks"].size(), 2u);
-      for (const auto& task : page["tasks"].as_array()) listed.insert(task["taskId"].as_text());
+      for (const auto& task : page["tasks"].as_array()) listed.insert(std::string(task["taskId"].as_text()));
       const auto next = page["nextCursor"].text();
       cursor = next ? fmt::format(R"("cursor":"{}")", *next) : "";
     } while (!cursor.empty());
@@ -412,9 +412,9 @@ TEST(ServerTasks, AResultOverTheLimit_FailsTheTaskWithBothNumbers) {
               R"({"code":-32603,"message":"the result of the task has 5039 bytes; the limit of one answer is 1000"})");
     // The same in the older era, whose client asks for the result itself.
     co_await ask(client, std::string(initialize));
-    const auto older =
+    const std::string older(
         (co_await ask(client, legacy("tools/call", R"("name":"large","task":{})")))["result"]["task"]["taskId"]
-            .as_text();
+            .as_text());
     EXPECT_THAT(to_text((co_await ask(client, legacy_about("tasks/result", older)))["error"]),
                 HasSubstr("the limit of one answer is 1000"));
     co_await client.close();

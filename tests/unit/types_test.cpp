@@ -328,7 +328,7 @@ TEST(Types, EveryPropertyOfTheSchemas_IsKnownAndWrittenBack) {
     SCOPED_TRACE(definition.name);
     const Json example = json(definition.example);
     std::set<std::string> shown;
-    for (const auto& [key, value] : example.as_object()) shown.insert(key);
+    for (const auto& [key, value] : example.as_object()) shown.emplace(key);
     EXPECT_EQ(shown, definition.properties);
     const Trip result = definition.through(example);
     EXPECT_EQ(to_text(result.extra), "null");
