@@ -424,7 +424,11 @@ std::string_view Json::as_text() const& {
 }
 
 std::string Json::as_text() && {
-  if (is_string() && cell_.form == in_string) return std::move(*address<std::string>(cell_.bytes));
+  if (is_string() && cell_.form == in_string) {
+    auto text = std::move(*address<std::string>(cell_.bytes));
+    *this = Json("");  // the form of a text follows from its length
+    return text;
+  }
   return std::string(std::as_const(*this).as_text());
 }
 
