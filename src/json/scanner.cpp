@@ -50,7 +50,7 @@ const char* find_special(const char* at, const char* end) noexcept {
 // Most strings end within 16 bytes and have no escapes: what follows such a string, null for all others.
 [[gnu::always_inline]] inline const char* short_string(const char* at, const char* end, StringToken& token) noexcept {
 #if defined(__SSE2__)
-  if (end - at <= 16 || *at != '"') return nullptr;
+  if (end - at <= 17 || *at != '"') return nullptr;  // two quotes and 16 bytes between them
   const auto length = static_cast<std::size_t>(std::countr_zero(special_bits_of_16(at + 1) | 0x10000));
   if (at[1 + length] != '"') return nullptr;
   token = {{at + 1, length}, false};
