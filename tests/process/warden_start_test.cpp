@@ -62,7 +62,7 @@ class WardenStart : public testing::TestWithParam<const char*> {
   void SetUp() override {
     if (*GetParam() == '\0') return;
     const auto file = program(GetParam());
-    if (::access(file.c_str(), X_OK) != 0) GTEST_SKIP() << "on this machine there is only one";
+    ASSERT_EQ(::access(file.c_str(), X_OK), 0) << file;
     named_.emplace("PATCHBAY_WARDEN", file);
   }
   std::optional<test::Variable> named_;
@@ -107,7 +107,7 @@ TEST_P(WardenStart, TakesLimitsMaskAndDirectoryAsTheyAreNow) {
   struct rlimit limit{};
   ASSERT_EQ(::getrlimit(RLIMIT_CORE, &limit), 0);
   run_task([&]() -> Task<void> {
-    auto running = co_await Process::start(shell("exec sleep 1000"), Runtime{});
+    auto running = co_await Process::start(shell("exec cat"), Runtime{});
     std::filesystem::current_path(directory.path());
     const auto mask = ::umask(0027);
     const struct rlimit lower{0, limit.rlim_max};
@@ -152,9 +152,8 @@ TEST_P(WardenStart, ReportsHowTheCommandEnded) {
 TEST_P(WardenStart, ReachesDescendantsInOtherSessionsWithASignal) {
   run_task([]() -> Task<void> {
     auto process = co_await Process::start(
-        shell(
-            "for i in 1 2 3; do setsid sh -c 'trap \"echo heard; exit\" TERM; echo up; while :; do sleep 0.01; done' & "
-            "done; trap '' INT; trap 'wait; exit' TERM; while :; do sleep 0.01; done"),
+        shell("trap '' INT; trap 'wait; exit' TERM; for i in 1 2 3; do "
+              "setsid sh -c 'trap \"echo heard; exit\" TERM; echo up; tail -f /dev/null & wait' & done; wait"),
         Runtime{});
     std::string text;
     while (std::ranges::count(text, '\n') < 3) {
@@ -219,7 +218,13 @@ TEST_P(WardenStart, WithoutStandardDescriptorsIsAsElsewhere) {
   EXPECT_EQ(status, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, WardenStart, testing::Values("", "warden-with-libc"),
+// Where the warden has libc anyway, there is no other.
+#if defined(__x86_64__) && defined(__LP64__)
+constexpr std::array wardens{"", "warden-with-libc"};
+#else
+constexpr std::array wardens{""};
+#endif
+INSTANTIATE_TEST_SUITE_P(All, WardenStart, testing::ValuesIn(wardens),
                          [](const auto& info) { return *info.param == '\0' ? "ThisMachine" : "OtherMachines"; });
 
 }  // namespace

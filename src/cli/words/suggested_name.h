@@ -1,5 +1,5 @@
-// A name for a server that was added without one, for the line that a person is told to type. Pure. Called where the
-// command line is read and where `add` makes an entry.
+// Suggests a name for a server that was added without a name. The name is a part of the command that the person is told
+// to type. Pure. Called where the command line is read and where `add` makes an entry.
 #pragma once
 
 #include <span>
