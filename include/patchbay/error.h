@@ -65,85 +65,76 @@ struct Remedy {
   bool operator==(const Remedy&) const = default;
 };
 
+// As small as an address: results of calls carry one, and coroutines keep several.
 class Error : public std::exception {
  public:
-  Error(Errc code, std::string message) : code_(code), message_(std::move(message)) {}
+  Error(Errc code, std::string message);
+  Error(const Error& other);
+  Error(Error&& other) noexcept = default;
+  Error& operator=(const Error& other);
+  Error& operator=(Error&& other) noexcept = default;
+  ~Error() override;
 
   // A JSON-RPC error as the peer sent it; `data` is JSON text, empty when absent.
   static Error rpc(std::int64_t rpc_code, std::string message, std::string data = {});
 
-  Errc code() const noexcept { return code_; }
-  const std::string& message() const noexcept { return message_; }
-  const char* what() const noexcept override { return message_.c_str(); }
+  Errc code() const noexcept { return state().code; }
+  const std::string& message() const noexcept { return state().message; }
+  const char* what() const noexcept override { return message().c_str(); }
 
   // Set for Errc::rpc, and for errors a server handler wants on the wire as given.
-  std::optional<std::int64_t> rpc_code() const noexcept { return rpc_code_; }
-  const std::string& rpc_data() const noexcept { return rpc_data_; }
+  std::optional<std::int64_t> rpc_code() const noexcept { return state().rpc_code; }
+  const std::string& rpc_data() const noexcept { return state().rpc_data; }
 
   // The status of the HTTP answer behind this error, where there was one.
-  std::optional<int> http_status() const noexcept { return http_status_; }
-  Error with_http_status(int status) && {
-    http_status_ = status;
-    return std::move(*this);
-  }
+  std::optional<int> http_status() const noexcept { return state().http_status; }
+  Error with_http_status(int status) &&;
 
   // Lines that explain without being the message: a stderr tail, a response body.
-  const std::string& detail() const noexcept { return detail_; }
-  Error with_detail(std::string detail) && {
-    detail_ = std::move(detail);
-    return std::move(*this);
-  }
+  const std::string& detail() const noexcept { return state().detail; }
+  Error with_detail(std::string detail) &&;
 
   // Absent for an error that belongs to no call.
-  std::optional<CarriedOut> carried_out() const noexcept { return carried_out_; }
-  Error with_carried_out(CarriedOut whether) && {
-    carried_out_ = whether;
-    return std::move(*this);
-  }
-
+  std::optional<CarriedOut> carried_out() const noexcept { return state().carried_out; }
+  Error with_carried_out(CarriedOut whether) &&;
   // For what belongs to no call of the caller's: what was asked on the way to it, say.
-  Error without_carried_out() && {
-    carried_out_.reset();
-    return std::move(*this);
-  }
+  Error without_carried_out() &&;
 
-  const std::optional<Remedy>& remedy() const noexcept { return remedy_; }
-  Error with_remedy(Remedy remedy) && {
-    remedy_ = std::move(remedy);
-    return std::move(*this);
-  }
+  const std::optional<Remedy>& remedy() const noexcept { return state().remedy; }
+  Error with_remedy(Remedy remedy) &&;
   // For who has put it into the message.
-  Error without_remedy() && {
-    remedy_.reset();
-    return std::move(*this);
-  }
+  Error without_remedy() &&;
 
   // The same error with "context: " in front of its message.
   Error within(std::string_view context) const;
   // The same error in other words.
   Error with_message(std::string message) const;
-  Error with_rpc_data(std::string data) && {
-    rpc_data_ = std::move(data);
-    return std::move(*this);
-  }
+  Error with_rpc_data(std::string data) &&;
 
   // Marks one failure that several may report: a copy of this error, in whatever words, is known to be the same
   // failure.
   Error marked() const;
-  bool is_same_failure(const Error& other) const noexcept { return mark_ && mark_ == other.mark_; }
+  bool is_same_failure(const Error& other) const noexcept { return state().mark && state().mark == other.state().mark; }
 
   bool operator==(const Error&) const;
 
  private:
-  Errc code_;
-  std::string message_;
-  std::optional<std::int64_t> rpc_code_;
-  std::string rpc_data_;
-  std::optional<int> http_status_;
-  std::string detail_;
-  std::optional<CarriedOut> carried_out_;
-  std::optional<Remedy> remedy_;
-  std::shared_ptr<const char> mark_;  // its address alone counts
+  struct State {
+    Errc code = Errc::internal;
+    std::string message;
+    std::optional<std::int64_t> rpc_code;
+    std::string rpc_data;
+    std::optional<int> http_status;
+    std::string detail;
+    std::optional<CarriedOut> carried_out;
+    std::optional<Remedy> remedy;
+    std::shared_ptr<const char> mark;  // its address alone counts
+  };
+  const State& state() const noexcept { return state_ ? *state_ : nothing(); }
+  static const State& nothing() noexcept;  // of an error that was moved from
+  State& own();
+
+  std::unique_ptr<State> state_;
 };
 
 template <class T = void>

@@ -34,8 +34,8 @@ bool can_recover(SessionOwner& session, const SessionCore& core, std::string_vie
   return method == method::call_tool && error.rpc_code() == modern_code::header_mismatch && core.uses_headers();
 }
 
-Task<void> recover(SessionOwner& session, Error error, std::size_t seen) {
-  if (session_forgotten(error)) {
+Task<void> recover(SessionOwner& session, bool forgotten, std::size_t seen) {
+  if (forgotten) {
     co_await session.renewal().renew(seen);
   } else {
     session.lists().cache().drop(method::list_tools);
@@ -49,7 +49,7 @@ Task<Json> request(SessionOwner& session, std::string_view method, Members membe
                    bool* asked) {
   settings.tasks = false;
   auto exchanged = co_await exchange(session, method, std::move(members), std::move(settings), asked);
-  co_return std::move(std::get<Json>(exchanged.answer));
+  co_return std::move(exchanged.answer);
 }
 
 // What one attempt knew is what its error says. Of what fails around it (a renewal, a question, an answer that cannot
@@ -64,9 +64,9 @@ namespace {
 // How a round ended that did not fail.
 enum class Ended { with_answer, with_questions, forgotten };
 
-Ended judge(SessionOwner& session, const SessionCore& core, std::string_view method, Result<Payload>& answered,
-            Exchanged& exchanged, std::unique_ptr<InputRequired>& input, bool tasks, bool recovered,
-            CallToolResult* plain) {
+[[gnu::noinline]] Ended judge(SessionOwner& session, const SessionCore& core, std::string_view method,
+                              Result<Payload>& answered, Exchanged& exchanged, std::unique_ptr<InputRequired>& input,
+                              bool tasks, bool recovered, CallToolResult* plain) {
   const auto& wire = *core.wire();
   if (!answered) {
     if (auto needed = wire.input_needed(answered.error())) {
@@ -93,7 +93,7 @@ Ended judge(SessionOwner& session, const SessionCore& core, std::string_view met
     if (!tasks) {
       throw Error(Errc::protocol, fmt::format("the server answered {} with a task, which was not requested", method));
     }
-    exchanged.answer = std::move(*task);
+    exchanged.task = std::make_unique<RemoteTask>(std::move(*task));
     return Ended::with_answer;
   }
   input = std::make_unique<InputRequired>(std::move(std::get<InputRequired>(*outcome)));
@@ -118,7 +118,8 @@ Task<InputAnswers> ask(SessionOwner& session, std::shared_ptr<CallClock> clock, 
   co_return answers;
 }
 
-void check_rounds(std::string_view method, std::size_t round, std::size_t visits, std::size_t most_rounds) {
+[[gnu::noinline]] void check_rounds(std::string_view method, std::size_t round, std::size_t visits,
+                                    std::size_t most_rounds) {
   if (round >= most_rounds) {
     throw Error(Errc::limit, fmt::format("the server asked for input {} times during one {}; the limit is {}",
                                          round + 1, method, most_rounds));
@@ -132,7 +133,7 @@ void check_rounds(std::string_view method, std::size_t round, std::size_t visits
   }
 }
 
-void check_has(const Wire& wire, std::string_view method) {
+[[gnu::noinline]] void check_has(const Wire& wire, std::string_view method) {
   if (wire.has_request(method)) return;
   throw Error(Errc::unsupported, fmt::format("the server uses protocol revision {}, which does not have the request {}",
                                              wire.version(), method));
@@ -140,7 +141,8 @@ void check_has(const Wire& wire, std::string_view method) {
 
 }  // namespace
 
-// What does not wait is in functions of its own: a coroutine keeps all its variables while it waits.
+// What does not wait is in functions of its own: a coroutine keeps all its variables while it waits, also those of
+// functions that became a part of it.
 Task<Exchanged> exchange(SessionOwner& session, std::string_view method, Members members, RequestSettings settings,
                          bool* asked, CallToolResult* plain) {
   auto so_far = CarriedOut::no;
@@ -170,8 +172,8 @@ Task<Exchanged> exchange(SessionOwner& session, std::string_view method, Members
       }
       Result<Payload> answered = Payload();
       try {
-        answered =
-            co_await core->send(*core->wire(), method, again ? *again : members, settings, core->cancel_by(), id);
+        answered.emplace(
+            co_await core->send(*core->wire(), method, again ? *again : members, settings, core->cancel_by(), id));
       } catch (...) {
         answered = std::unexpected(error_from(std::current_exception()));
       }
@@ -181,7 +183,7 @@ Task<Exchanged> exchange(SessionOwner& session, std::string_view method, Members
       if (ended == Ended::with_answer) co_return exchanged;
       if (ended == Ended::forgotten) {
         recovered = true;
-        co_await in_time(method, settings, recover(session, answered.error(), seen));
+        co_await in_time(method, settings, recover(session, session_forgotten(answered.error()), seen));
         if (clock->left() == Duration::zero()) throw timed_out(method, settings.total);
         continue;
       }
@@ -214,7 +216,7 @@ Task<Fetched> cached_request(SessionOwner& session, std::string_view method, Mem
   bool asked = false;
   settings.tasks = false;
   auto exchanged = co_await exchange(session, method, std::move(members), std::move(settings), &asked);
-  fetched.own = std::move(std::get<Json>(exchanged.answer));
+  fetched.own = std::move(exchanged.answer);
   fetched.bytes = exchanged.bytes;
   const auto ttl = std::as_const(fetched.own)["ttlMs"].to_int();
   // An answer that needed answers of ours belongs to this call alone, and one that was overtaken by a change may be

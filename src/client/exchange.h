@@ -7,7 +7,6 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <variant>
 
 #include <patchbay/client.h>
 
@@ -21,7 +20,8 @@ class SessionOwner;
 
 // What a request led to.
 struct Exchanged {
-  std::variant<Json, RemoteTask> answer;
+  Json answer;
+  std::unique_ptr<RemoteTask> task;              // instead of an answer
   std::shared_ptr<Peer> peer;                    // the one `progress` listens on
   std::unique_ptr<Peer::ProgressHold> progress;  // with a task, when progress was asked for
   std::size_t bytes = 0;                         // of the answer

@@ -128,14 +128,32 @@ Task<Page<Tool>> Session::list_tools_page(std::optional<std::string> cursor, Cal
 
 namespace {
 
-// Apart from call_tool, whose coroutine stays small that way.
-Task<CallToolResult> result_of_task(std::shared_ptr<SessionOwner> owner, Exchanged exchanged, RequestSettings settings,
-                                    decltype(CallOptions::on_task) on_task) {
-  FollowTask how{.settings = std::move(settings), .on_task = std::move(on_task)};
+// What call_tool needs beside waiting. Apart from it, because a coroutine keeps what it passes on by value and what
+// functions that became a part of it need; a small one is a cheap one.
+
+[[gnu::noinline]] Task<Exchanged> send_call(SessionOwner& owner, const std::string& name, Members members,
+                                            const CallOptions& options, const RequestSettings& settings,
+                                            CallToolResult& plain) {
+  if (settings.tasks && owner.wire().asks_for_tasks(owner.server()->capabilities)) {
+    return begin_call(owner, name, std::move(members), options.task, options.task_ttl, settings);
+  }
+  return exchange(owner, method::call_tool, std::move(members), settings, nullptr, &plain);
+}
+
+Task<void> read_result_of(std::shared_ptr<SessionOwner> owner, RemoteTask task, FollowTask how, CallToolResult& out) {
+  out = value_or_throw(decode<CallToolResult>(co_await follow_task(owner, std::move(task), std::move(how))));
+}
+
+[[gnu::noinline]] Task<void> follow(const std::shared_ptr<SessionOwner>& owner, Exchanged& exchanged,
+                                    RequestSettings& settings, CallOptions& options, CallToolResult& out) {
+  FollowTask how{.settings = std::move(settings), .on_task = std::move(options.on_task)};
   how.peer = std::move(exchanged.peer);
   how.progress = std::move(exchanged.progress);
-  auto& task = std::get<RemoteTask>(exchanged.answer);
-  co_return value_or_throw(decode<CallToolResult>(co_await follow_task(owner, std::move(task), std::move(how))));
+  return read_result_of(owner, std::move(*exchanged.task), std::move(how), out);
+}
+
+[[gnu::noinline]] void read_result(Json& answer, CallToolResult& out) {
+  out = value_or_throw(decode<CallToolResult>(std::move(answer)));
 }
 
 }  // namespace
@@ -159,15 +177,12 @@ Task<CallToolResult> Session::call_tool(std::string name, Payload arguments, Cal
     const Tagged tagged(*owner, settings, method::call_tool, name, options);
     settings.tasks = options.task != TaskUse::avoid;
     CallToolResult decoded;
-    const bool as_task = settings.tasks && owner->wire().asks_for_tasks(owner->server()->capabilities);
-    auto exchanged =
-        as_task ? co_await begin_call(*owner, name, std::move(members), options.task, options.task_ttl, settings)
-                : co_await exchange(*owner, method::call_tool, std::move(members), settings, nullptr, &decoded);
+    auto exchanged = co_await send_call(*owner, name, std::move(members), options, settings, decoded);
     so_far = CarriedOut::unknown;
-    if (std::holds_alternative<RemoteTask>(exchanged.answer)) {
-      decoded = co_await result_of_task(owner, std::move(exchanged), std::move(settings), std::move(options.on_task));
-    } else if (auto& result = std::get<Json>(exchanged.answer); !result.is_null()) {
-      decoded = value_or_throw(decode<CallToolResult>(std::move(result)));
+    if (exchanged.task) {
+      co_await follow(owner, exchanged, settings, options, decoded);
+    } else if (!exchanged.answer.is_null()) {
+      read_result(exchanged.answer, decoded);
     }
     if (listed && options.check_result) listed->check_result(decoded, owner->runtime());
     co_return decoded;
@@ -188,8 +203,8 @@ Task<StartedTool> Session::start_tool(std::string name, Payload arguments, CallO
     auto exchanged =
         co_await begin_call(*owner, name, std::move(members), TaskUse::prefer, options.task_ttl, std::move(settings));
     so_far = CarriedOut::unknown;
-    if (auto* task = std::get_if<RemoteTask>(&exchanged.answer)) co_return std::move(*task);
-    auto result = value_or_throw(decode<CallToolResult>(std::move(std::get<Json>(exchanged.answer))));
+    if (exchanged.task) co_return std::move(*exchanged.task);
+    auto result = value_or_throw(decode<CallToolResult>(std::move(exchanged.answer)));
     if (listed && options.check_result) listed->check_result(result, owner->runtime());
     co_return result;
   } catch (...) {
