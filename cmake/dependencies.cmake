@@ -1,5 +1,9 @@
 # Everything comes from Debian packages; scripts/packages.sh names them.
 find_package(Threads REQUIRED)
+# Boost brings its own description for CMake; newer versions of CMake have no other.
+if(POLICY CMP0167)
+  cmake_policy(SET CMP0167 NEW)
+endif()
 find_package(Boost 1.81 REQUIRED)
 find_package(fmt REQUIRED)
 find_package(spdlog REQUIRED)

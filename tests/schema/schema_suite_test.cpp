@@ -106,8 +106,8 @@ struct Draft {
   const char* name;
   const char* folder;
   SchemaDialect dialect;
-  std::size_t required;       // so that a missing folder cannot pass
-  std::size_t optional;       // cases in the suite
+  std::size_t required;       // in Debian 12, so that a missing folder cannot pass; the suite of Debian 13 has more
+  std::size_t optional;       // the same
   std::size_t optional_held;  // those we pass, which may only become more
 };
 
@@ -131,9 +131,9 @@ TEST_P(SchemaSuite, EveryRequiredCase_Passes) {
               optional.passed, optional.all);
   for (const auto& failure : optional.failures) std::printf("  optional, not passed: %s\n", failure.c_str());
   for (const auto& failure : required.failures) ADD_FAILURE() << failure;
-  EXPECT_EQ(required.all, draft.required) << "the suite is not at " << top << "; ./test --only=schema fetches it";
-  EXPECT_EQ(required.passed, draft.required);
-  EXPECT_EQ(optional.all, draft.optional);
+  EXPECT_GE(required.all, draft.required) << "the suite is not at " << top << "; ./test --only=schema fetches it";
+  EXPECT_EQ(required.passed, required.all);
+  EXPECT_GE(optional.all, draft.optional);
   EXPECT_GE(optional.passed, draft.optional_held);
 }
 

@@ -72,6 +72,8 @@ Next run_once(const MakeWorld& make, const SteppingOptions& options, How how, st
   Spawning finishing;
   asio::cancellation_signal cancel;
   operation.start(loop, world->operate(), cancel.slot());
+  // Asio has not begun it yet. From Boost 1.82 on, co_spawn throws out of the loop when it is cancelled before.
+  if (how == How::cancel) loop.poll_one();
   bool later = true;
   for (std::size_t made = 0; made < k && later; ++made) later = step(loop, operation, options);
   if (how == How::stop) {
