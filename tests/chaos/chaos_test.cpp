@@ -335,8 +335,10 @@ class SeedRun {
   }
 
   // Nothing goes wrong any more: a session works, or is known to be over and a new one does.
+  // What the server says at last about messages it could not read may be taken for the answer, some times.
   Task<void> use_again(Session& session) {
-    for (int attempt = 0; attempt < 2; ++attempt) {
+    constexpr int attempts = 5;
+    for (int attempt = 0; attempt < attempts; ++attempt) {
       if (session.closed()) {
         co_await session.close();
         session = co_await connect();
@@ -345,7 +347,7 @@ class SeedRun {
       if (answered && text_of(*answered) == to_text(Json{{"last", attempt}})) co_return;
       const auto why = answered ? text_of(*answered) : answered.error().message();
       log_.push_back("not usable: " + why);
-      if (attempt == 1) problem("the session did not recover: {}", why);
+      if (attempt == attempts - 1) problem("the session did not recover: {}", why);
     }
   }
 

@@ -152,8 +152,10 @@ TEST_P(WardenStart, ReportsHowTheCommandEnded) {
 TEST_P(WardenStart, ReachesDescendantsInOtherSessionsWithASignal) {
   run_task([]() -> Task<void> {
     auto process = co_await Process::start(
+        // Each says that it is up when its own child is a program: between fork and exec a shell loses a signal.
         shell("trap '' INT; trap 'wait; exit' TERM; for i in 1 2 3; do "
-              "setsid sh -c 'trap \"echo heard; exit\" TERM; echo up; tail -f /dev/null & wait' & done; wait"),
+              "setsid sh -c 'trap \"echo heard; exit\" TERM; tail -f /dev/null & "
+              "until read -r name < /proc/$!/comm && [ \"$name\" = tail ]; do :; done; echo up; wait' & done; wait"),
         Runtime{});
     std::string text;
     while (std::ranges::count(text, '\n') < 3) {
