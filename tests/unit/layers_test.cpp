@@ -107,6 +107,8 @@ const std::map<std::string, std::string, std::less<>> public_headers{
     {"compiler.h", "base"},
     {"tools.h", "protocol"},
     {"host_types.h", "permission"},
+    {"background_call.h", "host"},
+    {"failure.h", "host"},
     {"events.h", "host"},
 };
 
