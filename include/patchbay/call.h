@@ -61,7 +61,8 @@ struct CallOptions {
   bool check_arguments = true;
   bool check_result = true;
   // Of Host::call, before rules and the check look at them: texts become the numbers, booleans, arrays or objects that
-  // the inputSchema wants, if that loses nothing and all arguments fit then. CallToolResult::coerced says which.
+  // the inputSchema wants, if that loses nothing and all arguments fit then. CallToolResult::coerced says which. Not
+  // without check_arguments.
   bool coerce_arguments = true;
 };
 

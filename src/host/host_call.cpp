@@ -147,7 +147,7 @@ Error Host::Impl::denied(const CatalogEntry& entry, const PermissionDecision& de
 }
 
 void Host::Impl::coerce(const Target& target, const CallOptions& options, Prepared& call) const {
-  if (!options.coerce_arguments || !target.input) return;
+  if (!options.coerce_arguments || !options.check_arguments || !target.input) return;
   coerce_arguments(*target.input, runtime_.limits.schema_steps, call.arguments, call.coerced);
   if (call.coerced.empty() || !runtime_.log.enabled(LogLevel::info)) return;
   std::vector<std::string> places;

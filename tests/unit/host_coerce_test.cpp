@@ -97,6 +97,11 @@ TEST(HostCoercion, ItCanBeSwitchedOff) {
       if (!refused) EXPECT_EQ(refused.error().code(), Errc::invalid_argument);
     }
     EXPECT_THAT(one.got, IsEmpty());
+    // Nor is what nobody checks.
+    CallOptions unchecked;
+    unchecked.check_arguments = false;
+    EXPECT_THAT((co_await host.call("s/find", text(R"({"limit":"10"})"), unchecked)).coerced, IsEmpty());
+    EXPECT_THAT(one.got, ElementsAre(R"({"limit":"10"})"));
     co_await host.stop();
   });
 }
