@@ -69,6 +69,7 @@ struct Options {
   std::optional<LoadRequest> load;
   bool follow_config = false;
   bool follow_changes = true;
+  bool keep_connected = true;
   bool trust_project = false;
   // Asks whether a server that a project file declares may be started; unset: it may not.
   std::function<bool(const ApprovalQuestion&)> approve;
@@ -166,6 +167,7 @@ class Host {
   PermissionDecision decide(std::string tool, Json arguments = {});
   std::vector<ConfigProblem> permission_problems() const;
   Session session(std::string server, CallContext on_behalf = {});
+  void reconnect(std::string server);
   ConfigChange reload();
   ConfigChange reload(LoadedConfig config);
   void stop();

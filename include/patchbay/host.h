@@ -59,6 +59,9 @@ struct HostOptions {
   std::string failure_memory;
   // Whether to follow changes of the servers' lists; a program that asks once need not.
   bool follow_changes = true;
+  // Whether a connection that is lost is made again without being asked for, and a remote server that has failed is
+  // tried again from time to time; a program that asks once need not. Without it both happen on use.
+  bool keep_connected = true;
   // Unset: MCP_TIMEOUT, MCP_TOOL_TIMEOUT and the batch sizes of the environment, else the defaults.
   std::optional<std::chrono::milliseconds> connect_limit;
   // What to do for a longer one, behind "if it needs longer to start, "; for a program with a setting of its own.
@@ -112,6 +115,10 @@ class Host {
   // one connection. Errc::denied when a rule denies every tool of the server: its resources, prompts and
   // skills are then denied as well. `on_behalf`: whose wish it is, for whoever is asked to approve the server.
   Task<Session> session(std::string server, CallContext on_behalf = {});
+
+  // A new connection to this server, whatever there is; returns when it is made. Attempts and failures of before
+  // do not count any more.
+  Task<void> reconnect(std::string server);
 
   // Reads the configuration again, or takes this one, and applies what is different. Servers that
   // stay the same keep their connection; calls that run on one that changes finish on it.

@@ -179,6 +179,7 @@ HostOptions host_options(const Settings& settings, Io& io, Waiting& waiting, std
   }
   options.trust_project = settings.trust_project;
   options.follow_changes = false;
+  options.keep_connected = false;
   options.client.info = Implementation{.name = "patchbay", .version = std::string(version())};
   if (const auto cache = cache_folder(process_environment()); !cache.empty()) {
     options.client.protocol_memory = cache + "/older-servers.json";

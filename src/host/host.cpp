@@ -29,6 +29,8 @@ std::string_view to_string(ServerReason reason) noexcept {
       return "not started";
     case ServerReason::connecting:
       return "connecting";
+    case ServerReason::reconnecting:
+      return "reconnecting";
     case ServerReason::awaiting_approval:
       return to_string(ServerStanding::awaiting_approval);
     case ServerReason::not_usable:
@@ -41,6 +43,10 @@ std::string_view to_string(ServerReason reason) noexcept {
       return "tools fetch failed";
     case ServerReason::connection_lost:
       return "connection lost";
+    case ServerReason::gave_up:
+      return "gave up";
+    case ServerReason::keeps_ending:
+      return "keeps ending";
     case ServerReason::closed:
       return "closed";
     case ServerReason::rejected:
@@ -59,6 +65,11 @@ std::string_view to_string(ServerReason reason) noexcept {
       return to_string(ServerStanding::shadowed);
   }
   return "";
+}
+
+std::string reason_text(const ServerStatus& status) {
+  if (status.attempts == 0) return std::string(to_string(status.reason));
+  return fmt::format("{} {}/{}", to_string(status.reason), status.attempt, status.attempts);
 }
 
 namespace {
@@ -123,10 +134,9 @@ void Host::Impl::changed(Connection& connection) {
   const auto found = connections_.find(connection.name());
   if (found == connections_.end() || found->second.get() != &connection) return;
   spelled_.clear();
-  static const OfferedTools::Tools none;
-  if (offered_.set(connection.name(), connection.prefix(), connection.offers_tools() ? connection.tools() : none)) {
-    tell_catalog_soon();
-  }
+  // Tools of a server that is gone stay: it comes back, and a list that changes back and forth costs a model its
+  // prompt cache.
+  if (offered_.set(connection.name(), connection.prefix(), connection.tools())) tell_catalog_soon();
   if (events_->wanted()) events_->tell(connection.status());
 }
 
@@ -288,6 +298,15 @@ Task<Session> Host::session(std::string server, CallContext on_behalf) {
   (void)impl->require(server);
   impl->permissions_.require_server(server);
   co_return co_await impl->ensure(std::move(server), nullptr, std::move(on_behalf));
+}
+
+Task<void> Host::reconnect(std::string server) {
+  auto impl = impl_;
+  co_await impl->prepare();
+  auto connection = impl->require(server);
+  impl->permissions_.require_server(server);
+  const Connection::Use use(*connection);
+  co_await connection->reconnect();
 }
 
 Task<ConfigChange> Host::reload() {

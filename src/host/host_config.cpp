@@ -243,6 +243,7 @@ Task<void> Host::Impl::prepare() {
       parts.approve = [this](ApprovalQuestion question) { return approve(std::move(question)); };
     }
     parts.follow_changes = options_.follow_changes;
+    parts.by_itself = options_.keep_connected;
     parts.on_change = [this](Connection& connection) { changed(connection); };
     connections_[name] =
         std::make_shared<Connection>(executor, runtime_, client_with_events(), slots, std::move(parts));
