@@ -159,6 +159,7 @@ class Host {
 
   void start();
   void start(std::vector<std::string> names);
+  void begin();
   std::shared_ptr<const Catalog> catalog() const;
   std::vector<ServerStatus> status() const;
   LoadedConfig config() const;

@@ -101,6 +101,9 @@ PermissionDecision Host::decide(std::string tool, Json arguments) {
     return h->decide(tool, arguments.is_null() ? Payload() : Payload(arguments));
   });
 }
+void Host::begin() {
+  impl_->loop->run<void>([h = impl_->host] { return h->begin(); });
+}
 void Host::reconnect(std::string server) {
   impl_->loop->run<void>([h = impl_->host, server = std::move(server)] { return h->reconnect(server); });
 }

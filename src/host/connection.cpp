@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "base/as_result.h"
+#include "base/offload.h"
 #include "base/timeout.h"
-#include "catalog/tool_filter.h"
 #include "client/connect.h"
 #include "client/session_owner.h"
 #include "host/server_error.h"
@@ -15,11 +15,8 @@
 namespace patchbay {
 namespace {
 
-// A burst of change notices leads to one refresh.
-constexpr auto refresh_delay = std::chrono::milliseconds(200);
-// A server that says at every listing that its list changed is asked less and less often.
-constexpr auto longest_refresh_delay = std::chrono::seconds(30);
-constexpr auto first_retry_pause = std::chrono::milliseconds(100);
+// At the files of a program that failed.
+constexpr auto between_looks = std::chrono::seconds(5);
 
 // An entry that a program made itself was not put together with others.
 ServerStanding standing_of(const ServerConfig& config) noexcept {
@@ -160,6 +157,7 @@ void Connection::apply(const ConnectionEvent& event) {
   state_ = std::move(next.state);
   for (const auto action : next.actions) carry_out(action);
   set_alarm();
+  watch_program();
 }
 
 void Connection::carry_out(ConnectionAction action) {
@@ -198,6 +196,29 @@ Task<void> Connection::wait_until(Clock::TimePoint due, std::uint64_t alarm) {
   timer.set(due);
   co_await timer.wait();
   if (alarm == alarms_ && !closing_) apply(connection_event::Due{});
+}
+
+bool Connection::waits_for_program() const noexcept {
+  return !closing_ && rule_.by_itself && !rule_.remote && state_.state == ServerState::failed &&
+         state_.doing == ConnectionState::Doing::nothing;
+}
+
+void Connection::watch_program() {
+  if (watching_program_ || !waits_for_program() || !tried_ || tried_->kind() != Transport::Kind::stdio) return;
+  watching_program_ = true;
+  scope_.spawn(wait_for_program(tried_));
+}
+
+// Looks from time to time: files on other machines tell nobody of their changes.
+Task<void> Connection::wait_for_program(std::shared_ptr<Transport> transport) {
+  auto look = [transport] { return transport->identity().stamp; };
+  const auto before = co_await offload(Pool::quick, look);
+  while (waits_for_program()) {
+    co_await sleep_for(between_looks);
+    if (waits_for_program() && co_await offload(Pool::quick, look) != before) break;
+  }
+  watching_program_ = false;
+  if (waits_for_program()) apply(connection_event::ProgramFresh{});
 }
 
 void Connection::throw_off() const {
@@ -300,6 +321,7 @@ Task<std::optional<Error>> Connection::connect(CallContext context) {
             "the files and secrets that its entry refers to were not available within {} ms, the limit for connecting",
             runtime.limits.connect.count()));
   }
+  tried_ = transport;
   const auto opened = ++opened_;
   session_ = co_await patchbay::connect(Client(client_for(opened)), std::move(transport), runtime);
   // What changes from here on is heard, so nothing is missed between the list and the listening.
@@ -323,91 +345,6 @@ Task<void> Connection::restore(Session from, std::uint64_t opened, Session to) {
   if (!restored && restored.error().code() != Errc::cancelled) {
     runtime_.log(LogLevel::warning, "not_restored", "reason", restored.error().message());
   }
-}
-
-Task<Connection::Tools> Connection::fetch_tools(Session session) {
-  Tools tools;
-  if (!session.server().capabilities.tools) co_return tools;
-  auto pause = std::chrono::duration_cast<Duration>(first_retry_pause);
-  for (std::size_t tried = 1;; ++tried) {
-    auto listing = co_await as_result(session.list_tools());
-    if (listing) {
-      for (auto& tool : listing->items) {
-        if (lets_through(parts_.config, tool.name)) tools.push_back(std::make_shared<const Tool>(std::move(tool)));
-      }
-      for (const auto& problem : listing->problems) {
-        runtime_.log(LogLevel::warning, "tool_left_out", "path", problem.path, "reason", problem.reason);
-      }
-      co_return tools;
-    }
-    if (tried >= runtime_.limits.list_tries || session.closed()) throw std::move(listing).error();
-    co_await sleep_for(pause);
-    pause *= 2;
-  }
-}
-
-// Returns when the server has said yes or no. One that says neither is not waited for: if it agrees after all, the
-// tools are listed once more.
-Task<void> Connection::begin_following(Session session) {
-  const auto& capabilities = session.server().capabilities;
-  SubscriptionFilter filter;
-  filter.tools_list_changed = capabilities.tools && capabilities.tools->list_changed;
-  filter.prompts_list_changed = capabilities.prompts && capabilities.prompts->list_changed;
-  filter.resources_list_changed = capabilities.resources && capabilities.resources->list_changed;
-  if (!filter.tools_list_changed && !filter.prompts_list_changed && !filter.resources_list_changed) co_return;
-  auto answered = std::make_shared<Completion<bool>>();
-  scope_.spawn(follow(session, filter, answered));
-  if (!filter.tools_list_changed) co_return;
-  (void)co_await as_result(
-      with_timeout(answered->wait(), as_duration(runtime_.limits.silent_probe), "no answer about the subscription"));
-}
-
-Task<void> Connection::follow(Session session, SubscriptionFilter filter, std::shared_ptr<Completion<bool>> answered) {
-  const auto opened = opened_;
-  const bool tools = filter.tools_list_changed;
-  auto watch = co_await as_result(session.watch(std::move(filter)));
-  if (!watch) {
-    runtime_.log(LogLevel::info, "not_following", "reason", watch.error().message());
-  } else if (tools) {
-    on_tools_changed(opened);
-  }
-  answered->set(watch.has_value());
-}
-
-void Connection::on_tools_changed(std::uint64_t opened) {
-  if (opened != opened_ || !parts_.follow_changes || closing_) return;
-  tools_changed_ = true;
-  refresh_soon();
-}
-
-void Connection::refresh_soon() {
-  // While it connects the list is still to come.
-  if (refreshing_ || !open()) return;
-  refreshing_ = true;
-  scope_.spawn(refresh());
-}
-
-// One at a time: of two lists that are on their way at once, the older might arrive last.
-Task<void> Connection::refresh() {
-  auto pause = std::chrono::duration_cast<Duration>(refresh_delay);
-  while (tools_changed_ && open()) {
-    co_await sleep_for(pause);
-    if (!open()) break;
-    pause = std::min<Duration>(pause * 2, longest_refresh_delay);
-    tools_changed_ = false;
-    const auto opened = opened_;
-    auto listed = co_await as_result(fetch_tools(*session_));
-    if (opened != opened_ || !open()) continue;  // another session has another list
-    if (listed) {
-      tools_ = std::move(*listed);
-      if (parts_.on_change) parts_.on_change(*this);
-    } else {
-      // The old list is kept.
-      call_ended(opened, listed.error());
-      runtime_.log(LogLevel::warning, "tools_not_refreshed", "reason", listed.error().message());
-    }
-  }
-  refreshing_ = false;
 }
 
 void Connection::on_lost(std::uint64_t opened, const Error& error) {
@@ -479,6 +416,7 @@ Task<void> Connection::close(CloseMode mode) {
   }
   tools_.clear();
   previous_.reset();
+  tried_.reset();
   co_await asio::this_coro::throw_if_cancelled(throws);
 }
 

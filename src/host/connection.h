@@ -74,8 +74,6 @@ class Connection {
   const Session* session() const noexcept { return connected() && session_ ? &*session_ : nullptr; }
   // A new connection, whatever there is; returns when it is made, throws why it is not.
   Task<void> reconnect();
-  // The file of its program is another one: a server that failed is tried again.
-  void program_changed() { apply(connection_event::ProgramFresh{}); }
 
   Task<void> close(CloseMode mode);
 
@@ -140,6 +138,10 @@ class Connection {
   void carry_out(ConnectionAction action);
   void set_alarm();
   Task<void> wait_until(Clock::TimePoint due, std::uint64_t alarm);
+  // While a local server has failed: notices when the files of its program are others.
+  void watch_program();
+  Task<void> wait_for_program(std::shared_ptr<Transport> transport);
+  bool waits_for_program() const noexcept;
   [[noreturn]] void throw_off() const;  // why it is never started
 
   Task<void> attempt(CallContext context);
@@ -175,8 +177,10 @@ class Connection {
   std::optional<Session> session_;  // also while its tools are being listed
   // Ended, with its number; what was wished for on it is wished for on the next one.
   std::optional<std::pair<Session, std::uint64_t>> previous_;
-  std::optional<Error> lost_;              // why the session ended by itself
-  Tools tools_;                            // of a server that is gone those it had
+  std::optional<Error> lost_;         // why the session ended by itself
+  Tools tools_;                       // of a server that is gone those it had
+  std::shared_ptr<Transport> tried_;  // by the last attempt
+  bool watching_program_ = false;
   CallContext on_behalf_;                  // of whoever wanted the attempt
   std::optional<Clock::TimePoint> alarm_;  // what is waited for
   std::uint64_t alarms_ = 0;               // counts them: an older one is not this one

@@ -257,17 +257,39 @@ void Host::add_server(ServerConfig config) {
   impl_->unprepared_ = true;
 }
 
+std::vector<std::shared_ptr<Connection>> Host::Impl::startable() const {
+  std::vector<std::shared_ptr<Connection>> all;
+  // Where it is not known what is denied, no call is made; how the servers are can be seen all the same.
+  const bool known = !permissions_.rules().refuse_all;
+  for (const auto& [name, connection] : connections_) {
+    if (!known || !permissions_.denied_server(name)) all.push_back(connection);
+  }
+  return all;
+}
+
 Task<void> Host::start() {
   auto impl = impl_;
   co_await impl->prepare();
   impl->started_ = true;
-  std::vector<std::shared_ptr<Connection>> all;
-  // Where it is not known what is denied, no call is made; how the servers are can be seen all the same.
-  const bool known = !impl->permissions_.rules().refuse_all;
-  for (const auto& [name, connection] : impl->connections_) {
-    if (!known || !impl->permissions_.denied_server(name)) all.push_back(connection);
+  co_await impl->start(impl->startable());
+}
+
+Task<void> Host::begin() {
+  auto impl = impl_;
+  co_await impl->prepare();
+  impl->started_ = true;
+  auto all = impl->startable();
+  std::vector<std::shared_ptr<Connection>> always, required;
+  for (const auto& connection : all) {
+    if (connection->config().always_load) always.push_back(connection);
+    if (connection->config().required) required.push_back(connection);
   }
-  co_await impl->start(std::move(all));
+  impl->scope_->spawn(impl->start_quietly(std::move(all)));
+  // One that is late is there when it is there.
+  (void)co_await as_result(with_timeout(impl->start(std::move(always)), as_duration(impl->runtime_.limits.conversation),
+                                        "servers are still starting"));
+  impl->check_running();
+  for (const auto& connection : required) (void)co_await impl->ensure(connection->name());
 }
 
 Task<void> Host::start(std::vector<std::string> names) {

@@ -81,6 +81,9 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   Task<void> start(std::vector<std::shared_ptr<Connection>> wanted, std::shared_ptr<CallClock> time = nullptr,
                    CallContext context = {});
 
+  // Those that no rule denies whole.
+  std::vector<std::shared_ptr<Connection>> startable() const;
+
   // A person is asked one thing at a time: questions wait in a queue. Who stops waiting takes his question out of it;
   // stop() takes them all out.
   Task<bool> approve(ApprovalQuestion question);

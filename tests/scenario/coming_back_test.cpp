@@ -8,6 +8,7 @@
 #include <patchbay/host.h>
 
 #include "base/runtime.h"
+#include "base/timeout.h"
 #include "host/make_host.h"
 #include "protocol/methods.h"
 #include "support/beside.h"
@@ -282,6 +283,44 @@ TEST(ComingBack, WithoutKeepingConnectedNothingHappensByItself) {
     EXPECT_EQ(bytes_of(house.host), before);
     EXPECT_EQ(text_of(co_await house.host.call("s/a")), "done");
     EXPECT_EQ(house.s->opens, 2);
+    co_await house.host.stop();
+  });
+}
+
+// A conversation waits for servers it needs from the beginning, and not for long. L4
+TEST(ComingBack, AConversationBeginsWithoutServersThatAreLate) {
+  House house;
+  ManualClock clock;
+  auto late = tool_server({"d"});
+  late->before_open = [] { return sleep_for(20s); };
+  run_task(clock, [&]() -> Task<void> {
+    auto config = named("late");
+    config.always_load = true;
+    house.host.add_server(config, late->transport());
+    Scope scope(co_await asio::this_coro::executor);
+    auto begun = beside(scope, house.host.begin());
+    co_await clock.advance(5s - 1ms);
+    EXPECT_FALSE(begun->result);
+    co_await clock.advance(1ms);
+    EXPECT_TRUE(begun->result && *begun->result);
+    EXPECT_EQ(house.host.catalog()->size(), 3u) << "the others are there";
+    co_await clock.advance(15s);
+    EXPECT_EQ(house.host.catalog()->size(), 4u) << "and this one when it has come";
+    co_await scope.join();
+    co_await house.host.stop();
+  });
+}
+
+TEST(ComingBack, AConversationDoesNotBeginWithoutARequiredServer) {
+  House house;
+  ManualClock clock;
+  auto gone = tool_server({"d"});
+  gone->before_open = []() -> Task<void> { throw Error(Errc::connect, "nobody is there"); };
+  run_task(clock, [&]() -> Task<void> {
+    auto config = named("needed");
+    config.required = true;
+    house.host.add_server(config, gone->transport());
+    EXPECT_THAT(co_await as_result(house.host.begin()), FailsWith(Errc::connect, HasSubstr("\"needed\"")));
     co_await house.host.stop();
   });
 }
