@@ -96,7 +96,8 @@ class Flattening {
   explicit Flattening(const Json& document) : document_(document) {}
 
   Result<Shape> shape_of(const Json& schema, unsigned level) {
-    if (level > most_levels || ++branches_ > most_branches) return unfit("its schema is nested too deeply");
+    if (level > most_levels || ++branches_ > most_branches)
+      return fail(Errc::limit, "its schema has too many branches");
     if (schema.is_bool()) {
       if (*schema.to_bool()) return Shape{};
       return unfit("its schema accepts nothing");
@@ -130,6 +131,7 @@ class Flattening {
         if (shape) {
           shapes.push_back(std::move(*shape));
         } else {
+          if (shape.error().code() == Errc::limit) return shape;
           reason = std::move(shape).error();
         }
       }

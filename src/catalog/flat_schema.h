@@ -16,7 +16,8 @@ struct FlatSchema {
 };
 
 // allOf: the properties and required names of all. anyOf, oneOf: the properties of all, the required names that all
-// have; the sentence names the groups. `root` is an object. Errc::unsupported with the reason when no object can fit.
+// have; the sentence names the groups. `root` is an object. Errc::unsupported with the reason when no object can fit,
+// Errc::limit when there are too many branches to tell.
 Result<FlatSchema> flatten_root(const Json& root);
 
 }  // namespace patchbay

@@ -41,6 +41,9 @@ Rules rules_of(ModelApi api) {
   return {};
 }
 
+constexpr std::string_view too_large =
+    "the schema is too large for this API: any object is accepted, and the schema is in the description";
+
 constexpr std::size_t longest_key = 64;
 constexpr std::int64_t largest_bound = 100;        // of a repetition in a grammar
 constexpr std::size_t most_subschemas = 5'000;     // of a view: references to references multiply
@@ -63,7 +66,8 @@ Holds holds(std::string_view word, const Json& value) {
       "additionalProperties", "additionalItems",      "contains", "propertyNames", "not", "if", "then", "else",
       "unevaluatedItems",     "unevaluatedProperties"};
   constexpr std::array several{"anyOf", "oneOf", "allOf", "prefixItems"};
-  constexpr std::array named{"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"};
+  constexpr std::array named{"properties",  "patternProperties", "$defs",
+                             "definitions", "dependentSchemas",  "dependencies"};
   const auto in = [&](const auto& words) { return std::ranges::find(words, word) != words.end(); };
   if (word == "items") return value.is_array() ? Holds::schemas : Holds::schema;
   if (in(one)) return Holds::schema;
@@ -99,7 +103,7 @@ class View {
     auto root = of(document_, 0);
     if (spent_ > most_subschemas) {
       out_.after = clean_for_display(to_text(document_));
-      change("the schema is too large for this API: any object is accepted, and the schema is in the description");
+      change(std::string(too_large));
       return Json{{"type", "object"}};
     }
     return root;
@@ -238,13 +242,18 @@ class View {
 // The root as one object schema that says so. Every API wants that.
 Result<Json> object_root(const Json& schema, const Rules& rules, SchemaView& out, bool& flattened) {
   if (schema.is_null() || (schema.is_bool() && *schema.to_bool())) {
-    if (!schema.is_null()) out.changes.emplace_back("the schema accepts anything: any object is accepted");
+    out.changes.emplace_back("the schema says nothing: any object is accepted");
     return Json{{"type", "object"}};
   }
   if (!schema.is_object()) return fail(Errc::unsupported, "its schema accepts no object");
   const auto combined = [&](const char* word) { return schema.find(word) != nullptr; };
   if (combined("$ref") || (rules.combined_root && (combined("anyOf") || combined("oneOf") || combined("allOf")))) {
     auto flat = flatten_root(schema);
+    if (!flat && flat.error().code() == Errc::limit) {
+      out.after = clean_for_display(to_text(schema));
+      out.changes.emplace_back(too_large);
+      return Json{{"type", "object"}};
+    }
     if (!flat) return std::unexpected(std::move(flat).error());
     flattened = true;
     out.before = std::move(flat->sentence);

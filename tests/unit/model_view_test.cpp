@@ -83,6 +83,7 @@ TEST(ModelView, OnlyWhatAnApiRefusesIsChanged) {
            R"({"type":"object","properties":{"a":{"type":"array"}}})",
            R"({"type":"object","properties":{"a":{"type":"array"}}})"},
           {"anything is accepted", {anthropic}, "true", R"({"type":"object"})"},
+          {"nothing is said", {anthropic, gemini}, "null", R"({"type":"object"})"},
           {"the root does not say that it is an object",
            {anthropic, openai_chat, gemini, local},
            R"({"properties":{"a":{}}})",
@@ -225,6 +226,14 @@ TEST(ModelView, ReferencesThatMultiplyAreGivenUp) {
   ASSERT_TRUE(view);
   EXPECT_EQ(to_text(*view->input_schema), R"({"type":"object"})");
   EXPECT_THAT(view->description, HasSubstr("JSON Schema of the arguments: {"));
+}
+
+TEST(ModelView, ARootThatIsCombinedOfItselfIsGivenUp) {
+  const auto view =
+      view_tool(with_schema(R"({"allOf":[{"$ref":"#"},{"$ref":"#"}],"properties":{"a":{}}})"), ModelApi::anthropic);
+  ASSERT_TRUE(view);
+  EXPECT_EQ(to_text(*view->input_schema), R"({"type":"object"})");
+  EXPECT_THAT(view->description, HasSubstr("JSON Schema of the arguments: {\"allOf\""));
 }
 
 // compat: B7.11
