@@ -98,6 +98,7 @@ const std::map<std::string, std::string, std::less<>> public_headers{
     {"permission.h", "settings"},
     {"host.h", "host"},
     {"catalog.h", "catalog"},
+    {"model_view.h", "catalog"},
     {"status.h", "host"},
     {"call.h", "protocol"},
     {"blocking.h", "blocking"},
