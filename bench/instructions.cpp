@@ -95,18 +95,18 @@ Task<int> calls(int repetitions) {
   co_return 0;
 }
 
-Task<int> host_calls(int repetitions) {
+Task<int> host_calls(int servers, int repetitions) {
   pb::HostOptions options;
   options.config = pb::LoadedConfig{};
   pb::Host host(std::move(options));
-  for (int i = 0; i < 200; ++i) {
+  for (int i = 0; i < servers; ++i) {
     pb::ServerConfig config;
     config.name = "s" + std::to_string(i);
     host.add_server(std::move(config), std::make_shared<FixedTransport>());
   }
   co_await host.start();
   for (int i = 0; i < repetitions; ++i) {
-    const auto result = co_await host.call("mcp__s7__echo", pb::Json{{"text", "hello"}});
+    const auto result = co_await host.call("mcp__s0__echo", pb::Json{{"text", "hello"}});
     check(result.content.size() == 1);
   }
   co_await host.stop_quickly();
@@ -192,7 +192,8 @@ void check_schemas(int repetitions) {
 int main(int argc, char** argv) {
   const std::map<std::string, std::function<void(int)>> measures{
       {"call", [](int n) { check(pb::run(calls(n)) == 0); }},
-      {"host", [](int n) { check(pb::run(host_calls(n)) == 0); }},
+      {"host-of-one", [](int n) { check(pb::run(host_calls(1, n)) == 0); }},
+      {"host", [](int n) { check(pb::run(host_calls(200, n)) == 0); }},
       {"start", [](int n) { check(pb::run(host_start(n)) == 0); }},
       {"catalog", make_catalogs},
       {"encode", encode_requests},
@@ -203,8 +204,9 @@ int main(int argc, char** argv) {
   };
   const auto found = argc == 3 ? measures.find(argv[1]) : measures.end();
   if (found == measures.end()) {
-    std::fputs("usage: bench-instructions call|host|start|catalog|encode|decode|large|many|schema REPETITIONS\n",
-               stderr);
+    std::fputs(
+        "usage: bench-instructions call|host-of-one|host|start|catalog|encode|decode|large|many|schema REPETITIONS\n",
+        stderr);
     return 2;
   }
   found->second(std::atoi(argv[2]));

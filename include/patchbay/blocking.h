@@ -13,6 +13,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -143,6 +144,21 @@ Session connect(HttpOptions server, Options options = {});
 
 class Server;
 
+// A call that goes on in the background; see BackgroundCall in background_call.h. A handle; copies are the same call.
+class BackgroundCall {
+ public:
+  std::uint64_t id() const;
+  BackgroundCallStatus status() const;
+  // Waits until it has ended: its result, or its Error thrown. A stop request ends the wait, not the call.
+  CallToolResult result(std::stop_token stop = {});
+  void cancel();
+
+ private:
+  friend class Host;
+  struct Impl;
+  std::shared_ptr<Impl> impl_;
+};
+
 // See Host in host.h.
 class Host {
  public:
@@ -165,6 +181,9 @@ class Host {
   std::vector<ServerStatus> status() const;
   LoadedConfig config() const;
   CallToolResult call(std::string tool, Json arguments = {}, CallOptions options = {}, std::stop_token stop = {});
+  // on_progress and on_task of the options may be called until the call has ended.
+  BackgroundCall start_call(std::string tool, Json arguments = {}, CallOptions options = {});
+  std::vector<BackgroundCall> background_calls() const;
   CatalogEntry find_tool(std::string tool);
   PermissionDecision decide(std::string tool, Json arguments = {});
   std::vector<ConfigProblem> permission_problems() const;

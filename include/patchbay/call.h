@@ -60,6 +60,9 @@ struct CallOptions {
   // outputSchema is an Errc::protocol. A schema that cannot be understood checks nothing.
   bool check_arguments = true;
   bool check_result = true;
+  // Of Host::call, before rules and the check look at them: texts become the numbers, booleans, arrays or objects that
+  // the inputSchema wants, if that loses nothing and all arguments fit then. CallToolResult::coerced says which.
+  bool coerce_arguments = true;
 };
 
 // A call that goes on as a task, or was answered at once.

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include <patchbay/background_call.h>
 #include <patchbay/catalog.h>
 #include <patchbay/client.h>
 #include <patchbay/config.h>
@@ -109,6 +110,12 @@ class Host {
   // Starts the servers that can be meant, and no others. Every call to a tool goes this way: one that a rule or
   // the user denies is never sent and fails with Errc::denied.
   Task<CallToolResult> call(std::string tool, Payload arguments = {}, CallOptions options = {});
+  // The same in the background: returns when the call has been put on its way, and it goes on whoever stops waiting.
+  // Its result is kept until somebody fetches it or the host stops, which ends it. Errc::limit beyond 64 of them,
+  // those that have ended and were not fetched included.
+  Task<BackgroundCall> start_call(std::string tool, Payload arguments = {}, CallOptions options = {});
+  // Those that are kept, in the order in which they were started.
+  std::vector<BackgroundCall> background_calls() const;
   // The entry such a name means, also when a rule keeps it out of the catalog.
   Task<CatalogEntry> find_tool(std::string tool);
   // What the rules say about such a call, with the rule and its place. Asks nobody.

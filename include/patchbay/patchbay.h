@@ -2,6 +2,7 @@
 // are built with another compiler, include <patchbay/blocking.h> instead.
 #pragma once
 
+#include <patchbay/background_call.h>
 #include <patchbay/call.h>
 #include <patchbay/catalog.h>
 #include <patchbay/client.h>

@@ -224,6 +224,19 @@ struct Tool {
   bool operator==(const Tool&) const = default;
 };
 
+// Whether its server says that it only reads, so that such calls may run at the same time. A claim of the server.
+inline bool only_reads(const Tool& tool) noexcept {
+  return tool.annotations && tool.annotations->read_only_hint.value_or(false);
+}
+
+// An argument that was sent as another JSON type than it was given: as the tool's schema wants it.
+struct CoercedArgument {
+  std::string path = {};  // JSON pointer into the arguments, "/limit"
+  std::string from = {};  // "string"
+  std::string to = {};    // "integer", "number", "boolean", "null", "array", "object"
+  bool operator==(const CoercedArgument&) const = default;
+};
+
 // A tool that failed is a value with is_error set, not an Error.
 struct CallToolResult {
   std::vector<Content> content = {};
@@ -231,6 +244,7 @@ struct CallToolResult {
   bool is_error = false;
   Json meta = {};
   Json extra = {};
+  std::vector<CoercedArgument> coerced = {};  // by Host::call; never on the wire
   bool operator==(const CallToolResult&) const = default;
 };
 

@@ -21,15 +21,16 @@ struct Limits {
   std::size_t skill_bytes = 16u << 20;  // of all files of one skill
   std::size_t frontmatter = 64u << 10;  // the header of a SKILL.md
   // Counts.
-  std::size_t pages = 1000;          // of one list
-  std::size_t items = 10'000;        // of one list, messages in one batch
-  std::size_t cursor = 64u << 10;    // bytes of a pagination cursor
-  std::size_t server_requests = 32;  // a server's requests to us, in flight
-  std::size_t skill_files = 512;     // of one skill
-  std::size_t input_rounds = 10;     // times a server may ask back during one call
-  std::size_t list_tries = 3;        // per list call
-  std::size_t tasks = 256;           // a server's requests that we run as tasks, and keep
-  std::size_t task_questions = 100;  // a task may ask during its life
+  std::size_t pages = 1000;           // of one list
+  std::size_t items = 10'000;         // of one list, messages in one batch
+  std::size_t cursor = 64u << 10;     // bytes of a pagination cursor
+  std::size_t server_requests = 32;   // a server's requests to us, in flight
+  std::size_t skill_files = 512;      // of one skill
+  std::size_t input_rounds = 10;      // times a server may ask back during one call
+  std::size_t list_tries = 3;         // per list call
+  std::size_t tasks = 256;            // a server's requests that we run as tasks, and keep
+  std::size_t task_questions = 100;   // a task may ask during its life
+  std::size_t background_calls = 64;  // of a host: those that run, and results that nobody has fetched
   // Steps to check one value against its schema. Beyond them it counts as not checked; that
   // takes some tens of milliseconds with the worst schemas we know, during which nothing else runs.
   std::uint64_t schema_steps = 200'000;

@@ -11,6 +11,12 @@ struct Host::Impl {
   std::shared_ptr<patchbay::Host> host;
 };
 
+// The handle belongs to the loop.
+struct BackgroundCall::Impl {
+  std::shared_ptr<Loop> loop;
+  patchbay::BackgroundCall call;
+};
+
 namespace {
 
 // What does not wait, done on the loop.
@@ -121,6 +127,48 @@ CallToolResult Host::call(std::string tool, Json arguments, CallOptions options,
         return h->call(tool, arguments.is_null() ? Payload() : Payload(arguments), options);
       },
       stop);
+}
+BackgroundCall Host::start_call(std::string tool, Json arguments, CallOptions options) {
+  const auto weak = impl_->loop->callbacks();
+  options.on_progress = posted(weak, std::move(options.on_progress));
+  options.on_task = posted(weak, std::move(options.on_task));
+  BackgroundCall started;
+  started.impl_ = std::make_shared<BackgroundCall::Impl>(
+      impl_->loop, impl_->loop->run<patchbay::BackgroundCall>(
+                       [h = impl_->host, tool, arguments = std::move(arguments), options = std::move(options)] {
+                         return h->start_call(tool, arguments.is_null() ? Payload() : Payload(arguments), options);
+                       }));
+  return started;
+}
+std::vector<BackgroundCall> Host::background_calls() const {
+  std::vector<BackgroundCall> calls;
+  for (auto& call : run<std::vector<patchbay::BackgroundCall>>(
+           *impl_, [](patchbay::Host& host) { return host.background_calls(); })) {
+    calls.emplace_back().impl_ = std::make_shared<BackgroundCall::Impl>(impl_->loop, std::move(call));
+  }
+  return calls;
+}
+
+std::uint64_t BackgroundCall::id() const { return impl_->call.id(); }
+BackgroundCallStatus BackgroundCall::status() const {
+  return impl_->loop->run<BackgroundCallStatus>([call = impl_->call] {
+    return [](patchbay::BackgroundCall one) -> Task<BackgroundCallStatus> { co_return one.status(); }(call);
+  });
+}
+CallToolResult BackgroundCall::result(std::stop_token stop) {
+  return impl_->loop->run<CallToolResult>(
+      [call = impl_->call] {
+        return [](patchbay::BackgroundCall one) -> Task<CallToolResult> { co_return co_await one.result(); }(call);
+      },
+      stop);
+}
+void BackgroundCall::cancel() {
+  impl_->loop->run<void>([call = impl_->call] {
+    return [](patchbay::BackgroundCall one) -> Task<void> {
+      one.cancel();
+      co_return;
+    }(call);
+  });
 }
 Session Host::session(std::string server, CallContext on_behalf) {
   auto connected = impl_->loop->run<patchbay::Session>(

@@ -60,10 +60,43 @@ Task<bool> Host::Impl::ask_person(PermissionQuestion question) {
   co_return value_or_throw(std::move(said));
 }
 
+std::shared_ptr<const Host::Impl::Target> Host::Impl::add_target(std::string_view text, Entry entry,
+                                                                 InputSchemas::Compiled input) {
+  const auto found = connections_.find(entry->server);
+  if (found == connections_.end()) return nullptr;
+  const auto& config = found->second->config();
+  auto target = std::make_shared<Target>();
+  const auto& catalog = offered_.all();
+  target->catalog = catalog.get();
+  target->connection = found->second;
+  target->limit = call_limit(config);
+  target->input = std::move(input);
+  if (!permissions_.look_at_arguments()) target->decision = decide(*entry, config, {});
+  target->entry = std::move(entry);
+  // One of a catalog that was replaced meanwhile is for this call alone.
+  if (catalog->at(target->entry->name) != target->entry.get()) return target;
+  if (spelled_.size() >= most_spellings) spelled_.clear();
+  spelled_.insert_or_assign(std::string(text), target);
+  return target;
+}
+
+std::shared_ptr<const Host::Impl::Target> Host::Impl::target_now(std::string_view text) {
+  const auto& catalog = offered_.all();
+  if (const auto known = spelled_.find(text); known != spelled_.end()) {
+    if (known->second->catalog == catalog.get()) return known->second;
+    spelled_.clear();
+  }
+  const auto* entry = catalog->at(text);
+  if (!entry) return nullptr;
+  auto input = inputs_.find(entry->tool);
+  return input ? add_target(text, Entry(catalog, entry), std::move(*input)) : nullptr;
+}
+
 Host::Impl::Entry Host::Impl::find_now(std::string_view text) {
-  if (const auto* entry = offered_.all()->at(text)) return Entry(offered_.all(), entry);
-  auto other = spelled_.find(text);
-  return other != spelled_.end() ? other->second : nullptr;
+  if (const auto target = target_now(text)) return target->entry;
+  const auto& catalog = offered_.all();
+  const auto* entry = catalog->at(text);
+  return entry ? Entry(catalog, entry) : nullptr;
 }
 
 std::vector<std::shared_ptr<Connection>> Host::Impl::servers_meant(std::string_view text) const {
@@ -97,10 +130,7 @@ Task<Host::Impl::Entry> Host::Impl::find_tool(std::string text, std::shared_ptr<
   const auto catalog = offered_.all();
   auto found = catalog->require(text);
   if (!found) throw meant.empty() ? with_failures(std::move(found).error()) : std::move(found).error();
-  Entry entry(catalog, *found);
-  if (spelled_.size() >= most_spellings) spelled_.clear();
-  spelled_.insert_or_assign(std::move(text), entry);
-  co_return entry;
+  co_return Entry(catalog, *found);
 }
 
 PermissionDecision Host::Impl::decide(const CatalogEntry& entry, const ServerConfig& server,
@@ -116,26 +146,38 @@ Error Host::Impl::denied(const CatalogEntry& entry, const PermissionDecision& de
   return denial(entry.name, decision);
 }
 
-bool Host::Impl::prepare_now(std::string_view tool, const Payload& arguments, Prepared& call) {
+void Host::Impl::coerce(const Target& target, const CallOptions& options, Prepared& call) const {
+  if (!options.coerce_arguments || !target.input) return;
+  coerce_arguments(*target.input, runtime_.limits.schema_steps, call.arguments, call.coerced);
+  if (call.coerced.empty() || !runtime_.log.enabled(LogLevel::info)) return;
+  std::vector<std::string> places;
+  for (const auto& [path, from, to] : call.coerced) places.push_back(fmt::format("{} {} to {}", path, from, to));
+  runtime_.log.for_server(target.entry->server)(LogLevel::info, "arguments_coerced", "tool", target.entry->name,
+                                                "places", fmt::format("{}", fmt::join(places, ", ")));
+}
+
+bool Host::Impl::prepare_now(std::string_view tool, const CallOptions& options, Prepared& call) {
   check_running();
   if (unprepared_) return false;
-  auto entry = find_now(tool);
-  if (!entry) return false;
-  auto found = connections_.find(entry->server);
-  if (found == connections_.end() || found->second->session() == nullptr) return false;
-  const auto& connection = found->second;
-  const auto decision = decide(*entry, connection->config(), arguments);
-  if (decision.outcome == PermissionOutcome::deny) throw denied(*entry, decision);
+  auto target = target_now(tool);
+  if (!target) return false;
+  const auto& connection = *target->connection;
+  const auto* session = connection.session();
+  if (session == nullptr) return false;
+  coerce(*target, options, call);
+  const auto decided =
+      target->decision ? std::nullopt : std::optional(decide(*target->entry, connection.config(), call.arguments));
+  const auto& decision = decided ? *decided : *target->decision;
+  if (decision.outcome == PermissionOutcome::deny) throw denied(*target->entry, decision);
   if (decision.outcome == PermissionOutcome::ask && options_.permission.ask) return false;
-  call.use.emplace(*connection);
-  call.session = *connection->session();
-  call.connection = connection;
-  call.entry = std::move(entry);
+  call.use.emplace(*target->connection);
+  call.session = *session;
+  call.target = std::move(target);
   return true;
 }
 
-Task<void> Host::Impl::prepare_call(std::string tool, Payload arguments, CallOptions options,
-                                    std::shared_ptr<CallClock> time, Prepared& call) {
+Task<void> Host::Impl::prepare_call(std::string tool, CallOptions options, std::shared_ptr<CallClock> time,
+                                    Prepared& call) {
   co_await prepare();
   // The limit of an entry counts from the beginning when only that entry can be meant.
   auto limit_by = [&](const Connection& connection) {
@@ -149,32 +191,36 @@ Task<void> Host::Impl::prepare_call(std::string tool, Payload arguments, CallOpt
   }
   CallContext context{
       .method = std::string(method::call_tool), .principal = options.principal, .call_id = options.call_id};
-  call.entry = co_await find_tool(std::move(tool), time, context);
-  call.server = call.entry->server;
+  auto entry = co_await find_tool(tool, time, context);
+  call.server = entry->server;
   context.server = call.server;
-  context.tool = call.entry->tool->name;
-  call.connection = require(call.server);
-  call.use.emplace(*call.connection);
-  limit_by(*call.connection);
-  co_await permit(call, std::move(arguments), context, time);
-  call.session = co_await call.connection->ensure(time, std::move(context));
+  context.tool = entry->tool->name;
+  auto input = co_await inputs_.prepare(entry->tool);
+  check_running();
+  call.target = add_target(tool, std::move(entry), std::move(input));
+  if (!call.target) (void)require(call.server);  // which says that it is gone
+  call.use.emplace(*call.target->connection);
+  limit_by(*call.target->connection);
+  coerce(*call.target, options, call);
+  co_await permit(call, context, time);
+  call.session = co_await call.target->connection->ensure(time, std::move(context));
   check_running();
 }
 
-Task<void> Host::Impl::permit(const Prepared& call, Payload arguments, CallContext context,
-                              std::shared_ptr<CallClock> time) {
-  const auto& entry = *call.entry;
-  auto decision = decide(entry, call.connection->config(), arguments);
+Task<void> Host::Impl::permit(const Prepared& call, CallContext context, std::shared_ptr<CallClock> time) {
+  const auto& entry = *call.target->entry;
+  const auto& config = call.target->connection->config();
+  auto decision = decide(entry, config, call.arguments);
   if (decision.outcome == PermissionOutcome::ask && options_.permission.ask) {
     {
       const CallClock::Stop asking(time);
-      if (!co_await ask_person({entry, arguments, decision, std::move(context)})) {
+      if (!co_await ask_person({entry, call.arguments, decision, std::move(context)})) {
         throw Error(Errc::denied, fmt::format("\"{}\" was not called: the answer to the question was no ({})",
                                               entry.name, decision.reason));
       }
     }
     // Rules may have changed while the user thought about it.
-    decision = decide(entry, call.connection->config(), arguments);
+    decision = decide(entry, config, call.arguments);
   }
   if (decision.outcome == PermissionOutcome::deny) throw denied(entry, decision);
 }
@@ -227,51 +273,86 @@ Task<void> Host::Impl::note_call(std::shared_ptr<Connection> connection, std::op
   (void)co_await as_result(note(config, std::move(error)));
 }
 
-Task<CallToolResult> Host::call(std::string tool, Payload arguments, CallOptions options) {
-  auto impl = impl_;
+// Within the time of the call, of which it leaves the rest in the options.
+Task<void> Host::Impl::prepare_in_time(Impl& impl, std::string tool, CallOptions& options, Prepared& call) {
+  const auto time = std::make_shared<CallClock>(loop_clock(co_await asio::this_coro::executor),
+                                                as_duration(options.total.value_or(impl.runtime_.limits.tool)));
+  auto prepared = co_await as_result(unless(impl.prepare_call(tool, options, time, call), CallClock::over(time), [&] {
+    return fmt::format("\"{}\" was not called: the limit of {} ms for the call was reached while {}", tool,
+                       std::chrono::duration_cast<std::chrono::milliseconds>(time->total()).count(),
+                       call.server.empty() ? std::string("the servers that may have it were starting")
+                                           : fmt::format("server \"{}\" was starting", call.server));
+  }));
+  if (!prepared && prepared.error().code() == Errc::timeout && time->left() == Duration::zero()) {
+    throw std::move(prepared).error().with_remedy({Remedy::Kind::give_more_time, call.server});
+  }
+  value_or_throw(std::move(prepared));
+  options.total = std::chrono::ceil<std::chrono::milliseconds>(time->left());
+}
+
+Task<CallToolResult> Host::Impl::call(std::shared_ptr<Impl> impl, std::string tool, Payload arguments,
+                                      CallOptions options) {
   auto so_far = CarriedOut::no;  // for what fails around the call itself
   try {
-    Impl::Prepared call;
+    Prepared call;
+    call.arguments = std::move(arguments);
     if (options.call_id == 0) options.call_id = ++*impl->runtime_.calls;
-    if (!impl->prepare_now(tool, arguments, call)) {
-      const auto given = options.total;
-      const auto time = std::make_shared<CallClock>(loop_clock(co_await asio::this_coro::executor),
-                                                    as_duration(given.value_or(impl->runtime_.limits.tool)));
-      auto prepared = co_await as_result(
-          unless(impl->prepare_call(tool, arguments, options, time, call), CallClock::over(time), [&] {
-            return fmt::format("\"{}\" was not called: the limit of {} ms for the call was reached while {}", tool,
-                               std::chrono::duration_cast<std::chrono::milliseconds>(time->total()).count(),
-                               call.server.empty() ? std::string("the servers that may have it were starting")
-                                                   : fmt::format("server \"{}\" was starting", call.server));
-          }));
-      if (!prepared && prepared.error().code() == Errc::timeout && time->left() == Duration::zero()) {
-        throw std::move(prepared).error().with_remedy({Remedy::Kind::give_more_time, call.server});
-      }
-      value_or_throw(std::move(prepared));
-      options.total = std::chrono::ceil<std::chrono::milliseconds>(time->left());
-    }
-    const auto& connection = call.connection;
-    const auto limit = call_limit(connection->config());
-    if (!options.total && limit) options.total = limit;
+    if (!impl->prepare_now(tool, options, call)) co_await prepare_in_time(*impl, tool, options, call);
+    const auto& target = *call.target;
+    if (!options.total && target.limit) options.total = target.limit;
     // Who gives a server more time for a call gives it more time to be silent as well.
-    if (!options.idle && impl->idle_limit_) options.idle = std::max(*impl->idle_limit_, limit.value_or(0ms));
-    Connection::Call running(*connection);
-    const auto& name = call.entry->tool->name;
-    auto result = co_await as_result(call.session.call_tool(name, std::move(arguments), std::move(options)));
-    so_far = result ? CarriedOut::unknown : result.error().carried_out().value_or(CarriedOut::unknown);
-    running.ended(result ? std::nullopt : std::optional(result.error()));
-    if (!result) {
-      auto error = error_of_call(call.entry->server, name, result.error());
-      if (error.code() != Errc::cancelled) co_await impl->note_call(connection, error);
+    if (!options.idle && impl->idle_limit_) options.idle = std::max(*impl->idle_limit_, target.limit.value_or(0ms));
+    Connection::Call running(*target.connection);
+    CallToolResult result;
+    std::optional<Error> failed;
+    try {
+      result = co_await call.session.call_tool(target.entry->tool->name, std::move(call.arguments), std::move(options));
+    } catch (...) {
+      failed = error_from(std::current_exception());
+    }
+    so_far = failed ? failed->carried_out().value_or(CarriedOut::unknown) : CarriedOut::unknown;
+    running.ended(failed);
+    if (failed) {
+      auto error = error_of_call(target.entry->server, target.entry->tool->name, *failed);
+      if (error.code() != Errc::cancelled) co_await impl->note_call(target.connection, error);
       throw error;
     }
-    if (impl->is_noted(connection->config())) co_await impl->note_call(connection, std::nullopt);
-    co_return std::move(*result);
+    if (impl->is_noted(target.connection->config())) co_await impl->note_call(target.connection, std::nullopt);
+    if (!call.coerced.empty()) result.coerced = std::move(call.coerced);
+    co_return result;
   } catch (...) {
     auto error = error_from(std::current_exception());
     throw error.carried_out() ? error : std::move(error).with_carried_out(so_far);
   }
 }
+
+Task<CallToolResult> Host::call(std::string tool, Payload arguments, CallOptions options) {
+  return Impl::call(impl_, std::move(tool), std::move(arguments), std::move(options));
+}
+
+Task<void> Host::Impl::run_in_background(std::shared_ptr<Impl> impl, std::string tool, Payload arguments,
+                                         CallOptions options, BackgroundCalls::Ending ending) {
+  auto result = co_await as_result(call(impl, std::move(tool), std::move(arguments), std::move(options)));
+  if (!result && impl->stopped_ && result.error().code() == Errc::cancelled) {
+    // That was our way to end it.
+    const auto whether = result.error().carried_out().value_or(CarriedOut::unknown);
+    result = std::unexpected(Error(Errc::closed, "the host was stopped").with_carried_out(whether));
+  }
+  ending.set(std::move(result));
+}
+
+Task<BackgroundCall> Host::start_call(std::string tool, Payload arguments, CallOptions options) {
+  auto impl = impl_;
+  co_await impl->prepare();
+  impl->check_running();
+  if (options.call_id == 0) options.call_id = ++*impl->runtime_.calls;
+  auto [started, ending] = impl->background_.add(tool, options, impl->runtime_.limits.background_calls);
+  started.set_running(impl->scope_->spawn(
+      Impl::run_in_background(impl, std::move(tool), std::move(arguments), std::move(options), std::move(ending))));
+  co_return started.call();
+}
+
+std::vector<BackgroundCall> Host::background_calls() const { return impl_->background_.kept(); }
 
 Task<CatalogEntry> Host::find_tool(std::string tool) {
   auto impl = impl_;
@@ -281,6 +362,10 @@ Task<CatalogEntry> Host::find_tool(std::string tool) {
 Task<PermissionDecision> Host::decide(std::string tool, Payload arguments) {
   auto impl = impl_;
   auto entry = co_await impl->find_tool(std::move(tool));
+  const auto input = co_await impl->inputs_.prepare(entry->tool);
+  impl->check_running();
+  std::vector<CoercedArgument> coerced;
+  if (input) coerce_arguments(*input, impl->runtime_.limits.schema_steps, arguments, coerced);
   co_return impl->decide(*entry, impl->require(entry->server)->config(), arguments);
 }
 

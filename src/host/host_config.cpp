@@ -126,6 +126,7 @@ void Host::Impl::tell_rules_of_servers() {
   std::vector<std::string> names;
   for (const auto& [name, connection] : connections_) names.push_back(name);
   permissions_.know_servers(names);
+  spelled_.clear();
 }
 
 void Host::Impl::apply_settings() {

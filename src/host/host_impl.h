@@ -8,6 +8,8 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include <patchbay/host.h>
@@ -17,8 +19,10 @@
 #include "base/scope.h"
 #include "base/semaphore.h"
 #include "base/waiting.h"
+#include "host/background_calls.h"
 #include "host/connection.h"
 #include "host/events.h"
+#include "host/input_schemas.h"
 #include "host/offered_tools.h"
 #include "host/start/server_start.h"
 #include "permission/decide.h"
@@ -115,20 +119,40 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
 
   PermissionDecision decide(const CatalogEntry& entry, const ServerConfig& server, const Payload& arguments) const;
 
+  // All that does not change from one call by a name to the next; see spelled_.
+  struct Target {
+    const Catalog* catalog = nullptr;  // which `entry` keeps
+    Entry entry;
+    std::shared_ptr<Connection> connection;
+    std::optional<std::chrono::milliseconds> limit;  // of the server's entry
+    InputSchemas::Compiled input;
+    std::optional<PermissionDecision> decision;  // unless rules look at the arguments
+  };
   // A call up to where it is sent.
   struct Prepared {
     std::string server;  // once only one can be meant
-    Entry entry;
-    std::shared_ptr<Connection> connection;
+    Payload arguments;
+    std::vector<CoercedArgument> coerced;
+    std::shared_ptr<const Target> target;
     std::optional<Connection::Use> use;
     Session session;
   };
+  // Null when there is none yet, or when it takes time to make one.
+  std::shared_ptr<const Target> target_now(std::string_view text);
+  std::shared_ptr<const Target> add_target(std::string_view text, Entry entry, InputSchemas::Compiled input);
   // The usual case: the tool is known, its server connected and nobody has to be asked. False: it may have to wait.
-  bool prepare_now(std::string_view tool, const Payload& arguments, Prepared& call);
-  Task<void> prepare_call(std::string tool, Payload arguments, CallOptions options, std::shared_ptr<CallClock> time,
-                          Prepared& call);
+  bool prepare_now(std::string_view tool, const CallOptions& options, Prepared& call);
+  Task<void> prepare_call(std::string tool, CallOptions options, std::shared_ptr<CallClock> time, Prepared& call);
+  // Before anybody judges the arguments.
+  void coerce(const Target& target, const CallOptions& options, Prepared& call) const;
   // Returns when the call may be made.
-  Task<void> permit(const Prepared& call, Payload arguments, CallContext context, std::shared_ptr<CallClock> time);
+  Task<void> permit(const Prepared& call, CallContext context, std::shared_ptr<CallClock> time);
+  static Task<void> prepare_in_time(Impl& impl, std::string tool, CallOptions& options, Prepared& call);
+  // A whole call.
+  static Task<CallToolResult> call(std::shared_ptr<Impl> impl, std::string tool, Payload arguments,
+                                   CallOptions options);
+  static Task<void> run_in_background(std::shared_ptr<Impl> impl, std::string tool, Payload arguments,
+                                      CallOptions options, BackgroundCalls::Ending ending);
   Error denied(const CatalogEntry& entry, const PermissionDecision& decision) const;
 
   // An unknown tool may belong to a server that did not start: say which did not, and why unless
@@ -190,8 +214,13 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   std::shared_ptr<const Catalog> told_catalog_ = offered_.all();
   bool catalog_untold_ = false;
   bool telling_catalog_ = false;
-  // What names that are not the exposed ones mean, as long as nothing changes.
-  std::map<std::string, Entry, std::less<>> spelled_;
+  // What names of tools mean, as long as servers, tools and rules stay the same.
+  struct NameHash : std::hash<std::string_view> {
+    using is_transparent = void;
+  };
+  std::unordered_map<std::string, std::shared_ptr<const Target>, NameHash, std::equal_to<>> spelled_;
+  InputSchemas inputs_;
+  BackgroundCalls background_;
   Permissions permissions_;
   std::string directory_;  // paths in rules and arguments are relative to it
   asio::any_io_executor executor_;

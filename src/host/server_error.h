@@ -2,6 +2,7 @@
 // call. Pure; used by the host for what it throws, and by the commands for what they print.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -16,6 +17,11 @@ Error error_of_server(std::string_view server, const Error& error);
 // What is wrong with the caller's own input, or was forbidden, is nobody else's error and stays as
 // it is.
 Error error_of_call(std::string_view server, std::string_view what, const Error& error);
+
+// What error_of_call() adds: in front of the message of a JSON-RPC error, and behind one that may have been carried
+// out.
+std::string answered_with(std::int64_t rpc_code);
+std::string_view without_warning(std::string_view message);
 
 // The message for somebody who has just read the server's name: "it exited with status 3".
 std::string without_name(std::string_view server, const std::string& message);

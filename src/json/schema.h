@@ -81,6 +81,9 @@ class Schema {
   // unless the schema has patterns or unevaluated* over large values.
   Result<bool> accepts(const Json& value, const ValidateOptions& options = {}) const;
 
+  // For json/coerce.cpp.
+  const schema::Program& program() const noexcept { return *program_; }
+
   SchemaDialect dialect() const noexcept;
   // How many subschemas were compiled, those of referenced documents included.
   std::size_t subschemas() const noexcept;

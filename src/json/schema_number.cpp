@@ -97,6 +97,10 @@ std::uint64_t power_of_ten(std::uint64_t exponent, std::uint64_t modulus) {
 
 }  // namespace
 
+bool stands_for(const Json& number, std::string_view text) {
+  return compare_decimals(decimal_of(number), read_decimal(text)) == 0;
+}
+
 bool is_integral(const Json& number) {
   switch (number.kind()) {
     case Json::Kind::integer:

@@ -7,6 +7,7 @@
 #include <compare>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include <patchbay/json.h>
 
@@ -19,6 +20,10 @@ std::strong_ordering compare_numbers(const Json& left, const Json& right);
 
 // Json equality, except that numbers kept as text are compared by value too.
 bool equal_values(const Json& left, const Json& right);
+
+// Whether a number stands for all digits of the text, which is a JSON number: 0.1 does for "0.10" and not for
+// "0.1000000000000000000001".
+bool stands_for(const Json& number, std::string_view text);
 
 // A positive number, prepared for the question whether others are its multiples.
 class Divisor {

@@ -1,5 +1,5 @@
 // What a schema is compiled to: nodes that point at each other. schema_compile.cpp builds
-// a Program, schema_validate.cpp walks it, nobody else includes this. Immutable once
+// a Program, schema_validate.cpp and coerce.cpp walk it, nobody else includes this. Immutable once
 // built; every view and pointer leads into the documents the Program owns.
 #pragma once
 

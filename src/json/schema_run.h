@@ -1,6 +1,6 @@
 // What one evaluation of a schema carries with it: the steps it has left, the way that led to the present part of
 // the value and of the schema, what was looked at, and the violations it found. schema_validate.cpp walks with
-// it, nobody else includes this.
+// it and coerce.cpp asks about parts; nobody else includes this.
 #pragma once
 
 #include <algorithm>
@@ -135,5 +135,8 @@ inline const Property* find_property(const ObjectRules& rules, std::string_view 
 
 // Two positions of an array whose values are equal; equal positions when there are none. What it takes is charged.
 std::pair<std::size_t, std::size_t> find_duplicate(const Json::Array& array, Steps& steps);
+
+// Whether one part of a schema accepts the value. Takes what it needs from `steps`; throws Exhausted.
+bool accepts_part(const Program& program, const Node& node, const Json& value, Steps& steps, std::uint32_t max_depth);
 
 }  // namespace patchbay::schema

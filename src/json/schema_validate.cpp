@@ -20,6 +20,13 @@ class Run {
     return evaluate<false>(*program_.root, value, scope, nullptr, nullptr);
   }
 
+  bool accepts(const Node& node, const Json& value, Steps& steps) {
+    const Scope scope{nullptr, node.resource};
+    const bool accepted = evaluate<false>(node, value, scope, nullptr, nullptr);
+    steps = steps_;
+    return accepted;
+  }
+
   void collect(const Json& value, std::vector<Violation>& into, std::size_t most) {
     findings_.open(into, most);
     const Scope scope{nullptr, program_.root->resource};
@@ -575,6 +582,10 @@ Result<bool> accepts(const Program& program, const Json& value, const ValidateOp
   } catch (const Exhausted& exhausted) {
     return fail(Errc::limit, exhausted.reason);
   }
+}
+
+bool accepts_part(const Program& program, const Node& node, const Json& value, Steps& steps, std::uint32_t max_depth) {
+  return Run(program, {.max_steps = steps.left(), .max_depth = max_depth}).accepts(node, value, steps);
 }
 
 std::vector<Violation> violations(const Program& program, const Json& value, const ValidateOptions& options) {

@@ -268,7 +268,7 @@ PermissionDecision Permissions::decide(const CatalogEntry& entry, const Json& ar
         Outcome::ask, allow == nullptr ? "the tool is marked as destructive, and no rule allows it"
                                        : "the tool is marked as destructive, and no rule allows it by its full name"));
   }
-  if (rules_.mode == PermissionMode::accept_reads && says(tool.annotations, &ToolAnnotations::read_only_hint)) {
+  if (rules_.mode == PermissionMode::accept_reads && only_reads(tool)) {
     return simply(Outcome::allow, "the tool is marked as read-only, and the mode is \"acceptReads\"");
   }
   return asking(simply(Outcome::ask, "no rule allows it"));

@@ -122,6 +122,33 @@ TEST(Blocking, HostStartsEachServerOnceHoweverManyAsk) {
   host.stop();
 }
 
+TEST(Blocking, ACallGoesOnInTheBackground) {
+  blocking::Options options;
+  options.config = config_of({{"one", "good"}, {"deaf", "silent-on-call"}});
+  auto host = std::make_unique<blocking::Host>(options);
+  std::latch heard(3);
+  CallOptions with_progress;
+  with_progress.on_progress = [&](const Progress&) { heard.count_down(); };
+  auto call = host->start_call("one/slow", {}, with_progress);
+  EXPECT_EQ(call.status().tool, "one/slow");
+  EXPECT_EQ(host->background_calls().size(), 1u);
+  EXPECT_EQ(text_of(call.result()), "done");
+  heard.wait();
+  EXPECT_EQ(call.status().state, BackgroundCallStatus::State::answered);
+  EXPECT_TRUE(host->background_calls().empty());
+
+  auto deaf = host->start_call("deaf/echo", {{"text", "x"}});
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_EQ(code_of([&] { deaf.result(stop.get_token()); }), Errc::cancelled);
+  EXPECT_EQ(deaf.status().state, BackgroundCallStatus::State::running);
+  deaf.cancel();
+  EXPECT_EQ(code_of([&] { deaf.result(); }), Errc::cancelled);
+  auto left = host->start_call("deaf/echo", {{"text", "x"}});
+  host.reset();
+  EXPECT_EQ(code_of([&] { left.result(); }), Errc::closed);
+}
+
 TEST(Blocking, StopTokenCancelsACallFromAnotherThread) {
   auto session = blocking::connect(server("silent-on-call"));
   std::stop_source stop;

@@ -114,6 +114,15 @@ std::vector<Case> cases() {
           if (!called && called.error().code() != Errc::invalid_argument) throw std::move(called).error();
         },
         started);
+    add(
+        "call in the background",
+        [](Host& host) -> Task<void> {
+          auto call = co_await host.start_call("old/a");
+          auto other = co_await host.start_call("new/b");
+          (void)co_await as_result(other.result());
+          (void)co_await call.result();
+        },
+        started);
     add("find_tool", [](Host& host) -> Task<void> { (void)co_await host.find_tool("new/b"); }, started);
     add("decide", [](Host& host) -> Task<void> { (void)co_await host.decide("mcp__new__a"); }, started);
     add("session", [](Host& host) -> Task<void> { (void)co_await host.session("old"); }, started);

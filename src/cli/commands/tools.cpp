@@ -114,7 +114,7 @@ Task<int> overview(Context& context) {
   std::string next = "\nNext:\n";
   const CatalogEntry* shown = nullptr;
   for (const auto& entry : catalog->tools()) {
-    const bool reads = entry.tool->annotations && entry.tool->annotations->read_only_hint == true;
+    const bool reads = only_reads(*entry.tool);
     if (reads && (!shown || entry.tool->name == "list_dir")) shown = &entry;
   }
   if (!shown && !catalog->empty()) shown = &catalog->tools().front();

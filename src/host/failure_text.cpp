@@ -1,0 +1,80 @@
+// What a model reads instead of an Error. X5.
+#include <fmt/format.h>
+
+#include <patchbay/host_types.h>
+#include <patchbay/tools.h>
+
+#include "base/strings.h"
+#include "host/server_error.h"
+#include "text/clean_text.h"
+
+namespace patchbay {
+namespace {
+
+constexpr std::size_t longest_message = 4000;
+
+// Words of servers are in it.
+std::string shown(std::string_view message) {
+  const auto cut = cut_utf8(message, longest_message);
+  return clean_for_display(cut) + (cut.size() < message.size() ? "…" : "");
+}
+
+// The message of the JSON-RPC error, without what error_of_call() put around it.
+std::string_view words_of_server(const Error& error) {
+  const std::string_view message = without_warning(error.message());
+  const auto before = answered_with(*error.rpc_code());
+  const auto at = message.find(before);
+  return at == message.npos ? message : message.substr(at + before.size());
+}
+
+// The caller's own server could not be reached, and nothing was sent.
+bool is_not_connected(const Error& error) {
+  switch (error.code()) {
+    case Errc::connect:
+    case Errc::tls:
+    case Errc::unauthorized:
+      return true;
+    case Errc::closed:
+      return error.carried_out().value_or(CarriedOut::no) == CarriedOut::no;
+    default:
+      return false;
+  }
+}
+
+std::string what_happened(const Error& error, std::string_view server, std::string_view tool) {
+  if (error.rpc_code()) return fmt::format("MCP error {}: {}", *error.rpc_code(), shown(words_of_server(error)));
+  const auto message = without_warning(error.message());
+  // As the catalog says it; what stands behind the name (what may be meant, who is not connected) helps a model as
+  // well.
+  const auto unknown = fmt::format("there is no tool called \"{}\"", tool);
+  if (error.code() == Errc::invalid_argument && message.starts_with(unknown)) {
+    return fmt::format("MCP error: unknown tool '{}'{}", shown(tool), shown(message.substr(unknown.size())));
+  }
+  if (!server.empty() && is_not_connected(error)) {
+    return fmt::format("MCP server '{}' is not connected: {}", server,
+                       shown(without_name(server, std::string(message))));
+  }
+  return fmt::format("MCP error: {}", shown(message));
+}
+
+}  // namespace
+
+std::string failure_text(const Error& error, std::string_view server, std::string_view tool) {
+  auto text = what_happened(error, server, tool);
+  if (!error.carried_out()) return text;
+  switch (*error.carried_out()) {
+    case CarriedOut::no:
+      return text + "\nThe call was not carried out.";
+    case CarriedOut::refused:
+      return text + "\nThe server refused the call and did not carry it out; the same call will be refused again.";
+    case CarriedOut::unknown:
+      return text + "\nThe call may have been carried out; check that before you repeat it.";
+  }
+  return text;
+}
+
+CallToolResult failure_result(const Error& error, std::string_view server, std::string_view tool) {
+  return error_text(failure_text(error, server, tool));
+}
+
+}  // namespace patchbay
