@@ -57,6 +57,9 @@ struct HostOptions {
   // A file that keeps the last failure of each declared server for later runs, without its secrets;
   // success takes it out again. It is made when it is missing. Empty: nothing is kept.
   std::string failure_memory;
+  // A folder that keeps what declared servers are and list, what they write to stderr and who refused its
+  // credentials, without secrets, for later runs. It is made when it is missing. Empty: nothing is kept.
+  std::string state_directory = {};
   // Whether to follow changes of the servers' lists; a program that asks once need not.
   bool follow_changes = true;
   // Unset: MCP_TIMEOUT, MCP_TOOL_TIMEOUT and the batch sizes of the environment, else the defaults.

@@ -127,6 +127,9 @@ void Host::Impl::changed(Connection& connection) {
   if (offered_.set(connection.name(), connection.prefix(), connection.offers_tools() ? connection.tools() : none)) {
     tell_catalog_soon();
   }
+  if (recorder_ && !reached_.contains(connection.name())) {
+    recorder_->note(connection.config(), connection.status(), connection.tools());
+  }
   if (events_->wanted()) events_->tell(connection.status());
 }
 
@@ -176,6 +179,7 @@ Task<void> Host::Impl::end_all(std::shared_ptr<Impl> self, CloseMode mode) {
     scope.spawn([](std::shared_ptr<Connection> one, CloseMode how) -> Task<void> { co_await one->close(how); }(
                                                                        connection, mode));
   }
+  if (self->recorder_) scope.spawn(self->recorder_->finish());
   auto closed = co_await as_result(scope.join());
   if (self->scope_) {
     auto joined = co_await as_result(self->scope_->join());
@@ -255,6 +259,7 @@ Task<void> Host::start() {
   // Where it is not known what is denied, no call is made; how the servers are can be seen all the same.
   const bool known = !impl->permissions_.rules().refuse_all;
   for (const auto& [name, connection] : impl->connections_) {
+    if (impl->recorder_ && impl->recorder_->holds_back(name)) continue;
     if (!known || !impl->permissions_.denied_server(name)) all.push_back(connection);
   }
   co_await impl->start(std::move(all));
