@@ -352,6 +352,34 @@ TEST_F(Kept, ReconnectTriesOnceAndSaysHowItWent) {
   EXPECT_EQ(house.run({"reconnect", "nobody"}).code, 2);
 }
 
+// Refused credentials are not sent again by a start that nobody asked for by name. L3
+TEST_F(Kept, ARefusedCredentialIsRememberedUntilItIsAnotherOneOrTheServerIsNamed) {
+  house.tree.file("token", "right");
+  test::RunningProgram door({test::built("patchbay"), "serve", "--http", "127.0.0.1:0", "--json", "--bearer-file",
+                             (house.tree.path() / "token").string()});
+  const auto url = std::string(*parse_json(door.wait_for("\"url\""))->find("url")->text());
+  declare({{"web", Json{{"type", "http"}, {"url", url}, {"headers", Json{{"Authorization", "Bearer ${T:-wrong}"}}}}}});
+  const auto remembered = HasSubstr("it said so");
+  const auto first = house.run({"tools", "--json"});
+  EXPECT_EQ(first.code, 3);
+  EXPECT_THAT(first.out, AllOf(HasSubstr("needs-auth"), Not(remembered)));
+  const auto second = house.run({"tools", "--json"});
+  EXPECT_EQ(second.code, 3);
+  EXPECT_THAT(second.out, AllOf(HasSubstr("needs-auth"), HasSubstr("wants credentials"), remembered));
+  for (const std::vector<std::string>& asks :
+       {std::vector<std::string>{"tools", "web", "--json"}, {"reconnect", "web", "--json"}, {"status", "--check"}}) {
+    const auto result = house.run(asks);
+    EXPECT_EQ(result.code, 3);
+    EXPECT_THAT(result.out, AllOf(HasSubstr("needs-auth"), Not(remembered)));
+  }
+  const auto other = run_with({"tools", "--json"}, {{"T", "right"}});
+  EXPECT_EQ(other.code, 0) << other.err << other.out;
+  EXPECT_THAT(house.run({"tools", "--json"}).out, remembered);
+  std::ifstream stream(state() + "/sign-in.json");
+  const std::string text(std::istreambuf_iterator<char>(stream), {});
+  EXPECT_THAT(text, AllOf(Not(HasSubstr("wrong")), Not(HasSubstr("right"))));
+}
+
 // ---- completion
 
 TEST_F(Kept, CompletionKnowsToolsAndTheirArgumentsAndStartsNothing) {

@@ -220,8 +220,8 @@ class Answer {
     if (view_.rows.empty()) io_.talk("No server is configured. Run `patchbay --help` to see how to add one.\n");
     const auto oldest = age();
     if (oldest && !settings_.quiet && io_.talk_is_terminal) {
-      io_.talk(fmt::format("From the cache, {} old; nothing was started. To ask the servers: patchbay {}\n",
-                           age_text(*oldest), command_name(settings_.command)));
+      io_.talk(fmt::format("Cached {} ago; nothing was started. To ask now: patchbay {}\n", age_text(*oldest),
+                           command_name(settings_.command)));
     }
     return code();
   }
@@ -245,7 +245,7 @@ class Answer {
     }
     print_lines(io_, tool_page(entry));
     if (age && !settings_.quiet && io_.talk_is_terminal) {
-      io_.talk(fmt::format("From the cache, {} old; nothing was started.\n", age_text(*age)));
+      io_.talk(fmt::format("Cached {} ago; nothing was started.\n", age_text(*age)));
     }
     return 0;
   }
