@@ -58,6 +58,9 @@ struct HostOptions {
   // A file that keeps the last failure of each declared server for later runs, without its secrets;
   // success takes it out again. It is made when it is missing. Empty: nothing is kept.
   std::string failure_memory;
+  // A folder that keeps what declared servers are and list, what they write to stderr and who refused its
+  // credentials, without secrets, for later runs. It is made when it is missing. Empty: nothing is kept.
+  std::string state_directory = {};
   // Whether to follow changes of the servers' lists; a program that asks once need not.
   bool follow_changes = true;
   // Whether a connection that is lost is made again without being asked for, and a remote server that has failed is

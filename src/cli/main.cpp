@@ -27,6 +27,7 @@
 #include "cli/approval.h"
 #include "cli/context.h"
 #include "cli/declared.h"
+#include "cli/kept.h"
 #include "cli/logging.h"
 #include "cli/texts/help.h"
 #include "cli/texts/present.h"
@@ -85,6 +86,10 @@ Task<int> dispatch(Context& context) {
       return prompt(context);
     case Command::list:
       return list_checked(context);
+    case Command::status:
+      return status_checked(context);
+    case Command::reconnect:
+      return reconnect(context);
     case Command::get:
       return get_checked(context);
     case Command::doctor:
@@ -130,7 +135,8 @@ Task<bool> ask_and_remember(const Settings& settings, Io& io, Waiting& waiting, 
 
 // Commands that show states and problems themselves, and ask nobody.
 bool tells_states(Command command) {
-  return command == Command::list || command == Command::get || command == Command::doctor || command == Command::why;
+  return command == Command::list || command == Command::get || command == Command::doctor || command == Command::why ||
+         command == Command::status;
 }
 
 // Whose connection ends while one thing is asked of it is told by the answer.
@@ -185,6 +191,7 @@ HostOptions host_options(const Settings& settings, Io& io, Waiting& waiting, std
     options.client.protocol_memory = cache + "/older-servers.json";
   }
   options.failure_memory = failure_file();
+  options.state_directory = state_directory();
   if (settings.timeout_seconds) {
     options.connect_limit = timeout_of(settings);
     options.connect_setting = "give --timeout more seconds";
@@ -395,6 +402,14 @@ std::optional<int> run_declared(const Settings& settings, Io& io) {
       return settings.offline || settings.no_check ? std::optional(doctor(settings, io)) : std::nullopt;
     case Command::why:
       return settings.check ? std::nullopt : std::optional(why(settings, io));
+    case Command::tools:
+    case Command::prompts:
+    case Command::resources:
+      return settings.cached ? std::optional(cached(settings, io)) : std::nullopt;
+    case Command::status:
+      return settings.check ? std::nullopt : std::optional(status(settings, io));
+    case Command::logs:
+      return logs(settings, io);
     case Command::list:
       return check ? std::nullopt : std::optional(list(settings, io));
     case Command::get:

@@ -127,6 +127,10 @@ ServerStatus Connection::initial_status(const Parts& parts) {
     status.error = parts.unusable;
   } else if (!parts.approved) {
     status.reason = ServerReason::awaiting_approval;
+  } else if (parts.refused) {
+    status.state = ServerState::needs_auth;
+    status.reason = ServerReason::wants_credentials;
+    status.error = parts.refused;
   }
   return status;
 }

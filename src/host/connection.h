@@ -34,6 +34,7 @@ class Connection {
     // Makes one for every attempt when there is no `transport`: secrets are fetched then, and not before.
     std::function<Task<std::shared_ptr<Transport>>(Runtime)> make_transport;
     std::optional<Error> unusable;
+    std::optional<Error> refused;  // its credentials, in an earlier run: how it is until it is asked again
     NamePrefix prefix = NamePrefix::server;
     bool approved = true;
     std::function<Task<bool>(ApprovalQuestion)> approve;

@@ -137,6 +137,9 @@ void Host::Impl::changed(Connection& connection) {
   // Tools of a server that is gone stay: it comes back, and a list that changes back and forth costs a model its
   // prompt cache.
   if (offered_.set(connection.name(), connection.prefix(), connection.tools())) tell_catalog_soon();
+  if (recorder_ && !reached_.contains(connection.name())) {
+    recorder_->note(connection.config(), connection.status(), connection.tools());
+  }
   if (events_->wanted()) events_->tell(connection.status());
 }
 
@@ -186,6 +189,7 @@ Task<void> Host::Impl::end_all(std::shared_ptr<Impl> self, CloseMode mode) {
     scope.spawn([](std::shared_ptr<Connection> one, CloseMode how) -> Task<void> { co_await one->close(how); }(
                                                                        connection, mode));
   }
+  if (self->recorder_) scope.spawn(self->recorder_->finish());
   auto closed = co_await as_result(scope.join());
   if (self->scope_) {
     auto joined = co_await as_result(self->scope_->join());
@@ -262,6 +266,7 @@ std::vector<std::shared_ptr<Connection>> Host::Impl::startable() const {
   // Where it is not known what is denied, no call is made; how the servers are can be seen all the same.
   const bool known = !permissions_.rules().refuse_all;
   for (const auto& [name, connection] : connections_) {
+    if (recorder_ && recorder_->holds_back(name)) continue;
     if (!known || !permissions_.denied_server(name)) all.push_back(connection);
   }
   return all;

@@ -23,6 +23,7 @@
 #include "host/connection.h"
 #include "host/events.h"
 #include "host/input_schemas.h"
+#include "host/kept/recorder.h"
 #include "host/offered_tools.h"
 #include "host/start/server_start.h"
 #include "permission/decide.h"
@@ -231,6 +232,7 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   ConfigMemory memory_;
   Semaphore reloading_{1};
   std::string session_id_;
+  std::shared_ptr<ServerRecorder> recorder_;  // none: nothing is kept
   bool unprepared_ = true;  // servers may be without a connection
   bool started_ = false;    // all of them, so new ones are started, too
   std::shared_ptr<const StartContext> context_;

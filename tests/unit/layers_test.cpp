@@ -266,8 +266,8 @@ std::optional<std::string> typed_words_in(std::string_view file, const std::stri
   static const std::set<std::string, std::less<>> others{"\"--rm\""};  // docker run
   static const std::regex literal(R"("(?:[^"\\\n]|\\.)*")");
   static const std::regex command(R"(\bpatchbay (?:add|approve|call|completion|disable|doctor|enable|get|import|lint|)"
-                                  R"(list|man|mcp|prompts?|read|reject|remove|reset|resources|serve|skills|tools|)"
-                                  R"(trust|why|--?[a-z]|\{))");
+                                  R"(list|logs|man|mcp|prompts?|read|reconnect|reject|remove|reset|resources|serve|skills|)"
+                                  R"(status|tools|trust|why|--?[a-z]|\{))");
   static const std::regex flag(R"((?:^"|[ `'(])--[a-z])");
   if (file.starts_with("src/cli/")) return std::nullopt;
   for (std::sregex_iterator it(code.begin(), code.end(), literal), end; it != end; ++it) {

@@ -23,6 +23,9 @@ enum class Command {
   remove,
   get,
   list,
+  status,
+  logs,
+  reconnect,
   enable,
   disable,
   approve,
@@ -79,6 +82,8 @@ struct Settings {
   std::optional<std::vector<std::string>> command_words;  // what stood behind --
   bool command_without_dashes = false;                    // they were found without it
   bool check = false;                                     // connect, to see whether servers answer
+  bool cached = false;                                    // answer from what earlier runs kept, and start nothing
+  bool follow = false;
   bool all = false;
   bool from_claude = false;
   bool as_mcp = false;  // typed as `patchbay mcp ...`
