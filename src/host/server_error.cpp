@@ -12,6 +12,13 @@ std::string_view warning_of(const Error& error) {
              : "";
 }
 
+constexpr std::string_view broke_protocol = "the server broke the protocol: ";
+constexpr std::string_view report_it = "; report it to the server's author";
+
+std::string answered_with(const Error& error) {
+  return fmt::format("the server answered with error {}: ", error.rpc_code().value_or(0));
+}
+
 // The message with `instead` where it begins with the server's name.
 std::string renamed(std::string_view server, const std::string& message, std::string_view instead) {
   const auto name = fmt::format("server \"{}\"", server);
@@ -42,14 +49,32 @@ Error error_of_call(std::string_view server, std::string_view what, const Error&
     case Errc::internal:
       return error;
     case Errc::rpc:
-      return telling(fmt::format("the server answered with error {}: ", error.rpc_code().value_or(0)), "");
+      return telling(answered_with(error), "");
     case Errc::protocol:
-      return telling("the server broke the protocol: ", "; report it to the server's author");
+      return telling(broke_protocol, report_it);
     case Errc::timeout:
       return telling("", "").with_remedy({Remedy::Kind::give_more_time, std::string(server)});
     default:
       return telling("", "");
   }
+}
+
+Error error_before_call(std::string_view server, std::string_view what, const Error& error) {
+  std::string_view message = error.message();
+  auto without_front = [&](std::string_view front) {
+    if (message.starts_with(front)) message.remove_prefix(front.size());
+  };
+  auto without_back = [&](std::string_view back) {
+    if (message.ends_with(back)) message.remove_suffix(back.size());
+  };
+  without_back(warning_of(error));
+  without_front(fmt::format("{}/{}: ", server, what));
+  if (error.code() == Errc::rpc) without_front(answered_with(error));
+  if (error.code() == Errc::protocol) {
+    without_front(broke_protocol);
+    without_back(report_it);
+  }
+  return error.with_message(std::string(message));
 }
 
 std::string without_name(std::string_view server, const std::string& message) { return renamed(server, message, "it"); }

@@ -17,6 +17,10 @@ Error error_of_server(std::string_view server, const Error& error);
 // it is.
 Error error_of_call(std::string_view server, std::string_view what, const Error& error);
 
+// What error_of_call() was given, in the words it left: whoever passes a call on for another program lets that program
+// name server and tool.
+Error error_before_call(std::string_view server, std::string_view what, const Error& error);
+
 // The message for somebody who has just read the server's name: "it exited with status 3".
 std::string without_name(std::string_view server, const std::string& message);
 
