@@ -28,6 +28,7 @@
 #include "cli/context.h"
 #include "cli/declared.h"
 #include "cli/logging.h"
+#include "cli/questions.h"
 #include "cli/texts/help.h"
 #include "cli/texts/present.h"
 #include "cli/texts/remedy_words.h"
@@ -194,6 +195,12 @@ HostOptions host_options(const Settings& settings, Io& io, Waiting& waiting, std
     options.approve = [&](const ApprovalQuestion& question) {
       return ask_and_remember(settings, io, waiting, told, question.server);
     };
+    if (asks_one_thing(settings.command)) {
+      options.client.elicit = [&](ElicitRequest question, CallContext context) {
+        return ask_user(io, waiting, std::move(question), std::move(context));
+      };
+      options.client.elicit_by_url = true;
+    }
   }
   return options;
 }
