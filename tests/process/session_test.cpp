@@ -175,6 +175,7 @@ TEST(SessionCommand, ListShowsTheSession) {
   ASSERT_EQ(house.run({"call", "fix/echo"}).code, 0);
   EXPECT_THAT(house.run({"list"}).out, AllOf(HasSubstr("connected"), Not(HasSubstr("not started"))));
   EXPECT_EQ(json_of(house.run({"list", "--json"}))["session"]["pid"], Json(pid));
+  EXPECT_THAT(house.run({}).out, HasSubstr("session: running since"));
 }
 
 }  // namespace

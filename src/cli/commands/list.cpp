@@ -435,15 +435,11 @@ void say_elsewhere(const Declared& declared, Io& io) {
 // How a server is in a session that runs here.
 void look(Row& row, const SessionState& session) {
   if (row.server->standing != ServerStanding::active) return;
-  for (const auto& said : session.all["servers"].items()) {
-    if (said["name"] != Json(row.server->name)) continue;
-    for (const auto state : {ServerState::connected, ServerState::failed, ServerState::needs_auth}) {
-      if (said["state"] != Json(to_string(state))) continue;
-      row.state = state;
-      row.reason = said["reason"].text().value_or("");
-      if (const auto error = said["error"].text()) row.error = Error(Errc::closed, std::string(*error));
-    }
-  }
+  auto said = server_in(session, row.server->name);
+  if (!said || said->state == ServerState::pending) return;
+  row.state = said->state;
+  row.reason = std::move(said->reason);
+  if (!said->error.empty()) row.error = Error(Errc::closed, std::move(said->error));
 }
 
 int show_list(const Declared& declared, std::vector<Row> rows, const Settings& settings, Io& io, bool checked) {

@@ -140,6 +140,19 @@ std::optional<SessionState> session_seen() {
   }
 }
 
+std::optional<SessionServer> server_in(const SessionState& session, std::string_view server) {
+  for (const auto& said : session.all["servers"].items()) {
+    if (text_in(said, "name") != server) continue;
+    SessionServer out{.reason = text_in(said, "reason"), .error = text_in(said, "error")};
+    for (const auto state : {ServerState::connected, ServerState::failed, ServerState::needs_auth, ServerState::pending,
+                             ServerState::disabled}) {
+      if (text_in(said, "state") == to_string(state)) out.state = state;
+    }
+    return out;
+  }
+  return std::nullopt;
+}
+
 std::string session_line(const SessionState& session) {
   return fmt::format("session: running since {}, pid {}, socket {}\n", safe_name(session.since, 40), session.pid,
                      safe_name(session.place.path(), 300));

@@ -11,6 +11,7 @@
 
 #include <patchbay/config.h>
 #include <patchbay/json.h>
+#include <patchbay/status.h>
 
 #include "transport/unix_socket.h"
 
@@ -42,11 +43,18 @@ struct SessionState {
 };
 // Nothing: none runs here. Throws when it does not answer, or what is there is not ours.
 std::optional<SessionState> running_session();
+// The same for who only shows it: nothing as well when it cannot be told.
+std::optional<SessionState> session_seen();
 // Throws when the session is of another version than this program, with the commands that restart it.
 void require_same_version(const SessionState& session);
 
-// The same for who only shows it: nothing as well when it cannot be told.
-std::optional<SessionState> session_seen();
+// How one server is in it.
+struct SessionServer {
+  ServerState state = ServerState::pending;
+  std::string reason;  // empty: nothing is wrong
+  std::string error;   // empty: there is none
+};
+std::optional<SessionServer> server_in(const SessionState& session, std::string_view server);
 // "session: running since …, pid 123, socket /run/…", for lists of servers.
 std::string session_line(const SessionState& session);
 Json session_json(const SessionState& session);

@@ -16,6 +16,7 @@ namespace patchbay::cli {
 
 // What a session said about the servers that a command reached through it.
 struct SessionUse {
+  std::string line;  // that it runs, for people
   std::map<std::string, Json> about;
   // The state with what only the session knows: the revision that the server itself speaks.
   ServerStatus corrected(ServerStatus status) const;
