@@ -50,6 +50,13 @@ std::string_view notice_of(Change::Kind kind) {
   }
 }
 
+ServerStatus state_of(const Host& host, const std::string& server) {
+  auto states = host.status();
+  const auto found = std::ranges::find(states, server, &ServerStatus::name);
+  if (found == states.end()) throw Error(Errc::closed, "the server was removed while it was starting");
+  return std::move(*found);
+}
+
 // The revision to speak: the one that was asked for, where it is one that begins like this.
 std::string agreed_version(const std::string& wanted) {
   const auto known = legacy_versions();
@@ -135,6 +142,12 @@ Task<Json> HostView::answer(Self self, RequestId id, std::string method, Json pa
     shared.stop();
     co_return Json::object();
   }
+  if (method == session_method::reconnect) {
+    const auto server = params["server"].text();
+    if (!server) throw invalid_params("server: expected a string");
+    co_await shared.host.reconnect(std::string(*server));
+    co_return Json::object();
+  }
   if (method == method::initialize) co_return co_await initialize(self, std::move(params));
   if (!self->initialized_) {
     throw Error::rpc(rpc_code::invalid_request, "the connection is not initialized; begin with initialize");
@@ -193,18 +206,16 @@ Task<Json> HostView::initialize(Self self, Json params) {
                                             "server \"{}\" is {}",
                                             server, entry == servers.end() ? "not declared" : "another one"));
     }
+    // start() leaves the error as it is, without the name: the caller puts its own name of the server in front.
     co_await host.start({server});
-    const auto states = host.status();
-    const auto state = std::ranges::find(states, server, &ServerStatus::name);
-    if (state == states.end()) throw Error(Errc::closed, "the server was removed while it was starting");
-    if (!state->server && state->error) throw *state->error;
-    (void)co_await host.session(server);
+    if (const auto state = state_of(host, server); !state.server && state.error) throw *state.error;
+    const auto description = (co_await host.session(server)).server();
+    const auto state = state_of(host, server);
     self->server_ = server;
-    const auto& description = *state->server;
     result.capabilities = find_wire(version)->offered(passed_on(description.capabilities));
     result.server_info = description.info;
     result.instructions = description.instructions;
-    result.meta = Json{{session_meta::about, Json{{"era", state->era ? Json(to_string(*state->era)) : Json()},
+    result.meta = Json{{session_meta::about, Json{{"era", state.era ? Json(to_string(*state.era)) : Json()},
                                                   {"protocolVersion", description.protocol_version},
                                                   {"capabilities", encode(description.capabilities)}}}};
   } else {

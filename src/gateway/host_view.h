@@ -28,6 +28,7 @@ namespace patchbay {
 namespace session_method {
 inline constexpr std::string_view status = "patchbay/status";
 inline constexpr std::string_view stop = "patchbay/stop";
+inline constexpr std::string_view reconnect = "patchbay/reconnect";  // params: {"server": NAME}
 }  // namespace session_method
 
 struct SharedHost {

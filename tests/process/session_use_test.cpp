@@ -2,6 +2,7 @@
 #include <signal.h>
 
 #include <fstream>
+#include <iterator>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -123,6 +124,21 @@ TEST(SessionUse, AServerThatDiedIsStartedAgain) {
   EXPECT_EQ(house.run({"call", "fix/end_process"}).code, 3);
   EXPECT_EQ(house.run({"call", "fix/hangs"}).out, "0 began, 0 were cancelled\n");
   EXPECT_EQ(house.status()["pid"], Json(pid));
+}
+
+// L6 N9: what a command that reconnects asks for.
+TEST(SessionUse, ItsServersCanBeConnectedAnew) {
+  const SessionHouse house;
+  const auto pids = house.project() + "/pids";
+  house.add_mode_server("good", pids);
+  house.start();
+  ASSERT_EQ(house.run({"call", "fake/echo", "text=x"}).code, 0);
+  SocketClient client(house.socket());
+  EXPECT_TRUE(client.ask("patchbay/reconnect", Json{{"server", "fake"}}).find("result"));
+  EXPECT_TRUE(client.ask("patchbay/reconnect", Json{{"server", "nobody"}}).find("error"));
+  ASSERT_EQ(house.run({"call", "fake/echo", "text=x"}).code, 0);
+  std::ifstream file(pids);
+  EXPECT_EQ(std::ranges::distance(std::istream_iterator<std::string>(file), std::istream_iterator<std::string>()), 2);
 }
 
 // N9: a machine without a place for a socket has no sessions, and is fine.

@@ -15,15 +15,13 @@
 #include "base/scope.h"
 #include "cli/texts/present.h"
 #include "gateway/host_view.h"
+#include "rpc/error_data.h"
 #include "rpc/peer.h"
 #include "settings/folders.h"
 
 namespace patchbay::cli {
 namespace {
 
-using namespace std::chrono_literals;
-
-constexpr auto answer_limit = 5s;
 constexpr std::size_t name_digits = 32;
 
 bool is_private_folder(const std::string& path) {
@@ -32,7 +30,7 @@ bool is_private_folder(const std::string& path) {
          (about.st_mode & 022) == 0;
 }
 
-Task<void> ask(Fd socket, std::string method, Json params, Result<Json>& answer) {
+Task<void> ask(Fd socket, std::string method, Json params, std::chrono::milliseconds limit, Result<Json>& answer) {
   auto executor = co_await asio::this_coro::executor;
   const Runtime runtime;
   auto peer =
@@ -42,14 +40,17 @@ Task<void> ask(Fd socket, std::string method, Json params, Result<Json>& answer)
   call.id = peer->reserve_id();
   call.method = std::move(method);
   if (!params.is_null()) call.params = std::move(params);
-  call.total = answer_limit;
+  call.total = limit;
   auto answered = co_await as_result(peer->call(std::move(call)));
   co_await peer->close(CloseMode::quick);
   if (answered) {
     answer = std::move(*answered).take();
-  } else {
-    answer = std::unexpected(std::move(answered).error());
+    co_return;
   }
+  // As it was thrown in the session.
+  RpcError told;
+  if (auto data = Payload::parse(answered.error().rpc_data())) told.data = std::move(*data);
+  answer = std::unexpected(carried_error(told).value_or(answered.error()));
 }
 
 std::string text_in(const Json& object, std::string_view key) {
@@ -85,14 +86,15 @@ SocketPlace session_place() {
   return std::move(*place);
 }
 
-std::optional<SessionAnswer> ask_session(const SocketPlace& place, std::string_view method, Json params) {
+std::optional<SessionAnswer> ask_session(const SocketPlace& place, std::string_view method, Json params,
+                                         std::chrono::milliseconds limit) {
   auto socket = connect_own_socket(place);
   if (!socket) throw std::move(socket).error();
   if (!*socket) return std::nullopt;
   SessionAnswer out{(*socket)->pid, Json()};
   asio::io_context loop(1);
   Scope scope(loop.get_executor());
-  scope.spawn(ask(std::move((*socket)->fd), std::string(method), std::move(params), out.answer));
+  scope.spawn(ask(std::move((*socket)->fd), std::string(method), std::move(params), limit, out.answer));
   loop.run();
   return out;
 }

@@ -5,6 +5,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -30,7 +31,8 @@ struct SessionAnswer {
   Result<Json> answer;
 };
 // Sends one request to the session. Nothing: none runs. Throws Errc::denied when what is there is not ours.
-std::optional<SessionAnswer> ask_session(const SocketPlace& place, std::string_view method, Json params = {});
+std::optional<SessionAnswer> ask_session(const SocketPlace& place, std::string_view method, Json params = {},
+                                         std::chrono::milliseconds limit = std::chrono::seconds(5));
 
 // What a session says of itself.
 struct SessionState {
