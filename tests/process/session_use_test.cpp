@@ -126,6 +126,18 @@ TEST(SessionUse, AServerThatDiedIsStartedAgain) {
   EXPECT_EQ(house.status()["pid"], Json(pid));
 }
 
+// N9: servers keep the environment of the start.
+TEST(SessionUse, ServersKeepTheEnvironmentOfTheStart) {
+  SessionHouse house;
+  house.add_mode_server("good");
+  house.more["MODE_SERVER_LOG"] = house.project() + "/at-start";
+  house.start();
+  house.more["MODE_SERVER_LOG"] = house.project() + "/at-call";
+  ASSERT_EQ(house.run({"call", "fake/echo", "text=x"}).code, 0);
+  EXPECT_TRUE(house.tree.has("project/at-start"));
+  EXPECT_FALSE(house.tree.has("project/at-call"));
+}
+
 // L6 N9: what a command that reconnects asks for.
 TEST(SessionUse, ItsServersCanBeConnectedAnew) {
   const SessionHouse house;
