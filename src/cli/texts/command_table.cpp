@@ -9,6 +9,8 @@ namespace {
 constexpr auto any = std::numeric_limits<std::size_t>::max();
 constexpr std::string_view shells[] = {"bash", "zsh", "fish", "servers", "tools"};
 
+constexpr std::string_view session_words[] = {"start", "stop", "status"};
+
 constexpr CommandWords no_words{};
 constexpr bool in_mcp = true;
 constexpr bool takes_command = true;
@@ -164,6 +166,16 @@ constexpr CommandEntry commands[] = {
      "references/forms.md",
      CommandWords("SERVER", "A server, to list only its skills; then a skill, by name or URI; then one of its files", 0,
                   3)},
+    {Command::session, CommandGroup::other, "session",
+     "Keep the servers of this directory up between commands, or end or show that",
+     "  patchbay session start\n  patchbay call browser/navigate url=https://example.com\n"
+     "  patchbay call browser/snapshot\n  patchbay session status\n  patchbay session stop\n\n"
+     "A session is one background process for each user and directory. While it runs, the commands of this directory "
+     "that use servers (tools, call, read, prompt, …) use its servers, which keep the environment of `session start`. "
+     "Commands with --no-session, or with flags that change servers, settings or permissions, do not. It starts a "
+     "server when a command first needs it, follows changes of the configuration and approves nothing.",
+     CommandWords("start|stop|status", "What to do with the session of this directory", 1, 1, "start, stop or status",
+                  "start", session_words)},
     {Command::serve, CommandGroup::other, "serve",
      "Run an MCP server with the built-in tools, on stdin and stdout or over HTTP",
      "  patchbay serve --root ~/project\n  patchbay serve --root . --allow-run\n"

@@ -37,6 +37,7 @@ enum class Command {
   why,
   lint,
   trust,
+  session,
   serve,
   completion,
   manual,
@@ -101,6 +102,10 @@ struct Settings {
   bool offline = false;
   bool warnings_fail = false;
   bool take_back = false;
+
+  // Of `session`, and whether others use it.
+  std::optional<double> idle_minutes;  // 0: it never ends by itself
+  bool no_session = false;
 
   // How to talk.
   bool json = false;
