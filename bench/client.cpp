@@ -1,6 +1,7 @@
 // The measuring client of this library: its public coroutine face, as a program would use it.
 // Only `forward` goes one layer deeper, to where an answer is handed on as the bytes it came
-// in, and `catalog`, to where one is made; hosts are made where chance can be handed in. bench/README.md has the arguments and the line that is printed.
+// in, and `catalog`, to where one is made; hosts are made where chance can be handed in. bench/README.md has the
+// arguments and the line that is printed.
 #include <algorithm>
 #include <span>
 

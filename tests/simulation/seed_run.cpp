@@ -95,11 +95,13 @@ std::string Totals::text() const {
       counts(edits));
 }
 
-SeedRun::SeedRun(std::uint64_t seed) : world_(std::make_unique<World>(seed)), choices_(world_->dice(), "the run") {
+SeedRun::SeedRun(std::uint64_t seed, Habits::Sabotage sabotage)
+    : world_(std::make_unique<World>(seed)), choices_(world_->dice(), "the run") {
   static const auto habits = all_habits();
   const auto count = 1 + choices_.number("servers", 4);
   for (std::uint64_t i = 0; i < count; ++i) {
-    const auto& one = habits[choices_.number("habits", habits.size())];
+    auto one = habits[choices_.number("habits", habits.size())];
+    one.sabotage = sabotage;
     auto name = fmt::format("s{}", i);
     world_->note("{} {}", name, one.name);
     servers_.emplace_back(*world_, name, one, tried_);
@@ -156,13 +158,15 @@ std::vector<std::string> SeedRun::check(Totals& totals) {
 Task<void> SeedRun::body() {
   const auto executor = co_await asio::this_coro::executor;
   Scope scope(executor);
-  const auto callers = 1 + choices_.number("callers", 3);
+  const auto callers = 1 + choices_.number("callers", 4);
   if (choices_.chance("starts all", 50)) {
     scope.spawn([](Host& host) -> Task<void> { (void)co_await as_result(host.start()); }(*host_));
   }
   for (std::uint64_t who = 0; who < callers; ++who) scope.spawn(call_again_and_again(static_cast<int>(who)));
   scope.spawn(administer());
-  const auto stops = choices_.chance("stops early", 30) ? choices_.wait("stops", 5s) : choices_.wait("stops", 90s);
+  const auto stops = choices_.chance("stops early", 30)
+                         ? choices_.wait("stops", 5s)
+                         : Duration(std::chrono::milliseconds(5'000 + choices_.number("stops", 115'000)));
   co_await sleep_for(stops);
   // Not only where everybody waits for time.
   for (auto hops = choices_.number("hops", 12); hops > 0; --hops) co_await asio::post(asio::use_awaitable);
@@ -193,7 +197,7 @@ Task<void> SeedRun::body() {
 Task<void> SeedRun::call_again_and_again(int who) {
   Choices mine(world_->dice(), fmt::format("caller {}", who));
   Scope scope(co_await asio::this_coro::executor);
-  const auto count = 3 + mine.number("calls", 10);
+  const auto count = 5 + mine.number("calls", 20);
   for (std::uint64_t i = 0; i < count && !stopping_; ++i) {
     const auto pause = mine.wait("pause", 15s);
     if (!co_await as_result(sleep_for(pause)) || stopping_) break;
@@ -243,7 +247,7 @@ Task<void> SeedRun::perform(Call& call, std::string tool, CallOptions options) {
 // Whoever runs the host: edits entries, connects again, looks at what there is; and what happens to servers from
 // outside.
 Task<void> SeedRun::administer() {
-  const auto count = choices_.number("deeds", 8);
+  const auto count = choices_.number("deeds", 15);
   for (std::uint64_t i = 0; i < count && !stopping_; ++i) {
     const auto pause = choices_.wait("before a deed", 20s);
     if (!co_await as_result(sleep_for(pause)) || stopping_) co_return;
@@ -279,7 +283,9 @@ Task<void> SeedRun::edit() {
   const bool remote = server.habits().remote;
   entry.kind = remote ? ServerKind::http : ServerKind::stdio;
   (remote ? entry.url : entry.command) = remote ? "https://" + name + ".example/mcp" : name;
-  const auto what = choices_.number("edit", 4);
+  const auto was = declared_.find(name);
+  const bool off = was == declared_.end() || was->second.disabled;
+  const auto what = off && choices_.chance("back", 70) ? 3 : choices_.number("edit", 4);
   if (what == 0 && declared_.contains(name)) {
     ++edits_["removed"];
     declared_.erase(name);

@@ -41,7 +41,7 @@ struct Totals {
 
 class SeedRun {
  public:
-  explicit SeedRun(std::uint64_t seed);
+  explicit SeedRun(std::uint64_t seed, Habits::Sabotage sabotage = Habits::Sabotage::none);
   SeedRun(const SeedRun&) = delete;
   SeedRun& operator=(const SeedRun&) = delete;
   ~SeedRun();

@@ -86,7 +86,7 @@ class SimChannel final : public Channel {
       (void)co_await as_result(sleep_for(wait));
     }
     std::erase(server_.wires_, wire_);
-    --server_.open_now;
+    if (server_.habits_.sabotage != Habits::Sabotage::left_open) --server_.open_now;
     server_.world_.note("{}#{} closed", server_.name(), wire_->number);
   }
 
@@ -286,6 +286,10 @@ void SimServer::arrive(const Held& wire, Request request) {
                   takes);
     }
   }
+  if (habits_.sabotage == Habits::Sabotage::said_to_be_not_carried_out && request.method == method::call_tool) {
+    (void)result_of(wire, request);
+    return lose(wire, request.id, Error(Errc::connect, "not sent").with_carried_out(CarriedOut::no), takes);
+  }
   if (of_hundred("drops", habits_.drops)) return;
   if (of_hundred("crashes at", habits_.crashes)) {
     if (choices_.chance("crashes late", 50)) (void)result_of(wire, request);
@@ -372,8 +376,10 @@ std::string SimServer::result_of(const Held& wire, const Request& request) {
   if (request.method == method::call_tool) {
     const auto number = request.params.value()["arguments"]["n"].as_int();
     ++carried_out_[number];
+    if (habits_.sabotage == Habits::Sabotage::carried_out_twice) ++carried_out_[number];
     world_.note("{}#{} carries out {}", name_, wire->number, number);
-    return fmt::format(R"({{{}"content":[{{"type":"text","text":"{} {}"}}]}})", done, name_, number);
+    const bool another = habits_.sabotage == Habits::Sabotage::answer_of_another;
+    return fmt::format(R"({{{}"content":[{{"type":"text","text":"{} {}"}}]}})", done, name_, number + another);
   }
   return {};
 }

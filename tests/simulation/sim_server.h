@@ -42,6 +42,9 @@ struct Habits {
   bool differs = false;              // each list is another one
   bool grows = false;                // each list is longer, and has no last page
   bool changes_era = false;          // between restarts
+  // What no server can be blamed for: it would be a fault of ours. To see that it would be found.
+  enum class Sabotage { none, carried_out_twice, answer_of_another, said_to_be_not_carried_out, left_open };
+  Sabotage sabotage = Sabotage::none;
 };
 
 // What happened to requests, for who wants to know that everything was tried.

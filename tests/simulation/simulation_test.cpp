@@ -1,8 +1,10 @@
 // A host, a clock that jumps, and servers that do everything wrong, under a seed: whatever happens, every call has one
 // outcome, nothing is carried out twice, no answer is another call's, states are legal and nothing is left. A seed
 // that fails prints what happened and fails again in the same way. L1, L3, L5, L6, L7, L8, L9, L10, N2, N3, X5.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 
 #include <fmt/ranges.h>
 #include <gmock/gmock.h>
@@ -52,6 +54,25 @@ TEST(Simulation, ASeedHappensTheSameWayEveryTime) {
     (void)one.check(ignored);
     (void)same.check(ignored);
     ASSERT_EQ(one.log(), same.log()) << "seed " << seed;
+  }
+}
+
+// Each invariant finds what it is there for.
+TEST(Simulation, WhatIsLookedForWouldBeFound) {
+  using enum Habits::Sabotage;
+  struct Case {
+    Habits::Sabotage sabotage;
+    const char* found;
+  };
+  for (const auto& c : {Case{carried_out_twice, "was carried out 2 times"}, Case{answer_of_another, "got the answer"},
+                        Case{said_to_be_not_carried_out, "was carried out and says \"no\""},
+                        Case{left_open, "open connections after stop()"}}) {
+    std::vector<std::string> problems;
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+      Totals ignored;
+      std::ranges::move(SeedRun(seed, c.sabotage).check(ignored), std::back_inserter(problems));
+    }
+    EXPECT_THAT(problems, testing::Contains(testing::HasSubstr(c.found)));
   }
 }
 
