@@ -58,21 +58,53 @@ std::vector<Habits> all_habits() {
 
 }  // namespace
 
+// The table of docs/host.md by reasons; each reason belongs to one state. What happens without being reported
+// (connecting) may be missing between two reports.
+namespace {
+
+using R = ServerReason;
+
+struct Row {
+  ServerReason reason;
+  ServerState state;
+  std::vector<ServerReason> next;
+};
+
+const std::vector<Row>& table() {
+  // Where any attempt to connect may lead.
+  static const auto tried = [](std::vector<ServerReason> more) {
+    more.insert(more.end(),
+                {R::connecting, R::none, R::tools_fetch_failed, R::connect_failed, R::wants_credentials, R::closed});
+    return more;
+  };
+  static const std::vector<Row> rows{
+      {R::not_started, ServerState::pending, tried({})},
+      {R::connecting, ServerState::pending, tried({})},
+      {R::none, ServerState::connected, tried({R::reconnecting, R::connection_lost, R::keeps_ending})},
+      {R::tools_fetch_failed, ServerState::connected, tried({R::reconnecting, R::connection_lost, R::keeps_ending})},
+      {R::reconnecting, ServerState::pending, tried({R::reconnecting, R::gave_up})},
+      {R::connection_lost, ServerState::failed, tried({})},
+      {R::gave_up, ServerState::failed, tried({})},
+      {R::keeps_ending, ServerState::failed, tried({})},
+      {R::connect_failed, ServerState::failed, tried({})},
+      {R::wants_credentials, ServerState::needs_auth, tried({R::reconnecting, R::connection_lost, R::keeps_ending})},
+      {R::closed, ServerState::pending, {}},
+      {R::disabled, ServerState::disabled, {}},
+  };
+  return rows;
+}
+
+}  // namespace
+
 bool is_legal_state(ServerState state, ServerReason reason) noexcept {
-  switch (state) {
-    case ServerState::connected:
-      return reason == ServerReason::none || reason == ServerReason::tools_fetch_failed;
-    case ServerState::failed:
-      return reason == ServerReason::connect_failed || reason == ServerReason::connection_lost;
-    case ServerState::needs_auth:
-      return reason == ServerReason::wants_credentials;
-    case ServerState::pending:
-      return reason == ServerReason::not_started || reason == ServerReason::connecting ||
-             reason == ServerReason::closed;
-    case ServerState::disabled:
-      return reason == ServerReason::disabled;
-  }
-  return false;
+  const auto row = std::ranges::find(table(), reason, &Row::reason);
+  return row != table().end() && row->state == state;
+}
+
+bool may_follow(ServerReason before, ServerReason now) noexcept {
+  if (before == now) return true;
+  const auto row = std::ranges::find(table(), before, &Row::reason);
+  return row != table().end() && std::ranges::find(row->next, now) != row->next.end();
 }
 
 std::string Totals::text() const {
@@ -141,6 +173,7 @@ std::vector<std::string> SeedRun::check(Totals& totals) {
   HostOptions options;
   options.config = config();
   options.load.reset();
+  options.keep_connected = choices_.chance("keeps connected", 80);
   options.on_event = [this](const HostEvent& event) { heard(event); };
   host_.reset(new Host(make_host(std::move(options), runtime, {}, [this](const ServerConfig& entry) {
     const auto found = std::ranges::find(servers_, entry.name, &SimServer::name);
@@ -252,7 +285,7 @@ Task<void> SeedRun::administer() {
     const auto pause = choices_.wait("before a deed", 20s);
     if (!co_await as_result(sleep_for(pause)) || stopping_) co_return;
     auto& server = servers_[choices_.number("whom", servers_.size())];
-    switch (choices_.number("deed", 6)) {
+    switch (choices_.number("deed", 8)) {
       case 0:
       case 1:
         co_await edit();
@@ -270,7 +303,12 @@ Task<void> SeedRun::administer() {
         (void)co_await as_result(host_->start());
         break;
       case 5:
+      case 6:
         co_await look();
+        break;
+      case 7:
+        ++edits_["reconnected"];
+        (void)co_await as_result(host_->reconnect(server.name()));
         break;
     }
   }
@@ -306,7 +344,9 @@ Task<void> SeedRun::edit() {
     declared_[name] = entry;
   }
   world_->note("edit {}: {}", name, what);
+  // Another entry is another connection, whose life begins anew.
   offered_.erase(name);
+  last_.erase(name);
   auto done = co_await as_result(host_->reload(config()));
   if (!done) world_->note("not edited: {}", done.error().message());
 }
@@ -336,14 +376,34 @@ void SeedRun::heard_of(const ServerStatus& status) {
   ++states_[shown];
   world_->note("{} is {}", status.name, shown);
   if (!is_legal_state(status.state, status.reason)) problem("{} is {}", status.name, shown);
-  last_.insert_or_assign(status.name, status);
+  const auto before = last_.find(status.name);
+  if (before != last_.end() && !may_follow(before->second, status.reason)) {
+    problem("{} is {}, after {}", status.name, shown, to_string(before->second));
+  }
+  last_.insert_or_assign(status.name, status.reason);
 }
 
 void SeedRun::look_at_catalog() {
+  std::map<std::string, std::size_t> offered;
   for (const auto& entry : host_->catalog()->tools()) {
     const auto found = std::ranges::find(servers_, entry.server, &SimServer::name);
     if (found == servers_.end() || !found->listed().contains(entry.tool->name)) {
       problem("the catalog has {}, which {} never listed", entry.name, entry.server);
+    } else if (found->steady()) {
+      ++offered[entry.server];
+    }
+  }
+  if (stopping_) return;
+  // N3: whatever becomes of its connection.
+  for (const auto& server : servers_) {
+    if (!server.steady()) continue;
+    const auto count = offered[server.name()];
+    if (count > 0) offered_.insert(server.name());
+    if (!offered_.contains(server.name())) continue;
+    ++names_looked_at_;
+    if (count != server.tools().size()) {
+      problem("the catalog has {} tools of {}, which lists {}", count, server.name(), server.tools().size());
+      offered_.erase(server.name());  // once is enough
     }
   }
 }

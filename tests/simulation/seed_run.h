@@ -86,14 +86,15 @@ class SeedRun {
   bool stopping_ = false;
   std::int64_t calls_made_ = 0;
   std::deque<Call> calls_;
-  std::map<std::string, ServerStatus> last_;
-  std::set<std::string> offered_;  // servers whose tools were in the catalog since they were declared
+  std::map<std::string, ServerReason> last_;  // of the connection of now
+  std::set<std::string> offered_;             // servers whose tools were in the catalog since they were declared
   std::size_t states_looked_at_ = 0;
   std::size_t names_looked_at_ = 0;
   std::vector<std::string> problems_;
 };
 
-// Which state may follow which; every state with its reasons.
+// Whether a server can be so, and whether it can be so after it was otherwise.
 bool is_legal_state(ServerState state, ServerReason reason) noexcept;
+bool may_follow(ServerReason before, ServerReason now) noexcept;
 
 }  // namespace patchbay::test
