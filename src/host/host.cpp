@@ -227,13 +227,15 @@ Host::Host(HostOptions options) {
 Host::Host(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 struct HostMaker {
-  static Host make(HostOptions options, const Runtime& runtime, std::string doing) {
-    return Host(std::make_shared<Host::Impl>(std::move(options), runtime, std::move(doing)));
+  static Host make(HostOptions options, const Runtime& runtime, std::string doing, Reach reach) {
+    auto impl = std::make_shared<Host::Impl>(std::move(options), runtime, std::move(doing));
+    impl->reach_ = std::move(reach);
+    return Host(std::move(impl));
   }
 };
 
-Host make_host(HostOptions options, const Runtime& runtime, std::string doing) {
-  return HostMaker::make(std::move(options), runtime, std::move(doing));
+Host make_host(HostOptions options, const Runtime& runtime, std::string doing, Reach reach) {
+  return HostMaker::make(std::move(options), runtime, std::move(doing), std::move(reach));
 }
 
 // A host that was not stopped ends its connections now; the last coroutine keeps what it

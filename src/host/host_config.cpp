@@ -44,6 +44,8 @@ std::string random_id(const Random& random) {
   return out;
 }
 
+Task<std::shared_ptr<Transport>> reached_by(Reach reach, ServerConfig entry) { co_return reach(entry); }
+
 }  // namespace
 
 Host::Impl::Impl(HostOptions options, const Runtime& runtime, std::string doing)
@@ -194,6 +196,9 @@ std::map<std::string, Connection::Parts> Host::Impl::new_servers() const {
       parts.make_transport = [config, context = context_](Runtime runtime) {
         return make_transport(config, context, std::move(runtime));
       };
+      if (reach_) {
+        parts.make_transport = [config, reach = reach_](const Runtime&) { return reached_by(reach, config); };
+      }
       if (!options_.failure_memory.empty()) {
         parts.note = [this, config](std::optional<Error> error) { return note(config, std::move(error)); };
       }

@@ -24,6 +24,7 @@
 #include "host/events.h"
 #include "host/input_schemas.h"
 #include "host/kept/recorder.h"
+#include "host/make_host.h"
 #include "host/offered_tools.h"
 #include "host/start/server_start.h"
 #include "permission/decide.h"
@@ -199,6 +200,7 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   HostOptions options_;
   std::shared_ptr<HostEvents> events_;
   Runtime runtime_;
+  Reach reach_;  // set by tests
   Limits given_limits_;
   std::string given_protocol_;  // what settings can change for a while
   std::string doing_;           // kept with failures
