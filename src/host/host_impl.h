@@ -235,8 +235,8 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   Semaphore reloading_{1};
   std::string session_id_;
   std::shared_ptr<ServerRecorder> recorder_;  // none: nothing is kept
-  bool unprepared_ = true;  // servers may be without a connection
-  bool started_ = false;    // all of them, so new ones are started, too
+  bool unprepared_ = true;                    // servers may be without a connection
+  bool started_ = false;                      // all of them, so new ones are started, too
   std::shared_ptr<const StartContext> context_;
   std::optional<std::chrono::milliseconds> idle_limit_;
   bool stopped_ = false;  // stop() was called

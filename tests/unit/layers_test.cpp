@@ -80,34 +80,20 @@ const std::map<std::string, std::set<std::string>, std::less<>>& allowed_layers(
 
 // The layer whose promise each public header states.
 const std::map<std::string, std::string, std::less<>> public_headers{
-    {"error.h", "base"},
-    {"task.h", "base"},
-    {"version.h", "base"},
-    {"fwd.h", "base"},
-    {"json.h", "json"},
-    {"types.h", "protocol"},
-    {"questions.h", "protocol"},
-    {"auth.h", "auth"},
-    {"transport.h", "rpc"},
-    {"client.h", "client"},
-    {"session.h", "client"},
-    {"server.h", "server"},
-    {"server_http.h", "server"},
-    {"server_types.h", "server"},
-    {"config.h", "entries"},
-    {"permission.h", "settings"},
-    {"host.h", "host"},
-    {"catalog.h", "catalog"},
-    {"model_view.h", "catalog"},
-    {"status.h", "host"},
-    {"call.h", "protocol"},
-    {"blocking.h", "blocking"},
-    {"patchbay.h", "blocking"},
-    {"problem.h", "text"},
-    {"log.h", "base"},
-    {"compiler.h", "base"},
-    {"tools.h", "protocol"},
-    {"host_types.h", "permission"},
+    {"error.h", "base"},         {"task.h", "base"},
+    {"version.h", "base"},       {"fwd.h", "base"},
+    {"json.h", "json"},          {"types.h", "protocol"},
+    {"questions.h", "protocol"}, {"auth.h", "auth"},
+    {"transport.h", "rpc"},      {"client.h", "client"},
+    {"session.h", "client"},     {"server.h", "server"},
+    {"server_http.h", "server"}, {"server_types.h", "server"},
+    {"config.h", "entries"},     {"permission.h", "settings"},
+    {"host.h", "host"},          {"catalog.h", "catalog"},
+    {"model_view.h", "catalog"}, {"status.h", "host"},
+    {"call.h", "protocol"},      {"blocking.h", "blocking"},
+    {"patchbay.h", "blocking"},  {"problem.h", "text"},
+    {"log.h", "base"},           {"compiler.h", "base"},
+    {"tools.h", "protocol"},     {"host_types.h", "permission"},
     {"events.h", "host"},
 };
 
@@ -266,9 +252,10 @@ std::optional<std::string> typed_words_in(std::string_view file, const std::stri
   // Flags of other programs.
   static const std::set<std::string, std::less<>> others{"\"--rm\""};  // docker run
   static const std::regex literal(R"("(?:[^"\\\n]|\\.)*")");
-  static const std::regex command(R"(\bpatchbay (?:add|approve|call|completion|disable|doctor|enable|get|import|lint|)"
-                                  R"(list|logs|man|mcp|prompts?|read|reconnect|reject|remove|reset|resources|serve|session|skills|)"
-                                  R"(status|tools|trust|why|--?[a-z]|\{))");
+  static const std::regex command(
+      R"(\bpatchbay (?:add|approve|call|completion|disable|doctor|enable|get|import|lint|)"
+      R"(list|logs|man|mcp|prompts?|read|reconnect|reject|remove|reset|resources|serve|session|skills|)"
+      R"(status|tools|trust|why|--?[a-z]|\{))");
   static const std::regex flag(R"((?:^"|[ `'(])--[a-z])");
   if (file.starts_with("src/cli/")) return std::nullopt;
   for (std::sregex_iterator it(code.begin(), code.end(), literal), end; it != end; ++it) {
