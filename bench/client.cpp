@@ -201,10 +201,20 @@ Task<void> host_restart(const Arguments& arguments) {
 }
 
 void catalogs(const Arguments& arguments) {
-  bench::ManyTools tools(arguments.at_once);
+  const bool very_many = arguments.measure == "catalog-large";
+  bench::ManyTools tools(very_many ? bench::very_many : bench::ManyTools::Size{.servers = arguments.at_once});
+  tools.start();
   for (int i = 0; i < arguments.warm_up(); ++i) check(tools.changed_catalog() > 0);
   bench::Meter meter(arguments.measure);
   for (int i = 0; i < arguments.count; ++i) check(tools.changed_catalog() > 0);
+  meter.print(arguments.count);
+}
+
+void catalog_start(const Arguments& arguments) {
+  bench::ManyTools tools(bench::very_many);
+  for (int i = 0; i < arguments.warm_up(); ++i) check(tools.start() == 10'000);
+  bench::Meter meter(arguments.measure);
+  for (int i = 0; i < arguments.count; ++i) check(tools.start() == 10'000);
   meter.print(arguments.count);
 }
 
@@ -244,8 +254,10 @@ Task<int> measure(Arguments arguments) {
     co_await host_cold(arguments);
   } else if (arguments.measure == "restart") {
     co_await host_restart(arguments);
-  } else if (arguments.measure == "catalog") {
+  } else if (arguments.measure == "catalog" || arguments.measure == "catalog-large") {
     catalogs(arguments);
+  } else if (arguments.measure == "catalog-start") {
+    catalog_start(arguments);
   } else {
     auto session = co_await client().connect(transport(arguments));
     if (arguments.measure == "parallel") {

@@ -101,7 +101,7 @@ class View {
       return Json{{"type", "object"}};
     }
     auto root = of(document_, 0);
-    if (spent_ > most_subschemas) {
+    if (spent_ > most_subschemas || too_deep_) {
       out_.after = clean_for_display(to_text(document_));
       change(std::string(too_large));
       return Json{{"type", "object"}};
@@ -121,7 +121,9 @@ class View {
   }
 
   Json of(const Json& schema, unsigned level) {
-    if (++spent_ > most_subschemas || level > most_levels || !schema.is_object()) return schema;
+    too_deep_ = too_deep_ || level > most_levels;
+    if (++spent_ > most_subschemas || too_deep_) return Json::object();  // of_root() gives up then
+    if (!schema.is_object()) return schema;
     if (level > 0 && rules_.odd_keys && has_odd_key(schema)) return opened(schema);
     if (const auto reference = schema["$ref"].text()) {
       if (auto other = without_reference(schema, *reference, level)) return std::move(*other);
@@ -236,6 +238,7 @@ class View {
   bool flattened_;
   SchemaView& out_;
   std::size_t spent_ = 0;
+  bool too_deep_ = false;
   std::vector<const Json*> following_;
 };
 
