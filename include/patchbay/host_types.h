@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <patchbay/call.h>
@@ -39,13 +38,6 @@ struct PermissionQuestion {
   CallContext context;
 };
 
-// What a model reads where a program gets an Error, so that every outcome of a call can be given to it as a result:
-// "MCP error -32603: …", "MCP error: unknown tool '…'", "MCP server '…' is not connected: …", and whether the call was
-// carried out. `tool` is the name the model used; `server` may be empty where no server is known. Cleaned like all
-// that servers say.
-std::string failure_text(const Error& error, std::string_view server, std::string_view tool);
-CallToolResult failure_result(const Error& error, std::string_view server, std::string_view tool);
-
 // How a call is that goes on in the background (Host::start_call).
 struct BackgroundCallStatus {
   enum class State : std::uint8_t {
@@ -60,6 +52,5 @@ struct BackgroundCallStatus {
   std::optional<Progress> progress = {};  // the latest
   bool operator==(const BackgroundCallStatus&) const = default;
 };
-std::string_view to_string(BackgroundCallStatus::State state) noexcept;
 
 }  // namespace patchbay

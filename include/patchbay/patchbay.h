@@ -9,6 +9,7 @@
 #include <patchbay/config.h>
 #include <patchbay/error.h>
 #include <patchbay/events.h>
+#include <patchbay/failure.h>
 #include <patchbay/host.h>
 #include <patchbay/host_types.h>
 #include <patchbay/json.h>

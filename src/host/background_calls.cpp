@@ -6,20 +6,6 @@
 
 namespace patchbay {
 
-std::string_view to_string(BackgroundCallStatus::State state) noexcept {
-  switch (state) {
-    case BackgroundCallStatus::State::running:
-      return "running";
-    case BackgroundCallStatus::State::answered:
-      return "answered";
-    case BackgroundCallStatus::State::failed:
-      return "failed";
-    case BackgroundCallStatus::State::cancelled:
-      return "cancelled";
-  }
-  return "";
-}
-
 std::uint64_t BackgroundCall::id() const noexcept { return state_->status.id; }
 
 const BackgroundCallStatus& BackgroundCall::status() const noexcept { return state_->status; }

@@ -1,7 +1,7 @@
 // What a model reads instead of an Error. X5.
 #include <fmt/format.h>
 
-#include <patchbay/host_types.h>
+#include <patchbay/failure.h>
 #include <patchbay/tools.h>
 
 #include "base/strings.h"

@@ -274,7 +274,7 @@ Task<void> Host::Impl::note_call(std::shared_ptr<Connection> connection, std::op
 }
 
 // Within the time of the call, of which it leaves the rest in the options.
-Task<void> Host::Impl::prepare_in_time(Impl& impl, std::string tool, CallOptions& options, Prepared& call) {
+Task<void> Host::Impl::prepare_in_time(Impl& impl, const std::string& tool, CallOptions& options, Prepared& call) {
   const auto time = std::make_shared<CallClock>(loop_clock(co_await asio::this_coro::executor),
                                                 as_duration(options.total.value_or(impl.runtime_.limits.tool)));
   auto prepared = co_await as_result(unless(impl.prepare_call(tool, options, time, call), CallClock::over(time), [&] {
@@ -290,6 +290,16 @@ Task<void> Host::Impl::prepare_in_time(Impl& impl, std::string tool, CallOptions
   options.total = std::chrono::ceil<std::chrono::milliseconds>(time->left());
 }
 
+// Not a part of the coroutine that awaits it: that would keep what is passed on by value for as long as it waits, and a
+// small coroutine is a cheap one.
+[[gnu::noinline]] Task<CallToolResult> Host::Impl::send(Prepared& call, CallOptions& options) const {
+  const auto& target = *call.target;
+  if (!options.total && target.limit) options.total = target.limit;
+  // Who gives a server more time for a call gives it more time to be silent as well.
+  if (!options.idle && idle_limit_) options.idle = std::max(*idle_limit_, target.limit.value_or(0ms));
+  return call.session.call_tool(target.entry->tool->name, std::move(call.arguments), std::move(options));
+}
+
 Task<CallToolResult> Host::Impl::call(std::shared_ptr<Impl> impl, std::string tool, Payload arguments,
                                       CallOptions options) {
   auto so_far = CarriedOut::no;  // for what fails around the call itself
@@ -299,27 +309,23 @@ Task<CallToolResult> Host::Impl::call(std::shared_ptr<Impl> impl, std::string to
     if (options.call_id == 0) options.call_id = ++*impl->runtime_.calls;
     if (!impl->prepare_now(tool, options, call)) co_await prepare_in_time(*impl, tool, options, call);
     const auto& target = *call.target;
-    if (!options.total && target.limit) options.total = target.limit;
-    // Who gives a server more time for a call gives it more time to be silent as well.
-    if (!options.idle && impl->idle_limit_) options.idle = std::max(*impl->idle_limit_, target.limit.value_or(0ms));
     Connection::Call running(*target.connection);
-    CallToolResult result;
     std::optional<Error> failed;
     try {
-      result = co_await call.session.call_tool(target.entry->tool->name, std::move(call.arguments), std::move(options));
+      auto result = co_await impl->send(call, options);
+      so_far = CarriedOut::unknown;
+      running.ended(std::nullopt);
+      if (impl->is_noted(target.connection->config())) co_await impl->note_call(target.connection, std::nullopt);
+      if (!call.coerced.empty()) result.coerced = std::move(call.coerced);
+      co_return result;
     } catch (...) {
       failed = error_from(std::current_exception());
     }
-    so_far = failed ? failed->carried_out().value_or(CarriedOut::unknown) : CarriedOut::unknown;
+    so_far = failed->carried_out().value_or(CarriedOut::unknown);
     running.ended(failed);
-    if (failed) {
-      auto error = error_of_call(target.entry->server, target.entry->tool->name, *failed);
-      if (error.code() != Errc::cancelled) co_await impl->note_call(target.connection, error);
-      throw error;
-    }
-    if (impl->is_noted(target.connection->config())) co_await impl->note_call(target.connection, std::nullopt);
-    if (!call.coerced.empty()) result.coerced = std::move(call.coerced);
-    co_return result;
+    failed = error_of_call(target.entry->server, target.entry->tool->name, *failed);
+    if (failed->code() != Errc::cancelled) co_await impl->note_call(target.connection, failed);
+    throw std::move(*failed);
   } catch (...) {
     auto error = error_from(std::current_exception());
     throw error.carried_out() ? error : std::move(error).with_carried_out(so_far);

@@ -149,7 +149,8 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   void coerce(const Target& target, const CallOptions& options, Prepared& call) const;
   // Returns when the call may be made.
   Task<void> permit(const Prepared& call, CallContext context, std::shared_ptr<CallClock> time);
-  static Task<void> prepare_in_time(Impl& impl, std::string tool, CallOptions& options, Prepared& call);
+  static Task<void> prepare_in_time(Impl& impl, const std::string& tool, CallOptions& options, Prepared& call);
+  Task<CallToolResult> send(Prepared& call, CallOptions& options) const;
   // A whole call.
   static Task<CallToolResult> call(std::shared_ptr<Impl> impl, std::string tool, Payload arguments,
                                    CallOptions options);

@@ -1,4 +1,4 @@
-// Texts that become what a schema wants, and all that stays as it is. X3.
+// Texts that become what a schema wants, and all that stays as it is.
 #include "json/coerce.h"
 
 #include <fmt/format.h>

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <patchbay/catalog.h>
-#include <patchbay/host_types.h>
+#include <patchbay/failure.h>
 
 #include "host/server_error.h"
 
@@ -78,6 +78,7 @@ TEST(FailureText, AFailureIsAResultThatSaysItIsOne) {
   EXPECT_EQ(text_of(result), failure_text(carried(Error::rpc(-32603, "no"), CarriedOut::refused), "s", "t"));
 }
 
+// W4
 TEST(OnlyReads, IsWhatTheServerSaysAndFalseOtherwise) {
   Tool tool;
   EXPECT_FALSE(only_reads(tool));

@@ -1,4 +1,4 @@
-// Arguments of a call through a Host are what the tool's schema wants before anybody looks at them. X3.
+// Arguments of a call through a Host are what the tool's schema wants before anybody looks at them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
