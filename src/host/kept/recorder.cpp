@@ -27,6 +27,7 @@ constexpr auto between_writes = 500ms;
 // The end of a program does not wait for a disk that hangs.
 constexpr auto for_last_write = 2s;
 constexpr std::size_t longest_line = 4096;
+constexpr std::size_t line_overhead = 32;           // of a line's time and kind
 constexpr std::size_t most_unwritten = 256u << 10;  // of one log: a server may write faster than a disk
 
 bool runs_commands(const ServerConfig& server) {
@@ -85,6 +86,7 @@ void ServerRecorder::use(const LoadedConfig& config, const VariableLookup& start
   for (const auto& variable : config.environment) environment_[variable.name] = variable.value;
   policy_ = kept_policy(context_.variables);
   secrets_.clear();
+  log_paths_.clear();
 }
 
 const ServerRecorder::Started& ServerRecorder::started(const ServerConfig& config) {
@@ -96,10 +98,16 @@ const ServerRecorder::Started& ServerRecorder::started(const ServerConfig& confi
   return known;
 }
 
-const TextSecrets& ServerRecorder::secrets_of(const ServerConfig& config) {
-  const auto found = secrets_.find(config.name);
-  if (found != secrets_.end()) return found->second;
-  return secrets_.emplace(config.name, secrets_for(config, context_, environment_)).first->second;
+std::shared_ptr<const TextSecrets> ServerRecorder::secrets_of(const ServerConfig& config) {
+  auto& known = secrets_[config.name];
+  if (!known) known = std::make_shared<const TextSecrets>(secrets_for(config, context_, environment_));
+  return known;
+}
+
+const std::string& ServerRecorder::log_path(const ServerConfig& config) {
+  auto& path = log_paths_[config.name];
+  if (path.empty()) path = server_log_path(directory_, config);
+  return path;
 }
 
 void ServerRecorder::note(const ServerConfig& config, const ServerStatus& status, const Tools& tools) {
@@ -169,8 +177,7 @@ void ServerRecorder::wrote(const ServerConfig& config, std::string_view text) {
   partial.append(text);
   std::size_t from = 0;
   for (std::size_t at; (at = partial.find('\n', from)) != partial.npos; from = at + 1) {
-    add_line(config, ServerLogKind::wrote,
-             secrets_of(config).line(std::string_view(partial).substr(from, at - from), longest_line));
+    add_line(config, ServerLogKind::wrote, std::string_view(partial).substr(from, at - from));
   }
   partial.erase(0, from);
   if (partial.size() > longest_line) end_line(config);
@@ -180,16 +187,18 @@ void ServerRecorder::end_line(const ServerConfig& config) {
   const auto found = partial_.find(config.name);
   if (found == partial_.end() || found->second.empty()) return;
   const auto text = std::exchange(found->second, {});
-  add_line(config, ServerLogKind::wrote, secrets_of(config).line(text, longest_line));
+  add_line(config, ServerLogKind::wrote, text);
 }
 
 void ServerRecorder::add_line(const ServerConfig& config, ServerLogKind kind, std::string_view text) {
-  auto& lines = work_.logs[server_log_path(directory_, config)];
+  auto& log = work_.logs[log_path(config)];
+  if (log.bytes > most_unwritten) return;
+  if (kind == ServerLogKind::wrote && !log.secrets) log.secrets = secrets_of(config);
   const auto time = floor<std::chrono::milliseconds>(now());
-  if (lines.size() > most_unwritten) return;
-  lines += write_log_line({time, kind, std::string(text)});
-  if (lines.size() > most_unwritten) {
-    lines += write_log_line({time, ServerLogKind::event, "lines are missing here: too many came at once"});
+  log.lines.push_back({time, kind, std::string(text)});
+  log.bytes += text.size() + line_overhead;
+  if (log.bytes > most_unwritten) {
+    log.lines.push_back({time, ServerLogKind::event, "lines are missing here: too many came at once"});
   }
   write_soon();
 }
@@ -237,7 +246,14 @@ std::string ServerRecorder::write(const std::string& directory, Work work) {
     if (!written && first.empty()) first = written.error().message();
   };
   for (auto& [hash, one] : work.servers) look(keep_server(directory, one.first, std::move(one.second)));
-  for (const auto& [path, lines] : work.logs) look(append_server_log(path, lines));
+  for (auto& [path, log] : work.logs) {
+    std::string text;
+    for (auto& line : log.lines) {
+      if (line.kind == ServerLogKind::wrote) line.text = log.secrets->line(line.text, longest_line);
+      text += write_log_line(line);
+    }
+    look(append_server_log(path, text));
+  }
   for (const auto& [key, one] : work.refusals) look(remember_refusal(directory, key, one.first, one.second));
   return first;
 }

@@ -60,19 +60,26 @@ class ServerRecorder : public std::enable_shared_from_this<ServerRecorder> {
     ServerKey key;
     std::string stamp;
   };
+  // Lines that are not written yet. Secrets are taken out on the helper thread: a server may write much.
+  struct Unwritten {
+    std::vector<ServerLogLine> lines;
+    std::size_t bytes = 0;
+    std::shared_ptr<const TextSecrets> secrets;  // set when there is something that the server wrote
+  };
   struct Work {
     std::map<std::string, std::pair<ServerKey, KeptServer>> servers;  // by the hash of the key
-    std::map<std::string, std::string> logs;                          // by path
+    std::map<std::string, Unwritten> logs;                            // by path
     std::map<std::string, std::pair<std::optional<KnownRefusal>, std::chrono::sys_seconds>> refusals;  // by key
     bool empty() const noexcept { return servers.empty() && logs.empty() && refusals.empty(); }
   };
   static std::string write(const std::string& directory, Work work);
 
   const Started& started(const ServerConfig& config);
-  const TextSecrets& secrets_of(const ServerConfig& config);
+  std::shared_ptr<const TextSecrets> secrets_of(const ServerConfig& config);
   void wrote(const ServerConfig& config, std::string_view text);
   void end_line(const ServerConfig& config);
   void add_line(const ServerConfig& config, ServerLogKind kind, std::string_view text);
+  const std::string& log_path(const ServerConfig& config);
   Clock::WallTime now() const;
   void write_soon();
   Task<void> write_until_done();
@@ -84,9 +91,10 @@ class ServerRecorder : public std::enable_shared_from_this<ServerRecorder> {
   KeyContext context_;
   Environment environment_;
   KeptPolicy policy_;
-  std::map<std::string, Started> started_;      // by name: as it was when it was last started
-  std::map<std::string, TextSecrets> secrets_;  // by name
-  std::map<std::string, std::string> told_;     // by name: the last line about its state
+  std::map<std::string, Started> started_;                             // by name: as it was when it was last started
+  std::map<std::string, std::shared_ptr<const TextSecrets>> secrets_;  // by name
+  std::map<std::string, std::string> log_paths_;                       // by name
+  std::map<std::string, std::string> told_;                            // by name: the last line about its state
   std::map<std::string, std::string> partial_;  // by name: of a line of stderr that has not ended
   std::set<std::string> held_back_;             // names
   Work work_;
