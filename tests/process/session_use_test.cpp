@@ -138,6 +138,23 @@ TEST(SessionUse, ServersKeepTheEnvironmentOfTheStart) {
   EXPECT_FALSE(house.tree.has("project/at-call"));
 }
 
+// G4 N9: live, and not as it was last seen.
+TEST(SessionUse, StatusShowsHowServersAreInTheSession) {
+  const SessionHouse house;
+  house.add_mode_server("good");
+  ASSERT_EQ(house.run({"call", "fake/echo", "text=x"}).code, 0);
+  const auto pid = house.start();
+  auto status = json_of(house.run({"status", "--json"}));
+  EXPECT_EQ(status["session"]["pid"], Json(pid));
+  EXPECT_EQ(status["clients"].as_array().front()["reason"], Json("not started"));
+  ASSERT_EQ(house.run({"call", "fake/echo", "text=x"}).code, 0);
+  status = json_of(house.run({"status", "--json"}));
+  EXPECT_EQ(status["clients"].as_array().front()["state"], Json("connected"));
+  EXPECT_EQ(status["clients"].as_array().front()["age"], Json());
+  EXPECT_EQ(status["clients"].as_array().front()["toolCount"], Json(6));
+  EXPECT_THAT(house.run({"status"}).out, HasSubstr("session: running since"));
+}
+
 // L6 N9: what a command that reconnects asks for.
 TEST(SessionUse, ItsServersCanBeConnectedAnew) {
   const SessionHouse house;
@@ -148,9 +165,12 @@ TEST(SessionUse, ItsServersCanBeConnectedAnew) {
   SocketClient client(house.socket());
   EXPECT_TRUE(client.ask("patchbay/reconnect", Json{{"server", "fake"}}).find("result"));
   EXPECT_TRUE(client.ask("patchbay/reconnect", Json{{"server", "nobody"}}).find("error"));
+  const auto again = house.run({"reconnect", "fake"});
+  EXPECT_EQ(again.code, 0) << again.err;
   ASSERT_EQ(house.run({"call", "fake/echo", "text=x"}).code, 0);
   std::ifstream file(pids);
-  EXPECT_EQ(std::ranges::distance(std::istream_iterator<std::string>(file), std::istream_iterator<std::string>()), 2);
+  EXPECT_EQ(std::distance(std::istream_iterator<std::string>(file), std::istream_iterator<std::string>()), 3);
+  EXPECT_EQ(house.run({"reconnect", "nobody"}).code, 2);
 }
 
 // N9: a machine without a place for a socket has no sessions, and is fine.

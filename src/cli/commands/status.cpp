@@ -9,15 +9,21 @@
 #include "base/strings.h"
 #include "catalog/naming.h"
 #include "cli/kept.h"
+#include "cli/session/control.h"
+#include "cli/session/use.h"
 #include "cli/texts/present.h"
 #include "cli/texts/remedy_words.h"
 #include "entries/consent_text.h"
+#include "gateway/host_view.h"
 #include "host/server_error.h"
 #include "protocol/codec.h"
 #include "text/shell_word.h"
 
 namespace patchbay::cli {
 namespace {
+
+// Longer than a session waits for a server by default.
+constexpr std::chrono::milliseconds session_connects{60'000};
 
 // One server, however it came to be known.
 struct Client {
@@ -36,6 +42,7 @@ struct State {
   Json resources = Json::array();
   Json templates = Json::array();
   Json prompts = Json::array();
+  Json session;  // null: none runs
 };
 
 Json client_json(const Client& client) {
@@ -65,8 +72,10 @@ Json state_json(const State& state) {
     clients.push_back(client_json(client));
     names[normalise_name(client.server->name)] = client.server->name;
   }
-  return {{"clients", std::move(clients)},        {"tools", state.tools},     {"resources", state.resources},
-          {"resourceTemplates", state.templates}, {"prompts", state.prompts}, {"normalizedNames", std::move(names)}};
+  Json out{{"clients", std::move(clients)},        {"tools", state.tools},     {"resources", state.resources},
+           {"resourceTemplates", state.templates}, {"prompts", state.prompts}, {"normalizedNames", std::move(names)}};
+  if (!state.session.is_null()) out["session"] = state.session;
+  return out;
 }
 
 std::string state_text(const Client& client, bool color) {
@@ -135,8 +144,19 @@ bool is_meant(const Settings& settings, const std::string& server) {
   return settings.words.empty() || std::ranges::find(settings.words, server) != settings.words.end();
 }
 
-// The background process of this directory, when one runs: it knows better than any file. Nothing: there is none.
-std::optional<int> status_of_session(const Settings& /*settings*/, Io& /*io*/) { return std::nullopt; }
+// The session of this directory knows better than any file how its servers are.
+void look(State& state, const SessionState& session) {
+  for (auto& client : state.clients) {
+    if (client.server->standing != ServerStanding::active) continue;
+    auto said = server_in(session, client.server->name);
+    if (!said) continue;
+    client.state = said->state;
+    client.reason = std::move(said->reason);
+    client.error = std::move(said->error);
+    client.tool_count = said->tool_count;
+    client.age.reset();
+  }
+}
 
 State kept_state(const Settings& settings, const KeptView& view) {
   State out;
@@ -184,10 +204,17 @@ Task<ListedNow> listed_by(Session session, std::string name) {
 }  // namespace
 
 int status(const Settings& settings, Io& io) {
-  if (const auto answered = status_of_session(settings, io)) return *answered;
+  const auto session = flags_against_session(settings).empty() ? session_seen() : std::nullopt;
   const auto view = kept_view(settings);
   require_names(view.declared.config, settings);
-  return show(kept_state(settings, view), settings, io, false);
+  auto state = kept_state(settings, view);
+  if (session) {
+    look(state, *session);
+    state.session = session_json(*session);
+  }
+  const int code = show(state, settings, io, session.has_value());
+  if (session && !settings.json) print_lines(io, "\n" + session_line(*session));
+  return code;
 }
 
 Task<int> status_checked(Context& context) {
@@ -250,6 +277,13 @@ Task<int> status_checked(Context& context) {
 Task<int> reconnect(Context& context) {
   const auto name = context.settings.words.front();
   context.waiting.begin(fmt::format("connecting to {}", name));
+  if (context.session) {
+    const auto limit = context.settings.timeout_seconds ? timeout_of(context.settings) : session_connects;
+    const Json params{{"server", name}};
+    auto made = co_await as_result(
+        answer_of_session(context.session->place, std::string(session_method::reconnect), params, limit));
+    if (!made) throw error_of_server(name, made.error());
+  }
   co_await context.host.start({name});
   context.waiting.end();
   const auto statuses = context.statuses();

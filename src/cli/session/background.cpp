@@ -20,6 +20,7 @@
 #include "base/loop_clock.h"
 #include "base/timeout.h"
 #include "cli/declared.h"
+#include "cli/kept.h"
 #include "cli/known_secrets.h"
 #include "cli/logging.h"
 #include "cli/session/control.h"
@@ -80,6 +81,7 @@ HostOptions host_options(const Settings& settings) {
     options.client.protocol_memory = cache + "/older-servers.json";
   }
   options.failure_memory = failure_file();
+  options.state_directory = state_directory();
   return options;
 }
 

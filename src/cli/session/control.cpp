@@ -99,6 +99,15 @@ std::optional<SessionAnswer> ask_session(const SocketPlace& place, std::string_v
   return out;
 }
 
+Task<Json> answer_of_session(SocketPlace place, std::string method, Json params, std::chrono::milliseconds limit) {
+  auto socket = connect_own_socket(place);
+  if (!socket) throw std::move(socket).error();
+  if (!*socket) throw Error(Errc::connect, "the session has ended");
+  Result<Json> answer = Json();
+  co_await ask(std::move((*socket)->fd), std::move(method), std::move(params), limit, answer);
+  co_return value_or_throw(std::move(answer));
+}
+
 std::optional<SessionState> running_session() {
   const auto found = session_place(session_directory(), process_environment());
   if (!found) return std::nullopt;
@@ -146,6 +155,7 @@ std::optional<SessionServer> server_in(const SessionState& session, std::string_
   for (const auto& said : session.all["servers"].items()) {
     if (text_in(said, "name") != server) continue;
     SessionServer out{.reason = text_in(said, "reason"), .error = text_in(said, "error")};
+    out.tool_count = static_cast<std::size_t>(said["toolCount"].to_int().value_or(0));
     for (const auto state : {ServerState::connected, ServerState::failed, ServerState::needs_auth, ServerState::pending,
                              ServerState::disabled}) {
       if (text_in(said, "state") == to_string(state)) out.state = state;

@@ -13,6 +13,7 @@
 #include <patchbay/config.h>
 #include <patchbay/json.h>
 #include <patchbay/status.h>
+#include <patchbay/task.h>
 
 #include "transport/unix_socket.h"
 
@@ -33,6 +34,9 @@ struct SessionAnswer {
 // Sends one request to the session. Nothing: none runs. Throws Errc::denied when what is there is not ours.
 std::optional<SessionAnswer> ask_session(const SocketPlace& place, std::string_view method, Json params = {},
                                          std::chrono::milliseconds limit = std::chrono::seconds(5));
+
+// The same on the loop of whoever waits. Throws the session's error, and Errc::connect when none runs.
+Task<Json> answer_of_session(SocketPlace place, std::string method, Json params, std::chrono::milliseconds limit);
 
 // What a session says of itself.
 struct SessionState {
@@ -55,6 +59,7 @@ struct SessionServer {
   ServerState state = ServerState::pending;
   std::string reason;  // empty: nothing is wrong
   std::string error;   // empty: there is none
+  std::size_t tool_count = 0;
 };
 std::optional<SessionServer> server_in(const SessionState& session, std::string_view server);
 // "session: running since …, pid 123, socket /run/…", for lists of servers.

@@ -67,6 +67,7 @@ std::shared_ptr<const SessionUse> use_session(const Settings& settings, Io& io, 
   if (!session) return nullptr;
   require_same_version(*session);
   auto use = std::make_shared<SessionUse>();
+  use->place = session->place;
   use->line = session_line(*session);
   for (const auto& server : host.config().servers) {
     // A session never approves: what awaits approval is asked about here, and starts here for this once.

@@ -11,11 +11,13 @@
 
 #include "cli/io.h"
 #include "cli/words/settings.h"
+#include "transport/unix_socket.h"
 
 namespace patchbay::cli {
 
 // What a session said about the servers that a command reached through it.
 struct SessionUse {
+  SocketPlace place;
   std::string line;  // that it runs, for people
   std::map<std::string, Json> about;
   // The state with what only the session knows: the revision that the server itself speaks.
