@@ -28,6 +28,8 @@ std::vector<Habits> all_habits() {
   add({.name = "hangs", .hangs = 10, .drops = 10, .slow = 20});
   add({.name = "mumbles", .errors = 15, .repeats = 30, .misses = 20, .slow = 30, .asks = 20});
   add({.name = "hard to start", .refuses = 50, .slow_start = 40, .never_opens = 10, .crashes = 3});
+  add({.name = "goes away", .refuses = 40, .away = 300s, .crashes = 6});
+  add({.name = "goes away, remote", .remote = true, .refuses = 20, .away = 300s, .statuses = 5});
   add({.name = "unreliable remote", .remote = true, .refuses = 15, .slow = 15, .statuses = 15});
   add({.name = "wants credentials", .remote = true, .challenges = 10, .asks = 10});
   add({.name = "forgets sessions", .remote = true, .statuses = 3, .forgets = 15});
@@ -118,13 +120,13 @@ std::string Totals::text() const {
   return fmt::format(
       "simulation: {} seeds, {:.0f} hours of virtual time, {} connections, {} calls: {}\n"
       "simulation: held: one outcome {}, not carried out twice {}, right answer {}, \"carried out: no\" is true {}, "
-      "legal state {}, names stay {}, quiet at the end {}\n"
+      "legal state {}, names stay {}, others unharmed {}, came back {}, quiet at the end {}\n"
       "simulation: servers: {}\n"
       "simulation: states: {}\n"
       "simulation: edits: {}\n",
       seeds, std::chrono::duration<double, std::ratio<3600>>(time).count(), opens, made, counts(calls), one_outcome,
-      not_twice, right_answer, said_not_carried_out, legal_states, names_stay, quiet, counts(tried), counts(states),
-      counts(edits));
+      not_twice, right_answer, said_not_carried_out, legal_states, names_stay, unharmed, came_back, quiet,
+      counts(tried), counts(states), counts(edits));
 }
 
 SeedRun::SeedRun(std::uint64_t seed, Habits::Sabotage sabotage)
@@ -196,11 +198,17 @@ Task<void> SeedRun::body() {
     scope.spawn([](Host& host) -> Task<void> { (void)co_await as_result(host.start()); }(*host_));
   }
   for (std::uint64_t who = 0; who < callers; ++who) scope.spawn(call_again_and_again(static_cast<int>(who)));
-  scope.spawn(administer());
+  Scope deeds(executor);
+  deeds.spawn(administer());
   const auto stops = choices_.chance("stops early", 30)
                          ? choices_.wait("stops", 5s)
                          : Duration(std::chrono::milliseconds(5'000 + choices_.number("stops", 115'000)));
   co_await sleep_for(stops);
+  if (choices_.chance("calms down", 40)) {
+    deeds.cancel();
+    co_await deeds.join();
+    co_await calm_down();
+  }
   // Not only where everybody waits for time.
   for (auto hops = choices_.number("hops", 12); hops > 0; --hops) co_await asio::post(asio::use_awaitable);
   stopping_ = true;
@@ -222,9 +230,45 @@ Task<void> SeedRun::body() {
     host_.reset();  // whoever lets go of it without stopping it: it ends what it has by itself
   }
   world_->note("stopped");
-  scope.cancel();
-  co_await scope.join();
+  for (auto* one : {&scope, &deeds}) {
+    one->cancel();
+    co_await one->join();
+  }
   host_.reset();
+}
+
+// L6: whatever happened before, whoever is declared and can be reached answers.
+Task<void> SeedRun::calm_down() {
+  world_->note("nothing goes wrong any more");
+  for (auto& server : servers_) server.calm();
+  Scope scope(co_await asio::this_coro::executor);
+  for (const auto& server : servers_) {
+    const auto entry = declared_.find(server.name());
+    if (entry != declared_.end() && !entry->second.disabled) scope.spawn(call_until_answered(server));
+  }
+  co_await scope.join();
+}
+
+// The first call may share an attempt that was begun when not all was well; the second may not.
+Task<void> SeedRun::call_until_answered(const SimServer& server) {
+  for (int tries = 1;; ++tries) {
+    auto& call = calls_.emplace_back();
+    call.number = ++calls_made_;
+    call.server = server.name();
+    co_await perform(call, fmt::format("{}/{}", server.name(), server.tools().front()), {.total = 60s});
+    if (!call.error) ++came_back_;
+    if (!call.error || stopping_) co_return;
+    const auto last = last_.find(server.name());
+    if (last != last_.end() && last->second == ServerReason::tools_fetch_failed) {
+      // Connected, and nobody asks again for tools that could not be listed: a person connects anew.
+      (void)co_await as_result(host_->reconnect(server.name()));
+      continue;
+    }
+    if (tries == 2) {
+      problem("{} does not come back", server.name());
+      co_return;
+    }
+  }
 }
 
 Task<void> SeedRun::call_again_and_again(int who) {
@@ -244,8 +288,10 @@ Task<void> SeedRun::call_again_and_again(int who) {
     CallOptions options;
     if (mine.chance("limited", 60)) options.total = std::chrono::milliseconds(1 + mine.number("limit", 10'000));
     if (mine.chance("idle", 10)) options.idle = std::chrono::milliseconds(1 + mine.number("silent", 3'000));
+    call.has_time = !options.total && !options.idle;
     auto running = scope.spawn(perform(call, name, std::move(options)));
     if (mine.chance("cancels", 20)) {
+      call.has_time = false;
       const auto after = mine.wait("cancel", 3s);
       world_->later(after, [this, running, number = call.number]() mutable {
         world_->note("call {} is cancelled", number);
@@ -271,6 +317,7 @@ Task<void> SeedRun::perform(Call& call, std::string tool, CallOptions options) {
     world_->note("call {} answered: {}", call.number, call.answer);
   } else {
     call.error = std::move(result).error();
+    call.while_stopping = stopping_;
     const auto whether = call.error->carried_out();
     world_->note("call {} failed: {}, carried out: {}: {}", call.number, to_string(call.error->code()),
                  whether ? to_string(*whether) : "not said", call.error->message());
@@ -285,7 +332,9 @@ Task<void> SeedRun::administer() {
     const auto pause = choices_.wait("before a deed", 20s);
     if (!co_await as_result(sleep_for(pause)) || stopping_) co_return;
     auto& server = servers_[choices_.number("whom", servers_.size())];
-    switch (choices_.number("deed", 8)) {
+    const auto deed = choices_.number("deed", 8);
+    if (deed == 2 || deed == 7) touched_.insert(server.name());
+    switch (deed) {
       case 0:
       case 1:
         co_await edit();
@@ -347,6 +396,7 @@ Task<void> SeedRun::edit() {
   // Another entry is another connection, whose life begins anew.
   offered_.erase(name);
   last_.erase(name);
+  touched_.insert(name);
   auto done = co_await as_result(host_->reload(config()));
   if (!done) world_->note("not edited: {}", done.error().message());
 }
@@ -423,6 +473,7 @@ void SeedRun::judge(Totals& totals) {
     if (!call.begun || call.ended == 0) continue;
     if (!call.error) {
       ++totals.calls["answered"];
+      if (call.has_time && !touched_.contains(call.server)) ++totals.unharmed;
       ++totals.right_answer;
       if (call.answer != fmt::format("{} {}", call.server, call.number)) {
         problem("call {} of {} got the answer \"{}\"", call.number, call.server, call.answer);
@@ -431,6 +482,12 @@ void SeedRun::judge(Totals& totals) {
       continue;
     }
     const auto& error = *call.error;
+    const auto server = std::ranges::find(servers_, call.server, &SimServer::name);
+    // L5: what is wrong with others is no reason to fail.
+    if (call.has_time && !touched_.contains(call.server) && server->habits().name.starts_with("well-behaved") &&
+        !call.while_stopping) {
+      problem("call {} of {}, with which nothing is wrong, failed", call.number, call.server);
+    }
     ++totals.calls[std::string(to_string(error.code()))];
     if (error.code() == Errc::internal || error.message().empty()) problem("call {}: {}", call.number, error.message());
     const auto whether = error.carried_out();
@@ -450,6 +507,7 @@ void SeedRun::judge(Totals& totals) {
   if (world_->timers() != 0) problem("{} timers are left", world_->timers());
   totals.legal_states += states_looked_at_;
   totals.names_stay += names_looked_at_;
+  totals.came_back += came_back_;
   totals.steps += world_->steps();
   totals.time += world_->elapsed();
   for (const auto& [what, count] : tried_) totals.tried[what] += count;
