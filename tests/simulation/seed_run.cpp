@@ -9,105 +9,12 @@
 #include "base/as_result.h"
 #include "base/timeout.h"
 #include "host/make_host.h"
+#include "simulation/legal_states.h"
 #include "support/host_parts.h"
 
 namespace patchbay::test {
 
 using namespace std::chrono_literals;
-
-namespace {
-
-// The characters of the play: what each tends to do. L5, L6, L7, L8, X5.
-std::vector<Habits> all_habits() {
-  std::vector<Habits> all;
-  const auto add = [&](Habits habits) { all.push_back(std::move(habits)); };
-  add({.name = "well-behaved"});
-  add({.name = "well-behaved remote", .remote = true});
-  add({.name = "flapper", .lives = 1s});
-  add({.name = "crashes", .slow_start = 10, .crashes = 12, .lingers = 20});
-  add({.name = "hangs", .hangs = 10, .drops = 10, .slow = 20});
-  add({.name = "mumbles", .errors = 15, .repeats = 30, .misses = 20, .slow = 30, .asks = 20});
-  add({.name = "hard to start", .refuses = 50, .slow_start = 40, .never_opens = 10, .crashes = 3});
-  add({.name = "goes away", .refuses = 40, .away = 300s, .crashes = 6});
-  add({.name = "goes away, remote", .remote = true, .refuses = 20, .away = 300s, .statuses = 5});
-  add({.name = "unreliable remote", .remote = true, .refuses = 15, .slow = 15, .statuses = 15});
-  add({.name = "wants credentials", .remote = true, .challenges = 10, .asks = 10});
-  add({.name = "forgets sessions", .remote = true, .statuses = 3, .forgets = 15});
-  add({.name = "changes its lists", .crashes = 2, .storms = 50, .differs = true});
-  add({.name = "grows its list", .storms = 20, .grows = true});
-  add({.name = "changes its era", .crashes = 10, .lives = 7s, .storms = 10, .changes_era = true});
-  add({.name = "everything",
-       .remote = true,
-       .refuses = 10,
-       .slow_start = 10,
-       .never_opens = 2,
-       .crashes = 4,
-       .hangs = 4,
-       .drops = 4,
-       .errors = 5,
-       .repeats = 10,
-       .misses = 5,
-       .slow = 20,
-       .lingers = 10,
-       .statuses = 4,
-       .challenges = 3,
-       .forgets = 4,
-       .asks = 5,
-       .storms = 10,
-       .changes_era = true});
-  return all;
-}
-
-}  // namespace
-
-// The table of docs/host.md by reasons; each reason belongs to one state. What happens without being reported
-// (connecting) may be missing between two reports.
-namespace {
-
-using R = ServerReason;
-
-struct Row {
-  ServerReason reason;
-  ServerState state;
-  std::vector<ServerReason> next;
-};
-
-const std::vector<Row>& table() {
-  // Where any attempt to connect may lead.
-  static const auto tried = [](std::vector<ServerReason> more) {
-    more.insert(more.end(),
-                {R::connecting, R::none, R::tools_fetch_failed, R::connect_failed, R::wants_credentials, R::closed});
-    return more;
-  };
-  static const std::vector<Row> rows{
-      {R::not_started, ServerState::pending, tried({})},
-      {R::connecting, ServerState::pending, tried({})},
-      {R::none, ServerState::connected, tried({R::reconnecting, R::connection_lost, R::keeps_ending})},
-      {R::tools_fetch_failed, ServerState::connected, tried({R::reconnecting, R::connection_lost, R::keeps_ending})},
-      {R::reconnecting, ServerState::pending, tried({R::reconnecting, R::gave_up})},
-      {R::connection_lost, ServerState::failed, tried({})},
-      {R::gave_up, ServerState::failed, tried({})},
-      {R::keeps_ending, ServerState::failed, tried({})},
-      {R::connect_failed, ServerState::failed, tried({})},
-      {R::wants_credentials, ServerState::needs_auth, tried({R::reconnecting, R::connection_lost, R::keeps_ending})},
-      {R::closed, ServerState::pending, {}},
-      {R::disabled, ServerState::disabled, {}},
-  };
-  return rows;
-}
-
-}  // namespace
-
-bool is_legal_state(ServerState state, ServerReason reason) noexcept {
-  const auto row = std::ranges::find(table(), reason, &Row::reason);
-  return row != table().end() && row->state == state;
-}
-
-bool may_follow(ServerReason before, ServerReason now) noexcept {
-  if (before == now) return true;
-  const auto row = std::ranges::find(table(), before, &Row::reason);
-  return row != table().end() && std::ranges::find(row->next, now) != row->next.end();
-}
 
 std::string Totals::text() const {
   const auto counts = [](const Tally& tally) {
@@ -131,7 +38,7 @@ std::string Totals::text() const {
 
 SeedRun::SeedRun(std::uint64_t seed, Habits::Sabotage sabotage)
     : world_(std::make_unique<World>(seed)), choices_(world_->dice(), "the run") {
-  static const auto habits = all_habits();
+  const auto& habits = all_habits();
   const auto count = 1 + choices_.number("servers", 4);
   for (std::uint64_t i = 0; i < count; ++i) {
     auto one = habits[choices_.number("habits", habits.size())];
@@ -258,12 +165,6 @@ Task<void> SeedRun::call_until_answered(const SimServer& server) {
     co_await perform(call, fmt::format("{}/{}", server.name(), server.tools().front()), {.total = 60s});
     if (!call.error) ++came_back_;
     if (!call.error || stopping_) co_return;
-    const auto last = last_.find(server.name());
-    if (last != last_.end() && last->second == ServerReason::tools_fetch_failed) {
-      // Connected, and nobody asks again for tools that could not be listed: a person connects anew.
-      (void)co_await as_result(host_->reconnect(server.name()));
-      continue;
-    }
     if (tries == 2) {
       problem("{} does not come back", server.name());
       co_return;

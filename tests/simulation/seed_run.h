@@ -101,8 +101,4 @@ class SeedRun {
   std::vector<std::string> problems_;
 };
 
-// Whether a server can be so, and whether it can be so after it was otherwise.
-bool is_legal_state(ServerState state, ServerReason reason) noexcept;
-bool may_follow(ServerReason before, ServerReason now) noexcept;
-
 }  // namespace patchbay::test

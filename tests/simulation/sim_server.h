@@ -48,6 +48,9 @@ struct Habits {
   Sabotage sabotage = Sabotage::none;
 };
 
+// The characters of the play. L5, L6, L7, L8, X5.
+const std::vector<Habits>& all_habits();
+
 // What happened to requests, for who wants to know that everything was tried.
 using Tally = std::map<std::string, std::size_t, std::less<>>;
 
