@@ -412,6 +412,7 @@ Task<void> Connection::close(CloseMode mode) {
   const bool throws = co_await asio::this_coro::throw_if_cancelled();
   co_await asio::this_coro::throw_if_cancelled(false);
   apply(connection_event::Closed{});
+  listed_.notify_all();
   scope_.cancel();
   // An attempt that was too far to be cancelled may leave a session behind while it ends.
   for (int pass = 0; pass < 2; ++pass) {

@@ -73,6 +73,8 @@ class Connection {
   Task<Session> ensure(std::shared_ptr<CallClock> time = nullptr, CallContext context = {});
   // The session while it is connected.
   const Session* session() const noexcept { return connected() && session_ ? &*session_ : nullptr; }
+  // Asks once more for tools that could not be listed, for whoever looks for one of them; throws why that failed.
+  Task<void> list_again();
   // A new connection, whatever there is; returns when it is made, throws why it is not.
   Task<void> reconnect();
 
@@ -192,6 +194,8 @@ class Connection {
   bool closing_ = false;
   bool tools_changed_ = false;  // since the newest list was asked for
   bool refreshing_ = false;
+  std::uint64_t listings_ = 0;                  // refreshes that have come to something
+  Event listed_;                                // after each of them, and at the end
   std::uint64_t opened_ = 0;                    // counts sessions: news of an older one is not news of this one
   std::map<std::uint64_t, std::size_t> calls_;  // on each of them
   Event settled_;

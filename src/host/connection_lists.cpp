@@ -6,6 +6,7 @@
 #include "base/timeout.h"
 #include "catalog/tool_filter.h"
 #include "host/connection.h"
+#include "host/server_error.h"
 
 namespace patchbay {
 namespace {
@@ -90,10 +91,16 @@ Task<void> Connection::refresh() {
     tools_changed_ = false;
     const auto opened = opened_;
     auto listed = co_await as_result(fetch_tools(*session_));
+    ++listings_;
+    listed_.notify_all();
     if (opened != opened_ || !open()) continue;  // another session has another list
     if (listed) {
       tools_ = std::move(*listed);
-      if (parts_.on_change) parts_.on_change(*this);
+      if (state_.reason == ServerReason::tools_fetch_failed) {
+        apply(connection_event::Listed{});
+      } else if (parts_.on_change) {
+        parts_.on_change(*this);
+      }
     } else {
       // The old list is kept.
       call_ended(opened, listed.error());
@@ -101,6 +108,18 @@ Task<void> Connection::refresh() {
     }
   }
   refreshing_ = false;
+  listed_.notify_all();
+}
+
+Task<void> Connection::list_again() {
+  if (!open() || state_.reason != ServerReason::tools_fetch_failed) co_return;
+  tools_changed_ = true;
+  refresh_soon();
+  const auto before = listings_;
+  while (refreshing_ && listings_ == before && !closing_) co_await listed_.wait();
+  if (open() && state_.reason == ServerReason::tools_fetch_failed && state_.error) {
+    throw error_of_server(name(), *state_.error);
+  }
 }
 
 }  // namespace patchbay

@@ -206,6 +206,12 @@ class Step {
     if (state().doing == Doing::open) lose(lost.error, end_session);
   }
 
+  void on(const connection_event::Listed&) {
+    if (state().doing == Doing::open && state().reason == ServerReason::tools_fetch_failed) {
+      settle(ServerState::connected, ServerReason::none);
+    }
+  }
+
   void on(const connection_event::CallEnded& call) {
     if (state().doing != Doing::open) return;
     if (!call.error) {
@@ -278,8 +284,8 @@ std::string_view to_string(ConnectionAction action) noexcept {
 }
 
 std::string_view name_of(const ConnectionEvent& event) noexcept {
-  static constexpr std::array names{"wanted", "reconnect", "program is fresh", "due",   "begun", "connected",
-                                    "failed", "lost",      "call ended",       "closed"};
+  static constexpr std::array names{"wanted", "reconnect", "program is fresh", "due",        "begun", "connected",
+                                    "failed", "lost",      "listed",           "call ended", "closed"};
   return names.at(event.index());
 }
 

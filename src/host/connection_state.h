@@ -72,16 +72,17 @@ struct Failed {  // the attempt
 struct Lost {  // the session ended by itself
   Error error;
 };
+struct Listed {};  // its tools are known, or known anew
 struct CallEnded {
   std::optional<Error> error;
 };
 struct Closed {};  // by this program
 }  // namespace connection_event
 
-using ConnectionEvent =
-    std::variant<connection_event::Wanted, connection_event::Reconnect, connection_event::ProgramFresh,
-                 connection_event::Due, connection_event::Begun, connection_event::Connected, connection_event::Failed,
-                 connection_event::Lost, connection_event::CallEnded, connection_event::Closed>;
+using ConnectionEvent = std::variant<connection_event::Wanted, connection_event::Reconnect,
+                                     connection_event::ProgramFresh, connection_event::Due, connection_event::Begun,
+                                     connection_event::Connected, connection_event::Failed, connection_event::Lost,
+                                     connection_event::Listed, connection_event::CallEnded, connection_event::Closed>;
 
 enum class ConnectionAction : std::uint8_t {
   open,             // make an attempt

@@ -9,103 +9,12 @@
 #include "base/as_result.h"
 #include "base/timeout.h"
 #include "host/make_host.h"
+#include "simulation/legal_states.h"
 #include "support/host_parts.h"
 
 namespace patchbay::test {
 
 using namespace std::chrono_literals;
-
-namespace {
-
-// The characters of the play: what each tends to do. L5, L6, L7, L8, X5.
-std::vector<Habits> all_habits() {
-  std::vector<Habits> all;
-  const auto add = [&](Habits habits) { all.push_back(std::move(habits)); };
-  add({.name = "well-behaved"});
-  add({.name = "well-behaved remote", .remote = true});
-  add({.name = "flapper", .lives = 1s});
-  add({.name = "crashes", .slow_start = 10, .crashes = 12, .lingers = 20});
-  add({.name = "hangs", .hangs = 10, .drops = 10, .slow = 20});
-  add({.name = "mumbles", .errors = 15, .repeats = 30, .misses = 20, .slow = 30, .asks = 20});
-  add({.name = "hard to start", .refuses = 50, .slow_start = 40, .never_opens = 10, .crashes = 3});
-  add({.name = "unreliable remote", .remote = true, .refuses = 15, .slow = 15, .statuses = 15});
-  add({.name = "wants credentials", .remote = true, .challenges = 10, .asks = 10});
-  add({.name = "forgets sessions", .remote = true, .statuses = 3, .forgets = 15});
-  add({.name = "changes its lists", .crashes = 2, .storms = 50, .differs = true});
-  add({.name = "grows its list", .storms = 20, .grows = true});
-  add({.name = "changes its era", .crashes = 10, .lives = 7s, .storms = 10, .changes_era = true});
-  add({.name = "everything",
-       .remote = true,
-       .refuses = 10,
-       .slow_start = 10,
-       .never_opens = 2,
-       .crashes = 4,
-       .hangs = 4,
-       .drops = 4,
-       .errors = 5,
-       .repeats = 10,
-       .misses = 5,
-       .slow = 20,
-       .lingers = 10,
-       .statuses = 4,
-       .challenges = 3,
-       .forgets = 4,
-       .asks = 5,
-       .storms = 10,
-       .changes_era = true});
-  return all;
-}
-
-}  // namespace
-
-// The table of docs/host.md by reasons; each reason belongs to one state. What happens without being reported
-// (connecting) may be missing between two reports.
-namespace {
-
-using R = ServerReason;
-
-struct Row {
-  ServerReason reason;
-  ServerState state;
-  std::vector<ServerReason> next;
-};
-
-const std::vector<Row>& table() {
-  // Where any attempt to connect may lead.
-  static const auto tried = [](std::vector<ServerReason> more) {
-    more.insert(more.end(),
-                {R::connecting, R::none, R::tools_fetch_failed, R::connect_failed, R::wants_credentials, R::closed});
-    return more;
-  };
-  static const std::vector<Row> rows{
-      {R::not_started, ServerState::pending, tried({})},
-      {R::connecting, ServerState::pending, tried({})},
-      {R::none, ServerState::connected, tried({R::reconnecting, R::connection_lost, R::keeps_ending})},
-      {R::tools_fetch_failed, ServerState::connected, tried({R::reconnecting, R::connection_lost, R::keeps_ending})},
-      {R::reconnecting, ServerState::pending, tried({R::reconnecting, R::gave_up})},
-      {R::connection_lost, ServerState::failed, tried({})},
-      {R::gave_up, ServerState::failed, tried({})},
-      {R::keeps_ending, ServerState::failed, tried({})},
-      {R::connect_failed, ServerState::failed, tried({})},
-      {R::wants_credentials, ServerState::needs_auth, tried({R::reconnecting, R::connection_lost, R::keeps_ending})},
-      {R::closed, ServerState::pending, {}},
-      {R::disabled, ServerState::disabled, {}},
-  };
-  return rows;
-}
-
-}  // namespace
-
-bool is_legal_state(ServerState state, ServerReason reason) noexcept {
-  const auto row = std::ranges::find(table(), reason, &Row::reason);
-  return row != table().end() && row->state == state;
-}
-
-bool may_follow(ServerReason before, ServerReason now) noexcept {
-  if (before == now) return true;
-  const auto row = std::ranges::find(table(), before, &Row::reason);
-  return row != table().end() && std::ranges::find(row->next, now) != row->next.end();
-}
 
 std::string Totals::text() const {
   const auto counts = [](const Tally& tally) {
@@ -118,18 +27,18 @@ std::string Totals::text() const {
   return fmt::format(
       "simulation: {} seeds, {:.0f} hours of virtual time, {} connections, {} calls: {}\n"
       "simulation: held: one outcome {}, not carried out twice {}, right answer {}, \"carried out: no\" is true {}, "
-      "legal state {}, names stay {}, quiet at the end {}\n"
+      "legal state {}, names stay {}, others unharmed {}, came back {}, quiet at the end {}\n"
       "simulation: servers: {}\n"
       "simulation: states: {}\n"
       "simulation: edits: {}\n",
       seeds, std::chrono::duration<double, std::ratio<3600>>(time).count(), opens, made, counts(calls), one_outcome,
-      not_twice, right_answer, said_not_carried_out, legal_states, names_stay, quiet, counts(tried), counts(states),
-      counts(edits));
+      not_twice, right_answer, said_not_carried_out, legal_states, names_stay, unharmed, came_back, quiet,
+      counts(tried), counts(states), counts(edits));
 }
 
 SeedRun::SeedRun(std::uint64_t seed, Habits::Sabotage sabotage)
     : world_(std::make_unique<World>(seed)), choices_(world_->dice(), "the run") {
-  static const auto habits = all_habits();
+  const auto& habits = all_habits();
   const auto count = 1 + choices_.number("servers", 4);
   for (std::uint64_t i = 0; i < count; ++i) {
     auto one = habits[choices_.number("habits", habits.size())];
@@ -196,11 +105,17 @@ Task<void> SeedRun::body() {
     scope.spawn([](Host& host) -> Task<void> { (void)co_await as_result(host.start()); }(*host_));
   }
   for (std::uint64_t who = 0; who < callers; ++who) scope.spawn(call_again_and_again(static_cast<int>(who)));
-  scope.spawn(administer());
+  Scope deeds(executor);
+  deeds.spawn(administer());
   const auto stops = choices_.chance("stops early", 30)
                          ? choices_.wait("stops", 5s)
                          : Duration(std::chrono::milliseconds(5'000 + choices_.number("stops", 115'000)));
   co_await sleep_for(stops);
+  if (choices_.chance("calms down", 40)) {
+    deeds.cancel();
+    co_await deeds.join();
+    co_await calm_down();
+  }
   // Not only where everybody waits for time.
   for (auto hops = choices_.number("hops", 12); hops > 0; --hops) co_await asio::post(asio::use_awaitable);
   stopping_ = true;
@@ -222,9 +137,39 @@ Task<void> SeedRun::body() {
     host_.reset();  // whoever lets go of it without stopping it: it ends what it has by itself
   }
   world_->note("stopped");
-  scope.cancel();
-  co_await scope.join();
+  for (auto* one : {&scope, &deeds}) {
+    one->cancel();
+    co_await one->join();
+  }
   host_.reset();
+}
+
+// L6: whatever happened before, whoever is declared and can be reached answers.
+Task<void> SeedRun::calm_down() {
+  world_->note("nothing goes wrong any more");
+  for (auto& server : servers_) server.calm();
+  Scope scope(co_await asio::this_coro::executor);
+  for (const auto& server : servers_) {
+    const auto entry = declared_.find(server.name());
+    if (entry != declared_.end() && !entry->second.disabled) scope.spawn(call_until_answered(server));
+  }
+  co_await scope.join();
+}
+
+// The first call may share an attempt that was begun when not all was well; the second may not.
+Task<void> SeedRun::call_until_answered(const SimServer& server) {
+  for (int tries = 1;; ++tries) {
+    auto& call = calls_.emplace_back();
+    call.number = ++calls_made_;
+    call.server = server.name();
+    co_await perform(call, fmt::format("{}/{}", server.name(), server.tools().front()), {.total = 60s});
+    if (!call.error) ++came_back_;
+    if (!call.error || stopping_) co_return;
+    if (tries == 2) {
+      problem("{} does not come back", server.name());
+      co_return;
+    }
+  }
 }
 
 Task<void> SeedRun::call_again_and_again(int who) {
@@ -244,8 +189,10 @@ Task<void> SeedRun::call_again_and_again(int who) {
     CallOptions options;
     if (mine.chance("limited", 60)) options.total = std::chrono::milliseconds(1 + mine.number("limit", 10'000));
     if (mine.chance("idle", 10)) options.idle = std::chrono::milliseconds(1 + mine.number("silent", 3'000));
+    call.has_time = !options.total && !options.idle;
     auto running = scope.spawn(perform(call, name, std::move(options)));
     if (mine.chance("cancels", 20)) {
+      call.has_time = false;
       const auto after = mine.wait("cancel", 3s);
       world_->later(after, [this, running, number = call.number]() mutable {
         world_->note("call {} is cancelled", number);
@@ -271,6 +218,7 @@ Task<void> SeedRun::perform(Call& call, std::string tool, CallOptions options) {
     world_->note("call {} answered: {}", call.number, call.answer);
   } else {
     call.error = std::move(result).error();
+    call.while_stopping = stopping_;
     const auto whether = call.error->carried_out();
     world_->note("call {} failed: {}, carried out: {}: {}", call.number, to_string(call.error->code()),
                  whether ? to_string(*whether) : "not said", call.error->message());
@@ -285,7 +233,9 @@ Task<void> SeedRun::administer() {
     const auto pause = choices_.wait("before a deed", 20s);
     if (!co_await as_result(sleep_for(pause)) || stopping_) co_return;
     auto& server = servers_[choices_.number("whom", servers_.size())];
-    switch (choices_.number("deed", 8)) {
+    const auto deed = choices_.number("deed", 8);
+    if (deed == 2 || deed == 7) touched_.insert(server.name());
+    switch (deed) {
       case 0:
       case 1:
         co_await edit();
@@ -347,6 +297,7 @@ Task<void> SeedRun::edit() {
   // Another entry is another connection, whose life begins anew.
   offered_.erase(name);
   last_.erase(name);
+  touched_.insert(name);
   auto done = co_await as_result(host_->reload(config()));
   if (!done) world_->note("not edited: {}", done.error().message());
 }
@@ -423,6 +374,7 @@ void SeedRun::judge(Totals& totals) {
     if (!call.begun || call.ended == 0) continue;
     if (!call.error) {
       ++totals.calls["answered"];
+      if (call.has_time && !touched_.contains(call.server)) ++totals.unharmed;
       ++totals.right_answer;
       if (call.answer != fmt::format("{} {}", call.server, call.number)) {
         problem("call {} of {} got the answer \"{}\"", call.number, call.server, call.answer);
@@ -431,6 +383,12 @@ void SeedRun::judge(Totals& totals) {
       continue;
     }
     const auto& error = *call.error;
+    const auto server = std::ranges::find(servers_, call.server, &SimServer::name);
+    // L5: what is wrong with others is no reason to fail.
+    if (call.has_time && !touched_.contains(call.server) && server->habits().name.starts_with("well-behaved") &&
+        !call.while_stopping) {
+      problem("call {} of {}, with which nothing is wrong, failed", call.number, call.server);
+    }
     ++totals.calls[std::string(to_string(error.code()))];
     if (error.code() == Errc::internal || error.message().empty()) problem("call {}: {}", call.number, error.message());
     const auto whether = error.carried_out();
@@ -450,6 +408,7 @@ void SeedRun::judge(Totals& totals) {
   if (world_->timers() != 0) problem("{} timers are left", world_->timers());
   totals.legal_states += states_looked_at_;
   totals.names_stay += names_looked_at_;
+  totals.came_back += came_back_;
   totals.steps += world_->steps();
   totals.time += world_->elapsed();
   for (const auto& [what, count] : tried_) totals.tried[what] += count;

@@ -26,6 +26,8 @@ struct Totals {
   std::size_t said_not_carried_out = 0;
   std::size_t legal_states = 0;
   std::size_t names_stay = 0;
+  std::size_t unharmed = 0;
+  std::size_t came_back = 0;
   std::size_t quiet = 0;
   // What happened, so that it can be seen that something did.
   std::size_t opens = 0;
@@ -58,6 +60,8 @@ class SeedRun {
     int ended = 0;
     std::string answer;
     std::optional<Error> error;
+    bool has_time = false;  // neither limited nor cancelled by its caller
+    bool while_stopping = false;
   };
 
   template <class... Values>
@@ -68,6 +72,8 @@ class SeedRun {
   Task<void> call_again_and_again(int who);
   Task<void> perform(Call& call, std::string tool, CallOptions options);
   Task<void> administer();
+  Task<void> calm_down();
+  Task<void> call_until_answered(const SimServer& server);
   Task<void> edit();
   Task<void> look();
   void heard(const HostEvent& event);
@@ -87,14 +93,12 @@ class SeedRun {
   std::int64_t calls_made_ = 0;
   std::deque<Call> calls_;
   std::map<std::string, ServerReason> last_;  // of the connection of now
+  std::set<std::string> touched_;             // killed, edited or connected anew from outside
   std::set<std::string> offered_;             // servers whose tools were in the catalog since they were declared
   std::size_t states_looked_at_ = 0;
   std::size_t names_looked_at_ = 0;
+  std::size_t came_back_ = 0;
   std::vector<std::string> problems_;
 };
-
-// Whether a server can be so, and whether it can be so after it was otherwise.
-bool is_legal_state(ServerState state, ServerReason reason) noexcept;
-bool may_follow(ServerReason before, ServerReason now) noexcept;
 
 }  // namespace patchbay::test

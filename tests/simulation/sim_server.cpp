@@ -124,6 +124,7 @@ SimServer::SimServer(World& world, std::string name, Habits habits, Tally& tally
       tally_(tally),
       choices_(world.dice(), name_),
       modern_(choices_.chance("modern", 50)) {
+  steady_ = !habits_.differs && !habits_.grows;
   const auto count = 1 + choices_.number("tools", 3);
   for (std::uint64_t i = 0; i < count; ++i) tools_.push_back(fmt::format("t{}", i));
 }
@@ -135,7 +136,7 @@ bool SimServer::up() const { return world_.clock().now() >= down_until_; }
 Task<std::unique_ptr<Channel>> SimServer::open() {
   ++opens;
   if (choices_.chance("refuses", static_cast<std::uint64_t>(habits_.refuses))) {
-    down_until_ = world_.clock().now() + choices_.wait("down", 20s);
+    down_until_ = world_.clock().now() + choices_.wait("down", habits_.away);
   }
   if (choices_.chance("never opens", static_cast<std::uint64_t>(habits_.never_opens))) {
     ++tally_["never opened"];
@@ -172,7 +173,7 @@ Task<std::unique_ptr<Channel>> SimServer::open() {
 void SimServer::live(const Held& wire) {
   if (habits_.lives != Duration::max()) {
     world_.later(habits_.lives, [this, wire] {
-      if (!wire->open) return;
+      if (!wire->open || habits_.lives == Duration::max()) return;
       ++tally_["died"];
       break_off(wire, "died");
     });
@@ -182,7 +183,7 @@ void SimServer::live(const Held& wire) {
 
 void SimServer::weather(const Held& wire) {
   world_.later(1s, [this, wire] {
-    if (!wire->open) return;
+    if (!wire->open || habits_.storms == 0) return;
     if (choices_.chance("storm", static_cast<std::uint64_t>(habits_.storms))) {
       ++tally_["stormed"];
       for (int i = 0; i < 20; ++i) tell_changed(wire);
@@ -195,6 +196,11 @@ void SimServer::storm() {
   for (const auto& wire : wires_) {
     for (int i = 0; i < 20; ++i) tell_changed(wire);
   }
+}
+
+void SimServer::calm() {
+  habits_ = Habits{.name = habits_.name, .remote = habits_.remote, .sabotage = habits_.sabotage};
+  down_until_ = refuses_until_ = {};
 }
 
 void SimServer::die(std::string_view why) {

@@ -20,8 +20,9 @@ struct Habits {
   std::string name;
   bool remote = false;  // reached by a URL
   // Opening a connection.
-  int refuses = 0;     // it cannot be reached for a while
-  int slow_start = 0;  // opening takes up to 10 s
+  int refuses = 0;                // it cannot be reached for a while
+  std::chrono::seconds away{20};  // how long at most
+  int slow_start = 0;             // opening takes up to 10 s
   int never_opens = 0;
   // One request.
   int crashes = 0;     // half of them before the request is carried out
@@ -47,6 +48,9 @@ struct Habits {
   Sabotage sabotage = Sabotage::none;
 };
 
+// The characters of the play. L5, L6, L7, L8, X5.
+const std::vector<Habits>& all_habits();
+
 // What happened to requests, for who wants to know that everything was tried.
 using Tally = std::map<std::string, std::size_t, std::less<>>;
 
@@ -57,7 +61,7 @@ class SimServer {
   const std::string& name() const noexcept { return name_; }
   const Habits& habits() const noexcept { return habits_; }
   // Its tools are always the same.
-  bool steady() const noexcept { return !habits_.differs && !habits_.grows; }
+  bool steady() const noexcept { return steady_; }
   const std::vector<std::string>& tools() const noexcept { return tools_; }
   // Everything it ever listed.
   const std::set<std::string, std::less<>>& listed() const noexcept { return listed_; }
@@ -66,6 +70,8 @@ class SimServer {
   // Every connection ends, as when a process is killed.
   void die(std::string_view why);
   void storm();
+  // From now on it does nothing wrong.
+  void calm();
 
   // How often each call was carried out, by its number.
   const std::map<std::int64_t, int>& carried_out() const noexcept { return carried_out_; }
@@ -102,6 +108,7 @@ class SimServer {
   std::map<std::int64_t, int> carried_out_;
   std::vector<Held> wires_;
   bool modern_ = true;
+  bool steady_ = true;
   int lists_ = 0;
   Clock::TimePoint down_until_{};
   Clock::TimePoint refuses_until_{};

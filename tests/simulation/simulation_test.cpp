@@ -44,6 +44,29 @@ TEST(Simulation, WhateverHappensTheInvariantsHold) {
                   << fmt::format("{}", fmt::join(run.log(), "\n"));
   }
   std::printf("%s", totals.text().c_str());
+  if (alone || failed > 0 || last < 500) return;
+  // Otherwise it would show less than it says.
+  std::size_t calls = 0;
+  for (const auto& [what, count] : totals.calls) calls += count;
+  EXPECT_GT(totals.calls["answered"], calls / 3);
+  for (const auto* what :
+       {"answers 503 to", "answers nobody", "answers twice", "answers with an error", "asks before", "changed its era",
+        "crashes at", "died", "drops", "hangs at", "has forgotten the session of", "is slow with", "lingered",
+        "never opened", "not reached", "not started", "opened slowly", "stormed", "wants credentials for"}) {
+    EXPECT_GT(totals.tried[what], 0u) << what;
+  }
+  for (const auto* what : {"connected", "connected: tools fetch failed", "disabled: disabled", "failed: connect failed",
+                           "failed: connection lost", "failed: gave up", "failed: keeps ending",
+                           "needs-auth: wants credentials", "pending: reconnecting"}) {
+    EXPECT_GT(totals.states[what], 0u) << what;
+  }
+  for (const auto* what : {"changed", "disabled", "removed", "as at first", "killed", "reconnected", "stormed"}) {
+    EXPECT_GT(totals.edits[what], 0u) << what;
+  }
+  for (const auto held :
+       {totals.right_answer, totals.said_not_carried_out, totals.names_stay, totals.unharmed, totals.came_back}) {
+    EXPECT_GT(held, 0u);
+  }
 }
 
 // Otherwise a seed that failed would be of no use.

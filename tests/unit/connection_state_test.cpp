@@ -93,6 +93,12 @@ const Situation situations[] = {
        return machine;
      }},
     {"connected", [](ConnectionRule rule) { return connected(rule); }},
+    {"connected, no list",
+     [](ConnectionRule rule) {
+       Machine machine(rule);
+       machine << Wanted{} << Begun{} << Connected{late()};
+       return machine;
+     }},
     {"pending: reconnecting, waiting",
      [](ConnectionRule rule) {
        auto machine = connected(rule);
@@ -179,6 +185,7 @@ std::vector<Named> events() {
           {"failed: not approved", Failed{denied(), false}},
           {"failed: rejected", Failed{rejected(), false}},
           {"lost", Lost{gone()}},
+          {"its tools are listed", Listed{}},
           {"a call succeeds", CallEnded{std::nullopt}},
           {"a call: 401", CallEnded{wants_token()}},
           {"a call: refused", CallEnded{call_refused()}},
