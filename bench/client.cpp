@@ -1,6 +1,10 @@
 // The measuring client of this library: its public coroutine face, as a program would use it.
 // Only `forward` goes one layer deeper, to where an answer is handed on as the bytes it came
-// in, and `catalog`, to where one is made. bench/README.md has the arguments and the line that is printed.
+// in, and `catalog`, to where one is made; hosts are made where chance can be handed in. bench/README.md has the
+// arguments and the line that is printed.
+#include <algorithm>
+#include <span>
+
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -8,9 +12,11 @@
 #include <patchbay/client.h>
 #include <patchbay/host.h>
 
+#include "base/as_result.h"
 #include "base/runtime.h"
 #include "base/scope.h"
 #include "figures.h"
+#include "host/make_host.h"
 #include "many_tools.h"
 #include "rpc/peer.h"
 #include "rpc/transport.h"
@@ -119,12 +125,18 @@ Task<void> connect_many(const Arguments& arguments) {
   co_await closing.join();
 }
 
+// Of a server that crashed for the first time, at its shortest: four fifths of a second.
+constexpr double restart_pause_us = 800'000;
+
 // A host that reads no files, with `servers` servers named s0, s1, ...
 std::unique_ptr<pb::Host> host_of(const Arguments& arguments, int servers) {
   pb::HostOptions options;
   options.config = pb::LoadedConfig{};
   options.local_starts = static_cast<std::size_t>(arguments.at_once);
-  auto host = std::make_unique<pb::Host>(std::move(options));
+  pb::Runtime runtime;
+  // Pauses are spread by chance; here each is the shortest.
+  runtime.random = [](std::span<std::uint8_t> bytes) { std::ranges::fill(bytes, std::uint8_t{0}); };
+  std::unique_ptr<pb::Host> host(new pb::Host(pb::make_host(std::move(options), runtime)));
   for (int i = 0; i < servers; ++i) {
     pb::ServerConfig config;
     config.name = "s" + std::to_string(i);
@@ -158,11 +170,51 @@ Task<void> host_start(const Arguments& arguments) {
   co_await host->stop_quickly();
 }
 
+// From nothing to the first answer.
+Task<void> host_cold(const Arguments& arguments) {
+  bench::Meter meter(arguments.measure);
+  for (int i = -arguments.warm_up(); i < arguments.count; ++i) {
+    const double began = bench::wall_us();
+    auto host = host_of(arguments, 1);
+    (void)co_await host->call("mcp__s0__echo", pb::Json{{"text", "hello"}});
+    if (i >= 0) meter.took(bench::wall_us() - began);
+    co_await host->stop_quickly();
+  }
+  meter.print(arguments.count);
+}
+
+// From the crash of a server to the next answer, without the pause before it is started again. Each time with a host
+// of its own: one that crashes again soon is given a longer pause.
+Task<void> host_restart(const Arguments& arguments) {
+  bench::Meter meter(arguments.measure);
+  for (int i = -arguments.warm_up(); i < arguments.count; ++i) {
+    auto host = host_of(arguments, 1);
+    (void)co_await host->call("mcp__s0__echo", pb::Json{{"text", "hello"}});
+    auto session = co_await host->session("s0");
+    (void)co_await pb::as_result(session.call_tool("crash", {}));
+    const double began = bench::wall_us();
+    (void)co_await host->call("mcp__s0__echo", pb::Json{{"text", "hello"}});
+    if (i >= 0) meter.took(bench::wall_us() - began - restart_pause_us);
+    co_await host->stop_quickly();
+  }
+  meter.print(arguments.count);
+}
+
 void catalogs(const Arguments& arguments) {
-  bench::ManyTools tools(arguments.at_once);
+  const bool very_many = arguments.measure == "catalog-large";
+  bench::ManyTools tools(very_many ? bench::very_many : bench::ManyTools::Size{.servers = arguments.at_once});
+  tools.start();
   for (int i = 0; i < arguments.warm_up(); ++i) check(tools.changed_catalog() > 0);
   bench::Meter meter(arguments.measure);
   for (int i = 0; i < arguments.count; ++i) check(tools.changed_catalog() > 0);
+  meter.print(arguments.count);
+}
+
+void catalog_start(const Arguments& arguments) {
+  bench::ManyTools tools(bench::very_many);
+  for (int i = 0; i < arguments.warm_up(); ++i) check(tools.start() == 10'000);
+  bench::Meter meter(arguments.measure);
+  for (int i = 0; i < arguments.count; ++i) check(tools.start() == 10'000);
   meter.print(arguments.count);
 }
 
@@ -198,8 +250,14 @@ Task<int> measure(Arguments arguments) {
     co_await host_calls(arguments);
   } else if (arguments.measure == "host-connect") {
     co_await host_start(arguments);
-  } else if (arguments.measure == "catalog") {
+  } else if (arguments.measure == "cold") {
+    co_await host_cold(arguments);
+  } else if (arguments.measure == "restart") {
+    co_await host_restart(arguments);
+  } else if (arguments.measure == "catalog" || arguments.measure == "catalog-large") {
     catalogs(arguments);
+  } else if (arguments.measure == "catalog-start") {
+    catalog_start(arguments);
   } else {
     auto session = co_await client().connect(transport(arguments));
     if (arguments.measure == "parallel") {

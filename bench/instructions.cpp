@@ -129,9 +129,15 @@ Task<int> host_start(int servers) {
   co_return 0;
 }
 
-void make_catalogs(int repetitions) {
-  bench::ManyTools tools(30);
+void make_catalogs(bench::ManyTools::Size size, int repetitions) {
+  bench::ManyTools tools(size);
+  tools.start();
   for (int i = 0; i < repetitions; ++i) check(tools.changed_catalog() > 0);
+}
+
+void start_catalogs(int repetitions) {
+  bench::ManyTools tools(bench::very_many);
+  for (int i = 0; i < repetitions; ++i) check(tools.start() == 10'000);
 }
 
 void encode_requests(int repetitions) {
@@ -195,7 +201,9 @@ int main(int argc, char** argv) {
       {"host-of-one", [](int n) { check(pb::run(host_calls(1, n)) == 0); }},
       {"host", [](int n) { check(pb::run(host_calls(200, n)) == 0); }},
       {"start", [](int n) { check(pb::run(host_start(n)) == 0); }},
-      {"catalog", make_catalogs},
+      {"catalog", [](int n) { make_catalogs({.servers = 30}, n); }},
+      {"catalog-large", [](int n) { make_catalogs(bench::very_many, n); }},
+      {"catalog-start", start_catalogs},
       {"encode", encode_requests},
       {"decode", [](int n) { decode_responses(said, n); }},
       {"large", [](int n) { decode_responses(large_text(), n); }},
@@ -205,7 +213,9 @@ int main(int argc, char** argv) {
   const auto found = argc == 3 ? measures.find(argv[1]) : measures.end();
   if (found == measures.end()) {
     std::fputs(
-        "usage: bench-instructions call|host-of-one|host|start|catalog|encode|decode|large|many|schema REPETITIONS\n",
+        "usage: bench-instructions "
+        "call|host-of-one|host|start|catalog|catalog-large|catalog-start|encode|decode|large|many|schema "
+        "REPETITIONS\n",
         stderr);
     return 2;
   }

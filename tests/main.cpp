@@ -34,6 +34,7 @@ bool is_kept(std::string_view name) {
                                 "PATCHBAY_SOAK",
                                 "PATCHBAY_SEED",
                                 "PATCHBAY_CHAOS_SEED",
+                                "PATCHBAY_SIM_SEED",
                                 "PATCHBAY_SCHEMA_SUITE",
                                 "PATCHBAY_UPDATE_GOLDEN",
                                 "GTEST_",

@@ -33,6 +33,7 @@
 #include <patchbay/host_types.h>
 #include <patchbay/json.h>
 #include <patchbay/log.h>
+#include <patchbay/model_view.h>
 #include <patchbay/permission.h>
 #include <patchbay/questions.h>
 #include <patchbay/server_types.h>
@@ -71,6 +72,7 @@ struct Options {
   std::optional<LoadRequest> load;
   bool follow_config = false;
   bool follow_changes = true;
+  bool keep_connected = true;
   bool trust_project = false;
   // Asks whether a server that a project file declares may be started; unset: it may not.
   std::function<bool(const ApprovalQuestion&)> approve;
@@ -175,6 +177,7 @@ class Host {
 
   void start();
   void start(std::vector<std::string> names);
+  void begin();
   std::shared_ptr<const Catalog> catalog() const;
   std::vector<ServerStatus> status() const;
   LoadedConfig config() const;
@@ -186,6 +189,7 @@ class Host {
   PermissionDecision decide(std::string tool, Json arguments = {});
   std::vector<ConfigProblem> permission_problems() const;
   Session session(std::string server, CallContext on_behalf = {});
+  void reconnect(std::string server);
   ConfigChange reload();
   ConfigChange reload(LoadedConfig config);
   void stop();

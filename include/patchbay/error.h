@@ -111,6 +111,10 @@ class Error : public std::exception {
   Error with_message(std::string message) const;
   Error with_rpc_data(std::string data) &&;
 
+  // The error that this one tells of in other words, with a server and a tool named; itself where there is no other.
+  const Error& original() const noexcept { return state().original ? *state().original : *this; }
+  Error with_original(Error original) &&;
+
   // Marks one failure that several may report: a copy of this error, in whatever words, is known to be the same
   // failure.
   Error marked() const;
@@ -128,6 +132,7 @@ class Error : public std::exception {
     std::string detail;
     std::optional<CarriedOut> carried_out;
     std::optional<Remedy> remedy;
+    std::shared_ptr<const Error> original;
     std::shared_ptr<const char> mark;  // its address alone counts
   };
   const State& state() const noexcept { return state_ ? *state_ : nothing(); }

@@ -58,8 +58,14 @@ struct HostOptions {
   // A file that keeps the last failure of each declared server for later runs, without its secrets;
   // success takes it out again. It is made when it is missing. Empty: nothing is kept.
   std::string failure_memory;
+  // A folder that keeps what declared servers are and list, what they write to stderr and who refused its
+  // credentials, without secrets, for later runs. It is made when it is missing. Empty: nothing is kept.
+  std::string state_directory = {};
   // Whether to follow changes of the servers' lists; a program that asks once need not.
   bool follow_changes = true;
+  // Whether a connection that is lost is made again without being asked for, and a remote server that has failed is
+  // tried again from time to time; a program that asks once need not. Without it both happen on use.
+  bool keep_connected = true;
   // Unset: MCP_TIMEOUT, MCP_TOOL_TIMEOUT and the batch sizes of the environment, else the defaults.
   std::optional<std::chrono::milliseconds> connect_limit;
   // What to do for a longer one, behind "if it needs longer to start, "; for a program with a setting of its own.
@@ -92,6 +98,11 @@ class Host {
   // The same for some; a name nobody configured is Errc::invalid_argument.
   Task<void> start(std::vector<std::string> names);
 
+  // The same for a conversation, which should not wait for a slow server: all are started, and it returns when those
+  // whose entries say "alwaysLoad" have connected or failed, after MCP_CONNECT_TIMEOUT_MS (5 s) at the latest, and
+  // those that are "required" have connected. Throws why a required one has not.
+  Task<void> begin();
+
   // Without the tools that a rule denies whatever their arguments are.
   std::shared_ptr<const Catalog> catalog() const;
   // Servers of files are in these two from the first start(), call() or session() on.
@@ -119,6 +130,10 @@ class Host {
   // one connection. Errc::denied when a rule denies every tool of the server: its resources, prompts and
   // skills are then denied as well. `on_behalf`: whose wish it is, for whoever is asked to approve the server.
   Task<Session> session(std::string server, CallContext on_behalf = {});
+
+  // A new connection to this server, whatever there is; returns when it is made. Attempts and failures of before
+  // do not count any more.
+  Task<void> reconnect(std::string server);
 
   // Reads the configuration again, or takes this one, and applies what is different. Servers that
   // stay the same keep their connection; calls that run on one that changes finish on it.

@@ -84,6 +84,11 @@ Error Error::with_rpc_data(std::string data) && {
   return std::move(*this);
 }
 
+Error Error::with_original(Error original) && {
+  own().original = std::make_shared<const Error>(std::move(original));
+  return std::move(*this);
+}
+
 Error Error::within(std::string_view context) const { return with_message(fmt::format("{}: {}", context, message())); }
 
 Error Error::with_message(std::string message) const {

@@ -26,15 +26,6 @@ std::unexpected<Error> failed(std::string_view what, const std::string& path, in
   return fail(Errc::internal, fmt::format("{} {}: {}", what, path, std::generic_category().message(error)));
 }
 
-// Folders that are missing are made for this person alone.
-void make_folders(const std::filesystem::path& folder) {
-  std::filesystem::path so_far;
-  for (const auto& part : folder) {
-    so_far /= part;
-    (void)::mkdir(so_far.c_str(), 0700);
-  }
-}
-
 Result<void> replace(const std::string& path, std::string_view text) {
   // One name is enough: only the holder of the lock writes it.
   const auto fresh = path + ".new";
@@ -58,6 +49,14 @@ Result<void> replace(const std::string& path, std::string_view text) {
 
 }  // namespace
 
+void make_private_folders(const std::string& folder) {
+  std::filesystem::path so_far;
+  for (const auto& part : std::filesystem::path(folder)) {
+    so_far /= part;
+    (void)::mkdir(so_far.c_str(), 0700);
+  }
+}
+
 std::string read_kept_file(const std::string& path, std::size_t limit) {
   Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   struct stat status{};
@@ -76,7 +75,7 @@ std::string read_kept_file(const std::string& path, std::size_t limit) {
 
 Result<void> change_kept_file(const std::string& path, std::size_t limit,
                               const std::function<std::optional<std::string>(std::string_view before)>& change) {
-  make_folders(std::filesystem::path(path).parent_path());
+  make_private_folders(std::filesystem::path(path).parent_path());
   const auto lock_path = path + ".lock";
   Fd lock(::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
   if (!lock) return failed("cannot open", lock_path, errno);

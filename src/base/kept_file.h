@@ -15,6 +15,9 @@
 
 namespace patchbay {
 
+// Folders that are missing are made for this person alone. What goes wrong shows when something is written there.
+void make_private_folders(const std::string& folder);
+
 // Empty when it is missing, unreadable, larger than `limit` or not a file at all. Never waits,
 // whatever has that name.
 std::string read_kept_file(const std::string& path, std::size_t limit);

@@ -37,12 +37,13 @@ struct Limits {
   // Waits.
   std::chrono::milliseconds connect{30'000};                       // from spawn to a working session
   std::string connect_setting = "set MCP_TIMEOUT (milliseconds)";  // how a person lengthens it
-  std::chrono::milliseconds silent_probe{3'000};                   // before `initialize` is sent as well
-  std::chrono::milliseconds list{15'000};                          // each list call
-  std::chrono::milliseconds request{60'000};                       // other requests
-  std::chrono::milliseconds tool{100'000'000};                     // a tool call in total (MCP_TOOL_TIMEOUT)
-  std::chrono::milliseconds task_poll{1'000};           // between looks at a task of a server that does not say
-  std::chrono::milliseconds task_poll_least{100};       // however often it wants to be asked
+  std::chrono::milliseconds conversation{5'000};   // for servers that a conversation waits for (MCP_CONNECT_TIMEOUT_MS)
+  std::chrono::milliseconds silent_probe{3'000};   // before `initialize` is sent as well
+  std::chrono::milliseconds list{15'000};          // each list call
+  std::chrono::milliseconds request{60'000};       // other requests
+  std::chrono::milliseconds tool{100'000'000};     // a tool call in total (MCP_TOOL_TIMEOUT)
+  std::chrono::milliseconds task_poll{1'000};      // between looks at a task of a server that does not say
+  std::chrono::milliseconds task_poll_least{100};  // however often it wants to be asked
   std::chrono::milliseconds task_poll_most{30'000};     // however seldom
   std::chrono::milliseconds task_ttl{3'600'000};        // of a task a server gives us, if it does not say
   std::chrono::milliseconds task_ttl_most{86'400'000};  // however long it wants it kept

@@ -37,6 +37,7 @@ Host::Host(Options options) : impl_(std::make_shared<Impl>()) {
   made.load = std::move(options.load);
   made.follow_config = options.follow_config;
   made.follow_changes = options.follow_changes;
+  made.keep_connected = options.keep_connected;
   made.trust_project = options.trust_project;
   made.approve = awaited(weak, std::move(options.approve));
   made.permission.allowed_tools = std::move(options.allowed_tools);
@@ -105,6 +106,12 @@ PermissionDecision Host::decide(std::string tool, Json arguments) {
   return impl_->loop->run<PermissionDecision>([h = impl_->host, tool, arguments = std::move(arguments)] {
     return h->decide(tool, arguments.is_null() ? Payload() : Payload(arguments));
   });
+}
+void Host::begin() {
+  impl_->loop->run<void>([h = impl_->host] { return h->begin(); });
+}
+void Host::reconnect(std::string server) {
+  impl_->loop->run<void>([h = impl_->host, server = std::move(server)] { return h->reconnect(server); });
 }
 ConfigChange Host::reload() {
   return impl_->loop->run<ConfigChange>([h = impl_->host] { return h->reload(); });

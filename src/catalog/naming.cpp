@@ -1,10 +1,8 @@
 #include "catalog/naming.h"
 
 #include <algorithm>
-#include <map>
-#include <set>
+#include <numeric>
 #include <unordered_map>
-#include <unordered_set>
 
 #include <fmt/format.h>
 
@@ -63,46 +61,55 @@ std::string hashed_name(const ToolId& id, unsigned attempt) {
 
 bool in_normal_form(const ToolId& id, std::string_view full) { return original_full_name(id) == full; }
 
-// Names for ids that need a hash, none of them in `taken`. A hash that is taken, or that
-// two ids share, makes all those involved try their next one; everybody moves at once,
-// so the outcome depends on the set alone. A peer can spoil only as many attempts as it
-// declares tools.
-std::map<ToolId, std::string> settle(const std::set<ToolId>& ids, const std::unordered_set<std::string>& taken) {
-  struct Choice {
-    unsigned attempt = 0;
-    std::string name;
-  };
-  std::map<ToolId, Choice> choices;
-  for (const auto& id : ids) choices[id] = {0, hashed_name(id, 0)};
-  for (bool moved = true; moved;) {
-    moved = false;
+// Names for ids that need a hash, none of them in `taken`, which is sorted. A hash that is taken, or that two ids
+// share, makes all those involved try their next one; everybody moves at once, so the outcome depends on the set alone.
+// A peer can spoil only as many attempts as it declares tools.
+std::vector<std::string> settle(const std::vector<const ToolId*>& ids, const std::vector<std::string_view>& taken) {
+  std::vector<std::string> names;
+  names.reserve(ids.size());
+  for (const auto* id : ids) names.push_back(hashed_name(*id, 0));
+  std::vector<unsigned> attempts(ids.size());
+  for (;;) {
     std::unordered_map<std::string_view, std::size_t> uses;
-    for (const auto& [id, choice] : choices) ++uses[choice.name];
-    std::vector<std::map<ToolId, Choice>::iterator> unlucky;
-    for (auto it = choices.begin(); it != choices.end(); ++it) {
-      if (uses[it->second.name] > 1 || taken.contains(it->second.name)) unlucky.push_back(it);
+    for (const auto& name : names) ++uses[name];
+    std::vector<std::size_t> unlucky;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      if (uses[names[i]] > 1 || std::ranges::binary_search(taken, std::string_view(names[i]))) unlucky.push_back(i);
     }
-    for (auto it : unlucky) {
-      ++it->second.attempt;
-      it->second.name = hashed_name(it->first, it->second.attempt);
-      moved = true;
-    }
+    if (unlucky.empty()) return names;
+    for (auto i : unlucky) names[i] = hashed_name(*ids[i], ++attempts[i]);
   }
-  std::map<ToolId, std::string> names;
-  for (auto& [id, choice] : choices) names.emplace(id, std::move(choice.name));
-  return names;
+}
+
+// What begins like the text is compared first: a name is made only where it may be the one.
+bool is_normalised_full_name(std::string_view text, const ToolName& id) {
+  if (id.prefix == NamePrefix::none) return text == normalise_name(id.tool);
+  if (!text.starts_with(full_prefix)) return false;
+  auto full = std::string(full_prefix);
+  append_normalised(full, id.server);
+  full += separator;
+  if (!text.starts_with(full)) return false;
+  append_normalised(full, id.tool);
+  return text == full;
 }
 
 }  // namespace
 
+void append_normalised(std::string& out, std::string_view text) {
+  while (!text.empty()) {
+    const auto end = std::ranges::find_if_not(text, plain);
+    out.append(text.begin(), end);
+    text.remove_prefix(static_cast<std::size_t>(end - text.begin()));
+    if (text.empty()) return;
+    out += '_';
+    text.remove_prefix(sequence_length(text));
+  }
+}
+
 std::string normalise_name(std::string_view text) {
   std::string out;
   out.reserve(text.size());
-  while (!text.empty()) {
-    auto length = sequence_length(text);
-    out += length == 1 && plain(text.front()) ? text.front() : '_';
-    text.remove_prefix(length);
-  }
+  append_normalised(out, text);
   return out;
 }
 
@@ -136,45 +143,61 @@ std::vector<std::string_view> addressed_parts(std::string_view text, std::string
 bool addresses_server(std::string_view text, std::string_view server) { return !addressed_parts(text, server).empty(); }
 
 std::vector<std::string> expose_names(std::span<const ToolId> ids) {
-  std::map<std::string, std::set<ToolId>> wanted;
-  std::set<ToolId> need_hash;
-  for (const auto& id : ids) {
-    auto full = normalised_full_name(id);
+  struct Wish {
+    std::size_t at;  // in `ids`, the first of equal ones
+    std::string full;
+  };
+  std::vector<std::size_t> order(ids.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, [&](std::size_t left, std::size_t right) {
+    const auto which = ids[left] <=> ids[right];
+    return which != 0 ? which < 0 : left < right;
+  });
+  std::vector<std::size_t> first_equal(ids.size());
+  std::vector<Wish> wishes;
+  std::vector<std::size_t> need_hash;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const bool again = i > 0 && ids[order[i - 1]] == ids[order[i]];
+    first_equal[order[i]] = again ? first_equal[order[i - 1]] : order[i];
+    if (again) continue;
+    auto full = normalised_full_name(ids[order[i]]);
     if (full.empty() || full.size() > exposed_name_limit) {
-      need_hash.insert(id);
+      need_hash.push_back(order[i]);
     } else {
-      wanted[std::move(full)].insert(id);
+      wishes.push_back({order[i], std::move(full)});
     }
   }
+  std::ranges::sort(wishes, {}, &Wish::full);
 
-  std::map<ToolId, std::string> names;
-  std::unordered_set<std::string> taken;
-  for (const auto& [full, claimants] : wanted) {
-    const ToolId* keeper = nullptr;
-    if (claimants.size() == 1) {
-      keeper = &*claimants.begin();
-    } else {
-      auto normal = [&](const ToolId& id) { return in_normal_form(id, full); };
-      if (std::ranges::count_if(claimants, normal) == 1) keeper = &*std::ranges::find_if(claimants, normal);
-    }
-    for (const auto& id : claimants) {
-      if (&id == keeper) {
-        names.emplace(id, full);
-        taken.insert(full);
+  std::vector<std::string> names(ids.size());
+  std::vector<std::string_view> taken;
+  for (auto from = wishes.begin(); from != wishes.end();) {
+    const auto to = std::find_if(from, wishes.end(), [&](const Wish& wish) { return wish.full != from->full; });
+    const auto normal = [&](const Wish& wish) { return in_normal_form(ids[wish.at], wish.full); };
+    auto keeper = from;
+    if (to - from > 1) keeper = std::count_if(from, to, normal) == 1 ? std::find_if(from, to, normal) : to;
+    for (auto wish = from; wish != to; ++wish) {
+      if (wish == keeper) {
+        taken.push_back(wish->full);
+        names[wish->at] = wish->full;
       } else {
-        need_hash.insert(id);
+        need_hash.push_back(wish->at);
       }
     }
+    from = to;
   }
-  names.merge(settle(need_hash, taken));
 
-  std::vector<std::string> out;
-  out.reserve(ids.size());
-  for (const auto& id : ids) out.push_back(names.at(id));
-  return out;
+  std::vector<const ToolId*> unnamed;
+  for (auto at : need_hash) unnamed.push_back(&ids[at]);
+  auto hashed = settle(unnamed, taken);
+  for (std::size_t i = 0; i < need_hash.size(); ++i) names[need_hash[i]] = std::move(hashed[i]);
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (first_equal[i] != i) names[i] = names[first_equal[i]];
+  }
+  return names;
 }
 
-std::optional<Spelling> spelling_of(std::string_view text, const ToolId& id, std::string_view exposed) {
+std::optional<Spelling> spelling_of(std::string_view text, const ToolName& id, std::string_view exposed) {
   if (text == exposed) return Spelling::exposed;
   // Compared in place: a server or tool may itself contain '/' or "__", so the text is
   // never split.
@@ -185,23 +208,9 @@ std::optional<Spelling> spelling_of(std::string_view text, const ToolId& id, std
   };
   if (joined("", "/")) return Spelling::path;
   if (joined(full_prefix, separator)) return Spelling::original;
-  if (text == normalised_full_name(id)) return Spelling::normalised;
+  if (is_normalised_full_name(text, id)) return Spelling::normalised;
   if (text == id.tool) return Spelling::bare;
   return std::nullopt;
-}
-
-std::vector<std::size_t> find_named(std::string_view text, std::span<const ToolId> ids,
-                                    std::span<const std::string> exposed) {
-  std::vector<std::size_t> found;
-  std::optional<Spelling> best;
-  for (std::size_t i = 0; i < ids.size(); ++i) {
-    auto spelling = spelling_of(text, ids[i], exposed[i]);
-    if (!spelling || (best && *spelling > *best)) continue;
-    if (!best || *spelling < *best) found.clear();
-    best = spelling;
-    found.push_back(i);
-  }
-  return found;
 }
 
 }  // namespace patchbay

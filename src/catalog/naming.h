@@ -24,6 +24,7 @@ inline constexpr std::string_view full_name_separator = "__";
 // Each code point outside [A-Za-z0-9_-] becomes one '_'; each byte that is not part of
 // UTF-8 as well.
 std::string normalise_name(std::string_view text);
+void append_normalised(std::string& out, std::string_view text);
 
 // The full name before shortening and before collisions are settled.
 std::string normalised_full_name(const ToolId& id);
@@ -58,11 +59,13 @@ enum class Spelling : std::uint8_t {
   bare,        // the tool's own name, whatever its server
 };
 
-std::optional<Spelling> spelling_of(std::string_view text, const ToolId& id, std::string_view exposed);
+// A ToolId that belongs to somebody else.
+struct ToolName {
+  std::string_view server;
+  std::string_view tool;
+  NamePrefix prefix = NamePrefix::server;
+};
 
-// The positions in `ids` that `text` names, by the best spelling that names any. More
-// than one means the text is ambiguous.
-std::vector<std::size_t> find_named(std::string_view text, std::span<const ToolId> ids,
-                                    std::span<const std::string> exposed);
+std::optional<Spelling> spelling_of(std::string_view text, const ToolName& id, std::string_view exposed);
 
 }  // namespace patchbay

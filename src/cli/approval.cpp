@@ -72,7 +72,7 @@ constexpr int most_questions = 10;
 constexpr std::size_t most_held = 64u << 10;
 
 // One line of the terminal; nothing at its end.
-Task<std::optional<std::string>> read_answer(asio::posix::stream_descriptor& terminal) {
+Task<std::optional<std::string>> read_typed(asio::posix::stream_descriptor& terminal) {
   std::string answer;
   while (answer.find('\n') == std::string::npos && answer.size() < 4096) {
     char buffer[256];
@@ -83,7 +83,7 @@ Task<std::optional<std::string>> read_answer(asio::posix::stream_descriptor& ter
     if (fault) throw boost::system::system_error(fault);
     answer.append(buffer, got);
   }
-  co_return to_lower_ascii(trim(answer));
+  co_return std::string(trim(answer));
 }
 
 std::string explanation(const ServerConfig& server) {
@@ -113,11 +113,19 @@ HeldTalk::~HeldTalk() {
         "patchbay: some messages were not shown while you were asked; to keep all messages, add --log-file FILE\n");
 }
 
-Task<std::optional<bool>> ask_approval(Io& io, Waiting& waiting, const ServerConfig& server) {
-  int fd = ::open("/dev/tty", O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  if (fd < 0) co_return std::nullopt;
+TypedLines::TypedLines(const asio::any_io_executor& executor) : terminal_(executor) {
+  const int fd = ::open("/dev/tty", O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (fd < 0) return;
   // What was typed before the question is not an answer to it.
   ::tcflush(fd, TCIFLUSH);
+  terminal_.assign(fd);
+}
+
+Task<std::optional<std::string>> TypedLines::next() { return read_typed(terminal_); }
+
+Task<std::optional<bool>> ask_approval(Io& io, Waiting& waiting, const ServerConfig& server) {
+  TypedLines terminal(co_await asio::this_coro::executor);
+  if (!terminal) co_return std::nullopt;
   waiting.suspend();
   struct Resume {
     Waiting& line;
@@ -129,10 +137,10 @@ Task<std::optional<bool>> ask_approval(Io& io, Waiting& waiting, const ServerCon
   const auto title = fmt::format("{} declares the server \"{}\"{}:", visible_text(server.origin.file),
                                  visible_text(server.name), why.empty() ? why : fmt::format(" ({})", why));
   held.say(join(wrapped(title, columns, "    | "), "\n") + "\n" + consent_block(server, "  ", columns));
-  asio::posix::stream_descriptor terminal(co_await asio::this_coro::executor, fd);
   for (int asked = 0; asked < most_questions; ++asked) {
     held.say("Start it? [y/n/?] (Enter: not now) ");
-    const auto word = co_await read_answer(terminal);
+    const auto typed = co_await terminal.next();
+    const auto word = typed ? std::optional(to_lower_ascii(*typed)) : std::nullopt;
     if (!word) {
       held.say("\n");
       break;

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include <boost/asio/posix/stream_descriptor.hpp>
+
 #include <patchbay/config.h>
 #include <patchbay/task.h>
 
@@ -34,6 +36,19 @@ class HeldTalk {
   std::function<void(std::string_view)> log_;
   std::string held_;
   bool left_out_ = false;
+};
+
+// What the user types, from the terminal itself, whatever stdin is. Loop thread only.
+class TypedLines {
+ public:
+  explicit TypedLines(const asio::any_io_executor& executor);
+  // Whether there is a terminal.
+  explicit operator bool() const noexcept { return terminal_.is_open(); }
+  // The next line without the blanks around it; nothing at the end of input.
+  Task<std::optional<std::string>> next();
+
+ private:
+  asio::posix::stream_descriptor terminal_;
 };
 
 // Reads a line from the terminal without showing it. Throws Errc::invalid_argument when there is none, and

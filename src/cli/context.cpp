@@ -31,6 +31,7 @@ CallOptions Context::call_options() const {
 std::vector<ServerStatus> Context::statuses() const {
   auto all = host.status();
   for (auto& status : all) {
+    if (session) status = session->corrected(std::move(status));
     if (status.error) status = secrets->without(std::move(status));
   }
   return all;

@@ -10,6 +10,7 @@
 #include "base/runtime.h"
 #include "cli/io.h"
 #include "cli/known_secrets.h"
+#include "cli/session/use.h"
 #include "cli/waiting.h"
 #include "cli/words/settings.h"
 
@@ -24,6 +25,7 @@ struct Context {
   // Failures of servers that were shown already: each is shown once.
   std::map<std::string, Error>& told;
   std::shared_ptr<const KnownSecrets> secrets;
+  std::shared_ptr<const SessionUse> session = nullptr;  // when servers are reached through one
   bool rules_told = false;
 
   CallOptions call_options() const;
@@ -53,6 +55,7 @@ Task<int> why_checked(Context& context);
 // These need no host.
 int show_version(const Settings& settings, Io& io);
 int serve(const Settings& settings, Io& io, const Runtime& runtime);
+int session(const Settings& settings, Io& io);
 int completion(const Settings& settings, Io& io);
 int manual(Io& io);
 

@@ -27,7 +27,11 @@
 #include "cli/approval.h"
 #include "cli/context.h"
 #include "cli/declared.h"
+#include "cli/kept.h"
 #include "cli/logging.h"
+#include "cli/questions.h"
+#include "cli/session/background.h"
+#include "cli/session/use.h"
 #include "cli/texts/help.h"
 #include "cli/texts/present.h"
 #include "cli/texts/remedy_words.h"
@@ -85,6 +89,10 @@ Task<int> dispatch(Context& context) {
       return prompt(context);
     case Command::list:
       return list_checked(context);
+    case Command::status:
+      return status_checked(context);
+    case Command::reconnect:
+      return reconnect(context);
     case Command::get:
       return get_checked(context);
     case Command::doctor:
@@ -130,7 +138,8 @@ Task<bool> ask_and_remember(const Settings& settings, Io& io, Waiting& waiting, 
 
 // Commands that show states and problems themselves, and ask nobody.
 bool tells_states(Command command) {
-  return command == Command::list || command == Command::get || command == Command::doctor || command == Command::why;
+  return command == Command::list || command == Command::get || command == Command::doctor || command == Command::why ||
+         command == Command::status;
 }
 
 // Whose connection ends while one thing is asked of it is told by the answer.
@@ -179,11 +188,13 @@ HostOptions host_options(const Settings& settings, Io& io, Waiting& waiting, std
   }
   options.trust_project = settings.trust_project;
   options.follow_changes = false;
+  options.keep_connected = false;
   options.client.info = Implementation{.name = "patchbay", .version = std::string(version())};
   if (const auto cache = cache_folder(process_environment()); !cache.empty()) {
     options.client.protocol_memory = cache + "/older-servers.json";
   }
   options.failure_memory = failure_file();
+  options.state_directory = state_directory();
   if (settings.timeout_seconds) {
     options.connect_limit = timeout_of(settings);
     options.connect_setting = "give --timeout more seconds";
@@ -193,6 +204,12 @@ HostOptions host_options(const Settings& settings, Io& io, Waiting& waiting, std
     options.approve = [&](const ApprovalQuestion& question) {
       return ask_and_remember(settings, io, waiting, told, question.server);
     };
+    if (asks_one_thing(settings.command)) {
+      options.client.elicit = [&](ElicitRequest question, CallContext context) {
+        return ask_user(io, waiting, std::move(question), std::move(context));
+      };
+      options.client.elicit_by_url = true;
+    }
   }
   return options;
 }
@@ -295,6 +312,7 @@ int run_with_host(const Settings& settings, Io& io, const Runtime& given) {
   }
 
   auto host = make_host(std::move(options), runtime, std::string(command_name(settings.command)));
+  const auto session = use_session(settings, io, host);
   if (settings.ide) {
     const auto entry = ide_server("--ide");
     for (const auto& server : host.config().servers) {
@@ -320,7 +338,7 @@ int run_with_host(const Settings& settings, Io& io, const Runtime& given) {
     if (settings.command == Command::call) error = std::move(*error).with_carried_out(CarriedOut::no);
     return report(*error, settings.json, io);
   }
-  Context context{meant, io, runtime, host, waiting, told, secrets};
+  Context context{meant, io, runtime, host, waiting, told, secrets, session};
 
   Result<int> outcome = 0;
   int stopped_by = 0;
@@ -394,6 +412,14 @@ std::optional<int> run_declared(const Settings& settings, Io& io) {
       return settings.offline || settings.no_check ? std::optional(doctor(settings, io)) : std::nullopt;
     case Command::why:
       return settings.check ? std::nullopt : std::optional(why(settings, io));
+    case Command::tools:
+    case Command::prompts:
+    case Command::resources:
+      return settings.cached ? std::optional(cached(settings, io)) : std::nullopt;
+    case Command::status:
+      return settings.check ? std::nullopt : std::optional(status(settings, io));
+    case Command::logs:
+      return logs(settings, io);
     case Command::list:
       return check ? std::nullopt : std::optional(list(settings, io));
     case Command::get:
@@ -414,6 +440,7 @@ int run_settings(const Settings& settings, Io& io) {
   if (settings.command == Command::version) return show_version(settings, io);
   if (settings.command == Command::completion) return completion(settings, io);
   if (settings.command == Command::manual) return manual(io);
+  if (settings.command == Command::session) return session(settings, io);
   if (settings.command != Command::serve) check_flag_sources(settings);
   if (auto done = run_declared(settings, io)) return *done;
   Runtime runtime;
@@ -445,7 +472,10 @@ int main(int argc, char** argv) {
   // This process holds secrets: no core file of it, and nobody else's debugger. What it starts is as it would be
   // without us: a new program begins anew, and limits, which it would inherit, are not touched.
   (void)::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-  const auto read = read_command_line({argv + std::min(argc, 1), argv + argc});
+  std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+  const bool background = argc > 0 && argv[0] == background_program;
+  if (background) words.insert(words.begin(), {"session", "start"});
+  const auto read = read_command_line(words);
   const auto* settings = std::get_if<Settings>(&read);
   auto io = process_io(settings && settings->no_color);
   try {
@@ -454,6 +484,7 @@ int main(int argc, char** argv) {
       io.out(help_page(*topic, io.width()));
       return 0;
     }
+    if (background) return run_session(*settings);
     return run_settings(*settings, io);
   } catch (...) {
     if (*io.reader_left) return 0;

@@ -89,6 +89,10 @@ Session SessionAccess::make(std::shared_ptr<SessionOwner> owner) {
   return session;
 }
 
+Task<void> SessionAccess::take_over(Session older, Session newer) {
+  co_await newer.holder_->owner->take_over(older.holder_->owner);
+}
+
 ServerDescription Session::server() const { return *holder_->owner->server(); }
 bool Session::is_legacy() const noexcept { return holder_->owner->wire().era() == Era::legacy; }
 bool Session::closed() const noexcept { return !holder_ || holder_->owner->closed(); }
@@ -300,15 +304,7 @@ Task<CompleteResult> Session::complete(CompleteRequest request, CallOptions opti
 
 Task<void> Session::set_log_level(LoggingLevel level) {
   auto owner = holder_->owner;
-  if (!owner->server()->capabilities.logging) throw Error(Errc::unsupported, "the server does not send log messages");
-  owner->set_log_level(level);
-  // Where the level is not a request of its own, every later request carries it.
-  if (!owner->wire().has_request(method::set_log_level)) co_return;
-  Members members;
-  members.emplace_back("level", Json(to_string(level)));
-  RequestSettings settings;
-  settings.total = owner->runtime().limits.request;
-  co_await request(*owner, method::set_log_level, std::move(members), settings);
+  co_await choose_log_level(*owner, level);
 }
 
 Task<void> Session::ping(CallOptions options) {

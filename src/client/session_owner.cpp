@@ -1,6 +1,7 @@
 #include "client/session_owner.h"
 
 #include "base/as_result.h"
+#include "client/exchange.h"
 #include "client/listing.h"
 #include "client/negotiate.h"
 #include "protocol/codec.h"
@@ -156,6 +157,30 @@ Task<void> SessionOwner::relist_tools() {
   auto [listing, generation] = co_await list_whole<Tool>(*this, {method::list_tools}, "tools");
   note_routing(listing.items, listing.problems, true);
   lists_.note_tools(listing.items, generation);
+}
+
+Task<void> choose_log_level(SessionOwner& session, LoggingLevel level) {
+  if (!session.server()->capabilities.logging) throw Error(Errc::unsupported, "the server does not send log messages");
+  session.set_log_level(level);
+  // Where the level is not a request of its own, every later request carries it.
+  if (!session.wire().has_request(method::set_log_level)) co_return;
+  Members members;
+  members.emplace_back("level", Json(to_string(level)));
+  RequestSettings settings;
+  settings.total = session.runtime().limits.request;
+  co_await request(session, method::set_log_level, std::move(members), settings);
+}
+
+Task<void> SessionOwner::take_over(std::shared_ptr<SessionOwner> older) {
+  const auto keep = shared_from_this();
+  if (const auto level = older->log_level(); level && level != log_level_) {
+    auto chosen = co_await as_result(choose_log_level(*this, *level));
+    if (!chosen) runtime_.log(LogLevel::info, "log_level_not_restored", "reason", chosen.error().message());
+  }
+  for (auto& watch : older->watches().held()) {
+    auto opened = co_await as_result(move_watch(keep, std::move(watch)));
+    if (!opened) runtime_.log(LogLevel::warning, "not_subscribed_again", "reason", opened.error().message());
+  }
 }
 
 void SessionOwner::announce(const Change& change) {

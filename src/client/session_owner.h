@@ -69,6 +69,10 @@ class SessionOwner : public std::enable_shared_from_this<SessionOwner> {
   // Lists the tools anew for what they say about calling them.
   Task<void> relist_tools();
 
+  // Takes over what was wished for on an older session with the same server: its log level, and the watches that
+  // somebody still holds. What the server refuses is logged.
+  Task<void> take_over(std::shared_ptr<SessionOwner> older);
+
   // Something has changed: what is kept of it is dropped, and the program is notified.
   void announce(const Change& change);
 
@@ -108,9 +112,13 @@ class SessionOwner : public std::enable_shared_from_this<SessionOwner> {
   Renewal renewal_;
 };
 
+// From now on; servers without logging answer Errc::unsupported.
+Task<void> choose_log_level(SessionOwner& session, LoggingLevel level);
+
 // The library's way to make a Session.
 struct SessionAccess {
   static Session make(std::shared_ptr<SessionOwner> owner);
+  static Task<void> take_over(Session older, Session newer);
 };
 
 }  // namespace patchbay

@@ -72,6 +72,19 @@ Task<void> Watches::subscribe_again(SessionOwner& session) {
   }
 }
 
+void Watches::note(const std::shared_ptr<WatchState>& watch) {
+  std::erase_if(opened_, [](const auto& one) { return one.expired(); });
+  opened_.push_back(watch);
+}
+
+std::vector<std::shared_ptr<WatchState>> Watches::held() const {
+  std::vector<std::shared_ptr<WatchState>> held;
+  for (const auto& one : opened_) {
+    if (auto watch = one.lock()) held.push_back(std::move(watch));
+  }
+  return held;
+}
+
 Task<void> Watch::stop() {
   auto state = std::exchange(state_, nullptr);
   if (!state) co_return;
@@ -109,7 +122,8 @@ void forget_unheard(WatchState& state) {
 
 // One listen request; returns when the server ended it.
 Task<void> listen_once(std::shared_ptr<WatchState> state) {
-  const auto core = state->session->core();
+  const auto session = state->session;
+  const auto core = session->core();
   const auto& wire = *core->wire();
   PeerCall call;
   call.id = core->peer()->reserve_id();
@@ -121,7 +135,7 @@ Task<void> listen_once(std::shared_ptr<WatchState> state) {
   call.params = wire.params(members, core->identity(), {});
   call.headers = core->headers_for(wire, method::listen, members);
   const auto id = call.id;
-  state->session->watches().add(id, [state](const SubscriptionFilter& filter) {
+  session->watches().add(id, [state](const SubscriptionFilter& filter) {
     const bool again = std::exchange(state->answered, true);
     state->honoured = filter;
     state->acknowledged.notify_all();
@@ -132,7 +146,7 @@ Task<void> listen_once(std::shared_ptr<WatchState> state) {
     }
   });
   auto ended = co_await as_result(core->peer()->call(std::move(call)));
-  state->session->watches().remove(id);
+  session->watches().remove(id);
   if (!ended) throw std::move(ended).error();
 }
 
@@ -172,10 +186,13 @@ Task<void> keep_listening(std::shared_ptr<WatchState> state, Unanswered /*guard*
 
 }  // namespace
 
-Task<std::shared_ptr<WatchState>> open_watch(std::shared_ptr<SessionOwner> session, SubscriptionFilter filter) {
-  auto state = std::make_shared<WatchState>();
+namespace {
+
+Task<void> begin(std::shared_ptr<SessionOwner> session, std::shared_ptr<WatchState> state) {
   state->session = session;
-  state->wanted = std::move(filter);
+  state->honoured = {};
+  state->answered = false;
+  state->refused.reset();
   if (session->wire().has_request(method::listen)) {
     state->listening = session->scope().spawn(keep_listening(state, Unanswered(state)));
     auto answered = co_await as_result(with_timeout(
@@ -189,7 +206,7 @@ Task<std::shared_ptr<WatchState>> open_watch(std::shared_ptr<SessionOwner> sessi
       state->listening.cancel();
       throw state->refused ? *state->refused : answered.error();
     }
-    co_return state;
+    co_return;
   }
   const auto server = session->server();
   const auto& capabilities = server->capabilities;
@@ -211,7 +228,23 @@ Task<std::shared_ptr<WatchState>> open_watch(std::shared_ptr<SessionOwner> sessi
       throw std::move(subscribed).error();
     }
   }
+}
+
+}  // namespace
+
+Task<std::shared_ptr<WatchState>> open_watch(std::shared_ptr<SessionOwner> session, SubscriptionFilter filter) {
+  auto state = std::make_shared<WatchState>();
+  state->wanted = std::move(filter);
+  co_await begin(session, state);
+  session->watches().note(state);
   co_return state;
+}
+
+Task<void> move_watch(std::shared_ptr<SessionOwner> session, std::shared_ptr<WatchState> watch) {
+  session->watches().note(watch);
+  co_await begin(session, watch);
+  // What changed while nobody listened is unknown.
+  announce_all(*watch);
 }
 
 }  // namespace patchbay

@@ -41,13 +41,20 @@ class Watches {
   // In a new session.
   Task<void> subscribe_again(SessionOwner& session);
 
+  // Those that somebody holds a Watch of.
+  void note(const std::shared_ptr<WatchState>& watch);
+  std::vector<std::shared_ptr<WatchState>> held() const;
+
  private:
   std::unordered_map<std::int64_t, Acknowledged> listening_;
   std::map<std::string, std::size_t> subscriptions_;
+  std::vector<std::weak_ptr<WatchState>> opened_;
 };
 
 // Returns when the server has acknowledged (modern) or every resource is subscribed to
 // (legacy); throws when it refused.
 Task<std::shared_ptr<WatchState>> open_watch(std::shared_ptr<SessionOwner> session, SubscriptionFilter filter);
+// The same for a watch of a session that has ended: from now on it is one of `session`.
+Task<void> move_watch(std::shared_ptr<SessionOwner> session, std::shared_ptr<WatchState> watch);
 
 }  // namespace patchbay

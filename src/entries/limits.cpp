@@ -33,6 +33,7 @@ std::optional<std::chrono::milliseconds> call_limit(const ServerConfig& server) 
 
 Limits limits_from(const VariableLookup& lookup, Limits limits) {
   if (auto ms = positive(lookup, "MCP_TIMEOUT")) limits.connect = std::chrono::milliseconds(*ms);
+  if (auto ms = positive(lookup, "MCP_CONNECT_TIMEOUT_MS")) limits.conversation = std::chrono::milliseconds(*ms);
   // Under a second is a mistake of units more often than a wish.
   if (auto ms = positive(lookup, "MCP_TOOL_TIMEOUT"))
     limits.tool = std::chrono::milliseconds(std::max<std::int64_t>(*ms, 1000));

@@ -7,7 +7,7 @@
 
 namespace patchbay {
 
-// MCP_TIMEOUT, MCP_TOOL_TIMEOUT (milliseconds), MCP_SERVER_CONNECTION_BATCH_SIZE and
+// MCP_TIMEOUT, MCP_TOOL_TIMEOUT, MCP_CONNECT_TIMEOUT_MS (milliseconds), MCP_SERVER_CONNECTION_BATCH_SIZE and
 // MCP_REMOTE_SERVER_CONNECTION_BATCH_SIZE. What is not a positive number changes nothing of `limits`.
 Limits limits_from(const VariableLookup& lookup, Limits limits = {});
 

@@ -1,23 +1,22 @@
 #include "host/connection.h"
 
+#include <array>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "base/as_result.h"
+#include "base/offload.h"
 #include "base/timeout.h"
-#include "catalog/tool_filter.h"
 #include "client/connect.h"
+#include "client/session_owner.h"
 #include "host/server_error.h"
 
 namespace patchbay {
 namespace {
 
-// A burst of change notices leads to one refresh.
-constexpr auto refresh_delay = std::chrono::milliseconds(200);
-// A server that says at every listing that its list changed is asked less and less often.
-constexpr auto longest_refresh_delay = std::chrono::seconds(30);
-constexpr auto first_retry_pause = std::chrono::milliseconds(100);
+// At the files of a program that failed.
+constexpr auto between_looks = std::chrono::seconds(5);
 
 // An entry that a program made itself was not put together with others.
 ServerStanding standing_of(const ServerConfig& config) noexcept {
@@ -58,8 +57,21 @@ ServerReason reason_of(ServerStanding standing) noexcept {
   return ServerReason::not_started;
 }
 
-// Whoever was asked wants it never to be started, instead of not now.
-bool is_rejection(const Error& error) { return error.remedy() && error.remedy()->kind == Remedy::Kind::undo_rejection; }
+ConnectionRule rule_of(const Connection::Parts& parts, const Limits& limits) {
+  ConnectionRule rule = parts.rule.value_or(ConnectionRule{});
+  rule.by_itself = parts.by_itself;
+  rule.remote = parts.make_transport && parts.config.kind != ServerKind::stdio;
+  if (parts.rule) rule.remote = parts.rule->remote;
+  rule.connect_limit = as_duration(limits.connect);
+  return rule;
+}
+
+// From 0 to less than 1.
+double chance_of(const Random& random) {
+  std::array<std::uint8_t, 2> bytes{};
+  random(bytes);
+  return (bytes[0] * 256 + bytes[1]) / 65536.0;
+}
 
 }  // namespace
 
@@ -79,10 +91,11 @@ Connection::Connection(asio::any_io_executor executor, const Runtime& runtime, C
   }
   if (!parts_.config.protocol.empty()) client_.protocol = parts_.config.protocol;
   if (const auto limit = parts_.config.request_timeout) runtime_.limits.request = runtime_.limits.list = *limit;
+  rule_ = rule_of(parts_, runtime_.limits);
   auto initial = initial_status(parts_);
-  state_ = initial.state;
-  reason_ = initial.reason;
-  error_ = std::move(initial.error);
+  state_.state = initial.state;
+  state_.reason = initial.reason;
+  state_.error = std::move(initial.error);
 }
 
 ClientOptions Connection::client_for(std::uint64_t opened) {
@@ -114,6 +127,10 @@ ServerStatus Connection::initial_status(const Parts& parts) {
     status.error = parts.unusable;
   } else if (!parts.approved) {
     status.reason = ServerReason::awaiting_approval;
+  } else if (parts.refused) {
+    status.state = ServerState::needs_auth;
+    status.reason = ServerReason::wants_credentials;
+    status.error = parts.refused;
   }
   return status;
 }
@@ -121,72 +138,146 @@ ServerStatus Connection::initial_status(const Parts& parts) {
 ServerStatus Connection::status() const {
   ServerStatus status;
   status.name = name();
-  status.state = state_;
-  status.reason = reason_;
-  status.error = error_;
+  status.state = state_.state;
+  status.reason = state_.reason;
+  status.error = state_.error;
   status.origin = parts_.config.origin;
   status.required = parts_.config.required;
   status.transport = shown_of(parts_);
-  if (offers_tools()) {
+  status.tool_count = tools_.size();
+  if (state_.reason == ServerReason::reconnecting) {
+    status.attempt = state_.attempt;
+    status.attempts = rule_.attempts;
+  }
+  if (open() && session_) {
     status.server = session_->server();
     status.era = session_->is_legacy() ? Era::legacy : Era::modern;
-    status.tool_count = tools_.size();
   }
   return status;
+}
+
+void Connection::apply(const ConnectionEvent& event) {
+  auto next = step(state_, event, rule_, loop_clock(executor_).now(), chance_of(runtime_.random));
+  state_ = std::move(next.state);
+  for (const auto action : next.actions) carry_out(action);
+  set_alarm();
+  watch_program();
+}
+
+void Connection::carry_out(ConnectionAction action) {
+  switch (action) {
+    case ConnectionAction::open:
+      scope_.spawn(attempt(std::exchange(on_behalf_, {})));
+      break;
+    case ConnectionAction::end_session:
+      retire_session();
+      break;
+    case ConnectionAction::replace_session:
+      replace_session();
+      break;
+    case ConnectionAction::drop_tools:
+      tools_.clear();
+      break;
+    case ConnectionAction::tell:
+      if (parts_.on_change && !closing_) parts_.on_change(*this);
+      break;
+    case ConnectionAction::wake:
+      settled_.notify_all();
+      break;
+  }
+}
+
+void Connection::set_alarm() {
+  if (alarm_ == state_.due) return;
+  alarm_ = state_.due;
+  waiting_for_alarm_.cancel();
+  ++alarms_;
+  if (alarm_ && !closing_) waiting_for_alarm_ = scope_.spawn(wait_until(*alarm_, alarms_));
+}
+
+Task<void> Connection::wait_until(Clock::TimePoint due, std::uint64_t alarm) {
+  Timer timer(executor_);
+  timer.set(due);
+  co_await timer.wait();
+  if (alarm == alarms_ && !closing_) apply(connection_event::Due{});
+}
+
+bool Connection::waits_for_program() const noexcept {
+  return !closing_ && rule_.by_itself && !rule_.remote && state_.state == ServerState::failed &&
+         state_.doing == ConnectionState::Doing::nothing;
+}
+
+void Connection::watch_program() {
+  if (watching_program_ || !waits_for_program() || !tried_ || tried_->kind() != Transport::Kind::stdio) return;
+  watching_program_ = true;
+  scope_.spawn(wait_for_program(tried_));
+}
+
+// Looks from time to time: files on other machines tell nobody of their changes.
+Task<void> Connection::wait_for_program(std::shared_ptr<Transport> transport) {
+  auto look = [transport] { return transport->identity().stamp; };
+  const auto before = co_await offload(Pool::quick, look);
+  while (waits_for_program()) {
+    co_await sleep_for(between_looks);
+    if (waits_for_program() && co_await offload(Pool::quick, look) != before) break;
+  }
+  watching_program_ = false;
+  if (waits_for_program()) apply(connection_event::ProgramFresh{});
+}
+
+void Connection::throw_off() const {
+  if (state_.error) throw Error(*state_.error);
+  const auto& config = parts_.config;
+  Error off(Errc::config, config.reason.empty()
+                              ? fmt::format("server \"{}\" is disabled in {}", name(), config.origin.file)
+                              : fmt::format("server \"{}\" is not used ({}): {}", name(),
+                                            to_string(standing_of(config)), config.reason));
+  throw config.remedy ? std::move(off).with_remedy(*config.remedy) : off;
 }
 
 Task<Session> Connection::ensure(std::shared_ptr<CallClock> time, CallContext context) {
   while (!connected()) {
     if (closing_) throw Error(Errc::closed, fmt::format("server \"{}\" is being closed", name()));
-    if (state_ == ServerState::disabled) {
-      if (error_) throw *error_;
-      const auto& config = parts_.config;
-      Error off(Errc::config, config.reason.empty()
-                                  ? fmt::format("server \"{}\" is disabled in {}", name(), config.origin.file)
-                                  : fmt::format("server \"{}\" is not used ({}): {}", name(),
-                                                to_string(standing_of(config)), config.reason));
-      throw config.remedy ? std::move(off).with_remedy(*config.remedy) : off;
-    }
-    if (parts_.unusable) throw *parts_.unusable;
-    if (!attempting_) {
-      attempting_ = true;
-      replace_session();
-      scope_.spawn(attempt(context));
-    }
+    if (state_.state == ServerState::disabled) throw_off();
+    if (parts_.unusable) throw Error(*parts_.unusable);
+    on_behalf_ = context;
+    apply(connection_event::Wanted{});
     {
       Waiting waiting(*this, time);
       co_await settled_.wait();
     }
     if (closing_) throw Error(Errc::closed, fmt::format("server \"{}\" is being closed", name()));
-    if (!connected() && !attempting_) {
+    if (!connected() && (state_.doing == ConnectionState::Doing::nothing || open())) {
       throw error_of_server(
-          name(), error_.value_or(Error(Errc::closed, "it closed the connection as soon as it was connected")));
+          name(), state_.error.value_or(Error(Errc::closed, "it closed the connection as soon as it was connected")));
     }
   }
   co_return *session_;
 }
 
+Task<void> Connection::reconnect() {
+  if (closing_) throw Error(Errc::closed, fmt::format("server \"{}\" is being closed", name()));
+  apply(connection_event::Reconnect{});
+  (void)co_await ensure();
+}
+
 // Runs in our own scope, so that a caller who stops waiting does not stop the others.
 Task<void> Connection::attempt(CallContext context) {
   auto outcome = co_await as_result(connect(std::move(context)));
-  if (!closing_) co_await note(outcome ? error_ : outcome.error());
-  attempting_ = false;
+  if (closing_) co_return;
+  co_await note(outcome ? *outcome : std::optional(outcome.error()));
+  if (closing_) co_return;
   attempt_failed_ = !outcome;
-  if (!outcome && !closing_) {
-    const auto& error = outcome.error();
-    const bool unapproved = error.code() == Errc::denied && !parts_.approved;
-    if (error.code() == Errc::unauthorized || error.code() == Errc::forbidden) {
-      settle(ServerState::needs_auth, ServerReason::wants_credentials, error);
-    } else if (error.code() == Errc::denied && parts_.approved) {
-      settle(ServerState::disabled, ServerReason::policy, error);
-    } else if (unapproved && is_rejection(error)) {
-      settle(ServerState::disabled, ServerReason::rejected, error);
-    } else {
-      settle(unapproved ? ServerState::pending : ServerState::failed,
-             unapproved ? ServerReason::awaiting_approval : ServerReason::connect_failed, error);
-    }
+  if (!outcome) {
+    apply(connection_event::Failed{outcome.error(), parts_.approved});
+    co_return;
   }
-  settled_.notify_all();
+  apply(connection_event::Connected{*outcome});
+  if (session_ && session_->closed()) {
+    apply(connection_event::Lost{lost_.value_or(Error(Errc::closed, "it closed the connection"))});
+  } else if (tools_changed_) {
+    refresh_soon();
+  }
 }
 
 // Whatever becomes of it, the connection is what it is.
@@ -214,141 +305,66 @@ Task<void> Connection::be_approved(CallContext context) {
   }
 }
 
-Task<void> Connection::connect(CallContext context) {
+Task<std::optional<Error>> Connection::connect(CallContext context) {
   co_await be_approved(std::move(context));
   auto permit = co_await slots_.acquire();
-  state_ = ServerState::pending;
-  reason_ = ServerReason::connecting;
-  error_.reset();
+  apply(connection_event::Begun{});
   lost_.reset();
+  auto runtime = runtime_;
+  if (!state_.coming_back && state_.attempt > 1 && state_.first_tried) {
+    // All tries of a first connection have one limit.
+    const auto spent = loop_clock(executor_).now() - *state_.first_tried;
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(rule_.connect_limit - spent);
+    runtime.limits.connect = std::max(left, std::chrono::milliseconds(1));
+  }
   auto transport = parts_.transport;
   if (!transport) {
     transport = co_await with_timeout(
-        parts_.make_transport(runtime_), as_duration(runtime_.limits.connect),
+        parts_.make_transport(runtime), as_duration(runtime.limits.connect),
         fmt::format(
             "the files and secrets that its entry refers to were not available within {} ms, the limit for connecting",
-            runtime_.limits.connect.count()));
+            runtime.limits.connect.count()));
   }
+  tried_ = transport;
   const auto opened = ++opened_;
-  session_ = co_await patchbay::connect(Client(client_for(opened)), std::move(transport), runtime_);
+  session_ = co_await patchbay::connect(Client(client_for(opened)), std::move(transport), runtime);
   // What changes from here on is heard, so nothing is missed between the list and the listening.
   if (parts_.follow_changes) co_await begin_following(*session_);
   tools_changed_ = false;
   auto listed = co_await as_result(fetch_tools(*session_));
   if (closing_) throw Error(Errc::cancelled, "cancelled");
-  if (listed) {
-    tools_ = std::move(*listed);
-    settle(ServerState::connected, ServerReason::none);
-  } else {
-    settle(ServerState::connected, ServerReason::tools_fetch_failed, listed.error());
+  if (auto previous = std::exchange(previous_, std::nullopt)) {
+    scope_.spawn(restore(previous->first, previous->second, *session_));
   }
-  if (tools_changed_) refresh_soon();
+  if (!listed) co_return listed.error();
+  tools_ = std::move(*listed);
+  co_return std::nullopt;
 }
 
-Task<Connection::Tools> Connection::fetch_tools(Session session) {
-  Tools tools;
-  if (!session.server().capabilities.tools) co_return tools;
-  auto pause = std::chrono::duration_cast<Duration>(first_retry_pause);
-  for (std::size_t tried = 1;; ++tried) {
-    auto listing = co_await as_result(session.list_tools());
-    if (listing) {
-      for (auto& tool : listing->items) {
-        if (lets_through(parts_.config, tool.name)) tools.push_back(std::make_shared<const Tool>(std::move(tool)));
-      }
-      for (const auto& problem : listing->problems) {
-        runtime_.log(LogLevel::warning, "tool_left_out", "path", problem.path, "reason", problem.reason);
-      }
-      co_return tools;
-    }
-    if (tried >= runtime_.limits.list_tries || session.closed()) throw std::move(listing).error();
-    co_await sleep_for(pause);
-    pause *= 2;
+// Whoever watched something, or chose a log level, before the connection was lost still wants it.
+Task<void> Connection::restore(Session from, std::uint64_t opened, Session to) {
+  while (calls_.contains(opened)) co_await unused_.wait();
+  co_await end(from, CloseMode::quick);
+  auto restored = co_await as_result(SessionAccess::take_over(from, to));
+  if (!restored && restored.error().code() != Errc::cancelled) {
+    runtime_.log(LogLevel::warning, "not_restored", "reason", restored.error().message());
   }
-}
-
-// Returns when the server has said yes or no. One that says neither is not waited for: if it agrees after all, the
-// tools are listed once more.
-Task<void> Connection::begin_following(Session session) {
-  const auto& capabilities = session.server().capabilities;
-  SubscriptionFilter filter;
-  filter.tools_list_changed = capabilities.tools && capabilities.tools->list_changed;
-  filter.prompts_list_changed = capabilities.prompts && capabilities.prompts->list_changed;
-  filter.resources_list_changed = capabilities.resources && capabilities.resources->list_changed;
-  if (!filter.tools_list_changed && !filter.prompts_list_changed && !filter.resources_list_changed) co_return;
-  auto answered = std::make_shared<Completion<bool>>();
-  scope_.spawn(follow(session, filter, answered));
-  if (!filter.tools_list_changed) co_return;
-  (void)co_await as_result(
-      with_timeout(answered->wait(), as_duration(runtime_.limits.silent_probe), "no answer about the subscription"));
-}
-
-Task<void> Connection::follow(Session session, SubscriptionFilter filter, std::shared_ptr<Completion<bool>> answered) {
-  const auto opened = opened_;
-  const bool tools = filter.tools_list_changed;
-  auto watch = co_await as_result(session.watch(std::move(filter)));
-  if (!watch) {
-    runtime_.log(LogLevel::info, "not_following", "reason", watch.error().message());
-  } else if (tools) {
-    on_tools_changed(opened);
-  }
-  answered->set(watch.has_value());
-}
-
-void Connection::on_tools_changed(std::uint64_t opened) {
-  if (opened != opened_ || !parts_.follow_changes || closing_) return;
-  tools_changed_ = true;
-  refresh_soon();
-}
-
-void Connection::refresh_soon() {
-  // While it connects the list is still to come.
-  if (refreshing_ || !offers_tools()) return;
-  refreshing_ = true;
-  scope_.spawn(refresh());
-}
-
-// One at a time: of two lists that are on their way at once, the older might arrive last.
-Task<void> Connection::refresh() {
-  auto pause = std::chrono::duration_cast<Duration>(refresh_delay);
-  while (tools_changed_ && offers_tools()) {
-    co_await sleep_for(pause);
-    if (!offers_tools()) break;
-    pause = std::min<Duration>(pause * 2, longest_refresh_delay);
-    tools_changed_ = false;
-    const auto opened = opened_;
-    auto listed = co_await as_result(fetch_tools(*session_));
-    if (opened != opened_ || !offers_tools()) continue;  // another session has another list
-    if (listed) {
-      tools_ = std::move(*listed);
-      if (parts_.on_change) parts_.on_change(*this);
-    } else {
-      // The old list is kept.
-      call_ended(opened, listed.error());
-      runtime_.log(LogLevel::warning, "tools_not_refreshed", "reason", listed.error().message());
-    }
-  }
-  refreshing_ = false;
 }
 
 void Connection::on_lost(std::uint64_t opened, const Error& error) {
   if (closing_ || opened != opened_) return;
   lost_ = error;
-  if (!session_ || state_ == ServerState::pending) return;  // still being listed: settle() will see it
-  retire_session();
-  settle(ServerState::failed, ServerReason::connection_lost, error);
+  if (!open()) return;  // still being listed: the attempt will see it
+  apply(connection_event::Lost{error});
   if (parts_.note) scope_.spawn(note(error));
 }
 
 // What one call met is how the server is, until another call tells otherwise or it is connected anew.
 void Connection::call_ended(std::uint64_t opened, const std::optional<Error>& error) {
-  if (closing_ || opened != opened_ || !session_ || state_ == ServerState::pending) return;
-  if (!error) {
-    if (!connected()) settle(ServerState::connected, ServerReason::none);
-  } else if (error->code() == Errc::unauthorized) {
-    if (state_ != ServerState::needs_auth) settle(ServerState::needs_auth, ServerReason::wants_credentials, error);
-  } else if (error->code() == Errc::connect) {
-    if (state_ != ServerState::failed) settle(ServerState::failed, ServerReason::connection_lost, error);
-  }
+  if (closing_ || opened != opened_) return;
+  // The ordinary case changes nothing.
+  if (!error && connected() && state_.errors == 0) return;
+  apply(connection_event::CallEnded{error});
 }
 
 void Connection::call_left(std::uint64_t opened) {
@@ -361,14 +377,16 @@ void Connection::call_left(std::uint64_t opened) {
 // What is left of a connection that ended by itself (a child to be reaped, say) is cleaned up
 // now, not when somebody connects again.
 void Connection::retire_session() {
-  tools_.clear();
-  if (session_) scope_.spawn(end(*std::exchange(session_, std::nullopt), CloseMode::quick));
+  if (!session_) return;
+  previous_.emplace(*session_, opened_);
+  scope_.spawn(end(*std::exchange(session_, std::nullopt), CloseMode::quick));
 }
 
 // A new one is wanted in its place. Calls that run on it are not to blame.
 void Connection::replace_session() {
-  tools_.clear();
-  if (session_) scope_.start(end_when_idle(*std::exchange(session_, std::nullopt), opened_));
+  if (!session_) return;
+  previous_.emplace(*session_, opened_);
+  scope_.start(end_when_idle(*std::exchange(session_, std::nullopt), opened_));
 }
 
 Task<void> Connection::end_when_idle(Session session, std::uint64_t opened) {
@@ -384,20 +402,6 @@ Task<void> Connection::end(Session session, CloseMode mode) {
   co_await std::move(ended);
 }
 
-void Connection::settle(ServerState state, ServerReason reason, std::optional<Error> error) {
-  if (state == ServerState::connected && session_->closed()) {
-    state = ServerState::failed;
-    reason = ServerReason::connection_lost;
-    if (!error) error = lost_;
-    retire_session();
-  }
-  state_ = state;
-  reason_ = reason;
-  // Who waits for the server gets the same failure that its status has.
-  error_ = error ? std::optional(error->marked()) : std::nullopt;
-  if (parts_.on_change && !closing_) parts_.on_change(*this);
-}
-
 Task<void> Connection::fade() {
   parts_.on_change = nullptr;
   while (uses_ > 0) co_await unused_.wait();
@@ -407,19 +411,17 @@ Task<void> Connection::close(CloseMode mode) {
   closing_ = true;
   const bool throws = co_await asio::this_coro::throw_if_cancelled();
   co_await asio::this_coro::throw_if_cancelled(false);
-  if (state_ != ServerState::disabled) {
-    state_ = ServerState::pending;
-    reason_ = ServerReason::closed;
-    error_.reset();
-  }
+  apply(connection_event::Closed{});
+  listed_.notify_all();
   scope_.cancel();
-  settled_.notify_all();
   // An attempt that was too far to be cancelled may leave a session behind while it ends.
   for (int pass = 0; pass < 2; ++pass) {
     if (auto session = std::exchange(session_, std::nullopt)) co_await end(std::move(*session), mode);
     co_await scope_.join();
   }
   tools_.clear();
+  previous_.reset();
+  tried_.reset();
   co_await asio::this_coro::throw_if_cancelled(throws);
 }
 

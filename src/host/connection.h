@@ -1,7 +1,7 @@
 // Connection: one server's life inside a Host, from its entry to its end. It connects when
 // first needed, shares that attempt among all who ask, lists the tools and keeps what is
-// known for status(). Owned by the Host; loop thread only. It does not name tools or route
-// calls.
+// known for status(). What it does next is decided by host/connection_state.h; here it is carried out.
+// Owned by the Host; loop thread only. It does not name tools or route calls.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +19,7 @@
 #include "base/scope.h"
 #include "base/semaphore.h"
 #include "base/waiting.h"
+#include "host/connection_state.h"
 #include "rpc/call_clock.h"
 #include "rpc/channel.h"
 
@@ -33,10 +34,13 @@ class Connection {
     // Makes one for every attempt when there is no `transport`: secrets are fetched then, and not before.
     std::function<Task<std::shared_ptr<Transport>>(Runtime)> make_transport;
     std::optional<Error> unusable;
+    std::optional<Error> refused;  // its credentials, in an earlier run: how it is until it is asked again
     NamePrefix prefix = NamePrefix::server;
     bool approved = true;
     std::function<Task<bool>(ApprovalQuestion)> approve;
     bool follow_changes = true;
+    bool by_itself = false;                      // comes back after a loss without being asked
+    std::optional<ConnectionRule> rule = {};     // for tests; unset: the ordinary one
     std::function<void(Connection&)> on_change;  // state or tools are different now
     // What an attempt came to, nothing being success, or why the connection was lost. An attempt waits for it.
     std::function<Task<void>(std::optional<Error>)> note;
@@ -53,22 +57,26 @@ class Connection {
   NamePrefix prefix() const noexcept { return parts_.prefix; }
   const std::vector<std::shared_ptr<const Tool>>& tools() const noexcept { return tools_; }
   ServerStatus status() const;
-  bool connected() const noexcept { return state_ == ServerState::connected; }
-  // Whether its tools can be called. One that refused credentials may take them the next time.
-  bool offers_tools() const noexcept {
-    return session_ && (state_ == ServerState::connected || state_ == ServerState::needs_auth);
-  }
+  bool connected() const noexcept { return state_.state == ServerState::connected; }
+  // Whether there is a session. One that refused credentials may take them the next time.
+  bool open() const noexcept { return state_.doing == ConnectionState::Doing::open; }
   // Whether ensure() may have another outcome than last time. Who merely looks for something
-  // should not wait again for a server that cannot be started.
-  bool worth_trying() const noexcept { return !attempt_failed_ && state_ != ServerState::disabled; }
+  // should not wait again for a server that cannot be started, nor for one whose tools are known.
+  bool worth_trying() const noexcept {
+    return !attempt_failed_ && state_.state != ServerState::disabled && state_.doing != ConnectionState::Doing::pausing;
+  }
 
   // Returns when the server is connected; throws why it is not. Idempotent. After a call that was refused it connects
-  // anew, with credentials that are fetched anew.
+  // anew, with credentials that are fetched anew. Waits for a server that is coming back.
   // `time` of who waits stops while a person is asked whether the server may be started; `context` is the call
   // that the question names.
   Task<Session> ensure(std::shared_ptr<CallClock> time = nullptr, CallContext context = {});
   // The session while it is connected.
   const Session* session() const noexcept { return connected() && session_ ? &*session_ : nullptr; }
+  // Asks once more for tools that could not be listed, for whoever looks for one of them; throws why that failed.
+  Task<void> list_again();
+  // A new connection, whatever there is; returns when it is made, throws why it is not.
+  Task<void> reconnect();
 
   Task<void> close(CloseMode mode);
 
@@ -128,10 +136,22 @@ class Connection {
   };
   void set_asking(bool asking);
 
+  // What happened: decides, and carries out what follows.
+  void apply(const ConnectionEvent& event);
+  void carry_out(ConnectionAction action);
+  void set_alarm();
+  Task<void> wait_until(Clock::TimePoint due, std::uint64_t alarm);
+  // While a local server has failed: notices when the files of its program are others.
+  void watch_program();
+  Task<void> wait_for_program(std::shared_ptr<Transport> transport);
+  bool waits_for_program() const noexcept;
+  [[noreturn]] void throw_off() const;  // why it is never started
+
   Task<void> attempt(CallContext context);
   Task<void> be_approved(CallContext context);
   Task<void> note(std::optional<Error> error);
-  Task<void> connect(CallContext context);
+  // Nothing, or why its tools are not known.
+  Task<std::optional<Error>> connect(CallContext context);
   using Tools = std::vector<std::shared_ptr<const Tool>>;
   Task<Tools> fetch_tools(Session session);
   Task<void> begin_following(Session session);
@@ -142,7 +162,7 @@ class Connection {
   Task<void> end_when_idle(Session session, std::uint64_t opened);
   void retire_session();
   void replace_session();
-  void settle(ServerState state, ServerReason reason, std::optional<Error> error = {});
+  Task<void> restore(Session from, std::uint64_t opened, Session to);
   ClientOptions client_for(std::uint64_t opened);
   void on_lost(std::uint64_t opened, const Error& error);
   void on_tools_changed(std::uint64_t opened);
@@ -155,19 +175,27 @@ class Connection {
   Semaphore& slots_;
   Parts parts_;
 
-  ServerState state_ = ServerState::pending;
-  ServerReason reason_ = ServerReason::not_started;
-  std::optional<Error> error_;
+  ConnectionRule rule_;
+  ConnectionState state_;
   std::optional<Session> session_;  // also while its tools are being listed
-  std::optional<Error> lost_;       // why the session ended by itself
-  Tools tools_;
-  bool attempting_ = false;
+  // Ended, with its number; what was wished for on it is wished for on the next one.
+  std::optional<std::pair<Session, std::uint64_t>> previous_;
+  std::optional<Error> lost_;         // why the session ended by itself
+  Tools tools_;                       // of a server that is gone those it had
+  std::shared_ptr<Transport> tried_;  // by the last attempt
+  bool watching_program_ = false;
+  CallContext on_behalf_;                  // of whoever wanted the attempt
+  std::optional<Clock::TimePoint> alarm_;  // what is waited for
+  std::uint64_t alarms_ = 0;               // counts them: an older one is not this one
+  Spawned waiting_for_alarm_;
   bool asking_ = false;  // a person, whether it may be started
   std::set<Waiting*> waiting_;
   bool attempt_failed_ = false;
   bool closing_ = false;
   bool tools_changed_ = false;  // since the newest list was asked for
   bool refreshing_ = false;
+  std::uint64_t listings_ = 0;                  // refreshes that have come to something
+  Event listed_;                                // after each of them, and at the end
   std::uint64_t opened_ = 0;                    // counts sessions: news of an older one is not news of this one
   std::map<std::uint64_t, std::size_t> calls_;  // on each of them
   Event settled_;

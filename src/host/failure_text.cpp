@@ -19,14 +19,6 @@ std::string shown(std::string_view message) {
   return clean_for_display(cut) + (cut.size() < message.size() ? "…" : "");
 }
 
-// The message of the JSON-RPC error, without what error_of_call() put around it.
-std::string_view words_of_server(const Error& error) {
-  const std::string_view message = without_warning(error.message());
-  const auto before = answered_with(*error.rpc_code());
-  const auto at = message.find(before);
-  return at == message.npos ? message : message.substr(at + before.size());
-}
-
 // The caller's own server could not be reached, and nothing was sent.
 bool is_not_connected(const Error& error) {
   switch (error.code()) {
@@ -42,8 +34,9 @@ bool is_not_connected(const Error& error) {
 }
 
 std::string what_happened(const Error& error, std::string_view server, std::string_view tool) {
-  if (error.rpc_code()) return fmt::format("MCP error {}: {}", *error.rpc_code(), shown(words_of_server(error)));
-  const auto message = without_warning(error.message());
+  if (error.rpc_code()) return fmt::format("MCP error {}: {}", *error.rpc_code(), shown(error.original().message()));
+  // Without the server, the tool and the warning, which are said in other words here.
+  const std::string_view message = error.original().message();
   // As the catalog says it; what stands behind the name (what may be meant, who is not connected) helps a model as
   // well.
   const auto unknown = fmt::format("there is no tool called \"{}\"", tool);

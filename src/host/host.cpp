@@ -29,6 +29,8 @@ std::string_view to_string(ServerReason reason) noexcept {
       return "not started";
     case ServerReason::connecting:
       return "connecting";
+    case ServerReason::reconnecting:
+      return "reconnecting";
     case ServerReason::awaiting_approval:
       return to_string(ServerStanding::awaiting_approval);
     case ServerReason::not_usable:
@@ -41,6 +43,10 @@ std::string_view to_string(ServerReason reason) noexcept {
       return "tools fetch failed";
     case ServerReason::connection_lost:
       return "connection lost";
+    case ServerReason::gave_up:
+      return "gave up";
+    case ServerReason::keeps_ending:
+      return "keeps ending";
     case ServerReason::closed:
       return "closed";
     case ServerReason::rejected:
@@ -59,6 +65,11 @@ std::string_view to_string(ServerReason reason) noexcept {
       return to_string(ServerStanding::shadowed);
   }
   return "";
+}
+
+std::string reason_text(const ServerStatus& status) {
+  if (status.attempts == 0) return std::string(to_string(status.reason));
+  return fmt::format("{} {}/{}", to_string(status.reason), status.attempt, status.attempts);
 }
 
 namespace {
@@ -123,9 +134,11 @@ void Host::Impl::changed(Connection& connection) {
   const auto found = connections_.find(connection.name());
   if (found == connections_.end() || found->second.get() != &connection) return;
   spelled_.clear();
-  static const OfferedTools::Tools none;
-  if (offered_.set(connection.name(), connection.prefix(), connection.offers_tools() ? connection.tools() : none)) {
-    tell_catalog_soon();
+  // Tools of a server that is gone stay: it comes back, and a list that changes back and forth costs a model its
+  // prompt cache.
+  if (offered_.set(connection.name(), connection.prefix(), connection.tools())) tell_catalog_soon();
+  if (recorder_ && !reached_.contains(connection.name())) {
+    recorder_->note(connection.config(), connection.status(), connection.tools());
   }
   if (events_->wanted()) events_->tell(connection.status());
 }
@@ -176,6 +189,7 @@ Task<void> Host::Impl::end_all(std::shared_ptr<Impl> self, CloseMode mode) {
     scope.spawn([](std::shared_ptr<Connection> one, CloseMode how) -> Task<void> { co_await one->close(how); }(
                                                                        connection, mode));
   }
+  if (self->recorder_) scope.spawn(self->recorder_->finish());
   auto closed = co_await as_result(scope.join());
   if (self->scope_) {
     auto joined = co_await as_result(self->scope_->join());
@@ -213,13 +227,15 @@ Host::Host(HostOptions options) {
 Host::Host(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 struct HostMaker {
-  static Host make(HostOptions options, const Runtime& runtime, std::string doing) {
-    return Host(std::make_shared<Host::Impl>(std::move(options), runtime, std::move(doing)));
+  static Host make(HostOptions options, const Runtime& runtime, std::string doing, Reach reach) {
+    auto impl = std::make_shared<Host::Impl>(std::move(options), runtime, std::move(doing));
+    impl->reach_ = std::move(reach);
+    return Host(std::move(impl));
   }
 };
 
-Host make_host(HostOptions options, const Runtime& runtime, std::string doing) {
-  return HostMaker::make(std::move(options), runtime, std::move(doing));
+Host make_host(HostOptions options, const Runtime& runtime, std::string doing, Reach reach) {
+  return HostMaker::make(std::move(options), runtime, std::move(doing), std::move(reach));
 }
 
 // A host that was not stopped ends its connections now; the last coroutine keeps what it
@@ -247,17 +263,40 @@ void Host::add_server(ServerConfig config) {
   impl_->unprepared_ = true;
 }
 
+std::vector<std::shared_ptr<Connection>> Host::Impl::startable() const {
+  std::vector<std::shared_ptr<Connection>> all;
+  // Where it is not known what is denied, no call is made; how the servers are can be seen all the same.
+  const bool known = !permissions_.rules().refuse_all;
+  for (const auto& [name, connection] : connections_) {
+    if (recorder_ && recorder_->holds_back(name)) continue;
+    if (!known || !permissions_.denied_server(name)) all.push_back(connection);
+  }
+  return all;
+}
+
 Task<void> Host::start() {
   auto impl = impl_;
   co_await impl->prepare();
   impl->started_ = true;
-  std::vector<std::shared_ptr<Connection>> all;
-  // Where it is not known what is denied, no call is made; how the servers are can be seen all the same.
-  const bool known = !impl->permissions_.rules().refuse_all;
-  for (const auto& [name, connection] : impl->connections_) {
-    if (!known || !impl->permissions_.denied_server(name)) all.push_back(connection);
+  co_await impl->start(impl->startable());
+}
+
+Task<void> Host::begin() {
+  auto impl = impl_;
+  co_await impl->prepare();
+  impl->started_ = true;
+  auto all = impl->startable();
+  std::vector<std::shared_ptr<Connection>> always, required;
+  for (const auto& connection : all) {
+    if (connection->config().always_load) always.push_back(connection);
+    if (connection->config().required) required.push_back(connection);
   }
-  co_await impl->start(std::move(all));
+  impl->scope_->spawn(impl->start_quietly(std::move(all)));
+  // One that is late is there when it is there.
+  (void)co_await as_result(with_timeout(impl->start(std::move(always)), as_duration(impl->runtime_.limits.conversation),
+                                        "servers are still starting"));
+  impl->check_running();
+  for (const auto& connection : required) (void)co_await impl->ensure(connection->name());
 }
 
 Task<void> Host::start(std::vector<std::string> names) {
@@ -288,6 +327,15 @@ Task<Session> Host::session(std::string server, CallContext on_behalf) {
   (void)impl->require(server);
   impl->permissions_.require_server(server);
   co_return co_await impl->ensure(std::move(server), nullptr, std::move(on_behalf));
+}
+
+Task<void> Host::reconnect(std::string server) {
+  auto impl = impl_;
+  co_await impl->prepare();
+  auto connection = impl->require(server);
+  impl->permissions_.require_server(server);
+  const Connection::Use use(*connection);
+  co_await connection->reconnect();
 }
 
 Task<ConfigChange> Host::reload() {

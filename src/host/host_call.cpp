@@ -115,6 +115,7 @@ Task<Host::Impl::Entry> Host::Impl::find_tool(std::string text, std::shared_ptr<
   if (meant.size() == 1) {
     // Only this server can be meant, so its failure is the answer.
     (void)co_await ensure(meant.front()->name(), time, context);
+    if (!find_now(text)) co_await require(meant.front()->name())->list_again();
   } else if (!meant.empty()) {
     co_await start(meant, time, context);
   }

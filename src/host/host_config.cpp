@@ -44,6 +44,8 @@ std::string random_id(const Random& random) {
   return out;
 }
 
+Task<std::shared_ptr<Transport>> reached_by(Reach reach, ServerConfig entry) { co_return reach(entry); }
+
 }  // namespace
 
 Host::Impl::Impl(HostOptions options, const Runtime& runtime, std::string doing)
@@ -65,6 +67,9 @@ Host::Impl::Impl(HostOptions options, const Runtime& runtime, std::string doing)
     unread_ = true;
   }
   session_id_ = random_id(runtime_.random);
+  if (!options_.state_directory.empty()) {
+    recorder_ = std::make_shared<ServerRecorder>(options_.state_directory, runtime_.log);
+  }
   apply_settings();
 }
 
@@ -104,6 +109,12 @@ std::shared_ptr<const StartContext> Host::Impl::start_context() const {
       return stored_secret(file, name, ::getuid());
     };
   }
+  if (recorder_) {
+    context->stderr_of = [weak = std::weak_ptr(recorder_)](const ServerConfig& server) {
+      const auto recorder = weak.lock();
+      return recorder ? recorder->stderr_of(server) : nullptr;
+    };
+  }
   context->check = [settings = config.settings, startup = startup_variables()](const ServerConfig& written,
                                                                                const ServerConfig& expanded) {
     auto verdict = judge_entry(written, expanded, layers_of(settings), startup);
@@ -132,6 +143,7 @@ void Host::Impl::tell_rules_of_servers() {
 void Host::Impl::apply_settings() {
   const auto& config = *options_.config;
   context_ = start_context();
+  if (recorder_) recorder_->use(config, startup_variables());
   runtime_.limits = configured_limits();
   idle_limit_ = idle_limit_from(context_->variables);
   const bool legacy = context_->variables("MCP_PROTOCOL_NEGOTIATION") == "legacy" && given_protocol_ == "auto";
@@ -184,6 +196,9 @@ std::map<std::string, Connection::Parts> Host::Impl::new_servers() const {
       parts.make_transport = [config, context = context_](Runtime runtime) {
         return make_transport(config, context, std::move(runtime));
       };
+      if (reach_) {
+        parts.make_transport = [config, reach = reach_](const Runtime&) { return reached_by(reach, config); };
+      }
       if (!options_.failure_memory.empty()) {
         parts.note = [this, config](std::optional<Error> error) { return note(config, std::move(error)); };
       }
@@ -231,6 +246,7 @@ Task<void> Host::Impl::prepare() {
   if (!scope_) {
     scope_.emplace(executor);
     questions_.emplace(executor);
+    if (recorder_) recorder_->begin(executor);
     if (options_.follow_config && options_.load) scope_->spawn(follow_config());
     if (options_.config->connectors && options_.load) scope_->spawn(ask_for_connectors());
   }
@@ -243,7 +259,10 @@ Task<void> Host::Impl::prepare() {
     if (options_.approve) {
       parts.approve = [this](ApprovalQuestion question) { return approve(std::move(question)); };
     }
+    if (recorder_ && parts.approved && !parts.unusable && !parts.transport)
+      parts.refused = recorder_->hold_back(parts.config);
     parts.follow_changes = options_.follow_changes;
+    parts.by_itself = options_.keep_connected;
     parts.on_change = [this](Connection& connection) { changed(connection); };
     connections_[name] =
         std::make_shared<Connection>(executor, runtime_, client_with_events(), slots, std::move(parts));

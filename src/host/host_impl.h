@@ -23,6 +23,8 @@
 #include "host/connection.h"
 #include "host/events.h"
 #include "host/input_schemas.h"
+#include "host/kept/recorder.h"
+#include "host/make_host.h"
 #include "host/offered_tools.h"
 #include "host/start/server_start.h"
 #include "permission/decide.h"
@@ -84,6 +86,9 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   // For a call, with its time and context.
   Task<void> start(std::vector<std::shared_ptr<Connection>> wanted, std::shared_ptr<CallClock> time = nullptr,
                    CallContext context = {});
+
+  // Those that no rule denies whole.
+  std::vector<std::shared_ptr<Connection>> startable() const;
 
   // A person is asked one thing at a time: questions wait in a queue. Who stops waiting takes his question out of it;
   // stop() takes them all out.
@@ -196,6 +201,7 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   HostOptions options_;
   std::shared_ptr<HostEvents> events_;
   Runtime runtime_;
+  Reach reach_;  // set by tests
   Limits given_limits_;
   std::string given_protocol_;  // what settings can change for a while
   std::string doing_;           // kept with failures
@@ -229,8 +235,9 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   ConfigMemory memory_;
   Semaphore reloading_{1};
   std::string session_id_;
-  bool unprepared_ = true;  // servers may be without a connection
-  bool started_ = false;    // all of them, so new ones are started, too
+  std::shared_ptr<ServerRecorder> recorder_;  // none: nothing is kept
+  bool unprepared_ = true;                    // servers may be without a connection
+  bool started_ = false;                      // all of them, so new ones are started, too
   std::shared_ptr<const StartContext> context_;
   std::optional<std::chrono::milliseconds> idle_limit_;
   bool stopped_ = false;  // stop() was called

@@ -2,15 +2,21 @@
 // line and tests.
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <string>
 
 #include <patchbay/host.h>
+#include <patchbay/transport.h>
 
 #include "base/runtime.h"
 
 namespace patchbay {
 
+// How a declared server is reached, instead of what its entry says. For tests that change entries.
+using Reach = std::function<std::shared_ptr<Transport>(const ServerConfig& entry)>;
+
 // `doing`: what the program is doing, in a word; kept with failures (HostOptions::failure_memory).
-Host make_host(HostOptions options, const Runtime& runtime, std::string doing = {});
+Host make_host(HostOptions options, const Runtime& runtime, std::string doing = {}, Reach reach = {});
 
 }  // namespace patchbay

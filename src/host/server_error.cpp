@@ -6,9 +6,11 @@ namespace patchbay {
 namespace {
 
 // What a person must know before they repeat it.
-constexpr std::string_view warning = " (the request may have been carried out; check before repeating it)";
-
-std::string_view warning_of(const Error& error) { return error.carried_out() == CarriedOut::unknown ? warning : ""; }
+std::string_view warning_of(const Error& error) {
+  return error.carried_out() == CarriedOut::unknown
+             ? " (the request may have been carried out; check before repeating it)"
+             : "";
+}
 
 // The message with `instead` where it begins with the server's name.
 std::string renamed(std::string_view server, const std::string& message, std::string_view instead) {
@@ -20,15 +22,6 @@ std::string renamed(std::string_view server, const std::string& message, std::st
 
 }  // namespace
 
-std::string answered_with(std::int64_t rpc_code) {
-  return fmt::format("the server answered with error {}: ", rpc_code);
-}
-
-std::string_view without_warning(std::string_view message) {
-  if (message.ends_with(warning)) message.remove_suffix(warning.size());
-  return message;
-}
-
 Error error_of_server(std::string_view server, const Error& error) {
   const auto& message = error.message();
   const auto name = fmt::format("\"{}\"", server);
@@ -38,18 +31,19 @@ Error error_of_server(std::string_view server, const Error& error) {
 Error error_of_call(std::string_view server, std::string_view what, const Error& error) {
   auto telling = [&](std::string_view before, std::string_view behind) {
     const auto message = renamed(server, error.message(), "the server");
-    return error.with_message(fmt::format("{}/{}: {}{}{}{}", server, what, before, message, behind, warning_of(error)));
+    return error.with_message(fmt::format("{}/{}: {}{}{}{}", server, what, before, message, behind, warning_of(error)))
+        .with_original(error);
   };
   switch (error.code()) {
     case Errc::cancelled:
-      return error.with_message(fmt::format("{}{}", error.message(), warning_of(error)));
+      return error.with_message(fmt::format("{}{}", error.message(), warning_of(error))).with_original(error);
     case Errc::invalid_argument:
     case Errc::config:
     case Errc::denied:
     case Errc::internal:
       return error;
     case Errc::rpc:
-      return telling(answered_with(error.rpc_code().value_or(0)), "");
+      return telling(fmt::format("the server answered with error {}: ", error.rpc_code().value_or(0)), "");
     case Errc::protocol:
       return telling("the server broke the protocol: ", "; report it to the server's author");
     case Errc::timeout:

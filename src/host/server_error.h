@@ -18,11 +18,6 @@ Error error_of_server(std::string_view server, const Error& error);
 // it is.
 Error error_of_call(std::string_view server, std::string_view what, const Error& error);
 
-// What error_of_call() adds: in front of the message of a JSON-RPC error, and behind one that may have been carried
-// out.
-std::string answered_with(std::int64_t rpc_code);
-std::string_view without_warning(std::string_view message);
-
 // The message for somebody who has just read the server's name: "it exited with status 3".
 std::string without_name(std::string_view server, const std::string& message);
 

@@ -21,6 +21,8 @@ struct StdioTarget : StdioOptions {
   std::map<std::string, std::string> context_env;
   std::vector<std::string> unset_env;
   std::string shown;  // in messages, instead of the command line with secrets taken out
+  // Gets what the command writes to stderr, in pieces as they come; unset: only its tail is kept.
+  std::function<void(std::string_view)> on_stderr;
 };
 
 struct HttpTarget : HttpOptions {

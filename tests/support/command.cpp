@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <stdexcept>
 
 #include <gtest/gtest.h>
@@ -25,14 +26,20 @@ CommandResult run_program(const std::vector<std::string>& words, const CommandOp
   if (::pipe2(in, O_CLOEXEC) != 0 || ::pipe2(out, O_CLOEXEC) != 0 || ::pipe2(err, O_CLOEXEC) != 0) {
     throw std::runtime_error("no pipes");
   }
+  // What one run learns of a server must not change the next.
+  std::optional<TemporaryDirectory> state;
+  if (!options.env.contains("XDG_STATE_HOME") && !options.env.contains("HOME")) state.emplace();
   std::vector<std::string> variables;
   for (char** variable = environ; *variable; ++variable) {
     std::string text = *variable;
     const auto name = text.substr(0, text.find('='));
-    if (!options.env.contains(name) && name != "XDG_CACHE_HOME") variables.push_back(text);
+    if (!options.env.contains(name) && name != "XDG_CACHE_HOME" && (name != "XDG_STATE_HOME" || !state)) {
+      variables.push_back(text);
+    }
   }
   for (const auto& [name, value] : options.env) variables.push_back(name + "=" + value);
-  // A place where nothing can be: what one run learns of a server must not change the next.
+  if (state) variables.push_back("XDG_STATE_HOME=" + state->path());
+  // A place where nothing can be.
   if (!options.env.contains("XDG_CACHE_HOME")) variables.emplace_back("XDG_CACHE_HOME=/dev/null/cache");
   std::vector<char*> argv, envp;
   for (const auto& word : words) argv.push_back(const_cast<char*>(word.c_str()));

@@ -22,7 +22,7 @@ struct CommandOptions {
 };
 
 // The words are argv; the first is looked up as a path. Unless `env` says where, the program
-// has no place to cache anything.
+// has no place to cache anything, and a new one for what it keeps.
 CommandResult run_program(const std::vector<std::string>& words, const CommandOptions& options = {});
 
 // What it printed, read as JSON; a failed test and null when it is none.

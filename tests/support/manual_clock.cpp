@@ -44,4 +44,9 @@ Duration ManualClock::until_next() const {
   return first != nullptr && first->at != TimePoint::max() ? first->at - now() : Duration::max();
 }
 
+Clock::TimePoint ManualClock::next() const {
+  const auto* first = earliest();
+  return first != nullptr ? first->at : TimePoint::max();
+}
+
 }  // namespace patchbay::test

@@ -43,6 +43,10 @@ class ManualClock final : public Clock {
   bool turn();
   // Until somebody is due by itself.
   Duration until_next() const;
+  // When whoever waits is woken next; TimePoint::max() when that is never.
+  TimePoint next() const;
+  // How many timers there are, awaited or not.
+  std::size_t alarms() const noexcept { return alarms_.size(); }
 
  private:
   Alarm* earliest() const;

@@ -428,13 +428,13 @@ TEST(CommandLineTest, TheFirstWrongWordIsReported) {
        "tcsh",
        1,
        "completion",
-       "\"completion\" takes bash, zsh, fish or servers, not \"tcsh\""},
+       "\"completion\" takes bash, zsh, fish, servers or tools, not \"tcsh\""},
       {{"completion", "bsh"},
        Kind::wrong_word,
        "bsh",
        1,
        "completion",
-       "\"completion\" takes bash, zsh, fish or servers, not \"bsh\"; did you mean \"bash\"?"},
+       "\"completion\" takes bash, zsh, fish, servers or tools, not \"bsh\"; did you mean \"bash\"?"},
   };
   for (const auto& c : cases) {
     SCOPED_TRACE(testing::PrintToString(c.words));

@@ -154,7 +154,7 @@ TEST(ConnectionNews, ARefusedCallIsSeenInTheStatusAndTheNextOneConnectsAnew) {
     EXPECT_EQ(connection.status().state, ServerState::needs_auth);
     EXPECT_EQ(to_string(connection.status().reason), "wants credentials");
     EXPECT_EQ(connection.status().tool_count, 2u) << "what it offers is still known";
-    EXPECT_TRUE(connection.offers_tools());
+    EXPECT_TRUE(connection.open());
     EXPECT_TRUE(connection.worth_trying());
     co_await connection.ensure();
     EXPECT_EQ(bench.server->opens, 2) << "credentials are fetched when a connection is made";
@@ -198,7 +198,8 @@ TEST(ConnectionNews, ARefusedConnectionIsLostAndMadeAnewBesideCallsThatRun) {
       }
       EXPECT_EQ(connection.status().state, ServerState::failed);
       EXPECT_EQ(to_string(connection.status().reason), "connection lost");
-      EXPECT_FALSE(connection.offers_tools());
+      EXPECT_FALSE(connection.open());
+      EXPECT_EQ(names_of(connection).size(), 2u) << "what it offers is still known";
       co_await connection.ensure();
       EXPECT_EQ(bench.server->opens, 2);
       co_await settle();

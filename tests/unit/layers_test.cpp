@@ -109,6 +109,7 @@ const std::map<std::string, std::string, std::less<>> public_headers{
     {"host_types.h", "permission"},
     {"background_call.h", "host"},
     {"failure.h", "host"},
+    {"model_view.h", "catalog"},
     {"events.h", "host"},
 };
 
@@ -249,8 +250,9 @@ bool may_know_eras(std::string_view file) {
 
 // Who may ask which era a peer speaks: those above, the doors of the server that choose a front, and who shows it.
 bool may_ask_for_eras(std::string_view file) {
-  for (std::string_view prefix : {"src/protocol/wire", "src/server/http_checks", "src/server/http_door",
-                                  "src/client/session.cpp", "src/host/connection.cpp", "include/patchbay/session.h"}) {
+  for (std::string_view prefix :
+       {"src/protocol/wire", "src/server/http_checks", "src/server/http_door", "src/client/session.cpp",
+        "src/host/connection.cpp", "src/cli/session/use.cpp", "include/patchbay/session.h"}) {
     if (file.starts_with(prefix)) return true;
   }
   return may_know_eras(file);
@@ -266,9 +268,10 @@ std::optional<std::string> typed_words_in(std::string_view file, const std::stri
   // Flags of other programs.
   static const std::set<std::string, std::less<>> others{"\"--rm\""};  // docker run
   static const std::regex literal(R"("(?:[^"\\\n]|\\.)*")");
-  static const std::regex command(R"(\bpatchbay (?:add|approve|call|completion|disable|doctor|enable|get|import|lint|)"
-                                  R"(list|man|mcp|prompts?|read|reject|remove|reset|resources|serve|skills|tools|)"
-                                  R"(trust|why|--?[a-z]|\{))");
+  static const std::regex command(
+      R"(\bpatchbay (?:add|approve|call|completion|disable|doctor|enable|get|import|lint|)"
+      R"(list|logs|man|mcp|prompts?|read|reconnect|reject|remove|reset|resources|serve|session|skills|)"
+      R"(status|tools|trust|why|--?[a-z]|\{))");
   static const std::regex flag(R"((?:^"|[ `'(])--[a-z])");
   if (file.starts_with("src/cli/")) return std::nullopt;
   for (std::sregex_iterator it(code.begin(), code.end(), literal), end; it != end; ++it) {

@@ -87,6 +87,83 @@ TEST(OfferedTools, NamesDoNotDependOnWhoCameFirst) {
   EXPECT_EQ(left.all()->size(), 2u);
 }
 
+// N3: names are decided among the servers that are declared, and not among those that happen to be connected.
+TEST(OfferedTools, ANameStaysWhenAnotherServerHasNothingToOfferForAWhile) {
+  OfferedTools offered;
+  offered.set("my.server", NamePrefix::server, tools({"x"}));
+  offered.set("my server", NamePrefix::server, tools({"x"}));
+  const auto both = names_of(*offered.all());
+  ASSERT_EQ(both.size(), 2u);
+  ASSERT_NE(both[0], "mcp__my_server__x");
+  const auto kept = offered.all()->tools()[0].server == "my.server" ? both[0] : both[1];
+  const auto before = offered.all();
+
+  EXPECT_TRUE(offered.set("my server", NamePrefix::server, {}));
+  EXPECT_FALSE(offered.set("my server", NamePrefix::server, {}));
+  EXPECT_THAT(names_of(*offered.all()), ElementsAre(kept));
+  // Back again: the tools are the same objects, under the same names.
+  EXPECT_TRUE(offered.set("my server", NamePrefix::server, tools({"x"})));
+  EXPECT_EQ(names_of(*offered.all()), both);
+  EXPECT_EQ(offered.all()->tools()[0].tool, before->tools()[0].tool);
+  // Removed: nobody else wants the name any more.
+  EXPECT_TRUE(offered.remove("my server"));
+  EXPECT_THAT(names_of(*offered.all()), ElementsAre("mcp__my_server__x"));
+}
+
+// N3, W5
+TEST(OfferedTools, ACatalogThatWouldHaveTheSameBytesStaysTheSameObject) {
+  OfferedTools offered;
+  offered.set("s", NamePrefix::server, tools({"x", "y"}));
+  offered.set("t", NamePrefix::server, tools({"z"}));
+  const auto before = offered.all();
+  // In another order.
+  EXPECT_TRUE(offered.set("s", NamePrefix::server, tools({"y", "x"})));
+  EXPECT_EQ(offered.all(), before);
+  // Another list and back again.
+  EXPECT_TRUE(offered.set("s", NamePrefix::server, tools({"y"})));
+  EXPECT_TRUE(offered.set("s", NamePrefix::server, tools({"x", "y"})));
+  EXPECT_EQ(offered.all(), before);
+  // Gone and back again.
+  EXPECT_TRUE(offered.set("t", NamePrefix::server, {}));
+  EXPECT_TRUE(offered.set("t", NamePrefix::server, tools({"z"})));
+  EXPECT_TRUE(offered.remove("s"));
+  EXPECT_TRUE(offered.set("s", NamePrefix::server, tools({"x", "y"})));
+  EXPECT_EQ(offered.all(), before);
+  EXPECT_EQ(offered.shown({}), before);
+}
+
+TEST(OfferedTools, OneServersChangeMakesNothingAnewForOthers) {
+  OfferedTools offered;
+  for (int i = 0; i < 20; ++i) {
+    offered.set(fmt::format("s{}", i), NamePrefix::server, tools({"x", "y"}));
+    (void)offered.all();
+  }
+  EXPECT_EQ(offered.named(), 20u);
+  const auto before = offered.all();
+  offered.set("s7", NamePrefix::server, tools({"x"}));
+  const auto after = offered.all();
+  EXPECT_EQ(offered.named(), 21u);
+  EXPECT_EQ(&after->tools()[0], &before->tools()[0]);
+  EXPECT_EQ(after->size(), 39u);
+  EXPECT_EQ(before->size(), 40u);
+}
+
+// A hidden tool that changes is not seen.
+TEST(OfferedTools, WhatRulesHideMayChangeWithoutANewCatalog) {
+  const auto rules = rules_with({.deny = {"mcp__a__secret"}});
+  OfferedTools offered;
+  offered.set_rules(rules);
+  offered.set("a", NamePrefix::server, tools({"open", "secret"}));
+  const auto before = offered.shown(rules);
+  auto other = tools({"open", "secret"});
+  Tool secret = *other[1];
+  secret.description = "another one";
+  other[1] = std::make_shared<const Tool>(secret);
+  EXPECT_TRUE(offered.set("a", NamePrefix::server, other));
+  EXPECT_EQ(offered.shown(rules), before);
+  EXPECT_EQ(offered.all()->at("mcp__a__secret")->tool, other[1]);
+}
+
 TEST(OfferedTools, RulesLookOnlyAtWhatIsNew) {
   const auto rules = rules_with({.deny = {"mcp__*__secret"}});
   OfferedTools offered;

@@ -13,6 +13,7 @@
 #include "base/strings.h"
 #include "cli/context.h"
 #include "cli/declared.h"
+#include "cli/session/control.h"
 #include "cli/texts/present.h"
 #include "cli/texts/remedy_words.h"
 #include "entries/consent_text.h"
@@ -37,6 +38,8 @@ struct Row {
   std::optional<Error> error;
   bool tools_missing = false;  // it is connected, and its tools could not be listed
 };
+
+std::string state_word(const Row& row) { return row.reason.empty() ? std::string(to_string(row.state)) : row.reason; }
 
 Row row_of(const ServerConfig& server) {
   Row row{&server, ServerState::disabled, std::string(to_string(server.standing)), std::nullopt, false};
@@ -289,13 +292,13 @@ std::string table(const Declared& declared, const std::vector<Row>& rows, const 
   std::size_t states = 5;
   for (const auto& row : rows) {
     names = std::min<std::size_t>(std::max(names, row.server->name.size()), 40);
-    states = std::max(states, row.reason.size());
+    states = std::max(states, state_word(row).size());
   }
   std::string out;
   for (const auto& row : rows) {
     const auto place = short_place(declared, row.server->origin);
     const auto before = fmt::format("{:<{}}  {:<10}  {:<{}}  ", safe_name(row.server->name, 40), names,
-                                    scope_word(row.server->origin.scope), row.reason, states);
+                                    scope_word(row.server->origin.scope), state_word(row), states);
     // What waits for approval is shown whole below.
     const bool waits = row.server->standing == ServerStanding::awaiting_approval;
     const auto target = waits                                            ? std::string()
@@ -429,13 +432,29 @@ void say_elsewhere(const Declared& declared, Io& io) {
                       declared.config.elsewhere.size() > most ? ", …" : ""));
 }
 
-int show_list(const Declared& declared, const std::vector<Row>& rows, const Settings& settings, Io& io, bool checked) {
+// How a server is in a session that runs here.
+void look(Row& row, const SessionState& session) {
+  if (row.server->standing != ServerStanding::active) return;
+  auto said = server_in(session, row.server->name);
+  if (!said || said->state == ServerState::pending) return;
+  row.state = said->state;
+  row.reason = std::move(said->reason);
+  if (!said->error.empty()) row.error = Error(Errc::closed, std::move(said->error));
+}
+
+int show_list(const Declared& declared, std::vector<Row> rows, const Settings& settings, Io& io, bool checked) {
   const auto warnings = warnings_of(declared.config);
   say_warnings(settings, io, warnings);
   const bool failed = std::ranges::find(warnings, Severity::error, &ConfigProblem::severity) != warnings.end();
   const int code = rows.empty() && failed ? 2 : 0;
+  const auto session = session_seen();
+  if (session && !checked && flags_against_session(settings).empty()) {
+    for (auto& row : rows) look(row, *session);
+  }
   if (settings.json) {
-    answer(settings, io, list_json(declared.config, rows, warnings), {});
+    auto json = list_json(declared.config, rows, warnings);
+    if (session) json["session"] = session_json(*session);
+    answer(settings, io, json, {});
     return code;
   }
   if (rows.empty()) {
@@ -451,6 +470,7 @@ int show_list(const Declared& declared, const std::vector<Row>& rows, const Sett
     for (const auto& row : rows) lines += health_line(row, out_columns(io));
     io.out(wrapped_lines(lines, out_columns(io)));
   }
+  if (session) print_lines(io, "\n" + session_line(*session));
   if (!checked) say_next(declared.config, settings, io, rows);
   return 0;
 }

@@ -7,6 +7,7 @@
 #include "base/strings.h"
 #include "catalog/naming.h"
 #include "cli/context.h"
+#include "cli/kept.h"
 #include "cli/texts/present.h"
 #include "host/server_error.h"
 #include "protocol/codec.h"
@@ -23,6 +24,7 @@ struct ServerPrompt {
 
 Task<std::vector<ServerPrompt>> list_prompts(Context& context, std::vector<std::string> servers, std::string only) {
   std::vector<ServerPrompt> all;
+  std::vector<ListedNow> kept;
   for (const auto& name : servers) {
     auto session = co_await session_to_list(context, name, only);
     if (!session || !session->server().capabilities.prompts) continue;
@@ -31,9 +33,11 @@ Task<std::vector<ServerPrompt>> list_prompts(Context& context, std::vector<std::
       (void)say_list_failure(context, name, listed.error());
       continue;
     }
+    kept.push_back({.server = name, .prompts = listed->items});
     for (auto& prompt : listed->items)
       all.push_back({normalised_full_name({name, prompt.name}), name, std::move(prompt)});
   }
+  co_await keep_lists(context, std::move(kept));
   std::ranges::sort(all, {}, &ServerPrompt::name);
   co_return all;
 }
@@ -97,28 +101,11 @@ Task<int> prompts(Context& context) {
   auto all = co_await list_prompts(context, connected, only);
   if (context.settings.json) {
     Json list = Json::array();
-    for (const auto& one : all) {
-      Json item = encode(one.prompt);
-      Json::Object out;
-      out.append("name", one.name);
-      out.append("server", one.server);
-      out.append("prompt", one.prompt.name);
-      for (const auto& [key, value] : item.as_object()) {
-        if (key != "name") out.set(key, value);
-      }
-      list.push_back(std::move(out));
-    }
+    for (const auto& one : all) list.push_back(prompt_json(one.server, one.prompt));
     context.print_json({{"servers", servers_json(context, only)}, {"prompts", std::move(list)}});
   } else {
     for (const auto& one : all) {
-      std::string arguments;
-      for (const auto& argument : one.prompt.arguments) {
-        const auto one_argument = fmt::format("{}=...", safe_name(argument.name, 40));
-        arguments += argument.required == true ? " " + one_argument : fmt::format(" [{}]", one_argument);
-      }
-      print_lines(context.io,
-                  fmt::format("{}{}  {}\n", one.name, arguments,
-                              safe_line(one.prompt.description.value_or(""), description_room(context.io))));
+      print_lines(context.io, prompt_line(one.server, one.prompt, description_room(context.io)));
     }
     if (all.empty()) context.io.talk(none_text(only, connected, "prompts"));
   }

@@ -7,6 +7,7 @@
 #include "base/as_result.h"
 #include "base/crypto.h"
 #include "cli/context.h"
+#include "cli/kept.h"
 #include "cli/output_file.h"
 #include "cli/texts/present.h"
 #include "host/server_error.h"
@@ -28,6 +29,7 @@ struct ServerResources {
 Task<std::vector<ServerResources>> list_resources(Context& context, std::vector<std::string> servers,
                                                   std::string only) {
   std::vector<ServerResources> all;
+  std::vector<ListedNow> kept;
   for (const auto& name : servers) {
     auto session = co_await session_to_list(context, name, only);
     if (!session || !session->server().capabilities.resources) continue;
@@ -42,8 +44,10 @@ Task<std::vector<ServerResources>> list_resources(Context& context, std::vector<
     // Servers that have resources need not know templates.
     auto templates = co_await as_result(session->list_resource_templates());
     if (templates) one.templates = std::move(templates->items);
+    if (!one.error) kept.push_back({.server = name, .resources = one.resources, .templates = one.templates});
     all.push_back(std::move(one));
   }
+  co_await keep_lists(context, std::move(kept));
   co_return all;
 }
 
@@ -134,15 +138,9 @@ Task<int> resources(Context& context) {
   } else {
     for (const auto& one : all) {
       context.io.out(fmt::format("{}\n", safe_name(one.server, 60)));
-      for (const auto& resource : one.resources) {
-        print_lines(context.io,
-                    fmt::format("  {}  {}\n", safe_name(resource.uri, 2000),
-                                safe_line(resource.title.value_or(resource.name), description_room(context.io))));
-      }
-      for (const auto& item : one.templates) {
-        print_lines(context.io, fmt::format("  {}  {} (template)\n", safe_name(item.uri_template, 2000),
-                                            safe_name(item.name, description_room(context.io))));
-      }
+      const auto room = description_room(context.io);
+      for (const auto& resource : one.resources) print_lines(context.io, resource_line(resource, room));
+      for (const auto& item : one.templates) print_lines(context.io, resource_line(item, room));
     }
     if (all.empty()) context.io.talk(none_text(only, connected, "resources"));
   }

@@ -110,6 +110,7 @@ Task<int> overview(Context& context) {
     co_return listing_exit_code(context, "");
   }
   print_tools(context, "");
+  if (context.session) print_lines(context.io, "\n" + context.session->line);
   const auto catalog = context.host.catalog();
   std::string next = "\nNext:\n";
   const CatalogEntry* shown = nullptr;

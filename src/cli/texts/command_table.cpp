@@ -7,7 +7,9 @@ namespace patchbay::cli {
 namespace {
 
 constexpr auto any = std::numeric_limits<std::size_t>::max();
-constexpr std::string_view shells[] = {"bash", "zsh", "fish", "servers"};
+constexpr std::string_view shells[] = {"bash", "zsh", "fish", "servers", "tools"};
+
+constexpr std::string_view session_words[] = {"start", "stop", "status"};
 
 constexpr CommandWords no_words{};
 constexpr bool in_mcp = true;
@@ -33,7 +35,7 @@ constexpr CommandEntry commands[] = {
     {Command::tools, CommandGroup::first, "tools",
      "List the tools of all servers or of one server, or show everything about one tool",
      "  patchbay tools\n  patchbay tools filesystem/read_text_file\n  patchbay tools filesystem --json | jq -r "
-     "'.tools[].name'",
+     "'.tools[].name'\n  patchbay tools --cached      from an earlier run; starts no server",
      CommandWords(
          "SERVER|TOOL",
          "A server, to list its tools; or a tool, to show everything about it (mcp__server__tool, server/tool, or "
@@ -71,6 +73,21 @@ constexpr CommandEntry commands[] = {
      "approves nothing and "
      "changes no file of another program.",
      CommandWords("SERVER", "Servers, to check only these", 0, any), in_mcp},
+    {Command::status, CommandGroup::servers, "status", "Show how your servers are and what they offer",
+     "  patchbay status              as they were last seen; starts no server\n"
+     "  patchbay status --check      connects to every server that may be started\n"
+     "  patchbay status --json | jq '.clients[] | {name, state, age}'\n\n"
+     "`age` is how many seconds ago the state was seen; null means now, or never.",
+     CommandWords("SERVER", "Servers, to show only these", 0, any), in_mcp},
+    {Command::logs, CommandGroup::servers, "logs", "Show what a server wrote to stderr and what happened to it",
+     "  patchbay logs files\n  patchbay logs files -f\n  patchbay logs files --json | jq -r '.lines[].text'\n\n"
+     "The log is in ~/.local/state/patchbay/logs: up to 1 MiB for each server, and one older file. Secrets are hidden.",
+     CommandWords("SERVER", "The name of the server", 1, 1, "the name of a server", "SERVER"), in_mcp},
+    {Command::reconnect, CommandGroup::servers, "reconnect", "Connect to a server now, also to one that wants sign-in",
+     "  patchbay reconnect sentry\n  patchbay reconnect sentry --json\n\n"
+     "A server that refused its credentials is not asked again for 15 minutes; `reconnect` asks it now. The exit code "
+     "is 3 if the server cannot be reached.",
+     CommandWords("SERVER", "The name of the server", 1, 1, "the name of a server", "SERVER"), in_mcp},
     {Command::get, CommandGroup::servers, "get", "Show one server; secrets are hidden",
      "  patchbay get sentry\n  patchbay get sentry --check\n  patchbay get sentry --json",
      CommandWords("SERVER", "The name of the server", 1, 1, "the name of a server", "SERVER"), in_mcp},
@@ -127,14 +144,16 @@ constexpr CommandEntry commands[] = {
      "~/.config/patchbay/config.json.",
      CommandWords("DIR", "The directory; without it, the root of this project", 0, 1), in_mcp},
     {Command::resources, CommandGroup::contents, "resources", "List resources and resource templates",
-     "  patchbay resources docs", CommandWords("SERVER", "A server, to list only its resources", 0, 1)},
+     "  patchbay resources docs\n  patchbay resources --cached",
+     CommandWords("SERVER", "A server, to list only its resources", 0, 1)},
     {Command::read, CommandGroup::contents, "read", "Read a resource",
      "  patchbay read docs file:///guide.md\n  patchbay read file:///logo.png --output logo.png\n"
      "  patchbay read docs 'file:///{path}' path=guide.md",
      CommandWords("URI",
                   "The resource; you can name its server before it. A template is filled with NAME=VALUE behind it", 1,
                   any, "the URI of a resource", "URI")},
-    {Command::prompts, CommandGroup::contents, "prompts", "List prompts", "  patchbay prompts",
+    {Command::prompts, CommandGroup::contents, "prompts", "List prompts",
+     "  patchbay prompts\n  patchbay prompts --cached",
      CommandWords("SERVER", "A server, to list only its prompts", 0, 1)},
     {Command::prompt, CommandGroup::contents, "prompt", "Show a prompt with its arguments filled in",
      "  patchbay prompt review file=main.cpp",
@@ -147,6 +166,16 @@ constexpr CommandEntry commands[] = {
      "references/forms.md",
      CommandWords("SERVER", "A server, to list only its skills; then a skill, by name or URI; then one of its files", 0,
                   3)},
+    {Command::session, CommandGroup::other, "session",
+     "Keep the servers of this directory up between commands, or end or show that",
+     "  patchbay session start\n  patchbay call browser/navigate url=https://example.com\n"
+     "  patchbay call browser/snapshot\n  patchbay session status\n  patchbay session stop\n\n"
+     "A session is one background process for each user and directory. While it runs, the commands of this directory "
+     "that use servers (tools, call, read, prompt, …) use its servers, which keep the environment of `session start`. "
+     "Commands with --no-session, or with flags that change servers, settings or permissions, do not. It starts a "
+     "server when a command first needs it, follows changes of the configuration and approves nothing.",
+     CommandWords("start|stop|status", "What to do with the session of this directory", 1, 1, "start, stop or status",
+                  "start", session_words)},
     {Command::serve, CommandGroup::other, "serve",
      "Run an MCP server with the built-in tools, on stdin and stdout or over HTTP",
      "  patchbay serve --root ~/project\n  patchbay serve --root . --allow-run\n"
@@ -168,8 +197,10 @@ constexpr CommandEntry commands[] = {
     {Command::completion, CommandGroup::other, "completion", "Print the completion script for a shell",
      "  source <(patchbay completion bash)\n  patchbay completion zsh > ~/.zfunc/_patchbay\n"
      "  patchbay completion fish > ~/.config/fish/completions/patchbay.fish",
-     CommandWords("bash|zsh|fish|servers", "The shell; or servers, to print the names of your servers", 1, 1, "a shell",
-                  "bash", shells)},
+     CommandWords("bash|zsh|fish|servers|tools",
+                  "The shell; or servers or tools, to print the names of your servers, or of their tools as far as "
+                  "earlier runs listed them",
+                  1, 1, "a shell", "bash", shells)},
     {Command::manual, CommandGroup::other, "man", "Print the manual page", "  patchbay man | man -l -", {}},
 };
 

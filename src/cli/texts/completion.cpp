@@ -9,6 +9,7 @@
 #include "base/strings.h"
 #include "cli/context.h"
 #include "cli/declared.h"
+#include "cli/kept.h"
 #include "cli/texts/command_table.h"
 #include "cli/words/flag_table.h"
 
@@ -33,7 +34,7 @@ std::vector<std::string_view> choices_of(const CommandEntry& command) {
 
 bool takes_server(const CommandEntry& command) { return command.words.name.starts_with("SERVER"); }
 
-// SERVER/NAME may be written: which names there are only the server knows, and none is started here.
+// SERVER/NAME may be written. No server is started here: tools are offered as far as an earlier run listed them.
 bool takes_name_of_server(const CommandEntry& command) {
   return command.command == Command::call || command.command == Command::prompt;
 }
@@ -158,11 +159,23 @@ _patchbay() {{
       done < <("${{COMP_WORDS[0]}}" completion servers 2> /dev/null) ;;
     {})
       compopt -o default
+      local known='' rest name
+      if [[ $command == call ]]; then
+        while IFS=$'\t' read -r word rest; do
+          known+=" $word"
+          if ((COMP_CWORD == i + 1)); then
+            [[ $word == "$current"* ]] && COMPREPLY+=("$word")
+          elif [[ $word == "${{COMP_WORDS[i + 1]}}" && ${{COMP_WORDS[COMP_CWORD]}}${{COMP_WORDS[COMP_CWORD - 1]}} != *=* ]]; then
+            for name in $rest; do
+              [[ $name == "$current"* ]] && COMPREPLY+=("$name=") && compopt -o nospace
+            done
+          fi
+        done < <("${{COMP_WORDS[0]}}" completion tools 2> /dev/null)
+      fi
       if ((COMP_CWORD == i + 1)); then
         while IFS= read -r word; do
-          [[ $word/ == "$current"* ]] && COMPREPLY+=("$word/")
+          [[ $word/ == "$current"* && $known != *" $word/"* ]] && COMPREPLY+=("$word/") && compopt -o nospace
         done < <("${{COMP_WORDS[0]}}" completion servers 2> /dev/null)
-        ((${{#COMPREPLY[@]}})) && compopt -o nospace
       fi ;;
     {}) compopt -o default ;;
 {}  esac
@@ -250,8 +263,18 @@ _patchbay() {{
           names=(${{(f)"$($program completion servers 2> /dev/null)"}})
           compadd -a names ;;
         {})
-          names=(${{(f)"$($program completion servers 2> /dev/null)"}})
-          compadd -q -S / -a names
+          local -a typed=(${{words[2,CURRENT-1]:#-*}}) known
+          [[ $command == call ]] && known=(${{(f)"$($program completion tools 2> /dev/null)"}})
+          if (( $#typed > 1 )); then
+            local found=${{(M)known:#${{typed[2]}}$'\t'*}}
+            names=(${{=found#*$'\t'}})
+            compadd -q -S = -a names
+          else
+            names=(${{known%%$'\t'*}})
+            compadd -a names
+            names=(${{(f)"$($program completion servers 2> /dev/null)"}})
+            compadd -q -S / -a names
+          fi
           _files ;;
         {}) _files ;;
 {}
@@ -312,6 +335,18 @@ std::string fish_completion() {
       "string "
       "replace -r \"\\$\" /)'\n",
       names_of(takes_name_of_server, ' '));
+  out +=
+      "function __patchbay_tools\n"
+      "  patchbay completion tools 2>/dev/null | string replace -r '\\t.*' ''\n"
+      "end\n"
+      "function __patchbay_arguments\n"
+      "  set -l typed (commandline -opc)\n"
+      "  for line in (patchbay completion tools 2>/dev/null)\n"
+      "    set -l parts (string split \\t -- $line)\n"
+      "    contains -- $parts[1] $typed; and string replace -r '$' = -- (string split -n ' ' -- $parts[2])\n"
+      "  end\n"
+      "end\n"
+      "complete -c patchbay -n '__fish_seen_subcommand_from call' -a '(__patchbay_tools) (__patchbay_arguments)'\n";
   out += fmt::format("complete -c patchbay -n '__fish_seen_subcommand_from {}' -F\n", names_of(takes_anything, ' '));
   for (const auto& command : command_table()) {
     const auto choices = choices_of(command);
@@ -332,6 +367,10 @@ int completion(const Settings& settings, Io& io) {
       if (is_plain_word(server.name)) io.out(server.name + "\n");
     }
     if (settings.builtin || (config.servers.empty() && !settings.strict)) io.out("patchbay\n");
+    return 0;
+  }
+  if (what == "tools") {
+    io.out(kept_tool_words(settings));
     return 0;
   }
   io.out(what == "bash" ? bash_completion() : what == "zsh" ? zsh_completion() : fish_completion());

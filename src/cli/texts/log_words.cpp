@@ -39,6 +39,8 @@ constexpr auto known_events = std::to_array<EventWords>({
      "the server sent an error that does not belong to a request; report it to the server's author"},
     {"stuck", "{text}"},
     {"connectors", "the servers of your connectors could not be listed: {text}"},
+    {"state_not_kept", "what was learned of servers cannot be kept for later runs: {text}; everything else works",
+     false},
     {"no_get_stream", ""},
     {"close_failed", ""},
     {"not_subscribed_again", ""},

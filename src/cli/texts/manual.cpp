@@ -113,6 +113,8 @@ constexpr struct {
     {"MCP_SERVER_CONNECTION_BATCH_SIZE", "How many local servers start at once."},
     {"MCP_REMOTE_SERVER_CONNECTION_BATCH_SIZE", "How many remote servers are connected at once."},
     {"MCP_PROTOCOL_NEGOTIATION", "legacy: use the older protocol with all servers."},
+    {"MCP_DISCOVERY_CACHE", "0: do not keep what servers list, and do not use what was kept."},
+    {"MCP_DISCOVERY_CACHE_TTL_S", "How long a kept list is used, in seconds (default 900)."},
     {"MCP_CLIENT_SECRET", "The client secret that add stores for --client-id."},
     {"MCP_OAUTH_CALLBACK_PORT", "The default of --callback-port of add."},
     {"ENABLE_CLAUDEAI_MCP_SERVERS", "false: do not use the servers (connectors) of your claude.ai account."},
@@ -172,6 +174,8 @@ std::string manual_page(std::string_view version) {
       "rejections and trust. \\fBXDG_CONFIG_HOME\\fR moves it.\n"
       ".TP\n\\fI~/.local/state/patchbay/backups\\fR\nThe five newest backups of each of these files. "
       "\\fBXDG_STATE_HOME\\fR moves them.\n"
+      ".TP\n\\fI~/.local/state/patchbay/servers\\fR, \\fI~/.local/state/patchbay/logs\\fR\nWhat servers listed when "
+      "they were last used, and their logs. They can be deleted.\n"
       ".TP\n\\fI~/.claude.json\\fR, \\fI~/.claude/\\fR, \\fI.claude/\\fR\nServers and settings of Claude Code: read, "
       "never written.\n";
   out += ".SH EXAMPLES\n" + verbatim(program.examples);

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/strings.h"
+#include "catalog/naming.h"
 #include "host/server_error.h"
 #include "protocol/codec.h"
 #include "text/clean_text.h"
@@ -70,6 +71,37 @@ Json with_server(const std::string& server, const Json& item) {
   out.append("server", server);
   for (const auto& [key, member] : item.as_object()) out.set(key, member);
   return out;
+}
+
+Json prompt_json(const std::string& server, const Prompt& prompt) {
+  Json::Object out;
+  out.append("name", normalised_full_name({server, prompt.name}));
+  out.append("server", server);
+  out.append("prompt", prompt.name);
+  const auto item = encode(prompt);
+  for (const auto& [key, value] : item.as_object()) {
+    if (key != "name") out.set(key, value);
+  }
+  return out;
+}
+
+std::string prompt_line(const std::string& server, const Prompt& prompt, std::size_t room) {
+  std::string arguments;
+  for (const auto& argument : prompt.arguments) {
+    const auto one = fmt::format("{}=...", safe_name(argument.name, 40));
+    arguments += argument.required == true ? " " + one : fmt::format(" [{}]", one);
+  }
+  return fmt::format("{}{}  {}\n", normalised_full_name({server, prompt.name}), arguments,
+                     safe_line(prompt.description.value_or(""), room));
+}
+
+std::string resource_line(const Resource& resource, std::size_t room) {
+  return fmt::format("  {}  {}\n", safe_name(resource.uri, 2000),
+                     safe_line(resource.title.value_or(resource.name), room));
+}
+
+std::string resource_line(const ResourceTemplate& pattern, std::size_t room) {
+  return fmt::format("  {}  {} (template)\n", safe_name(pattern.uri_template, 2000), safe_name(pattern.name, room));
 }
 
 Json error_json(const Error& error) {

@@ -16,6 +16,11 @@ Json tool_json(const CatalogEntry& entry);
 Json error_json(const Error& error);
 // What a server listed, with the server's name in front.
 Json with_server(const std::string& server, const Json& item);
+Json prompt_json(const std::string& server, const Prompt& prompt);
+// Lines of listings; of a description at most `room` bytes.
+std::string prompt_line(const std::string& server, const Prompt& prompt, std::size_t room);
+std::string resource_line(const Resource& resource, std::size_t room);
+std::string resource_line(const ResourceTemplate& pattern, std::size_t room);
 
 // What a server says, as one line, safe for a terminal.
 std::string safe_line(std::string_view text, std::size_t max_width);

@@ -50,6 +50,15 @@ std::string_view keep_callback_port(Settings& settings, std::string_view value) 
   return {};
 }
 
+std::string_view keep_idle(Settings& settings, std::string_view value) {
+  const std::string text(value);
+  char* end = nullptr;
+  const double minutes = std::strtod(text.c_str(), &end);
+  if (end == text.c_str() || *end != 0 || !(minutes >= 0)) return "a number of minutes, or 0 for no end";
+  settings.idle_minutes = minutes;
+  return {};
+}
+
 constexpr std::string_view scopes[] = {"local", "project", "user"};
 constexpr std::string_view transports[] = {"stdio", "sse", "http", "streamable-http"};
 constexpr std::string_view modes[] = {"default",     "acceptReads", "bypass",           "dontAsk",
@@ -87,6 +96,7 @@ constexpr FlagEntry flags[] = {
     {"--allow-run", FlagGroup::servers, none, "Let the built-in server run commands", &Settings::allow_run},
     {"--root", FlagGroup::servers, directory,
      "The only directory that the built-in server can access (default: the current directory)", &Settings::root},
+    {"--no-session", FlagGroup::servers, none, "Do not use the session of this directory", &Settings::no_session},
 
     {"--allowedTools,--allowed-tools", FlagGroup::permissions, FlagValue("RULES", "a rule", "mcp__server__tool"),
      "Rules for calls that are allowed without a question: mcp__server__tool, mcp__server__* (repeatable)",
@@ -155,6 +165,10 @@ constexpr FlagEntry flags[] = {
      &Settings::output},
     {"--check", only(Command::get, Command::list), none, "Start the servers and show whether they answer",
      &Settings::check},
+    {"--check", only(Command::status), none, "Connect to the servers now", &Settings::check},
+    {"--cached", only(Command::tools, Command::prompts, Command::resources), none,
+     "Answer at once with what the servers listed in an earlier run, and start nothing", &Settings::cached},
+    {"-f,--follow", only(Command::logs), none, "Go on, and print new lines as they come", &Settings::follow},
     {"--check", only(Command::why), none, "Start the server and show what it answers", &Settings::check},
     {"--all", only(Command::approve, Command::reject), none, "All servers declared by this project", &Settings::all},
     {"--from-claude", only(Command::approve), none,
@@ -174,6 +188,8 @@ constexpr FlagEntry flags[] = {
     {"--strict", only(Command::lint), none, "Exit with 1 for warnings as well as errors", &Settings::warnings_fail},
     {"--remove", only(Command::trust), none, "Stop trusting the directory", &Settings::take_back},
     {"-y,--yes", only(Command::trust), none, "Trust the directory without a question", &Settings::yes},
+    {"--idle", only(Command::session), FlagValue("MINUTES", "a number of minutes", "60", {}, ""),
+     "With start: end the session after this many minutes without a command (default: 30; 0: never)", keep_idle},
     {"-d,--debug", only(Command::serve), none, "Log as --log-level debug does", &Settings::debug},
     {"--http", only(Command::serve), FlagValue("ADDR:PORT", "an address", "127.0.0.1:8080"),
      "Listen on this address instead of stdin (port 0: any free port)", &Settings::http},

@@ -115,6 +115,7 @@ std::optional<Error> unknown_server(const Settings& settings, const std::vector<
     case Command::resources:
     case Command::prompts:
     case Command::skills:
+    case Command::reconnect:
       return there ? std::nullopt : unknown(word, known);
     case Command::read:
       // Behind a template there are values.

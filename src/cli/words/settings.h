@@ -23,6 +23,9 @@ enum class Command {
   remove,
   get,
   list,
+  status,
+  logs,
+  reconnect,
   enable,
   disable,
   approve,
@@ -34,6 +37,7 @@ enum class Command {
   why,
   lint,
   trust,
+  session,
   serve,
   completion,
   manual,
@@ -79,6 +83,8 @@ struct Settings {
   std::optional<std::vector<std::string>> command_words;  // what stood behind --
   bool command_without_dashes = false;                    // they were found without it
   bool check = false;                                     // connect, to see whether servers answer
+  bool cached = false;                                    // answer from what earlier runs kept, and start nothing
+  bool follow = false;
   bool all = false;
   bool from_claude = false;
   bool as_mcp = false;  // typed as `patchbay mcp ...`
@@ -96,6 +102,10 @@ struct Settings {
   bool offline = false;
   bool warnings_fail = false;
   bool take_back = false;
+
+  // Of `session`, and whether others use it.
+  std::optional<double> idle_minutes;  // 0: it never ends by itself
+  bool no_session = false;
 
   // How to talk.
   bool json = false;

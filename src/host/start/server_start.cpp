@@ -122,6 +122,7 @@ Task<std::shared_ptr<Transport>> stdio_for(ServerConfig expanded, const ServerCo
   auto line = wrapped_command(expanded, context->environment);
   options.command = std::move(line.command);
   options.args = std::move(line.args);
+  if (context->stderr_of) options.on_stderr = context->stderr_of(written);
   co_return stdio_transport_with(std::move(options), written.name);
 }
 

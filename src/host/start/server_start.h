@@ -33,6 +33,8 @@ struct StartContext {
   // The sign-in at the proxy of the connectors, while one of them uses it: all of them share it, so that however many
   // are refused at the same time, the bearer is fetched again once. It refers back to this.
   std::shared_ptr<std::weak_ptr<HttpAuth>> connector_auth = std::make_shared<std::weak_ptr<HttpAuth>>();
+  // Who gets what a started server writes to stderr, in pieces as they come; unset: nobody. Must be quick.
+  std::function<std::function<void(std::string_view)>(const ServerConfig& written)> stderr_of;
   // Throws Errc::denied when an organisation keeps this server away.
   std::function<void(const ServerConfig& written, const ServerConfig& expanded)> check;
 };

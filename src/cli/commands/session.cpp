@@ -1,0 +1,158 @@
+// `session start|stop|status`: servers that stay up between commands.
+#include <poll.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include <patchbay/version.h>
+
+#include "base/fd.h"
+#include "base/strings.h"
+#include "cli/context.h"
+#include "cli/session/background.h"
+#include "cli/session/control.h"
+#include "cli/texts/present.h"
+#include "text/visible_text.h"
+
+namespace patchbay::cli {
+namespace {
+
+constexpr int stop_limit_ms = 15'000;
+constexpr int kill_limit_ms = 5'000;
+
+std::string when_unused(const Settings& settings) {
+  const auto minutes = settings.idle_minutes.value_or(default_idle_minutes);
+  return minutes <= 0
+             ? std::string("it runs until `patchbay session stop`")
+             : fmt::format("it ends after {} minutes without a command, or with `patchbay session stop`", minutes);
+}
+
+int start(const Settings& settings, Io& io) {
+  const auto place = session_place();
+  auto lock = SocketLock::take(place);
+  if (!lock) throw std::move(lock).error();
+  if (const auto running = running_session()) {
+    require_same_version(*running);
+    auto json = session_json(*running);
+    json["started"] = false;
+    if (settings.json) {
+      io.out(json_text(json, io.out_is_terminal));
+    } else {
+      print_lines(io, fmt::format("A session is already running in this directory since {} (pid {}).\n",
+                                  safe_name(running->since, 40), running->pid));
+    }
+    return 0;
+  }
+  const auto pid = start_session(settings, *lock);
+  if (settings.json) {
+    // One with a short idle time may have ended by now.
+    const auto running = running_session();
+    auto json = running ? session_json(*running) : Json{{"running", false}, {"pid", pid}};
+    json["started"] = true;
+    io.out(json_text(json, io.out_is_terminal));
+  } else {
+    print_lines(io, fmt::format("Started a session for {} (pid {}); {}.\n", visible_text(session_directory()), pid,
+                                when_unused(settings)));
+  }
+  return 0;
+}
+
+bool wait_for_end(const Fd& process, int limit_ms) {
+  pollfd waiting{process.get(), POLLIN, 0};
+  int ready = 0;
+  do {
+    ready = ::poll(&waiting, 1, limit_ms);
+  } while (ready < 0 && errno == EINTR);
+  return ready > 0;
+}
+
+int stop(const Settings& settings, Io& io) {
+  const auto place = session_place();
+  auto socket = connect_own_socket(place);
+  if (!socket) throw std::move(socket).error();
+  if (!*socket) {
+    if (settings.json) {
+      io.out(json_text(Json{{"running", false}, {"stopped", false}}, io.out_is_terminal));
+    } else {
+      print_lines(io, "No session is running in this directory.\n");
+    }
+    return 0;
+  }
+  const auto pid = (*socket)->pid;
+  // Before it is asked: its number may belong to another process afterwards.
+  const Fd process(pid > 0 ? static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)) : -1);
+  socket->reset();
+  const auto said = ask_session(place, session_method::stop);
+  bool killed = false;
+  if (process && !wait_for_end(process, said && said->answer ? stop_limit_ms : 0)) {
+    // Its wardens end what it leaves behind.
+    killed = true;
+    (void)::syscall(SYS_pidfd_send_signal, process.get(), SIGKILL, nullptr, 0);
+    if (!wait_for_end(process, kill_limit_ms)) {
+      throw Error(Errc::timeout, fmt::format("the session (pid {}) did not end", pid));
+    }
+  }
+  if (settings.json) {
+    io.out(
+        json_text(Json{{"running", false}, {"stopped", true}, {"pid", pid}, {"killed", killed}}, io.out_is_terminal));
+  } else {
+    print_lines(io, fmt::format("Stopped the session (pid {}){}.\n", pid,
+                                killed ? ", which did not answer and was killed" : " and its servers"));
+  }
+  return 0;
+}
+
+int status(const Settings& settings, Io& io) {
+  const auto running = running_session();
+  if (settings.json) {
+    if (!running) {
+      io.out(json_text(Json{{"running", false}, {"directory", session_directory()}, {"socket", session_place().path()}},
+                       io.out_is_terminal));
+      return 0;
+    }
+    auto json = session_json(*running);
+    for (const auto* key : {"idleMinutes", "commands", "servers"}) json[key] = std::as_const(running->all)[key];
+    io.out(json_text(json, io.out_is_terminal));
+    return 0;
+  }
+  if (!running) {
+    print_lines(io, "No session is running in this directory. To start one: patchbay session start\n");
+    return 0;
+  }
+  std::string text = session_line(*running);
+  if (running->version != version()) {
+    text += fmt::format(
+        "It is of patchbay {}, and this program is patchbay {}; to restart it: patchbay session stop && "
+        "patchbay session start\n",
+        safe_name(running->version, 40), version());
+  }
+  for (const auto& server : running->all["servers"].items()) {
+    const auto word = [&](std::string_view key) {
+      const auto found = server[key].text();
+      return found ? std::string(*found) : std::string();
+    };
+    const auto reason = word("reason");
+    const auto error = word("error");
+    text += fmt::format(
+        "  {}: {}{}{}{}\n", safe_name(word("name"), 80), safe_name(word("state"), 40),
+        reason.empty() ? "" : fmt::format(" ({})", safe_name(reason, 80)),
+        word("state") == "connected"
+            ? fmt::format(", {}", plural(static_cast<std::size_t>(server["toolCount"].to_int().value_or(0)), "tool"))
+            : "",
+        error.empty() ? "" : ": " + message_line(error, 200));
+  }
+  print_lines(io, text);
+  return 0;
+}
+
+}  // namespace
+
+int session(const Settings& settings, Io& io) {
+  const auto& word = settings.words.front();
+  if (word == "start") return start(settings, io);
+  return word == "stop" ? stop(settings, io) : status(settings, io);
+}
+
+}  // namespace patchbay::cli

@@ -1,0 +1,299 @@
+// `patchbay status`: how the servers of this directory are, with what they offer. Without --check nothing is started:
+// what is declared, with the state that was last seen and how long ago, and what the servers listed then.
+// `patchbay reconnect`: one attempt to connect, now.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/as_result.h"
+#include "base/strings.h"
+#include "catalog/naming.h"
+#include "cli/kept.h"
+#include "cli/session/control.h"
+#include "cli/session/use.h"
+#include "cli/texts/present.h"
+#include "cli/texts/remedy_words.h"
+#include "entries/consent_text.h"
+#include "gateway/host_view.h"
+#include "host/server_error.h"
+#include "protocol/codec.h"
+#include "text/shell_word.h"
+
+namespace patchbay::cli {
+namespace {
+
+// Longer than a session waits for a server by default.
+constexpr std::chrono::milliseconds session_connects{60'000};
+
+// One server, however it came to be known.
+struct Client {
+  const ServerConfig* server = nullptr;
+  ServerState state = ServerState::pending;
+  std::string reason;
+  std::string error;
+  std::optional<KeptDescription> about;
+  std::size_t tool_count = 0;
+  std::optional<std::chrono::seconds> age;  // of the state; nothing: it is the state now
+};
+
+struct State {
+  std::vector<Client> clients;
+  Json tools = Json::array();
+  Json resources = Json::array();
+  Json templates = Json::array();
+  Json prompts = Json::array();
+  Json session;  // null: none runs
+};
+
+Json client_json(const Client& client) {
+  const auto& server = *client.server;
+  const bool broken = server.standing == ServerStanding::broken;
+  const auto* about = client.about ? &*client.about : nullptr;
+  return {{"name", server.name},
+          {"state", to_string(client.state)},
+          {"reason", client.reason},
+          {"age", client.age ? Json(client.age->count()) : Json()},
+          {"scope", to_string(server.origin.scope)},
+          {"source", source_json(server.origin)},
+          {"transport", broken ? Json() : Json(to_string(server.kind))},
+          {"config", broken ? Json() : shown_entry(server)},
+          {"era", about && !about->era.empty() ? Json(about->era) : Json()},
+          {"protocolVersion", about ? Json(about->server.protocol_version) : Json()},
+          {"serverInfo", about ? encode(about->server.info) : Json()},
+          {"capabilities", about ? encode(about->server.capabilities) : Json()},
+          {"toolCount", client.tool_count},
+          {"error", client.error.empty() ? Json() : Json(client.error)}};
+}
+
+Json state_json(const State& state) {
+  Json clients = Json::array();
+  Json names = Json::object();
+  for (const auto& client : state.clients) {
+    clients.push_back(client_json(client));
+    names[normalise_name(client.server->name)] = client.server->name;
+  }
+  Json out{{"clients", std::move(clients)},        {"tools", state.tools},     {"resources", state.resources},
+           {"resourceTemplates", state.templates}, {"prompts", state.prompts}, {"normalizedNames", std::move(names)}};
+  if (!state.session.is_null()) out["session"] = state.session;
+  return out;
+}
+
+std::string state_text(const Client& client, bool color) {
+  auto paint = [color](std::string_view text, std::string_view code) {
+    return color ? fmt::format("\033[{}m{}\033[0m", code, text) : std::string(text);
+  };
+  const auto state = to_string(client.state);
+  const bool waits = client.state == ServerState::pending;
+  std::string out = client.state == ServerState::connected ? paint(state, "32")
+                    : client.state == ServerState::failed  ? paint(state, "31")
+                    : waits && !client.reason.empty()      ? paint(client.reason, "33")
+                                                           : paint(state, "33");
+  if (client.age) {
+    const bool now = *client.age < std::chrono::seconds(5);
+    out += now ? std::string(" just now") : fmt::format(" {} ago", age_text(*client.age));
+  }
+  if (client.state == ServerState::connected) out += fmt::format("  {}", plural(client.tool_count, "tool"));
+  if (!client.error.empty()) {
+    out += fmt::format(": {}", message_line(without_name(client.server->name, client.error), 400));
+  } else if (!waits && !client.reason.empty() && client.reason != state) {
+    out += fmt::format(": {}", client.reason);
+  }
+  return out;
+}
+
+int show(const State& state, const Settings& settings, Io& io, bool live) {
+  if (settings.json) {
+    io.out(json_text(state_json(state), io.out_is_terminal));
+  } else {
+    std::size_t width = 0;
+    for (const auto& client : state.clients) width = std::max(width, safe_name(client.server->name, 60).size());
+    for (const auto& client : state.clients) {
+      print_lines(
+          io, fmt::format("{:<{}}  {:<10}  {}\n", safe_name(client.server->name, 60), width,
+                          client.server->origin.scope == ConfigScope::dynamic ? std::string_view("flags")
+                                                                              : to_string(client.server->origin.scope),
+                          state_text(client, io.color)));
+    }
+    if (state.clients.empty()) io.talk("No server is configured. Run `patchbay --help` to see how to add one.\n");
+    if (!live && !state.clients.empty() && !settings.quiet && io.talk_is_terminal) {
+      io.talk("As last seen; nothing was started. To connect now: patchbay status --check\n");
+    }
+  }
+  return 0;
+}
+
+Client client_of(const KeptRow& row, std::chrono::sys_seconds now) {
+  Client out;
+  out.server = row.server;
+  out.state = row.state;
+  out.reason = row.reason;
+  out.error = row.usable ? std::string() : row.detail;
+  if (!row.kept || !row.usable) return out;
+  out.about = row.kept->description;
+  if (row.kept->tools) out.tool_count = row.kept->tools->items.size();
+  if (const auto& last = row.kept->state) {
+    out.state = last->state;
+    out.reason = last->reason;
+    out.error = last->error;
+    out.age = now - last->time;
+  }
+  return out;
+}
+
+bool is_meant(const Settings& settings, const std::string& server) {
+  return settings.words.empty() || std::ranges::find(settings.words, server) != settings.words.end();
+}
+
+// The session of this directory knows better than any file how its servers are.
+void look(State& state, const SessionState& session) {
+  for (auto& client : state.clients) {
+    if (client.server->standing != ServerStanding::active) continue;
+    auto said = server_in(session, client.server->name);
+    if (!said) continue;
+    client.state = said->state;
+    client.reason = std::move(said->reason);
+    client.error = std::move(said->error);
+    client.tool_count = said->tool_count;
+    client.age.reset();
+  }
+}
+
+State kept_state(const Settings& settings, const KeptView& view) {
+  State out;
+  for (const auto& row : view.rows) {
+    if (!is_meant(settings, row.server->name)) continue;
+    out.clients.push_back(client_of(row, view.now));
+    const auto& name = row.server->name;
+    if (!row.kept) continue;
+    if (row.prompts == KeptUse::usable && row.kept->prompts) {
+      for (const auto& one : row.kept->prompts->items) out.prompts.push_back(prompt_json(name, one));
+    }
+    if (row.resources != KeptUse::usable) continue;
+    if (row.kept->resources) {
+      for (const auto& one : row.kept->resources->items) out.resources.push_back(with_server(name, encode(one)));
+    }
+    if (row.kept->templates) {
+      for (const auto& one : row.kept->templates->items) out.templates.push_back(with_server(name, encode(one)));
+    }
+  }
+  const auto catalog = view.catalog();
+  for (const auto& entry : catalog->tools()) {
+    if (is_meant(settings, entry.server)) out.tools.push_back(tool_json(entry));
+  }
+  return out;
+}
+
+void require_names(const LoadedConfig& config, const Settings& settings) {
+  for (const auto& name : settings.words) (void)all_named(config, name);
+}
+
+// What a connected server offers beside tools.
+Task<ListedNow> listed_by(Session session, std::string name) {
+  ListedNow out{std::move(name)};
+  const auto& capabilities = session.server().capabilities;
+  if (capabilities.prompts) {
+    if (auto list = co_await as_result(session.list_prompts())) out.prompts = std::move(list->items);
+  }
+  if (capabilities.resources) {
+    if (auto list = co_await as_result(session.list_resources())) out.resources = std::move(list->items);
+    if (auto list = co_await as_result(session.list_resource_templates())) out.templates = std::move(list->items);
+  }
+  co_return out;
+}
+
+}  // namespace
+
+int status(const Settings& settings, Io& io) {
+  const auto session = flags_against_session(settings).empty() ? session_seen() : std::nullopt;
+  const auto view = kept_view(settings);
+  require_names(view.declared.config, settings);
+  auto state = kept_state(settings, view);
+  if (session) {
+    look(state, *session);
+    state.session = session_json(*session);
+  }
+  const int code = show(state, settings, io, session.has_value());
+  if (session && !settings.json) print_lines(io, "\n" + session_line(*session));
+  return code;
+}
+
+Task<int> status_checked(Context& context) {
+  const auto& settings = context.settings;
+  const auto& config = context.host.config();
+  require_names(config, settings);
+  State state;
+  std::vector<std::string> startable;
+  for (const auto& server : config.servers) {
+    if (server.standing == ServerStanding::active && is_meant(settings, server.name)) startable.push_back(server.name);
+  }
+  context.waiting.begin(fmt::format("checking {}", plural(startable.size(), "server")));
+  co_await context.host.start(startable);
+  std::vector<ListedNow> lists;
+  for (const auto& status : context.statuses()) {
+    if (status.state != ServerState::connected) continue;
+    const auto session = co_await as_result(session_to_list(context, status.name, ""));
+    if (session && *session) lists.push_back(co_await listed_by(**session, status.name));
+  }
+  context.waiting.end();
+  const auto statuses = context.statuses();
+  bool failed = false;
+  for (const auto& server : config.servers) {
+    if (!is_meant(settings, server.name)) continue;
+    const auto status = std::ranges::find(statuses, server.name, &ServerStatus::name);
+    if (status == statuses.end()) continue;
+    Client client;
+    client.server = &server;
+    client.state = status->state;
+    client.reason = to_string(status->reason);
+    client.error = status->error           ? status->error->message()
+                   : server.reason.empty() ? std::string()
+                                           : reason_words(server);
+    if (status->server)
+      client.about = KeptDescription{*status->server, status->era ? std::string(to_string(*status->era)) : ""};
+    client.tool_count = status->tool_count;
+    failed |= status->state == ServerState::failed || status->state == ServerState::needs_auth;
+    state.clients.push_back(std::move(client));
+  }
+  const auto catalog = context.host.catalog();
+  for (const auto& entry : catalog->tools()) {
+    if (is_meant(settings, entry.server)) state.tools.push_back(tool_json(entry));
+  }
+  for (const auto& list : lists) {
+    for (const auto& one : list.prompts.value_or(std::vector<Prompt>())) {
+      state.prompts.push_back(prompt_json(list.server, one));
+    }
+    for (const auto& one : list.resources.value_or(std::vector<Resource>())) {
+      state.resources.push_back(with_server(list.server, encode(one)));
+    }
+    for (const auto& one : list.templates.value_or(std::vector<ResourceTemplate>())) {
+      state.templates.push_back(with_server(list.server, encode(one)));
+    }
+  }
+  co_await keep_lists(context, std::move(lists));
+  (void)show(state, settings, context.io, true);
+  co_return failed ? 3 : 0;
+}
+
+Task<int> reconnect(Context& context) {
+  const auto name = context.settings.words.front();
+  context.waiting.begin(fmt::format("connecting to {}", name));
+  if (context.session) {
+    const auto limit = context.settings.timeout_seconds ? timeout_of(context.settings) : session_connects;
+    const Json params{{"server", name}};
+    auto made = co_await as_result(
+        answer_of_session(context.session->place, std::string(session_method::reconnect), params, limit));
+    if (!made) throw error_of_server(name, made.error());
+  }
+  co_await context.host.start({name});
+  context.waiting.end();
+  const auto statuses = context.statuses();
+  const auto status = std::ranges::find(statuses, name, &ServerStatus::name);
+  if (context.settings.json) {
+    context.print_json(status_json(*status));
+  } else if (status->state == ServerState::connected) {
+    print_lines(context.io, status_line(*status, context.io.color, {status->tool_count, 0}) + "\n");
+  }
+  co_return listing_exit_code(context, name);
+}
+
+}  // namespace patchbay::cli

@@ -1,0 +1,89 @@
+#include "cli/session/use.h"
+
+#include <array>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <patchbay/version.h>
+
+#include "base/strings.h"
+#include "cli/session/control.h"
+#include "entries/signature.h"
+#include "host/start/server_start.h"
+#include "protocol/codec.h"
+
+namespace patchbay::cli {
+
+ServerStatus SessionUse::corrected(ServerStatus status) const {
+  const auto known = about.find(status.name);
+  if (known == about.end() || !status.server) return status;
+  const Json& said = known->second;
+  for (const auto era : std::array{Era::legacy, Era::modern}) {
+    if (said["era"] == Json(to_string(era))) status.era = era;
+  }
+  if (const auto version = said["protocolVersion"].text()) status.server->protocol_version = *version;
+  if (auto capabilities = decode<ServerCapabilities>(said["capabilities"])) {
+    status.server->capabilities = std::move(*capabilities);
+  }
+  return status;
+}
+
+std::string flags_against_session(const Settings& settings) {
+  std::vector<std::string> found;
+  auto note = [&](bool given, std::string_view flag) {
+    if (given) found.emplace_back(flag);
+  };
+  note(settings.no_session, "--no-session");
+  note(!settings.mcp_config.empty(), "--mcp-config");
+  note(!settings.mcp_servers.empty(), "--mcp-server");
+  note(settings.strict, "--strict-mcp-config");
+  note(!settings.plugin_dirs.empty(), "--plugin-dir");
+  note(!settings.settings.empty(), "--settings");
+  note(settings.trust_project, "--trust-project");
+  note(settings.builtin, "--builtin");
+  note(settings.ide, "--ide");
+  note(settings.allow_run, "--allow-run");
+  note(!settings.root.empty(), "--root");
+  note(!settings.allowed_tools.empty(), "--allowedTools");
+  note(!settings.disallowed_tools.empty(), "--disallowedTools");
+  note(!settings.permission_mode.empty(), "--permission-mode");
+  note(settings.skip_permissions, "--dangerously-skip-permissions");
+  return join(found, ", ");
+}
+
+std::shared_ptr<const SessionUse> use_session(const Settings& settings, Io& io, Host& host) {
+  // These look at how servers start.
+  if (settings.command == Command::doctor || settings.command == Command::why) return nullptr;
+  if (const auto flags = flags_against_session(settings); !flags.empty()) {
+    const auto session = settings.quiet ? std::nullopt : session_seen();
+    if (session) {
+      io.talk(fmt::format("patchbay: note: the session of this directory (pid {}) is not used because of {}\n",
+                          session->pid, flags));
+    }
+    return nullptr;
+  }
+  const auto session = running_session();
+  if (!session) return nullptr;
+  require_same_version(*session);
+  auto use = std::make_shared<SessionUse>();
+  use->place = session->place;
+  use->line = session_line(*session);
+  for (const auto& server : host.config().servers) {
+    // A session never approves: what awaits approval is asked about here, and starts here for this once.
+    if (server.standing != ServerStanding::active || server.disabled) continue;
+    SessionTarget target{
+        .place = session->place,
+        .shown = shown_target(server),
+        .meta = Json{{session_meta::server, server.name},
+                     {session_meta::entry, entry_hash(server)},
+                     {session_meta::version, version()}},
+        .on_opened = [use, name = server.name](const Json& about) { use->about.insert_or_assign(name, about); }};
+    auto reached = server;
+    reached.protocol = "legacy";
+    host.add_server(std::move(reached), session_transport(std::move(target)));
+  }
+  return use;
+}
+
+}  // namespace patchbay::cli

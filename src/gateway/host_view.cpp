@@ -1,0 +1,358 @@
+#include "gateway/host_view.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/as_result.h"
+#include "base/timeout.h"
+#include "entries/signature.h"
+#include "host/server_error.h"
+#include "protocol/codec.h"
+#include "protocol/methods.h"
+#include "protocol/wire.h"
+#include "rpc/error_data.h"
+#include "server/context.h"
+#include "server/requests.h"
+#include "transport/unix_socket.h"
+
+namespace patchbay {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto first_word_limit = 10s;
+// A tool that a server has just announced may not be in the catalog yet.
+constexpr auto catalog_pause = 100ms;
+constexpr int catalog_looks = 20;
+constexpr std::size_t requests_at_once = 256;
+
+// The caller has limits of its own; what it gives up is cancelled here.
+constexpr std::chrono::milliseconds callers_time{std::chrono::hours(24)};
+
+template <class T>
+Json list_of(std::string_view key, const std::vector<T>& items) {
+  Json list = Json::array();
+  for (const auto& item : items) list.push_back(encode(item));
+  return Json{{key, std::move(list)}};
+}
+
+std::string_view notice_of(Change::Kind kind) {
+  switch (kind) {
+    case Change::Kind::tools:
+      return method::tools_changed;
+    case Change::Kind::prompts:
+      return method::prompts_changed;
+    case Change::Kind::resources:
+      return method::resources_changed;
+    default:
+      return {};
+  }
+}
+
+ServerStatus state_of(const Host& host, const std::string& server) {
+  auto states = host.status();
+  const auto found = std::ranges::find(states, server, &ServerStatus::name);
+  if (found == states.end()) throw Error(Errc::closed, "the server was removed while it was starting");
+  return std::move(*found);
+}
+
+// The revision to speak: the one that was asked for, where it is one that begins like this.
+std::string agreed_version(const std::string& wanted) {
+  const auto known = legacy_versions();
+  return std::ranges::find(known, wanted) == known.end() ? std::string(known.front()) : wanted;
+}
+
+// What the connection can pass on. Tasks are followed on this side, and who called waits.
+ServerCapabilities passed_on(ServerCapabilities capabilities) {
+  capabilities.tasks.reset();
+  capabilities.extensions.erase(std::string(tasks_extension));
+  if (capabilities.resources) capabilities.resources->subscribe = false;
+  return capabilities;
+}
+
+}  // namespace
+
+std::shared_ptr<HostView> HostView::make(const asio::any_io_executor& executor, std::shared_ptr<SharedHost> shared,
+                                         Fd socket, Runtime runtime) {
+  runtime.limits.server_requests = requests_at_once;
+  auto view = std::make_shared<HostView>(std::move(shared), runtime);
+  Peer::Handlers handlers;
+  // Weak: the view owns the peer that owns this.
+  handlers.request = [kept = std::weak_ptr(view)](Request request) -> Task<Payload> {
+    auto self = kept.lock();
+    if (!self) throw Error(Errc::closed, "the connection was closed");
+    return serve(std::move(self), std::move(request));
+  };
+  handlers.closed = [kept = std::weak_ptr(view)](const Error&) {
+    if (auto self = kept.lock()) self->heard_.notify_all();
+  };
+  view->peer_ = std::make_shared<Peer>(executor, socket_channel(executor, std::move(socket), runtime), runtime,
+                                       std::move(handlers));
+  return view;
+}
+
+HostView::~HostView() {
+  shared_->routes->remove(this);
+  if (!using_) return;
+  --shared_->in_use;
+  shared_->use_changed.notify_all();
+}
+
+void HostView::begin_use() {
+  if (std::exchange(using_, true)) return;
+  ++shared_->in_use;
+  shared_->routes->add(this);
+  shared_->use_changed.notify_all();
+}
+
+void HostView::end() { peer_->end(Error(Errc::closed, "the connection was ended to make room for others")); }
+
+// Returns when something was said, or the connection has ended.
+Task<void> HostView::first_word(Self self) {
+  while (!self->spoken_ && !self->peer_->closed()) co_await self->heard_.wait();
+}
+
+Task<void> HostView::run(Self self) {
+  const auto peer = self->peer_;
+  peer->start();
+  auto spoken = co_await as_result(
+      with_timeout(first_word(self), first_word_limit, "the connection was ended: nothing was said on it"));
+  if (spoken) (void)co_await as_result(peer->wait_closed());
+  co_await asio::this_coro::throw_if_cancelled(false);
+  co_await asio::this_coro::reset_cancellation_state();
+  co_await peer->close(CloseMode::quick);
+}
+
+Task<Payload> HostView::serve(Self self, Request request) {
+  if (!std::exchange(self->spoken_, true)) self->heard_.notify_all();
+  auto params = std::move(request.params).take();
+  if (params.is_null()) params = Json::object();
+  if (!params.is_object()) throw invalid_params("params: expected an object");
+  auto answered = co_await as_result(answer(self, std::move(request.id), std::move(request.method), std::move(params)));
+  if (answered) co_return std::move(*answered);
+  throw carrying(self->shared_->shown ? self->shared_->shown(answered.error()) : answered.error());
+}
+
+Task<Json> HostView::answer(Self self, RequestId id, std::string method, Json params) {
+  auto& shared = *self->shared_;
+  if (method == method::ping) co_return Json::object();
+  if (method == session_method::status) co_return shared.status();
+  if (method == session_method::stop) {
+    shared.stop();
+    co_return Json::object();
+  }
+  if (method == session_method::reconnect) {
+    const auto server = params["server"].text();
+    if (!server) throw invalid_params("server: expected a string");
+    co_await shared.host.reconnect(std::string(*server));
+    co_return Json::object();
+  }
+  if (method == method::initialize) co_return co_await initialize(self, std::move(params));
+  if (!self->initialized_) {
+    throw Error::rpc(rpc_code::invalid_request, "the connection is not initialized; begin with initialize");
+  }
+  const CallerRoutes::Running running(shared.routes, self, self->server_, std::move(id));
+  auto options = self->options_for(params, running.id());
+  if (method == method::call_tool) co_return co_await call_tool(self, std::move(params), std::move(options));
+  // TODO(spec): of several servers at once only tools are offered.
+  if (self->server_.empty() && method != method::list_tools) throw method_not_found(method);
+  if (method.ends_with("/list")) co_return co_await list(self, std::move(method), std::move(options));
+  co_return co_await pass_on(self, std::move(method), std::move(params), std::move(options));
+}
+
+CallOptions HostView::options_for(const Json& params, std::uint64_t call) {
+  CallOptions options;
+  options.call_id = call;
+  options.total = callers_time;
+  // The caller has checked what it wants to be checked.
+  options.check_arguments = options.check_result = server_.empty();
+  if (const Json* token = params["_meta"].find("progressToken")) {
+    options.on_progress = [kept = weak_from_this(), token = *token](const Progress& progress) {
+      auto self = kept.lock();
+      if (!self) return;
+      Json told{{"progressToken", token}, {"progress", progress.progress}};
+      if (progress.total) told["total"] = *progress.total;
+      if (progress.message) told["message"] = *progress.message;
+      (void)self->peer_->notify(method::progress, std::move(told));
+    };
+  }
+  return options;
+}
+
+Task<Json> HostView::initialize(Self self, Json params) {
+  auto& shared = *self->shared_;
+  auto& host = shared.host;
+  if (self->initialized_) throw Error::rpc(rpc_code::invalid_request, "the connection is already initialized");
+  const Json meta = params["_meta"];
+  auto request = params_or_throw(decode<InitializeRequest>(std::move(params)));
+  if (const auto version = meta[session_meta::version].text(); version && *version != shared.version) {
+    throw Error(Errc::config, fmt::format("the session is of version {} and the program that asks of version {}",
+                                          shared.version, *version));
+  }
+  self->begin_use();
+  const auto version = agreed_version(request.protocol_version);
+  InitializeResult result{
+      .protocol_version = version, .capabilities = {}, .server_info = {}, .instructions = {}, .meta = {}, .extra = {}};
+  // Whoever changed a file a moment ago means what it says now. A file that cannot be read is as it was.
+  (void)co_await as_result(host.reload());
+  if (const auto name = meta[session_meta::server].text()) {
+    const std::string server(*name);
+    const auto& servers = host.config().servers;
+    const auto entry = std::ranges::find(servers, server, &ServerConfig::name);
+    const auto hash = meta[session_meta::entry].text();
+    if (entry == servers.end() || (hash && *hash != entry_hash(*entry))) {
+      throw Error(Errc::config, fmt::format("the session reads other configuration files than this command: there, "
+                                            "server \"{}\" is {}",
+                                            server, entry == servers.end() ? "not declared" : "another one"));
+    }
+    // start() leaves the error as it is, without the name: the caller puts its own name of the server in front.
+    co_await host.start({server});
+    if (const auto state = state_of(host, server); !state.server && state.error) throw *state.error;
+    const auto description = (co_await host.session(server)).server();
+    const auto state = state_of(host, server);
+    self->server_ = server;
+    result.capabilities = find_wire(version)->offered(passed_on(description.capabilities));
+    result.server_info = description.info;
+    result.instructions = description.instructions;
+    result.meta = Json{{session_meta::about, Json{{"era", state.era ? Json(to_string(*state.era)) : Json()},
+                                                  {"protocolVersion", description.protocol_version},
+                                                  {"capabilities", encode(description.capabilities)}}}};
+  } else {
+    result.capabilities.tools = ListChangedCapability{.list_changed = true};
+    result.server_info = Implementation{.name = "patchbay", .version = shared.version};
+  }
+  self->capabilities_ = std::move(request.capabilities);
+  self->initialized_ = true;
+  co_return encode(result);
+}
+
+Task<Json> HostView::list(Self self, std::string method, CallOptions options) {
+  auto& host = self->shared_->host;
+  options.total.reset();  // all pages of a list have a limit of their own
+  if (self->server_.empty()) {
+    co_await host.start();
+    Json tools = Json::array();
+    for (const auto& entry : host.catalog()->tools()) {
+      auto tool = *entry.tool;
+      tool.name = entry.name;
+      tools.push_back(encode(tool));
+      tools.as_array().back().as_object().erase("execution");
+    }
+    co_return Json{{"tools", std::move(tools)}};
+  }
+  auto session = co_await host.session(self->server_);
+  if (method == method::list_tools) {
+    auto listed = list_of("tools", (co_await session.list_tools(options)).items);
+    // How it runs is decided on this side: nobody beyond it can ask for a task.
+    for (Json& tool : listed["tools"].as_array()) tool.as_object().erase("execution");
+    co_return listed;
+  }
+  if (method == method::list_prompts) co_return list_of("prompts", (co_await session.list_prompts(options)).items);
+  if (method == method::list_resources) {
+    co_return list_of("resources", (co_await session.list_resources(options)).items);
+  }
+  if (method == method::list_resource_templates) {
+    co_return list_of("resourceTemplates", (co_await session.list_resource_templates(options)).items);
+  }
+  if (method == method::list_skills) co_return list_of("skills", (co_await session.list_skills(options)).items);
+  throw method_not_found(method);
+}
+
+Task<Json> HostView::pass_on(Self self, std::string method, Json params, CallOptions options) {
+  auto session = co_await self->shared_->host.session(self->server_);
+  if (method == method::read_resource) {
+    auto request = params_or_throw(decode<ReadResourceRequest>(std::move(params)));
+    co_return encode(co_await session.read_resource(std::move(request.uri), std::move(options)));
+  }
+  if (method == method::get_prompt) {
+    auto request = params_or_throw(decode<GetPromptRequest>(std::move(params)));
+    co_return encode(
+        co_await session.get_prompt(std::move(request.name), std::move(request.arguments), std::move(options)));
+  }
+  if (method == method::complete) {
+    auto request = params_or_throw(decode<CompleteRequest>(std::move(params)));
+    co_return encode(co_await session.complete(std::move(request), std::move(options)));
+  }
+  if (method == method::get_skill) {
+    auto request = params_or_throw(decode<ResourceUri>(std::move(params)));
+    co_return Json{{"skill", encode(co_await session.get_skill(std::move(request.uri), std::move(options)))}};
+  }
+  if (method == method::read_directory) {
+    auto request = params_or_throw(decode<ResourceUri>(std::move(params)));
+    co_return list_of("resources", (co_await session.read_directory(std::move(request.uri), std::move(options))).items);
+  }
+  if (method == method::set_log_level) {
+    co_await session.set_log_level(params_or_throw(decode<SetLevelRequest>(std::move(params))).level);
+    co_return Json::object();
+  }
+  throw method_not_found(method);
+}
+
+Task<std::string> HostView::exposed_name(Self self, std::string tool) {
+  auto& host = self->shared_->host;
+  for (int looked = 1;; ++looked) {
+    auto found = co_await as_result(host.find_tool(self->server_ + "/" + tool));
+    if (found && found->server == self->server_ && found->tool->name == tool) co_return found->name;
+    const auto catalog = host.catalog();
+    for (const auto& entry : catalog->tools()) {
+      if (entry.server == self->server_ && entry.tool->name == tool) co_return entry.name;
+    }
+    if (!found && found.error().code() != Errc::invalid_argument) throw std::move(found).error();
+    if (looked == catalog_looks) {
+      throw Error(Errc::invalid_argument, fmt::format("server \"{}\" has no tool \"{}\"", self->server_, tool));
+    }
+    co_await sleep_for(catalog_pause);
+  }
+}
+
+Task<Json> HostView::call_tool(Self self, Json params, CallOptions options) {
+  auto& host = self->shared_->host;
+  auto request = params_or_throw(decode<CallToolRequest>(std::move(params)));
+  auto arguments = request.arguments.is_null() ? Payload() : Payload(std::move(request.arguments));
+  if (self->server_.empty()) {
+    // Who uses all servers is a program, and nobody has typed this call.
+    const auto decision = co_await host.decide(request.name, arguments);
+    if (decision.outcome == PermissionOutcome::ask) {
+      throw Error(Errc::denied, fmt::format("\"{}\" was not called: somebody would have to be asked ({})", request.name,
+                                            decision.reason))
+          .with_carried_out(CarriedOut::no);
+    }
+    options.total.reset();
+    co_return encode(co_await host.call(request.name, std::move(arguments), std::move(options)));
+  }
+  auto name = co_await as_result(exposed_name(self, request.name));
+  if (!name) throw std::move(name).error().with_carried_out(CarriedOut::no);
+  auto called = co_await as_result(host.call(std::move(*name), std::move(arguments), std::move(options)));
+  // The caller names server and tool itself.
+  if (!called) {
+    const auto outcome = called.error().carried_out().value_or(CarriedOut::unknown);
+    throw Error(called.error().original()).with_carried_out(outcome);
+  }
+  co_return encode(*called);
+}
+
+Task<ElicitResult> HostView::elicit(ElicitRequest question, RequestId about) {
+  auto self = shared_from_this();
+  const ElicitResult nobody{.action = ElicitResult::Action::cancel};
+  if (!missing_capability(capabilities_, question).is_null() || peer_->closed()) co_return nobody;
+  PeerCall call;
+  call.id = peer_->reserve_id();
+  call.method = method::elicit;
+  call.params = encode(question);
+  call.about = std::move(about);
+  const auto peer = peer_;
+  auto given = co_await as_result(peer->call(std::move(call)));
+  if (!given) co_return nobody;
+  auto answer = decode_answer(question, std::move(*given).take(), runtime_.limits.schema_steps);
+  if (!answer) co_return nobody;
+  co_return std::get<ElicitResult>(std::move(*answer));
+}
+
+void HostView::log(const LogMessage& message) { (void)peer_->notify(method::log_message, encode(message)); }
+
+void HostView::changed(const Change& change) {
+  if (const auto notice = notice_of(change.kind); !notice.empty() && initialized_) (void)peer_->notify(notice, {});
+}
+
+}  // namespace patchbay

@@ -1,0 +1,176 @@
+#include "gateway/socket_door.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <thread>
+
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <fmt/format.h>
+
+#include "base/as_result.h"
+#include "base/timeout.h"
+
+namespace patchbay {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto lock_pause = 20ms;
+constexpr int lock_tries = 1500;
+constexpr int waiting_callers = 128;
+// After an error of accept() that will not go away at once, such as too many open files.
+constexpr auto accept_pause = 100ms;
+
+std::string lock_name(const SocketPlace& place) { return place.name + ".lock"; }
+
+Error cannot(std::string_view what, const std::string& path) {
+  return Error(Errc::config, fmt::format("cannot {} {}: {}", what, path, std::strerror(errno)));
+}
+
+// Folders that are missing are made for this person alone.
+void make_folders(const std::filesystem::path& folder) {
+  std::filesystem::path so_far;
+  for (const auto& part : folder) {
+    so_far /= part;
+    (void)::mkdir(so_far.c_str(), 0700);
+  }
+}
+
+Result<Fd> folder_of(const SocketPlace& place) {
+  auto folder = open_own_folder(place.folder);
+  if (!folder) return std::unexpected(std::move(folder).error());
+  if (!*folder) return std::unexpected(cannot("make", place.folder));
+  return std::move(**folder);
+}
+
+bool is_ours(int socket) {
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  return ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == ::geteuid();
+}
+
+}  // namespace
+
+Result<SocketLock> SocketLock::take(const SocketPlace& place) {
+  make_folders(place.folder);
+  auto folder = folder_of(place);
+  if (!folder) return std::unexpected(std::move(folder).error());
+  Fd lock(
+      ::openat(folder->get(), lock_name(place).c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
+  if (!lock) return std::unexpected(cannot("open", place.path() + ".lock"));
+  for (int tried = 1; ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0; ++tried) {
+    if (errno != EWOULDBLOCK && errno != EINTR) return std::unexpected(cannot("lock", place.path() + ".lock"));
+    if (tried >= lock_tries) {
+      return fail(Errc::timeout, fmt::format("another program holds the lock {}.lock", place.path()));
+    }
+    std::this_thread::sleep_for(lock_pause);
+  }
+  return SocketLock(std::move(*folder), std::move(lock));
+}
+
+Result<SocketLock> SocketLock::inherited(const SocketPlace& place, int descriptor) {
+  auto folder = folder_of(place);
+  if (!folder) return std::unexpected(std::move(folder).error());
+  (void)::fcntl(descriptor, F_SETFD, FD_CLOEXEC);
+  return SocketLock(std::move(*folder), Fd(descriptor));
+}
+
+struct SocketDoor::Listener {
+  Listener(const asio::any_io_executor& executor, int fd, struct stat made) : socket(executor, fd), about(made) {}
+  asio::posix::stream_descriptor socket;
+  struct stat about;  // of the name in the folder
+};
+
+SocketDoor::SocketDoor(const asio::any_io_executor& executor, SocketPlace place, const SocketLock& lock)
+    : place_(std::move(place)), folder_(::fcntl(lock.folder().get(), F_DUPFD_CLOEXEC, 0)), scope_(executor) {
+  Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!socket || !folder_) throw cannot("make a socket in", place_.folder);
+  (void)::unlinkat(folder_.get(), place_.name.c_str(), 0);
+  const auto path = socket_address(folder_, place_.name);
+  sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
+  if (path.size() >= sizeof address.sun_path) throw Error(Errc::config, fmt::format("the name {} is too long", path));
+  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+  if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+    throw cannot("make the socket", place_.path());
+  }
+  struct stat about{};
+  if (::fchmodat(folder_.get(), place_.name.c_str(), 0600, 0) != 0 ||
+      ::fstatat(folder_.get(), place_.name.c_str(), &about, AT_SYMLINK_NOFOLLOW) != 0 ||
+      ::listen(socket.get(), waiting_callers) != 0) {
+    throw cannot("use the socket", place_.path());
+  }
+  listener_ = std::make_unique<Listener>(executor, socket.release(), about);
+}
+
+SocketDoor::~SocketDoor() { close(); }
+
+void SocketDoor::close() {
+  if (!listener_) return;
+  const auto made = listener_->about;
+  // First deaf, then nameless: whoever finds the name in between replaces it, and it is not ours any more.
+  listener_.reset();
+  auto lock = SocketLock::take(place_);
+  struct stat now{};
+  if (!lock || ::fstatat(folder_.get(), place_.name.c_str(), &now, AT_SYMLINK_NOFOLLOW) != 0) return;
+  if (now.st_ino == made.st_ino && now.st_dev == made.st_dev && now.st_ctim.tv_sec == made.st_ctim.tv_sec &&
+      now.st_ctim.tv_nsec == made.st_ctim.tv_nsec) {
+    (void)::unlinkat(folder_.get(), place_.name.c_str(), 0);
+  }
+}
+
+Task<void> SocketDoor::run(std::shared_ptr<SharedHost> shared, Runtime runtime) {
+  auto served = co_await as_result(let_in(std::move(shared), std::move(runtime)));
+  co_await asio::this_coro::throw_if_cancelled(false);
+  co_await asio::this_coro::reset_cancellation_state();
+  close();
+  scope_.cancel();
+  co_await scope_.join();
+  if (!served && served.error().code() != Errc::cancelled) throw std::move(served).error();
+}
+
+Task<void> SocketDoor::let_in(std::shared_ptr<SharedHost> shared, Runtime runtime) {
+  auto executor = co_await asio::this_coro::executor;
+  for (;;) {
+    co_await listener_->socket.async_wait(asio::posix::stream_descriptor::wait_read, asio::use_awaitable);
+    Fd caller(::accept4(listener_->socket.native_handle(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (!caller) {
+      if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
+        runtime.log(LogLevel::warning, "accept_failed", "reason", std::strerror(errno));
+        co_await sleep_for(accept_pause);
+      }
+      continue;
+    }
+    if (!is_ours(caller.get())) {
+      runtime.log(LogLevel::warning, "caller_refused", "reason", "another user");
+      continue;
+    }
+    std::erase_if(views_, [](const auto& view) { return view.expired(); });
+    if (views_.size() >= most_connections) make_room();
+    // Everybody speaks: one more is not heard.
+    if (views_.size() >= most_connections + waiting_callers) continue;
+    auto view = HostView::make(executor, shared, std::move(caller), runtime);
+    views_.push_back(view);
+    scope_.spawn(HostView::run(std::move(view)));
+  }
+}
+
+void SocketDoor::make_room() {
+  for (const auto& kept : views_) {
+    auto view = kept.lock();
+    if (!view || view->spoken() || view->ended()) continue;
+    view->end();
+    return;
+  }
+}
+
+}  // namespace patchbay

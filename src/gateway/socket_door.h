@@ -1,0 +1,63 @@
+// SocketDoor: the place where programs of the same user reach this one: a socket of mode 0600 in a folder of mode 0700,
+// whose callers are looked at before they are heard. Who connects and says nothing makes room for others. The client
+// side is transport/unix_socket. One owner; loop thread only, but for SocketLock, which blocks.
+#pragma once
+
+#include <functional>
+#include <list>
+#include <memory>
+#include <optional>
+
+#include "base/fd.h"
+#include "base/runtime.h"
+#include "base/scope.h"
+#include "gateway/host_view.h"
+#include "transport/unix_socket.h"
+
+namespace patchbay {
+
+// Held by whoever makes or takes away the socket of a place, so that two that begin at once make one.
+class SocketLock {
+ public:
+  // Makes the folder if need be. Waits for a while, then Errc::timeout; Errc::denied when the folder must not be used.
+  static Result<SocketLock> take(const SocketPlace& place);
+  // A lock that was taken before and handed on with its descriptor, which becomes ours.
+  static Result<SocketLock> inherited(const SocketPlace& place, int descriptor);
+
+  const Fd& folder() const noexcept { return folder_; }
+  int descriptor() const noexcept { return lock_.get(); }
+
+ private:
+  SocketLock(Fd folder, Fd lock) : folder_(std::move(folder)), lock_(std::move(lock)) {}
+  Fd folder_;
+  Fd lock_;
+};
+
+class SocketDoor {
+ public:
+  static constexpr std::size_t most_connections = 256;
+
+  // Listens. What a program that was killed left behind is replaced: the caller has found that nobody listens there.
+  SocketDoor(const asio::any_io_executor& executor, SocketPlace place, const SocketLock& lock);
+  SocketDoor(const SocketDoor&) = delete;
+  SocketDoor& operator=(const SocketDoor&) = delete;
+  // Nobody is let in any more, and the socket is gone unless it is another one by now.
+  ~SocketDoor();
+
+  // Serves until cancelled, then ends every connection.
+  Task<void> run(std::shared_ptr<SharedHost> shared, Runtime runtime);
+
+ private:
+  Task<void> let_in(std::shared_ptr<SharedHost> shared, Runtime runtime);
+  void make_room();
+  void close();
+
+  SocketPlace place_;
+  Fd folder_;
+  struct Listener;
+  std::unique_ptr<Listener> listener_;
+  std::list<std::weak_ptr<HostView>> views_;  // the oldest first
+  Scope scope_;
+};
+
+}  // namespace patchbay

@@ -1,0 +1,286 @@
+#include "host/kept/recorder.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/as_result.h"
+#include "base/loop_clock.h"
+#include "base/offload.h"
+#include "base/strings.h"
+#include "base/timeout.h"
+#include "entries/expand.h"
+#include "host/failure_memory.h"
+#include "host/kept/server_files.h"
+#include "settings/files.h"
+#include "settings/secret_file.h"
+
+namespace patchbay {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::floor;
+
+constexpr auto between_writes = 500ms;
+// The end of a program does not wait for a disk that hangs.
+constexpr auto for_last_write = 2s;
+constexpr std::size_t longest_line = 4096;
+constexpr std::size_t line_overhead = 32;           // of a line's time and kind
+constexpr std::size_t most_unwritten = 256u << 10;  // of one log: a server may write faster than a disk
+
+bool runs_commands(const ServerConfig& server) {
+  return std::ranges::any_of(secret_references(server),
+                             [](const auto& one) { return one.kind == SecretKind::command; });
+}
+
+// What an entry is made of, for taking it out of what the server writes. What ${cmd:...} prints is not known.
+TextSecrets secrets_for(const ServerConfig& server, const KeyContext& context, const Environment& environment) {
+  TextSecrets out(environment);
+  SecretValues values;
+  for (const auto& reference : secret_references(server)) {
+    const auto key = std::pair(reference.kind, reference.argument);
+    if (reference.kind == SecretKind::stored) {
+      if (auto value = stored_secret(context.secrets_file, reference.argument, ::getuid())) values.emplace(key, *value);
+    } else if (reference.kind == SecretKind::file) {
+      auto text = read_config_text(path_in_entry(reference.argument, context));
+      if (!text) continue;
+      while (text->ends_with('\n') || text->ends_with('\r')) text->pop_back();
+      values.emplace(key, std::move(*text));
+    }
+  }
+  out.add_entry(server, context.variables, values);
+  if (server.env_file) {
+    const auto path = path_in_entry(*server.env_file, context);
+    if (auto text = read_config_text(path)) {
+      if (auto variables = parse_env_file(*text, path)) out.add_variables(*variables);
+    }
+  }
+  return out;
+}
+
+std::string state_words(const ServerStatus& status, std::string_view error) {
+  std::string out(to_string(status.state));
+  if (status.state == ServerState::connected) {
+    out += fmt::format(": {}", plural(status.tool_count, "tool"));
+    if (status.server) out += fmt::format(", protocol {}", status.server->protocol_version);
+  }
+  if (const auto reason = to_string(status.reason); !reason.empty()) out += fmt::format(" ({})", reason);
+  if (!error.empty()) out += fmt::format(": {}", error);
+  return out;
+}
+
+}  // namespace
+
+ServerRecorder::ServerRecorder(std::string state_directory, Log log)
+    : directory_(std::move(state_directory)), log_(std::move(log)) {}
+
+void ServerRecorder::begin(asio::any_io_executor executor) {
+  if (!scope_) scope_.emplace(std::move(executor));
+}
+
+void ServerRecorder::use(const LoadedConfig& config, const VariableLookup& startup) {
+  context_ = key_context(config, startup);
+  environment_ = environment_of_process();
+  for (const auto& variable : config.environment) environment_[variable.name] = variable.value;
+  policy_ = kept_policy(context_.variables);
+  secrets_.clear();
+  log_paths_.clear();
+}
+
+const ServerRecorder::Started& ServerRecorder::started(const ServerConfig& config) {
+  auto& known = started_[config.name];
+  if (known.key.hash.empty()) {
+    known.key = server_key(config, context_);
+    known.stamp = stamp_of(known.key.files);
+  }
+  return known;
+}
+
+std::shared_ptr<const TextSecrets> ServerRecorder::secrets_of(const ServerConfig& config) {
+  auto& known = secrets_[config.name];
+  if (!known) known = std::make_shared<const TextSecrets>(secrets_for(config, context_, environment_));
+  return known;
+}
+
+const std::string& ServerRecorder::log_path(const ServerConfig& config) {
+  auto& path = log_paths_[config.name];
+  if (path.empty()) path = server_log_path(directory_, config);
+  return path;
+}
+
+void ServerRecorder::note(const ServerConfig& config, const ServerStatus& status, const Tools& tools) {
+  if (!scope_ || finished_ || config.standing != ServerStanding::active || config.origin.scope == ConfigScope::embedded)
+    return;
+  if (status.reason == ServerReason::closed) return;
+  held_back_.erase(config.name);
+  if (status.reason == ServerReason::connecting) started_.erase(config.name);
+  const auto& [key, stamp] = started(config);
+  const auto second = floor<std::chrono::seconds>(now());
+  std::string error;
+  if (status.error) {
+    error = failure_of(config, context_.variables, environment_, *status.error, "", second).message;
+  }
+  if (auto words = state_words(status, error); told_[config.name] != words) {
+    end_line(config);
+    add_line(config, ServerLogKind::event, words);
+    told_[config.name] = std::move(words);
+  }
+  const bool settled = status.state == ServerState::connected || status.state == ServerState::failed ||
+                       status.state == ServerState::needs_auth;
+  if (!settled) return;
+  if (auto credential = refusal_key(config, key, stamp)) {
+    if (status.state == ServerState::needs_auth) {
+      work_.refusals[*credential] = {KnownRefusal{second, error}, second};
+    } else if (status.state == ServerState::connected && recall_refusal(directory_, *credential, second)) {
+      work_.refusals[*credential] = {std::nullopt, second};
+    }
+  }
+  if (policy_.on) {
+    KeptServer kept;
+    kept.name = config.name;
+    kept.stamp = stamp;
+    kept.state = KeptState{status.state, std::string(to_string(status.reason)), std::move(error), second};
+    if (status.server)
+      kept.description = KeptDescription{*status.server, status.era ? std::string(to_string(*status.era)) : ""};
+    if (status.state == ServerState::connected && status.reason == ServerReason::none) {
+      kept.tools = KeptList<std::shared_ptr<const Tool>>{second, tools};
+    }
+    work_.servers.insert_or_assign(key.hash, std::pair(key, std::move(kept)));
+  }
+  write_soon();
+}
+
+std::function<void(std::string_view)> ServerRecorder::stderr_of(const ServerConfig& config) {
+  if (!scope_ || finished_ || config.origin.scope == ConfigScope::embedded) return nullptr;
+  // The program as it is before it is started: one that is replaced meanwhile is another one.
+  started_.erase(config.name);
+  (void)started(config);
+  told_.erase(config.name);
+  add_line(config, ServerLogKind::event, "starting");
+  return [weak = weak_from_this(), config](std::string_view text) {
+    if (const auto self = weak.lock()) self->wrote(config, text);
+  };
+}
+
+void ServerRecorder::wrote(const ServerConfig& config, std::string_view text) {
+  if (!scope_ || finished_) return;
+  if (runs_commands(config)) {
+    if (auto& told = told_[config.name + "\nstderr"]; told.empty()) {
+      told = "what the server writes is not kept: its entry has a secret from a command (${cmd:...})";
+      add_line(config, ServerLogKind::event, told);
+    }
+    return;
+  }
+  auto& partial = partial_[config.name];
+  partial.append(text);
+  std::size_t from = 0;
+  for (std::size_t at; (at = partial.find('\n', from)) != partial.npos; from = at + 1) {
+    add_line(config, ServerLogKind::wrote, std::string_view(partial).substr(from, at - from));
+  }
+  partial.erase(0, from);
+  if (partial.size() > longest_line) end_line(config);
+}
+
+void ServerRecorder::end_line(const ServerConfig& config) {
+  const auto found = partial_.find(config.name);
+  if (found == partial_.end() || found->second.empty()) return;
+  const auto text = std::exchange(found->second, {});
+  add_line(config, ServerLogKind::wrote, text);
+}
+
+void ServerRecorder::add_line(const ServerConfig& config, ServerLogKind kind, std::string_view text) {
+  auto& log = work_.logs[log_path(config)];
+  if (log.bytes > most_unwritten) return;
+  if (kind == ServerLogKind::wrote && !log.secrets) log.secrets = secrets_of(config);
+  const auto time = floor<std::chrono::milliseconds>(now());
+  log.lines.push_back({time, kind, std::string(text)});
+  log.bytes += text.size() + line_overhead;
+  if (log.bytes > most_unwritten) {
+    log.lines.push_back({time, ServerLogKind::event, "lines are missing here: too many came at once"});
+  }
+  write_soon();
+}
+
+std::optional<Error> ServerRecorder::hold_back(const ServerConfig& config) {
+  if (!scope_ || config.kind == ServerKind::stdio || config.standing != ServerStanding::active) return std::nullopt;
+  const auto key = server_key(config, context_);
+  const auto credential = refusal_key(config, key, stamp_of(key.files));
+  if (!credential) return std::nullopt;
+  const auto second = floor<std::chrono::seconds>(now());
+  const auto known = recall_refusal(directory_, *credential, second);
+  if (!known) return std::nullopt;
+  held_back_.insert(config.name);
+  const auto minutes = std::chrono::duration_cast<std::chrono::minutes>(second - known->time).count();
+  return Error(
+      Errc::unauthorized,
+      fmt::format("{} (it said so {}; it is asked again {} after that, or at once when it is named)", known->message,
+                  minutes == 0 ? std::string("just now")
+                               : fmt::format("{} ago", plural(static_cast<std::size_t>(minutes), "minute")),
+                  plural(static_cast<std::size_t>(refusals_last.count()), "minute")));
+}
+
+Clock::WallTime ServerRecorder::now() const { return loop_clock(scope_->executor()).wall(); }
+
+void ServerRecorder::write_soon() {
+  if (!scope_ || finished_ || std::exchange(writing_, true)) return;
+  scope_->spawn(write_until_done());
+}
+
+// Waits a moment first: what happens at the same time is written together.
+Task<void> ServerRecorder::write_until_done() {
+  const auto self = shared_from_this();
+  while (!work_.empty()) {
+    if (!finished_) (void)co_await as_result(with_timeout(wake_.wait(), between_writes, "it is time"));
+    auto outcome = co_await as_result(write_all());
+    if (!outcome) break;
+  }
+  writing_ = false;
+  idle_.notify_all();
+}
+
+std::string ServerRecorder::write(const std::string& directory, Work work) {
+  std::string first;
+  auto look = [&first](const Result<void>& written) {
+    if (!written && first.empty()) first = written.error().message();
+  };
+  for (auto& [hash, one] : work.servers) look(keep_server(directory, one.first, std::move(one.second)));
+  for (auto& [path, log] : work.logs) {
+    std::string text;
+    for (auto& line : log.lines) {
+      if (line.kind == ServerLogKind::wrote) line.text = log.secrets->line(line.text, longest_line);
+      text += write_log_line(line);
+    }
+    look(append_server_log(path, text));
+  }
+  for (const auto& [key, one] : work.refusals) look(remember_refusal(directory, key, one.first, one.second));
+  return first;
+}
+
+Task<void> ServerRecorder::write_all() {
+  if (work_.empty()) co_return;
+  auto work = std::make_shared<Work>(std::exchange(work_, {}));
+  auto run = [directory = directory_, work] { return write(directory, std::move(*work)); };
+  const auto failure = co_await offload(Pool::slow, std::move(run));
+  if (!failure.empty() && !std::exchange(warned_, true)) {
+    log_(LogLevel::warning, "state_not_kept", "text", failure);
+  }
+}
+
+Task<void> ServerRecorder::written() {
+  while (writing_) co_await idle_.wait();
+}
+
+Task<void> ServerRecorder::finish() {
+  const auto self = shared_from_this();
+  if (!scope_) co_return;
+  write_soon();
+  finished_ = true;
+  wake_.notify_all();
+  (void)co_await as_result(with_timeout(written(), for_last_write, "the state directory did not answer in time"));
+  scope_->cancel();
+  (void)co_await as_result(scope_->join());
+}
+
+}  // namespace patchbay
