@@ -20,6 +20,7 @@ folders=("$learned" "$material/corpus/$name")
 if [[ -d $material/regressions/$name ]]; then folders+=("$material/regressions/$name"); fi
 case $name in
   message | content | wire_*) words=protocol ;;
+  coerce) words=schema ;;
   *) words=$name ;;
 esac
 dictionary=()
