@@ -1,5 +1,5 @@
 // What is typed into a server's form becomes the value that its schema wants. E1.
-#include "cli/questions.h"
+#include "cli/texts/form_words.h"
 
 #include <gtest/gtest.h>
 
