@@ -46,6 +46,7 @@ class Step {
   }
   void open_now() {
     state().doing = Doing::opening;
+    state().tried = now_;
     state().due.reset();
     act(open);
   }
@@ -199,7 +200,10 @@ class Step {
   bool may_try_again(const Error& error) {
     if (!rule_.remote || state().unnoticed || state().attempt >= rule_.first_tries || !may_pass(error)) return false;
     const auto spent = now_ - state().first_tried.value_or(now_);
-    return spent + 2 * rule_.first_pause * (std::size_t{1} << (state().attempt - 1)) < rule_.connect_limit;
+    const auto this_one = now_ - state().tried.value_or(now_);
+    const auto longest_pause = 2 * rule_.first_pause * (std::size_t{1} << (state().attempt - 1));
+    // One that would have less time than this one had would only end sooner.
+    return spent + longest_pause + this_one < rule_.connect_limit;
   }
 
   void on(const connection_event::Lost& lost) {

@@ -54,6 +54,7 @@ struct ConnectionState {
   std::optional<Clock::TimePoint> due;          // when Due happens
   std::optional<Clock::TimePoint> since;        // there is this session
   std::optional<Clock::TimePoint> first_tried;  // in this row
+  std::optional<Clock::TimePoint> tried;        // when this attempt was begun
 };
 
 namespace connection_event {
