@@ -61,7 +61,7 @@ bool is_ours(int socket) {
 
 }  // namespace
 
-Result<SocketLock> SocketLock::take(const SocketPlace& place) {
+Result<SocketLock> SocketLock::take(const SocketPlace& place, Wait wait) {
   make_folders(place.folder);
   auto folder = folder_of(place);
   if (!folder) return std::unexpected(std::move(folder).error());
@@ -70,7 +70,7 @@ Result<SocketLock> SocketLock::take(const SocketPlace& place) {
   if (!lock) return std::unexpected(cannot("open", place.path() + ".lock"));
   for (int tried = 1; ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0; ++tried) {
     if (errno != EWOULDBLOCK && errno != EINTR) return std::unexpected(cannot("lock", place.path() + ".lock"));
-    if (tried >= lock_tries) {
+    if (wait == Wait::not_at_all || tried >= lock_tries) {
       return fail(Errc::timeout, fmt::format("another program holds the lock {}.lock", place.path()));
     }
     std::this_thread::sleep_for(lock_pause);
@@ -119,7 +119,9 @@ void SocketDoor::close() {
   const auto made = listener_->about;
   // First deaf, then nameless: whoever finds the name in between replaces it, and it is not ours any more.
   listener_.reset();
-  auto lock = SocketLock::take(place_);
+  // Whoever holds the lock may be asking us something, so nobody waits here. A name that is left is replaced by the
+  // next that needs it: nobody listens there.
+  auto lock = SocketLock::take(place_, SocketLock::Wait::not_at_all);
   struct stat now{};
   if (!lock || ::fstatat(folder_.get(), place_.name.c_str(), &now, AT_SYMLINK_NOFOLLOW) != 0) return;
   if (now.st_ino == made.st_ino && now.st_dev == made.st_dev && now.st_ctim.tv_sec == made.st_ctim.tv_sec &&

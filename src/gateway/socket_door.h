@@ -19,8 +19,10 @@ namespace patchbay {
 // Held by whoever makes or takes away the socket of a place, so that two that begin at once make one.
 class SocketLock {
  public:
-  // Makes the folder if need be. Waits for a while, then Errc::timeout; Errc::denied when the folder must not be used.
-  static Result<SocketLock> take(const SocketPlace& place);
+  enum class Wait { a_while, not_at_all };
+  // Makes the folder if need be. Errc::timeout when somebody else holds it; Errc::denied when the folder must not be
+  // used.
+  static Result<SocketLock> take(const SocketPlace& place, Wait wait = Wait::a_while);
   // A lock that was taken before and handed on with its descriptor, which becomes ours.
   static Result<SocketLock> inherited(const SocketPlace& place, int descriptor);
 

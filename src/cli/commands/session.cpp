@@ -31,8 +31,9 @@ std::string when_unused(const Settings& settings) {
 
 int start(const Settings& settings, Io& io) {
   const auto place = session_place();
-  auto lock = SocketLock::take(place);
-  if (!lock) throw std::move(lock).error();
+  auto taken = SocketLock::take(place);
+  if (!taken) throw std::move(taken).error();
+  std::optional lock(std::move(*taken));
   if (const auto running = running_session()) {
     require_same_version(*running);
     auto json = session_json(*running);
@@ -46,6 +47,7 @@ int start(const Settings& settings, Io& io) {
     return 0;
   }
   const auto pid = start_session(settings, *lock);
+  lock.reset();
   if (settings.json) {
     // One with a short idle time may have ended by now.
     const auto running = running_session();
