@@ -209,14 +209,15 @@ bool Connection::waits_for_program() const noexcept {
 
 void Connection::watch_program() {
   if (watching_program_ || !waits_for_program() || !tried_ || tried_->kind() != Transport::Kind::stdio) return;
+  auto stamp = tried_->identity().stamp;
+  if (stamp.empty()) return;  // it is not made of files
   watching_program_ = true;
-  scope_.spawn(wait_for_program(tried_));
+  scope_.spawn(wait_for_program(tried_, std::move(stamp)));
 }
 
 // Looks from time to time: files on other machines tell nobody of their changes.
-Task<void> Connection::wait_for_program(std::shared_ptr<Transport> transport) {
+Task<void> Connection::wait_for_program(std::shared_ptr<Transport> transport, std::string before) {
   auto look = [transport] { return transport->identity().stamp; };
-  const auto before = co_await offload(Pool::quick, look);
   while (waits_for_program()) {
     co_await sleep_for(between_looks);
     if (waits_for_program() && co_await offload(Pool::quick, look) != before) break;

@@ -143,7 +143,7 @@ class Connection {
   Task<void> wait_until(Clock::TimePoint due, std::uint64_t alarm);
   // While a local server has failed: notices when the files of its program are others.
   void watch_program();
-  Task<void> wait_for_program(std::shared_ptr<Transport> transport);
+  Task<void> wait_for_program(std::shared_ptr<Transport> transport, std::string before);
   bool waits_for_program() const noexcept;
   [[noreturn]] void throw_off() const;  // why it is never started
 

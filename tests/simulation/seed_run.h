@@ -50,7 +50,7 @@ class SeedRun {
 
   // Empty: everything held.
   std::vector<std::string> check(Totals& totals);
-  const std::vector<std::string>& log() const noexcept { return world_->log(); }
+  const std::vector<std::string>& log() const noexcept { return seen_->log(); }
 
  private:
   struct Call {
@@ -82,6 +82,7 @@ class SeedRun {
   void judge(Totals& totals);
 
   std::unique_ptr<World> world_;
+  const World* seen_ = world_.get();  // also when it is given up
   Choices choices_;
   Tally tried_;
   Tally states_;
