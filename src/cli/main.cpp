@@ -21,6 +21,7 @@
 #include "base/loop_clock.h"
 #include "base/offload.h"
 #include "base/scope.h"
+#include "base/semaphore.h"
 #include "base/strings.h"
 #include "builtin/builtin_server.h"
 #include "catalog/naming.h"
@@ -176,6 +177,13 @@ void say_status(const ServerStatus& status, Io& io, Waiting& waiting, std::map<s
   }
 }
 
+// One question at a time: of two on one terminal, each would take the other's answer.
+template <class T>
+Task<T> in_turn(std::shared_ptr<Semaphore> turn, Task<T> question) {
+  const auto mine = co_await turn->acquire();
+  co_return co_await std::move(question);
+}
+
 HostOptions host_options(const Settings& settings, Io& io, Waiting& waiting, std::map<std::string, Error>& told) {
   HostOptions options;
   options.permission = permission_options(settings);
@@ -201,12 +209,13 @@ HostOptions host_options(const Settings& settings, Io& io, Waiting& waiting, std
   }
   const bool listing = tells_states(settings.command);
   if (io.in_is_terminal && io.talk_is_terminal && !settings.json && !listing) {
-    options.approve = [&](const ApprovalQuestion& question) {
-      return ask_and_remember(settings, io, waiting, told, question.server);
+    const auto turn = std::make_shared<Semaphore>(1);
+    options.approve = [&, turn](const ApprovalQuestion& question) {
+      return in_turn(turn, ask_and_remember(settings, io, waiting, told, question.server));
     };
     if (asks_one_thing(settings.command)) {
-      options.client.elicit = [&](ElicitRequest question, CallContext context) {
-        return ask_user(io, waiting, std::move(question), std::move(context));
+      options.client.elicit = [&, turn](ElicitRequest question, CallContext context) {
+        return in_turn(turn, ask_user(io, waiting, std::move(question), std::move(context)));
       };
       options.client.elicit_by_url = true;
     }

@@ -258,6 +258,8 @@ Task<Session> Connection::ensure(std::shared_ptr<CallClock> time, CallContext co
 
 Task<void> Connection::reconnect() {
   if (closing_) throw Error(Errc::closed, fmt::format("server \"{}\" is being closed", name()));
+  if (state_.state == ServerState::disabled) throw_off();
+  if (parts_.unusable) throw Error(*parts_.unusable);
   apply(connection_event::Reconnect{});
   (void)co_await ensure();
 }

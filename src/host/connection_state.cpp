@@ -170,14 +170,13 @@ class Step {
     const auto& error = failed.error;
     state().doing = Doing::nothing;
     if (error.code() == Errc::denied) {
-      if (failed.approved) {
-        settle(ServerState::disabled, ServerReason::policy, error);
-      } else if (is_rejection(error)) {
-        settle(ServerState::disabled, ServerReason::rejected, error);
-      } else {
+      const bool off = failed.approved || is_rejection(error);
+      if (off) act(drop_tools);  // before it is told
+      if (!off) {
         settle(ServerState::pending, ServerReason::awaiting_approval, error);
+      } else {
+        settle(ServerState::disabled, failed.approved ? ServerReason::policy : ServerReason::rejected, error);
       }
-      if (state().state == ServerState::disabled) act(drop_tools);
     } else if (error.code() == Errc::unauthorized || error.code() == Errc::forbidden) {
       settle(ServerState::needs_auth, ServerReason::wants_credentials, error);
     } else if (state().coming_back) {

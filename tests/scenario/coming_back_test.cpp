@@ -207,6 +207,10 @@ TEST(ComingBack, ReconnectMakesANewConnectionAtOnce) {
     EXPECT_EQ(house.s->opens, 3) << "it does not wait for the pause";
     EXPECT_EQ(house.status().state, ServerState::connected);
     EXPECT_THAT(co_await as_result(house.host.reconnect("nobody")), FailsWith(Errc::invalid_argument));
+    auto off = named("off");
+    off.disabled = true;
+    house.host.add_server(off);
+    EXPECT_THAT(co_await as_result(house.host.reconnect("off")), FailsWith(Errc::config));
     co_await house.host.stop();
     EXPECT_THAT(co_await as_result(house.host.reconnect("s")), FailsWith(Errc::closed));
   });
