@@ -71,6 +71,9 @@ ServerCapabilities passed_on(ServerCapabilities capabilities) {
   return capabilities;
 }
 
+// Whoever changed a file a moment ago means what it says now. A file that cannot be read is as it was.
+Task<void> read_files_again(Host& host) { (void)co_await as_result(host.reload()); }
+
 }  // namespace
 
 std::shared_ptr<HostView> HostView::make(const asio::any_io_executor& executor, std::shared_ptr<SharedHost> shared,
@@ -137,7 +140,10 @@ Task<Payload> HostView::serve(Self self, Request request) {
 Task<Json> HostView::answer(Self self, RequestId id, std::string method, Json params) {
   auto& shared = *self->shared_;
   if (method == method::ping) co_return Json::object();
-  if (method == session_method::status) co_return shared.status();
+  if (method == session_method::status) {
+    co_await read_files_again(shared.host);
+    co_return shared.status();
+  }
   if (method == session_method::stop) {
     shared.stop();
     co_return Json::object();
@@ -145,6 +151,8 @@ Task<Json> HostView::answer(Self self, RequestId id, std::string method, Json pa
   if (method == session_method::reconnect) {
     const auto server = params["server"].text();
     if (!server) throw invalid_params("server: expected a string");
+    self->begin_use();
+    co_await read_files_again(shared.host);
     co_await shared.host.reconnect(std::string(*server));
     co_return Json::object();
   }
@@ -194,8 +202,7 @@ Task<Json> HostView::initialize(Self self, Json params) {
   const auto version = agreed_version(request.protocol_version);
   InitializeResult result{
       .protocol_version = version, .capabilities = {}, .server_info = {}, .instructions = {}, .meta = {}, .extra = {}};
-  // Whoever changed a file a moment ago means what it says now. A file that cannot be read is as it was.
-  (void)co_await as_result(host.reload());
+  co_await read_files_again(host);
   if (const auto name = meta[session_meta::server].text()) {
     const std::string server(*name);
     const auto& servers = host.config().servers;

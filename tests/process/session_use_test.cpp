@@ -173,6 +173,22 @@ TEST(SessionUse, ItsServersCanBeConnectedAnew) {
   EXPECT_EQ(house.run({"reconnect", "nobody"}).code, 2);
 }
 
+// C6 N9: who says that a server is not to be used means it, also for one that runs.
+TEST(SessionUse, AServerThatIsDisabledMeanwhileIsNotConnectedAnew) {
+  const SessionHouse house;
+  const auto pids = house.project() + "/pids";
+  house.add_mode_server("good", pids);
+  house.start();
+  ASSERT_EQ(house.run({"call", "fake/echo", "text=x"}).code, 0);
+  ASSERT_EQ(house.run({"disable", "fake"}).code, 0);
+  SocketClient client(house.socket());
+  EXPECT_TRUE(client.ask("patchbay/reconnect", Json{{"server", "fake"}}).find("error"));
+  EXPECT_EQ(house.run({"reconnect", "fake"}).code, 2);
+  EXPECT_EQ(house.status()["servers"].as_array().front()["state"], Json("disabled"));
+  std::ifstream file(pids);
+  EXPECT_EQ(std::distance(std::istream_iterator<std::string>(file), std::istream_iterator<std::string>()), 1);
+}
+
 // N9: a machine without a place for a socket has no sessions, and is fine.
 TEST(SessionUse, WithoutAPlaceForASocketCommandsWorkAsEver) {
   const SessionHouse house;
