@@ -296,6 +296,9 @@ TEST(SessionUse, FlagsThatItKnowsNothingOfAreSaid) {
   const auto before = house.run({"--no-session", "call", "fake/echo", "text=x"});
   EXPECT_EQ(before.out, "x\n");
   EXPECT_THAT(before.err, IsEmpty());
+  const auto ignored = house.run({"session", "start", "--disallowedTools", "mcp__fake__echo"});
+  EXPECT_EQ(ignored.code, 2);
+  EXPECT_THAT(ignored.err, HasSubstr("--disallowedTools"));
   house.start();
   for (const auto& flags : std::vector<std::vector<std::string>>{{"--no-session"},
                                                                  {"--mcp-config", mode_server_file("good")},

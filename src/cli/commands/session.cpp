@@ -13,6 +13,7 @@
 #include "cli/context.h"
 #include "cli/session/background.h"
 #include "cli/session/control.h"
+#include "cli/session/use.h"
 #include "cli/texts/present.h"
 #include "text/visible_text.h"
 
@@ -30,6 +31,13 @@ std::string when_unused(const Settings& settings) {
 }
 
 int start(const Settings& settings, Io& io) {
+  // Whoever denies something with them must not believe that it is denied.
+  if (const auto flags = flags_against_session(settings); !flags.empty()) {
+    throw Error(Errc::invalid_argument,
+                fmt::format("a session uses servers and rules as files declare them, so `session start` does not take "
+                            "{}; write that into a file, or give the flag to single commands",
+                            flags));
+  }
   const auto place = session_place();
   auto taken = SocketLock::take(place);
   if (!taken) throw std::move(taken).error();
