@@ -11,6 +11,7 @@
 
 #include "base/scope.h"
 #include "base/strings.h"
+#include "cli/commands/list_warnings.h"
 #include "cli/context.h"
 #include "cli/declared.h"
 #include "cli/session/control.h"
@@ -65,11 +66,6 @@ bool in_scope(const Settings& settings, const ServerConfig& server) {
   return settings.scope.empty() || to_string(server.origin.scope) == settings.scope;
 }
 
-// As the documentation calls it.
-std::string_view scope_word(ConfigScope scope) {
-  return scope == ConfigScope::dynamic ? std::string_view("flags") : to_string(scope);
-}
-
 // The order of a list: yours for every project first, then the project's, then yours for the project. Within a scope
 // the order of the files.
 constexpr int last_rank = 4;
@@ -112,51 +108,6 @@ std::vector<Row> rows_of(const LoadedConfig& config, const Settings& settings) {
   return ordered;
 }
 
-// One name in several scopes for servers that are not the same.
-void add_conflicts(const LoadedConfig& config, std::vector<ConfigProblem>& out) {
-  const auto variables = variables_of(config);
-  auto endpoint = [&](const ServerConfig& server) {
-    return server.standing == ServerStanding::broken ? std::string()
-                                                     : content_signature(expand_server(server, variables));
-  };
-  for (const auto& server : config.servers) {
-    const auto here = endpoint(server);
-    std::string others;
-    for (const auto& other : config.shadowed) {
-      if (other.name != server.name || other.origin.scope == server.origin.scope) continue;
-      const auto there = endpoint(other);
-      if (here.empty() || there.empty() || here == there) continue;
-      others += fmt::format("{}{} ({})", others.empty() ? "" : ", ", scope_word(other.origin.scope),
-                            file_and_line(other.origin.file, other.origin.line));
-    }
-    if (others.empty()) continue;
-    out.push_back({server.origin.file, server.origin.line, server.origin.column,
-                   fmt::format("[Conflicting scopes] MCP server {} is another command or URL in {}; the entry with "
-                               "scope {} counts",
-                               quoted_name(server.name), others, scope_word(server.origin.scope)),
-                   server.name, Severity::warning});
-  }
-}
-
-// Notes are for who looks for them: doctor and lint; those about an entry that is used concern a listing as well.
-std::vector<ConfigProblem> warnings_of(const LoadedConfig& config) {
-  auto is_used = [&](const ConfigProblem& problem) {
-    return std::ranges::any_of(config.servers, [&](const ServerConfig& server) {
-      return server.standing == ServerStanding::active && server.name == problem.server &&
-             server.origin.file == problem.file && server.origin.line == problem.line &&
-             server.origin.column == problem.column;
-    });
-  };
-  std::vector<ConfigProblem> out;
-  for (const auto& problem : config.problems) {
-    if (problem.severity == Severity::note && !is_used(problem)) continue;
-    out.push_back(problem);
-    if (problem.severity == Severity::note) out.back().severity = Severity::warning;
-  }
-  add_conflicts(config, out);
-  return out;
-}
-
 Json row_json(const LoadedConfig& config, const Row& row) {
   const bool broken = row.server->standing == ServerStanding::broken;
   return {{"name", row.server->name},
@@ -180,14 +131,6 @@ Json list_json(const LoadedConfig& config, const std::vector<Row>& rows, const s
   Json problems = Json::array();
   for (const auto& problem : warnings) problems.push_back(problem_json(problem));
   return {{"servers", std::move(servers)}, {"warnings", std::move(problems)}};
-}
-
-void say_warnings(const Settings& settings, Io& io, const std::vector<ConfigProblem>& warnings) {
-  if (settings.json || settings.quiet) return;
-  for (const auto& problem : warnings) {
-    io.talk(fmt::format("patchbay: {}{}\n", problem.severity == Severity::warning ? "warning: " : "",
-                        problem_text(problem)));
-  }
 }
 
 // ---- words for people
