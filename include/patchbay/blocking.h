@@ -84,6 +84,8 @@ struct Options {
   // Gets everything that happens (events.h).
   std::function<void(const HostEvent&)> on_event;
   std::string failure_memory;
+  std::string state_directory = {};
+  bool warm_start = true;
   std::optional<std::chrono::milliseconds> connect_limit;
   std::string connect_setting = {};
   std::optional<std::chrono::milliseconds> tool_limit;
@@ -175,6 +177,7 @@ class Host {
   void add_server(std::string name, Server& server, NamePrefix prefix = NamePrefix::server);
   void add_server(ServerConfig config);
 
+  void prepare();
   void start();
   void start(std::vector<std::string> names);
   void begin();

@@ -64,6 +64,9 @@ struct CallOptions {
   // the inputSchema wants, if that loses nothing and all arguments fit then. CallToolResult::coerced says which. Not
   // without check_arguments.
   bool coerce_arguments = true;
+  // Of Host::call, for whoever calls where nobody can answer: a call that the user would be asked about is refused
+  // (Errc::denied), whether or not there is a PermissionOptions::ask.
+  bool refuse_asking = false;
 };
 
 // A call that goes on as a task, or was answered at once.

@@ -2,6 +2,7 @@
 // order. It must be quick; what it throws is logged and changes nothing.
 #pragma once
 
+#include <string>
 #include <variant>
 
 #include <patchbay/call.h>
@@ -27,11 +28,19 @@ struct ServerChange {
   Change change;
 };
 
+// A list that somebody asked this host for is another one: Host::prompts(), resources() or resource_templates()
+// return it. Told after it was fetched, where ServerChange tells of a server's word that it changed.
+struct ListChange {
+  std::string server;
+  ListKind kind = ListKind::prompts;
+};
+
 using HostEvent = std::variant<ServerStatus,   // a server connected, failed, or is in another state for another reason
                                CatalogChange,  //
                                ConfigChange,   // after every reading that follow_config or reload() caused
                                ServerLog,      //
                                ServerChange,   //
+                               ListChange,     //
                                LogEvent>;  // a problem: what the library itself reports at LogLevel::warning or above
 
 }  // namespace patchbay

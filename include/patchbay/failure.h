@@ -11,10 +11,9 @@
 namespace patchbay {
 
 // "MCP error -32603: …", "MCP error: unknown tool '…'", "MCP server '…' is not connected: …", and whether the call was
-// carried out. `tool` is the name the model used; `server` may be empty where no server is known. Cleaned like all
-// that servers say.
-std::string failure_text(const Error& error, std::string_view server, std::string_view tool);
+// carried out. `server` may be empty where none is known. Cleaned like all that servers say.
+std::string failure_text(const Error& error, std::string_view server);
 // The text as a result with is_error.
-CallToolResult failure_result(const Error& error, std::string_view server, std::string_view tool);
+CallToolResult failure_result(const Error& error, std::string_view server);
 
 }  // namespace patchbay

@@ -61,6 +61,9 @@ struct HostOptions {
   // A folder that keeps what declared servers are and list, what they write to stderr and who refused its
   // credentials, without secrets, for later runs. It is made when it is missing. Empty: nothing is kept.
   std::string state_directory = {};
+  // With a state directory: the tools that a server listed in an earlier run are in the catalog before it is started
+  // (docs/host.md). MCP_DISCOVERY_CACHE=0 switches it off as well.
+  bool warm_start = true;
   // Whether to follow changes of the servers' lists; a program that asks once need not.
   bool follow_changes = true;
   // Whether a connection that is lost is made again without being asked for, and a remote server that has failed is
@@ -77,7 +80,7 @@ struct HostOptions {
 
 class Host {
  public:
-  // Reads no files: that is part of the first start(), call() or session().
+  // Reads no files: that is part of the first prepare(), start(), call() or session().
   Host();
   explicit Host(HostOptions options);
   Host(const Host&) = delete;
@@ -92,6 +95,8 @@ class Host {
   // name, limits, tools and protocol count.
   void add_server(ServerConfig config, std::shared_ptr<Transport> transport);
 
+  // Reads the configuration, and the tools that earlier runs kept (HostOptions::warm_start). Starts nothing.
+  Task<void> prepare();
   // Starts every server that may be started and returns when each has connected or failed.
   // A server that fails does not affect the others; see status().
   Task<void> start();
@@ -105,7 +110,7 @@ class Host {
 
   // Without the tools that a rule denies whatever their arguments are.
   std::shared_ptr<const Catalog> catalog() const;
-  // Servers of files are in these two from the first start(), call() or session() on.
+  // Servers of files are in these two from the first prepare(), start(), call() or session() on.
   std::vector<ServerStatus> status() const;
   const LoadedConfig& config() const noexcept;
 
@@ -130,6 +135,15 @@ class Host {
   // one connection. Errc::denied when a rule denies every tool of the server: its resources, prompts and
   // skills are then denied as well. `on_behalf`: whose wish it is, for whoever is asked to approve the server.
   Task<Session> session(std::string server, CallContext on_behalf = {});
+
+  // What a server lists beside its tools. Fetched when it is first asked for, starting the server when needed, then
+  // kept: fetched again when the server says that it changed and when it has come back after a loss. However many ask
+  // at once, it is fetched once; a server that does not tell of changes is asked each time, and one that did not
+  // declare them never. Items of before are returned, with the reason, while the server is away or newer ones cannot be
+  // fetched; without any, that is thrown. Errc::denied as for session().
+  Task<ServerList<Prompt>> prompts(std::string server);
+  Task<ServerList<Resource>> resources(std::string server);
+  Task<ServerList<ResourceTemplate>> resource_templates(std::string server);
 
   // A new connection to this server, whatever there is; returns when it is made. Attempts and failures of before
   // do not count any more.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,6 +23,18 @@ struct ConfigChange {
   std::vector<std::string> removed;
   std::vector<std::string> changed;
   std::vector<ConfigProblem> problems;
+};
+
+// What a host keeps of a server beside its tools, which are in the catalog.
+enum class ListKind : std::uint8_t { prompts, resources, resource_templates };
+
+// One of these lists, as the host knows it.
+template <class T>
+struct ServerList {
+  std::shared_ptr<const std::vector<T>> items;  // never null in what a host returns
+  std::uint64_t generation = 0;                 // grows whenever the items are others; begins anew with another entry
+  std::optional<Error> error = {};              // why newer ones could not be fetched
+  bool from_before = false;  // the connection they were fetched on was lost, and there are none of a new one yet
 };
 
 // Whether a server that a project file declares may be started.

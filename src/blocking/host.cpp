@@ -52,6 +52,8 @@ Host::Host(Options options) : impl_(std::make_shared<Impl>()) {
   }
   made.on_event = posted(weak, std::move(options.on_event));
   made.failure_memory = std::move(options.failure_memory);
+  made.state_directory = std::move(options.state_directory);
+  made.warm_start = options.warm_start;
   made.connect_limit = options.connect_limit;
   made.connect_setting = options.connect_setting;
   made.tool_limit = options.tool_limit;
@@ -106,6 +108,9 @@ PermissionDecision Host::decide(std::string tool, Json arguments) {
   return impl_->loop->run<PermissionDecision>([h = impl_->host, tool, arguments = std::move(arguments)] {
     return h->decide(tool, arguments.is_null() ? Payload() : Payload(arguments));
   });
+}
+void Host::prepare() {
+  impl_->loop->run<void>([h = impl_->host] { return h->prepare(); });
 }
 void Host::begin() {
   impl_->loop->run<void>([h = impl_->host] { return h->begin(); });

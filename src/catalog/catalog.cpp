@@ -84,15 +84,18 @@ Result<const CatalogEntry*> Catalog::require(std::string_view text) const {
                                                     join(ambiguous->candidates, ", ")));
   }
   auto& suggestion = std::get<Unknown>(found).suggestion;
+  // What a model reads of it (failure_text) has other words.
+  const auto unknown = [&](std::string_view hint) {
+    return Error(Errc::invalid_argument, fmt::format("there is no tool called \"{}\"{}", text, hint))
+        .with_original(Error(Errc::invalid_argument, fmt::format("unknown tool '{}'{}", text, hint)));
+  };
   if (suggestion.empty()) {
     const auto whose =
         std::ranges::find_if(tools_, [&](const CatalogEntry& entry) { return addresses_server(text, entry.server); });
     return std::unexpected(
-        Error(Errc::invalid_argument, fmt::format("there is no tool called \"{}\"", text))
-            .with_remedy({Remedy::Kind::list_tools, whose == tools_.end() ? std::string() : whose->server}));
+        unknown("").with_remedy({Remedy::Kind::list_tools, whose == tools_.end() ? std::string() : whose->server}));
   }
-  return fail(Errc::invalid_argument,
-              fmt::format("there is no tool called \"{}\"; did you mean \"{}\"?", text, suggestion));
+  return std::unexpected(unknown(fmt::format("; did you mean \"{}\"?", suggestion)));
 }
 
 }  // namespace patchbay

@@ -102,20 +102,14 @@ int listing_exit_code(const Context& context, const std::string& only) {
                                   message_line(reason_of(context, status), 500)));
     }
   }
-  if (!waiting.empty() && !context.settings.json) {
-    context.io.talk(
-        fmt::format("patchbay: this project declares {} your approval; if you trust {}: patchbay approve{}\n",
-                    waiting.size() == 1 ? fmt::format("the server \"{}\", which needs", safe_name(waiting.front(), 80))
-                                        : fmt::format("{} servers that need", waiting.size()),
-                    waiting.size() == 1 ? "it" : "them", shell_operands(waiting)));
-  }
+  if (!waiting.empty() && !context.settings.json) context.io.talk(approval_line(waiting));
   if (required_failed) return code == 0 ? 3 : code;
   return connected ? 0 : code;
 }
 
 int say_list_failure(const Context& context, const std::string& server, const Error& error) {
   context.io.talk(fmt::format("patchbay: \"{}\": {}\n", safe_name(server, 80),
-                              message_text(context.secrets->without(error).message())));
+                              message_text(without_name(server, context.secrets->without(error).message()))));
   return exit_code(error);
 }
 

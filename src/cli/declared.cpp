@@ -114,14 +114,7 @@ std::vector<const ServerConfig*> all_named(const LoadedConfig& config, const std
     names.push_back(server->name);
   }
   if (!out.empty()) return out;
-  const auto meant = nearest(name, names);
-  if (auto text = elsewhere_text(name, config.elsewhere); !text.empty()) {
-    throw Error(Errc::invalid_argument, std::move(text));
-  }
-  throw Error(Errc::invalid_argument,
-              fmt::format("No MCP server found with name: \"{}\"{}", safe_name(name, 80),
-                          meant.empty() ? "; to list all servers: patchbay list"
-                                        : fmt::format("; did you mean \"{}\"?", safe_name(meant, 80))));
+  throw no_such_server(name, std::move(names), config.elsewhere);
 }
 
 const ServerConfig& entry_named(const Declared& declared, const std::string& name, const std::string& scope) {
@@ -131,8 +124,8 @@ const ServerConfig& entry_named(const Declared& declared, const std::string& nam
   }
   throw Error(
       Errc::invalid_argument,
-      fmt::format("No MCP server found with name: \"{}\" in {} config; it is in {} config ({})", safe_name(name, 80),
-                  scope, to_string(entries.front()->origin.scope), place_text(declared, entries.front()->origin)));
+      fmt::format("there is no server called \"{}\" in {} config; it is in {} config ({})", safe_name(name, 80), scope,
+                  to_string(entries.front()->origin.scope), place_text(declared, entries.front()->origin)));
 }
 
 std::string scope_title(ConfigScope scope) {

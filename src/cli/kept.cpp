@@ -1,14 +1,15 @@
 #include "cli/kept.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include <fmt/format.h>
 
 #include "base/offload.h"
-#include "base/strings.h"
 #include "cli/texts/remedy_words.h"
 #include "cli/words/permission_flags.h"
 #include "host/kept/server_files.h"
+#include "host/kept/server_log.h"
 #include "host/offered_tools.h"
 #include "settings/folders.h"
 
@@ -101,12 +102,10 @@ std::shared_ptr<const Catalog> KeptView::catalog() const {
   return offered.shown(permissions);
 }
 
-std::string age_text(std::chrono::seconds age) {
-  const auto seconds = static_cast<std::size_t>(std::max<std::int64_t>(age.count(), 0));
-  if (seconds < 120) return plural(seconds, "second");
-  if (seconds < 7200) return plural(seconds / 60, "minute");
-  if (seconds < 172'800) return plural(seconds / 3600, "hour");
-  return plural(seconds / 86'400, "day");
+bool has_log(const ServerConfig& server) {
+  const auto directory = state_directory();
+  std::error_code ignored;
+  return !directory.empty() && std::filesystem::exists(server_log_path(directory, server), ignored);
 }
 
 Task<void> keep_lists(Context& context, std::vector<ListedNow> lists) {

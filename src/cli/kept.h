@@ -45,8 +45,8 @@ KeptView kept_view(const Settings& settings);
 // Where kept files are; empty: there is no such place.
 std::string state_directory();
 
-// "3 minutes".
-std::string age_text(std::chrono::seconds age);
+// Whether `patchbay logs` has something to show of this server.
+bool has_log(const ServerConfig& server);
 
 // `tools`, `prompts` and `resources` with --cached.
 int cached(const Settings& settings, Io& io);

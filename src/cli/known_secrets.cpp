@@ -31,35 +31,44 @@ KnownSecrets::KnownSecrets(const LoadedConfig& config)
   for (const auto& variable : config.environment) settings_env_.emplace_back(variable.name, variable.value);
 }
 
+void KnownSecrets::follow(const LoadedConfig& config) {
+  auto earlier = config.servers == servers_ ? std::move(earlier_) : std::move(servers_);
+  *this = KnownSecrets(config);
+  earlier_ = std::move(earlier);
+}
+
+void KnownSecrets::add(TextSecrets& to, const ServerConfig& server) const {
+  if (server.standing != ServerStanding::active && !server.approved &&
+      server.origin.trust == ConfigTrust::needs_approval) {
+    return;  // nothing was handed to it
+  }
+  SecretValues values;
+  for (const auto& reference : secret_references(server)) {
+    if (!reference_fault(reference, server.origin).empty()) continue;
+    const auto key = std::pair(reference.kind, reference.argument);
+    if (reference.kind == SecretKind::stored) {
+      if (auto value = stored_secret(secrets_file_, reference.argument, ::getuid())) values.emplace(key, *value);
+    } else if (reference.kind == SecretKind::file) {
+      if (auto text = read_config_text(path_of(reference.argument, cwd_))) {
+        while (text->ends_with('\n') || text->ends_with('\r')) text->pop_back();
+        values.emplace(key, std::move(*text));
+      }
+    }
+  }
+  to.add_entry(server, variables_, values);
+  if (!server.env_file) return;
+  const auto path = path_of(*server.env_file, cwd_);
+  if (auto text = read_config_text(path)) {
+    if (auto variables = parse_env_file(*text, path)) to.add_variables(*variables);
+  }
+}
+
 const TextSecrets& KnownSecrets::known() const {
   if (known_) return *known_;
   known_.emplace(environment_of_process());
   known_->add_variables(settings_env_);
-  for (const auto& server : servers_) {
-    if (server.standing != ServerStanding::active && !server.approved &&
-        server.origin.trust == ConfigTrust::needs_approval) {
-      continue;  // nothing was handed to it
-    }
-    SecretValues values;
-    for (const auto& reference : secret_references(server)) {
-      if (!reference_fault(reference, server.origin).empty()) continue;
-      const auto key = std::pair(reference.kind, reference.argument);
-      if (reference.kind == SecretKind::stored) {
-        if (auto value = stored_secret(secrets_file_, reference.argument, ::getuid())) values.emplace(key, *value);
-      } else if (reference.kind == SecretKind::file) {
-        if (auto text = read_config_text(path_of(reference.argument, cwd_))) {
-          while (text->ends_with('\n') || text->ends_with('\r')) text->pop_back();
-          values.emplace(key, std::move(*text));
-        }
-      }
-    }
-    known_->add_entry(server, variables_, values);
-    if (!server.env_file) continue;
-    const auto path = path_of(*server.env_file, cwd_);
-    if (auto text = read_config_text(path)) {
-      if (auto variables = parse_env_file(*text, path)) known_->add_variables(*variables);
-    }
-  }
+  for (const auto& server : servers_) add(*known_, server);
+  for (const auto& server : earlier_) add(*known_, server);
   return *known_;
 }
 

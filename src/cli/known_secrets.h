@@ -1,6 +1,6 @@
 // What we handed to servers and hold ourselves, taken out of every text of theirs that leaves the program: errors and
 // their details, states, the log and the trace. Results of tools are what was asked for and stay as they are.
-// Immutable; the values are gathered at the first text that is looked at. Loop thread only.
+// The values are gathered at the first text that is looked at. Loop thread only.
 #pragma once
 
 #include <memory>
@@ -22,6 +22,9 @@ class KnownSecrets {
   // And those of the entries: what they say, what their variables, stored secrets and files hold. What a command or
   // a headersHelper prints is not known here.
   explicit KnownSecrets(const LoadedConfig& config);
+  // For a program that follows its files: those of the entries as they are now, and of the entries before the last
+  // change, whose servers may still be ending.
+  void follow(const LoadedConfig& config);
 
   // As it is shown: its remedy is in the message, in our words.
   Error without(const Error& error) const;
@@ -34,7 +37,10 @@ class KnownSecrets {
  private:
   const TextSecrets& known() const;
 
+  void add(TextSecrets& to, const ServerConfig& server) const;
+
   std::vector<ServerConfig> servers_;
+  std::vector<ServerConfig> earlier_;
   NamedTexts settings_env_;
   VariableLookup variables_ = process_environment();
   std::string cwd_, secrets_file_;

@@ -32,6 +32,7 @@
 #include "cli/logging.h"
 #include "cli/questions.h"
 #include "cli/session/background.h"
+#include "cli/session/control.h"
 #include "cli/session/use.h"
 #include "cli/texts/help.h"
 #include "cli/texts/present.h"
@@ -171,7 +172,7 @@ void say_status(const ServerStatus& status, Io& io, Waiting& waiting, std::map<s
     if (lost && one) return;
     waiting.pause();
     told.insert_or_assign(status.name, *status.error);
-    const auto failure = shown_failure(status.name, *status.error);
+    const auto failure = shown_failure(status.name, status.origin.scope, *status.error);
     io.talk(fmt::format("[mcp] {} \"{}\": {}\n{}", lost ? "Lost the connection to" : "Failed to connect to", name,
                         failure.cause, failure.below));
   }
@@ -203,6 +204,7 @@ HostOptions host_options(const Settings& settings, Io& io, Waiting& waiting, std
   }
   options.failure_memory = failure_file();
   options.state_directory = state_directory();
+  options.warm_start = false;  // who asks for tools gets the servers' answer; --cached is another command
   if (settings.timeout_seconds) {
     options.connect_limit = timeout_of(settings);
     options.connect_setting = "give --timeout more seconds";
@@ -321,7 +323,11 @@ int run_with_host(const Settings& settings, Io& io, const Runtime& given) {
   }
 
   auto host = make_host(std::move(options), runtime, std::string(command_name(settings.command)));
-  const auto session = use_session(settings, io, host);
+  const auto session = use_session(settings, io, host, [&](const std::string& line) {
+    if (settings.quiet) return;
+    waiting.pause();
+    io.talk(line);
+  });
   if (settings.ide) {
     const auto entry = ide_server("--ide");
     for (const auto& server : host.config().servers) {
@@ -384,7 +390,16 @@ int run_with_host(const Settings& settings, Io& io, const Runtime& given) {
   const auto error = secrets->without(outcome.error());
   const bool said =
       !settings.json && std::ranges::any_of(told, [&](const auto& one) { return error.is_same_failure(one.second); });
-  return said ? exit_code(error) : report(error, settings.json, io);
+  if (said) return exit_code(error);
+  const int code = report(error, settings.json, io);
+  // What it wrote last stands above; all of it is in its log.
+  const auto& servers = host.config().servers;
+  const auto server = std::ranges::find(servers, named_server(meant, host.config()), &ServerConfig::name);
+  const bool ended = error.code() == Errc::closed && !error.detail().empty() && !settings.json;
+  if (ended && server != servers.end() && server->origin.scope != ConfigScope::dynamic && has_log(*server)) {
+    io.talk(fmt::format("    {}\n", log_words(server->name)));
+  }
+  return code;
 }
 
 // The commands about declared servers that start none.
@@ -438,6 +453,26 @@ std::optional<int> run_declared(const Settings& settings, Io& io) {
   }
 }
 
+// Whether it changes what servers there are or may be used, which a session of this directory should hear of at once.
+bool changes_servers(Command command) {
+  switch (command) {
+    case Command::add:
+    case Command::add_json:
+    case Command::remove:
+    case Command::enable:
+    case Command::disable:
+    case Command::approve:
+    case Command::reject:
+    case Command::reset_choices:
+    case Command::import_servers:
+    case Command::add_from_desktop:
+    case Command::trust:
+      return true;
+    default:
+      return false;
+  }
+}
+
 int report_usage(const UsageFault& fault, Io& io) {
   const auto usage = usage_error(fault);
   if (fault.json) return report(Error(Errc::invalid_argument, usage.message), true, io);
@@ -451,7 +486,10 @@ int run_settings(const Settings& settings, Io& io) {
   if (settings.command == Command::manual) return manual(io);
   if (settings.command == Command::session) return session(settings, io);
   if (settings.command != Command::serve) check_flag_sources(settings);
-  if (auto done = run_declared(settings, io)) return *done;
+  if (auto done = run_declared(settings, io)) {
+    if (*done == 0 && changes_servers(settings.command)) tell_session_of_change();
+    return *done;
+  }
   Runtime runtime;
   runtime.limits = limits_from(process_environment());
   if (settings.command == Command::serve) {

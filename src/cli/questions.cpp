@@ -12,7 +12,7 @@
 namespace patchbay::cli {
 namespace {
 
-constexpr int most_tries = 5;  // at one field
+constexpr int most_tries = 5;  // at one field, or at y or n
 
 // A server's text may be long, and has no right to look like ours.
 std::string quoted(std::string_view text, std::size_t columns) {
@@ -45,6 +45,24 @@ Task<std::optional<Json>> ask_field(FormField field, HeldTalk& held, TypedLines&
   co_return std::nullopt;
 }
 
+// Yes or no; nothing: neither. Only Enter, the end of input, and too many other words mean that.
+Task<std::optional<bool>> ask_yes_or_no(std::string question, HeldTalk& held, TypedLines& terminal) {
+  for (int tried = 0; tried < most_tries; ++tried) {
+    held.say(question);
+    const auto typed = co_await terminal.next();
+    if (!typed) {
+      held.say("\n");
+      break;
+    }
+    const auto word = to_lower_ascii(*typed);
+    if (word == "y" || word == "yes") co_return true;
+    if (word == "n" || word == "no") co_return false;
+    if (word.empty()) break;
+    held.say("To answer, type y or n; Enter alone cancels.\n");
+  }
+  co_return std::nullopt;
+}
+
 }  // namespace
 
 Task<ElicitResult> ask_user(Io& io, Waiting& waiting, ElicitRequest question, CallContext context) {
@@ -63,13 +81,11 @@ Task<ElicitResult> ask_user(Io& io, Waiting& waiting, ElicitRequest question, Ca
   held.say(quoted(question.message, columns));
   const bool form = question.mode == ElicitRequest::Mode::form;
   if (!form) held.say(fmt::format("  Page to open: {}\n", visible_text(question.url.value_or(""))));
-  held.say(form ? "Answer? What you type is sent to the server. [y/n] (Enter: cancel) "
-                : "Have you opened it, and done what it says? [y/n] (Enter: cancel) ");
-  const auto typed = co_await terminal.next();
-  const auto word = to_lower_ascii(typed.value_or(""));
-  if (!typed) held.say("\n");
-  if (word == "n" || word == "no") answer.action = ElicitResult::Action::decline;
-  if (word != "y" && word != "yes") co_return answer;
+  const auto said = co_await ask_yes_or_no(form ? "Answer? What you type is sent to the server. [y/n] (Enter: cancel) "
+                                                : "Have you opened it, and done what it says? [y/n] (Enter: cancel) ",
+                                           held, terminal);
+  if (said == false) answer.action = ElicitResult::Action::decline;
+  if (said != true) co_return answer;
   Json content = Json::object();
   for (const auto& field : form ? form_fields(question.requested_schema) : std::vector<FormField>()) {
     bool ended = false;

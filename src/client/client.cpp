@@ -6,9 +6,11 @@
 namespace patchbay {
 namespace {
 
-Task<Session> connect_with(ClientOptions options, std::shared_ptr<Transport> transport, Runtime runtime) {
+Task<Session> connect_with(ClientOptions options, std::shared_ptr<Transport> transport, Runtime runtime,
+                           OnOutcome on_outcome) {
   auto owner =
       std::make_shared<SessionOwner>(co_await asio::this_coro::executor, runtime, options, std::move(transport));
+  owner->on_outcome(std::move(on_outcome));
   co_await owner->connect();
   co_return SessionAccess::make(std::move(owner));
 }
@@ -23,8 +25,9 @@ Task<Session> Client::connect(std::shared_ptr<Transport> transport) const {
   return patchbay::connect(*this, std::move(transport), std::move(runtime));
 }
 
-Task<Session> connect(const Client& client, std::shared_ptr<Transport> transport, Runtime runtime) {
-  return connect_with(client.options(), std::move(transport), std::move(runtime));
+Task<Session> connect(const Client& client, std::shared_ptr<Transport> transport, Runtime runtime,
+                      OnOutcome on_outcome) {
+  return connect_with(client.options(), std::move(transport), std::move(runtime), std::move(on_outcome));
 }
 
 }  // namespace patchbay

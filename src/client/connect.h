@@ -1,6 +1,7 @@
 // Client::connect with everything the library can hand in. Called by hosts and tests.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include <patchbay/client.h>
@@ -10,6 +11,11 @@
 
 namespace patchbay {
 
-Task<Session> connect(const Client& client, std::shared_ptr<Transport> transport, Runtime runtime);
+// What a request of the session came to, null being an answer: told for each that the program makes, whatever it is,
+// before whoever made it hears of it. Not told of what was cancelled, nor after the session was closed.
+using OnOutcome = std::function<void(const Error*)>;
+
+Task<Session> connect(const Client& client, std::shared_ptr<Transport> transport, Runtime runtime,
+                      OnOutcome on_outcome = {});
 
 }  // namespace patchbay

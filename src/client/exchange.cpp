@@ -147,6 +147,7 @@ Task<Exchanged> exchange(SessionOwner& session, std::string_view method, Members
                          bool* asked, CallToolResult* plain) {
   auto so_far = CarriedOut::no;
   auto& renewal = session.renewal();
+  const SessionOwner::Use use(session);
   try {
     if (!settings.clock) settings.clock = clock_for(session.clock(), settings);
     const auto& clock = settings.clock;
@@ -180,6 +181,7 @@ Task<Exchanged> exchange(SessionOwner& session, std::string_view method, Members
       so_far = answered ? CarriedOut::unknown : answered.error().carried_out().value_or(CarriedOut::unknown);
       std::unique_ptr<InputRequired> input;
       const auto ended = judge(session, *core, method, answered, exchanged, input, settings.tasks, recovered, plain);
+      if (ended != Ended::forgotten) session.tell_outcome(nullptr);
       if (ended == Ended::with_answer) co_return exchanged;
       if (ended == Ended::forgotten) {
         recovered = true;
@@ -199,7 +201,10 @@ Task<Exchanged> exchange(SessionOwner& session, std::string_view method, Members
       core->wire()->add_input(*again, answers, input->state);
     }
   } catch (...) {
-    throw error_of_exchange(method, so_far, error_from(std::current_exception()));
+    auto error = error_from(std::current_exception());
+    // What was cancelled says nothing of the server.
+    if (error.code() != Errc::cancelled) session.tell_outcome(&error);
+    throw error_of_exchange(method, so_far, std::move(error));
   }
 }
 

@@ -81,6 +81,7 @@ class Following {
         how_(std::move(how)),
         task_(std::move(task)),
         news_(session_->task_signals(), task_.id, how_.settings.clock),
+        use_(*session_),
         leave_(*session_, how_.cancel_when_left ? task_.id : std::string()),
         heard_at_(how_.settings.clock->now()) {}
 
@@ -222,6 +223,7 @@ class Following {
   FollowTask how_;
   RemoteTask task_;
   TaskNews news_;
+  SessionOwner::Use use_;
   LeaveTask leave_;
   Peer::TimePoint heard_at_;
   std::set<std::string> answered_;

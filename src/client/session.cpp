@@ -92,6 +92,11 @@ Session SessionAccess::make(std::shared_ptr<SessionOwner> owner) {
 Task<void> SessionAccess::take_over(Session older, Session newer) {
   co_await newer.holder_->owner->take_over(older.holder_->owner);
 }
+bool SessionAccess::is_watched(const Session& session) { return session.holder_->owner->watches().any_held(); }
+Task<void> SessionAccess::wait_unused(Session session) { co_await session.holder_->owner->wait_unused(); }
+std::optional<LoggingLevel> SessionAccess::log_level(const Session& session) {
+  return session.holder_->owner->log_level();
+}
 
 ServerDescription Session::server() const { return *holder_->owner->server(); }
 bool Session::is_legacy() const noexcept { return holder_->owner->wire().era() == Era::legacy; }

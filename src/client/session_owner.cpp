@@ -173,14 +173,19 @@ Task<void> choose_log_level(SessionOwner& session, LoggingLevel level) {
 
 Task<void> SessionOwner::take_over(std::shared_ptr<SessionOwner> older) {
   const auto keep = shared_from_this();
-  if (const auto level = older->log_level(); level && level != log_level_) {
-    auto chosen = co_await as_result(choose_log_level(*this, *level));
-    if (!chosen) runtime_.log(LogLevel::info, "log_level_not_restored", "reason", chosen.error().message());
-  }
-  for (auto& watch : older->watches().held()) {
+  while (!closed()) {
+    auto watch = older->watches().take();
+    if (!watch) co_return;
     auto opened = co_await as_result(move_watch(keep, std::move(watch)));
-    if (!opened) runtime_.log(LogLevel::warning, "not_subscribed_again", "reason", opened.error().message());
+    if (opened) continue;
+    if (opened.error().code() == Errc::cancelled) throw std::move(opened).error();
+    runtime_.log(LogLevel::warning, "not_subscribed_again", "reason", opened.error().message());
   }
+}
+
+Task<void> SessionOwner::wait_unused() {
+  const auto keep = shared_from_this();
+  while (uses_ > 0) co_await unused_.wait();
 }
 
 void SessionOwner::announce(const Change& change) {

@@ -11,7 +11,9 @@
 
 #include "base/runtime.h"
 #include "base/scope.h"
+#include "base/waiting.h"
 #include "client/answers.h"
+#include "client/connect.h"
 #include "client/received_tasks.h"
 #include "client/remote_tasks.h"
 #include "client/renewal.h"
@@ -64,13 +66,34 @@ class SessionOwner : public std::enable_shared_from_this<SessionOwner> {
   Renewal& renewal() noexcept { return renewal_; }
   Scope& scope() noexcept { return scope_; }  // what belongs to the session: watches, renewals
 
+  // For every request, whoever makes it (client/exchange).
+  void on_outcome(OnOutcome told) { outcome_ = std::move(told); }
+  void tell_outcome(const Error* error) const {
+    if (outcome_ && !closing_) outcome_(error);
+  }
+  // Held while a request, or a task it became, is under way.
+  class Use {
+   public:
+    explicit Use(SessionOwner& session) noexcept : session_(session) { ++session_.uses_; }
+    Use(const Use&) = delete;
+    Use& operator=(const Use&) = delete;
+    ~Use() {
+      if (--session_.uses_ == 0) session_.unused_.notify_all();
+    }
+
+   private:
+    SessionOwner& session_;
+  };
+  // Returns when nothing is under way. Watches do not count.
+  Task<void> wait_unused();
+
   // Takes out the tools that cannot be called over this connection. `all`: there are no others.
   void note_routing(std::vector<Tool>& tools, std::vector<DecodeProblem>& problems, bool all);
   // Lists the tools anew for what they say about calling them.
   Task<void> relist_tools();
 
-  // Takes over what was wished for on an older session with the same server: its log level, and the watches that
-  // somebody still holds. What the server refuses is logged.
+  // Takes over the watches of an older session with the same server, which has ended, that somebody still holds. What
+  // the server refuses is logged. Each watch is of one session: those that are left when this one ends stay there.
   Task<void> take_over(std::shared_ptr<SessionOwner> older);
 
   // Something has changed: what is kept of it is dropped, and the program is notified.
@@ -107,6 +130,9 @@ class SessionOwner : public std::enable_shared_from_this<SessionOwner> {
   ReceivedTasks received_;
   TaskSignals task_signals_;
   Watches watches_;
+  OnOutcome outcome_;
+  std::size_t uses_ = 0;
+  Event unused_;
   bool closing_ = false;
   Scope scope_;
   Renewal renewal_;
@@ -119,6 +145,9 @@ Task<void> choose_log_level(SessionOwner& session, LoggingLevel level);
 struct SessionAccess {
   static Session make(std::shared_ptr<SessionOwner> owner);
   static Task<void> take_over(Session older, Session newer);
+  static bool is_watched(const Session& session);  // by somebody who holds a Watch of it
+  static Task<void> wait_unused(Session session);
+  static std::optional<LoggingLevel> log_level(const Session& session);
 };
 
 }  // namespace patchbay

@@ -3,6 +3,8 @@
 // and announces list changes unasked. Both end in ClientOptions::on_change.
 #include "client/watch.h"
 
+#include <algorithm>
+
 #include "base/as_result.h"
 #include "base/limit_text.h"
 #include "client/exchange.h"
@@ -20,6 +22,7 @@ struct Watch::State {
   Event acknowledged;
   std::optional<Error> refused;
   bool answered = false;
+  bool stopped = false;  // nobody holds a Watch of it any more
 };
 
 const SubscriptionFilter& Watch::honoured() const noexcept { return state_->honoured; }
@@ -77,17 +80,23 @@ void Watches::note(const std::shared_ptr<WatchState>& watch) {
   opened_.push_back(watch);
 }
 
-std::vector<std::shared_ptr<WatchState>> Watches::held() const {
-  std::vector<std::shared_ptr<WatchState>> held;
-  for (const auto& one : opened_) {
-    if (auto watch = one.lock()) held.push_back(std::move(watch));
+bool Watches::any_held() const {
+  return std::ranges::any_of(opened_, [](const auto& one) { return !one.expired(); });
+}
+
+std::shared_ptr<WatchState> Watches::take() {
+  while (!opened_.empty()) {
+    auto watch = opened_.front().lock();
+    opened_.erase(opened_.begin());
+    if (watch) return watch;
   }
-  return held;
+  return nullptr;
 }
 
 Task<void> Watch::stop() {
   auto state = std::exchange(state_, nullptr);
   if (!state) co_return;
+  state->stopped = true;
   state->listening.cancel();
   if (state->session->wire().has_request(method::listen)) co_return;
   auto uris = state->session->watches().give_up(std::move(state->honoured.resource_subscriptions));
@@ -204,6 +213,7 @@ Task<void> begin(std::shared_ptr<SessionOwner> session, std::shared_ptr<WatchSta
                     limit_text(session->runtime().limits.request))));
     if (!answered || state->refused) {
       state->listening.cancel();
+      if (state->stopped) co_return;
       throw state->refused ? *state->refused : answered.error();
     }
     co_return;
@@ -222,6 +232,7 @@ Task<void> begin(std::shared_ptr<SessionOwner> session, std::shared_ptr<WatchSta
       state->honoured.resource_subscriptions.push_back(uri);
       if (!session->watches().subscribe(uri)) continue;
       auto subscribed = co_await as_result(ask_about(*session, method::subscribe, uri));
+      if (state->stopped) co_return;  // which has given up what was subscribed to so far
       if (subscribed) continue;
       auto uris = session->watches().give_up(std::move(state->honoured.resource_subscriptions));
       co_await unsubscribe(session, std::move(uris));
@@ -241,10 +252,11 @@ Task<std::shared_ptr<WatchState>> open_watch(std::shared_ptr<SessionOwner> sessi
 }
 
 Task<void> move_watch(std::shared_ptr<SessionOwner> session, std::shared_ptr<WatchState> watch) {
+  if (watch->stopped) co_return;
   session->watches().note(watch);
   co_await begin(session, watch);
   // What changed while nobody listened is unknown.
-  announce_all(*watch);
+  if (!watch->stopped) announce_all(*watch);
 }
 
 }  // namespace patchbay

@@ -43,7 +43,9 @@ class Watches {
 
   // Those that somebody holds a Watch of.
   void note(const std::shared_ptr<WatchState>& watch);
-  std::vector<std::shared_ptr<WatchState>> held() const;
+  bool any_held() const;
+  // One of them, which is not one of these any more; null when there is none.
+  std::shared_ptr<WatchState> take();
 
  private:
   std::unordered_map<std::int64_t, Acknowledged> listening_;
@@ -54,7 +56,8 @@ class Watches {
 // Returns when the server has acknowledged (modern) or every resource is subscribed to
 // (legacy); throws when it refused.
 Task<std::shared_ptr<WatchState>> open_watch(std::shared_ptr<SessionOwner> session, SubscriptionFilter filter);
-// The same for a watch of a session that has ended: from now on it is one of `session`.
+// The same for a watch of a session that has ended: from now on it is one of `session`. Nothing is left of it when it
+// is stopped meanwhile.
 Task<void> move_watch(std::shared_ptr<SessionOwner> session, std::shared_ptr<WatchState> watch);
 
 }  // namespace patchbay

@@ -47,16 +47,6 @@ std::string without_named_secrets(std::string_view line) {
   return out;
 }
 
-// How far a line is indented says what it belongs to; tabs are a few blanks.
-std::string indentation_of(std::string_view line) {
-  constexpr std::size_t most = 40;
-  std::string out;
-  for (const char c : line.substr(0, std::min(line.find_first_not_of(" \t"), line.size()))) {
-    out += c == '\t' ? "    " : " ";
-  }
-  return out.substr(0, most);
-}
-
 std::string cut(std::string text, std::size_t longest) {
   return text.size() <= longest ? text : fmt::format("{}…", cut_utf8(text, longest));
 }
@@ -165,6 +155,17 @@ std::string TextSecrets::without_values(std::string_view text) const {
     }
   }
   return out;
+}
+
+std::string TextSecrets::without_begun(std::string_view text) const {
+  std::size_t longest = 0;
+  for (const auto& [secret, shown] : replacements_) {
+    for (auto length = std::min(secret.size() - 1, text.size()); length >= shortest_secret && length > longest;
+         --length) {
+      if (text.ends_with(std::string_view(secret).substr(0, length))) longest = length;
+    }
+  }
+  return longest == 0 ? std::string(text) : fmt::format("{}{}", text.substr(0, text.size() - longest), mark);
 }
 
 std::string TextSecrets::hidden(std::string_view text) const { return redacted(Json(without_values(text))).as_text(); }

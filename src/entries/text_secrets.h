@@ -31,6 +31,8 @@ class TextSecrets {
   std::string hidden(std::string_view text) const;
   // The same in every text of a value.
   Json json(Json value) const;
+  // Of a text that was cut off: without a secret of which only the beginning is there.
+  std::string without_begun(std::string_view text) const;
   // One clean line, cut to `longest` bytes.
   std::string line(std::string_view text, std::size_t longest) const;
   // The last lines, each clean and cut, indented as they were.

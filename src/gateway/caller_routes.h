@@ -25,6 +25,8 @@ class HostCaller {
   virtual Task<ElicitResult> elicit(ElicitRequest question, RequestId about) = 0;
   virtual void log(const LogMessage& message) = 0;
   virtual void changed(const Change& change) = 0;
+  // Of the host, after the servers' own changes.
+  virtual void catalog_changed() = 0;
 };
 
 class CallerRoutes : public std::enable_shared_from_this<CallerRoutes> {
@@ -34,6 +36,10 @@ class CallerRoutes : public std::enable_shared_from_this<CallerRoutes> {
 
   void add(HostCaller* caller) { callers_.insert(caller); }
   void remove(HostCaller* caller) { callers_.erase(caller); }
+  // Whoever owns the Host says so.
+  void catalog_changed() const {
+    for (auto* caller : callers_) caller->catalog_changed();
+  }
 
   // A call that runs: whoever is asked on its behalf is `caller`, about its request.
   class Running {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/as_result.h"
+#include "base/loop_clock.h"
 #include "base/timeout.h"
 #include "entries/signature.h"
 #include "host/server_error.h"
@@ -37,17 +38,9 @@ Json list_of(std::string_view key, const std::vector<T>& items) {
   return Json{{key, std::move(list)}};
 }
 
-std::string_view notice_of(Change::Kind kind) {
-  switch (kind) {
-    case Change::Kind::tools:
-      return method::tools_changed;
-    case Change::Kind::prompts:
-      return method::prompts_changed;
-    case Change::Kind::resources:
-      return method::resources_changed;
-    default:
-      return {};
-  }
+// Of single resources nobody was told that they can be followed here.
+bool is_of_list(Change::Kind kind) noexcept {
+  return kind == Change::Kind::tools || kind == Change::Kind::prompts || kind == Change::Kind::resources;
 }
 
 ServerStatus state_of(const Host& host, const std::string& server) {
@@ -69,6 +62,35 @@ ServerCapabilities passed_on(ServerCapabilities capabilities) {
   capabilities.extensions.erase(std::string(tasks_extension));
   if (capabilities.resources) capabilities.resources->subscribe = false;
   return capabilities;
+}
+
+// The session's own answer has to be there before the caller stops waiting for it.
+Duration time_to_answer(std::chrono::milliseconds callers_limit) {
+  return as_duration(callers_limit - std::clamp<std::chrono::milliseconds>(callers_limit / 4, 20ms, 2000ms));
+}
+
+// Why a server is not there yet, for a caller whose time is over. Pure.
+Error not_there_yet(const ServerStatus& state, const std::string& printed, std::chrono::milliseconds limit) {
+  const auto seconds = std::chrono::duration<double>(limit).count();
+  if (state.reason == ServerReason::reconnecting && state.error) {
+    // In front, because it is what the user can do something about.
+    return state.error
+        ->with_message(fmt::format("{}; it is coming back (attempt {} of {}), and was not there within {} s",
+                                   state.error->message(), state.attempt, state.attempts, seconds))
+        .with_carried_out(CarriedOut::no);
+  }
+  auto message = fmt::format("no answer from {} within {} s; ", state.transport, seconds);
+  if (printed.empty()) {
+    return Error(Errc::timeout, message + "the session goes on starting it")
+        .with_carried_out(CarriedOut::no)
+        .with_remedy({Remedy::Kind::give_more_time, state.name});
+  }
+  // More time would not help.
+  message += fmt::format(
+      "it printed lines on stdout that are not JSON-RPC, such as \"{}\"; stdout is only for the protocol: everything "
+      "else must go to stderr",
+      printed);
+  return Error(Errc::timeout, std::move(message)).with_carried_out(CarriedOut::no);
 }
 
 // Whoever changed a file a moment ago means what it says now. A file that cannot be read is as it was.
@@ -153,7 +175,10 @@ Task<Json> HostView::answer(Self self, RequestId id, std::string method, Json pa
     if (!server) throw invalid_params("server: expected a string");
     self->begin_use();
     co_await read_files_again(shared.host);
-    co_await shared.host.reconnect(std::string(*server));
+    auto made = co_await as_result(shared.host.reconnect(std::string(*server)));
+    // Who asks for it knows.
+    (void)shared.history.take_restart(std::string(*server));
+    value_or_throw(std::move(made));
     co_return Json::object();
   }
   if (method == method::initialize) co_return co_await initialize(self, std::move(params));
@@ -175,6 +200,7 @@ CallOptions HostView::options_for(const Json& params, std::uint64_t call) {
   options.total = callers_time;
   // The caller has checked what it wants to be checked.
   options.check_arguments = options.check_result = server_.empty();
+  options.refuse_asking = !typed_;
   if (const Json* token = params["_meta"].find("progressToken")) {
     options.on_progress = [kept = weak_from_this(), token = *token](const Progress& progress) {
       auto self = kept.lock();
@@ -198,6 +224,7 @@ Task<Json> HostView::initialize(Self self, Json params) {
     throw Error(Errc::config, fmt::format("the session is of version {} and the program that asks of version {}",
                                           shared.version, *version));
   }
+  const auto arrived = loop_clock(co_await asio::this_coro::executor).now();
   self->begin_use();
   const auto version = agreed_version(request.protocol_version);
   InitializeResult result{
@@ -213,18 +240,22 @@ Task<Json> HostView::initialize(Self self, Json params) {
                                             "server \"{}\" is {}",
                                             server, entry == servers.end() ? "not declared" : "another one"));
     }
-    // start() leaves the error as it is, without the name: the caller puts its own name of the server in front.
-    co_await host.start({server});
-    if (const auto state = state_of(host, server); !state.server && state.error) throw *state.error;
-    const auto description = (co_await host.session(server)).server();
+    const auto limit = meta[session_meta::limit].to_int();
+    const auto session = co_await open_server(self, server, arrived,
+                                              std::chrono::milliseconds(std::max<std::int64_t>(limit.value_or(0), 0)));
+    const auto description = session.server();
     const auto state = state_of(host, server);
     self->server_ = server;
+    self->typed_ = meta[session_meta::typed] == Json(true);
     result.capabilities = find_wire(version)->offered(passed_on(description.capabilities));
     result.server_info = description.info;
     result.instructions = description.instructions;
     result.meta = Json{{session_meta::about, Json{{"era", state.era ? Json(to_string(*state.era)) : Json()},
                                                   {"protocolVersion", description.protocol_version},
                                                   {"capabilities", encode(description.capabilities)}}}};
+    if (const auto restarted = shared.history.take_restart(server)) {
+      result.meta[session_meta::about]["restarted"] = restarted->time_since_epoch().count();
+    }
   } else {
     result.capabilities.tools = ListChangedCapability{.list_changed = true};
     result.server_info = Implementation{.name = "patchbay", .version = shared.version};
@@ -234,33 +265,62 @@ Task<Json> HostView::initialize(Self self, Json params) {
   co_return encode(result);
 }
 
+Task<Session> HostView::open_server(Self self, std::string server, Clock::TimePoint arrived,
+                                    std::chrono::milliseconds limit) {
+  auto& shared = *self->shared_;
+  auto left = Duration::max();
+  if (limit > 0ms) {
+    const auto spent = loop_clock(co_await asio::this_coro::executor).now() - arrived;
+    left = std::max<Duration>(time_to_answer(limit) - spent, as_duration(1ms));
+  }
+  // Refused without a start where rules deny all of it.
+  auto opened = co_await as_result(with_timeout(shared.host.session(server), left, "the caller's time"));
+  if (opened) co_return std::move(*opened);
+  const auto& error = opened.error();
+  const auto state = state_of(shared.host, server);
+  if (limit > 0ms && error.code() == Errc::timeout && !state.server && state.state == ServerState::pending) {
+    throw not_there_yet(state, shared.history.printed(server), limit);
+  }
+  // As the server failed, without its name: the caller puts its own name of the server in front.
+  if (error.code() != Errc::denied && !state.server && state.error) throw *state.error;
+  throw error;
+}
+
+// The tools of this view, as rules leave them.
+Json HostView::catalog_json() const {
+  Json tools = Json::array();
+  for (const auto& entry : shared_->host.catalog()->tools()) {
+    if (!server_.empty() && entry.server != server_) continue;
+    auto tool = *entry.tool;
+    if (server_.empty()) tool.name = entry.name;
+    tools.push_back(encode(tool));
+    // How it runs is decided on this side: nobody beyond it can ask for a task.
+    tools.as_array().back().as_object().erase("execution");
+  }
+  return Json{{"tools", std::move(tools)}};
+}
+
 Task<Json> HostView::list(Self self, std::string method, CallOptions options) {
   auto& host = self->shared_->host;
   options.total.reset();  // all pages of a list have a limit of their own
   if (self->server_.empty()) {
     co_await host.start();
-    Json tools = Json::array();
-    for (const auto& entry : host.catalog()->tools()) {
-      auto tool = *entry.tool;
-      tool.name = entry.name;
-      tools.push_back(encode(tool));
-      tools.as_array().back().as_object().erase("execution");
-    }
-    co_return Json{{"tools", std::move(tools)}};
+    co_return self->catalog_json();
+  }
+  if (method == method::list_prompts) co_return list_of("prompts", *(co_await host.prompts(self->server_)).items);
+  if (method == method::list_resources) {
+    co_return list_of("resources", *(co_await host.resources(self->server_)).items);
+  }
+  if (method == method::list_resource_templates) {
+    co_return list_of("resourceTemplates", *(co_await host.resource_templates(self->server_)).items);
   }
   auto session = co_await host.session(self->server_);
   if (method == method::list_tools) {
+    if (!self->typed_) co_return self->catalog_json();
+    // The command looks at the rules itself, and says which of them hides a tool.
     auto listed = list_of("tools", (co_await session.list_tools(options)).items);
-    // How it runs is decided on this side: nobody beyond it can ask for a task.
     for (Json& tool : listed["tools"].as_array()) tool.as_object().erase("execution");
     co_return listed;
-  }
-  if (method == method::list_prompts) co_return list_of("prompts", (co_await session.list_prompts(options)).items);
-  if (method == method::list_resources) {
-    co_return list_of("resources", (co_await session.list_resources(options)).items);
-  }
-  if (method == method::list_resource_templates) {
-    co_return list_of("resourceTemplates", (co_await session.list_resource_templates(options)).items);
   }
   if (method == method::list_skills) co_return list_of("skills", (co_await session.list_skills(options)).items);
   throw method_not_found(method);
@@ -318,13 +378,6 @@ Task<Json> HostView::call_tool(Self self, Json params, CallOptions options) {
   auto request = params_or_throw(decode<CallToolRequest>(std::move(params)));
   auto arguments = request.arguments.is_null() ? Payload() : Payload(std::move(request.arguments));
   if (self->server_.empty()) {
-    // Who uses all servers is a program, and nobody has typed this call.
-    const auto decision = co_await host.decide(request.name, arguments);
-    if (decision.outcome == PermissionOutcome::ask) {
-      throw Error(Errc::denied, fmt::format("\"{}\" was not called: somebody would have to be asked ({})", request.name,
-                                            decision.reason))
-          .with_carried_out(CarriedOut::no);
-    }
     options.total.reset();
     co_return encode(co_await host.call(request.name, std::move(arguments), std::move(options)));
   }
@@ -359,7 +412,13 @@ Task<ElicitResult> HostView::elicit(ElicitRequest question, RequestId about) {
 void HostView::log(const LogMessage& message) { (void)peer_->notify(method::log_message, encode(message)); }
 
 void HostView::changed(const Change& change) {
-  if (const auto notice = notice_of(change.kind); !notice.empty() && initialized_) (void)peer_->notify(notice, {});
+  // Who is shown the catalog hears of it when it is another one.
+  if (change.kind == Change::Kind::tools && !typed_) return;
+  if (is_of_list(change.kind) && initialized_) (void)peer_->notify(notification_of(change.kind), {});
+}
+
+void HostView::catalog_changed() {
+  if (!typed_ && initialized_) (void)peer_->notify(method::tools_changed, {});
 }
 
 }  // namespace patchbay

@@ -2,7 +2,9 @@
 // server in its first request (transport/unix_socket: session_meta) sees that server as if it were connected to it:
 // lists, calls, prompts, resources, progress, log messages, cancelling, and the server's questions. One that names none
 // sees the tools of all servers under their full names. Every call goes through Host::call, so the rules of this side
-// apply. What fails is told in a way that a program of ours puts together again (rpc/error_data).
+// apply; unless the connection says that the user has typed its calls (session_meta::typed), what the user would be
+// asked about is refused, and what rules hide is not listed. What fails is told in a way that a program of ours puts
+// together again (rpc/error_data).
 //
 // The connection is of the era in which a server asks its questions as requests of its own: a call that asks something
 // then simply goes on here with the answer. docs/adr/0021-session.md says why. Loop thread only.
@@ -15,10 +17,12 @@
 
 #include <patchbay/host.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/runtime.h"
 #include "base/waiting.h"
 #include "gateway/caller_routes.h"
+#include "gateway/server_history.h"
 #include "rpc/peer.h"
 
 namespace patchbay {
@@ -35,6 +39,7 @@ struct SharedHost {
   SharedHost(Host& h, std::shared_ptr<CallerRoutes> r) : host(h), routes(std::move(r)) {}
   Host& host;
   std::shared_ptr<CallerRoutes> routes;      // those that answer for the client of the Host
+  ServerHistory history;                     // fed by whoever owns the Host
   std::string version;                       // of this program: another one is refused
   std::function<Json()> status;              // what session_method::status answers
   std::function<void()> stop;                // what session_method::stop does, after its answer
@@ -65,12 +70,17 @@ class HostView final : public HostCaller, public std::enable_shared_from_this<Ho
   Task<ElicitResult> elicit(ElicitRequest question, RequestId about) override;
   void log(const LogMessage& message) override;
   void changed(const Change& change) override;
+  void catalog_changed() override;
 
  private:
   using Self = std::shared_ptr<HostView>;
   static Task<Payload> serve(Self self, Request request);
   static Task<Json> answer(Self self, RequestId id, std::string method, Json params);
   static Task<Json> initialize(Self self, Json params);
+  // `limit`: how long the caller waits, since its request arrived; 0: nobody knows.
+  static Task<Session> open_server(Self self, std::string server, Clock::TimePoint arrived,
+                                   std::chrono::milliseconds limit);
+  Json catalog_json() const;
   static Task<Json> list(Self self, std::string method, CallOptions options);
   static Task<Json> pass_on(Self self, std::string method, Json params, CallOptions options);
   static Task<Json> call_tool(Self self, Json params, CallOptions options);
@@ -84,6 +94,7 @@ class HostView final : public HostCaller, public std::enable_shared_from_this<Ho
   std::shared_ptr<Peer> peer_;
   std::string server_;
   ClientCapabilities capabilities_;
+  bool typed_ = false;  // by the user
   bool spoken_ = false;
   bool initialized_ = false;
   bool using_ = false;

@@ -28,6 +28,8 @@ using namespace std::chrono_literals;
 constexpr auto lock_pause = 20ms;
 constexpr int lock_tries = 1500;
 constexpr int waiting_callers = 128;
+// Between looks at the name of the socket.
+constexpr auto look_pause = 2s;
 // After an error of accept() that will not go away at once, such as too many open files.
 constexpr auto accept_pause = 100ms;
 
@@ -49,7 +51,11 @@ void make_folders(const std::filesystem::path& folder) {
 Result<Fd> folder_of(const SocketPlace& place) {
   auto folder = open_own_folder(place.folder);
   if (!folder) return std::unexpected(std::move(folder).error());
-  if (!*folder) return std::unexpected(cannot("make", place.folder));
+  if (!*folder) {
+    auto why = cannot("make", place.folder);
+    return std::unexpected(why.with_message(
+        fmt::format("{}; set XDG_RUNTIME_DIR to a folder that you can write to and others cannot", why.message())));
+  }
   return std::move(**folder);
 }
 
@@ -61,21 +67,27 @@ bool is_ours(int socket) {
 
 }  // namespace
 
-Result<SocketLock> SocketLock::take(const SocketPlace& place, Wait wait) {
+Result<SocketLock> SocketLock::take_in(const Fd& folder, const SocketPlace& place) {
+  Fd lock(
+      ::openat(folder.get(), lock_name(place).c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
+  if (!lock) return std::unexpected(cannot("open", place.path() + ".lock"));
+  while (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno == EINTR) continue;
+    if (errno != EWOULDBLOCK) return std::unexpected(cannot("lock", place.path() + ".lock"));
+    return fail(Errc::timeout, fmt::format("another program holds the lock {}.lock", place.path()));
+  }
+  return SocketLock(Fd(::fcntl(folder.get(), F_DUPFD_CLOEXEC, 0)), std::move(lock));
+}
+
+Result<SocketLock> SocketLock::take(const SocketPlace& place) {
   make_folders(place.folder);
   auto folder = folder_of(place);
   if (!folder) return std::unexpected(std::move(folder).error());
-  Fd lock(
-      ::openat(folder->get(), lock_name(place).c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
-  if (!lock) return std::unexpected(cannot("open", place.path() + ".lock"));
-  for (int tried = 1; ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0; ++tried) {
-    if (errno != EWOULDBLOCK && errno != EINTR) return std::unexpected(cannot("lock", place.path() + ".lock"));
-    if (wait == Wait::not_at_all || tried >= lock_tries) {
-      return fail(Errc::timeout, fmt::format("another program holds the lock {}.lock", place.path()));
-    }
+  for (int tried = 1;; ++tried) {
+    auto taken = take_in(*folder, place);
+    if (taken || taken.error().code() != Errc::timeout || tried >= lock_tries) return taken;
     std::this_thread::sleep_for(lock_pause);
   }
-  return SocketLock(std::move(*folder), std::move(lock));
 }
 
 Result<SocketLock> SocketLock::inherited(const SocketPlace& place, int descriptor) {
@@ -121,12 +133,27 @@ void SocketDoor::close() {
   listener_.reset();
   // Whoever holds the lock may be asking us something, so nobody waits here. A name that is left is replaced by the
   // next that needs it: nobody listens there.
-  auto lock = SocketLock::take(place_, SocketLock::Wait::not_at_all);
+  auto lock = SocketLock::take_in(folder_, place_);
   struct stat now{};
   if (!lock || ::fstatat(folder_.get(), place_.name.c_str(), &now, AT_SYMLINK_NOFOLLOW) != 0) return;
   if (now.st_ino == made.st_ino && now.st_dev == made.st_dev && now.st_ctim.tv_sec == made.st_ctim.tv_sec &&
       now.st_ctim.tv_nsec == made.st_ctim.tv_nsec) {
     (void)::unlinkat(folder_.get(), place_.name.c_str(), 0);
+  }
+}
+
+Task<void> SocketDoor::until_gone() const {
+  for (;;) {
+    co_await sleep_for(look_pause);
+    if (!listener_) co_return;
+    struct stat now{};
+    // By its path: a folder that was moved away is not found there either. The number of a file that is in use is not
+    // given to another one.
+    if (::lstat(place_.path().c_str(), &now) != 0) {
+      if (errno == ENOENT || errno == ENOTDIR) co_return;
+    } else if (now.st_ino != listener_->about.st_ino || now.st_dev != listener_->about.st_dev) {
+      co_return;
+    }
   }
 }
 

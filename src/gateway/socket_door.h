@@ -19,10 +19,11 @@ namespace patchbay {
 // Held by whoever makes or takes away the socket of a place, so that two that begin at once make one.
 class SocketLock {
  public:
-  enum class Wait { a_while, not_at_all };
-  // Makes the folder if need be. Errc::timeout when somebody else holds it; Errc::denied when the folder must not be
-  // used.
-  static Result<SocketLock> take(const SocketPlace& place, Wait wait = Wait::a_while);
+  // Makes the folder if need be, and waits a while. Errc::timeout when somebody else holds it; Errc::denied when the
+  // folder must not be used.
+  static Result<SocketLock> take(const SocketPlace& place);
+  // Of a folder that is there already; does not wait, and makes no folder.
+  static Result<SocketLock> take_in(const Fd& folder, const SocketPlace& place);
   // A lock that was taken before and handed on with its descriptor, which becomes ours.
   static Result<SocketLock> inherited(const SocketPlace& place, int descriptor);
 
@@ -46,6 +47,9 @@ class SocketDoor {
   // Nobody is let in any more, and the socket is gone unless it is another one by now.
   ~SocketDoor();
 
+  // Returns when nobody can find it any more: the name, or its folder, is gone or another one's. Looks from time to
+  // time.
+  Task<void> until_gone() const;
   // Serves until cancelled, then ends every connection.
   Task<void> run(std::shared_ptr<SharedHost> shared, Runtime runtime);
 

@@ -19,13 +19,14 @@ Task<CallToolResult> BackgroundCall::result() {
 
 void BackgroundCall::cancel() {
   state_->kept = false;
+  state_->cancelled = true;
   state_->running.cancel();
 }
 
 BackgroundCalls::Ending::~Ending() {
-  if (state_ && !state_->outcome) {
-    set(std::unexpected(Error(Errc::closed, "the host was stopped").with_carried_out(CarriedOut::no)));
-  }
+  if (!state_ || state_->outcome) return;
+  auto why = state_->cancelled ? Error(Errc::cancelled, "cancelled") : Error(Errc::closed, "the host was stopped");
+  set(std::unexpected(std::move(why).with_carried_out(CarriedOut::no)));
 }
 
 void BackgroundCalls::Ending::set(Result<CallToolResult> outcome) {

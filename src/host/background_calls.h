@@ -18,6 +18,7 @@ struct BackgroundCall::State {
   BackgroundCallStatus status;
   std::optional<Result<CallToolResult>> outcome;  // set once
   bool kept = true;                               // by the host: neither fetched nor cancelled
+  bool cancelled = false;                         // by whoever holds it
   Event ended;
   Spawned running;
 };

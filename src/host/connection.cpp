@@ -82,7 +82,12 @@ Connection::Connection(asio::any_io_executor executor, const Runtime& runtime, C
       client_(std::move(client)),
       slots_(slots),
       parts_(std::move(parts)),
-      scope_(executor) {
+      scope_(executor),
+      tools_again_(
+          scope_, [this] { return open(); }, [this] { return refresh_tools(); }),
+      prompts_(*this, ListKind::prompts),
+      resources_(*this, ListKind::resources),
+      templates_(*this, ListKind::resource_templates) {
   runtime_.log = runtime_.log.for_server(name());
   if (runtime_.trace) {
     runtime_.trace = [next = runtime_.trace, server = name()](std::string_view direction, std::string_view message) {
@@ -96,6 +101,7 @@ Connection::Connection(asio::any_io_executor executor, const Runtime& runtime, C
   state_.state = initial.state;
   state_.reason = initial.reason;
   state_.error = std::move(initial.error);
+  tools_ = std::move(parts_.earlier_tools);
 }
 
 ClientOptions Connection::client_for(std::uint64_t opened) {
@@ -106,7 +112,7 @@ ClientOptions Connection::client_for(std::uint64_t opened) {
     if (next) next(error);
   };
   client.on_change = [this, opened, next = client_.on_change](const Change& change, const CallContext& context) {
-    if (change.kind == Change::Kind::tools) on_tools_changed(opened);
+    on_list_changed(opened, change.kind);
     if (next) next(change, context);
   };
   return client;
@@ -170,13 +176,15 @@ void Connection::carry_out(ConnectionAction action) {
       scope_.spawn(attempt(std::exchange(on_behalf_, {})));
       break;
     case ConnectionAction::end_session:
-      retire_session();
+      // What is left of it (a child to be reaped, say) is cleaned up now, not when somebody connects again.
+      if (auto session = take_session()) scope_.spawn(leave(std::move(*session)));
       break;
     case ConnectionAction::replace_session:
-      replace_session();
+      // A new one is wanted in its place. What runs on it is not to blame.
+      if (auto session = take_session()) scope_.start(leave(std::move(*session)));
       break;
     case ConnectionAction::drop_tools:
-      tools_.clear();
+      drop_lists();
       break;
     case ConnectionAction::tell:
       if (parts_.on_change && !closing_) parts_.on_change(*this);
@@ -276,10 +284,11 @@ Task<void> Connection::attempt(CallContext context) {
     co_return;
   }
   apply(connection_event::Connected{*outcome});
+  attempt_failed_ = !connected();
   if (session_ && session_->closed()) {
     apply(connection_event::Lost{lost_.value_or(Error(Errc::closed, "it closed the connection"))});
-  } else if (tools_changed_) {
-    refresh_soon();
+  } else {
+    relist_after_opening();
   }
 }
 
@@ -330,28 +339,18 @@ Task<std::optional<Error>> Connection::connect(CallContext context) {
   }
   tried_ = transport;
   const auto opened = ++opened_;
-  session_ = co_await patchbay::connect(Client(client_for(opened)), std::move(transport), runtime);
+  session_ = co_await patchbay::connect(Client(client_for(opened)), std::move(transport), runtime,
+                                        [this, opened](const Error* error) { request_ended(opened, error); });
+  for_each_list([](auto& kept) { kept.heard = false; });
   // What changes from here on is heard, so nothing is missed between the list and the listening.
   if (parts_.follow_changes) co_await begin_following(*session_);
-  tools_changed_ = false;
+  tools_again_.set_fresh();
   auto listed = co_await as_result(fetch_tools(*session_));
   if (closing_) throw Error(Errc::cancelled, "cancelled");
-  if (auto previous = std::exchange(previous_, std::nullopt)) {
-    scope_.spawn(restore(previous->first, previous->second, *session_));
-  }
   if (!listed) co_return listed.error();
   tools_ = std::move(*listed);
+  has_listed_ = true;
   co_return std::nullopt;
-}
-
-// Whoever watched something, or chose a log level, before the connection was lost still wants it.
-Task<void> Connection::restore(Session from, std::uint64_t opened, Session to) {
-  while (calls_.contains(opened)) co_await unused_.wait();
-  co_await end(from, CloseMode::quick);
-  auto restored = co_await as_result(SessionAccess::take_over(from, to));
-  if (!restored && restored.error().code() != Errc::cancelled) {
-    runtime_.log(LogLevel::warning, "not_restored", "reason", restored.error().message());
-  }
 }
 
 void Connection::on_lost(std::uint64_t opened, const Error& error) {
@@ -362,42 +361,39 @@ void Connection::on_lost(std::uint64_t opened, const Error& error) {
   if (parts_.note) scope_.spawn(note(error));
 }
 
-// What one call met is how the server is, until another call tells otherwise or it is connected anew.
-void Connection::call_ended(std::uint64_t opened, const std::optional<Error>& error) {
+// What one request met is how the server is, until another one tells otherwise or it is connected anew.
+void Connection::request_ended(std::uint64_t opened, const Error* error) {
   if (closing_ || opened != opened_) return;
   // The ordinary case changes nothing.
   if (!error && connected() && state_.errors == 0) return;
-  apply(connection_event::CallEnded{error});
+  apply(connection_event::CallEnded{error ? std::optional(*error) : std::nullopt});
 }
 
-void Connection::call_left(std::uint64_t opened) {
-  auto calls = calls_.find(opened);
-  if (--calls->second > 0) return;
-  calls_.erase(calls);
-  unused_.notify_all();
+// Whoever chose a log level on it still wants it.
+std::optional<Session> Connection::take_session() {
+  auto session = std::exchange(session_, std::nullopt);
+  if (!session) return session;
+  if (const auto level = SessionAccess::log_level(*session)) client_.log_level = level;
+  return session;
 }
 
-// What is left of a connection that ended by itself (a child to be reaped, say) is cleaned up
-// now, not when somebody connects again.
-void Connection::retire_session() {
-  if (!session_) return;
-  previous_.emplace(*session_, opened_);
-  scope_.spawn(end(*std::exchange(session_, std::nullopt), CloseMode::quick));
-}
-
-// A new one is wanted in its place. Calls that run on it are not to blame.
-void Connection::replace_session() {
-  if (!session_) return;
-  previous_.emplace(*session_, opened_);
-  scope_.start(end_when_idle(*std::exchange(session_, std::nullopt), opened_));
-}
-
-Task<void> Connection::end_when_idle(Session session, std::uint64_t opened) {
+Task<void> Connection::leave(Session session) {
   co_await asio::this_coro::throw_if_cancelled(false);
-  while (calls_.contains(opened) && !closing_) {
-    if (!co_await as_result(unused_.wait())) break;
+  // Cancelled: it ends now.
+  if (!closing_) (void)co_await as_result(SessionAccess::wait_unused(session));
+  co_await end(session, CloseMode::quick);
+  // From here on no watch is added to it.
+  while (!closing_ && SessionAccess::is_watched(session)) {
+    if (!open() || !session_ || session_->closed()) {
+      (void)co_await as_result(settled_.wait());
+      continue;
+    }
+    auto restored = co_await as_result(SessionAccess::take_over(session, *session_));
+    if (!restored && !closing_) {
+      runtime_.log(LogLevel::warning, "not_restored", "reason", restored.error().message());
+      break;
+    }
   }
-  co_await end(std::move(session), CloseMode::quick);
 }
 
 Task<void> Connection::end(Session session, CloseMode mode) {
@@ -407,6 +403,7 @@ Task<void> Connection::end(Session session, CloseMode mode) {
 
 Task<void> Connection::fade() {
   parts_.on_change = nullptr;
+  parts_.on_list_change = nullptr;
   while (uses_ > 0) co_await unused_.wait();
 }
 
@@ -415,15 +412,15 @@ Task<void> Connection::close(CloseMode mode) {
   const bool throws = co_await asio::this_coro::throw_if_cancelled();
   co_await asio::this_coro::throw_if_cancelled(false);
   apply(connection_event::Closed{});
-  listed_.notify_all();
+  tools_again_.wake();
+  for_each_list([](auto& kept) { kept.again.wake(); });
   scope_.cancel();
   // An attempt that was too far to be cancelled may leave a session behind while it ends.
   for (int pass = 0; pass < 2; ++pass) {
     if (auto session = std::exchange(session_, std::nullopt)) co_await end(std::move(*session), mode);
     co_await scope_.join();
   }
-  tools_.clear();
-  previous_.reset();
+  drop_lists();
   tried_.reset();
   co_await asio::this_coro::throw_if_cancelled(throws);
 }

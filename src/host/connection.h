@@ -1,16 +1,17 @@
 // Connection: one server's life inside a Host, from its entry to its end. It connects when
-// first needed, shares that attempt among all who ask, lists the tools and keeps what is
-// known for status(). What it does next is decided by host/connection_state.h; here it is carried out.
-// Owned by the Host; loop thread only. It does not name tools or route calls.
+// first needed, shares that attempt among all who ask, lists the tools and, once they are asked for, prompts,
+// resources and their templates, and keeps what is known for status(). What it does next is decided by
+// host/connection_state.h; here it is carried out. Owned by the Host; loop thread only. It does not name tools or route
+// calls.
 #pragma once
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <patchbay/host.h>
@@ -20,6 +21,7 @@
 #include "base/semaphore.h"
 #include "base/waiting.h"
 #include "host/connection_state.h"
+#include "host/relisting.h"
 #include "rpc/call_clock.h"
 #include "rpc/channel.h"
 
@@ -35,6 +37,8 @@ class Connection {
     std::function<Task<std::shared_ptr<Transport>>(Runtime)> make_transport;
     std::optional<Error> unusable;
     std::optional<Error> refused;  // its credentials, in an earlier run: how it is until it is asked again
+    // What it listed in an earlier run, or under an earlier entry: offered until it has listed its tools itself.
+    std::vector<std::shared_ptr<const Tool>> earlier_tools;
     NamePrefix prefix = NamePrefix::server;
     bool approved = true;
     std::function<Task<bool>(ApprovalQuestion)> approve;
@@ -42,6 +46,7 @@ class Connection {
     bool by_itself = false;                      // comes back after a loss without being asked
     std::optional<ConnectionRule> rule = {};     // for tests; unset: the ordinary one
     std::function<void(Connection&)> on_change;  // state or tools are different now
+    std::function<void(Connection&, ListKind)> on_list_change;
     // What an attempt came to, nothing being success, or why the connection was lost. An attempt waits for it.
     std::function<Task<void>(std::optional<Error>)> note;
   };
@@ -56,6 +61,8 @@ class Connection {
   const ServerConfig& config() const noexcept { return parts_.config; }
   NamePrefix prefix() const noexcept { return parts_.prefix; }
   const std::vector<std::shared_ptr<const Tool>>& tools() const noexcept { return tools_; }
+  // Whether this connection has listed them; if not, they are those of an earlier run or of an earlier entry.
+  bool has_listed() const noexcept { return has_listed_; }
   ServerStatus status() const;
   bool connected() const noexcept { return state_.state == ServerState::connected; }
   // Whether there is a session. One that refused credentials may take them the next time.
@@ -73,8 +80,13 @@ class Connection {
   Task<Session> ensure(std::shared_ptr<CallClock> time = nullptr, CallContext context = {});
   // The session while it is connected.
   const Session* session() const noexcept { return connected() && session_ ? &*session_ : nullptr; }
-  // Asks once more for tools that could not be listed, for whoever looks for one of them; throws why that failed.
+  // Asks once more for tools that could not be listed, for whoever looks for one of them; throws why that failed, or
+  // why there is nobody to ask.
   Task<void> list_again();
+  // The other lists: see Host.
+  Task<ServerList<Prompt>> prompts() { return list(prompts_); }
+  Task<ServerList<Resource>> resources() { return list(resources_); }
+  Task<ServerList<ResourceTemplate>> resource_templates() { return list(templates_); }
   // A new connection, whatever there is; returns when it is made, throws why it is not.
   Task<void> reconnect();
 
@@ -93,23 +105,6 @@ class Connection {
    private:
     Connection& connection_;
   };
-  // A call on the session that ensure() returned just now. What becomes of it tells how the server is; a session that
-  // has to go is closed when no call is left on it.
-  class Call {
-   public:
-    explicit Call(Connection& connection) : connection_(connection), opened_(connection.opened_) {
-      ++connection_.calls_[opened_];
-    }
-    Call(const Call&) = delete;
-    Call& operator=(const Call&) = delete;
-    ~Call() { connection_.call_left(opened_); }
-    void ended(const std::optional<Error>& error) { connection_.call_ended(opened_, error); }
-
-   private:
-    Connection& connection_;
-    std::uint64_t opened_;
-  };
-
   // Another one has taken its place: it tells nobody of changes any more. Returns when it is not in use.
   Task<void> fade();
 
@@ -154,20 +149,48 @@ class Connection {
   Task<std::optional<Error>> connect(CallContext context);
   using Tools = std::vector<std::shared_ptr<const Tool>>;
   Task<Tools> fetch_tools(Session session);
+  Task<void> refresh_tools();
+  // One list beside the tools, as it was fetched last.
+  template <class T>
+  struct Kept {
+    Kept(Connection& connection, ListKind k)
+        : kind(k),
+          again(
+              connection.scope_, [&connection] { return connection.open(); },
+              [&connection, this] { return connection.refresh(*this); }) {}
+    ListKind kind;
+    ServerList<T> list;
+    std::uint64_t opened = 0;  // the session that it was fetched on
+    bool wanted = false;       // somebody has asked for it
+    bool heard = false;        // the server of now tells when it changes
+    Relisting again;
+  };
+  template <class T>
+  Task<ServerList<T>> list(Kept<T>& kept);
+  template <class T>
+  Task<void> refresh(Kept<T>& kept);
+  template <class T>
+  static void mark_stale(Kept<T>& kept);
+  template <class T, class Method>
+  Task<Listing<T>> list_with_tries(Session session, Method method, std::string_view what);
+  template <class Function>
+  void for_each_list(Function function) {
+    function(prompts_);
+    function(resources_);
+    function(templates_);
+  }
   Task<void> begin_following(Session session);
   Task<void> follow(Session session, SubscriptionFilter filter, std::shared_ptr<Completion<bool>> answered);
-  void refresh_soon();
-  Task<void> refresh();
+  void on_list_changed(std::uint64_t opened, Change::Kind kind);
+  void relist_after_opening();
+  void drop_lists();
   static Task<void> end(Session session, CloseMode mode);
-  Task<void> end_when_idle(Session session, std::uint64_t opened);
-  void retire_session();
-  void replace_session();
-  Task<void> restore(Session from, std::uint64_t opened, Session to);
+  // Ends a session when nothing is under way on it; what is watched on it is watched on the one that takes its place.
+  Task<void> leave(Session session);
+  std::optional<Session> take_session();
   ClientOptions client_for(std::uint64_t opened);
   void on_lost(std::uint64_t opened, const Error& error);
-  void on_tools_changed(std::uint64_t opened);
-  void call_ended(std::uint64_t opened, const std::optional<Error>& error);
-  void call_left(std::uint64_t opened);
+  void request_ended(std::uint64_t opened, const Error* error);
 
   asio::any_io_executor executor_;
   Runtime runtime_;
@@ -177,11 +200,10 @@ class Connection {
 
   ConnectionRule rule_;
   ConnectionState state_;
-  std::optional<Session> session_;  // also while its tools are being listed
-  // Ended, with its number; what was wished for on it is wished for on the next one.
-  std::optional<std::pair<Session, std::uint64_t>> previous_;
+  std::optional<Session> session_;    // also while its tools are being listed
   std::optional<Error> lost_;         // why the session ended by itself
   Tools tools_;                       // of a server that is gone those it had
+  bool has_listed_ = false;           // the server itself, not a run or an entry before
   std::shared_ptr<Transport> tried_;  // by the last attempt
   bool watching_program_ = false;
   CallContext on_behalf_;                  // of whoever wanted the attempt
@@ -192,16 +214,15 @@ class Connection {
   std::set<Waiting*> waiting_;
   bool attempt_failed_ = false;
   bool closing_ = false;
-  bool tools_changed_ = false;  // since the newest list was asked for
-  bool refreshing_ = false;
-  std::uint64_t listings_ = 0;                  // refreshes that have come to something
-  Event listed_;                                // after each of them, and at the end
-  std::uint64_t opened_ = 0;                    // counts sessions: news of an older one is not news of this one
-  std::map<std::uint64_t, std::size_t> calls_;  // on each of them
+  std::uint64_t opened_ = 0;  // counts sessions: news of an older one is not news of this one
   Event settled_;
   std::size_t uses_ = 0;
   Event unused_;
   Scope scope_;
+  Relisting tools_again_;
+  Kept<Prompt> prompts_;
+  Kept<Resource> resources_;
+  Kept<ResourceTemplate> templates_;
 };
 
 }  // namespace patchbay

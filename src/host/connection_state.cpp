@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -41,12 +42,12 @@ class Step {
     state().coming_back = false;
     state().unnoticed = unnoticed;
     state().attempt = 1;
-    state().first_tried = now_;
+    state().first_tried.reset();
     open_now();
   }
   void open_now() {
     state().doing = Doing::opening;
-    state().tried = now_;
+    state().tried.reset();
     state().due.reset();
     act(open);
   }
@@ -148,7 +149,11 @@ class Step {
   }
 
   void on(const connection_event::Begun&) {
-    if (state().doing != Doing::opening || state().coming_back || state().unnoticed) return;
+    if (state().doing != Doing::opening) return;
+    // What came before, a person's approval or the turn of others, is not the server's time.
+    if (!state().first_tried) state().first_tried = now_;
+    state().tried = now_;
+    if (state().coming_back || state().unnoticed) return;
     state().state = ServerState::pending;
     state().reason = ServerReason::connecting;
     state().error.reset();
@@ -160,8 +165,13 @@ class Step {
     state().since = now_;
     state().attempt = state().errors = 0;
     state().coming_back = state().unnoticed = false;
-    settle(ServerState::connected, connected.tools_error ? ServerReason::tools_fetch_failed : ServerReason::none,
-           connected.tools_error);
+    const auto& error = connected.tools_error;
+    state().unlisted = error.has_value();
+    if (error && error->code() == Errc::unauthorized) {
+      settle(ServerState::needs_auth, ServerReason::wants_credentials, error);
+    } else {
+      settle(ServerState::connected, error ? ServerReason::tools_fetch_failed : ServerReason::none, error);
+    }
     act(wake);
   }
 
@@ -210,16 +220,18 @@ class Step {
   }
 
   void on(const connection_event::Listed&) {
-    if (state().doing == Doing::open && state().reason == ServerReason::tools_fetch_failed) {
-      settle(ServerState::connected, ServerReason::none);
-    }
+    if (state().doing != Doing::open || !std::exchange(state().unlisted, false)) return;
+    settle(ServerState::connected, ServerReason::none);
   }
 
   void on(const connection_event::CallEnded& call) {
     if (state().doing != Doing::open) return;
     if (!call.error) {
       state().errors = 0;
-      if (state().state != ServerState::connected) settle(ServerState::connected, ServerReason::none);
+      // One whose tools want credentials still does, whatever else it answers.
+      if (state().state != ServerState::connected && !state().unlisted) {
+        settle(ServerState::connected, ServerReason::none);
+      }
       return;
     }
     const auto& error = *call.error;

@@ -49,12 +49,13 @@ struct ConnectionState {
   std::size_t attempt = 0;                      // which of its row is under way or next
   bool coming_back = false;                     // the row follows a loss
   bool unnoticed = false;                       // nobody waits for this attempt: the state stays what it is meanwhile
+  bool unlisted = false;                        // this session's tools could not be listed
   std::size_t short_lives = 0;                  // in a row
   std::size_t errors = 0;                       // terminal ones of calls, in a row
   std::optional<Clock::TimePoint> due;          // when Due happens
   std::optional<Clock::TimePoint> since;        // there is this session
-  std::optional<Clock::TimePoint> first_tried;  // in this row
-  std::optional<Clock::TimePoint> tried;        // when this attempt was begun
+  std::optional<Clock::TimePoint> first_tried;  // when the first attempt of this row had its turn
+  std::optional<Clock::TimePoint> tried;        // and this one
 };
 
 namespace connection_event {

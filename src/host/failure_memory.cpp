@@ -58,13 +58,10 @@ std::optional<std::string_view> text_of(const Json& entry, std::string_view key,
   return text && text->size() <= longest ? text : std::nullopt;
 }
 
-struct FailureFormat {
-  using Record = KnownFailure;
-  static constexpr std::string_view time_key = "time";
+struct FailureFormat : TimedRecord<KnownFailure> {
   static constexpr std::size_t largest_file = 2u << 20;
   static constexpr std::size_t most_records = failure_entries;
 
-  static std::chrono::sys_seconds time_of(const KnownFailure& known) { return known.time; }
   static bool is_fresh(const KnownFailure& known, std::chrono::sys_seconds now) {
     return known.time <= now + std::chrono::days(1) && now - known.time < failures_last;
   }

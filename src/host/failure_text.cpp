@@ -33,16 +33,10 @@ bool is_not_connected(const Error& error) {
   }
 }
 
-std::string what_happened(const Error& error, std::string_view server, std::string_view tool) {
+std::string what_happened(const Error& error, std::string_view server) {
   if (error.rpc_code()) return fmt::format("MCP error {}: {}", *error.rpc_code(), shown(error.original().message()));
   // Without the server, the tool and the warning, which are said in other words here.
   const std::string_view message = error.original().message();
-  // As the catalog says it; what stands behind the name (what may be meant, who is not connected) helps a model as
-  // well.
-  const auto unknown = fmt::format("there is no tool called \"{}\"", tool);
-  if (error.code() == Errc::invalid_argument && message.starts_with(unknown)) {
-    return fmt::format("MCP error: unknown tool '{}'{}", shown(tool), shown(message.substr(unknown.size())));
-  }
   if (!server.empty() && is_not_connected(error)) {
     return fmt::format("MCP server '{}' is not connected: {}", server,
                        shown(without_name(server, std::string(message))));
@@ -52,8 +46,8 @@ std::string what_happened(const Error& error, std::string_view server, std::stri
 
 }  // namespace
 
-std::string failure_text(const Error& error, std::string_view server, std::string_view tool) {
-  auto text = what_happened(error, server, tool);
+std::string failure_text(const Error& error, std::string_view server) {
+  auto text = what_happened(error, server);
   if (!error.carried_out()) return text;
   switch (*error.carried_out()) {
     case CarriedOut::no:
@@ -66,8 +60,8 @@ std::string failure_text(const Error& error, std::string_view server, std::strin
   return text;
 }
 
-CallToolResult failure_result(const Error& error, std::string_view server, std::string_view tool) {
-  return error_text(failure_text(error, server, tool));
+CallToolResult failure_result(const Error& error, std::string_view server) {
+  return error_text(failure_text(error, server));
 }
 
 }  // namespace patchbay

@@ -137,10 +137,13 @@ void Host::Impl::changed(Connection& connection) {
   // Tools of a server that is gone stay: it comes back, and a list that changes back and forth costs a model its
   // prompt cache.
   if (offered_.set(connection.name(), connection.prefix(), connection.tools())) tell_catalog_soon();
-  if (recorder_ && !reached_.contains(connection.name())) {
-    recorder_->note(connection.config(), connection.status(), connection.tools());
+  const auto status = connection.status();
+  // A list that it has not made itself is not kept as if it had.
+  const bool known = connection.has_listed() || status.reason != ServerReason::none;
+  if (recorder_ && known && !reached_.contains(connection.name())) {
+    recorder_->note(connection.config(), status, connection.tools());
   }
-  if (events_->wanted()) events_->tell(connection.status());
+  if (events_->wanted()) events_->tell(status);
 }
 
 void Host::Impl::tell_catalog() {
@@ -189,12 +192,13 @@ Task<void> Host::Impl::end_all(std::shared_ptr<Impl> self, CloseMode mode) {
     scope.spawn([](std::shared_ptr<Connection> one, CloseMode how) -> Task<void> { co_await one->close(how); }(
                                                                        connection, mode));
   }
-  if (self->recorder_) scope.spawn(self->recorder_->finish());
   auto closed = co_await as_result(scope.join());
   if (self->scope_) {
     auto joined = co_await as_result(self->scope_->join());
     if (closed) closed = std::move(joined);
   }
+  // Behind the last words of every server.
+  if (self->recorder_) (void)co_await as_result(self->recorder_->finish());
   // Whoever answers questions gets a moment to notice: what it uses may go with the host.
   if (self->questions_) {
     (void)co_await as_result(self->questions_->wait_ended(as_duration(self->runtime_.limits.exit_after_eof)));
@@ -215,6 +219,24 @@ Task<Session> Host::Impl::ensure(std::string name, std::shared_ptr<CallClock> ti
     auto now = connections_.find(name);
     if (session.error().code() != Errc::closed || now == connections_.end() || now->second == connection) {
       throw std::move(session).error();
+    }
+  }
+}
+
+template <class T>
+Task<ServerList<T>> Host::Impl::list(std::string name, Task<ServerList<T>> (Connection::*method)()) {
+  const auto self = shared_from_this();
+  co_await prepare();
+  (void)require(name);
+  permissions_.require_server(name);
+  for (;;) {
+    const auto connection = require(name);
+    auto listed = co_await as_result(((*connection).*method)());
+    check_running();
+    if (listed) co_return std::move(*listed);
+    auto now = connections_.find(name);
+    if (listed.error().code() != Errc::closed || now == connections_.end() || now->second == connection) {
+      throw std::move(listed).error();
     }
   }
 }
@@ -274,6 +296,11 @@ std::vector<std::shared_ptr<Connection>> Host::Impl::startable() const {
   return all;
 }
 
+Task<void> Host::prepare() {
+  auto impl = impl_;
+  co_await impl->prepare();
+}
+
 Task<void> Host::start() {
   auto impl = impl_;
   co_await impl->prepare();
@@ -327,6 +354,16 @@ Task<Session> Host::session(std::string server, CallContext on_behalf) {
   (void)impl->require(server);
   impl->permissions_.require_server(server);
   co_return co_await impl->ensure(std::move(server), nullptr, std::move(on_behalf));
+}
+
+Task<ServerList<Prompt>> Host::prompts(std::string server) {
+  return impl_->list(std::move(server), &Connection::prompts);
+}
+Task<ServerList<Resource>> Host::resources(std::string server) {
+  return impl_->list(std::move(server), &Connection::resources);
+}
+Task<ServerList<ResourceTemplate>> Host::resource_templates(std::string server) {
+  return impl_->list(std::move(server), &Connection::resource_templates);
 }
 
 Task<void> Host::reconnect(std::string server) {

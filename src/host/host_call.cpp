@@ -109,13 +109,20 @@ std::vector<std::shared_ptr<Connection>> Host::Impl::servers_meant(std::string_v
 
 Task<Host::Impl::Entry> Host::Impl::find_tool(std::string text, std::shared_ptr<CallClock> time, CallContext context) {
   co_await prepare();
-  // What is connected already may know it.
-  if (auto entry = find_now(text)) co_return entry;
-  const auto meant = servers_meant(text);
+  std::vector<std::shared_ptr<Connection>> meant;
+  if (auto entry = find_now(text)) {
+    auto connection = require(entry->server);
+    if (connection->has_listed()) co_return entry;
+    // It had this tool in an earlier run, or under an earlier entry. What it has now it says itself.
+    meant.push_back(std::move(connection));
+  } else {
+    meant = servers_meant(text);
+  }
+  const auto before = offered_.all();
   if (meant.size() == 1) {
     // Only this server can be meant, so its failure is the answer.
     (void)co_await ensure(meant.front()->name(), time, context);
-    if (!find_now(text)) co_await require(meant.front()->name())->list_again();
+    if (!offered_.all()->require(text)) co_await require(meant.front()->name())->list_again();
   } else if (!meant.empty()) {
     co_await start(meant, time, context);
   }
@@ -130,7 +137,10 @@ Task<Host::Impl::Entry> Host::Impl::find_tool(std::string text, std::shared_ptr<
   }
   const auto catalog = offered_.all();
   auto found = catalog->require(text);
-  if (!found) throw meant.empty() ? with_failures(std::move(found).error()) : std::move(found).error();
+  if (!found) {
+    auto error = with_changes(std::move(found).error(), text, *before);
+    throw meant.empty() ? with_failures(std::move(error)) : error;
+  }
   co_return Entry(catalog, *found);
 }
 
@@ -145,6 +155,12 @@ PermissionDecision Host::Impl::decide(const CatalogEntry& entry, const ServerCon
 Error Host::Impl::denied(const CatalogEntry& entry, const PermissionDecision& decision) const {
   runtime_.log.for_server(entry.server)(LogLevel::info, "call_denied", "tool", entry.name, "reason", decision.reason);
   return denial(entry.name, decision);
+}
+
+Error Host::Impl::refused_unasked(const CatalogEntry& entry, const PermissionDecision& decision) const {
+  runtime_.log.for_server(entry.server)(LogLevel::info, "call_denied", "tool", entry.name, "reason", decision.reason);
+  return Error(Errc::denied,
+               fmt::format("\"{}\" was not called: the user would have to be asked ({})", entry.name, decision.reason));
 }
 
 void Host::Impl::coerce(const Target& target, const CallOptions& options, Prepared& call) const {
@@ -170,7 +186,10 @@ bool Host::Impl::prepare_now(std::string_view tool, const CallOptions& options, 
       target->decision ? std::nullopt : std::optional(decide(*target->entry, connection.config(), call.arguments));
   const auto& decision = decided ? *decided : *target->decision;
   if (decision.outcome == PermissionOutcome::deny) throw denied(*target->entry, decision);
-  if (decision.outcome == PermissionOutcome::ask && options_.permission.ask) return false;
+  if (decision.outcome == PermissionOutcome::ask) {
+    if (options.refuse_asking) throw refused_unasked(*target->entry, decision);
+    if (options_.permission.ask) return false;
+  }
   call.use.emplace(*target->connection);
   call.session = *session;
   call.target = std::move(target);
@@ -203,15 +222,17 @@ Task<void> Host::Impl::prepare_call(std::string tool, CallOptions options, std::
   call.use.emplace(*call.target->connection);
   limit_by(*call.target->connection);
   coerce(*call.target, options, call);
-  co_await permit(call, context, time);
+  co_await permit(call, options, context, time);
   call.session = co_await call.target->connection->ensure(time, std::move(context));
   check_running();
 }
 
-Task<void> Host::Impl::permit(const Prepared& call, CallContext context, std::shared_ptr<CallClock> time) {
+Task<void> Host::Impl::permit(const Prepared& call, const CallOptions& options, CallContext context,
+                              std::shared_ptr<CallClock> time) {
   const auto& entry = *call.target->entry;
   const auto& config = call.target->connection->config();
   auto decision = decide(entry, config, call.arguments);
+  if (decision.outcome == PermissionOutcome::ask && options.refuse_asking) throw refused_unasked(entry, decision);
   if (decision.outcome == PermissionOutcome::ask && options_.permission.ask) {
     {
       const CallClock::Stop asking(time);
@@ -224,6 +245,22 @@ Task<void> Host::Impl::permit(const Prepared& call, CallContext context, std::sh
     decision = decide(entry, config, call.arguments);
   }
   if (decision.outcome == PermissionOutcome::deny) throw denied(entry, decision);
+}
+
+Error Host::Impl::with_changes(Error error, std::string_view text, const Catalog& before) {
+  const auto known = before.find(text);
+  const auto* const* entry = std::get_if<const CatalogEntry*>(&known);
+  if (!entry) return error;
+  const auto& server = (*entry)->server;
+  const auto names = [&server](const Catalog& catalog) {
+    std::set<std::string> out;
+    for (const auto& one : catalog.tools()) {
+      if (one.server == server) out.insert(one.tool->name);
+    }
+    return out;
+  };
+  return error.with_message(
+      fmt::format("{} ({})", error.message(), changed_tools(server, names(before), names(*offered_.all()))));
 }
 
 Error Host::Impl::with_failures(Error error) const {
@@ -241,7 +278,9 @@ Error Host::Impl::with_failures(Error error) const {
                                                     : std::string(to_string(status.reason))));
   }
   if (failed.empty()) return error;
-  error = error.with_message(fmt::format("{} (not connected: {})", error.message(), fmt::join(failed, "; ")));
+  const auto told = fmt::format(" (not connected: {})", fmt::join(failed, "; "));
+  auto original = error.original().with_message(error.original().message() + told);
+  error = error.with_message(error.message() + told).with_original(std::move(original));
   return approve ? std::move(error).with_remedy(*approve) : error;
 }
 
@@ -310,12 +349,10 @@ Task<CallToolResult> Host::Impl::call(std::shared_ptr<Impl> impl, std::string to
     if (options.call_id == 0) options.call_id = ++*impl->runtime_.calls;
     if (!impl->prepare_now(tool, options, call)) co_await prepare_in_time(*impl, tool, options, call);
     const auto& target = *call.target;
-    Connection::Call running(*target.connection);
     std::optional<Error> failed;
     try {
       auto result = co_await impl->send(call, options);
       so_far = CarriedOut::unknown;
-      running.ended(std::nullopt);
       if (impl->is_noted(target.connection->config())) co_await impl->note_call(target.connection, std::nullopt);
       if (!call.coerced.empty()) result.coerced = std::move(call.coerced);
       co_return result;
@@ -323,7 +360,6 @@ Task<CallToolResult> Host::Impl::call(std::shared_ptr<Impl> impl, std::string to
       failed = error_from(std::current_exception());
     }
     so_far = failed->carried_out().value_or(CarriedOut::unknown);
-    running.ended(failed);
     failed = error_of_call(target.entry->server, target.entry->tool->name, *failed);
     if (failed->code() != Errc::cancelled) co_await impl->note_call(target.connection, failed);
     throw std::move(*failed);

@@ -10,6 +10,7 @@
 #include "base/as_result.h"
 #include "base/offload.h"
 #include "base/timeout.h"
+#include "catalog/tool_filter.h"
 #include "entries/child_env.h"
 #include "entries/diff.h"
 #include "entries/limits.h"
@@ -110,9 +111,9 @@ std::shared_ptr<const StartContext> Host::Impl::start_context() const {
     };
   }
   if (recorder_) {
-    context->stderr_of = [weak = std::weak_ptr(recorder_)](const ServerConfig& server) {
+    context->watch = [weak = std::weak_ptr(recorder_)](const ServerConfig& server, TextSecrets secrets) {
       const auto recorder = weak.lock();
-      return recorder ? recorder->stderr_of(server) : nullptr;
+      return recorder ? recorder->starting(server, std::move(secrets)) : StartWatch{};
     };
   }
   context->check = [settings = config.settings, startup = startup_variables()](const ServerConfig& written,
@@ -241,12 +242,50 @@ Task<void> Host::Impl::prepare() {
   check_running();
   if (unread_) co_await read_config();
   if (!unprepared_) co_return;
-  auto executor = co_await asio::this_coro::executor;
-  executor_ = executor;
+  executor_ = co_await asio::this_coro::executor;
+  if (recorder_ && options_.warm_start) {
+    std::vector<ServerConfig> entries;
+    for (const auto& [name, parts] : new_servers()) {
+      if (!parts.transport) entries.push_back(parts.config);
+    }
+    co_await recall(key_context(*options_.config, startup_variables()), std::move(entries));
+    check_running();
+    if (!unprepared_) co_return;  // somebody else did it meanwhile
+  }
+  make_connections();
+}
+
+Task<void> Host::Impl::recall(KeyContext context, std::vector<ServerConfig> entries) {
+  if (!recorder_ || !options_.warm_start) co_return;
+  std::erase_if(entries, [](const ServerConfig& entry) { return entry.standing != ServerStanding::active; });
+  auto found = co_await recall_tools(options_.state_directory, std::move(context), std::move(entries));
+  for (auto& one : found) {
+    auto name = one.entry.name;
+    recalled_.insert_or_assign(std::move(name), std::move(one));
+  }
+}
+
+OfferedTools::Tools Host::Impl::earlier_tools(const Connection::Parts& parts) const {
+  const auto& config = parts.config;
+  OfferedTools::Tools tools;
+  if (const auto before = before_.find(config.name); before != before_.end()) tools = before->second;
+  const auto kept = recalled_.find(config.name);
+  if (tools.empty() && kept != recalled_.end() && kept->second.entry == config) tools = kept->second.tools;
+  if (tools.empty()) return {};
+  const auto status = Connection::initial_status(parts);
+  const bool startable = status.state == ServerState::needs_auth || status.reason == ServerReason::not_started;
+  if (!startable || permissions_.denied_server(config.name)) return {};
+  const auto expanded = expand_server(config, context_->variables);
+  if (!judge_entry(config, expanded, layers_of(options_.config->settings), startup_variables()).allowed()) return {};
+  std::erase_if(tools, [&](const auto& tool) { return !lets_through(config, tool->name); });
+  return tools;
+}
+
+void Host::Impl::make_connections() {
   if (!scope_) {
-    scope_.emplace(executor);
-    questions_.emplace(executor);
-    if (recorder_) recorder_->begin(executor);
+    scope_.emplace(executor_);
+    questions_.emplace(executor_);
+    if (recorder_) recorder_->begin(executor_);
     if (options_.follow_config && options_.load) scope_->spawn(follow_config());
     if (options_.config->connectors && options_.load) scope_->spawn(ask_for_connectors());
   }
@@ -264,12 +303,23 @@ Task<void> Host::Impl::prepare() {
     parts.follow_changes = options_.follow_changes;
     parts.by_itself = options_.keep_connected;
     parts.on_change = [this](Connection& connection) { changed(connection); };
-    connections_[name] =
-        std::make_shared<Connection>(executor, runtime_, client_with_events(), slots, std::move(parts));
+    parts.on_list_change = [events = events_](const Connection& connection, ListKind kind) {
+      events->tell(ListChange{connection.name(), kind});
+    };
+    parts.earlier_tools = earlier_tools(parts);
+    auto connection = std::make_shared<Connection>(executor_, runtime_, client_with_events(), slots, std::move(parts));
+    if (!connection->tools().empty()) {
+      before_.erase(name);
+      catalog_untold_ |= offered_.set(name, connection->prefix(), connection->tools());
+    }
+    connections_[name] = std::move(connection);
   }
+  for (const auto& [name, tools] : std::exchange(before_, {})) catalog_untold_ |= offered_.remove(name);
+  recalled_.clear();
   unprepared_ = false;
   spelled_.clear();
   tell_rules_of_servers();
+  tell_catalog();
 }
 
 Task<ConfigChange> Host::Impl::apply(LoadedConfig next) {
@@ -279,6 +329,15 @@ Task<ConfigChange> Host::Impl::apply(LoadedConfig next) {
     std::erase_if(*names, [&](const std::string& name) { return is_programs_own(name); });
   }
   ConfigChange change{diff.added, diff.removed, diff.changed, next.problems};
+  // Read first: behind it there is no wait until the new connections are made, so nobody finds a server without one.
+  std::vector<ServerConfig> fresh;
+  for (const auto& entry : next.servers) {
+    const bool is_fresh = std::ranges::find(diff.added, entry.name) != diff.added.end() ||
+                          std::ranges::find(diff.changed, entry.name) != diff.changed.end();
+    if (is_fresh) fresh.push_back(entry);
+  }
+  co_await recall(key_context(next, startup_variables()), std::move(fresh));
+  check_running();
   options_.config = std::move(next);
   unprepared_ = true;
   apply_settings();
@@ -304,16 +363,16 @@ Task<ConfigChange> Host::Impl::apply(LoadedConfig next) {
     }
   }
   catalog_untold_ = true;
-  tell_catalog();
-  co_await prepare();
+  make_connections();
   std::vector<std::shared_ptr<Connection>> starting;
   for (const auto& [name, connection] : connections_) {
     const bool due = std::ranges::find(wanted, name) != wanted.end() ||
                      (started_ && connection->status().reason == ServerReason::not_started);
     if (due && !permissions_.denied_server(name)) starting.push_back(connection);
   }
-  if (!starting.empty()) scope_->spawn(start_quietly(std::move(starting)));
+  // Before anything is started: whoever hides secrets knows the entries by then.
   events_->tell(change);
+  if (!starting.empty()) scope_->spawn(start_quietly(std::move(starting)));
   co_return change;
 }
 
@@ -331,7 +390,7 @@ bool Host::Impl::replace(const std::string& name) {
   if (node.empty()) return false;
   unprepared_ = true;
   spelled_.clear();
-  offered_.remove(name);
+  before_.insert_or_assign(name, node.mapped()->tools());
   const bool connected = node.mapped()->connected();
   fading_.insert(node.mapped());
   scope_->spawn(let_fade(std::move(node.mapped())));

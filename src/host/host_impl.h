@@ -23,6 +23,7 @@
 #include "host/connection.h"
 #include "host/events.h"
 #include "host/input_schemas.h"
+#include "host/kept/recall.h"
 #include "host/kept/recorder.h"
 #include "host/make_host.h"
 #include "host/offered_tools.h"
@@ -70,6 +71,14 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
 
   // Connections need a loop, and so are made when one is there. Nothing to do unless servers were added or changed.
   Task<void> prepare();
+  // Of the new servers, without a wait: nobody sees a server whose old connection is gone and whose new one is missing.
+  void make_connections();
+
+  // Reads what earlier runs kept of these entries, for make_connections().
+  Task<void> recall(KeyContext context, std::vector<ServerConfig> entries);
+  // What is offered of a server until it has listed its tools itself: those of its entry before it was edited, else
+  // those of an earlier run. Nothing of one that may not be started.
+  OfferedTools::Tools earlier_tools(const Connection::Parts& parts) const;
 
   // Keeps why a server failed, or forgets it. Nothing that goes wrong with that is anybody's error.
   Task<void> note(ServerConfig config, std::optional<Error> error) const;
@@ -148,7 +157,8 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   // Before anybody judges the arguments.
   void coerce(const Target& target, const CallOptions& options, Prepared& call) const;
   // Returns when the call may be made.
-  Task<void> permit(const Prepared& call, CallContext context, std::shared_ptr<CallClock> time);
+  Task<void> permit(const Prepared& call, const CallOptions& options, CallContext context,
+                    std::shared_ptr<CallClock> time);
   static Task<void> prepare_in_time(Impl& impl, const std::string& tool, CallOptions& options, Prepared& call);
   Task<CallToolResult> send(Prepared& call, CallOptions& options) const;
   // A whole call.
@@ -157,6 +167,10 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   static Task<void> run_in_background(std::shared_ptr<Impl> impl, std::string tool, Payload arguments,
                                       CallOptions options, BackgroundCalls::Ending ending);
   Error denied(const CatalogEntry& entry, const PermissionDecision& decision) const;
+  Error refused_unasked(const CatalogEntry& entry, const PermissionDecision& decision) const;
+
+  // The tool was in the catalog `before` and is not any more: say how the tools of its server changed.
+  Error with_changes(Error error, std::string_view text, const Catalog& before);
 
   // An unknown tool may belong to a server that did not start: say which did not, and why unless
   // the program was notified when it happened.
@@ -172,6 +186,10 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   // A connection that is replaced while somebody waits for it is not an answer; its successor is.
   Task<Session> ensure(std::string name, std::shared_ptr<CallClock> time = nullptr, CallContext context = {});
 
+  // One of a server's lists beside its tools, by a method of its connection; the same about a replaced one.
+  template <class T>
+  Task<ServerList<T>> list(std::string name, Task<ServerList<T>> (Connection::*method)());
+
   // What another reading of the configuration changes. Servers that stay the same keep their connection; calls
   // that run on one that does not, finish on it.
   Task<ConfigChange> apply(LoadedConfig next);
@@ -181,7 +199,7 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
 
   Task<void> start_quietly(std::vector<std::shared_ptr<Connection>> wanted);
 
-  // Takes the connection of this name out; true when it was connected.
+  // Takes the connection of this name out; true when it was connected. make_connections() comes next.
   bool replace(const std::string& name);
   // Ends one that was taken out, when nobody uses it any more.
   Task<void> let_fade(std::shared_ptr<Connection> old);
@@ -213,7 +231,9 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   std::map<std::string, Reached> reached_;
   std::vector<ServerConfig> added_;  // by the program, whatever files say
   std::map<std::string, std::shared_ptr<Connection>> connections_;
-  std::set<std::shared_ptr<Connection>> fading_;  // replaced, and not closed yet
+  std::set<std::shared_ptr<Connection>> fading_;       // replaced, and not closed yet
+  std::map<std::string, RecalledTools> recalled_;      // by name, until its connection is made
+  std::map<std::string, OfferedTools::Tools> before_;  // by name: of connections whose successors are not made yet
   OfferedTools offered_;
   std::shared_ptr<const Catalog> told_catalog_ = offered_.all();
   bool catalog_untold_ = false;

@@ -1,6 +1,12 @@
 #include "host/server_error.h"
 
+#include <algorithm>
+#include <iterator>
+#include <vector>
+
 #include <fmt/format.h>
+
+#include "base/strings.h"
 
 namespace patchbay {
 namespace {
@@ -10,6 +16,21 @@ std::string_view warning_of(const Error& error) {
   return error.carried_out() == CarriedOut::unknown
              ? " (the request may have been carried out; check before repeating it)"
              : "";
+}
+
+constexpr std::size_t most_names = 5;
+constexpr std::size_t longest_name = 64;
+
+// " b, c and 3 more", of what only `some` has; empty when there is nothing.
+std::string only_in(const std::set<std::string>& some, const std::set<std::string>& others) {
+  std::vector<std::string> names;
+  std::ranges::set_difference(some, others, std::back_inserter(names));
+  std::string out;
+  for (std::size_t i = 0; i < names.size() && i < most_names; ++i) {
+    out += fmt::format("{} {}", i == 0 ? "" : ",", cut_utf8(names[i], longest_name));
+  }
+  if (names.size() > most_names) out += fmt::format(" and {} more", names.size() - most_names);
+  return out;
 }
 
 // The message with `instead` where it begins with the server's name.
@@ -54,5 +75,15 @@ Error error_of_call(std::string_view server, std::string_view what, const Error&
 }
 
 std::string without_name(std::string_view server, const std::string& message) { return renamed(server, message, "it"); }
+
+std::string changed_tools(std::string_view server, const std::set<std::string>& before,
+                          const std::set<std::string>& now) {
+  const auto fresh = only_in(now, before);
+  const auto gone = only_in(before, now);
+  auto out = fmt::format("the tools of \"{}\" have changed", server);
+  if (!fresh.empty()) out += "; new:" + fresh;
+  if (!gone.empty()) out += "; gone:" + gone;
+  return out;
+}
 
 }  // namespace patchbay

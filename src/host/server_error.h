@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -17,6 +18,11 @@ Error error_of_server(std::string_view server, const Error& error);
 // What is wrong with the caller's own input, or was forbidden, is nobody else's error and stays as
 // it is.
 Error error_of_call(std::string_view server, std::string_view what, const Error& error);
+
+// How the tools of a server changed, for whoever wanted one that is gone: what it lists now and did not before, and the
+// other way round. A few names of each.
+std::string changed_tools(std::string_view server, const std::set<std::string>& before,
+                          const std::set<std::string>& now);
 
 // The message for somebody who has just read the server's name: "it exited with status 3".
 std::string without_name(std::string_view server, const std::string& message);

@@ -34,6 +34,14 @@ inline bool is_record_key(std::string_view text) noexcept {
          std::ranges::all_of(text, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
 }
 
+// The first half of a format whose record has its time in `time`, under that name.
+template <class T>
+struct TimedRecord {
+  using Record = T;
+  static constexpr std::string_view time_key = "time";
+  static std::chrono::sys_seconds time_of(const T& record) { return record.time; }
+};
+
 template <class Format>
 using KeptRecords = std::map<std::string, typename Format::Record, std::less<>>;
 

@@ -8,6 +8,9 @@
 namespace patchbay {
 
 // "null", "a boolean", "a number", "a string", "an array", "an object".
-std::string_view kind_with_article(const Json& value) noexcept;
+inline std::string_view kind_with_article(const Json& value) noexcept {
+  // JSON itself has no integers.
+  return value.is_number() ? "a number" : to_string(value.kind());
+}
 
 }  // namespace patchbay

@@ -70,6 +70,7 @@ struct Process::State {
   TextTail tail;
   std::string partial;  // of a stderr line not yet logged
   std::function<void(std::string_view)> on_stderr;
+  std::function<void(const ProcessEnd&)> on_end;
   LargePipe large;
   pid_t owner = ::getpid();
   pid_t warden = 0;
@@ -85,6 +86,7 @@ struct Process::State {
   bool interrupted = false;
   std::optional<ExitStatus> status;
   ShutdownStep step = ShutdownStep::none;
+  ShutdownStep ended_after = ShutdownStep::none;  // the step at which the command ended
   bool shut_down = false;
   Event changed;  // ended, gone or shut_down
   Scope scope;
@@ -107,6 +109,7 @@ struct Process::State {
   void end() {
     if (ended) return;
     ended = true;
+    ended_after = step;
     error_code ignored;
     output.cancel(ignored);  // a pending read looks again, and stops when nothing is left
     changed.notify_all();
@@ -131,6 +134,7 @@ struct Process::State {
   }
 
   void close_all() {
+    on_end = nullptr;
     on_stderr = nullptr;  // a read that is through already is told to nobody
     error_code ignored;
     control.close(ignored);
@@ -204,6 +208,7 @@ struct Process::State {
 
   static Task<void> watch(std::shared_ptr<State> self);
   static Task<void> drain_errors(std::shared_ptr<State> self);
+  static Task<void> take_waiting_errors(std::shared_ptr<State> self);
   static Task<void> drain_output(std::shared_ptr<State> self);
   static Task<void> await_warden(std::shared_ptr<State> self);
   static Task<bool> gone_within(std::shared_ptr<State> self, Duration limit, bool shorten);
@@ -256,6 +261,17 @@ Task<void> Process::State::drain_errors(std::shared_ptr<State> self) {
   }
   if (!self->partial.empty()) self->log(LogLevel::debug, "stderr", "text", self->partial);
   self->partial.clear();
+}
+
+Task<void> Process::State::take_waiting_errors(std::shared_ptr<State> self) {
+  // Turns of the loop; a pipe is empty after sixteen reads, unless somebody keeps filling it.
+  constexpr int most_turns = 1000;
+  for (int turn = 0, after_empty = 0; turn < most_turns && after_empty < 3; ++turn) {
+    int waiting = 0;
+    const bool open = self->errors.is_open() && ::ioctl(self->errors.native_handle(), FIONREAD, &waiting) == 0;
+    if (!open || waiting == 0) ++after_empty;  // what was read last is told in one of the next turns
+    co_await asio::post(asio::use_awaitable);
+  }
 }
 
 Task<void> Process::State::drain_output(std::shared_ptr<State> self) {
@@ -319,7 +335,9 @@ Task<void> Process::State::descend(std::shared_ptr<State> self, Patience patienc
     self->log(LogLevel::warning, "stuck", "pid", self->command, "text",
               "a process that the server started cannot be killed; the guard process keeps trying");
   }
+  co_await take_waiting_errors(self);
   self->read_errors_now();
+  if (self->on_end && self->ended) self->on_end({self->status, self->ended_after});
   self->close_all();
   self->shut_down = true;
   self->changed.notify_all();
@@ -347,6 +365,7 @@ Task<std::unique_ptr<Process>> Process::start(ProcessSpec spec, Runtime runtime)
 
   auto state = std::make_shared<State>(co_await asio::this_coro::executor, runtime);
   state->on_stderr = std::move(spec.on_stderr);
+  state->on_end = std::move(spec.on_end);
   state->large.enlarge(plan.output.ours.get());
   // Wrapped before the spawn: once the warden runs, nothing below may throw.
   auto wrap = [](stream_descriptor& stream, Fd& fd) {
@@ -474,17 +493,7 @@ Task<bool> Process::ended_within(std::chrono::milliseconds limit) {
   co_return state->ended;
 }
 
-Task<void> Process::take_waiting_errors() {
-  // Turns of the loop; a pipe is empty after sixteen reads, unless somebody keeps filling it.
-  constexpr int most_turns = 1000;
-  auto state = state_;
-  for (int turn = 0, after_empty = 0; turn < most_turns && after_empty < 3; ++turn) {
-    int waiting = 0;
-    const bool open = state->errors.is_open() && ::ioctl(state->errors.native_handle(), FIONREAD, &waiting) == 0;
-    if (!open || waiting == 0) ++after_empty;  // what was read last is told in one of the next turns
-    co_await asio::post(asio::use_awaitable);
-  }
-}
+Task<void> Process::take_waiting_errors() { return State::take_waiting_errors(state_); }
 
 std::string Process::stderr_tail() {
   state_->read_errors_now();

@@ -32,16 +32,6 @@
 
 namespace patchbay {
 
-struct ProcessSpec {
-  std::string command;  // looked up along the PATH of the environment below
-  std::vector<std::string> args;
-  std::map<std::string, std::string> env;  // overlays ours
-  std::vector<std::string> unset;          // taken out of ours
-  std::string cwd;                         // empty: ours
-  // Gets stderr as it comes, for who needs more than the tail. Never called after shutdown.
-  std::function<void(std::string_view)> on_stderr;
-};
-
 struct ExitStatus {
   int code = 0;    // when signal is 0
   int signal = 0;  // that ended it
@@ -50,15 +40,34 @@ struct ExitStatus {
 // "exited with status 1", "was killed by signal 9 (SIGKILL)".
 std::string describe(const ExitStatus& status);
 
+// The last step that was needed to end the tree.
+enum class ShutdownStep : std::uint8_t { none, input_closed, interrupted, terminated, killed };
+
+// How the command ended, and what had been done by then to end it; none: it ended by itself.
+struct ProcessEnd {
+  std::optional<ExitStatus> status;  // nothing: a stranger killed the warden
+  ShutdownStep step = ShutdownStep::none;
+  bool operator==(const ProcessEnd&) const = default;
+};
+
+struct ProcessSpec {
+  std::string command;  // looked up along the PATH of the environment below
+  std::vector<std::string> args;
+  std::map<std::string, std::string> env;  // overlays ours
+  std::vector<std::string> unset;          // taken out of ours
+  std::string cwd;                         // empty: ours
+  // Gets stderr as it comes, for who needs more than the tail. Never called after shutdown.
+  std::function<void(std::string_view)> on_stderr;
+  // Called once, by shutdown(), behind the last of its stderr.
+  std::function<void(const ProcessEnd&)> on_end;
+};
+
 // How long each step of shutdown() waits before the next.
 struct Patience {
   std::chrono::milliseconds after_eof{1000};
   std::chrono::milliseconds after_interrupt{500};
   std::chrono::milliseconds after_terminate{500};
 };
-
-// The last step that was needed to end the tree.
-enum class ShutdownStep : std::uint8_t { none, input_closed, interrupted, terminated, killed };
 
 class Process {
  public:

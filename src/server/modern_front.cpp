@@ -117,21 +117,6 @@ bool wants(const SubscriptionFilter& filter, const Change& change) {
   return false;
 }
 
-std::string_view notification_of(Change::Kind kind) {
-  switch (kind) {
-    case Change::Kind::tools:
-      return method::tools_changed;
-    case Change::Kind::prompts:
-      return method::prompts_changed;
-    case Change::Kind::resources:
-      return method::resources_changed;
-    case Change::Kind::task:
-      return method::task_changed;
-    default:
-      return method::resource_updated;
-  }
-}
-
 }  // namespace
 
 struct ModernFront::Subscription {

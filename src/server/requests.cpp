@@ -263,4 +263,19 @@ Task<Json> serve_method(std::shared_ptr<ServerCore> core, const Wire& wire, Cont
   throw method_not_found(method);
 }
 
+std::string_view notification_of(Change::Kind kind) {
+  switch (kind) {
+    case Change::Kind::tools:
+      return method::tools_changed;
+    case Change::Kind::prompts:
+      return method::prompts_changed;
+    case Change::Kind::resources:
+      return method::resources_changed;
+    case Change::Kind::task:
+      return method::task_changed;
+    default:
+      return method::resource_updated;
+  }
+}
+
 }  // namespace patchbay

@@ -52,4 +52,7 @@ std::shared_ptr<StoredTask> named_task(TaskStore& store, const Json& params, std
 Task<Json> serve_method(std::shared_ptr<ServerCore> core, const Wire& wire, Context& context, std::string method,
                         Json params);
 
+// What tells a client of such a change.
+std::string_view notification_of(Change::Kind kind);
+
 }  // namespace patchbay

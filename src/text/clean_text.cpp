@@ -263,4 +263,14 @@ std::string clean_line(std::string_view text) {
   return out;
 }
 
+std::string indentation_of(std::string_view line) {
+  constexpr std::size_t most = 40;
+  std::string out;
+  for (const char c : line.substr(0, std::min(line.find_first_not_of(" \t"), line.size()))) {
+    out += c == '\t' ? "    " : " ";
+    if (out.size() >= most) break;
+  }
+  return out.substr(0, most);
+}
+
 }  // namespace patchbay

@@ -21,4 +21,7 @@ std::string clean_for_display(std::string_view text);
 // either end.
 std::string clean_line(std::string_view text);
 
+// The blanks a line begins with, at most 40; a tab is four. How far a line is indented says what it belongs to.
+std::string indentation_of(std::string_view line);
+
 }  // namespace patchbay

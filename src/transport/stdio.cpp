@@ -105,6 +105,7 @@ class StdioTransport final : public Transport {
     spec.unset = options_.unset_env;
     spec.cwd = options_.cwd;
     spec.on_stderr = options_.on_stderr;
+    spec.on_end = options_.on_end;
     auto process = co_await Process::start(std::move(spec), copy);
     auto label = name_.empty() ? std::filesystem::path(options_.command).filename().string() : name_;
     co_return std::make_unique<StdioChannel>(std::move(process), std::move(label), std::move(copy),

@@ -11,6 +11,8 @@
 
 #include <patchbay/call.h>
 
+#include "process/process.h"
+
 namespace patchbay {
 
 struct StdioTarget : StdioOptions {
@@ -23,6 +25,8 @@ struct StdioTarget : StdioOptions {
   std::string shown;  // in messages, instead of the command line with secrets taken out
   // Gets what the command writes to stderr, in pieces as they come; unset: only its tail is kept.
   std::function<void(std::string_view)> on_stderr;
+  // Called once when the command has ended, behind the last of its stderr.
+  std::function<void(const ProcessEnd&)> on_end;
 };
 
 struct HttpTarget : HttpOptions {

@@ -56,7 +56,9 @@ class SocketChannel final : public Channel {
 class SessionChannel final : public Channel {
  public:
   SessionChannel(const asio::any_io_executor& executor, Fd fd, SessionTarget target, Runtime runtime)
-      : target_(std::move(target)), lines_(executor, std::move(fd), std::move(runtime)) {}
+      : target_(std::move(target)),
+        limit_(runtime.limits.connect),
+        lines_(executor, std::move(fd), std::move(runtime)) {}
 
   Result<void> send(Message message) override {
     if (auto* request = std::get_if<Request>(&message); request && request->method == method::initialize) {
@@ -64,6 +66,7 @@ class SessionChannel final : public Channel {
       auto params = std::move(request->params).take();
       if (!params.is_object()) params = Json::object();
       for (const auto& [key, value] : target_.meta.members()) params["_meta"][key] = value;
+      params["_meta"][session_meta::limit] = limit_.count();
       request->params = Payload(std::move(params));
     }
     return lines_.send(std::move(message));
@@ -95,6 +98,7 @@ class SessionChannel final : public Channel {
 
  private:
   SessionTarget target_;
+  std::chrono::milliseconds limit_;
   SocketChannel lines_;
   std::optional<RequestId> first_;
 };

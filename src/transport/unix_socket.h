@@ -50,6 +50,10 @@ inline constexpr std::string_view server = "patchbay/server";    // which server
 inline constexpr std::string_view entry = "patchbay/entry";      // a hash of its entry, as the caller knows it
 inline constexpr std::string_view version = "patchbay/version";  // of the program
 inline constexpr std::string_view about = "patchbay/about";      // the server as the session knows it
+inline constexpr std::string_view limit = "patchbay/limit";      // so many ms the caller waits for the answer
+// true: the user has typed what is called here, and is shown what rules say. Absent: calls that the user would be asked
+// about are refused, and tools that rules hide are not listed.
+inline constexpr std::string_view typed = "patchbay/typed";
 }  // namespace session_meta
 
 struct SessionTarget {

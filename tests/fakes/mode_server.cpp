@@ -3,7 +3,8 @@
 // "good" has the tools echo (text back), add (two integers), fail (isError), boom (JSON-RPC
 // error), slow (answers after progress), raw (text with terminal controls), and one
 // resource and one prompt; "wordy" has a tool and a prompt with much to say. Every other mode is named after what it
-// does wrong. The methods it is asked are appended to the file MODE_SERVER_LOG names.
+// does wrong, and "asks" asks the user for a name and has one tool, which answers with it. The methods it is asked are
+// appended to the file MODE_SERVER_LOG names.
 #include <unistd.h>
 
 #include <cstdlib>
@@ -36,8 +37,19 @@ Json text_result(const std::string& text, bool is_error = false) {
 
 Json wordy_tool();
 
+// Of the mode "asks": what the user answered, and the call that waits for it.
+std::string said;
+Json waiting_call;
+std::string other;  // a pipe with what another one was answered, to be waited for and added
+
+std::string name_of_argument() { return argument.substr(argument.rfind('/') + 1); }
+
 Json tools() {
   Json list = Json::array();
+  if (mode == "asks") {
+    list.push_back(tool("said_" + name_of_argument(), Json::object()));
+    return list;
+  }
   list.push_back(tool("echo", {{"text", {{"type", "string"}}}}, Json::array({"text"})));
   if (mode == "one-tool") return list;
   if (mode == "wordy") list.push_back(wordy_tool());
@@ -125,6 +137,33 @@ Json call(const Json& params) {
   return text_result("?");
 }
 
+// Asks the user for a name when the connection is ready, and writes the answer into the file ARGUMENT.
+void ask_for_name() {
+  put(Json{{"jsonrpc", "2.0"},
+           {"id", "question"},
+           {"method", "elicitation/create"},
+           {"params",
+            {{"message", "a name for " + name_of_argument()},
+             {"requestedSchema",
+              {{"type", "object"},
+               {"properties", {{"name", {{"type", "string"}}}}},
+               {"required", Json::array({"name"})}}}}}});
+}
+
+void answer_when_said() {
+  if (said.empty() || waiting_call.is_null()) return;
+  if (std::string line; !other.empty() && std::getline(std::ifstream(other), line)) said += " " + line;
+  put(Json{{"jsonrpc", "2.0"}, {"id", waiting_call}, {"result", text_result(said)}});
+  waiting_call = Json();
+}
+
+void keep_answer(const Json& result) {
+  const auto name = result["content"]["name"].text();
+  said = name ? std::string(*name) : std::string(result["action"].as_text());
+  std::ofstream(argument) << said << "\n";
+  answer_when_said();
+}
+
 void answer(const Json& request) {
   const std::string method(request["method"].as_text());
   const Json id = request["id"];
@@ -142,6 +181,11 @@ void answer(const Json& request) {
   } else if (method == "tools/list") {
     reply["result"] = list_tools(params);
   } else if (method == "tools/call") {
+    if (mode == "asks") {
+      waiting_call = id;
+      answer_when_said();
+      return;
+    }
     if (params["name"] == Json("boom")) {
       reply["error"] = Json{{"code", -32050}, {"message", "boom"}, {"data", {{"why", "asked to"}}}};
     } else {
@@ -198,8 +242,9 @@ void answer(const Json& request) {
 int main(int argc, char** argv) {
   mode = argc > 1 ? argv[1] : "good";
   argument = argc > 2 ? argv[2] : "";
+  other = argc > 3 ? argv[3] : "";
   // Says that it was started, for tests of what is started when.
-  if (!argument.empty()) std::ofstream(argument, std::ios::app) << ::getpid() << "\n";
+  if (!argument.empty() && mode != "asks") std::ofstream(argument, std::ios::app) << ::getpid() << "\n";
   if (mode == "exits-at-once") {
     std::cerr << "configuration missing: set API_KEY\n" << std::flush;
     return 3;
@@ -220,6 +265,9 @@ int main(int argc, char** argv) {
     if (const char* log = std::getenv("MODE_SERVER_LOG"); log && request) {
       std::ofstream(log, std::ios::app) << (*request)["method"].as_text() << "\n";
     }
+    if (request && mode == "asks" && std::as_const(*request)["method"] == Json("notifications/initialized"))
+      ask_for_name();
+    if (request && mode == "asks" && request->find("result")) keep_answer((*request)["result"]);
     if (request && request->find("id") && request->find("method")) answer(*request);
   }
   return 0;

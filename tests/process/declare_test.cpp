@@ -420,7 +420,7 @@ TEST(Declare, AnswersAreJsonWhenAskedFor) {
   EXPECT_EQ(json_of(house.run({"remove", "a", "--json"}))["scope"], Json("local"));
   auto failed = house.run({"remove", "a", "--json"});
   EXPECT_EQ(failed.code, 2);
-  EXPECT_THAT(json_of(failed)["error"]["message"].as_text(), HasSubstr("No MCP server found with name: \"a\""));
+  EXPECT_THAT(json_of(failed)["error"]["message"].as_text(), HasSubstr("there is no server called \"a\""));
 }
 
 // ---- remove
@@ -446,7 +446,7 @@ TEST(Remove, WhatIsNotThereIsGuessed) {
   Household house;
   ASSERT_EQ(house.run({"add", "sentry", "--", "x"}).code, 0);
   EXPECT_THAT(house.run({"remove", "sentri"}).err,
-              HasSubstr("No MCP server found with name: \"sentri\"; did you mean \"sentry\"?"));
+              HasSubstr("there is no server called \"sentri\"; did you mean \"sentry\"?"));
   EXPECT_THAT(house.run({"remove", "sentry", "-s", "user"}).err, HasSubstr("in user config; it is in local config"));
 }
 
@@ -492,7 +492,7 @@ TEST(Switch, OffInThisProjectOrEverywhere) {
   ASSERT_EQ(house.run({"enable", "a"}).code, 0);
   EXPECT_EQ(state("other"), "not started");
   EXPECT_EQ(house.run({"disable", "a", "-s", "project"}).code, 2);
-  EXPECT_THAT(house.run({"disable", "b"}).err, HasSubstr("No MCP server found"));
+  EXPECT_THAT(house.run({"disable", "b"}).err, HasSubstr("there is no server called \"b\""));
 }
 
 // What another file says stays there: ours says otherwise.
@@ -1055,7 +1055,7 @@ TEST(Get, ShowsIssuesAndSuggestsNames) {
   EXPECT_THAT(result.out, AllOf(HasSubstr("Status: ✘ Rejected"), HasSubstr("Issue: .mcp.json:1:"), HasSubstr("agrs")));
   auto typo = house.run({"mcp", "get", "ab"});
   EXPECT_EQ(typo.code, 2);
-  EXPECT_THAT(typo.err, HasSubstr("No MCP server found with name: \"ab\"; did you mean \"a\"?"));
+  EXPECT_THAT(typo.err, HasSubstr("there is no server called \"ab\"; did you mean \"a\"?"));
 }
 
 TEST(Get, ChecksTheHealthWhenAskedFor) {

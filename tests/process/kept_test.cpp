@@ -150,6 +150,43 @@ TEST_F(Kept, SwitchedOffItKeepsNothing) {
   EXPECT_THAT(files("servers"), IsEmpty());
 }
 
+TEST_F(Kept, AnEmptyCachedListIsSaidToBeEmpty) {
+  declare({{"one", Json{{"command", test::built("patchbay")}, {"args", Json::array({"serve"})}}}});
+  ASSERT_EQ(house.run({"tools"}).code, 0);
+  for (const std::string command : {"prompts", "resources"}) {
+    const auto all = house.run({command, "--cached"});
+    EXPECT_EQ(all.code, 0);
+    EXPECT_EQ(all.err, "No server with a cached list has " + command + ".\n");
+    EXPECT_EQ(house.run({command, "--cached", "one"}).err, "\"one\" has no " + command + ".\n");
+  }
+}
+
+TEST_F(Kept, ServersWithoutACachedListShareOneLineAndAFailureIsShown) {
+  const Json gone{{"command", fake}, {"args", Json::array({"exits-at-once"})}};
+  declare({{"files", server("good")}, {"gone", gone}, {"more", server("good")}});
+  const auto none = house.run({"tools", "--cached"});
+  EXPECT_EQ(none.code, 3);
+  EXPECT_EQ(std::ranges::count(none.err, '\n'), 1) << none.err;
+  EXPECT_THAT(none.err, AllOf(HasSubstr("\"files\", \"gone\", \"more\" are not listed"),
+                              HasSubstr("; to ask the servers: patchbay tools\n")));
+  (void)house.run({"tools"});
+  const auto failed = house.run({"tools", "--cached"});
+  EXPECT_EQ(failed.code, 0);
+  EXPECT_THAT(failed.err, AllOf(HasSubstr("\"gone\" is not listed: it failed "), HasSubstr("exited with status"),
+                                HasSubstr("patchbay logs gone"), Not(HasSubstr("files"))));
+  // One that was listed and failed since then.
+  const auto marker = (house.tree.path() / "marker").string();
+  const auto line = "test -e " + marker + " && exit 5; exec " + fake + " good";
+  declare({{"files", Json{{"command", "/bin/sh"}, {"args", Json::array({"-c", line})}}}});
+  ASSERT_EQ(house.run({"tools"}).code, 0);
+  house.tree.file("marker", "");
+  ASSERT_EQ(house.run({"tools"}).code, 3);
+  const auto later = house.run({"tools", "--cached"});
+  EXPECT_EQ(later.code, 0);
+  EXPECT_THAT(later.out, HasSubstr("mcp__files__echo"));
+  EXPECT_THAT(later.err, AllOf(HasSubstr("\"files\" failed "), HasSubstr("exited with status 5")));
+}
+
 // What may not be started is not listed either, whatever was kept of it.
 TEST_F(Kept, APendingRejectedDisabledOrDeniedServerIsNeverListed) {
   declare(Json::object());
@@ -240,6 +277,7 @@ TEST_F(Kept, WhatANewerProgramWroteIsNotUsedAndStays) {
   EXPECT_EQ(live.code, 0);
   EXPECT_THAT(live.err, HasSubstr("newer version"));
   EXPECT_THAT(house.run({"tools", "--cached"}).err, HasSubstr("newer version"));
+  EXPECT_THAT(house.run({"status"}).out, HasSubstr("not started: its last state was written by a newer version"));
   std::ifstream stream(file);
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(stream), {}), R"({"version":99})");
 }
@@ -294,7 +332,71 @@ TEST_F(Kept, StatusWithCheckConnects) {
   EXPECT_EQ(house.run({"status", "nobody"}).code, 2);
 }
 
+TEST_F(Kept, StatusWithCheckOfAServerThatAwaitsApprovalNamesTheCommand) {
+  declare(Json::object());
+  house.tree.directory("project/.git");
+  house.tree.file("project/.mcp.json", server_file({{"files", server("good")}}));
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"status", "--check"}, {"status", "--check", "files"}}) {
+    const auto result = house.run(words);
+    EXPECT_EQ(result.code, 2);
+    EXPECT_THAT(result.out, HasSubstr("files  project     awaiting approval\n"));
+    EXPECT_THAT(result.err, HasSubstr("patchbay approve files"));
+  }
+  EXPECT_EQ(house.run({"status"}).code, 0);
+  EXPECT_THAT(house.run({"list"}).out, HasSubstr("files  project     awaiting approval"));
+  EXPECT_EQ(started(), 0u);
+}
+
+TEST_F(Kept, StatusWithoutAServerNamesTheBuiltInOne) {
+  declare(Json::object());
+  const auto all = house.run({"status"});
+  EXPECT_EQ(all.code, 0);
+  EXPECT_THAT(all.err, AllOf(HasSubstr("built-in server \"patchbay\""), HasSubstr("patchbay tools")));
+  const auto one = house.run({"status", "patchbay"});
+  EXPECT_EQ(one.code, 2);
+  EXPECT_THAT(one.err, AllOf(HasSubstr("part of this program"), Not(HasSubstr("there is no server"))));
+}
+
+TEST_F(Kept, EveryCommandSaysTheSameOfANameThatIsNotThere) {
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"status", "flies"},
+                                                {"status", "--check", "flies"},
+                                                {"logs", "flies"},
+                                                {"reconnect", "flies"},
+                                                {"prompts", "--cached", "flies"},
+                                                {"prompts", "flies"},
+                                                {"get", "flies"},
+                                                {"list", "flies"},
+                                                {"remove", "flies"},
+                                                {"disable", "flies"}}) {
+    const auto result = house.run(words);
+    EXPECT_EQ(result.code, 2);
+    EXPECT_EQ(result.err,
+              "patchbay: there is no server called \"flies\"; did you mean \"files\"? To list all servers: patchbay "
+              "list\n")
+        << words.front();
+  }
+  EXPECT_THAT(
+      house.run({"logs", "other"}).err,
+      HasSubstr("there is no server called \"other\"; the servers are files; to list all servers: patchbay list"));
+}
+
 // ---- logs
+
+TEST_F(Kept, AServerThatFailsNamesItsLog) {
+  declare({{"gone", Json{{"command", fake}, {"args", Json::array({"exits-at-once"})}}}});
+  const auto failed = house.run({"tools"});
+  EXPECT_EQ(failed.code, 3);
+  EXPECT_THAT(failed.err, HasSubstr("to see its log: patchbay logs gone\n"));
+  EXPECT_THAT(house.run({"status"}).out, HasSubstr("to see its log: patchbay logs gone\n"));
+  EXPECT_THAT(house.run({"logs", "gone"}).out, HasSubstr(" event ended by itself: exited with status "));
+  // What only flags declare is not there for another command.
+  const auto flags =
+      house.run({"--strict-mcp-config", "--mcp-config",
+                 server_file({{"once", Json{{"command", fake}, {"args", Json::array({"exits-at-once"})}}}}), "tools"});
+  EXPECT_EQ(flags.code, 3);
+  EXPECT_THAT(flags.err, Not(HasSubstr("patchbay logs")));
+}
 
 // compat: B1.12
 TEST_F(Kept, LogsHaveWhatTheServerWroteAndWhatHappened) {

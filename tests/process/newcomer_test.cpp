@@ -247,7 +247,7 @@ TEST_F(Newcomer, DoctorLooksAtTheServersThatAreNamed) {
   const auto ran = house.run({"doctor", "ev"});
   EXPECT_EQ(ran.code, 0) << ran.out;
   EXPECT_THAT(ran.out, AllOf(HasSubstr("ev: connected"), Not(HasSubstr("other"))));
-  EXPECT_THAT(house.run({"doctor", "nosuch"}).err, HasSubstr("No MCP server found with name: \"nosuch\""));
+  EXPECT_THAT(house.run({"doctor", "nosuch"}).err, HasSubstr("there is no server called \"nosuch\""));
 }
 
 // ---- a terminal of 80 columns

@@ -162,6 +162,48 @@ TEST(SessionAmongOthers, AnyClientSeesAllServersAndOnlyCallsWhatRulesAllow) {
   EXPECT_EQ(asked["error"]["data"]["patchbay/error"]["code"], Json("denied")) << to_text(asked);
 }
 
+// P1 N9: the same for a client that names a server. It sees what rules leave, under the server's own names.
+TEST(SessionAmongOthers, AClientOfOneServerOnlySeesAndCallsWhatRulesAllow) {
+  const SessionHouse house;
+  house.add_mode_server("good");
+  house.tree.file(
+      "home/.claude/settings.json",
+      R"({"permissions":{"allow":["mcp__fake__slow"],"ask":["mcp__fake__add"],"deny":["mcp__fake__boom"]}})");
+  house.start();
+  SocketClient client(house.socket());
+  ASSERT_TRUE(client.open("fake").find("result"));
+  std::vector<std::string> names;
+  const auto listed = client.ask("tools/list");
+  for (const auto& tool : listed["result"]["tools"].items()) names.emplace_back(tool["name"].as_text());
+  EXPECT_THAT(names, testing::UnorderedElementsAre("echo", "add", "fail", "slow", "raw"));
+  EXPECT_EQ(text_of_call(client.ask("tools/call", Json{{"name", "slow"}})), "done");
+  for (const auto& call : {Json{{"name", "add"}, {"arguments", Json{{"a", 1}, {"b", 2}}}},
+                           Json{{"name", "echo"}, {"arguments", Json{{"text", "x"}}}}}) {
+    const auto asked = client.ask("tools/call", call);
+    EXPECT_EQ(asked["error"]["data"]["patchbay/error"]["code"], Json("denied")) << to_text(asked);
+    EXPECT_EQ(asked["error"]["data"]["patchbay/error"]["carriedOut"], Json("no"));
+  }
+  // The user who types it is not asked.
+  EXPECT_EQ(house.run({"call", "fake/add", "a=1", "b=2"}).out, "3\n");
+}
+
+// P1 N9: a server of which nothing may be used is not started, whoever looks at it.
+TEST(SessionAmongOthers, AServerThatARuleDeniesWholeIsNotStarted) {
+  const SessionHouse house;
+  const auto started = house.project() + "/started";
+  house.add_mode_server("good", started);
+  house.tree.file("home/.claude/settings.json", R"({"permissions":{"deny":["mcp__fake"]}})");
+  const auto checked = house.run({"status", "--check"});
+  EXPECT_THAT(checked.out, HasSubstr("may not be used")) << checked.err;
+  EXPECT_FALSE(std::ifstream(started).good());
+  house.start();
+  SocketClient client(house.socket());
+  const auto refused = client.open("fake");
+  EXPECT_EQ(refused["error"]["data"]["patchbay/error"]["code"], Json("denied")) << to_text(refused);
+  EXPECT_EQ(house.run({"status", "--check"}).out, checked.out);
+  EXPECT_FALSE(std::ifstream(started).good());
+}
+
 // E1 N9: a question of a server reaches whoever called, and nobody else.
 TEST(SessionAmongOthers, AQuestionReachesWhoeverCalledAndNobodyElse) {
   const SessionHouse house;
@@ -170,8 +212,8 @@ TEST(SessionAmongOthers, AQuestionReachesWhoeverCalledAndNobodyElse) {
   SocketClient caller(house.socket());
   SocketClient other(house.socket());
   const Json can_be_asked{{"elicitation", Json{{"form", Json::object()}}}};
-  ASSERT_TRUE(caller.open("fix", can_be_asked).find("result"));
-  ASSERT_TRUE(other.open("fix", can_be_asked).find("result"));
+  ASSERT_TRUE(caller.open_for_user("fix", can_be_asked).find("result"));
+  ASSERT_TRUE(other.open_for_user("fix", can_be_asked).find("result"));
   caller.send(
       "{\"jsonrpc\":\"2.0\",\"id\":\"c\",\"method\":\"tools/call\",\"params\":{\"name\":\"ask_form\",\"arguments\":{}}}"
       "\n");

@@ -132,6 +132,13 @@ class SocketClient {
   Json open(const std::string& server = {}, const Json& capabilities = Json::object()) {
     Json meta = Json::object();
     if (!server.empty()) meta["patchbay/server"] = server;
+    return open_with(std::move(meta), capabilities);
+  }
+  // As `patchbay call` does, where the user has typed what is called.
+  Json open_for_user(const std::string& server, const Json& capabilities = Json::object()) {
+    return open_with(Json{{"patchbay/server", server}, {"patchbay/typed", true}}, capabilities);
+  }
+  Json open_with(Json meta, const Json& capabilities = Json::object()) {
     auto answer = ask("initialize", Json{{"protocolVersion", "2025-11-25"},
                                          {"capabilities", capabilities},
                                          {"clientInfo", Json{{"name", "test"}, {"version", "1"}}},

@@ -63,6 +63,30 @@ TEST(SessionCommand, WithoutARuntimeDirectoryTheSocketIsInTheStateDirectory) {
   EXPECT_THAT(house.socket(), testing::StartsWith(house.home() + "/.local/state/patchbay/session/"));
 }
 
+// N9: nor in one where nothing can be made, whoever owns it.
+TEST(SessionCommand, AnUnusableRuntimeDirectoryIsNotUsed) {
+  SessionHouse house;
+  house.more["XDG_RUNTIME_DIR"] = "/proc";
+  EXPECT_GT(house.start(), 0);
+  EXPECT_THAT(house.socket(), testing::StartsWith(house.home() + "/.local/state/patchbay/session/"));
+}
+
+// N9: one word for one thing; where its socket is belongs to `session status`.
+TEST(SessionCommand, StatusAndSessionStatusUseTheSameWords) {
+  const SessionHouse house;
+  house.add_fixture_server();
+  EXPECT_THAT(house.run({"session", "start", "--idle", "1"}).out, HasSubstr("after 1 minute without a command"));
+  const auto states = [&](const std::string& of) { return AllOf(HasSubstr("session: running since"), HasSubstr(of)); };
+  EXPECT_THAT(house.run({"status"}).out, AllOf(states("not started"), Not(HasSubstr(house.socket()))));
+  EXPECT_THAT(house.run({"session", "status"}).out, AllOf(states("not started"), HasSubstr(house.socket())));
+  EXPECT_THAT(house.run({"list"}).out, Not(HasSubstr(house.socket())));
+  ASSERT_EQ(house.run({"call", "fix/echo"}).code, 0);
+  const auto after = [](const std::string& text) { return text.substr(text.find("connected")); };
+  const auto whole = house.run({"status"}).out;
+  const auto own = house.run({"session", "status"}).out;
+  EXPECT_EQ(after(whole).substr(0, after(whole).find('\n')), after(own).substr(0, after(own).find('\n')));
+}
+
 // N9: a path may be longer than the address of a socket.
 TEST(SessionCommand, ALongPathIsNoObstacle) {
   const SessionHouse house(std::string(60, 'a') + "/" + std::string(60, 'b') + "/" + std::string(60, 'c'));

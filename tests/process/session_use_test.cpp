@@ -239,7 +239,7 @@ TEST(SessionUse, RulesThatAreEditedMeanwhileAreObeyed) {
   house.start();
   EXPECT_EQ(house.run({"call", "fake/echo", "text=x"}).code, 0);
   SocketClient client(house.socket());
-  ASSERT_TRUE(client.open("fake").find("result"));
+  ASSERT_TRUE(client.open_for_user("fake").find("result"));
   const Json call{{"name", "echo"}, {"arguments", Json{{"text", "raw"}}}};
   EXPECT_EQ(text_of_call(client.ask("tools/call", call)), "raw");
   house.tree.file("home/.claude/settings.json", R"({"permissions":{"deny":["mcp__fake__echo"]}})");

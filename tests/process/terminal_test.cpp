@@ -389,5 +389,54 @@ TEST(OnATerminal, ImportAsksBeforeItWrites) {
   }
 }
 
+// E1: two servers ask at once; each is answered with what was typed below its own question.
+TEST(OnATerminal, QuestionsOfTwoServersAreAskedOneAfterTheOther) {
+  const test::Household house;
+  // The call ends when both have their answers.
+  const auto one = house.project() + "/one";
+  ASSERT_EQ(::mkfifo(one.c_str(), 0600), 0);
+  const Json servers{{"one", Json{{"command", fake}, {"args", Json::array({"asks", one})}}},
+                     {"two", Json{{"command", fake}, {"args", Json::array({"asks", house.project() + "/two", one})}}}};
+  Terminal terminal({program, "--mcp-config", to_text(Json{{"mcpServers", servers}}), "call", "said_two"},
+                    house.project(), house.options().env);
+  for (int asked = 0; asked < 2; ++asked) {
+    ASSERT_TRUE(terminal.wait_for("[y/n]")) << terminal.seen();
+    const bool first = terminal.seen().contains("The server \"one\" asks");
+    EXPECT_NE(first, terminal.seen().contains("The server \"two\" asks")) << terminal.seen();
+    terminal.type("y\n");
+    ASSERT_TRUE(terminal.wait_for("name (")) << terminal.seen();
+    terminal.forget();
+    terminal.type(first ? "Una\n" : "Dua\n");
+  }
+  EXPECT_EQ(terminal.wait_for_end(), 0) << terminal.seen();
+  EXPECT_THAT(terminal.seen(), HasSubstr("Dua Una"));
+}
+
+// E1: what is neither yes nor no is no answer; the user is told what to type.
+TEST(OnATerminal, AWordThatIsNoAnswerIsAskedAboutAgain) {
+  const test::Household house;
+  const Json servers{{"one", Json{{"command", fake}, {"args", Json::array({"asks", house.project() + "/one"})}}}};
+  const std::vector<std::string> words{program, "--mcp-config", to_text(Json{{"mcpServers", servers}}), "call",
+                                       "one/said_one"};
+  Terminal terminal(words, house.project(), house.options().env);
+  ASSERT_TRUE(terminal.wait_for("[y/n]")) << terminal.seen();
+  terminal.type("perhaps\n");
+  ASSERT_TRUE(terminal.wait_for("type y or n")) << terminal.seen();
+  terminal.type("y\n");
+  ASSERT_TRUE(terminal.wait_for("name (")) << terminal.seen();
+  terminal.type("Una\n");
+  EXPECT_EQ(terminal.wait_for_end(), 0) << terminal.seen();
+  EXPECT_THAT(terminal.seen(), HasSubstr("Una"));
+  // Not for ever.
+  Terminal stubborn(words, house.project(), house.options().env);
+  for (int tried = 0; tried < 5; ++tried) {
+    ASSERT_TRUE(stubborn.wait_for("(Enter: cancel)")) << stubborn.seen();
+    stubborn.forget();
+    stubborn.type("perhaps\n");
+  }
+  EXPECT_EQ(stubborn.wait_for_end(), 0) << stubborn.seen();
+  EXPECT_THAT(stubborn.seen(), HasSubstr("cancel"));
+}
+
 }  // namespace
 }  // namespace patchbay

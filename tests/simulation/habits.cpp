@@ -18,6 +18,7 @@ const std::vector<Habits>& all_habits() {
     add({.name = "hard to start", .refuses = 50, .slow_start = 40, .never_opens = 10, .crashes = 3});
     add({.name = "goes away", .refuses = 40, .away = 300s, .crashes = 6});
     add({.name = "goes away, remote", .remote = true, .refuses = 20, .away = 300s, .statuses = 5});
+    add({.name = "leaves for long", .remote = true, .refuses = 70, .away = 300s, .lives = 10s});
     add({.name = "unreliable remote", .remote = true, .refuses = 15, .slow = 15, .statuses = 15});
     add({.name = "wants credentials", .remote = true, .challenges = 10, .asks = 10});
     add({.name = "forgets sessions", .remote = true, .statuses = 3, .forgets = 15});

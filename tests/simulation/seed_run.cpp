@@ -27,12 +27,12 @@ std::string Totals::text() const {
   return fmt::format(
       "simulation: {} seeds, {:.0f} hours of virtual time, {} connections, {} calls: {}\n"
       "simulation: held: one outcome {}, not carried out twice {}, right answer {}, \"carried out: no\" is true {}, "
-      "legal state {}, names stay {}, others unharmed {}, came back {}, quiet at the end {}\n"
+      "legal state {}, names stay {}, lists {}, others unharmed {}, came back {}, quiet at the end {}\n"
       "simulation: servers: {}\n"
       "simulation: states: {}\n"
       "simulation: edits: {}\n",
       seeds, std::chrono::duration<double, std::ratio<3600>>(time).count(), opens, made, counts(calls), one_outcome,
-      not_twice, right_answer, said_not_carried_out, legal_states, names_stay, unharmed, came_back, quiet,
+      not_twice, right_answer, said_not_carried_out, legal_states, names_stay, lists, unharmed, came_back, quiet,
       counts(tried), counts(states), counts(edits));
 }
 
@@ -294,8 +294,9 @@ Task<void> SeedRun::edit() {
     declared_[name] = entry;
   }
   world_->note("edit {}: {}", name, what);
-  // Another entry is another connection, whose life begins anew.
-  offered_.erase(name);
+  // Another entry is another connection, whose life begins anew. What it offered stays while it is declared.
+  const auto is = declared_.find(name);
+  if (is == declared_.end() || is->second.disabled) offered_.erase(name);
   last_.erase(name);
   touched_.insert(name);
   auto done = co_await as_result(host_->reload(config()));
@@ -309,6 +310,23 @@ Task<void> SeedRun::look() {
   const auto& server = servers_[choices_.number("session of", servers_.size())];
   auto session = co_await as_result(host_->session(server.name()));
   if (session && !stopping_) (void)co_await as_result(session->list_tools());
+  if (!stopping_) look_at(server, co_await as_result(host_->prompts(server.name())));
+  if (!stopping_) look_at(server, co_await as_result(host_->resources(server.name())));
+  if (!stopping_) look_at(server, co_await as_result(host_->resource_templates(server.name())));
+}
+
+// L9: whatever becomes of its connection, a list is one that the server sent, or there is a reason why it is not.
+template <class T>
+void SeedRun::look_at(const SimServer& server, const Result<ServerList<T>>& list) {
+  if (!list) {
+    world_->note("no list of {}: {}", server.name(), list.error().message());
+    return;
+  }
+  ++lists_looked_at_;
+  if (!list->items || list->items->size() != 1 || list->generation == 0) {
+    problem("{} has a list that it never sent", server.name());
+  }
+  if (list->from_before && !list->error) problem("a list of {} is old without a reason", server.name());
 }
 
 void SeedRun::heard(const HostEvent& event) {
@@ -408,6 +426,7 @@ void SeedRun::judge(Totals& totals) {
   if (world_->timers() != 0) problem("{} timers are left", world_->timers());
   totals.legal_states += states_looked_at_;
   totals.names_stay += names_looked_at_;
+  totals.lists += lists_looked_at_;
   totals.came_back += came_back_;
   totals.steps += world_->steps();
   totals.time += world_->elapsed();

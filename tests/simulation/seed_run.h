@@ -26,6 +26,7 @@ struct Totals {
   std::size_t said_not_carried_out = 0;
   std::size_t legal_states = 0;
   std::size_t names_stay = 0;
+  std::size_t lists = 0;
   std::size_t unharmed = 0;
   std::size_t came_back = 0;
   std::size_t quiet = 0;
@@ -76,6 +77,8 @@ class SeedRun {
   Task<void> call_until_answered(const SimServer& server);
   Task<void> edit();
   Task<void> look();
+  template <class T>
+  void look_at(const SimServer& server, const Result<ServerList<T>>& list);
   void heard(const HostEvent& event);
   void heard_of(const ServerStatus& status);
   void look_at_catalog();
@@ -98,6 +101,7 @@ class SeedRun {
   std::set<std::string> offered_;             // servers whose tools were in the catalog since they were declared
   std::size_t states_looked_at_ = 0;
   std::size_t names_looked_at_ = 0;
+  std::size_t lists_looked_at_ = 0;
   std::size_t came_back_ = 0;
   std::vector<std::string> problems_;
 };

@@ -215,14 +215,13 @@ void SimServer::break_off(const Held& wire, std::string_view why) {
 }
 
 void SimServer::tell_changed(const Held& wire) {
-  if (!wire->modern) {
-    wire->feed(Notification{std::string(method::tools_changed), {}});
-    return;
-  }
-  for (const auto& id : wire->listening) {
-    wire->feed(Notification{
-        std::string(method::tools_changed),
-        *Payload::parse(fmt::format(R"({{"_meta":{{"io.modelcontextprotocol/subscriptionId":{}}}}})", to_text(id)))});
+  for (const auto changed : {method::tools_changed, method::prompts_changed, method::resources_changed}) {
+    if (!wire->modern) wire->feed(Notification{std::string(changed), {}});
+    for (const auto& id : wire->listening) {
+      wire->feed(Notification{
+          std::string(changed),
+          *Payload::parse(fmt::format(R"({{"_meta":{{"io.modelcontextprotocol/subscriptionId":{}}}}})", to_text(id)))});
+    }
   }
 }
 
@@ -332,7 +331,7 @@ void SimServer::serve(const Held& wire, Request request, Duration takes) {
     wire->feed(Notification{
         std::string(method::listen_acknowledged),
         *Payload::parse(fmt::format(
-            R"({{"notifications":{{"toolsListChanged":true}},"_meta":{{"io.modelcontextprotocol/subscriptionId":{}}}}})",
+            R"({{"notifications":{{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true}},"_meta":{{"io.modelcontextprotocol/subscriptionId":{}}}}})",
             to_text(id)))});
     return;
   }
@@ -353,14 +352,15 @@ void SimServer::serve(const Held& wire, Request request, Duration takes) {
 // Carries it out. Empty: there is no such method.
 std::string SimServer::result_of(const Held& wire, const Request& request) {
   const auto* done = wire->modern ? R"("resultType":"complete",)" : "";
+  constexpr auto capabilities =
+      R"({"tools":{"listChanged":true},"prompts":{"listChanged":true},"resources":{"listChanged":true}})";
   if (request.method == method::discover) {
-    return fmt::format(R"({{{}"supportedVersions":["{}"],"capabilities":{{"tools":{{"listChanged":true}}}}}})", done,
-                       modern_versions().front());
+    return fmt::format(R"({{{}"supportedVersions":["{}"],"capabilities":{}}})", done, modern_versions().front(),
+                       capabilities);
   }
   if (request.method == method::initialize) {
-    return fmt::format(
-        R"({{"protocolVersion":"{}","capabilities":{{"tools":{{"listChanged":true}}}},"serverInfo":{{"name":"{}","version":"1"}}}})",
-        legacy_versions().front(), name_);
+    return fmt::format(R"({{"protocolVersion":"{}","capabilities":{},"serverInfo":{{"name":"{}","version":"1"}}}})",
+                       legacy_versions().front(), capabilities, name_);
   }
   if (request.method == method::ping) return "{}";
   if (request.method == method::list_tools) {
@@ -378,6 +378,15 @@ std::string SimServer::result_of(const Held& wire, const Request& request) {
     }
     return fmt::format(R"({{{}"tools":[{}]{}}})", done, list,
                        habits_.grows ? fmt::format(R"(,"nextCursor":"{}")", lists_) : "");
+  }
+  // Some are others each time.
+  const auto item = fmt::format("i{}", habits_.differs ? choices_.number("other item", 5) : 0);
+  if (request.method == method::list_prompts) return fmt::format(R"({{{}"prompts":[{{"name":"{}"}}]}})", done, item);
+  if (request.method == method::list_resources) {
+    return fmt::format(R"({{{}"resources":[{{"uri":"sim:{}","name":"r"}}]}})", done, item);
+  }
+  if (request.method == method::list_resource_templates) {
+    return fmt::format(R"({{{}"resourceTemplates":[{{"uriTemplate":"sim:{{x}}","name":"{}"}}]}})", done, item);
   }
   if (request.method == method::call_tool) {
     const auto number = request.params.value()["arguments"]["n"].as_int();

@@ -63,8 +63,8 @@ TEST(Simulation, WhateverHappensTheInvariantsHold) {
   for (const auto* what : {"changed", "disabled", "removed", "as at first", "killed", "reconnected", "stormed"}) {
     EXPECT_GT(totals.edits[what], 0u) << what;
   }
-  for (const auto held :
-       {totals.right_answer, totals.said_not_carried_out, totals.names_stay, totals.unharmed, totals.came_back}) {
+  for (const auto held : {totals.right_answer, totals.said_not_carried_out, totals.names_stay, totals.lists,
+                          totals.unharmed, totals.came_back}) {
     EXPECT_GT(held, 0u);
   }
 }

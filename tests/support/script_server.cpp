@@ -19,7 +19,13 @@ class ScriptChannel final : public Channel {
   // Whoever opens a channel closes it; a server process would be left behind otherwise.
   ~ScriptChannel() override { EXPECT_FALSE(far_) << "a channel was dropped without being closed"; }
 
-  Result<void> send(Message message) override { return inner_->send(std::move(message)); }
+  Result<void> send(Message message) override {
+    if (const auto* request = std::get_if<Request>(&message)) {
+      const auto found = server_.failing.find(request->method);
+      if (found != server_.failing.end()) return std::unexpected(found->second);
+    }
+    return inner_->send(std::move(message));
+  }
   Result<void> send_batch(std::vector<Message> messages) override { return inner_->send_batch(std::move(messages)); }
   Task<Incoming> receive() override { return inner_->receive(); }
   void abandon(const RequestId& id) override { inner_->abandon(id); }

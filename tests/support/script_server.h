@@ -51,6 +51,8 @@ class ScriptServer {
   std::function<Task<void>()> before_open;   // what open() waits for
   std::function<Task<void>()> before_close;  // what close() waits for
   Transport::Identity identity;              // of every transport to it
+  // Requests that do not get through, by method, as when nobody listens there or credentials are refused.
+  std::map<std::string, Error, std::less<>> failing;
 
   std::size_t count(std::string_view method) const;
   Task<void> wait_asked(std::string_view method, std::size_t times = 1);

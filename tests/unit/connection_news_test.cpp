@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "protocol/methods.h"
+#include "support/beside.h"
 #include "support/connection_bench.h"
 #include "support/loop.h"
 
@@ -13,6 +14,8 @@ namespace patchbay {
 namespace {
 
 using test::Bench;
+using test::beside;
+using test::failure_of;
 using test::names_of;
 using test::run_task;
 using test::ScriptServer;
@@ -141,16 +144,16 @@ TEST(ConnectionNews, AServerThatDoesNotAnswerASubscriptionIsListedAllTheSame) {
   });
 }
 
+constexpr auto done = R"({"content":[],"resultType":"complete"})";
+
 // A call that is refused for its credentials says so in the status, and the next one tries again.
 TEST(ConnectionNews, ARefusedCallIsSeenInTheStatusAndTheNextOneConnectsAnew) {
   run_task([]() -> Task<void> {
     Bench bench(co_await asio::this_coro::executor);
     auto& connection = bench.connection();
-    co_await connection.ensure();
-    {
-      Connection::Call call(connection);
-      call.ended(Error(Errc::unauthorized, "401"));
-    }
+    auto session = co_await connection.ensure();
+    bench.server->failing.emplace(m(method::call_tool), Error(Errc::unauthorized, "401"));
+    EXPECT_FALSE(co_await as_result(session.call_tool("a", {})));
     EXPECT_EQ(connection.status().state, ServerState::needs_auth);
     EXPECT_EQ(to_string(connection.status().reason), "wants credentials");
     EXPECT_EQ(connection.status().tool_count, 2u) << "what it offers is still known";
@@ -170,13 +173,13 @@ TEST(ConnectionNews, ASuccessAfterARefusalIsConnectedAgain) {
   run_task([]() -> Task<void> {
     Bench bench(co_await asio::this_coro::executor);
     auto& connection = bench.connection();
-    co_await connection.ensure();
-    {
-      Connection::Call refused(connection), fine(connection);
-      refused.ended(Error(Errc::unauthorized, "401"));
-      refused.ended(Error(Errc::unauthorized, "401"));
-      fine.ended(std::nullopt);
-    }
+    auto session = co_await connection.ensure();
+    bench.server->on(m(method::call_tool), std::string(done));
+    bench.server->failing.emplace(m(method::call_tool), Error(Errc::unauthorized, "401"));
+    EXPECT_FALSE(co_await as_result(session.call_tool("a", {})));
+    EXPECT_FALSE(co_await as_result(session.call_tool("a", {})));
+    bench.server->failing.clear();
+    EXPECT_TRUE(co_await as_result(session.call_tool("a", {})));
     EXPECT_EQ(connection.status().state, ServerState::connected);
     EXPECT_EQ(bench.server->opens, 1);
     EXPECT_THAT(bench.states, ElementsAre("connected  2", "needs-auth wants credentials 2", "connected  2"));
@@ -190,24 +193,29 @@ TEST(ConnectionNews, ARefusedConnectionIsLostAndMadeAnewBesideCallsThatRun) {
     Bench bench(co_await asio::this_coro::executor);
     auto& connection = bench.connection();
     auto session = co_await connection.ensure();
-    {
-      Connection::Call running(connection);
-      {
-        Connection::Call call(connection);
-        call.ended(Error(Errc::connect, "connection refused"));
-      }
-      EXPECT_EQ(connection.status().state, ServerState::failed);
-      EXPECT_EQ(to_string(connection.status().reason), "connection lost");
-      EXPECT_FALSE(connection.open());
-      EXPECT_EQ(names_of(connection).size(), 2u) << "what it offers is still known";
-      co_await connection.ensure();
-      EXPECT_EQ(bench.server->opens, 2);
-      co_await settle();
-      EXPECT_FALSE(session.closed()) << "a call still runs on it";
-      // What that call met is not news of the connection that took its place.
-      running.ended(Error(Errc::unauthorized, "401"));
-      EXPECT_EQ(connection.status().state, ServerState::connected);
-    }
+    HeldAnswers held;
+    bench.server->on(m(method::call_tool), held.script(done));
+    Scope scope(co_await asio::this_coro::executor);
+    auto running = beside(scope, session.call_tool("a", {}));
+    co_await held.wait_arrived(1);
+    bench.server->failing.emplace(m(method::call_tool), Error(Errc::connect, "connection refused"));
+    EXPECT_FALSE(co_await as_result(session.call_tool("b", {})));
+    EXPECT_EQ(connection.status().state, ServerState::failed);
+    EXPECT_EQ(to_string(connection.status().reason), "connection lost");
+    EXPECT_FALSE(connection.open());
+    EXPECT_EQ(names_of(connection).size(), 2u) << "what it offers is still known";
+    co_await connection.ensure();
+    EXPECT_EQ(bench.server->opens, 2);
+    co_await settle();
+    EXPECT_FALSE(session.closed()) << "a call still runs on it";
+    // What another one meets there is not news of the connection that took its place.
+    bench.server->failing.clear();
+    bench.server->failing.emplace(m(method::call_tool), Error(Errc::unauthorized, "401"));
+    EXPECT_FALSE(co_await as_result(session.call_tool("b", {})));
+    EXPECT_EQ(connection.status().state, ServerState::connected);
+    held.release(0);
+    co_await scope.join();
+    EXPECT_TRUE(running->result && *running->result);
     while (bench.server->connections() > 1) co_await bench.server->happened.wait();
     EXPECT_TRUE(session.closed());
     EXPECT_TRUE(connection.connected());
@@ -219,14 +227,17 @@ TEST(ConnectionNews, ClosingEndsASessionThatWaitsForItsCalls) {
   run_task([]() -> Task<void> {
     Bench bench(co_await asio::this_coro::executor);
     auto& connection = bench.connection();
-    co_await connection.ensure();
-    Connection::Call running(connection);
-    {
-      Connection::Call call(connection);
-      call.ended(Error(Errc::connect, "connection refused"));
-    }
+    auto session = co_await connection.ensure();
+    bench.server->on(m(method::call_tool), [](Request) { return test::no_answer(); });
+    Scope scope(co_await asio::this_coro::executor);
+    auto running = beside(scope, session.call_tool("a", {}));
+    co_await bench.server->wait_asked(method::call_tool);
+    bench.server->failing.emplace(m(method::call_tool), Error(Errc::connect, "connection refused"));
+    EXPECT_FALSE(co_await as_result(session.call_tool("b", {})));
     co_await connection.ensure();
     co_await bench.end();
+    co_await scope.join();
+    EXPECT_EQ(failure_of(*running), Errc::closed);
     EXPECT_THAT(connection.tools(), IsEmpty());
   });
 }

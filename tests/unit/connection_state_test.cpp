@@ -151,6 +151,12 @@ const Situation situations[] = {
        machine << CallEnded{wants_token()};
        return machine;
      }},
+    {"needs-auth, for its list",
+     [](ConnectionRule rule) {
+       Machine machine(rule);
+       machine << Wanted{} << Begun{} << Connected{wants_token()};
+       return machine;
+     }},
     {"pending: awaiting approval",
      [](ConnectionRule rule) {
        Machine machine(rule);
@@ -178,6 +184,7 @@ std::vector<Named> events() {
           {"the attempt begins", Begun{}},
           {"connected", Connected{}},
           {"connected, no list", Connected{late()}},
+          {"connected, its list: 401", Connected{wants_token()}},
           {"failed", Failed{gone()}},
           {"failed: 404", Failed{status(404)}},
           {"failed: 401", Failed{wants_token()}},
@@ -359,6 +366,20 @@ TEST(ConnectionState, AllTriesHaveOneLimit) {
   machine.now += 12s;
   machine << Failed{late()};
   EXPECT_EQ(machine.shown(), "failed connect failed nothing") << "a third one would have less time";
+}
+
+// Waiting for approval, or for a turn among many that start, is not the server's time.
+TEST(ConnectionState, WhatComesBeforeAnAttemptDoesNotCountAgainstIt) {
+  Machine machine(remote_rule());
+  machine << Wanted{};
+  machine.now += 10min;
+  machine << Begun{} << Failed{refused()};
+  EXPECT_EQ(machine.state.doing, Doing::pausing);
+  machine.wait();
+  machine.now += 20s;
+  machine << Begun{} << Failed{refused()};
+  EXPECT_EQ(machine.state.doing, Doing::pausing);
+  EXPECT_EQ(machine.state.first_tried, start + 10min) << "all tries have one limit";
 }
 
 TEST(ConnectionState, ALocalServerIsStartedOnce) {

@@ -55,27 +55,27 @@ TEST(FailureText, SaysWhatHappenedAndWhetherItWasCarriedOut) {
                CarriedOut::no),
        std::string("MCP error: the arguments do not match the tool \"search\": /n: expected integer") + no},
   };
-  for (const auto& [error, expected] : cases) EXPECT_EQ(failure_text(error, "docs", "mcp__docs__search"), expected);
+  for (const auto& [error, expected] : cases) EXPECT_EQ(failure_text(error, "docs"), expected);
 }
 
 TEST(FailureText, AToolThatNobodyHasIsUnknown) {
   const std::array servers{ServerTools{"docs", {std::make_shared<const Tool>(Tool{.name = "search"})}}};
   const Catalog catalog(servers);
-  const auto text = [&](std::string_view name) { return failure_text(catalog.require(name).error(), "", name); };
+  const auto text = [&](std::string_view name) { return failure_text(catalog.require(name).error(), ""); };
   EXPECT_EQ(text("everything"), "MCP error: unknown tool 'everything'");
   EXPECT_EQ(text("mcp__docs__serch"),
             "MCP error: unknown tool 'mcp__docs__serch'; did you mean \"mcp__docs__search\"?");
 }
 
 TEST(FailureText, WordsOfAServerAreCleanedAndBounded) {
-  EXPECT_EQ(failure_text(Error::rpc(1, "a\x1b[31mred\u202e"), "s", "t"), "MCP error 1: ared");
-  EXPECT_LT(failure_text(Error::rpc(1, std::string(100'000, 'x')), "s", "t").size(), 5000u);
+  EXPECT_EQ(failure_text(Error::rpc(1, "a\x1b[31mred\u202e"), "s"), "MCP error 1: ared");
+  EXPECT_LT(failure_text(Error::rpc(1, std::string(100'000, 'x')), "s").size(), 5000u);
 }
 
 TEST(FailureText, AFailureIsAResultThatSaysItIsOne) {
-  const auto result = failure_result(carried(Error::rpc(-32603, "no"), CarriedOut::refused), "s", "t");
+  const auto result = failure_result(carried(Error::rpc(-32603, "no"), CarriedOut::refused), "s");
   EXPECT_TRUE(result.is_error);
-  EXPECT_EQ(text_of(result), failure_text(carried(Error::rpc(-32603, "no"), CarriedOut::refused), "s", "t"));
+  EXPECT_EQ(text_of(result), failure_text(carried(Error::rpc(-32603, "no"), CarriedOut::refused), "s"));
 }
 
 // W4

@@ -54,6 +54,24 @@ struct World {
   }
 };
 
+TEST(BackgroundCall, OneThatIsCancelledBeforeItsFirstTurnWasCancelled) {
+  run_task([]() -> Task<void> {
+    World world;
+    co_await world.host.start();
+    auto call = co_await world.host.start_call("s/slow");
+    call.cancel();
+    auto ended = co_await as_result(call.result());
+    EXPECT_FALSE(ended);
+    if (!ended) {
+      EXPECT_EQ(ended.error().code(), Errc::cancelled) << ended.error().message();
+      EXPECT_EQ(ended.error().carried_out(), CarriedOut::no);
+    }
+    EXPECT_EQ(call.status().state, State::cancelled);
+    EXPECT_EQ(world.server->count(method::call_tool), 0u);
+    co_await world.host.stop();
+  });
+}
+
 TEST(BackgroundCall, ItsResultIsKeptUntilItIsFetched) {
   run_task([]() -> Task<void> {
     World world;

@@ -33,6 +33,7 @@ std::string kind_of(const HostEvent& event) {
     std::string operator()(const ServerChange& change) const {
       return "change " + change.context.server + (change.change.kind == Change::Kind::tools ? " tools" : "");
     }
+    std::string operator()(const ListChange& change) const { return "list " + change.server; }
     std::string operator()(const LogEvent& problem) const { return "problem " + problem.event; }
   };
   return std::visit(Kind{}, event);

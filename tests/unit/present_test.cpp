@@ -31,16 +31,20 @@ TEST(Present, TheCauseIsTheFirstLineThatNamesAnErrorElseTheLast) {
 
 TEST(Present, AFailureWithManyLinesIsOneLineAndWhereToSeeTheRest) {
   const Error error(Errc::connect, "server \"my db\": it exited with status 1");
-  EXPECT_EQ(shown_failure("my db", error).cause, "it exited with status 1");
-  EXPECT_EQ(shown_failure("my db", error).below, "");
+  EXPECT_EQ(shown_failure("my db", ConfigScope::user, error).cause, "it exited with status 1");
+  EXPECT_EQ(shown_failure("my db", ConfigScope::user, error).below, "");
 
-  const auto few = shown_failure("my db", Error(error).with_detail("a\nError: b\n"));
+  const auto few = shown_failure("my db", ConfigScope::user, Error(error).with_detail("a\nError: b\n"));
   EXPECT_EQ(few.cause, "it exited with status 1");
-  EXPECT_EQ(few.below, "  | a\n  | Error: b\n");
+  EXPECT_EQ(few.below, "  | a\n  | Error: b\n    to see its log: patchbay logs 'my db'\n");
 
-  const auto many = shown_failure("my db", Error(error).with_detail("a\nError: b\nc\nd\ne\nf\n"));
+  const auto many = shown_failure("my db", ConfigScope::user, Error(error).with_detail("a\nError: b\nc\nd\ne\nf\n"));
   EXPECT_EQ(many.cause, "it exited with status 1: Error: b");
-  EXPECT_EQ(many.below, "    to see more of what the server wrote: patchbay why --check 'my db'\n");
+  EXPECT_EQ(many.below, "    to see its log: patchbay logs 'my db'\n");
+
+  // `logs` would not know what only flags declare.
+  const auto once = shown_failure("my db", ConfigScope::dynamic, Error(error).with_detail("a\nError: b\n"));
+  EXPECT_EQ(once.below, "  | a\n  | Error: b\n");
 }
 
 TEST(Present, WhatAServerWroteKeepsItsIndentation) {

@@ -3,6 +3,7 @@
 #include "host/kept/recorder.h"
 
 #include <boost/asio/this_coro.hpp>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -38,6 +39,9 @@ class Recorder : public testing::Test {
     recorder->use(config, [](std::string_view) { return std::nullopt; });
     return recorder;
   }
+  TextSecrets secrets() const {
+    return TextSecrets({}, server, [](std::string_view) { return std::nullopt; });
+  }
   std::string state() const { return (tree.path() / "state").string(); }
   ServerKey key() const {
     return server_key(server, key_context(config, [](auto) { return std::nullopt; }));
@@ -72,7 +76,7 @@ TEST_F(Recorder, StatesListsAndLinesAreWrittenAtTheEnd) {
   run_task([&]() -> Task<void> {
     auto recorder = make(state());
     recorder->begin(co_await asio::this_coro::executor);
-    auto wrote = recorder->stderr_of(server);
+    auto wrote = recorder->starting(server, secrets()).wrote;
     wrote("listen");
     wrote("ing as s3cr3t-password\nhalf a li");
     recorder->note(server, is(ServerState::connected, ServerReason::none), tools("read"));
@@ -136,7 +140,7 @@ TEST_F(Recorder, WithoutAPlaceToWriteThereIsOneWarning) {
   run_task([&]() -> Task<void> {
     auto recorder = make(state());
     recorder->begin(co_await asio::this_coro::executor);
-    auto wrote = recorder->stderr_of(server);
+    auto wrote = recorder->starting(server, secrets()).wrote;
     for (int i = 0; i < 3; ++i) {
       wrote("line\n");
       recorder->note(server, is(ServerState::connected, ServerReason::none), tools("read"));
@@ -152,7 +156,7 @@ TEST_F(Recorder, WhatIsNotWrittenYetIsBounded) {
   run_task([&]() -> Task<void> {
     auto recorder = make(state());
     recorder->begin(co_await asio::this_coro::executor);
-    auto wrote = recorder->stderr_of(server);
+    auto wrote = recorder->starting(server, secrets()).wrote;
     const auto line = std::string(1000, 'x') + "\n";
     for (int i = 0; i < 5000; ++i) wrote(line);
     co_await recorder->finish();
@@ -162,18 +166,116 @@ TEST_F(Recorder, WhatIsNotWrittenYetIsBounded) {
   EXPECT_THAT(text, HasSubstr("lines are missing here"));
 }
 
-// What a command prints is not known here, so it could not be taken out.
-TEST_F(Recorder, OfAServerWithASecretFromACommandNothingItWritesIsKept) {
-  server.env = {{"TOKEN", "${cmd:print-token}"}};
+// A secret that was renewed while the program runs is the secret of the next start.
+TEST_F(Recorder, EveryStartHasItsOwnSecrets) {
   run_task([&]() -> Task<void> {
     auto recorder = make(state());
     recorder->begin(co_await asio::this_coro::executor);
-    auto wrote = recorder->stderr_of(server);
-    wrote("the token is abc\n");
-    wrote("again abc\n");
+    auto first = recorder->starting(server, secrets()).wrote;
+    first("as s3cr3t-password\n");
+    server.env = {{"DB_PASSWORD", "renewed-value"}};
+    auto second = recorder->starting(server, secrets()).wrote;
+    second("now renewed-value\n");
+    first("still s3cr3t-password\n");
     co_await recorder->finish();
   });
-  EXPECT_THAT(log(), AllOf(Not(HasSubstr("abc")), HasSubstr("is not kept")));
+  EXPECT_THAT(log(), AllOf(HasSubstr("stderr as [redacted]"), HasSubstr("stderr now [redacted]"),
+                           HasSubstr("stderr still [redacted]"), Not(HasSubstr("s3cr3t")), Not(HasSubstr("renewed"))));
+}
+
+TEST_F(Recorder, NoPieceOfASecretIsWritten) {
+  for (const std::size_t before : {4000u, 4085u, 4090u, 4095u, 8180u, 8185u, 8191u}) {
+    const auto name = fmt::format("after{}", before);
+    server.name = name;
+    run_task([&]() -> Task<void> {
+      auto recorder = make(state());
+      recorder->begin(co_await asio::this_coro::executor);
+      auto wrote = recorder->starting(server, secrets()).wrote;
+      // In two pieces with a change of the state between them, over the end of what a line may have, and at the end.
+      wrote("as s3cr3t-");
+      recorder->note(server, is(ServerState::connected, ServerReason::none), tools("read"));
+      wrote("password\n" + std::string(before, 'x') + "s3cr3t-password and more " + std::string(9000, 'y') + "\n");
+      wrote("next\nlast s3cr3t-pass");
+      co_await recorder->finish();
+    });
+    EXPECT_THAT(log(), AllOf(HasSubstr("stderr as [redacted]\n"), HasSubstr("stderr next\n"),
+                             HasSubstr("stderr last [redacted]\n"), Not(HasSubstr("s3cr"))));
+  }
+}
+
+TEST_F(Recorder, LinesKeepTheirIndentation) {
+  run_task([&]() -> Task<void> {
+    auto recorder = make(state());
+    recorder->begin(co_await asio::this_coro::executor);
+    recorder->starting(server, secrets()).wrote("Error: no\n    at main (a.js:1)\n\tat x\n");
+    co_await recorder->finish();
+  });
+  EXPECT_THAT(log(), AllOf(HasSubstr(" stderr Error: no\n"), HasSubstr(" stderr     at main (a.js:1)\n"),
+                           HasSubstr(" stderr     at x\n")));
+}
+
+TEST_F(Recorder, TheEndOfAServerIsTheLastLine) {
+  struct Case {
+    ProcessEnd end;
+    std::string words;
+  };
+  for (const auto& [end, words] :
+       {Case{{ExitStatus{1, 0}, ShutdownStep::none}, "ended by itself: exited with status 1"},
+        Case{{ExitStatus{0, 0}, ShutdownStep::input_closed}, "ended by Patchbay (stdin closed): exited with status 0"},
+        Case{{ExitStatus{0, 15}, ShutdownStep::terminated},
+             "ended by Patchbay (SIGTERM): was killed by signal 15 (SIGTERM)"},
+        Case{{std::nullopt, ShutdownStep::none}, "ended by itself: its guard process (patchbay-warden) was killed"}}) {
+    run_task([&]() -> Task<void> {
+      auto recorder = make(state());
+      recorder->begin(co_await asio::this_coro::executor);
+      auto watch = recorder->starting(server, secrets());
+      watch.wrote("last words");
+      watch.ended(end);
+      co_await recorder->finish();
+    });
+    const auto text = log();
+    EXPECT_TRUE(text.ends_with(" event " + words + "\n")) << text;
+    EXPECT_LT(text.rfind("stderr last words\n"), text.rfind(words)) << text;
+  }
+}
+
+// What is kept belongs to the entry as it is now.
+TEST_F(Recorder, AnEditedEntryIsKeptUnderItsOwnKey) {
+  server.kind = ServerKind::http;
+  server.url = "http://127.0.0.1/one";
+  run_task([&]() -> Task<void> {
+    auto recorder = make(state());
+    recorder->begin(co_await asio::this_coro::executor);
+    recorder->note(server, is(ServerState::connected, ServerReason::none), tools("one"));
+    server.url = "http://127.0.0.1/two";
+    recorder->use(config, [](std::string_view) { return std::nullopt; });
+    recorder->note(server, is(ServerState::connected, ServerReason::none), tools("two"));
+    co_await recorder->finish();
+  });
+  const auto kept = load_kept_server(state(), key()).server;
+  ASSERT_TRUE(kept && kept->tools);
+  EXPECT_EQ(kept->tools->items.at(0)->name, "two");
+}
+
+// A remote server gets its credential anew with every connection: what was refused is what was sent last.
+TEST_F(Recorder, ARemoteServerIsKeptWithTheFilesOfItsLastStart) {
+  tree.file("token", "one");
+  server.kind = ServerKind::http;
+  server.url = "http://127.0.0.1/";
+  server.headers = {{"Authorization", "Bearer ${file:" + (tree.path() / "token").string() + "}"}};
+  run_task([&]() -> Task<void> {
+    auto recorder = make(state());
+    recorder->begin(co_await asio::this_coro::executor);
+    EXPECT_FALSE(recorder->starting(server, secrets()).wrote);
+    recorder->note(server, is(ServerState::connected, ServerReason::none), tools("one"));
+    tree.file("token", "another");
+    (void)recorder->starting(server, secrets());
+    recorder->note(server, is(ServerState::connected, ServerReason::none), tools("one"));
+    co_await recorder->finish();
+  });
+  const auto kept = load_kept_server(state(), key()).server;
+  ASSERT_TRUE(kept);
+  EXPECT_EQ(kept->stamp, stamp_of(key().files));
 }
 
 // A long-running program writes while it runs, not only at its end.

@@ -60,5 +60,21 @@ TEST(ServerError, OfAServer_HasItsNameOnce) {
   EXPECT_EQ(without_name("docs", "no answer"), "no answer");
 }
 
+TEST(ServerError, ChangedTools_NamesWhatIsNewAndWhatIsGone) {
+  using Names = std::set<std::string>;
+  const Names many{"a", "b", "c", "d", "e", "f", "g"};
+  struct Case {
+    Names before, now;
+    std::string text;
+  };
+  const Case cases[] = {
+      {{"a", "b"}, {"a", "c"}, "the tools of \"docs\" have changed; new: c; gone: b"},
+      {{"a"}, {}, "the tools of \"docs\" have changed; gone: a"},
+      {{}, many, "the tools of \"docs\" have changed; new: a, b, c, d, e and 2 more"},
+      {{std::string(1000, 'x')}, {}, "the tools of \"docs\" have changed; gone: " + std::string(64, 'x')},
+  };
+  for (const auto& c : cases) EXPECT_EQ(changed_tools("docs", c.before, c.now), c.text);
+}
+
 }  // namespace
 }  // namespace patchbay

@@ -8,7 +8,9 @@
 #include "cli/kept.h"
 #include "cli/texts/command_table.h"
 #include "cli/texts/completion.h"
+#include "cli/texts/kept_words.h"
 #include "cli/texts/present.h"
+#include "cli/texts/state_words.h"
 #include "cli/texts/tool_text.h"
 #include "cli/words/named_server.h"
 #include "protocol/codec.h"
@@ -39,9 +41,7 @@ class Answer {
     if (!words.empty()) only_ = words.front();
     is_server_ = only_.empty() || std::ranges::find(names, only_) != names.end();
     if (!is_server_ && settings.command != Command::tools) {
-      throw unknown_server(settings, names, view_.declared.config.elsewhere)
-          .value_or(
-              Error(Errc::invalid_argument, fmt::format("there is no server called \"{}\"", safe_name(only_, 80))));
+      throw no_such_server(only_, names, view_.declared.config.elsewhere);
     }
   }
 
@@ -68,14 +68,16 @@ class Answer {
                     (only_.empty() ? tool_line(entry, width, columns) : tool_with_arguments(entry, columns)) + "\n");
       }
     }
-    return end();
+    return end(true);
   }
 
   int prompts() const {
+    bool any = false;
     Json list = Json::array();
     for (const auto& row : view_.rows) {
       if (!is_usable(row) || !row.kept->prompts) continue;
       for (const auto& prompt : row.kept->prompts->items) {
+        any = true;
         if (settings_.json) {
           list.push_back(prompt_json(row.server->name, prompt));
         } else {
@@ -83,10 +85,11 @@ class Answer {
         }
       }
     }
-    return settings_.json ? print("prompts", std::move(list)) : end();
+    return settings_.json ? print("prompts", std::move(list)) : end(any);
   }
 
   int resources() const {
+    bool any = false;
     Json list = Json::array();
     Json templates = Json::array();
     for (const auto& row : view_.rows) {
@@ -99,12 +102,13 @@ class Answer {
         for (const auto& one : patterns) templates.push_back(with_server(name, encode(one)));
         continue;
       }
+      any = true;
       io_.out(fmt::format("{}\n", safe_name(name, 60)));
       const auto room = description_room(io_);
       for (const auto& one : row.kept->resources->items) print_lines(io_, resource_line(one, room));
       for (const auto& one : patterns) print_lines(io_, resource_line(one, room));
     }
-    return settings_.json ? print("resources", std::move(list), std::move(templates)) : end();
+    return settings_.json ? print("resources", std::move(list), std::move(templates)) : end(any);
   }
 
  private:
@@ -113,9 +117,13 @@ class Answer {
     return is_meant(row.server->name) && use_of(row, settings_.command) == KeptUse::usable && row.kept;
   }
 
-  // The command that asks the server.
-  std::string live_command(const std::string& server) const {
-    return fmt::format("patchbay {}{}", command_name(settings_.command), shell_operands({server}));
+  // What of the last state of a server must be known beside its list.
+  std::string failure_of(const KeptRow& row) const {
+    return row.kept && row.kept->state ? failure_words(row.server->name, *row.kept->state, view_.now) : std::string();
+  }
+
+  Unlisted unlisted(const KeptRow& row) const {
+    return {row.server->name, use_of(row, settings_.command), failure_of(row), has_log(*row.server)};
   }
 
   // Why a server is not listed, and what to do about it.
@@ -128,9 +136,7 @@ class Answer {
       return fmt::format("it is disabled; to enable it: patchbay enable{}", shell_operands({name}));
     }
     if (!row.usable) return fmt::format("{}; to see why: patchbay why{}", row.reason, shell_operands({name}));
-    const auto use = use_of(row, settings_.command);
-    if (use == KeptUse::switched_off) return std::string(to_string(use));
-    return fmt::format("its cached list {}; to ask the server: {}", to_string(use), live_command(name));
+    return unlisted_words(unlisted(row), command_name(settings_.command));
   }
 
   std::optional<std::chrono::seconds> age_of(const KeptRow& row) const {
@@ -169,6 +175,7 @@ class Answer {
     const auto age = row.usable && use == KeptUse::usable ? age_of(row) : std::nullopt;
     const auto* about = row.kept && row.kept->description ? &*row.kept->description : nullptr;
     const bool usable = is_usable(row);
+    const auto error = usable ? failure_of(row) : why_not(row);
     return {{"name", row.server->name},
             {"state", to_string(row.state)},
             {"reason", row.reason},
@@ -178,7 +185,7 @@ class Answer {
             {"capabilities", usable && about ? encode(about->server.capabilities) : Json()},
             {"toolCount", usable && row.kept->tools ? row.kept->tools->items.size() : 0},
             {"cached", age ? Json{{"age", age->count()}} : Json()},
-            {"error", usable ? Json() : Json(why_not(row))}};
+            {"error", error.empty() ? Json() : Json(error)}};
   }
 
   int print(std::string_view key, Json list, std::optional<Json> templates = {}) const {
@@ -207,23 +214,46 @@ class Answer {
     print_lines(io_, fmt::format("{}  cached  {}{}\n", safe_name(row.server->name, 60), count, about));
   }
 
-  // What is missing, and how old the rest is.
-  int end() const {
-    for (const auto& row : view_.rows) {
-      if (!is_meant(row.server->name) || is_usable(row)) continue;
-      // Others that cannot be used are not what was asked for.
-      if (!row.usable && only_.empty() && row.server->standing != ServerStanding::awaiting_approval) continue;
-      if (settings_.quiet && code() == 0) continue;
-      io_.talk(fmt::format("patchbay: \"{}\" is not listed: {}\n", safe_name(row.server->name, 80),
-                           message_line(why_not(row), 500)));
-    }
-    if (view_.rows.empty()) io_.talk("No server is configured. Run `patchbay --help` to see how to add one.\n");
+  // What is missing, and how old the rest is. `any`: something was listed.
+  int end(bool any) const {
+    if (!settings_.quiet || code() != 0) say_missing();
+    if (view_.rows.empty()) io_.talk(no_servers_text());
     const auto oldest = age();
+    if (oldest && !any) {
+      io_.talk(only_.empty()
+                   ? fmt::format("No server with a cached list has {}.\n", command_name(settings_.command))
+                   : fmt::format("\"{}\" has no {}.\n", safe_name(only_, 80), command_name(settings_.command)));
+    }
     if (oldest && !settings_.quiet && io_.talk_is_terminal) {
-      io_.talk(fmt::format("Cached {} ago; nothing was started. To ask now: patchbay {}\n", age_text(*oldest),
-                           command_name(settings_.command)));
+      io_.talk(fmt::format("Cached {}; nothing was started. To ask now: patchbay {}{}\n", ago_text(*oldest),
+                           command_name(settings_.command), only_.empty() ? std::string() : shell_operands({only_})));
     }
     return code();
+  }
+
+  void say_missing() const {
+    std::vector<std::string> waiting;
+    std::vector<Unlisted> missing;
+    for (const auto& row : view_.rows) {
+      if (!is_meant(row.server->name)) continue;
+      const auto& name = row.server->name;
+      if (is_usable(row)) {
+        if (const auto failure = failure_of(row); !failure.empty()) {
+          io_.talk(fmt::format("patchbay: \"{}\" {}\n", safe_name(name, 80),
+                               has_log(*row.server) ? continued(failure, log_words(name)) : failure));
+        }
+      } else if (row.usable) {
+        missing.push_back(unlisted(row));
+      } else if (row.server->standing == ServerStanding::awaiting_approval) {
+        waiting.push_back(name);
+      } else if (!only_.empty()) {
+        // Others that cannot be used are not what was asked for.
+        io_.talk(
+            fmt::format("patchbay: \"{}\" is not listed: {}\n", safe_name(name, 80), message_line(why_not(row), 500)));
+      }
+    }
+    io_.talk(unlisted_lines(missing, command_name(settings_.command)));
+    if (!waiting.empty()) io_.talk(approval_line(waiting));
   }
 
   int one_tool(const Catalog& catalog) const {
@@ -245,7 +275,7 @@ class Answer {
     }
     print_lines(io_, tool_page(entry));
     if (age && !settings_.quiet && io_.talk_is_terminal) {
-      io_.talk(fmt::format("Cached {} ago; nothing was started.\n", age_text(*age)));
+      io_.talk(fmt::format("Cached {}; nothing was started.\n", ago_text(*age)));
     }
     return 0;
   }

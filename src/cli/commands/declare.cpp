@@ -168,7 +168,7 @@ const ServerConfig& entry_to_remove(const Declared& declared, const Settings& se
   std::vector<std::string> others;
   for (const auto* entry : entries) others.emplace_back(to_string(entry->origin.scope));
   throw Error(Errc::invalid_argument,
-              fmt::format("No MCP server found with name: \"{}\" in {} config; it is in {} config ({})", shown,
+              fmt::format("there is no server called \"{}\" in {} config; it is in {} config ({})", shown,
                           settings.scope, others.front(), place_text(declared, entries.front()->origin)));
 }
 

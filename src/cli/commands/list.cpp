@@ -140,7 +140,8 @@ std::string operand(const std::string& name) { return shell_operands({name}); }
 
 // How a server is, in the words of `claude mcp list`.
 std::string health(const Row& row) {
-  const auto cause = row.error ? shown_failure(row.server->name, *row.error).cause : std::string();
+  const auto cause =
+      row.error ? shown_failure(row.server->name, row.server->origin.scope, *row.error).cause : std::string();
   switch (row.server->standing) {
     case ServerStanding::awaiting_approval:
       return fmt::format("⏸ Pending approval (run `patchbay approve{}`)", operand(row.server->name));
@@ -178,7 +179,7 @@ std::string health(const Row& row) {
 // What the server wrote to stderr, which often has the reason.
 std::string last_words(const Row& row) {
   if (row.state != ServerState::failed || !row.error) return {};
-  return shown_failure(row.server->name, *row.error).below;
+  return shown_failure(row.server->name, row.server->origin.scope, *row.error).below;
 }
 
 std::string transport_note(const ServerConfig& server) {

@@ -28,14 +28,13 @@ Task<std::vector<ServerPrompt>> list_prompts(Context& context, std::vector<std::
   for (const auto& name : servers) {
     auto session = co_await session_to_list(context, name, only);
     if (!session || !session->server().capabilities.prompts) continue;
-    auto listed = co_await as_result(session->list_prompts());
+    auto listed = co_await as_result(context.host.prompts(name));
     if (!listed) {
       (void)say_list_failure(context, name, listed.error());
       continue;
     }
-    kept.push_back({.server = name, .prompts = listed->items});
-    for (auto& prompt : listed->items)
-      all.push_back({normalised_full_name({name, prompt.name}), name, std::move(prompt)});
+    kept.push_back({.server = name, .prompts = *listed->items});
+    for (const auto& prompt : *listed->items) all.push_back({normalised_full_name({name, prompt.name}), name, prompt});
   }
   co_await keep_lists(context, std::move(kept));
   std::ranges::sort(all, {}, &ServerPrompt::name);

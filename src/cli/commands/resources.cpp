@@ -35,15 +35,14 @@ Task<std::vector<ServerResources>> list_resources(Context& context, std::vector<
     if (!session || !session->server().capabilities.resources) continue;
     ServerResources one;
     one.server = name;
-    auto listed = co_await as_result(session->list_resources());
+    auto listed = co_await as_result(context.host.resources(name));
     if (listed) {
-      one.resources = std::move(listed->items);
+      one.resources = *listed->items;
     } else {
       one.error = listed.error();
     }
-    // Servers that have resources need not know templates.
-    auto templates = co_await as_result(session->list_resource_templates());
-    if (templates) one.templates = std::move(templates->items);
+    auto templates = co_await as_result(context.host.resource_templates(name));
+    if (templates) one.templates = *templates->items;
     if (!one.error) kept.push_back({.server = name, .resources = one.resources, .templates = one.templates});
     all.push_back(std::move(one));
   }

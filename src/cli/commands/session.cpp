@@ -15,6 +15,7 @@
 #include "cli/session/control.h"
 #include "cli/session/use.h"
 #include "cli/texts/present.h"
+#include "cli/texts/state_words.h"
 #include "text/visible_text.h"
 
 namespace patchbay::cli {
@@ -25,9 +26,9 @@ constexpr int kill_limit_ms = 5'000;
 
 std::string when_unused(const Settings& settings) {
   const auto minutes = settings.idle_minutes.value_or(default_idle_minutes);
-  return minutes <= 0
-             ? std::string("it runs until `patchbay session stop`")
-             : fmt::format("it ends after {} minutes without a command, or with `patchbay session stop`", minutes);
+  return minutes <= 0 ? std::string("it runs until `patchbay session stop`")
+                      : fmt::format("it ends after {} minute{} without a command, or with `patchbay session stop`",
+                                    minutes, minutes == 1 ? "" : "s");
 }
 
 int start(const Settings& settings, Io& io) {
@@ -78,29 +79,42 @@ bool wait_for_end(const Fd& process, int limit_ms) {
   return ready > 0;
 }
 
+int not_running(const Settings& settings, Io& io) {
+  if (settings.json) {
+    io.out(json_text(Json{{"running", false}, {"stopped", false}}, io.out_is_terminal));
+  } else {
+    print_lines(io, "No session is running in this directory.\n");
+  }
+  return 0;
+}
+
+// The process behind a connection. Nothing when it has ended: its number may be another's by now. As long as the
+// connection is not hung up, it was still there when its number was looked up.
+std::optional<Fd> process_of(const OwnSocket& socket) {
+  Fd process(socket.pid > 0 ? static_cast<int>(::syscall(SYS_pidfd_open, socket.pid, 0)) : -1);
+  pollfd hung_up{socket.fd.get(), 0, 0};
+  if (!process || ::poll(&hung_up, 1, 0) != 0) return std::nullopt;
+  return process;
+}
+
 int stop(const Settings& settings, Io& io) {
   const auto place = session_place();
   auto socket = connect_own_socket(place);
   if (!socket) throw std::move(socket).error();
-  if (!*socket) {
-    if (settings.json) {
-      io.out(json_text(Json{{"running", false}, {"stopped", false}}, io.out_is_terminal));
-    } else {
-      print_lines(io, "No session is running in this directory.\n");
-    }
-    return 0;
-  }
+  if (!*socket) return not_running(settings, io);
   const auto pid = (*socket)->pid;
-  // Before it is asked: its number may belong to another process afterwards.
-  const Fd process(pid > 0 ? static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)) : -1);
+  const auto process = process_of(**socket);
+  if (!process) return not_running(settings, io);
   socket->reset();
   const auto said = ask_session(place, session_method::stop);
+  // Only one that does not answer is killed. One that hangs up, or that nobody finds any more, is ending.
+  const bool silent = said && !said->answer && said->answer.error().code() == Errc::timeout;
   bool killed = false;
-  if (process && !wait_for_end(process, said && said->answer ? stop_limit_ms : 0)) {
+  if (!wait_for_end(*process, silent ? 0 : stop_limit_ms)) {
     // Its wardens end what it leaves behind.
     killed = true;
-    (void)::syscall(SYS_pidfd_send_signal, process.get(), SIGKILL, nullptr, 0);
-    if (!wait_for_end(process, kill_limit_ms)) {
+    (void)::syscall(SYS_pidfd_send_signal, process->get(), SIGKILL, nullptr, 0);
+    if (!wait_for_end(*process, kill_limit_ms)) {
       throw Error(Errc::timeout, fmt::format("the session (pid {}) did not end", pid));
     }
   }
@@ -132,6 +146,7 @@ int status(const Settings& settings, Io& io) {
     return 0;
   }
   std::string text = session_line(*running);
+  text += fmt::format("socket: {}\n", safe_name(running->place.path(), 300));
   if (running->version != version()) {
     text += fmt::format(
         "It is of patchbay {}, and this program is patchbay {}; to restart it: patchbay session stop && "
@@ -139,19 +154,19 @@ int status(const Settings& settings, Io& io) {
         safe_name(running->version, 40), version());
   }
   for (const auto& server : running->all["servers"].items()) {
-    const auto word = [&](std::string_view key) {
-      const auto found = server[key].text();
-      return found ? std::string(*found) : std::string();
-    };
-    const auto reason = word("reason");
-    const auto error = word("error");
-    text += fmt::format(
-        "  {}: {}{}{}{}\n", safe_name(word("name"), 80), safe_name(word("state"), 40),
-        reason.empty() ? "" : fmt::format(" ({})", safe_name(reason, 80)),
-        word("state") == "connected"
-            ? fmt::format(", {}", plural(static_cast<std::size_t>(server["toolCount"].to_int().value_or(0)), "tool"))
-            : "",
-        error.empty() ? "" : ": " + message_line(error, 200));
+    const auto name = server["name"].text();
+    const auto said = name ? server_in(*running, *name) : std::nullopt;
+    if (!said) continue;
+    StateWords words;
+    words.server = *name;
+    words.state = said->state;
+    words.reason = said->reason;
+    words.error = said->error;
+    words.tool_count = said->tool_count;
+    words.attempt = said->attempt;
+    words.attempts = said->attempts;
+    words.last_failure = said->last_failure;
+    text += fmt::format("  {}: {}\n", safe_name(words.server, 80), state_text(words, io.color));
   }
   print_lines(io, text);
   return 0;

@@ -2,17 +2,22 @@
 // what is declared, with the state that was last seen and how long ago, and what the servers listed then.
 // `patchbay reconnect`: one attempt to connect, now.
 #include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
 
 #include "base/as_result.h"
+#include "base/scope.h"
 #include "base/strings.h"
 #include "catalog/naming.h"
+#include "cli/commands/list_warnings.h"
 #include "cli/kept.h"
 #include "cli/session/control.h"
 #include "cli/session/use.h"
+#include "cli/texts/kept_words.h"
 #include "cli/texts/present.h"
 #include "cli/texts/remedy_words.h"
+#include "cli/texts/state_words.h"
 #include "entries/consent_text.h"
 #include "gateway/host_view.h"
 #include "host/server_error.h"
@@ -25,15 +30,10 @@ namespace {
 // Longer than a session waits for a server by default.
 constexpr std::chrono::milliseconds session_connects{60'000};
 
-// One server, however it came to be known.
-struct Client {
-  const ServerConfig* server = nullptr;
-  ServerState state = ServerState::pending;
-  std::string reason;
-  std::string error;
+// One server.
+struct Client : StateWords {
+  const ServerConfig* entry = nullptr;
   std::optional<KeptDescription> about;
-  std::size_t tool_count = 0;
-  std::optional<std::chrono::seconds> age;  // of the state; nothing: it is the state now
 };
 
 struct State {
@@ -46,7 +46,7 @@ struct State {
 };
 
 Json client_json(const Client& client) {
-  const auto& server = *client.server;
+  const auto& server = *client.entry;
   const bool broken = server.standing == ServerStanding::broken;
   const auto* about = client.about ? &*client.about : nullptr;
   return {{"name", server.name},
@@ -62,7 +62,12 @@ Json client_json(const Client& client) {
           {"serverInfo", about ? encode(about->server.info) : Json()},
           {"capabilities", about ? encode(about->server.capabilities) : Json()},
           {"toolCount", client.tool_count},
-          {"error", client.error.empty() ? Json() : Json(client.error)}};
+          {"error", client.error.empty() ? Json() : Json(client.error)},
+          {"attempt", client.attempts > 0 ? Json(client.attempt) : Json()},
+          {"attempts", client.attempts > 0 ? Json(client.attempts) : Json()},
+          {"lastFailure", client.last_failure
+                              ? Json{{"error", client.last_failure->error}, {"age", client.last_failure->age.count()}}
+                              : Json()}};
 }
 
 Json state_json(const State& state) {
@@ -70,7 +75,7 @@ Json state_json(const State& state) {
   Json names = Json::object();
   for (const auto& client : state.clients) {
     clients.push_back(client_json(client));
-    names[normalise_name(client.server->name)] = client.server->name;
+    names[normalise_name(client.entry->name)] = client.entry->name;
   }
   Json out{{"clients", std::move(clients)},        {"tools", state.tools},     {"resources", state.resources},
            {"resourceTemplates", state.templates}, {"prompts", state.prompts}, {"normalizedNames", std::move(names)}};
@@ -78,27 +83,20 @@ Json state_json(const State& state) {
   return out;
 }
 
-std::string state_text(const Client& client, bool color) {
-  auto paint = [color](std::string_view text, std::string_view code) {
-    return color ? fmt::format("\033[{}m{}\033[0m", code, text) : std::string(text);
-  };
-  const auto state = to_string(client.state);
-  const bool waits = client.state == ServerState::pending;
-  std::string out = client.state == ServerState::connected ? paint(state, "32")
-                    : client.state == ServerState::failed  ? paint(state, "31")
-                    : waits && !client.reason.empty()      ? paint(client.reason, "33")
-                                                           : paint(state, "33");
-  if (client.age) {
-    const bool now = *client.age < std::chrono::seconds(5);
-    out += now ? std::string(" just now") : fmt::format(" {} ago", age_text(*client.age));
-  }
-  if (client.state == ServerState::connected) out += fmt::format("  {}", plural(client.tool_count, "tool"));
-  if (!client.error.empty()) {
-    out += fmt::format(": {}", message_line(without_name(client.server->name, client.error), 400));
-  } else if (!waits && !client.reason.empty() && client.reason != state) {
-    out += fmt::format(": {}", client.reason);
+std::vector<std::string> awaiting(const State& state) {
+  std::vector<std::string> out;
+  for (const auto& client : state.clients) {
+    if (client.entry->standing == ServerStanding::awaiting_approval) out.push_back(client.entry->name);
   }
   return out;
+}
+
+std::string state_line(const Client& client, bool color) {
+  StateWords words = client;
+  words.by_entry = client.entry->standing != ServerStanding::active;
+  // How to approve it is said once for all of them.
+  if (client.entry->standing == ServerStanding::awaiting_approval) words.error.clear();
+  return state_text(words, color);
 }
 
 int show(const State& state, const Settings& settings, Io& io, bool live) {
@@ -106,15 +104,21 @@ int show(const State& state, const Settings& settings, Io& io, bool live) {
     io.out(json_text(state_json(state), io.out_is_terminal));
   } else {
     std::size_t width = 0;
-    for (const auto& client : state.clients) width = std::max(width, safe_name(client.server->name, 60).size());
+    for (const auto& client : state.clients) width = std::max(width, safe_name(client.entry->name, 60).size());
     for (const auto& client : state.clients) {
-      print_lines(
-          io, fmt::format("{:<{}}  {:<10}  {}\n", safe_name(client.server->name, 60), width,
-                          client.server->origin.scope == ConfigScope::dynamic ? std::string_view("flags")
-                                                                              : to_string(client.server->origin.scope),
-                          state_text(client, io.color)));
+      print_lines(io, fmt::format("{:<{}}  {:<10}  {}\n", safe_name(client.entry->name, 60), width,
+                                  scope_word(client.entry->origin.scope), state_line(client, io.color)));
+      const bool failed = client.state == ServerState::failed && client.entry->standing == ServerStanding::active;
+      if (failed && has_log(*client.entry)) print_lines(io, fmt::format("    {}\n", log_words(client.entry->name)));
     }
-    if (state.clients.empty()) io.talk("No server is configured. Run `patchbay --help` to see how to add one.\n");
+    const auto waiting = awaiting(state);
+    if (!waiting.empty() && !settings.quiet) io.talk(approval_line(waiting));
+    if (state.clients.empty()) {
+      io.talk(settings.strict
+                  ? no_servers_text()
+                  : "No server is configured, so commands use the built-in server \"patchbay\": it needs no "
+                    "start and has no state. To list its tools: patchbay tools\n");
+    }
     if (!live && !state.clients.empty() && !settings.quiet && io.talk_is_terminal) {
       io.talk("As last seen; nothing was started. To connect now: patchbay status --check\n");
     }
@@ -124,10 +128,15 @@ int show(const State& state, const Settings& settings, Io& io, bool live) {
 
 Client client_of(const KeptRow& row, std::chrono::sys_seconds now) {
   Client out;
-  out.server = row.server;
+  out.entry = row.server;
+  out.server = row.server->name;
   out.state = row.state;
   out.reason = row.reason;
   out.error = row.usable ? std::string() : row.detail;
+  // What is there and cannot be read is not the same as nothing.
+  if (row.tools == KeptUse::newer || row.tools == KeptUse::unreadable) {
+    out.error = fmt::format("its last state {}", to_string(row.tools));
+  }
   if (!row.kept || !row.usable) return out;
   out.about = row.kept->description;
   if (row.kept->tools) out.tool_count = row.kept->tools->items.size();
@@ -147,13 +156,16 @@ bool is_meant(const Settings& settings, const std::string& server) {
 // The session of this directory knows better than any file how its servers are.
 void look(State& state, const SessionState& session) {
   for (auto& client : state.clients) {
-    if (client.server->standing != ServerStanding::active) continue;
-    auto said = server_in(session, client.server->name);
+    if (client.entry->standing != ServerStanding::active) continue;
+    auto said = server_in(session, client.entry->name);
     if (!said) continue;
     client.state = said->state;
     client.reason = std::move(said->reason);
     client.error = std::move(said->error);
     client.tool_count = said->tool_count;
+    client.attempt = said->attempt;
+    client.attempts = said->attempts;
+    client.last_failure = std::move(said->last_failure);
     client.age.reset();
   }
 }
@@ -188,17 +200,30 @@ void require_names(const LoadedConfig& config, const Settings& settings) {
 }
 
 // What a connected server offers beside tools.
-Task<ListedNow> listed_by(Session session, std::string name) {
-  ListedNow out{std::move(name)};
-  const auto& capabilities = session.server().capabilities;
+Task<ListedNow> listed_by(Host& host, ServerCapabilities capabilities, std::string name) {
+  ListedNow out{name};
   if (capabilities.prompts) {
-    if (auto list = co_await as_result(session.list_prompts())) out.prompts = std::move(list->items);
+    if (auto list = co_await as_result(host.prompts(name))) out.prompts = *list->items;
   }
   if (capabilities.resources) {
-    if (auto list = co_await as_result(session.list_resources())) out.resources = std::move(list->items);
-    if (auto list = co_await as_result(session.list_resource_templates())) out.templates = std::move(list->items);
+    if (auto list = co_await as_result(host.resources(name))) out.resources = *list->items;
+    if (auto list = co_await as_result(host.resource_templates(name))) out.templates = *list->items;
   }
   co_return out;
+}
+
+// Connects to those that may be used, and returns why the others may not: they are not started.
+Task<std::map<std::string, std::string>> connect_permitted(Host& host, std::vector<std::string> names) {
+  std::map<std::string, std::string> denied;
+  Scope scope(co_await asio::this_coro::executor);
+  for (const auto& name : names) {
+    scope.spawn([](Host& h, std::string server, std::map<std::string, std::string>& refused) -> Task<void> {
+      const auto session = co_await as_result(h.session(server));
+      if (!session && session.error().code() == Errc::denied) refused.emplace(server, session.error().message());
+    }(host, name, denied));
+  }
+  co_await scope.finish();
+  co_return denied;
 }
 
 }  // namespace
@@ -227,12 +252,14 @@ Task<int> status_checked(Context& context) {
     if (server.standing == ServerStanding::active && is_meant(settings, server.name)) startable.push_back(server.name);
   }
   context.waiting.begin(fmt::format("checking {}", plural(startable.size(), "server")));
-  co_await context.host.start(startable);
+  const auto denied = co_await connect_permitted(context.host, std::move(startable));
   std::vector<ListedNow> lists;
   for (const auto& status : context.statuses()) {
     if (status.state != ServerState::connected) continue;
     const auto session = co_await as_result(session_to_list(context, status.name, ""));
-    if (session && *session) lists.push_back(co_await listed_by(**session, status.name));
+    if (session && *session) {
+      lists.push_back(co_await listed_by(context.host, (*session)->server().capabilities, status.name));
+    }
   }
   context.waiting.end();
   const auto statuses = context.statuses();
@@ -242,15 +269,19 @@ Task<int> status_checked(Context& context) {
     const auto status = std::ranges::find(statuses, server.name, &ServerStatus::name);
     if (status == statuses.end()) continue;
     Client client;
-    client.server = &server;
+    client.entry = &server;
+    client.server = server.name;
     client.state = status->state;
     client.reason = to_string(status->reason);
     client.error = status->error           ? status->error->message()
                    : server.reason.empty() ? std::string()
                                            : reason_words(server);
+    if (const auto refused = denied.find(server.name); refused != denied.end()) client.error = refused->second;
     if (status->server)
       client.about = KeptDescription{*status->server, status->era ? std::string(to_string(*status->era)) : ""};
     client.tool_count = status->tool_count;
+    client.attempt = status->attempt;
+    client.attempts = status->attempts;
     failed |= status->state == ServerState::failed || status->state == ServerState::needs_auth;
     state.clients.push_back(std::move(client));
   }
@@ -271,7 +302,13 @@ Task<int> status_checked(Context& context) {
   }
   co_await keep_lists(context, std::move(lists));
   (void)show(state, settings, context.io, true);
-  co_return failed ? 3 : 0;
+  if (failed) co_return 3;
+  // As for other commands: what awaits approval or is switched off is a matter of configuration.
+  auto is = [&](ServerState what) {
+    return std::ranges::any_of(state.clients, [&](const Client& one) { return one.state == what; });
+  };
+  if (!settings.words.empty()) co_return is(ServerState::pending) || is(ServerState::disabled) ? 2 : 0;
+  co_return !awaiting(state).empty() && !is(ServerState::connected) ? 2 : 0;
 }
 
 Task<int> reconnect(Context& context) {

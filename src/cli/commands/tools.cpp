@@ -34,7 +34,7 @@ void print_tools(Context& context, const std::string& only) {
     ShownFailure failure;
     if (failed && shown.error) {
       context.told.emplace(status.name, *shown.error);
-      failure = shown_failure(status.name, *shown.error);
+      failure = shown_failure(status.name, status.origin.scope, *shown.error);
       shown.error = shown.error->with_message(failure.cause);
     }
     print_lines(context.io, status_line(shown, context.io.color, tools_of(*catalog, status)) + "\n" + failure.below);
@@ -95,9 +95,7 @@ Task<int> tools(Context& context) {
     context.print_json(tools_json(context.statuses(), *context.host.catalog(), only));
   } else {
     print_tools(context, only);
-    if (context.statuses().empty()) {
-      context.io.talk("No server is configured. Run `patchbay --help` to see how to add one.\n");
-    }
+    if (context.statuses().empty()) context.io.talk(no_servers_text());
   }
   co_return listing_exit_code(context, only);
 }

@@ -85,19 +85,39 @@ HostOptions host_options(const Settings& settings) {
   return options;
 }
 
-// Secrets of the entries as they are now; the files may change at any time.
-class ShownErrors {
- public:
-  explicit ShownErrors(const Host& host) : host_(host) {}
-  Error operator()(const Error& error) const {
-    // The command that asks puts the remedy into its own words.
-    auto shown = KnownSecrets(host_.config()).without(std::move(Error(error)).without_remedy());
-    return error.remedy() ? std::move(shown).with_remedy(*error.remedy()) : shown;
-  }
+// The command that asks puts the remedy into its own words.
+Error shown(const KnownSecrets& secrets, const Error& error) {
+  auto hidden = secrets.without(std::move(Error(error)).without_remedy());
+  return error.remedy() ? std::move(hidden).with_remedy(*error.remedy()) : hidden;
+}
 
- private:
-  const Host& host_;
-};
+std::chrono::sys_seconds now_in(const asio::any_io_executor& executor) {
+  return std::chrono::floor<std::chrono::seconds>(loop_clock(executor).wall());
+}
+
+// What the host reports, kept for commands that come later.
+void remember(const HostEvent& event, const Host& host, SharedHost& shared, KnownSecrets& secrets,
+              std::chrono::sys_seconds now) {
+  if (const auto* status = std::get_if<ServerStatus>(&event)) shared.history.note(*status, now);
+  if (std::holds_alternative<CatalogChange>(event)) shared.routes->catalog_changed();
+  if (const auto* change = std::get_if<ConfigChange>(&event)) {
+    secrets.follow(host.config());
+    for (const auto& name : change->removed) shared.history.forget(name);
+    for (const auto& name : change->changed) shared.history.replaced(name);
+  }
+}
+
+Json server_json(const ServerStatus& status, const ServerHistory& history, const KnownSecrets& secrets,
+                 std::chrono::sys_seconds now) {
+  auto json = status_json(status.error ? secrets.without(status) : status);
+  json["attempt"] = status.attempt;
+  json["attempts"] = status.attempts;
+  if (const auto failure = history.last_failure(status.name)) {
+    json["lastFailure"] = Json{{"error", secrets.without(failure->error).message()},
+                               {"age", std::max<std::int64_t>((now - failure->time).count(), 0)}};
+  }
+  return json;
+}
 
 std::string time_now(const asio::any_io_executor& executor) {
   const auto now = std::chrono::system_clock::to_time_t(loop_clock(executor).wall());
@@ -191,22 +211,35 @@ int run_session(const Settings& settings) {
     runtime.limits = limits_from(process_environment());
 
     auto options = host_options(settings);
-    const auto secrets = std::make_shared<const KnownSecrets>(*options.config);
+    const auto secrets = std::make_shared<KnownSecrets>(*options.config);
     const auto nowhere = [](std::string_view) {};
-    if (log_is_wanted(settings)) runtime.log = make_log(settings, nowhere, secrets);
+    Log log;
+    if (log_is_wanted(settings)) log = make_log(settings, nowhere, secrets);
     if (settings.trace) runtime.trace = make_trace(settings, nowhere, secrets);
     auto routes = std::make_shared<CallerRoutes>();
     routes->answer_for(options.client);
+    // Made after the host that tells it.
+    std::shared_ptr<SharedHost> shared;
+    runtime.log = Log(std::min(log.threshold(), LogLevel::info), [&shared, log](const LogEvent& event) {
+      if (shared) shared->history.note(event);
+      log.pass(event);
+    });
+    std::function<void(const HostEvent&)> told_by_host;
+    options.on_event = [&told_by_host](const HostEvent& event) {
+      if (told_by_host) told_by_host(event);
+    };
     auto host = make_host(std::move(options), runtime, "session");
 
-    auto shared = std::make_shared<SharedHost>(host, routes);
+    shared = std::make_shared<SharedHost>(host, routes);
+    told_by_host = [&](const HostEvent& event) { remember(event, host, *shared, *secrets, now_in(executor)); };
     const auto since = time_now(executor);
     shared->version = std::string(version());
-    shared->shown = ShownErrors(host);
+    shared->shown = [secrets](const Error& error) { return shown(*secrets, error); };
     shared->status = [&, held = shared.get()] {
       Json servers = Json::array();
-      const KnownSecrets known(host.config());
-      for (auto& status : host.status()) servers.push_back(status_json(status.error ? known.without(status) : status));
+      for (const auto& status : host.status()) {
+        servers.push_back(server_json(status, held->history, *secrets, now_in(executor)));
+      }
       return Json{{"version", version()},
                   {"pid", ::getpid()},
                   {"since", since},
@@ -239,6 +272,10 @@ int run_session(const Settings& settings) {
       co_await watch_use(s, idle);
       s->stop();
     }(shared, idle_time(settings)));
+    side.spawn([](SocketDoor& d, std::shared_ptr<SharedHost> s) -> Task<void> {
+      co_await d.until_gone();
+      s->stop();
+    }(door, shared));
     scope.spawn([](Event& end, const bool& ending, Spawned served, Scope& beside, Host& h) -> Task<void> {
       while (!ending) co_await end.wait();
       beside.cancel();
@@ -247,6 +284,7 @@ int run_session(const Settings& settings) {
     }(stop, stopping, serving, side, host));
     loop.run();
     shared->stop = nullptr;
+    told_by_host = nullptr;
     return 0;
   } catch (...) {
     const auto error = error_from(std::current_exception());

@@ -23,11 +23,14 @@ namespace patchbay::cli {
 namespace {
 
 constexpr std::size_t name_digits = 32;
+// A session that is busy reads its files soon by itself.
+constexpr std::chrono::milliseconds change_limit{2000};
 
 bool is_private_folder(const std::string& path) {
   struct stat about{};
+  // By its mode as well: to root, access() says yes about /proc, where nothing can be made.
   return ::stat(path.c_str(), &about) == 0 && S_ISDIR(about.st_mode) && about.st_uid == ::geteuid() &&
-         (about.st_mode & 022) == 0;
+         (about.st_mode & 0322) == 0300 && ::access(path.c_str(), W_OK | X_OK) == 0;
 }
 
 Task<void> ask(Fd socket, std::string method, Json params, std::chrono::milliseconds limit, Result<Json>& answer) {
@@ -151,11 +154,29 @@ std::optional<SessionState> session_seen() {
   }
 }
 
+void tell_session_of_change() noexcept {
+  try {
+    const auto place = session_place(session_directory(), process_environment());
+    // Its answer comes after it has read them.
+    if (place) (void)ask_session(*place, session_method::status, {}, change_limit);
+  } catch (...) {
+  }
+}
+
 std::optional<SessionServer> server_in(const SessionState& session, std::string_view server) {
   for (const auto& said : session.all["servers"].items()) {
     if (text_in(said, "name") != server) continue;
     SessionServer out{.reason = text_in(said, "reason"), .error = text_in(said, "error")};
-    out.tool_count = static_cast<std::size_t>(said["toolCount"].to_int().value_or(0));
+    const auto count = [&](std::string_view key) {
+      return static_cast<std::size_t>(std::max<std::int64_t>(said[key].to_int().value_or(0), 0));
+    };
+    out.tool_count = count("toolCount");
+    out.attempt = count("attempt");
+    out.attempts = count("attempts");
+    if (const Json& failure = said["lastFailure"]; failure.is_object()) {
+      out.last_failure =
+          LastFailure{text_in(failure, "error"), std::chrono::seconds(failure["age"].to_int().value_or(0))};
+    }
     for (const auto state : {ServerState::connected, ServerState::failed, ServerState::needs_auth, ServerState::pending,
                              ServerState::disabled}) {
       if (text_in(said, "state") == to_string(state)) out.state = state;
@@ -166,8 +187,7 @@ std::optional<SessionServer> server_in(const SessionState& session, std::string_
 }
 
 std::string session_line(const SessionState& session) {
-  return fmt::format("session: running since {}, pid {}, socket {}\n", safe_name(session.since, 40), session.pid,
-                     safe_name(session.place.path(), 300));
+  return fmt::format("session: running since {}, pid {}\n", safe_name(session.since, 40), session.pid);
 }
 
 Json session_json(const SessionState& session) {

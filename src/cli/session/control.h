@@ -15,6 +15,7 @@
 #include <patchbay/status.h>
 #include <patchbay/task.h>
 
+#include "cli/texts/state_words.h"
 #include "transport/unix_socket.h"
 
 namespace patchbay::cli {
@@ -22,7 +23,7 @@ namespace patchbay::cli {
 // The current directory without links. Throws when it is gone.
 std::string session_directory();
 // Where the socket of a directory's session is: in $XDG_RUNTIME_DIR/patchbay if that variable names a folder which is
-// ours alone to write, else in the state directory. Nothing when there is no such place.
+// ours and which only we can write to, else in the state directory. Nothing when there is no such place.
 std::optional<SocketPlace> session_place(const std::string& directory, const VariableLookup& lookup);
 // Of this process. Throws Errc::config when there is none.
 SocketPlace session_place();
@@ -54,15 +55,22 @@ std::optional<SessionState> session_seen();
 // Throws when the session is of another version than this program, with the commands that restart it.
 void require_same_version(const SessionState& session);
 
+// Has the session of this directory read its files again, after a command has changed one. Nothing that goes wrong
+// with that is anybody's error; it reads them before the next command in any case.
+void tell_session_of_change() noexcept;
+
 // How one server is in it.
 struct SessionServer {
   ServerState state = ServerState::pending;
   std::string reason;  // empty: nothing is wrong
   std::string error;   // empty: there is none
   std::size_t tool_count = 0;
+  std::size_t attempt = 0;  // while it is coming back
+  std::size_t attempts = 0;
+  std::optional<LastFailure> last_failure;
 };
 std::optional<SessionServer> server_in(const SessionState& session, std::string_view server);
-// "session: running since …, pid 123, socket /run/…", for lists of servers.
+// "session: running since …, pid 123", for lists of servers.
 std::string session_line(const SessionState& session);
 Json session_json(const SessionState& session);
 

@@ -3,12 +3,14 @@
 #include <array>
 #include <vector>
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <patchbay/version.h>
 
 #include "base/strings.h"
 #include "cli/session/control.h"
+#include "cli/texts/present.h"
 #include "entries/signature.h"
 #include "host/start/server_start.h"
 #include "protocol/codec.h"
@@ -52,7 +54,21 @@ std::string flags_against_session(const Settings& settings) {
   return join(found, ", ");
 }
 
-std::shared_ptr<const SessionUse> use_session(const Settings& settings, Io& io, Host& host) {
+namespace {
+
+// "" when nothing has to be said.
+std::string restart_line(const ServerConfig& server, const Json& about) {
+  const auto time = about["restarted"].to_int();
+  if (!time) return {};
+  return fmt::format("patchbay: warning: server \"{}\" was {} at {:%H:%M:%S}; what it held is gone\n",
+                     safe_name(server.name, 80), server.kind == ServerKind::stdio ? "restarted" : "connected again",
+                     fmt::localtime(static_cast<std::time_t>(*time)));
+}
+
+}  // namespace
+
+std::shared_ptr<const SessionUse> use_session(const Settings& settings, Io& io, Host& host,
+                                              std::function<void(const std::string&)> say) {
   // These look at how servers start.
   if (settings.command == Command::doctor || settings.command == Command::why) return nullptr;
   if (const auto flags = flags_against_session(settings); !flags.empty()) {
@@ -72,13 +88,16 @@ std::shared_ptr<const SessionUse> use_session(const Settings& settings, Io& io, 
   for (const auto& server : host.config().servers) {
     // A session never approves: what awaits approval is asked about here, and starts here for this once.
     if (server.standing != ServerStanding::active || server.disabled) continue;
-    SessionTarget target{
-        .place = session->place,
-        .shown = shown_target(server),
-        .meta = Json{{session_meta::server, server.name},
-                     {session_meta::entry, entry_hash(server)},
-                     {session_meta::version, version()}},
-        .on_opened = [use, name = server.name](const Json& about) { use->about.insert_or_assign(name, about); }};
+    SessionTarget target{.place = session->place,
+                         .shown = shown_target(server),
+                         .meta = Json{{session_meta::server, server.name},
+                                      {session_meta::entry, entry_hash(server)},
+                                      {session_meta::version, version()},
+                                      {session_meta::typed, true}},
+                         .on_opened = [use, server, say](const Json& about) {
+                           use->about.insert_or_assign(server.name, about);
+                           if (const auto line = restart_line(server, about); !line.empty() && say) say(line);
+                         }};
     auto reached = server;
     reached.protocol = "legacy";
     host.add_server(std::move(reached), session_transport(std::move(target)));

@@ -3,6 +3,7 @@
 // the command runs; loop thread only.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -29,7 +30,8 @@ struct SessionUse {
 std::string flags_against_session(const Settings& settings);
 
 // Null when no session runs, or when the command must not use it: then that is said. Throws when a session runs that
-// cannot be used.
-std::shared_ptr<const SessionUse> use_session(const Settings& settings, Io& io, Host& host);
+// cannot be used. `say` is for what the session has to tell while servers are reached.
+std::shared_ptr<const SessionUse> use_session(const Settings& settings, Io& io, Host& host,
+                                              std::function<void(const std::string&)> say);
 
 }  // namespace patchbay::cli

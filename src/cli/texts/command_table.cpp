@@ -77,7 +77,8 @@ constexpr CommandEntry commands[] = {
      "  patchbay status              as they were last seen; starts no server\n"
      "  patchbay status --check      connects to every server that may be started\n"
      "  patchbay status --json | jq '.clients[] | {name, state, age}'\n\n"
-     "`age` is how many seconds ago the state was seen; null means now, or never.",
+     "`age` is how many seconds ago the state was seen; null means now, or never. With --check the exit code is 3 if a "
+     "server failed, and 2 if one that you named, or every one, cannot be used before you approve or enable it.",
      CommandWords("SERVER", "Servers, to show only these", 0, any), in_mcp},
     {Command::logs, CommandGroup::servers, "logs", "Show what a server wrote to stderr and what happened to it",
      "  patchbay logs files\n  patchbay logs files -f\n  patchbay logs files --json | jq -r '.lines[].text'\n\n"

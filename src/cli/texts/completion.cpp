@@ -70,14 +70,22 @@ std::string names_of(const auto& wanted, char between) {
   return out;
 }
 
-// The flags that only this command takes; of none: those that all take.
-std::string flag_names(const CommandEntry* command) {
+std::string flag_names(const auto& wanted) {
   std::string out;
   for (const auto& flag : flag_table()) {
-    if (command ? !flag.owner.is(command->command) : !flag.owner.every_command()) continue;
+    if (!wanted(flag)) continue;
     for (const auto name : split(flag.names, ',')) out += fmt::format("{}{}", out.empty() ? "" : " ", name);
   }
   return out;
+}
+
+// A flag of every command that this one has no use for.
+bool is_left_out(const FlagEntry& flag, const CommandEntry& command) {
+  return flag.owner.every_command() && !is_offered(flag, command.command);
+}
+
+std::string commands_without(const FlagEntry& flag) {
+  return names_of([&](const CommandEntry& command) { return is_left_out(flag, command); }, ' ');
 }
 
 }  // namespace
@@ -88,11 +96,15 @@ bool is_plain_word(std::string_view name) {
 }
 
 std::string bash_completion() {
-  std::string flags = "    local flags='" + flag_names(nullptr) + "'\n    case $command in\n";
+  const auto of_all = flag_names([](const FlagEntry& flag) { return flag.owner.every_command(); });
+  std::string flags = "    local flags='" + of_all + "'\n    case $command in\n";
   for (const auto& command : command_table()) {
-    if (const auto own = flag_names(&command); !own.empty()) {
-      flags += fmt::format("      {}) flags+=' {}' ;;\n", command.name, own);
-    }
+    const bool fewer = std::ranges::any_of(flag_table(), [&](const auto& flag) { return is_left_out(flag, command); });
+    const auto own = flag_names([&](const FlagEntry& flag) {
+      return is_offered(flag, command.command) && (fewer || !flag.owner.every_command());
+    });
+    if (!own.empty())
+      flags += fmt::format("      {}) flags{}'{}{}' ;;\n", command.name, fewer ? "=" : "+=", fewer ? "" : " ", own);
   }
   flags += "    esac\n";
   std::vector<std::string_view> with_value;
@@ -227,7 +239,13 @@ std::string zsh_completion() {
       const bool joined = flag.takes_value() && name.starts_with("--");
       const auto spec = quoted(fmt::format("{}{}{}[{}]{}", before, name, joined ? "=" : "", escaped(flag.help), action),
                                quote_inside);
-      if (flag.owner.every_command()) flags += fmt::format("  specs+=({})\n", spec);
+      if (flag.owner.every_command()) {
+        std::string unless;
+        for (const auto& command : command_table()) {
+          if (is_left_out(flag, command)) unless += fmt::format("(( $words[(I){}] )) || ", command.name);
+        }
+        flags += fmt::format("  {}specs+=({})\n", unless, spec);
+      }
       for (const auto& command : command_table()) {
         if (!flag.owner.is(command.command)) continue;
         flags += fmt::format("  (( $words[(I){}] )) && specs+=({})\n", command.name, spec);
@@ -305,6 +323,8 @@ std::string fish_completion() {
     if (!flag.owner.every_command()) {
       const auto takes_it = [&](const CommandEntry& command) { return flag.owner.is(command.command); };
       out += fmt::format(" -n '__fish_seen_subcommand_from {}'", names_of(takes_it, ' '));
+    } else if (const auto without = commands_without(flag); !without.empty()) {
+      out += fmt::format(" -n 'not __fish_seen_subcommand_from {}'", without);
     }
     for (const auto name : split(flag.names, ',')) {
       out += name.starts_with("--") ? fmt::format(" -l {}", name.substr(2)) : fmt::format(" -s {}", name.substr(1));

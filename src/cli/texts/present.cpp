@@ -223,6 +223,15 @@ std::string status_line(const ServerStatus& status, bool color, ToolCount tools)
   return line;
 }
 
+std::string no_servers_text() { return "No server is configured. Run `patchbay --help` to see how to add one.\n"; }
+
+std::string approval_line(const std::vector<std::string>& servers) {
+  return fmt::format("patchbay: this project declares {} your approval; if you trust {}: patchbay approve{}\n",
+                     servers.size() == 1 ? fmt::format("the server \"{}\", which needs", safe_name(servers.front(), 80))
+                                         : fmt::format("{} servers that need", servers.size()),
+                     servers.size() == 1 ? "it" : "them", shell_operands(servers));
+}
+
 std::string indented(std::string_view text) {
   const auto cleaned = clean_for_display(text);
   std::string_view lines = cleaned;
@@ -268,7 +277,11 @@ std::string cause_line(std::string_view detail) {
   return std::string(!named.empty() ? named : !spoken.empty() ? spoken : last);
 }
 
-ShownFailure shown_failure(const std::string& server, const Error& error) {
+std::string log_words(const std::string& server) {
+  return fmt::format("to see its log: patchbay logs{}", shell_operands({server}));
+}
+
+ShownFailure shown_failure(const std::string& server, ConfigScope scope, const Error& error) {
   constexpr std::size_t few_lines = 5;
   ShownFailure out{message_line(without_name(server, error.message()), 500), {}};
   const auto detail = clean_for_display(error.detail());
@@ -276,11 +289,15 @@ ShownFailure shown_failure(const std::string& server, const Error& error) {
   const auto lines = split(trim(detail), '\n').size();
   if (lines <= few_lines) {
     out.below = indented(detail);
-    return out;
+  } else {
+    out.cause += fmt::format(": {}", safe_line(cause_line(detail), 300));
   }
-  out.cause += fmt::format(": {}", safe_line(cause_line(detail), 300));
-  out.below =
-      fmt::format("    to see more of what the server wrote: patchbay why --check{}\n", shell_operands({server}));
+  const bool declared = scope != ConfigScope::dynamic && scope != ConfigScope::embedded;
+  if (declared) {
+    out.below += fmt::format("    {}\n", log_words(server));
+  } else if (lines > few_lines) {
+    out.below += indented(detail);
+  }
   return out;
 }
 

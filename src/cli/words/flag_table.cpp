@@ -219,6 +219,12 @@ std::string_view group_title(FlagGroup group) {
 
 std::span<const FlagEntry> flag_table() { return flags; }
 
+bool is_offered(const FlagEntry& flag, Command command) {
+  if (!flag.owner.every_command()) return flag.owner.is(command);
+  const bool about_servers = flag.owner.group == FlagGroup::servers || flag.owner.group == FlagGroup::permissions;
+  return command != Command::session || !about_servers;
+}
+
 const FlagEntry* find_flag(std::string_view name, Command command) {
   const auto found = std::ranges::find_if(flags, [&](const FlagEntry& flag) {
     return flag.is_called(name) && (flag.owner.every_command() || flag.owner.is(command));

@@ -68,6 +68,10 @@ struct FlagEntry {
   }
 };
 
+// Whether the command has a use for it. `session` uses servers and rules as files declare them: it has none for the
+// flags that change them.
+bool is_offered(const FlagEntry& flag, Command command);
+
 // In the order of the help.
 std::span<const FlagEntry> flag_table();
 

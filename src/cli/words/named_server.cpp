@@ -24,27 +24,24 @@ struct Known {
 };
 
 std::optional<Error> unknown(const std::string& name, const Known& known, const std::string& hint = {}) {
-  const auto& servers = known.servers;
-  if (name == builtin_name) {
-    return Error(Errc::invalid_argument,
-                 "the built-in server \"patchbay\" is used only if no other server is declared; to use it in addition: "
-                 "patchbay --builtin");
-  }
-  if (name.contains("://") || name == "http:" || name == "https:") {
-    return Error(
-        Errc::invalid_argument,
-        "a URL is not the name of a server; to use it once: patchbay --mcp-server NAME=URL tools NAME; to keep "
-        "it: patchbay add NAME URL");
-  }
-  if (auto text = elsewhere_text(name, known.elsewhere); !text.empty()) {
-    return Error(Errc::invalid_argument, std::move(text));
-  }
-  const auto meant = nearest(name, servers);
-  auto advice = !meant.empty()    ? fmt::format("; did you mean \"{}\"?", safe_name(meant, 80))
-                : servers.empty() ? std::string("; no server is configured (to add one: patchbay add)")
-                                  : fmt::format("; the servers are {}", safe_line(join(servers, ", "), 400));
-  return Error(Errc::invalid_argument,
-               continued(fmt::format("there is no server called \"{}\"{}", safe_name(name, 80), advice), hint));
+  return no_such_server(name, known.servers, known.elsewhere, hint);
+}
+
+std::string builtin_text(bool is_used) {
+  return is_used
+             ? "the built-in server \"patchbay\" is part of this program: it has no entry and no log; to list its "
+               "tools: patchbay tools"
+             : "the built-in server \"patchbay\" is used only if no other server is declared; to use it in addition: "
+               "patchbay --builtin";
+}
+
+// The first few, and how many more.
+std::string names_text(const std::vector<std::string>& servers) {
+  constexpr std::size_t most = 8;
+  const std::vector<std::string> shown(servers.begin(),
+                                       servers.begin() + static_cast<std::ptrdiff_t>(std::min(most, servers.size())));
+  auto out = safe_line(join(shown, ", "), 400);
+  return servers.size() > most ? fmt::format("{} and {} more", out, servers.size() - most) : out;
 }
 
 // SERVER/NAME or mcp__SERVER__NAME; a bare name may be any server's.
@@ -67,6 +64,33 @@ std::string server_typed(const std::string& text) {
   // A server's own name may have "__" in it as well; which part is the server's nobody can tell then.
   const auto end = text.find(full_name_separator, full_prefix.size());
   return text.substr(full_prefix.size(), end == std::string::npos ? end : end - full_prefix.size());
+}
+
+Error no_such_server(const std::string& name, std::vector<std::string> servers,
+                     const std::vector<ServerElsewhere>& elsewhere, const std::string& hint) {
+  std::ranges::sort(servers);
+  const auto twice = std::ranges::unique(servers);
+  servers.erase(twice.begin(), twice.end());
+  if (name == builtin_name) return Error(Errc::invalid_argument, builtin_text(servers.empty()));
+  if (name.contains("://") || name == "http:" || name == "https:") {
+    return Error(
+        Errc::invalid_argument,
+        "a URL is not the name of a server; to use it once: patchbay --mcp-server NAME=URL tools NAME; to keep "
+        "it: patchbay add NAME URL");
+  }
+  if (auto text = elsewhere_text(name, elsewhere); !text.empty()) {
+    return Error(Errc::invalid_argument, std::move(text));
+  }
+  auto text = fmt::format("there is no server called \"{}\"", safe_name(name, 80));
+  if (servers.empty()) {
+    text += "; no server is configured (to add one: patchbay add)";
+    return Error(Errc::invalid_argument, continued(std::move(text), hint));
+  }
+  const auto meant = nearest(name, servers);
+  text += meant.empty() ? fmt::format("; the servers are {}", names_text(servers))
+                        : fmt::format("; did you mean \"{}\"?", safe_name(meant, 80));
+  return Error(Errc::invalid_argument,
+               continued(std::move(text), hint.empty() ? "to list all servers: patchbay list" : hint));
 }
 
 std::string elsewhere_text(const std::string& name, const std::vector<ServerElsewhere>& elsewhere) {

@@ -23,6 +23,11 @@ Settings with_named_tool(Settings settings, const std::vector<std::string>& serv
 std::optional<Error> unknown_server(const Settings& settings, const std::vector<std::string>& servers,
                                     const std::vector<ServerElsewhere>& elsewhere = {});
 
+// There is no server of this name: what was probably meant, or which there are, and the command that lists them.
+// `hint`: what else may have been meant.
+Error no_such_server(const std::string& name, std::vector<std::string> servers,
+                     const std::vector<ServerElsewhere>& elsewhere, const std::string& hint = {});
+
 // "ev" is declared for DIR only; …: empty when it is not declared anywhere else.
 std::string elsewhere_text(const std::string& name, const std::vector<ServerElsewhere>& elsewhere);
 

@@ -1,7 +1,5 @@
 #include "host/kept/recorder.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -11,11 +9,8 @@
 #include "base/offload.h"
 #include "base/strings.h"
 #include "base/timeout.h"
-#include "entries/expand.h"
 #include "host/failure_memory.h"
 #include "host/kept/server_files.h"
-#include "settings/files.h"
-#include "settings/secret_file.h"
 
 namespace patchbay {
 namespace {
@@ -27,38 +22,9 @@ constexpr auto between_writes = 500ms;
 // The end of a program does not wait for a disk that hangs.
 constexpr auto for_last_write = 2s;
 constexpr std::size_t longest_line = 4096;
-constexpr std::size_t line_overhead = 32;           // of a line's time and kind
-constexpr std::size_t most_unwritten = 256u << 10;  // of one log: a server may write faster than a disk
-
-bool runs_commands(const ServerConfig& server) {
-  return std::ranges::any_of(secret_references(server),
-                             [](const auto& one) { return one.kind == SecretKind::command; });
-}
-
-// What an entry is made of, for taking it out of what the server writes. What ${cmd:...} prints is not known.
-TextSecrets secrets_for(const ServerConfig& server, const KeyContext& context, const Environment& environment) {
-  TextSecrets out(environment);
-  SecretValues values;
-  for (const auto& reference : secret_references(server)) {
-    const auto key = std::pair(reference.kind, reference.argument);
-    if (reference.kind == SecretKind::stored) {
-      if (auto value = stored_secret(context.secrets_file, reference.argument, ::getuid())) values.emplace(key, *value);
-    } else if (reference.kind == SecretKind::file) {
-      auto text = read_config_text(path_in_entry(reference.argument, context));
-      if (!text) continue;
-      while (text->ends_with('\n') || text->ends_with('\r')) text->pop_back();
-      values.emplace(key, std::move(*text));
-    }
-  }
-  out.add_entry(server, context.variables, values);
-  if (server.env_file) {
-    const auto path = path_in_entry(*server.env_file, context);
-    if (auto text = read_config_text(path)) {
-      if (auto variables = parse_env_file(*text, path)) out.add_variables(*variables);
-    }
-  }
-  return out;
-}
+constexpr std::size_t most_of_line = 2 * longest_line;  // before secrets are taken out
+constexpr std::size_t line_overhead = 32;               // of a line's time and kind
+constexpr std::size_t most_unwritten = 256u << 10;      // of one log: a server may write faster than a disk
 
 std::string state_words(const ServerStatus& status, std::string_view error) {
   std::string out(to_string(status.state));
@@ -69,6 +35,30 @@ std::string state_words(const ServerStatus& status, std::string_view error) {
   if (const auto reason = to_string(status.reason); !reason.empty()) out += fmt::format(" ({})", reason);
   if (!error.empty()) out += fmt::format(": {}", error);
   return out;
+}
+
+std::string_view to_words(ShutdownStep step) {
+  switch (step) {
+    case ShutdownStep::none:
+      break;
+    case ShutdownStep::input_closed:
+      return "stdin closed";
+    case ShutdownStep::interrupted:
+      return "SIGINT";
+    case ShutdownStep::terminated:
+      return "SIGTERM";
+    case ShutdownStep::killed:
+      return "SIGKILL";
+  }
+  return "";
+}
+
+// Who ended it, and how it ended.
+std::string end_words(const ProcessEnd& end) {
+  const auto who = end.step == ShutdownStep::none ? std::string("ended by itself")
+                                                  : fmt::format("ended by Patchbay ({})", to_words(end.step));
+  return fmt::format("{}: {}", who,
+                     end.status ? describe(*end.status) : "its guard process (patchbay-warden) was killed");
 }
 
 }  // namespace
@@ -85,22 +75,17 @@ void ServerRecorder::use(const LoadedConfig& config, const VariableLookup& start
   environment_ = environment_of_process();
   for (const auto& variable : config.environment) environment_[variable.name] = variable.value;
   policy_ = kept_policy(context_.variables);
-  secrets_.clear();
   log_paths_.clear();
 }
 
 const ServerRecorder::Started& ServerRecorder::started(const ServerConfig& config) {
+  auto key = server_key(config, context_);
   auto& known = started_[config.name];
-  if (known.key.hash.empty()) {
-    known.key = server_key(config, context_);
-    known.stamp = stamp_of(known.key.files);
+  // The entry may have been edited since.
+  if (known.key.hash != key.hash) {
+    known.stamp = stamp_of(key.files);
+    known.key = std::move(key);
   }
-  return known;
-}
-
-std::shared_ptr<const TextSecrets> ServerRecorder::secrets_of(const ServerConfig& config) {
-  auto& known = secrets_[config.name];
-  if (!known) known = std::make_shared<const TextSecrets>(secrets_for(config, context_, environment_));
   return known;
 }
 
@@ -123,8 +108,7 @@ void ServerRecorder::note(const ServerConfig& config, const ServerStatus& status
     error = failure_of(config, context_.variables, environment_, *status.error, "", second).message;
   }
   if (auto words = state_words(status, error); told_[config.name] != words) {
-    end_line(config);
-    add_line(config, ServerLogKind::event, words);
+    add_event(config, words);
     told_[config.name] = std::move(words);
   }
   const bool settled = status.state == ServerState::connected || status.state == ServerState::failed ||
@@ -152,53 +136,74 @@ void ServerRecorder::note(const ServerConfig& config, const ServerStatus& status
   write_soon();
 }
 
-std::function<void(std::string_view)> ServerRecorder::stderr_of(const ServerConfig& config) {
-  if (!scope_ || finished_ || config.origin.scope == ConfigScope::embedded) return nullptr;
+StartWatch ServerRecorder::starting(const ServerConfig& config, TextSecrets secrets) {
+  if (!scope_ || finished_ || config.origin.scope == ConfigScope::embedded) return {};
   // The program as it is before it is started: one that is replaced meanwhile is another one.
   started_.erase(config.name);
   (void)started(config);
+  if (config.kind != ServerKind::stdio) return {};
   told_.erase(config.name);
-  add_line(config, ServerLogKind::event, "starting");
-  return [weak = weak_from_this(), config](std::string_view text) {
-    if (const auto self = weak.lock()) self->wrote(config, text);
-  };
+  add_event(config, "starting");
+  auto stream = std::make_shared<Stream>(Stream{config, std::make_shared<const TextSecrets>(std::move(secrets))});
+  std::erase_if(streams_, [](const auto& one) { return one.expired(); });
+  streams_.push_back(stream);
+  return {.wrote =
+              [weak = weak_from_this(), stream](std::string_view text) {
+                if (const auto self = weak.lock()) self->wrote(*stream, text);
+              },
+          .ended =
+              [weak = weak_from_this(), stream](const ProcessEnd& end) {
+                if (const auto self = weak.lock()) self->ended(*stream, end);
+              }};
 }
 
-void ServerRecorder::wrote(const ServerConfig& config, std::string_view text) {
+// Of a line that is too long the beginning is kept. It is kept whole until then: a secret that was written in two
+// pieces is one.
+void ServerRecorder::wrote(Stream& stream, std::string_view text) {
   if (!scope_ || finished_) return;
-  if (runs_commands(config)) {
-    if (auto& told = told_[config.name + "\nstderr"]; told.empty()) {
-      told = "what the server writes is not kept: its entry has a secret from a command (${cmd:...})";
-      add_line(config, ServerLogKind::event, told);
+  while (!text.empty()) {
+    const auto end = text.find('\n');
+    const auto part = text.substr(0, end);
+    if (!stream.skips_rest) {
+      stream.line.append(part.substr(0, most_of_line - stream.line.size()));
+      if (stream.line.size() == most_of_line) {
+        end_line(stream, true);
+        stream.skips_rest = true;
+      }
     }
-    return;
+    if (end == text.npos) return;
+    if (!std::exchange(stream.skips_rest, false)) end_line(stream, false);
+    text.remove_prefix(end + 1);
   }
-  auto& partial = partial_[config.name];
-  partial.append(text);
-  std::size_t from = 0;
-  for (std::size_t at; (at = partial.find('\n', from)) != partial.npos; from = at + 1) {
-    add_line(config, ServerLogKind::wrote, std::string_view(partial).substr(from, at - from));
-  }
-  partial.erase(0, from);
-  if (partial.size() > longest_line) end_line(config);
 }
 
-void ServerRecorder::end_line(const ServerConfig& config) {
-  const auto found = partial_.find(config.name);
-  if (found == partial_.end() || found->second.empty()) return;
-  const auto text = std::exchange(found->second, {});
-  add_line(config, ServerLogKind::wrote, text);
+void ServerRecorder::end_line(Stream& stream, bool cut_off) {
+  const auto time = floor<std::chrono::milliseconds>(now());
+  add_line(stream.config, {.line = {time, ServerLogKind::wrote, std::exchange(stream.line, {})},
+                           .secrets = stream.secrets,
+                           .cut_off = cut_off});
 }
 
-void ServerRecorder::add_line(const ServerConfig& config, ServerLogKind kind, std::string_view text) {
+void ServerRecorder::ended(Stream& stream, const ProcessEnd& end) {
+  if (!scope_ || finished_) return;
+  if (!stream.line.empty()) end_line(stream, true);
+  stream.skips_rest = false;
+  add_event(stream.config, end_words(end));
+}
+
+void ServerRecorder::add_event(const ServerConfig& config, std::string_view text) {
+  const auto time = floor<std::chrono::milliseconds>(now());
+  add_line(config, {.line = {time, ServerLogKind::event, std::string(text)}});
+}
+
+void ServerRecorder::add_line(const ServerConfig& config, Line line) {
   auto& log = work_.logs[log_path(config)];
   if (log.bytes > most_unwritten) return;
-  if (kind == ServerLogKind::wrote && !log.secrets) log.secrets = secrets_of(config);
-  const auto time = floor<std::chrono::milliseconds>(now());
-  log.lines.push_back({time, kind, std::string(text)});
-  log.bytes += text.size() + line_overhead;
+  const auto time = line.line.time;
+  log.bytes += line.line.text.size() + line_overhead;
+  log.lines.push_back(std::move(line));
   if (log.bytes > most_unwritten) {
-    log.lines.push_back({time, ServerLogKind::event, "lines are missing here: too many came at once"});
+    log.lines.push_back({.line = {time, ServerLogKind::event, "lines are missing here: too many came at once"}});
   }
   write_soon();
 }
@@ -248,8 +253,11 @@ std::string ServerRecorder::write(const std::string& directory, Work work) {
   for (auto& [hash, one] : work.servers) look(keep_server(directory, one.first, std::move(one.second)));
   for (auto& [path, log] : work.logs) {
     std::string text;
-    for (auto& line : log.lines) {
-      if (line.kind == ServerLogKind::wrote) line.text = log.secrets->line(line.text, longest_line);
+    for (auto& [line, secrets, cut_off] : log.lines) {
+      if (secrets) {
+        if (cut_off) line.text = secrets->without_begun(line.text);
+        line.text = secrets->lines(line.text, 1, longest_line);
+      }
       text += write_log_line(line);
     }
     look(append_server_log(path, text));
@@ -275,6 +283,9 @@ Task<void> ServerRecorder::written() {
 Task<void> ServerRecorder::finish() {
   const auto self = shared_from_this();
   if (!scope_) co_return;
+  for (const auto& one : streams_) {
+    if (const auto stream = one.lock(); stream && !stream->line.empty()) end_line(*stream, true);
+  }
   write_soon();
   finished_ = true;
   wake_.notify_all();

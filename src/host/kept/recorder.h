@@ -27,6 +27,7 @@
 #include "host/kept/server_key.h"
 #include "host/kept/server_log.h"
 #include "host/kept/sign_in_memory.h"
+#include "host/start/server_start.h"
 
 namespace patchbay {
 
@@ -44,8 +45,8 @@ class ServerRecorder : public std::enable_shared_from_this<ServerRecorder> {
 
   // How this server is now. Only what was declared and may be started is kept.
   void note(const ServerConfig& config, const ServerStatus& status, const Tools& tools);
-  // It is about to be started. Takes what it writes to stderr, in pieces of any size.
-  std::function<void(std::string_view)> stderr_of(const ServerConfig& config);
+  // It is about to be started, with these secrets. Takes what it writes to stderr, in pieces of any size, and its end.
+  StartWatch starting(const ServerConfig& config, TextSecrets secrets);
 
   // Why it is not asked at a start that nobody asked for by name; nothing when it is. Then holds_back() is true until
   // somebody starts it all the same.
@@ -60,11 +61,22 @@ class ServerRecorder : public std::enable_shared_from_this<ServerRecorder> {
     ServerKey key;
     std::string stamp;
   };
+  // The stderr of one start. What it may not tell is what that start was given: another one may get another secret.
+  struct Stream {
+    ServerConfig config;
+    std::shared_ptr<const TextSecrets> secrets;
+    std::string line = {};    // that has not ended
+    bool skips_rest = false;  // of a line that was too long
+  };
+  struct Line {
+    ServerLogLine line;
+    std::shared_ptr<const TextSecrets> secrets = {};  // unset: the text is ours
+    bool cut_off = false;                             // its text goes on, or would have
+  };
   // Lines that are not written yet. Secrets are taken out on the helper thread: a server may write much.
   struct Unwritten {
-    std::vector<ServerLogLine> lines;
+    std::vector<Line> lines;
     std::size_t bytes = 0;
-    std::shared_ptr<const TextSecrets> secrets;  // set when there is something that the server wrote
   };
   struct Work {
     std::map<std::string, std::pair<ServerKey, KeptServer>> servers;  // by the hash of the key
@@ -75,10 +87,11 @@ class ServerRecorder : public std::enable_shared_from_this<ServerRecorder> {
   static std::string write(const std::string& directory, Work work);
 
   const Started& started(const ServerConfig& config);
-  std::shared_ptr<const TextSecrets> secrets_of(const ServerConfig& config);
-  void wrote(const ServerConfig& config, std::string_view text);
-  void end_line(const ServerConfig& config);
-  void add_line(const ServerConfig& config, ServerLogKind kind, std::string_view text);
+  void wrote(Stream& stream, std::string_view text);
+  void end_line(Stream& stream, bool cut_off);
+  void ended(Stream& stream, const ProcessEnd& end);
+  void add_event(const ServerConfig& config, std::string_view text);
+  void add_line(const ServerConfig& config, Line line);
   const std::string& log_path(const ServerConfig& config);
   Clock::WallTime now() const;
   void write_soon();
@@ -91,12 +104,11 @@ class ServerRecorder : public std::enable_shared_from_this<ServerRecorder> {
   KeyContext context_;
   Environment environment_;
   KeptPolicy policy_;
-  std::map<std::string, Started> started_;                             // by name: as it was when it was last started
-  std::map<std::string, std::shared_ptr<const TextSecrets>> secrets_;  // by name
-  std::map<std::string, std::string> log_paths_;                       // by name
-  std::map<std::string, std::string> told_;                            // by name: the last line about its state
-  std::map<std::string, std::string> partial_;  // by name: of a line of stderr that has not ended
-  std::set<std::string> held_back_;             // names
+  std::map<std::string, Started> started_;        // by name: as it was when it was last started
+  std::map<std::string, std::string> log_paths_;  // by name
+  std::map<std::string, std::string> told_;       // by name: the last line about its state
+  std::vector<std::weak_ptr<Stream>> streams_;    // of what runs
+  std::set<std::string> held_back_;               // names
   Work work_;
   bool writing_ = false;
   bool warned_ = false;

@@ -28,6 +28,12 @@ std::string search_path(const ServerConfig& expanded, const KeyContext& context)
   return context.variables("PATH").value_or(std::string(default_path));
 }
 
+// A path in an entry: ~ is the user's, what is relative begins where we were started.
+std::string path_in_entry(const std::string& path, const KeyContext& context) {
+  if (path.starts_with("~/")) return context.variables("HOME").value_or("") + path.substr(1);
+  return (std::filesystem::path(context.cwd) / path).lexically_normal().string();
+}
+
 }  // namespace
 
 KeyContext key_context(const LoadedConfig& config, const VariableLookup& startup) {
@@ -35,11 +41,6 @@ KeyContext key_context(const LoadedConfig& config, const VariableLookup& startup
   return {variables_of(config, startup),
           config.cwd.empty() ? std::filesystem::current_path(ignored).string() : config.cwd,
           config.config_dir.empty() ? std::string() : config.config_dir + "/secrets.json"};
-}
-
-std::string path_in_entry(const std::string& path, const KeyContext& context) {
-  if (path.starts_with("~/")) return context.variables("HOME").value_or("") + path.substr(1);
-  return (std::filesystem::path(context.cwd) / path).lexically_normal().string();
 }
 
 ServerKey server_key(const ServerConfig& written, const KeyContext& context) {

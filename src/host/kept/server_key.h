@@ -30,7 +30,4 @@ ServerKey server_key(const ServerConfig& written, const KeyContext& context);
 // Path, size and time of change of each, as one hash: another one when any of them was written, replaced or removed.
 std::string stamp_of(const std::vector<std::string>& files);
 
-// A path in an entry: ~ is the user's, what is relative begins where we were started.
-std::string path_in_entry(const std::string& path, const KeyContext& context);
-
 }  // namespace patchbay

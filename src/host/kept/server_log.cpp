@@ -95,8 +95,8 @@ std::string server_log_path(const std::string& state_directory, const ServerConf
 std::string older_server_log(const std::string& path) { return path + ".1"; }
 
 std::string write_log_line(const ServerLogLine& line) {
-  return fmt::format("{} {} {}\n", time_text(line.time), to_string(line.kind),
-                     cut_utf8(clean_line(line.text), longest_line));
+  const auto text = indentation_of(line.text) + clean_line(line.text);
+  return fmt::format("{} {} {}\n", time_text(line.time), to_string(line.kind), cut_utf8(text, longest_line));
 }
 
 std::optional<ServerLogLine> read_log_line(std::string_view text) {

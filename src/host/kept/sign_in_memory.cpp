@@ -11,13 +11,10 @@ namespace {
 
 constexpr std::size_t longest_text = 1000;
 
-struct RefusalFormat {
-  using Record = KnownRefusal;
-  static constexpr std::string_view time_key = "time";
+struct RefusalFormat : TimedRecord<KnownRefusal> {
   static constexpr std::size_t largest_file = 1u << 20;
   static constexpr std::size_t most_records = refusal_entries;
 
-  static std::chrono::sys_seconds time_of(const KnownRefusal& known) { return known.time; }
   static bool is_fresh(const KnownRefusal& known, std::chrono::sys_seconds now) {
     return patchbay::is_fresh(known, now);
   }

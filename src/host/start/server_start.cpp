@@ -99,10 +99,20 @@ Task<std::string> value_of(const ServerConfig& server, const SecretReference& re
   co_return std::string();
 }
 
-Task<std::shared_ptr<Transport>> stdio_for(ServerConfig expanded, const ServerConfig& written,
+StartWatch watch_of(const ServerConfig& written, const StartContext& context, const SecretValues& secrets,
+                    const NamedTexts& env_file = {}) {
+  if (!context.watch) return {};
+  TextSecrets hidden(context.environment);
+  hidden.add_entry(written, context.variables, secrets);
+  hidden.add_variables(env_file);
+  return context.watch(written, std::move(hidden));
+}
+
+Task<std::shared_ptr<Transport>> stdio_for(ServerConfig expanded, ServerConfig written, SecretValues secrets,
                                            std::shared_ptr<const StartContext> context) {
   auto options = stdio_options(expanded);
   options.shown = shown_target(written);
+  NamedTexts env_file;
   if (expanded.env_file) {
     const auto path = path_of(*expanded.env_file, *context);
     auto read = [path] { return read_config_text(path); };
@@ -114,7 +124,8 @@ Task<std::shared_ptr<Transport>> stdio_for(ServerConfig expanded, const ServerCo
                       written.name, path, written.origin.file, text.error()));
     }
     // What the entry itself says overrides its file.
-    for (auto& [name, value] : value_or_throw(parse_env_file(*text, path))) options.env.emplace(name, std::move(value));
+    env_file = value_or_throw(parse_env_file(*text, path));
+    for (const auto& [name, value] : env_file) options.env.emplace(name, value);
   }
   auto environment = server_environment(context->environment, expanded, context->run);
   options.context_env = std::move(environment.added);
@@ -122,7 +133,9 @@ Task<std::shared_ptr<Transport>> stdio_for(ServerConfig expanded, const ServerCo
   auto line = wrapped_command(expanded, context->environment);
   options.command = std::move(line.command);
   options.args = std::move(line.args);
-  if (context->stderr_of) options.on_stderr = context->stderr_of(written);
+  auto watch = watch_of(written, *context, secrets, env_file);
+  options.on_stderr = std::move(watch.wrote);
+  options.on_end = std::move(watch.ended);
   co_return stdio_transport_with(std::move(options), written.name);
 }
 
@@ -214,11 +227,14 @@ Task<std::shared_ptr<Transport>> make_transport(ServerConfig written, std::share
   auto secrets = co_await fetch_secrets(written, context, runtime);
   auto expanded = expand_server(written, context->variables, secrets);
   if (context->check) context->check(written, expanded);
-  if (expanded.kind == ServerKind::stdio) co_return co_await stdio_for(std::move(expanded), written, context);
+  if (expanded.kind == ServerKind::stdio) {
+    co_return co_await stdio_for(std::move(expanded), std::move(written), std::move(secrets), context);
+  }
   if (expanded.url.empty()) {
     throw Error(Errc::config,
                 fmt::format("server \"{}\" has an empty url; set it in {}", written.name, written.origin.file));
   }
+  (void)watch_of(written, *context, secrets);
   co_return co_await remote_for(std::move(expanded), std::move(written), context, std::move(runtime));
 }
 

@@ -14,7 +14,9 @@
 #include "base/runtime.h"
 #include "entries/child_env.h"
 #include "entries/expand.h"
+#include "entries/text_secrets.h"
 #include "http/auth.h"
+#include "process/process.h"
 #include "rpc/transport.h"
 
 namespace patchbay {
@@ -22,6 +24,12 @@ namespace patchbay {
 // Where ${secret:NAME} comes from. Blocking is fine: it is called on a helper thread. Errc::config when there is no
 // such secret, and what to do about it.
 using SecretLookup = std::function<Result<std::string>(const std::string& name)>;
+
+// Who hears of a started command: what it writes to stderr, in pieces as they come, and how it ended. Must be quick.
+struct StartWatch {
+  std::function<void(std::string_view)> wrote;
+  std::function<void(const ProcessEnd&)> ended;
+};
 
 // What the servers of one host share.
 struct StartContext {
@@ -33,8 +41,8 @@ struct StartContext {
   // The sign-in at the proxy of the connectors, while one of them uses it: all of them share it, so that however many
   // are refused at the same time, the bearer is fetched again once. It refers back to this.
   std::shared_ptr<std::weak_ptr<HttpAuth>> connector_auth = std::make_shared<std::weak_ptr<HttpAuth>>();
-  // Who gets what a started server writes to stderr, in pieces as they come; unset: nobody. Must be quick.
-  std::function<std::function<void(std::string_view)>(const ServerConfig& written)> stderr_of;
+  // Told of every start, with the secrets that the server gets. Unset: nobody is.
+  std::function<StartWatch(const ServerConfig& written, TextSecrets secrets)> watch;
   // Throws Errc::denied when an organisation keeps this server away.
   std::function<void(const ServerConfig& written, const ServerConfig& expanded)> check;
 };
