@@ -7,6 +7,7 @@
 
 #include "base/as_result.h"
 #include "base/strings.h"
+#include "http/challenge.h"
 #include "http/reasons.h"
 #include "http/url.h"
 #include "text/clean_text.h"
@@ -47,36 +48,6 @@ std::string remedy_for(const HttpHead& head) {
     default:
       return {};
   }
-}
-
-// Every value that a parameter has in the challenges of an answer (RFC 9110, 11.6.1).
-std::vector<std::string> challenge_parameters(const HttpHead& head, std::string_view wanted) {
-  std::vector<std::string> out;
-  std::string_view rest = head.headers.get("WWW-Authenticate");
-  while (!rest.empty()) {
-    bool quoted = false;
-    std::size_t end = 0;
-    for (; end < rest.size() && (quoted || rest[end] != ','); ++end) {
-      if (rest[end] == '"') quoted = !quoted;
-      if (quoted && rest[end] == '\\') ++end;
-    }
-    auto parameter = trim(rest.substr(0, end));
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-    const auto equals = parameter.find('=');
-    if (equals == parameter.npos) continue;
-    auto name = trim(parameter.substr(0, equals));
-    if (const auto scheme = name.find_last_of(" \t"); scheme != name.npos) name.remove_prefix(scheme + 1);
-    auto value = trim(parameter.substr(equals + 1));
-    if (value.size() >= 2 && value.front() == '"' && value.back() == '"') value = value.substr(1, value.size() - 2);
-    if (to_lower_ascii(name) == wanted) out.emplace_back(value);
-  }
-  return out;
-}
-
-// RFC 6750, 3.1: the server looked at what the token may do and at nothing else.
-bool wants_scope(const HttpHead& head) {
-  const auto errors = challenge_parameters(head, "error");
-  return std::ranges::find(errors, "insufficient_scope") != errors.end();
 }
 
 }  // namespace
@@ -190,8 +161,9 @@ std::optional<Error> HttpRequester::led_away(const HttpHead& head) const {
 Error HttpRequester::refusal(const HttpHead& head, bool had_credentials, std::string_view body,
                              const std::string& remedy) const {
   const auto away = led_away(head);
+  const auto challenge = sign_in_challenge(head.headers);
   // RFC 9728: where to sign in.
-  if (!away && head.status == 401 && !had_credentials && !challenge_parameters(head, "resource_metadata").empty()) {
+  if (!away && head.status == 401 && !had_credentials && challenge.resource_metadata) {
     const auto explained = excerpt(body);
     return Error(Errc::unauthorized,
                  fmt::format("{} needs you to sign in (401 Unauthorized){}{}; signing in is not possible yet, so get a "
@@ -202,7 +174,8 @@ Error HttpRequester::refusal(const HttpHead& head, bool had_credentials, std::st
   }
   if (!away) {
     auto error = access_error(shown_, head.status, had_credentials, body, remedy);
-    return wants_scope(head) ? std::move(error).with_carried_out(CarriedOut::no) : error;
+    // RFC 6750, 3.1: the server looked at what the token may do and at nothing else.
+    return challenge.error == "insufficient_scope" ? std::move(error).with_carried_out(CarriedOut::no) : error;
   }
   return Error(head.status == 401 ? Errc::unauthorized : Errc::forbidden,
                fmt::format("{}. It answered {}", away->message(), head.status))
