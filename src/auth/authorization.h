@@ -1,4 +1,5 @@
-// The part of sign-in that happens in a browser: the address it is sent to, and whether what comes back is the answer to it. Pure.
+// The part of sign-in that happens in a browser: the address it is sent to, and whether what comes back is the answer
+// to it. Pure.
 #pragma once
 
 #include <optional>
@@ -23,21 +24,26 @@ struct AuthorizationAttempt {
   Pkce pkce;
 };
 
-// Errc::unsupported when the issuer does not say that it knows PKCE with S256 (a guessed one need not), Errc::protocol without an endpoint.
+// Errc::unsupported when the issuer does not say that it knows PKCE with S256 (a guessed one need not), Errc::protocol
+// without an endpoint.
 Result<void> check_pkce(const IssuerMetadata& issuer);
+// With offline_access also prompt=consent, without which OpenID Connect gives no refresh token.
 Result<std::string> authorization_url(const AuthorizationAttempt& attempt);
 
 // What came to the callback address: the query, as received.
 struct CallbackAnswer {
   std::optional<std::string> code, state, iss, error, error_description;
+  bool operator==(const CallbackAnswer&) const = default;
 };
+// Errc::protocol when it is not a query, is too long, or says one thing twice.
 Result<CallbackAnswer> read_callback(std::string_view query);
-// The same out of an address that the user pasted, or of the code alone... only a whole address counts, so that state and issuer are checked.
+// The same out of the address that the user pasted from the browser. Only a whole address counts, never the code alone,
+// so that state and issuer are checked. Errc::invalid_argument says what to paste.
 Result<CallbackAnswer> read_pasted_callback(std::string_view text, std::string_view redirect_uri);
 
-// The code. First the issuer (RFC 9207), so that nothing of a mixed-up server is shown; then the state; then the error it tells of
-// (its words cleaned). Errc::denied when the user said no (access_denied), Errc::protocol for what is not an answer to this attempt,
-// Errc::unauthorized for every other error.
+// The code. First the issuer (RFC 9207), so that nothing of a mixed-up server is shown; then the state; then the error
+// it tells of (its words cleaned). Errc::denied when the user said no (access_denied), Errc::protocol for what is not
+// an answer to this attempt, Errc::unauthorized for every other error.
 Result<Secret> judge_callback(const AuthorizationAttempt& attempt, const CallbackAnswer& answer);
 
 }  // namespace patchbay

@@ -21,8 +21,7 @@ bool is_missing(const HttpAnswer& answer) { return answer.head.status >= 400 && 
 Task<std::optional<ResourceMetadata>> find_resource(const DiscoveryWish& wish, AuthFetch fetch) {
   constexpr std::string_view what = "the sign-in information of the server";
   const bool named = !wish.named_metadata.empty();
-  const auto urls =
-      resource_metadata_urls(wish.server, named ? std::optional(wish.named_metadata) : std::nullopt);
+  const auto urls = resource_metadata_urls(wish.server, named ? std::optional(wish.named_metadata) : std::nullopt);
   for (const auto& url : urls) {
     auto answer = co_await fetch_document(fetch, url, std::string(what), wish.network);
     if (is_document(answer)) {
@@ -59,7 +58,8 @@ Task<IssuerMetadata> discover_issuer(std::string issuer, ServerNetwork network, 
     }
   }
   if (wrong) throw *wrong;
-  throw Error(Errc::unsupported, fmt::format("{} was not found; the server names it, so its operator has to correct one of them", what));
+  throw Error(Errc::unsupported,
+              fmt::format("{} was not found; the server names it, so its operator has to correct one of them", what));
 }
 
 namespace {
@@ -81,7 +81,8 @@ Task<IssuerMetadata> find_older(const DiscoveryWish& wish, AuthFetch fetch) {
   // The revision of that time asks clients to say which one they speak.
   HttpHeaders headers;
   headers.set("MCP-Protocol-Version", std::string(legacy_versions().front()));
-  auto answer = co_await fetch_document(fetch, url, "the description of the authorization server", wish.network, headers);
+  auto answer =
+      co_await fetch_document(fetch, url, "the description of the authorization server", wish.network, headers);
   if (is_document(answer)) {
     auto metadata = read_issuer_metadata(answer.body, origin);
     // The same address, written with the slash of a URL.

@@ -1,8 +1,10 @@
-// Whether we may send a request, or the user's browser, to an address that a server named. Without it a server could have us ask
-// machines that only we can reach (SSRF). One answer for every URL of sign-in. Pure; asked before a request with the URL, and
-// by the HTTP client with each address that its name came to, before connecting.
+// Whether we may send a request, or the user's browser, to an address that a server named. Without it a server could
+// have us ask machines that only we can reach (SSRF). One answer for every URL of sign-in. Pure; asked before a request
+// with the URL, and by the HTTP client with each address that its name came to, before connecting.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -12,22 +14,35 @@
 
 namespace patchbay {
 
-enum class AddressKind : std::uint8_t { common, loopback, link_local, private_network, other_special };
-// Of an IPv4 or IPv6 address in any notation; IPv4 inside IPv6 counts as that (mapped, 6to4, NAT64, Teredo are judged by what they hold).
-// Nothing: it is a name.
+enum class AddressKind : std::uint8_t {
+  common,
+  loopback,         // this machine, also by 0.0.0.0
+  link_local,       // where clouds tell a machine its secrets
+  private_network,  // also those of carriers and of test beds
+  other_special,    // many receivers, reserved, documentation: nothing of a server's is there
+};
+// Of an IPv4 or IPv6 address in any notation; IPv4 inside IPv6 counts as that (mapped, 6to4, NAT64, Teredo are judged
+// by what they hold). Nothing: it is a name.
 std::optional<AddressKind> address_kind(std::string_view host);
+// The same with "localhost" and names below it as loopback. Other names are common until they are resolved.
+AddressKind host_kind(std::string_view host);
 
-// Where the server itself is. What it names may be on the same kind of network, and nothing closer to us than it is.
+// Where the server itself is. What it names may be on the same kind of network, and nothing closer to us than it is: a
+// server on this machine may also name a private network, one on a private network nothing on this machine. Nobody may
+// name other_special.
 struct ServerNetwork {
   AddressKind kind = AddressKind::common;
+  bool operator==(const ServerNetwork&) const = default;
 };
 
-// https, or http to loopback; no user information, no fragment; a host that can be judged. A literal address is judged at once,
-// and "localhost" counts as loopback. `what` is named in the message ("the token endpoint").
+// https, or http to loopback; no user information, no fragment; a host that can be judged. A literal address is judged
+// at once, and "localhost" counts as loopback. `what` is named in the message ("the token endpoint"). Errc::protocol
+// for what is not a URL, Errc::denied for one that the rule refuses.
 Result<Url> check_endpoint(std::string_view url, std::string_view what, const ServerNetwork& server);
 // The same for an address that a name came to.
 Result<void> check_address(std::string_view address, std::string_view what, const ServerNetwork& server);
-// For the browser: http only to loopback, https anywhere (the browser's own network rules hold there); nothing else, ever.
+// For the browser: http only to loopback, https anywhere (the browser's own network rules hold there); nothing else,
+// ever, and no user information, which makes one site look like another.
 Result<Url> check_browser_url(std::string_view url);
 
 }  // namespace patchbay

@@ -51,8 +51,7 @@ Task<ServerNetwork> network_of(Url server) {
   auto found = co_await as_result(with_timeout(looking(resolver, server.host), lookup_time, "no answer"));
   // Behind a proxy nobody here knows the name; then nothing special may be asked.
   if (!found || found->empty()) co_return ServerNetwork{};
-  co_return ServerNetwork{
-      address_kind(found->begin()->endpoint().address().to_string()).value_or(AddressKind::common)};
+  co_return ServerNetwork{address_kind(found->begin()->endpoint().address().to_string()).value_or(AddressKind::common)};
 }
 
 Task<HttpAnswer> fetch_document(AuthFetch fetch, std::string url, std::string what, ServerNetwork network,
@@ -65,12 +64,14 @@ Task<HttpAnswer> fetch_document(AuthFetch fetch, std::string url, std::string wh
     const auto status = answer.head.status;
     if (status != 301 && status != 302 && status != 303 && status != 307 && status != 308) co_return answer;
     if (redirects == most_redirects) {
-      throw Error(Errc::protocol, fmt::format("{} ({}) redirects more than {} times", what, redacted_url(url), most_redirects));
+      throw Error(Errc::protocol,
+                  fmt::format("{} ({}) redirects more than {} times", what, redacted_url(url), most_redirects));
     }
     auto next = value_or_throw(resolve_url(at, answer.head.headers.get("Location")));
     next.fragment.reset();
     if (at.scheme == "https" && next.scheme != "https") {
-      throw Error(Errc::protocol, fmt::format("{} ({}) redirects to an address without encryption", what, redacted_url(url)));
+      throw Error(Errc::protocol,
+                  fmt::format("{} ({}) redirects to an address without encryption", what, redacted_url(url)));
     }
     at = value_or_throw(check_endpoint(next.text(), what, network));
   }

@@ -1,5 +1,6 @@
-// The requests of sign-in: small, bounded, without cookies or credentials of ours, and only to addresses that may be asked
-// (auth/endpoint_rule). A function that is handed in, so that the engine can be tried without a network. Loop thread only.
+// The requests of sign-in: small, bounded, without cookies or credentials of ours, and only to addresses that may be
+// asked (auth/endpoint_rule). A function that is handed in, so that the engine can be tried without a network. Loop
+// thread only.
 #pragma once
 
 #include <functional>
@@ -22,7 +23,8 @@ struct HttpAnswer {
 // Sends one request and reads the whole answer; redirects are answers. Throws what went wrong with the connection.
 using AuthFetch = std::function<Task<HttpAnswer>(HttpRequest)>;
 
-// 1 MiB and 30 seconds for each; the proxy, certificates and variables of `options`, which are those of the server's entry.
+// 1 MiB and 30 seconds for each; the proxy, certificates and variables of `options`, which are those of the server's
+// entry.
 AuthFetch auth_fetch(asio::any_io_executor executor, HttpClientOptions options, ServerNetwork network);
 
 // Which network the server is on: by its host, or by the address that its name comes to.

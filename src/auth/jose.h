@@ -1,11 +1,15 @@
-// Keys, signatures and proofs of sign-in: PKCE (RFC 7636), JWS in compact form (RFC 7515), JWK and its thumbprint (RFC 7517, 7638), DPoP
-// proofs (RFC 9449). OpenSSL does the work, in jose.cpp alone. Pure but for randomness and time, which are handed in.
+// Keys, signatures and proofs of sign-in: PKCE (RFC 7636), JWS in compact form (RFC 7515), JWK and its thumbprint (RFC
+// 7517, 7638), DPoP proofs (RFC 9449). OpenSSL does the work, in jose.cpp alone. Pure but for randomness and time,
+// which are handed in.
 #pragma once
 
 #include <chrono>
+#include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <patchbay/error.h>
 #include <patchbay/json.h>
@@ -24,9 +28,11 @@ std::string pkce_challenge(std::string_view verifier);
 // base64url of so many random bytes: state, jti.
 std::string random_token(const Random& random, std::size_t bytes = 32);
 
-// A private key: EC P-256, P-384, RSA or Ed25519, out of PEM (PKCS#8 or the older forms).
+// A private key: EC P-256, P-384, RSA or Ed25519, out of PEM (PKCS#8 or the older forms). Copies share it.
 class SigningKey {
  public:
+  // Errc::config says what is wrong: no private key in it, encrypted with a password, another kind, RSA below 2048
+  // bits.
   static Result<SigningKey> from_pem(const Secret& pem);
   static SigningKey make_p256(const Random& random);
   Secret pem() const;  // PKCS#8
@@ -34,16 +40,22 @@ class SigningKey {
   Json public_jwk() const;
   std::string thumbprint() const;
   std::string default_algorithm() const;  // "ES256", "ES384", "RS256", "EdDSA"
-  // Errc::config when the key cannot do that algorithm (ES256, ES384, RS256, RS384, RS512, PS256, EdDSA).
+  // Compact; "alg" is put into the header. Errc::config when the key cannot do that algorithm (ES256, ES384, RS256,
+  // RS384, RS512, PS256, EdDSA).
   Result<std::string> sign(const Json& header, const Json& payload, std::string_view algorithm) const;
+  // Of these bytes as they are; ECDSA as r and s, each of the length of the curve.
+  Result<std::string> signature(std::string_view bytes, std::string_view algorithm) const;
 
  private:
   struct Key;
+  explicit SigningKey(std::shared_ptr<const Key> key) : key_(std::move(key)) {}
   std::shared_ptr<const Key> key_;
 };
 
-// Whether a compact JWS was made by the private half of this key; for tests and for identity tokens.
+// The payload of a compact JWS, if it was made by the private half of this key; for tests and for identity tokens.
+// Errc::denied when it was not. The algorithm is the header's, and must be one of the key's kind.
 Result<Json> verify_jws(std::string_view compact, const Json& public_jwk);
+bool verifies(std::string_view bytes, std::string_view signature, std::string_view algorithm, const Json& public_jwk);
 // Without looking at the signature. Nothing when it is not a JWT.
 std::optional<Json> jwt_payload(std::string_view compact);
 

@@ -19,9 +19,9 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::string_view callback_path = "/callback";
-constexpr int most_strangers = 50;       // answers that belong to another attempt, before nobody listens any more
-constexpr auto outcome_wait = 45s;       // the page waits so long for the token
-constexpr auto last_page = 2s;           // to be taken by the browser
+constexpr int most_strangers = 50;  // answers that belong to another attempt, before nobody listens any more
+constexpr auto outcome_wait = 45s;  // the page waits so long for the token
+constexpr auto last_page = 2s;      // to be taken by the browser
 constexpr std::size_t shown_problem = 500;
 
 std::string html_escaped(std::string_view text) {
@@ -111,9 +111,11 @@ class LoopbackVisit final : public AuthorizationVisit {
       };
       const auto fixed = self->wish.port;
       if (fixed && !any(*fixed)) {
-        throw Error(Errc::connect, fmt::format("port {} of this machine, where the sign-in of \"{}\" has to come back to, is in use; end "
-                                               "the program that has it, or sign in when it has ended",
-                                               *fixed, self->wish.server));
+        throw Error(
+            Errc::connect,
+            fmt::format("port {} of this machine, where the sign-in of \"{}\" has to come back to, is in use; end "
+                        "the program that has it, or sign in when it has ended",
+                        *fixed, self->wish.server));
       }
       if (!fixed && !(self->wish.preferred_port != 0 && any(self->wish.preferred_port))) first->listen("127.0.0.1", 0);
       const auto address = first->address();
@@ -169,7 +171,8 @@ class LoopbackVisit final : public AuthorizationVisit {
       co_return;
     }
     const auto query = asked.target.find('?');
-    auto read = read_callback(query == std::string::npos ? std::string_view() : std::string_view(asked.target).substr(query + 1));
+    auto read = read_callback(query == std::string::npos ? std::string_view()
+                                                         : std::string_view(asked.target).substr(query + 1));
     Result<Secret> judged = read ? self->judge(*read) : Result<Secret>(std::unexpected(read.error()));
     if (!judged && judged.error().code() == Errc::protocol) {
       const bool too_many = ++self->strangers > most_strangers;
@@ -191,8 +194,11 @@ class LoopbackVisit final : public AuthorizationVisit {
     const auto waiting = [](std::shared_ptr<Shared> shared) -> Task<void> {
       while (!shared->outcome) co_await shared->finished.wait();
     };
-    auto told = co_await as_result(with_timeout(waiting(self), outcome_wait, "the token takes long; look at the program that signs in"));
-    const auto problem = !told ? told.error().message() : self->outcome->has_value() ? "" : self->outcome->error().message();
+    auto told = co_await as_result(
+        with_timeout(waiting(self), outcome_wait, "the token takes long; look at the program that signs in"));
+    const auto problem = !told                        ? told.error().message()
+                         : self->outcome->has_value() ? ""
+                                                      : self->outcome->error().message();
     exchange.respond(problem.empty() ? 200 : 502, page_headers(), callback_page(self->wish.server, problem));
   }
 
@@ -200,9 +206,9 @@ class LoopbackVisit final : public AuthorizationVisit {
     self->judge = std::move(judge);
     value_or_throw(check_browser_url(url));
     co_await self->options.show(url);
-    auto code = co_await with_timeout(
-        self->code.wait(), as_duration(self->options.wait),
-        fmt::format("nobody signed in within {}", limit_text(as_duration(self->options.wait))));
+    auto code =
+        co_await with_timeout(self->code.wait(), as_duration(self->options.wait),
+                              fmt::format("nobody signed in within {}", limit_text(as_duration(self->options.wait))));
     co_return value_or_throw(std::move(code));
   }
 
@@ -231,10 +237,12 @@ OpenVisit loopback_visits(LoopbackOptions options) {
 std::string callback_page(std::string_view server, std::string_view problem) {
   const auto name = html_escaped(clean_line(server));
   const auto why = html_escaped(clean_line(cut_utf8(problem, shown_problem)));
-  const auto title = problem.empty() ? fmt::format("You are signed in{}{}", name.empty() ? "" : " to ", name) : std::string("Signing in did not work");
+  const auto title = problem.empty() ? fmt::format("You are signed in{}{}", name.empty() ? "" : " to ", name)
+                                     : std::string("Signing in did not work");
   return fmt::format(
       "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>{0}</title><style>body{{font:16px/1.5 "
-      "system-ui,sans-serif;max-width:34em;margin:4em auto;padding:0 1em;color:#222}}@media(prefers-color-scheme:dark){{body{{background:#111;color:#ddd}}}}"
+      "system-ui,sans-serif;max-width:34em;margin:4em auto;padding:0 "
+      "1em;color:#222}}@media(prefers-color-scheme:dark){{body{{background:#111;color:#ddd}}}}"
       "</style></head><body><h1>{0}</h1><p>{1}</p></body></html>\n",
       title, problem.empty() ? "You can close this window and go back to Patchbay." : why);
 }

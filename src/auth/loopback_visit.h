@@ -1,6 +1,7 @@
-// A visit whose answer comes to a listener of ours on this machine (RFC 8252, 7.3): opened before the browser is, closed after the
-// first answer that belongs to it. Only this machine reaches it, only a browser that goes there by itself is heard, and only the
-// address that was announced counts. What it shows is a page that says how it ended. Loop thread only.
+// A visit whose answer comes to a listener of ours on this machine (RFC 8252, 7.3): opened before the browser is,
+// closed after the first answer that belongs to it. Only this machine reaches it, only a browser that goes there by
+// itself is heard, and only the address that was announced counts. What it shows is a page that says how it ended. Loop
+// thread only.
 #pragma once
 
 #include <functional>
@@ -12,7 +13,8 @@
 namespace patchbay {
 
 struct LoopbackOptions {
-  // Shows the user the address, by opening a browser or by saying it. Returns at once or when it is done; what it throws ends the visit.
+  // Shows the user the address, by opening a browser or by saying it. Returns at once or when it is done; what it
+  // throws ends the visit.
   std::function<Task<void>(std::string url)> show;
   std::chrono::milliseconds wait{std::chrono::minutes(10)};  // for the user
   Runtime runtime;

@@ -53,7 +53,7 @@ struct OAuthClient {
   Secret secret;                                    // empty: a public client
   std::optional<std::chrono::sys_seconds> expires;  // of the secret
   ClientAuthentication authentication = ClientAuthentication::none;
-  Secret private_key;  // PEM, for private_key_jwt
+  Secret private_key;         // PEM, for private_key_jwt
   std::string key_algorithm;  // "ES256"; empty: what fits the key
   std::vector<std::string> redirect_uris;
   bool operator==(const OAuthClient&) const = default;
@@ -71,13 +71,13 @@ struct TokenSet {
   ClientAuthentication authentication = ClientAuthentication::none;  // at that endpoint
   TokenKind kind = TokenKind::bearer;
   Secret access;
-  Secret refresh;                                      // empty: none was given
-  Secret dpop_key;                                     // PEM; empty with bearer tokens
-  std::optional<std::chrono::sys_seconds> expires;     // of the access token
-  Scopes requested;                                    // for step-up: RFC 6750 does not tell what a refusal adds to
-  std::optional<Scopes> granted;                       // unset: as requested
-  std::chrono::sys_seconds obtained{};                 // by signing in
-  std::optional<std::chrono::sys_seconds> refreshed;   // last
+  Secret refresh;                                     // empty: none was given
+  Secret dpop_key;                                    // PEM; empty with bearer tokens
+  std::optional<std::chrono::sys_seconds> expires;    // of the access token
+  Scopes requested;                                   // for step-up: RFC 6750 does not tell what a refusal adds to
+  std::optional<Scopes> granted;                      // unset: as requested
+  std::chrono::sys_seconds obtained{};                // by signing in
+  std::optional<std::chrono::sys_seconds> refreshed;  // last
   bool operator==(const TokenSet&) const = default;
 };
 

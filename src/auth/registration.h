@@ -1,7 +1,9 @@
-// Who we are at an authorization server: a client that the user configured there, a document about us at a URL, or a registration that
-// we make (RFC 7591). Pure: which of them, the request, and what its answer may say.
+// Who we are at an authorization server: a client that the user configured there, a document about us at a URL, or a
+// registration that we make (RFC 7591). Pure: which of them, the request, and what its answer may say.
 #pragma once
 
+#include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,22 +26,25 @@ struct ClientSources {
   std::vector<std::string> redirect_uris;  // that we will use; ports of loopback addresses do not count (RFC 8252, 7.3)
   std::chrono::sys_seconds now{};
 };
-// A configured client is used alone, never beside a registration. A kept one only at its issuer, with its redirect URIs, until its
-// secret expires.
+// A configured client is used alone, never beside a registration. A kept one only at its issuer, with its redirect
+// URIs, until its secret expires.
 ClientChoice choose_client(const ClientSources& sources, const IssuerMetadata& issuer);
 
 struct RegistrationWish {
   std::string client_name;
   std::vector<std::string> redirect_uris;
-  Scopes scopes;             // empty: left out
+  Scopes scopes;  // empty: left out
   std::string software_version;
 };
+// As a public client where the issuer takes one ("none"), native when every redirect goes to this machine or its own
+// scheme.
 HttpRequest registration_request(const IssuerMetadata& issuer, const RegistrationWish& wish);
-// What the server made of us: its words count, not what we asked for.
+// What the server made of us: its words count, not what we asked for. Errc::unauthorized when it refused,
+// Errc::unsupported when it wants a proof that we do not have, Errc::protocol for what is not an answer.
 Result<OAuthClient> read_registration(int status, std::string_view body, const IssuerMetadata& issuer,
                                       const RegistrationWish& wish);
-// How such a client proves itself at the token endpoint: as registered, else what the issuer supports (nothing said: basic), basic before
-// post; without a secret and a key: not at all.
+// How such a client proves itself at the token endpoint: as registered, else what the issuer supports (nothing said:
+// basic), basic before post; without a secret and a key: not at all.
 ClientAuthentication authentication_for(const OAuthClient& client, const IssuerMetadata& issuer);
 
 }  // namespace patchbay

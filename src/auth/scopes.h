@@ -13,8 +13,9 @@ Scopes split_scopes(std::string_view text);
 std::string join_scopes(const Scopes& scopes);
 Scopes scope_union(Scopes first, const Scopes& more);
 
-// In this order: the entry's "oauth.scopes"; the challenge's; all of the resource's scopes_supported; those of a metadata document that
-// the entry names; none (the parameter is left out). offline_access is added where the issuer lists it.
+// In this order: the entry's "oauth.scopes"; the challenge's; all of the resource's scopes_supported; those of a
+// metadata document that the entry names; none (the parameter is left out). offline_access is added where the issuer
+// lists it.
 struct ScopeSources {
   std::optional<std::string> configured;
   std::optional<std::string> challenged;

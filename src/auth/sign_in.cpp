@@ -105,7 +105,8 @@ Task<SentCredentials> ServerSignIn::authorized(Self self, HttpRequest& request) 
   const auto nonce = self->desk_->nonces_.find(self->settings_.url.origin());
   DpopRequest proof{.method = request.method, .url = request.url, .access_token = tokens.access.reveal(), .nonce = {}};
   if (nonce != self->desk_->nonces_.end()) proof.nonce = nonce->second;
-  request.headers.set("DPoP", value_or_throw(dpop_proof(key, proof, self->desk_->now(), self->desk_->options_.runtime.random)));
+  request.headers.set("DPoP",
+                      value_or_throw(dpop_proof(key, proof, self->desk_->now(), self->desk_->options_.runtime.random)));
   request.headers.set("Authorization", fmt::format("DPoP {}", tokens.access.reveal()));
   co_return sent;
 }
@@ -201,8 +202,8 @@ Task<void> ServerSignIn::renew(Self self, std::shared_ptr<Holder> holder) {
   if (!done) {
     holder->failed = self->desk_->now();
     holder->failure = done.error().within("the sign-in could not be renewed");
-    self->desk_->options_.runtime.log(LogLevel::warning, "sign_in_not_renewed", "server", self->settings_.server, "reason",
-                                      done.error().message());
+    self->desk_->options_.runtime.log(LogLevel::warning, "sign_in_not_renewed", "server", self->settings_.server,
+                                      "reason", done.error().message());
   }
   holder->renewing = false;
   ++holder->generation;
@@ -214,8 +215,7 @@ Task<void> ServerSignIn::renew_locked(Self self, std::shared_ptr<Holder> holder)
   const auto before = *holder->tokens;
   const auto lock = co_await store.lock(token_name(before.issuer, before.resource));
   auto kept = co_await store.token(before.issuer, before.resource);
-  if (kept && replaces(kept->access, before.access) &&
-      token_age(*kept, self->desk_->now()) == TokenAge::fresh) {
+  if (kept && replaces(kept->access, before.access) && token_age(*kept, self->desk_->now()) == TokenAge::fresh) {
     holder->tokens = std::move(kept);
     holder->over = false;
     co_return;
@@ -281,8 +281,8 @@ Task<bool> ServerSignIn::sign_out() {
   held->tokens.reset();
   holder_.reset();
   if (!tokens->revocation_endpoint.empty() && client) {
-    auto request = revocation_request(tokens->revocation_endpoint, *tokens, *client, client->authentication, tokens->issuer,
-                                      desk_->now(), desk_->options_.runtime.random);
+    auto request = revocation_request(tokens->revocation_endpoint, *tokens, *client, client->authentication,
+                                      tokens->issuer, desk_->now(), desk_->options_.runtime.random);
     if (request) {
       const auto reach = co_await way();
       auto told = co_await as_result(reach.fetch(std::move(*request)));

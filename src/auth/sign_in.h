@@ -1,10 +1,12 @@
-// ServerSignIn: the sign-in of one server that is reached by HTTP. It puts the token on each request, renews it before it expires and
-// when it is refused, and gets one where no person is needed. When a person is needed the refusal stands and travels up as an
-// Error with SignInNeed; then somebody calls sign_in(), outside of every limit for connecting or calling, and opens the connection anew.
+// ServerSignIn: the sign-in of one server that is reached by HTTP. It puts the token on each request, renews it before
+// it expires and when it is refused, and gets one where no person is needed. When a person is needed the refusal stands
+// and travels up as an Error with SignInNeed; then somebody calls sign_in(), outside of every limit for connecting or
+// calling, and opens the connection anew.
 //
-// SignInDesk: what the servers of one host share: the tokens of each issuer and resource, so that one renewal serves all who wait
-// for it; who we are at each issuer, so that we register once; and the user's attention, one browser window at a time.
-// Both are made and used on the loop thread. HTTP, browser, clock, randomness and store are handed in.
+// SignInDesk: what the servers of one host share: the tokens of each issuer and resource, so that one renewal serves
+// all who wait for it; who we are at each issuer, so that we register once; and the user's attention, one browser
+// window at a time. Both are made and used on the loop thread. HTTP, browser, clock, randomness and store are handed
+// in.
 #pragma once
 
 #include <chrono>
@@ -123,7 +125,7 @@ class SignInDesk : public std::enable_shared_from_this<SignInDesk> {
     bool renewing = false;
     std::optional<Error> failure;  // of the last renewal
     std::chrono::sys_seconds failed{};
-    bool over = false;             // it cannot be renewed any more: somebody has to sign in
+    bool over = false;  // it cannot be renewed any more: somebody has to sign in
     Event renewed;
   };
   std::shared_ptr<Holder> holder(const std::string& issuer, const std::string& resource);
@@ -132,9 +134,9 @@ class SignInDesk : public std::enable_shared_from_this<SignInDesk> {
   Options options_;
   std::map<std::string, std::shared_ptr<Holder>> holders_;  // by token_name()
   std::map<std::string, std::weak_ptr<ServerSignIn>> servers_;
-  std::map<std::string, std::string> nonces_;    // by origin: the last one it wanted in proofs
-  std::map<std::string, bool> registered_now_;   // by issuer: in this run
-  Semaphore attention_{1};                       // of the user
+  std::map<std::string, std::string> nonces_;   // by origin: the last one it wanted in proofs
+  std::map<std::string, bool> registered_now_;  // by issuer: in this run
+  Semaphore attention_{1};                      // of the user
   Scope scope_;
 };
 
@@ -149,7 +151,8 @@ class ServerSignIn final : public HttpAuth, public std::enable_shared_from_this<
 
   // Gets a token, with a person unless the grant needs none. Returns when it is kept. `need` is what the refusal said.
   Task<SignInReport> sign_in(SignInNeed need, OpenVisit open);
-  // Tells the issuer that the tokens are not needed any more, where it can be told, and forgets them. False: there were none.
+  // Tells the issuer that the tokens are not needed any more, where it can be told, and forgets them. False: there were
+  // none.
   Task<bool> sign_out();
 
   const SignInSettings& settings() const noexcept { return settings_; }
@@ -190,8 +193,8 @@ class ServerSignIn final : public HttpAuth, public std::enable_shared_from_this<
   std::optional<SignInWay> way_;
   bool loaded_ = false;
   Semaphore loading_{1};
-  std::shared_ptr<Holder> holder_;     // once an issuer is known
-  std::vector<Scopes> steps_up_;       // that were made, and were not enough
+  std::shared_ptr<Holder> holder_;  // once an issuer is known
+  std::vector<Scopes> steps_up_;    // that were made, and were not enough
 };
 
 }  // namespace patchbay

@@ -1,4 +1,5 @@
-// How ServerSignIn gets its first token: by a browser, as itself, by a statement of its platform, or through an identity provider.
+// How ServerSignIn gets its first token: by a browser, as itself, by a statement of its platform, or through an
+// identity provider.
 #include <algorithm>
 #include <utility>
 
@@ -79,7 +80,8 @@ Task<Discovered> ServerSignIn::discover_now(SignInNeed need) {
   const auto reach = co_await way();
   // Where we are known already is asked first, of several that a server names.
   std::string known;
-  if (auto kept = co_await as_result(desk_->options_.store->token_of_server(url_)); kept && *kept) known = (*kept)->issuer;
+  if (auto kept = co_await as_result(desk_->options_.store->token_of_server(url_)); kept && *kept)
+    known = (*kept)->issuer;
   DiscoveryWish wish;
   wish.server = settings_.url;
   wish.named_metadata = need.resource_metadata;
@@ -92,7 +94,8 @@ Task<Discovered> ServerSignIn::discover_now(SignInNeed need) {
 
 Scopes ServerSignIn::scopes_for(const SignInNeed& need, const Discovered& found) const {
   const auto challenged = need.scope.empty() ? std::nullopt : std::optional(need.scope);
-  const auto* before = holder_ && holder_->tokens && holder_->tokens->issuer == found.issuer.issuer ? &*holder_->tokens : nullptr;
+  const auto* before =
+      holder_ && holder_->tokens && holder_->tokens->issuer == found.issuer.issuer ? &*holder_->tokens : nullptr;
   if (need.more_scope && before) return stepped_up(before->requested, challenged);
   return wanted_scopes({.configured = settings_.scopes,
                         .challenged = challenged,
@@ -102,14 +105,16 @@ Scopes ServerSignIn::scopes_for(const SignInNeed& need, const Discovered& found)
 }
 
 Task<TokenSet> ServerSignIn::by_browser(Discovered found, SignInNeed need, OpenVisit open, SignInReport& report) {
-  if (!open) throw Error(Errc::unauthorized, fmt::format("{} needs somebody to sign in, and nobody is there", settings_.server));
+  if (!open)
+    throw Error(Errc::unauthorized, fmt::format("{} needs somebody to sign in, and nobody is there", settings_.server));
   value_or_throw(check_pkce(found.issuer));
   auto scopes = scopes_for(need, found);
   if (need.more_scope) {
     if (steps_up_.size() >= most_steps_up || std::ranges::contains(steps_up_, scopes)) {
-      throw Error(Errc::forbidden, fmt::format("{} wants more rights again after you gave it those that it asked for ({}); nothing more "
-                                               "is asked of you",
-                                               settings_.server, join_scopes(scopes)));
+      throw Error(Errc::forbidden,
+                  fmt::format("{} wants more rights again after you gave it those that it asked for ({}); nothing more "
+                              "is asked of you",
+                              settings_.server, join_scopes(scopes)));
     }
     steps_up_.push_back(scopes);
   }
@@ -148,7 +153,8 @@ Task<TokenSet> ServerSignIn::by_browser(Discovered found, SignInNeed need, OpenV
   request.authentication = authentication_for(attempt.client, found.issuer);
   request.resource = found.resource;
   const bool proof = need.proof || found.dpop_required;
-  auto tokens = co_await as_result(in_step("getting the token", tokens_by(std::move(request), found, proof, std::move(scopes))));
+  auto tokens =
+      co_await as_result(in_step("getting the token", tokens_by(std::move(request), found, proof, std::move(scopes))));
   visit->finish(tokens ? Result<void>() : Result<void>(std::unexpected(tokens.error())));
   co_return value_or_throw(std::move(tokens));
 }
@@ -171,8 +177,10 @@ Task<TokenSet> ServerSignIn::without_person(Discovered found, SignInNeed need) {
       throw Error(Errc::internal, "a sign-in with a browser was begun without one");
     case GrantKind::client_credentials:
       if (!client) {
-        throw Error(Errc::config, fmt::format("server \"{}\" signs in with client credentials, and its entry has no \"oauth.clientId\"",
-                                              settings_.server));
+        throw Error(
+            Errc::config,
+            fmt::format("server \"{}\" signs in with client credentials, and its entry has no \"oauth.clientId\"",
+                        settings_.server));
       }
       request.grant = ClientCredentialsGrant{};
       break;
@@ -197,7 +205,8 @@ Task<TokenSet> ServerSignIn::without_person(Discovered found, SignInNeed need) {
 OAuthClient ServerSignIn::configured_client(const IssuerMetadata& issuer) const {
   if (settings_.client_issuer && *settings_.client_issuer != issuer.issuer) {
     throw Error(Errc::config,
-                fmt::format("server \"{}\" names {} as its authorization server, and \"oauth.clientId\" is for {}; nothing was sent there",
+                fmt::format("server \"{}\" names {} as its authorization server, and \"oauth.clientId\" is for {}; "
+                            "nothing was sent there",
                             settings_.server, redacted_url(issuer.issuer), redacted_url(*settings_.client_issuer)));
   }
   OAuthClient client;
@@ -214,7 +223,8 @@ OAuthClient ServerSignIn::configured_client(const IssuerMetadata& issuer) const 
   return client;
 }
 
-Task<OAuthClient> ServerSignIn::client_at(IssuerMetadata issuer, std::string redirect_uri, Scopes scopes, SignInReport& report) {
+Task<OAuthClient> ServerSignIn::client_at(IssuerMetadata issuer, std::string redirect_uri, Scopes scopes,
+                                          SignInReport& report) {
   if (settings_.client_id) co_return configured_client(issuer);
   auto& store = *desk_->options_.store;
   // However many servers of one issuer begin at once, in however many processes: one registration.
@@ -229,10 +239,10 @@ Task<OAuthClient> ServerSignIn::client_at(IssuerMetadata issuer, std::string red
   switch (choose_client(sources, issuer)) {
     case ClientChoice::configured:
     case ClientChoice::none:
-      throw Error(Errc::config,
-                  fmt::format("{} does not register clients by itself; create one there, with the redirect address {}, and write its id as "
-                              "\"oauth\": {{\"clientId\": \"…\"}} into the entry of \"{}\"",
-                              redacted_url(issuer.issuer), redirect_uri, settings_.server));
+      throw Error(Errc::config, fmt::format("{} does not register clients by itself; create one there, with the "
+                                            "redirect address {}, and write its id as "
+                                            "\"oauth\": {{\"clientId\": \"…\"}} into the entry of \"{}\"",
+                                            redacted_url(issuer.issuer), redirect_uri, settings_.server));
     case ClientChoice::document: {
       OAuthClient client;
       client.source = OAuthClient::Source::document;
@@ -286,7 +296,8 @@ Task<TokenAnswer> ServerSignIn::request_tokens(TokenRequest request, TokenKind k
     if (kind == TokenKind::dpop) {
       const auto key = value_or_throw(SigningKey::from_pem(dpop_key));
       DpopRequest proof{.method = sending.method, .url = sending.url};
-      if (const auto nonce = desk_->nonces_.find(endpoint.origin()); nonce != desk_->nonces_.end()) proof.nonce = nonce->second;
+      if (const auto nonce = desk_->nonces_.find(endpoint.origin()); nonce != desk_->nonces_.end())
+        proof.nonce = nonce->second;
       sending.headers.set("DPoP", value_or_throw(dpop_proof(key, proof, desk_->now(), random)));
     }
     auto answer = co_await reach.fetch(std::move(sending));
@@ -295,18 +306,21 @@ Task<TokenAnswer> ServerSignIn::request_tokens(TokenRequest request, TokenKind k
     }
     auto read = read_token_answer(answer.head, answer.body, kind);
     const auto* refusal = std::get_if<TokenRefusal>(&read);
-    if (again || !refusal || refusal->fault != TokenFault::use_dpop_nonce || refusal->dpop_nonce.empty()) co_return read;
+    if (again || !refusal || refusal->fault != TokenFault::use_dpop_nonce || refusal->dpop_nonce.empty())
+      co_return read;
   }
 }
 
 Task<TokenSet> ServerSignIn::tokens_by(TokenRequest request, const Discovered& found, bool proof, Scopes scopes) {
   // Proofs where the server wants them and the issuer can.
-  const auto kind = proof || (settings_.dpop && !found.issuer.dpop_algorithms.empty()) ? TokenKind::dpop : TokenKind::bearer;
+  const auto kind =
+      proof || (settings_.dpop && !found.issuer.dpop_algorithms.empty()) ? TokenKind::dpop : TokenKind::bearer;
   Secret key;
   if (kind == TokenKind::dpop) key = SigningKey::make_p256(desk_->options_.runtime.random).pem();
   auto answer = co_await request_tokens(request, kind, key);
   if (const auto* refusal = std::get_if<TokenRefusal>(&answer)) {
-    if (refusal->fault == TokenFault::invalid_client && request.client && request.client->source == OAuthClient::Source::registered) {
+    if (refusal->fault == TokenFault::invalid_client && request.client &&
+        request.client->source == OAuthClient::Source::registered) {
       (void)co_await as_result(desk_->options_.store->forget_client(found.issuer.issuer));
     }
     throw token_error(*refusal, found.issuer.issuer);
@@ -319,13 +333,16 @@ Task<TokenSet> ServerSignIn::tokens_by(TokenRequest request, const Discovered& f
 
 Task<Secret> ServerSignIn::identity_assertion(const Discovered& found, const Scopes& scopes) {
   if (!settings_.identity_provider) {
-    throw Error(Errc::config, fmt::format("server \"{}\" signs in through an identity provider (\"oauth.xaa\"), and the settings name none",
-                                          settings_.server));
+    throw Error(
+        Errc::config,
+        fmt::format("server \"{}\" signs in through an identity provider (\"oauth.xaa\"), and the settings name none",
+                    settings_.server));
   }
   const auto& provider = *settings_.identity_provider;
   auto subject = co_await desk_->options_.store->secret(provider_token_name(provider.issuer));
   if (!subject) {
-    throw Error(Errc::unauthorized, fmt::format("nobody is signed in at the identity provider {}", redacted_url(provider.issuer)));
+    throw Error(Errc::unauthorized,
+                fmt::format("nobody is signed in at the identity provider {}", redacted_url(provider.issuer)));
   }
   const auto reach = co_await way();
   auto endpoint = provider.token_endpoint;

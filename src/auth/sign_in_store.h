@@ -1,7 +1,7 @@
-// What sign-in keeps from run to run: tokens by issuer and resource, who we are at each issuer, and which server belongs to which
-// of them. An interface, so that the engine can be tried in memory; auth/vault_sign_ins is the one on disk. Every process of a
-// user may use one at the same time. Loop thread only; each call may wait for a keyring or a lock. Throws why something
-// cannot be read: "nothing there" and "not reached" are different answers.
+// What sign-in keeps from run to run: tokens by issuer and resource, who we are at each issuer, and which server
+// belongs to which of them. An interface, so that the engine can be tried in memory; auth/vault_sign_ins is the one on
+// disk. Every process of a user may use one at the same time. Loop thread only; each call may wait for a keyring or a
+// lock. Throws why something cannot be read: "nothing there" and "not reached" are different answers.
 #pragma once
 
 #include <chrono>

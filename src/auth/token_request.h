@@ -1,15 +1,20 @@
-// Requests to a token endpoint: one for each grant, with the proof of who we are (RFC 6749, 7521, 7523, 8693). Pure but for time and
-// randomness. Bodies are forms; secrets are in the body or in Authorization, never in a URL.
+// Requests to a token endpoint: one for each grant, with the proof of who we are (RFC 6749, 7521, 7523, 8693). Pure but
+// for time and randomness. Bodies are forms; secrets are in the body or in Authorization, never in a URL.
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 
 #include <patchbay/error.h>
 
 #include "auth/jose.h"
 #include "auth/oauth_types.h"
+#include "base/clock.h"
+#include "base/secret.h"
+#include "http/form.h"
 #include "http/message.h"
 
 namespace patchbay {
@@ -44,14 +49,12 @@ struct TokenRequest {
   std::string resource;  // empty: left out
   Scopes scopes;         // empty: left out
 };
+// Errc::protocol without an endpoint, Errc::config when a key cannot be used.
 Result<HttpRequest> token_request(const TokenRequest& request, std::chrono::sys_seconds now, const Random& random);
 
 // RFC 7009. The refresh token where there is one.
 Result<HttpRequest> revocation_request(const std::string& endpoint, const TokenSet& tokens, const OAuthClient& client,
                                        ClientAuthentication authentication, const std::string& issuer,
                                        std::chrono::sys_seconds now, const Random& random);
-
-// application/x-www-form-urlencoded, also for the values inside of Basic (RFC 6749, 2.3.1).
-std::string form_encoded(std::string_view text);
 
 }  // namespace patchbay

@@ -1,5 +1,6 @@
-// A visit of the user's browser to an authorization server: the address it comes back to, and what it brings. A listener on
-// this machine (auth/loopback_visit), a text that the user pastes, or whatever a program or a test hands in. Loop thread only.
+// A visit of the user's browser to an authorization server: the address it comes back to, and what it brings. A
+// listener on this machine (auth/loopback_visit), a text that the user pastes, or whatever a program or a test hands
+// in. Loop thread only.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +20,9 @@ class AuthorizationVisit {
   virtual ~AuthorizationVisit() = default;
 
   virtual const std::string& redirect_uri() const noexcept = 0;
-  // Sends the user to `url` and returns what `judge` makes of the answer that came back. An answer that belongs to another
-  // attempt (`judge` says Errc::protocol) is refused where it came in, and the wait goes on; every other end is thrown. Bounded in time.
+  // Sends the user to `url` and returns what `judge` makes of the answer that came back. An answer that belongs to
+  // another attempt (`judge` says Errc::protocol) is refused where it came in, and the wait goes on; every other end is
+  // thrown. Bounded in time.
   using Judge = std::function<Result<Secret>(const CallbackAnswer&)>;
   virtual Task<Secret> go(std::string url, Judge judge) = 0;
   // How it ended, for the page that the user looks at.

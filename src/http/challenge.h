@@ -1,5 +1,5 @@
-// What a server that answers 401 or 403 asks for: the fields WWW-Authenticate (RFC 9110, 11.6.1), any number of them, any
-// number of challenges in each. Pure; the transports word refusals by it, sign-in acts on it.
+// What a server that answers 401 or 403 asks for: the fields WWW-Authenticate (RFC 9110, 11.6.1), any number of them,
+// any number of challenges in each. Pure; the transports word refusals by it, sign-in acts on it.
 #pragma once
 
 #include <optional>
@@ -22,10 +22,12 @@ struct HttpChallenge {
   bool operator==(const HttpChallenge&) const = default;
 };
 
-// In order. What cannot be read as a challenge is passed over, and so is all beyond 32 challenges or 64 parameters of one.
+// In order. What cannot be read as a challenge is passed over, and so is all beyond 32 challenges or 64 parameters of
+// one.
 std::vector<HttpChallenge> parse_challenges(const HttpHeaders& headers);
 
-// What matters to sign-in, out of the challenges of one answer: those of Bearer and DPoP, the first that says something counts.
+// What matters to sign-in, out of the challenges of one answer: those of Bearer and DPoP, the first that says something
+// counts.
 struct SignInChallenge {
   bool present = false;  // Bearer or DPoP was named
   bool dpop = false;

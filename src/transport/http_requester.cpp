@@ -188,14 +188,14 @@ Error sign_in_error(std::string_view shown, int status, bool signed_in, bool mor
   const auto explained = excerpt(body);
   const auto because = explained.empty() ? std::string() : fmt::format(": {}", explained);
   if (more_scope) {
-    return Error(Errc::forbidden,
-                 fmt::format("{} needs more rights than you gave it when you signed in ({} {}){}", shown, status,
-                             reason_phrase(status), because))
+    return Error(Errc::forbidden, fmt::format("{} needs more rights than you gave it when you signed in ({} {}){}",
+                                              shown, status, reason_phrase(status), because))
         .with_http_status(status);
   }
   if (status == 403 && signed_in) {
     return Error(Errc::forbidden,
-                 fmt::format("{} refuses access to the account that you signed in with (403 Forbidden){}", shown, because))
+                 fmt::format("{} refuses access to the account that you signed in with (403 Forbidden){}", shown,
+                             because))
         .with_http_status(status);
   }
   return Error(Errc::unauthorized,

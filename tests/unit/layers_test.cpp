@@ -124,7 +124,7 @@ const std::vector<Wrapped> wrapped_libraries{
      {"src/http/client/curl_library.h", "src/http/client/curl_library.cpp", "src/http/client/curl_loop.h",
       "src/http/client/curl_loop.cpp", "src/http/client/curl_outcome.cpp", "src/http/client/curl_transfer.cpp"}},
     {"Beast", {"boost/beast"}, {"src/http/server/http_server.cpp"}},
-    {"OpenSSL", {"openssl/"}, {"src/base/crypto.cpp"}},
+    {"OpenSSL", {"openssl/"}, {"src/base/crypto.cpp", "src/auth/jose.cpp"}},
     {"simdjson", {"simdjson"}, {"src/json/utf8.cpp"}},
     {"RE2", {"re2/"}, {"src/builtin/grep.cpp"}},
     {"PCRE2", {"pcre2"}, {"src/json/regex.cpp"}},

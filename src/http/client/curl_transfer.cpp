@@ -1,6 +1,10 @@
 #include "http/client/curl_transfer.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <climits>
 #include <vector>
@@ -24,6 +28,16 @@ constexpr std::uint64_t least_request = 64;
 bool is_https(std::string_view url) { return to_lower_ascii(url.substr(0, 6)) == "https:"; }
 
 std::string reason_of(CURLcode code, const char* said) { return plain_reason(said, curl().easy_strerror(code)); }
+
+// Empty for what is not an address of the Internet.
+std::string literal(const sockaddr& address) {
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  const void* bytes = nullptr;
+  if (address.sa_family == AF_INET) bytes = &reinterpret_cast<const sockaddr_in&>(address).sin_addr;
+  if (address.sa_family == AF_INET6) bytes = &reinterpret_cast<const sockaddr_in6&>(address).sin6_addr;
+  if (bytes == nullptr || !::inet_ntop(address.sa_family, bytes, text.data(), text.size())) return {};
+  return text.data();
+}
 
 // Of the first certificate of the server.
 std::string names_of(CURL* easy) {
@@ -214,8 +228,13 @@ class EasyTransfer final : public CurlTransfer, public CurlMember {
       set(CURLOPT_PREREQFUNCTION, &EasyTransfer::on_request);
     }
     // Kept with the connection, which may live as long as the loop.
-    set(CURLOPT_OPENSOCKETFUNCTION, &CurlLoop::State::on_open);
-    set(CURLOPT_OPENSOCKETDATA, loop_.get());
+    if (options_.may_connect) {
+      set(CURLOPT_OPENSOCKETFUNCTION, &EasyTransfer::on_open);
+      set(CURLOPT_OPENSOCKETDATA, place_.get());
+    } else {
+      set(CURLOPT_OPENSOCKETFUNCTION, &CurlLoop::State::on_open);
+      set(CURLOPT_OPENSOCKETDATA, loop_.get());
+    }
     set(CURLOPT_CLOSESOCKETFUNCTION, &CurlLoop::State::on_close);
     set(CURLOPT_CLOSESOCKETDATA, loop_.get());
   }
@@ -326,6 +345,15 @@ class EasyTransfer final : public CurlTransfer, public CurlMember {
   static EasyTransfer& of(void* place) {
     return *static_cast<EasyTransfer*>(static_cast<CurlLoop::State::Place*>(place)->member);
   }
+  // The very address that would be connected to, so that a name cannot mean another one a moment later.
+  static curl_socket_t on_open(void* self, curlsocktype purpose, curl_sockaddr* address) {
+    auto& transfer = of(self);
+    if (auto good = transfer.options_.may_connect(literal(address->addr)); !good) {
+      transfer.not_allowed_ = good.error().message();
+      return CURL_SOCKET_BAD;
+    }
+    return CurlLoop::State::on_open(transfer.loop_.get(), purpose, address);
+  }
   static int on_request(void* self, char*, char*, int, int local_port) {
     auto& transfer = of(self);
     const auto now = std::chrono::steady_clock::now();
@@ -408,6 +436,9 @@ class EasyTransfer final : public CurlTransfer, public CurlMember {
               .reason = std::move(reason),
               .unacknowledged = untaken};
     }
+    if (code == CURLE_COULDNT_CONNECT && !connected_ && !not_allowed_.empty()) {
+      return {.fault = HttpFault::not_allowed, .phase = HttpPhase::connecting, .reason = not_allowed_};
+    }
     auto failure = failure_of({.code = code,
                                .reason = std::move(reason),
                                .phase = phase(),
@@ -444,6 +475,7 @@ class EasyTransfer final : public CurlTransfer, public CurlMember {
   bool ended_ = false;
   bool plain_post_ = false;  // it set nothing that another POST does not set
   std::optional<HttpFault> stopped_;
+  std::string not_allowed_;  // why an address may not be connected to
 };
 
 }  // namespace

@@ -12,6 +12,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -61,6 +62,8 @@ struct TransferOptions {
   std::string user_agent;
   std::size_t header_limit = 0;
   std::optional<std::chrono::milliseconds> connect_limit;
+  // Asked with every address before a socket for it is made; empty: all are good, as behind a proxy.
+  std::function<Result<void>(std::string_view address)> may_connect;
 };
 
 class CurlTransfer {

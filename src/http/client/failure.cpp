@@ -68,6 +68,8 @@ Telling tell(const HttpFailure& failure, const HttpFailureContext& context) {
       }
       return {Errc::connect, fmt::format("no connection: {}", failure.reason),
               "check that the server runs, and check its host and port"};
+    case HttpFault::not_allowed:
+      return {Errc::denied, failure.reason, ""};
     case HttpFault::connect_timeout:
       return {Errc::timeout, fmt::format("no connection within {}", context.limit),
               context.proxy.empty() ? std::string("check that the server can be reached from this machine, or allow "

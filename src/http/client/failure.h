@@ -19,6 +19,7 @@ enum class HttpFault {
   name_unknown,          // of the server
   proxy_name_unknown,    // of the proxy
   refused,               // no connection could be made
+  not_allowed,           // a rule forbids the address that the name came to; `reason` says why
   connect_timeout,       // our limit for it ran out
   first_byte_timeout,    // the same for the answer's head,
   idle_timeout,          // for the next piece of the body,

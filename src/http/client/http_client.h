@@ -14,10 +14,12 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include <patchbay/task.h>
 
@@ -50,6 +52,11 @@ struct HttpClientOptions {
   std::size_t header_limit = 64u << 10;  // of all fields of one answer
   std::size_t buffer = 256u << 10;       // body bytes held for a reader that is slow
   KeepAlive keep_alive;                  // of every connection
+  // Asked with each address that a name came to, or that stands in the URL, before a connection is made to it; the
+  // error is that of the request (Errc::denied), unless another address of the name serves. Redirects are asked about
+  // as well. Not asked about a proxy: that one looks the name up, and its own address is the user's choice. Kept
+  // connections were asked about when they were made.
+  std::function<Result<void>(std::string_view address)> may_connect;
   Log log;
 };
 

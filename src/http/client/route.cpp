@@ -89,6 +89,7 @@ Result<Route> route_to(const Url& url, const HttpClientOptions& settings) {
   }
   transfer.user_agent = settings.user_agent.empty() ? "patchbay/" PATCHBAY_VERSION : settings.user_agent;
   transfer.header_limit = settings.header_limit;
+  if (transfer.proxy.empty()) transfer.may_connect = settings.may_connect;
   if (auto good = check_files(route, wire_url.scheme == "https", transfer.proxy.starts_with("https:")); !good) {
     return std::unexpected(std::move(good).error());
   }
