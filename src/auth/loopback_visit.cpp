@@ -4,9 +4,11 @@
 
 #include <fmt/format.h>
 
+#include "auth/endpoint_rule.h"
 #include "base/as_result.h"
 #include "base/limit_text.h"
 #include "base/scope.h"
+#include "base/strings.h"
 #include "base/timeout.h"
 #include "base/waiting.h"
 #include "http/server/http_server.h"
@@ -205,7 +207,7 @@ class LoopbackVisit final : public AuthorizationVisit {
   static Task<Secret> visit(std::shared_ptr<Shared> self, std::string url, Judge judge) {
     self->judge = std::move(judge);
     value_or_throw(check_browser_url(url));
-    co_await self->options.show(url);
+    co_await self->options.show(url, self->redirect_uri);
     auto code =
         co_await with_timeout(self->code.wait(), as_duration(self->options.wait),
                               fmt::format("nobody signed in within {}", limit_text(as_duration(self->options.wait))));

@@ -15,7 +15,7 @@ namespace patchbay {
 struct LoopbackOptions {
   // Shows the user the address, by opening a browser or by saying it. Returns at once or when it is done; what it
   // throws ends the visit.
-  std::function<Task<void>(std::string url)> show;
+  std::function<Task<void>(std::string url, std::string redirect_uri)> show;
   std::chrono::milliseconds wait{std::chrono::minutes(10)};  // for the user
   Runtime runtime;
 };

@@ -33,6 +33,13 @@ bool is_over(TokenFault fault) {
   }
 }
 
+SignInNeed need_of(const SignInChallenge& challenge) {
+  return {.resource_metadata = challenge.resource_metadata.value_or(""),
+          .scope = challenge.scope.value_or(""),
+          .more_scope = challenge.error == "insufficient_scope",
+          .proof = challenge.dpop};
+}
+
 }  // namespace
 
 SignInDesk::SignInDesk(asio::any_io_executor executor, Options options)
@@ -160,10 +167,7 @@ Task<bool> ServerSignIn::challenged(Self self, SentCredentials sent, HttpRequest
         if (holder) {
           co_await renewed(self, holder);
         } else {
-          SignInNeed need{.resource_metadata = refused.challenge.resource_metadata.value_or(""),
-                          .scope = refused.challenge.scope.value_or(""),
-                          .proof = refused.challenge.dpop};
-          (void)co_await sign_in_now(self, std::move(need), {});
+          (void)co_await sign_in_now(self, need_of(refused.challenge), {});
           co_return true;
         }
         break;
@@ -180,6 +184,7 @@ Task<bool> ServerSignIn::challenged(Self self, SentCredentials sent, HttpRequest
           }
           break;
         }
+        self->last_need_ = need_of(refused.challenge);
         // Why it could not be renewed says more than that it was refused.
         if (holder && holder->failure && !holder->over) throw *holder->failure;
         co_return false;

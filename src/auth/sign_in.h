@@ -59,8 +59,9 @@ struct SignInSettings {
   Url url;
   GrantKind grant = GrantKind::authorization_code;
   std::optional<std::string> client_id;
-  Secret client_secret;  // empty: none
-  Secret private_key;    // PEM, for private_key_jwt
+  // Fetched when it is needed; unset or empty: none.
+  std::function<Task<Secret>()> client_secret;
+  std::function<Task<Secret>()> private_key;  // PEM, for private_key_jwt
   std::string key_algorithm;
   std::optional<std::string> client_issuer;  // where client_id is valid; unset: where it is first used
   std::optional<std::string> scopes;
@@ -156,6 +157,8 @@ class ServerSignIn final : public HttpAuth, public std::enable_shared_from_this<
   Task<bool> sign_out();
 
   const SignInSettings& settings() const noexcept { return settings_; }
+  // What the last refusal said that stood.
+  const std::optional<SignInNeed>& last_need() const noexcept { return last_need_; }
 
  private:
   using Self = std::shared_ptr<ServerSignIn>;
@@ -177,7 +180,7 @@ class ServerSignIn final : public HttpAuth, public std::enable_shared_from_this<
   Task<TokenSet> by_browser(Discovered found, SignInNeed need, OpenVisit open, SignInReport& report);
   Task<TokenSet> without_person(Discovered found, SignInNeed need);
   Task<OAuthClient> client_at(IssuerMetadata issuer, std::string redirect_uri, Scopes scopes, SignInReport& report);
-  OAuthClient configured_client(const IssuerMetadata& issuer) const;
+  Task<OAuthClient> configured_client(IssuerMetadata issuer);
   Task<OAuthClient> client_of(const TokenSet& tokens);
   Task<Secret> identity_assertion(const Discovered& found, const Scopes& scopes);
   Task<TokenSet> tokens_by(TokenRequest request, const Discovered& found, bool proof, Scopes scopes);
@@ -191,6 +194,7 @@ class ServerSignIn final : public HttpAuth, public std::enable_shared_from_this<
   std::string url_;  // the server's, as it is kept
   FindWay find_way_;
   std::optional<SignInWay> way_;
+  std::optional<SignInNeed> last_need_;
   bool loaded_ = false;
   Semaphore loading_{1};
   std::shared_ptr<Holder> holder_;  // once an issuer is known

@@ -168,7 +168,7 @@ Task<TokenSet> ServerSignIn::without_person(Discovered found, SignInNeed need) {
   request.scopes = scopes;
   std::optional<OAuthClient> client;
   if (settings_.client_id) {
-    client = configured_client(found.issuer);
+    client = co_await configured_client(found.issuer);
     request.client = &*client;
     request.authentication = authentication_for(*client, found.issuer);
   }
@@ -202,7 +202,7 @@ Task<TokenSet> ServerSignIn::without_person(Discovered found, SignInNeed need) {
   co_return co_await in_step("getting the token", tokens_by(std::move(request), found, proof, std::move(scopes)));
 }
 
-OAuthClient ServerSignIn::configured_client(const IssuerMetadata& issuer) const {
+Task<OAuthClient> ServerSignIn::configured_client(IssuerMetadata issuer) {
   if (settings_.client_issuer && *settings_.client_issuer != issuer.issuer) {
     throw Error(Errc::config,
                 fmt::format("server \"{}\" names {} as its authorization server, and \"oauth.clientId\" is for {}; "
@@ -213,19 +213,19 @@ OAuthClient ServerSignIn::configured_client(const IssuerMetadata& issuer) const 
   client.source = OAuthClient::Source::configured;
   client.issuer = issuer.issuer;
   client.id = *settings_.client_id;
-  client.secret = settings_.client_secret;
-  client.private_key = settings_.private_key;
+  if (settings_.client_secret) client.secret = co_await settings_.client_secret();
+  if (settings_.private_key) client.private_key = co_await settings_.private_key();
   client.key_algorithm = settings_.key_algorithm;
   client.authentication = !client.private_key.empty() ? ClientAuthentication::private_key_jwt
                           : client.secret.empty()     ? ClientAuthentication::none
                                                       : ClientAuthentication::basic;
   client.authentication = authentication_for(client, issuer);
-  return client;
+  co_return client;
 }
 
 Task<OAuthClient> ServerSignIn::client_at(IssuerMetadata issuer, std::string redirect_uri, Scopes scopes,
                                           SignInReport& report) {
-  if (settings_.client_id) co_return configured_client(issuer);
+  if (settings_.client_id) co_return co_await configured_client(std::move(issuer));
   auto& store = *desk_->options_.store;
   // However many servers of one issuer begin at once, in however many processes: one registration.
   const auto lock = co_await store.lock(client_name(issuer.issuer));
@@ -274,7 +274,7 @@ Task<OAuthClient> ServerSignIn::client_of(const TokenSet& tokens) {
   if (settings_.client_id && *settings_.client_id == tokens.client_id) {
     IssuerMetadata issuer;
     issuer.issuer = tokens.issuer;
-    auto client = configured_client(issuer);
+    auto client = co_await configured_client(std::move(issuer));
     client.authentication = tokens.authentication;
     co_return client;
   }

@@ -111,6 +111,7 @@ const std::map<std::string, std::string, std::less<>> public_headers{
     {"failure.h", "host"},
     {"model_view.h", "catalog"},
     {"events.h", "host"},
+    {"sign_in.h", "base"},
 };
 
 struct Wrapped {
