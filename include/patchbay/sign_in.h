@@ -21,6 +21,15 @@ struct SignInPage {
   std::string redirect_uri;  // where the browser ends
 };
 
+// Who signs the user in for many servers at once (cross-app access); entries with "oauth": {"xaa": true} use it.
+struct IdentityProvider {
+  std::string issuer;
+  std::string client_id;
+  std::string client_secret = {};   // empty: a public client
+  std::string token_endpoint = {};  // empty: as its description says
+  std::optional<std::uint16_t> callback_port = {};
+};
+
 struct SignInOptions {
   // Shows the user a page, for instance by opening a browser; returns when it is shown. Unset, like `paste`: nobody can
   // sign in, and a server that wants it stays without.
@@ -28,6 +37,12 @@ struct SignInOptions {
   // For a machine whose browser is elsewhere: shows the page and returns the address that the browser ended at, which
   // the user copied. Takes precedence over `show`.
   std::function<Task<std::string>(SignInPage)> paste;
+  // The secret of the client that the entry of this server names, instead of a kept one; an empty text where there is
+  // none.
+  std::function<Task<std::string>(std::string server)> client_secret = {};
+  std::optional<IdentityProvider> identity_provider = {};
+  // The user's identity token of that provider, instead of the one that Host::sign_in_at_provider got.
+  std::function<Task<std::string>()> identity_token = {};
   // What authorization servers tell the user about who asks.
   std::string client_name = "Patchbay";
   // The URL of a document about this program (client id metadata document); unset: MCP_OAUTH_CLIENT_METADATA_URL.

@@ -6,6 +6,7 @@
 
 #include "auth/challenge_rule.h"
 #include "auth/kept_token.h"
+#include "auth/scopes.h"
 #include "base/as_result.h"
 #include "base/loop_clock.h"
 #include "base/timeout.h"

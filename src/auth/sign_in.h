@@ -19,6 +19,7 @@
 #include <vector>
 
 #include <patchbay/error.h>
+#include <patchbay/sign_in.h>
 #include <patchbay/task.h>
 
 #include "auth/discovery.h"
@@ -44,15 +45,6 @@ enum class GrantKind : std::uint8_t {
   cross_app_access,    // by the user's sign-in at an identity provider (RFC 8693, then RFC 7523)
 };
 
-// The identity provider of cross-app access, as the user's settings name it.
-struct IdentityProvider {
-  std::string issuer;
-  std::string client_id;
-  Secret client_secret;        // empty: a public client
-  std::string token_endpoint;  // empty: as its description says
-  std::optional<std::uint16_t> callback_port;
-};
-
 // What an entry says about signing in, its secrets fetched.
 struct SignInSettings {
   std::string server;  // the name of the entry
@@ -74,6 +66,7 @@ struct SignInSettings {
   // The statement for workload_identity, fetched anew each time.
   std::function<Task<Secret>()> workload_token;
   std::optional<IdentityProvider> identity_provider;
+  std::function<Task<Secret>()> identity_token;  // unset: the kept one
 };
 
 // In the store: the user's identity token of a provider.

@@ -110,7 +110,7 @@ Task<TokenSet> ServerSignIn::by_browser(Discovered found, SignInNeed need, OpenV
   value_or_throw(check_pkce(found.issuer));
   auto scopes = scopes_for(need, found);
   if (need.more_scope) {
-    if (steps_up_.size() >= most_steps_up || std::ranges::contains(steps_up_, scopes)) {
+    if (steps_up_.size() >= most_steps_up || std::ranges::find(steps_up_, scopes) != steps_up_.end()) {
       throw Error(Errc::forbidden,
                   fmt::format("{} wants more rights again after you gave it those that it asked for ({}); nothing more "
                               "is asked of you",
@@ -339,8 +339,13 @@ Task<Secret> ServerSignIn::identity_assertion(const Discovered& found, const Sco
                     settings_.server));
   }
   const auto& provider = *settings_.identity_provider;
-  auto subject = co_await desk_->options_.store->secret(provider_token_name(provider.issuer));
-  if (!subject) {
+  std::optional<Secret> subject;
+  if (settings_.identity_token) {
+    subject = co_await settings_.identity_token();
+  } else {
+    subject = co_await desk_->options_.store->secret(provider_token_name(provider.issuer));
+  }
+  if (!subject || subject->empty()) {
     throw Error(Errc::unauthorized,
                 fmt::format("nobody is signed in at the identity provider {}", redacted_url(provider.issuer)));
   }
@@ -354,7 +359,7 @@ Task<Secret> ServerSignIn::identity_assertion(const Discovered& found, const Sco
   client.source = OAuthClient::Source::configured;
   client.issuer = provider.issuer;
   client.id = provider.client_id;
-  client.secret = provider.client_secret;
+  client.secret = Secret(provider.client_secret);
   TokenRequest request;
   request.endpoint = std::move(endpoint);
   request.issuer = provider.issuer;

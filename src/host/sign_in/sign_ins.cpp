@@ -39,6 +39,9 @@ Task<Secret> optional_secret(std::function<Task<Secret>(std::string)> secret, st
   co_return Secret();
 }
 
+// What the program gives us.
+Task<Secret> secret_by(Task<std::string> text) { co_return Secret(co_await std::move(text)); }
+
 SignInSettings settings_of(const ServerConfig& written, const ServerConfig& expanded, const SignInOptions& options,
                            const SignIns::Reading& reading) {
   const auto oauth = expanded.oauth.value_or(OAuthConfig{});
@@ -62,7 +65,11 @@ SignInSettings settings_of(const ServerConfig& written, const ServerConfig& expa
   settings.client_document = options.client_metadata_url
                                  ? *options.client_metadata_url
                                  : reading.variables("MCP_OAUTH_CLIENT_METADATA_URL").value_or("");
-  if (settings.client_id && reading.secret) {
+  settings.identity_provider = options.identity_provider;
+  if (options.identity_token) settings.identity_token = [get = options.identity_token] { return secret_by(get()); };
+  if (settings.client_id && options.client_secret) {
+    settings.client_secret = [get = options.client_secret, name = written.name] { return secret_by(get(name)); };
+  } else if (settings.client_id && reading.secret) {
     settings.client_secret = [secret = reading.secret, name = client_secret_name(written.name, written.url)] {
       return optional_secret(secret, name);
     };
