@@ -368,7 +368,7 @@ Json SigningKey::public_jwk() const {
   return {{"crv", "Ed25519"}, {"kty", "OKP"}, {"x", base64url_encode(x)}};
 }
 
-std::string SigningKey::thumbprint() const { return pkce_challenge(to_text(public_jwk())); }
+std::string SigningKey::thumbprint() const { return jwk_thumbprint(public_jwk()); }
 
 std::string SigningKey::default_algorithm() const {
   return std::string(std::ranges::find(algorithms, key_->kind, &Algorithm::kind)->name);
@@ -428,6 +428,24 @@ Result<Json> verify_jws(std::string_view compact, const Json& public_jwk) {
   auto payload = object_in((*parts)[1]);
   if (!payload) return fail(Errc::protocol, "the signed statement (JWS) is not a JSON object");
   return std::move(*payload);
+}
+
+std::string jwk_thumbprint(const Json& jwk) {
+  // In the order of their letters, and nothing else.
+  static constexpr std::array<std::pair<std::string_view, std::array<std::string_view, 4>>, 3> needed{
+      {{"EC", {"crv", "kty", "x", "y"}}, {"RSA", {"e", "kty", "n"}}, {"OKP", {"crv", "kty", "x"}}}};
+  for (const auto& [type, names] : needed) {
+    if (jwk["kty"].text() != type) continue;
+    Json public_half = Json::object();
+    for (const auto name : names) {
+      if (name.empty()) continue;
+      if (!jwk[name].is_string()) return {};
+      public_half[name] = jwk[name];
+    }
+    // The digest of a text, as PKCE has it.
+    return pkce_challenge(to_text(public_half));
+  }
+  return {};
 }
 
 std::optional<Json> jwt_payload(std::string_view compact) {

@@ -56,6 +56,8 @@ class SigningKey {
 // Errc::denied when it was not. The algorithm is the header's, and must be one of the key's kind.
 Result<Json> verify_jws(std::string_view compact, const Json& public_jwk);
 bool verifies(std::string_view bytes, std::string_view signature, std::string_view algorithm, const Json& public_jwk);
+// RFC 7638, of the public half of whatever is in it. Empty when it is not a key of a kind that is known here.
+std::string jwk_thumbprint(const Json& jwk);
 // Without looking at the signature. Nothing when it is not a JWT.
 std::optional<Json> jwt_payload(std::string_view compact);
 

@@ -3,6 +3,7 @@
 //
 //   http-probe get URL             "200 BODY", or "CODE MESSAGE"
 //   http-probe serve ADDRESS HOST  the same, against a server of its own at ADDRESS, by the name HOST
+//   http-probe ruled ADDRESS HOST  the same as a server far away might name it: nothing on this machine may be asked
 //   http-probe silent-resolver URL  a resolver at 127.0.0.1 that takes questions and never answers; the
 //                                  request is cancelled after five turns of a timer: "cancelled after 5 turns";
 //                                  with tests/preload/own_resolver.c it is that one's server
@@ -23,6 +24,7 @@
 
 #include <fmt/format.h>
 
+#include "auth/endpoint_rule.h"
 #include "base/scope.h"
 #include "http/client/http_client.h"
 #include "ws/websocket.h"
@@ -179,6 +181,12 @@ Task<int> main_task(int count, char** words) {
   if (mode == "get") line = co_await get_or_error(*client, words[2]);
   if (mode == "serve")
     line = co_await with_server(*client, words[2], count > 3 ? words[3] : words[2], count > 4 ? words[4] : "http");
+  if (mode == "ruled") {
+    HttpClientOptions options;
+    options.may_connect = [](std::string_view address) { return check_address(address, "the token endpoint", {}); };
+    client = std::make_unique<HttpClient>(co_await asio::this_coro::executor, std::move(options));
+    line = co_await with_server(*client, words[2], count > 3 ? words[3] : words[2], "http");
+  }
   if (mode == "silent-resolver") line = co_await cancelled_in_lookup(*client, words[2]);
   if (mode == "silent-limit") line = co_await lookup_limit(*client, words[2]);
   if (mode == "dead-path") line = co_await dead_path(words[2]);

@@ -108,6 +108,64 @@ TEST(HttpClient, Request_ArrivesAsWritten) {
   });
 }
 
+// A1: a rule sees the very address that would be connected to, also behind a redirect, and never a proxy's.
+TEST(HttpClientRule, AddressThatIsForbidden_IsNeverConnectedTo) {
+  std::atomic<int> connections = 0;
+  ScriptedServer server([&](ScriptConnection& connection) {
+    ++connections;
+    for (;;) {
+      const auto request = connection.read_request();
+      if (request.line().starts_with("GET /away")) {
+        connection.answer("302 Found", "", "Location: http://127.0.0.2:" + std::to_string(server.port()) + "/\r\n");
+      } else {
+        connection.answer("200 OK", "hello");
+      }
+    }
+  });
+  const auto port = std::to_string(server.port());
+  std::vector<std::string> asked;
+  auto ruled = [&](std::string forbidden) {
+    auto options = plain();
+    options.may_connect = [&asked, forbidden](std::string_view address) -> Result<void> {
+      asked.emplace_back(address);
+      if (address == forbidden) return fail(Errc::config, "not there, says the rule");
+      return {};
+    };
+    return options;
+  };
+  with_client(ruled("127.0.0.1"), [&](HttpClient& client) -> Task<void> {
+    for (const auto& host : {"127.0.0.1"s, "127.1"s}) {
+      const auto error = co_await failure(client, get("http://" + host + ":" + port + "/"));
+      EXPECT_EQ(error.code(), Errc::denied);
+      EXPECT_EQ(error.message(), "GET http://" + host + ":" + port + "/: not there, says the rule (while connecting)");
+      EXPECT_EQ(error.carried_out(), CarriedOut::no);
+    }
+    EXPECT_EQ(asked, (std::vector{"127.0.0.1"s, "127.0.0.1"s}));
+  });
+  EXPECT_EQ(connections, 0);
+  asked.clear();
+  // Asked once for a connection that serves twice; a redirect to another address is asked about.
+  with_client(ruled("127.0.0.2"), [&](HttpClient& client) -> Task<void> {
+    EXPECT_EQ((co_await fetch(client, get(server.url("/")))).body, "hello");
+    EXPECT_EQ((co_await fetch(client, get(server.url("/")))).body, "hello");
+    EXPECT_EQ(asked, std::vector{"127.0.0.1"s});
+    const auto error = co_await failure(client, get(server.url("/away")));
+    EXPECT_EQ(error.code(), Errc::denied);
+    EXPECT_THAT(error.message(), HasSubstr("not there, says the rule"));
+    // Forbidden once does not spoil what is allowed.
+    EXPECT_EQ((co_await fetch(client, get(server.url("/")))).body, "hello");
+  });
+  EXPECT_EQ(asked.back(), "127.0.0.2");
+  EXPECT_EQ(connections, 1);
+  asked.clear();
+  auto proxied = ruled("127.0.0.1");
+  proxied.proxy = "http://127.0.0.1:" + port;
+  with_client(proxied, [&](HttpClient& client) -> Task<void> {
+    EXPECT_EQ((co_await fetch(client, get("http://far.example/"))).body, "hello");
+  });
+  EXPECT_EQ(asked, std::vector<std::string>());
+}
+
 TEST(HttpClient, EveryMethod_HasItsForm) {
   ScriptedServer server([](ScriptConnection& connection) {
     for (;;) {

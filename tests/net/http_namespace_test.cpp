@@ -100,6 +100,21 @@ TEST_P(HttpNames, SilentResolver_EndsAtTheConnectLimit) {
 INSTANTIATE_TEST_SUITE_P(, HttpNames, testing::Values(Resolver::own, Resolver::system),
                          [](const auto& one) { return one.param == Resolver::own ? "OwnResolver" : "InANamespace"; });
 
+// A1: what a name comes to is judged before anybody connects to it; without the rule the same name serves.
+TEST(HttpAddresses, OneThatARuleForbids_IsNotConnectedTo) {
+  const std::string hosts =
+      "127.0.0.1 inside.example\n::1 six.example\n10.0.0.1 some.example\n127.0.0.1 some.example\n";
+  const auto control = probe_names({"serve", "127.0.0.1", "inside.example"}, hosts);
+  EXPECT_EQ(control.out, "200 hello\n") << control.err;
+  for (const char* name : {"inside.example", "six.example", "some.example"}) {
+    SCOPED_TRACE(name);
+    const auto result = probe_names({"ruled", "127.0.0.1", name}, hosts);
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_THAT(result.out, AllOf(StartsWith("denied GET http://"), HasSubstr("the token endpoint is "),
+                                  HasSubstr("(while connecting)")));
+  }
+}
+
 // A name with two addresses, of which one refuses: the other is tried.
 TEST(HttpAddresses, OneThatRefuses_LeadsToTheOther) {
   for (const char* scheme : {"http", "ws"}) {

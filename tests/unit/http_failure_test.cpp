@@ -44,6 +44,8 @@ TEST(HttpFailure, Messages_NameUrlPhaseReasonAndRemedy) {
        "no connection to the proxy http://p.example:3128 from HTTPS_PROXY: Connection refused (while connecting); "
        "check "
        "HTTPS_PROXY, or add h.example to NO_PROXY"},
+      {failure(HttpFault::not_allowed, HttpPhase::connecting, "the token endpoint is on this machine"), direct,
+       Errc::denied, "the token endpoint is on this machine (while connecting)"},
       {failure(HttpFault::proxy_name_unknown, HttpPhase::resolving), proxied, Errc::connect,
        "the name of the proxy http://p.example:3128 from HTTPS_PROXY could not be resolved (while resolving the host "
        "name); "
