@@ -25,18 +25,13 @@
 
 #include "auth/store/key_memory.h"
 #include "base/clock.h"
+#include "base/crypto.h"
 
 namespace patchbay {
 
 enum class FileProtection : std::uint8_t { key_file = 1, passphrase = 2 };
 
-// What guessing costs: 128 * r * 2^log_n bytes of memory, p times.
-struct ScryptCost {
-  std::uint8_t log_n = 17;
-  std::uint8_t r = 8;
-  std::uint8_t p = 1;
-  bool operator==(const ScryptCost&) const = default;
-};
+inline constexpr std::size_t most_sealed = 32u << 20;  // bytes of all names and values
 
 struct SealedHeader {
   FileProtection protection = FileProtection::key_file;

@@ -22,15 +22,14 @@
 #include <patchbay/error.h>
 #include <patchbay/json.h>
 
+#include "auth/store/file_place.h"
 #include "auth/store/sealed_file.h"
+#include "auth/store/secret_place.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/secret.h"
 
 namespace patchbay {
-
-enum class SecretPlace : std::uint8_t { keyring, file };
-std::string_view to_string(SecretPlace place) noexcept;
 
 // What the index says of one secret.
 struct KeptSecret {
@@ -38,12 +37,6 @@ struct KeptSecret {
   SecretPlace place = SecretPlace::file;
   Json note;  // what may be shown without the secret
   bool operator==(const KeptSecret&) const = default;
-};
-
-// What a passphrase is wanted for.
-enum class PassphraseUse : std::uint8_t {
-  open,        // the file that is there
-  open_again,  // the one before was wrong
 };
 
 struct VaultLimits {
@@ -66,7 +59,7 @@ struct VaultOptions {
   std::function<std::optional<std::string>(std::string_view)> variables = {};
   // Asks a person, on a thread that may wait; nothing when they leave. Unset: there is nobody to ask, and the keyring
   // is not asked to show its own question either.
-  std::function<std::optional<Secret>(PassphraseUse)> ask_passphrase = {};
+  AskPassphrase ask_passphrase = {};
   Random random = system_random();
   ScryptCost passphrase_cost = {};
   VaultLimits limits = {};
