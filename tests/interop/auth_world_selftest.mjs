@@ -17,7 +17,8 @@ import { fileURLToPath } from 'node:url';
 import { Hands, metadataOf, PlainClient } from './plain_oauth.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
-const jose = createRequire(join(process.env.PATCHBAY_NPM_DIR, 'package.json'))('jose');
+const require = createRequire(join(process.env.PATCHBAY_NPM_DIR, 'package.json'));
+const jose = require('jose');
 const scratch = mkdtempSync(join(tmpdir(), 'patchbay-selftest.'));
 const profile = join(scratch, 'profile');
 const began = Date.now();
@@ -365,6 +366,44 @@ const checks = {
       .setAudience(world.issuer).setIssuedAt().setExpirationTime('1m').sign(pair.privateKey);
     const signer = await ask({}, { client_assertion: assertion, client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer' });
     assert.equal((await client.call(server.plain0.url, signer.access_token, 'echo', { text: 'x' })).text, 'x');
+  },
+  'the TypeScript SDK signs in by itself, in both eras': async () => {
+    const { Client, StreamableHTTPClientTransport, UnauthorizedError } = require('@modelcontextprotocol/client');
+    for (const name of ['plain2', 'plain3']) {
+      const kept = {};
+      let left;
+      const provider = {
+        redirectUrl: 'http://127.0.0.1:1/callback',
+        clientMetadata: {
+          client_name: 'SDK', application_type: 'native', redirect_uris: ['http://127.0.0.1:1/callback'], token_endpoint_auth_method: 'none',
+          grant_types: ['authorization_code', 'refresh_token'],
+        },
+        clientInformation: () => kept.client,
+        saveClientInformation: (value) => void (kept.client = value),
+        tokens: () => kept.tokens,
+        saveTokens: (value) => void (kept.tokens = value),
+        saveCodeVerifier: (value) => void (kept.verifier = value),
+        codeVerifier: () => kept.verifier,
+        saveDiscoveryState: (value) => void (kept.discovery = value),
+        discoveryState: () => kept.discovery,
+        // Nobody listens there: where the last redirect leads to is all that is needed.
+        redirectToAuthorization: async (url) => void ({ left } = await hands.follow(url.href)),
+      };
+      const transport = () => new StreamableHTTPClientTransport(new URL(server[name].url), { authProvider: provider });
+      const sdk = () => new Client({ name: 'selftest', version: '1' }, { versionNegotiation: { mode: 'auto' } });
+      const refused = transport();
+      await assert.rejects(sdk().connect(refused), UnauthorizedError);
+      await refused.finishAuth(new URL(left).searchParams);
+      const signedIn = sdk();
+      await signedIn.connect(transport());
+      assert.equal((await signedIn.callTool({ name: 'echo', arguments: { text: name } })).content[0].text, name);
+      assert.equal(signedIn.getProtocolEra(), server[name].era === 'both' ? 'modern' : 'legacy');
+      const old = kept.tokens.access_token;
+      await control('expire', { server: name });
+      assert.equal((await signedIn.callTool({ name: 'echo', arguments: { text: 'again' } })).content[0].text, 'again');
+      assert.notEqual(kept.tokens.access_token, old);
+      await signedIn.close();
+    }
   },
   'the opener returns at once and two windows of a profile take turns': async () => {
     await tokensFor('plain0');

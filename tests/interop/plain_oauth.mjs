@@ -28,8 +28,9 @@ export class Hands {
     }
     return response;
   }
-  // Cookies have paths; keeping those of an earlier sign-in's pages does no harm.
-  async browse(url) {
+  // Up to where it leaves the authorization server, or the page of it that leads no further. Cookies have
+  // paths; keeping those of an earlier sign-in's pages does no harm.
+  async follow(url) {
     const issuer = new URL(url).origin;
     const seen = { passwords: 0, consents: 0 };
     let response = await this.go(url);
@@ -37,21 +38,25 @@ export class Hands {
       const to = response.headers.get('location');
       if (to) {
         url = new URL(to, url).href;
-        response = await (new URL(url).origin === issuer ? this.go(url) : fetch(url));
+        if (new URL(url).origin !== issuer) return { left: url, ...seen };
+        response = await this.go(url);
         continue;
       }
       const text = await response.text();
-      const at = new URL(url);
-      if (at.origin === issuer && text.includes('type="password"')) {
+      if (text.includes('type="password"')) {
         ++seen.passwords;
         response = await this.go(url, new URLSearchParams({ user: this.user, password: this.password }));
-      } else if (at.origin === issuer && text.includes('value="allow"')) {
+      } else if (text.includes('value="allow"')) {
         ++seen.consents;
         response = await this.go(url, new URLSearchParams({ answer: 'allow' }));
       } else {
-        return { url: at.origin + at.pathname, text, ...seen };
+        return { text, ...seen };
       }
     }
+  }
+  async browse(url) {
+    const { left, ...seen } = await this.follow(url);
+    return left ? { ...seen, text: await (await fetch(left)).text() } : seen;
   }
 }
 
