@@ -22,6 +22,7 @@ struct SignInFailure {
   std::string step;  // "token request"
   std::string message;
   std::chrono::sys_seconds time{};
+  bool operator==(const SignInFailure&) const = default;
 };
 
 class SignInStore {

@@ -7,6 +7,7 @@
 #include <patchbay/version.h>
 
 #include "auth/loopback_visit.h"
+#include "auth/vault_sign_ins.h"
 #include "base/as_result.h"
 #include "base/crypto.h"
 #include "entries/signature.h"
@@ -125,8 +126,21 @@ bool may_sign_in(const ServerConfig& written) {
 
 SignIns::SignIns(SignInOptions options, SignInPlaces places, const Runtime& runtime)
     : options_(std::move(options)), runtime_(runtime) {
-  (void)places;
-  store_ = memory_sign_ins();
+  if (options_.for_this_run || places.state_directory.empty()) {
+    store_ = memory_sign_ins();
+    return;
+  }
+  VaultOptions vault;
+  vault.state_directory = places.state_directory;
+  vault.config_directory = places.config_directory.empty() ? places.state_directory : places.config_directory;
+  vault.random = runtime_.random;
+  if (options_.ask_passphrase) {
+    vault.ask_passphrase = [ask = options_.ask_passphrase](PassphraseUse) -> std::optional<Secret> {
+      auto text = ask();
+      return text ? std::optional(Secret(std::move(*text))) : std::nullopt;
+    };
+  }
+  store_ = vault_sign_ins(std::make_shared<SecretVault>(std::move(vault)), places.state_directory);
 }
 
 std::shared_ptr<SignInDesk> SignIns::desk(asio::any_io_executor executor) {

@@ -1,0 +1,226 @@
+#include "auth/vault_sign_ins.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "auth/kept_token.h"
+#include "base/as_result.h"
+#include "base/crypto.h"
+#include "base/offload.h"
+#include "json/kept_records.h"
+
+namespace patchbay {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto lock_wait = 60s;            // a renewal of somebody else: two requests of 30 s at most
+constexpr std::size_t most_servers = 200;  // that share a token
+
+struct FailureFormat : TimedRecord<SignInFailure> {
+  static constexpr std::size_t largest_file = 1u << 20;
+  static constexpr std::size_t most_records = 256;
+  static bool is_fresh(const SignInFailure& failure, std::chrono::sys_seconds now) {
+    return now - failure.time < 30 * 24h;
+  }
+  static std::optional<SignInFailure> read(const Json& entry, std::chrono::sys_seconds time) {
+    const auto step = entry["step"].text();
+    const auto message = entry["message"].text();
+    if (!step || !message) return std::nullopt;
+    return SignInFailure{std::string(*step), std::string(*message), time};
+  }
+  static Json write(const SignInFailure& failure, std::int64_t seconds) {
+    return Json{{"time", seconds}, {"step", failure.step}, {"message", failure.message}};
+  }
+};
+
+std::string failure_file(const std::string& state_directory) { return state_directory + "/sign-in-failures.json"; }
+
+std::vector<std::string> texts_in(const Json& list) {
+  std::vector<std::string> out;
+  if (const auto* items = list.if_array()) {
+    for (const auto& item : *items) {
+      if (const auto text = item.text()) out.emplace_back(*text);
+    }
+  }
+  return out;
+}
+
+// Runs on a helper thread; throws what it returns as an Error.
+template <class Work>
+auto in_vault(std::shared_ptr<SecretVault> vault, Work work)
+    -> Task<typename std::invoke_result_t<Work, SecretVault&>::value_type> {
+  auto done = co_await offload(Pool::slow, [vault, work = std::move(work)]() mutable { return work(*vault); });
+  co_return value_or_throw(std::move(done));
+}
+
+Result<std::optional<TokenSet>> read_token(SecretVault& vault, const std::string& name) {
+  auto text = vault.read(name);
+  if (!text) return std::unexpected(text.error());
+  if (!*text) return std::nullopt;
+  auto tokens = read_token_set(**text);
+  if (!tokens) return std::unexpected(tokens.error());
+  return std::optional(std::move(*tokens));
+}
+
+class VaultSignIns final : public SignInStore {
+ public:
+  VaultSignIns(std::shared_ptr<SecretVault> vault, std::string state_directory)
+      : vault_(std::move(vault)), state_directory_(std::move(state_directory)) {}
+
+  Task<std::optional<TokenSet>> token_of_server(std::string server_url) override {
+    return in_vault(vault_, [mark = server_mark(server_url)](SecretVault& vault) -> Result<std::optional<TokenSet>> {
+      auto all = vault.list();
+      if (!all) return std::unexpected(all.error());
+      for (const auto& one : *all) {
+        const auto servers = texts_in(one.note["servers"]);
+        if (std::ranges::find(servers, mark) != servers.end()) return read_token(vault, one.name);
+      }
+      return std::nullopt;
+    });
+  }
+
+  Task<std::optional<TokenSet>> token(std::string issuer, std::string resource) override {
+    return in_vault(vault_,
+                    [name = token_name(issuer, resource)](SecretVault& vault) { return read_token(vault, name); });
+  }
+
+  Task<void> keep_token(TokenSet tokens, std::string server_url) override {
+    return in_vault(vault_,
+                    [tokens = std::move(tokens), mark = server_mark(server_url)](SecretVault& vault) -> Result<void> {
+                      const auto name = token_name(tokens.issuer, tokens.resource);
+                      auto all = vault.list();
+                      if (!all) return std::unexpected(all.error());
+                      std::vector<std::string> servers{mark};
+                      for (const auto& one : *all) {
+                        auto known = texts_in(one.note["servers"]);
+                        if (one.name == name) {
+                          std::erase(known, mark);
+                          std::ranges::move(known, std::back_inserter(servers));
+                        }
+                      }
+                      if (servers.size() > most_servers) servers.resize(most_servers);
+                      auto note = token_note(tokens);
+                      Json marks = Json::array();
+                      for (auto& server : servers) marks.push_back(Json(std::move(server)));
+                      note["servers"] = std::move(marks);
+                      auto kept = vault.write(name, write_token_set(tokens), std::move(note));
+                      if (!kept) return std::unexpected(kept.error());
+                      // The server is at one token, not at that of the authorization server it had before.
+                      for (const auto& one : *all) {
+                        const auto known = texts_in(one.note["servers"]);
+                        if (one.name == name || std::ranges::find(known, mark) == known.end()) continue;
+                        if (auto removed = vault.remove(one.name); !removed) return std::unexpected(removed.error());
+                      }
+                      return {};
+                    });
+  }
+
+  Task<void> forget_token(std::string issuer, std::string resource) override {
+    return remove(token_name(issuer, resource));
+  }
+
+  Task<std::optional<OAuthClient>> client(std::string issuer) override {
+    return in_vault(vault_, [name = client_name(issuer)](SecretVault& vault) -> Result<std::optional<OAuthClient>> {
+      auto text = vault.read(name);
+      if (!text) return std::unexpected(text.error());
+      if (!*text) return std::nullopt;
+      auto client = read_client(**text);
+      if (!client) return std::unexpected(client.error());
+      return std::optional(std::move(*client));
+    });
+  }
+  Task<void> keep_client(OAuthClient client) override {
+    return write(client_name(client.issuer), write_client(client), Json{{"kind", "client"}, {"clientId", client.id}});
+  }
+  Task<void> forget_client(std::string issuer) override { return remove(client_name(issuer)); }
+
+  Task<std::optional<Secret>> secret(std::string name) override {
+    return in_vault(vault_, [name](SecretVault& vault) { return vault.read(name); });
+  }
+  Task<void> keep_secret(std::string name, Secret value, Json note) override {
+    return write(std::move(name), std::move(value), std::move(note));
+  }
+  Task<void> forget_secret(std::string name) override { return remove(std::move(name)); }
+
+  Task<void> note_failure(std::string server_url, std::optional<SignInFailure> failure) override {
+    const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+    auto write = [file = failure_file(state_directory_), key = server_mark(server_url), failure, now] {
+      return remember_record<FailureFormat>(file, key, failure, now);
+    };
+    (void)co_await offload(Pool::quick, std::move(write));
+  }
+
+  Task<std::unique_ptr<Lock>> lock(std::string name) override {
+    struct Held final : Lock {
+      explicit Held(VaultLock l) : lock(std::move(l)) {}
+      VaultLock lock;
+    };
+    return in_vault(vault_, [name](SecretVault& vault) -> Result<std::unique_ptr<Lock>> {
+      auto held = vault.lock(name, lock_wait);
+      if (!held) return std::unexpected(held.error());
+      return std::make_unique<Held>(std::move(*held));
+    });
+  }
+
+ private:
+  Task<void> write(std::string name, Secret value, Json note) {
+    return in_vault(vault_,
+                    [name, value = std::move(value), note = std::move(note)](SecretVault& vault) -> Result<void> {
+                      auto kept = vault.write(name, value, note);
+                      return kept ? Result<void>() : std::unexpected(kept.error());
+                    });
+  }
+  Task<void> remove(std::string name) {
+    return in_vault(vault_, [name](SecretVault& vault) -> Result<void> {
+      auto removed = vault.remove(name);
+      return removed ? Result<void>() : std::unexpected(removed.error());
+    });
+  }
+
+  std::shared_ptr<SecretVault> vault_;
+  std::string state_directory_;
+};
+
+std::optional<std::chrono::sys_seconds> time_in(const Json& value) {
+  const auto seconds = value.to_int();
+  return seconds ? std::optional(std::chrono::sys_seconds(std::chrono::seconds(*seconds))) : std::nullopt;
+}
+
+}  // namespace
+
+std::string server_mark(const std::string& server_url) { return sha256_hex(server_url); }
+
+std::shared_ptr<SignInStore> vault_sign_ins(std::shared_ptr<SecretVault> vault, std::string state_directory) {
+  return std::make_shared<VaultSignIns>(std::move(vault), std::move(state_directory));
+}
+
+Result<std::vector<KeptSignIn>> kept_sign_ins(SecretVault& vault) {
+  auto all = vault.list();
+  if (!all) return std::unexpected(all.error());
+  std::vector<KeptSignIn> out;
+  for (const auto& one : *all) {
+    if (one.note["servers"].if_array() == nullptr) continue;
+    KeptSignIn kept;
+    kept.issuer = one.note["issuer"].text().value_or("");
+    kept.resource = one.note["resource"].text().value_or("");
+    kept.client_id = one.note["clientId"].text().value_or("");
+    kept.scopes = texts_in(one.note["scopes"]);
+    kept.expires = time_in(one.note["expires"]);
+    kept.obtained = time_in(one.note["obtained"]);
+    kept.refreshed = time_in(one.note["refreshed"]);
+    kept.can_refresh = one.note["refreshable"] == Json(true);
+    kept.place = one.place;
+    kept.servers = texts_in(one.note["servers"]);
+    out.push_back(std::move(kept));
+  }
+  return out;
+}
+
+std::optional<SignInFailure> kept_failure(const std::string& state_directory, const std::string& server_url) {
+  return recall_record<FailureFormat>(failure_file(state_directory), server_mark(server_url));
+}
+
+}  // namespace patchbay
