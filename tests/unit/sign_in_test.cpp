@@ -1,0 +1,463 @@
+// The engine of sign-in against an authorization server without a network: what is asked, in which order, how often,
+// and what happens when two things happen at once. A1, A3, A4, A5, L3, X4.
+#include "auth/sign_in.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "auth/scopes.h"
+#include "base/as_result.h"
+#include "base/scope.h"
+#include "support/fails_with.h"
+#include "support/fake_issuer.h"
+#include "support/loop.h"
+#include "support/manual_clock.h"
+
+namespace patchbay {
+namespace {
+
+using namespace std::chrono_literals;
+using test::FailsWith;
+using test::FakeIssuer;
+using test::ManualClock;
+using test::run_task;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+SignInSettings settings_for(const std::string& url = "https://mcp.example/mcp") {
+  SignInSettings settings;
+  settings.server = "docs";
+  settings.url = *parse_url(url);
+  return settings;
+}
+
+// One host's worth of sign-in, over a store that outlives it.
+struct House {
+  explicit House(asio::any_io_executor executor, std::shared_ptr<SignInStore> kept = memory_sign_ins())
+      : store(std::move(kept)) {
+    SignInDesk::Options options;
+    options.store = store;
+    desk = std::make_shared<SignInDesk>(std::move(executor), std::move(options));
+  }
+  std::shared_ptr<SignInStore> store;
+  std::shared_ptr<SignInDesk> desk;
+};
+
+HttpRequest to_server() { return {.method = "POST", .url = "https://mcp.example/mcp", .headers = {}, .body = "{}"}; }
+
+HttpHead refusal(int status = 401, std::string challenge = "Bearer") {
+  HttpHead head;
+  head.status = status;
+  head.url = "https://mcp.example/mcp";
+  head.headers.set("WWW-Authenticate", std::move(challenge));
+  return head;
+}
+
+// What the next request to the server would carry.
+Task<std::string> credentials(std::shared_ptr<ServerSignIn> server) {
+  auto request = to_server();
+  (void)co_await server->authorize(request);
+  co_return std::string(request.headers.get("Authorization"));
+}
+
+TEST(SignIn, BeforeARefusalNothingIsAskedAndNothingIsSent) {
+  run_task([]() -> Task<void> {
+    FakeIssuer issuer;
+    House house(co_await asio::this_coro::executor);
+    auto server = house.desk->server(settings_for(), issuer.way());
+    EXPECT_EQ(co_await credentials(server), "");
+    EXPECT_THAT(issuer.asked, IsEmpty());
+  });
+}
+
+TEST(SignIn, APersonSignsIn_AndTheTokenGoesToTheServerAlone) {
+  run_task([]() -> Task<void> {
+    FakeIssuer issuer;
+    issuer.add_documents();
+    House house(co_await asio::this_coro::executor);
+    auto server = house.desk->server(settings_for(), issuer.way());
+    const auto report = co_await server->sign_in({.scope = "read"}, issuer.browser());
+    EXPECT_EQ(report.issuer, issuer.issuer);
+    EXPECT_EQ(report.resource, issuer.resource);
+    EXPECT_TRUE(report.registered);
+    EXPECT_EQ(co_await credentials(server), "Bearer access-1");
+    auto elsewhere = to_server();
+    elsewhere.url = "https://other.example/mcp";
+    (void)co_await server->authorize(elsewhere);
+    EXPECT_FALSE(elsewhere.headers.contains("Authorization"));
+    EXPECT_THAT(issuer.asked, ElementsAre("https://mcp.example/.well-known/oauth-protected-resource/mcp",
+                                          "https://issuer.example/.well-known/oauth-authorization-server",
+                                          "https://issuer.example/register", "https://issuer.example/token"));
+    const auto& visit = issuer.visits.at(0);
+    EXPECT_EQ(visit.at("resource"), issuer.resource);
+    EXPECT_EQ(visit.at("scope"), "read");
+    EXPECT_EQ(visit.at("code_challenge_method"), "S256");
+    EXPECT_EQ(issuer.token_requests.at(0).at("resource"), issuer.resource);
+  });
+}
+
+TEST(SignIn, TheNextRunUsesWhatIsKept_AndAsksNobody) {
+  run_task([]() -> Task<void> {
+    FakeIssuer issuer;
+    issuer.add_documents();
+    const auto executor = co_await asio::this_coro::executor;
+    House first(executor);
+    (void)co_await first.desk->server(settings_for(), issuer.way())->sign_in({}, issuer.browser());
+    House second(executor, first.store);
+    issuer.asked.clear();
+    EXPECT_EQ(co_await credentials(second.desk->server(settings_for(), issuer.way())), "Bearer access-1");
+    EXPECT_THAT(issuer.asked, IsEmpty());
+  });
+}
+
+TEST(SignIn, ATokenIsRenewedFiveMinutesBeforeItExpires_AndOnceForAllWhoWait) {
+  ManualClock clock;
+  run_task(clock, [&clock]() -> Task<void> {
+    FakeIssuer issuer;
+    issuer.add_documents();
+    const auto executor = co_await asio::this_coro::executor;
+    House house(executor);
+    auto server = house.desk->server(settings_for(), issuer.way());
+    (void)co_await server->sign_in({.scope = "read"}, issuer.browser());
+    clock.skip(54min);
+    EXPECT_EQ(co_await credentials(server), "Bearer access-1");
+    clock.skip(2min);
+    Scope scope(executor);
+    std::vector<std::string> sent(5);
+    for (auto& one : sent) {
+      scope.spawn([](std::shared_ptr<ServerSignIn> from, std::string& into) -> Task<void> {
+        into = co_await credentials(from);
+      }(server, one));
+    }
+    co_await scope.join();
+    EXPECT_THAT(sent, testing::Each("Bearer access-2"));
+    EXPECT_EQ(issuer.refreshes, 1);
+    // What was granted is asked for again, where a server would otherwise give less.
+    EXPECT_EQ(issuer.token_requests.back().at("scope"), "read");
+    EXPECT_EQ(issuer.token_requests.back().at("resource"), issuer.resource);
+  });
+}
+
+TEST(SignIn, ARotatedTokenIsKeptBeforeItIsUsed) {
+  ManualClock clock;
+  run_task(clock, [&clock]() -> Task<void> {
+    FakeIssuer issuer;
+    issuer.add_documents();
+    House house(co_await asio::this_coro::executor);
+    auto server = house.desk->server(settings_for(), issuer.way());
+    (void)co_await server->sign_in({}, issuer.browser());
+    clock.skip(2h);
+    EXPECT_EQ(co_await credentials(server), "Bearer access-2");
+    const auto kept = co_await house.store->token(issuer.issuer, issuer.resource);
+    EXPECT_EQ(kept->refresh.reveal(), "refresh-2");
+    EXPECT_EQ(kept->access.reveal(), "access-2");
+  });
+}
+
+TEST(SignIn, TwoProcessesThatRenewAtOnce_SendOneRefresh) {
+  ManualClock clock;
+  run_task(clock, [&clock]() -> Task<void> {
+    FakeIssuer issuer;
+    issuer.add_documents();
+    const auto executor = co_await asio::this_coro::executor;
+    House first(executor);
+    auto one = first.desk->server(settings_for(), issuer.way());
+    (void)co_await one->sign_in({}, issuer.browser());
+    House second(executor, first.store);
+    auto other = second.desk->server(settings_for(), issuer.way());
+    EXPECT_EQ(co_await credentials(other), "Bearer access-1");
+    clock.skip(2h);
+    Scope scope(executor);
+    std::vector<std::string> sent(2);
+    scope.spawn([](auto from, std::string& into) -> Task<void> { into = co_await credentials(from); }(one, sent[0]));
+    scope.spawn([](auto from, std::string& into) -> Task<void> { into = co_await credentials(from); }(other, sent[1]));
+    co_await scope.join();
+    EXPECT_THAT(sent, testing::Each("Bearer access-2"));
+    EXPECT_EQ(issuer.refreshes, 1);
+  });
+}
+
+TEST(SignIn, ARefusedTokenIsRenewedOnce_AndTheRequestIsRepeated) {
+  run_task([]() -> Task<void> {
+    FakeIssuer issuer;
+    issuer.add_documents();
+    House house(co_await asio::this_coro::executor);
+    auto server = house.desk->server(settings_for(), issuer.way());
+    (void)co_await server->sign_in({}, issuer.browser());
+    auto request = to_server();
+    auto sent = co_await server->authorize(request);
+    EXPECT_TRUE(co_await server->on_challenge(sent, request, refusal()));
+    EXPECT_EQ(co_await credentials(server), "Bearer access-2");
+    EXPECT_EQ(issuer.refreshes, 1);
+    // A request that was sent before the renewal finds the new token and renews nothing.
+    EXPECT_TRUE(co_await server->on_challenge(sent, request, refusal()));
+    EXPECT_EQ(issuer.refreshes, 1);
+  });
+}
+
+TEST(SignIn, WhoeverStopsWaiting_DoesNotLoseTheRotatedToken) {
+  ManualClock clock;
+  run_task(clock, [&clock]() -> Task<void> {
+    FakeIssuer issuer;
+    issuer.add_documents();
+    const auto executor = co_await asio::this_coro::executor;
+    House house(executor);
+    auto server = house.desk->server(settings_for(), issuer.way());
+    (void)co_await server->sign_in({}, issuer.browser());
+    clock.skip(2h);
+    Event asked, go_on;
+    issuer.before_token = [&]() -> Task<void> {
+      asked.notify_all();
+      co_await go_on.wait();
+    };
+    Scope scope(executor);
+    auto waiting = scope.spawn([](auto from) -> Task<void> { (void)co_await as_result(credentials(from)); }(server));
+    co_await asked.wait();
+    waiting.cancel();
+    co_await scope.join();
+    go_on.notify_all();
+    co_await house.desk->close();
+    const auto kept = co_await house.store->token(issuer.issuer, issuer.resource);
+    EXPECT_EQ(kept->refresh.reveal(), "refresh-2");
+  });
+}
+
+TEST(SignIn, ARefreshTokenThatIsOver_NeedsAPerson_AndATroubledIssuerDoesNot) {
+  struct Row {
+    const char* name;
+    int status;
+    const char* body;
+    bool needs_person;
+  };
+  for (const auto& row :
+       {Row{"over", 400, R"({"error":"invalid_grant"})", true},
+        Row{"a vendor's word", 400, R"({"error":"token_expired"})", true},
+        Row{"an error with status 200", 200, R"({"error":"invalid_refresh_token"})", true},
+        Row{"forgotten client", 401, R"({"error":"invalid_client"})", true}, Row{"trouble", 503, "try later", false}}) {
+    run_task([row]() -> Task<void> {
+      FakeIssuer issuer;
+      issuer.add_documents();
+      House house(co_await asio::this_coro::executor);
+      auto server = house.desk->server(settings_for(), issuer.way());
+      (void)co_await server->sign_in({}, issuer.browser());
+      issuer.instead = [row](const auto&) {
+        HttpAnswer answer;
+        answer.head.status = row.status;
+        answer.head.headers.set("Content-Type", "application/json");
+        answer.body = row.body;
+        return std::optional(answer);
+      };
+      auto request = to_server();
+      auto sent = co_await server->authorize(request);
+      auto after = co_await as_result(server->on_challenge(sent, request, refusal()));
+      if (row.needs_person) {
+        EXPECT_TRUE(after && !*after) << row.name;
+        EXPECT_TRUE(server->last_need().has_value()) << row.name;
+      } else {
+        EXPECT_THAT(after, FailsWith(Errc::http)) << row.name;
+      }
+      // Either way nobody lost what is kept.
+      EXPECT_TRUE((co_await house.store->token(issuer.issuer, issuer.resource)).has_value()) << row.name;
+    });
+  }
+}
+
+TEST(SignIn, MoreRights_AreAskedForBesideThoseOfBefore_ThreeTimesAtMost) {
+  run_task([]() -> Task<void> {
+    FakeIssuer issuer;
+    issuer.add_documents();
+    House house(co_await asio::this_coro::executor);
+    auto server = house.desk->server(settings_for(), issuer.way());
+    (void)co_await server->sign_in({.scope = "read"}, issuer.browser());
+    auto request = to_server();
+    auto sent = co_await server->authorize(request);
+    EXPECT_FALSE(co_await server->on_challenge(sent, request,
+                                               refusal(403, R"(Bearer error="insufficient_scope", scope="write")")));
+    EXPECT_TRUE(server->last_need()->more_scope);
+    (void)co_await server->sign_in(*server->last_need(), issuer.browser());
+    EXPECT_EQ(issuer.visits.back().at("scope"), "read write");
+    EXPECT_THAT(co_await as_result(server->sign_in(*server->last_need(), issuer.browser())),
+                FailsWith(Errc::forbidden));
+    EXPECT_EQ(issuer.visits.size(), 2u);
+  });
+}
+
+TEST(SignIn, ServersOfOneIssuer_RegisterOnce_AndShowOneWindowAtATime) {
+  run_task([]() -> Task<void> {
+    FakeIssuer issuer;
+    issuer.add_documents();
+    const auto executor = co_await asio::this_coro::executor;
+    House house(executor);
+    Scope scope(executor);
+    for (int i = 0; i < 10; ++i) {
+      const auto path = fmt::format("/mcp{}", i);
+      issuer.documents["https://mcp.example/.well-known/oauth-protected-resource" + path] =
+          fmt::format(R"({{"resource":"https://mcp.example{}","authorization_servers":["{}"]}})", path, issuer.issuer);
+      scope.spawn([](std::shared_ptr<ServerSignIn> server, FakeIssuer& at) -> Task<void> {
+        (void)co_await server->sign_in({}, at.browser());
+      }(house.desk->server(settings_for("https://mcp.example" + path), issuer.way()), issuer));
+    }
+    co_await scope.join();
+    EXPECT_EQ(issuer.registrations, 1);
+    EXPECT_EQ(issuer.most_windows, 1);
+    EXPECT_EQ(issuer.visits.size(), 10u);
+    EXPECT_EQ(issuer.given, 10);
+  });
+}
+
+TEST(SignIn, AServerThatMovesToAnotherIssuer_GetsAnotherRegistrationAndToken) {
+  run_task([]() -> Task<void> {
+    FakeIssuer issuer;
+    issuer.add_documents();
+    House house(co_await asio::this_coro::executor);
+    auto server = house.desk->server(settings_for(), issuer.way());
+    (void)co_await server->sign_in({}, issuer.browser());
+    issuer.issuer = "https://elsewhere.example";
+    issuer.add_documents();
+    (void)co_await server->sign_in({}, issuer.browser());
+    EXPECT_EQ(issuer.registrations, 2);
+    EXPECT_EQ(issuer.visits.back().at("client_id"), "client-2");
+    EXPECT_EQ(co_await credentials(server), "Bearer access-2");
+  });
+}
+
+TEST(SignIn, AConfiguredClient_NeverRegisters_AndIsBoundToItsIssuer) {
+  run_task([]() -> Task<void> {
+    FakeIssuer issuer;
+    issuer.add_documents();
+    House house(co_await asio::this_coro::executor);
+    auto settings = settings_for();
+    settings.client_id = "mine";
+    auto server = house.desk->server(settings, issuer.way());
+    (void)co_await server->sign_in({}, issuer.browser());
+    EXPECT_EQ(issuer.registrations, 0);
+    EXPECT_EQ(issuer.visits.at(0).at("client_id"), "mine");
+    EXPECT_EQ(issuer.wishes.at(0).host, "localhost");
+    settings.client_issuer = "https://another.example";
+    auto bound = house.desk->server(settings, issuer.way());
+    EXPECT_THAT(co_await as_result(bound->sign_in({}, issuer.browser())), FailsWith(Errc::config));
+    EXPECT_EQ(issuer.visits.size(), 1u);
+  });
+}
+
+// What an attacker in between, or a server that is one, would like to have.
+TEST(SignIn, WhatIsNotTheAnswer_GetsNoToken) {
+  struct Row {
+    const char* name;
+    std::function<void(FakeIssuer&)> attack;
+    Errc code;
+  };
+  const std::vector<Row> rows{
+      {"an answer of another issuer",
+       [](FakeIssuer& i) { i.change_answer = [](auto& a) { a.iss = "https://evil.example"; }; }, Errc::unauthorized},
+      {"an issuer that is spelled otherwise", [](FakeIssuer& i) { i.change_answer = [](auto& a) { *a.iss += "/"; }; },
+       Errc::unauthorized},
+      {"no issuer where one is promised", [](FakeIssuer& i) { i.change_answer = [](auto& a) { a.iss.reset(); }; },
+       Errc::unauthorized},
+      {"another state", [](FakeIssuer& i) { i.change_answer = [](auto& a) { a.state = "guessed"; }; }, Errc::protocol},
+      {"no state", [](FakeIssuer& i) { i.change_answer = [](auto& a) { a.state.reset(); }; }, Errc::protocol},
+      {"the user says no",
+       [](FakeIssuer& i) {
+         i.change_answer = [](auto& a) {
+           a.code.reset();
+           a.error = "access_denied";
+         };
+       },
+       Errc::denied},
+      {"a code of somebody else, whose verifier we do not have",
+       [](FakeIssuer& i) { i.change_answer = [](auto& a) { a.code = "stolen"; }; }, Errc::unauthorized},
+      {"a description of another issuer",
+       [](FakeIssuer& i) {
+         auto& text = i.documents["https://issuer.example/.well-known/oauth-authorization-server"];
+         text.replace(text.find("https://issuer.example"), 22, "https://evil.example99");
+       },
+       Errc::protocol},
+      {"a resource that is another server",
+       [](FakeIssuer& i) {
+         i.documents["https://mcp.example/.well-known/oauth-protected-resource/mcp"] =
+             R"({"resource":"https://bank.example/mcp","authorization_servers":["https://issuer.example"]})";
+       },
+       Errc::protocol},
+      {"an issuer inside the cloud",
+       [](FakeIssuer& i) {
+         i.documents["https://mcp.example/.well-known/oauth-protected-resource/mcp"] =
+             R"({"resource":"https://mcp.example/mcp","authorization_servers":["https://169.254.169.254"]})";
+       },
+       Errc::denied},
+      {"an issuer that is a number",
+       [](FakeIssuer& i) {
+         i.documents["https://mcp.example/.well-known/oauth-protected-resource/mcp"] =
+             R"({"resource":"https://mcp.example/mcp","authorization_servers":["https://2852039166/"]})";
+       },
+       Errc::denied},
+      {"an issuer that is a file",
+       [](FakeIssuer& i) {
+         i.documents["https://mcp.example/.well-known/oauth-protected-resource/mcp"] =
+             R"({"resource":"https://mcp.example/mcp","authorization_servers":["file:///etc/passwd"]})";
+       },
+       Errc::denied},
+      {"an issuer without PKCE",
+       [](FakeIssuer& i) {
+         auto& text = i.documents["https://issuer.example/.well-known/oauth-authorization-server"];
+         text.replace(text.find("S256"), 4, "none");
+       },
+       Errc::unsupported},
+  };
+  for (const auto& row : rows) {
+    run_task([row]() -> Task<void> {
+      FakeIssuer issuer;
+      issuer.add_documents();
+      row.attack(issuer);
+      House house(co_await asio::this_coro::executor);
+      auto server = house.desk->server(settings_for(), issuer.way());
+      auto done = co_await as_result(server->sign_in({}, issuer.browser()));
+      EXPECT_THAT(done, FailsWith(row.code)) << row.name;
+      EXPECT_EQ(issuer.given, 0) << row.name;
+      EXPECT_EQ(co_await credentials(server), "") << row.name;
+    });
+  }
+}
+
+TEST(SignIn, AGrantWithoutAPerson_IsUsedAtTheFirstRefusal) {
+  run_task([]() -> Task<void> {
+    FakeIssuer issuer;
+    issuer.add_documents();
+    House house(co_await asio::this_coro::executor);
+    auto settings = settings_for();
+    settings.grant = GrantKind::client_credentials;
+    settings.client_id = "robot";
+    settings.client_secret = []() -> Task<Secret> { co_return Secret("hush"); };
+    auto server = house.desk->server(settings, issuer.way());
+    auto request = to_server();
+    auto sent = co_await server->authorize(request);
+    EXPECT_TRUE(co_await server->on_challenge(sent, request, refusal()));
+    EXPECT_EQ(co_await credentials(server), "Bearer access-1");
+    EXPECT_EQ(issuer.token_requests.at(0).at("grant_type"), "client_credentials");
+    EXPECT_THAT(issuer.visits, IsEmpty());
+    // Refused again: once more, and then it stands.
+    sent = co_await server->authorize(request);
+    EXPECT_TRUE(co_await server->on_challenge(sent, request, refusal()));
+    EXPECT_EQ(issuer.given, 2);
+  });
+}
+
+TEST(SignIn, SigningOut_ForgetsTheToken_AndTellsTheIssuer) {
+  run_task([]() -> Task<void> {
+    FakeIssuer issuer;
+    issuer.add_documents();
+    House house(co_await asio::this_coro::executor);
+    auto server = house.desk->server(settings_for(), issuer.way());
+    EXPECT_FALSE(co_await server->sign_out());
+    (void)co_await server->sign_in({}, issuer.browser());
+    EXPECT_TRUE(co_await server->sign_out());
+    EXPECT_EQ(issuer.asked.back(), "https://issuer.example/revoke");
+    EXPECT_EQ(co_await credentials(server), "");
+    EXPECT_FALSE((co_await house.store->token(issuer.issuer, issuer.resource)).has_value());
+  });
+}
+
+}  // namespace
+}  // namespace patchbay
