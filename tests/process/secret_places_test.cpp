@@ -1,5 +1,5 @@
 // The store of secrets between processes, over both places: a real keyring (GNOME Keyring on a bus of the test) and the
-// encrypted file. The same tests for both, and what only one of them can do wrong. Rows A2.
+// encrypted file. The same tests for both, and what only one of them can do wrong. A2.
 #include <sys/stat.h>
 
 #include <algorithm>

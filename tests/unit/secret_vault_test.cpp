@@ -1,5 +1,5 @@
 // The store of secrets over its encrypted file: what is kept, where, and what is said when it cannot be. What the
-// keyring adds, and many processes at once, is in tests/process/secret_places_test.cpp. Rows A2.
+// keyring adds, and many processes at once, is in tests/process/secret_places_test.cpp. A2.
 #include "auth/store/secret_vault.h"
 
 #include <signal.h>
