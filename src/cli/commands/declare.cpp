@@ -111,10 +111,12 @@ std::string client_secret_for(const NewEntry& entry) {
 void keep_client_secret(const Settings& settings, Io& io, const Declared& declared, NewEntry& entry,
                         const std::string& secret) {
   const auto vault = open_vault(settings, io, declared.config.config_dir);
+  const auto protection = vault->protection();
   const auto kept = keep_secret(*vault, declared.store, client_secret_name(entry.server), Secret(secret));
   if (!kept) throw kept.error().within("the server was added, but its client secret could not be stored");
   entry.notes.push_back(fmt::format("the client secret of \"{}\" is stored in {}", entry.name, place_words(*kept)));
-  if (*kept == SecretPlace::file) entry.notes.push_back(protection_words(*vault));
+  // Said once, when the file is made.
+  if (*kept == SecretPlace::file && protection && !*protection) entry.notes.push_back(protection_words(*vault));
 }
 
 void forget_client_secret(const Settings& settings, Io& io, const Declared& declared, const ServerConfig& entry) {

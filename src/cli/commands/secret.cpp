@@ -64,9 +64,11 @@ int set(const Settings& settings, Io& io, Store& store) {
     throw Error(Errc::invalid_argument, "the name of a secret cannot contain }, which ends ${secret:NAME}");
   }
   const auto value = value_for(name, io);
+  const auto protection = store.vault->protection();
   const auto place = or_throw(keep_secret(*store.vault, store.declared.store, name, value));
   std::vector<std::string> notes;
-  if (place == SecretPlace::file) notes.push_back(protection_words(*store.vault));
+  // Said once, when the file is made.
+  if (place == SecretPlace::file && protection && !*protection) notes.push_back(protection_words(*store.vault));
   if (!settings.json) say_notes(settings, io, notes);
   answer(settings, io, {{"name", name}, {"place", to_string(place)}},
          fmt::format("Stored \"{}\" in {}. Use it in an entry as ${{secret:{}}}\n", safe_name(name, 80),
