@@ -11,8 +11,8 @@
 #include "base/as_result.h"
 #include "base/crypto.h"
 #include "entries/signature.h"
-#include "host/sign_in/client_secret.h"
 #include "host/sign_in/pasted_visit.h"
+#include "host/start/stored_secrets.h"
 
 namespace patchbay {
 namespace {
@@ -71,7 +71,7 @@ SignInSettings settings_of(const ServerConfig& written, const ServerConfig& expa
   if (settings.client_id && options.client_secret) {
     settings.client_secret = [get = options.client_secret, name = written.name] { return secret_by(get(name)); };
   } else if (settings.client_id && reading.secret) {
-    settings.client_secret = [secret = reading.secret, name = client_secret_name(written.name, written.url)] {
+    settings.client_secret = [secret = reading.secret, name = client_secret_name(written)] {
       return optional_secret(secret, name);
     };
   }
