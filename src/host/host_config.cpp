@@ -70,7 +70,8 @@ Host::Impl::Impl(HostOptions options, const Runtime& runtime, std::string doing,
   }
   session_id_ = random_id(runtime_.random);
   sign_ins_ = std::make_shared<SignIns>(options_.sign_in,
-                                        SignInPlaces{options_.state_directory, options_.config->config_dir}, runtime_);
+                                        SignInPlaces{options_.state_directory, options_.config->config_dir}, runtime_,
+                                        vault_);
   if (!options_.state_directory.empty()) {
     recorder_ = std::make_shared<ServerRecorder>(options_.state_directory, runtime_.log);
   }

@@ -12,6 +12,7 @@
 #include <patchbay/sign_in.h>
 
 #include "auth/sign_in.h"
+#include "auth/store/secret_vault.h"
 #include "base/runtime.h"
 #include "entries/expand.h"
 #include "http/client/http_client.h"
@@ -30,7 +31,9 @@ bool may_sign_in(const ServerConfig& written);
 
 class SignIns {
  public:
-  SignIns(SignInOptions options, SignInPlaces places, const Runtime& runtime);
+  // `vault`: where tokens are kept; null: in `places`.
+  SignIns(SignInOptions options, SignInPlaces places, const Runtime& runtime,
+          std::shared_ptr<SecretVault> vault = nullptr);
 
   // `read_file` reads a file of the user, `secret` one of the store by name (Errc::config: there is none).
   struct Reading {
@@ -46,6 +49,8 @@ class SignIns {
   // Whether somebody is there to sign in.
   bool has_person() const noexcept { return options_.show || options_.paste; }
   OpenVisit visits() const;
+  // At options.identity_provider; `http` is how it is reached.
+  Task<void> sign_in_at_provider(asio::any_io_executor executor, HttpClientOptions http);
 
   std::shared_ptr<SignInDesk> desk(asio::any_io_executor executor);
   std::shared_ptr<SignInStore> store() const noexcept { return store_; }
