@@ -101,6 +101,8 @@ Task<SentCredentials> ServerSignIn::authorized(Self self, HttpRequest& request) 
   if (!holder || !holder->tokens) co_return sent;
   while (holder->renewing) co_await holder->renewed.wait();
   if (self->is_worth_renewing(*holder)) co_await renewed(self, holder);
+  // Somebody has signed out meanwhile.
+  if (!holder->tokens) co_return sent;
   // A failed renewal is the server's to judge: it may take the old one still.
   const auto& tokens = *holder->tokens;
   sent.token = tokens.access;
@@ -276,6 +278,12 @@ Task<void> ServerSignIn::renew_locked(Self self, std::shared_ptr<Holder> holder)
 
 Task<SignInReport> ServerSignIn::sign_in(SignInNeed need, OpenVisit open) {
   return sign_in_now(shared_from_this(), std::move(need), std::move(open));
+}
+
+void ServerSignIn::read_again() {
+  if (holder_ && holder_->renewing) return;
+  holder_.reset();
+  loaded_ = false;
 }
 
 Task<void> ServerSignIn::note(std::optional<SignInFailure> failure) {

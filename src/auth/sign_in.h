@@ -166,6 +166,9 @@ class ServerSignIn final : public HttpAuth, public std::enable_shared_from_this<
   // Forgets the tokens, and tells the issuer that they are not needed any more, where it can be told.
   Task<SignOutReport> sign_out();
 
+  // What is kept may have changed: another process signed in or out.
+  void read_again();
+
   const SignInSettings& settings() const noexcept { return settings_; }
   // What the last refusal said that stood.
   const std::optional<SignInNeed>& last_need() const noexcept { return last_need_; }

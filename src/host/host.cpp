@@ -376,6 +376,7 @@ Task<void> Host::reconnect(std::string server) {
   auto connection = impl->require(server);
   impl->permissions_.require_server(server);
   const Connection::Use use(*connection);
+  if (const auto sign_in = impl->sign_ins_->find(server)) sign_in->read_again();
   co_await connection->reconnect();
 }
 

@@ -77,11 +77,6 @@ std::string unknown_command(const UsageFault& fault) {
   }
   const std::string before = fault.in_mcp ? "mcp " : "";
   auto message = fmt::format("unknown command \"{}{}\"", before, fault.word);
-  if (fault.word == "login" || fault.word == "logout" || fault.word == "auth") {
-    return message +
-           "; signing in is not possible yet. Give a token in a header instead: patchbay add -t http NAME URL -H "
-           "'Authorization: Bearer ${TOKEN}'";
-  }
   if (fault.in_mcp && fault.word != "mcp" && find_command(fault.word)) {
     return message + "; write it without mcp: patchbay " + fault.word;
   }
