@@ -69,9 +69,8 @@ Host::Impl::Impl(HostOptions options, const Runtime& runtime, std::string doing,
     unread_ = true;
   }
   session_id_ = random_id(runtime_.random);
-  sign_ins_ = std::make_shared<SignIns>(options_.sign_in,
-                                        SignInPlaces{options_.state_directory, options_.config->config_dir}, runtime_,
-                                        vault_);
+  sign_ins_ = std::make_shared<SignIns>(
+      options_.sign_in, SignInPlaces{options_.state_directory, options_.config->config_dir}, runtime_, vault_);
   if (!options_.state_directory.empty()) {
     recorder_ = std::make_shared<ServerRecorder>(options_.state_directory, runtime_.log);
   }
@@ -315,6 +314,9 @@ void Host::Impl::make_connections() {
     }
     if (recorder_ && parts.approved && !parts.unusable && !parts.transport)
       parts.refused = recorder_->hold_back(parts.config);
+    if (parts.refused && may_sign_in(parts.config)) {
+      parts.refused = std::move(*parts.refused).with_remedy({Remedy::Kind::sign_in, parts.config.name});
+    }
     parts.follow_changes = options_.follow_changes;
     parts.by_itself = options_.keep_connected;
     parts.on_change = [this](Connection& connection) { changed(connection); };
