@@ -1,5 +1,5 @@
 // Signing in from the command line against a server that wants it: with a browser, by copying addresses, what is shown
-// before and after, and what goes wrong. A1 A2 A5 L3 G4 X4.
+// before and after, and what goes wrong. A1 A2 A5 L3 G4 X4 B3.26 B5.11 B6.12.
 #include <sys/stat.h>
 
 #include <filesystem>

@@ -37,6 +37,7 @@ std::vector<std::string> as_strings(std::span<const std::string_view> words) { r
 
 // "local, project or user"
 std::string one_of(std::span<const std::string_view> choices) {
+  if (choices.size() == 1) return std::string(choices.front());
   auto first = as_strings(choices.first(choices.size() - 1));
   return join(first, ", ") + " or " + std::string(choices.back());
 }
