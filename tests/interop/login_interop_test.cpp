@@ -1,5 +1,5 @@
 // `patchbay login` against a real authorization server and a real browser (auth_world.mjs, browser_opener.sh): the
-// person types a password and gives consent, and from then on nobody is asked. A1 A2 A3 B5.11.
+// person types a password and gives consent, and from then on nobody is asked. A1 A2 A3.
 // ./test installs the packages and sets PATCHBAY_NPM_DIR and PATCHBAY_NODE.
 #include <cstdlib>
 #include <map>

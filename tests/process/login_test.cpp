@@ -1,5 +1,5 @@
 // Signing in from the command line against a server that wants it: with a browser, by copying addresses, what is shown
-// before and after, and what goes wrong. A1 A2 A5 L3 G4 X4 B3.26 B5.11 B6.12.
+// before and after, and what goes wrong. A1 A2 A5 L3 G4 X4.
 #include <sys/stat.h>
 
 #include <filesystem>
@@ -12,6 +12,7 @@
 #include "http/form.h"
 #include "support/household.h"
 #include "support/places.h"
+#include "support/running_program.h"
 #include "support/sign_in_server.h"
 #include "support/terminal.h"
 
@@ -92,6 +93,7 @@ TEST_F(Login, OpensTheBrowser_KeepsTheToken_AndLaterCommandsUseIt) {
   EXPECT_THAT(run({"mcp", "logout", "guarded"}).out, HasSubstr("You were not signed in"));
 }
 
+// compat: B5.11
 TEST_F(Login, IsAlsoCalledMcpLogin_AndAnswersScriptsInJson) {
   add();
   const auto result = run({"mcp", "login", "guarded", "--json"});
@@ -103,6 +105,7 @@ TEST_F(Login, IsAlsoCalledMcpLogin_AndAnswersScriptsInJson) {
   EXPECT_EQ(answer["registered"], Json(true));
 }
 
+// compat: B5.25
 TEST_F(Login, EverySurfaceSaysHowToSignIn) {
   add();
   struct Case {
@@ -172,6 +175,22 @@ TEST_F(Login, TheAddressIsPasted_AndAWrongOneIsAskedForAgain) {
   terminal.type(address + "\n");
   EXPECT_EQ(terminal.wait_for_end(), 0) << terminal.seen();
   EXPECT_THAT(terminal.seen(), HasSubstr("Signed in to \"guarded\""));
+}
+
+// compat: B3.26, B6.12
+TEST_F(Login, AConfiguredClientPortAndScopes_AreUsedAsTheyAre) {
+  const auto port = free_port();
+  const Json entry{{"type", "http"},
+                   {"url", server.url()},
+                   {"oauth", Json{{"clientId", "our-client"}, {"callbackPort", port}, {"scopes", "one two"}}}};
+  ASSERT_EQ(run({"add-json", "--scope", "user", "guarded", to_text(entry)}).code, 0);
+  const auto result = run({"login", "guarded"});
+  ASSERT_EQ(result.code, 0) << result.err;
+  auto page = page_in(result.err);
+  EXPECT_EQ(page["client_id"], "our-client");
+  EXPECT_EQ(page["redirect_uri"], fmt::format("http://localhost:{}/callback", port));
+  EXPECT_EQ(page["scope"], "one two");
+  EXPECT_EQ(server.registrations, 0);
 }
 
 TEST_F(Login, AUserWhoSaysNo_IsNotSignedIn_AndTheStepIsRemembered) {
