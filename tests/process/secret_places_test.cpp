@@ -196,6 +196,15 @@ TEST_F(KeyringStore, ChoiceOfTheFile_MovesASecretThereAtItsNextWrite) {
               StartsWith("error connect"));
 }
 
+TEST_F(KeyringStore, ChoiceOfTheKeyring_TakesASecretOutOfTheFile) {
+  EXPECT_EQ(run({"write:a:1"}, {{"PATCHBAY_SECRET_STORE", "file"}}), "written file\n");
+  const auto size = fs::file_size(path("state/secrets/sealed"));
+  EXPECT_EQ(run({"write:a:2", "read:a", "list"}, {{"PATCHBAY_SECRET_STORE", "keyring"}}),
+            "written keyring\nvalue 2\nlist a=keyring\n");
+  EXPECT_LT(fs::file_size(path("state/secrets/sealed")), size);
+  EXPECT_EQ(run({"read:a"}), "value 2\n");
+}
+
 TEST_F(KeyringStore, ItemThatItsUserDeleted_IsNotThere) {
   run({"write:a:1"});
   const auto index = tree.read("state/secrets/index.json");

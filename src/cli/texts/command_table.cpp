@@ -198,10 +198,10 @@ constexpr CommandEntry commands[] = {
      CommandWords("SERVER", "A server, to list only its skills; then a skill, by name or URI; then one of its files", 0,
                   3)},
     {Command::secret, CommandGroup::other, "secret", "Store, list and remove secrets that entries name",
-     "  patchbay secret set GITHUB_TOKEN             asks for the value\n"
+     "  patchbay secret set GITHUB_TOKEN    asks for the value\n"
      "  pass show github | patchbay secret set GITHUB_TOKEN\n"
      "  patchbay secret list\n  patchbay secret remove GITHUB_TOKEN\n"
-     "  patchbay secret passphrase                   protects the encrypted file with a passphrase\n\n"
+     "  patchbay secret passphrase          protects the encrypted file\n\n"
      "An entry uses a stored secret as ${secret:GITHUB_TOKEN}. Secrets are kept in the system keyring if there is one, "
      "and otherwise in an encrypted file in ~/.local/state/patchbay/secrets. The key of that file is in "
      "~/.config/patchbay/secrets.key unless you choose a passphrase. The exit code is 3 if the keyring or the file "
