@@ -25,8 +25,8 @@ constexpr auto safe_names = std::to_array<std::string_view>(
     {"HOME", "LANG", "LANGUAGE", "LOGNAME", "PATH", "SHELL", "TEMP", "TERM", "TMP", "TMPDIR", "TZ", "USER"});
 
 // Ours, and what a person signed in to another program with: no server has a use for them.
-constexpr auto never_inherited =
-    std::to_array<std::string_view>({"CLAUDE_CODE_OAUTH_TOKEN", "MCP_CLIENT_SECRET", "PATCHBAY_SERVE_TOKEN"});
+constexpr auto never_inherited = std::to_array<std::string_view>(
+    {"CLAUDE_CODE_OAUTH_TOKEN", "MCP_CLIENT_SECRET", "MCP_XAA_IDP_CLIENT_SECRET", "PATCHBAY_SERVE_TOKEN"});
 
 // Ways to credentials whose names do not say so, taken out with them.
 constexpr auto ways_to_credentials = std::to_array<std::string_view>({

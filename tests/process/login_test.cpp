@@ -279,5 +279,33 @@ TEST_F(Login, TheIdentityProvider_IsSetShownAndCleared) {
   EXPECT_EQ(json_of(run({"mcp", "xaa", "show", "--json"}))["issuer"], Json());
 }
 
+// A5: no page is opened for the server itself.
+TEST_F(Login, OneSignInAtTheIdentityProvider_UnlocksItsServers) {
+  ASSERT_EQ(run({"mcp", "xaa", "setup", "--issuer", server.issuer(), "--client-id", "us"}).code, 0);
+  const Json entry{{"type", "http"}, {"url", server.url()}, {"oauth", Json{{"xaa", true}}}};
+  ASSERT_EQ(run({"add-json", "--scope", "user", "guarded", to_text(entry)}).code, 0);
+  const auto refused = run({"call", "guarded/hello"});
+  EXPECT_EQ(refused.code, 3);
+  EXPECT_THAT(refused.err,
+              AllOf(HasSubstr("nobody is signed in at the identity provider"), HasSubstr("patchbay login guarded")));
+  EXPECT_EQ(auth_status()["lastFailure"]["step"], Json("identity-provider"));
+  const auto signed_in = run({"mcp", "xaa", "login"});
+  ASSERT_EQ(signed_in.code, 0) << signed_in.err;
+  EXPECT_EQ(server.authorizations, 1);
+  const auto called = run({"call", "guarded/hello"});
+  EXPECT_EQ(called.code, 0) << called.err;
+  EXPECT_EQ(server.authorizations, 1);
+  EXPECT_EQ(server.exchanges, 1);
+  EXPECT_THAT(run({"mcp", "xaa", "show"}).out, HasSubstr("signed in, for"));
+  // And from the server's side: the provider is visited first if that is needed.
+  ASSERT_EQ(run({"logout", "guarded"}).code, 0);
+  ASSERT_EQ(run({"mcp", "xaa", "clear"}).code, 0);
+  ASSERT_EQ(run({"mcp", "xaa", "setup", "--issuer", server.issuer(), "--client-id", "us"}).code, 0);
+  const auto through = run({"login", "guarded"});
+  EXPECT_EQ(through.code, 0) << through.err;
+  EXPECT_THAT(through.out, HasSubstr("Signed in to \"guarded\""));
+  EXPECT_EQ(server.authorizations, 2);
+}
+
 }  // namespace
 }  // namespace patchbay::test

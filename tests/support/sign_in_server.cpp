@@ -1,7 +1,10 @@
 #include "support/sign_in_server.h"
 
+#include <chrono>
+
 #include <fmt/format.h>
 
+#include "base/crypto.h"
 #include "http/form.h"
 
 namespace patchbay::test {
@@ -73,7 +76,11 @@ void SignInServer::answer(ScriptConnection& connection, const ScriptConnection::
 void SignInServer::authorize(ScriptConnection& connection, const std::string& target) {
   ++authorizations;
   const auto query = target.substr(target.find('?') + 1);
-  std::string location = member(query, "redirect_uri") + "?";
+  {
+    const std::lock_guard lock(mutex_);
+    nonce_ = member(query, "nonce");
+  }
+  const std::string location = member(query, "redirect_uri") + "?";
   std::string answer;
   append_form(answer, "state", member(query, "state"));
   append_form(answer, denies ? "error" : "code", denies ? "access_denied" : code);
@@ -81,20 +88,36 @@ void SignInServer::authorize(ScriptConnection& connection, const std::string& ta
 }
 
 void SignInServer::answer_token(ScriptConnection& connection, const std::string& body) {
-  const bool by_code = member(body, "grant_type") == "authorization_code";
+  const auto grant = member(body, "grant_type");
+  const bool by_code = grant == "authorization_code";
+  if (grant == "urn:ietf:params:oauth:grant-type:token-exchange") {
+    ++exchanges;
+    return json_answer(connection, "200 OK",
+                       {{"access_token", "planted-statement"},
+                        {"issued_token_type", "urn:ietf:params:oauth:token-type:id-jag"},
+                        {"token_type", "N_A"}});
+  }
   if (by_code && (refuses_codes || member(body, "code") != code || member(body, "code_verifier").empty())) {
     return json_answer(connection, "400 Bad Request",
                        {{"error", "invalid_grant"}, {"error_description", "this code is not known"}});
   }
-  ++(by_code ? codes : refreshes);
+  if (by_code) ++codes;
+  if (grant == "refresh_token") ++refreshes;
   const std::lock_guard lock(mutex_);
-  token_ = fmt::format("planted-access-{}", ++given_);
-  json_answer(connection, "200 OK",
-              {{"access_token", token_},
-               {"token_type", "Bearer"},
-               {"expires_in", 3600},
-               {"refresh_token", fmt::format("planted-refresh-{}", given_)},
-               {"scope", "read"}});
+  Json given{{"token_type", "Bearer"}, {"expires_in", 3600}};
+  if (by_code && !nonce_.empty()) {
+    const auto later = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now()) + 600;
+    const Json claims{{"iss", issuer()}, {"aud", member(body, "client_id")}, {"nonce", nonce_}, {"exp", later}};
+    given["id_token"] =
+        base64url_encode("{\"alg\":\"none\"}") + "." + base64url_encode(to_text(claims)) + ".cGxhbnRlZA";
+    given["access_token"] = "planted-access-of-the-provider";
+  } else {
+    token_ = fmt::format("planted-access-{}", ++given_);
+    given["access_token"] = token_;
+    given["refresh_token"] = fmt::format("planted-refresh-{}", given_);
+    given["scope"] = "read";
+  }
+  json_answer(connection, "200 OK", given);
 }
 
 void SignInServer::answer_mcp(ScriptConnection& connection, const ScriptConnection::Request& request) {

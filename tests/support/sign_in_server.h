@@ -1,6 +1,6 @@
-// An MCP server that wants sign-in, and the authorization server that belongs to it, on one port of this machine: for
-// tests of the binary that need no packages of others. Says yes to everybody; counts what it is asked. The browser of
-// these tests is a script that follows redirects. Any thread.
+// An MCP server that wants sign-in, the authorization server that belongs to it and an identity provider that this one
+// trusts, on one port of this machine: for tests of the binary that need no packages of others. Says yes to everybody;
+// counts what it is asked. The browser of these tests is a script that follows redirects. Any thread.
 #pragma once
 
 #include <atomic>
@@ -25,6 +25,7 @@ class SignInServer {
   std::atomic<int> codes = 0;  // that were exchanged
   std::atomic<int> refreshes = 0;
   std::atomic<int> revocations = 0;
+  std::atomic<int> exchanges = 0;           // of identity tokens
   std::atomic<bool> denies = false;         // the user says no
   std::atomic<bool> refuses_codes = false;  // the token endpoint does
   std::atomic<bool> refuses_tokens = false;
@@ -41,6 +42,7 @@ class SignInServer {
 
   std::mutex mutex_;
   std::string token_;  // the one that is valid
+  std::string nonce_;  // of the last sign-in
   int given_ = 0;
   ScriptedServer server_;
 };

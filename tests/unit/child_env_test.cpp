@@ -80,13 +80,12 @@ TEST(ChildEnvironment, OnRequestWhatSpeaksOfSecretsIsTakenOut) {
 
 // compat: B3.27
 TEST(ChildEnvironment, TokensOfOursAndOfASignInElsewhereAreNeverInherited) {
-  const Environment ours{{"CLAUDE_CODE_OAUTH_TOKEN", "x"},
-                         {"PATCHBAY_SERVE_TOKEN", "x"},
-                         {"MCP_CLIENT_SECRET", "x"},
-                         {"ANTHROPIC_API_KEY", "x"},
-                         {"OPENAI_API_KEY", "x"}};
+  const Environment ours{{"CLAUDE_CODE_OAUTH_TOKEN", "x"},   {"PATCHBAY_SERVE_TOKEN", "x"},
+                         {"MCP_XAA_IDP_CLIENT_SECRET", "x"}, {"MCP_CLIENT_SECRET", "x"},
+                         {"ANTHROPIC_API_KEY", "x"},         {"OPENAI_API_KEY", "x"}};
   EXPECT_THAT(server_environment(ours, at(ConfigScope::user), here).removed,
-              UnorderedElementsAre("CLAUDE_CODE_OAUTH_TOKEN", "PATCHBAY_SERVE_TOKEN", "MCP_CLIENT_SECRET"));
+              UnorderedElementsAre("CLAUDE_CODE_OAUTH_TOKEN", "PATCHBAY_SERVE_TOKEN", "MCP_CLIENT_SECRET",
+                                   "MCP_XAA_IDP_CLIENT_SECRET"));
 }
 
 // compat: B6.19
