@@ -136,7 +136,7 @@ void Host::Impl::changed(Connection& connection) {
   spelled_.clear();
   // Tools of a server that is gone stay: it comes back, and a list that changes back and forth costs a model its
   // prompt cache.
-  if (offered_.set(connection.name(), connection.prefix(), connection.tools())) tell_catalog_soon();
+  if (offered_.set(connection.name(), connection.prefix(), tools_of(connection))) tell_catalog_soon();
   const auto status = connection.status();
   // A list that it has not made itself is not kept as if it had.
   const bool known = connection.has_listed() || status.reason != ServerReason::none;

@@ -177,6 +177,12 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   // the program was notified when it happened.
   Error with_failures(Error error) const;
 
+  // What a server offers, and while it needs a sign-in that a person can do, a tool that begins one.
+  OfferedTools::Tools tools_of(const Connection& connection);
+  // The server whose sign-in this name stands for; empty for every other tool.
+  std::string sign_in_meant(std::string_view tool);
+  static Task<CallToolResult> sign_in_by_tool(std::shared_ptr<Impl> impl, std::string server);
+  static Task<SignInResult> sign_in(std::shared_ptr<Impl> impl, std::string server);
   // Whoever signs in for this server, after a try that shows what it wants; throws why there is nobody.
   Task<std::shared_ptr<ServerSignIn>> signing_in(std::shared_ptr<Connection> connection);
 
@@ -260,9 +266,10 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   Semaphore reloading_{1};
   std::string session_id_;
   std::shared_ptr<SignIns> sign_ins_;
-  std::shared_ptr<ServerRecorder> recorder_;  // none: nothing is kept
-  bool unprepared_ = true;                    // servers may be without a connection
-  bool started_ = false;                      // all of them, so new ones are started, too
+  std::map<std::string, std::shared_ptr<const Tool>> sign_in_tools_;  // by server; those that are offered now
+  std::shared_ptr<ServerRecorder> recorder_;                          // none: nothing is kept
+  bool unprepared_ = true;                                            // servers may be without a connection
+  bool started_ = false;                                              // all of them, so new ones are started, too
   std::shared_ptr<const StartContext> context_;
   std::optional<std::chrono::milliseconds> idle_limit_;
   bool stopped_ = false;  // stop() was called

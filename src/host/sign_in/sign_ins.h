@@ -9,7 +9,7 @@
 #include <string>
 
 #include <patchbay/config.h>
-#include <patchbay/sign_in.h>
+#include <patchbay/host.h>
 
 #include "auth/sign_in.h"
 #include "base/runtime.h"
