@@ -77,14 +77,22 @@ struct StandingBy {
   bool operator==(const StandingBy&) const = default;
 };
 
-// How to sign in at a server. Read and kept; nothing here uses it.
+// How to sign in at a server.
 struct OAuthConfig {
   std::optional<std::string> client_id;
   std::optional<std::uint16_t> callback_port;
   std::optional<std::string> scopes;  // separated by blanks
   std::optional<std::string> auth_server_metadata_url;
-  bool xaa = false;  // one sign-in at an identity provider for many servers
-  Json extra;        // an object: keys we do not know, as written; null when there are none
+  bool xaa = false;                             // one sign-in at an identity provider for many servers
+  std::optional<std::string> callback_host;     // of the address that the browser comes back to
+  std::optional<std::string> resource;          // what the server is called at its authorization server
+  std::optional<std::string> issuer;            // where client_id is valid, and nowhere else
+  std::optional<std::string> grant;             // client_credentials or workload_identity; unset: the user signs in
+  std::optional<std::string> private_key_file;  // PEM: the client proves itself with a signature
+  std::optional<std::string> private_key_algorithm;  // "ES256"; unset: what fits the key
+  std::optional<std::string> token_file;             // the statement of the platform, for workload_identity
+  bool dpop = false;  // tokens that only we can use, where the authorization server has them
+  Json extra;         // an object: keys we do not know, as written; null when there are none
   bool operator==(const OAuthConfig&) const = default;
 };
 

@@ -58,11 +58,21 @@ struct Remedy {
     give_more_time,          // a longer limit, for this call or in the entry of `server`
     list_tools,              // a look at the tools there are
     choose_permission_mode,  // another PermissionMode
+    sign_in,                 // the user signs in at `server`
   };
   Kind kind;
   std::string server = {};  // where one is meant
   std::string file = {};
   bool operator==(const Remedy&) const = default;
+};
+
+// What a server that refused us says about signing in (RFC 6750, RFC 9728). Empty where it says nothing.
+struct SignInNeed {
+  std::string resource_metadata = {};  // where it says who signs people in
+  std::string scope = {};              // what it wants, separated by blanks
+  bool more_scope = false;             // signed in, and that is not enough (insufficient_scope)
+  bool proof = false;                  // tokens with a proof (DPoP)
+  bool operator==(const SignInNeed&) const = default;
 };
 
 // As small as an address: results of calls carry one, and coroutines keep several.
@@ -105,6 +115,10 @@ class Error : public std::exception {
   // For who has put it into the message.
   Error without_remedy() &&;
 
+  // Set where a server wants somebody to sign in, and that is possible.
+  const std::optional<SignInNeed>& sign_in() const noexcept { return state().sign_in; }
+  Error with_sign_in(SignInNeed need) &&;
+
   // The same error with "context: " in front of its message.
   Error within(std::string_view context) const;
   // The same error in other words.
@@ -132,6 +146,7 @@ class Error : public std::exception {
     std::string detail;
     std::optional<CarriedOut> carried_out;
     std::optional<Remedy> remedy;
+    std::optional<SignInNeed> sign_in;
     std::shared_ptr<const Error> original;
     std::shared_ptr<const char> mark;  // its address alone counts
   };

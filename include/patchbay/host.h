@@ -20,6 +20,7 @@
 #include <patchbay/host_types.h>
 #include <patchbay/permission.h>
 #include <patchbay/session.h>
+#include <patchbay/sign_in.h>
 #include <patchbay/status.h>
 #include <patchbay/task.h>
 
@@ -53,6 +54,8 @@ struct HostOptions {
   // good.
   std::function<Task<bool>(ApprovalQuestion)> approve;
   PermissionOptions permission;
+  // How the user signs in at servers that want it.
+  SignInOptions sign_in = {};
   // Gets everything that happens (events.h). Called on the loop.
   std::function<void(const HostEvent&)> on_event;
   // A file that keeps the last failure of each declared server for later runs, without its secrets;
@@ -148,6 +151,15 @@ class Host {
   // A new connection to this server, whatever there is; returns when it is made. Attempts and failures of before
   // do not count any more.
   Task<void> reconnect(std::string server);
+
+  // The user signs in at this server, and a new connection is made with the token; returns when both are done. Asks the
+  // server first what it wants. Takes as long as the user does: cancel it, or SignInOptions::wait. Errc::unsupported
+  // for a server whose entry has credentials of its own or that is not reached by HTTP. However many ask at once, one
+  // page is shown at a time.
+  Task<SignInResult> sign_in(std::string server);
+  // Forgets the token for what this server is, also for other servers that share it, and tells who gave it. False:
+  // there was none.
+  Task<bool> sign_out(std::string server);
 
   // Reads the configuration again, or takes this one, and applies what is different. Servers that
   // stay the same keep their connection; calls that run on one that changes finish on it.

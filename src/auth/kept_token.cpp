@@ -142,6 +142,8 @@ Secret write_token_set(const TokenSet& tokens) {
   put(object, "resource", tokens.resource);
   put(object, "clientId", tokens.client_id);
   put(object, "tokenEndpoint", tokens.token_endpoint);
+  put(object, "revocationEndpoint", tokens.revocation_endpoint);
+  put(object, "authentication", word_for(authentications, tokens.authentication));
   put(object, "tokenType", word_for(kinds, tokens.kind));
   put(object, "accessToken", tokens.access);
   put(object, "refreshToken", tokens.refresh);
@@ -163,6 +165,8 @@ Result<TokenSet> read_token_set(const Secret& text) {
   reader.get("resource", tokens.resource);
   reader.get("clientId", tokens.client_id);
   reader.get("tokenEndpoint", tokens.token_endpoint);
+  reader.get("revocationEndpoint", tokens.revocation_endpoint);
+  reader.get("authentication", authentications, tokens.authentication);
   reader.get("tokenType", kinds, tokens.kind);
   reader.get("accessToken", tokens.access);
   reader.get("refreshToken", tokens.refresh);

@@ -66,7 +66,9 @@ struct TokenSet {
   std::string issuer;
   std::string resource;
   std::string client_id;
-  std::string token_endpoint;  // where it was given; refreshed there and nowhere else
+  std::string token_endpoint;       // where it was given; refreshed there and nowhere else
+  std::string revocation_endpoint;  // empty: the issuer has none
+  ClientAuthentication authentication = ClientAuthentication::none;  // at that endpoint
   TokenKind kind = TokenKind::bearer;
   Secret access;
   Secret refresh;                                     // empty: none was given

@@ -79,6 +79,11 @@ Error Error::without_remedy() && {
   return std::move(*this);
 }
 
+Error Error::with_sign_in(SignInNeed need) && {
+  own().sign_in = std::move(need);
+  return std::move(*this);
+}
+
 Error Error::with_rpc_data(std::string data) && {
   own().rpc_data = std::move(data);
   return std::move(*this);

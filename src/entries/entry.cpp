@@ -51,7 +51,9 @@ constexpr auto known_keys = std::to_array<std::string_view>(
 constexpr auto foreign_keys = std::to_array<std::string_view>(
     {"bareElicitationCapability", "displayName", "discoveryCache", "tools", "toolPermissions"});
 constexpr auto oauth_keys = std::to_array<std::string_view>(
-    {"oauth.clientId", "oauth.callbackPort", "oauth.scopes", "oauth.authServerMetadataUrl", "oauth.xaa"});
+    {"oauth.clientId", "oauth.callbackPort", "oauth.callbackHost", "oauth.scopes", "oauth.authServerMetadataUrl",
+     "oauth.xaa", "oauth.resource", "oauth.issuer", "oauth.grant", "oauth.privateKeyFile", "oauth.privateKeyAlgorithm",
+     "oauth.tokenFile", "oauth.dpop"});
 // Of one kind of server and without meaning for the other.
 constexpr auto local_keys = std::to_array<std::string_view>({"command", "args", "env", "envFile", "cwd"});
 constexpr auto remote_keys = std::to_array<std::string_view>({"url", "headers", "headersHelper", "oauth", "tls"});
@@ -306,6 +308,31 @@ class EntryReader {
       }
     } else if (key == "xaa") {
       oauth.xaa = read_bool(at, shown);
+    } else if (key == "dpop") {
+      oauth.dpop = read_bool(at, shown);
+    } else if (key == "callbackHost") {
+      oauth.callback_host = checked(*at.value, *at.place, shown);
+      const auto& host = oauth.callback_host;
+      if (host && *host != "localhost" && *host != "127.0.0.1") {
+        error(at.place->value, "\"oauth.callbackHost\" must be \"localhost\" or \"127.0.0.1\"");
+      }
+    } else if (key == "grant") {
+      oauth.grant = checked(*at.value, *at.place, shown);
+      const auto& grant = oauth.grant;
+      if (grant && *grant != "authorization_code" && *grant != "client_credentials" && *grant != "workload_identity") {
+        error(at.place->value,
+              "\"oauth.grant\" must be \"authorization_code\", \"client_credentials\" or \"workload_identity\"");
+      }
+    } else if (key == "resource") {
+      oauth.resource = checked(*at.value, *at.place, shown);
+    } else if (key == "issuer") {
+      oauth.issuer = checked(*at.value, *at.place, shown);
+    } else if (key == "privateKeyFile") {
+      oauth.private_key_file = checked(*at.value, *at.place, shown);
+    } else if (key == "privateKeyAlgorithm") {
+      oauth.private_key_algorithm = checked(*at.value, *at.place, shown);
+    } else if (key == "tokenFile") {
+      oauth.token_file = checked(*at.value, *at.place, shown);
     } else {
       oauth.extra[key] = *at.value;
       warn(

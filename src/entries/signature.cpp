@@ -43,6 +43,14 @@ Json oauth_json(const OAuthConfig& oauth) {
   if (oauth.scopes) out["scopes"] = *oauth.scopes;
   if (oauth.auth_server_metadata_url) out["authServerMetadataUrl"] = *oauth.auth_server_metadata_url;
   if (oauth.xaa) out["xaa"] = true;
+  if (oauth.callback_host) out["callbackHost"] = *oauth.callback_host;
+  if (oauth.resource) out["resource"] = *oauth.resource;
+  if (oauth.issuer) out["issuer"] = *oauth.issuer;
+  if (oauth.grant) out["grant"] = *oauth.grant;
+  if (oauth.private_key_file) out["privateKeyFile"] = *oauth.private_key_file;
+  if (oauth.private_key_algorithm) out["privateKeyAlgorithm"] = *oauth.private_key_algorithm;
+  if (oauth.token_file) out["tokenFile"] = *oauth.token_file;
+  if (oauth.dpop) out["dpop"] = true;
   return out;
 }
 

@@ -197,6 +197,8 @@ Task<void> Host::Impl::end_all(std::shared_ptr<Impl> self, CloseMode mode) {
     auto joined = co_await as_result(self->scope_->join());
     if (closed) closed = std::move(joined);
   }
+  // What a renewal brings is kept, however it ends here.
+  (void)co_await as_result(self->sign_ins_->close());
   // Behind the last words of every server.
   if (self->recorder_) (void)co_await as_result(self->recorder_->finish());
   // Whoever answers questions gets a moment to notice: what it uses may go with the host.

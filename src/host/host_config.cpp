@@ -68,6 +68,8 @@ Host::Impl::Impl(HostOptions options, const Runtime& runtime, std::string doing)
     unread_ = true;
   }
   session_id_ = random_id(runtime_.random);
+  sign_ins_ = std::make_shared<SignIns>(options_.sign_in,
+                                        SignInPlaces{options_.state_directory, options_.config->config_dir}, runtime_);
   if (!options_.state_directory.empty()) {
     recorder_ = std::make_shared<ServerRecorder>(options_.state_directory, runtime_.log);
   }
@@ -105,6 +107,7 @@ std::shared_ptr<const StartContext> Host::Impl::start_context() const {
     context->run.settings_env.emplace_back(variable.name, variable.value);
   }
   context->connectors = config.connectors;
+  context->sign_ins = sign_ins_;
   if (!config.config_dir.empty()) {
     context->secrets = [file = config.config_dir + "/secrets.json"](const std::string& name) {
       return stored_secret(file, name, ::getuid());

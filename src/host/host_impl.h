@@ -27,6 +27,7 @@
 #include "host/kept/recorder.h"
 #include "host/make_host.h"
 #include "host/offered_tools.h"
+#include "host/sign_in/sign_ins.h"
 #include "host/start/server_start.h"
 #include "permission/decide.h"
 #include "servers/load.h"
@@ -176,6 +177,9 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   // the program was notified when it happened.
   Error with_failures(Error error) const;
 
+  // Whoever signs in for this server, after a try that shows what it wants; throws why there is nobody.
+  Task<std::shared_ptr<ServerSignIn>> signing_in(std::shared_ptr<Connection> connection);
+
   // Reaches its end whoever stops waiting for it. Whoever comes later waits for the same end.
   Task<void> stop(CloseMode mode);
   static Task<void> end_all(std::shared_ptr<Impl> self, CloseMode mode);
@@ -255,6 +259,7 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   ConfigMemory memory_;
   Semaphore reloading_{1};
   std::string session_id_;
+  std::shared_ptr<SignIns> sign_ins_;
   std::shared_ptr<ServerRecorder> recorder_;  // none: nothing is kept
   bool unprepared_ = true;                    // servers may be without a connection
   bool started_ = false;                      // all of them, so new ones are started, too

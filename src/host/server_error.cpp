@@ -46,14 +46,21 @@ std::string renamed(std::string_view server, const std::string& message, std::st
 Error error_of_server(std::string_view server, const Error& error) {
   const auto& message = error.message();
   const auto name = fmt::format("\"{}\"", server);
-  return message.contains(name) ? error : error.within("server " + name);
+  return with_sign_in_remedy(server, message.contains(name) ? error : error.within("server " + name));
+}
+
+Error with_sign_in_remedy(std::string_view server, Error error) {
+  if (!error.sign_in() || error.remedy()) return error;
+  return std::move(error).with_remedy({Remedy::Kind::sign_in, std::string(server)});
 }
 
 Error error_of_call(std::string_view server, std::string_view what, const Error& error) {
   auto telling = [&](std::string_view before, std::string_view behind) {
     const auto message = renamed(server, error.message(), "the server");
-    return error.with_message(fmt::format("{}/{}: {}{}{}{}", server, what, before, message, behind, warning_of(error)))
-        .with_original(error);
+    return with_sign_in_remedy(
+        server,
+        error.with_message(fmt::format("{}/{}: {}{}{}{}", server, what, before, message, behind, warning_of(error)))
+            .with_original(error));
   };
   switch (error.code()) {
     case Errc::cancelled:

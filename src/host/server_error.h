@@ -14,6 +14,9 @@ namespace patchbay {
 // Why a server is not connected, with its name unless the message has it.
 Error error_of_server(std::string_view server, const Error& error);
 
+// With what helps where somebody has to sign in.
+Error with_sign_in_remedy(std::string_view server, Error error);
+
 // Why a call failed: "docs/search: no answer …". `what` is the tool, the prompt, the resource.
 // What is wrong with the caller's own input, or was forbidden, is nobody else's error and stays as
 // it is.

@@ -32,14 +32,18 @@ class HttpAuth {
   virtual Task<SentCredentials> authorize(HttpRequest& request) = 0;
 
   // After a 401 or 403. True: authorize() again and send the request once more; the transport
-  // does that once per request. False: not a matter of sign-in, the status stands as it is.
-  // Throws Errc::unauthorized or Errc::forbidden, saying which command signs in, when only a
-  // person can help. The time a person takes in a browser does not count as the request's.
+  // does that once per request, and once more where the server wants its own number in the proof of a token
+  // (use_dpop_nonce). False: nothing that can be done here helps, the refusal stands. May throw why, as
+  // Errc::unauthorized or Errc::forbidden. Nobody is asked in here: a person takes longer than a request may.
   virtual Task<bool> on_challenge(SentCredentials sent, HttpRequest request, HttpHead answer) = 0;
+  // Every other answer: it may hold something for the next request.
+  virtual void on_answer(const HttpRequest& /*request*/, const HttpHead& /*answer*/) {}
 
   // What a person does when newer credentials are refused as well: the end of that message.
   // Empty: these are credentials of an entry, to be corrected there.
   virtual std::string remedy() const { return {}; }
+  // Whether a person can sign in for this server: then a refusal says so, with what the server wants (Error::sign_in).
+  virtual bool signs_in() const noexcept { return false; }
 };
 
 }  // namespace patchbay

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,13 +10,13 @@
 #include <optional>
 #include <ranges>
 #include <system_error>
-#include <thread>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <time.h>
 
 #include "base/crypto.h"
+#include "base/file_lock.h"
 #include "base/strings.h"
 #include "settings/files.h"
 #include "settings/own_file.h"
@@ -135,18 +134,11 @@ class FileLock {
 
   // False when this file system has no such lock.
   static Result<bool> wait(int fd, const std::string& path, std::chrono::milliseconds limit) {
-    using namespace std::chrono_literals;
-    const auto end = std::chrono::steady_clock::now() + limit;
-    for (auto pause = 500us;; pause = std::min<std::chrono::microseconds>(pause * 2, 16ms)) {
-      if (::flock(fd, LOCK_EX | LOCK_NB) == 0) return true;
-      if (errno != EWOULDBLOCK && errno != EINTR) return false;
-      if (std::chrono::steady_clock::now() >= end) {
-        return fail(Errc::config, fmt::format("another program has been changing {} for {} s; nothing was written. Try "
-                                              "again when the other program has finished",
-                                              path, std::chrono::duration_cast<std::chrono::seconds>(limit).count()));
-      }
-      std::this_thread::sleep_for(pause);
-    }
+    const auto outcome = wait_for_lock(fd, limit);
+    if (outcome != LockOutcome::busy) return outcome == LockOutcome::taken;
+    return fail(Errc::config, fmt::format("another program has been changing {} for {} s; nothing was written. Try "
+                                          "again when the other program has finished",
+                                          path, std::chrono::duration_cast<std::chrono::seconds>(limit).count()));
   }
 
   OwnedDescriptor fd_;

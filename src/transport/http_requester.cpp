@@ -130,15 +130,20 @@ HttpRequester::Sending HttpRequester::send_plainly(Sending sending, bool had_cre
 }
 
 HttpRequester::Sending HttpRequester::send_signed_in(HttpRequest request, HttpRequestLimits limits) {
-  for (bool again = false;; again = true) {
+  bool again = false, with_nonce = false;
+  for (;;) {
     auto sending = request;
     auto sent = co_await auth_->authorize(sending);
+    const bool had_credentials = !sent.token.empty() || request.headers.contains("Authorization");
     auto exchange = co_await client_.send(sending, limits);
-    const auto status = exchange->head().status;
-    if (status != 401 && status != 403) co_return exchange;
-    if (!again && co_await auth_->on_challenge(std::move(sent), std::move(sending), exchange->head())) continue;
-    throw refusal(exchange->head(), request.headers.contains("Authorization"), co_await explaining_body(*exchange),
-                  auth_->remedy());
+    const auto& head = exchange->head();
+    if (head.status != 401 && head.status != 403) {
+      auth_->on_answer(sending, head);
+      co_return exchange;
+    }
+    auto& done = sign_in_challenge(head.headers).error == "use_dpop_nonce" ? with_nonce : again;
+    if (!std::exchange(done, true) && co_await auth_->on_challenge(std::move(sent), std::move(sending), head)) continue;
+    throw refusal(head, had_credentials, co_await explaining_body(*exchange), auth_->remedy());
   }
 }
 
@@ -160,26 +165,44 @@ std::optional<Error> HttpRequester::led_away(const HttpHead& head) const {
 
 Error HttpRequester::refusal(const HttpHead& head, bool had_credentials, std::string_view body,
                              const std::string& remedy) const {
-  const auto away = led_away(head);
-  const auto challenge = sign_in_challenge(head.headers);
-  // RFC 9728: where to sign in.
-  if (!away && head.status == 401 && !had_credentials && challenge.resource_metadata) {
-    const auto explained = excerpt(body);
-    return Error(Errc::unauthorized,
-                 fmt::format("{} needs you to sign in (401 Unauthorized){}{}; signing in is not possible yet, so get a "
-                             "token from the server's provider and write it as \"headers\": {{\"Authorization\": "
-                             "\"Bearer …\"}} in its entry",
-                             shown_, explained.empty() ? "" : ": ", explained))
+  if (const auto away = led_away(head)) {
+    return Error(head.status == 401 ? Errc::unauthorized : Errc::forbidden,
+                 fmt::format("{}. It answered {}", away->message(), head.status))
         .with_http_status(head.status);
   }
-  if (!away) {
-    auto error = access_error(shown_, head.status, had_credentials, body, remedy);
-    // RFC 6750, 3.1: the server looked at what the token may do and at nothing else.
-    return challenge.error == "insufficient_scope" ? std::move(error).with_carried_out(CarriedOut::no) : error;
+  const auto challenge = sign_in_challenge(head.headers);
+  // RFC 6750, 3.1: the server looked at what the token may do and at nothing else.
+  const bool more_scope = challenge.error == "insufficient_scope";
+  auto error = auth_ && auth_->signs_in() ? sign_in_error(shown_, head.status, had_credentials, more_scope, body)
+                                          : access_error(shown_, head.status, had_credentials, body, remedy);
+  if (more_scope) error = std::move(error).with_carried_out(CarriedOut::no);
+  // A 403 to somebody who is signed in is the server's last word, unless it says what is missing.
+  if (!auth_ || !auth_->signs_in() || (head.status == 403 && had_credentials && !more_scope)) return error;
+  return std::move(error).with_sign_in({.resource_metadata = challenge.resource_metadata.value_or(""),
+                                        .scope = challenge.scope.value_or(""),
+                                        .more_scope = more_scope,
+                                        .proof = challenge.dpop});
+}
+
+Error sign_in_error(std::string_view shown, int status, bool signed_in, bool more_scope, std::string_view body) {
+  const auto explained = excerpt(body);
+  const auto because = explained.empty() ? std::string() : fmt::format(": {}", explained);
+  if (more_scope) {
+    return Error(Errc::forbidden, fmt::format("{} needs more rights than you gave it when you signed in ({} {}){}",
+                                              shown, status, reason_phrase(status), because))
+        .with_http_status(status);
   }
-  return Error(head.status == 401 ? Errc::unauthorized : Errc::forbidden,
-               fmt::format("{}. It answered {}", away->message(), head.status))
-      .with_http_status(head.status);
+  if (status == 403 && signed_in) {
+    return Error(Errc::forbidden,
+                 fmt::format("{} refuses access to the account that you signed in with (403 Forbidden){}", shown,
+                             because))
+        .with_http_status(status);
+  }
+  return Error(Errc::unauthorized,
+               fmt::format("{} {} ({} {}){}", shown,
+                           signed_in ? "does not accept your sign-in any more" : "needs you to sign in", status,
+                           reason_phrase(status), because))
+      .with_http_status(status);
 }
 
 Error access_error(std::string_view shown, int status, bool had_credentials, std::string_view body,

@@ -60,6 +60,8 @@ HttpClientOptions http_client_options(const HttpTarget& options, const Runtime& 
 // A 401 or 403, told with what to do; `body` is what came with it, `remedy` what sign-in says, if there is one.
 Error access_error(std::string_view shown, int status, bool had_credentials, std::string_view body,
                    const std::string& remedy = {});
+// The same where a person can sign in; what they type for it is the program's to say.
+Error sign_in_error(std::string_view shown, int status, bool signed_in, bool more_scope, std::string_view body);
 // Any other status that is no answer of the protocol; `what` answered it.
 Error status_error(std::string_view what, const HttpHead& head, std::string_view body);
 

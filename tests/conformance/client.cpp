@@ -3,12 +3,21 @@
 // learns the scenario, its revision and its extra words from MCP_CONFORMANCE_* variables.
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <memory>
 #include <string>
 #include <string_view>
 
+#include <boost/asio/connect.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/read.hpp>
+#include <boost/asio/streambuf.hpp>
+#include <boost/asio/write.hpp>
 
 #include <patchbay/client.h>
+#include <patchbay/host.h>
 #include <patchbay/json.h>
 
 namespace {
@@ -134,6 +143,127 @@ Task<void> load_skills(Session session, Json /*context*/) {
   }
 }
 
+// ---- sign-in ---------------------------------------------------------------------------
+
+namespace asio = boost::asio;
+
+// What a browser does with http://HOST:PORT/TARGET: gets it, and tells where it is sent on to.
+Task<std::string> get(std::string url) {
+  const auto rest = url.substr(std::string_view("http://").size());
+  const auto authority = rest.substr(0, rest.find('/'));
+  const auto colon = authority.rfind(':');
+  asio::ip::tcp::resolver resolver(co_await asio::this_coro::executor);
+  auto places =
+      co_await resolver.async_resolve(authority.substr(0, colon), authority.substr(colon + 1), asio::use_awaitable);
+  asio::ip::tcp::socket socket(co_await asio::this_coro::executor);
+  co_await asio::async_connect(socket, places, asio::use_awaitable);
+  const auto request =
+      "GET " + rest.substr(authority.size()) + " HTTP/1.1\r\nHost: " + authority + "\r\nConnection: close\r\n\r\n";
+  co_await asio::async_write(socket, asio::buffer(request), asio::use_awaitable);
+  std::string answer;
+  boost::system::error_code end;
+  co_await asio::async_read(socket, asio::dynamic_buffer(answer), asio::redirect_error(asio::use_awaitable, end));
+  const auto head = answer.substr(0, answer.find("\r\n\r\n"));
+  for (const std::string_view name : {"\r\nLocation: ", "\r\nlocation: "}) {
+    const auto begin = head.find(name);
+    if (begin == std::string::npos) continue;
+    const auto value = head.substr(begin + name.size());
+    co_return value.substr(0, value.find("\r\n"));
+  }
+  co_return std::string();
+}
+
+// The authorization servers of the suite ask nobody: they send the browser back at once.
+Task<void> browse(std::string url) {
+  const auto back = co_await get(std::move(url));
+  if (!back.empty()) (void)co_await get(back);
+}
+Task<void> show(pb::SignInPage page) {
+  // Beside: the page that we come back to is answered when we are signed in.
+  asio::co_spawn(co_await asio::this_coro::executor, browse(page.url), asio::detached);
+}
+
+std::string own_file(const std::string& name, std::string_view text) {
+  const auto path = std::filesystem::path(from_environment("HOME")) / name;
+  std::ofstream(path) << text;
+  return path;
+}
+
+pb::ServerConfig entry_for(std::string url, std::string_view scenario, const Json& context) {
+  pb::ServerConfig entry;
+  entry.name = "server";
+  entry.kind = pb::ServerKind::http;
+  entry.url = std::move(url);
+  pb::OAuthConfig oauth;
+  if (const auto id = context["client_id"].text()) oauth.client_id = std::string(*id);
+  if (const auto issuer = context["issuer"].text()) oauth.issuer = std::string(*issuer);
+  if (scenario.starts_with("auth/client-credentials")) oauth.grant = "client_credentials";
+  if (const auto key = context["private_key_pem"].text()) oauth.private_key_file = own_file("key.pem", *key);
+  if (const auto algorithm = context["signing_algorithm"].text()) oauth.private_key_algorithm = std::string(*algorithm);
+  if (const auto token = context["valid_jwt"].text()) {
+    oauth.grant = "workload_identity";
+    oauth.token_file = own_file("workload.jwt", *token);
+  }
+  oauth.xaa = context["idp_id_token"].text().has_value();
+  entry.oauth = std::move(oauth);
+  return entry;
+}
+
+pb::SignInOptions sign_in_for(const Json& context) {
+  pb::SignInOptions options;
+  options.show = show;
+  options.client_metadata_url = "https://conformance-test.local/client-metadata.json";
+  options.for_this_run = true;
+  if (const auto secret = context["client_secret"].text()) {
+    options.client_secret = [text = std::string(*secret)](std::string /*server*/) -> Task<std::string> {
+      co_return text;
+    };
+  }
+  if (const auto token = context["idp_id_token"].text()) {
+    options.identity_provider =
+        pb::IdentityProvider{.issuer = std::string(context["idp_issuer"].as_text()),
+                             .client_id = std::string(context["idp_client_id"].as_text()),
+                             .token_endpoint = std::string(context["idp_token_endpoint"].as_text())};
+    options.identity_token = [text = std::string(*token)]() -> Task<std::string> { co_return text; };
+  }
+  return options;
+}
+
+// What a program does for its user: it uses the server, and where that wants a sign-in, somebody signs in and it goes
+// on. The library ends it when signing in does not help.
+Task<int> use_signed_in(std::string scenario, std::string url, std::string protocol, Json context) {
+  pb::HostOptions options;
+  options.config = pb::LoadedConfig{};
+  options.client.info = {.name = "patchbay-conformance-client", .version = "1"};
+  if (!protocol.empty()) options.client.protocol = std::move(protocol);
+  options.keep_connected = false;
+  options.sign_in = sign_in_for(context);
+  pb::Host host(std::move(options));
+  host.add_server(entry_for(std::move(url), scenario, context));
+  std::optional<pb::Error> failed;
+  for (;;) {
+    failed.reset();
+    try {
+      auto session = co_await host.session("server");
+      (void)co_await session.list_tools();
+      (void)co_await host.call("server/test-tool", Json::object());
+      break;
+    } catch (const pb::Error& error) {
+      failed = error;
+    }
+    if (!failed->sign_in()) break;
+    try {
+      (void)co_await host.sign_in("server");
+    } catch (const pb::Error& error) {
+      failed = error;
+      if (!error.sign_in()) break;
+    }
+  }
+  co_await host.stop();
+  if (failed) throw *failed;
+  co_return 0;
+}
+
 struct Scenario {
   std::string_view name;
   Task<void> (*play)(Session, Json);
@@ -184,7 +314,8 @@ int main(int argc, char** argv) {
   for (const auto& scenario : scenarios) {
     if (scenario.name == name) chosen = &scenario;
   }
-  if (!chosen) {
+  const bool signs_in = name.starts_with("auth/");
+  if (!chosen && !signs_in) {
     std::fprintf(stderr, "no scenario '%s'\n", name.c_str());
     return 2;
   }
@@ -194,5 +325,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "MCP_CONFORMANCE_CONTEXT: %s\n", context.error().what());
     return 2;
   }
-  return pb::run(play(chosen, argv[1], from_environment("MCP_CONFORMANCE_PROTOCOL_VERSION"), std::move(*context)));
+  const auto protocol = from_environment("MCP_CONFORMANCE_PROTOCOL_VERSION");
+  if (signs_in) return pb::run(use_signed_in(name, argv[1], protocol, std::move(*context)));
+  return pb::run(play(chosen, argv[1], protocol, std::move(*context)));
 }

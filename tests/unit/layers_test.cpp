@@ -111,6 +111,7 @@ const std::map<std::string, std::string, std::less<>> public_headers{
     {"failure.h", "host"},
     {"model_view.h", "catalog"},
     {"events.h", "host"},
+    {"sign_in.h", "base"},
 };
 
 struct Wrapped {
@@ -129,7 +130,9 @@ const std::vector<Wrapped> wrapped_libraries{
     {"RE2", {"re2/"}, {"src/builtin/grep.cpp"}},
     {"PCRE2", {"pcre2"}, {"src/json/regex.cpp"}},
     {"libyaml", {"yaml.h"}, {"src/text/yaml.cpp"}},
-    {"libsecret", {"libsecret/"}, {"src/auth/secret_store.cpp"}},
+    {"libsecret",
+     {"libsecret/", "glib", "gio/"},
+     {}},  // loaded at run time: auth/store/keyring.cpp declares what it uses
     {"spdlog", {"spdlog/"}, {"src/cli/logging.cpp"}},
 };
 
@@ -270,7 +273,7 @@ std::optional<std::string> typed_words_in(std::string_view file, const std::stri
   static const std::regex literal(R"("(?:[^"\\\n]|\\.)*")");
   static const std::regex command(
       R"(\bpatchbay (?:add|approve|call|completion|disable|doctor|enable|get|import|lint|)"
-      R"(list|logs|man|mcp|prompts?|read|reconnect|reject|remove|reset|resources|serve|session|skills|)"
+      R"(list|logs|man|mcp|prompts?|read|reconnect|reject|remove|reset|resources|secret|serve|session|skills|)"
       R"(status|tools|trust|why|--?[a-z]|\{))");
   static const std::regex flag(R"((?:^"|[ `'(])--[a-z])");
   if (file.starts_with("src/cli/")) return std::nullopt;
@@ -288,7 +291,6 @@ bool may_ask_for_real_time(std::string_view file) {
   static const std::set<std::string_view> files{
       "src/http/client/curl_transfer.cpp",  // libcurl measures its transfers by the system's clock
       "src/process/process.cpp",            // waits on its thread for a process that starts or dies
-      "src/store/own_store.cpp",            // waits on its thread for the lock of a file
       "src/process/warden/warden.c",        // another program, which has no loop
       "src/cli/waiting.cpp",                // shows the user how long it has taken
   };

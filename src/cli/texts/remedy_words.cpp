@@ -27,6 +27,8 @@ std::string remedy_words(const Remedy& remedy) {
       return fmt::format("to list the tools of the server: patchbay tools{}", shell_operands({remedy.server}));
     case Remedy::Kind::choose_permission_mode:
       return "choose another mode with --permission-mode";
+    case Remedy::Kind::sign_in:
+      return fmt::format("to sign in: patchbay login{}", shell_operands({remedy.server}));
   }
   return {};
 }

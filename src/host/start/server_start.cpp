@@ -12,6 +12,7 @@
 #include "host/start/helper_headers.h"
 #include "settings/files.h"
 #include "transport/http.h"
+#include "transport/http_requester.h"
 #include "transport/proxy.h"
 #include "transport/stdio.h"
 #include "transport/ws.h"
@@ -175,6 +176,35 @@ std::shared_ptr<Transport> proxied(const ServerConfig& expanded, std::shared_ptr
   return proxy_transport(std::move(proxy));
 }
 
+Task<Secret> read_key_file(std::shared_ptr<const StartContext> context, std::string written) {
+  auto path = path_of(written, *context);
+  auto read = [path] { return read_config_text(path); };
+  auto text = co_await offload(Pool::slow, std::move(read));
+  if (!text) throw Error(Errc::config, fmt::format("{} cannot be read: {}", path, text.error()));
+  if (text->size() > secret_limit) throw Error(Errc::config, fmt::format("{} is larger than 64 KiB", path));
+  co_return Secret(std::string(trim(*text)));
+}
+
+Task<Secret> stored_secret_of(std::shared_ptr<const StartContext> context, std::string name) {
+  if (!context->secrets) throw Error(Errc::config, "no store for secrets is available");
+  auto get = [lookup = context->secrets, name] { return lookup(name); };
+  auto value = co_await offload(Pool::slow, std::move(get));
+  co_return Secret(value_or_throw(std::move(value)));
+}
+
+SignIns::Reading reading_for(const std::shared_ptr<const StartContext>& context) {
+  // What is shared refers back to the servers, so it does not keep the context alive.
+  std::weak_ptr<const StartContext> weak = context;
+  const auto held = [weak] {
+    auto now = weak.lock();
+    if (!now) throw Error(Errc::closed, "the host was stopped");
+    return now;
+  };
+  return {.read_file = [held](std::string path) { return read_key_file(held(), std::move(path)); },
+          .secret = [held](std::string name) { return stored_secret_of(held(), std::move(name)); },
+          .variables = context->variables};
+}
+
 Task<std::shared_ptr<Transport>> remote_for(ServerConfig expanded, ServerConfig written,
                                             std::shared_ptr<const StartContext> context, Runtime runtime) {
   auto options = http_options(expanded);
@@ -184,10 +214,14 @@ Task<std::shared_ptr<Transport>> remote_for(ServerConfig expanded, ServerConfig 
     if (!file->empty()) *file = path_of(*file, *context);
   }
   if (auto transport = proxied(expanded, context, options, runtime)) co_return transport;
-  auto helper = helper_for(written, *context, runtime);
-  if (expanded.kind == ServerKind::sse) co_return sse_transport_with(std::move(options), helper);
-  if (expanded.kind == ServerKind::websocket) co_return ws_transport_with(std::move(options), helper);
-  co_return http_transport_with(std::move(options), helper);
+  std::shared_ptr<HttpAuth> auth = helper_for(written, *context, runtime);
+  if (!auth && context->sign_ins && may_sign_in(written)) {
+    auth = context->sign_ins->for_entry(co_await asio::this_coro::executor, written, expanded,
+                                        http_client_options(options, runtime), reading_for(context));
+  }
+  if (expanded.kind == ServerKind::sse) co_return sse_transport_with(std::move(options), auth);
+  if (expanded.kind == ServerKind::websocket) co_return ws_transport_with(std::move(options), auth);
+  co_return http_transport_with(std::move(options), auth);
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "entries/child_env.h"
 #include "entries/expand.h"
 #include "entries/text_secrets.h"
+#include "host/sign_in/sign_ins.h"
 #include "http/auth.h"
 #include "process/process.h"
 #include "rpc/transport.h"
@@ -41,6 +42,8 @@ struct StartContext {
   // The sign-in at the proxy of the connectors, while one of them uses it: all of them share it, so that however many
   // are refused at the same time, the bearer is fetched again once. It refers back to this.
   std::shared_ptr<std::weak_ptr<HttpAuth>> connector_auth = std::make_shared<std::weak_ptr<HttpAuth>>();
+  // Who signs in at servers without credentials; unset: nobody does.
+  std::shared_ptr<SignIns> sign_ins;
   // Told of every start, with the secrets that the server gets. Unset: nobody is.
   std::function<StartWatch(const ServerConfig& written, TextSecrets secrets)> watch;
   // Throws Errc::denied when an organisation keeps this server away.

@@ -1,0 +1,197 @@
+// ServerSignIn: the sign-in of one server that is reached by HTTP. It puts the token on each request, renews it before
+// it expires and when it is refused, and gets one where no person is needed. When a person is needed the refusal stands
+// and travels up as an Error with SignInNeed; then somebody calls sign_in(), outside of every limit for connecting or
+// calling, and opens the connection anew.
+//
+// SignInDesk: what the servers of one host share: the tokens of each issuer and resource, so that one renewal serves
+// all who wait for it; who we are at each issuer, so that we register once; and the user's attention, one browser
+// window at a time. Both are made and used on the loop thread. HTTP, browser, clock, randomness and store are handed
+// in.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <patchbay/error.h>
+#include <patchbay/sign_in.h>
+#include <patchbay/task.h>
+
+#include "auth/discovery.h"
+#include "auth/fetch.h"
+#include "auth/oauth_types.h"
+#include "auth/sign_in_store.h"
+#include "auth/token_answer.h"
+#include "auth/token_request.h"
+#include "auth/visit.h"
+#include "base/runtime.h"
+#include "base/scope.h"
+#include "base/semaphore.h"
+#include "base/waiting.h"
+#include "http/auth.h"
+
+namespace patchbay {
+
+// How tokens are got.
+enum class GrantKind : std::uint8_t {
+  authorization_code,  // a person, in a browser
+  client_credentials,  // as ourselves
+  workload_identity,   // by a statement of the platform we run on (RFC 7523)
+  cross_app_access,    // by the user's sign-in at an identity provider (RFC 8693, then RFC 7523)
+};
+
+// What an entry says about signing in, its secrets fetched.
+struct SignInSettings {
+  std::string server;  // the name of the entry
+  Url url;
+  GrantKind grant = GrantKind::authorization_code;
+  std::optional<std::string> client_id;
+  // Fetched when it is needed; unset or empty: none.
+  std::function<Task<Secret>()> client_secret;
+  std::function<Task<Secret>()> private_key;  // PEM, for private_key_jwt
+  std::string key_algorithm;
+  std::optional<std::string> client_issuer;  // where client_id is valid; unset: where it is first used
+  std::optional<std::string> scopes;
+  std::optional<std::string> issuer_metadata;
+  std::optional<std::string> resource;
+  std::optional<std::string> callback_host;
+  std::optional<std::uint16_t> callback_port;
+  bool dpop = false;            // tokens with proofs wherever the issuer has them, not only where the server wants them
+  std::string client_document;  // URL of a document about us (client id metadata document)
+  // The statement for workload_identity, fetched anew each time.
+  std::function<Task<Secret>()> workload_token;
+  std::optional<IdentityProvider> identity_provider;
+  std::function<Task<Secret>()> identity_token;  // unset: the kept one
+};
+
+// In the store: the user's identity token of a provider.
+std::string provider_token_name(const std::string& issuer);
+
+struct SignInReport {
+  std::string issuer;
+  std::string resource;
+  std::optional<Scopes> granted;
+  bool registered = false;
+};
+
+// How the requests of one server's sign-in are made, and which network it is on. Found out when it is first needed.
+struct SignInWay {
+  AuthFetch fetch;
+  ServerNetwork network;
+};
+using FindWay = std::function<Task<SignInWay>()>;
+
+class ServerSignIn;
+
+class SignInDesk : public std::enable_shared_from_this<SignInDesk> {
+ public:
+  struct Options {
+    std::shared_ptr<SignInStore> store;
+    std::string client_name = "Patchbay";
+    std::string software_version;
+    Runtime runtime;
+  };
+  SignInDesk(asio::any_io_executor executor, Options options);
+  SignInDesk(const SignInDesk&) = delete;
+  SignInDesk& operator=(const SignInDesk&) = delete;
+
+  // One for each server; servers with the same settings get the same one.
+  std::shared_ptr<ServerSignIn> server(SignInSettings settings, FindWay find_way);
+
+  // The user signs in at the identity provider, once for all servers that use it.
+  Task<void> sign_in_at_provider(IdentityProvider provider, SignInWay way, OpenVisit open);
+
+  // No more renewals are begun; those under way end, and what they bring is kept.
+  Task<void> close();
+
+ private:
+  friend class ServerSignIn;
+
+  // The tokens for one resource of one issuer, for all servers that share it.
+  struct Holder {
+    std::optional<TokenSet> tokens;
+    std::uint64_t generation = 0;  // renewals that have ended
+    bool renewing = false;
+    std::optional<Error> failure;  // of the last renewal
+    std::chrono::sys_seconds failed{};
+    bool over = false;  // it cannot be renewed any more: somebody has to sign in
+    Event renewed;
+  };
+  std::shared_ptr<Holder> holder(const std::string& issuer, const std::string& resource);
+  std::chrono::sys_seconds now() const;
+
+  Options options_;
+  std::map<std::string, std::shared_ptr<Holder>> holders_;  // by token_name()
+  std::map<std::string, std::weak_ptr<ServerSignIn>> servers_;
+  std::map<std::string, std::string> nonces_;   // by origin: the last one it wanted in proofs
+  std::map<std::string, bool> registered_now_;  // by issuer: in this run
+  Semaphore attention_{1};                      // of the user
+  Scope scope_;
+};
+
+class ServerSignIn final : public HttpAuth, public std::enable_shared_from_this<ServerSignIn> {
+ public:
+  ServerSignIn(std::shared_ptr<SignInDesk> desk, SignInSettings settings, FindWay find_way);
+
+  Task<SentCredentials> authorize(HttpRequest& request) override;
+  Task<bool> on_challenge(SentCredentials sent, HttpRequest request, HttpHead answer) override;
+  void on_answer(const HttpRequest& request, const HttpHead& answer) override;
+  bool signs_in() const noexcept override { return true; }
+
+  // Gets a token, with a person unless the grant needs none. Returns when it is kept. `need` is what the refusal said.
+  Task<SignInReport> sign_in(SignInNeed need, OpenVisit open);
+  // Tells the issuer that the tokens are not needed any more, where it can be told, and forgets them. False: there were
+  // none.
+  Task<bool> sign_out();
+
+  const SignInSettings& settings() const noexcept { return settings_; }
+  // What the last refusal said that stood.
+  const std::optional<SignInNeed>& last_need() const noexcept { return last_need_; }
+
+ private:
+  using Self = std::shared_ptr<ServerSignIn>;
+  using Holder = SignInDesk::Holder;
+
+  static Task<SentCredentials> authorized(Self self, HttpRequest& request);
+  static Task<bool> challenged(Self self, SentCredentials sent, HttpRequest request, HttpHead answer);
+  static Task<SignInReport> sign_in_now(Self self, SignInNeed need, OpenVisit open);
+  // What is kept for this server, once.
+  Task<void> load();
+  // Begins a renewal unless one is under way, and waits for its end.
+  static Task<void> renewed(Self self, std::shared_ptr<Holder> holder);
+  static Task<void> renew(Self self, std::shared_ptr<Holder> holder);
+  static Task<void> renew_locked(Self self, std::shared_ptr<Holder> holder);
+
+  Task<SignInWay> way();
+  Task<Discovered> discover_now(SignInNeed need);
+  Scopes scopes_for(const SignInNeed& need, const Discovered& found) const;
+  Task<TokenSet> by_browser(Discovered found, SignInNeed need, OpenVisit open, SignInReport& report);
+  Task<TokenSet> without_person(Discovered found, SignInNeed need);
+  Task<OAuthClient> client_at(IssuerMetadata issuer, std::string redirect_uri, Scopes scopes, SignInReport& report);
+  Task<OAuthClient> configured_client(IssuerMetadata issuer);
+  Task<OAuthClient> client_of(const TokenSet& tokens);
+  Task<Secret> identity_assertion(const Discovered& found, const Scopes& scopes);
+  Task<TokenSet> tokens_by(TokenRequest request, const Discovered& found, bool proof, Scopes scopes);
+  Task<void> adopt(TokenSet tokens);
+  Task<TokenAnswer> request_tokens(TokenRequest request, TokenKind kind, Secret dpop_key);
+  bool is_worth_renewing(const Holder& holder) const;
+  bool is_ours(const std::string& url) const;
+
+  std::shared_ptr<SignInDesk> desk_;
+  SignInSettings settings_;
+  std::string url_;  // the server's, as it is kept
+  FindWay find_way_;
+  std::optional<SignInWay> way_;
+  std::optional<SignInNeed> last_need_;
+  bool loaded_ = false;
+  Semaphore loading_{1};
+  std::shared_ptr<Holder> holder_;  // once an issuer is known
+  std::vector<Scopes> steps_up_;    // that were made, and were not enough
+};
+
+}  // namespace patchbay

@@ -1,0 +1,387 @@
+// How ServerSignIn gets its first token: by a browser, as itself, by a statement of its platform, or through an
+// identity provider.
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "auth/kept_token.h"
+#include "auth/registration.h"
+#include "auth/scopes.h"
+#include "auth/sign_in.h"
+#include "base/as_result.h"
+
+namespace patchbay {
+namespace {
+
+constexpr std::size_t most_steps_up = 2;  // beside the first sign-in: three authorizations in all
+constexpr std::string_view id_token_type = "urn:ietf:params:oauth:token-type:id_token";
+
+// Which of its parts went wrong: the message begins with it, and `auth status` shows it.
+Error within_step(const Error& error, std::string_view step) { return error.within(step); }
+
+template <class T>
+Task<T> in_step(std::string_view step, Task<T> work) {
+  auto done = co_await as_result(std::move(work));
+  if (!done) throw within_step(done.error(), step);
+  if constexpr (!std::is_void_v<T>) co_return std::move(*done);
+}
+
+TokenSet made_of(GivenTokens given, const TokenRequest& request, const Discovered& found, Scopes scopes,
+                 std::chrono::sys_seconds now) {
+  TokenSet tokens;
+  tokens.issuer = found.issuer.issuer;
+  tokens.resource = found.resource;
+  tokens.client_id = request.client ? request.client->id : "";
+  tokens.token_endpoint = request.endpoint;
+  tokens.revocation_endpoint = found.issuer.revocation_endpoint;
+  tokens.kind = given.kind;
+  tokens.access = std::move(given.access);
+  tokens.refresh = std::move(given.refresh);
+  if (given.lifetime) tokens.expires = now + *given.lifetime;
+  tokens.requested = std::move(scopes);
+  tokens.granted = std::move(given.scope);
+  tokens.obtained = now;
+  return tokens;
+}
+
+std::uint16_t port_of(const OAuthClient& client) {
+  for (const auto& uri : client.redirect_uris) {
+    const auto url = parse_url(uri);
+    if (url && is_loopback_host(url->host)) return url->effective_port();
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::string provider_token_name(const std::string& issuer) { return fmt::format("identity {}", issuer); }
+
+Task<SignInReport> ServerSignIn::sign_in_now(Self self, SignInNeed need, OpenVisit open) {
+  // A person has two hands and one browser.
+  Semaphore::Permit attention;
+  if (self->settings_.grant == GrantKind::authorization_code) attention = co_await self->desk_->attention_.acquire();
+  SignInReport report;
+  auto found = co_await in_step("finding out who signs you in", self->discover_now(need));
+  report.issuer = found.issuer.issuer;
+  report.resource = found.resource;
+  TokenSet tokens;
+  if (self->settings_.grant == GrantKind::authorization_code) {
+    tokens = co_await self->by_browser(std::move(found), std::move(need), std::move(open), report);
+  } else {
+    tokens = co_await self->without_person(std::move(found), std::move(need));
+  }
+  report.granted = tokens.granted;
+  co_await in_step("keeping the token", self->adopt(std::move(tokens)));
+  co_return report;
+}
+
+Task<Discovered> ServerSignIn::discover_now(SignInNeed need) {
+  const auto reach = co_await way();
+  // Where we are known already is asked first, of several that a server names.
+  std::string known;
+  if (auto kept = co_await as_result(desk_->options_.store->token_of_server(url_)); kept && *kept)
+    known = (*kept)->issuer;
+  DiscoveryWish wish;
+  wish.server = settings_.url;
+  wish.named_metadata = need.resource_metadata;
+  wish.issuer_metadata = settings_.issuer_metadata;
+  wish.expected_resource = settings_.resource;
+  wish.is_known = [known](const std::string& issuer) { return issuer == known; };
+  wish.network = reach.network;
+  co_return co_await discover(std::move(wish), reach.fetch);
+}
+
+Scopes ServerSignIn::scopes_for(const SignInNeed& need, const Discovered& found) const {
+  const auto challenged = need.scope.empty() ? std::nullopt : std::optional(need.scope);
+  const auto* before =
+      holder_ && holder_->tokens && holder_->tokens->issuer == found.issuer.issuer ? &*holder_->tokens : nullptr;
+  if (need.more_scope && before) return stepped_up(before->requested, challenged);
+  return wanted_scopes({.configured = settings_.scopes,
+                        .challenged = challenged,
+                        .resource = found.resource_scopes,
+                        .named_document = found.named_document_scopes,
+                        .issuer = found.issuer.scopes_supported});
+}
+
+Task<TokenSet> ServerSignIn::by_browser(Discovered found, SignInNeed need, OpenVisit open, SignInReport& report) {
+  if (!open)
+    throw Error(Errc::unauthorized, fmt::format("{} needs somebody to sign in, and nobody is there", settings_.server));
+  value_or_throw(check_pkce(found.issuer));
+  auto scopes = scopes_for(need, found);
+  if (need.more_scope) {
+    if (steps_up_.size() >= most_steps_up || std::ranges::find(steps_up_, scopes) != steps_up_.end()) {
+      throw Error(Errc::forbidden,
+                  fmt::format("{} wants more rights again after you gave it those that it asked for ({}); nothing more "
+                              "is asked of you",
+                              settings_.server, join_scopes(scopes)));
+    }
+    steps_up_.push_back(scopes);
+  }
+  VisitWish wish;
+  wish.server = settings_.server;
+  const bool fixed = settings_.client_id.has_value() || settings_.callback_port.has_value();
+  wish.host = settings_.callback_host.value_or(fixed ? "localhost" : "127.0.0.1");
+  wish.port = settings_.callback_port;
+  if (!settings_.client_id) {
+    auto kept = co_await desk_->options_.store->client(found.issuer.issuer);
+    if (kept) wish.preferred_port = port_of(*kept);
+  }
+  auto visit = co_await open(std::move(wish));
+  AuthorizationAttempt attempt;
+  attempt.issuer = found.issuer;
+  attempt.client = co_await in_step("registering at the authorization server",
+                                    client_at(found.issuer, visit->redirect_uri(), scopes, report));
+  attempt.resource = found.resource;
+  attempt.scopes = scopes;
+  attempt.redirect_uri = visit->redirect_uri();
+  attempt.state = random_token(desk_->options_.runtime.random);
+  attempt.pkce = make_pkce(desk_->options_.runtime.random);
+  auto url = value_or_throw(authorization_url(attempt));
+  // What carries our state and is wrong all the same ends the attempt; a stranger's answer does not.
+  auto judge = [attempt](const CallbackAnswer& answer) -> Result<Secret> {
+    auto judged = judge_callback(attempt, answer);
+    if (judged || judged.error().code() != Errc::protocol || answer.state != attempt.state) return judged;
+    return std::unexpected(Error(Errc::unauthorized, judged.error().message()));
+  };
+  auto code = co_await in_step("signing in with the browser", visit->go(std::move(url), std::move(judge)));
+  TokenRequest request;
+  request.endpoint = found.issuer.token_endpoint;
+  request.issuer = found.issuer.issuer;
+  request.grant = CodeGrant{std::move(code), attempt.redirect_uri, attempt.pkce.verifier};
+  request.client = &attempt.client;
+  request.authentication = authentication_for(attempt.client, found.issuer);
+  request.resource = found.resource;
+  const bool proof = need.proof || found.dpop_required;
+  auto tokens =
+      co_await as_result(in_step("getting the token", tokens_by(std::move(request), found, proof, std::move(scopes))));
+  visit->finish(tokens ? Result<void>() : Result<void>(std::unexpected(tokens.error())));
+  co_return value_or_throw(std::move(tokens));
+}
+
+Task<TokenSet> ServerSignIn::without_person(Discovered found, SignInNeed need) {
+  auto scopes = scopes_for(need, found);
+  TokenRequest request;
+  request.endpoint = found.issuer.token_endpoint;
+  request.issuer = found.issuer.issuer;
+  request.resource = found.resource;
+  request.scopes = scopes;
+  std::optional<OAuthClient> client;
+  if (settings_.client_id) {
+    client = co_await configured_client(found.issuer);
+    request.client = &*client;
+    request.authentication = authentication_for(*client, found.issuer);
+  }
+  switch (settings_.grant) {
+    case GrantKind::authorization_code:
+      throw Error(Errc::internal, "a sign-in with a browser was begun without one");
+    case GrantKind::client_credentials:
+      if (!client) {
+        throw Error(
+            Errc::config,
+            fmt::format("server \"{}\" signs in with client credentials, and its entry has no \"oauth.clientId\"",
+                        settings_.server));
+      }
+      request.grant = ClientCredentialsGrant{};
+      break;
+    case GrantKind::workload_identity: {
+      auto assertion = co_await settings_.workload_token();
+      request.grant = JwtBearerGrant{std::move(assertion)};
+      break;
+    }
+    case GrantKind::cross_app_access: {
+      auto assertion = co_await in_step("the identity provider", identity_assertion(found, scopes));
+      request.grant = JwtBearerGrant{std::move(assertion)};
+      // The statement itself names them.
+      request.resource.clear();
+      request.scopes.clear();
+      break;
+    }
+  }
+  const bool proof = need.proof || found.dpop_required;
+  co_return co_await in_step("getting the token", tokens_by(std::move(request), found, proof, std::move(scopes)));
+}
+
+Task<OAuthClient> ServerSignIn::configured_client(IssuerMetadata issuer) {
+  if (settings_.client_issuer && *settings_.client_issuer != issuer.issuer) {
+    throw Error(Errc::config,
+                fmt::format("server \"{}\" names {} as its authorization server, and \"oauth.clientId\" is for {}; "
+                            "nothing was sent there",
+                            settings_.server, redacted_url(issuer.issuer), redacted_url(*settings_.client_issuer)));
+  }
+  OAuthClient client;
+  client.source = OAuthClient::Source::configured;
+  client.issuer = issuer.issuer;
+  client.id = *settings_.client_id;
+  if (settings_.client_secret) client.secret = co_await settings_.client_secret();
+  if (settings_.private_key) client.private_key = co_await settings_.private_key();
+  client.key_algorithm = settings_.key_algorithm;
+  client.authentication = !client.private_key.empty() ? ClientAuthentication::private_key_jwt
+                          : client.secret.empty()     ? ClientAuthentication::none
+                                                      : ClientAuthentication::basic;
+  client.authentication = authentication_for(client, issuer);
+  co_return client;
+}
+
+Task<OAuthClient> ServerSignIn::client_at(IssuerMetadata issuer, std::string redirect_uri, Scopes scopes,
+                                          SignInReport& report) {
+  if (settings_.client_id) co_return co_await configured_client(std::move(issuer));
+  auto& store = *desk_->options_.store;
+  // However many servers of one issuer begin at once, in however many processes: one registration.
+  const auto lock = co_await store.lock(client_name(issuer.issuer));
+  const auto kept = co_await store.client(issuer.issuer);
+  ClientSources sources;
+  sources.document = settings_.client_document;
+  sources.kept = kept ? &*kept : nullptr;
+  sources.issuer = issuer.issuer;
+  sources.redirect_uris = {redirect_uri};
+  sources.now = desk_->now();
+  switch (choose_client(sources, issuer)) {
+    case ClientChoice::configured:
+    case ClientChoice::none:
+      throw Error(Errc::config, fmt::format("{} does not register clients by itself; create one there, with the "
+                                            "redirect address {}, and write its id as "
+                                            "\"oauth\": {{\"clientId\": \"…\"}} into the entry of \"{}\"",
+                                            redacted_url(issuer.issuer), redirect_uri, settings_.server));
+    case ClientChoice::document: {
+      OAuthClient client;
+      client.source = OAuthClient::Source::document;
+      client.issuer = issuer.issuer;
+      client.id = settings_.client_document;
+      client.redirect_uris = {redirect_uri};
+      co_return client;
+    }
+    case ClientChoice::kept:
+      co_return *kept;
+    case ClientChoice::register_now:
+      break;
+  }
+  RegistrationWish wish;
+  wish.client_name = desk_->options_.client_name;
+  wish.redirect_uris = {redirect_uri};
+  wish.scopes = std::move(scopes);
+  wish.software_version = desk_->options_.software_version;
+  const auto reach = co_await way();
+  auto answer = co_await reach.fetch(registration_request(issuer, wish));
+  auto client = value_or_throw(read_registration(answer.head.status, answer.body, issuer, wish));
+  client.authentication = authentication_for(client, issuer);
+  co_await store.keep_client(client);
+  report.registered = true;
+  co_return client;
+}
+
+Task<OAuthClient> ServerSignIn::client_of(const TokenSet& tokens) {
+  if (settings_.client_id && *settings_.client_id == tokens.client_id) {
+    IssuerMetadata issuer;
+    issuer.issuer = tokens.issuer;
+    auto client = co_await configured_client(std::move(issuer));
+    client.authentication = tokens.authentication;
+    co_return client;
+  }
+  auto kept = co_await desk_->options_.store->client(tokens.issuer);
+  if (kept && kept->id == tokens.client_id) co_return std::move(*kept);
+  OAuthClient client;
+  client.source = OAuthClient::Source::document;
+  client.issuer = tokens.issuer;
+  client.id = tokens.client_id;
+  co_return client;
+}
+
+Task<TokenAnswer> ServerSignIn::request_tokens(TokenRequest request, TokenKind kind, Secret dpop_key) {
+  const auto reach = co_await way();
+  auto endpoint = value_or_throw(check_endpoint(request.endpoint, "the token endpoint", reach.network));
+  const auto& random = desk_->options_.runtime.random;
+  for (bool again = false;; again = true) {
+    auto sending = value_or_throw(token_request(request, desk_->now(), random));
+    if (kind == TokenKind::dpop) {
+      const auto key = value_or_throw(SigningKey::from_pem(dpop_key));
+      DpopRequest proof{.method = sending.method, .url = sending.url};
+      if (const auto nonce = desk_->nonces_.find(endpoint.origin()); nonce != desk_->nonces_.end())
+        proof.nonce = nonce->second;
+      sending.headers.set("DPoP", value_or_throw(dpop_proof(key, proof, desk_->now(), random)));
+    }
+    auto answer = co_await reach.fetch(std::move(sending));
+    if (const auto nonce = answer.head.headers.get("DPoP-Nonce"); !nonce.empty() && nonce.size() <= 4096) {
+      desk_->nonces_[endpoint.origin()] = nonce;
+    }
+    auto read = read_token_answer(answer.head, answer.body, kind);
+    const auto* refusal = std::get_if<TokenRefusal>(&read);
+    if (again || !refusal || refusal->fault != TokenFault::use_dpop_nonce || refusal->dpop_nonce.empty())
+      co_return read;
+  }
+}
+
+Task<TokenSet> ServerSignIn::tokens_by(TokenRequest request, const Discovered& found, bool proof, Scopes scopes) {
+  // Proofs where the server wants them and the issuer can.
+  const auto kind =
+      proof || (settings_.dpop && !found.issuer.dpop_algorithms.empty()) ? TokenKind::dpop : TokenKind::bearer;
+  Secret key;
+  if (kind == TokenKind::dpop) key = SigningKey::make_p256(desk_->options_.runtime.random).pem();
+  auto answer = co_await request_tokens(request, kind, key);
+  if (const auto* refusal = std::get_if<TokenRefusal>(&answer)) {
+    if (refusal->fault == TokenFault::invalid_client && request.client &&
+        request.client->source == OAuthClient::Source::registered) {
+      (void)co_await as_result(desk_->options_.store->forget_client(found.issuer.issuer));
+    }
+    throw token_error(*refusal, found.issuer.issuer);
+  }
+  auto tokens = made_of(std::move(std::get<GivenTokens>(answer)), request, found, std::move(scopes), desk_->now());
+  tokens.authentication = request.authentication;
+  if (tokens.kind == TokenKind::dpop) tokens.dpop_key = std::move(key);
+  co_return tokens;
+}
+
+Task<Secret> ServerSignIn::identity_assertion(const Discovered& found, const Scopes& scopes) {
+  if (!settings_.identity_provider) {
+    throw Error(
+        Errc::config,
+        fmt::format("server \"{}\" signs in through an identity provider (\"oauth.xaa\"), and the settings name none",
+                    settings_.server));
+  }
+  const auto& provider = *settings_.identity_provider;
+  std::optional<Secret> subject;
+  if (settings_.identity_token) {
+    subject = co_await settings_.identity_token();
+  } else {
+    subject = co_await desk_->options_.store->secret(provider_token_name(provider.issuer));
+  }
+  if (!subject || subject->empty()) {
+    throw Error(Errc::unauthorized,
+                fmt::format("nobody is signed in at the identity provider {}", redacted_url(provider.issuer)));
+  }
+  const auto reach = co_await way();
+  auto endpoint = provider.token_endpoint;
+  if (endpoint.empty()) {
+    const auto described = co_await discover_issuer(provider.issuer, reach.network, reach.fetch);
+    endpoint = described.token_endpoint;
+  }
+  OAuthClient client;
+  client.source = OAuthClient::Source::configured;
+  client.issuer = provider.issuer;
+  client.id = provider.client_id;
+  client.secret = Secret(provider.client_secret);
+  TokenRequest request;
+  request.endpoint = std::move(endpoint);
+  request.issuer = provider.issuer;
+  request.grant = TokenExchangeGrant{std::move(*subject), std::string(id_token_type), found.issuer.issuer};
+  request.client = &client;
+  request.authentication = client.secret.empty() ? ClientAuthentication::none : ClientAuthentication::basic;
+  request.resource = found.resource;
+  request.scopes = scopes;
+  auto answer = co_await request_tokens(std::move(request), TokenKind::bearer, {});
+  if (const auto* refusal = std::get_if<TokenRefusal>(&answer)) throw token_error(*refusal, provider.issuer);
+  co_return std::move(std::get<GivenTokens>(answer).access);
+}
+
+Task<void> ServerSignIn::adopt(TokenSet tokens) {
+  auto holder = desk_->holder(tokens.issuer, tokens.resource);
+  co_await desk_->options_.store->keep_token(tokens, url_);
+  holder->tokens = std::move(tokens);
+  holder->over = false;
+  holder->failure.reset();
+  ++holder->generation;
+  holder_ = std::move(holder);
+  loaded_ = true;
+}
+
+}  // namespace patchbay

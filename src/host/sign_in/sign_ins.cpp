@@ -1,0 +1,186 @@
+#include "host/sign_in/sign_ins.h"
+
+#include <charconv>
+
+#include <fmt/format.h>
+
+#include <patchbay/version.h>
+
+#include "auth/loopback_visit.h"
+#include "base/as_result.h"
+#include "base/crypto.h"
+#include "entries/signature.h"
+#include "host/sign_in/client_secret.h"
+#include "host/sign_in/pasted_visit.h"
+
+namespace patchbay {
+namespace {
+
+std::optional<std::uint16_t> port_in(const std::optional<std::string>& text) {
+  std::uint16_t port = 0;
+  if (!text) return std::nullopt;
+  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), port);
+  if (error != std::errc{} || end != text->data() + text->size() || port == 0) return std::nullopt;
+  return port;
+}
+
+GrantKind grant_of(const OAuthConfig& oauth) {
+  if (oauth.xaa) return GrantKind::cross_app_access;
+  if (oauth.grant == "client_credentials") return GrantKind::client_credentials;
+  if (oauth.grant == "workload_identity") return GrantKind::workload_identity;
+  return GrantKind::authorization_code;
+}
+
+// No secret where nothing is kept under the name.
+Task<Secret> optional_secret(std::function<Task<Secret>(std::string)> secret, std::string name) {
+  auto found = co_await as_result(secret(std::move(name)));
+  if (found) co_return std::move(*found);
+  if (found.error().code() != Errc::config) throw std::move(found).error();
+  co_return Secret();
+}
+
+// What the program gives us.
+Task<Secret> secret_by(Task<std::string> text) { co_return Secret(co_await std::move(text)); }
+
+SignInSettings settings_of(const ServerConfig& written, const ServerConfig& expanded, const SignInOptions& options,
+                           const SignIns::Reading& reading) {
+  const auto oauth = expanded.oauth.value_or(OAuthConfig{});
+  SignInSettings settings;
+  settings.server = written.name;
+  settings.url = value_or_throw(parse_url(expanded.url));
+  settings.grant = grant_of(oauth);
+  settings.client_id = oauth.client_id;
+  settings.key_algorithm = oauth.private_key_algorithm.value_or("");
+  settings.client_issuer = oauth.issuer;
+  settings.scopes = oauth.scopes;
+  settings.issuer_metadata = oauth.auth_server_metadata_url;
+  settings.resource = oauth.resource;
+  settings.dpop = oauth.dpop;
+  settings.callback_host = oauth.callback_host     ? oauth.callback_host
+                           : options.callback_host ? options.callback_host
+                                                   : reading.variables("MCP_OAUTH_CALLBACK_HOST");
+  settings.callback_port = oauth.callback_port     ? oauth.callback_port
+                           : options.callback_port ? options.callback_port
+                                                   : port_in(reading.variables("MCP_OAUTH_CALLBACK_PORT"));
+  settings.client_document = options.client_metadata_url
+                                 ? *options.client_metadata_url
+                                 : reading.variables("MCP_OAUTH_CLIENT_METADATA_URL").value_or("");
+  settings.identity_provider = options.identity_provider;
+  if (options.identity_token) settings.identity_token = [get = options.identity_token] { return secret_by(get()); };
+  if (settings.client_id && options.client_secret) {
+    settings.client_secret = [get = options.client_secret, name = written.name] { return secret_by(get(name)); };
+  } else if (settings.client_id && reading.secret) {
+    settings.client_secret = [secret = reading.secret, name = client_secret_name(written.name, written.url)] {
+      return optional_secret(secret, name);
+    };
+  }
+  if (oauth.private_key_file) {
+    settings.private_key = [read = reading.read_file, file = *oauth.private_key_file] { return read(file); };
+  }
+  settings.workload_token = [read = reading.read_file, file = oauth.token_file, name = written.name]() -> Task<Secret> {
+    if (!file) {
+      throw Error(
+          Errc::config,
+          fmt::format("server \"{}\" signs in by workload identity, and its entry has no \"oauth.tokenFile\"", name));
+    }
+    return read(*file);
+  };
+  return settings;
+}
+
+Task<SignInWay> find_way(asio::any_io_executor executor, Url server, HttpClientOptions http) {
+  const auto network = co_await network_of(std::move(server));
+  co_return SignInWay{auth_fetch(std::move(executor), std::move(http), network), network};
+}
+
+}  // namespace
+
+std::string sign_in_fault(const ServerConfig& written) {
+  if (!written.oauth) return {};
+  const auto& oauth = *written.oauth;
+  const auto& origin = written.origin;
+  const bool own = origin.trust == ConfigTrust::trusted && origin.scope != ConfigScope::plugin &&
+                   origin.scope != ConfigScope::connector && origin.scope != ConfigScope::project;
+  if (own) return {};
+  for (const auto& [key, used] :
+       {std::pair{"privateKeyFile", oauth.private_key_file.has_value()},
+        std::pair{"tokenFile", oauth.token_file.has_value()},
+        std::pair{"grant", oauth.grant && *oauth.grant != "authorization_code"}, std::pair{"xaa", oauth.xaa}}) {
+    if (used) {
+      return fmt::format("\"oauth.{}\" is not used in an entry of {} scope from {}; declare the server in user scope",
+                         key, to_string(origin.scope), origin.file);
+    }
+  }
+  return {};
+}
+
+bool may_sign_in(const ServerConfig& written) {
+  if (written.kind != ServerKind::http && written.kind != ServerKind::sse) return false;
+  if (written.headers_helper) return false;
+  for (const auto& [name, value] : written.headers) {
+    if (HttpHeaders::same_name(name, "Authorization")) return false;
+  }
+  return true;
+}
+
+SignIns::SignIns(SignInOptions options, SignInPlaces places, const Runtime& runtime)
+    : options_(std::move(options)), runtime_(runtime) {
+  (void)places;
+  store_ = memory_sign_ins();
+}
+
+std::shared_ptr<SignInDesk> SignIns::desk(asio::any_io_executor executor) {
+  if (!desk_) {
+    SignInDesk::Options options;
+    options.store = store_;
+    options.client_name = options_.client_name;
+    options.software_version = std::string(version());
+    options.runtime = runtime_;
+    desk_ = std::make_shared<SignInDesk>(std::move(executor), std::move(options));
+  }
+  return desk_;
+}
+
+std::shared_ptr<ServerSignIn> SignIns::for_entry(asio::any_io_executor executor, const ServerConfig& written,
+                                                 const ServerConfig& expanded, HttpClientOptions http,
+                                                 Reading reading) {
+  if (const auto fault = sign_in_fault(written); !fault.empty()) {
+    throw Error(Errc::config, fmt::format("server \"{}\": {}", written.name, fault));
+  }
+  // What it is reached by is part of it: another proxy or certificate is another way.
+  auto identity = sha256_hex(
+      fmt::format("{}\n{}\n{}\n{}", expanded.url, entry_hash(expanded), http.ca_file, http.client_certificate));
+  auto& known = known_[written.name];
+  if (known.sign_in && known.identity == identity) return known.sign_in;
+  auto settings = settings_of(written, expanded, options_, reading);
+  http.entry_url.clear();
+  http.shown.clear();
+  auto way = [executor, server = settings.url, http] { return find_way(executor, server, http); };
+  known = {std::move(identity), desk(executor)->server(std::move(settings), std::move(way))};
+  return known.sign_in;
+}
+
+std::shared_ptr<ServerSignIn> SignIns::find(const std::string& server) const {
+  const auto found = known_.find(server);
+  return found == known_.end() ? nullptr : found->second.sign_in;
+}
+
+OpenVisit SignIns::visits() const {
+  if (options_.paste) return pasted_visits(options_.paste);
+  if (!options_.show) return {};
+  return [show = options_.show, wait = options_.wait, runtime = runtime_](VisitWish wish) {
+    LoopbackOptions loopback;
+    loopback.show = [show, server = wish.server](std::string url, std::string redirect_uri) {
+      return show(SignInPage{server, std::move(url), std::move(redirect_uri)});
+    };
+    loopback.wait = wait;
+    loopback.runtime = runtime;
+    return loopback_visits(std::move(loopback))(std::move(wish));
+  };
+}
+
+Task<void> SignIns::close() {
+  if (desk_) co_await desk_->close();
+}
+
+}  // namespace patchbay

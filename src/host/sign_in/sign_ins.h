@@ -1,0 +1,67 @@
+// The sign-ins of a host's servers. Makes one ServerSignIn for each entry that is reached by HTTP and has no
+// credentials of its own, and keeps it while the entry stays the same, so that a new connection goes on with the token
+// of the old one. Owned by the Host, used by host/start when a transport is made, and by Host::sign_in; loop thread
+// only.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include <patchbay/config.h>
+#include <patchbay/sign_in.h>
+
+#include "auth/sign_in.h"
+#include "base/runtime.h"
+#include "entries/expand.h"
+#include "http/client/http_client.h"
+
+namespace patchbay {
+
+struct SignInPlaces {
+  std::string state_directory;   // empty: nothing is kept
+  std::string config_directory;  // ours, where the key of the store may be
+};
+
+// What an entry may not say in its place: a project's entry uses no keys and statements of the user's. Empty: nothing.
+std::string sign_in_fault(const ServerConfig& written);
+// Whether somebody can sign in for it: reached by HTTP, and no credentials of its own.
+bool may_sign_in(const ServerConfig& written);
+
+class SignIns {
+ public:
+  SignIns(SignInOptions options, SignInPlaces places, const Runtime& runtime);
+
+  // `read_file` reads a file of the user, `secret` one of the store by name (Errc::config: there is none).
+  struct Reading {
+    std::function<Task<Secret>(std::string path)> read_file;
+    std::function<Task<Secret>(std::string name)> secret;
+    VariableLookup variables;
+  };
+  std::shared_ptr<ServerSignIn> for_entry(asio::any_io_executor executor, const ServerConfig& written,
+                                          const ServerConfig& expanded, HttpClientOptions http, Reading reading);
+  // That of an earlier connection; null before there was one.
+  std::shared_ptr<ServerSignIn> find(const std::string& server) const;
+
+  // Whether somebody is there to sign in.
+  bool has_person() const noexcept { return options_.show || options_.paste; }
+  OpenVisit visits() const;
+
+  std::shared_ptr<SignInDesk> desk(asio::any_io_executor executor);
+  std::shared_ptr<SignInStore> store() const noexcept { return store_; }
+  // Renewals that are under way end first.
+  Task<void> close();
+
+ private:
+  struct Known {
+    std::string identity;
+    std::shared_ptr<ServerSignIn> sign_in;
+  };
+  SignInOptions options_;
+  Runtime runtime_;
+  std::shared_ptr<SignInStore> store_;
+  std::shared_ptr<SignInDesk> desk_;
+  std::map<std::string, Known> known_;  // by the name of the server
+};
+
+}  // namespace patchbay
