@@ -28,6 +28,8 @@
 namespace patchbay {
 
 inline constexpr std::int64_t kept_records_version = 1;
+// Of the year 9999, in seconds since 1970: as far as a calendar goes, and as far as a time in a file is believed.
+inline constexpr std::int64_t last_second = 253'402'300'799;
 
 inline bool is_record_key(std::string_view text) noexcept {
   return text.size() == 64 &&
@@ -55,8 +57,7 @@ KeptRecords<Format> read_records(std::string_view text) {
   if (servers == nullptr) return records;
   for (const auto& [key, entry] : *servers) {
     const auto time = entry[Format::time_key].to_int();
-    // Ten thousand years are as far as a calendar goes.
-    if (!is_record_key(key) || !time || *time < 0 || *time > 253'402'300'799) continue;
+    if (!is_record_key(key) || !time || *time < 0 || *time > last_second) continue;
     if (auto record = Format::read(entry, std::chrono::sys_seconds(std::chrono::seconds(*time)))) {
       records.insert_or_assign(std::string(key), std::move(*record));
     }
