@@ -1,17 +1,16 @@
 #include "cli/known_secrets.h"
 
-#include <unistd.h>
-
 #include <filesystem>
 #include <limits>
 
 #include <fmt/format.h>
 
 #include "cli/texts/remedy_words.h"
+#include "cli/vault.h"
 #include "entries/expand.h"
+#include "host/start/stored_secrets.h"
 #include "secrets/redact.h"
 #include "settings/files.h"
-#include "settings/secret_file.h"
 
 namespace patchbay::cli {
 namespace {
@@ -24,10 +23,7 @@ std::string path_of(const std::string& path, const std::string& cwd) {
 }  // namespace
 
 KnownSecrets::KnownSecrets(const LoadedConfig& config)
-    : servers_(config.servers),
-      variables_(variables_of(config)),
-      cwd_(config.cwd),
-      secrets_file_(config.config_dir + "/secrets.json") {
+    : servers_(config.servers), variables_(variables_of(config)), cwd_(config.cwd), config_dir_(config.config_dir) {
   for (const auto& variable : config.environment) settings_env_.emplace_back(variable.name, variable.value);
 }
 
@@ -47,7 +43,9 @@ void KnownSecrets::add(TextSecrets& to, const ServerConfig& server) const {
     if (!reference_fault(reference, server.origin).empty()) continue;
     const auto key = std::pair(reference.kind, reference.argument);
     if (reference.kind == SecretKind::stored) {
-      if (auto value = stored_secret(secrets_file_, reference.argument, ::getuid())) values.emplace(key, *value);
+      const auto vault = open_vault_quietly(config_dir_);
+      const auto value = stored_or_old_secret(vault.get(), config_dir_ + "/secrets.json", reference.argument);
+      if (value) values.emplace(key, *value);
     } else if (reference.kind == SecretKind::file) {
       if (auto text = read_config_text(path_of(reference.argument, cwd_))) {
         while (text->ends_with('\n') || text->ends_with('\r')) text->pop_back();

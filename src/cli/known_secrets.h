@@ -43,7 +43,7 @@ class KnownSecrets {
   std::vector<ServerConfig> earlier_;
   NamedTexts settings_env_;
   VariableLookup variables_ = process_environment();
-  std::string cwd_, secrets_file_;
+  std::string cwd_, config_dir_;
   mutable std::optional<TextSecrets> known_;
 };
 

@@ -38,6 +38,7 @@
 #include "cli/texts/present.h"
 #include "cli/texts/remedy_words.h"
 #include "cli/texts/usage_error.h"
+#include "cli/vault.h"
 #include "cli/words/command_line.h"
 #include "cli/words/flag_sources.h"
 #include "cli/words/named_server.h"
@@ -322,7 +323,8 @@ int run_with_host(const Settings& settings, Io& io, const Runtime& given) {
     return 2;
   }
 
-  auto host = make_host(std::move(options), runtime, std::string(command_name(settings.command)));
+  const auto vault = open_vault(settings, io, options.config->config_dir);
+  auto host = make_host(std::move(options), runtime, std::string(command_name(settings.command)), {}, vault);
   const auto session = use_session(settings, io, host, [&](const std::string& line) {
     if (settings.quiet) return;
     waiting.pause();
@@ -428,6 +430,8 @@ std::optional<int> run_declared(const Settings& settings, Io& io) {
       return lint(settings, io);
     case Command::trust:
       return trust(settings, io);
+    case Command::secret:
+      return secret(settings, io);
     case Command::doctor:
       // TODO(cleanup): the old spelling goes with the next version.
       if (settings.no_check && !settings.offline && !settings.quiet) {

@@ -251,15 +251,17 @@ Host::Host(HostOptions options) {
 Host::Host(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 struct HostMaker {
-  static Host make(HostOptions options, const Runtime& runtime, std::string doing, Reach reach) {
-    auto impl = std::make_shared<Host::Impl>(std::move(options), runtime, std::move(doing));
+  static Host make(HostOptions options, const Runtime& runtime, std::string doing, Reach reach,
+                   std::shared_ptr<SecretVault> vault) {
+    auto impl = std::make_shared<Host::Impl>(std::move(options), runtime, std::move(doing), std::move(vault));
     impl->reach_ = std::move(reach);
     return Host(std::move(impl));
   }
 };
 
-Host make_host(HostOptions options, const Runtime& runtime, std::string doing, Reach reach) {
-  return HostMaker::make(std::move(options), runtime, std::move(doing), std::move(reach));
+Host make_host(HostOptions options, const Runtime& runtime, std::string doing, Reach reach,
+               std::shared_ptr<SecretVault> vault) {
+  return HostMaker::make(std::move(options), runtime, std::move(doing), std::move(reach), std::move(vault));
 }
 
 // A host that was not stopped ends its connections now; the last coroutine keeps what it

@@ -18,10 +18,10 @@
 #include "host/config/connector_fetch.h"
 #include "host/config/rule_request.h"
 #include "host/host_impl.h"
+#include "host/start/stored_secrets.h"
 #include "permission/policy.h"
 #include "permission/rule_check.h"
 #include "servers/settle.h"
-#include "settings/secret_file.h"
 
 namespace patchbay {
 
@@ -49,13 +49,14 @@ Task<std::shared_ptr<Transport>> reached_by(Reach reach, ServerConfig entry) { c
 
 }  // namespace
 
-Host::Impl::Impl(HostOptions options, const Runtime& runtime, std::string doing)
+Host::Impl::Impl(HostOptions options, const Runtime& runtime, std::string doing, std::shared_ptr<SecretVault> vault)
     : options_(std::move(options)),
       events_(std::make_shared<HostEvents>(options_.on_event, runtime.log)),
       runtime_(runtime),
       given_limits_(runtime.limits),
       given_protocol_(options_.client.protocol),
       doing_(std::move(doing)),
+      vault_(std::move(vault)),
       local_slots_(options_.local_starts.value_or(configured_limits().local_starts)),
       remote_slots_(options_.remote_starts.value_or(configured_limits().remote_starts)) {
   runtime_.log = HostEvents::log_of(events_);
@@ -92,6 +93,17 @@ VariableLookup Host::Impl::startup_variables() const {
   return options_.load && options_.load->variables ? options_.load->variables : process_environment();
 }
 
+// Null: there is no place for one.
+std::shared_ptr<SecretVault> Host::Impl::vault_in(const std::string& config_dir) const {
+  if (vault_ || options_.state_directory.empty()) return vault_;
+  VaultOptions vault;
+  vault.state_directory = options_.state_directory;
+  vault.config_directory = config_dir;
+  vault.variables = startup_variables();
+  vault.random = runtime_.random;
+  return std::make_shared<SecretVault>(std::move(vault));
+}
+
 std::shared_ptr<const StartContext> Host::Impl::start_context() const {
   const auto& config = *options_.config;
   auto context = std::make_shared<StartContext>();
@@ -109,9 +121,8 @@ std::shared_ptr<const StartContext> Host::Impl::start_context() const {
   context->connectors = config.connectors;
   context->sign_ins = sign_ins_;
   if (!config.config_dir.empty()) {
-    context->secrets = [file = config.config_dir + "/secrets.json"](const std::string& name) {
-      return stored_secret(file, name, ::getuid());
-    };
+    context->secrets = [file = config.config_dir + "/secrets.json", vault = vault_in(config.config_dir)](
+                           const std::string& name) { return stored_or_old_secret(vault.get(), file, name); };
   }
   if (recorder_) {
     context->watch = [weak = std::weak_ptr(recorder_)](const ServerConfig& server, TextSecrets secrets) {

@@ -36,13 +36,15 @@ namespace patchbay {
 
 class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
  public:
-  Impl(HostOptions options, const Runtime& runtime, std::string doing);
+  Impl(HostOptions options, const Runtime& runtime, std::string doing, std::shared_ptr<SecretVault> vault = nullptr);
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
   ~Impl() { events_->end(); }
 
   VariableLookup startup_variables() const;  // without what settings set
   Limits configured_limits() const;          // the given ones, what settings set, and the options over both
+  std::shared_ptr<SecretVault> vault_in(const std::string& config_dir) const;
+
   std::shared_ptr<const StartContext> start_context() const;
 
   // What an organisation's lists say about a server that no file declares.
@@ -231,9 +233,10 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   Runtime runtime_;
   Reach reach_;  // set by tests
   Limits given_limits_;
-  std::string given_protocol_;  // what settings can change for a while
-  std::string doing_;           // kept with failures
-  bool unread_ = false;         // the configuration is in files nobody has read yet
+  std::string given_protocol_;          // what settings can change for a while
+  std::string doing_;                   // kept with failures
+  std::shared_ptr<SecretVault> vault_;  // handed in; null: start_context() makes one
+  bool unread_ = false;                 // the configuration is in files nobody has read yet
   Semaphore local_slots_;
   Semaphore remote_slots_;
   Semaphore asking_{1};

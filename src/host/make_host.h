@@ -9,6 +9,7 @@
 #include <patchbay/host.h>
 #include <patchbay/transport.h>
 
+#include "auth/store/secret_vault.h"
 #include "base/runtime.h"
 
 namespace patchbay {
@@ -17,6 +18,8 @@ namespace patchbay {
 using Reach = std::function<std::shared_ptr<Transport>(const ServerConfig& entry)>;
 
 // `doing`: what the program is doing, in a word; kept with failures (HostOptions::failure_memory).
-Host make_host(HostOptions options, const Runtime& runtime, std::string doing = {}, Reach reach = {});
+// `vault`: the store of secrets; null: with a state directory the one in there, and nobody is asked for a passphrase.
+Host make_host(HostOptions options, const Runtime& runtime, std::string doing = {}, Reach reach = {},
+               std::shared_ptr<SecretVault> vault = nullptr);
 
 }  // namespace patchbay

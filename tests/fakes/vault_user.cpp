@@ -3,8 +3,18 @@
 // Each step is NAME or NAME:ARGUMENT:ARGUMENT; each prints one line, "error CODE: MESSAGE" when it fails.
 //   write:N:V  read:N  remove:N  list  size:N  fill:N:BYTES  count:N:TIMES  each:PREFIX:TIMES  protect:PASSPHRASE
 //   ask:PASSPHRASE
+//   loaded     whether libsecret is in memory
+//   no-keyctl  from now on the kernel refuses to keep keys, as in a container
 // `count` adds one to a number under the lock of its name; `ask` is answered to every later question.
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#include <cstddef>
 #include <cstdio>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
@@ -39,8 +49,29 @@ std::string count(SecretVault& vault, const std::string& name, int times) {
   return "counted";
 }
 
+bool is_loaded(std::string_view library) {
+  std::ifstream maps("/proc/self/maps");
+  const std::string text{std::istreambuf_iterator<char>(maps), {}};
+  return text.find(library) != std::string::npos;
+}
+
+bool forbid_keys() {
+  sock_filter filter[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_keyctl, 2, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_add_key, 1, 0),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | 1),
+  };
+  sock_fprog program{std::size(filter), filter};
+  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0;
+}
+
 std::string step(SecretVault& vault, const std::vector<std::string>& words) {
   const auto& what = words.at(0);
+  if (what == "loaded") return is_loaded("libsecret") ? "loaded" : "not loaded";
+  if (what == "no-keyctl") return forbid_keys() ? "forbidden" : "error";
   if (what == "list") {
     const auto all = vault.list();
     std::string names;

@@ -197,11 +197,15 @@ TEST(Declare, ClientSecretIsKeptApartFromTheEntry) {
   ASSERT_EQ(added.code, 0) << added.err;
   EXPECT_THAT(added.out + added.err, Not(HasSubstr("s3cret")));
   EXPECT_THAT(house.tree.read("home/.config/patchbay/config.json"), Not(HasSubstr("s3cret")));
-  EXPECT_THAT(house.tree.read("home/.config/patchbay/secrets.json"), HasSubstr("s3cret"));
-  EXPECT_EQ(fs::status(house.home() + "/.config/patchbay/secrets.json").permissions(),
-            fs::perms::owner_read | fs::perms::owner_write);
+  const auto stored = [&] { return test::json_of(run({"secret", "list", "--json"}))["secrets"]; };
+  ASSERT_EQ(stored().as_array().size(), 1u);
+  EXPECT_THAT(std::string(stored().as_array().front()["name"].as_text()), testing::StartsWith("client-secret:s:"));
+  EXPECT_EQ(stored().as_array().front()["place"], Json("file"));
+  for (const auto& file : house.files_at_home()) {
+    EXPECT_THAT(house.tree.read("home/" + file), Not(HasSubstr("s3cret"))) << file;
+  }
   ASSERT_EQ(run({"remove", "s"}).code, 0);
-  EXPECT_THAT(house.tree.read("home/.config/patchbay/secrets.json"), Not(HasSubstr("s3cret")));
+  EXPECT_EQ(stored(), Json::array());
   EXPECT_THAT(run({"add", "-t", "http", "--client-secret", "s", "https://h.example/mcp"}).err,
               HasSubstr("give it with --client-id"));
 }

@@ -1,5 +1,5 @@
 // The store of secrets between processes, over both places: a real keyring (GNOME Keyring on a bus of the test) and the
-// encrypted file. The same tests for both, and what only one of them can do wrong. Rows A2.
+// encrypted file. The same tests for both, and what only one of them can do wrong. A2.
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -196,12 +196,29 @@ TEST_F(KeyringStore, ChoiceOfTheFile_MovesASecretThereAtItsNextWrite) {
               StartsWith("error connect"));
 }
 
+TEST_F(KeyringStore, ChoiceOfTheKeyring_TakesASecretOutOfTheFile) {
+  EXPECT_EQ(run({"write:a:1"}, {{"PATCHBAY_SECRET_STORE", "file"}}), "written file\n");
+  const auto size = fs::file_size(path("state/secrets/sealed"));
+  EXPECT_EQ(run({"write:a:2", "read:a", "list"}, {{"PATCHBAY_SECRET_STORE", "keyring"}}),
+            "written keyring\nvalue 2\nlist a=keyring\n");
+  EXPECT_LT(fs::file_size(path("state/secrets/sealed")), size);
+  EXPECT_EQ(run({"read:a"}), "value 2\n");
+}
+
 TEST_F(KeyringStore, ItemThatItsUserDeleted_IsNotThere) {
   run({"write:a:1"});
   const auto index = tree.read("state/secrets/index.json");
   run({"remove:a"});
   tree.file("state/secrets/index.json", index);
   EXPECT_EQ(run({"read:a", "write:a:2", "read:a"}), "nothing\nwritten keyring\nvalue 2\n");
+}
+
+TEST_F(KeyringStore, Libsecret_IsLoadedWhenAKeyringIsAsked) {
+  run({"write:a:1"});
+  EXPECT_EQ(run({"loaded", "list", "read:b", "loaded", "read:a", "loaded"}),
+            "not loaded\nlist a=keyring\nnothing\nnot loaded\nvalue 1\nloaded\n");
+  EXPECT_EQ(run({"write:c:1", "read:c", "loaded"}, {{"PATCHBAY_SECRET_STORE", "file"}}),
+            "written file\nvalue 1\nnot loaded\n");
 }
 
 // ---- the file
@@ -214,6 +231,13 @@ TEST_F(FileStore, PassphraseTypedInOneProcess_OpensTheFileForTheNext) {
   // A kernel or container without keyrings asks each time.
   EXPECT_THAT(next, testing::AnyOf("value 1\n", HasSubstr("nobody to ask")));
   EXPECT_EQ(run({"ask:horse", "read:a"}), "value 1\n");
+}
+
+TEST_F(FileStore, ContainerThatForbidsKeys_AsksInEveryProcess) {
+  EXPECT_EQ(run({"no-keyctl", "write:a:1", "protect:horse", "read:a"}),
+            "forbidden\nwritten file\nprotected\nvalue 1\n");
+  EXPECT_THAT(run({"no-keyctl", "read:a"}), HasSubstr("nobody to ask"));
+  EXPECT_EQ(run({"no-keyctl", "ask:horse", "read:a", "read:a"}), "forbidden\nvalue 1\nvalue 1\n");
 }
 
 }  // namespace

@@ -331,7 +331,7 @@ TEST(OnATerminal, ClientSecretIsAskedForAndNotShown) {
   terminal.type("s3cretX\177\n");
   EXPECT_EQ(terminal.wait_for_end(), 0) << terminal.seen();
   EXPECT_THAT(terminal.seen(), AllOf(Not(HasSubstr("s3cret")), HasSubstr("Added HTTP")));
-  EXPECT_THAT(house.tree.read("home/.config/patchbay/secrets.json"), HasSubstr("\"s3cret\""));
+  EXPECT_THAT(house.run({"secret", "list"}).out, HasSubstr("client-secret:s:"));
 }
 
 // Each question has its own answer, and nothing draws over it while it waits.

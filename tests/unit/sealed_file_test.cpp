@@ -1,5 +1,5 @@
 // The encrypted file of secrets: what is written is read again, and whatever is not exactly that is refused with the
-// reason. Rows A2.
+// reason. A2.
 #include "auth/store/sealed_file.h"
 
 #include <array>

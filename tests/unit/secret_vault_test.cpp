@@ -1,5 +1,5 @@
 // The store of secrets over its encrypted file: what is kept, where, and what is said when it cannot be. What the
-// keyring adds, and many processes at once, is in tests/process/secret_places_test.cpp. Rows A2.
+// keyring adds, and many processes at once, is in tests/process/secret_places_test.cpp. A2.
 #include "auth/store/secret_vault.h"
 
 #include <signal.h>
@@ -10,7 +10,9 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <thread>
 
@@ -459,6 +461,23 @@ TEST(SecretIndexText, WhatIsWritten_IsReadAgain) {
   SecretIndex index{"store", {{"a", {SecretPlace::file, {}}}, {"b", {SecretPlace::keyring, {{"x", 1}}}}}};
   EXPECT_EQ(*read_index(write_index(index)), index);
   EXPECT_EQ(*read_index(""), SecretIndex());
+}
+
+TEST(KeyMemory, ItsPages_AreNotWrittenToCoreFiles) {
+  const KeyMemory key("a key");
+  EXPECT_EQ(key.text(), "a key");
+  std::ifstream maps("/proc/self/smaps");
+  const auto at = reinterpret_cast<std::uintptr_t>(key.bytes().data());
+  bool inside = false;
+  std::string flags;
+  for (std::string line; std::getline(maps, line);) {
+    unsigned long begin = 0;
+    unsigned long end = 0;
+    if (std::sscanf(line.c_str(), "%lx-%lx ", &begin, &end) == 2) inside = begin <= at && at < end;
+    if (inside && line.starts_with("VmFlags:")) flags = line;
+  }
+  if (flags.empty()) GTEST_SKIP() << "needs /proc/self/smaps with flags";
+  EXPECT_THAT(flags, HasSubstr(" dd"));
 }
 
 TEST(KernelCache, Key_IsKeptForAWhileAndForgottenWhenAsked) {

@@ -266,6 +266,8 @@ class SecretVault::Impl {
     const auto place = *chosen ? **chosen : held ? entry->second.place : SecretPlace::keyring;
     if (place == SecretPlace::keyring) {
       const auto reached = keyring_.reach();
+      // What moves out of the file is taken out of it; where that cannot be opened, it stays as it is.
+      if (reached && held && entry->second.place == SecretPlace::file) (void)file_.unlock();
       if (reached) return place;
       if (*chosen) return std::unexpected(reached.error());
       if (held) return out_of_reach(name, reached.error());
@@ -280,6 +282,8 @@ class SecretVault::Impl {
 
   // False: another process changed what was decided on.
   Result<bool> write_at(SecretPlace place, const std::string& name, const Secret& value, const Json& note) {
+    const auto chosen = chosen_place(variables_);
+    if (!chosen) return std::unexpected(chosen.error());
     const auto turn = take_turn();
     if (!turn) return std::unexpected(turn.error());
     const auto before = index();
@@ -288,7 +292,7 @@ class SecretVault::Impl {
     if (after.store.empty()) after.store = new_store();
     const auto old = before->secrets.find(name);
     const bool held = old != before->secrets.end();
-    if (held && old->second.place != place && !*chosen_place(variables_)) return false;
+    if (held && old->second.place != place && !*chosen) return false;
     if (!held && before->secrets.size() >= options_.limits.secrets) {
       return fail(Errc::limit, fmt::format("there are {} secrets already; remove some", before->secrets.size()));
     }

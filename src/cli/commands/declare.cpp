@@ -4,14 +4,15 @@
 
 #include <fmt/format.h>
 
-#include "base/crypto.h"
 #include "base/strings.h"
 #include "cli/approval.h"
 #include "cli/declared.h"
 #include "cli/texts/present.h"
+#include "cli/vault.h"
 #include "cli/words/new_entry.h"
 #include "entries/consent_text.h"
 #include "entries/signature.h"
+#include "host/start/stored_secrets.h"
 #include "import/plan.h"
 #include "permission/policy.h"
 #include "text/shell_word.h"
@@ -92,11 +93,6 @@ void approve_own(const Settings& settings, NewEntry& entry) {
 
 // ---- the secret of a client
 
-// The name under which it is kept: one server of this name may be many.
-std::string client_secret_name(const ServerConfig& server) {
-  return fmt::format("client-secret:{}:{}", server.name, sha256_hex(server.url).substr(0, 12));
-}
-
 std::string client_secret_for(const NewEntry& entry) {
   if (!entry.server.oauth || !entry.server.oauth->client_id) {
     throw Error(
@@ -112,21 +108,25 @@ std::string client_secret_for(const NewEntry& entry) {
 }
 
 // Beside the entry and never in it: what is in a file of servers is shown and shared.
-void keep_client_secret(const Declared& declared, NewEntry& entry, const std::string& secret) {
-  auto kept = declared.store.change_secrets_file([&](const Json&) -> Result<std::vector<ConfigEdit>> {
-    return std::vector{set_member({"secrets", client_secret_name(entry.server)}, secret)};
-  });
+void keep_client_secret(const Settings& settings, Io& io, const Declared& declared, NewEntry& entry,
+                        const std::string& secret) {
+  const auto vault = open_vault(settings, io, declared.config.config_dir);
+  const auto protection = vault->protection();
+  const auto kept = keep_secret(*vault, declared.store, client_secret_name(entry.server), Secret(secret));
   if (!kept) throw kept.error().within("the server was added, but its client secret could not be stored");
-  entry.notes.push_back(fmt::format("the client secret of \"{}\" is stored in {}", entry.name, kept->file));
+  entry.notes.push_back(fmt::format("the client secret of \"{}\" is stored in {}", entry.name, place_words(*kept)));
+  // Said once, when the file is made.
+  if (*kept == SecretPlace::file && protection && !*protection) entry.notes.push_back(protection_words(*vault));
 }
 
-void forget_client_secret(const Declared& declared, const ServerConfig& entry) {
+void forget_client_secret(const Settings& settings, Io& io, const Declared& declared, const ServerConfig& entry) {
   if (entry.kind == ServerKind::stdio) return;
-  (void)declared.store.change_secrets_file([&](const Json& root) -> Result<std::vector<ConfigEdit>> {
-    KeyPath path{"secrets", client_secret_name(entry)};
-    if (value_at(root, path).is_null()) return std::vector<ConfigEdit>{};
-    return std::vector{remove_member(std::move(path))};
-  });
+  const auto vault = open_vault(settings, io, declared.config.config_dir);
+  const auto forgotten = forget_secret(*vault, declared.store, client_secret_name(entry));
+  if (forgotten) return;
+  say_notes(settings, io,
+            {fmt::format("the client secret of \"{}\" is still stored: {}", safe_name(entry.name, 80),
+                         forgotten.error().message())});
 }
 
 // ---- remove
@@ -195,7 +195,7 @@ int add(const Settings& settings, Io& io) {
     warn_of_secrets(entry);
     approve_own(settings, entry);
   }
-  if (settings.client_secret) keep_client_secret(declared, entry, secret);
+  if (settings.client_secret) keep_client_secret(settings, io, declared, entry, secret);
   say_notes(settings, io, entry.notes);
   Json notes = Json::array();
   for (const auto& note : entry.notes) notes.push_back(note);
@@ -232,7 +232,7 @@ Removed remove_entry(const Declared& declared, const ServerConfig& entry, const 
         projects = scope == ConfigScope::local ? std::vector{path.at(1)} : std::vector<std::string>();
         return std::vector{remove_member(std::move(path))};
       });
-  forget_client_secret(declared, entry);
+  forget_client_secret(settings, io, declared, entry);
   say_notes(settings, io, change.warnings);
   return {{{"name", name}, {"scope", to_string(scope)}, {"file", change.file}, {"changed", change.changed}},
           fmt::format("Removed MCP server {} from {} config\n{}", safe_name(name, 80), to_string(scope),

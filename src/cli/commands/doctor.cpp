@@ -11,12 +11,13 @@
 #include "cli/declared.h"
 #include "cli/texts/present.h"
 #include "cli/texts/remedy_words.h"
+#include "cli/vault.h"
 #include "cli/words/permission_flags.h"
+#include "host/start/stored_secrets.h"
 #include "inspect/checkup.h"
 #include "inspect/lint.h"
 #include "process/command_lookup.h"
 #include "settings/files.h"
-#include "settings/secret_file.h"
 #include "store/upkeep.h"
 
 namespace patchbay::cli {
@@ -35,8 +36,9 @@ MachineFacts machine_of(const LoadedConfig& config) {
   machine.find_command = [](std::string_view command, std::string_view path, std::string_view directory) {
     return find_command(command, path, directory);
   };
-  machine.secret_fault = [file = config.config_dir + "/secrets.json"](const std::string& name) {
-    const auto secret = stored_secret(file, name, ::getuid());
+  machine.secret_fault = [file = config.config_dir + "/secrets.json",
+                          vault = open_vault_quietly(config.config_dir)](const std::string& name) {
+    const auto secret = stored_or_old_secret(vault.get(), file, name);
     return secret ? std::string() : secret.error().message();
   };
   struct rlimit limit{};

@@ -11,6 +11,8 @@ constexpr std::string_view shells[] = {"bash", "zsh", "fish", "servers", "tools"
 
 constexpr std::string_view session_words[] = {"start", "stop", "status"};
 
+constexpr std::string_view secret_words[] = {"set", "list", "remove", "passphrase"};
+
 constexpr CommandWords no_words{};
 constexpr bool in_mcp = true;
 constexpr bool takes_command = true;
@@ -167,6 +169,18 @@ constexpr CommandEntry commands[] = {
      "references/forms.md",
      CommandWords("SERVER", "A server, to list only its skills; then a skill, by name or URI; then one of its files", 0,
                   3)},
+    {Command::secret, CommandGroup::other, "secret", "Store, list and remove secrets that entries name",
+     "  patchbay secret set GITHUB_TOKEN    asks for the value\n"
+     "  pass show github | patchbay secret set GITHUB_TOKEN\n"
+     "  patchbay secret list\n  patchbay secret remove GITHUB_TOKEN\n"
+     "  patchbay secret passphrase          protects the encrypted file\n\n"
+     "An entry uses a stored secret as ${secret:GITHUB_TOKEN}. Secrets are kept in the system keyring if there is one, "
+     "and otherwise in an encrypted file in ~/.local/state/patchbay/secrets. The key of that file is in "
+     "~/.config/patchbay/secrets.key unless you choose a passphrase. The exit code is 3 if the keyring or the file "
+     "that "
+     "holds a secret cannot be opened from here.",
+     CommandWords("set|list|remove|passphrase", "What to do, then the name of the secret for set and remove", 1, 2,
+                  "set, list, remove or passphrase", "set NAME", secret_words)},
     {Command::session, CommandGroup::other, "session",
      "Keep the servers of this directory up between commands, or end or show that",
      "  patchbay session start\n  patchbay call browser/navigate url=https://example.com\n"

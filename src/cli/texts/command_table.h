@@ -22,7 +22,7 @@ struct CommandWords {
   std::size_t most = 0;
   std::string_view needs = {};                     // when there must be one: "call needs a tool"
   std::string_view example = {};                   // ... and what to write then
-  std::span<const std::string_view> choices = {};  // when only these are accepted
+  std::span<const std::string_view> choices = {};  // when only these are accepted as the first
 };
 
 struct CommandEntry {

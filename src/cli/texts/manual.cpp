@@ -116,6 +116,9 @@ constexpr struct {
     {"MCP_DISCOVERY_CACHE", "0: do not keep what servers list, and do not use what was kept."},
     {"MCP_DISCOVERY_CACHE_TTL_S", "How long a kept list is used, in seconds (default 900)."},
     {"MCP_CLIENT_SECRET", "The client secret that add stores for --client-id."},
+    {"PATCHBAY_SECRET_STORE",
+     "Where secrets are stored: keyring, file, or auto (the default: in the keyring if it answers)."},
+    {"PATCHBAY_SECRETS_KEY_FILE", "The key file of the encrypted file of secrets, instead of secrets.key."},
     {"MCP_OAUTH_CALLBACK_PORT", "The default of --callback-port of add."},
     {"ENABLE_CLAUDEAI_MCP_SERVERS", "false: do not use the servers (connectors) of your claude.ai account."},
     {"CLAUDE_CODE_MCP_ALLOWLIST_ENV", "1: servers inherit only a small, safe part of the environment."},
@@ -176,6 +179,8 @@ std::string manual_page(std::string_view version) {
       "\\fBXDG_STATE_HOME\\fR moves them.\n"
       ".TP\n\\fI~/.local/state/patchbay/servers\\fR, \\fI~/.local/state/patchbay/logs\\fR\nWhat servers listed when "
       "they were last used, and their logs. They can be deleted.\n"
+      ".TP\n\\fI~/.local/state/patchbay/secrets\\fR, \\fI~/.config/patchbay/secrets.key\\fR\nStored secrets, "
+      "encrypted, and the key file that opens them. Without the key file they are lost.\n"
       ".TP\n\\fI~/.claude.json\\fR, \\fI~/.claude/\\fR, \\fI.claude/\\fR\nServers and settings of Claude Code: read, "
       "never written.\n";
   out += ".SH EXAMPLES\n" + verbatim(program.examples);

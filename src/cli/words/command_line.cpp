@@ -186,7 +186,7 @@ class Reader {
     const auto& wanted = command_->words;
     if (settings_.words.size() > wanted.most) {
       found(UsageFault::Kind::extra_word, word);
-    } else if (!wanted.choices.empty() && !is_among(wanted.choices, word)) {
+    } else if (settings_.words.size() == 1 && !wanted.choices.empty() && !is_among(wanted.choices, word)) {
       found(UsageFault::Kind::wrong_word, word);
     }
   }

@@ -187,6 +187,8 @@ constexpr FlagEntry flags[] = {
     {"--offline", only(Command::doctor), none, "Start no server and connect to nothing", &Settings::offline},
     {"--strict", only(Command::lint), none, "Exit with 1 for warnings as well as errors", &Settings::warnings_fail},
     {"--remove", only(Command::trust), none, "Stop trusting the directory", &Settings::take_back},
+    {"--remove", only(Command::secret), none, "With passphrase: protect the file with a key file again",
+     &Settings::take_back},
     {"-y,--yes", only(Command::trust), none, "Trust the directory without a question", &Settings::yes},
     {"--idle", only(Command::session), FlagValue("MINUTES", "a number of minutes", "60", {}, ""),
      "With start: end the session after this many minutes without a command (default: 30; 0: never)", keep_idle},

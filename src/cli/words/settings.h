@@ -37,6 +37,7 @@ enum class Command {
   why,
   lint,
   trust,
+  secret,
   session,
   serve,
   completion,

@@ -84,7 +84,10 @@ Task<std::string> value_of(const ServerConfig& server, const SecretReference& re
       if (!context->secrets) throw secret_error(server, reference, "no store for secrets is available");
       auto get = [lookup = context->secrets, name = reference.argument] { return lookup(name); };
       auto value = co_await offload(Pool::slow, std::move(get));
-      if (!value) throw secret_error(server, reference, value.error().message());
+      // A store that cannot be reached is not a mistake of the entry: its error stays what it is.
+      if (!value) {
+        throw value.error().with_message(secret_error(server, reference, value.error().message()).message());
+      }
       co_return std::move(*value);
     }
     case SecretKind::command: {
