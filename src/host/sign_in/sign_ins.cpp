@@ -11,8 +11,8 @@
 #include "base/as_result.h"
 #include "base/crypto.h"
 #include "entries/signature.h"
-#include "host/sign_in/client_secret.h"
 #include "host/sign_in/pasted_visit.h"
+#include "host/start/stored_secrets.h"
 
 namespace patchbay {
 namespace {
@@ -71,7 +71,7 @@ SignInSettings settings_of(const ServerConfig& written, const ServerConfig& expa
   if (settings.client_id && options.client_secret) {
     settings.client_secret = [get = options.client_secret, name = written.name] { return secret_by(get(name)); };
   } else if (settings.client_id && reading.secret) {
-    settings.client_secret = [secret = reading.secret, name = client_secret_name(written.name, written.url)] {
+    settings.client_secret = [secret = reading.secret, name = client_secret_name(written)] {
       return optional_secret(secret, name);
     };
   }
@@ -124,27 +124,16 @@ bool may_sign_in(const ServerConfig& written) {
   return true;
 }
 
-SignIns::SignIns(SignInOptions options, SignInPlaces places, const Runtime& runtime)
-    : options_(std::move(options)), runtime_(runtime) {
-  if (options_.for_this_run || places.state_directory.empty()) {
-    store_ = memory_sign_ins();
-    return;
-  }
-  VaultOptions vault;
-  vault.state_directory = places.state_directory;
-  vault.config_directory = places.config_directory.empty() ? places.state_directory : places.config_directory;
-  vault.random = runtime_.random;
-  if (options_.ask_passphrase) {
-    vault.ask_passphrase = [ask = options_.ask_passphrase](PassphraseUse) -> std::optional<Secret> {
-      auto text = ask();
-      return text ? std::optional(Secret(std::move(*text))) : std::nullopt;
-    };
-  }
-  store_ = vault_sign_ins(std::make_shared<SecretVault>(std::move(vault)), places.state_directory);
+SignIns::SignIns(SignInOptions options, const Runtime& runtime) : options_(std::move(options)), runtime_(runtime) {}
+
+void SignIns::use(const std::shared_ptr<SecretVault>& vault, const std::string& state_directory) {
+  if (store_ || options_.for_this_run || !vault) return;
+  store_ = vault_sign_ins(vault, state_directory);
 }
 
 std::shared_ptr<SignInDesk> SignIns::desk(asio::any_io_executor executor) {
   if (!desk_) {
+    if (!store_) store_ = memory_sign_ins();
     SignInDesk::Options options;
     options.store = store_;
     options.client_name = options_.client_name;
