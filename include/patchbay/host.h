@@ -60,9 +60,6 @@ struct SignInOptions {
   std::optional<std::string> callback_host = {};
   std::optional<std::uint16_t> callback_port = {};
   std::chrono::milliseconds wait = std::chrono::minutes(10);  // for the user
-  // Asks for the passphrase of the file that tokens are kept in, where the user has set one; nothing when they leave.
-  // Called on a helper thread, and may take as long as the user does. Unset: such a file cannot be opened.
-  std::function<std::optional<std::string>()> ask_passphrase = {};
   // Keeps tokens for this run alone; otherwise they are kept in HostOptions::state_directory, where there is one.
   bool for_this_run = false;
 };

@@ -235,7 +235,7 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   Limits given_limits_;
   std::string given_protocol_;          // what settings can change for a while
   std::string doing_;                   // kept with failures
-  std::shared_ptr<SecretVault> vault_;  // handed in; null: start_context() makes one
+  std::shared_ptr<SecretVault> vault_;  // handed in, or made when the configuration is known; null: there is none
   bool unread_ = false;                 // the configuration is in files nobody has read yet
   Semaphore local_slots_;
   Semaphore remote_slots_;
