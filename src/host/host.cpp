@@ -287,11 +287,9 @@ void Host::add_server(ServerConfig config) {
 
 std::vector<std::shared_ptr<Connection>> Host::Impl::startable() const {
   std::vector<std::shared_ptr<Connection>> all;
-  // Where it is not known what is denied, no call is made; how the servers are can be seen all the same.
-  const bool known = !permissions_.rules().refuse_all;
   for (const auto& [name, connection] : connections_) {
     if (recorder_ && recorder_->holds_back(name)) continue;
-    if (!known || !permissions_.denied_server(name)) all.push_back(connection);
+    if (!refused_whole(name)) all.push_back(connection);
   }
   return all;
 }

@@ -99,6 +99,15 @@ Host::Impl::Entry Host::Impl::find_now(std::string_view text) {
   return entry ? Entry(catalog, entry) : nullptr;
 }
 
+std::optional<PermissionDecision> Host::Impl::refused_whole(const std::string& server) const {
+  if (permissions_.rules().refuse_all) return std::nullopt;
+  return permissions_.denied_server(server);
+}
+
+void Host::Impl::require_permitted(const std::string& server) const {
+  if (refused_whole(server)) permissions_.require_server(server);
+}
+
 std::vector<std::shared_ptr<Connection>> Host::Impl::servers_meant(std::string_view text) const {
   std::vector<std::shared_ptr<Connection>> meant;
   for (const auto& [name, connection] : connections_) {
@@ -120,6 +129,7 @@ Task<Host::Impl::Entry> Host::Impl::find_tool(std::string text, std::shared_ptr<
   }
   const auto before = offered_.all();
   if (meant.size() == 1) {
+    if (!meant.front()->connected()) require_permitted(meant.front()->name());
     // Only this server can be meant, so its failure is the answer.
     (void)co_await ensure(meant.front()->name(), time, context);
     if (!offered_.all()->require(text)) co_await require(meant.front()->name())->list_again();
@@ -131,7 +141,7 @@ Task<Host::Impl::Entry> Host::Impl::find_tool(std::string text, std::shared_ptr<
     // One that could not be started is not tried again for every name that nobody knows.
     std::vector<std::shared_ptr<Connection>> all;
     for (const auto& [name, connection] : connections_) {
-      if (connection->worth_trying()) all.push_back(connection);
+      if (connection->worth_trying() && !refused_whole(name)) all.push_back(connection);
     }
     co_await start(all, time, context);
   }
@@ -269,12 +279,14 @@ Error Host::Impl::with_failures(Error error) const {
   for (const auto& [name, connection] : connections_) {
     auto status = connection->status();
     if (status.state == ServerState::connected || status.state == ServerState::disabled) continue;
+    const auto refused = refused_whole(name);
     const auto remedy = status.error ? status.error->remedy() : std::nullopt;
     if (!approve && remedy && remedy->kind == Remedy::Kind::approve_server) approve = remedy;
     failed.push_back(events_->wanted() && status.state != ServerState::pending
                          ? fmt::format("\"{}\"", name)
                          : fmt::format("\"{}\": {}", name,
                                        status.error ? without_name(name, status.error->message())
+                                       : refused    ? refused->reason
                                                     : std::string(to_string(status.reason))));
   }
   if (failed.empty()) return error;
