@@ -219,22 +219,32 @@ Task<void> Host::Impl::prepare_call(std::string tool, CallOptions options, std::
     call.server = meant.front()->name();
     limit_by(*meant.front());
   }
-  CallContext context{
-      .method = std::string(method::call_tool), .principal = options.principal, .call_id = options.call_id};
-  auto entry = co_await find_tool(tool, time, context);
-  call.server = entry->server;
-  context.server = call.server;
-  context.tool = entry->tool->name;
-  auto input = co_await inputs_.prepare(entry->tool);
-  check_running();
-  call.target = add_target(tool, std::move(entry), std::move(input));
-  if (!call.target) (void)require(call.server);  // which says that it is gone
-  call.use.emplace(*call.target->connection);
-  limit_by(*call.target->connection);
-  coerce(*call.target, options, call);
-  co_await permit(call, options, context, time);
-  call.session = co_await call.target->connection->ensure(time, std::move(context));
-  check_running();
+  for (;;) {
+    CallContext context{
+        .method = std::string(method::call_tool), .principal = options.principal, .call_id = options.call_id};
+    auto entry = co_await find_tool(tool, time, context);
+    call.server = entry->server;
+    context.server = call.server;
+    context.tool = entry->tool->name;
+    auto input = co_await inputs_.prepare(entry->tool);
+    check_running();
+    call.target = add_target(tool, std::move(entry), std::move(input));
+    if (!call.target) (void)require(call.server);  // which says that it is gone
+    const auto connection = call.target->connection;
+    limit_by(*connection);
+    coerce(*call.target, options, call);
+    co_await permit(call, options, context, time);
+    auto session = co_await as_result(connection->ensure(time, std::move(context)));
+    check_running();
+    if (session) {
+      // From here on an edited entry does not cut it off.
+      call.use.emplace(*connection);
+      call.session = std::move(*session);
+      co_return;
+    }
+    // One that was replaced meanwhile is not the server of that name any more: what it is now decides.
+    if (session.error().code() != Errc::closed || is_current(*connection)) throw std::move(session).error();
+  }
 }
 
 Task<void> Host::Impl::permit(const Prepared& call, const CallOptions& options, CallContext context,

@@ -186,6 +186,8 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   // Throws Errc::closed once the host was stopped. Asked after every wait.
   void check_running() const;
 
+  // Not replaced, nor removed.
+  bool is_current(const Connection& connection) const;
   // A connection that is replaced while somebody waits for it is not an answer; its successor is.
   Task<Session> ensure(std::string name, std::shared_ptr<CallClock> time = nullptr, CallContext context = {});
 
