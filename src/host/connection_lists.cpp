@@ -144,11 +144,11 @@ Task<ServerList<T>> Connection::list(Kept<T>& kept) {
   if (!connected() && !(kept.list.items && coming_back())) {
     auto ensured = co_await as_result(ensure());
     if (!ensured) away = ensured.error();
-    if (away && (!kept.list.items || away->code() == Errc::cancelled)) throw std::move(*away);
+    if (away && (!kept.list.items || over() || away->code() == Errc::cancelled)) throw std::move(*away);
   }
   const bool fresh = kept.list.items && !kept.list.error && kept.heard && kept.opened == opened_ && !kept.again.stale();
   if (connected() && !fresh) co_await kept.again.fetched();
-  if (closing_) throw Error(Errc::closed, fmt::format("server \"{}\" is being closed", name()));
+  require_not_over();
   if (state_.state == ServerState::disabled) throw_off();
   auto now = kept.list;
   now.from_before = !connected() || kept.opened != opened_;

@@ -99,7 +99,10 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   Task<void> start(std::vector<std::shared_ptr<Connection>> wanted, std::shared_ptr<CallClock> time = nullptr,
                    CallContext context = {});
 
-  // Those that no rule denies whole.
+  // Why rules deny all of a server: it is not started, then, unless it is named. Nothing where it is not known what is
+  // denied: then no call is made, and how the servers are can be seen all the same.
+  std::optional<PermissionDecision> refused_whole(const std::string& server) const;
+  void require_permitted(const std::string& server) const;
   std::vector<std::shared_ptr<Connection>> startable() const;
 
   // A person is asked one thing at a time: questions wait in a queue. Who stops waiting takes his question out of it;
@@ -195,6 +198,8 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   // Throws Errc::closed once the host was stopped. Asked after every wait.
   void check_running() const;
 
+  // Not replaced, nor removed.
+  bool is_current(const Connection& connection) const;
   // A connection that is replaced while somebody waits for it is not an answer; its successor is.
   Task<Session> ensure(std::string name, std::shared_ptr<CallClock> time = nullptr, CallContext context = {});
 

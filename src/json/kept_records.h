@@ -65,6 +65,12 @@ KeptRecords<Format> read_records(std::string_view text) {
   return records;
 }
 
+// What a newer version of this program keeps is not ours to replace.
+inline bool is_newer(std::string_view text) {
+  const auto value = parse_json(text);
+  return value && (*value)["version"].to_int().value_or(0) > kept_records_version;
+}
+
 template <class Format>
 std::string write_records(const KeptRecords<Format>& records) {
   Json servers = Json::object();
@@ -100,13 +106,17 @@ std::optional<typename Format::Record> recall_record(const std::string& path, co
 template <class Format>
 Result<void> remember_record(const std::string& path, const std::string& key,
                              const std::optional<typename Format::Record>& record, std::chrono::sys_seconds now) {
-  return change_kept_file(path, Format::largest_file, [&](std::string_view text) -> std::optional<std::string> {
+  bool newer = false;
+  auto changed = change_kept_file(path, Format::largest_file, [&](std::string_view text) -> std::optional<std::string> {
+    if ((newer = is_newer(text))) return std::nullopt;
     auto records = read_records<Format>(text);
     const auto before = records;
     update_records<Format>(records, key, record, now);
     if (records == before) return std::nullopt;
     return write_records<Format>(records);
   });
+  if (newer) return fail(Errc::internal, path + " was written by a newer version of this program");
+  return changed;
 }
 
 }  // namespace patchbay

@@ -359,7 +359,10 @@ Task<int> why_checked(Context& context) {
   const bool may_start = question.server != nullptr && question.server->standing == ServerStanding::active;
   context.waiting.begin(fmt::format("asking {}", context.settings.words.front()));
   if (question.server == nullptr) {
-    // Only the servers know whose tool it is, so that they do not is the answer.
+    // Only the servers know whose tool it is, so that they do not is the answer. One that rules deny may have it.
+    std::vector<std::string> all;
+    for (const auto& status : context.statuses()) all.push_back(status.name);
+    co_await context.host.start(std::move(all));
     answered.entry = co_await context.host.find_tool(question.tool);
   } else if (may_start) {
     co_await context.host.start({question.server->name});
