@@ -43,7 +43,10 @@ void KnownSecrets::follow(const LoadedConfig& config) {
 std::vector<std::string> KnownSecrets::files_of(const ServerConfig& server) const {
   std::vector<std::string> files;
   for (const auto& reference : secret_references(server)) {
-    if (reference.kind == SecretKind::stored) files.push_back(secrets_file_);
+    if (reference.kind == SecretKind::stored) {
+      files.push_back(config_dir_ + "/secrets.json");
+      for (auto& file : open_vault_quietly(config_dir_)->files()) files.push_back(std::move(file));
+    }
     if (reference.kind == SecretKind::file) files.push_back(path_of(reference.argument, cwd_));
   }
   if (server.env_file) files.push_back(path_of(*server.env_file, cwd_));
