@@ -199,7 +199,7 @@ class Host {
   void reconnect(std::string server);
   // Waits for the user; a stop request gives it up.
   SignInResult sign_in(std::string server, std::stop_token stop = {});
-  bool sign_out(std::string server);
+  SignOutResult sign_out(std::string server);
   ConfigChange reload();
   ConfigChange reload(LoadedConfig config);
   void stop();

@@ -184,9 +184,11 @@ class Host {
   // for a server whose entry has credentials of its own or that is not reached by HTTP. However many ask at once, one
   // page is shown at a time.
   Task<SignInResult> sign_in(std::string server);
-  // Forgets the token for what this server is, also for other servers that share it, and tells who gave it. False:
-  // there was none.
-  Task<bool> sign_out(std::string server);
+  // Forgets the token for what this server is, also for other servers that share it, and tells who gave it.
+  Task<SignOutResult> sign_out(std::string server);
+  // The user signs in at SignInOptions::identity_provider, once for all servers that use it (cross-app access).
+  // Errc::config when there is none.
+  Task<void> sign_in_at_provider();
 
   // Reads the configuration again, or takes this one, and applies what is different. Servers that
   // stay the same keep their connection; calls that run on one that changes finish on it.

@@ -35,6 +35,13 @@ struct SignInResult {
   bool registered = false;                          // we were not known there before
 };
 
+struct SignOutResult {
+  bool was_signed_in = false;
+  std::string issuer = {};
+  // Why whoever gave the token could not be told that it is not needed any more; it is forgotten here all the same.
+  std::string not_told = {};
+};
+
 // What is kept about the sign-in of one server.
 struct SignInStatus {
   std::string server;

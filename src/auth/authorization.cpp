@@ -69,6 +69,7 @@ Result<std::string> authorization_url(const AuthorizationAttempt& attempt) {
       {"state", attempt.state},  {"code_challenge", attempt.pkce.challenge}, {"code_challenge_method", "S256"}};
   if (!attempt.resource.empty()) ours.emplace_back("resource", attempt.resource);
   if (!attempt.scopes.empty()) ours.emplace_back("scope", join_scopes(attempt.scopes));
+  if (!attempt.nonce.empty()) ours.emplace_back("nonce", attempt.nonce);
   if (std::ranges::find(attempt.scopes, "offline_access") != attempt.scopes.end()) {
     ours.emplace_back("prompt", "consent");
   }

@@ -22,6 +22,7 @@ struct AuthorizationAttempt {
   std::string redirect_uri;
   std::string state;
   Pkce pkce;
+  std::string nonce = {};  // of OpenID Connect: comes back in the identity token; empty: none is asked for
 };
 
 // Errc::unsupported when the issuer does not say that it knows PKCE with S256 (a guessed one need not), Errc::protocol

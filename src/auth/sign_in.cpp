@@ -101,6 +101,8 @@ Task<SentCredentials> ServerSignIn::authorized(Self self, HttpRequest& request) 
   if (!holder || !holder->tokens) co_return sent;
   while (holder->renewing) co_await holder->renewed.wait();
   if (self->is_worth_renewing(*holder)) co_await renewed(self, holder);
+  // Somebody has signed out meanwhile.
+  if (!holder->tokens) co_return sent;
   // A failed renewal is the server's to judge: it may take the old one still.
   const auto& tokens = *holder->tokens;
   sent.token = tokens.access;
@@ -211,6 +213,8 @@ Task<void> ServerSignIn::renew(Self self, std::shared_ptr<Holder> holder) {
     self->desk_->options_.runtime.log(LogLevel::warning, "sign_in_not_renewed", "server", self->settings_.server,
                                       "reason", done.error().message());
   }
+  co_await self->note(done ? std::nullopt
+                           : std::optional(SignInFailure{SignInStep::renewal, done.error().message(), holder->failed}));
   holder->renewing = false;
   ++holder->generation;
   holder->renewed.notify_all();
@@ -230,7 +234,8 @@ Task<void> ServerSignIn::renew_locked(Self self, std::shared_ptr<Holder> holder)
   const auto current = kept ? *kept : before;
   if (self->settings_.grant != GrantKind::authorization_code) {
     auto found = co_await self->discover_now({});
-    auto tokens = co_await self->without_person(std::move(found), {.scope = join_scopes(current.requested)});
+    SignInReport report;
+    auto tokens = co_await self->without_person(std::move(found), {.scope = join_scopes(current.requested)}, report);
     co_await store.keep_token(tokens, self->url_);
     holder->tokens = std::move(tokens);
     co_return;
@@ -275,30 +280,55 @@ Task<SignInReport> ServerSignIn::sign_in(SignInNeed need, OpenVisit open) {
   return sign_in_now(shared_from_this(), std::move(need), std::move(open));
 }
 
-Task<bool> ServerSignIn::sign_out() {
+void ServerSignIn::read_again() {
+  if (holder_ && holder_->renewing) return;
+  holder_.reset();
+  loaded_ = false;
+}
+
+Task<void> ServerSignIn::note(std::optional<SignInFailure> failure) {
+  // A note that cannot be written costs nothing but the note.
+  (void)co_await as_result(desk_->options_.store->note_failure(url_, std::move(failure)));
+}
+
+Task<SignOutReport> ServerSignIn::sign_out() {
   const auto self = shared_from_this();
   auto& store = *desk_->options_.store;
+  SignOutReport report;
   auto tokens = co_await store.token_of_server(url_);
-  if (!tokens) co_return false;
+  if (!tokens) co_return report;
+  report.was_signed_in = true;
+  report.issuer = tokens->issuer;
   const auto lock = co_await store.lock(token_name(tokens->issuer, tokens->resource));
   auto client = co_await as_result(client_of(*tokens));
   co_await store.forget_token(tokens->issuer, tokens->resource);
   auto held = desk_->holder(tokens->issuer, tokens->resource);
   held->tokens.reset();
   holder_.reset();
-  if (!tokens->revocation_endpoint.empty() && client) {
-    auto request = revocation_request(tokens->revocation_endpoint, *tokens, *client, client->authentication,
-                                      tokens->issuer, desk_->now(), desk_->options_.runtime.random);
-    if (request) {
-      const auto reach = co_await way();
-      auto told = co_await as_result(reach.fetch(std::move(*request)));
-      if (!told) {
-        throw told.error().within(
-            fmt::format("you are signed out here, but {} could not be told", redacted_url(tokens->issuer)));
-      }
-    }
+  co_await note(std::nullopt);
+  if (tokens->revocation_endpoint.empty()) {
+    report.not_told = Error(Errc::unsupported, "it does not say where it can be told (revocation_endpoint)");
+    co_return report;
   }
-  co_return true;
+  if (!client) {
+    report.not_told = client.error();
+    co_return report;
+  }
+  auto request = revocation_request(tokens->revocation_endpoint, *tokens, *client, client->authentication,
+                                    tokens->issuer, desk_->now(), desk_->options_.runtime.random);
+  if (!request) {
+    report.not_told = request.error();
+    co_return report;
+  }
+  auto reach = co_await as_result(way());
+  auto told = reach ? co_await as_result(reach->fetch(std::move(*request)))
+                    : Result<HttpAnswer>(std::unexpected(reach.error()));
+  if (!told) {
+    report.not_told = told.error();
+  } else if (told->head.status >= 400) {
+    report.not_told = Error(Errc::http, fmt::format("it answered with status {}", told->head.status));
+  }
+  co_return report;
 }
 
 }  // namespace patchbay

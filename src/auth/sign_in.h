@@ -45,6 +45,13 @@ enum class GrantKind : std::uint8_t {
   cross_app_access,    // by the user's sign-in at an identity provider (RFC 8693, then RFC 7523)
 };
 
+// How the requests of one server's sign-in are made, and which network it is on. Found out when it is first needed.
+struct SignInWay {
+  AuthFetch fetch;
+  ServerNetwork network;
+};
+using FindWay = std::function<Task<SignInWay>()>;
+
 // What an entry says about signing in, its secrets fetched.
 struct SignInSettings {
   std::string server;  // the name of the entry
@@ -67,24 +74,30 @@ struct SignInSettings {
   std::function<Task<Secret>()> workload_token;
   std::optional<IdentityProvider> identity_provider;
   std::function<Task<Secret>()> identity_token;  // unset: the kept one
+  // To the provider, which is where the settings of the user say, whatever network the server is on. Unset: the
+  // server's own way.
+  FindWay provider_way;
 };
 
-// In the store: the user's identity token of a provider.
+// In the store: the user's identity token of a provider, what renews it, and the secret that we have there as a client.
 std::string provider_token_name(const std::string& issuer);
+std::string provider_refresh_name(const std::string& issuer);
+std::string provider_secret_name(const std::string& issuer);
 
 struct SignInReport {
   std::string issuer;
   std::string resource;
   std::optional<Scopes> granted;
   bool registered = false;
+  SignInStep step = SignInStep::preparation;  // where it is, or where it failed
 };
 
-// How the requests of one server's sign-in are made, and which network it is on. Found out when it is first needed.
-struct SignInWay {
-  AuthFetch fetch;
-  ServerNetwork network;
+// What became of the tokens of a server that were forgotten.
+struct SignOutReport {
+  bool was_signed_in = false;
+  std::string issuer = {};
+  std::optional<Error> not_told = {};  // why the issuer does not know that they are not needed any more
 };
-using FindWay = std::function<Task<SignInWay>()>;
 
 class ServerSignIn;
 
@@ -103,8 +116,11 @@ class SignInDesk : public std::enable_shared_from_this<SignInDesk> {
   // One for each server; servers with the same settings get the same one.
   std::shared_ptr<ServerSignIn> server(SignInSettings settings, FindWay find_way);
 
-  // The user signs in at the identity provider, once for all servers that use it.
+  // The user signs in at the identity provider, once for all servers that use it. Returns when the identity token is
+  // kept; it is renewed where the provider gives what that takes.
   Task<void> sign_in_at_provider(IdentityProvider provider, SignInWay way, OpenVisit open);
+  // The kept identity token, renewed if it has expired. Errc::unauthorized when nobody is signed in there.
+  Task<Secret> identity_token(IdentityProvider provider, SignInWay way);
 
   // No more renewals are begun; those under way end, and what they bring is kept.
   Task<void> close();
@@ -124,6 +140,8 @@ class SignInDesk : public std::enable_shared_from_this<SignInDesk> {
   };
   std::shared_ptr<Holder> holder(const std::string& issuer, const std::string& resource);
   std::chrono::sys_seconds now() const;
+  // Who we are at the provider, with its secret.
+  Task<OAuthClient> provider_client(IdentityProvider provider);
 
   Options options_;
   std::map<std::string, std::shared_ptr<Holder>> holders_;  // by token_name()
@@ -145,9 +163,11 @@ class ServerSignIn final : public HttpAuth, public std::enable_shared_from_this<
 
   // Gets a token, with a person unless the grant needs none. Returns when it is kept. `need` is what the refusal said.
   Task<SignInReport> sign_in(SignInNeed need, OpenVisit open);
-  // Tells the issuer that the tokens are not needed any more, where it can be told, and forgets them. False: there were
-  // none.
-  Task<bool> sign_out();
+  // Forgets the tokens, and tells the issuer that they are not needed any more, where it can be told.
+  Task<SignOutReport> sign_out();
+
+  // What is kept may have changed: another process signed in or out.
+  void read_again();
 
   const SignInSettings& settings() const noexcept { return settings_; }
   // What the last refusal said that stood.
@@ -160,6 +180,9 @@ class ServerSignIn final : public HttpAuth, public std::enable_shared_from_this<
   static Task<SentCredentials> authorized(Self self, HttpRequest& request);
   static Task<bool> challenged(Self self, SentCredentials sent, HttpRequest request, HttpHead answer);
   static Task<SignInReport> sign_in_now(Self self, SignInNeed need, OpenVisit open);
+  static Task<void> sign_in_steps(Self self, SignInNeed need, OpenVisit open, SignInReport& report);
+  // For people who look later; nothing: all is well.
+  Task<void> note(std::optional<SignInFailure> failure);
   // What is kept for this server, once.
   Task<void> load();
   // Begins a renewal unless one is under way, and waits for its end.
@@ -171,7 +194,7 @@ class ServerSignIn final : public HttpAuth, public std::enable_shared_from_this<
   Task<Discovered> discover_now(SignInNeed need);
   Scopes scopes_for(const SignInNeed& need, const Discovered& found) const;
   Task<TokenSet> by_browser(Discovered found, SignInNeed need, OpenVisit open, SignInReport& report);
-  Task<TokenSet> without_person(Discovered found, SignInNeed need);
+  Task<TokenSet> without_person(Discovered found, SignInNeed need, SignInReport& report);
   Task<OAuthClient> client_at(IssuerMetadata issuer, std::string redirect_uri, Scopes scopes, SignInReport& report);
   Task<OAuthClient> configured_client(IssuerMetadata issuer);
   Task<OAuthClient> client_of(const TokenSet& tokens);

@@ -15,15 +15,14 @@ namespace patchbay {
 namespace {
 
 constexpr std::size_t most_steps_up = 2;  // beside the first sign-in: three authorizations in all
-constexpr std::string_view id_token_type = "urn:ietf:params:oauth:token-type:id_token";
 
-// Which of its parts went wrong: the message begins with it, and `auth status` shows it.
-Error within_step(const Error& error, std::string_view step) { return error.within(step); }
-
+// Says where the sign-in is while `work` runs, and leaves it said when that fails.
 template <class T>
-Task<T> in_step(std::string_view step, Task<T> work) {
+Task<T> in_step(SignInStep& at, SignInStep step, Task<T> work) {
+  at = step;
   auto done = co_await as_result(std::move(work));
-  if (!done) throw within_step(done.error(), step);
+  if (!done) throw std::move(done).error();
+  at = SignInStep::preparation;
   if constexpr (!std::is_void_v<T>) co_return std::move(*done);
 }
 
@@ -72,25 +71,43 @@ std::uint16_t port_of(const OAuthClient& client) {
 
 }  // namespace
 
-std::string provider_token_name(const std::string& issuer) { return fmt::format("identity {}", issuer); }
+AuthorizationVisit::Judge judge_of(AuthorizationAttempt attempt) {
+  return [attempt = std::move(attempt)](const CallbackAnswer& answer) -> Result<Secret> {
+    auto judged = judge_callback(attempt, answer);
+    if (judged || judged.error().code() != Errc::protocol || answer.state != attempt.state) return judged;
+    return std::unexpected(Error(Errc::unauthorized, judged.error().message()));
+  };
+}
 
 Task<SignInReport> ServerSignIn::sign_in_now(Self self, SignInNeed need, OpenVisit open) {
   // A person has two hands and one browser.
   Semaphore::Permit attention;
   if (self->settings_.grant == GrantKind::authorization_code) attention = co_await self->desk_->attention_.acquire();
   SignInReport report;
-  auto found = co_await in_step("finding out who signs you in", self->discover_now(need));
+  auto done = co_await as_result(sign_in_steps(self, std::move(need), std::move(open), report));
+  if (done) {
+    co_await self->note(std::nullopt);
+    co_return report;
+  }
+  // Who leaves has seen no failure.
+  if (done.error().code() == Errc::cancelled) throw std::move(done).error();
+  co_await self->note(SignInFailure{report.step, done.error().message(), self->desk_->now()});
+  if (report.step == SignInStep::preparation) throw std::move(done).error();
+  throw done.error().within(step_words(report.step));
+}
+
+Task<void> ServerSignIn::sign_in_steps(Self self, SignInNeed need, OpenVisit open, SignInReport& report) {
+  auto found = co_await in_step(report.step, SignInStep::discovery, self->discover_now(need));
   report.issuer = found.issuer.issuer;
   report.resource = found.resource;
   TokenSet tokens;
   if (self->settings_.grant == GrantKind::authorization_code) {
     tokens = co_await self->by_browser(std::move(found), std::move(need), std::move(open), report);
   } else {
-    tokens = co_await self->without_person(std::move(found), std::move(need));
+    tokens = co_await self->without_person(std::move(found), std::move(need), report);
   }
   report.granted = tokens.granted;
-  co_await in_step("keeping the token", self->adopt(std::move(tokens)));
-  co_return report;
+  co_await in_step(report.step, SignInStep::storage, self->adopt(std::move(tokens)));
 }
 
 Task<Discovered> ServerSignIn::discover_now(SignInNeed need) {
@@ -144,10 +161,10 @@ Task<TokenSet> ServerSignIn::by_browser(Discovered found, SignInNeed need, OpenV
     auto kept = co_await desk_->options_.store->client(found.issuer.issuer);
     if (kept) wish.preferred_port = port_of(*kept);
   }
-  auto visit = co_await open(std::move(wish));
+  auto visit = co_await in_step(report.step, SignInStep::browser, open(std::move(wish)));
   AuthorizationAttempt attempt;
   attempt.issuer = found.issuer;
-  attempt.client = co_await in_step("registering at the authorization server",
+  attempt.client = co_await in_step(report.step, SignInStep::registration,
                                     client_at(found.issuer, visit->redirect_uri(), scopes, report));
   attempt.resource = found.resource;
   attempt.scopes = scopes;
@@ -155,13 +172,7 @@ Task<TokenSet> ServerSignIn::by_browser(Discovered found, SignInNeed need, OpenV
   attempt.state = random_token(desk_->options_.runtime.random);
   attempt.pkce = make_pkce(desk_->options_.runtime.random);
   auto url = value_or_throw(authorization_url(attempt));
-  // What carries our state and is wrong all the same ends the attempt; a stranger's answer does not.
-  auto judge = [attempt](const CallbackAnswer& answer) -> Result<Secret> {
-    auto judged = judge_callback(attempt, answer);
-    if (judged || judged.error().code() != Errc::protocol || answer.state != attempt.state) return judged;
-    return std::unexpected(Error(Errc::unauthorized, judged.error().message()));
-  };
-  auto code = co_await in_step("signing in with the browser", visit->go(std::move(url), std::move(judge)));
+  auto code = co_await in_step(report.step, SignInStep::browser, visit->go(std::move(url), judge_of(attempt)));
   TokenRequest request;
   request.endpoint = found.issuer.token_endpoint;
   request.issuer = found.issuer.issuer;
@@ -170,13 +181,13 @@ Task<TokenSet> ServerSignIn::by_browser(Discovered found, SignInNeed need, OpenV
   request.authentication = authentication_for(attempt.client, found.issuer);
   request.resource = found.resource;
   const bool proof = need.proof || found.dpop_required;
-  auto tokens =
-      co_await as_result(in_step("getting the token", tokens_by(std::move(request), found, proof, std::move(scopes))));
+  auto tokens = co_await as_result(
+      in_step(report.step, SignInStep::token, tokens_by(std::move(request), found, proof, std::move(scopes))));
   visit->finish(tokens ? Result<void>() : Result<void>(std::unexpected(tokens.error())));
   co_return value_or_throw(std::move(tokens));
 }
 
-Task<TokenSet> ServerSignIn::without_person(Discovered found, SignInNeed need) {
+Task<TokenSet> ServerSignIn::without_person(Discovered found, SignInNeed need, SignInReport& report) {
   auto scopes = scopes_for(need, found);
   TokenRequest request;
   request.endpoint = found.issuer.token_endpoint;
@@ -207,7 +218,7 @@ Task<TokenSet> ServerSignIn::without_person(Discovered found, SignInNeed need) {
       break;
     }
     case GrantKind::cross_app_access: {
-      auto assertion = co_await in_step("the identity provider", identity_assertion(found, scopes));
+      auto assertion = co_await in_step(report.step, SignInStep::identity_provider, identity_assertion(found, scopes));
       request.grant = JwtBearerGrant{std::move(assertion)};
       // The statement itself names them.
       request.resource.clear();
@@ -216,7 +227,8 @@ Task<TokenSet> ServerSignIn::without_person(Discovered found, SignInNeed need) {
     }
   }
   const bool proof = need.proof || found.dpop_required;
-  co_return co_await in_step("getting the token", tokens_by(std::move(request), found, proof, std::move(scopes)));
+  co_return co_await in_step(report.step, SignInStep::token,
+                             tokens_by(std::move(request), found, proof, std::move(scopes)));
 }
 
 Task<OAuthClient> ServerSignIn::configured_client(IssuerMetadata issuer) {
@@ -347,48 +359,6 @@ Task<TokenSet> ServerSignIn::tokens_by(TokenRequest request, const Discovered& f
   tokens.authentication = request.authentication;
   if (tokens.kind == TokenKind::dpop) tokens.dpop_key = std::move(key);
   co_return tokens;
-}
-
-Task<Secret> ServerSignIn::identity_assertion(const Discovered& found, const Scopes& scopes) {
-  if (!settings_.identity_provider) {
-    throw Error(
-        Errc::config,
-        fmt::format("server \"{}\" signs in through an identity provider (\"oauth.xaa\"), and the settings name none",
-                    settings_.server));
-  }
-  const auto& provider = *settings_.identity_provider;
-  std::optional<Secret> subject;
-  if (settings_.identity_token) {
-    subject = co_await settings_.identity_token();
-  } else {
-    subject = co_await desk_->options_.store->secret(provider_token_name(provider.issuer));
-  }
-  if (!subject || subject->empty()) {
-    throw Error(Errc::unauthorized,
-                fmt::format("nobody is signed in at the identity provider {}", redacted_url(provider.issuer)));
-  }
-  const auto reach = co_await way();
-  auto endpoint = provider.token_endpoint;
-  if (endpoint.empty()) {
-    const auto described = co_await discover_issuer(provider.issuer, reach.network, reach.fetch);
-    endpoint = described.token_endpoint;
-  }
-  OAuthClient client;
-  client.source = OAuthClient::Source::configured;
-  client.issuer = provider.issuer;
-  client.id = provider.client_id;
-  client.secret = Secret(provider.client_secret);
-  TokenRequest request;
-  request.endpoint = std::move(endpoint);
-  request.issuer = provider.issuer;
-  request.grant = TokenExchangeGrant{std::move(*subject), std::string(id_token_type), found.issuer.issuer};
-  request.client = &client;
-  request.authentication = client.secret.empty() ? ClientAuthentication::none : ClientAuthentication::basic;
-  request.resource = found.resource;
-  request.scopes = scopes;
-  auto answer = co_await request_tokens(std::move(request), TokenKind::bearer, {});
-  if (const auto* refusal = std::get_if<TokenRefusal>(&answer)) throw token_error(*refusal, provider.issuer);
-  co_return std::move(std::get<GivenTokens>(answer).access);
 }
 
 Task<void> ServerSignIn::adopt(TokenSet tokens) {

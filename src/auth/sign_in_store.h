@@ -14,12 +14,13 @@
 #include <patchbay/task.h>
 
 #include "auth/oauth_types.h"
+#include "auth/sign_in_step.h"
 
 namespace patchbay {
 
 // The last thing that went wrong, for people who look later.
 struct SignInFailure {
-  std::string step;  // "token request"
+  SignInStep step = SignInStep::preparation;
   std::string message;
   std::chrono::sys_seconds time{};
   bool operator==(const SignInFailure&) const = default;

@@ -26,13 +26,14 @@ struct FailureFormat : TimedRecord<SignInFailure> {
     return now - failure.time < 30 * 24h;
   }
   static std::optional<SignInFailure> read(const Json& entry, std::chrono::sys_seconds time) {
-    const auto step = entry["step"].text();
+    const auto name = entry["step"].text();
     const auto message = entry["message"].text();
+    const auto step = name ? sign_in_step_called(*name) : std::nullopt;
     if (!step || !message) return std::nullopt;
-    return SignInFailure{std::string(*step), std::string(*message), time};
+    return SignInFailure{*step, std::string(*message), time};
   }
   static Json write(const SignInFailure& failure, std::int64_t seconds) {
-    return Json{{"time", seconds}, {"step", failure.step}, {"message", failure.message}};
+    return Json{{"time", seconds}, {"step", to_string(failure.step)}, {"message", failure.message}};
   }
 };
 

@@ -35,6 +35,9 @@ struct VisitWish {
   std::optional<std::uint16_t> port;  // a fixed one: no other will do
   std::uint16_t preferred_port = 0;   // of an earlier registration, if it is free
 };
+// What carries our state and is wrong all the same ends the attempt; a stranger's answer does not.
+AuthorizationVisit::Judge judge_of(AuthorizationAttempt attempt);
+
 using OpenVisit = std::function<Task<std::unique_ptr<AuthorizationVisit>>(VisitWish)>;
 
 }  // namespace patchbay

@@ -123,8 +123,8 @@ SignInResult Host::sign_in(std::string server, std::stop_token stop) {
   return impl_->loop->run<SignInResult>([h = impl_->host, server = std::move(server)] { return h->sign_in(server); },
                                         std::move(stop));
 }
-bool Host::sign_out(std::string server) {
-  return impl_->loop->run<bool>([h = impl_->host, server = std::move(server)] { return h->sign_out(server); });
+SignOutResult Host::sign_out(std::string server) {
+  return impl_->loop->run<SignOutResult>([h = impl_->host, server = std::move(server)] { return h->sign_out(server); });
 }
 ConfigChange Host::reload() {
   return impl_->loop->run<ConfigChange>([h = impl_->host] { return h->reload(); });

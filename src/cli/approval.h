@@ -29,6 +29,8 @@ class HeldTalk {
   ~HeldTalk();
   // For who asks.
   void say(std::string_view text) const { talk_(text); }
+  // The same without breaking lines: for what is copied.
+  void write(std::string_view text) const { log_(text); }
 
  private:
   Io& io_;

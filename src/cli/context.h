@@ -27,6 +27,8 @@ struct Context {
   std::shared_ptr<const KnownSecrets> secrets;
   std::shared_ptr<const SessionUse> session = nullptr;  // when servers are reached through one
   bool rules_told = false;
+  // Whether a sign-in has sent the user to a page.
+  std::shared_ptr<bool> page_shown = std::make_shared<bool>(false);
 
   CallOptions call_options() const;
   // Of all servers, as they may be shown.
@@ -51,6 +53,9 @@ Task<int> list_checked(Context& context);
 Task<int> get_checked(Context& context);
 Task<int> doctor_checked(Context& context);
 Task<int> why_checked(Context& context);
+
+// Says why a command failed, as JSON or in words, and returns the exit code of that.
+int report(const Error& error, bool json, Io& io);
 
 // These need no host.
 int show_version(const Settings& settings, Io& io);

@@ -34,6 +34,7 @@
 #include "cli/session/background.h"
 #include "cli/session/control.h"
 #include "cli/session/use.h"
+#include "cli/sign_in.h"
 #include "cli/texts/help.h"
 #include "cli/texts/present.h"
 #include "cli/texts/remedy_words.h"
@@ -102,6 +103,12 @@ Task<int> dispatch(Context& context) {
       return doctor_checked(context);
     case Command::why:
       return why_checked(context);
+    case Command::login:
+      return login(context);
+    case Command::logout:
+      return logout(context);
+    case Command::xaa:
+      return xaa_login(context);
     default:
       return overview(context);
   }
@@ -143,6 +150,11 @@ Task<bool> ask_and_remember(const Settings& settings, Io& io, Waiting& waiting, 
 bool tells_states(Command command) {
   return command == Command::list || command == Command::get || command == Command::doctor || command == Command::why ||
          command == Command::status;
+}
+
+// Commands about a sign-in, which say themselves how the server is.
+bool is_about_sign_in(Command command) {
+  return command == Command::login || command == Command::logout || command == Command::xaa;
 }
 
 // Whose connection ends while one thing is asked of it is told by the answer.
@@ -205,6 +217,7 @@ HostOptions host_options(const Settings& settings, Io& io, Waiting& waiting, std
   }
   options.failure_memory = failure_file();
   options.state_directory = state_directory();
+  options.sign_in = sign_in_options(*options.config);
   options.warm_start = false;  // who asks for tools gets the servers' answer; --cached is another command
   if (settings.timeout_seconds) {
     options.connect_limit = timeout_of(settings);
@@ -291,7 +304,11 @@ int run_with_host(const Settings& settings, Io& io, const Runtime& given) {
   const bool no_servers = std::ranges::all_of(options.config->servers,
                                               [](const auto& one) { return one.standing == ServerStanding::broken; });
   const auto secrets = std::make_shared<const KnownSecrets>(*options.config);
-  if (!settings.json && !settings.quiet && !listing) {
+  const auto page_shown = std::make_shared<bool>(false);
+  if (settings.command == Command::login || settings.command == Command::xaa) {
+    let_user_sign_in(options.sign_in, settings, io, waiting, page_shown);
+  }
+  if (!settings.json && !settings.quiet && !listing && !is_about_sign_in(settings.command)) {
     options.on_event = [&, secrets, starts = Starts()](const HostEvent& event) mutable {
       const auto* status = std::get_if<ServerStatus>(&event);
       if (!status) return;
@@ -356,6 +373,7 @@ int run_with_host(const Settings& settings, Io& io, const Runtime& given) {
     return report(*error, settings.json, io);
   }
   Context context{meant, io, runtime, host, waiting, told, secrets, session};
+  context.page_shown = page_shown;
 
   Result<int> outcome = 0;
   int stopped_by = 0;
@@ -432,6 +450,10 @@ std::optional<int> run_declared(const Settings& settings, Io& io) {
       return trust(settings, io);
     case Command::secret:
       return secret(settings, io);
+    case Command::auth:
+      return auth(settings, io);
+    case Command::xaa:
+      return settings.words.front() == "login" ? std::nullopt : std::optional(xaa(settings, io));
     case Command::doctor:
       // TODO(cleanup): the old spelling goes with the next version.
       if (settings.no_check && !settings.offline && !settings.quiet) {

@@ -146,7 +146,7 @@ ServerStatus Connection::status() const {
   status.name = name();
   status.state = state_.state;
   status.reason = state_.reason;
-  status.error = state_.error;
+  if (state_.error) status.error = with_sign_in_remedy(name(), *state_.error);
   status.origin = parts_.config.origin;
   status.required = parts_.config.required;
   status.transport = shown_of(parts_);

@@ -377,6 +377,7 @@ Task<void> Host::reconnect(std::string server) {
   co_await impl->prepare();
   auto connection = impl->require(server);
   impl->permissions_.require_server(server);
+  if (const auto sign_in = impl->sign_ins_->find(server)) sign_in->read_again();
   auto made = co_await as_result(connection->reconnect());
   impl->check_running();
   if (made) co_return;

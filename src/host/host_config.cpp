@@ -317,6 +317,9 @@ void Host::Impl::make_connections() {
     }
     if (recorder_ && parts.approved && !parts.unusable && !parts.transport)
       parts.refused = recorder_->hold_back(parts.config);
+    if (parts.refused && may_sign_in(parts.config)) {
+      parts.refused = std::move(*parts.refused).with_remedy({Remedy::Kind::sign_in, parts.config.name});
+    }
     parts.follow_changes = options_.follow_changes;
     parts.by_itself = options_.keep_connected;
     parts.on_change = [this](Connection& connection) { changed(connection); };

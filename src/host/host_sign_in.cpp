@@ -2,6 +2,7 @@
 // connecting or calling.
 #include <algorithm>
 
+#include <boost/asio/this_coro.hpp>
 #include <fmt/format.h>
 
 #include "base/as_result.h"
@@ -119,7 +120,7 @@ Task<CallToolResult> Host::Impl::sign_in_by_tool(std::shared_ptr<Impl> impl, std
   co_return result;
 }
 
-Task<bool> Host::sign_out(std::string server) {
+Task<SignOutResult> Host::sign_out(std::string server) {
   auto impl = impl_;
   co_await impl->prepare();
   auto connection = impl->require(server);
@@ -130,12 +131,24 @@ Task<bool> Host::sign_out(std::string server) {
     impl->check_running();
     sign_in = impl->sign_ins_->find(server);
   }
-  if (!sign_in) co_return false;
-  const bool was = co_await sign_in->sign_out();
+  if (!sign_in) co_return SignOutResult{};
+  auto report = co_await sign_in->sign_out();
   impl->check_running();
   // What it was connected with is not valid any more.
-  if (was) (void)co_await as_result(connection->reconnect());
-  co_return was;
+  if (report.was_signed_in) (void)co_await as_result(connection->reconnect());
+  SignOutResult result{.was_signed_in = report.was_signed_in, .issuer = std::move(report.issuer)};
+  if (report.not_told) result.not_told = report.not_told->message();
+  co_return result;
+}
+
+Task<void> Host::sign_in_at_provider() {
+  auto impl = impl_;
+  co_await impl->prepare();
+  const auto executor = co_await asio::this_coro::executor;
+  HttpClientOptions http;
+  http.environment = impl->start_context()->variables;
+  http.log = impl->runtime_.log;
+  co_await impl->sign_ins_->sign_in_at_provider(executor, std::move(http));
 }
 
 }  // namespace patchbay

@@ -325,6 +325,7 @@ std::vector<Finding> check_connections(std::span<const ServerStatus> statuses) {
     auto one = finding(FindingLevel::problem, "connection", status.name,
                        status.state == ServerState::needs_auth ? fmt::format("needs sign-in: {}", cause) : cause,
                        told ? Fix() : Fix{Fix::Kind::read_log, status.name});
+    if (status.error && status.error->sign_in()) one.fix = Fix{Fix::Kind::sign_in, status.name};
     one.detail = detail;
     out.push_back(std::move(one));
   }

@@ -24,6 +24,7 @@ struct Fix {
     withdraw_trust,    // from it
     choose_mode,       // another PermissionMode
     repair_files,      // let the program put its own files in order
+    sign_in,           // the user, at `server`
   };
   Kind kind = Kind::nothing;
   std::string server = {};

@@ -8,6 +8,7 @@
 #include <patchbay/permission.h>
 
 #include "base/strings.h"
+#include "http/url.h"
 #include "http/url_pattern.h"
 #include "json/kind_text.h"
 #include "text/document.h"
@@ -85,6 +86,8 @@ class SettingsReader {
         layer_.disable_connectors = truth(at, key);
       } else if (key == "dangerouslySkipPermissions") {
         layer_.skip_permissions = not_in_repository(truth(at, key), at, key);
+      } else if (key == "xaaIdp") {
+        read_identity_provider(at);
       } else if (key == "env") {
         // What comes with a repository sets no variable of the person's.
         if (!is_inside_repository(layer_.source)) layer_.env = read_variables(at, report_);
@@ -186,6 +189,39 @@ class SettingsReader {
       return BoolSetting{named, place(at)};
     }
     return truth(at, key);
+  }
+
+  // --- sign-in
+
+  void read_identity_provider(const Member& at) {
+    // Whoever signs the user in gets their password: no repository chooses that.
+    if (is_inside_repository(layer_.source)) {
+      report_.warning(at.place->key, "\"xaaIdp\" is ignored in a file inside the repository");
+      return;
+    }
+    if (!at.value->is_object()) return wrong_kind(at, "xaaIdp", "an object");
+    IdentityProviderSetting provider;
+    provider.place = place(at);
+    const auto issuer = (*at.value)["issuer"].text();
+    const auto client = (*at.value)["clientId"].text();
+    const auto url = parse_url(issuer.value_or(""));
+    if (!url || (url->scheme != "https" && !is_loopback_host(url->host))) {
+      return mistake(at.place->value, "\"xaaIdp.issuer\" must be an https URL; the identity provider is ignored");
+    }
+    if (!client || client->empty()) {
+      return mistake(at.place->value, "\"xaaIdp.clientId\" must be a text; the identity provider is ignored");
+    }
+    provider.issuer = *issuer;
+    provider.client_id = *client;
+    if (const auto& port = (*at.value)["callbackPort"]; !port.is_null()) {
+      const auto number = port.to_int();
+      if (number && *number >= 1 && *number <= 65535) {
+        provider.callback_port = static_cast<std::uint16_t>(*number);
+      } else {
+        mistake(at.place->value, "\"xaaIdp.callbackPort\" must be a port from 1 to 65535; it is ignored");
+      }
+    }
+    layer_.identity_provider = std::move(provider);
   }
 
   // --- lists of servers
@@ -514,6 +550,15 @@ std::optional<ConfigProblem> flag_settings_fault(std::span<const SettingsLayer> 
     if (layer.unreadable) return ConfigProblem{layer.file, 0, 0, "cannot be read", {}, Severity::error};
   }
   return std::nullopt;
+}
+
+const SettingsLayer* identity_provider_layer(std::span<const SettingsLayer> layers) noexcept {
+  const SettingsLayer* counts = nullptr;
+  for (const auto& layer : layers) {
+    if (!layer.identity_provider) continue;
+    if (counts == nullptr || settings_rank(layer.source) < settings_rank(counts->source)) counts = &layer;
+  }
+  return counts;
 }
 
 const SettingsLayer* sideload_disabled(std::span<const SettingsLayer> layers) noexcept {

@@ -57,6 +57,15 @@ std::string to_text(const PolicyEntry& entry);
 enum class RuleList : std::uint8_t { allow, ask, deny };
 std::string_view to_string(RuleList list) noexcept;
 
+// "xaaIdp": who signs the user in for many servers at once.
+struct IdentityProviderSetting {
+  std::string issuer;
+  std::string client_id;
+  std::optional<std::uint16_t> callback_port;
+  SettingPlace place;
+  bool operator==(const IdentityProviderSetting&) const = default;
+};
+
 struct SettingsLayer {
   SettingsSource source = SettingsSource::user;
   std::string file;
@@ -84,6 +93,8 @@ struct SettingsLayer {
 
   std::optional<BoolSetting> disable_connectors;
 
+  std::optional<IdentityProviderSetting> identity_provider;  // none of a file inside the repository
+
   std::vector<TextSetting> allow_rules;
   std::vector<TextSetting> ask_rules;
   std::vector<TextSetting> deny_rules;
@@ -109,6 +120,9 @@ std::optional<ConfigProblem> flag_settings_fault(std::span<const SettingsLayer> 
 
 // What is reported about a permission mode that other programs have and that is another one here; empty for ours.
 std::string foreign_mode_remark(std::string_view mode);
+
+// The layer whose "xaaIdp" counts; null: none has one.
+const SettingsLayer* identity_provider_layer(std::span<const SettingsLayer> layers) noexcept;
 
 // disableSideloadFlags in enterprise settings: flags bring no servers and plugins.
 const SettingsLayer* sideload_disabled(std::span<const SettingsLayer> layers) noexcept;

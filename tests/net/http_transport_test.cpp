@@ -161,7 +161,7 @@ TEST(HttpChannel, WhatIsNotAnAnswerEndsTheCall) {
            Case{
                "HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Bearer resource_metadata=\"https://h/.well-known/x\"\r\n"
                "Content-Length: 0\r\n\r\n",
-               "needs you to sign in (401 Unauthorized); signing in is not possible yet"},
+               "needs credentials (401 Unauthorized); write them as"},
            Case{"HTTP/1.1 403 Forbidden\r\nContent-Length: 10\r\n\r\nbad origin",
                 "403 Forbidden): bad origin; if it needs credentials, write them as \"headers\""},
            Case{"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n: only a comment\n\n",

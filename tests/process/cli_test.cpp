@@ -551,7 +551,7 @@ INSTANTIATE_TEST_SUITE_P(
              {"--permission-mode", "plan", "tools"},
              "patchbay has no mode plan; --permission-mode dontAsk refuses"},
         Slip{"ModeMisspelt", {"--permission-mode", "dontask", "tools"}, "did you mean \"dontAsk\"?"},
-        Slip{"SignIn", {"mcp", "login", "x"}, "signing in is not possible yet"}),
+        Slip{"SignIn", {"mcp", "login"}, "\"login\" needs the name of a server: patchbay mcp login SERVER"}),
     [](const auto& info) { return info.param.name; });
 
 // As the other client takes them: no full name of a tool is a command.

@@ -256,5 +256,29 @@ TEST(SettingsFile, ConnectorsAreOffWhenAnyFileSaysSo) {
   EXPECT_TRUE(connectors_beside_enterprise(beside));
 }
 
+// Whoever signs the user in is named by the user or the organisation, never by a repository. A5.
+TEST(SettingsFile, TheIdentityProviderIsReadOutsideOfRepositoriesAlone) {
+  const std::string text = R"({"xaaIdp": {"issuer": "https://login.example", "clientId": "us", "callbackPort": 8123}})";
+  const auto layer = user(text);
+  EXPECT_THAT(said(layer), IsEmpty());
+  EXPECT_EQ(layer.identity_provider, (IdentityProviderSetting{"https://login.example", "us", 8123, {1, 12}}));
+  const auto project = checked_settings(text, SettingsSource::project, "/repo/.claude/settings.json");
+  EXPECT_FALSE(project.identity_provider);
+  EXPECT_THAT(said(project), ElementsAre(HasSubstr("inside the repository")));
+  for (const auto& [wrong, why] : std::vector<std::pair<std::string, std::string>>{
+           {R"({"xaaIdp": "https://login.example"})", "must be an object"},
+           {R"({"xaaIdp": {"clientId": "us"}})", "must be an https URL"},
+           {R"({"xaaIdp": {"issuer": "http://login.example", "clientId": "us"}})", "must be an https URL"},
+           {R"({"xaaIdp": {"issuer": "https://login.example"}})", "clientId"},
+       }) {
+    EXPECT_FALSE(user(wrong).identity_provider) << wrong;
+    EXPECT_THAT(said(user(wrong)), ElementsAre(HasSubstr(why)));
+  }
+  const auto other = enterprise(R"({"xaaIdp": {"issuer": "https://organisation.example", "clientId": "us"}})");
+  const std::vector<SettingsLayer> both{layer, project, other};
+  EXPECT_EQ(identity_provider_layer(both)->identity_provider->issuer, "https://organisation.example");
+  EXPECT_EQ(identity_provider_layer(std::vector{project}), nullptr);
+}
+
 }  // namespace
 }  // namespace patchbay

@@ -450,9 +450,9 @@ TEST(SignIn, SigningOut_ForgetsTheToken_AndTellsTheIssuer) {
     issuer.add_documents();
     House house(co_await asio::this_coro::executor);
     auto server = house.desk->server(settings_for(), issuer.way());
-    EXPECT_FALSE(co_await server->sign_out());
+    EXPECT_FALSE((co_await server->sign_out()).was_signed_in);
     (void)co_await server->sign_in({}, issuer.browser());
-    EXPECT_TRUE(co_await server->sign_out());
+    EXPECT_TRUE((co_await server->sign_out()).was_signed_in);
     EXPECT_EQ(issuer.asked.back(), "https://issuer.example/revoke");
     EXPECT_EQ(co_await credentials(server), "");
     EXPECT_FALSE((co_await house.store->token(issuer.issuer, issuer.resource)).has_value());

@@ -203,8 +203,11 @@ Task<int> doctor_checked(Context& context) {
     co_await context.host.start(names);
     context.waiting.end();
     std::vector<ServerStatus> statuses;
-    for (auto& status : context.statuses()) {
+    for (auto& status : context.host.status()) {
       if (std::ranges::find(names, status.name) == names.end()) continue;
+      // How to sign in is the fix of the finding.
+      if (status.error && status.error->sign_in()) status.error = std::move(*status.error).without_remedy();
+      status = context.secrets->without(std::move(status));
       statuses.push_back(std::move(status));
     }
     add(checkup.findings, check_connections(statuses));

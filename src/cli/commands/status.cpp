@@ -21,6 +21,7 @@
 #include "entries/consent_text.h"
 #include "gateway/host_view.h"
 #include "host/server_error.h"
+#include "host/sign_in/sign_ins.h"
 #include "protocol/codec.h"
 #include "text/shell_word.h"
 
@@ -144,6 +145,10 @@ Client client_of(const KeptRow& row, std::chrono::sys_seconds now) {
     out.state = last->state;
     out.reason = last->reason;
     out.error = last->error;
+    const bool signs_in = last->state == ServerState::needs_auth && may_sign_in(*row.server);
+    if (signs_in && !out.error.empty()) {
+      out.error = continued(std::move(out.error), remedy_words({Remedy::Kind::sign_in, row.server->name}));
+    }
     out.age = now - last->time;
   }
   return out;

@@ -24,6 +24,7 @@
 #include "cli/known_secrets.h"
 #include "cli/logging.h"
 #include "cli/session/control.h"
+#include "cli/sign_in.h"
 #include "cli/texts/present.h"
 #include "entries/limits.h"
 #include "host/make_host.h"
@@ -82,6 +83,7 @@ HostOptions host_options(const Settings& settings) {
   }
   options.failure_memory = failure_file();
   options.state_directory = state_directory();
+  options.sign_in = sign_in_options(*options.config);
   return options;
 }
 

@@ -71,6 +71,10 @@ std::shared_ptr<const SessionUse> use_session(const Settings& settings, Io& io, 
                                               std::function<void(const std::string&)> say) {
   // These look at how servers start.
   if (settings.command == Command::doctor || settings.command == Command::why) return nullptr;
+  // These need the server itself; the session hears of it afterwards.
+  if (settings.command == Command::login || settings.command == Command::logout || settings.command == Command::xaa) {
+    return nullptr;
+  }
   if (const auto flags = flags_against_session(settings); !flags.empty()) {
     const auto session = settings.quiet ? std::nullopt : session_seen();
     if (session) {

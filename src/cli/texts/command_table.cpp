@@ -13,6 +13,8 @@ constexpr std::string_view session_words[] = {"start", "stop", "status"};
 
 constexpr std::string_view secret_words[] = {"set", "list", "remove", "passphrase"};
 
+constexpr std::string_view auth_words[] = {"status"};
+constexpr std::string_view xaa_words[] = {"setup", "login", "show", "clear"};
 constexpr CommandWords no_words{};
 constexpr bool in_mcp = true;
 constexpr bool takes_command = true;
@@ -91,6 +93,32 @@ constexpr CommandEntry commands[] = {
      "A server that refused its credentials is not asked again for 15 minutes; `reconnect` asks it now. The exit code "
      "is 3 if the server cannot be reached.",
      CommandWords("SERVER", "The name of the server", 1, 1, "the name of a server", "SERVER"), in_mcp},
+    {Command::login, CommandGroup::servers, "login", "Sign in at a server with a browser",
+     "  patchbay login linear\n  patchbay login linear --no-browser    when the browser is on another machine\n"
+     "  patchbay login linear --json\n\n"
+     "Opens the page of $BROWSER or xdg-open, and always prints its address. It has worked when the token is kept (in "
+     "the system keyring, else in an encrypted file) and the server has accepted it. The exit code is 3 if it has not, "
+     "and 2 if nobody can sign in at this server.",
+     CommandWords("SERVER", "The name of the server", 1, 1, "the name of a server", "SERVER"), in_mcp},
+    {Command::logout, CommandGroup::servers, "logout", "Sign out of a server and forget its token",
+     "  patchbay logout linear\n\n"
+     "Tells whoever gave the token that it is not needed any more, and warns if that was not possible. Other servers "
+     "that share the token are signed out as well.",
+     CommandWords("SERVER", "The name of the server", 1, 1, "the name of a server", "SERVER"), in_mcp},
+    {Command::auth, CommandGroup::servers, "auth", "Show where you are signed in, until when, and what failed last",
+     "  patchbay auth status\n  patchbay auth status linear\n"
+     "  patchbay auth status --json | jq '.servers[] | {name, signedIn, expires}'\n\n"
+     "Starts no server, asks no keyring and shows no token.",
+     CommandWords("status", "What to show, then servers, to show only these", 1, any, "a word", "status", auth_words)},
+    {Command::xaa, CommandGroup::servers, "xaa",
+     "Set, show or forget the identity provider that signs you in for many servers at once",
+     "  patchbay mcp xaa setup --issuer https://login.example.com --client-id ID\n  patchbay mcp xaa login\n"
+     "  patchbay mcp xaa show\n  patchbay mcp xaa clear\n\n"
+     "Servers whose entry has \"oauth\": {\"xaa\": true} use it (cross-app access). The provider is written to "
+     "~/.config/patchbay/config.json (\"settings\": {\"xaaIdp\": …}), a client secret to the store of secrets.",
+     CommandWords("setup|login|show|clear", "What to do with the identity provider", 1, 1,
+                  "setup, login, show or clear", "show", xaa_words),
+     in_mcp},
     {Command::get, CommandGroup::servers, "get", "Show one server; secrets are hidden",
      "  patchbay get sentry\n  patchbay get sentry --check\n  patchbay get sentry --json",
      CommandWords("SERVER", "The name of the server", 1, 1, "the name of a server", "SERVER"), in_mcp},

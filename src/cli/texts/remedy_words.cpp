@@ -63,6 +63,8 @@ std::string fix_words(const Fix& fix) {
       return remedy_words({Remedy::Kind::choose_permission_mode});
     case Fix::Kind::repair_files:
       return "patchbay doctor --fix";
+    case Fix::Kind::sign_in:
+      return "patchbay login" + server;
   }
   return {};
 }

@@ -37,6 +37,7 @@ std::vector<std::string> as_strings(std::span<const std::string_view> words) { r
 
 // "local, project or user"
 std::string one_of(std::span<const std::string_view> choices) {
+  if (choices.size() == 1) return std::string(choices.front());
   auto first = as_strings(choices.first(choices.size() - 1));
   return join(first, ", ") + " or " + std::string(choices.back());
 }
@@ -77,11 +78,6 @@ std::string unknown_command(const UsageFault& fault) {
   }
   const std::string before = fault.in_mcp ? "mcp " : "";
   auto message = fmt::format("unknown command \"{}{}\"", before, fault.word);
-  if (fault.word == "login" || fault.word == "logout" || fault.word == "auth") {
-    return message +
-           "; signing in is not possible yet. Give a token in a header instead: patchbay add -t http NAME URL -H "
-           "'Authorization: Bearer ${TOKEN}'";
-  }
   if (fault.in_mcp && fault.word != "mcp" && find_command(fault.word)) {
     return message + "; write it without mcp: patchbay " + fault.word;
   }

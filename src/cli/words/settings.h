@@ -37,6 +37,10 @@ enum class Command {
   why,
   lint,
   trust,
+  login,
+  logout,
+  auth,
+  xaa,
   secret,
   session,
   serve,
@@ -80,6 +84,8 @@ struct Settings {
   std::vector<std::string> headers;
   std::string client_id;
   bool client_secret = false;
+  std::string issuer;       // of `xaa setup`
+  bool no_browser = false;  // of `login`: addresses are copied
   std::optional<int> callback_port;
   std::optional<std::vector<std::string>> command_words;  // what stood behind --
   bool command_without_dashes = false;                    // they were found without it

@@ -158,6 +158,11 @@ std::shared_ptr<ServerSignIn> SignIns::for_entry(asio::any_io_executor executor,
   auto settings = settings_of(written, expanded, options_, reading);
   http.entry_url.clear();
   http.shown.clear();
+  if (settings.identity_provider) {
+    settings.provider_way = [executor, issuer = settings.identity_provider->issuer, http] {
+      return find_way(executor, value_or_throw(parse_url(issuer)), http);
+    };
+  }
   auto way = [executor, server = settings.url, http] { return find_way(executor, server, http); };
   known = {std::move(identity), desk(executor)->server(std::move(settings), std::move(way))};
   return known.sign_in;
@@ -180,6 +185,28 @@ OpenVisit SignIns::visits() const {
     loopback.runtime = runtime;
     return loopback_visits(std::move(loopback))(std::move(wish));
   };
+}
+
+Task<void> SignIns::sign_in_at_provider(asio::any_io_executor executor, HttpClientOptions http) {
+  if (!options_.identity_provider) {
+    throw Error(Errc::config, "the settings name no identity provider (\"xaaIdp\")");
+  }
+  const auto provider = *options_.identity_provider;
+  const auto host = options_.callback_host ? options_.callback_host : http.environment("MCP_OAUTH_CALLBACK_HOST");
+  const auto port = provider.callback_port   ? provider.callback_port
+                    : options_.callback_port ? options_.callback_port
+                                             : port_in(http.environment("MCP_OAUTH_CALLBACK_PORT"));
+  OpenVisit open;
+  if (auto visit = visits()) {
+    open = [visit, host, port](VisitWish wish) {
+      if (host) wish.host = *host;
+      wish.port = port;
+      return visit(std::move(wish));
+    };
+  }
+  auto issuer = value_or_throw(parse_url(provider.issuer));
+  auto way = co_await find_way(executor, std::move(issuer), std::move(http));
+  co_await desk(executor)->sign_in_at_provider(provider, std::move(way), std::move(open));
 }
 
 Task<void> SignIns::close() {

@@ -45,6 +45,8 @@ class SignIns {
   // Whether somebody is there to sign in.
   bool has_person() const noexcept { return options_.show || options_.paste; }
   OpenVisit visits() const;
+  // At options.identity_provider; `http` is how it is reached.
+  Task<void> sign_in_at_provider(asio::any_io_executor executor, HttpClientOptions http);
 
   std::shared_ptr<SignInDesk> desk(asio::any_io_executor executor);
   std::shared_ptr<SignInStore> store() const noexcept { return store_; }
