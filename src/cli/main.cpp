@@ -185,6 +185,8 @@ Task<T> in_turn(std::shared_ptr<Semaphore> turn, Task<T> question) {
   co_return co_await std::move(question);
 }
 
+Task<ElicitResult> ask_nobody() { co_return ElicitResult{.action = ElicitResult::Action::cancel}; }
+
 HostOptions host_options(const Settings& settings, Io& io, Waiting& waiting, std::map<std::string, Error>& told) {
   HostOptions options;
   options.permission = permission_options(settings);
@@ -209,19 +211,23 @@ HostOptions host_options(const Settings& settings, Io& io, Waiting& waiting, std
     options.connect_limit = timeout_of(settings);
     options.connect_setting = "give --timeout more seconds";
   }
-  const bool listing = tells_states(settings.command);
-  if (io.in_is_terminal && io.talk_is_terminal && !settings.json && !listing) {
-    const auto turn = std::make_shared<Semaphore>(1);
-    options.approve = [&, turn](const ApprovalQuestion& question) {
-      return in_turn(turn, ask_and_remember(settings, io, waiting, told, question.server));
+  const bool someone = io.in_is_terminal && io.talk_is_terminal && !settings.json;
+  const auto turn = std::make_shared<Semaphore>(1);
+  if (someone && !tells_states(settings.command)) {
+    options.approve = [&, turn, declared = options.config->servers](const ApprovalQuestion& question) {
+      // As it is declared: it may be reached through a session.
+      const auto entry = std::ranges::find(declared, question.server.name, &ServerConfig::name);
+      const auto& server = entry == declared.end() ? question.server : *entry;
+      return in_turn(turn, ask_and_remember(settings, io, waiting, told, server));
     };
-    if (asks_one_thing(settings.command)) {
-      options.client.elicit = [&, turn](ElicitRequest question, CallContext context) {
-        return in_turn(turn, ask_user(io, waiting, std::move(question), std::move(context)));
-      };
-      options.client.elicit_by_url = true;
-    }
   }
+  // Some servers have tools for those alone who can be asked. What a server lists must not depend on the command or on
+  // the terminal, so every command says that it can.
+  options.client.elicit = [&, turn, asks = someone && asks_one_thing(settings.command)](ElicitRequest question,
+                                                                                        CallContext context) {
+    return asks ? in_turn(turn, ask_user(io, waiting, std::move(question), std::move(context))) : ask_nobody();
+  };
+  options.client.elicit_by_url = true;
   return options;
 }
 

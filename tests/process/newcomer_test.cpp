@@ -365,5 +365,21 @@ TEST_F(Newcomer, ThePageOfAToolSaysWhatItTakesAndHowToCallIt) {
   EXPECT_EQ(house.run({"call", "ev/plan", "first_argument=TEXT", "second_argument=TEXT"}).code, 0);
 }
 
+// E1: what a server lists for those who can be asked is the same for every command, with a terminal or without.
+TEST_F(Newcomer, EveryCommandTellsServersThatItCanBeAsked) {
+  Household house;
+  ASSERT_EQ(house.run({"add", "fix", "--", test::built("scenario-server")}).code, 0);
+  for (const auto& words : std::vector<std::vector<std::string>>{{"tools", "fix"},
+                                                                 {"call", "fix/echo", "text=x"},
+                                                                 {"list", "--check"},
+                                                                 {"call", "fix/echo", "text=x", "--json"}}) {
+    auto traced = words;
+    traced.push_back("--trace");
+    EXPECT_THAT(house.run(traced).err, HasSubstr("\"elicitation\":{")) << testing::PrintToString(words);
+  }
+  const auto asked = house.run({"call", "fix/ask_form"});
+  EXPECT_EQ(asked.out, "cancel -\n") << asked.err;
+}
+
 }  // namespace
 }  // namespace patchbay
