@@ -12,6 +12,7 @@
 #include "cli/session/control.h"
 #include "cli/texts/present.h"
 #include "entries/signature.h"
+#include "gateway/socket_door.h"
 #include "host/start/server_start.h"
 #include "protocol/codec.h"
 
@@ -80,14 +81,25 @@ std::shared_ptr<const SessionUse> use_session(const Settings& settings, Io& io, 
     return nullptr;
   }
   const auto session = running_session();
-  if (!session) return nullptr;
+  if (!session) {
+    const auto place = settings.quiet ? std::nullopt : session_place(session_directory(), process_environment());
+    if (place && take_away_left_socket(*place)) {
+      io.talk(
+          "patchbay: warning: the session of this directory has ended, and what its servers held is gone; this command "
+          "starts the servers it needs; to start another session: patchbay session start\n");
+    }
+    return nullptr;
+  }
   require_same_version(*session);
   auto use = std::make_shared<SessionUse>();
   use->place = session->place;
   use->line = session_line(*session);
   for (const auto& server : host.config().servers) {
-    // A session never approves: what awaits approval is asked about here, and starts here for this once.
-    if (server.standing != ServerStanding::active || server.disabled) continue;
+    // A session never approves. What awaits approval is asked about here; the session reads the answer from its file
+    // when the server is reached.
+    const bool startable =
+        server.standing == ServerStanding::active || server.standing == ServerStanding::awaiting_approval;
+    if (!startable || server.disabled) continue;
     SessionTarget target{.place = session->place,
                          .shown = shown_target(server),
                          .meta = Json{{session_meta::server, server.name},
