@@ -307,6 +307,7 @@ int run_with_host(const Settings& settings, Io& io, const Runtime& given) {
     };
   }
   Runtime runtime = given;
+  if (settings.timeout_seconds) runtime.limits.list = std::min(runtime.limits.list, timeout_of(settings));
   if (log_is_wanted(settings)) {
     runtime.log = make_log(settings, log_of(io), secrets);
   } else {
