@@ -381,5 +381,17 @@ TEST_F(Newcomer, EveryCommandTellsServersThatItCanBeAsked) {
   EXPECT_EQ(asked.out, "cancel -\n") << asked.err;
 }
 
+// P1: `why` takes a value for what the tool last listed takes it for, as `call` does.
+TEST_F(Newcomer, WhyTakesArgumentsForWhatTheToolTakesThemFor) {
+  add("fake");
+  const std::vector<std::string> why{"why", "fake/add", "a=1", "b=2", "--disallowedTools", "mcp__fake__add(a: /^9/)"};
+  const auto unknown = house.run(why);
+  EXPECT_THAT(unknown.out, HasSubstr("the types of the arguments are not known")) << unknown.err;
+  ASSERT_EQ(house.run({"tools", "fake"}).code, 0);
+  const auto known = house.run(why);
+  EXPECT_THAT(known.out, AllOf(HasSubstr("mcp__fake__add: deny"), Not(HasSubstr("are not known, so")))) << known.err;
+  EXPECT_EQ(house.run({"call", "fake/add", "a=1", "b=2", "--disallowedTools", "mcp__fake__add(a: /^9/)"}).code, 2);
+}
+
 }  // namespace
 }  // namespace patchbay

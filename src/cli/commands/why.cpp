@@ -11,6 +11,7 @@
 #include "catalog/naming.h"
 #include "cli/context.h"
 #include "cli/declared.h"
+#include "cli/kept.h"
 #include "cli/texts/present.h"
 #include "cli/texts/remedy_words.h"
 #include "cli/words/named_server.h"
@@ -40,6 +41,10 @@ struct Answered {
   std::optional<ServerStatus> status;
   std::optional<CatalogEntry> entry;
   std::optional<Error> error;
+  // The tool as it was listed in an earlier run, when nothing was asked now: for the types of its arguments.
+  std::shared_ptr<const Tool> kept = nullptr;
+
+  bool types_known() const { return entry || kept; }
 };
 
 // Why a server that was tried does not serve; nothing when it does, or was not tried.
@@ -281,6 +286,11 @@ std::string decision_text(const Declared& declared, const ToolExplanation& why, 
     out += fmt::format("  Note: some rules check the arguments; add them: patchbay why{} key=value\n",
                        shell_operands({why.entry.name}));
   }
+  if (why.by_arguments && arguments_given && !answered.types_known()) {
+    out +=
+        "  Note: the types of the arguments are not known, so numbers are taken for texts where rules look at them; to "
+        "get them, add --check\n";
+  }
   if (decision.outcome == PermissionOutcome::ask) {
     out +=
         "  Note: `patchbay call` runs without a question, because you typed it yourself; a program that calls tools "
@@ -320,7 +330,8 @@ int show(const Declared& declared, const Question& question, const Answered& ans
   sources.read_file = read_argument_file;
   Json arguments;
   if (!question.arguments.empty()) {
-    auto given = call_arguments(question.arguments, answered.entry ? entry.tool->input_schema : Json(), sources);
+    const auto* tool = answered.entry ? entry.tool.get() : answered.kept.get();
+    auto given = call_arguments(question.arguments, tool ? tool->input_schema : Json(), sources);
     if (!given) throw std::move(given).error();
     arguments = std::move(*given);
   }
@@ -349,7 +360,12 @@ int show(const Declared& declared, const Question& question, const Answered& ans
 
 int why(const Settings& settings, Io& io) {
   const auto declared = load_declared(settings);
-  return show(declared, question_of(declared, settings), {}, settings, io);
+  const auto question = question_of(declared, settings);
+  Answered answered;
+  if (question.server != nullptr && !question.tool.empty() && !question.arguments.empty()) {
+    answered.kept = kept_view(settings).tool(question.server->name, question.tool);
+  }
+  return show(declared, question, answered, settings, io);
 }
 
 Task<int> why_checked(Context& context) {
