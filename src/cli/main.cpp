@@ -260,12 +260,15 @@ std::vector<ConfigProblem> concerning(const Settings& settings, const LoadedConf
   return out;
 }
 
-// Problems that cost an entry are always said; hints only to people.
-void say_problems(const std::vector<ConfigProblem>& problems, const Settings& settings, Io& io) {
+// Problems that cost an entry are always said; hints only to people. What does not concern the `named` server does not
+// keep the command from its work, so it is a warning to this command.
+void say_problems(const std::vector<ConfigProblem>& problems, const Settings& settings, Io& io,
+                  const std::string& named = {}) {
   for (const auto& problem : problems) {
     if (problem.severity == Severity::note) continue;
     if (problem.severity == Severity::warning && (settings.json || settings.quiet)) continue;
-    io.talk(fmt::format("patchbay: {}{}\n", problem.severity == Severity::warning ? "warning: " : "",
+    const bool aside = !named.empty() && problem.server != named;
+    io.talk(fmt::format("patchbay: {}{}\n", problem.severity == Severity::warning || aside ? "warning: " : "",
                         problem_text(with_remedy_in_words(problem))));
   }
 }
@@ -292,7 +295,9 @@ int run_with_host(const Settings& settings, Io& io, const Runtime& given) {
     options = host_options(settings, io, waiting, told);
   }
   const bool listing = tells_states(settings.command);
-  if (!listing) say_problems(concerning(settings, *options.config), settings, io);
+  if (!listing) {
+    say_problems(concerning(settings, *options.config), settings, io, named_server(settings, *options.config));
+  }
   const bool no_servers = std::ranges::all_of(options.config->servers,
                                               [](const auto& one) { return one.standing == ServerStanding::broken; });
   const auto secrets = std::make_shared<const KnownSecrets>(*options.config);

@@ -393,5 +393,33 @@ TEST_F(Newcomer, WhyTakesArgumentsForWhatTheToolTakesThemFor) {
   EXPECT_EQ(house.run({"call", "fake/add", "a=1", "b=2", "--disallowedTools", "mcp__fake__add(a: /^9/)"}).code, 2);
 }
 
+// X5: what is wrong with another entry is not the error of this call.
+TEST_F(Newcomer, ABrokenEntryBesideTheOneThatIsMeantIsAWarning) {
+  add("fake");
+  house.tree.file("project/.mcp.json", R"({"mcpServers":{"odd":{"command":7}}})");
+  const auto called = house.run({"call", "fake/echo", "text=x"});
+  EXPECT_EQ(called.out, "x\n");
+  EXPECT_THAT(called.err, AllOf(StartsWith("patchbay: warning: "), HasSubstr("odd")));
+  house.tree.file("project/.mcp.json", "{");
+  const auto unread = house.run({"call", "fake/echo", "text=x"});
+  EXPECT_EQ(unread.out, "x\n");
+  EXPECT_THAT(unread.err, AllOf(StartsWith("patchbay: warning: "), HasSubstr("fix the file"),
+                                Not(HasSubstr("run the command again"))));
+}
+
+TEST_F(Newcomer, AFlagOfAnotherCommandIsNamedAsSuch) {
+  const auto refused = house.run({"call", "k1/count", "--cached"});
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("\"--cached\" is a flag of "));
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("tools"), HasSubstr("not of call"), HasSubstr("cached=VALUE")));
+}
+
+TEST_F(Newcomer, WhereServersFailedTheOverviewNamesDoctor) {
+  add("fake");
+  EXPECT_THAT(house.run({}).out, Not(HasSubstr("patchbay doctor")));
+  add("gone", "exits-at-once");
+  EXPECT_THAT(house.run({}).out, HasSubstr("patchbay doctor"));
+}
+
 }  // namespace
 }  // namespace patchbay
