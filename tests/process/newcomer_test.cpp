@@ -421,5 +421,19 @@ TEST_F(Newcomer, WhereServersFailedTheOverviewNamesDoctor) {
   EXPECT_THAT(house.run({}).out, HasSubstr("patchbay doctor"));
 }
 
+// N2
+TEST_F(Newcomer, LogsCanBeTheLastLines) {
+  add("gone", "exits-at-once");
+  (void)house.run({"tools", "gone"});
+  const auto all = house.run({"logs", "gone"}).out;
+  ASSERT_GT(std::ranges::count(all, '\n'), 2);
+  const auto last = house.run({"logs", "gone", "-n", "2"}).out;
+  EXPECT_EQ(std::ranges::count(last, '\n'), 2);
+  EXPECT_THAT(all, testing::EndsWith(last));
+  EXPECT_EQ(house.run({"logs", "gone", "-n", "0"}).out, "");
+  EXPECT_EQ(house.run({"logs", "gone", "-n", "many"}).code, 2);
+  EXPECT_EQ(test::json_of(house.run({"logs", "gone", "-n", "1", "--json"}))["lines"].size(), 1u);
+}
+
 }  // namespace
 }  // namespace patchbay

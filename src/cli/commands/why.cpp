@@ -14,6 +14,7 @@
 #include "cli/kept.h"
 #include "cli/texts/present.h"
 #include "cli/texts/remedy_words.h"
+#include "cli/texts/time_words.h"
 #include "cli/words/named_server.h"
 #include "cli/words/permission_flags.h"
 #include "entries/consent_text.h"
@@ -134,20 +135,17 @@ Question question_of(const Declared& declared, const Settings& given) {
 
 // ---- a server
 
-std::string time_text(std::chrono::sys_seconds time, std::string_view form) {
-  return fmt::format(fmt::runtime(form), fmt::gmtime(std::chrono::system_clock::to_time_t(time)));
-}
-
 Json failure_json(const std::optional<KnownFailure>& failure) {
   if (!failure) return {};
-  return {{"time", time_text(failure->time, "{:%Y-%m-%dT%H:%M:%SZ}")},
+  const auto time = fmt::gmtime(std::chrono::system_clock::to_time_t(failure->time));
+  return {{"time", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", time)},
           {"message", failure->message},
           {"detail", failure->detail.empty() ? Json() : Json(failure->detail)},
           {"command", failure->during.empty() ? Json() : Json(failure->during)}};
 }
 
 std::string failure_text(const ServerConfig& server, const KnownFailure& failure) {
-  auto when = time_text(failure.time, "{:%Y-%m-%d %H:%M:%S} UTC");
+  auto when = local_time(failure.time);
   if (!failure.during.empty()) when += fmt::format(", during `patchbay {}`", safe_line(failure.during, 40));
   auto out =
       fmt::format("  Last error: {} ({})\n", message_line(without_name(server.name, failure.message), 1200), when);

@@ -3,7 +3,6 @@
 #include <array>
 #include <vector>
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <patchbay/version.h>
@@ -11,6 +10,7 @@
 #include "base/strings.h"
 #include "cli/session/control.h"
 #include "cli/texts/present.h"
+#include "cli/texts/time_words.h"
 #include "entries/signature.h"
 #include "gateway/socket_door.h"
 #include "host/start/server_start.h"
@@ -61,9 +61,9 @@ namespace {
 std::string restart_line(const ServerConfig& server, const Json& about) {
   const auto time = about["restarted"].to_int();
   if (!time) return {};
-  return fmt::format("patchbay: warning: server \"{}\" was {} at {:%H:%M:%S}; what it held is gone\n",
+  return fmt::format("patchbay: warning: server \"{}\" was {} at {}; what it held is gone\n",
                      safe_name(server.name, 80), server.kind == ServerKind::stdio ? "restarted" : "connected again",
-                     fmt::localtime(static_cast<std::time_t>(*time)));
+                     local_time(std::chrono::sys_seconds(std::chrono::seconds(*time))));
 }
 
 }  // namespace
