@@ -140,8 +140,8 @@ Task<Host::Impl::Entry> Host::Impl::find_tool(std::string text, std::shared_ptr<
     // Any server may have it, so the answer must not depend on which happen to be connected.
     // One that could not be started is not tried again for every name that nobody knows.
     std::vector<std::shared_ptr<Connection>> all;
-    for (const auto& [name, connection] : connections_) {
-      if (connection->worth_trying() && !refused_whole(name)) all.push_back(connection);
+    for (auto& connection : startable()) {
+      if (connection->worth_trying()) all.push_back(std::move(connection));
     }
     co_await start(all, time, context);
   }
@@ -292,17 +292,18 @@ Error Host::Impl::with_failures(Error error) const {
     const auto refused = refused_whole(name);
     const auto remedy = status.error ? status.error->remedy() : std::nullopt;
     if (!approve && remedy && remedy->kind == Remedy::Kind::approve_server) approve = remedy;
-    failed.push_back(events_->wanted() && status.state != ServerState::pending
-                         ? fmt::format("\"{}\"", name)
-                         : fmt::format("\"{}\": {}", name,
-                                       status.error ? without_name(name, status.error->message())
-                                       : refused    ? refused->reason
-                                                    : std::string(to_string(status.reason))));
+    const bool told =
+        events_->wanted() && status.state != ServerState::pending && !(recorder_ && recorder_->holds_back(name));
+    failed.push_back(told ? fmt::format("\"{}\"", name)
+                          : fmt::format("\"{}\": {}", name,
+                                        status.error ? without_name(name, status.error->message())
+                                        : refused    ? refused->reason
+                                                     : std::string(to_string(status.reason))));
   }
   if (failed.empty()) return error;
-  const auto told = fmt::format(" (not connected: {})", fmt::join(failed, "; "));
-  auto original = error.original().with_message(error.original().message() + told);
-  error = error.with_message(error.message() + told).with_original(std::move(original));
+  const auto which = fmt::format(" (not connected: {})", fmt::join(failed, "; "));
+  auto original = error.original().with_message(error.original().message() + which);
+  error = error.with_message(error.message() + which).with_original(std::move(original));
   return approve ? std::move(error).with_remedy(*approve) : error;
 }
 

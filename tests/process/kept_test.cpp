@@ -468,6 +468,8 @@ TEST_F(Kept, ARefusedCredentialIsRememberedUntilItIsAnotherOneOrTheServerIsNamed
   const auto second = house.run({"tools", "--json"});
   EXPECT_EQ(second.code, 3);
   EXPECT_THAT(second.out, AllOf(HasSubstr("needs-auth"), HasSubstr("wants credentials"), remembered));
+  // A tool that any server may have is not that server's name.
+  EXPECT_THAT(house.run({"call", "nobody-has-this"}).err, remembered);
   for (const std::vector<std::string>& asks :
        {std::vector<std::string>{"tools", "web", "--json"}, {"reconnect", "web", "--json"}, {"status", "--check"}}) {
     const auto result = house.run(asks);

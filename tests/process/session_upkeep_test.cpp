@@ -174,6 +174,27 @@ TEST(SessionUpkeep, LogAndTraceHideSecretsOfEntriesAddedLater) {
   EXPECT_THAT(written, Not(HasSubstr(secret)));
 }
 
+// N4 N9: a secret that is replaced while the session runs.
+TEST(SessionUpkeep, LogAndTraceHideASecretThatWasReplacedMeanwhile) {
+  const SessionHouse house;
+  const auto log = house.project() + "/log";
+  const auto file = house.project() + "/token";
+  const std::string first = "correct-horse-battery", second = "another-staple-entirely";
+  std::ofstream(file) << first << "\n";
+  ::chmod(file.c_str(), 0600);
+  ASSERT_EQ(house.run({"add", "fake", "-e", "API_KEY=${file:" + file + "}", "--", built("mode-server"), "good"}).code,
+            0);
+  house.start({"--log-file", log, "--log-level", "debug", "--trace"});
+  EXPECT_EQ(house.run({"call", "fake/echo", "text=it is " + first}).out, "it is " + first + "\n");
+  std::ofstream(file) << second << "\n";
+  ASSERT_EQ(house.run({"reconnect", "fake"}).code, 0);
+  EXPECT_EQ(house.run({"call", "fake/echo", "text=now " + second}).out, "now " + second + "\n");
+  EXPECT_EQ(house.run({"call", "fake/echo", "text=then " + first}).out, "then " + first + "\n");
+  const auto written = text_of(log);
+  EXPECT_THAT(written, AllOf(HasSubstr("it is "), HasSubstr("now "), HasSubstr("then ")));
+  EXPECT_THAT(written, AllOf(Not(HasSubstr(first)), Not(HasSubstr(second))));
+}
+
 // N9: one that is ending is waited for.
 TEST(SessionUpkeep, StopsAtOnceKillNobody) {
   const SessionHouse house;
