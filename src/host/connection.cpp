@@ -351,6 +351,11 @@ Task<std::optional<Error>> Connection::connect(CallContext context) {
   tools_again_.set_fresh();
   auto listed = co_await as_result(fetch_tools(*session_));
   if (closing_) throw Error(Errc::cancelled, "cancelled");
+  if (!listed && listed.error().code() == Errc::connect) {
+    // Nobody is there any more: that is not a connection.
+    if (auto session = take_session()) scope_.spawn(leave(std::move(*session)));
+    throw std::move(listed).error();
+  }
   if (!listed) co_return listed.error();
   tools_ = std::move(*listed);
   has_listed_ = true;

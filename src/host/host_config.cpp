@@ -195,6 +195,8 @@ std::map<std::string, Connection::Parts> Host::Impl::new_servers() const {
     Connection::Parts parts;
     parts.config = reached.config;
     parts.transport = reached.transport;
+    // Whoever reaches it another way asks first as well.
+    parts.approved = reached.config.standing != ServerStanding::awaiting_approval;
     keep_to_lists(parts.config);
     found.emplace(name, std::move(parts));
   }

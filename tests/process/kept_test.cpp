@@ -509,6 +509,10 @@ TEST_F(Kept, CompletionKnowsToolsAndTheirArgumentsAndStartsNothing) {
   EXPECT_EQ(offered({"call", "files/add", ""}), "a= b=\n");
   EXPECT_EQ(offered({"call", "files/echo", "te"}), "text=\n");
   EXPECT_EQ(offered({"call", "files/echo", "text", "=", "x"}), "\n");
+  EXPECT_EQ(offered({"call", "files", "a"}), "add\n");
+  EXPECT_EQ(offered({"call", "files", ""}), "add boom echo fail raw slow\n");
+  EXPECT_EQ(offered({"call", "files", "echo", ""}), "text=\n");
+  EXPECT_EQ(offered({"read", ""}), "files\n");
   EXPECT_EQ(started(), before);
 }
 

@@ -135,6 +135,10 @@ Task<int> overview(Context& context) {
     next += fmt::format("  patchbay approve{}      approve servers of this project; to list them: patchbay list\n",
                         shell_operands(pending));
   }
+  const bool failed = std::ranges::any_of(context.statuses(), [](const ServerStatus& status) {
+    return status.state == ServerState::failed || status.state == ServerState::needs_auth;
+  });
+  if (failed) next += "  patchbay doctor      find out why servers failed\n";
   next += "  patchbay --help\n";
   print_lines(context.io, next);
   co_return listing_exit_code(context, "");
