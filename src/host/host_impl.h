@@ -188,6 +188,21 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   std::string sign_in_meant(std::string_view tool);
   static Task<CallToolResult> sign_in_by_tool(std::shared_ptr<Impl> impl, std::string server);
   static Task<SignInResult> sign_in(std::shared_ptr<Impl> impl, std::string server);
+  // Set once, also for one that never began.
+  class Outcome {
+   public:
+    explicit Outcome(std::shared_ptr<Completion<Result<SignInResult>>> to) : to_(std::move(to)) {}
+    Outcome(Outcome&&) = default;
+    ~Outcome() {
+      if (to_) to_->set(fail(Errc::cancelled, "cancelled"));
+    }
+    void set(Result<SignInResult> result) { to_->set(std::move(result)); }
+
+   private:
+    std::shared_ptr<Completion<Result<SignInResult>>> to_;
+  };
+  static Task<void> sign_in_apart(std::shared_ptr<Impl> impl, std::string server, Outcome outcome);
+  static Task<SignInResult> sign_in_now(std::shared_ptr<Impl> impl, std::string server);
   // Whoever signs in for this server, after a try that shows what it wants; throws why there is nobody.
   Task<std::shared_ptr<ServerSignIn>> signing_in(std::shared_ptr<Connection> connection);
 

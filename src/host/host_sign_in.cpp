@@ -27,6 +27,15 @@ std::shared_ptr<const Tool> sign_in_tool(const std::string& server) {
   return tool;
 }
 
+// Ends a sign-in that nobody waits for any more.
+struct Withdraw {
+  explicit Withdraw(Spawned s) : sign_in(std::move(s)) {}
+  Withdraw(const Withdraw&) = delete;
+  Withdraw& operator=(const Withdraw&) = delete;
+  ~Withdraw() { sign_in.cancel(); }
+  Spawned sign_in;
+};
+
 }  // namespace
 
 Task<std::shared_ptr<ServerSignIn>> Host::Impl::signing_in(std::shared_ptr<Connection> connection) {
@@ -50,6 +59,19 @@ Task<std::shared_ptr<ServerSignIn>> Host::Impl::signing_in(std::shared_ptr<Conne
 
 Task<SignInResult> Host::Impl::sign_in(std::shared_ptr<Impl> impl, std::string server) {
   co_await impl->prepare();
+  // In our own scope, so that stop() ends it, however long the user takes.
+  auto outcome = std::make_shared<Completion<Result<SignInResult>>>();
+  const Withdraw withdraw(impl->scope_->spawn(sign_in_apart(impl, std::move(server), Outcome(outcome))));
+  auto done = co_await outcome->wait();
+  impl->check_running();
+  co_return value_or_throw(std::move(done));
+}
+
+Task<void> Host::Impl::sign_in_apart(std::shared_ptr<Impl> impl, std::string server, Outcome outcome) {
+  outcome.set(co_await as_result(sign_in_now(impl, std::move(server))));
+}
+
+Task<SignInResult> Host::Impl::sign_in_now(std::shared_ptr<Impl> impl, std::string server) {
   auto connection = impl->require(server);
   impl->permissions_.require_server(server);
   SignInReport report;
