@@ -37,6 +37,7 @@
 #include <patchbay/permission.h>
 #include <patchbay/questions.h>
 #include <patchbay/server_types.h>
+#include <patchbay/sign_in.h>
 #include <patchbay/status.h>
 #include <patchbay/tools.h>
 #include <patchbay/types.h>
@@ -81,6 +82,9 @@ struct Options {
   std::optional<PermissionMode> permission_mode;
   // Asks about a call that no rule allows or denies; unset: it is made.
   std::function<bool(const PermissionQuestion&)> permit;
+  // Shows the user a page on which they sign in, for instance by opening a browser; returns when it is shown. Unset:
+  // nobody can sign in.
+  std::function<void(const SignInPage&)> show_page;
   // Gets everything that happens (events.h).
   std::function<void(const HostEvent&)> on_event;
   std::string failure_memory;
@@ -193,6 +197,9 @@ class Host {
   std::vector<ConfigProblem> permission_problems() const;
   Session session(std::string server, CallContext on_behalf = {});
   void reconnect(std::string server);
+  // Waits for the user; a stop request gives it up.
+  SignInResult sign_in(std::string server, std::stop_token stop = {});
+  SignOutResult sign_out(std::string server);
   ConfigChange reload();
   ConfigChange reload(LoadedConfig config);
   void stop();

@@ -37,6 +37,33 @@ struct PermissionOptions {
   std::function<Task<bool>(PermissionQuestion)> ask;
 };
 
+// How the user signs in at servers that want it, and what is kept of it.
+struct SignInOptions {
+  // Shows the user a page, for instance by opening a browser; returns when it is shown. Unset, like `paste`: nobody can
+  // sign in, and a server that wants it stays without.
+  std::function<Task<void>(SignInPage)> show;
+  // For a machine whose browser is elsewhere: shows the page and returns the address that the browser ended at, which
+  // the user copied. Takes precedence over `show`.
+  std::function<Task<std::string>(SignInPage)> paste;
+  // The secret of the client that the entry of this server names, instead of a kept one; an empty text where there is
+  // none.
+  std::function<Task<std::string>(std::string server)> client_secret = {};
+  std::optional<IdentityProvider> identity_provider = {};
+  // The user's identity token of that provider, instead of the one that Host::sign_in_at_provider got.
+  std::function<Task<std::string>()> identity_token = {};
+  // What authorization servers tell the user about who asks.
+  std::string client_name = "Patchbay";
+  // The URL of a document about this program (client id metadata document); unset: MCP_OAUTH_CLIENT_METADATA_URL.
+  std::optional<std::string> client_metadata_url = {};
+  // Where browsers come back to, unless an entry says otherwise; unset: MCP_OAUTH_CALLBACK_HOST and
+  // MCP_OAUTH_CALLBACK_PORT, else 127.0.0.1 and any port that is free.
+  std::optional<std::string> callback_host = {};
+  std::optional<std::uint16_t> callback_port = {};
+  std::chrono::milliseconds wait = std::chrono::minutes(10);  // for the user
+  // Keeps tokens for this run alone; otherwise they are kept in HostOptions::state_directory, where there is one.
+  bool for_this_run = false;
+};
+
 struct HostOptions {
   // Which servers: those of this load, or when unset those that `load` asks for, by default
   // those a command line in the current directory would see. Given both, `load` is for reading

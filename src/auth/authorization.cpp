@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t longest_query = 32u << 10;
 constexpr std::size_t shown_words = 300;
 
-std::string excerpt(std::string_view text) { return clean_line(cut_utf8(trim(text), shown_words)); }
+std::string excerpt(std::string_view text) { return clean_excerpt(text, shown_words); }
 
 // What was in the address before, without what is ours to say.
 std::string kept_query(const Url& endpoint, const FormMembers& ours) {

@@ -5,15 +5,16 @@
 
 #include <fmt/format.h>
 
+#include "auth/registration.h"
 #include "base/crypto.h"
 #include "http/url.h"
+#include "json/kept_records.h"
 
 namespace patchbay {
 namespace {
 
 constexpr std::int64_t version = 1;
 constexpr std::size_t largest_text = 2u << 20;
-constexpr std::int64_t last_year = 253'402'300'799;
 
 template <class T>
 struct Word {
@@ -24,10 +25,6 @@ constexpr std::array kinds{Word{"Bearer", TokenKind::bearer}, Word{"DPoP", Token
 constexpr std::array sources{Word{"configured", OAuthClient::Source::configured},
                              Word{"document", OAuthClient::Source::document},
                              Word{"registered", OAuthClient::Source::registered}};
-constexpr std::array authentications{Word{"none", ClientAuthentication::none},
-                                     Word{"client_secret_basic", ClientAuthentication::basic},
-                                     Word{"client_secret_post", ClientAuthentication::post},
-                                     Word{"private_key_jwt", ClientAuthentication::private_key_jwt}};
 
 template <class T, std::size_t N>
 std::string_view word_for(const std::array<Word<T>, N>& words, T value) {
@@ -82,7 +79,7 @@ class Reader {
     const auto* value = object_.find(name);
     if (!value) return;
     const auto seconds = value->to_int();
-    if (!seconds || *seconds < 0 || *seconds > last_year) {
+    if (!seconds || *seconds < 0 || *seconds > last_second) {
       good_ = false;
     } else {
       into = std::chrono::sys_seconds(std::chrono::seconds(*seconds));
@@ -98,6 +95,13 @@ class Reader {
     get(name, text);
     const auto found = std::ranges::find(words, text, &Word<T>::text);
     found == words.end() ? void(good_ = false) : void(into = found->value);
+  }
+  void get(std::string_view name, ClientAuthentication& into) {
+    if (!object_.find(name)) return;
+    std::string text;
+    get(name, text);
+    const auto found = method_named(text);
+    found ? void(into = *found) : void(good_ = false);
   }
   // At the end; `required` are members without which it is nothing.
   bool good(std::initializer_list<const std::string*> required) const {
@@ -143,7 +147,7 @@ Secret write_token_set(const TokenSet& tokens) {
   put(object, "clientId", tokens.client_id);
   put(object, "tokenEndpoint", tokens.token_endpoint);
   put(object, "revocationEndpoint", tokens.revocation_endpoint);
-  put(object, "authentication", word_for(authentications, tokens.authentication));
+  put(object, "authentication", method_name(tokens.authentication));
   put(object, "tokenType", word_for(kinds, tokens.kind));
   put(object, "accessToken", tokens.access);
   put(object, "refreshToken", tokens.refresh);
@@ -166,7 +170,7 @@ Result<TokenSet> read_token_set(const Secret& text) {
   reader.get("clientId", tokens.client_id);
   reader.get("tokenEndpoint", tokens.token_endpoint);
   reader.get("revocationEndpoint", tokens.revocation_endpoint);
-  reader.get("authentication", authentications, tokens.authentication);
+  reader.get("authentication", tokens.authentication);
   reader.get("tokenType", kinds, tokens.kind);
   reader.get("accessToken", tokens.access);
   reader.get("refreshToken", tokens.refresh);
@@ -187,7 +191,7 @@ Secret write_client(const OAuthClient& client) {
   put(object, "clientId", client.id);
   put(object, "clientSecret", client.secret);
   put(object, "expires", client.expires);
-  put(object, "authentication", word_for(authentications, client.authentication));
+  put(object, "authentication", method_name(client.authentication));
   put(object, "privateKey", client.private_key);
   put(object, "keyAlgorithm", client.key_algorithm);
   put(object, "redirectUris", client.redirect_uris);
@@ -204,7 +208,7 @@ Result<OAuthClient> read_client(const Secret& text) {
   reader.get("clientId", client.id);
   reader.get("clientSecret", client.secret);
   reader.get("expires", client.expires);
-  reader.get("authentication", authentications, client.authentication);
+  reader.get("authentication", client.authentication);
   reader.get("privateKey", client.private_key);
   reader.get("keyAlgorithm", client.key_algorithm);
   reader.get("redirectUris", client.redirect_uris);

@@ -11,6 +11,7 @@
 #include "base/strings.h"
 #include "http/host_name.h"
 #include "http/url.h"
+#include "json/kept_records.h"
 #include "text/clean_text.h"
 
 namespace patchbay {
@@ -20,7 +21,6 @@ constexpr std::size_t largest_answer = 1u << 20;
 constexpr std::size_t longest_text = 8192;
 constexpr std::size_t most_redirects = 100;
 constexpr std::size_t shown_words = 300;
-constexpr std::int64_t last_year = 253'402'300'799;
 
 struct Method {
   std::string_view name;
@@ -75,7 +75,7 @@ std::string short_text(const Json& value) {
   return text && text->size() <= longest_text ? std::string(*text) : std::string();
 }
 
-std::string excerpt(std::string_view text) { return clean_line(cut_utf8(trim(text), shown_words)); }
+std::string excerpt(std::string_view text) { return clean_excerpt(text, shown_words); }
 
 Error refusal(int status, const Json& answer, std::string_view body, const IssuerMetadata& issuer) {
   auto why = excerpt(short_text(answer["error"]));
@@ -96,7 +96,7 @@ std::optional<std::chrono::sys_seconds> expiry_in(const Json& value) {
   if (const auto text = value.text(); text && text->size() < 20) {
     if (const auto number = parse_json(*text)) seconds = number->to_double();
   }
-  if (!seconds || !(*seconds > 0) || *seconds > static_cast<double>(last_year)) return std::nullopt;
+  if (!seconds || !(*seconds > 0) || *seconds > static_cast<double>(last_second)) return std::nullopt;
   return std::chrono::sys_seconds(std::chrono::seconds(static_cast<std::int64_t>(*seconds)));
 }
 
@@ -150,15 +150,15 @@ Result<OAuthClient> read_registration(int status, std::string_view body, const I
   client.secret = Secret(short_text(answer["client_secret"]));
   client.expires = expiry_in(answer["client_secret_expires_at"]);
   if (const auto method = short_text(answer["token_endpoint_auth_method"]); !method.empty()) {
-    const auto known = std::ranges::find(methods, method, &Method::name);
-    if (known == methods.end() || known->value == ClientAuthentication::private_key_jwt) {
+    const auto known = method_named(method);
+    if (!known || *known == ClientAuthentication::private_key_jwt) {
       return fail(Errc::unsupported,
                   fmt::format("{} wants registered programs to prove themselves by \"{}\", which is not possible here",
                               clean_line(redacted_url(issuer.issuer)), excerpt(method)));
     }
-    client.authentication = known->value;
+    client.authentication = *known;
     // A public client has none, whatever came with it.
-    if (known->value == ClientAuthentication::none) client.secret = {};
+    if (*known == ClientAuthentication::none) client.secret = {};
   }
   if (client.secret.empty()) {
     client.authentication = ClientAuthentication::none;
@@ -171,6 +171,15 @@ Result<OAuthClient> read_registration(int status, std::string_view body, const I
   }
   if (client.redirect_uris.empty()) client.redirect_uris = wish.redirect_uris;
   return client;
+}
+
+std::string_view method_name(ClientAuthentication method) noexcept {
+  return std::ranges::find(methods, method, &Method::value)->name;
+}
+
+std::optional<ClientAuthentication> method_named(std::string_view name) noexcept {
+  const auto found = std::ranges::find(methods, name, &Method::name);
+  return found == methods.end() ? std::nullopt : std::optional(found->value);
 }
 
 ClientAuthentication authentication_for(const OAuthClient& client, const IssuerMetadata& issuer) {

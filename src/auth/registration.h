@@ -43,6 +43,9 @@ HttpRequest registration_request(const IssuerMetadata& issuer, const Registratio
 // Errc::unsupported when it wants a proof that we do not have, Errc::protocol for what is not an answer.
 Result<OAuthClient> read_registration(int status, std::string_view body, const IssuerMetadata& issuer,
                                       const RegistrationWish& wish);
+// "client_secret_basic": what the specifications call it, in documents, registrations and what is kept.
+std::string_view method_name(ClientAuthentication method) noexcept;
+std::optional<ClientAuthentication> method_named(std::string_view name) noexcept;
 // How such a client proves itself at the token endpoint: as registered, else what the issuer supports (nothing said:
 // basic), basic before post; without a secret and a key: not at all.
 ClientAuthentication authentication_for(const OAuthClient& client, const IssuerMetadata& issuer);

@@ -44,6 +44,23 @@ TokenSet made_of(GivenTokens given, const TokenRequest& request, const Discovere
   return tokens;
 }
 
+// A server may repeat what we sent.
+void hide_sent(TokenRefusal& refusal, const TokenRequest& request) {
+  struct Visitor {
+    TokenRefusal& in;
+    void operator()(const CodeGrant& grant) const {
+      hide(in, grant.code);
+      hide(in, grant.verifier);
+    }
+    void operator()(const RefreshGrant& grant) const { hide(in, grant.refresh); }
+    void operator()(const ClientCredentialsGrant&) const {}
+    void operator()(const JwtBearerGrant& grant) const { hide(in, grant.assertion); }
+    void operator()(const TokenExchangeGrant& grant) const { hide(in, grant.subject_token); }
+  };
+  std::visit(Visitor{refusal}, request.grant);
+  if (request.client) hide(refusal, request.client->secret);
+}
+
 std::uint16_t port_of(const OAuthClient& client) {
   for (const auto& uri : client.redirect_uris) {
     const auto url = parse_url(uri);
@@ -317,7 +334,8 @@ Task<TokenAnswer> ServerSignIn::request_tokens(TokenRequest request, TokenKind k
       desk_->nonces_[endpoint.origin()] = nonce;
     }
     auto read = read_token_answer(answer.head, answer.body, kind);
-    const auto* refusal = std::get_if<TokenRefusal>(&read);
+    auto* refusal = std::get_if<TokenRefusal>(&read);
+    if (refusal) hide_sent(*refusal, request);
     if (again || !refusal || refusal->fault != TokenFault::use_dpop_nonce || refusal->dpop_nonce.empty())
       co_return read;
   }

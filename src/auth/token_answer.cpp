@@ -75,8 +75,6 @@ const Code* known_code(std::string_view text) {
   return found == codes.end() ? nullptr : &*found;
 }
 
-std::string shown(std::string_view text, std::size_t most) { return clean_line(cut_utf8(trim(text), most)); }
-
 // An object, out of JSON or a form; null when it is neither.
 Json object_in(const HttpHead& head, std::string_view body) {
   if (body.size() > largest_body) return {};
@@ -200,8 +198,8 @@ TokenAnswer read_token_answer(const HttpHead& head, std::string_view body, Token
   const bool said = !code.empty() || object["ok"].to_bool() == false;
   TokenRefusal refusal;
   refusal.fault = fault_of(head.status, code, said);
-  refusal.error = shown(code, longest_code);
-  refusal.description = shown(words, longest_words);
+  refusal.error = clean_excerpt(code, longest_code);
+  refusal.description = clean_excerpt(words, longest_words);
   refusal.status = head.status;
   refusal.dpop_nonce = nonce_in(head);
   return refusal;

@@ -50,6 +50,7 @@ Host::Host(Options options) : impl_(std::make_shared<Impl>()) {
       return ask(std::move(question));
     };
   }
+  made.sign_in.show = awaited(weak, std::move(options.show_page));
   made.on_event = posted(weak, std::move(options.on_event));
   made.failure_memory = std::move(options.failure_memory);
   made.state_directory = std::move(options.state_directory);
@@ -117,6 +118,13 @@ void Host::begin() {
 }
 void Host::reconnect(std::string server) {
   impl_->loop->run<void>([h = impl_->host, server = std::move(server)] { return h->reconnect(server); });
+}
+SignInResult Host::sign_in(std::string server, std::stop_token stop) {
+  return impl_->loop->run<SignInResult>([h = impl_->host, server = std::move(server)] { return h->sign_in(server); },
+                                        std::move(stop));
+}
+SignOutResult Host::sign_out(std::string server) {
+  return impl_->loop->run<SignOutResult>([h = impl_->host, server = std::move(server)] { return h->sign_out(server); });
 }
 ConfigChange Host::reload() {
   return impl_->loop->run<ConfigChange>([h = impl_->host] { return h->reload(); });

@@ -39,12 +39,21 @@ std::vector<ServerStatus> Context::statuses() const {
 
 void Context::print_json(const Json& value) const { io.out(json_text(value, io.out_is_terminal)); }
 
+Task<void> start_to_look(Context& context, const std::string& server) {
+  context.waiting.begin(fmt::format("starting {}", server));
+  co_await context.host.start({server});
+  context.waiting.end();
+}
+
 Task<std::vector<std::string>> start_servers(Context& context, const std::string& only) {
   context.waiting.begin(only.empty() ? "starting servers" : fmt::format("starting {}", only));
   if (only.empty()) {
     co_await context.host.start();
-  } else {
-    co_await context.host.start({only});
+  } else if (auto opened = co_await as_result(context.host.session(only)); !opened) {
+    const auto statuses = context.statuses();
+    const auto status = std::ranges::find(statuses, only, &ServerStatus::name);
+    const bool tried = status != statuses.end() && status->reason != ServerReason::not_started;
+    if (!tried) throw std::move(opened).error();
   }
   context.waiting.end();
   std::vector<std::string> connected;

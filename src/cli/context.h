@@ -64,9 +64,11 @@ int session(const Settings& settings, Io& io);
 int completion(const Settings& settings, Io& io);
 int manual(Io& io);
 
-// Starts the named server, or all, and returns the names that are connected. Throws when a
-// named one failed; when all failed, returns none.
+// Starts the named server, or all, and returns the names that are connected. Throws when there is no such server, or
+// when rules deny all of it, without a start; of one that failed it returns none.
 Task<std::vector<std::string>> start_servers(Context& context, const std::string& only);
+// The same of one that is to be looked at, whatever rules say about using it.
+Task<void> start_to_look(Context& context, const std::string& server);
 // For a listing: the session of a connected server. Nothing for one that rules deny as a whole, unless it is the `only`
 // one asked for: then that is the error.
 Task<std::optional<Session>> session_to_list(Context& context, std::string server, std::string only);

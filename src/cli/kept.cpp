@@ -102,6 +102,16 @@ std::shared_ptr<const Catalog> KeptView::catalog() const {
   return offered.shown(permissions);
 }
 
+std::shared_ptr<const Tool> KeptView::tool(std::string_view server, std::string_view name) const {
+  for (const auto& row : rows) {
+    if (row.server->name != server || row.tools != KeptUse::usable || !row.kept || !row.kept->tools) continue;
+    for (const auto& tool : row.kept->tools->items) {
+      if (tool->name == name) return tool;
+    }
+  }
+  return nullptr;
+}
+
 bool has_log(const ServerConfig& server) {
   const auto directory = state_directory();
   std::error_code ignored;

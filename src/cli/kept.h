@@ -39,6 +39,8 @@ struct KeptView {
 
   // Of the lists that can be used, as rules show them.
   std::shared_ptr<const Catalog> catalog() const;
+  // One tool of those lists, whatever rules say; null: it is not known.
+  std::shared_ptr<const Tool> tool(std::string_view server, std::string_view name) const;
 };
 KeptView kept_view(const Settings& settings);
 

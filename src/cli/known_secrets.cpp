@@ -8,12 +8,16 @@
 #include "cli/texts/remedy_words.h"
 #include "cli/vault.h"
 #include "entries/expand.h"
+#include "host/kept/server_key.h"
 #include "host/start/stored_secrets.h"
 #include "secrets/redact.h"
 #include "settings/files.h"
 
 namespace patchbay::cli {
 namespace {
+
+// How often secrets may be replaced before the oldest are forgotten.
+constexpr std::size_t most_gathered = 100;
 
 std::string path_of(const std::string& path, const std::string& cwd) {
   if (path.starts_with("~/")) return process_environment()("HOME").value_or("") + path.substr(1);
@@ -28,9 +32,25 @@ KnownSecrets::KnownSecrets(const LoadedConfig& config)
 }
 
 void KnownSecrets::follow(const LoadedConfig& config) {
-  auto earlier = config.servers == servers_ ? std::move(earlier_) : std::move(servers_);
-  *this = KnownSecrets(config);
-  earlier_ = std::move(earlier);
+  KnownSecrets next(config);
+  if (next.servers_ == servers_ && next.settings_env_ == settings_env_) return;
+  (void)known();  // those of the entries before
+  next.known_ = std::move(known_);
+  next.gathered_ = gathered_;
+  *this = std::move(next);
+}
+
+std::vector<std::string> KnownSecrets::files_of(const ServerConfig& server) const {
+  std::vector<std::string> files;
+  for (const auto& reference : secret_references(server)) {
+    if (reference.kind == SecretKind::stored) {
+      files.push_back(config_dir_ + "/secrets.json");
+      for (auto& file : open_vault_quietly(config_dir_)->files()) files.push_back(std::move(file));
+    }
+    if (reference.kind == SecretKind::file) files.push_back(path_of(reference.argument, cwd_));
+  }
+  if (server.env_file) files.push_back(path_of(*server.env_file, cwd_));
+  return files;
 }
 
 void KnownSecrets::add(TextSecrets& to, const ServerConfig& server) const {
@@ -62,11 +82,20 @@ void KnownSecrets::add(TextSecrets& to, const ServerConfig& server) const {
 }
 
 const TextSecrets& KnownSecrets::known() const {
-  if (known_) return *known_;
-  known_.emplace(environment_of_process());
+  if (stamp_ && (files_.empty() || *stamp_ == stamp_of(files_))) return *known_;
+  if (++gathered_ > most_gathered) {
+    known_.reset();
+    gathered_ = 1;
+  }
+  if (!known_) known_.emplace(environment_of_process());
+  files_.clear();
+  for (const auto& server : servers_) {
+    for (auto& file : files_of(server)) files_.push_back(std::move(file));
+  }
+  // Before they are read: what is written meanwhile is seen the next time.
+  stamp_ = stamp_of(files_);
   known_->add_variables(settings_env_);
   for (const auto& server : servers_) add(*known_, server);
-  for (const auto& server : earlier_) add(*known_, server);
   return *known_;
 }
 

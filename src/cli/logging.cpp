@@ -86,7 +86,7 @@ std::shared_ptr<spdlog::logger> make_logger(const Settings& settings, const Talk
   }
   auto logger = std::make_shared<spdlog::logger>("patchbay", std::move(sink));
   logger->set_level(spdlog::level::trace);
-  logger->set_pattern("%Y-%m-%dT%H:%M:%S.%e %l %v");
+  logger->set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %l %v");
   logger->flush_on(spdlog::level::trace);
   return logger;
 }

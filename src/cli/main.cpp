@@ -198,6 +198,8 @@ Task<T> in_turn(std::shared_ptr<Semaphore> turn, Task<T> question) {
   co_return co_await std::move(question);
 }
 
+Task<ElicitResult> ask_nobody() { co_return ElicitResult{.action = ElicitResult::Action::cancel}; }
+
 HostOptions host_options(const Settings& settings, Io& io, Waiting& waiting, std::map<std::string, Error>& told) {
   HostOptions options;
   options.permission = permission_options(settings);
@@ -223,19 +225,23 @@ HostOptions host_options(const Settings& settings, Io& io, Waiting& waiting, std
     options.connect_limit = timeout_of(settings);
     options.connect_setting = "give --timeout more seconds";
   }
-  const bool listing = tells_states(settings.command);
-  if (io.in_is_terminal && io.talk_is_terminal && !settings.json && !listing) {
-    const auto turn = std::make_shared<Semaphore>(1);
-    options.approve = [&, turn](const ApprovalQuestion& question) {
-      return in_turn(turn, ask_and_remember(settings, io, waiting, told, question.server));
+  const bool someone = io.in_is_terminal && io.talk_is_terminal && !settings.json;
+  const auto turn = std::make_shared<Semaphore>(1);
+  if (someone && !tells_states(settings.command)) {
+    options.approve = [&, turn, declared = options.config->servers](const ApprovalQuestion& question) {
+      // As it is declared: it may be reached through a session.
+      const auto entry = std::ranges::find(declared, question.server.name, &ServerConfig::name);
+      const auto& server = entry == declared.end() ? question.server : *entry;
+      return in_turn(turn, ask_and_remember(settings, io, waiting, told, server));
     };
-    if (asks_one_thing(settings.command)) {
-      options.client.elicit = [&, turn](ElicitRequest question, CallContext context) {
-        return in_turn(turn, ask_user(io, waiting, std::move(question), std::move(context)));
-      };
-      options.client.elicit_by_url = true;
-    }
   }
+  // Some servers have tools for those alone who can be asked. What a server lists must not depend on the command or on
+  // the terminal, so every command says that it can.
+  options.client.elicit = [&, turn, asks = someone && asks_one_thing(settings.command)](ElicitRequest question,
+                                                                                        CallContext context) {
+    return asks ? in_turn(turn, ask_user(io, waiting, std::move(question), std::move(context))) : ask_nobody();
+  };
+  options.client.elicit_by_url = true;
   return options;
 }
 
@@ -268,12 +274,15 @@ std::vector<ConfigProblem> concerning(const Settings& settings, const LoadedConf
   return out;
 }
 
-// Problems that cost an entry are always said; hints only to people.
-void say_problems(const std::vector<ConfigProblem>& problems, const Settings& settings, Io& io) {
+// Problems that cost an entry are always said; hints only to people. What does not concern the `named` server does not
+// keep the command from its work, so it is a warning to this command.
+void say_problems(const std::vector<ConfigProblem>& problems, const Settings& settings, Io& io,
+                  const std::string& named = {}) {
   for (const auto& problem : problems) {
     if (problem.severity == Severity::note) continue;
     if (problem.severity == Severity::warning && (settings.json || settings.quiet)) continue;
-    io.talk(fmt::format("patchbay: {}{}\n", problem.severity == Severity::warning ? "warning: " : "",
+    const bool aside = !named.empty() && problem.server != named;
+    io.talk(fmt::format("patchbay: {}{}\n", problem.severity == Severity::warning || aside ? "warning: " : "",
                         problem_text(with_remedy_in_words(problem))));
   }
 }
@@ -300,7 +309,9 @@ int run_with_host(const Settings& settings, Io& io, const Runtime& given) {
     options = host_options(settings, io, waiting, told);
   }
   const bool listing = tells_states(settings.command);
-  if (!listing) say_problems(concerning(settings, *options.config), settings, io);
+  if (!listing) {
+    say_problems(concerning(settings, *options.config), settings, io, named_server(settings, *options.config));
+  }
   const bool no_servers = std::ranges::all_of(options.config->servers,
                                               [](const auto& one) { return one.standing == ServerStanding::broken; });
   const auto secrets = std::make_shared<const KnownSecrets>(*options.config);
@@ -319,6 +330,7 @@ int run_with_host(const Settings& settings, Io& io, const Runtime& given) {
     };
   }
   Runtime runtime = given;
+  if (settings.timeout_seconds) runtime.limits.list = std::min(runtime.limits.list, timeout_of(settings));
   if (log_is_wanted(settings)) {
     runtime.log = make_log(settings, log_of(io), secrets);
   } else {

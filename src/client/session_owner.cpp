@@ -66,11 +66,11 @@ Task<void> SessionOwner::open_and_settle() {
 
 Task<void> SessionOwner::connect() {
   const auto limit = as_duration(runtime_.limits.connect);
-  auto outcome = co_await as_result(with_timeout(
-      open_and_settle(), limit,
-      fmt::format("no answer from {} within {} s (while opening the session); if it needs longer to start, {}",
-                  transport_->describe(), std::chrono::duration<double>(limit).count(),
-                  runtime_.limits.connect_setting)));
+  auto outcome = co_await as_result(
+      with_timeout(open_and_settle(), limit,
+                   fmt::format("no answer from {} within {} s (while connecting); if it needs longer to start, {}",
+                               transport_->describe(), std::chrono::duration<double>(limit).count(),
+                               runtime_.limits.connect_setting)));
   if (outcome) co_return;
   auto error = std::move(outcome).error().without_carried_out();
   const auto last = opening_ ? opening_->peer() : nullptr;

@@ -10,8 +10,6 @@
 namespace patchbay {
 namespace {
 
-constexpr std::string_view run_again = "run the command again";
-
 struct Servers {
   ConfigDocument::Member map;
   bool bare = false;
@@ -47,9 +45,7 @@ std::optional<Servers> find_servers(const ConfigDocument& document, ServerMap ma
     }
   }
   if (map == ServerMap::wrapped_or_bare) return Servers{document.top(), true};
-  report.error(
-      document.place.value,
-      fmt::format("\"mcpServers\" is missing; put the servers into an object with this name and {}", run_again));
+  report.error(document.place.value, "\"mcpServers\" is missing; put the servers into an object with this name");
   return std::nullopt;
 }
 

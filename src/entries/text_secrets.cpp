@@ -100,7 +100,13 @@ void TextSecrets::add_variables(const NamedTexts& variables) {
 
 // Longest first, so that no secret is left with only its beginning hidden.
 void TextSecrets::sort() {
-  std::ranges::sort(replacements_, std::greater(), [](const auto& one) { return one.first.size(); });
+  std::ranges::sort(replacements_, [](const auto& left, const auto& right) {
+    if (left.first.size() != right.first.size()) return left.first.size() > right.first.size();
+    return left < right;
+  });
+  // What is gathered again is known already.
+  const auto twice = std::ranges::unique(replacements_);
+  replacements_.erase(twice.begin(), twice.end());
 }
 
 void TextSecrets::hide(std::string_view value) {

@@ -241,8 +241,8 @@ Task<Json> HostView::initialize(Self self, Json params) {
                                             server, entry == servers.end() ? "not declared" : "another one"));
     }
     const auto limit = meta[session_meta::limit].to_int();
-    const auto session = co_await open_server(self, server, arrived,
-                                              std::chrono::milliseconds(std::max<std::int64_t>(limit.value_or(0), 0)));
+    self->limit_ = std::chrono::milliseconds(std::max<std::int64_t>(limit.value_or(0), 0));
+    const auto session = co_await open_server(self, server, arrived, self->limit_);
     const auto description = session.server();
     const auto state = state_of(host, server);
     self->server_ = server;
@@ -314,11 +314,19 @@ Task<Json> HostView::list(Self self, std::string method, CallOptions options) {
   if (method == method::list_resource_templates) {
     co_return list_of("resourceTemplates", *(co_await host.resource_templates(self->server_)).items);
   }
-  auto session = co_await host.session(self->server_);
+  const auto arrived = loop_clock(co_await asio::this_coro::executor).now();
+  const auto limit = std::min(self->limit_, self->runtime_.limits.list);
+  auto session = co_await open_server(self, self->server_, arrived, limit);
   if (method == method::list_tools) {
     if (!self->typed_) co_return self->catalog_json();
+    auto tools = co_await as_result(session.list_tools(options));
+    if (!tools && tools.error().code() == Errc::connect) {
+      // It was gone before anybody noticed. It is waited for like any other that is coming back.
+      session = co_await open_server(self, self->server_, arrived, limit);
+      tools = co_await as_result(session.list_tools(options));
+    }
     // The command looks at the rules itself, and says which of them hides a tool.
-    auto listed = list_of("tools", (co_await session.list_tools(options)).items);
+    auto listed = list_of("tools", value_or_throw(std::move(tools)).items);
     for (Json& tool : listed["tools"].as_array()) tool.as_object().erase("execution");
     co_return listed;
   }
@@ -327,7 +335,8 @@ Task<Json> HostView::list(Self self, std::string method, CallOptions options) {
 }
 
 Task<Json> HostView::pass_on(Self self, std::string method, Json params, CallOptions options) {
-  auto session = co_await self->shared_->host.session(self->server_);
+  const auto arrived = loop_clock(co_await asio::this_coro::executor).now();
+  auto session = co_await open_server(self, self->server_, arrived, self->limit_);
   if (method == method::read_resource) {
     auto request = params_or_throw(decode<ReadResourceRequest>(std::move(params)));
     co_return encode(co_await session.read_resource(std::move(request.uri), std::move(options)));

@@ -94,7 +94,8 @@ class HostView final : public HostCaller, public std::enable_shared_from_this<Ho
   std::shared_ptr<Peer> peer_;
   std::string server_;
   ClientCapabilities capabilities_;
-  bool typed_ = false;  // by the user
+  bool typed_ = false;                  // by the user
+  std::chrono::milliseconds limit_{0};  // how long the caller waits for a server; 0: nobody knows
   bool spoken_ = false;
   bool initialized_ = false;
   bool using_ = false;

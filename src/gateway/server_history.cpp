@@ -20,8 +20,11 @@ void ServerHistory::note(const ServerStatus& status, std::chrono::sys_seconds no
   server.up = up;
 }
 
-void ServerHistory::note(const LogEvent& event) {
-  if (event.event != "junk" || event.server.empty()) return;
+void ServerHistory::note(const LogEvent& event, std::chrono::sys_seconds now) {
+  if (event.server.empty()) return;
+  // One over HTTP that has forgotten its session is not lost: it gets a new one at once.
+  if (event.event == "session_renewed") servers_[event.server].restarted = now;
+  if (event.event != "junk") return;
   if (auto& server = servers_[event.server]; server.printed.empty()) server.printed = event.field("text");
 }
 

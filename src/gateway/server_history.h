@@ -21,7 +21,7 @@ class ServerHistory {
   };
 
   void note(const ServerStatus& status, std::chrono::sys_seconds now);
-  void note(const LogEvent& event);
+  void note(const LogEvent& event, std::chrono::sys_seconds now);
   // Its entry is another one: what comes next is a new start.
   void replaced(const std::string& server) {
     if (const auto found = servers_.find(server); found != servers_.end()) found->second.up = false;

@@ -97,6 +97,19 @@ Result<SocketLock> SocketLock::inherited(const SocketPlace& place, int descripto
   return SocketLock(std::move(*folder), Fd(descriptor));
 }
 
+bool take_away_left_socket(const SocketPlace& place) {
+  const auto folder = open_own_folder(place.folder);
+  if (!folder || !*folder) return false;
+  struct stat about{};
+  const auto here = (*folder)->get();
+  if (::fstatat(here, place.name.c_str(), &about, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISSOCK(about.st_mode)) return false;
+  // Whoever holds the lock is making another one.
+  const auto lock = SocketLock::take_in(**folder, place);
+  if (!lock) return false;
+  const auto socket = connect_own_socket(place);
+  return socket && !*socket && ::unlinkat(here, place.name.c_str(), 0) == 0;
+}
+
 struct SocketDoor::Listener {
   Listener(const asio::any_io_executor& executor, int fd, struct stat made) : socket(executor, fd), about(made) {}
   asio::posix::stream_descriptor socket;

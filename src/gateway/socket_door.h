@@ -36,6 +36,9 @@ class SocketLock {
   Fd lock_;
 };
 
+// Whether a program that was killed left its socket there. It is taken away, so this is found out once.
+bool take_away_left_socket(const SocketPlace& place);
+
 class SocketDoor {
  public:
   static constexpr std::size_t most_connections = 256;

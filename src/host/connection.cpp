@@ -173,7 +173,7 @@ void Connection::apply(const ConnectionEvent& event) {
 void Connection::carry_out(ConnectionAction action) {
   switch (action) {
     case ConnectionAction::open:
-      scope_.spawn(attempt(std::exchange(on_behalf_, {})));
+      attempt_ = scope_.spawn(attempt(std::exchange(on_behalf_, {})));
       break;
     case ConnectionAction::end_session:
       // What is left of it (a child to be reaped, say) is cleaned up now, not when somebody connects again.
@@ -244,9 +244,13 @@ void Connection::throw_off() const {
   throw config.remedy ? std::move(off).with_remedy(*config.remedy) : off;
 }
 
+void Connection::require_not_over() const {
+  if (over()) throw Error(Errc::closed, fmt::format("server \"{}\" is being closed", name()));
+}
+
 Task<Session> Connection::ensure(std::shared_ptr<CallClock> time, CallContext context) {
   while (!connected()) {
-    if (closing_) throw Error(Errc::closed, fmt::format("server \"{}\" is being closed", name()));
+    require_not_over();
     if (state_.state == ServerState::disabled) throw_off();
     if (parts_.unusable) throw Error(*parts_.unusable);
     on_behalf_ = context;
@@ -255,7 +259,7 @@ Task<Session> Connection::ensure(std::shared_ptr<CallClock> time, CallContext co
       Waiting waiting(*this, time);
       co_await settled_.wait();
     }
-    if (closing_) throw Error(Errc::closed, fmt::format("server \"{}\" is being closed", name()));
+    require_not_over();
     if (!connected() && (state_.doing == ConnectionState::Doing::nothing || open())) {
       throw error_of_server(
           name(), state_.error.value_or(Error(Errc::closed, "it closed the connection as soon as it was connected")));
@@ -265,7 +269,7 @@ Task<Session> Connection::ensure(std::shared_ptr<CallClock> time, CallContext co
 }
 
 Task<void> Connection::reconnect() {
-  if (closing_) throw Error(Errc::closed, fmt::format("server \"{}\" is being closed", name()));
+  require_not_over();
   if (state_.state == ServerState::disabled) throw_off();
   if (parts_.unusable) throw Error(*parts_.unusable);
   apply(connection_event::Reconnect{});
@@ -347,6 +351,11 @@ Task<std::optional<Error>> Connection::connect(CallContext context) {
   tools_again_.set_fresh();
   auto listed = co_await as_result(fetch_tools(*session_));
   if (closing_) throw Error(Errc::cancelled, "cancelled");
+  if (!listed && listed.error().code() == Errc::connect) {
+    // Nobody is there any more: that is not a connection.
+    if (auto session = take_session()) scope_.spawn(leave(std::move(*session)));
+    throw std::move(listed).error();
+  }
   if (!listed) co_return listed.error();
   tools_ = std::move(*listed);
   has_listed_ = true;
@@ -404,6 +413,13 @@ Task<void> Connection::end(Session session, CloseMode mode) {
 Task<void> Connection::fade() {
   parts_.on_change = nullptr;
   parts_.on_list_change = nullptr;
+  fading_ = true;
+  rule_.by_itself = false;
+  if (!open()) {
+    // Its entry may have been disabled: it is not opened any more, whoever waits for it.
+    attempt_.cancel();
+    apply(connection_event::Closed{});
+  }
   while (uses_ > 0) co_await unused_.wait();
 }
 

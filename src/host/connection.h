@@ -105,7 +105,8 @@ class Connection {
    private:
     Connection& connection_;
   };
-  // Another one has taken its place: it tells nobody of changes any more. Returns when it is not in use.
+  // Another one has taken its place: it tells nobody of changes any more and is not opened again; who waits for that
+  // gets Errc::closed. Returns when it is not in use.
   Task<void> fade();
 
  private:
@@ -141,6 +142,9 @@ class Connection {
   Task<void> wait_for_program(std::shared_ptr<Transport> transport, std::string before);
   bool waits_for_program() const noexcept;
   [[noreturn]] void throw_off() const;  // why it is never started
+  // Whether it is never opened again.
+  bool over() const noexcept { return closing_ || (fading_ && !connected()); }
+  void require_not_over() const;
 
   Task<void> attempt(CallContext context);
   Task<void> be_approved(CallContext context);
@@ -214,6 +218,8 @@ class Connection {
   std::set<Waiting*> waiting_;
   bool attempt_failed_ = false;
   bool closing_ = false;
+  bool fading_ = false;       // another one has its place
+  Spawned attempt_;           // the last one
   std::uint64_t opened_ = 0;  // counts sessions: news of an older one is not news of this one
   Event settled_;
   std::size_t uses_ = 0;

@@ -25,7 +25,8 @@ bool is_unknown_list(const Error& error) {
 // What the server would not answer otherwise a moment later.
 template <class T>
 bool is_final(const Error& error) {
-  return error.code() == Errc::unauthorized || is_unknown_list<T>(error);
+  // Where nobody is to be reached, a connection has to be made first.
+  return error.code() == Errc::unauthorized || error.code() == Errc::connect || is_unknown_list<T>(error);
 }
 
 bool is_declared(const ServerCapabilities& capabilities, ListKind kind) {
@@ -60,6 +61,8 @@ std::string_view name_of(ListKind kind) {
 template <class T, class Method>
 Task<Listing<T>> Connection::list_with_tries(Session session, Method method, std::string_view what) {
   const auto opened = opened_;
+  // A server that took all the time there is for a list does not get it again.
+  const auto last_try = time_after(loop_clock(executor_).now(), as_duration(runtime_.limits.list));
   auto pause = std::chrono::duration_cast<Duration>(first_retry_pause);
   for (std::size_t tried = 1;; ++tried) {
     auto listing = co_await as_result((session.*method)({}));
@@ -70,8 +73,8 @@ Task<Listing<T>> Connection::list_with_tries(Session session, Method method, std
       co_return std::move(*listing);
     }
     const bool of_now = opened == opened_ && session_ && !session.closed();
-    if (tried >= runtime_.limits.list_tries || !of_now || is_final<T>(listing.error()))
-      throw std::move(listing).error();
+    const bool over = tried >= runtime_.limits.list_tries || loop_clock(executor_).now() >= last_try;
+    if (over || !of_now || is_final<T>(listing.error())) throw std::move(listing).error();
     co_await sleep_for(pause);
     pause *= 2;
   }
@@ -144,11 +147,11 @@ Task<ServerList<T>> Connection::list(Kept<T>& kept) {
   if (!connected() && !(kept.list.items && coming_back())) {
     auto ensured = co_await as_result(ensure());
     if (!ensured) away = ensured.error();
-    if (away && (!kept.list.items || away->code() == Errc::cancelled)) throw std::move(*away);
+    if (away && (!kept.list.items || over() || away->code() == Errc::cancelled)) throw std::move(*away);
   }
   const bool fresh = kept.list.items && !kept.list.error && kept.heard && kept.opened == opened_ && !kept.again.stale();
   if (connected() && !fresh) co_await kept.again.fetched();
-  if (closing_) throw Error(Errc::closed, fmt::format("server \"{}\" is being closed", name()));
+  require_not_over();
   if (state_.state == ServerState::disabled) throw_off();
   auto now = kept.list;
   now.from_before = !connected() || kept.opened != opened_;

@@ -131,12 +131,11 @@ Task<bool> Host::Impl::approve(ApprovalQuestion question) {
 
 void Host::Impl::changed(Connection& connection) {
   // One that was replaced may have had something to say already.
-  const auto found = connections_.find(connection.name());
-  if (found == connections_.end() || found->second.get() != &connection) return;
+  if (!is_current(connection)) return;
   spelled_.clear();
   // Tools of a server that is gone stay: it comes back, and a list that changes back and forth costs a model its
   // prompt cache.
-  if (offered_.set(connection.name(), connection.prefix(), connection.tools())) tell_catalog_soon();
+  if (offered_.set(connection.name(), connection.prefix(), tools_of(connection))) tell_catalog_soon();
   const auto status = connection.status();
   // A list that it has not made itself is not kept as if it had.
   const bool known = connection.has_listed() || status.reason != ServerReason::none;
@@ -210,6 +209,11 @@ Task<void> Host::Impl::end_all(std::shared_ptr<Impl> self, CloseMode mode) {
   self->spelled_.clear();
   self->ended_ = true;
   self->all_ended_.notify_all();
+}
+
+bool Host::Impl::is_current(const Connection& connection) const {
+  const auto now = connections_.find(connection.name());
+  return now != connections_.end() && now->second.get() == &connection;
 }
 
 Task<Session> Host::Impl::ensure(std::string name, std::shared_ptr<CallClock> time, CallContext context) {
@@ -291,11 +295,9 @@ void Host::add_server(ServerConfig config) {
 
 std::vector<std::shared_ptr<Connection>> Host::Impl::startable() const {
   std::vector<std::shared_ptr<Connection>> all;
-  // Where it is not known what is denied, no call is made; how the servers are can be seen all the same.
-  const bool known = !permissions_.rules().refuse_all;
   for (const auto& [name, connection] : connections_) {
     if (recorder_ && recorder_->holds_back(name)) continue;
-    if (!known || !permissions_.denied_server(name)) all.push_back(connection);
+    if (!refused_whole(name)) all.push_back(connection);
   }
   return all;
 }
@@ -375,9 +377,13 @@ Task<void> Host::reconnect(std::string server) {
   co_await impl->prepare();
   auto connection = impl->require(server);
   impl->permissions_.require_server(server);
-  const Connection::Use use(*connection);
   if (const auto sign_in = impl->sign_ins_->find(server)) sign_in->read_again();
-  co_await connection->reconnect();
+  auto made = co_await as_result(connection->reconnect());
+  impl->check_running();
+  if (made) co_return;
+  // The one that has taken its place is a new connection.
+  if (made.error().code() != Errc::closed || impl->is_current(*connection)) throw std::move(made).error();
+  (void)co_await impl->ensure(std::move(server));
 }
 
 Task<ConfigChange> Host::reload() {

@@ -99,6 +99,15 @@ Host::Impl::Entry Host::Impl::find_now(std::string_view text) {
   return entry ? Entry(catalog, entry) : nullptr;
 }
 
+std::optional<PermissionDecision> Host::Impl::refused_whole(const std::string& server) const {
+  if (permissions_.rules().refuse_all) return std::nullopt;
+  return permissions_.denied_server(server);
+}
+
+void Host::Impl::require_permitted(const std::string& server) const {
+  if (refused_whole(server)) permissions_.require_server(server);
+}
+
 std::vector<std::shared_ptr<Connection>> Host::Impl::servers_meant(std::string_view text) const {
   std::vector<std::shared_ptr<Connection>> meant;
   for (const auto& [name, connection] : connections_) {
@@ -120,6 +129,7 @@ Task<Host::Impl::Entry> Host::Impl::find_tool(std::string text, std::shared_ptr<
   }
   const auto before = offered_.all();
   if (meant.size() == 1) {
+    if (!meant.front()->connected()) require_permitted(meant.front()->name());
     // Only this server can be meant, so its failure is the answer.
     (void)co_await ensure(meant.front()->name(), time, context);
     if (!offered_.all()->require(text)) co_await require(meant.front()->name())->list_again();
@@ -130,8 +140,8 @@ Task<Host::Impl::Entry> Host::Impl::find_tool(std::string text, std::shared_ptr<
     // Any server may have it, so the answer must not depend on which happen to be connected.
     // One that could not be started is not tried again for every name that nobody knows.
     std::vector<std::shared_ptr<Connection>> all;
-    for (const auto& [name, connection] : connections_) {
-      if (connection->worth_trying()) all.push_back(connection);
+    for (auto& connection : startable()) {
+      if (connection->worth_trying()) all.push_back(std::move(connection));
     }
     co_await start(all, time, context);
   }
@@ -209,22 +219,32 @@ Task<void> Host::Impl::prepare_call(std::string tool, CallOptions options, std::
     call.server = meant.front()->name();
     limit_by(*meant.front());
   }
-  CallContext context{
-      .method = std::string(method::call_tool), .principal = options.principal, .call_id = options.call_id};
-  auto entry = co_await find_tool(tool, time, context);
-  call.server = entry->server;
-  context.server = call.server;
-  context.tool = entry->tool->name;
-  auto input = co_await inputs_.prepare(entry->tool);
-  check_running();
-  call.target = add_target(tool, std::move(entry), std::move(input));
-  if (!call.target) (void)require(call.server);  // which says that it is gone
-  call.use.emplace(*call.target->connection);
-  limit_by(*call.target->connection);
-  coerce(*call.target, options, call);
-  co_await permit(call, options, context, time);
-  call.session = co_await call.target->connection->ensure(time, std::move(context));
-  check_running();
+  for (;;) {
+    CallContext context{
+        .method = std::string(method::call_tool), .principal = options.principal, .call_id = options.call_id};
+    auto entry = co_await find_tool(tool, time, context);
+    call.server = entry->server;
+    context.server = call.server;
+    context.tool = entry->tool->name;
+    auto input = co_await inputs_.prepare(entry->tool);
+    check_running();
+    call.target = add_target(tool, std::move(entry), std::move(input));
+    if (!call.target) (void)require(call.server);  // which says that it is gone
+    const auto connection = call.target->connection;
+    limit_by(*connection);
+    coerce(*call.target, options, call);
+    co_await permit(call, options, context, time);
+    auto session = co_await as_result(connection->ensure(time, std::move(context)));
+    check_running();
+    if (session) {
+      // From here on an edited entry does not cut it off.
+      call.use.emplace(*connection);
+      call.session = std::move(*session);
+      co_return;
+    }
+    // One that was replaced meanwhile is not the server of that name any more: what it is now decides.
+    if (session.error().code() != Errc::closed || is_current(*connection)) throw std::move(session).error();
+  }
 }
 
 Task<void> Host::Impl::permit(const Prepared& call, const CallOptions& options, CallContext context,
@@ -269,18 +289,21 @@ Error Host::Impl::with_failures(Error error) const {
   for (const auto& [name, connection] : connections_) {
     auto status = connection->status();
     if (status.state == ServerState::connected || status.state == ServerState::disabled) continue;
+    const auto refused = refused_whole(name);
     const auto remedy = status.error ? status.error->remedy() : std::nullopt;
     if (!approve && remedy && remedy->kind == Remedy::Kind::approve_server) approve = remedy;
-    failed.push_back(events_->wanted() && status.state != ServerState::pending
-                         ? fmt::format("\"{}\"", name)
-                         : fmt::format("\"{}\": {}", name,
-                                       status.error ? without_name(name, status.error->message())
-                                                    : std::string(to_string(status.reason))));
+    const bool told =
+        events_->wanted() && status.state != ServerState::pending && !(recorder_ && recorder_->holds_back(name));
+    failed.push_back(told ? fmt::format("\"{}\"", name)
+                          : fmt::format("\"{}\": {}", name,
+                                        status.error ? without_name(name, status.error->message())
+                                        : refused    ? refused->reason
+                                                     : std::string(to_string(status.reason))));
   }
   if (failed.empty()) return error;
-  const auto told = fmt::format(" (not connected: {})", fmt::join(failed, "; "));
-  auto original = error.original().with_message(error.original().message() + told);
-  error = error.with_message(error.message() + told).with_original(std::move(original));
+  const auto which = fmt::format(" (not connected: {})", fmt::join(failed, "; "));
+  auto original = error.original().with_message(error.original().message() + which);
+  error = error.with_message(error.message() + which).with_original(std::move(original));
   return approve ? std::move(error).with_remedy(*approve) : error;
 }
 
@@ -347,6 +370,10 @@ Task<CallToolResult> Host::Impl::call(std::shared_ptr<Impl> impl, std::string to
     Prepared call;
     call.arguments = std::move(arguments);
     if (options.call_id == 0) options.call_id = ++*impl->runtime_.calls;
+    if (!impl->sign_in_tools_.empty()) {
+      auto server = impl->sign_in_meant(tool);
+      if (!server.empty()) co_return co_await sign_in_by_tool(impl, std::move(server));
+    }
     if (!impl->prepare_now(tool, options, call)) co_await prepare_in_time(*impl, tool, options, call);
     const auto& target = *call.target;
     std::optional<Error> failed;

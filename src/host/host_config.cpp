@@ -69,8 +69,7 @@ Host::Impl::Impl(HostOptions options, const Runtime& runtime, std::string doing,
     unread_ = true;
   }
   session_id_ = random_id(runtime_.random);
-  sign_ins_ = std::make_shared<SignIns>(
-      options_.sign_in, SignInPlaces{options_.state_directory, options_.config->config_dir}, runtime_, vault_);
+  sign_ins_ = std::make_shared<SignIns>(options_.sign_in, runtime_);
   if (!options_.state_directory.empty()) {
     recorder_ = std::make_shared<ServerRecorder>(options_.state_directory, runtime_.log);
   }
@@ -95,10 +94,10 @@ VariableLookup Host::Impl::startup_variables() const {
 
 // Null: there is no place for one.
 std::shared_ptr<SecretVault> Host::Impl::vault_in(const std::string& config_dir) const {
-  if (vault_ || options_.state_directory.empty()) return vault_;
+  if (options_.state_directory.empty()) return nullptr;
   VaultOptions vault;
   vault.state_directory = options_.state_directory;
-  vault.config_directory = config_dir;
+  vault.config_directory = config_dir.empty() ? options_.state_directory : config_dir;
   vault.variables = startup_variables();
   vault.random = runtime_.random;
   return std::make_shared<SecretVault>(std::move(vault));
@@ -121,8 +120,9 @@ std::shared_ptr<const StartContext> Host::Impl::start_context() const {
   context->connectors = config.connectors;
   context->sign_ins = sign_ins_;
   if (!config.config_dir.empty()) {
-    context->secrets = [file = config.config_dir + "/secrets.json", vault = vault_in(config.config_dir)](
-                           const std::string& name) { return stored_or_old_secret(vault.get(), file, name); };
+    context->secrets = [file = config.config_dir + "/secrets.json", vault = vault_](const std::string& name) {
+      return stored_or_old_secret(vault.get(), file, name);
+    };
   }
   if (recorder_) {
     context->watch = [weak = std::weak_ptr(recorder_)](const ServerConfig& server, TextSecrets secrets) {
@@ -157,6 +157,9 @@ void Host::Impl::tell_rules_of_servers() {
 
 void Host::Impl::apply_settings() {
   const auto& config = *options_.config;
+  // Where its key is, is known when the configuration has been read.
+  if (!unread_ && !vault_) vault_ = vault_in(config.config_dir);
+  if (!unread_) sign_ins_->use(vault_, options_.state_directory);
   context_ = start_context();
   if (recorder_) recorder_->use(config, startup_variables());
   runtime_.limits = configured_limits();
@@ -192,6 +195,8 @@ std::map<std::string, Connection::Parts> Host::Impl::new_servers() const {
     Connection::Parts parts;
     parts.config = reached.config;
     parts.transport = reached.transport;
+    // Whoever reaches it another way asks first as well.
+    parts.approved = reached.config.standing != ServerStanding::awaiting_approval;
     keep_to_lists(parts.config);
     found.emplace(name, std::move(parts));
   }

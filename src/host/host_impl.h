@@ -99,7 +99,10 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   Task<void> start(std::vector<std::shared_ptr<Connection>> wanted, std::shared_ptr<CallClock> time = nullptr,
                    CallContext context = {});
 
-  // Those that no rule denies whole.
+  // Why rules deny all of a server: it is not started, then, unless it is named. Nothing where it is not known what is
+  // denied: then no call is made, and how the servers are can be seen all the same.
+  std::optional<PermissionDecision> refused_whole(const std::string& server) const;
+  void require_permitted(const std::string& server) const;
   std::vector<std::shared_ptr<Connection>> startable() const;
 
   // A person is asked one thing at a time: questions wait in a queue. Who stops waiting takes his question out of it;
@@ -179,6 +182,27 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   // the program was notified when it happened.
   Error with_failures(Error error) const;
 
+  // What a server offers, and while it needs a sign-in that a person can do, a tool that begins one.
+  OfferedTools::Tools tools_of(const Connection& connection);
+  // The server whose sign-in this name stands for; empty for every other tool.
+  std::string sign_in_meant(std::string_view tool);
+  static Task<CallToolResult> sign_in_by_tool(std::shared_ptr<Impl> impl, std::string server);
+  static Task<SignInResult> sign_in(std::shared_ptr<Impl> impl, std::string server);
+  // Set once, also for one that never began.
+  class Outcome {
+   public:
+    explicit Outcome(std::shared_ptr<Completion<Result<SignInResult>>> to) : to_(std::move(to)) {}
+    Outcome(Outcome&&) = default;
+    ~Outcome() {
+      if (to_) to_->set(fail(Errc::cancelled, "cancelled"));
+    }
+    void set(Result<SignInResult> result) { to_->set(std::move(result)); }
+
+   private:
+    std::shared_ptr<Completion<Result<SignInResult>>> to_;
+  };
+  static Task<void> sign_in_apart(std::shared_ptr<Impl> impl, std::string server, Outcome outcome);
+  static Task<SignInResult> sign_in_now(std::shared_ptr<Impl> impl, std::string server);
   // Whoever signs in for this server, after a try that shows what it wants; throws why there is nobody.
   Task<std::shared_ptr<ServerSignIn>> signing_in(std::shared_ptr<Connection> connection);
 
@@ -189,6 +213,8 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   // Throws Errc::closed once the host was stopped. Asked after every wait.
   void check_running() const;
 
+  // Not replaced, nor removed.
+  bool is_current(const Connection& connection) const;
   // A connection that is replaced while somebody waits for it is not an answer; its successor is.
   Task<Session> ensure(std::string name, std::shared_ptr<CallClock> time = nullptr, CallContext context = {});
 
@@ -229,7 +255,7 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   Limits given_limits_;
   std::string given_protocol_;          // what settings can change for a while
   std::string doing_;                   // kept with failures
-  std::shared_ptr<SecretVault> vault_;  // handed in; null: start_context() makes one
+  std::shared_ptr<SecretVault> vault_;  // handed in, or made when the configuration is known; null: there is none
   bool unread_ = false;                 // the configuration is in files nobody has read yet
   Semaphore local_slots_;
   Semaphore remote_slots_;
@@ -263,9 +289,10 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   Semaphore reloading_{1};
   std::string session_id_;
   std::shared_ptr<SignIns> sign_ins_;
-  std::shared_ptr<ServerRecorder> recorder_;  // none: nothing is kept
-  bool unprepared_ = true;                    // servers may be without a connection
-  bool started_ = false;                      // all of them, so new ones are started, too
+  std::map<std::string, std::shared_ptr<const Tool>> sign_in_tools_;  // by server; those that are offered now
+  std::shared_ptr<ServerRecorder> recorder_;                          // none: nothing is kept
+  bool unprepared_ = true;                                            // servers may be without a connection
+  bool started_ = false;                                              // all of them, so new ones are started, too
   std::shared_ptr<const StartContext> context_;
   std::optional<std::chrono::milliseconds> idle_limit_;
   bool stopped_ = false;  // stop() was called

@@ -1,13 +1,42 @@
 // Host::sign_in and Host::sign_out: the only place where somebody is sent to a browser. Outside of every limit for
 // connecting or calling.
+#include <algorithm>
+
 #include <boost/asio/this_coro.hpp>
 #include <fmt/format.h>
 
 #include "base/as_result.h"
+#include "base/strings.h"
 #include "host/host_impl.h"
 #include "host/server_error.h"
 
 namespace patchbay {
+namespace {
+
+constexpr std::string_view sign_in_tool_name = "authenticate";
+
+std::shared_ptr<const Tool> sign_in_tool(const std::string& server) {
+  auto tool = std::make_shared<Tool>();
+  tool->name = sign_in_tool_name;
+  tool->description = fmt::format(
+      "Server \"{}\" needs the user to sign in before its tools can be used. Calling this opens a page in the user's "
+      "browser and returns "
+      "when they have signed in; then the tools of the server take the place of this one.",
+      server);
+  tool->input_schema = Json{{"type", "object"}, {"properties", Json::object()}};
+  return tool;
+}
+
+// Ends a sign-in that nobody waits for any more.
+struct Withdraw {
+  explicit Withdraw(Spawned s) : sign_in(std::move(s)) {}
+  Withdraw(const Withdraw&) = delete;
+  Withdraw& operator=(const Withdraw&) = delete;
+  ~Withdraw() { sign_in.cancel(); }
+  Spawned sign_in;
+};
+
+}  // namespace
 
 Task<std::shared_ptr<ServerSignIn>> Host::Impl::signing_in(std::shared_ptr<Connection> connection) {
   const auto& name = connection->name();
@@ -28,9 +57,21 @@ Task<std::shared_ptr<ServerSignIn>> Host::Impl::signing_in(std::shared_ptr<Conne
   co_return sign_in;
 }
 
-Task<SignInResult> Host::sign_in(std::string server) {
-  auto impl = impl_;
+Task<SignInResult> Host::Impl::sign_in(std::shared_ptr<Impl> impl, std::string server) {
   co_await impl->prepare();
+  // In our own scope, so that stop() ends it, however long the user takes.
+  auto outcome = std::make_shared<Completion<Result<SignInResult>>>();
+  const Withdraw withdraw(impl->scope_->spawn(sign_in_apart(impl, std::move(server), Outcome(outcome))));
+  auto done = co_await outcome->wait();
+  impl->check_running();
+  co_return value_or_throw(std::move(done));
+}
+
+Task<void> Host::Impl::sign_in_apart(std::shared_ptr<Impl> impl, std::string server, Outcome outcome) {
+  outcome.set(co_await as_result(sign_in_now(impl, std::move(server))));
+}
+
+Task<SignInResult> Host::Impl::sign_in_now(std::shared_ptr<Impl> impl, std::string server) {
   auto connection = impl->require(server);
   impl->permissions_.require_server(server);
   SignInReport report;
@@ -54,6 +95,51 @@ Task<SignInResult> Host::sign_in(std::string server) {
   }
   co_return SignInResult{std::move(report.issuer), std::move(report.resource), std::move(report.granted),
                          report.registered};
+}
+
+Task<SignInResult> Host::sign_in(std::string server) { return Impl::sign_in(impl_, std::move(server)); }
+
+OfferedTools::Tools Host::Impl::tools_of(const Connection& connection) {
+  auto tools = connection.tools();
+  const auto& name = connection.name();
+  const bool wanted = sign_ins_->has_person() && connection.status().state == ServerState::needs_auth &&
+                      may_sign_in(connection.config());
+  if (!wanted || std::ranges::any_of(tools, [](const auto& tool) { return tool->name == sign_in_tool_name; })) {
+    sign_in_tools_.erase(name);
+    return tools;
+  }
+  auto& tool = sign_in_tools_[name];
+  if (!tool) tool = sign_in_tool(name);
+  tools.push_back(tool);
+  return tools;
+}
+
+std::string Host::Impl::sign_in_meant(std::string_view tool) {
+  const auto catalog = offered_.all();
+  const auto found = catalog->find(tool);
+  const auto* const* entry = std::get_if<const CatalogEntry*>(&found);
+  if (!entry) return {};
+  const auto ours = sign_in_tools_.find((*entry)->server);
+  return ours != sign_in_tools_.end() && ours->second == (*entry)->tool ? ours->first : std::string();
+}
+
+// A failure is a result as well: the model can say what went wrong, and try again.
+Task<CallToolResult> Host::Impl::sign_in_by_tool(std::shared_ptr<Impl> impl, std::string server) {
+  auto done = co_await as_result(sign_in(impl, server));
+  impl->check_running();
+  CallToolResult result;
+  TextContent text;
+  if (done) {
+    const auto count = impl->require(server)->tools().size();
+    text.text = fmt::format("The user signed in at {}. Server \"{}\" is connected and has {} now.", done->issuer,
+                            server, plural(count, "tool"));
+  } else {
+    if (done.error().code() == Errc::cancelled) throw done.error();
+    text.text = fmt::format("Signing in did not work: {}", done.error().message());
+    result.is_error = true;
+  }
+  result.content.push_back(std::move(text));
+  co_return result;
 }
 
 Task<SignOutResult> Host::sign_out(std::string server) {

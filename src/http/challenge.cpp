@@ -91,9 +91,10 @@ class Reader {
       // URLs are not tokens, and are sent without quotes all the same.
       value = take([](char c) { return !is_blank(c) && c != ',' && c != '"'; });
     }
-    if (current_ && current_->parameters.size() < most_parameters) {
-      current_->parameters.emplace_back(to_lower_ascii(name), std::move(value));
-    }
+    if (!current_ || current_->parameters.size() >= most_parameters) return;
+    current_->parameters.emplace_back(to_lower_ascii(name), std::move(value));
+    // With parameters behind it, it was only a word too many.
+    current_->token68.clear();
   }
 
   // Only when nothing else is in this challenge: "Negotiate YIIJ==".

@@ -28,6 +28,8 @@
 namespace patchbay {
 
 inline constexpr std::int64_t kept_records_version = 1;
+// Of the year 9999, in seconds since 1970: as far as a calendar goes, and as far as a time in a file is believed.
+inline constexpr std::int64_t last_second = 253'402'300'799;
 
 inline bool is_record_key(std::string_view text) noexcept {
   return text.size() == 64 &&
@@ -55,13 +57,18 @@ KeptRecords<Format> read_records(std::string_view text) {
   if (servers == nullptr) return records;
   for (const auto& [key, entry] : *servers) {
     const auto time = entry[Format::time_key].to_int();
-    // Ten thousand years are as far as a calendar goes.
-    if (!is_record_key(key) || !time || *time < 0 || *time > 253'402'300'799) continue;
+    if (!is_record_key(key) || !time || *time < 0 || *time > last_second) continue;
     if (auto record = Format::read(entry, std::chrono::sys_seconds(std::chrono::seconds(*time)))) {
       records.insert_or_assign(std::string(key), std::move(*record));
     }
   }
   return records;
+}
+
+// What a newer version of this program keeps is not ours to replace.
+inline bool is_newer(std::string_view text) {
+  const auto value = parse_json(text);
+  return value && (*value)["version"].to_int().value_or(0) > kept_records_version;
 }
 
 template <class Format>
@@ -99,13 +106,17 @@ std::optional<typename Format::Record> recall_record(const std::string& path, co
 template <class Format>
 Result<void> remember_record(const std::string& path, const std::string& key,
                              const std::optional<typename Format::Record>& record, std::chrono::sys_seconds now) {
-  return change_kept_file(path, Format::largest_file, [&](std::string_view text) -> std::optional<std::string> {
+  bool newer = false;
+  auto changed = change_kept_file(path, Format::largest_file, [&](std::string_view text) -> std::optional<std::string> {
+    if ((newer = is_newer(text))) return std::nullopt;
     auto records = read_records<Format>(text);
     const auto before = records;
     update_records<Format>(records, key, record, now);
     if (records == before) return std::nullopt;
     return write_records<Format>(records);
   });
+  if (newer) return fail(Errc::internal, path + " was written by a newer version of this program");
+  return changed;
 }
 
 }  // namespace patchbay

@@ -172,8 +172,14 @@ std::string ArgumentCondition::doubt(const CallFacts& call) const {
   if (name_.size() == 2 && name_.front() == "@")
     return fmt::format("the server does not report @{} for the tool", name_.back());
   const auto name = to_text(Json(join(name_, ".")));
-  return value_in(call, hint) == nullptr ? fmt::format("the call has no argument {}", name)
-                                         : fmt::format("the argument {} cannot be compared with the condition", name);
+  const auto* value = value_in(call, hint);
+  if (value == nullptr) return fmt::format("the call has no argument {}", name);
+  const bool of_text = std::holds_alternative<Regex>(test_->what) || std::holds_alternative<TextPattern>(test_->what);
+  if (value->is_number() && of_text) {
+    return fmt::format("the argument {} is a number and the condition is about texts (write a range such as 1..10)",
+                       name);
+  }
+  return fmt::format("the argument {} cannot be compared with the condition", name);
 }
 
 namespace {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/strings.h"
 #include "text/characters.h"
 #include "text/utf8.h"
 
@@ -262,6 +263,8 @@ std::string clean_line(std::string_view text) {
   }
   return out;
 }
+
+std::string clean_excerpt(std::string_view text, std::size_t bytes) { return clean_line(cut_utf8(trim(text), bytes)); }
 
 std::string indentation_of(std::string_view line) {
   constexpr std::size_t most = 40;

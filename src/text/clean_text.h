@@ -4,6 +4,7 @@
 // Pure, linear in the input, and cleaning twice changes nothing more.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -20,6 +21,9 @@ std::string clean_for_display(std::string_view text);
 // The same on one line: white space around newlines and tabs becomes one blank, none at
 // either end.
 std::string clean_line(std::string_view text);
+
+// The same of the beginning of a text, of at most so many bytes of it: what a message quotes.
+std::string clean_excerpt(std::string_view text, std::size_t bytes);
 
 // The blanks a line begins with, at most 40; a tab is four. How far a line is indented says what it belongs to.
 std::string indentation_of(std::string_view line);

@@ -11,7 +11,7 @@
 
 namespace patchbay {
 
-const std::string_view fix_the_file = "fix the file and run the command again";
+const std::string_view fix_the_file = "fix the file";
 
 namespace {
 

@@ -71,7 +71,7 @@ std::string shown_type(const HttpHead& head) {
   return type.empty() ? "no content type" : type;
 }
 
-std::string excerpt(std::string_view body) { return clean_line(cut_utf8(trim(body), excerpt_limit)); }
+std::string excerpt(std::string_view body) { return clean_excerpt(body, excerpt_limit); }
 
 Task<std::string> explaining_body(HttpExchange& exchange) {
   std::string body;

@@ -122,7 +122,12 @@ class SessionTransport final : public Transport {
 Result<std::optional<Fd>> open_own_folder(const std::string& folder) {
   Fd fd(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!fd && errno == ENOENT) return std::optional<Fd>();
-  if (!fd && (errno == ELOOP || errno == ENOTDIR)) return unsafe(folder, "it is a link or not a directory");
+  if (!fd && (errno == ELOOP || errno == ENOTDIR)) {
+    struct stat there{};
+    // A file further up: nothing can be here.
+    if (::lstat(folder.c_str(), &there) != 0 && (errno == ENOTDIR || errno == ENOENT)) return std::optional<Fd>();
+    return unsafe(folder, "it is a link or not a directory");
+  }
   if (!fd) return unsafe(folder, std::strerror(errno));
   struct stat about{};
   if (::fstat(fd.get(), &about) != 0) return unsafe(folder, std::strerror(errno));

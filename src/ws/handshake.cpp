@@ -78,7 +78,7 @@ bool lists(const HttpHeaders& headers, std::string_view name, std::string_view w
 }
 
 // A stranger's words, fit for a message.
-std::string shown_words(std::string_view text) { return clean_line(cut_utf8(trim(text), 100)); }
+std::string shown_words(std::string_view text) { return clean_excerpt(text, 100); }
 
 bool is_chunked(const HttpHead& head) { return lists(head.headers, "Transfer-Encoding", "chunked"); }
 

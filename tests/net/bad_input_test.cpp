@@ -169,7 +169,7 @@ TEST(BadInput, ServersThatDoNotBehave) {
          }
        },
        Errc::timeout,
-       {"no answer from", "within 2 s", "while opening the session", "set MCP_TIMEOUT"}},
+       {"no answer from", "within 2 s", "while connecting", "set MCP_TIMEOUT"}},
       {"a stream that never names its endpoint",
        [](ScriptConnection& connection) {
          connection.read_request();
@@ -180,7 +180,7 @@ TEST(BadInput, ServersThatDoNotBehave) {
          }
        },
        Errc::timeout,
-       {"no answer from", "within 2 s", "while opening the session", "set MCP_TIMEOUT"},
+       {"no answer from", "within 2 s", "while connecting", "set MCP_TIMEOUT"},
        true},
       {"an event over the limit",
        good_until([](ScriptConnection& connection, const std::string&) {

@@ -468,6 +468,8 @@ TEST_F(Kept, ARefusedCredentialIsRememberedUntilItIsAnotherOneOrTheServerIsNamed
   const auto second = house.run({"tools", "--json"});
   EXPECT_EQ(second.code, 3);
   EXPECT_THAT(second.out, AllOf(HasSubstr("needs-auth"), HasSubstr("wants credentials"), remembered));
+  // A tool that any server may have is not that server's name.
+  EXPECT_THAT(house.run({"call", "nobody-has-this"}).err, remembered);
   for (const std::vector<std::string>& asks :
        {std::vector<std::string>{"tools", "web", "--json"}, {"reconnect", "web", "--json"}, {"status", "--check"}}) {
     const auto result = house.run(asks);
@@ -507,6 +509,10 @@ TEST_F(Kept, CompletionKnowsToolsAndTheirArgumentsAndStartsNothing) {
   EXPECT_EQ(offered({"call", "files/add", ""}), "a= b=\n");
   EXPECT_EQ(offered({"call", "files/echo", "te"}), "text=\n");
   EXPECT_EQ(offered({"call", "files/echo", "text", "=", "x"}), "\n");
+  EXPECT_EQ(offered({"call", "files", "a"}), "add\n");
+  EXPECT_EQ(offered({"call", "files", ""}), "add boom echo fail raw slow\n");
+  EXPECT_EQ(offered({"call", "files", "echo", ""}), "text=\n");
+  EXPECT_EQ(offered({"read", ""}), "files\n");
   EXPECT_EQ(started(), before);
 }
 

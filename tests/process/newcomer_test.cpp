@@ -365,5 +365,75 @@ TEST_F(Newcomer, ThePageOfAToolSaysWhatItTakesAndHowToCallIt) {
   EXPECT_EQ(house.run({"call", "ev/plan", "first_argument=TEXT", "second_argument=TEXT"}).code, 0);
 }
 
+// E1: what a server lists for those who can be asked is the same for every command, with a terminal or without.
+TEST_F(Newcomer, EveryCommandTellsServersThatItCanBeAsked) {
+  Household house;
+  ASSERT_EQ(house.run({"add", "fix", "--", test::built("scenario-server")}).code, 0);
+  for (const auto& words : std::vector<std::vector<std::string>>{{"tools", "fix"},
+                                                                 {"call", "fix/echo", "text=x"},
+                                                                 {"list", "--check"},
+                                                                 {"call", "fix/echo", "text=x", "--json"}}) {
+    auto traced = words;
+    traced.push_back("--trace");
+    EXPECT_THAT(house.run(traced).err, HasSubstr("\"elicitation\":{")) << testing::PrintToString(words);
+  }
+  const auto asked = house.run({"call", "fix/ask_form"});
+  EXPECT_EQ(asked.out, "cancel -\n") << asked.err;
+}
+
+// P1: `why` takes a value for what the tool last listed takes it for, as `call` does.
+TEST_F(Newcomer, WhyTakesArgumentsForWhatTheToolTakesThemFor) {
+  add("fake");
+  const std::vector<std::string> why{"why", "fake/add", "a=1", "b=2", "--disallowedTools", "mcp__fake__add(a: /^9/)"};
+  const auto unknown = house.run(why);
+  EXPECT_THAT(unknown.out, HasSubstr("the types of the arguments are not known")) << unknown.err;
+  ASSERT_EQ(house.run({"tools", "fake"}).code, 0);
+  const auto known = house.run(why);
+  EXPECT_THAT(known.out, AllOf(HasSubstr("mcp__fake__add: deny"), Not(HasSubstr("are not known, so")))) << known.err;
+  EXPECT_EQ(house.run({"call", "fake/add", "a=1", "b=2", "--disallowedTools", "mcp__fake__add(a: /^9/)"}).code, 2);
+}
+
+// X5: what is wrong with another entry is not the error of this call.
+TEST_F(Newcomer, ABrokenEntryBesideTheOneThatIsMeantIsAWarning) {
+  add("fake");
+  house.tree.file("project/.mcp.json", R"({"mcpServers":{"odd":{"command":7}}})");
+  const auto called = house.run({"call", "fake/echo", "text=x"});
+  EXPECT_EQ(called.out, "x\n");
+  EXPECT_THAT(called.err, AllOf(StartsWith("patchbay: warning: "), HasSubstr("odd")));
+  house.tree.file("project/.mcp.json", "{");
+  const auto unread = house.run({"call", "fake/echo", "text=x"});
+  EXPECT_EQ(unread.out, "x\n");
+  EXPECT_THAT(unread.err, AllOf(StartsWith("patchbay: warning: "), HasSubstr("fix the file"),
+                                Not(HasSubstr("run the command again"))));
+}
+
+TEST_F(Newcomer, AFlagOfAnotherCommandIsNamedAsSuch) {
+  const auto refused = house.run({"call", "k1/count", "--cached"});
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("\"--cached\" is a flag of "));
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("tools"), HasSubstr("not of call"), HasSubstr("cached=VALUE")));
+}
+
+TEST_F(Newcomer, WhereServersFailedTheOverviewNamesDoctor) {
+  add("fake");
+  EXPECT_THAT(house.run({}).out, Not(HasSubstr("patchbay doctor")));
+  add("gone", "exits-at-once");
+  EXPECT_THAT(house.run({}).out, HasSubstr("patchbay doctor"));
+}
+
+// N2
+TEST_F(Newcomer, LogsCanBeTheLastLines) {
+  add("gone", "exits-at-once");
+  (void)house.run({"tools", "gone"});
+  const auto all = house.run({"logs", "gone"}).out;
+  ASSERT_GT(std::ranges::count(all, '\n'), 2);
+  const auto last = house.run({"logs", "gone", "-n", "2"}).out;
+  EXPECT_EQ(std::ranges::count(last, '\n'), 2);
+  EXPECT_THAT(all, testing::EndsWith(last));
+  EXPECT_EQ(house.run({"logs", "gone", "-n", "0"}).out, "");
+  EXPECT_EQ(house.run({"logs", "gone", "-n", "many"}).code, 2);
+  EXPECT_EQ(test::json_of(house.run({"logs", "gone", "-n", "1", "--json"}))["lines"].size(), 1u);
+}
+
 }  // namespace
 }  // namespace patchbay

@@ -204,6 +204,37 @@ TEST(SessionAmongOthers, AServerThatARuleDeniesWholeIsNotStarted) {
   EXPECT_FALSE(std::ifstream(started).good());
 }
 
+// P1 N9: nor by a command that would be refused, or that looks for a name that any server may have.
+TEST(SessionAmongOthers, AServerThatARuleDeniesWholeIsNotStartedByACommandEither) {
+  const SessionHouse house;
+  const auto started = house.project() + "/started";
+  house.add_mode_server("good", started);
+  house.add_fixture_server();
+  house.tree.file("home/.claude/settings.json", R"({"permissions":{"deny":["mcp__fake"]}})");
+  const auto refused_everywhere = [&](const char* where) {
+    for (const auto& words : std::vector<std::vector<std::string>>{{"call", "fake/echo", "text=x"},
+                                                                   {"call", "mcp__fake__echo", "text=x"},
+                                                                   {"call", "nobody-has-this"},
+                                                                   {"tools", "fake/echo"},
+                                                                   {"resources", "fake"},
+                                                                   {"prompts", "fake"},
+                                                                   {"prompt", "fake/greet", "name=x"},
+                                                                   {"skills", "fake"},
+                                                                   {"reconnect", "fake"}}) {
+      const auto refused = house.run(words);
+      EXPECT_EQ(refused.code, 2) << where << ": " << words[0] << " " << words[1] << ": " << refused.out << refused.err;
+      EXPECT_THAT(refused.err, HasSubstr("denied by the rule \"mcp__fake\"")) << where << ": " << words[0];
+      EXPECT_FALSE(std::ifstream(started).good()) << where << ": " << words[0] << " " << words[1];
+      ::unlink(started.c_str());
+    }
+  };
+  refused_everywhere("alone");
+  house.start();
+  refused_everywhere("in the session");
+  // Whoever asks why gets the server's own word on it.
+  EXPECT_THAT(house.run({"why", "--check", "boom"}).out, HasSubstr("denied by the rule"));
+}
+
 // E1 N9: a question of a server reaches whoever called, and nobody else.
 TEST(SessionAmongOthers, AQuestionReachesWhoeverCalledAndNobodyElse) {
   const SessionHouse house;

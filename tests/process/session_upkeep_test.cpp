@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "process/session_house.h"
+#include "support/running_program.h"
 
 namespace patchbay::test {
 namespace {
@@ -111,7 +112,7 @@ TEST(SessionUpkeep, ARestartIsReportedOnce) {
   EXPECT_THAT(house.run({"call", "fake/echo", "text=x"}).err, Not(HasSubstr("was restarted")));
   const auto next = house.run({"call", "fix/hangs"});
   EXPECT_EQ(next.code, 0) << next.err;
-  EXPECT_THAT(next.err, testing::ContainsRegex("server \"fix\" was restarted at [0-9:]+; what it held is gone"));
+  EXPECT_THAT(next.err, testing::ContainsRegex("server \"fix\" was restarted at [-0-9: +]+; what it held is gone"));
   EXPECT_THAT(house.run({"call", "fix/hangs"}).err, Not(HasSubstr("was restarted")));
   // Who asks for it need not be told.
   EXPECT_THAT(house.run({"reconnect", "fix"}).err, Not(HasSubstr("was restarted")));
@@ -173,6 +174,27 @@ TEST(SessionUpkeep, LogAndTraceHideSecretsOfEntriesAddedLater) {
   EXPECT_THAT(written, Not(HasSubstr(secret)));
 }
 
+// N4 N9: a secret that is replaced while the session runs.
+TEST(SessionUpkeep, LogAndTraceHideASecretThatWasReplacedMeanwhile) {
+  const SessionHouse house;
+  const auto log = house.project() + "/log";
+  const auto file = house.project() + "/token";
+  const std::string first = "correct-horse-battery", second = "another-staple-entirely";
+  std::ofstream(file) << first << "\n";
+  ::chmod(file.c_str(), 0600);
+  ASSERT_EQ(house.run({"add", "fake", "-e", "API_KEY=${file:" + file + "}", "--", built("mode-server"), "good"}).code,
+            0);
+  house.start({"--log-file", log, "--log-level", "debug", "--trace"});
+  EXPECT_EQ(house.run({"call", "fake/echo", "text=it is " + first}).out, "it is " + first + "\n");
+  std::ofstream(file) << second << "\n";
+  ASSERT_EQ(house.run({"reconnect", "fake"}).code, 0);
+  EXPECT_EQ(house.run({"call", "fake/echo", "text=now " + second}).out, "now " + second + "\n");
+  EXPECT_EQ(house.run({"call", "fake/echo", "text=then " + first}).out, "then " + first + "\n");
+  const auto written = text_of(log);
+  EXPECT_THAT(written, AllOf(HasSubstr("it is "), HasSubstr("now "), HasSubstr("then ")));
+  EXPECT_THAT(written, AllOf(Not(HasSubstr(first)), Not(HasSubstr(second))));
+}
+
 // N9: one that is ending is waited for.
 TEST(SessionUpkeep, StopsAtOnceKillNobody) {
   const SessionHouse house;
@@ -193,6 +215,24 @@ TEST(SessionUpkeep, StopsAtOnceKillNobody) {
     EXPECT_THAT(result.out, Not(HasSubstr("killed")));
   }
   EXPECT_TRUE(ended(pid));
+}
+
+// N9 X5: a remote server that is gone is noticed by the next command, which waits as long as it is told to.
+TEST(SessionUpkeep, ARemoteServerThatIsGoneIsWaitedForWithinTheLimitOfTheCall) {
+  const SessionHouse house;
+  RunningProgram server({built("patchbay"), "serve", "--http", "127.0.0.1:0", "--json", "--root", house.project()});
+  ASSERT_EQ(house.run({"add", "-t", "http", "web", served_url(server)}).code, 0);
+  house.start();
+  ASSERT_EQ(house.run({"call", "web/list_dir", "path=."}).code, 0);
+  server.end(SIGTERM);
+  const auto begun = std::chrono::steady_clock::now();
+  const auto called = house.run({"call", "web/list_dir", "path=.", "--timeout", "2", "--json"});
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(10));
+  EXPECT_EQ(called.code, 3);
+  const auto error = json_of(called)["error"];
+  EXPECT_EQ(error["code"], Json("connect"));
+  EXPECT_EQ(error["carried_out"], Json("no"));
+  EXPECT_THAT(std::string(error["message"].as_text()), AllOf(HasSubstr("no connection"), HasSubstr("coming back")));
 }
 
 }  // namespace

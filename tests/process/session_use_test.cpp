@@ -342,6 +342,52 @@ TEST(SessionUse, AQuestionReachesTheTerminalOfTheCommandThatCalled) {
   EXPECT_EQ(house.run({"call", "fix/ask_form"}).out, "cancel -\n");
 }
 
+// C6 N9: who approves a server on the terminal means it for the session, which then keeps what the server holds.
+TEST(SessionUse, AServerThatIsApprovedOnTheTerminalIsStartedInTheSession) {
+  SessionHouse house;
+  house.start();
+  house.tree.file("project/.mcp.json", server_file({{"fix", {{"command", built("scenario-server")}}}}));
+  // Nobody can be asked.
+  EXPECT_EQ(house.run({"call", "fix/hangs"}).code, 2);
+  Terminal terminal({built("patchbay"), "call", "fix/add_tool", "name=extra"}, house.project(), house.options().env);
+  ASSERT_TRUE(terminal.wait_for("Start it?")) << terminal.seen();
+  terminal.type("y\n");
+  EXPECT_EQ(terminal.wait_for_end(), 0) << terminal.seen();
+  EXPECT_THAT(terminal.seen(), HasSubstr("Approved \"fix\""));
+  EXPECT_EQ(house.status()["servers"].as_array().front()["state"], Json("connected"));
+  const auto called = house.run({"call", "fix/extra"});
+  EXPECT_EQ(called.code, 0) << called.err;
+}
+
+// C6 N9
+TEST(SessionUse, AServerThatIsRejectedOnTheTerminalIsNotStartedInTheSession) {
+  SessionHouse house;
+  house.start();
+  house.tree.file("project/.mcp.json", server_file({{"fix", {{"command", built("scenario-server")}}}}));
+  Terminal terminal({built("patchbay"), "call", "fix/hangs"}, house.project(), house.options().env);
+  ASSERT_TRUE(terminal.wait_for("Start it?")) << terminal.seen();
+  terminal.type("n\n");
+  EXPECT_NE(terminal.wait_for_end(), 0) << terminal.seen();
+  EXPECT_THAT(terminal.seen(), HasSubstr("Rejected \"fix\""));
+  EXPECT_EQ(house.status()["servers"].as_array().front()["state"], Json("disabled"));
+}
+
+// N9: a session that was killed does not end unnoticed; that is said once.
+TEST(SessionUse, ASessionThatWasKilledIsMissedOnce) {
+  const SessionHouse house;
+  house.add_mode_server("good");
+  const auto pid = house.start();
+  ASSERT_EQ(house.run({"call", "fake/echo", "text=x"}).code, 0);
+  ASSERT_EQ(::kill(pid, SIGKILL), 0);
+  ASSERT_TRUE(ended(pid));
+  const auto first = house.run({"call", "fake/echo", "text=x"});
+  EXPECT_EQ(first.out, "x\n");
+  EXPECT_THAT(first.err, HasSubstr("the session of this directory has ended"));
+  EXPECT_THAT(house.run({"call", "fake/echo", "text=x"}).err, Not(HasSubstr("session")));
+  house.start();
+  EXPECT_EQ(house.run({"call", "fake/echo", "text=x"}).out, "x\n");
+}
+
 // N9: a program of another version is refused, with the command that restarts the session.
 TEST(SessionUse, AnotherVersionIsRefused) {
   const SessionHouse house;

@@ -330,6 +330,80 @@ TEST(ComingBack, AConversationDoesNotBeginWithoutARequiredServer) {
 }
 
 // Stopped while it waits for the next attempt, or in the middle of one.
+// A server of a file, lost and not back yet, with a call that waits for it. What becomes of both when the file changes?
+struct Waited {
+  Waited() {
+    config.servers.push_back(named("s"));
+    config.servers.back().command = "program";
+    s->on(m(method::call_tool), std::string(done));
+  }
+  Host make() {
+    HostOptions options;
+    options.config = config;
+    options.client = modern_client();
+    options.keep_connected = true;
+    return make_host(std::move(options), House::runtime(), "",
+                     [this](const ServerConfig& entry) { return (entry.args.empty() ? s : edited)->transport(); });
+  }
+  // Leaves it coming back, in vain.
+  Task<void> lose() {
+    co_await s->die();
+    co_await settle();
+    s->before_open = []() -> Task<void> { throw Error(Errc::connect, "nobody is there"); };
+  }
+
+  LoadedConfig config;
+  std::unique_ptr<ScriptServer> s = tool_server({"a"});
+  std::unique_ptr<ScriptServer> edited = tool_server({"a"});
+};
+
+TEST(ComingBack, AServerThatIsTurnedOffMeanwhileIsNotOpenedForACallThatWaits) {
+  Waited house;
+  ManualClock clock;
+  run_task(clock, [&]() -> Task<void> {
+    auto host = house.make();
+    co_await host.start();
+    co_await house.lose();
+    Scope scope(co_await asio::this_coro::executor);
+    auto waiting = beside(scope, host.call("mcp__s__a"));
+    co_await settle();
+    const auto opens = house.s->opens;
+    auto off = house.config;
+    off.servers.back().standing = ServerStanding::disabled;
+    co_await host.reload(off);
+    co_await clock.advance(5min);
+    EXPECT_EQ(house.s->opens, opens);
+    EXPECT_EQ(failure_of(*waiting), Errc::config);
+    if (waiting->result && !*waiting->result) EXPECT_EQ(waiting->result->error().carried_out(), CarriedOut::no);
+    co_await scope.join();
+    co_await host.stop();
+  });
+}
+
+TEST(ComingBack, ACallThatWaitsGoesToTheServerOfTheEditedEntry) {
+  Waited house;
+  house.edited->on(m(method::call_tool), std::string(done));
+  ManualClock clock;
+  run_task(clock, [&]() -> Task<void> {
+    auto host = house.make();
+    co_await host.start();
+    co_await house.lose();
+    Scope scope(co_await asio::this_coro::executor);
+    auto waiting = beside(scope, host.call("mcp__s__a"));
+    co_await settle();
+    const auto opens = house.s->opens;
+    auto corrected = house.config;
+    corrected.servers.back().args = {"-v"};
+    co_await host.reload(corrected);
+    co_await clock.advance(1s);
+    EXPECT_TRUE(waiting->result && *waiting->result);
+    EXPECT_EQ(house.s->opens, opens);
+    EXPECT_EQ(house.edited->count(method::call_tool), 1u);
+    co_await scope.join();
+    co_await host.stop();
+  });
+}
+
 TEST(ComingBack, StoppingMeanwhileLeavesNothing) {
   for (const auto after : {0ms, 500ms, 1000ms, 1500ms}) {
     House house;

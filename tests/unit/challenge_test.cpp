@@ -47,6 +47,7 @@ TEST(Challenges, AreReadInOrder) {
            {"scope=x, Bearer", {{"bearer", {}, ""}}},
            {"Bearer \"x\", scope=y", {{"bearer", {{"scope", "y"}}, ""}}},
            {"Bearer (), scope=y", {{"bearer", {{"scope", "y"}}, ""}}},
+           {"Bearer required, scope=y", {{"bearer", {{"scope", "y"}}, ""}}},
            {"Bearer error=\"insufficient", {{"bearer", {}, ""}}},
            {"Bearer error=\"insufficient\\", {{"bearer", {}, ""}}},
            {"\"", {}},

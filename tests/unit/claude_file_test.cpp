@@ -51,19 +51,13 @@ TEST(ClaudeFile, WrongPartsAreProblemsWhenTheyMatter) {
     std::string_view text, problem;
   };
   for (auto [text, problem] : std::initializer_list<Case>{
-           {"[]", ":1:1: the file must be an object, found an array; fix the file and run the command again"},
-           {R"({"mcpServers":1})",
-            ":1:15: \"mcpServers\" must be an object, found a number; fix the file and run the command "
-            "again"},
-           {R"({"projects":[]})",
-            ":1:13: \"projects\" must be an object, found an array; fix the file and run the command again"},
-           {R"({"projects":{"/p":1}})",
-            ":1:19: the project \"/p\" must be an object, found a number; fix the file and run the command again"},
+           {"[]", ":1:1: the file must be an object, found an array; fix the file"},
+           {R"({"mcpServers":1})", ":1:15: \"mcpServers\" must be an object, found a number; fix the file"},
+           {R"({"projects":[]})", ":1:13: \"projects\" must be an object, found an array; fix the file"},
+           {R"({"projects":{"/p":1}})", ":1:19: the project \"/p\" must be an object, found a number; fix the file"},
            {R"({"projects":{"/p":{"disabledMcpServers":"x"}}})",
-            ":1:41: \"disabledMcpServers\" must be an array of strings, found a string; fix the file and run the "
-            "command "
-            "again"},
-           {"", ":1:1: the file is empty, expected an object; fix the file and run the command again"},
+            ":1:41: \"disabledMcpServers\" must be an array of strings, found a string; fix the file"},
+           {"", ":1:1: the file is empty, expected an object; fix the file"},
        }) {
     auto claude = read_claude_file(text, file, projects);
     ASSERT_EQ(claude.problems.size(), 1u) << text;

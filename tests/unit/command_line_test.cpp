@@ -282,7 +282,8 @@ TEST(CommandLineTest, TheFirstWrongWordIsReported) {
        "--scope",
        0,
        "call",
-       "there is no flag \"--scope\" of call; arguments are written key=value: scope=VALUE"},
+       "\"--scope\" is a flag of add, list, why and others, not of call; an argument of that name is written "
+       "scope=VALUE"},
       {{"--scope", "local", "list"},
        Kind::misplaced_flag,
        "--scope",

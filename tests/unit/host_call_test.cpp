@@ -113,7 +113,7 @@ TEST(HostCall, TheLimitForConnectingEndsACallThatHasMoreTime) {
     EXPECT_FALSE(late);
     if (!late) {
       EXPECT_EQ(late.error().code(), Errc::timeout);
-      EXPECT_THAT(late.error().message(), AllOf(HasSubstr("opening the session"), Not(HasSubstr("was not called"))));
+      EXPECT_THAT(late.error().message(), AllOf(HasSubstr("while connecting"), Not(HasSubstr("was not called"))));
     }
     co_await host.stop();
   });

@@ -237,6 +237,22 @@ TEST_F(Key, ScopeAndPlaceDoNotCountButEntryAndValuesDo) {
   EXPECT_NE(server_key(server, context("there")).hash, key.hash);
 }
 
+// C11: the directory is a part of what a local server is started with.
+TEST_F(Key, ALocalServerIsAnotherOneInAnotherDirectory) {
+  server.args.clear();
+  const auto key = server_key(server, context("here"));
+  EXPECT_NE(server_key(server, context("there")).hash, key.hash);
+  server.cwd = "below";
+  EXPECT_NE(server_key(server, context("there")).hash, server_key(server, context("here")).hash);
+  server.cwd = "/";
+  EXPECT_EQ(server_key(server, context("there")).hash, server_key(server, context("here")).hash);
+  ServerConfig remote;
+  remote.name = "r";
+  remote.kind = ServerKind::http;
+  remote.url = "http://127.0.0.1/mcp";
+  EXPECT_EQ(server_key(remote, context("there")).hash, server_key(remote, context("here")).hash);
+}
+
 TEST_F(Key, AnotherSizeOrTimeOfAProgramFileIsAnotherStamp) {
   const auto key = server_key(server, context());
   const auto stamp = stamp_of(key.files);

@@ -24,6 +24,8 @@ TokenSet whole_set() {
   tokens.resource = "https://h.example/mcp?api_key=planted-key";
   tokens.client_id = "client";
   tokens.token_endpoint = "https://as.example/token";
+  tokens.revocation_endpoint = "https://as.example/revoke";
+  tokens.authentication = ClientAuthentication::post;
   tokens.kind = TokenKind::dpop;
   tokens.access = Secret("planted-access");
   tokens.refresh = Secret("planted-refresh");

@@ -81,26 +81,21 @@ TEST(OwnFile, AWrongPartIsAProblemAndTheOthersStay) {
 "settings": [], "setings": {}, "other": 1})",
                            file);
   EXPECT_TRUE(own.readable);
-  EXPECT_THAT(
-      texts(own),
-      ElementsAre(
-          "1:13: \"version\" must be a whole number that is at least 1, found \"1\"; fix the file and run the command "
-          "again",
-          "1:38: MCP server \"b\": expected an object with a \"command\" or a \"url\", found a number",
-          "2:26: \"disabledServers[1]\" must be a string, found a number; fix the file and run the command again",
-          "2:43: the project \"rel\" is ignored: its name must be an absolute path",
-          "2:60: the project \"/p\" must be an object, found a number; fix the file and run the command again",
-          "2:84: \"mcpServers\" must be an object, found an array; fix the file and run the command again",
-          "2:106: the entry \"a\" of \"approved\" must be a string, found a number; fix the file and run the command "
-          "again",
-          "3:13: \"rejected\" must be an object of strings, found an array; fix the file and run the command again",
-          "3:28: \"trusted\" must be true or false, found a number; fix the file and run the command again",
-          "3:50: \"disabledServers\" must be an array of strings, found an object; fix the file and run the command "
-          "again",
-          "3:54: unknown key \"trust\" has no effect; did you mean \"trusted\"?",
-          "4:13: \"settings\" must be an object, found an array; fix the file and run the command again",
-          "4:17: unknown key \"setings\" has no effect; did you mean \"settings\"?",
-          "4:32: unknown key \"other\" has no effect"));
+  EXPECT_THAT(texts(own),
+              ElementsAre("1:13: \"version\" must be a whole number that is at least 1, found \"1\"; fix the file",
+                          "1:38: MCP server \"b\": expected an object with a \"command\" or a \"url\", found a number",
+                          "2:26: \"disabledServers[1]\" must be a string, found a number; fix the file",
+                          "2:43: the project \"rel\" is ignored: its name must be an absolute path",
+                          "2:60: the project \"/p\" must be an object, found a number; fix the file",
+                          "2:84: \"mcpServers\" must be an object, found an array; fix the file",
+                          "2:106: the entry \"a\" of \"approved\" must be a string, found a number; fix the file",
+                          "3:13: \"rejected\" must be an object of strings, found an array; fix the file",
+                          "3:28: \"trusted\" must be true or false, found a number; fix the file",
+                          "3:50: \"disabledServers\" must be an array of strings, found an object; fix the file",
+                          "3:54: unknown key \"trust\" has no effect; did you mean \"trusted\"?",
+                          "4:13: \"settings\" must be an object, found an array; fix the file",
+                          "4:17: unknown key \"setings\" has no effect; did you mean \"settings\"?",
+                          "4:32: unknown key \"other\" has no effect"));
   EXPECT_EQ(own.user.servers.size(), 1u);
   EXPECT_THAT(own.disabled_servers, ElementsAre("x"));
   ASSERT_EQ(own.projects.size(), 1u);

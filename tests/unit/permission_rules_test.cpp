@@ -400,6 +400,10 @@ TEST(ArgumentRule, DoubtsAreNamed) {
   EXPECT_EQ(doubt("mcp__s__t(a.b: 1)", Json{{"a", 1}}), "the call has no argument \"a.b\"");
   EXPECT_EQ(doubt("mcp__s__t(path: ./a/**)", Json{{"path", 5}}),
             "the argument \"path\" cannot be compared with the condition");
+  for (const auto* rule : {"mcp__s__t(by: /^9/)", "mcp__s__t(by: 9*)"}) {
+    EXPECT_EQ(doubt(rule, Json{{"by", 1}}),
+              "the argument \"by\" is a number and the condition is about texts (write a range such as 1..10)");
+  }
   EXPECT_EQ(doubt("mcp__s__t(@openWorld: true)", Json()), "the server does not report @openWorld for the tool");
   EXPECT_EQ(doubt("mcp__s__t(path: ./a/**)", Json{{"path", "a/b"}}), "");
   EXPECT_EQ(doubt("mcp__s__t(path: ./a/**)", Json{{"path", "b"}}), "");

@@ -48,6 +48,15 @@ TEST(ServerHistory, ARestartIsTakenOnce) {
   EXPECT_EQ(history.take_restart("one"), at(5));
 }
 
+// A session that a server over HTTP has forgotten is opened anew without being lost in between.
+TEST(ServerHistory, ARenewedSessionIsARestart) {
+  ServerHistory history;
+  history.note(up(), at(1));
+  history.note(LogEvent{LogLevel::info, "one", "session_renewed", {}}, at(2));
+  EXPECT_EQ(history.take_restart("one"), at(2));
+  EXPECT_EQ(history.take_restart("one"), std::nullopt);
+}
+
 TEST(ServerHistory, AnotherEntryIsANewStart) {
   ServerHistory history;
   history.note(up(), at(1));
@@ -83,10 +92,10 @@ TEST(ServerHistory, WhatAwaitsApprovalHasNotFailed) {
 TEST(ServerHistory, TheFirstLineThatWasNotForUsIsKeptUntilItConnects) {
   ServerHistory history;
   EXPECT_EQ(history.printed("one"), "");
-  history.note(LogEvent{LogLevel::info, "one", "stream_silent", {{"text", "other"}}});
+  history.note(LogEvent{LogLevel::info, "one", "stream_silent", {{"text", "other"}}}, at(1));
   EXPECT_EQ(history.printed("one"), "");
-  history.note(LogEvent{LogLevel::info, "one", "junk", {{"why", "not JSON"}, {"text", "hello"}}});
-  history.note(LogEvent{LogLevel::info, "one", "junk", {{"why", "not JSON"}, {"text", "again"}}});
+  history.note(LogEvent{LogLevel::info, "one", "junk", {{"why", "not JSON"}, {"text", "hello"}}}, at(1));
+  history.note(LogEvent{LogLevel::info, "one", "junk", {{"why", "not JSON"}, {"text", "again"}}}, at(1));
   EXPECT_EQ(history.printed("one"), "hello");
   history.note(up(), at(1));
   EXPECT_EQ(history.printed("one"), "");

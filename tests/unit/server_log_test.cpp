@@ -1,6 +1,8 @@
 // The log of one server: its lines, its file, and what happens when it is full. L5.
 #include "host/kept/server_log.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,6 +14,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/fd.h"
 #include "base/strings.h"
 #include "support/temp_tree.h"
 
@@ -82,6 +85,20 @@ TEST(ServerLog, AFullFileIsMovedAsideOnce) {
   struct stat status{};
   ASSERT_EQ(::stat(path.c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777, 0600u);
+}
+
+// N2: somebody holds it locked for good, or the file system has no locks.
+TEST(ServerLog, AFileThatCannotBeMovedAsideDoesNotGrowForEver) {
+  TempTree tree;
+  const auto path = (tree.path() / "logs/a.log").string();
+  ASSERT_TRUE(append_server_log(path, "first\n"));
+  const Fd held(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  ASSERT_EQ(::flock(held.get(), LOCK_EX | LOCK_NB), 0);
+  const std::string lines(largest_server_log / 4, '\n');
+  bool refused = false;
+  for (int i = 0; i < 20; ++i) refused |= !append_server_log(path, lines).has_value();
+  EXPECT_TRUE(refused);
+  EXPECT_LE(fs::file_size(path), 2 * largest_server_log);
 }
 
 // A link that somebody put there does not decide which file grows.

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/kept_file.h"
 #include "support/temp_tree.h"
 
 namespace patchbay {
@@ -87,6 +88,20 @@ TEST(SignInMemory, AReconnectForgets) {
   EXPECT_FALSE(recall_refusal(state, key, noon + 1h));
   ASSERT_TRUE(remember_refusal(state, key, std::nullopt, noon + 10s));
   EXPECT_FALSE(recall_refusal(state, key, noon + 10s));
+}
+
+// N2: what a newer version keeps is not ours to throw away.
+TEST(SignInMemory, AFileOfANewerVersionIsLeftAsItIs) {
+  test::TempTree tree;
+  const auto state = tree.path().string();
+  const std::string key(64, 'a');
+  const std::string newer = R"({"version":2,"servers":{"other":[1]}})";
+  tree.file("sign-in.json", newer);
+  const auto kept = remember_refusal(state, key, KnownRefusal{noon, "HTTP 401"}, noon);
+  ASSERT_FALSE(kept);
+  EXPECT_THAT(kept.error().message(), testing::HasSubstr("newer version"));
+  EXPECT_EQ(read_kept_file(refusal_file(state), 1000), newer);
+  EXPECT_FALSE(recall_refusal(state, key, noon));
 }
 
 }  // namespace

@@ -190,6 +190,7 @@ class SecretVault::Impl {
 
   Result<std::optional<FileProtection>> protection() const { return file_.protection(); }
   const std::string& key_file() const { return file_options_.key_file; }
+  std::vector<std::string> files() const { return {index_path(), file_options_.file}; }
 
  private:
   std::string index_path() const { return folder_ + "/index.json"; }
@@ -406,5 +407,6 @@ Result<void> SecretVault::protect_with_key_file() { return impl_->protect(FilePr
 Result<std::optional<FileProtection>> SecretVault::protection() { return impl_->protection(); }
 
 std::string SecretVault::key_file() const { return impl_->key_file(); }
+std::vector<std::string> SecretVault::files() const { return impl_->files(); }
 
 }  // namespace patchbay

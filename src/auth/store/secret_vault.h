@@ -110,6 +110,8 @@ class SecretVault {
   Result<std::optional<FileProtection>> protection();
   // The key file that is used, or would be made.
   std::string key_file() const;
+  // Other ones, by size or time, when a secret is another one.
+  std::vector<std::string> files() const;
 
  private:
   class Impl;

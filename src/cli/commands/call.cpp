@@ -100,7 +100,8 @@ Task<int> make_call(Context& context) {
   if (!found && found.error().code() == Errc::invalid_argument && names_server(context, words.front())) {
     throw server_for_tool(words.front(), "TOOL");
   }
-  if (!found) throw found.error();
+  // Whatever was sent until here, it was not the call.
+  if (!found) throw std::move(found).error().with_carried_out(CarriedOut::no);
   const auto entry = std::move(*found);
 
   ArgumentSources sources;

@@ -1,5 +1,6 @@
-// `patchbay logs SERVER [-f]`: what a server wrote to stderr and what happened to it, from the log in the state
-// directory (host/kept/server_log). Starts nothing. With -f it goes on until it is interrupted or its reader leaves.
+// `patchbay logs SERVER [-n LINES] [-f]`: what a server wrote to stderr and what happened to it, from the log in the
+// state directory (host/kept/server_log). Starts nothing. With -f it goes on until it is interrupted or its reader
+// leaves.
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/inotify.h>
@@ -7,6 +8,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <deque>
 #include <filesystem>
 #include <system_error>
 
@@ -16,6 +18,7 @@
 #include "base/kept_file.h"
 #include "cli/kept.h"
 #include "cli/texts/present.h"
+#include "cli/texts/time_words.h"
 #include "host/kept/server_log.h"
 #include "text/shell_word.h"
 
@@ -117,28 +120,38 @@ int logs(const Settings& settings, Io& io) {
   const auto path = server_log_path(directory, server);
   Json lines = Json::array();
   bool any = false;
-  const std::function<void(std::string_view)> use = [&](std::string_view text) {
+  const std::function<void(std::string_view)> show = [&](std::string_view text) {
     const auto line = read_log_line(text);
     if (!line) return;
     any = true;
     if (!settings.json) {
-      print_lines(io, fmt::format("{}\n", safe_line(text, longest_line)));
+      const auto time = local_time(std::chrono::floor<std::chrono::seconds>(line->time));
+      print_lines(io, fmt::format("{} {} {}\n", time, to_string(line->kind), safe_line(line->text, longest_line)));
     } else if (settings.follow) {
       io.out(to_text(line_json(*line, text)) + "\n");
     } else {
       lines.push_back(line_json(*line, text));
     }
   };
+  // Both files are of limited size.
+  std::deque<std::string> held;
+  const std::function<void(std::string_view)> hold = [&](std::string_view text) {
+    if (!read_log_line(text)) return;
+    held.emplace_back(text);
+    if (held.size() > *settings.last_lines) held.pop_front();
+  };
+  const auto& use = settings.last_lines ? hold : show;
   LogReader(older_server_log(path)).read(use);
   LogReader reader(path);
+  reader.read(use);
+  for (const auto& text : held) show(text);
   if (settings.follow) {
-    follow(reader, path, use);
+    follow(reader, path, show);
     return 0;
   }
-  reader.read(use);
   if (settings.json) {
     io.out(json_text({{"server", server.name}, {"file", path}, {"lines", std::move(lines)}}, io.out_is_terminal));
-  } else if (!any) {
+  } else if (!any && settings.last_lines != 0) {
     io.talk(fmt::format("There is no log of \"{}\" yet. It begins when the server is started: patchbay tools{}\n",
                         safe_name(server.name, 80), shell_operands({server.name})));
   }

@@ -326,8 +326,7 @@ Task<int> reconnect(Context& context) {
         answer_of_session(context.session->place, std::string(session_method::reconnect), params, limit));
     if (!made) throw error_of_server(name, made.error());
   }
-  co_await context.host.start({name});
-  context.waiting.end();
+  (void)co_await start_servers(context, name);
   const auto statuses = context.statuses();
   const auto status = std::ranges::find(statuses, name, &ServerStatus::name);
   if (context.settings.json) {

@@ -90,7 +90,12 @@ Task<int> tools(Context& context) {
   if (!only.empty() && names_tool && !is_server(context, only)) co_return co_await show_tool(context, only);
   // As for `call`, a bare name will do for a tool.
   if (!only.empty() && !is_server(context, only)) co_return co_await show_named(context, only);
-  co_await start_servers(context, only);
+  if (only.empty()) {
+    co_await start_servers(context, "");
+  } else {
+    // How many of its tools are denied is a part of the answer.
+    co_await start_to_look(context, only);
+  }
   if (context.settings.json) {
     context.print_json(tools_json(context.statuses(), *context.host.catalog(), only));
   } else {
@@ -130,6 +135,10 @@ Task<int> overview(Context& context) {
     next += fmt::format("  patchbay approve{}      approve servers of this project; to list them: patchbay list\n",
                         shell_operands(pending));
   }
+  const bool failed = std::ranges::any_of(context.statuses(), [](const ServerStatus& status) {
+    return status.state == ServerState::failed || status.state == ServerState::needs_auth;
+  });
+  if (failed) next += "  patchbay doctor      find out why servers failed\n";
   next += "  patchbay --help\n";
   print_lines(context.io, next);
   co_return listing_exit_code(context, "");

@@ -11,8 +11,10 @@
 #include "catalog/naming.h"
 #include "cli/context.h"
 #include "cli/declared.h"
+#include "cli/kept.h"
 #include "cli/texts/present.h"
 #include "cli/texts/remedy_words.h"
+#include "cli/texts/time_words.h"
 #include "cli/words/named_server.h"
 #include "cli/words/permission_flags.h"
 #include "entries/consent_text.h"
@@ -40,6 +42,10 @@ struct Answered {
   std::optional<ServerStatus> status;
   std::optional<CatalogEntry> entry;
   std::optional<Error> error;
+  // The tool as it was listed in an earlier run, when nothing was asked now: for the types of its arguments.
+  std::shared_ptr<const Tool> kept = nullptr;
+
+  bool types_known() const { return entry || kept; }
 };
 
 // Why a server that was tried does not serve; nothing when it does, or was not tried.
@@ -129,20 +135,17 @@ Question question_of(const Declared& declared, const Settings& given) {
 
 // ---- a server
 
-std::string time_text(std::chrono::sys_seconds time, std::string_view form) {
-  return fmt::format(fmt::runtime(form), fmt::gmtime(std::chrono::system_clock::to_time_t(time)));
-}
-
 Json failure_json(const std::optional<KnownFailure>& failure) {
   if (!failure) return {};
-  return {{"time", time_text(failure->time, "{:%Y-%m-%dT%H:%M:%SZ}")},
+  const auto time = fmt::gmtime(std::chrono::system_clock::to_time_t(failure->time));
+  return {{"time", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", time)},
           {"message", failure->message},
           {"detail", failure->detail.empty() ? Json() : Json(failure->detail)},
           {"command", failure->during.empty() ? Json() : Json(failure->during)}};
 }
 
 std::string failure_text(const ServerConfig& server, const KnownFailure& failure) {
-  auto when = time_text(failure.time, "{:%Y-%m-%d %H:%M:%S} UTC");
+  auto when = local_time(failure.time);
   if (!failure.during.empty()) when += fmt::format(", during `patchbay {}`", safe_line(failure.during, 40));
   auto out =
       fmt::format("  Last error: {} ({})\n", message_line(without_name(server.name, failure.message), 1200), when);
@@ -281,6 +284,11 @@ std::string decision_text(const Declared& declared, const ToolExplanation& why, 
     out += fmt::format("  Note: some rules check the arguments; add them: patchbay why{} key=value\n",
                        shell_operands({why.entry.name}));
   }
+  if (why.by_arguments && arguments_given && !answered.types_known()) {
+    out +=
+        "  Note: the types of the arguments are not known, so numbers are taken for texts where rules look at them; to "
+        "get them, add --check\n";
+  }
   if (decision.outcome == PermissionOutcome::ask) {
     out +=
         "  Note: `patchbay call` runs without a question, because you typed it yourself; a program that calls tools "
@@ -320,7 +328,8 @@ int show(const Declared& declared, const Question& question, const Answered& ans
   sources.read_file = read_argument_file;
   Json arguments;
   if (!question.arguments.empty()) {
-    auto given = call_arguments(question.arguments, answered.entry ? entry.tool->input_schema : Json(), sources);
+    const auto* tool = answered.entry ? entry.tool.get() : answered.kept.get();
+    auto given = call_arguments(question.arguments, tool ? tool->input_schema : Json(), sources);
     if (!given) throw std::move(given).error();
     arguments = std::move(*given);
   }
@@ -349,7 +358,12 @@ int show(const Declared& declared, const Question& question, const Answered& ans
 
 int why(const Settings& settings, Io& io) {
   const auto declared = load_declared(settings);
-  return show(declared, question_of(declared, settings), {}, settings, io);
+  const auto question = question_of(declared, settings);
+  Answered answered;
+  if (question.server != nullptr && !question.tool.empty() && !question.arguments.empty()) {
+    answered.kept = kept_view(settings).tool(question.server->name, question.tool);
+  }
+  return show(declared, question, answered, settings, io);
 }
 
 Task<int> why_checked(Context& context) {
@@ -359,7 +373,10 @@ Task<int> why_checked(Context& context) {
   const bool may_start = question.server != nullptr && question.server->standing == ServerStanding::active;
   context.waiting.begin(fmt::format("asking {}", context.settings.words.front()));
   if (question.server == nullptr) {
-    // Only the servers know whose tool it is, so that they do not is the answer.
+    // Only the servers know whose tool it is, so that they do not is the answer. One that rules deny may have it.
+    std::vector<std::string> all;
+    for (const auto& status : context.statuses()) all.push_back(status.name);
+    co_await context.host.start(std::move(all));
     answered.entry = co_await context.host.find_tool(question.tool);
   } else if (may_start) {
     co_await context.host.start({question.server->name});

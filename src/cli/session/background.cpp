@@ -222,8 +222,8 @@ int run_session(const Settings& settings) {
     routes->answer_for(options.client);
     // Made after the host that tells it.
     std::shared_ptr<SharedHost> shared;
-    runtime.log = Log(std::min(log.threshold(), LogLevel::info), [&shared, log](const LogEvent& event) {
-      if (shared) shared->history.note(event);
+    runtime.log = Log(std::min(log.threshold(), LogLevel::info), [&shared, log, executor](const LogEvent& event) {
+      if (shared) shared->history.note(event, now_in(executor));
       log.pass(event);
     });
     std::function<void(const HostEvent&)> told_by_host;

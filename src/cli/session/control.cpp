@@ -14,6 +14,7 @@
 #include "base/crypto.h"
 #include "base/scope.h"
 #include "cli/texts/present.h"
+#include "cli/texts/time_words.h"
 #include "gateway/host_view.h"
 #include "rpc/error_data.h"
 #include "rpc/peer.h"
@@ -187,7 +188,7 @@ std::optional<SessionServer> server_in(const SessionState& session, std::string_
 }
 
 std::string session_line(const SessionState& session) {
-  return fmt::format("session: running since {}, pid {}\n", safe_name(session.since, 40), session.pid);
+  return fmt::format("session: running since {}, pid {}\n", safe_name(local_time(session.since), 40), session.pid);
 }
 
 Json session_json(const SessionState& session) {

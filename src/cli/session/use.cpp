@@ -3,7 +3,6 @@
 #include <array>
 #include <vector>
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <patchbay/version.h>
@@ -11,7 +10,9 @@
 #include "base/strings.h"
 #include "cli/session/control.h"
 #include "cli/texts/present.h"
+#include "cli/texts/time_words.h"
 #include "entries/signature.h"
+#include "gateway/socket_door.h"
 #include "host/start/server_start.h"
 #include "protocol/codec.h"
 
@@ -60,9 +61,9 @@ namespace {
 std::string restart_line(const ServerConfig& server, const Json& about) {
   const auto time = about["restarted"].to_int();
   if (!time) return {};
-  return fmt::format("patchbay: warning: server \"{}\" was {} at {:%H:%M:%S}; what it held is gone\n",
+  return fmt::format("patchbay: warning: server \"{}\" was {} at {}; what it held is gone\n",
                      safe_name(server.name, 80), server.kind == ServerKind::stdio ? "restarted" : "connected again",
-                     fmt::localtime(static_cast<std::time_t>(*time)));
+                     local_time(std::chrono::sys_seconds(std::chrono::seconds(*time))));
 }
 
 }  // namespace
@@ -84,14 +85,25 @@ std::shared_ptr<const SessionUse> use_session(const Settings& settings, Io& io, 
     return nullptr;
   }
   const auto session = running_session();
-  if (!session) return nullptr;
+  if (!session) {
+    const auto place = settings.quiet ? std::nullopt : session_place(session_directory(), process_environment());
+    if (place && take_away_left_socket(*place)) {
+      io.talk(
+          "patchbay: warning: the session of this directory has ended, and what its servers held is gone; this command "
+          "starts the servers it needs; to start another session: patchbay session start\n");
+    }
+    return nullptr;
+  }
   require_same_version(*session);
   auto use = std::make_shared<SessionUse>();
   use->place = session->place;
   use->line = session_line(*session);
   for (const auto& server : host.config().servers) {
-    // A session never approves: what awaits approval is asked about here, and starts here for this once.
-    if (server.standing != ServerStanding::active || server.disabled) continue;
+    // A session never approves. What awaits approval is asked about here; the session reads the answer from its file
+    // when the server is reached.
+    const bool startable =
+        server.standing == ServerStanding::active || server.standing == ServerStanding::awaiting_approval;
+    if (!startable || server.disabled) continue;
     SessionTarget target{.place = session->place,
                          .shown = shown_target(server),
                          .meta = Json{{session_meta::server, server.name},

@@ -85,7 +85,8 @@ constexpr CommandEntry commands[] = {
      "server failed, and 2 if one that you named, or every one, cannot be used before you approve or enable it.",
      CommandWords("SERVER", "Servers, to show only these", 0, any), in_mcp},
     {Command::logs, CommandGroup::servers, "logs", "Show what a server wrote to stderr and what happened to it",
-     "  patchbay logs files\n  patchbay logs files -f\n  patchbay logs files --json | jq -r '.lines[].text'\n\n"
+     "  patchbay logs files\n  patchbay logs files -n 20\n  patchbay logs files -f\n  patchbay logs files --json | jq "
+     "-r '.lines[].text'\n\n"
      "The log is in ~/.local/state/patchbay/logs: up to 1 MiB for each server, and one older file. Secrets are hidden.",
      CommandWords("SERVER", "The name of the server", 1, 1, "the name of a server", "SERVER"), in_mcp},
     {Command::reconnect, CommandGroup::servers, "reconnect", "Connect to a server now, also to one that wants sign-in",

@@ -32,7 +32,10 @@ std::vector<std::string_view> choices_of(const CommandEntry& command) {
   return {command.words.choices.begin(), command.words.choices.end()};
 }
 
-bool takes_server(const CommandEntry& command) { return command.words.name.starts_with("SERVER"); }
+// `read` takes the URI of a resource, which nothing here knows, and a server in front of it.
+bool takes_server(const CommandEntry& command) {
+  return command.words.name.starts_with("SERVER") || command.command == Command::read;
+}
 
 // SERVER/NAME may be written. No server is started here: tools are offered as far as an earlier run listed them.
 bool takes_name_of_server(const CommandEntry& command) {
@@ -177,7 +180,9 @@ _patchbay() {{
           known+=" $word"
           if ((COMP_CWORD == i + 1)); then
             [[ $word == "$current"* ]] && COMPREPLY+=("$word")
-          elif [[ $word == "${{COMP_WORDS[i + 1]}}" && ${{COMP_WORDS[COMP_CWORD]}}${{COMP_WORDS[COMP_CWORD - 1]}} != *=* ]]; then
+          elif ((COMP_CWORD == i + 2)) && [[ $word == "${{COMP_WORDS[i + 1]}}/$current"* ]]; then
+            COMPREPLY+=("${{word#"${{COMP_WORDS[i + 1]}}/"}}")
+          elif [[ ($word == "${{COMP_WORDS[i + 1]}}" || $word == "${{COMP_WORDS[i + 1]}}/${{COMP_WORDS[i + 2]}}") && ${{COMP_WORDS[COMP_CWORD]}}${{COMP_WORDS[COMP_CWORD - 1]}} != *=* ]]; then
             for name in $rest; do
               [[ $name == "$current"* ]] && COMPREPLY+=("$name=") && compopt -o nospace
             done

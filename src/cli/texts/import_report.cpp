@@ -48,28 +48,31 @@ std::string entry_text(const PlannedEntry& planned, ConfigTrust trust, std::size
       if (!detail.starts_with("disabled: ")) add("      ", detail);
     }
   }
-  if (!planned.reason.empty()) out += fmt::format("      {}\n", visible_message(planned.reason));
+  if (!planned.reason.empty()) add("      ", visible_message(planned.reason));
   if (planned.action == ImportAction::add && server.disabled) {
-    out += planned.missing.empty() ? std::string("      disabled, as in the file it comes from\n")
-                                   : fmt::format("      disabled until this is set or checked: {}\n",
-                                                 safe_line(join(planned.missing, ", "), longest_line));
+    add("      ", planned.missing.empty() ? std::string("disabled, as in the file it comes from")
+                                          : fmt::format("disabled until this is set or checked: {}",
+                                                        safe_line(join(planned.missing, ", "), longest_line)));
   }
   return out;
 }
 
 std::string source_text(const ImportSource& source, std::size_t columns) {
   const auto& file = source.file;
-  auto out = fmt::format("{}: {} to {} config\n", name_of(file.client).title, visible_text(file.file),
-                         to_string(source.scope));
+  std::string out;
+  auto add = [&](const std::string& line) {
+    for (const auto& one : wrapped(line, columns, "      | ")) out += one + "\n";
+  };
+  add(fmt::format("{}: {} to {} config", name_of(file.client).title, visible_text(file.file), to_string(source.scope)));
   std::size_t width = 0;
   for (const auto& planned : source.plan) width = std::max(width, std::min(planned.name.size(), longest_name));
   for (const auto& planned : source.plan) out += entry_text(planned, source.trust, width, columns);
-  for (const auto& problem : file.problems) out += fmt::format("  ! {}\n", problem_text(problem));
+  for (const auto& problem : file.problems) add(fmt::format("  ! {}", problem_text(problem)));
   for (const auto& note : file.notes) {
     if (!is_about(note, source.plan)) continue;
     const auto of = note.server.empty() ? std::string() : fmt::format("{}: ", safe_name(note.server, longest_name));
-    out += fmt::format("    {}:{}:{}: {}{} {}: {}\n", visible_text(file.file), note.line, note.column, of,
-                       safe_name(note.field, 80), to_string(note.fate), visible_message(note.message));
+    add(fmt::format("    {}:{}:{}: {}{} {}: {}", visible_text(file.file), note.line, note.column, of,
+                    safe_name(note.field, 80), to_string(note.fate), visible_message(note.message)));
   }
   return out;
 }

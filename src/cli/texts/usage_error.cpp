@@ -84,6 +84,20 @@ std::string unknown_command(const UsageFault& fault) {
   return meant.empty() ? message : fmt::format("{}; did you mean \"{}{}\"?", message, before, meant);
 }
 
+// "tools, prompts, resources"; a flag of many commands is not listed in full.
+std::string owners_of(std::string_view name) {
+  std::vector<std::string> names;
+  for (const auto& entry : command_table()) {
+    // Several flags may have the name.
+    const bool takes_it = std::ranges::any_of(
+        flag_table(), [&](const FlagEntry& flag) { return flag.is_called(name) && flag.owner.is(entry.command); });
+    if (takes_it) names.emplace_back(entry.name);
+  }
+  const bool many = names.size() > 3;
+  if (many) names.resize(3);
+  return join(names, ", ") + (many ? " and others" : "");
+}
+
 std::string unknown_flag(const UsageFault& fault) {
   // add npx -y SERVER: the name was forgotten.
   if (fault.behind_name && is_launcher(fault.typed.front())) {
@@ -94,7 +108,14 @@ std::string unknown_flag(const UsageFault& fault) {
   }
   auto message = fmt::format("there is no flag \"{}\"", fault.word);
   const auto here = flag_names(fault.command ? fault.command->command : Command::overview);
-  if (fault.command && (fault.command->command == Command::call || fault.command->command == Command::prompt)) {
+  const bool takes_arguments =
+      fault.command && (fault.command->command == Command::call || fault.command->command == Command::prompt);
+  if (takes_arguments && fault.kind == Kind::foreign_flag) {
+    return fmt::format("\"{}\" is a flag of {}, not of {}; an argument of that name is written {}={}", fault.word,
+                       owners_of(fault.word), fault.command->name, fault.word.substr(fault.word.find_first_not_of('-')),
+                       fault.joined ? fault.value : "VALUE");
+  }
+  if (takes_arguments) {
     message += fmt::format(" of {}; arguments are written key=value: {}={}", fault.command->name,
                            fault.word.substr(fault.word.find_first_not_of('-')), fault.joined ? fault.value : "VALUE");
     const auto meant = nearest(fault.word, here);

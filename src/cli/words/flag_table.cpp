@@ -50,6 +50,14 @@ std::string_view keep_callback_port(Settings& settings, std::string_view value) 
   return {};
 }
 
+std::string_view keep_last_lines(Settings& settings, std::string_view value) {
+  std::size_t lines = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), lines);
+  if (error != std::errc() || end != value.data() + value.size()) return "a number of lines";
+  settings.last_lines = lines;
+  return {};
+}
+
 std::string_view keep_idle(Settings& settings, std::string_view value) {
   const std::string text(value);
   char* end = nullptr;
@@ -181,6 +189,8 @@ constexpr FlagEntry flags[] = {
     {"--check", only(Command::status), none, "Connect to the servers now", &Settings::check},
     {"--cached", only(Command::tools, Command::prompts, Command::resources), none,
      "Answer at once with what the servers listed in an earlier run, and start nothing", &Settings::cached},
+    {"-n,--lines", only(Command::logs), FlagValue("LINES", "a number of lines", "20", {}, "SERVER"),
+     "Only the last lines; with -f, before new ones", keep_last_lines},
     {"-f,--follow", only(Command::logs), none, "Go on, and print new lines as they come", &Settings::follow},
     {"--check", only(Command::why), none, "Start the server and show what it answers", &Settings::check},
     {"--all", only(Command::approve, Command::reject), none, "All servers declared by this project", &Settings::all},

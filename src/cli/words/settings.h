@@ -110,6 +110,8 @@ struct Settings {
   bool warnings_fail = false;
   bool take_back = false;
 
+  std::optional<std::size_t> last_lines;  // of `logs`: no more than these
+
   // Of `session`, and whether others use it.
   std::optional<double> idle_minutes;  // 0: it never ends by itself
   bool no_session = false;

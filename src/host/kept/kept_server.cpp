@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "json/kept_records.h"
 #include "protocol/codec.h"
 
 namespace patchbay {
@@ -12,7 +13,6 @@ namespace {
 
 using std::chrono::sys_seconds;
 
-constexpr std::int64_t last_second = 253'402'300'799;  // as far as a calendar goes
 constexpr std::size_t longest_text = 4096;
 
 std::optional<sys_seconds> time_of(const Json& value) {

@@ -46,11 +46,13 @@ KeyContext key_context(const LoadedConfig& config, const VariableLookup& startup
 ServerKey server_key(const ServerConfig& written, const KeyContext& context) {
   const auto expanded = expand_server(written, context.variables);
   ServerKey key;
+  std::string directory;
   auto add = [&key](std::string path) {
     if (key.files.size() < most_files) key.files.push_back(std::move(path));
   };
   if (expanded.kind == ServerKind::stdio) {
     const auto here = std::filesystem::path(context.cwd) / expanded.cwd.value_or("");
+    directory = here.lexically_normal().string();
     if (auto command = find_command(expanded.command, search_path(expanded, context), here.string())) add(*command);
     for (const auto& argument : expanded.args) {
       if (auto path = (here / argument).lexically_normal().string(); is_file(path)) add(std::move(path));
@@ -61,7 +63,8 @@ ServerKey server_key(const ServerConfig& written, const KeyContext& context) {
     if (reference.kind == SecretKind::file) add(path_in_entry(reference.argument, context));
     if (reference.kind == SecretKind::stored) add(context.secrets_file);
   }
-  Json parts = Json::array({connection_identity(written, expanded)});
+  // A server may be another one in another directory, though its entry is the same.
+  Json parts = Json::array({connection_identity(written, expanded), directory});
   for (const auto& file : key.files) parts.push_back(file);
   key.hash = sha256_hex(to_text(parts));
   return key;

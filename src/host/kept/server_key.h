@@ -1,7 +1,7 @@
-// Which server a kept file is about: the identity of its entry (entries/signature), and the files that it is made of.
-// Two runs that would start the same server come to the same key, wherever they are and in whatever scope it is
-// declared. Values of variables are only hashed. Looks at files with stat(), fetches no secret and runs nothing, so
-// what ${cmd:...} prints is not part of it. Any thread.
+// Which server a kept file is about: the identity of its entry (entries/signature), the directory that a local one is
+// started in, and the files that it is made of. Two runs that would start the same server come to the same key, in
+// whatever scope it is declared. Values of variables are only hashed. Looks at files with stat(), fetches no secret and
+// runs nothing, so what ${cmd:...} prints is not part of it. Any thread.
 #pragma once
 
 #include <string>

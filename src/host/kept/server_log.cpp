@@ -68,9 +68,10 @@ Fd open_log(const std::string& path) {
 
 bool is_log(std::string_view name) { return name.ends_with(".log") || name.ends_with(".log.1"); }
 
-// Two that find the file full at the same time: one moves it, the other one sees another file under the name.
+// Two that find the file full at the same time: one moves it, the other one sees another file under the name. Where
+// there are no locks, both may move it: then some lines are lost.
 void move_aside(const std::string& path, int file, const struct stat& status) {
-  if (::flock(file, LOCK_EX | LOCK_NB) != 0) return;
+  if (::flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return;
   struct stat now{};
   if (::stat(path.c_str(), &now) == 0 && now.st_ino == status.st_ino && now.st_dev == status.st_dev) {
     (void)::rename(path.c_str(), older_server_log(path).c_str());
@@ -122,7 +123,11 @@ Result<void> append_server_log(const std::string& path, std::string_view lines) 
   if (size > 0 && size + lines.size() > largest_server_log) {
     move_aside(path, file.get(), status);
     file = open_log(path);
-    if (!file) return failed("cannot write", path, errno);
+    if (!file || ::fstat(file.get(), &status) != 0) return failed("cannot write", path, errno);
+    // Whoever is moving it does that in a moment; who holds it locked for longer does not make it grow.
+    if (static_cast<std::size_t>(status.st_size) + lines.size() > 2 * largest_server_log) {
+      return fail(Errc::internal, fmt::format("{} is full, and another program holds it locked", path));
+    }
   }
   if (size == 0) remove_oldest(folder, most_server_logs, is_log);
   while (!lines.empty()) {

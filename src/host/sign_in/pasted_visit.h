@@ -7,6 +7,7 @@
 #include <string>
 
 #include <patchbay/sign_in.h>
+#include <patchbay/task.h>
 
 #include "auth/visit.h"
 

@@ -124,31 +124,16 @@ bool may_sign_in(const ServerConfig& written) {
   return true;
 }
 
-SignIns::SignIns(SignInOptions options, SignInPlaces places, const Runtime& runtime, std::shared_ptr<SecretVault> given)
-    : options_(std::move(options)), runtime_(runtime) {
-  if (options_.for_this_run || places.state_directory.empty()) {
-    store_ = memory_sign_ins();
-    return;
-  }
-  if (given) {
-    store_ = vault_sign_ins(std::move(given), places.state_directory);
-    return;
-  }
-  VaultOptions vault;
-  vault.state_directory = places.state_directory;
-  vault.config_directory = places.config_directory.empty() ? places.state_directory : places.config_directory;
-  vault.random = runtime_.random;
-  if (options_.ask_passphrase) {
-    vault.ask_passphrase = [ask = options_.ask_passphrase](PassphraseUse) -> std::optional<Secret> {
-      auto text = ask();
-      return text ? std::optional(Secret(std::move(*text))) : std::nullopt;
-    };
-  }
-  store_ = vault_sign_ins(std::make_shared<SecretVault>(std::move(vault)), places.state_directory);
+SignIns::SignIns(SignInOptions options, const Runtime& runtime) : options_(std::move(options)), runtime_(runtime) {}
+
+void SignIns::use(const std::shared_ptr<SecretVault>& vault, const std::string& state_directory) {
+  if (store_ || options_.for_this_run || !vault) return;
+  store_ = vault_sign_ins(vault, state_directory);
 }
 
 std::shared_ptr<SignInDesk> SignIns::desk(asio::any_io_executor executor) {
   if (!desk_) {
+    if (!store_) store_ = memory_sign_ins();
     SignInDesk::Options options;
     options.store = store_;
     options.client_name = options_.client_name;

@@ -9,7 +9,7 @@
 #include <string>
 
 #include <patchbay/config.h>
-#include <patchbay/sign_in.h>
+#include <patchbay/host.h>
 
 #include "auth/sign_in.h"
 #include "auth/store/secret_vault.h"
@@ -19,11 +19,6 @@
 
 namespace patchbay {
 
-struct SignInPlaces {
-  std::string state_directory;   // empty: nothing is kept
-  std::string config_directory;  // ours, where the key of the store may be
-};
-
 // What an entry may not say in its place: a project's entry uses no keys and statements of the user's. Empty: nothing.
 std::string sign_in_fault(const ServerConfig& written);
 // Whether somebody can sign in for it: reached by HTTP, and no credentials of its own.
@@ -31,9 +26,10 @@ bool may_sign_in(const ServerConfig& written);
 
 class SignIns {
  public:
-  // `vault`: where tokens are kept; null: in `places`.
-  SignIns(SignInOptions options, SignInPlaces places, const Runtime& runtime,
-          std::shared_ptr<SecretVault> vault = nullptr);
+  SignIns(SignInOptions options, const Runtime& runtime);
+
+  // Where tokens are kept, once it is known and before anybody signs in; null: for this run alone.
+  void use(const std::shared_ptr<SecretVault>& vault, const std::string& state_directory);
 
   // `read_file` reads a file of the user, `secret` one of the store by name (Errc::config: there is none).
   struct Reading {

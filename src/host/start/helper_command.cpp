@@ -70,7 +70,7 @@ Task<std::string> run_helper(HelperCommand command, Runtime runtime) {
   }
   const auto& status = process.exit_status();
   if (!status || *status != ExitStatus{}) {
-    const auto said = clean_line(cut_utf8(trim(process.stderr_tail(3)), shown_error));
+    const auto said = clean_excerpt(process.stderr_tail(3), shown_error);
     throw Error(Errc::config,
                 fmt::format("{} {}{}{}", command.label, status ? describe(*status) : "was ended by another program",
                             said.empty() ? "" : ": ", said));
