@@ -398,7 +398,7 @@ TEST(SignIn, WhatIsNotTheAnswer_GetsNoToken) {
          i.documents["https://mcp.example/.well-known/oauth-protected-resource/mcp"] =
              R"({"resource":"https://mcp.example/mcp","authorization_servers":["file:///etc/passwd"]})";
        },
-       Errc::denied},
+       Errc::protocol},
       {"an issuer without PKCE",
        [](FakeIssuer& i) {
          auto& text = i.documents["https://issuer.example/.well-known/oauth-authorization-server"];
