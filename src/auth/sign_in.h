@@ -145,10 +145,8 @@ class SignInDesk : public std::enable_shared_from_this<SignInDesk> {
 
   Options options_;
   std::map<std::string, std::shared_ptr<Holder>> holders_;  // by token_name()
-  std::map<std::string, std::weak_ptr<ServerSignIn>> servers_;
-  std::map<std::string, std::string> nonces_;   // by origin: the last one it wanted in proofs
-  std::map<std::string, bool> registered_now_;  // by issuer: in this run
-  Semaphore attention_{1};                      // of the user
+  std::map<std::string, std::string> nonces_;               // by origin: the last one it wanted in proofs
+  Semaphore attention_{1};                                  // of the user
   Scope scope_;
 };
 

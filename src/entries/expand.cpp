@@ -180,10 +180,14 @@ bool has_references(const ServerConfig& server) {
   return found;
 }
 
+bool is_users_own(const ConfigOrigin& origin) noexcept {
+  return origin.trust == ConfigTrust::trusted && origin.scope != ConfigScope::plugin &&
+         origin.scope != ConfigScope::connector && origin.scope != ConfigScope::project;
+}
+
 std::string reference_fault(const SecretReference& reference, const ConfigOrigin& origin) {
   if (reference.kind == SecretKind::environment) return {};
-  const bool own = origin.trust == ConfigTrust::trusted && origin.scope != ConfigScope::plugin &&
-                   origin.scope != ConfigScope::connector && origin.scope != ConfigScope::project;
+  const bool own = is_users_own(origin);
   const bool commands = own && (origin.scope == ConfigScope::user || origin.scope == ConfigScope::enterprise);
   if (reference.kind == SecretKind::command ? commands : own) return {};
   return fmt::format("${{{}:…}} in \"{}\" is not used in an entry of {} scope from {}; {}", to_string(reference.kind),

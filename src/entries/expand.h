@@ -58,6 +58,10 @@ std::vector<SecretReference> secret_references(std::string_view text, const std:
 // Of the whole entry, each kind and argument once.
 std::vector<SecretReference> secret_references(const ServerConfig& server);
 
+// Whether the user or an organisation wrote it: such an entry may use what else they have. One that came along with a
+// project, a plugin or a connector may not, approved or not.
+bool is_users_own(const ConfigOrigin& origin) noexcept;
+
 // Why an entry from there may not use such a reference; empty when it may. What a repository, a plugin or a
 // connector declares reads nothing of the user's, and commands run for the user and the organisation alone.
 std::string reference_fault(const SecretReference& reference, const ConfigOrigin& origin);

@@ -70,7 +70,9 @@ SignInSettings settings_of(const ServerConfig& written, const ServerConfig& expa
   if (options.identity_token) settings.identity_token = [get = options.identity_token] { return secret_by(get()); };
   if (settings.client_id && options.client_secret) {
     settings.client_secret = [get = options.client_secret, name = written.name] { return secret_by(get(name)); };
-  } else if (settings.client_id && reading.secret) {
+  } else if (settings.client_id && reading.secret &&
+             (is_users_own(written.origin) || !oauth.auth_server_metadata_url)) {
+    // A project that has the name and URL of a server of the user's must not choose who gets to see its secret.
     settings.client_secret = [secret = reading.secret, name = client_secret_name(written)] {
       return optional_secret(secret, name);
     };
@@ -100,9 +102,7 @@ std::string sign_in_fault(const ServerConfig& written) {
   if (!written.oauth) return {};
   const auto& oauth = *written.oauth;
   const auto& origin = written.origin;
-  const bool own = origin.trust == ConfigTrust::trusted && origin.scope != ConfigScope::plugin &&
-                   origin.scope != ConfigScope::connector && origin.scope != ConfigScope::project;
-  if (own) return {};
+  if (is_users_own(origin)) return {};
   for (const auto& [key, used] :
        {std::pair{"privateKeyFile", oauth.private_key_file.has_value()},
         std::pair{"tokenFile", oauth.token_file.has_value()},
