@@ -398,6 +398,12 @@ TEST(SignIn, WhatIsNotTheAnswer_GetsNoToken) {
          i.documents["https://mcp.example/.well-known/oauth-protected-resource/mcp"] =
              R"({"resource":"https://mcp.example/mcp","authorization_servers":["file:///etc/passwd"]})";
        },
+       Errc::protocol},
+      {"an issuer that is a file of another machine",
+       [](FakeIssuer& i) {
+         i.documents["https://mcp.example/.well-known/oauth-protected-resource/mcp"] =
+             R"({"resource":"https://mcp.example/mcp","authorization_servers":["file://issuer.example/etc/passwd"]})";
+       },
        Errc::denied},
       {"an issuer without PKCE",
        [](FakeIssuer& i) {
