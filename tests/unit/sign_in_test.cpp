@@ -399,6 +399,12 @@ TEST(SignIn, WhatIsNotTheAnswer_GetsNoToken) {
              R"({"resource":"https://mcp.example/mcp","authorization_servers":["file:///etc/passwd"]})";
        },
        Errc::protocol},
+      {"an issuer that is a file of another machine",
+       [](FakeIssuer& i) {
+         i.documents["https://mcp.example/.well-known/oauth-protected-resource/mcp"] =
+             R"({"resource":"https://mcp.example/mcp","authorization_servers":["file://issuer.example/etc/passwd"]})";
+       },
+       Errc::denied},
       {"an issuer without PKCE",
        [](FakeIssuer& i) {
          auto& text = i.documents["https://issuer.example/.well-known/oauth-authorization-server"];
