@@ -1,5 +1,5 @@
 // What to do when a server refuses a request, given what the request carried and what is known since. Pure; the
-// decision of auth/sign_in. Builds on http/token_rule: a refusal is about the token that was sent.
+// decision of auth/engine/sign_in. Builds on http/token_rule: a refusal is about the token that was sent.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // Finding out who signs people in for a server (RFC 9728, RFC 8414, OpenID Connect Discovery): which addresses to ask,
-// in which order, and what their answers may say. Pure; auth/discovery asks.
+// in which order, and what their answers may say. Pure; auth/engine/discovery asks.
 #pragma once
 
 #include <optional>

@@ -1,6 +1,6 @@
 // The listener that a browser comes back to, over a real socket: what it takes for the answer, what it refuses, and
 // what the user reads. A1.
-#include "auth/loopback_visit.h"
+#include "auth/engine/loopback_visit.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
-// FakeIssuer: an authorization server without a network, for tests of sign-in: it answers the requests of auth/sign_in
-// as a real one would, counts them, and does what a test tells it to do wrong. FakeVisit is the browser of somebody who
-// says yes.
+// FakeIssuer: an authorization server without a network, for tests of sign-in: it answers the requests of
+// auth/engine/sign_in as a real one would, counts them, and does what a test tells it to do wrong. FakeVisit is the
+// browser of somebody who says yes.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "auth/sign_in.h"
+#include "auth/engine/sign_in.h"
 
 namespace patchbay::test {
 

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "auth/sign_in.h"
+#include "auth/engine/sign_in.h"
 #include "base/as_result.h"
 #include "base/crypto.h"
 #include "support/fails_with.h"

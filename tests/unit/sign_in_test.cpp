@@ -1,6 +1,6 @@
 // The engine of sign-in against an authorization server without a network: what is asked, in which order, how often,
 // and what happens when two things happen at once. A1, A3, A4, A5, L3, X4.
-#include "auth/sign_in.h"
+#include "auth/engine/sign_in.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

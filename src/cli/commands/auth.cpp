@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "auth/engine/vault_sign_ins.h"
 #include "auth/metadata.h"
-#include "auth/vault_sign_ins.h"
 #include "base/clock.h"
 #include "base/strings.h"
 #include "cli/declared.h"

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "auth/vault_sign_ins.h"
+#include "auth/engine/vault_sign_ins.h"
 #include "base/as_result.h"
 #include "base/exit_code.h"
 #include "base/offload.h"

@@ -2,8 +2,8 @@
 // access). `login` is in login.cpp. The provider is in our config.json, its client secret in the store of secrets.
 #include <fmt/format.h>
 
+#include "auth/engine/sign_in.h"
 #include "auth/identity_token.h"
-#include "auth/sign_in.h"
 #include "base/clock.h"
 #include "base/strings.h"
 #include "cli/approval.h"

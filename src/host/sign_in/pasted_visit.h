@@ -9,7 +9,7 @@
 #include <patchbay/sign_in.h>
 #include <patchbay/task.h>
 
-#include "auth/visit.h"
+#include "auth/engine/visit.h"
 
 namespace patchbay {
 

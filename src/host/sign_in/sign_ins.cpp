@@ -6,8 +6,8 @@
 
 #include <patchbay/version.h>
 
-#include "auth/loopback_visit.h"
-#include "auth/vault_sign_ins.h"
+#include "auth/engine/loopback_visit.h"
+#include "auth/engine/vault_sign_ins.h"
 #include "base/as_result.h"
 #include "base/crypto.h"
 #include "entries/signature.h"

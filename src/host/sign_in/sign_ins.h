@@ -11,7 +11,7 @@
 #include <patchbay/config.h>
 #include <patchbay/host.h>
 
-#include "auth/sign_in.h"
+#include "auth/engine/sign_in.h"
 #include "auth/store/secret_vault.h"
 #include "base/runtime.h"
 #include "entries/expand.h"

@@ -1,4 +1,4 @@
-#include "auth/discovery.h"
+#include "auth/engine/discovery.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "auth/sign_in.h"
+#include "auth/engine/sign_in.h"
 
 #include <utility>
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "auth/sign_in_store.h"
+#include "auth/engine/sign_in_store.h"
 #include "auth/store/secret_vault.h"
 
 namespace patchbay {

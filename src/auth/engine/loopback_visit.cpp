@@ -1,4 +1,4 @@
-#include "auth/loopback_visit.h"
+#include "auth/engine/loopback_visit.h"
 
 #include <utility>
 

@@ -22,13 +22,13 @@
 #include <patchbay/sign_in.h>
 #include <patchbay/task.h>
 
-#include "auth/discovery.h"
-#include "auth/fetch.h"
+#include "auth/engine/discovery.h"
+#include "auth/engine/fetch.h"
+#include "auth/engine/sign_in_store.h"
+#include "auth/engine/visit.h"
 #include "auth/oauth_types.h"
-#include "auth/sign_in_store.h"
 #include "auth/token_answer.h"
 #include "auth/token_request.h"
-#include "auth/visit.h"
 #include "base/runtime.h"
 #include "base/scope.h"
 #include "base/semaphore.h"

@@ -13,8 +13,8 @@
 #include <patchbay/json.h>
 #include <patchbay/task.h>
 
+#include "auth/engine/sign_in_step.h"
 #include "auth/oauth_types.h"
-#include "auth/sign_in_step.h"
 
 namespace patchbay {
 

@@ -1,4 +1,4 @@
-#include "auth/fetch.h"
+#include "auth/engine/fetch.h"
 
 #include <memory>
 

@@ -7,7 +7,7 @@
 #include <functional>
 #include <string>
 
-#include "auth/visit.h"
+#include "auth/engine/visit.h"
 #include "base/runtime.h"
 
 namespace patchbay {

@@ -10,7 +10,7 @@
 #include <patchbay/task.h>
 
 #include "auth/endpoint_rule.h"
-#include "auth/fetch.h"
+#include "auth/engine/fetch.h"
 #include "auth/metadata.h"
 #include "auth/oauth_types.h"
 

@@ -1,4 +1,4 @@
-#include "auth/sign_in_step.h"
+#include "auth/engine/sign_in_step.h"
 
 #include <array>
 

@@ -1,8 +1,8 @@
 #include <map>
 #include <utility>
 
+#include "auth/engine/sign_in_store.h"
 #include "auth/kept_token.h"
-#include "auth/sign_in_store.h"
 #include "base/semaphore.h"
 
 namespace patchbay {

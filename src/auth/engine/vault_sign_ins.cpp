@@ -1,4 +1,4 @@
-#include "auth/vault_sign_ins.h"
+#include "auth/engine/vault_sign_ins.h"
 
 #include <algorithm>
 #include <utility>

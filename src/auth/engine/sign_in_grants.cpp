@@ -5,10 +5,10 @@
 
 #include <fmt/format.h>
 
+#include "auth/engine/sign_in.h"
 #include "auth/kept_token.h"
 #include "auth/registration.h"
 #include "auth/scopes.h"
-#include "auth/sign_in.h"
 #include "base/as_result.h"
 
 namespace patchbay {
