@@ -50,7 +50,7 @@ Task<std::shared_ptr<ServerSignIn>> Host::Impl::signing_in(std::shared_ptr<Conne
   check_running();
   auto sign_in = sign_ins_->find(name);
   // What keeps it from being asked keeps anybody from signing in.
-  if (!tried && (!sign_in || !tried.error().sign_in())) throw tried.error();
+  if (!tried && !(sign_in && (tried.error().sign_in() || sign_in->last_need()))) throw tried.error();
   if (!sign_in)
     throw Error(Errc::unsupported,
                 fmt::format("nobody can sign in at server \"{}\": it is not reached by a URL", name));
@@ -149,9 +149,10 @@ Task<SignOutResult> Host::sign_out(std::string server) {
   const Connection::Use use(*connection);
   auto sign_in = impl->sign_ins_->find(server);
   if (!sign_in) {
-    (void)co_await as_result(connection->ensure());
+    auto tried = co_await as_result(connection->ensure());
     impl->check_running();
     sign_in = impl->sign_ins_->find(server);
+    if (!sign_in && !tried) throw tried.error();
   }
   if (!sign_in) co_return SignOutResult{};
   auto report = co_await sign_in->sign_out();

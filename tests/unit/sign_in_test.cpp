@@ -276,11 +276,12 @@ TEST(SignIn, MoreRights_AreAskedForBesideThoseOfBefore_ThreeTimesAtMost) {
     auto sent = co_await server->authorize(request);
     EXPECT_FALSE(co_await server->on_challenge(sent, request,
                                                refusal(403, R"(Bearer error="insufficient_scope", scope="write")")));
-    EXPECT_TRUE(server->last_need()->more_scope);
-    (void)co_await server->sign_in(*server->last_need(), issuer.browser());
+    const auto need = server->last_need().value_or(SignInNeed{});
+    EXPECT_TRUE(need.more_scope);
+    (void)co_await server->sign_in(need, issuer.browser());
     EXPECT_EQ(issuer.visits.back().at("scope"), "read write");
-    EXPECT_THAT(co_await as_result(server->sign_in(*server->last_need(), issuer.browser())),
-                FailsWith(Errc::forbidden));
+    EXPECT_FALSE(server->last_need().has_value());
+    EXPECT_THAT(co_await as_result(server->sign_in(need, issuer.browser())), FailsWith(Errc::forbidden));
     EXPECT_EQ(issuer.visits.size(), 2u);
   });
 }
@@ -423,6 +424,141 @@ TEST(SignIn, WhatIsNotTheAnswer_GetsNoToken) {
       EXPECT_THAT(done, FailsWith(row.code)) << row.name;
       EXPECT_EQ(issuer.given, 0) << row.name;
       EXPECT_EQ(co_await credentials(server), "") << row.name;
+    });
+  }
+}
+
+TEST(SignIn, WhoSignedOutInAnotherProcess_IsNotSignedInAgainByARenewal) {
+  ManualClock clock;
+  run_task(clock, [&clock]() -> Task<void> {
+    FakeIssuer issuer;
+    issuer.add_documents();
+    const auto executor = co_await asio::this_coro::executor;
+    House first(executor);
+    auto one = first.desk->server(settings_for(), issuer.way());
+    (void)co_await one->sign_in({}, issuer.browser());
+    House second(executor, first.store);
+    auto other = second.desk->server(settings_for(), issuer.way());
+    EXPECT_EQ(co_await credentials(other), "Bearer access-1");
+    EXPECT_TRUE((co_await one->sign_out()).was_signed_in);
+    clock.skip(2h);
+    EXPECT_EQ(co_await credentials(other), "");
+    EXPECT_EQ(issuer.refreshes, 0);
+    EXPECT_FALSE((co_await first.store->token(issuer.issuer, issuer.resource)).has_value());
+  });
+}
+
+TEST(SignIn, WhoSignedInAnewInAnotherProcess_IsHeardOf) {
+  ManualClock clock;
+  run_task(clock, [&clock]() -> Task<void> {
+    FakeIssuer issuer;
+    issuer.add_documents();
+    const auto executor = co_await asio::this_coro::executor;
+    House first(executor);
+    auto one = first.desk->server(settings_for(), issuer.way());
+    (void)co_await one->sign_in({}, issuer.browser());
+    House second(executor, first.store);
+    auto other = second.desk->server(settings_for(), issuer.way());
+    EXPECT_EQ(co_await credentials(other), "Bearer access-1");
+    clock.skip(1min);
+    (void)co_await one->sign_in({.scope = "write"}, issuer.browser());
+    // A refusal for lack of rights looks at what is kept first.
+    auto request = to_server();
+    auto sent = co_await other->authorize(request);
+    EXPECT_TRUE(co_await other->on_challenge(sent, request, refusal(403, R"(Bearer error="insufficient_scope")")));
+    EXPECT_EQ(co_await credentials(other), "Bearer access-2");
+    other->read_again();
+    EXPECT_EQ(co_await credentials(other), "Bearer access-2");
+  });
+}
+
+// What cannot be kept now is not thrown away for what was kept before.
+TEST(SignIn, ARotatedTokenThatCouldNotBeKept_IsStillTheOneThatIsUsed) {
+  struct Failing final : SignInStore {
+    std::shared_ptr<SignInStore> to = memory_sign_ins();
+    bool fails = false;
+    Task<std::optional<TokenSet>> token_of_server(std::string url) override { return to->token_of_server(url); }
+    Task<std::optional<TokenSet>> token(std::string a, std::string b) override { return to->token(a, b); }
+    Task<void> keep_token(TokenSet tokens, std::string url) override {
+      if (fails) throw Error(Errc::config, "the disk is full");
+      co_await to->keep_token(std::move(tokens), std::move(url));
+    }
+    Task<void> forget_token(std::string a, std::string b) override { return to->forget_token(a, b); }
+    Task<std::optional<OAuthClient>> client(std::string issuer) override { return to->client(issuer); }
+    Task<void> keep_client(OAuthClient client) override { return to->keep_client(client); }
+    Task<void> forget_client(std::string issuer) override { return to->forget_client(issuer); }
+    Task<std::optional<Secret>> secret(std::string name) override { return to->secret(name); }
+    Task<void> keep_secret(std::string name, Secret value, Json note) override {
+      return to->keep_secret(name, value, note);
+    }
+    Task<void> forget_secret(std::string name) override { return to->forget_secret(name); }
+    Task<void> note_failure(std::string url, std::optional<SignInFailure> f) override {
+      return to->note_failure(url, f);
+    }
+    Task<std::unique_ptr<Lock>> lock(std::string name) override { return to->lock(name); }
+  };
+  ManualClock clock;
+  run_task(clock, [&clock]() -> Task<void> {
+    FakeIssuer issuer;
+    issuer.add_documents();
+    auto store = std::make_shared<Failing>();
+    House house(co_await asio::this_coro::executor, store);
+    auto server = house.desk->server(settings_for(), issuer.way());
+    (void)co_await server->sign_in({}, issuer.browser());
+    store->fails = true;
+    clock.skip(2h);
+    EXPECT_EQ(co_await credentials(server), "Bearer access-2");
+    store->fails = false;
+    clock.skip(2h);
+    EXPECT_EQ(co_await credentials(server), "Bearer access-3");
+    EXPECT_EQ(issuer.token_requests.back().at("refresh_token"), "refresh-2");
+  });
+}
+
+TEST(SignIn, WhatTheUserConfigured_StaysAtTheIssuerItWasFirstUsedAt) {
+  run_task([]() -> Task<void> {
+    FakeIssuer issuer;
+    issuer.add_documents();
+    House house(co_await asio::this_coro::executor);
+    auto settings = settings_for();
+    settings.grant = GrantKind::client_credentials;
+    settings.client_id = "robot";
+    settings.client_secret = []() -> Task<Secret> { co_return Secret("hush-hush"); };
+    auto server = house.desk->server(settings, issuer.way());
+    (void)co_await server->sign_in({}, {});
+    EXPECT_EQ(issuer.given, 1);
+    issuer.issuer = "https://evil.example";
+    issuer.add_documents();
+    EXPECT_THAT(co_await as_result(server->sign_in({}, {})),
+                FailsWith(Errc::config, HasSubstr("nothing was sent there")));
+    EXPECT_EQ(issuer.given, 1);
+    // Whoever signs out has agreed to begin anew.
+    (void)co_await server->sign_out();
+    const auto before = issuer.given;
+    (void)co_await server->sign_in({}, {});
+    EXPECT_EQ(issuer.given, before + 1);
+  });
+}
+
+TEST(SignIn, ADocumentThatAProjectNames_DescribesNobodyElsesIssuer) {
+  for (const bool own : {true, false}) {
+    run_task([own]() -> Task<void> {
+      FakeIssuer issuer;
+      issuer.add_documents();
+      issuer.documents["https://evil.example/as.json"] =
+          issuer.documents["https://issuer.example/.well-known/oauth-authorization-server"];
+      House house(co_await asio::this_coro::executor);
+      auto settings = settings_for();
+      settings.issuer_metadata = "https://evil.example/as.json";
+      settings.users_own = own;
+      auto server = house.desk->server(settings, issuer.way());
+      auto done = co_await as_result(server->sign_in({}, issuer.browser()));
+      if (own) {
+        EXPECT_TRUE(done.has_value());
+      } else {
+        EXPECT_THAT(done, FailsWith(Errc::protocol, HasSubstr("elsewhere")));
+        EXPECT_THAT(issuer.visits, IsEmpty());
+      }
     });
   }
 }

@@ -71,6 +71,14 @@ Task<IssuerMetadata> named_by_user(std::string url, const DiscoveryWish& wish, A
   auto metadata = read_issuer_metadata(answer.body, std::nullopt);
   if (!metadata) throw metadata.error().within(fmt::format("{} ({})", what, redacted_url(url)));
   value_or_throw(check_endpoints(*metadata, wish.network));
+  if (wish.issuer_at_its_document) {
+    const auto named = parse_url(metadata->issuer);
+    const auto document = parse_url(url);
+    if (!named || !document || !same_origin(*named, *document)) {
+      throw Error(Errc::protocol, fmt::format("{} ({}) describes an authorization server that is elsewhere ({})", what,
+                                              redacted_url(url), redacted_url(metadata->issuer)));
+    }
+  }
   co_return std::move(*metadata);
 }
 

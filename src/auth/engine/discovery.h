@@ -20,6 +20,7 @@ struct DiscoveryWish {
   Url server;
   std::string named_metadata;                  // by the server's refusal (resource_metadata); empty: none
   std::optional<std::string> issuer_metadata;  // "oauth.authServerMetadataUrl": asked instead of what the server names
+  bool issuer_at_its_document = false;         // whom that document describes has to be where it is
   std::optional<std::string> expected_resource;  // "oauth.resource": what the server is called at its issuer
   std::function<bool(const std::string& issuer)>
       is_known;  // one that we have been at before is preferred; unset: none is

@@ -14,6 +14,7 @@
 namespace patchbay {
 namespace {
 
+constexpr std::string_view assertion_type = "urn:ietf:params:oauth:token-type:id-jag";
 constexpr std::string_view id_token_type = "urn:ietf:params:oauth:token-type:id_token";
 
 Task<TokenAnswer> ask_provider(TokenRequest request, SignInWay way, std::chrono::sys_seconds now, Random random) {
@@ -157,6 +158,11 @@ Task<Secret> SignInDesk::identity_token(IdentityProvider provider, SignInWay way
   }
   auto given = std::get<GivenTokens>(std::move(answer));
   auto renewed = given.id_token;
+  if (renewed.empty() && !given.refresh.empty()) {
+    // The one before is worth nothing any more, whatever else is missing.
+    Json note{{"kind", "identity"}, {"issuer", provider.issuer}};
+    co_await store.keep_secret(provider_refresh_name(provider.issuer), given.refresh, std::move(note));
+  }
   const IdentityExpectation expected{provider.issuer, provider.client_id, std::nullopt, now()};
   co_await keep_identity(options_.store, provider, std::move(given), expected);
   co_return renewed;
@@ -196,7 +202,13 @@ Task<Secret> ServerSignIn::identity_assertion(const Discovered& found, const Sco
   request.scopes = scopes;
   auto answer = co_await ask_provider(std::move(request), reach, desk_->now(), desk_->options_.runtime.random);
   if (const auto* refusal = std::get_if<TokenRefusal>(&answer)) throw token_error(*refusal, provider.issuer);
-  co_return std::move(std::get<GivenTokens>(answer).access);
+  auto& given = std::get<GivenTokens>(answer);
+  // Anything else that it gave would be handed to whomever the server names.
+  if (given.issued_token_type != assertion_type) {
+    throw Error(Errc::protocol, fmt::format("the identity provider {} gave another kind of token than it was asked for",
+                                            redacted_url(provider.issuer)));
+  }
+  co_return std::move(given.access);
 }
 
 }  // namespace patchbay

@@ -21,6 +21,8 @@ using namespace std::chrono_literals;
 // Before a renewal that failed is tried again without a refusal.
 constexpr auto after_failure = 30s;
 
+std::chrono::sys_seconds last_change(const TokenSet& tokens) { return tokens.refreshed.value_or(tokens.obtained); }
+
 bool is_over(TokenFault fault) {
   switch (fault) {
     case TokenFault::invalid_grant:
@@ -88,7 +90,16 @@ Task<void> ServerSignIn::load() {
   loaded_ = true;
   if (!kept || holder_) co_return;
   holder_ = desk_->holder(kept->issuer, kept->resource);
-  if (!holder_->tokens) holder_->tokens = std::move(kept);
+  // Somebody may have signed in anew, in another process.
+  const bool newer = !holder_->tokens || (!holder_->renewing && last_change(*kept) >= last_change(*holder_->tokens) &&
+                                          replaces(kept->access, holder_->tokens->access));
+  if (newer) hold(*holder_, std::move(*kept));
+}
+
+void ServerSignIn::hold(Holder& holder, TokenSet tokens) {
+  holder.tokens = std::move(tokens);
+  holder.over = false;
+  holder.failure.reset();
 }
 
 Task<SentCredentials> ServerSignIn::authorize(HttpRequest& request) { return authorized(shared_from_this(), request); }
@@ -123,12 +134,15 @@ Task<SentCredentials> ServerSignIn::authorized(Self self, HttpRequest& request) 
 
 bool ServerSignIn::is_worth_renewing(const Holder& holder) const {
   const auto now = desk_->now();
+  if (!holder.tokens) return false;
   if (holder.over || token_age(*holder.tokens, now) == TokenAge::fresh) return false;
   if (holder.failure && now < holder.failed + after_failure) return false;
   return !holder.tokens->refresh.empty() || settings_.grant != GrantKind::authorization_code;
 }
 
 void ServerSignIn::on_answer(const HttpRequest& request, const HttpHead& answer) {
+  // What was asked for last was enough for something.
+  if (answer.status < 400) steps_in_a_row_ = 0;
   const auto nonce = answer.headers.get("DPoP-Nonce");
   if (nonce.empty() || nonce.size() > 4096 || !is_ours(request.url) || !is_ours(answer.url)) return;
   desk_->nonces_[settings_.url.origin()] = nonce;
@@ -147,7 +161,8 @@ Task<bool> ServerSignIn::challenged(Self self, SentCredentials sent, HttpRequest
   refused.had_token = !sent.token.empty();
   refused.brings_nonce = !answer.headers.get("DPoP-Nonce").empty();
   self->on_answer(request, answer);
-  for (bool read_again = false;; read_again = true) {
+  bool looked = false;  // into the store
+  for (;;) {
     const auto holder = self->holder_;
     const bool by_machine = self->settings_.grant != GrantKind::authorization_code;
     if (holder) {
@@ -156,7 +171,7 @@ Task<bool> ServerSignIn::challenged(Self self, SentCredentials sent, HttpRequest
       refused.renewed_since = holder->generation != sent.generation;
       refused.can_renew = !holder->over && holder->tokens && (by_machine || !holder->tokens->refresh.empty());
     } else {
-      refused.can_renew = by_machine && !read_again;
+      refused.can_renew = by_machine && !looked;
     }
     switch (after_refusal(refused)) {
       case RefusalStep::again:
@@ -176,13 +191,12 @@ Task<bool> ServerSignIn::challenged(Self self, SentCredentials sent, HttpRequest
         break;
       case RefusalStep::sign_in:
         // Somebody may have signed in, or renewed, in another process.
-        if (!read_again && answer.status == 401) {
+        if (!looked) {
+          looked = true;
           auto kept = co_await self->desk_->options_.store->token_of_server(self->url_);
           if (kept && replaces(kept->access, sent.token)) {
             self->holder_ = self->desk_->holder(kept->issuer, kept->resource);
-            self->holder_->tokens = std::move(kept);
-            self->holder_->over = false;
-            self->holder_->failure.reset();
+            hold(*self->holder_, std::move(*kept));
             co_return true;
           }
           break;
@@ -209,7 +223,9 @@ Task<void> ServerSignIn::renew(Self self, std::shared_ptr<Holder> holder) {
   holder->failure.reset();
   if (!done) {
     holder->failed = self->desk_->now();
-    holder->failure = done.error().within("the sign-in could not be renewed");
+    // A rule about addresses is not a rule about the server.
+    const auto why = done.error().code() == Errc::denied ? Error(Errc::connect, done.error().message()) : done.error();
+    holder->failure = why.within("the sign-in could not be renewed");
     self->desk_->options_.runtime.log(LogLevel::warning, "sign_in_not_renewed", "server", self->settings_.server,
                                       "reason", done.error().message());
   }
@@ -222,16 +238,21 @@ Task<void> ServerSignIn::renew(Self self, std::shared_ptr<Holder> holder) {
 
 Task<void> ServerSignIn::renew_locked(Self self, std::shared_ptr<Holder> holder) {
   auto& store = *self->desk_->options_.store;
+  if (!holder->tokens) co_return;
   const auto before = *holder->tokens;
   const auto lock = co_await store.lock(token_name(before.issuer, before.resource));
   auto kept = co_await store.token(before.issuer, before.resource);
-  if (kept && replaces(kept->access, before.access) && token_age(*kept, self->desk_->now()) == TokenAge::fresh) {
-    holder->tokens = std::move(kept);
-    holder->over = false;
+  const bool newer = kept && last_change(*kept) >= last_change(before);
+  if (newer && replaces(kept->access, before.access) && token_age(*kept, self->desk_->now()) == TokenAge::fresh) {
+    hold(*holder, std::move(*kept));
     co_return;
   }
-  // Whoever renewed last has the refresh token that is valid.
-  const auto current = kept ? *kept : before;
+  if (!kept && self->settings_.grant == GrantKind::authorization_code) {
+    holder->tokens.reset();
+    throw Error(Errc::unauthorized, "you signed out");
+  }
+  // Whoever renewed last has the refresh token that is valid: we, if it could not be kept.
+  const auto current = newer ? *kept : before;
   if (self->settings_.grant != GrantKind::authorization_code) {
     auto found = co_await self->discover_now({});
     SignInReport report;
@@ -300,7 +321,10 @@ Task<SignOutReport> ServerSignIn::sign_out() {
   report.was_signed_in = true;
   report.issuer = tokens->issuer;
   const auto lock = co_await store.lock(token_name(tokens->issuer, tokens->resource));
+  // A renewal that was under way has changed it.
+  if (auto current = co_await store.token(tokens->issuer, tokens->resource)) tokens = std::move(current);
   auto client = co_await as_result(client_of(*tokens));
+  (void)co_await as_result(store.forget_secret(bound_issuer_name()));
   co_await store.forget_token(tokens->issuer, tokens->resource);
   auto held = desk_->holder(tokens->issuer, tokens->resource);
   held->tokens.reset();

@@ -65,6 +65,7 @@ struct SignInSettings {
   std::optional<std::string> client_issuer;  // where client_id is valid; unset: where it is first used
   std::optional<std::string> scopes;
   std::optional<std::string> issuer_metadata;
+  bool users_own = true;  // the entry is not one of a project, a plugin or a connector
   std::optional<std::string> resource;
   std::optional<std::string> callback_host;
   std::optional<std::uint16_t> callback_port;
@@ -201,6 +202,10 @@ class ServerSignIn final : public HttpAuth, public std::enable_shared_from_this<
   Task<void> adopt(TokenSet tokens);
   Task<TokenAnswer> request_tokens(TokenRequest request, TokenKind kind, Secret dpop_key);
   bool is_worth_renewing(const Holder& holder) const;
+  static void hold(Holder& holder, TokenSet tokens);
+  // In the store: the issuer that what the user configured for this server was first used at, and goes to from then on.
+  std::string bound_issuer_name() const;
+  Task<void> check_bound_issuer(std::string issuer);
   bool is_ours(const std::string& url) const;
 
   std::shared_ptr<SignInDesk> desk_;
@@ -212,7 +217,8 @@ class ServerSignIn final : public HttpAuth, public std::enable_shared_from_this<
   bool loaded_ = false;
   Semaphore loading_{1};
   std::shared_ptr<Holder> holder_;  // once an issuer is known
-  std::vector<Scopes> steps_up_;    // that were made, and were not enough
+  std::vector<Scopes> steps_up_;    // scopes that were given after a server wanted more
+  std::size_t steps_in_a_row_ = 0;  // without a request that succeeded
 };
 
 }  // namespace patchbay

@@ -6,10 +6,12 @@
 #include <fmt/format.h>
 
 #include "auth/engine/sign_in.h"
+#include "auth/engine/vault_sign_ins.h"
 #include "auth/kept_token.h"
 #include "auth/registration.h"
 #include "auth/scopes.h"
 #include "base/as_result.h"
+#include "text/clean_text.h"
 
 namespace patchbay {
 namespace {
@@ -120,6 +122,7 @@ Task<Discovered> ServerSignIn::discover_now(SignInNeed need) {
   wish.server = settings_.url;
   wish.named_metadata = need.resource_metadata;
   wish.issuer_metadata = settings_.issuer_metadata;
+  wish.issuer_at_its_document = !settings_.users_own;
   wish.expected_resource = settings_.resource;
   wish.is_known = [known](const std::string& issuer) { return issuer == known; };
   wish.network = reach.network;
@@ -144,13 +147,12 @@ Task<TokenSet> ServerSignIn::by_browser(Discovered found, SignInNeed need, OpenV
   value_or_throw(check_pkce(found.issuer));
   auto scopes = scopes_for(need, found);
   if (need.more_scope) {
-    if (steps_up_.size() >= most_steps_up || std::ranges::find(steps_up_, scopes) != steps_up_.end()) {
+    if (steps_in_a_row_ >= most_steps_up || std::ranges::find(steps_up_, scopes) != steps_up_.end()) {
       throw Error(Errc::forbidden,
                   fmt::format("{} wants more rights again after you gave it those that it asked for ({}); nothing more "
                               "is asked of you",
-                              settings_.server, join_scopes(scopes)));
+                              settings_.server, clean_line(join_scopes(scopes))));
     }
-    steps_up_.push_back(scopes);
   }
   VisitWish wish;
   wish.server = settings_.server;
@@ -181,14 +183,20 @@ Task<TokenSet> ServerSignIn::by_browser(Discovered found, SignInNeed need, OpenV
   request.authentication = authentication_for(attempt.client, found.issuer);
   request.resource = found.resource;
   const bool proof = need.proof || found.dpop_required;
+  const auto wanted = scopes;
   auto tokens = co_await as_result(
       in_step(report.step, SignInStep::token, tokens_by(std::move(request), found, proof, std::move(scopes))));
   visit->finish(tokens ? Result<void>() : Result<void>(std::unexpected(tokens.error())));
+  if (tokens && need.more_scope) {
+    steps_up_.push_back(wanted);
+    ++steps_in_a_row_;
+  }
   co_return value_or_throw(std::move(tokens));
 }
 
 Task<TokenSet> ServerSignIn::without_person(Discovered found, SignInNeed need, SignInReport& report) {
   auto scopes = scopes_for(need, found);
+  co_await check_bound_issuer(found.issuer.issuer);
   TokenRequest request;
   request.endpoint = found.issuer.token_endpoint;
   request.issuer = found.issuer.issuer;
@@ -231,13 +239,27 @@ Task<TokenSet> ServerSignIn::without_person(Discovered found, SignInNeed need, S
                              tokens_by(std::move(request), found, proof, std::move(scopes)));
 }
 
-Task<OAuthClient> ServerSignIn::configured_client(IssuerMetadata issuer) {
-  if (settings_.client_issuer && *settings_.client_issuer != issuer.issuer) {
-    throw Error(Errc::config,
-                fmt::format("server \"{}\" names {} as its authorization server, and \"oauth.clientId\" is for {}; "
-                            "nothing was sent there",
-                            settings_.server, redacted_url(issuer.issuer), redacted_url(*settings_.client_issuer)));
+std::string ServerSignIn::bound_issuer_name() const {
+  return fmt::format("client-issuer {} {}", server_mark(url_), settings_.client_id.value_or(""));
+}
+
+// A server that suddenly names another authorization server must not get what the user has at the first one.
+Task<void> ServerSignIn::check_bound_issuer(std::string issuer) {
+  auto bound = settings_.client_issuer;
+  if (!bound) {
+    const auto kept = co_await desk_->options_.store->secret(bound_issuer_name());
+    if (kept) bound = std::string(kept->reveal());
   }
+  if (!bound || *bound == issuer) co_return;
+  throw Error(
+      Errc::config,
+      fmt::format("server \"{}\" names {} as its authorization server, and what you configured for it is for {}; "
+                  "nothing was sent there. If that is right, correct \"oauth.issuer\" in its entry, or sign out first",
+                  settings_.server, redacted_url(issuer), redacted_url(*bound)));
+}
+
+Task<OAuthClient> ServerSignIn::configured_client(IssuerMetadata issuer) {
+  co_await check_bound_issuer(issuer.issuer);
   OAuthClient client;
   client.source = OAuthClient::Source::configured;
   client.issuer = issuer.issuer;
@@ -245,9 +267,7 @@ Task<OAuthClient> ServerSignIn::configured_client(IssuerMetadata issuer) {
   if (settings_.client_secret) client.secret = co_await settings_.client_secret();
   if (settings_.private_key) client.private_key = co_await settings_.private_key();
   client.key_algorithm = settings_.key_algorithm;
-  client.authentication = !client.private_key.empty() ? ClientAuthentication::private_key_jwt
-                          : client.secret.empty()     ? ClientAuthentication::none
-                                                      : ClientAuthentication::basic;
+  if (!client.private_key.empty()) client.authentication = ClientAuthentication::private_key_jwt;
   client.authentication = authentication_for(client, issuer);
   co_return client;
 }
@@ -357,16 +377,27 @@ Task<TokenSet> ServerSignIn::tokens_by(TokenRequest request, const Discovered& f
   }
   auto tokens = made_of(std::move(std::get<GivenTokens>(answer)), request, found, std::move(scopes), desk_->now());
   tokens.authentication = request.authentication;
+  if (tokens.kind == TokenKind::dpop && key.empty()) {
+    throw Error(Errc::protocol, fmt::format("{} gave a token that needs proofs (DPoP), which nobody asked for",
+                                            redacted_url(found.issuer.issuer)));
+  }
   if (tokens.kind == TokenKind::dpop) tokens.dpop_key = std::move(key);
   co_return tokens;
 }
 
 Task<void> ServerSignIn::adopt(TokenSet tokens) {
   auto holder = desk_->holder(tokens.issuer, tokens.resource);
-  co_await desk_->options_.store->keep_token(tokens, url_);
-  holder->tokens = std::move(tokens);
-  holder->over = false;
-  holder->failure.reset();
+  auto& store = *desk_->options_.store;
+  // A renewal of the token of before must not come behind this.
+  const auto lock = co_await store.lock(token_name(tokens.issuer, tokens.resource));
+  const bool configured = settings_.client_id || settings_.grant != GrantKind::authorization_code;
+  if (configured && !settings_.client_issuer) {
+    Json note{{"kind", "client-issuer"}};
+    co_await store.keep_secret(bound_issuer_name(), Secret(tokens.issuer), std::move(note));
+  }
+  co_await store.keep_token(tokens, url_);
+  hold(*holder, std::move(tokens));
+  last_need_.reset();
   ++holder->generation;
   holder_ = std::move(holder);
   loaded_ = true;

@@ -8,7 +8,9 @@
 #include "auth/kept_token.h"
 #include "base/as_result.h"
 #include "base/crypto.h"
+#include "base/loop_clock.h"
 #include "base/offload.h"
+#include "base/timeout.h"
 #include "json/kept_records.h"
 
 namespace patchbay {
@@ -16,6 +18,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
+constexpr auto between_tries = 50ms;
 constexpr auto lock_wait = 60s;            // a renewal of somebody else: two requests of 30 s at most
 constexpr std::size_t most_servers = 200;  // that share a token
 
@@ -66,6 +69,52 @@ Result<std::optional<TokenSet>> read_token(SecretVault& vault, const std::string
   return std::optional(std::move(*tokens));
 }
 
+Json marks_of(const std::vector<std::string>& servers) {
+  Json marks = Json::array();
+  for (const auto& server : servers) marks.push_back(Json(server));
+  return marks;
+}
+
+// A server has another token now; others may still share this one.
+Result<void> leave(SecretVault& vault, const KeptSecret& kept, const std::vector<std::string>& servers) {
+  if (servers.empty()) {
+    auto removed = vault.remove(kept.name);
+    return removed ? Result<void>() : std::unexpected(removed.error());
+  }
+  auto value = vault.read(kept.name);
+  if (!value) return std::unexpected(value.error());
+  if (!*value) return {};
+  auto note = kept.note;
+  note["servers"] = marks_of(servers);
+  auto written = vault.write(kept.name, **value, std::move(note));
+  return written ? Result<void>() : std::unexpected(written.error());
+}
+
+Result<void> keep_in(SecretVault& vault, const TokenSet& tokens, const std::string& mark) {
+  const auto name = token_name(tokens.issuer, tokens.resource);
+  auto all = vault.list();
+  if (!all) return std::unexpected(all.error());
+  std::vector<std::string> servers{mark};
+  for (const auto& one : *all) {
+    auto known = texts_in(one.note["servers"]);
+    if (one.name != name) continue;
+    std::erase(known, mark);
+    std::ranges::move(known, std::back_inserter(servers));
+  }
+  if (servers.size() > most_servers) servers.resize(most_servers);
+  auto note = token_note(tokens);
+  note["servers"] = marks_of(servers);
+  auto kept = vault.write(name, write_token_set(tokens), std::move(note));
+  if (!kept) return std::unexpected(kept.error());
+  // The server is at one token, not at that of the authorization server it had before.
+  for (const auto& one : *all) {
+    auto known = texts_in(one.note["servers"]);
+    if (one.name == name || std::erase(known, mark) == 0) continue;
+    if (auto left = leave(vault, one, known); !left) return left;
+  }
+  return {};
+}
+
 class VaultSignIns final : public SignInStore {
  public:
   VaultSignIns(std::shared_ptr<SecretVault> vault, std::string state_directory)
@@ -89,34 +138,9 @@ class VaultSignIns final : public SignInStore {
   }
 
   Task<void> keep_token(TokenSet tokens, std::string server_url) override {
-    return in_vault(vault_,
-                    [tokens = std::move(tokens), mark = server_mark(server_url)](SecretVault& vault) -> Result<void> {
-                      const auto name = token_name(tokens.issuer, tokens.resource);
-                      auto all = vault.list();
-                      if (!all) return std::unexpected(all.error());
-                      std::vector<std::string> servers{mark};
-                      for (const auto& one : *all) {
-                        auto known = texts_in(one.note["servers"]);
-                        if (one.name == name) {
-                          std::erase(known, mark);
-                          std::ranges::move(known, std::back_inserter(servers));
-                        }
-                      }
-                      if (servers.size() > most_servers) servers.resize(most_servers);
-                      auto note = token_note(tokens);
-                      Json marks = Json::array();
-                      for (auto& server : servers) marks.push_back(Json(std::move(server)));
-                      note["servers"] = std::move(marks);
-                      auto kept = vault.write(name, write_token_set(tokens), std::move(note));
-                      if (!kept) return std::unexpected(kept.error());
-                      // The server is at one token, not at that of the authorization server it had before.
-                      for (const auto& one : *all) {
-                        const auto known = texts_in(one.note["servers"]);
-                        if (one.name == name || std::ranges::find(known, mark) == known.end()) continue;
-                        if (auto removed = vault.remove(one.name); !removed) return std::unexpected(removed.error());
-                      }
-                      return {};
-                    });
+    return in_vault(vault_, [tokens = std::move(tokens), mark = server_mark(server_url)](SecretVault& vault) {
+      return keep_in(vault, tokens, mark);
+    });
   }
 
   Task<void> forget_token(std::string issuer, std::string resource) override {
@@ -154,19 +178,25 @@ class VaultSignIns final : public SignInStore {
     (void)co_await offload(Pool::quick, std::move(write));
   }
 
-  Task<std::unique_ptr<Lock>> lock(std::string name) override {
-    struct Held final : Lock {
-      explicit Held(VaultLock l) : lock(std::move(l)) {}
-      VaultLock lock;
-    };
-    return in_vault(vault_, [name](SecretVault& vault) -> Result<std::unique_ptr<Lock>> {
-      auto held = vault.lock(name, lock_wait);
-      if (!held) return std::unexpected(held.error());
-      return std::make_unique<Held>(std::move(*held));
-    });
-  }
+  Task<std::unique_ptr<Lock>> lock(std::string name) override { return take(vault_, std::move(name)); }
 
  private:
+  struct Held final : Lock {
+    explicit Held(VaultLock l) : lock(std::move(l)) {}
+    VaultLock lock;
+  };
+  // Waits on the loop: whoever holds it needs a helper thread to go on, and many may wait.
+  static Task<std::unique_ptr<Lock>> take(std::shared_ptr<SecretVault> vault, std::string name) {
+    const auto& clock = loop_clock(co_await asio::this_coro::executor);
+    const auto end = time_after(clock.now(), lock_wait);
+    for (;;) {
+      auto held = co_await as_result(in_vault(vault, [name](SecretVault& of) { return of.lock(name, 0ms); }));
+      if (held) co_return std::make_unique<Held>(std::move(*held));
+      if (held.error().code() != Errc::timeout || clock.now() >= end) throw std::move(held).error();
+      co_await sleep_for(between_tries);
+    }
+  }
+
   Task<void> write(std::string name, Secret value, Json note) {
     return in_vault(vault_,
                     [name, value = std::move(value), note = std::move(note)](SecretVault& vault) -> Result<void> {

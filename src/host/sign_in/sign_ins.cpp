@@ -68,10 +68,10 @@ SignInSettings settings_of(const ServerConfig& written, const ServerConfig& expa
                                  : reading.variables("MCP_OAUTH_CLIENT_METADATA_URL").value_or("");
   settings.identity_provider = options.identity_provider;
   if (options.identity_token) settings.identity_token = [get = options.identity_token] { return secret_by(get()); };
-  if (settings.client_id && options.client_secret) {
+  settings.users_own = is_users_own(written.origin);
+  if (settings.client_id && options.client_secret && settings.users_own) {
     settings.client_secret = [get = options.client_secret, name = written.name] { return secret_by(get(name)); };
-  } else if (settings.client_id && reading.secret &&
-             (is_users_own(written.origin) || !oauth.auth_server_metadata_url)) {
+  } else if (settings.client_id && reading.secret && (settings.users_own || !oauth.auth_server_metadata_url)) {
     // A project that has the name and URL of a server of the user's must not choose who gets to see its secret.
     settings.client_secret = [secret = reading.secret, name = client_secret_name(written)] {
       return optional_secret(secret, name);
@@ -149,6 +149,17 @@ std::shared_ptr<ServerSignIn> SignIns::for_entry(asio::any_io_executor executor,
                                                  Reading reading) {
   if (const auto fault = sign_in_fault(written); !fault.empty()) {
     throw Error(Errc::config, fmt::format("server \"{}\": {}", written.name, fault));
+  }
+  // Otherwise the user would agree to one server, and the token go to another.
+  if (const auto& oauth = expanded.oauth; oauth && oauth->resource && !is_users_own(written.origin)) {
+    const auto server = parse_url(expanded.url);
+    const auto resource = parse_url(*oauth->resource);
+    if (resource && (!server || !same_origin(*server, *resource))) {
+      throw Error(Errc::config,
+                  fmt::format("server \"{}\": \"oauth.resource\" of an entry of {} scope from {} names another "
+                              "server; declare the server in user scope",
+                              written.name, to_string(written.origin.scope), written.origin.file));
+    }
   }
   // What it is reached by is part of it: another proxy or certificate is another way.
   auto identity = sha256_hex(
