@@ -78,8 +78,8 @@ Task<SignInResult> Host::Impl::sign_in_now(std::shared_ptr<Impl> impl, std::stri
   {
     const Connection::Use use(*connection);
     auto sign_in = co_await impl->signing_in(connection);
-    auto done =
-        co_await as_result(sign_in->sign_in(sign_in->last_need().value_or(SignInNeed{}), impl->sign_ins_->visits()));
+    auto need = co_await sign_in->need();
+    auto done = co_await as_result(sign_in->sign_in(std::move(need), impl->sign_ins_->visits()));
     impl->check_running();
     if (!done) throw error_of_server(server, done.error());
     report = std::move(*done);

@@ -286,6 +286,27 @@ TEST(SignIn, MoreRights_AreAskedForBesideThoseOfBefore_ThreeTimesAtMost) {
   });
 }
 
+TEST(SignIn, MoreRightsThatOneProcessWasRefused_AreAskedForByAnother) {
+  run_task([]() -> Task<void> {
+    FakeIssuer issuer;
+    issuer.add_documents();
+    const auto executor = co_await asio::this_coro::executor;
+    House first(executor);
+    auto one = first.desk->server(settings_for(), issuer.way());
+    (void)co_await one->sign_in({.scope = "read"}, issuer.browser());
+    auto request = to_server();
+    auto sent = co_await one->authorize(request);
+    EXPECT_FALSE(
+        co_await one->on_challenge(sent, request, refusal(403, R"(Bearer error="insufficient_scope", scope="write")")));
+    House second(executor, first.store);
+    auto other = second.desk->server(settings_for(), issuer.way());
+    EXPECT_EQ(co_await credentials(other), "Bearer access-1");
+    (void)co_await other->sign_in(co_await other->need(), issuer.browser());
+    EXPECT_EQ(issuer.visits.back().at("scope"), "read write");
+    EXPECT_EQ(co_await second.desk->server(settings_for(), issuer.way())->need(), SignInNeed{});
+  });
+}
+
 TEST(SignIn, ServersOfOneIssuer_RegisterOnce_AndShowOneWindowAtATime) {
   run_task([]() -> Task<void> {
     FakeIssuer issuer;
@@ -492,6 +513,8 @@ TEST(SignIn, ARotatedTokenThatCouldNotBeKept_IsStillTheOneThatIsUsed) {
       return to->keep_secret(name, value, note);
     }
     Task<void> forget_secret(std::string name) override { return to->forget_secret(name); }
+    Task<std::optional<SignInNeed>> need(std::string url) override { return to->need(url); }
+    Task<void> keep_need(std::string url, std::optional<SignInNeed> need) override { return to->keep_need(url, need); }
     Task<void> note_failure(std::string url, std::optional<SignInFailure> f) override {
       return to->note_failure(url, f);
     }

@@ -47,6 +47,15 @@ class MemorySignIns final : public SignInStore {
     secrets_.erase(name);
     co_return;
   }
+  Task<std::optional<SignInNeed>> need(std::string server_url) override { co_return find(needs_, server_url); }
+  Task<void> keep_need(std::string server_url, std::optional<SignInNeed> need) override {
+    if (need) {
+      needs_[std::move(server_url)] = std::move(*need);
+    } else {
+      needs_.erase(server_url);
+    }
+    co_return;
+  }
   Task<void> note_failure(std::string /*server_url*/, std::optional<SignInFailure> /*failure*/) override { co_return; }
   Task<std::unique_ptr<Lock>> lock(std::string name) override {
     struct Held final : Lock {
@@ -69,6 +78,7 @@ class MemorySignIns final : public SignInStore {
   std::map<std::string, std::string> servers_;
   std::map<std::string, OAuthClient> clients_;
   std::map<std::string, Secret> secrets_;
+  std::map<std::string, SignInNeed> needs_;
   std::map<std::string, Semaphore> locks_;
 };
 

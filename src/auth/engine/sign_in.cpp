@@ -202,6 +202,10 @@ Task<bool> ServerSignIn::challenged(Self self, SentCredentials sent, HttpRequest
           break;
         }
         self->last_need_ = need_of(refused.challenge);
+        // Who signs in for it may be another process.
+        if (self->last_need_->more_scope) {
+          (void)co_await as_result(self->desk_->options_.store->keep_need(self->url_, self->last_need_));
+        }
         // Why it could not be renewed says more than that it was refused.
         if (holder && holder->failure && !holder->over) throw *holder->failure;
         co_return false;

@@ -169,6 +169,8 @@ class ServerSignIn final : public HttpAuth, public std::enable_shared_from_this<
   void read_again();
 
   const SignInSettings& settings() const noexcept { return settings_; }
+  // What to sign in for: what the last refusal wanted, here or in another process.
+  Task<SignInNeed> need();
   // What the last refusal said that stood.
   const std::optional<SignInNeed>& last_need() const noexcept { return last_need_; }
 

@@ -112,6 +112,13 @@ Task<void> ServerSignIn::sign_in_steps(Self self, SignInNeed need, OpenVisit ope
   co_await in_step(report.step, SignInStep::storage, self->adopt(std::move(tokens)));
 }
 
+Task<SignInNeed> ServerSignIn::need() {
+  const auto self = shared_from_this();
+  if (last_need_) co_return *last_need_;
+  auto kept = co_await as_result(desk_->options_.store->need(url_));
+  co_return kept && *kept ? std::move(**kept) : SignInNeed{};
+}
+
 Task<Discovered> ServerSignIn::discover_now(SignInNeed need) {
   const auto reach = co_await way();
   // Where we are known already is asked first, of several that a server names.
@@ -398,6 +405,7 @@ Task<void> ServerSignIn::adopt(TokenSet tokens) {
   co_await store.keep_token(tokens, url_);
   hold(*holder, std::move(tokens));
   last_need_.reset();
+  (void)co_await as_result(store.keep_need(url_, std::nullopt));
   ++holder->generation;
   holder_ = std::move(holder);
   loaded_ = true;

@@ -47,6 +47,10 @@ class SignInStore {
   virtual Task<void> keep_secret(std::string name, Secret value, Json note) = 0;
   virtual Task<void> forget_secret(std::string name) = 0;
 
+  // What a server wants beside what it was given, until somebody signs in for it, in whatever process.
+  virtual Task<std::optional<SignInNeed>> need(std::string server_url) = 0;
+  virtual Task<void> keep_need(std::string server_url, std::optional<SignInNeed> need) = 0;
+
   virtual Task<void> note_failure(std::string server_url, std::optional<SignInFailure> failure) = 0;
 
   // While it is held nobody else, in any process, does what the name stands for. Errc::timeout when others keep it.

@@ -40,6 +40,34 @@ struct FailureFormat : TimedRecord<SignInFailure> {
   }
 };
 
+struct KeptNeed {
+  SignInNeed need;
+  std::chrono::sys_seconds time{};
+  bool operator==(const KeptNeed&) const = default;
+};
+
+struct NeedFormat : TimedRecord<KeptNeed> {
+  static constexpr std::size_t largest_file = 1u << 20;
+  static constexpr std::size_t most_records = 256;
+  static bool is_fresh(const KeptNeed& kept, std::chrono::sys_seconds now) { return now - kept.time < 24h; }
+  static std::optional<KeptNeed> read(const Json& entry, std::chrono::sys_seconds time) {
+    const auto scope = entry["scope"].text();
+    const auto metadata = entry["resourceMetadata"].text();
+    if (!scope || !metadata) return std::nullopt;
+    return KeptNeed{{.resource_metadata = std::string(*metadata), .scope = std::string(*scope), .more_scope = true},
+                    time};
+  }
+  static Json write(const KeptNeed& kept, std::int64_t seconds) {
+    return Json{{"time", seconds}, {"scope", kept.need.scope}, {"resourceMetadata", kept.need.resource_metadata}};
+  }
+};
+
+std::string need_file(const std::string& state_directory) { return state_directory + "/sign-in-needs.json"; }
+
+std::chrono::sys_seconds now_by_the_wall() {
+  return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+}
+
 std::string failure_file(const std::string& state_directory) { return state_directory + "/sign-in-failures.json"; }
 
 std::vector<std::string> texts_in(const Json& list) {
@@ -170,8 +198,26 @@ class VaultSignIns final : public SignInStore {
   }
   Task<void> forget_secret(std::string name) override { return remove(std::move(name)); }
 
+  Task<std::optional<SignInNeed>> need(std::string server_url) override {
+    auto read = [file = need_file(state_directory_), key = server_mark(server_url)] {
+      return recall_record<NeedFormat>(file, key);
+    };
+    auto kept = co_await offload(Pool::quick, std::move(read));
+    if (!kept || !NeedFormat::is_fresh(*kept, now_by_the_wall())) co_return std::nullopt;
+    co_return std::move(kept->need);
+  }
+  Task<void> keep_need(std::string server_url, std::optional<SignInNeed> need) override {
+    std::optional<KeptNeed> kept;
+    if (need) kept = KeptNeed{std::move(*need), now_by_the_wall()};
+    auto write = [file = need_file(state_directory_), key = server_mark(server_url), kept] {
+      if (!kept && !recall_record<NeedFormat>(file, key)) return Result<void>();
+      return remember_record<NeedFormat>(file, key, kept, now_by_the_wall());
+    };
+    (void)co_await offload(Pool::quick, std::move(write));
+  }
+
   Task<void> note_failure(std::string server_url, std::optional<SignInFailure> failure) override {
-    const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+    const auto now = now_by_the_wall();
     auto write = [file = failure_file(state_directory_), key = server_mark(server_url), failure, now] {
       return remember_record<FailureFormat>(file, key, failure, now);
     };
