@@ -173,7 +173,7 @@ Error HttpRequester::refusal(const HttpHead& head, bool had_credentials, std::st
   const auto challenge = sign_in_challenge(head.headers);
   // RFC 6750, 3.1: the server looked at what the token may do and at nothing else.
   const bool more_scope = challenge.error == "insufficient_scope";
-  auto error = auth_ && auth_->signs_in() ? sign_in_error(shown_, head.status, had_credentials, more_scope, body)
+  auto error = auth_ && auth_->signs_in() ? sign_in_error(head.status, had_credentials, challenge, body)
                                           : access_error(shown_, head.status, had_credentials, body, remedy);
   if (more_scope) error = std::move(error).with_carried_out(CarriedOut::no);
   // A 403 to somebody who is signed in is the server's last word, unless it says what is missing.
@@ -184,24 +184,32 @@ Error HttpRequester::refusal(const HttpHead& head, bool had_credentials, std::st
                                         .proof = challenge.dpop});
 }
 
-Error sign_in_error(std::string_view shown, int status, bool signed_in, bool more_scope, std::string_view body) {
+Error HttpRequester::sign_in_error(int status, bool signed_in, const SignInChallenge& challenge,
+                                   std::string_view body) const {
+  const bool more_scope = challenge.error == "insufficient_scope";
   const auto explained = excerpt(body);
   const auto because = explained.empty() ? std::string() : fmt::format(": {}", explained);
   if (more_scope) {
     return Error(Errc::forbidden, fmt::format("{} needs more rights than you gave it when you signed in ({} {}){}",
-                                              shown, status, reason_phrase(status), because))
+                                              shown_, status, reason_phrase(status), because))
         .with_http_status(status);
   }
   if (status == 403 && signed_in) {
     return Error(Errc::forbidden,
-                 fmt::format("{} refuses access to the account that you signed in with (403 Forbidden){}", shown,
+                 fmt::format("{} refuses access to the account that you signed in with (403 Forbidden){}", shown_,
                              because))
         .with_http_status(status);
   }
+  // Many servers take a token that never changes, and do not say how one gets it.
+  const auto fixed = signed_in || challenge.resource_metadata
+                         ? std::string()
+                         : std::string(
+                               "; if it takes a fixed token, write it as \"headers\": "
+                               "{\"Authorization\": \"Bearer …\"} in its entry");
   return Error(Errc::unauthorized,
-               fmt::format("{} {} ({} {}){}", shown,
+               fmt::format("{} {} ({} {}){}{}", shown_,
                            signed_in ? "does not accept your sign-in any more" : "needs you to sign in", status,
-                           reason_phrase(status), because))
+                           reason_phrase(status), because, fixed))
       .with_http_status(status);
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/runtime.h"
 #include "http/auth.h"
+#include "http/challenge.h"
 #include "http/client/http_client.h"
 #include "transport/targets.h"
 
@@ -42,6 +43,8 @@ class HttpRequester {
   Sending send_plainly(Sending sending, bool had_credentials);
   Sending send_signed_in(HttpRequest request, HttpRequestLimits limits);
   bool is_ours(const std::string& url) const;
+  // Where a person can sign in; what they type for it is the program's to say.
+  Error sign_in_error(int status, bool signed_in, const SignInChallenge& challenge, std::string_view body) const;
   Error refusal(const HttpHead& head, bool had_credentials, std::string_view body, const std::string& remedy) const;
 
   HttpTarget options_;
@@ -60,8 +63,6 @@ HttpClientOptions http_client_options(const HttpTarget& options, const Runtime& 
 // A 401 or 403, told with what to do; `body` is what came with it, `remedy` what sign-in says, if there is one.
 Error access_error(std::string_view shown, int status, bool had_credentials, std::string_view body,
                    const std::string& remedy = {});
-// The same where a person can sign in; what they type for it is the program's to say.
-Error sign_in_error(std::string_view shown, int status, bool signed_in, bool more_scope, std::string_view body);
 // Any other status that is no answer of the protocol; `what` answered it.
 Error status_error(std::string_view what, const HttpHead& head, std::string_view body);
 

@@ -204,7 +204,7 @@ TEST(ServeHttp, AnEntryWithAUrlIsCalledLikeAnyOther) {
   EXPECT_THAT(told.err, HasSubstr("Failed to connect to \"far\": http://"));
   EXPECT_THAT(told.out, HasSubstr("far  needs-auth  wants credentials\n"));
   EXPECT_THAT(ask(Json::object(), {"mcp", "list"}).out,
-              HasSubstr("! Needs authentication: " + url + " needs credentials"));
+              HasSubstr("! Needs authentication: " + url + " needs you to sign in"));
   // Said once, and to what the server said nothing is added.
   const Json wrong{{"type", "http"}, {"url", url + "c"}};
   auto lost =
