@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "process/session_house.h"
+#include "support/capability.h"
 
 namespace patchbay::test {
 namespace {
@@ -70,7 +71,7 @@ TEST(SessionAmongOthers, WhatIsNotASocketOrALinkIsRefused) {
 
 // N9: folder and socket opened on purpose, the caller is looked at all the same.
 TEST(SessionAmongOthers, ACallerOfAnotherUserIsNotHeard) {
-  if (::geteuid() != 0) GTEST_SKIP() << "only root can become somebody else";
+  NEEDS(root);
   const SessionHouse house;
   house.start();
   const auto path = house.socket();

@@ -16,6 +16,10 @@ bool lacks(std::string_view capability);
 inline constexpr std::string_view namespaces = "namespaces";
 // The address ::1.
 inline constexpr std::string_view ipv6 = "ipv6";
+// Being root, to become somebody else.
+inline constexpr std::string_view root = "root";
+// The key service of the kernel (add_key, keyctl).
+inline constexpr std::string_view keys = "keys";
 
 }  // namespace patchbay::test
 

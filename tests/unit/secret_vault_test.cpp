@@ -22,6 +22,7 @@
 
 #include "auth/store/kernel_cache.h"
 #include "auth/store/secret_index.h"
+#include "support/capability.h"
 #include "support/fails_with.h"
 #include "support/ordinary_user.h"
 #include "support/temp_tree.h"
@@ -239,11 +240,10 @@ TEST_F(SecretVaultTest, MovedAwayFile_StartsAnew) {
 // ---- passphrases
 
 TEST_F(SecretVaultTest, Passphrase_IsAskedForOnceAndThenKeptByTheKernel) {
+  NEEDS(keys);
   store("a", "1");
   ASSERT_TRUE(SecretVault(options()).protect_with_passphrase(Secret("correct horse")));
   EXPECT_EQ(**SecretVault(options()).protection(), FileProtection::passphrase);
-  const KeyMemory probe("probe");
-  if (!keep_kernel_key("patchbay:test-probe", probe, 10s)) GTEST_SKIP() << "needs the key service of the kernel";
   // Nobody is asked: it was typed just now.
   EXPECT_EQ(stored("a"), "1");
   store("b", "2");
@@ -476,14 +476,14 @@ TEST(KeyMemory, ItsPages_AreNotWrittenToCoreFiles) {
     if (std::sscanf(line.c_str(), "%lx-%lx ", &begin, &end) == 2) inside = begin <= at && at < end;
     if (inside && line.starts_with("VmFlags:")) flags = line;
   }
-  if (flags.empty()) GTEST_SKIP() << "needs /proc/self/smaps with flags";
   EXPECT_THAT(flags, HasSubstr(" dd"));
 }
 
 TEST(KernelCache, Key_IsKeptForAWhileAndForgottenWhenAsked) {
+  NEEDS(keys);
   const KeyMemory key("0123456789");
   const auto name = fmt::format("patchbay:test-{}", ::getpid());
-  if (!keep_kernel_key(name, key, 60s)) GTEST_SKIP() << "needs the key service of the kernel";
+  ASSERT_TRUE(keep_kernel_key(name, key, 60s));
   ASSERT_TRUE(kernel_key(name));
   EXPECT_EQ(kernel_key(name)->text(), "0123456789");
   forget_kernel_key(name);
