@@ -370,11 +370,12 @@ Task<CallToolResult> Host::Impl::call(std::shared_ptr<Impl> impl, std::string to
     Prepared call;
     call.arguments = std::move(arguments);
     if (options.call_id == 0) options.call_id = ++*impl->runtime_.calls;
-    if (!impl->sign_in_tools_.empty()) {
+    if (!impl->prepare_now(tool, options, call)) {
+      // A server that needs a sign-in is not connected, so its tool for that is never ready at once.
       auto server = impl->sign_in_meant(tool);
       if (!server.empty()) co_return co_await sign_in_by_tool(impl, std::move(server));
+      co_await prepare_in_time(*impl, tool, options, call);
     }
-    if (!impl->prepare_now(tool, options, call)) co_await prepare_in_time(*impl, tool, options, call);
     const auto& target = *call.target;
     std::optional<Error> failed;
     try {

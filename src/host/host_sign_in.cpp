@@ -115,6 +115,7 @@ OfferedTools::Tools Host::Impl::tools_of(const Connection& connection) {
 }
 
 std::string Host::Impl::sign_in_meant(std::string_view tool) {
+  if (sign_in_tools_.empty()) return {};
   const auto catalog = offered_.all();
   const auto found = catalog->find(tool);
   const auto* const* entry = std::get_if<const CatalogEntry*>(&found);
