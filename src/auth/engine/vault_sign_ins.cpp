@@ -233,7 +233,8 @@ class VaultSignIns final : public SignInStore {
   };
   // Waits on the loop: whoever holds it needs a helper thread to go on, and many may wait.
   static Task<std::unique_ptr<Lock>> take(std::shared_ptr<SecretVault> vault, std::string name) {
-    const auto& clock = loop_clock(co_await asio::this_coro::executor);
+    const auto executor = co_await asio::this_coro::executor;
+    const auto& clock = loop_clock(executor);
     const auto end = time_after(clock.now(), lock_wait);
     for (;;) {
       auto held = co_await as_result(in_vault(vault, [name](SecretVault& of) { return of.lock(name, 0ms); }));
