@@ -240,4 +240,13 @@ TokenAge token_age(const TokenSet& tokens, std::chrono::sys_seconds now) {
   return now >= *tokens.expires - margin ? TokenAge::due : TokenAge::fresh;
 }
 
+bool can_share(const TokenSet& tokens, const ShareWish& wish, std::chrono::sys_seconds now) {
+  if (wish.client_id && *wish.client_id != tokens.client_id) return false;
+  if (wish.proof && tokens.kind == TokenKind::bearer) return false;
+  if (tokens.refresh.empty() && token_age(tokens, now) == TokenAge::expired) return false;
+  const auto& has = tokens.granted ? *tokens.granted : tokens.requested;
+  return std::ranges::all_of(wish.scopes,
+                             [&has](const auto& scope) { return std::ranges::find(has, scope) != has.end(); });
+}
+
 }  // namespace patchbay

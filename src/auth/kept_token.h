@@ -35,4 +35,13 @@ enum class TokenAge : std::uint8_t {
 };
 TokenAge token_age(const TokenSet& tokens, std::chrono::sys_seconds now);
 
+// What a server wants whose resource has a token already.
+struct ShareWish {
+  std::optional<std::string> client_id;  // that its entry names
+  Scopes scopes;                         // that its refusal names
+  bool proof = false;                    // it takes bound tokens only
+};
+// Whether that token will do, so that nobody is asked.
+bool can_share(const TokenSet& tokens, const ShareWish& wish, std::chrono::sys_seconds now);
+
 }  // namespace patchbay

@@ -182,5 +182,42 @@ TEST(TokenAge, IsDueFiveMinutesBefore_OrATenthOfAShortLife) {
   EXPECT_EQ(token_age(odd, start - 1s), fresh);
 }
 
+TEST(SharedToken, DoesForWhoWantsNoMoreThanItIsGoodFor) {
+  const std::chrono::sys_seconds now{std::chrono::seconds(1'000'000)};
+  TokenSet token;
+  token.client_id = "us";
+  token.access = Secret("a");
+  token.refresh = Secret("r");
+  token.requested = {"read", "write"};
+  token.granted = Scopes{"read"};
+  auto expired = token;
+  expired.expires = now - std::chrono::seconds(1);
+  auto over = expired;
+  over.refresh = Secret();
+  auto bound = token;
+  bound.kind = TokenKind::dpop;
+  auto unsaid = token;
+  unsaid.granted.reset();
+  struct Case {
+    const char* what;
+    TokenSet token;
+    ShareWish wish;
+    bool expected;
+  };
+  const Case cases[] = {
+      {"nothing special", token, {}, true},
+      {"expired, and it can be renewed", expired, {}, true},
+      {"expired for good", over, {}, false},
+      {"the client of the entry", token, {.client_id = "us"}, true},
+      {"another client", token, {.client_id = "them"}, false},
+      {"a right that it has", token, {.scopes = {"read"}}, true},
+      {"a right that was wanted and not given", token, {.scopes = {"write"}}, false},
+      {"a right that was wanted, and nothing said of what was given", unsaid, {.scopes = {"write"}}, true},
+      {"a proof without a key", token, {.proof = true}, false},
+      {"a proof", bound, {.proof = true}, true},
+  };
+  for (const auto& one : cases) EXPECT_EQ(can_share(one.token, one.wish, now), one.expected) << one.what;
+}
+
 }  // namespace
 }  // namespace patchbay

@@ -202,6 +202,8 @@ class ServerSignIn final : public HttpAuth, public std::enable_shared_from_this<
   Task<Secret> identity_assertion(const Discovered& found, const Scopes& scopes);
   Task<TokenSet> tokens_by(TokenRequest request, const Discovered& found, bool proof, Scopes scopes);
   Task<void> adopt(TokenSet tokens);
+  // Takes the token that the user has for this resource already, through another server. Nothing: somebody has to ask.
+  Task<std::optional<TokenSet>> shared(const Discovered& found, const SignInNeed& need);
   Task<TokenAnswer> request_tokens(TokenRequest request, TokenKind kind, Secret dpop_key);
   bool is_worth_renewing(const Holder& holder) const;
   static void hold(Holder& holder, TokenSet tokens);

@@ -104,6 +104,10 @@ Task<void> ServerSignIn::sign_in_steps(Self self, SignInNeed need, OpenVisit ope
   report.resource = found.resource;
   TokenSet tokens;
   if (self->settings_.grant == GrantKind::authorization_code) {
+    if (auto shared = co_await in_step(report.step, SignInStep::storage, self->shared(found, need))) {
+      report.granted = std::move(shared->granted);
+      co_return;
+    }
     tokens = co_await self->by_browser(std::move(found), std::move(need), std::move(open), report);
   } else {
     tokens = co_await self->without_person(std::move(found), std::move(need), report);
@@ -409,6 +413,26 @@ Task<void> ServerSignIn::adopt(TokenSet tokens) {
   ++holder->generation;
   holder_ = std::move(holder);
   loaded_ = true;
+}
+
+Task<std::optional<TokenSet>> ServerSignIn::shared(const Discovered& found, const SignInNeed& need) {
+  // Who asks for more, or again, wants a token of their own; and what others declared gets nothing unasked.
+  if (need.more_scope || !settings_.users_own) co_return std::nullopt;
+  auto& store = *desk_->options_.store;
+  const ShareWish wish{settings_.client_id, split_scopes(need.scope), need.proof || found.dpop_required};
+  const auto issuer = found.issuer.issuer;
+  const auto resource = found.resource;
+  if (co_await store.token_of_server(url_)) co_return std::nullopt;
+  // What is read here is written back, so no renewal may come between.
+  const auto lock = co_await store.lock(token_name(issuer, resource));
+  auto kept = co_await store.token(issuer, resource);
+  if (!kept || !can_share(*kept, wish, desk_->now())) co_return std::nullopt;
+  co_await store.keep_token(*kept, url_);
+  holder_ = desk_->holder(issuer, resource);
+  if (!holder_->tokens) hold(*holder_, *kept);
+  loaded_ = true;
+  last_need_.reset();
+  co_return kept;
 }
 
 }  // namespace patchbay

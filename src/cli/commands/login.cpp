@@ -15,6 +15,7 @@
 #include "cli/session/use.h"
 #include "cli/sign_in.h"
 #include "cli/texts/present.h"
+#include "cli/texts/remedy_words.h"
 #include "cli/vault.h"
 #include "gateway/host_view.h"
 #include "settings/folders.h"
@@ -58,10 +59,11 @@ Task<void> tell_session(Context& context, std::string server) {
 }
 
 // Failed before anybody was sent anywhere: a matter of usage or configuration. Afterwards it is the sign-in.
+int after_page(int code, bool page_shown) { return page_shown && code == 2 ? 3 : code; }
+
 int failed(Context& context, const Error& error, bool page_shown) {
   const auto shown = context.secrets->without(error);
-  const int code = report(shown, context.settings.json, context.io);
-  return page_shown && code == 2 ? 3 : code;
+  return after_page(report(shown, context.settings.json, context.io), page_shown);
 }
 
 Task<SignInResult> sign_in_through_provider(Context& context, std::string name) {
@@ -81,46 +83,73 @@ std::string scopes_of(const SignInResult& result) {
   return result.granted ? safe_line(join(*result.granted, " "), 500) : std::string();
 }
 
-}  // namespace
-
-Task<int> login(Context& context) {
-  const auto name = context.settings.words.front();
-  (void)all_named(context.host.config(), name);
-  context.waiting.begin(fmt::format("asking {} how to sign in", name));
-  auto done = co_await as_result(sign_in_through_provider(context, name));
-  context.waiting.end();
-  if (!done) {
-    if (done.error().code() == Errc::cancelled) throw std::move(done).error();
-    co_return failed(context, done.error(), *context.page_shown);
-  }
-  const auto place = co_await place_of(context.host.config().config_dir, *done);
+// What is printed when it has worked: a value, since several are one list.
+Task<Json> signed_in(Context& context, const std::string& name, const SignInResult& done) {
+  const auto place = co_await place_of(context.host.config().config_dir, done);
   const auto statuses = context.statuses();
   const auto status = std::ranges::find(statuses, name, &ServerStatus::name);
   const std::size_t tools = status == statuses.end() ? 0 : status->tool_count;
   co_await tell_session(context, name);
-  if (context.settings.json) {
-    Json scopes;
-    if (done->granted) {
-      scopes = Json::array();
-      for (const auto& scope : *done->granted) scopes.push_back(scope);
-    }
-    context.print_json({{"name", name},
-                        {"signedIn", true},
-                        {"issuer", done->issuer},
-                        {"resource", done->resource},
-                        {"scopes", std::move(scopes)},
-                        {"registered", done->registered},
-                        {"keptIn", place.name.empty() ? Json() : Json(place.name)},
-                        {"toolCount", tools}});
-    co_return 0;
+  if (!context.settings.json) {
+    auto text = fmt::format("Signed in to \"{}\" at {}: {}\n", safe_name(name, 80), visible_text(done.issuer),
+                            plural(tools, "tool"));
+    if (const auto scopes = scopes_of(done); !scopes.empty()) text += fmt::format("  scopes: {}\n", scopes);
+    if (!place.words.empty()) text += fmt::format("  the token is in {}\n", place.words);
+    print_lines(context.io, text);
+    if (!place.protection.empty() && !context.settings.quiet) context.io.talk(place.protection + "\n");
+    co_return Json();
   }
-  auto text = fmt::format("Signed in to \"{}\" at {}: {}\n", safe_name(name, 80), visible_text(done->issuer),
-                          plural(tools, "tool"));
-  if (const auto scopes = scopes_of(*done); !scopes.empty()) text += fmt::format("  scopes: {}\n", scopes);
-  if (!place.words.empty()) text += fmt::format("  the token is in {}\n", place.words);
-  print_lines(context.io, text);
-  if (!place.protection.empty() && !context.settings.quiet) context.io.talk(place.protection + "\n");
-  co_return 0;
+  Json scopes;
+  if (done.granted) {
+    scopes = Json::array();
+    for (const auto& scope : *done.granted) scopes.push_back(scope);
+  }
+  co_return Json{{"name", name},
+                 {"signedIn", true},
+                 {"issuer", done.issuer},
+                 {"resource", done.resource},
+                 {"scopes", std::move(scopes)},
+                 {"registered", done.registered},
+                 {"keptIn", place.name.empty() ? Json() : Json(place.name)},
+                 {"toolCount", tools}};
+}
+
+}  // namespace
+
+Task<int> login(Context& context) {
+  const auto names = context.settings.words;
+  // A name that is wrong is said before anybody is sent to a browser.
+  for (const auto& name : names) (void)all_named(context.host.config(), name);
+  const bool listed = context.settings.json && names.size() > 1;
+  int code = 0;
+  auto list = Json::array();
+  for (const auto& name : names) {
+    *context.page_shown = false;
+    context.waiting.begin(fmt::format("asking {} how to sign in", name));
+    auto done = co_await as_result(sign_in_through_provider(context, name));
+    context.waiting.end();
+    if (done) {
+      list.push_back(co_await signed_in(context, name, *done));
+      continue;
+    }
+    if (done.error().code() == Errc::cancelled) throw std::move(done).error();
+    int ended = 0;
+    if (listed) {
+      const auto shown = with_remedy_in_words(context.secrets->without(done.error()));
+      const auto body = error_json(shown);
+      list.push_back(Json{{"name", name}, {"signedIn", false}, {"error", body["error"]}});
+      ended = after_page(exit_code(shown), *context.page_shown);
+    } else {
+      ended = failed(context, done.error(), *context.page_shown);
+    }
+    if (code == 0) code = ended;
+  }
+  if (listed) {
+    context.print_json({{"servers", std::move(list)}});
+  } else if (context.settings.json && code == 0) {
+    context.print_json(std::move(list.as_array().front()));
+  }
+  co_return code;
 }
 
 Task<int> logout(Context& context) {

@@ -94,13 +94,15 @@ constexpr CommandEntry commands[] = {
      "A server that refused its credentials is not asked again for 15 minutes; `reconnect` asks it now. The exit code "
      "is 3 if the server cannot be reached.",
      CommandWords("SERVER", "The name of the server", 1, 1, "the name of a server", "SERVER"), in_mcp},
-    {Command::login, CommandGroup::servers, "login", "Sign in at a server with a browser",
-     "  patchbay login linear\n  patchbay login linear --no-browser    when the browser is on another machine\n"
+    {Command::login, CommandGroup::servers, "login", "Sign in at servers with a browser",
+     "  patchbay login linear\n  patchbay login linear notion sentry    one after the other\n"
+     "  patchbay login linear --no-browser    when the browser is on another machine\n"
      "  patchbay login linear --json\n\n"
      "Opens the page of $BROWSER or xdg-open, and always prints its address. It has worked when the token is kept (in "
      "the system keyring, else in an encrypted file) and the server has accepted it. The exit code is 3 if it has not, "
-     "and 2 if nobody can sign in at this server.",
-     CommandWords("SERVER", "The name of the server", 1, 1, "the name of a server", "SERVER"), in_mcp},
+     "and 2 if nobody can sign in at this server; of several servers, that of the first that failed, and the others "
+     "are tried all the same.",
+     CommandWords("SERVER", "The names of servers", 1, any, "the name of a server", "SERVER"), in_mcp},
     {Command::logout, CommandGroup::servers, "logout", "Sign out of a server and forget its token",
      "  patchbay logout linear\n\n"
      "Tells whoever gave the token that it is not needed any more, and warns if that was not possible. Other servers "
