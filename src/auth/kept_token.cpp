@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "auth/registration.h"
+#include "auth/scopes.h"
 #include "base/crypto.h"
 #include "http/url.h"
 #include "json/kept_records.h"
@@ -195,6 +196,7 @@ Secret write_client(const OAuthClient& client) {
   put(object, "privateKey", client.private_key);
   put(object, "keyAlgorithm", client.key_algorithm);
   put(object, "redirectUris", client.redirect_uris);
+  put(object, "scopes", client.scopes);
   return Secret(to_text(object));
 }
 
@@ -212,6 +214,7 @@ Result<OAuthClient> read_client(const Secret& text) {
   reader.get("privateKey", client.private_key);
   reader.get("keyAlgorithm", client.key_algorithm);
   reader.get("redirectUris", client.redirect_uris);
+  reader.get("scopes", client.scopes);
   if (!reader.good({&client.issuer, &client.id})) return unreadable("registration");
   return client;
 }
@@ -244,9 +247,7 @@ bool can_share(const TokenSet& tokens, const ShareWish& wish, std::chrono::sys_s
   if (wish.client_id && *wish.client_id != tokens.client_id) return false;
   if (wish.proof && tokens.kind == TokenKind::bearer) return false;
   if (tokens.refresh.empty() && token_age(tokens, now) == TokenAge::expired) return false;
-  const auto& has = tokens.granted ? *tokens.granted : tokens.requested;
-  return std::ranges::all_of(wish.scopes,
-                             [&has](const auto& scope) { return std::ranges::find(has, scope) != has.end(); });
+  return has_scopes(tokens.granted ? *tokens.granted : tokens.requested, wish.scopes);
 }
 
 }  // namespace patchbay

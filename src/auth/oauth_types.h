@@ -56,6 +56,7 @@ struct OAuthClient {
   Secret private_key;         // PEM, for private_key_jwt
   std::string key_algorithm;  // "ES256"; empty: what fits the key
   std::vector<std::string> redirect_uris;
+  std::optional<Scopes> scopes = {};  // that it was registered for; unset: the issuer named none
   bool operator==(const OAuthClient&) const = default;
 };
 

@@ -64,6 +64,7 @@ bool same_redirect(const std::string& left, const std::string& right) {
 bool can_be_used(const OAuthClient& kept, const ClientSources& sources) {
   if (kept.id.empty() || kept.issuer != sources.issuer) return false;
   if (kept.expires && *kept.expires <= sources.now) return false;
+  if (kept.scopes && !has_scopes(*kept.scopes, sources.scopes)) return false;
   return std::ranges::all_of(sources.redirect_uris, [&](const std::string& wanted) {
     return std::ranges::any_of(kept.redirect_uris,
                                [&](const std::string& registered) { return same_redirect(registered, wanted); });
@@ -170,6 +171,8 @@ Result<OAuthClient> read_registration(int status, std::string_view body, const I
     }
   }
   if (client.redirect_uris.empty()) client.redirect_uris = wish.redirect_uris;
+  // With what it was not given: to register for that once more would be in vain.
+  if (answer["scope"].is_string()) client.scopes = scope_union(split_scopes(short_text(answer["scope"])), wish.scopes);
   return client;
 }
 

@@ -24,10 +24,11 @@ struct ClientSources {
   const OAuthClient* kept = nullptr;       // of an earlier registration
   std::string issuer;                      // the one in question
   std::vector<std::string> redirect_uris;  // that we will use; ports of loopback addresses do not count (RFC 8252, 7.3)
+  Scopes scopes;                           // that we will ask for
   std::chrono::sys_seconds now{};
 };
 // A configured client is used alone, never beside a registration. A kept one only at its issuer, with its redirect
-// URIs, until its secret expires.
+// URIs, for scopes that it may ask for, until its secret expires.
 ClientChoice choose_client(const ClientSources& sources, const IssuerMetadata& issuer);
 
 struct RegistrationWish {

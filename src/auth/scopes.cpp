@@ -44,6 +44,10 @@ Scopes scope_union(Scopes first, const Scopes& more) {
   return first;
 }
 
+bool has_scopes(const Scopes& all, const Scopes& wanted) {
+  return std::ranges::all_of(wanted, [&all](const auto& one) { return std::ranges::find(all, one) != all.end(); });
+}
+
 Scopes wanted_scopes(const ScopeSources& sources) {
   auto scopes = named_scopes(sources);
   constexpr std::string_view offline = "offline_access";

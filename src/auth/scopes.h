@@ -12,6 +12,7 @@ namespace patchbay {
 Scopes split_scopes(std::string_view text);
 std::string join_scopes(const Scopes& scopes);
 Scopes scope_union(Scopes first, const Scopes& more);
+bool has_scopes(const Scopes& all, const Scopes& wanted);
 
 // In this order: the entry's "oauth.scopes"; the challenge's; all of the resource's scopes_supported; those of a
 // metadata document that the entry names; none (the parameter is left out). offline_access is added where the issuer

@@ -37,6 +37,9 @@ TEST(ChooseClient, InTheOrderOfTrust) {
   fresh.expires = now + 1s;
   other_redirect.redirect_uris = {"http://localhost:1234/callback", "http://127.0.0.1:1234/other"};
   no_id.id = "";
+  auto more_scopes = kept, other_scopes = kept;
+  more_scopes.scopes = Scopes{"write", "admin", "read"};
+  other_scopes.scopes = Scopes{"read"};
   auto documents = issuer(), nothing = issuer();
   documents.takes_client_documents = true;
   nothing.registration_endpoint = "";
@@ -65,6 +68,8 @@ TEST(ChooseClient, InTheOrderOfTrust) {
            {"kept a little longer", false, "", &fresh, issuer(), Choice::kept},
            {"kept with other redirects", false, "", &other_redirect, issuer(), Choice::register_now},
            {"kept without an id", false, "", &no_id, issuer(), Choice::register_now},
+           {"kept for these scopes and others", false, "", &more_scopes, issuer(), Choice::kept},
+           {"kept for other scopes", false, "", &other_scopes, issuer(), Choice::register_now},
        }) {
     // The port is another each time.
     const ClientSources sources{.configured = is_configured,
@@ -72,6 +77,7 @@ TEST(ChooseClient, InTheOrderOfTrust) {
                                 .kept = one,
                                 .issuer = "https://as.example",
                                 .redirect_uris = {"http://127.0.0.1:9999/callback"},
+                                .scopes = {"read", "write"},
                                 .now = now};
     EXPECT_EQ(int(choose_client(sources, metadata)), int(expected)) << name;
   }

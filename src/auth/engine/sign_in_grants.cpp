@@ -295,6 +295,7 @@ Task<OAuthClient> ServerSignIn::client_at(IssuerMetadata issuer, std::string red
   sources.kept = kept ? &*kept : nullptr;
   sources.issuer = issuer.issuer;
   sources.redirect_uris = {redirect_uri};
+  sources.scopes = scopes;
   sources.now = desk_->now();
   switch (choose_client(sources, issuer)) {
     case ClientChoice::configured:
@@ -319,7 +320,8 @@ Task<OAuthClient> ServerSignIn::client_at(IssuerMetadata issuer, std::string red
   RegistrationWish wish;
   wish.client_name = desk_->options_.client_name;
   wish.redirect_uris = {redirect_uri};
-  wish.scopes = std::move(scopes);
+  // What it was registered for before is still wanted by others.
+  wish.scopes = kept && kept->scopes ? scope_union(*kept->scopes, scopes) : std::move(scopes);
   wish.software_version = desk_->options_.software_version;
   const auto reach = co_await way();
   auto answer = co_await reach.fetch(registration_request(issuer, wish));
