@@ -99,6 +99,29 @@ TEST(SignIn, APersonSignsIn_AndTheTokenGoesToTheServerAlone) {
   });
 }
 
+TEST(SignIn, AnotherServerOfTheResource_UsesItsToken_UnlessSomebodyElseDeclaredIt) {
+  run_task([]() -> Task<void> {
+    FakeIssuer issuer;
+    issuer.add_documents();
+    House house(co_await asio::this_coro::executor);
+    (void)co_await house.desk->server(settings_for(), issuer.way())->sign_in({}, issuer.browser());
+    const SignInNeed named{.resource_metadata = "https://mcp.example/.well-known/oauth-protected-resource/mcp"};
+    auto foreign = settings_for("https://mcp.example/mcp/foreign");
+    foreign.users_own = false;
+    (void)co_await house.desk->server(foreign, issuer.way())->sign_in(named, issuer.browser());
+    EXPECT_EQ(issuer.visits.size(), 2u);
+    auto own = house.desk->server(settings_for("https://mcp.example/mcp/own"), issuer.way());
+    const auto report = co_await own->sign_in(named, issuer.browser());
+    EXPECT_EQ(report.resource, issuer.resource);
+    EXPECT_EQ(issuer.visits.size(), 2u);
+    EXPECT_EQ(co_await credentials(own), "Bearer access-2");
+    // Who signs in again wants a new one.
+    (void)co_await own->sign_in(named, issuer.browser());
+    EXPECT_EQ(issuer.visits.size(), 3u);
+    EXPECT_EQ(co_await credentials(own), "Bearer access-3");
+  });
+}
+
 TEST(SignIn, TheNextRunUsesWhatIsKept_AndAsksNobody) {
   run_task([]() -> Task<void> {
     FakeIssuer issuer;
