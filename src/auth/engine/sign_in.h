@@ -210,6 +210,7 @@ class ServerSignIn final : public HttpAuth, public std::enable_shared_from_this<
   // In the store: the issuer that what the user configured for this server was first used at, and goes to from then on.
   std::string bound_issuer_name() const;
   Task<void> check_bound_issuer(std::string issuer);
+  Task<void> bind_issuer(std::string issuer);
   bool is_ours(const std::string& url) const;
 
   std::shared_ptr<SignInDesk> desk_;

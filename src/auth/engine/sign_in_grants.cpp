@@ -398,16 +398,19 @@ Task<TokenSet> ServerSignIn::tokens_by(TokenRequest request, const Discovered& f
   co_return tokens;
 }
 
+Task<void> ServerSignIn::bind_issuer(std::string issuer) {
+  const bool configured = settings_.client_id || settings_.grant != GrantKind::authorization_code;
+  if (!configured || settings_.client_issuer) co_return;
+  Json note{{"kind", "client-issuer"}};
+  co_await desk_->options_.store->keep_secret(bound_issuer_name(), Secret(std::move(issuer)), std::move(note));
+}
+
 Task<void> ServerSignIn::adopt(TokenSet tokens) {
   auto holder = desk_->holder(tokens.issuer, tokens.resource);
   auto& store = *desk_->options_.store;
   // A renewal of the token of before must not come behind this.
   const auto lock = co_await store.lock(token_name(tokens.issuer, tokens.resource));
-  const bool configured = settings_.client_id || settings_.grant != GrantKind::authorization_code;
-  if (configured && !settings_.client_issuer) {
-    Json note{{"kind", "client-issuer"}};
-    co_await store.keep_secret(bound_issuer_name(), Secret(tokens.issuer), std::move(note));
-  }
+  co_await bind_issuer(tokens.issuer);
   co_await store.keep_token(tokens, url_);
   hold(*holder, std::move(tokens));
   last_need_.reset();
@@ -429,6 +432,10 @@ Task<std::optional<TokenSet>> ServerSignIn::shared(const Discovered& found, cons
   const auto lock = co_await store.lock(token_name(issuer, resource));
   auto kept = co_await store.token(issuer, resource);
   if (!kept || !can_share(*kept, wish, desk_->now())) co_return std::nullopt;
+  if (settings_.client_id) {
+    co_await check_bound_issuer(issuer);
+    co_await bind_issuer(issuer);
+  }
   co_await store.keep_token(*kept, url_);
   holder_ = desk_->holder(issuer, resource);
   if (!holder_->tokens) hold(*holder_, *kept);
