@@ -336,6 +336,16 @@ Task<void> Host::Impl::note_call(std::shared_ptr<Connection> connection, std::op
   (void)co_await as_result(note(config, std::move(error)));
 }
 
+// The slow way of a call: what it needs is not at hand. Gives its result where the tool is the one to sign in by.
+Task<std::optional<CallToolResult>> Host::Impl::prepare_or_sign_in(std::shared_ptr<Impl> impl, const std::string& tool,
+                                                                   CallOptions& options, Prepared& call) {
+  // A server that needs a sign-in is not connected, so its tool for that is never ready at once.
+  auto server = impl->sign_in_meant(tool);
+  if (!server.empty()) co_return co_await sign_in_by_tool(impl, std::move(server));
+  co_await prepare_in_time(*impl, tool, options, call);
+  co_return std::nullopt;
+}
+
 // Within the time of the call, of which it leaves the rest in the options.
 Task<void> Host::Impl::prepare_in_time(Impl& impl, const std::string& tool, CallOptions& options, Prepared& call) {
   const auto time = std::make_shared<CallClock>(loop_clock(co_await asio::this_coro::executor),
@@ -371,10 +381,8 @@ Task<CallToolResult> Host::Impl::call(std::shared_ptr<Impl> impl, std::string to
     call.arguments = std::move(arguments);
     if (options.call_id == 0) options.call_id = ++*impl->runtime_.calls;
     if (!impl->prepare_now(tool, options, call)) {
-      // A server that needs a sign-in is not connected, so its tool for that is never ready at once.
-      auto server = impl->sign_in_meant(tool);
-      if (!server.empty()) co_return co_await sign_in_by_tool(impl, std::move(server));
-      co_await prepare_in_time(*impl, tool, options, call);
+      auto signed_in = co_await prepare_or_sign_in(impl, tool, options, call);
+      if (signed_in) co_return std::move(*signed_in);
     }
     const auto& target = *call.target;
     std::optional<Error> failed;

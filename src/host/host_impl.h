@@ -166,6 +166,8 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   Task<void> permit(const Prepared& call, const CallOptions& options, CallContext context,
                     std::shared_ptr<CallClock> time);
   static Task<void> prepare_in_time(Impl& impl, const std::string& tool, CallOptions& options, Prepared& call);
+  static Task<std::optional<CallToolResult>> prepare_or_sign_in(std::shared_ptr<Impl> impl, const std::string& tool,
+                                                                CallOptions& options, Prepared& call);
   Task<CallToolResult> send(Prepared& call, CallOptions& options) const;
   // A whole call.
   static Task<CallToolResult> call(std::shared_ptr<Impl> impl, std::string tool, Payload arguments,
