@@ -173,9 +173,20 @@ void replace_all(std::string& text, std::string_view what) {
   for (std::size_t at = 0; (at = text.find(what, at)) != text.npos; at += 3) text.replace(at, what.size(), "***");
 }
 
+// What was sent is taken out before anything is cut off: half of a secret would not be found any more.
+std::string without(std::span<const Secret> sent, std::string_view text) {
+  std::string out(cut_utf8(text, largest_body));
+  for (const auto& secret : sent) {
+    // Shorter ones are in ordinary words as well.
+    if (secret.reveal().size() >= 6) replace_all(out, secret.reveal());
+  }
+  return out;
+}
+
 }  // namespace
 
-TokenAnswer read_token_answer(const HttpHead& head, std::string_view body, TokenKind expected) {
+TokenAnswer read_token_answer(const HttpHead& head, std::string_view body, TokenKind expected,
+                              std::span<const Secret> sent) {
   const auto object = object_in(head, body);
   if (head.status / 100 == 2) {
     if (auto access = token_in(object["access_token"]); !access.empty()) {
@@ -198,18 +209,28 @@ TokenAnswer read_token_answer(const HttpHead& head, std::string_view body, Token
   const bool said = !code.empty() || object["ok"].to_bool() == false;
   TokenRefusal refusal;
   refusal.fault = fault_of(head.status, code, said);
-  refusal.error = clean_excerpt(code, longest_code);
-  refusal.description = clean_excerpt(words, longest_words);
+  refusal.error = clean_excerpt(without(sent, code), longest_code);
+  refusal.description = clean_excerpt(without(sent, words), longest_words);
   refusal.status = head.status;
   refusal.dpop_nonce = nonce_in(head);
   return refusal;
 }
 
-void hide(TokenRefusal& refusal, const Secret& sent) {
-  // Shorter ones are in ordinary words as well.
-  if (sent.reveal().size() < 6) return;
-  replace_all(refusal.error, sent.reveal());
-  replace_all(refusal.description, sent.reveal());
+bool is_over(TokenFault fault) noexcept {
+  switch (fault) {
+    case TokenFault::invalid_grant:
+    case TokenFault::invalid_client:
+    case TokenFault::unauthorized_client:
+    case TokenFault::invalid_scope:
+    case TokenFault::invalid_target:
+      return true;
+    case TokenFault::use_dpop_nonce:
+    case TokenFault::temporary:
+    case TokenFault::refused:
+    case TokenFault::not_understood:
+      return false;
+  }
+  return false;
 }
 
 Error token_error(const TokenRefusal& refusal, std::string_view issuer) {

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -51,11 +52,13 @@ struct TokenRefusal {
 };
 
 using TokenAnswer = std::variant<GivenTokens, TokenRefusal>;
-// `expected`: what was asked for; an answer without token_type is taken for that.
-TokenAnswer read_token_answer(const HttpHead& head, std::string_view body, TokenKind expected);
+// `expected`: what was asked for; an answer without token_type is taken for that. `sent`: what must not be shown when
+// the texts of an error repeat it.
+TokenAnswer read_token_answer(const HttpHead& head, std::string_view body, TokenKind expected,
+                              std::span<const Secret> sent = {});
 
-// Takes out of the texts what we had sent: a server may repeat it.
-void hide(TokenRefusal& refusal, const Secret& sent);
+// Nothing but a new sign-in helps: what was sent is not accepted any more.
+bool is_over(TokenFault fault) noexcept;
 
 // Why there is no token, for people. Errc::http while nothing is said about the token (temporary), Errc::protocol for
 // what is not understood, else Errc::unauthorized.

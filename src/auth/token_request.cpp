@@ -98,6 +98,19 @@ Result<HttpRequest> token_request(const TokenRequest& request, std::chrono::sys_
   return http;
 }
 
+std::vector<Secret> secrets_in(const TokenRequest& request) {
+  struct Visitor {
+    std::vector<Secret> operator()(const CodeGrant& grant) const { return {grant.code, grant.verifier}; }
+    std::vector<Secret> operator()(const RefreshGrant& grant) const { return {grant.refresh}; }
+    std::vector<Secret> operator()(const ClientCredentialsGrant&) const { return {}; }
+    std::vector<Secret> operator()(const JwtBearerGrant& grant) const { return {grant.assertion}; }
+    std::vector<Secret> operator()(const TokenExchangeGrant& grant) const { return {grant.subject_token}; }
+  };
+  auto secrets = std::visit(Visitor{}, request.grant);
+  if (request.client) secrets.push_back(request.client->secret);
+  return secrets;
+}
+
 Result<HttpRequest> revocation_request(const std::string& endpoint, const TokenSet& tokens, const OAuthClient& client,
                                        ClientAuthentication authentication, const std::string& issuer,
                                        std::chrono::sys_seconds now, const Random& random) {

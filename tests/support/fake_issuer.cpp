@@ -34,6 +34,7 @@ class FakeVisit final : public AuthorizationVisit {
     const auto parsed = parse_url(url);
     auto asked = form_of(parsed->query.value_or(""));
     issuer_.visits.push_back(asked);
+    if (issuer_.nobody_comes) throw Error(Errc::timeout, "nobody signed in within 5 minutes");
     CallbackAnswer answer;
     answer.code = "code-" + asked["code_challenge"];
     answer.state = asked["state"];
@@ -91,6 +92,9 @@ Task<HttpAnswer> FakeIssuer::answer(HttpRequest request) {
   asked.push_back(request.url);
   co_await settle();
   if (request.method == "GET") {
+    if (instead_of_document) {
+      if (auto other = instead_of_document(request)) co_return std::move(*other);
+    }
     const auto found = documents.find(request.url);
     co_return found == documents.end() ? json_answer(404, "{}") : json_answer(200, found->second);
   }

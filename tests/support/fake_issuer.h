@@ -24,6 +24,8 @@ struct FakeIssuer {
   // Documents by URL; made by add_documents(), and changed by tests. Everything else is 404.
   std::map<std::string, std::string> documents;
   void add_documents();
+  // Set: asked before anything else about a GET.
+  std::function<std::optional<HttpAnswer>(const HttpRequest& request)> instead_of_document;
 
   std::vector<std::string> asked;  // every URL, in order
   std::vector<std::map<std::string, std::string>> token_requests;
@@ -45,6 +47,7 @@ struct FakeIssuer {
   std::vector<std::map<std::string, std::string>> visits;
   std::vector<VisitWish> wishes;
   std::function<void(CallbackAnswer&)> change_answer;
+  bool nobody_comes = false;  // until the time of the visit is over
   OpenVisit browser();
   int windows = 0, most_windows = 0;
 

@@ -7,6 +7,8 @@
 #include "auth/engine/sign_in.h"
 #include "base/as_result.h"
 #include "base/crypto.h"
+#include "base/scope.h"
+#include "base/waiting.h"
 #include "support/fails_with.h"
 #include "support/fake_issuer.h"
 #include "support/loop.h"
@@ -151,6 +153,62 @@ TEST(IdentityProvider, WithoutARefreshToken_AnExpiredSignInIsOver) {
     co_await provider.desk->sign_in_at_provider(provider.settings, way, provider.issuer.browser());
     const auto token = co_await as_result(provider.desk->identity_token(provider.settings, way));
     EXPECT_THAT(token, FailsWith(Errc::unauthorized, HasSubstr("has expired")));
+  });
+}
+
+TEST(IdentityProvider, APageInsteadOfAnAnswer_IsNoReasonToAskTheUser) {
+  struct Row {
+    int status;
+    const char* body;
+    Errc code;
+  };
+  for (const auto& [status, body, code] : std::vector<Row>{
+           {200, "<html>log in to the network first</html>", Errc::protocol},
+           {503, "", Errc::http},
+           {400, R"({"error":"slow_down","error_description":"r-1 is busy"})", Errc::http},
+           {400, R"({"error":"invalid_grant"})", Errc::unauthorized},
+       }) {
+    run_task([=]() -> Task<void> {
+      Provider provider(co_await asio::this_coro::executor);
+      provider.lifetime = seconds(30);
+      const auto way = co_await provider.issuer.way()();
+      co_await provider.desk->sign_in_at_provider(provider.settings, way, provider.issuer.browser());
+      provider.issuer.instead = [=](const auto&) -> std::optional<HttpAnswer> {
+        HttpAnswer answer;
+        answer.head.status = status;
+        answer.body = body;
+        return answer;
+      };
+      EXPECT_THAT(co_await as_result(provider.desk->identity_token(provider.settings, way)), FailsWith(code)) << body;
+    });
+  }
+}
+
+TEST(IdentityProvider, WhoeverStopsWaiting_DoesNotLoseTheRenewedSignIn) {
+  run_task([]() -> Task<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    Provider provider(executor);
+    provider.lifetime = seconds(30);
+    const auto way = co_await provider.issuer.way()();
+    co_await provider.desk->sign_in_at_provider(provider.settings, way, provider.issuer.browser());
+    const auto before = co_await provider.store->secret(provider_token_name(provider.settings.issuer));
+    auto asked = std::make_shared<Event>();
+    auto go_on = std::make_shared<Event>();
+    provider.issuer.before_token = [asked, go_on]() -> Task<void> {
+      asked->notify_all();
+      co_await go_on->wait();
+    };
+    Scope scope(executor);
+    scope.spawn([](Provider& from, SignInWay by) -> Task<void> {
+      (void)co_await as_result(from.desk->identity_token(from.settings, by));
+    }(provider, way));
+    co_await asked->wait();
+    scope.cancel();
+    co_await scope.join();
+    go_on->notify_all();
+    co_await provider.desk->close();
+    const auto after = co_await provider.store->secret(provider_token_name(provider.settings.issuer));
+    EXPECT_NE(before->reveal(), after->reveal());
   });
 }
 

@@ -472,6 +472,130 @@ TEST(SignIn, WhatIsNotTheAnswer_GetsNoToken) {
   }
 }
 
+TEST(SignIn, ADescriptionThatNobodyGivesNow_IsAskedForThreeTimes) {
+  for (const int failures : {0, 1, 2, 3}) {
+    for (const int status : {0, 503, 404}) {  // 0: nobody is reached
+      ManualClock clock;
+      run_task(clock, [&clock, failures, status]() -> Task<void> {
+        FakeIssuer issuer;
+        issuer.add_documents();
+        int asked = 0;
+        issuer.instead_of_document = [&](const HttpRequest& request) -> std::optional<HttpAnswer> {
+          if (!request.url.starts_with(issuer.issuer) || ++asked > failures) return std::nullopt;
+          if (status == 0) throw Error(Errc::connect, "connection refused");
+          HttpAnswer answer;
+          answer.head.status = status;
+          return answer;
+        };
+        House house(co_await asio::this_coro::executor);
+        auto server = house.desk->server(settings_for(), issuer.way());
+        Scope scope(co_await asio::this_coro::executor);
+        bool signed_in = false;
+        scope.spawn([](std::shared_ptr<ServerSignIn> at, OpenVisit open, bool& into) -> Task<void> {
+          into = (co_await as_result(at->sign_in({}, open))).has_value();
+        }(server, issuer.browser(), signed_in));
+        co_await clock.advance(10s);
+        co_await scope.join();
+        // What is not there is looked for elsewhere, and not again.
+        const bool works = status == 404 ? failures == 0 : failures < 3;
+        EXPECT_EQ(signed_in, works) << status << " " << failures;
+        if (status != 404) EXPECT_EQ(asked, std::min(failures + 1, 3));
+      });
+    }
+  }
+}
+
+TEST(SignIn, ADescriptionThatLeadsElsewhere_IsFollowedOnlyWhereItMayBe) {
+  struct Row {
+    const char* to;
+    Errc code;
+  };
+  for (const auto& [to, code] : std::vector<Row>{
+           {"http://issuer.example/plain", Errc::protocol},
+           {"https://169.254.169.254/latest/meta-data", Errc::denied},
+           {"https://0x7f000001/", Errc::denied},
+           {"https://127.1/", Errc::denied},
+           {"https://[::ffff:10.0.0.1]/", Errc::denied},
+           {"https://localhost/", Errc::denied},
+           {"file:///etc/passwd", Errc::protocol},
+           {"https://issuer.example/.well-known/oauth-authorization-server", Errc::protocol},  // for ever
+       }) {
+    run_task([=]() -> Task<void> {
+      FakeIssuer issuer;
+      issuer.add_documents();
+      issuer.instead_of_document = [&](const HttpRequest& request) -> std::optional<HttpAnswer> {
+        if (!request.url.starts_with(issuer.issuer)) return std::nullopt;
+        HttpAnswer answer;
+        answer.head.status = 302;
+        answer.head.headers.set("Location", to);
+        return answer;
+      };
+      House house(co_await asio::this_coro::executor);
+      auto server = house.desk->server(settings_for(), issuer.way());
+      EXPECT_THAT(co_await as_result(server->sign_in({}, issuer.browser())), FailsWith(code)) << to;
+      EXPECT_LE(issuer.asked.size(), 6u);
+      EXPECT_THAT(issuer.asked, testing::Each(testing::AnyOf(testing::StartsWith("https://issuer.example/"),
+                                                             testing::StartsWith("https://mcp.example/"))));
+      EXPECT_EQ(issuer.given, 0) << to;
+    });
+  }
+}
+
+TEST(SignIn, ServersWithDifferentCallbackHosts_KeepOneRegistration) {
+  run_task([]() -> Task<void> {
+    FakeIssuer issuer;
+    issuer.add_documents();
+    House house(co_await asio::this_coro::executor);
+    auto plain = house.desk->server(settings_for(), issuer.way());
+    auto named = settings_for();
+    named.callback_host = "localhost";
+    auto other = house.desk->server(named, issuer.way());
+    for (int round = 0; round < 3; ++round) {
+      (void)co_await plain->sign_in({}, issuer.browser());
+      (void)co_await other->sign_in({}, issuer.browser());
+    }
+    // Once more for the second name, and then for both.
+    EXPECT_EQ(issuer.registrations, 2);
+  });
+}
+
+TEST(SignIn, AConfiguredClientThatNobodyComesBackFrom_SaysWhichAddressToTry) {
+  run_task([]() -> Task<void> {
+    FakeIssuer issuer;
+    issuer.add_documents();
+    issuer.nobody_comes = true;
+    House house(co_await asio::this_coro::executor);
+    auto settings = settings_for();
+    settings.client_id = "mine";
+    settings.callback_port = 8123;
+    const auto done = co_await as_result(house.desk->server(settings, issuer.way())->sign_in({}, issuer.browser()));
+    EXPECT_THAT(done, FailsWith(Errc::timeout, testing::AllOf(HasSubstr("enter http://localhost:8123/callback"),
+                                                              HasSubstr(R"({"callbackHost": "127.0.0.1"})"))));
+    // Who was registered by us has the right address.
+    EXPECT_THAT(co_await as_result(house.desk->server(settings_for(), issuer.way())->sign_in({}, issuer.browser())),
+                FailsWith(Errc::timeout, Not(HasSubstr("callbackHost"))));
+  });
+}
+
+TEST(SignIn, ATokenThatIsOver_IsNotShared) {
+  ManualClock clock;
+  run_task(clock, [&clock]() -> Task<void> {
+    FakeIssuer issuer;
+    issuer.add_documents();
+    House house(co_await asio::this_coro::executor);
+    auto first = house.desk->server(settings_for(), issuer.way());
+    (void)co_await first->sign_in({}, issuer.browser());
+    issuer.last_refresh = "revoked";
+    clock.skip(2h);
+    (void)co_await credentials(first);
+    EXPECT_EQ(issuer.refreshes, 1);
+    const SignInNeed named{.resource_metadata = "https://mcp.example/.well-known/oauth-protected-resource/mcp"};
+    auto second = house.desk->server(settings_for("https://mcp.example/mcp/second"), issuer.way());
+    (void)co_await second->sign_in(named, issuer.browser());
+    EXPECT_EQ(issuer.visits.size(), 2u);
+  });
+}
+
 TEST(SignIn, WhoSignedOutInAnotherProcess_IsNotSignedInAgainByARenewal) {
   ManualClock clock;
   run_task(clock, [&clock]() -> Task<void> {

@@ -214,15 +214,19 @@ TEST(TokenAnswer, NonceIsTaken_WhateverElseIsSaid) {
 }
 
 TEST(TokenAnswer, WhatWasSentIsNotShown) {
-  TokenRefusal refusal;
-  refusal.error = "bad refresh-token-1";
-  refusal.description = "no refresh-token-1 and refresh-token-1";
-  hide(refusal, Secret("refresh-token-1"));
-  EXPECT_EQ(refusal.error, "bad ***");
-  EXPECT_EQ(refusal.description, "no *** and ***");
-  hide(refusal, Secret(""));
-  hide(refusal, Secret("*"));
-  EXPECT_EQ(refusal.error, "bad ***");
+  HttpHead head;
+  head.status = 400;
+  const std::array sent{Secret("refresh-token-1"), Secret(""), Secret("n")};
+  const auto said = [&](const std::string& words) {
+    const auto body = fmt::format(R"({{"error":"bad refresh-token-1","error_description":"{}"}})", words);
+    return std::get<TokenRefusal>(read_token_answer(head, body, TokenKind::bearer, sent));
+  };
+  EXPECT_EQ(said("no refresh-token-1 and refresh-token-1").error, "bad ***");
+  EXPECT_EQ(said("no refresh-token-1 and refresh-token-1").description, "no *** and ***");
+  // Also where the words are cut off in the middle of it.
+  for (std::size_t before = 250; before < 600; ++before) {
+    EXPECT_THAT(said(std::string(before, 'x') + "refresh-token-1").description, Not(HasSubstr("refres"))) << before;
+  }
 }
 
 TEST(TokenError, SaysWhoAndWhy) {

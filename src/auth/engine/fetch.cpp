@@ -18,6 +18,24 @@ constexpr std::size_t answer_limit = 1u << 20;
 constexpr auto answer_time = 30s;
 constexpr auto lookup_time = 5s;
 constexpr int most_redirects = 3;
+constexpr int most_tries = 3;
+constexpr auto first_pause = 250ms;  // before the second try; each is twice the one before
+
+// A description can be asked for again: asking changes nothing.
+bool may_pass(const Result<HttpAnswer>& answer) {
+  if (!answer) return answer.error().code() == Errc::connect || answer.error().code() == Errc::closed;
+  const auto status = answer->head.status;
+  return status == 429 || status == 500 || status == 502 || status == 503 || status == 504;
+}
+
+Task<HttpAnswer> fetch_patiently(AuthFetch fetch, HttpRequest request) {
+  Duration pause = first_pause;
+  for (int tries = 1;; ++tries, pause *= 2) {
+    auto answer = co_await as_result(fetch(request));
+    if (tries == most_tries || !may_pass(answer)) co_return value_or_throw(std::move(answer));
+    co_await sleep_for(pause);
+  }
+}
 
 Task<HttpAnswer> fetch_with(std::shared_ptr<HttpClient> client, HttpRequest request) {
   HttpRequestLimits limits;
@@ -51,7 +69,14 @@ Task<ServerNetwork> network_of(Url server) {
   auto found = co_await as_result(with_timeout(looking(resolver, server.host), lookup_time, "no answer"));
   // Behind a proxy nobody here knows the name; then nothing special may be asked.
   if (!found || found->empty()) co_return ServerNetwork{};
-  co_return ServerNetwork{address_kind(found->begin()->endpoint().address().to_string()).value_or(AddressKind::common)};
+  std::optional<AddressKind> kind;
+  for (const auto& one : *found) {
+    const auto now = address_kind(one.endpoint().address().to_string()).value_or(AddressKind::common);
+    // A name that is on several networks is on none: it says whatever somebody wants us to reach.
+    if (kind && *kind != now) co_return ServerNetwork{};
+    kind = now;
+  }
+  co_return ServerNetwork{*kind};
 }
 
 Task<HttpAnswer> fetch_document(AuthFetch fetch, std::string url, std::string what, ServerNetwork network,
@@ -60,14 +85,19 @@ Task<HttpAnswer> fetch_document(AuthFetch fetch, std::string url, std::string wh
   for (int redirects = 0;; ++redirects) {
     HttpRequest request{.method = "GET", .url = at.text(), .headers = headers, .body = {}};
     request.headers.set("Accept", "application/json");
-    auto answer = co_await fetch(std::move(request));
+    auto answer = co_await fetch_patiently(fetch, std::move(request));
     const auto status = answer.head.status;
     if (status != 301 && status != 302 && status != 303 && status != 307 && status != 308) co_return answer;
     if (redirects == most_redirects) {
       throw Error(Errc::protocol,
                   fmt::format("{} ({}) redirects more than {} times", what, redacted_url(url), most_redirects));
     }
-    auto next = value_or_throw(resolve_url(at, answer.head.headers.get("Location")));
+    auto resolved = resolve_url(at, answer.head.headers.get("Location"));
+    if (!resolved) {
+      throw Error(Errc::protocol, fmt::format("{} ({}) redirects to an address that cannot be used: {}", what,
+                                              redacted_url(url), resolved.error().message()));
+    }
+    auto next = std::move(*resolved);
     next.fragment.reset();
     if (at.scheme == "https" && next.scheme != "https") {
       throw Error(Errc::protocol,

@@ -27,10 +27,11 @@ using AuthFetch = std::function<Task<HttpAnswer>(HttpRequest)>;
 // entry.
 AuthFetch auth_fetch(asio::any_io_executor executor, HttpClientOptions options, ServerNetwork network);
 
-// Which network the server is on: by its host, or by the address that its name comes to.
+// Which network the server is on: by its host, or by the addresses that its name comes to, if they are of one kind.
 Task<ServerNetwork> network_of(Url server);
 
-// A GET of JSON that follows up to three redirects, each judged as the first address is. `what` is for messages.
+// A GET of JSON that follows up to three redirects, each judged as the first address is; tried three times where nobody
+// answers, or nobody can (5xx, 429). `what` is for messages.
 Task<HttpAnswer> fetch_document(AuthFetch fetch, std::string url, std::string what, ServerNetwork network,
                                 HttpHeaders headers = {});
 

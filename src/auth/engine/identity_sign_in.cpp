@@ -20,7 +20,7 @@ constexpr std::string_view id_token_type = "urn:ietf:params:oauth:token-type:id_
 Task<TokenAnswer> ask_provider(TokenRequest request, SignInWay way, std::chrono::sys_seconds now, Random random) {
   (void)value_or_throw(check_endpoint(request.endpoint, "the token endpoint of the identity provider", way.network));
   auto answer = co_await way.fetch(value_or_throw(token_request(request, now, random)));
-  co_return read_token_answer(answer.head, answer.body, TokenKind::bearer);
+  co_return read_token_answer(answer.head, answer.body, TokenKind::bearer, secrets_in(request));
 }
 
 Task<std::string> token_endpoint_of(const IdentityProvider& provider, const SignInWay& way) {
@@ -133,7 +133,18 @@ Task<void> SignInDesk::sign_in_at_provider(IdentityProvider provider, SignInWay 
 }
 
 Task<Secret> SignInDesk::identity_token(IdentityProvider provider, SignInWay way) {
-  const auto self = shared_from_this();
+  // A renewal must be kept, whoever leaves meanwhile.
+  auto done = std::make_shared<Completion<Result<Secret>>>();
+  scope_.spawn(identity_apart(shared_from_this(), std::move(provider), std::move(way), Unfinished(done)));
+  co_return value_or_throw(co_await done->wait());
+}
+
+Task<void> SignInDesk::identity_apart(std::shared_ptr<SignInDesk> self, IdentityProvider provider, SignInWay way,
+                                      Unfinished done) {
+  done.set(co_await as_result(self->current_identity(std::move(provider), std::move(way))));
+}
+
+Task<Secret> SignInDesk::current_identity(IdentityProvider provider, SignInWay way) {
   auto& store = *options_.store;
   // One renewal for all servers and processes that need it.
   const auto lock = co_await store.lock(provider_token_name(provider.issuer));
@@ -151,10 +162,11 @@ Task<Secret> SignInDesk::identity_token(IdentityProvider provider, SignInWay way
   request.authentication = client.authentication;
   auto answer = co_await ask_provider(std::move(request), way, now(), options_.runtime.random);
   if (const auto* refusal = std::get_if<TokenRefusal>(&answer)) {
-    const auto error = token_error(*refusal, provider.issuer);
-    // What will pass is not a reason to ask the user.
-    if (error.code() == Errc::http) throw error.within("your sign-in at the identity provider could not be renewed");
-    throw nobody_signed_in(provider, "your sign-in has expired");
+    if (is_over(refusal->fault)) throw nobody_signed_in(provider, "your sign-in has expired");
+    // What will pass, and what was not understood, is not a reason to ask the user.
+    const auto why = token_error(*refusal, provider.issuer);
+    throw Error(why.code() == Errc::unauthorized ? Errc::http : why.code(), why.message())
+        .within("your sign-in at the identity provider could not be renewed");
   }
   auto given = std::get<GivenTokens>(std::move(answer));
   auto renewed = given.id_token;

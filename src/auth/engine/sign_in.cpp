@@ -23,19 +23,6 @@ constexpr auto after_failure = 30s;
 
 std::chrono::sys_seconds last_change(const TokenSet& tokens) { return tokens.refreshed.value_or(tokens.obtained); }
 
-bool is_over(TokenFault fault) {
-  switch (fault) {
-    case TokenFault::invalid_grant:
-    case TokenFault::invalid_client:
-    case TokenFault::unauthorized_client:
-    case TokenFault::invalid_scope:
-    case TokenFault::invalid_target:
-      return true;
-    default:
-      return false;
-  }
-}
-
 SignInNeed need_of(const SignInChallenge& challenge) {
   return {.resource_metadata = challenge.resource_metadata.value_or(""),
           .scope = challenge.scope.value_or(""),

@@ -141,6 +141,22 @@ class SignInDesk : public std::enable_shared_from_this<SignInDesk> {
   };
   std::shared_ptr<Holder> holder(const std::string& issuer, const std::string& resource);
   std::chrono::sys_seconds now() const;
+  // Answers who waits, also when what was to answer never ran to its end.
+  class Unfinished {
+   public:
+    explicit Unfinished(std::shared_ptr<Completion<Result<Secret>>> waiting) : waiting_(std::move(waiting)) {}
+    Unfinished(Unfinished&&) = default;
+    ~Unfinished() {
+      if (waiting_) waiting_->set(fail(Errc::cancelled, "the host was stopped"));
+    }
+    void set(Result<Secret> outcome) { waiting_->set(std::move(outcome)); }
+
+   private:
+    std::shared_ptr<Completion<Result<Secret>>> waiting_;
+  };
+  static Task<void> identity_apart(std::shared_ptr<SignInDesk> self, IdentityProvider provider, SignInWay way,
+                                   Unfinished done);
+  Task<Secret> current_identity(IdentityProvider provider, SignInWay way);
   // Who we are at the provider, with its secret.
   Task<OAuthClient> provider_client(IdentityProvider provider);
 

@@ -46,21 +46,17 @@ TokenSet made_of(GivenTokens given, const TokenRequest& request, const Discovere
   return tokens;
 }
 
-// A server may repeat what we sent.
-void hide_sent(TokenRefusal& refusal, const TokenRequest& request) {
-  struct Visitor {
-    TokenRefusal& in;
-    void operator()(const CodeGrant& grant) const {
-      hide(in, grant.code);
-      hide(in, grant.verifier);
-    }
-    void operator()(const RefreshGrant& grant) const { hide(in, grant.refresh); }
-    void operator()(const ClientCredentialsGrant&) const {}
-    void operator()(const JwtBearerGrant& grant) const { hide(in, grant.assertion); }
-    void operator()(const TokenExchangeGrant& grant) const { hide(in, grant.subject_token); }
-  };
-  std::visit(Visitor{refusal}, request.grant);
-  if (request.client) hide(refusal, request.client->secret);
+// One name of this machine each: another one is another address to the issuer.
+void add_other_hosts(std::vector<std::string>& uris, const std::vector<std::string>& kept) {
+  constexpr std::size_t most = 4;
+  for (const auto& uri : kept) {
+    const auto url = parse_url(uri);
+    const bool known = std::ranges::any_of(uris, [&](const std::string& one) {
+      const auto other = parse_url(one);
+      return !url || (other && other->host == url->host);
+    });
+    if (!known && uris.size() < most) uris.push_back(uri);
+  }
 }
 
 std::uint16_t port_of(const OAuthClient& client) {
@@ -72,6 +68,15 @@ std::uint16_t port_of(const OAuthClient& client) {
 }
 
 }  // namespace
+
+std::string redirect_hint(const std::string& redirect_uri, const std::string& server) {
+  const auto url = parse_url(redirect_uri);
+  const std::string_view other = url && url->host == "localhost" ? "127.0.0.1" : "localhost";
+  return fmt::format(
+      "if the page said that the redirect address does not match, enter {} for your client there, or, if {} is entered "
+      "there, write \"oauth\": {{\"callbackHost\": \"{}\"}} into the entry of \"{}\"",
+      redirect_uri, fmt::format("http://{}:{}/callback", other, url ? url->effective_port() : 0), other, server);
+}
 
 AuthorizationVisit::Judge judge_of(AuthorizationAttempt attempt) {
   return [attempt = std::move(attempt)](const CallbackAnswer& answer) -> Result<Secret> {
@@ -185,7 +190,14 @@ Task<TokenSet> ServerSignIn::by_browser(Discovered found, SignInNeed need, OpenV
   attempt.state = random_token(desk_->options_.runtime.random);
   attempt.pkce = make_pkce(desk_->options_.runtime.random);
   auto url = value_or_throw(authorization_url(attempt));
-  auto code = co_await in_step(report.step, SignInStep::browser, visit->go(std::move(url), judge_of(attempt)));
+  auto answered =
+      co_await as_result(in_step(report.step, SignInStep::browser, visit->go(std::move(url), judge_of(attempt))));
+  // An issuer that does not know the address shows a page of its own, and nothing ever comes back.
+  if (!answered && answered.error().code() == Errc::timeout && settings_.client_id) {
+    throw answered.error().with_message(
+        fmt::format("{}; {}", answered.error().message(), redirect_hint(attempt.redirect_uri, settings_.server)));
+  }
+  auto code = value_or_throw(std::move(answered));
   TokenRequest request;
   request.endpoint = found.issuer.token_endpoint;
   request.issuer = found.issuer.issuer;
@@ -321,6 +333,7 @@ Task<OAuthClient> ServerSignIn::client_at(IssuerMetadata issuer, std::string red
   wish.client_name = desk_->options_.client_name;
   wish.redirect_uris = {redirect_uri};
   // What it was registered for before is still wanted by others.
+  if (kept) add_other_hosts(wish.redirect_uris, kept->redirect_uris);
   wish.scopes = kept && kept->scopes ? scope_union(*kept->scopes, scopes) : std::move(scopes);
   wish.software_version = desk_->options_.software_version;
   const auto reach = co_await way();
@@ -366,9 +379,8 @@ Task<TokenAnswer> ServerSignIn::request_tokens(TokenRequest request, TokenKind k
     if (const auto nonce = answer.head.headers.get("DPoP-Nonce"); !nonce.empty() && nonce.size() <= 4096) {
       desk_->nonces_[endpoint.origin()] = nonce;
     }
-    auto read = read_token_answer(answer.head, answer.body, kind);
-    auto* refusal = std::get_if<TokenRefusal>(&read);
-    if (refusal) hide_sent(*refusal, request);
+    auto read = read_token_answer(answer.head, answer.body, kind, secrets_in(request));
+    const auto* refusal = std::get_if<TokenRefusal>(&read);
     if (again || !refusal || refusal->fault != TokenFault::use_dpop_nonce || refusal->dpop_nonce.empty())
       co_return read;
   }
@@ -432,6 +444,8 @@ Task<std::optional<TokenSet>> ServerSignIn::shared(const Discovered& found, cons
   const auto lock = co_await store.lock(token_name(issuer, resource));
   auto kept = co_await store.token(issuer, resource);
   if (!kept || !can_share(*kept, wish, desk_->now())) co_return std::nullopt;
+  // Nobody can get in with it any more.
+  if (desk_->holder(issuer, resource)->over) co_return std::nullopt;
   if (settings_.client_id) {
     co_await check_bound_issuer(issuer);
     co_await bind_issuer(issuer);
