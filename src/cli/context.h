@@ -43,6 +43,7 @@ std::chrono::milliseconds timeout_of(const Settings& settings);
 Task<int> overview(Context& context);
 Task<int> tools(Context& context);
 Task<int> call(Context& context);
+Task<int> search(Context& context);
 Task<int> resources(Context& context);
 Task<int> read(Context& context);
 Task<int> skills(Context& context);

@@ -50,7 +50,7 @@ std::string state_directory();
 // Whether `patchbay logs` has something to show of this server.
 bool has_log(const ServerConfig& server);
 
-// `tools`, `prompts` and `resources` with --cached.
+// `tools`, `search`, `prompts` and `resources` with --cached.
 int cached(const Settings& settings, Io& io);
 // `server/tool`, a tab, and the names of its arguments, one tool on each line.
 std::string kept_tool_words(const Settings& settings);

@@ -81,6 +81,8 @@ Task<int> dispatch(Context& context) {
       return tools(context);
     case Command::call:
       return call(context);
+    case Command::search:
+      return search(context);
     case Command::resources:
       return resources(context);
     case Command::read:
@@ -475,6 +477,7 @@ std::optional<int> run_declared(const Settings& settings, Io& io) {
     case Command::why:
       return settings.check ? std::nullopt : std::optional(why(settings, io));
     case Command::tools:
+    case Command::search:
     case Command::prompts:
     case Command::resources:
       return settings.cached ? std::optional(cached(settings, io)) : std::nullopt;

@@ -110,6 +110,7 @@ const std::map<std::string, std::string, std::less<>> public_headers{
     {"background_call.h", "host"},
     {"failure.h", "host"},
     {"model_view.h", "catalog"},
+    {"model_tools.h", "host"},
     {"events.h", "host"},
     {"sign_in.h", "base"},
 };

@@ -1,10 +1,11 @@
-// `patchbay tools --cached`, and the same for prompts and resources: what earlier runs kept of the servers, at once,
-// with its age. Nothing is started and nothing is asked.
+// `patchbay tools --cached`, and the same for `search`, prompts and resources: what earlier runs kept of the servers,
+// at once, with its age. Nothing is started and nothing is asked.
 #include <algorithm>
 
 #include <fmt/format.h>
 
 #include "base/strings.h"
+#include "catalog/search/tool_query.h"
 #include "cli/kept.h"
 #include "cli/texts/command_table.h"
 #include "cli/texts/completion.h"
@@ -68,6 +69,21 @@ class Answer {
                     (only_.empty() ? tool_line(entry, width, columns) : tool_with_arguments(entry, columns)) + "\n");
       }
     }
+    return end(true);
+  }
+
+  // Among all that is kept.
+  int search(const std::string& query, std::size_t most) const {
+    const auto catalog = view_.catalog();
+    ToolIndexes indexes;
+    const auto matches = match_tools(*catalog, indexes.of(catalog), query, most);
+    if (settings_.json) {
+      Json list = Json::array();
+      for (const auto* entry : matches.tools) list.push_back(tool_json(*entry));
+      return print("tools", std::move(list));
+    }
+    for (const auto* entry : matches.tools) print_lines(io_, tool_with_arguments(*entry, out_columns(io_)) + "\n");
+    if (matches.tools.empty()) io_.talk(nothing_found_text(query));
     return end(true);
   }
 
@@ -290,6 +306,13 @@ class Answer {
 }  // namespace
 
 int cached(const Settings& settings, Io& io) {
+  if (settings.command == Command::search) {
+    // Everything that is kept of tools, and said in the words of `tools`.
+    auto as_tools = settings;
+    as_tools.command = Command::tools;
+    as_tools.words.clear();
+    return Answer(as_tools, io).search(join(settings.words, " "), settings.limit.value_or(usual_results));
+  }
   const Answer answer(settings, io);
   if (settings.command == Command::tools) return answer.tools();
   return settings.command == Command::prompts ? answer.prompts() : answer.resources();

@@ -1,10 +1,12 @@
-// `patchbay prompts [SERVER]` lists; `patchbay prompt NAME key=value ...` shows one filled in.
+// `patchbay prompts [SERVER]` lists; `patchbay prompt NAME key=value ...` shows one filled in, and so does a line as an
+// agent takes it: '/mcp__server__prompt value "a value with blanks" key=value'.
 #include <algorithm>
 
 #include <fmt/format.h>
 
 #include "base/as_result.h"
 #include "base/strings.h"
+#include "catalog/mention.h"
 #include "catalog/naming.h"
 #include "cli/context.h"
 #include "cli/kept.h"
@@ -114,7 +116,13 @@ Task<int> prompts(Context& context) {
 Task<int> prompt(Context& context) {
   const auto& words = context.settings.words;
   std::map<std::string, std::string> arguments;
-  for (std::size_t i = 1; i < words.size(); ++i) {
+  std::optional<PromptLine> line;
+  if (words.front().starts_with('/')) {
+    line = value_or_throw(parse_prompt_line(words.front()));
+    for (std::size_t i = 1; i < words.size(); ++i) line->words.push_back(prompt_word(words[i]));
+  }
+  const auto& name = line ? line->name : words.front();
+  for (std::size_t i = 1; i < words.size() && !line; ++i) {
     auto equals = words[i].find('=');
     if (equals == std::string::npos || equals == 0) {
       throw Error(Errc::invalid_argument,
@@ -126,12 +134,16 @@ Task<int> prompt(Context& context) {
   std::string only;
   for (const auto& status : context.statuses()) {
     const auto prefix = normalised_full_name({status.name, ""});
-    if (words.front().starts_with(prefix) || words.front().starts_with(status.name + "/")) only = status.name;
+    if (name.starts_with(prefix) || name.starts_with(status.name + "/")) only = status.name;
   }
   auto connected = co_await start_servers(context, only);
   auto all = co_await list_prompts(context, connected, only);
-  const auto& found = find_prompt(context, all, words.front(), only);
-  if (!context.settings.no_check) check_arguments(found, arguments);
+  const auto& found = find_prompt(context, all, name, only);
+  if (line) {
+    arguments = value_or_throw(prompt_arguments(found.name, found.prompt, line->words));
+  } else if (!context.settings.no_check) {
+    check_arguments(found, arguments);
+  }
   auto session = co_await context.host.session(found.server);
   auto outcome =
       co_await as_result(session.get_prompt(found.prompt.name, std::move(arguments), context.call_options()));

@@ -55,6 +55,12 @@ constexpr CommandEntry commands[] = {
          "The tool (mcp__server__tool, server/tool, or only its name), then its arguments: key=value, key:=json, "
          "key=@file, one {json} object, or - to read the object from stdin",
          1, any, "a tool", "TOOL key=value")},
+    {Command::search, CommandGroup::first, "search", "Find tools by what they do",
+     "  patchbay search create an issue\n  patchbay search screenshot --limit 10\n"
+     "  patchbay search --cached read file      from an earlier run; starts no server\n"
+     "  patchbay search select:files/read_text_file --json | jq '.tools[].inputSchema'",
+     CommandWords("QUERY", "Words for what the tool does, or select:NAME,NAME for tools whose names you know", 1, any,
+                  "words for what a tool does", "QUERY")},
     {Command::why, CommandGroup::first, "why",
      "Explain why a server is or is not used, or why a call is or is not allowed",
      "  patchbay why sentry            its file and line, what overrides it\n"
@@ -182,24 +188,29 @@ constexpr CommandEntry commands[] = {
      CommandWords("SERVER", "A server, to list only its resources", 0, 1)},
     {Command::read, CommandGroup::contents, "read", "Read a resource",
      "  patchbay read docs file:///guide.md\n  patchbay read file:///logo.png --output logo.png\n"
-     "  patchbay read docs 'file:///{path}' path=guide.md",
+     "  patchbay read docs 'file:///{path}' path=guide.md\n  patchbay read @docs:file:///guide.md",
      CommandWords("URI",
-                  "The resource; you can name its server before it. A template is filled with NAME=VALUE behind it", 1,
-                  any, "the URI of a resource", "URI")},
+                  "The resource; you can name its server before it, or write @SERVER:URI. A template is filled with "
+                  "NAME=VALUE behind it",
+                  1, any, "the URI of a resource", "URI")},
     {Command::prompts, CommandGroup::contents, "prompts", "List prompts",
      "  patchbay prompts\n  patchbay prompts --cached",
      CommandWords("SERVER", "A server, to list only its prompts", 0, 1)},
     {Command::prompt, CommandGroup::contents, "prompt", "Show a prompt with its arguments filled in",
-     "  patchbay prompt review file=main.cpp",
+     "  patchbay prompt review file=main.cpp\n  patchbay prompt '/mcp__code__review main.cpp \"all of it\"'",
      CommandWords("NAME",
-                  "The prompt (mcp__server__prompt, server/prompt, or only its name), then its arguments: key=value", 1,
-                  any, "the name of a prompt", "NAME key=value")},
+                  "The prompt (mcp__server__prompt, server/prompt, or only its name), then its arguments: key=value. "
+                  "Behind /mcp__server__prompt values may stand in their order, without a key",
+                  1, any, "the name of a prompt", "NAME key=value")},
     {Command::skills, CommandGroup::contents, "skills",
      "List skills, or show one after checking its content against its hash",
      "  patchbay skills\n  patchbay skills docs pdf-processing\n  patchbay skills docs pdf-processing "
-     "references/forms.md",
-     CommandWords("SERVER", "A server, to list only its skills; then a skill, by name or URI; then one of its files", 0,
-                  3)},
+     "references/forms.md\n  patchbay skills approve docs pdf-processing    a model may follow it as it is now\n"
+     "  patchbay skills reject docs pdf-processing",
+     CommandWords("SERVER",
+                  "A server, to list only its skills; then a skill, by name or URI; then one of its files. Before them "
+                  "`approve` or `reject`, to answer whether a model may follow the skill",
+                  0, 3)},
     {Command::secret, CommandGroup::other, "secret", "Store, list and remove secrets that entries name",
      "  patchbay secret set GITHUB_TOKEN    asks for the value\n"
      "  pass show github | patchbay secret set GITHUB_TOKEN\n"

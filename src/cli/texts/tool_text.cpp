@@ -187,6 +187,10 @@ std::string tool_with_arguments(const CatalogEntry& entry, std::size_t columns) 
                      safe_line(description_of(entry), room_behind(6, columns)));
 }
 
+std::string nothing_found_text(std::string_view query) {
+  return fmt::format("No tool was found for \"{}\"; to list all tools: patchbay tools\n", safe_name(query, 200));
+}
+
 std::string tool_page(const CatalogEntry& entry) {
   const auto& tool = *entry.tool;
   const auto names = required_of(tool);

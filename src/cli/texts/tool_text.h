@@ -13,6 +13,8 @@ namespace patchbay::cli {
 std::string tool_line(const CatalogEntry& entry, std::size_t name_width, std::size_t columns);
 // With its arguments: mcp__files__move(from: string, to: string, force?: boolean), and below it what it does.
 std::string tool_with_arguments(const CatalogEntry& entry, std::size_t columns);
+// What is said where a search found nothing; with a line feed.
+std::string nothing_found_text(std::string_view query);
 // A tool's whole description, what its server claims of it, its arguments and a line that calls it.
 std::string tool_page(const CatalogEntry& entry);
 

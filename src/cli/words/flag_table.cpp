@@ -58,6 +58,16 @@ std::string_view keep_last_lines(Settings& settings, std::string_view value) {
   return {};
 }
 
+std::string_view keep_limit(Settings& settings, std::string_view value) {
+  std::size_t limit = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), limit);
+  if (error != std::errc() || end != value.data() + value.size() || limit < 1 || limit > 100) {
+    return "a number of tools from 1 to 100";
+  }
+  settings.limit = limit;
+  return {};
+}
+
 std::string_view keep_idle(Settings& settings, std::string_view value) {
   const std::string text(value);
   char* end = nullptr;
@@ -187,7 +197,9 @@ constexpr FlagEntry flags[] = {
     {"--check", only(Command::get, Command::list), none, "Start the servers and show whether they answer",
      &Settings::check},
     {"--check", only(Command::status), none, "Connect to the servers now", &Settings::check},
-    {"--cached", only(Command::tools, Command::prompts, Command::resources), none,
+    {"--limit", only(Command::search), FlagValue("TOOLS", "a number of tools", "10", {}, "QUERY"),
+     "How many tools to show at most (default: 5)", keep_limit},
+    {"--cached", only(Command::tools, Command::search, Command::prompts, Command::resources), none,
      "Answer at once with what the servers listed in an earlier run, and start nothing", &Settings::cached},
     {"-n,--lines", only(Command::logs), FlagValue("LINES", "a number of lines", "20", {}, "SERVER"),
      "Only the last lines; with -f, before new ones", keep_last_lines},

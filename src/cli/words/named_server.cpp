@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/strings.h"
+#include "catalog/mention.h"
 #include "catalog/naming.h"
 #include "cli/texts/present.h"
 #include "text/shell_word.h"
@@ -103,6 +104,14 @@ std::string elsewhere_text(const std::string& name, const std::vector<ServerElse
 
 Settings with_named_tool(Settings settings, const std::vector<std::string>& servers) {
   auto& words = settings.words;
+  if (settings.command == Command::read && !words.empty() && words.front().starts_with('@')) {
+    // A template is no URI, but what it makes is.
+    const auto mention = mention_of(words.front(), servers);
+    if (!mention) return settings;
+    words.front() = mention->uri;
+    words.insert(words.begin(), mention->server);
+    return settings;
+  }
   const bool names_tools =
       settings.command == Command::tools || settings.command == Command::call || settings.command == Command::prompt;
   // `why` takes two words itself.
@@ -136,12 +145,18 @@ std::optional<Error> unknown_server(const Settings& settings, const std::vector<
   const auto& word = words.front();
   const bool there = std::ranges::find(servers, word) != servers.end();
   switch (settings.command) {
+    case Command::skills:
+      if (!there && words.size() > 2 && (word == "approve" || word == "reject")) {
+        const bool named = std::ranges::find(servers, words[1]) != servers.end();
+        return named ? std::nullopt : unknown(words[1], known);
+      }
+      return there ? std::nullopt : unknown(word, known);
     case Command::resources:
     case Command::prompts:
-    case Command::skills:
     case Command::reconnect:
       return there ? std::nullopt : unknown(word, known);
     case Command::read:
+      if (word.starts_with('@') && word.contains(':')) return unknown(word.substr(1, word.find(':') - 1), known);
       // Behind a template there are values.
       return there || words.size() < 2 || word.contains('{') ? std::nullopt : unknown(word, known);
     case Command::tools:

@@ -13,6 +13,7 @@ enum class Command {
   overview,  // none was typed
   tools,
   call,
+  search,
   resources,
   read,
   skills,
@@ -111,6 +112,7 @@ struct Settings {
   bool take_back = false;
 
   std::optional<std::size_t> last_lines;  // of `logs`: no more than these
+  std::optional<std::size_t> limit;       // of `search`: no more tools
 
   // Of `session`, and whether others use it.
   std::optional<double> idle_minutes;  // 0: it never ends by itself
