@@ -14,6 +14,7 @@
 #include <patchbay/host_types.h>
 #include <patchbay/json.h>
 #include <patchbay/log.h>
+#include <patchbay/model_tools.h>
 #include <patchbay/model_view.h>
 #include <patchbay/permission.h>
 #include <patchbay/questions.h>

@@ -24,6 +24,7 @@ prints host 'files connected
 call mcp__files__read_file {"path":"todo.md"}? yes
 water the plants'
 prints own_transport 'Hello, you'
+prints model_tools $'mcp__files__read_file\nwater the plants'
 
 # The server of the examples, called by the installed program: as its child, and over HTTP.
 # answers WAY WANTED TOOL ARGUMENT...
