@@ -140,6 +140,15 @@ for expected in 'patchbay  connected' 'mcp__patchbay__read_file' 'Added stdio MC
 done
 [[ $shown != *'No line matches'* ]] || wrong "docs/cli.md: the first steps look for what is not there: $shown"
 
+# The searches of docs/model-tools.md, in a directory without servers: our own one is there.
+block=$(awk '/^```sh/ { code = 1; next } /^```/ { if (code) exit } code' docs/model-tools.md | grep -v -- --cached)
+[[ $block == *'search read'*'search select:'* ]] || wrong 'docs/model-tools.md has no searches'
+mkdir "$home/empty"
+shown=$(typed "$home/empty" "$block") || wrong "docs/model-tools.md: the searches fail: $shown"
+for expected in 'mcp__patchbay__read_file(' '"mcp__patchbay__glob"' '"inputSchema"'; do
+  [[ $shown == *"$expected"* ]] || wrong "docs/model-tools.md: the searches do not show '$expected': $shown"
+done
+
 file=$(awk '/^```json/ { code = 1; next } /^```/ { if (code) exit } code' docs/cli.md)
 [[ $file == *server-filesystem* ]] || wrong 'docs/cli.md has no .mcp.json with server-filesystem'
 mkdir "$home/project"

@@ -1,5 +1,6 @@
 // What a model gets beside the tools of servers, with real servers in both eras: searching for tools, resources of all
 // servers, what a person mentions, prompts as commands, skills with approval. R1, R2, R3, R4, W6
+// compat: B7.15
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -70,6 +71,7 @@ class ModelToolsScenario : public testing::TestWithParam<Era> {
 
   HostOptions options() {
     auto options = empty_options();
+    options.keep_connected = false;
     options.on_event = [this](const HostEvent& event) {
       if (own_) own_->heard(event);
       happened_.notify_all();
@@ -168,7 +170,10 @@ TEST_P(ModelToolsScenario, ToolsThatAskToBeLoadedAlwaysAre) {
 
 TEST_P(ModelToolsScenario, ASearchNamesServersThatAreNotReady) {
   auto broken = ScriptServer::legacy(R"({"tools":{}})");
-  broken->before_open = []() -> Task<void> { throw Error(Errc::connect, "nobody is there"); };
+  broken->before_open = []() -> Task<void> {
+    throw Error(Errc::connect, "nobody is there");
+    co_return;
+  };
   host_.add_server(named("broken"), broken->transport());
   run([&]() -> Task<void> {
     co_await host_.start();
@@ -263,13 +268,37 @@ TEST_P(ModelToolsScenario, ListsAreFetchedAheadOnceAServerIsConnected) {
 }
 
 TEST_P(ModelToolsScenario, WhileItsServerIsAwayAResourceIsWhatItWas) {
+  auto away = GetParam() == Era::modern ? ScriptServer::modern(R"({"resources":{}})")
+                                        : ScriptServer::legacy(R"({"resources":{}})");
+  away->on(std::string(method::read_resource),
+           R"({"resultType":"complete","ttlMs":0,"cacheScope":"private","contents":[{"uri":"x:y","text":"before"}]})");
+  auto config = named("away");
+  config.protocol = GetParam() == Era::modern ? std::string(modern_versions().front()) : "legacy";
+  host_.add_server(config, away->transport());
+  run([&]() -> Task<void> {
+    EXPECT_FALSE((co_await own_->read("away", "x:y")).from_before);
+    away->before_open = []() -> Task<void> {
+      throw Error(Errc::connect, "nobody is there");
+      co_return;
+    };
+    co_await away->die();
+    while (host_.status().front().state == ServerState::connected) co_await happened_.wait();
+    const auto kept = co_await own_->read("away", "x:y");
+    EXPECT_TRUE(kept.from_before);
+    EXPECT_EQ(kept.result->contents.at(0).text, "before");
+    const auto told = co_await call("ReadMcpResourceTool", Json{{"server", "away"}, {"uri", "x:y"}});
+    EXPECT_THAT(text_of(told), HasSubstr("the server is away"));
+    EXPECT_FALSE(co_await as_result(own_->read("away", "x:other")));
+  });
+}
+
+TEST_P(ModelToolsScenario, AResourceThatIsGoneIsNotKept) {
   run([&]() -> Task<void> {
     co_await host_.start();
     (void)co_await own_->read("fixture", "mem://counted");
     server_->remove_resource("mem://counted");
     co_await touch("mem://counted");
     co_await settle();
-    // Gone for good is not away.
     const auto gone = co_await as_result(own_->read("fixture", "mem://counted"));
     EXPECT_FALSE(gone) << "the server is there, and says that it has none";
   });

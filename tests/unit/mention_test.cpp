@@ -1,5 +1,5 @@
 // @server:uri in a text of a person, and /mcp__server__prompt with its words. Rows of docs/requirements.md: R1, R3.
-// compat: B7.1
+// compat: B7.3
 #include "catalog/mention.h"
 
 #include <gmock/gmock.h>

@@ -83,7 +83,8 @@ class Answer {
       return print("tools", std::move(list));
     }
     for (const auto* entry : matches.tools) print_lines(io_, tool_with_arguments(*entry, out_columns(io_)) + "\n");
-    if (matches.tools.empty()) io_.talk(nothing_found_text(query));
+    // Where nothing is kept, that is said instead.
+    if (matches.tools.empty() && age()) io_.talk(nothing_found_text(query));
     return end(true);
   }
 

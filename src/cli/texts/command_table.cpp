@@ -55,12 +55,6 @@ constexpr CommandEntry commands[] = {
          "The tool (mcp__server__tool, server/tool, or only its name), then its arguments: key=value, key:=json, "
          "key=@file, one {json} object, or - to read the object from stdin",
          1, any, "a tool", "TOOL key=value")},
-    {Command::search, CommandGroup::first, "search", "Find tools by what they do",
-     "  patchbay search create an issue\n  patchbay search screenshot --limit 10\n"
-     "  patchbay search --cached read file      from an earlier run; starts no server\n"
-     "  patchbay search select:files/read_text_file --json | jq '.tools[].inputSchema'",
-     CommandWords("QUERY", "Words for what the tool does, or select:NAME,NAME for tools whose names you know", 1, any,
-                  "words for what a tool does", "QUERY")},
     {Command::why, CommandGroup::first, "why",
      "Explain why a server is or is not used, or why a call is or is not allowed",
      "  patchbay why sentry            its file and line, what overrides it\n"
@@ -183,6 +177,12 @@ constexpr CommandEntry commands[] = {
      "project's settings apply. Servers of the project still need `patchbay approve`. Trust is stored in "
      "~/.config/patchbay/config.json.",
      CommandWords("DIR", "The directory; without it, the root of this project", 0, 1), in_mcp},
+    {Command::search, CommandGroup::contents, "search", "Find tools by what they do",
+     "  patchbay search create an issue\n  patchbay search screenshot --limit 10\n"
+     "  patchbay search --cached read file      from an earlier run; starts no server\n"
+     "  patchbay search select:files/read_text_file --json | jq '.tools[].inputSchema'",
+     CommandWords("QUERY", "Words for what the tool does, or select:NAME,NAME for tools whose names you know", 1, any,
+                  "words for what a tool does", "QUERY")},
     {Command::resources, CommandGroup::contents, "resources", "List resources and resource templates",
      "  patchbay resources docs\n  patchbay resources --cached",
      CommandWords("SERVER", "A server, to list only its resources", 0, 1)},
@@ -310,7 +310,7 @@ std::string_view group_title(CommandGroup group) {
     case CommandGroup::approval:
       return "Commands about approval and trust";
     case CommandGroup::contents:
-      return "Commands about resources, prompts and skills";
+      return "Commands about tools, resources, prompts and skills";
     case CommandGroup::other:
       break;
   }

@@ -8,10 +8,8 @@
 
 #include "base/as_result.h"
 #include "catalog/search/tool_query.h"
-#include "entries/child_env.h"
 #include "host/model/model_tools_impl.h"
 #include "protocol/skills.h"
-#include "settings/sources.h"
 #include "text/clean_text.h"
 
 namespace patchbay {
