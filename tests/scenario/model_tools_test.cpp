@@ -1,6 +1,5 @@
 // What a model gets beside the tools of servers, with real servers in both eras: searching for tools, resources of all
 // servers, what a person mentions, prompts as commands, skills with approval. R1, R2, R3, R4, W6
-// compat: B7.15
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

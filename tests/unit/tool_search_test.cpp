@@ -1,5 +1,5 @@
 // Finding tools by words, and which of them a model gets from the start. Rows of docs/requirements.md: W6, N3.
-// compat: B6.6, B7.10
+// compat: B6.6
 #include <algorithm>
 #include <random>
 
