@@ -100,7 +100,8 @@ TEST(FoundTools, NameServersThatAreConnectingFailedOrNeedASignIn) {
                              status("c", ServerState::failed, ServerReason::connect_failed),
                              status("d", ServerState::needs_auth, ServerReason::wants_credentials),
                              status("e", ServerState::disabled, ServerReason::disabled)};
-  const auto answer = json_of_result(found_tools({}, statuses, ModelApi::anthropic));
+  ToolMatches none;
+  const auto answer = json_of_result(found_tools(none, statuses, ModelApi::anthropic));
   EXPECT_EQ(to_text(answer["serversNotReady"]),
             R"([{"name":"b","state":"pending","reason":"connecting"},)"
             R"({"name":"c","state":"failed","reason":"connect failed"},)"
@@ -122,6 +123,38 @@ TEST(FoundTools, HaveWholeSchemasAsTheApiWantsThem) {
             R"([{"name":"mcp__s__read","description":"Reads it","input_schema":)"
             R"({"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}}])");
   EXPECT_EQ(to_text(answer["unknown"]), R"(["nobody"])");
+}
+
+TEST(FoundTools, AreABoundedAnswer) {
+  std::vector<CatalogEntry> entries;
+  for (int i = 0; i < 20; ++i) {
+    Tool tool;
+    tool.name = fmt::format("tool{}", i);
+    tool.input_schema = Json{{"type", "object"}, {"description", std::string(100'000, 'x')}};
+    entries.push_back({"mcp__s__" + tool.name, "s", std::make_shared<const Tool>(tool), NamePrefix::server});
+  }
+  ToolMatches matches;
+  for (const auto& entry : entries) matches.tools.push_back(&entry);
+  const auto answer = json_of_result(found_tools(matches, {}, ModelApi::anthropic));
+  EXPECT_EQ(answer["tools"].size(), 3u);
+  EXPECT_EQ(answer["leftOut"].size(), 17u);
+  EXPECT_THAT(matches.tools, SizeIs(3)) << "what the model was not given is not loaded";
+}
+
+TEST(ListedSkills, AreABoundedAnswerWithoutThoseThatWereRejected) {
+  std::vector<ServerSkill> all;
+  for (int i = 0; i < 1000; ++i) {
+    ServerSkill one;
+    one.server = "s";
+    one.skill.frontmatter = Json{{"name", fmt::format("skill{}", i)}, {"description", std::string(5000, 'd')}};
+    one.approval = i == 0 ? SkillApproval::rejected : SkillApproval::pending;
+    all.push_back(std::move(one));
+  }
+  const auto result = listed_skills(all);
+  EXPECT_LE(text_of_result(result).size(), longest_list + 1000);
+  const auto answer = json_of_result(result);
+  EXPECT_EQ(answer["skills"].as_array()[0]["name"], Json("skill1"));
+  EXPECT_THAT(answer["note"].as_text(), HasSubstr("more are not shown"));
 }
 
 TEST(ListedResources, CarryTheirServerAndAreCleaned) {

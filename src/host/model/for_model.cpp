@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <patchbay/model_tools.h>
 #include <patchbay/tools.h>
 
 #include "base/strings.h"
@@ -96,17 +97,27 @@ Json servers_away_json(const std::vector<ServerStatus>& statuses) {
   return out;
 }
 
-CallToolResult found_tools(const ToolMatches& matches, const std::vector<ServerStatus>& statuses, ModelApi api) {
+CallToolResult found_tools(ToolMatches& matches, const std::vector<ServerStatus>& statuses, ModelApi api) {
   Json tools = Json::array();
   Json left_out = Json::array();
-  for (const auto* entry : matches.tools) {
-    auto tool = view_tool(*entry, api);
-    if (tool) {
-      tools.push_back(to_json(*tool, api));
+  std::size_t bytes = 0;
+  std::erase_if(matches.tools, [&](const CatalogEntry* entry) {
+    std::string reason;
+    if (auto tool = view_tool(*entry, api)) {
+      auto json = to_json(*tool, api);
+      const auto size = to_text(json).size();
+      if (bytes == 0 || bytes + size <= longest_found) {
+        bytes += size;
+        tools.push_back(std::move(json));
+        return false;
+      }
+      reason = "the answer would be too long; select it by its name";
     } else {
-      left_out.push_back(Json{{"name", entry->name}, {"reason", tool.error().message()}});
+      reason = tool.error().message();
     }
-  }
+    left_out.push_back(Json{{"name", entry->name}, {"reason", std::move(reason)}});
+    return true;
+  });
   const bool none = tools.size() == 0;
   Json out{{"tools", std::move(tools)}};
   if (left_out.size() > 0) out["leftOut"] = std::move(left_out);
@@ -175,6 +186,28 @@ CallToolResult listed_resources(const std::vector<ServerResources>& all, const s
   if (problems.size() > 0) out["problems"] = std::move(problems);
   auto away = servers_away_json(statuses);
   if (away.size() > 0) out["serversNotReady"] = std::move(away);
+  return as_text(out);
+}
+
+CallToolResult listed_skills(const std::vector<ServerSkill>& all) {
+  Json list = Json::array();
+  std::size_t bytes = 0;
+  std::size_t left_out = 0;
+  for (const auto& one : all) {
+    if (one.approval == SkillApproval::rejected) continue;
+    Json item{{"server", clean_excerpt(one.server, longest_name)},
+              {"name", clean_excerpt(one.skill.frontmatter["name"].as_text(), longest_name)},
+              {"description", clean_excerpt(one.skill.frontmatter["description"].as_text(), longest_description)},
+              {"approval", to_string(one.approval)}};
+    bytes += to_text(item).size();
+    if (bytes > longest_list) {
+      ++left_out;
+    } else {
+      list.push_back(std::move(item));
+    }
+  }
+  Json out{{"skills", std::move(list)}};
+  if (left_out > 0) out["note"] = fmt::format("{} more are not shown; name a server to see its own", left_out);
   return as_text(out);
 }
 

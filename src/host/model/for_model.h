@@ -16,8 +16,9 @@
 
 namespace patchbay {
 
-// Most bytes of one list, and of what is not text.
+// Most bytes of one list, of the tools that a search returns, and of what is not text.
 inline constexpr std::size_t longest_list = 50'000;
+inline constexpr std::size_t longest_found = 400'000;
 inline constexpr std::size_t longest_blob = 5u << 20;  // of base64
 
 // A server that could not be asked, and why, for whoever searches: what is looked for may be its.
@@ -27,8 +28,8 @@ Json server_away_json(const ServerStatus& status);
 bool is_away(const ServerStatus& status) noexcept;
 Json servers_away_json(const std::vector<ServerStatus>& statuses);
 
-// The answer of tool_search.
-CallToolResult found_tools(const ToolMatches& matches, const std::vector<ServerStatus>& statuses, ModelApi api);
+// The answer of tool_search. Takes out of `matches` what does not fit: the model does not have these.
+CallToolResult found_tools(ToolMatches& matches, const std::vector<ServerStatus>& statuses, ModelApi api);
 
 struct ServerResources {
   std::string server;
@@ -39,6 +40,10 @@ struct ServerResources {
 // From the `first` on, counted through resources and then templates of all servers.
 CallToolResult listed_resources(const std::vector<ServerResources>& all, const std::vector<ServerStatus>& statuses,
                                 std::size_t first);
+
+struct ServerSkill;
+// Those that nobody has rejected, in bounds.
+CallToolResult listed_skills(const std::vector<ServerSkill>& all);
 
 // One content after the other: text from byte `offset` on, at most `longest` bytes of all of them together; images and
 // sound as such; of everything else, what it is.

@@ -197,8 +197,9 @@ CallToolResult ModelTools::Impl::search(const Json& arguments) {
   const auto most = count_argument(arguments, "max_results", usual_results);
   const auto catalog = host_.catalog();
   auto matches = match_tools(*catalog, indexes_.of(catalog), query, most);
+  auto answer = found_tools(matches, host_.status(), options_.api);
   load(matches.tools);
-  return found_tools(matches, host_.status(), options_.api);
+  return answer;
 }
 
 Task<CallToolResult> ModelTools::Impl::list_resources(Self self, Json arguments) {
@@ -243,16 +244,7 @@ Task<CallToolResult> ModelTools::Impl::answer(Self self, OwnTool tool, Json argu
     }
     case OwnTool::list_skills: {
       const auto only = text_argument(arguments, "server", false);
-      const auto all = co_await skills(self, only);
-      Json list = Json::array();
-      for (const auto& one : all) {
-        if (one.approval == SkillApproval::rejected || list.size() >= 500) continue;
-        list.push_back(Json{{"server", one.server},
-                            {"name", clean_excerpt(one.skill.frontmatter["name"].as_text(), 200)},
-                            {"description", clean_excerpt(one.skill.frontmatter["description"].as_text(), 1000)},
-                            {"approval", to_string(one.approval)}});
-      }
-      co_return text(to_text(Json{{"skills", std::move(list)}}));
+      co_return listed_skills(co_await skills(self, only));
     }
     case OwnTool::read_skill: {
       const auto server = text_argument(arguments, "server", true);

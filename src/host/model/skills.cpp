@@ -39,8 +39,14 @@ Task<std::shared_ptr<const ModelTools::Impl::Listed>> ModelTools::Impl::list_ski
 }
 
 Task<std::optional<Skill>> ModelTools::Impl::skill_of(Self self, std::string server, Session session, std::string uri) {
-  const auto listed = co_await list_skills(self, server, session);
-  for (const auto& skill : listed->skills) {
+  const bool looks_like_one = uri.starts_with("skill://") || uri.ends_with("/" + std::string(skill_file_name));
+  auto listed = co_await as_result(list_skills(self, server, session));
+  if (!listed) {
+    // Where nobody can tell, what looks like a skill is not read; the ordinary resources of the server are.
+    if (looks_like_one || listed.error().code() == Errc::cancelled) throw std::move(listed).error();
+    co_return std::nullopt;
+  }
+  for (const auto& skill : (*listed)->skills) {
     if (has_file(skill, uri)) co_return skill;
   }
   // A list need not name every skill.

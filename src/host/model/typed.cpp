@@ -17,6 +17,9 @@ namespace {
 
 constexpr std::size_t most_read = 16;  // resources that one text has read
 constexpr std::size_t most_completions = 50;
+// Whoever types does not wait long.
+constexpr std::size_t most_asked = 8;
+constexpr auto completion_limit = std::chrono::seconds(3);
 
 std::vector<std::string> server_names(const Host& host) {
   std::vector<std::string> out;
@@ -104,6 +107,7 @@ Task<std::vector<std::string>> ModelTools::Impl::complete_mention(Self self, std
   const auto before = "@" + server + ":";
   const auto uri = typed.substr(server.size() + 1);
   const auto lists = co_await lists_of(self, server);
+  std::size_t asked = 0;
   for (const auto& one : lists.resources) {
     if (one.uri.starts_with(uri)) add(before + one.uri);
   }
@@ -117,13 +121,15 @@ Task<std::vector<std::string>> ModelTools::Impl::complete_mention(Self self, std
     const auto names = parsed->variables();
     if (!uri.starts_with(start) || names.size() != 1 || uri.find('/', start.size()) != uri.npos) continue;
     auto session = co_await as_result(self->host_.session(server));
-    if (!session || !session->server().capabilities.completions) continue;
+    if (!session || !session->server().capabilities.completions || asked++ >= most_asked) continue;
     CompleteRequest request;
     request.ref.kind = CompletionReference::Kind::resource;
     request.ref.name = one.uri_template;
     request.argument.name = names.front();
     request.argument.value = uri.substr(start.size());
-    auto completed = co_await as_result(session->complete(std::move(request)));
+    CallOptions options;
+    options.total = completion_limit;
+    auto completed = co_await as_result(session->complete(std::move(request), std::move(options)));
     if (!completed && completed.error().code() == Errc::cancelled) throw std::move(completed).error();
     if (!completed) continue;
     for (const auto& value : completed->values) {
