@@ -62,14 +62,6 @@ struct Listed {
 
 std::int64_t milliseconds(Duration time) { return std::chrono::duration_cast<std::chrono::milliseconds>(time).count(); }
 
-std::string error_text(const CallToolResult& result) {
-  std::string out;
-  for (const auto& block : result.content) {
-    if (const auto* text = std::get_if<TextContent>(&block)) out += (out.empty() ? "" : "\n") + text->text;
-  }
-  return out;
-}
-
 void answer_by(ElicitResult& answer, HookVerdict& verdict) {
   answer.action = *verdict.action;
   if (answer.action != ElicitResult::Action::accept) {
@@ -244,7 +236,7 @@ Task<CallToolResult> Host::Impl::ask_after(std::shared_ptr<const Target> target,
   if (hooks.empty()) co_return result;
   facts["hook_event_name"] = to_string(event);
   facts["tool_response"] = encode(result);
-  if (result.is_error) facts["error"] = error_text(result);
+  if (result.is_error) facts["error"] = text_of(result);
   auto verdict = co_await ask_hooks(event, hooks, std::move(facts));
   if (verdict.updated_output) {
     auto changed = result_of_hook(*verdict.updated_output, result);
