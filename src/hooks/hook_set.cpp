@@ -5,14 +5,30 @@
 
 #include <fmt/format.h>
 
-#include "base/strings.h"
 #include "catalog/naming.h"
+#include "entries/text_secrets.h"
 #include "http/url.h"
 #include "text/file_and_line.h"
 #include "text/visible_text.h"
 
 namespace patchbay {
 namespace {
+
+constexpr std::size_t longest_shown = 200;
+
+std::string target_of(const HookSetting& hook) {
+  switch (hook.kind) {
+    case HookSetting::Kind::command:
+      break;
+    case HookSetting::Kind::http:
+      return redacted_url(hook.url);
+    case HookSetting::Kind::mcp_tool:
+      return fmt::format("{}/{}", hook.server, hook.tool);
+  }
+  auto text = hook.command;
+  for (const auto& arg : hook.args.value_or(std::vector<std::string>())) text += " " + arg;
+  return text;
+}
 
 bool is_of_tools(HookEvent event) noexcept {
   return event != HookEvent::elicitation && event != HookEvent::elicitation_result;
@@ -86,23 +102,12 @@ class Switches {
 
 }  // namespace
 
-std::string shown_target(const HookSetting& hook, std::size_t longest) {
-  std::string text;
-  switch (hook.kind) {
-    case HookSetting::Kind::command:
-      text = hook.command;
-      for (const auto& arg : hook.args.value_or(std::vector<std::string>())) text += " " + arg;
-      break;
-    case HookSetting::Kind::http:
-      text = redacted_url(hook.url);
-      break;
-    case HookSetting::Kind::mcp_tool:
-      text = fmt::format("{}/{}", hook.server, hook.tool);
-      break;
-  }
-  const auto cut = cut_utf8(text, longest);
-  return visible_text(cut) + (cut.size() < text.size() ? "…" : "");
+std::string shown_target(const HookSetting& hook) {
+  // A command line may hold a secret.
+  return TextSecrets(Environment()).line(target_of(hook), longest_shown);
 }
+
+std::string exact_target(const HookSetting& hook) { return visible_text(target_of(hook)); }
 
 bool Hook::refuses_on_error() const noexcept { return setting.refuses_on_error.value_or(guards(setting.event)); }
 

@@ -34,9 +34,10 @@ struct Hook {
   std::string place() const;  // "/home/me/.claude/settings.json:5"
 };
 
-// What it runs or asks, for people, on one line: the command, the URL without secrets, server/tool. Cut to so many
-// bytes.
-std::string shown_target(const HookSetting& hook, std::size_t longest = 200);
+// What it runs or asks, for people, on one line without secrets: the command, the URL, server/tool.
+std::string shown_target(const HookSetting& hook);
+// The same for somebody who decides by it: all of it, and as it is.
+std::string exact_target(const HookSetting& hook);
 
 // In the order of rank of their files, and then as they stand there.
 using HookList = std::vector<std::shared_ptr<const Hook>>;

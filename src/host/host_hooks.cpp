@@ -305,7 +305,7 @@ void Host::Impl::put_hooks_around(ClientOptions& client, const std::string& serv
 Task<ElicitResult> Host::Impl::elicit_hooked(std::weak_ptr<Impl> self, Elicit program, ElicitRequest question,
                                              CallContext context) {
   using Action = ElicitResult::Action;
-  const auto impl = self.lock();
+  auto impl = self.lock();
   const bool here = impl && !impl->stopped_ && !impl->hooks_elsewhere_.contains(context.server);
   HookList before, after;
   if (here) {
@@ -332,8 +332,13 @@ Task<ElicitResult> Host::Impl::elicit_hooked(std::weak_ptr<Impl> self, Elicit pr
     input = elicitation_hook_input(HookEvent::elicitation_result, impl->hook_surroundings(), context.server, question);
     input.erase("requested_schema");
   }
-  if (!answered && program) answer = co_await program(std::move(question), context);
-  if (after.empty()) co_return answer;
+  if (!answered && program) {
+    // One that does not listen to its end does not keep the host.
+    impl = nullptr;
+    answer = co_await program(std::move(question), context);
+    impl = self.lock();
+  }
+  if (after.empty() || !impl) co_return answer;
   input["action"] = to_string(answer.action);
   if (answer.content) input["content"] = *answer.content;
   const Counted one(impl->questions_at_hooks_);

@@ -19,6 +19,7 @@
 #include "support/beside.h"
 #include "support/fails_with.h"
 #include "support/loop.h"
+#include "support/manual_clock.h"
 #include "support/temp_tree.h"
 
 namespace patchbay::test {
@@ -516,13 +517,26 @@ TEST_P(Hooks, StoppingDuringAHookEndsTheCall) {
 }
 
 TEST_P(Hooks, TheTimeOfHooksIsNotTheTimeOfTheCall) {
-  on("PreToolUse", script("sleep 0.3\n"));
-  on("PostToolUse", script("sleep 0.3\n"));
-  with([&](Host& host) -> Task<void> {
-    co_await host.start();
+  Guard guard("{}", true);
+  on("PreToolUse", check_tool);
+  on("PostToolUse", check_tool);
+  ManualClock clock;
+  run_task(clock, [&]() -> Task<void> {
+    const auto host = made();
+    host->add_server("guard", guard.server);
+    co_await host->start();
     CallOptions hurried;
-    hurried.total = std::chrono::milliseconds(250);
-    EXPECT_EQ(words_of(co_await host.call("s/say", Json{{"text", "hi"}}, hurried)), "hi");
+    hurried.total = std::chrono::seconds(5);
+    Scope scope(co_await asio::this_coro::executor);
+    auto call = beside(scope, host->call("s/say", Json{{"text", "hi"}}, hurried));
+    for (const std::size_t times : {1u, 2u}) {
+      while (guard.asked.size() < times) co_await guard.happened.wait();
+      co_await clock.advance(std::chrono::seconds(60));
+      guard.never.notify_all();
+    }
+    co_await scope.join();
+    EXPECT_TRUE(call->result && *call->result) << (call->result ? call->result->error().message() : "");
+    co_await host->stop();
   });
 }
 

@@ -178,6 +178,10 @@ TEST(HookSet, AHookIsDescribedWithoutSecretsAndWithItsPlace) {
   const auto text = set.all().at(0)->described();
   EXPECT_THAT(text, AllOf(HasSubstr("the PostToolUse hook \"https://h.example/x"), HasSubstr("(/f/s.json:1)")));
   EXPECT_THAT(text, testing::Not(testing::AnyOf(HasSubstr("pw"), HasSubstr("abc"))));
+  HookSetting curl;
+  curl.command = "curl -H 'Authorization: Bearer abcdef' --data @- \x1b[31mhttps://h.example";
+  EXPECT_THAT(shown_target(curl),
+              AllOf(HasSubstr("curl -H"), testing::Not(HasSubstr("abcdef")), testing::Not(HasSubstr("\x1b"))));
 }
 
 }  // namespace

@@ -112,7 +112,7 @@ Released released_in(const Declared& declared, const std::string& directory) {
   for (const auto& hook : now.all()) {
     if (!is_inside_repository(hook->source)) continue;
     const auto file = path_seen_from(declared.request.cwd, hook->file);
-    const auto target = shown_target(hook->setting, std::string::npos);
+    const auto target = exact_target(hook->setting);
     const auto event = to_string(hook->setting.event);
     out.hooks.push_back(fmt::format("{} {} ({}:{})", event, target, file, hook->setting.place.line));
     // What would not show itself is written out in it already.
