@@ -77,7 +77,7 @@ class HookReader {
   }
 
   void add(HookSetting hook) {
-    if (out_.size() < most_hooks) out_.push_back(std::move(hook));
+    if (out_.size() <= most_hooks) out_.push_back(std::move(hook));
   }
 
   HookSetting broken(HookSetting hook, const Member& at, std::string fault) {
@@ -132,7 +132,7 @@ class HookReader {
                     fmt::format("an element of \"hooks.{}\" needs an array \"hooks\"", to_string(event)));
     }
     each_item(hooks, [&](const Member& hook) {
-      if (out_.size() + 1 == most_hooks) {
+      if (out_.size() == most_hooks) {
         // What is left out may have guarded anything.
         return refuse({.event = HookEvent::pre_tool_use}, hook,
                       fmt::format("the file has more than {} hooks", most_hooks));

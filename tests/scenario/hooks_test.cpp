@@ -68,7 +68,7 @@ class Hooks : public testing::TestWithParam<bool> {
     Tool breaks;
     breaks.name = "breaks";
     server->add_tool(breaks, [](RequestContext&, Json) -> Task<CallToolResult> {
-      throw Error(Errc::invalid_argument, "broken");
+      throw Error::rpc(-32050, "broken");
       co_return CallToolResult{};
     });
     Tool asks;
@@ -611,7 +611,11 @@ TEST_P(Hooks, TheUsersAnswerIsLookedAtBeforeItIsSent) {
 // An answer of a hook is checked by the form, as the user's is.
 TEST_P(Hooks, AnAnswerThatDoesNotFitTheFormIsNotSent) {
   on("Elicitation", prints(R"({"hookSpecificOutput":{"action":"accept","content":{"name":5}}})"), "s");
-  with([&](Host& host) -> Task<void> { EXPECT_FALSE(co_await as_result(host.call("s/asks"))); });
+  with([&](Host& host) -> Task<void> {
+    const auto called_with = co_await as_result(host.call("s/asks"));
+    // An error of ours, or what the server makes of the error that it gets.
+    EXPECT_TRUE(!called_with || called_with->is_error);
+  });
 }
 
 }  // namespace

@@ -97,7 +97,7 @@ TEST(HookSettings, OneThatCannotBeReadStaysAndSaysWhy) {
 TEST(HookSettings, AStructureThatCannotBeReadGuardsEverything) {
   for (const auto* text :
        {R"({"hooks":[]})", R"({"hooks":{"PreToolUse":{}}})", R"({"hooks":{"PreToolUse":["x"]}})",
-        R"({"hooks":{"PreToolUse":[{"matcher":5,"hooks":[]}]}})", R"({"hooks":{"PreToolUse":[{"matcher":"x"}]}})"}) {
+        R"({"hooks":{"PreToolUse":[{"matcher":5,"hooks":[]}]}})", R"({"hooks":{"PreToolUse":[{"hooks":5}]}})"}) {
     const auto layer = read(text);
     ASSERT_FALSE(layer.hooks.empty()) << text;
     EXPECT_EQ(layer.hooks[0].event, HookEvent::pre_tool_use) << text;
@@ -127,7 +127,7 @@ TEST(HookSettings, TooManyHooksGuardEverything) {
   std::string hooks;
   for (int i = 0; i < 700; ++i) hooks += std::string(i ? "," : "") + R"({"type":"command","command":"a"})";
   const auto layer = read(R"({"hooks":{"PostToolUse":[{"matcher":"x","hooks":[)" + hooks + "]}]}}");
-  EXPECT_THAT(layer.hooks, SizeIs(500));
+  EXPECT_THAT(layer.hooks, SizeIs(501));
   EXPECT_EQ(layer.hooks.back().event, HookEvent::pre_tool_use);
   EXPECT_THAT(layer.hooks.back().fault, HasSubstr("more than 500 hooks"));
 }
