@@ -94,6 +94,8 @@ struct HostOptions {
   // With a state directory: the tools that a server listed in an earlier run are in the catalog before it is started
   // (docs/host.md). MCP_DISCOVERY_CACHE=0 switches it off as well.
   bool warm_start = true;
+  // Whether to run the hooks of settings files (docs/hooks.md).
+  bool hooks = true;
   // Whether to follow changes of the servers' lists; a program that asks once need not.
   bool follow_changes = true;
   // Whether a connection that is lost is made again without being asked for, and a remote server that has failed is
@@ -158,7 +160,7 @@ class Host {
   Task<CatalogEntry> find_tool(std::string tool);
   // What the rules say about such a call, with the rule and its place. Asks nobody.
   Task<PermissionDecision> decide(std::string tool, Payload arguments = {});
-  // Rules that were not applied, and deny rules about names that nobody has.
+  // Rules that were not applied, deny rules about names that nobody has, and hooks that are not run.
   std::vector<ConfigProblem> permission_problems() const;
 
   // A connected session; starts the server when needed. However many ask at once, there is

@@ -196,6 +196,7 @@ Task<void> Host::Impl::end_all(std::shared_ptr<Impl> self, CloseMode mode) {
     auto joined = co_await as_result(self->scope_->join());
     if (closed) closed = std::move(joined);
   }
+  self->hook_runner_ = nullptr;  // and its connections
   // What a renewal brings is kept, however it ends here.
   (void)co_await as_result(self->sign_ins_->close());
   // Behind the last words of every server.
@@ -261,7 +262,10 @@ struct HostMaker {
     impl->reach_ = std::move(reach);
     return Host(std::move(impl));
   }
+  static void leave_hooks(Host& host, std::string server) { host.impl_->hooks_elsewhere_.insert(std::move(server)); }
 };
+
+void leave_hooks_to_server(Host& host, std::string server) { HostMaker::leave_hooks(host, std::move(server)); }
 
 Host make_host(HostOptions options, const Runtime& runtime, std::string doing, Reach reach,
                std::shared_ptr<SecretVault> vault) {
@@ -350,6 +354,7 @@ std::vector<ConfigProblem> Host::permission_problems() const {
   std::vector<std::string> names;
   for (const auto& status : impl_->status()) names.push_back(status.name);
   auto problems = impl_->permissions_.problems();
+  std::ranges::copy(impl_->hooks_.problems(), std::back_inserter(problems));
   std::ranges::move(impl_->permissions_.unknown_names(names, *impl_->offered_.all()), std::back_inserter(problems));
   return problems;
 }

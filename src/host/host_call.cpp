@@ -72,6 +72,7 @@ std::shared_ptr<const Host::Impl::Target> Host::Impl::add_target(std::string_vie
   target->limit = call_limit(config);
   target->input = std::move(input);
   if (!permissions_.look_at_arguments()) target->decision = decide(*entry, config, {});
+  if (!hooks_.empty() && !hooks_elsewhere_.contains(entry->server)) target->hooks = hooks_.about(*entry);
   target->entry = std::move(entry);
   // One of a catalog that was replaced meanwhile is for this call alone.
   if (catalog->at(target->entry->name) != target->entry.get()) return target;
@@ -187,7 +188,7 @@ bool Host::Impl::prepare_now(std::string_view tool, const CallOptions& options, 
   check_running();
   if (unprepared_) return false;
   auto target = target_now(tool);
-  if (!target) return false;
+  if (!target || target->hooks) return false;
   const auto& connection = *target->connection;
   const auto* session = connection.session();
   if (session == nullptr) return false;
@@ -233,7 +234,8 @@ Task<void> Host::Impl::prepare_call(std::string tool, CallOptions options, std::
     const auto connection = call.target->connection;
     limit_by(*connection);
     coerce(*call.target, options, call);
-    co_await permit(call, options, context, time);
+    const bool hooked = call.target->hooks || call.for_hook;
+    co_await (hooked ? permit_hooked(call, options, context, time) : permit(call, options, context, time));
     auto session = co_await as_result(connection->ensure(time, std::move(context)));
     check_running();
     if (session) {
@@ -387,7 +389,7 @@ Task<CallToolResult> Host::Impl::call(std::shared_ptr<Impl> impl, std::string to
     const auto& target = *call.target;
     std::optional<Error> failed;
     try {
-      auto result = co_await impl->send(call, options);
+      auto result = co_await (target.hooks ? impl->send_hooked(call, options) : impl->send(call, options));
       so_far = CarriedOut::unknown;
       if (impl->is_noted(target.connection->config())) co_await impl->note_call(target.connection, std::nullopt);
       if (!call.coerced.empty()) result.coerced = std::move(call.coerced);

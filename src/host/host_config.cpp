@@ -169,11 +169,17 @@ void Host::Impl::apply_settings() {
   const auto request = rule_request(config, options_.permission, options_.trust_project);
   directory_ = request.places.cwd;
   permissions_ = Permissions(collect_rules(layers_of(config.settings), request));
+  if (options_.hooks) hooks_ = HookSet(layers_of(config.settings), request.trusted);
+  hook_runner_ = nullptr;  // what it was made of may be other now
   offered_.set_rules(permissions_);
   tell_rules_of_servers();
   for (const auto& problem : permissions_.problems()) {
     if (problem.severity == Severity::note) continue;
     runtime_.log(LogLevel::info, "permission", "text", problem.text());
+  }
+  for (const auto& problem : hooks_.problems()) {
+    if (problem.severity == Severity::note) continue;
+    runtime_.log(LogLevel::info, "hook", "text", problem.text());
   }
 }
 
@@ -243,8 +249,9 @@ Task<void> Host::Impl::read_config() {
   remote_slots_.set_permits(options_.remote_starts.value_or(runtime_.limits.remote_starts));
 }
 
-ClientOptions Host::Impl::client_with_events() const {
+ClientOptions Host::Impl::client_with_events(const std::string& server) {
   auto client = options_.client;
+  put_hooks_around(client, server);
   if (!events_->wanted()) return client;
   client.on_log = [events = events_, next = client.on_log](const LogMessage& message, const CallContext& context) {
     events->tell(ServerLog{context, message});
@@ -329,7 +336,8 @@ void Host::Impl::make_connections() {
       events->tell(ListChange{connection.name(), kind});
     };
     parts.earlier_tools = earlier_tools(parts);
-    auto connection = std::make_shared<Connection>(executor_, runtime_, client_with_events(), slots, std::move(parts));
+    auto connection =
+        std::make_shared<Connection>(executor_, runtime_, client_with_events(name), slots, std::move(parts));
     if (!connection->tools().empty()) {
       before_.erase(name);
       catalog_untold_ |= offered_.set(name, connection->prefix(), connection->tools());

@@ -1,5 +1,6 @@
-// What a Host consists of. host.cpp starts and stops servers, host_call.cpp makes calls, host_config.cpp makes servers
-// of the configuration and follows it when it changes. Included by these three alone; loop thread only.
+// What a Host consists of. host.cpp starts and stops servers, host_call.cpp makes calls, host_hooks.cpp asks hooks
+// about them, host_config.cpp makes servers of the configuration and follows it when it changes. Included by these and
+// host_sign_in.cpp alone; loop thread only.
 // Any wait may end after stop(): whoever goes on behind one looks at check_running() first.
 #pragma once
 
@@ -19,9 +20,12 @@
 #include "base/scope.h"
 #include "base/semaphore.h"
 #include "base/waiting.h"
+#include "hooks/hook_input.h"
+#include "hooks/hook_set.h"
 #include "host/background_calls.h"
 #include "host/connection.h"
 #include "host/events.h"
+#include "host/hooks/hook_runner.h"
 #include "host/input_schemas.h"
 #include "host/kept/recall.h"
 #include "host/kept/recorder.h"
@@ -118,7 +122,7 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
                                  std::shared_ptr<Completion<Result<bool>>> answer);
 
   // What servers say, told as events.
-  ClientOptions client_with_events() const;
+  ClientOptions client_with_events(const std::string& server);
 
   void changed(Connection& connection);
 
@@ -144,6 +148,7 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
     std::optional<std::chrono::milliseconds> limit;  // of the server's entry
     InputSchemas::Compiled input;
     std::optional<PermissionDecision> decision;  // unless rules look at the arguments
+    std::shared_ptr<const ToolHooks> hooks;      // null: none is about this tool
   };
   // A call up to where it is sent.
   struct Prepared {
@@ -153,6 +158,7 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
     std::shared_ptr<const Target> target;
     std::optional<Connection::Use> use;
     Session session;
+    bool for_hook = false;  // rules count, nobody is asked, and no hook is run
   };
   // Null when there is none yet, or when it takes time to make one.
   std::shared_ptr<const Target> target_now(std::string_view text);
@@ -165,6 +171,32 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   // Returns when the call may be made.
   Task<void> permit(const Prepared& call, const CallOptions& options, CallContext context,
                     std::shared_ptr<CallClock> time);
+  // --- hooks (host_hooks.cpp)
+
+  HookSurroundings hook_surroundings() const;
+  // What the hooks that are due come to. In our own scope, so that stop() ends it, whoever waits.
+  Task<HookVerdict> ask_hooks(HookEvent event, HookList hooks, Json input);
+  static Task<void> put_to_hooks(std::shared_ptr<Impl> self, HookEvent event, HookList hooks, Json input,
+                                 std::shared_ptr<Completion<Result<HookVerdict>>> answer);
+  void log_outcomes(HookEvent event, const std::vector<HookOutcome>& outcomes) const;
+  // permit() of a call that hooks are about, or that one of them makes.
+  Task<void> permit_hooked(Prepared& call, const CallOptions& options, CallContext context,
+                           std::shared_ptr<CallClock> time);
+  Task<void> ask_before(Prepared& call, const CallOptions& options, CallContext context,
+                        std::shared_ptr<CallClock> time);
+  void take_input(Prepared& call, const CallOptions& options, HookVerdict& verdict) const;
+  // send(), and what hooks make of its outcome.
+  Task<CallToolResult> send_hooked(Prepared& call, CallOptions& options);
+  Task<CallToolResult> ask_after(std::shared_ptr<const Target> target, Json facts, CallToolResult result);
+  Task<Error> ask_about_failure(std::shared_ptr<const Target> target, HookEvent event, Json facts, Error error);
+  static Task<CallToolResult> call_for_hook(std::weak_ptr<Impl> self, std::string tool, Json arguments,
+                                            std::chrono::milliseconds limit);
+  // A question of a server: hooks, then the program, then hooks about its answer.
+  using Elicit = std::function<Task<ElicitResult>(ElicitRequest, CallContext)>;
+  void put_hooks_around(ClientOptions& client, const std::string& server);
+  static Task<ElicitResult> elicit_hooked(std::weak_ptr<Impl> self, Elicit program, ElicitRequest question,
+                                          CallContext context);
+
   static Task<void> prepare_in_time(Impl& impl, const std::string& tool, CallOptions& options, Prepared& call);
   static Task<std::optional<CallToolResult>> prepare_or_sign_in(std::shared_ptr<Impl> impl, const std::string& tool,
                                                                 CallOptions& options, Prepared& call);
@@ -281,6 +313,11 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   InputSchemas inputs_;
   BackgroundCalls background_;
   Permissions permissions_;
+  HookSet hooks_;
+  std::shared_ptr<HookRunner> hook_runner_;
+  std::set<std::string> hooks_elsewhere_;   // servers whose hooks are run where they are reached
+  std::set<std::uint64_t> calls_of_hooks_;  // those that run now
+  std::size_t questions_at_hooks_ = 0;
   std::string directory_;  // paths in rules and arguments are relative to it
   asio::any_io_executor executor_;
   std::optional<Scope> scope_;  // once there is a loop

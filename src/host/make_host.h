@@ -22,4 +22,8 @@ using Reach = std::function<std::shared_ptr<Transport>(const ServerConfig& entry
 Host make_host(HostOptions options, const Runtime& runtime, std::string doing = {}, Reach reach = {},
                std::shared_ptr<SecretVault> vault = nullptr);
 
+// This server is another Host's, which runs the hooks for what it is sent: they are not run here as well. Before the
+// server is used.
+void leave_hooks_to_server(Host& host, std::string server);
+
 }  // namespace patchbay

@@ -228,13 +228,14 @@ std::vector<Finding> check_servers(const LoadedConfig& config, const MachineFact
 std::vector<Finding> check_trust(const LoadedConfig& config) {
   if (config.project_trusted) {
     return {finding(FindingLevel::ok, "trust", config.cwd,
-                    "is trusted: its headersHelper commands run, and the allow rules in its settings apply",
+                    "is trusted: its headersHelper commands and hooks run, and the allow rules in its settings apply",
                     {Fix::Kind::withdraw_trust})};
   }
   // Nobody should feel asked to trust it: this is how every directory begins.
-  return {finding(FindingLevel::ok, "trust", config.cwd,
-                  "is not trusted: its headersHelper commands do not run, and the allow rules in its settings do not "
-                  "apply. This is the normal state of a directory")};
+  return {finding(
+      FindingLevel::ok, "trust", config.cwd,
+      "is not trusted: its headersHelper commands and hooks do not run, and the allow rules in its settings do not "
+      "apply. This is the normal state of a directory")};
 }
 
 std::vector<Finding> check_files(const UpkeepState& state) {

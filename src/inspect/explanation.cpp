@@ -219,4 +219,12 @@ ToolExplanation explain_tool(const CatalogEntry& entry, const ServerConfig* serv
   return out;
 }
 
+HookList hooks_about(const CatalogEntry& entry, const LoadedConfig& config) {
+  HookList out;
+  const auto about = HookSet(layers_of(config.settings), config.project_trusted).about(entry);
+  if (!about) return out;
+  for (const auto& list : about->lists) out.insert(out.end(), list.begin(), list.end());
+  return out;
+}
+
 }  // namespace patchbay

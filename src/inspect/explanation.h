@@ -13,6 +13,7 @@
 #include <patchbay/config.h>
 #include <patchbay/permission.h>
 
+#include "hooks/hook_set.h"
 #include "inspect/fix.h"
 #include "permission/decide.h"
 
@@ -60,6 +61,7 @@ struct ToolExplanation {
   PermissionMode mode = PermissionMode::standard;
   std::string mode_from;              // empty: nobody chose it
   std::vector<PermissionRule> rules;  // all that name it
+  HookList hooks;                     // that would be run for a call or about what became of it
   bool by_arguments = false;          // one of them looks at arguments
   Fix fix;                            // of a call that is denied
 };
@@ -68,5 +70,7 @@ struct ToolExplanation {
 ToolExplanation explain_tool(const CatalogEntry& entry, const ServerConfig* server, const Permissions& permissions,
                              std::span<const SettingsLayer> layers, const Json& arguments, std::string_view cwd,
                              const VariableLookup& variables);
+// Those of a configuration that are about this tool, in the order of events.
+HookList hooks_about(const CatalogEntry& entry, const LoadedConfig& config);
 
 }  // namespace patchbay

@@ -11,6 +11,7 @@
 
 #include "entries/expand.h"
 #include "entries/signature.h"
+#include "hooks/hook_set.h"
 #include "import/import.h"
 #include "import/plan.h"
 #include "permission/policy.h"
@@ -67,6 +68,7 @@ void add_settings(std::vector<ConfigProblem>& out, std::string_view text, const 
   const auto rules = collect_rules(layers, request);
   add(out, rules.problems);
   add(out, pointless_rules(rules).problems);
+  add(out, HookSet(layers, request.trusted).problems());
 }
 
 SettingsSource source_of(const std::string& file) {
@@ -122,6 +124,7 @@ std::vector<ConfigProblem> lint_config(const LoadedConfig& config, const Permiss
   add(out, policy_problems(layers_of(config.settings), variables));
   add(out, permissions.problems());
   add(out, pointless_rules(permissions.rules()).problems);
+  add(out, HookSet(layers_of(config.settings), config.project_trusted).problems());
   std::vector<std::string> names;
   for (const auto& server : config.servers) names.push_back(server.name);
   add(out, permissions.unknown_names(names, Catalog()));
@@ -150,7 +153,7 @@ FileKind kind_of_file(const std::string& path, std::string_view text, const std:
   if (has("projects")) return has("version") ? FileKind::own : FileKind::claude;
   for (std::string_view key :
        {"permissions", "enableAllProjectMcpServers", "enabledMcpjsonServers", "disabledMcpjsonServers",
-        "allowedMcpServers", "deniedMcpServers", "allowManagedMcpServersOnly", "enabledPlugins"}) {
+        "allowedMcpServers", "deniedMcpServers", "allowManagedMcpServersOnly", "enabledPlugins", "hooks"}) {
     if (has(key)) return FileKind::settings;
   }
   const auto client = recognise_import(path, text);

@@ -34,12 +34,6 @@ PermissionDecision simply(PermissionOutcome outcome, std::string reason) {
   return decision;
 }
 
-// Anything but a clear no wants the user.
-bool wants_person(const Tool& tool) {
-  const auto* flag = tool.meta.find(interaction_key);
-  return flag != nullptr && !flag->is_null() && *flag != Json(false);
-}
-
 // mcp__server of mcp__server__tool, server of server/tool.
 std::string_view server_part(std::string_view pattern) {
   if (!pattern.starts_with(full_prefix)) return pattern.substr(0, pattern.find('/'));
@@ -67,6 +61,12 @@ bool says(const std::optional<ToolAnnotations>& hints, std::optional<bool> ToolA
 }
 
 }  // namespace
+
+// Anything but a clear no wants the user.
+bool requires_question(const Tool& tool) {
+  const auto* flag = tool.meta.find(interaction_key);
+  return flag != nullptr && !flag->is_null() && *flag != Json(false);
+}
 
 // Every way to spell one tool.
 struct Permissions::Names {
@@ -254,7 +254,7 @@ PermissionDecision Permissions::decide(const CatalogEntry& entry, const Json& ar
   if (ask != nullptr) {
     return asking(by_rule(Outcome::ask, fmt::format("{} requires a question{}", where(*ask), because(*ask)), *ask));
   }
-  if (wants_person(tool)) return asking(simply(Outcome::ask, "the tool requires a question for every call"));
+  if (requires_question(tool)) return asking(simply(Outcome::ask, "the tool requires a question for every call"));
 
   const bool destructive = says(tool.annotations, &ToolAnnotations::destructive_hint);
   const auto* allowed = destructive ? allow_precisely : allow_precisely != nullptr ? allow_precisely : allow;

@@ -93,6 +93,9 @@ class Permissions {
   std::vector<KnownServer> servers_;
 };
 
+// Whether the server wants the user to be asked about every call of this tool, whatever rules allow.
+bool requires_question(const Tool& tool);
+
 // What a rule sees of arguments. Errc::invalid_argument when they are no JSON, or have a key twice: who
 // reads them might take the other one.
 Json argument_value(const Payload& arguments);

@@ -30,7 +30,7 @@ constexpr auto guarding_keys = std::to_array<std::string_view>(
     {"permissions", "enableAllProjectMcpServers", "enabledMcpjsonServers", "disabledMcpjsonServers",
      "allowedMcpServers", "deniedMcpServers", "allowManagedMcpServersOnly", "allowAllClaudeAiMcps",
      "strictPluginOnlyCustomization", "disableClaudeAiConnectors", "disableSideloadFlags",
-     "dangerouslySkipPermissions"});
+     "dangerouslySkipPermissions", "hooks", "disableAllHooks", "allowManagedHooksOnly"});
 constexpr auto permission_keys =
     std::to_array<std::string_view>({"allow", "ask", "deny", "defaultMode", "disableBypassPermissionsMode"});
 // Of other programs, which read the same object.
@@ -84,6 +84,12 @@ class SettingsReader {
         layer_.no_sideload = enterprise_only(truth(at, key), at, key);
       } else if (key == "disableClaudeAiConnectors") {
         layer_.disable_connectors = truth(at, key);
+      } else if (key == "hooks") {
+        layer_.hooks = read_hooks(at, report_);
+      } else if (key == "disableAllHooks") {
+        layer_.hooks_off = truth(at, key);
+      } else if (key == "allowManagedHooksOnly") {
+        layer_.only_managed_hooks = enterprise_only(truth(at, key), at, key);
       } else if (key == "dangerouslySkipPermissions") {
         layer_.skip_permissions = not_in_repository(truth(at, key), at, key);
       } else if (key == "xaaIdp") {

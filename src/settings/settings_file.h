@@ -14,6 +14,7 @@
 
 #include <patchbay/config.h>
 
+#include "settings/hook_settings.h"
 #include "settings/variables.h"
 
 namespace patchbay {
@@ -103,6 +104,10 @@ struct SettingsLayer {
   std::optional<TextSetting> default_mode;         // permissions.defaultMode
   std::optional<BoolSetting> skip_permissions;     // dangerouslySkipPermissions
   std::optional<BoolSetting> bypass_switched_off;  // permissions.disableBypassPermissionsMode
+
+  std::vector<HookSetting> hooks;
+  std::optional<BoolSetting> hooks_off;           // disableAllHooks
+  std::optional<BoolSetting> only_managed_hooks;  // allowManagedHooksOnly; counts in enterprise settings alone
 
   std::vector<ConfigProblem> problems;  // in the order of the file
   bool operator==(const SettingsLayer&) const = default;

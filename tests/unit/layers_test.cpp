@@ -40,7 +40,8 @@ const std::map<std::string, std::set<std::string>, std::less<>>& allowed_layers(
     const auto to_entries = with(to_protocol, {"http", "entries"});
     const auto to_settings = with(to_entries, {"settings"});
     const auto to_permission = with(to_settings, {"catalog", "permission"});
-    const auto declared = with(to_permission, {"servers", "store", "import"});
+    const auto to_hooks = with(to_permission, {"hooks"});
+    const auto declared = with(to_hooks, {"servers", "store", "import"});
     auto below_host = with(to_transport, {"client", "server", "builtin"});
     below_host.insert(declared.begin(), declared.end());
     const auto to_host = with(below_host, {"host"});
@@ -63,6 +64,7 @@ const std::map<std::string, std::set<std::string>, std::less<>>& allowed_layers(
         {"entries", with(to_protocol, {"http"})},
         {"settings", to_entries},
         {"permission", with(to_settings, {"catalog"})},
+        {"hooks", to_permission},
         {"servers", to_permission},
         {"store", to_settings},
         {"import", to_entries},
@@ -128,7 +130,7 @@ const std::vector<Wrapped> wrapped_libraries{
     {"Beast", {"boost/beast"}, {"src/http/server/http_server.cpp"}},
     {"OpenSSL", {"openssl/"}, {"src/base/crypto.cpp", "src/auth/jose.cpp"}},
     {"simdjson", {"simdjson"}, {"src/json/utf8.cpp"}},
-    {"RE2", {"re2/"}, {"src/builtin/grep.cpp"}},
+    {"RE2", {"re2/"}, {"src/builtin/grep.cpp", "src/hooks/hook_matcher.cpp"}},
     {"PCRE2", {"pcre2"}, {"src/json/regex.cpp"}},
     {"libyaml", {"yaml.h"}, {"src/text/yaml.cpp"}},
     {"libsecret",
@@ -139,7 +141,7 @@ const std::vector<Wrapped> wrapped_libraries{
 
 // Folders of pure decisions: no Asio, not even through a header of ours.
 const std::set<std::string_view> pure_folders{"json",     "text",       "secrets", "protocol", "catalog", "entries",
-                                              "settings", "permission", "servers", "store",    "import"};
+                                              "settings", "permission", "servers", "store",    "import",  "hooks"};
 
 // Words that belong to one protocol era.
 const std::vector<std::string_view> era_words{"2024-11-05", "2025-03-26", "2025-06-18",   "2025-11-25",

@@ -7,6 +7,7 @@
 #include "base/strings.h"
 #include "cli/declared.h"
 #include "cli/texts/present.h"
+#include "hooks/hook_set.h"
 #include "servers/load.h"
 #include "settings/files.h"
 #include "settings/settings_file.h"
@@ -71,8 +72,11 @@ std::vector<ConfigEdit> edits_to_trust(const Json& root, const std::vector<std::
 // What begins to count when the user trusts it.
 struct Released {
   std::vector<std::string> helpers;
+  std::vector<std::string> hooks;
   std::vector<std::string> rules;
-  std::vector<std::string> lines;  // both, for people
+  std::vector<std::string> lines;  // all of them, for people
+
+  bool empty() const noexcept { return helpers.empty() && hooks.empty() && rules.empty(); }
 };
 Released released_in(const Declared& declared, const std::string& directory) {
   auto request = declared.request;
@@ -104,14 +108,26 @@ Released released_in(const Declared& declared, const std::string& directory) {
                                       visible_text(file), rule.place.line));
     }
   }
+  const HookSet now(layers_of(config.settings), true);
+  for (const auto& hook : now.all()) {
+    if (!is_inside_repository(hook->source)) continue;
+    const auto file = path_seen_from(declared.request.cwd, hook->file);
+    const auto target = exact_target(hook->setting);
+    const auto event = to_string(hook->setting.event);
+    out.hooks.push_back(fmt::format("{} {} ({}:{})", event, target, file, hook->setting.place.line));
+    // What would not show itself is written out in it already.
+    last.push_back(
+        fmt::format("runs a hook ({}): {} ({}:{})", event, target, visible_text(file), hook->setting.place.line));
+  }
   // What runs stands next to the question.
   std::ranges::move(last, std::back_inserter(out.lines));
   return out;
 }
 
 std::string released_text(const Released& released, std::size_t columns) {
-  if (released.helpers.empty() && released.rules.empty()) {
-    return "This directory has no headersHelper and no allow rule in its settings, so nothing changes now.\n";
+  if (released.empty()) {
+    return "This directory has no headersHelper, and no hook and no allow rule in its settings, so nothing changes "
+           "now.\n";
   }
   std::string out;
   for (const auto& shown : released.lines) {
@@ -122,8 +138,7 @@ std::string released_text(const Released& released, std::size_t columns) {
 
 // What would begin to run is seen before it does, by who is there to see it.
 bool agreed(const Settings& settings, Io& io, const std::string& directory, const Released& released) {
-  const bool any = !released.helpers.empty() || !released.rules.empty();
-  if (!any || settings.yes || settings.json || !io.in_is_terminal || !io.talk_is_terminal) return true;
+  if (released.empty() || settings.yes || settings.json || !io.in_is_terminal || !io.talk_is_terminal) return true;
   return yes_to(io, fmt::format("If you trust {}, it\n{}Trust it? [y/N] ", safe_name(directory, 1000),
                                 released_text(released, talk_columns(io))));
 }
@@ -171,7 +186,9 @@ int trust(const Settings& settings, Io& io) {
           ? fmt::format("{}: {}\n", change->changed ? "No longer trusted" : "Was not trusted", shown)
           : fmt::format(
                 "{}: {}\n"
-                "Its headersHelper commands may run, and the allow rules in its settings apply. Its servers still "
+                "Its headersHelper commands and the hooks in its settings may run, and the allow rules there apply. "
+                "Its "
+                "servers still "
                 "need approval: patchbay approve NAME\n"
                 "{}",
                 change->changed ? "Trusted" : "Already trusted", shown, released_text(released, out_columns(io)));
@@ -182,6 +199,7 @@ int trust(const Settings& settings, Io& io) {
           {"file", change->file},
           {"changed", change->changed},
           {"helpers", texts_json(released.helpers)},
+          {"hooks", texts_json(released.hooks)},
           {"allowRules", texts_json(released.rules)}},
          text);
   return 0;

@@ -1,6 +1,7 @@
 // `patchbay why SERVER|TOOL`: which file and line, what overrides it, which rule decided, and what to do.
 // Without --check nothing is started and no network touched.
 #include <algorithm>
+#include <array>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -234,6 +235,22 @@ std::string server_text(const Declared& declared, const ServerExplanation& why, 
 
 // ---- a tool
 
+Json hooks_json(const HookList& hooks) {
+  static constexpr std::array kinds{"command", "http", "mcp_tool"};
+  Json out = Json::array();
+  for (const auto& hook : hooks) {
+    const auto& setting = hook->setting;
+    out.push_back({{"event", to_string(setting.event)},
+                   {"type", kinds.at(static_cast<std::size_t>(setting.kind))},
+                   {"target", shown_target(setting)},
+                   {"file", hook->file},
+                   {"line", setting.place.line},
+                   {"onError", hook->refuses_on_error() ? "deny" : "allow"},
+                   {"fault", setting.fault.empty() ? Json() : Json(setting.fault)}});
+  }
+  return out;
+}
+
 Json decision_json(const ToolExplanation& why, bool known, bool arguments_given) {
   Json rules = Json::array();
   for (const auto& rule : why.rules) {
@@ -260,7 +277,8 @@ Json decision_json(const ToolExplanation& why, bool known, bool arguments_given)
           {"modeFrom", why.mode_from.empty() ? Json() : Json(why.mode_from)},
           {"dependsOnArguments", why.by_arguments && !arguments_given},
           {"withheld", why.withheld.empty() ? Json() : Json(why.withheld)},
-          {"rules", std::move(rules)}};
+          {"rules", std::move(rules)},
+          {"hooks", hooks_json(why.hooks)}};
 }
 
 std::string decision_text(const Declared& declared, const ToolExplanation& why, const Answered& answered,
@@ -277,6 +295,12 @@ std::string decision_text(const Declared& declared, const ToolExplanation& why, 
   for (const auto& rule : why.rules) {
     out += fmt::format("  Rule: {} {} ({})\n", to_string(rule.list), message_line(to_text(Json(rule.text)), 1000),
                        place_text(declared, {rule.file, rule.line, {}, {}, 0}));
+  }
+  for (const auto& hook : why.hooks) {
+    const auto& fault = hook->setting.fault;
+    out += fmt::format("  Hook: {} {} ({}){}\n", to_string(hook->setting.event), shown_target(hook->setting),
+                       place_text(declared, {hook->file, hook->setting.place.line, {}, {}, 0}),
+                       fault.empty() ? "" : fmt::format(": cannot be run: {}", message_line(fault, 300)));
   }
   out += fmt::format("  Mode: {}{}\n", to_string(why.mode),
                      why.mode_from.empty() ? "" : fmt::format(" (from {})", safe_name(why.mode_from, 300)));
@@ -333,9 +357,10 @@ int show(const Declared& declared, const Question& question, const Answered& ans
     if (!given) throw std::move(given).error();
     arguments = std::move(*given);
   }
-  const auto why =
+  auto why =
       explain_tool(entry, question.server, permissions_of(declared.config, settings),
                    layers_of(declared.config.settings), arguments, declared.request.cwd, variables_of(declared.config));
+  why.hooks = hooks_about(entry, declared.config);
   const bool known = answered.entry.has_value();
   const bool given = !question.arguments.empty();
   // What rules would say of a tool that is not there helps nobody.

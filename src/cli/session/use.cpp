@@ -13,6 +13,7 @@
 #include "cli/texts/time_words.h"
 #include "entries/signature.h"
 #include "gateway/socket_door.h"
+#include "host/make_host.h"
 #include "host/start/server_start.h"
 #include "protocol/codec.h"
 
@@ -114,6 +115,8 @@ std::shared_ptr<const SessionUse> use_session(const Settings& settings, Io& io, 
                            use->about.insert_or_assign(server.name, about);
                            if (const auto line = restart_line(server, about); !line.empty() && say) say(line);
                          }};
+    // The session has the same files, and calls its server through a Host as well.
+    leave_hooks_to_server(host, server.name);
     auto reached = server;
     reached.protocol = "legacy";
     host.add_server(std::move(reached), session_transport(std::move(target)));

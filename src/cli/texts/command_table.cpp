@@ -172,9 +172,9 @@ constexpr CommandEntry commands[] = {
      "Forget this project's approvals and rejections", "  patchbay reset-project-choices", no_words, in_mcp},
     {Command::trust, CommandGroup::approval, "trust", "Trust the directory of this project, or another directory",
      "  patchbay trust\n  patchbay trust ~/src/project\n  patchbay trust --remove\n\n"
-     "In a trusted directory the headersHelper (a command that prints HTTP headers) of project and local servers may "
-     "run, and allow rules in the "
-     "project's settings apply. Servers of the project still need `patchbay approve`. Trust is stored in "
+     "In a trusted directory the headersHelper (a command that prints HTTP headers) of project and local servers and "
+     "the hooks in the project's settings may run, and allow rules there apply. Servers of the project still need "
+     "`patchbay approve`. Trust is stored in "
      "~/.config/patchbay/config.json.",
      CommandWords("DIR", "The directory; without it, the root of this project", 0, 1), in_mcp},
     {Command::search, CommandGroup::contents, "search", "Find tools by what they do",

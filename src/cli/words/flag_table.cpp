@@ -106,8 +106,9 @@ constexpr FlagEntry flags[] = {
     {"--settings", FlagGroup::servers, FlagValue("FILE|JSON", "a file or JSON text", "settings.json"),
      "Use settings from this file or JSON text (repeatable)", &Settings::settings},
     {"--trust-project", FlagGroup::servers, none,
-     "Approve and trust this project for this run: its servers start, its allow rules and headersHelper commands are "
-     "used",
+     "Approve and trust this project for this run: its servers start, its allow rules, hooks and headersHelper "
+     "commands "
+     "are used",
      &Settings::trust_project},
     {"--builtin", FlagGroup::servers, none, "Use the built-in server in addition to the others", &Settings::builtin},
     {"--ide", FlagGroup::servers, none, "Use the tools of the editor that has this directory open", &Settings::ide},
