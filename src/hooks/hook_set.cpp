@@ -125,7 +125,10 @@ HookSet::HookSet(std::span<const SettingsLayer> layers, bool trusted) {
     if (!layer.hooks.empty()) ranked.push_back(&layer);
   }
   if (ranked.empty()) return;
-  std::ranges::sort(ranked, {}, [](const auto* layer) { return std::pair(settings_rank(layer->source), layer); });
+  // Of several changes the first counts, so what came with a repository comes last.
+  std::ranges::sort(ranked, {}, [](const auto* layer) {
+    return std::tuple(is_inside_repository(layer->source), settings_rank(layer->source), layer);
+  });
   const Switches switches(layers, trusted);
   for (const auto* layer : ranked) {
     HookList found;

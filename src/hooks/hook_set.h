@@ -39,7 +39,7 @@ std::string shown_target(const HookSetting& hook);
 // The same for somebody who decides by it: all of it, and as it is.
 std::string exact_target(const HookSetting& hook);
 
-// In the order of rank of their files, and then as they stand there.
+// In the order of rank of their files, those of the repository last, and then as they stand there.
 using HookList = std::vector<std::shared_ptr<const Hook>>;
 
 // Those about one tool.

@@ -67,7 +67,7 @@ Result<std::string> find_command(std::string_view command, std::string_view path
         break;
     }
     if (auto remedy = split_remedy(command, path, directory); !remedy.empty()) return fail(Errc::connect, remedy);
-    return fail(Errc::connect, fmt::format("{} does not exist; correct the command of this server", file));
+    return fail(Errc::connect, fmt::format("{} does not exist; correct the command", file));
   }
   std::string refused;
   for (auto part : split(path, ':')) {

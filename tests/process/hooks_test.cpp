@@ -53,7 +53,7 @@ TEST_F(HooksAtWork, ADenialNamesHookFileAndLineAndNothingIsSent) {
   EXPECT_EQ(denied.code, 2);
   const auto error = json_of(denied)["error"];
   EXPECT_EQ(error["code"], Json("denied"));
-  EXPECT_EQ(error["carriedOut"], Json("no")) << denied.out;
+  EXPECT_EQ(error["carried_out"], Json("no")) << denied.out;
   EXPECT_THAT(
       std::string(error["message"].as_text()),
       AllOf(HasSubstr("the PreToolUse hook"), HasSubstr("/.claude/settings.json:2"), HasSubstr("ask Ada first")));
@@ -78,7 +78,7 @@ TEST_F(HooksAtWork, WhatDoesNotAnswerDenies) {
   user(settings(command("exit 3", R"("onError":"allow")")));
   const auto passed = call();
   EXPECT_EQ(passed.out, "hi\n");
-  EXPECT_THAT(passed.err, AllOf(HasSubstr("failed, and what it is about goes on"), HasSubstr("status 3")));
+  EXPECT_THAT(passed.err, AllOf(HasSubstr("failed and is ignored"), HasSubstr("status 3")));
 }
 
 TEST_F(HooksAtWork, RulesCountBehindAHooksAllow) {
@@ -312,7 +312,7 @@ TEST_F(HooksAtWork, ASessionRunsHooksOnce) {
   at_home.tree.file("home/.claude/settings.json", settings(decision("deny")));
   const auto denied = at_home.run({"call", "fake/echo", "text=hi", "--json"});
   EXPECT_EQ(denied.code, 2);
-  EXPECT_EQ(json_of(denied)["error"]["carriedOut"], Json("no")) << denied.out;
+  EXPECT_EQ(json_of(denied)["error"]["carried_out"], Json("no")) << denied.out;
   EXPECT_THAT(denied.out, HasSubstr("the PreToolUse hook"));
 }
 

@@ -184,7 +184,7 @@ TEST_P(Hooks, WhateverIsNotAnAnswerDeniesUnlessTheEntryAllowsIt) {
        "echo 'because I say so' >&2\necho '{\"hookSpecificOutput\":{\"permissionDecision\":\"allow\"}}'\nexit 2\n",
        "because I say so"},
       {"status 1", "echo oops >&2\nexit 1\n", "exited with status 1: oops"},
-      {"killed", "kill -9 $$\n", "signal 9"},
+      {"killed", "kill -9 $$\n", "failed: it "},
       {"junk", "echo fine\n", "it must print nothing or one JSON object"},
       {"a wrong word", "echo '{\"decision\":\"perhaps\"}'\n", "is not a value of"},
       {"a flood", "yes\n", "more than 1 MiB"},

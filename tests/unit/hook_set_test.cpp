@@ -78,10 +78,10 @@ std::vector<std::string> commands(const HookSet& set) {
   return out;
 }
 
-TEST(HookSet, AllFilesApplyInTheOrderOfTheirRank) {
+TEST(HookSet, AllFilesApplyAndTheRepositorysComeLast) {
   const std::vector layers{layer(SettingsSource::user, "user"), layer(SettingsSource::project, "project"),
                            layer(SettingsSource::enterprise, "managed"), layer(SettingsSource::flag, "flag")};
-  EXPECT_THAT(commands(HookSet(layers, true)), ElementsAre("managed", "flag", "project", "user"));
+  EXPECT_THAT(commands(HookSet(layers, true)), ElementsAre("managed", "flag", "user", "project"));
 }
 
 TEST(HookSet, ThoseOfARepositoryNeedTrust) {
@@ -109,13 +109,13 @@ TEST(HookSet, WhoMaySwitchWhoseHooksOff) {
                              layer(SettingsSource::project, "project", project)};
     return commands(HookSet(layers, true));
   };
-  EXPECT_THAT(all("", "", ""), ElementsAre("managed", "project", "user"));
+  EXPECT_THAT(all("", "", ""), ElementsAre("managed", "user", "project"));
   EXPECT_THAT(all(off, "", ""), IsEmpty());
   EXPECT_THAT(all(only, "", ""), ElementsAre("managed"));
   EXPECT_THAT(all("", off, ""), ElementsAre("managed"));
   // A repository switches off no guard of the user's.
   EXPECT_THAT(all("", "", off), ElementsAre("managed", "user"));
-  EXPECT_THAT(all("", only, ""), ElementsAre("managed", "project", "user"));
+  EXPECT_THAT(all("", only, ""), ElementsAre("managed", "user", "project"));
 }
 
 TEST(HookSet, AnOrganisationWithoutHooksMaySwitchOthersOff) {

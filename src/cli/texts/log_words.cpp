@@ -38,7 +38,7 @@ constexpr auto known_events = std::to_array<EventWords>({
     {"error_without_id",
      "the server sent an error that does not belong to a request; report it to the server's author"},
     {"stuck", "{text}"},
-    {"hook_failed", "{hook} failed, and what it is about goes on: {reason}", false},
+    {"hook_failed", "{hook} failed and is ignored: {reason}", false},
     {"hook_message", "{hook}: {text}", false},
     {"connectors", "the servers of your connectors could not be listed: {text}"},
     {"state_not_kept", "what was learned of servers cannot be kept for later runs: {text}; everything else works",
