@@ -41,6 +41,8 @@ std::string_view to_string(ServerReason reason) noexcept {
       return "connect failed";
     case ServerReason::tools_fetch_failed:
       return "tools fetch failed";
+    case ServerReason::changed_tools:
+      return "changed tools";
     case ServerReason::connection_lost:
       return "connection lost";
     case ServerReason::gave_up:
