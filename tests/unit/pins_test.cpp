@@ -218,7 +218,7 @@ TEST(PinsWordDiff, WordsThatDifferAreMarkedAndNothingLooksLikeAMark) {
       {"one two three", "one 2 three", {"one [-two-] three", "one {+2+} three"}},
       {"", "new", {"", "{+new+}"}},
       {"a [-b-] c", "a {+b+} c", {"", ""}},
-      {"a\nb", "a\x1b[2Jb", {R"(a[-\n-]b)", ""}},
+      {"a\nb", "a\x1b[2Jb", {R"(a[-\nb-])", ""}},
   };
   for (const auto& one : cases) {
     const auto shown = word_diff(one.before, one.now);
