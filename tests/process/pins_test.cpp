@@ -92,7 +92,7 @@ TEST(Pins, AChangedToolIsRefusedInAScriptAndTheListStaysAsItWas) {
   EXPECT_THAT(called.err, AllOf(HasSubstr("changed, awaiting approval (its description is another one)"),
                                 HasSubstr("patchbay pins approve mail")));
   const auto json = json_of(mail.house.run({"call", "mail/send", "to=me", "--json"}));
-  EXPECT_EQ(json["error"]["carriedOut"], Json("no")) << to_text(json);
+  EXPECT_EQ(json["error"]["carried_out"], Json("no")) << to_text(json);
 
   for (const auto& words :
        std::vector<std::vector<std::string>>{{"status"}, {"status", "--check"}, {"list", "--check"}}) {

@@ -71,6 +71,8 @@ std::string fix_words(const Fix& fix) {
       return "patchbay doctor --fix";
     case Fix::Kind::sign_in:
       return "patchbay login" + server;
+    case Fix::Kind::look_at_changes:
+      return remedy_words({Remedy::Kind::approve_changes, fix.server});
   }
   return {};
 }
