@@ -110,7 +110,8 @@ void Connection::take(PinnedTools tools) {
   const bool news = open() && (state_.unlisted || said(tools.changed) != said(state_.changed));
   if (news) apply(connection_event::Listed{std::move(tools.changed)});
   // Who is told of the state looks at the tools as well.
-  if (parts_.on_change && !closing_) parts_.on_change(*this);
+  const bool told = news && connected();
+  if (!told && parts_.on_change && !closing_) parts_.on_change(*this);
 }
 
 Task<void> Connection::pin_again() {
