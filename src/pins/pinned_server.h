@@ -69,8 +69,7 @@ struct WaitingTool {
   std::shared_ptr<const Tool> now;
   ToolChange change;
   bool locked = false;  // the lock file of the project says otherwise: agreeing is not enough
-  bool is_new() const noexcept { return !before && fresh; }
-  bool fresh = false;  // it was not there
+  bool fresh = false;   // it was not there
 };
 
 struct Judgement {
