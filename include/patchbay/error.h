@@ -59,6 +59,8 @@ struct Remedy {
     list_tools,              // a look at the tools there are
     choose_permission_mode,  // another PermissionMode
     sign_in,                 // the user signs in at `server`
+    approve_changes,         // somebody looks at what changed in the tools of `server`, and agrees
+    renew_lock,              // somebody looks at what `server` is now, and writes the lock file `file` anew
   };
   Kind kind;
   std::string server = {};  // where one is meant

@@ -81,6 +81,9 @@ struct HostOptions {
   // good.
   std::function<Task<bool>(ApprovalQuestion)> approve;
   PermissionOptions permission;
+  // With a state directory, which remembers tools: asks whether one that is not any more what it was may be called, now
+  // and later. Unset: it may not (docs/pins.md).
+  std::function<Task<bool>(ChangedToolQuestion)> approve_change;
   // How the user signs in at servers that want it.
   SignInOptions sign_in = {};
   // Gets everything that happens (events.h). Called on the loop.

@@ -51,6 +51,15 @@ struct PermissionQuestion {
   CallContext context;
 };
 
+// Whether a tool may be called that is not any more what somebody agreed to.
+struct ChangedToolQuestion {
+  std::string server;
+  std::shared_ptr<const Tool> before;  // null: it was not there
+  std::shared_ptr<const Tool> now;     // as its server declares it
+  std::vector<std::string> changes;    // what is different, in words: "its description is another one"
+  CallContext context;                 // the call that needs it
+};
+
 // How a call is that goes on in the background (Host::start_call).
 struct BackgroundCallStatus {
   enum class State : std::uint8_t {

@@ -26,6 +26,7 @@ enum class ServerReason : std::uint8_t {
   wants_credentials,  // it refused those it was given
   connect_failed,
   tools_fetch_failed,  // connected, and its tools could not be listed
+  changed_tools,       // connected, and some of its tools are others than were agreed to; see docs/pins.md
   connection_lost,
   gave_up,       // every attempt to connect again failed; it is tried again when it is used
   keeps_ending,  // it ended several times in a row soon after it was started; as above

@@ -49,6 +49,8 @@ Task<int> read(Context& context);
 Task<int> skills(Context& context);
 Task<int> prompts(Context& context);
 Task<int> prompt(Context& context);
+Task<int> lock(Context& context);
+Task<int> verify(Context& context);
 // `list`, `get`, `doctor` and `why` when servers are to be started; declared.h has all others about declared servers.
 Task<int> list_checked(Context& context);
 Task<int> get_checked(Context& context);

@@ -102,6 +102,7 @@ int doctor(const Settings& settings, Io& io);
 int why(const Settings& settings, Io& io);
 int lint(const Settings& settings, Io& io);
 int trust(const Settings& settings, Io& io);
+int pins(const Settings& settings, Io& io);
 
 // What `approve --from-claude` approves, after the question. Throws when there is nothing, or nobody to ask.
 std::vector<const ServerConfig*> taken_from_claude(const Declared& declared, const Settings& settings, Io& io);

@@ -26,6 +26,7 @@
 #include "builtin/builtin_server.h"
 #include "catalog/naming.h"
 #include "cli/approval.h"
+#include "cli/changed_tool.h"
 #include "cli/context.h"
 #include "cli/declared.h"
 #include "cli/kept.h"
@@ -111,6 +112,10 @@ Task<int> dispatch(Context& context) {
       return logout(context);
     case Command::xaa:
       return xaa_login(context);
+    case Command::lock:
+      return lock(context);
+    case Command::verify:
+      return verify(context);
     default:
       return overview(context);
   }
@@ -235,6 +240,11 @@ HostOptions host_options(const Settings& settings, Io& io, Waiting& waiting, std
       const auto entry = std::ranges::find(declared, question.server.name, &ServerConfig::name);
       const auto& server = entry == declared.end() ? question.server : *entry;
       return in_turn(turn, ask_and_remember(settings, io, waiting, told, server));
+    };
+  }
+  if (someone && asks_one_thing(settings.command)) {
+    options.approve_change = [&, turn](ChangedToolQuestion question) {
+      return in_turn(turn, ask_about_change(io, waiting, std::move(question)));
     };
   }
   // Some servers have tools for those alone who can be asked. What a server lists must not depend on the command or on
@@ -464,6 +474,8 @@ std::optional<int> run_declared(const Settings& settings, Io& io) {
       return trust(settings, io);
     case Command::secret:
       return secret(settings, io);
+    case Command::pins:
+      return pins(settings, io);
     case Command::auth:
       return auth(settings, io);
     case Command::xaa:

@@ -249,7 +249,7 @@ Task<Json> HostView::initialize(Self self, Json params) {
     self->typed_ = meta[session_meta::typed] == Json(true);
     result.capabilities = find_wire(version)->offered(passed_on(description.capabilities));
     result.server_info = description.info;
-    result.instructions = description.instructions;
+    result.instructions = state.server ? state.server->instructions : description.instructions;
     result.meta = Json{{session_meta::about, Json{{"era", state.era ? Json(to_string(*state.era)) : Json()},
                                                   {"protocolVersion", description.protocol_version},
                                                   {"capabilities", encode(description.capabilities)}}}};
@@ -284,6 +284,16 @@ Task<Session> HostView::open_server(Self self, std::string server, Clock::TimePo
   // As the server failed, without its name: the caller puts its own name of the server in front.
   if (error.code() != Errc::denied && !state.server && state.error) throw *state.error;
   throw error;
+}
+
+// Those that wait for somebody to agree as they were before; without the new ones.
+Task<std::vector<Tool>> HostView::as_agreed(Host& host, std::string server, std::vector<Tool> listed) {
+  std::vector<Tool> out;
+  for (const auto& tool : listed) {
+    const auto known = co_await as_result(host.find_tool(server + "/" + tool.name));
+    if (known) out.push_back(*known->tool);
+  }
+  co_return out;
 }
 
 // The tools of this view, as rules leave them.
@@ -326,7 +336,11 @@ Task<Json> HostView::list(Self self, std::string method, CallOptions options) {
       tools = co_await as_result(session.list_tools(options));
     }
     // The command looks at the rules itself, and says which of them hides a tool.
-    auto listed = list_of("tools", value_or_throw(std::move(tools)).items);
+    auto items = value_or_throw(std::move(tools)).items;
+    if (state_of(host, self->server_).reason == ServerReason::changed_tools) {
+      items = co_await as_agreed(host, self->server_, std::move(items));
+    }
+    auto listed = list_of("tools", items);
     for (Json& tool : listed["tools"].as_array()) tool.as_object().erase("execution");
     co_return listed;
   }

@@ -80,6 +80,7 @@ class HostView final : public HostCaller, public std::enable_shared_from_this<Ho
   // `limit`: how long the caller waits, since its request arrived; 0: nobody knows.
   static Task<Session> open_server(Self self, std::string server, Clock::TimePoint arrived,
                                    std::chrono::milliseconds limit);
+  static Task<std::vector<Tool>> as_agreed(Host& host, std::string server, std::vector<Tool> listed);
   Json catalog_json() const;
   static Task<Json> list(Self self, std::string method, CallOptions options);
   static Task<Json> pass_on(Self self, std::string method, Json params, CallOptions options);

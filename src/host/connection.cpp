@@ -157,6 +157,7 @@ ServerStatus Connection::status() const {
   }
   if (open() && session_) {
     status.server = session_->server();
+    if (instructions_) status.server->instructions = *instructions_;
     status.era = session_->is_legacy() ? Era::legacy : Era::modern;
   }
   return status;
@@ -287,7 +288,7 @@ Task<void> Connection::attempt(CallContext context) {
     apply(connection_event::Failed{outcome.error(), parts_.approved});
     co_return;
   }
-  apply(connection_event::Connected{*outcome});
+  apply(connection_event::Connected{*outcome, changed_});
   attempt_failed_ = !connected();
   if (session_ && session_->closed()) {
     apply(connection_event::Lost{lost_.value_or(Error(Errc::closed, "it closed the connection"))});
@@ -356,8 +357,11 @@ Task<std::optional<Error>> Connection::connect(CallContext context) {
     if (auto session = take_session()) scope_.spawn(leave(std::move(*session)));
     throw std::move(listed).error();
   }
+  changed_.reset();
   if (!listed) co_return listed.error();
-  tools_ = std::move(*listed);
+  tools_ = std::move(listed->offered);
+  changed_ = std::move(listed->changed);
+  instructions_ = std::move(listed->instructions);
   has_listed_ = true;
   co_return std::nullopt;
 }

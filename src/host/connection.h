@@ -21,6 +21,7 @@
 #include "base/semaphore.h"
 #include "base/waiting.h"
 #include "host/connection_state.h"
+#include "host/pins/pinned_tools.h"
 #include "host/relisting.h"
 #include "rpc/call_clock.h"
 #include "rpc/channel.h"
@@ -49,6 +50,8 @@ class Connection {
     std::function<void(Connection&, ListKind)> on_list_change;
     // What an attempt came to, nothing being success, or why the connection was lost. An attempt waits for it.
     std::function<Task<void>(std::optional<Error>)> note;
+    // What is offered of the tools it lists (host/pins); unset: all of them.
+    std::function<Task<PinnedTools>(ServerDescription, std::vector<std::shared_ptr<const Tool>>)> pin = {};
   };
 
   // What is known of a server that nobody has asked for yet.
@@ -83,6 +86,8 @@ class Connection {
   // Asks once more for tools that could not be listed, for whoever looks for one of them; throws why that failed, or
   // why there is nobody to ask.
   Task<void> list_again();
+  // What it listed last, looked at once more: somebody may have agreed to it.
+  Task<void> pin_again();
   // The other lists: see Host.
   Task<ServerList<Prompt>> prompts() { return list(prompts_); }
   Task<ServerList<Resource>> resources() { return list(resources_); }
@@ -152,7 +157,10 @@ class Connection {
   // Nothing, or why its tools are not known.
   Task<std::optional<Error>> connect(CallContext context);
   using Tools = std::vector<std::shared_ptr<const Tool>>;
-  Task<Tools> fetch_tools(Session session);
+  // What is offered of its tools.
+  Task<PinnedTools> fetch_tools(Session session);
+  Task<PinnedTools> pinned(ServerDescription server, Tools listed);
+  void take(PinnedTools tools);
   Task<void> refresh_tools();
   // One list beside the tools, as it was fetched last.
   template <class T>
@@ -204,11 +212,15 @@ class Connection {
 
   ConnectionRule rule_;
   ConnectionState state_;
-  std::optional<Session> session_;    // also while its tools are being listed
-  std::optional<Error> lost_;         // why the session ended by itself
-  Tools tools_;                       // of a server that is gone those it had
-  bool has_listed_ = false;           // the server itself, not a run or an entry before
-  std::shared_ptr<Transport> tried_;  // by the last attempt
+  std::optional<Session> session_;              // also while its tools are being listed
+  std::optional<Error> lost_;                   // why the session ended by itself
+  Tools tools_;                                 // of a server that is gone those it had
+  bool has_listed_ = false;                     // the server itself, not a run or an entry before
+  Tools listed_;                                // where tools are pinned: as it listed them
+  std::optional<ServerDescription> described_;  // then as well: by the server that listed them
+  std::optional<Error> changed_;                // some of what the attempt listed waits for somebody to agree
+  std::optional<std::string> instructions_;     // in place of those it has now, which nobody has agreed to
+  std::shared_ptr<Transport> tried_;            // by the last attempt
   bool watching_program_ = false;
   CallContext on_behalf_;                  // of whoever wanted the attempt
   std::optional<Clock::TimePoint> alarm_;  // what is waited for

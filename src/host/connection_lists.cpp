@@ -80,14 +80,45 @@ Task<Listing<T>> Connection::list_with_tries(Session session, Method method, std
   }
 }
 
-Task<Connection::Tools> Connection::fetch_tools(Session session) {
-  Tools tools;
-  if (!session.server().capabilities.tools) co_return tools;
+Task<PinnedTools> Connection::fetch_tools(Session session) {
+  if (!session.server().capabilities.tools) co_return PinnedTools();
   auto listing = co_await list_with_tries<Tool>(session, &Session::list_tools, "tools");
-  for (auto& tool : listing.items) {
-    if (lets_through(parts_.config, tool.name)) tools.push_back(std::make_shared<const Tool>(std::move(tool)));
+  Tools tools;
+  for (auto& tool : listing.items) tools.push_back(std::make_shared<const Tool>(std::move(tool)));
+  co_return co_await pinned(session.server(), std::move(tools));
+}
+
+// All that is listed is looked at, whatever its entry lets through: a longer list in the entry is not a new tool.
+Task<PinnedTools> Connection::pinned(ServerDescription server, Tools listed) {
+  PinnedTools out;
+  if (parts_.pin) {
+    out = co_await parts_.pin(server, listed);
+    listed_ = std::move(listed);
+    described_ = std::move(server);
+  } else {
+    out.offered = std::move(listed);
   }
-  co_return tools;
+  std::erase_if(out.offered, [this](const auto& tool) { return !lets_through(parts_.config, tool->name); });
+  co_return out;
+}
+
+void Connection::take(PinnedTools tools) {
+  tools_ = std::move(tools.offered);
+  instructions_ = std::move(tools.instructions);
+  has_listed_ = true;
+  const auto said = [](const std::optional<Error>& error) { return error ? error->message() : std::string(); };
+  const bool news = open() && (state_.unlisted || said(tools.changed) != said(state_.changed));
+  if (news) apply(connection_event::Listed{std::move(tools.changed)});
+  // Who is told of the state looks at the tools as well.
+  const bool told = news && connected();
+  if (!told && parts_.on_change && !closing_) parts_.on_change(*this);
+}
+
+Task<void> Connection::pin_again() {
+  if (!parts_.pin || !described_) co_return;
+  const auto opened = opened_;
+  auto again = co_await pinned(*described_, listed_);
+  if (opened == opened_ && !closing_) take(std::move(again));
 }
 
 Task<void> Connection::refresh_tools() {
@@ -99,13 +130,7 @@ Task<void> Connection::refresh_tools() {
     runtime_.log(LogLevel::warning, "list_not_refreshed", "list", "tools", "reason", listed.error().message());
     co_return;
   }
-  tools_ = std::move(*listed);
-  has_listed_ = true;
-  if (state_.unlisted) {
-    apply(connection_event::Listed{});
-  } else if (parts_.on_change) {
-    parts_.on_change(*this);
-  }
+  take(std::move(*listed));
 }
 
 template <class T>

@@ -37,6 +37,11 @@ class Step {
     act(tell);
   }
 
+  void settle_connected() {
+    const auto& changed = state().changed;
+    settle(ServerState::connected, changed ? ServerReason::changed_tools : ServerReason::none, changed);
+  }
+
   // The first attempt of a row that nobody waited for before.
   void open_first(bool unnoticed = false) {
     state().coming_back = false;
@@ -167,10 +172,13 @@ class Step {
     state().coming_back = state().unnoticed = false;
     const auto& error = connected.tools_error;
     state().unlisted = error.has_value();
+    state().changed = connected.changed;
     if (error && error->code() == Errc::unauthorized) {
       settle(ServerState::needs_auth, ServerReason::wants_credentials, error);
+    } else if (error) {
+      settle(ServerState::connected, ServerReason::tools_fetch_failed, error);
     } else {
-      settle(ServerState::connected, error ? ServerReason::tools_fetch_failed : ServerReason::none, error);
+      settle_connected();
     }
     act(wake);
   }
@@ -219,9 +227,16 @@ class Step {
     if (state().doing == Doing::open) lose(lost.error, end_session);
   }
 
-  void on(const connection_event::Listed&) {
-    if (state().doing != Doing::open || !std::exchange(state().unlisted, false)) return;
-    settle(ServerState::connected, ServerReason::none);
+  // A server may list something else each time: that it waits is told once, until what waits is different.
+  void on(const connection_event::Listed& listed) {
+    if (state().doing != Doing::open) return;
+    const bool news = said(listed.changed) != said(state().changed);
+    state().changed = listed.changed;
+    const bool fresh = std::exchange(state().unlisted, false);
+    if (fresh || (news && state().state == ServerState::connected)) settle_connected();
+  }
+  static std::string_view said(const std::optional<Error>& error) {
+    return error ? std::string_view(error->message()) : std::string_view();
   }
 
   void on(const connection_event::CallEnded& call) {
@@ -229,9 +244,7 @@ class Step {
     if (!call.error) {
       state().errors = 0;
       // One whose tools want credentials still does, whatever else it answers.
-      if (state().state != ServerState::connected && !state().unlisted) {
-        settle(ServerState::connected, ServerReason::none);
-      }
+      if (state().state != ServerState::connected && !state().unlisted) settle_connected();
       return;
     }
     const auto& error = *call.error;

@@ -50,6 +50,7 @@ struct ConnectionState {
   bool coming_back = false;                     // the row follows a loss
   bool unnoticed = false;                       // nobody waits for this attempt: the state stays what it is meanwhile
   bool unlisted = false;                        // this session's tools could not be listed
+  std::optional<Error> changed = {};            // which of its tools wait for somebody to agree to them
   std::size_t short_lives = 0;                  // in a row
   std::size_t errors = 0;                       // terminal ones of calls, in a row
   std::optional<Clock::TimePoint> due;          // when Due happens
@@ -66,6 +67,7 @@ struct Due {};           // it is state.due
 struct Begun {};         // the attempt has its turn
 struct Connected {       // with its tools, or why there are none
   std::optional<Error> tools_error;
+  std::optional<Error> changed = {};  // some of them wait for somebody to agree
 };
 struct Failed {  // the attempt
   Error error;
@@ -74,7 +76,9 @@ struct Failed {  // the attempt
 struct Lost {  // the session ended by itself
   Error error;
 };
-struct Listed {};  // its tools are known, or known anew
+struct Listed {                       // its tools are known, or known anew
+  std::optional<Error> changed = {};  // as above
+};
 struct CallEnded {
   std::optional<Error> error;
 };

@@ -41,6 +41,8 @@ std::string_view to_string(ServerReason reason) noexcept {
       return "connect failed";
     case ServerReason::tools_fetch_failed:
       return "tools fetch failed";
+    case ServerReason::changed_tools:
+      return "changed tools";
     case ServerReason::connection_lost:
       return "connection lost";
     case ServerReason::gave_up:
@@ -240,7 +242,14 @@ Task<ServerList<T>> Host::Impl::list(std::string name, Task<ServerList<T>> (Conn
     const auto connection = require(name);
     auto listed = co_await as_result(((*connection).*method)());
     check_running();
-    if (listed) co_return std::move(*listed);
+    if (listed) {
+      if constexpr (std::is_same_v<T, Prompt>) {
+        const bool declared = !in_process_.contains(name) && !reached_.contains(name);
+        if (declared && !listed->from_before) co_await pins_->look_at_prompts(connection->config(), listed->items);
+        check_running();
+      }
+      co_return std::move(*listed);
+    }
     auto now = connections_.find(name);
     if (listed.error().code() != Errc::closed || now == connections_.end() || now->second == connection) {
       throw std::move(listed).error();

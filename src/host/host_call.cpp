@@ -73,6 +73,7 @@ std::shared_ptr<const Host::Impl::Target> Host::Impl::add_target(std::string_vie
   target->input = std::move(input);
   if (!permissions_.look_at_arguments()) target->decision = decide(*entry, config, {});
   if (!hooks_.empty() && !hooks_elsewhere_.contains(entry->server)) target->hooks = hooks_.about(*entry);
+  target->waits = pins_->waiting(entry->server, entry->tool->name) != nullptr;
   target->entry = std::move(entry);
   // One of a catalog that was replaced meanwhile is for this call alone.
   if (catalog->at(target->entry->name) != target->entry.get()) return target;
@@ -146,8 +147,10 @@ Task<Host::Impl::Entry> Host::Impl::find_tool(std::string text, std::shared_ptr<
     }
     co_await start(all, time, context);
   }
+  const bool settled = !offered_.all()->require(text) && co_await settle_new(text, context, time);
   const auto catalog = offered_.all();
   auto found = catalog->require(text);
+  if (!found && settled) co_return co_await find_tool(std::move(text), std::move(time), std::move(context));
   if (!found) {
     auto error = with_changes(std::move(found).error(), text, *before);
     throw meant.empty() ? with_failures(std::move(error)) : error;
@@ -188,7 +191,7 @@ bool Host::Impl::prepare_now(std::string_view tool, const CallOptions& options, 
   check_running();
   if (unprepared_) return false;
   auto target = target_now(tool);
-  if (!target || target->hooks) return false;
+  if (!target || target->hooks || target->waits) return false;
   const auto& connection = *target->connection;
   const auto* session = connection.session();
   if (session == nullptr) return false;
@@ -227,6 +230,7 @@ Task<void> Host::Impl::prepare_call(std::string tool, CallOptions options, std::
     call.server = entry->server;
     context.server = call.server;
     context.tool = entry->tool->name;
+    if (co_await settle_change(entry, context, time)) continue;
     auto input = co_await inputs_.prepare(entry->tool);
     check_running();
     call.target = add_target(tool, std::move(entry), std::move(input));

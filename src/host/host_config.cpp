@@ -73,6 +73,7 @@ Host::Impl::Impl(HostOptions options, const Runtime& runtime, std::string doing,
   if (!options_.state_directory.empty()) {
     recorder_ = std::make_shared<ServerRecorder>(options_.state_directory, runtime_.log);
   }
+  pins_ = std::make_unique<HostPins>(options_.state_directory, runtime_.log);
   apply_settings();
 }
 
@@ -162,6 +163,7 @@ void Host::Impl::apply_settings() {
   if (!unread_) sign_ins_->use(vault_, options_.state_directory);
   context_ = start_context();
   if (recorder_) recorder_->use(config, startup_variables());
+  pins_->use(pin_mode(layers_of(config.settings)), key_context(config, startup_variables()));
   runtime_.limits = configured_limits();
   idle_limit_ = idle_limit_from(context_->variables);
   const bool legacy = context_->variables("MCP_PROTOCOL_NEGOTIATION") == "legacy" && given_protocol_ == "auto";
@@ -221,6 +223,9 @@ std::map<std::string, Connection::Parts> Host::Impl::new_servers() const {
       parts.unusable = unreachable(config);
       parts.make_transport = [config, context = context_](Runtime runtime) {
         return make_transport(config, context, std::move(runtime));
+      };
+      parts.pin = [this, config](ServerDescription server, OfferedTools::Tools listed) {
+        return pins_->look(config, std::move(server), std::move(listed));
       };
       if (reach_) {
         parts.make_transport = [config, reach = reach_](const Runtime&) { return reached_by(reach, config); };

@@ -1,7 +1,7 @@
-// What a Host consists of. host.cpp starts and stops servers, host_call.cpp makes calls, host_hooks.cpp asks hooks
-// about them, host_config.cpp makes servers of the configuration and follows it when it changes. Included by these and
-// host_sign_in.cpp alone; loop thread only.
-// Any wait may end after stop(): whoever goes on behind one looks at check_running() first.
+// What a Host consists of. host.cpp starts and stops servers, host_call.cpp makes calls, host_config.cpp makes servers
+// of the configuration and follows it when it changes. Parts of their own: host_hooks.cpp, host_sign_in.cpp,
+// host_changed_tools.cpp. Loop thread only. Any wait may end after stop(): whoever goes on behind one looks at
+// check_running() first.
 #pragma once
 
 #include <map>
@@ -31,6 +31,7 @@
 #include "host/kept/recorder.h"
 #include "host/make_host.h"
 #include "host/offered_tools.h"
+#include "host/pins/host_pins.h"
 #include "host/sign_in/sign_ins.h"
 #include "host/start/server_start.h"
 #include "permission/decide.h"
@@ -149,6 +150,7 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
     InputSchemas::Compiled input;
     std::optional<PermissionDecision> decision;  // unless rules look at the arguments
     std::shared_ptr<const ToolHooks> hooks;      // null: none is about this tool
+    bool waits = false;                          // for somebody to agree to what it is now
   };
   // A call up to where it is sent.
   struct Prepared {
@@ -166,6 +168,13 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   // The usual case: the tool is known, its server connected and nobody has to be asked. False: it may have to wait.
   bool prepare_now(std::string_view tool, const CallOptions& options, Prepared& call);
   Task<void> prepare_call(std::string tool, CallOptions options, std::shared_ptr<CallClock> time, Prepared& call);
+  // Where the tool waits for somebody to agree: asks, and returns true when the name means what was agreed to; throws
+  // why it may not be called. host_changed_tools.cpp
+  Task<bool> settle_change(Entry entry, CallContext context, std::shared_ptr<CallClock> time);
+  Task<void> agree_on(std::string server, std::string tool, std::string shown_name, CallContext context,
+                      std::shared_ptr<CallClock> time);
+  // The same of a name that nobody has, because the tool is new.
+  Task<bool> settle_new(std::string text, CallContext context, std::shared_ptr<CallClock> time);
   // Before anybody judges the arguments.
   void coerce(const Target& target, const CallOptions& options, Prepared& call) const;
   // Returns when the call may be made.
@@ -330,8 +339,9 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   std::shared_ptr<SignIns> sign_ins_;
   std::map<std::string, std::shared_ptr<const Tool>> sign_in_tools_;  // by server; those that are offered now
   std::shared_ptr<ServerRecorder> recorder_;                          // none: nothing is kept
-  bool unprepared_ = true;                                            // servers may be without a connection
-  bool started_ = false;                                              // all of them, so new ones are started, too
+  std::unique_ptr<HostPins> pins_;
+  bool unprepared_ = true;  // servers may be without a connection
+  bool started_ = false;    // all of them, so new ones are started, too
   std::shared_ptr<const StartContext> context_;
   std::optional<std::chrono::milliseconds> idle_limit_;
   bool stopped_ = false;  // stop() was called

@@ -314,6 +314,12 @@ std::vector<Finding> check_connections(std::span<const ServerStatus> statuses) {
       }
       const bool listed = status.reason != ServerReason::tools_fetch_failed;
       if (!listed) message = "connected, but its tools cannot be listed";
+      if (status.reason == ServerReason::changed_tools) {
+        if (status.error) message += "; " + status.error->message();
+        out.push_back(finding(FindingLevel::note, "connection", status.name, std::move(message),
+                              Fix{Fix::Kind::look_at_changes, status.name}));
+        continue;
+      }
       out.push_back(finding(listed ? FindingLevel::ok : FindingLevel::problem, "connection", status.name,
                             std::move(message), listed ? Fix() : Fix{Fix::Kind::read_log, status.name}));
       continue;

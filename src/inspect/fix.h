@@ -25,6 +25,7 @@ struct Fix {
     choose_mode,       // another PermissionMode
     repair_files,      // let the program put its own files in order
     sign_in,           // the user, at `server`
+    look_at_changes,   // of the tools of `server`
   };
   Kind kind = Kind::nothing;
   std::string server = {};

@@ -17,7 +17,7 @@ constexpr std::array codes{Errc::cancelled, Errc::timeout, Errc::closed,       E
                            Errc::limit,     Errc::config,  Errc::denied,       Errc::internal};
 constexpr std::array outcomes{CarriedOut::no, CarriedOut::refused, CarriedOut::unknown};
 
-constexpr std::array<std::pair<Remedy::Kind, std::string_view>, 9> remedies{{
+constexpr std::array<std::pair<Remedy::Kind, std::string_view>, 11> remedies{{
     {Remedy::Kind::approve_server, "approve server"},
     {Remedy::Kind::undo_rejection, "undo rejection"},
     {Remedy::Kind::enable_server, "enable server"},
@@ -26,6 +26,8 @@ constexpr std::array<std::pair<Remedy::Kind, std::string_view>, 9> remedies{{
     {Remedy::Kind::give_more_time, "give more time"},
     {Remedy::Kind::list_tools, "list tools"},
     {Remedy::Kind::sign_in, "sign in"},
+    {Remedy::Kind::approve_changes, "approve changes"},
+    {Remedy::Kind::renew_lock, "renew lock"},
     {Remedy::Kind::choose_permission_mode, "choose permission mode"},
 }};
 

@@ -92,6 +92,8 @@ class SettingsReader {
         layer_.only_managed_hooks = enterprise_only(truth(at, key), at, key);
       } else if (key == "dangerouslySkipPermissions") {
         layer_.skip_permissions = not_in_repository(truth(at, key), at, key);
+      } else if (key == "pins") {
+        read_pins(at);
       } else if (key == "xaaIdp") {
         read_identity_provider(at);
       } else if (key == "env") {
@@ -195,6 +197,15 @@ class SettingsReader {
       return BoolSetting{named, place(at)};
     }
     return truth(at, key);
+  }
+
+  void read_pins(const Member& at) {
+    const auto text = at.value->text();
+    const auto mode = text ? pin_mode(*text) : std::nullopt;
+    if (!mode) {
+      return mistake(at.place->value, "\"pins\" must be \"off\", \"record\" or \"ask\"; it is ignored");
+    }
+    layer_.pins = mode;
   }
 
   // --- sign-in
@@ -577,6 +588,21 @@ const SettingsLayer* sideload_disabled(std::span<const SettingsLayer> layers) no
 bool connectors_disabled(std::span<const SettingsLayer> layers) noexcept {
   return std::ranges::any_of(
       layers, [](const auto& layer) { return layer.disable_connectors && layer.disable_connectors->value; });
+}
+
+PinMode pin_mode(std::span<const SettingsLayer> layers) noexcept {
+  auto mode = PinMode::ask;
+  std::optional<int> rank;
+  for (const auto& layer : layers) {
+    if (!layer.pins || is_inside_repository(layer.source)) continue;
+    if (rank && *rank < settings_rank(layer.source)) continue;
+    mode = *layer.pins;
+    rank = settings_rank(layer.source);
+  }
+  for (const auto& layer : layers) {
+    if (layer.pins && is_inside_repository(layer.source)) mode = std::max(mode, *layer.pins);
+  }
+  return mode;
 }
 
 bool connectors_beside_enterprise(std::span<const SettingsLayer> layers) noexcept {

@@ -14,6 +14,7 @@
 
 #include <patchbay/config.h>
 
+#include "pins/pin_mode.h"
 #include "settings/hook_settings.h"
 #include "settings/variables.h"
 
@@ -94,6 +95,8 @@ struct SettingsLayer {
 
   std::optional<BoolSetting> disable_connectors;
 
+  std::optional<PinMode> pins;
+
   std::optional<IdentityProviderSetting> identity_provider;  // none of a file inside the repository
 
   std::vector<TextSetting> allow_rules;
@@ -133,6 +136,9 @@ const SettingsLayer* identity_provider_layer(std::span<const SettingsLayer> laye
 const SettingsLayer* sideload_disabled(std::span<const SettingsLayer> layers) noexcept;
 // disableClaudeAiConnectors in any layer.
 bool connectors_disabled(std::span<const SettingsLayer> layers) noexcept;
+// "pins": as the layer says that counts most, and ask where none says anything. A file inside the repository can only
+// make it stricter.
+PinMode pin_mode(std::span<const SettingsLayer> layers) noexcept;
 // allowAllClaudeAiMcps in enterprise settings: connectors beside an enterprise file of servers.
 bool connectors_beside_enterprise(std::span<const SettingsLayer> layers) noexcept;
 

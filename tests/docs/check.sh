@@ -159,5 +159,14 @@ for expected in 'awaiting approval' 'Approved "files"' 'water the plants' 'files
   [[ $shown == *"$expected"* ]] || wrong "docs/cli.md: the commands behind .mcp.json do not show '$expected': $shown"
 done
 
+# Locking a project, as docs/pins.md has it.
+block=$(blocks docs/pins.md 'Locking a project')
+[[ $block == *'patchbay lock'*'patchbay verify'*'sed -i'* ]] || wrong 'docs/pins.md has no example with lock and verify'
+mkdir "$home/locked"
+shown=$(typed "$home/locked" "$block") || wrong "docs/pins.md: the example fails: $shown"
+for expected in 'Locked 1 server with' '1 server is as the lock file says' 'its description is another one' 'exit code 2'; do
+  [[ $shown == *"$expected"* ]] || wrong "docs/pins.md: the example does not show '$expected': $shown"
+done
+
 printf '%d links, %d commands, %d tests\n' "$links" "$commands" "$tests"
 exit $bad

@@ -61,6 +61,8 @@ class WarmStart : public testing::Test {
       config.servers.push_back(std::move(entry));
     }
     config.cwd = tree.path().string();
+    // Servers list something else here, and that is not what these tests are about.
+    config.settings = settings_layers({parse_settings(R"({"pins":"off"})", SettingsSource::own, "config.json")});
   }
 
   ServerConfig& entry_of_s() { return config.servers.back(); }

@@ -19,8 +19,8 @@ struct Row {
 const std::vector<Row>& table() {
   // Where any attempt to connect may lead.
   static const auto tried = [](std::vector<ServerReason> more) {
-    more.insert(more.end(),
-                {R::connecting, R::none, R::tools_fetch_failed, R::connect_failed, R::wants_credentials, R::closed});
+    more.insert(more.end(), {R::connecting, R::none, R::tools_fetch_failed, R::changed_tools, R::connect_failed,
+                             R::wants_credentials, R::closed});
     return more;
   };
   static const std::vector<Row> rows{
@@ -28,6 +28,7 @@ const std::vector<Row>& table() {
       {R::connecting, ServerState::pending, tried({})},
       {R::none, ServerState::connected, tried({R::reconnecting, R::connection_lost, R::keeps_ending})},
       {R::tools_fetch_failed, ServerState::connected, tried({R::reconnecting, R::connection_lost, R::keeps_ending})},
+      {R::changed_tools, ServerState::connected, tried({R::reconnecting, R::connection_lost, R::keeps_ending})},
       {R::reconnecting, ServerState::pending, tried({R::reconnecting, R::gave_up})},
       {R::connection_lost, ServerState::failed, tried({})},
       {R::gave_up, ServerState::failed, tried({})},

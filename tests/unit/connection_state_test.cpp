@@ -33,6 +33,7 @@ Error wants_token() { return Error(Errc::unauthorized, "401"); }
 Error forbidden() { return Error(Errc::forbidden, "403"); }
 Error denied() { return Error(Errc::denied, "not allowed"); }
 Error rejected() { return Error(Errc::denied, "no").with_remedy({Remedy::Kind::undo_rejection, "s"}); }
+Error waits() { return Error(Errc::denied, "changed, awaiting approval: t"); }
 Error late() { return Error(Errc::timeout, "no answer"); }
 Error call_refused() { return Error(Errc::connect, "refused").with_carried_out(CarriedOut::no); }
 Error call_broken() { return Error(Errc::closed, "the answer was cut off").with_carried_out(CarriedOut::unknown); }
@@ -97,6 +98,12 @@ const Situation situations[] = {
      [](ConnectionRule rule) {
        Machine machine(rule);
        machine << Wanted{} << Begun{} << Connected{late()};
+       return machine;
+     }},
+    {"connected, changed tools",
+     [](ConnectionRule rule) {
+       Machine machine(rule);
+       machine << Wanted{} << Begun{} << Connected{{}, waits()};
        return machine;
      }},
     {"pending: reconnecting, waiting",
@@ -184,6 +191,7 @@ std::vector<Named> events() {
           {"the attempt begins", Begun{}},
           {"connected", Connected{}},
           {"connected, no list", Connected{late()}},
+          {"connected, changed tools", Connected{{}, waits()}},
           {"connected, its list: 401", Connected{wants_token()}},
           {"failed", Failed{gone()}},
           {"failed: 404", Failed{status(404)}},
@@ -193,6 +201,7 @@ std::vector<Named> events() {
           {"failed: rejected", Failed{rejected(), false}},
           {"lost", Lost{gone()}},
           {"its tools are listed", Listed{}},
+          {"its tools are listed, changed", Listed{waits()}},
           {"a call succeeds", CallEnded{std::nullopt}},
           {"a call: 401", CallEnded{wants_token()}},
           {"a call: refused", CallEnded{call_refused()}},
@@ -541,6 +550,23 @@ TEST(ConnectionState, CredentialsThatAreRefusedDoNotTakeTheSessionAway) {
   machine << CallEnded{wants_token()} << Wanted{};
   EXPECT_TRUE(machine.did(ConnectionAction::replace_session));
   EXPECT_TRUE(machine.did(ConnectionAction::open));
+}
+
+// However often it lists something else, one reason is told once. N5
+TEST(ConnectionState, ChangedToolsAreToldOnceUntilWhatWaitsIsDifferent) {
+  auto machine = connected(local_rule());
+  machine << Listed{waits()};
+  EXPECT_EQ(machine.state.reason, ServerReason::changed_tools);
+  EXPECT_TRUE(machine.did(ConnectionAction::tell));
+  for (int i = 0; i < 3; ++i) {
+    machine << Listed{waits()};
+    EXPECT_EQ(machine.actions, std::vector<ConnectionAction>());
+  }
+  machine << CallEnded{wants_token()} << CallEnded{std::nullopt};
+  EXPECT_EQ(machine.state.reason, ServerReason::changed_tools) << "they still wait";
+  machine << Listed{};
+  EXPECT_EQ(machine.state.reason, ServerReason::none);
+  EXPECT_TRUE(machine.did(ConnectionAction::tell));
 }
 
 TEST(ConnectionState, WhoIsDeniedIsOffAndItsToolsAreNotOffered) {

@@ -38,7 +38,7 @@ const std::map<std::string, std::set<std::string>, std::less<>>& allowed_layers(
     const auto to_net = with(to_protocol, {"rpc", "process", "http", "ws"});
     const auto to_transport = with(to_net, {"transport", "auth"});
     const auto to_entries = with(to_protocol, {"http", "entries"});
-    const auto to_settings = with(to_entries, {"settings"});
+    const auto to_settings = with(to_entries, {"pins", "settings"});
     const auto to_permission = with(to_settings, {"catalog", "permission"});
     const auto to_hooks = with(to_permission, {"hooks"});
     const auto declared = with(to_hooks, {"servers", "store", "import"});
@@ -62,7 +62,8 @@ const std::map<std::string, std::set<std::string>, std::less<>>& allowed_layers(
         {"builtin", with(to_transport, {"server"})},
         {"catalog", to_entries},
         {"entries", with(to_protocol, {"http"})},
-        {"settings", to_entries},
+        {"pins", to_protocol},
+        {"settings", with(to_entries, {"pins"})},
         {"permission", with(to_settings, {"catalog"})},
         {"hooks", to_permission},
         {"servers", to_permission},
@@ -140,8 +141,9 @@ const std::vector<Wrapped> wrapped_libraries{
 };
 
 // Folders of pure decisions: no Asio, not even through a header of ours.
-const std::set<std::string_view> pure_folders{"json",     "text",       "secrets", "protocol", "catalog", "entries",
-                                              "settings", "permission", "servers", "store",    "import",  "hooks"};
+const std::set<std::string_view> pure_folders{"json",    "text",   "secrets",  "protocol",   "catalog",
+                                              "entries", "pins",   "settings", "permission", "servers",
+                                              "store",   "import", "hooks"};
 
 // Words that belong to one protocol era.
 const std::vector<std::string_view> era_words{"2024-11-05", "2025-03-26", "2025-06-18",   "2025-11-25",

@@ -69,6 +69,23 @@ TEST(SettingsFile, EveryKeyIsReadWithItsPlace) {
 }
 
 // compat: B4.7, B4.8, B4.10
+// N5: a file in a repository makes it stricter, and nothing else.
+TEST(SettingsFile, PinsOfARepositoryCanOnlyBeStricter) {
+  auto layer = [](SettingsSource source, const char* mode) {
+    return parse_settings(std::string(R"({"pins":")") + mode + "\"}", source, "f");
+  };
+  using enum SettingsSource;
+  EXPECT_EQ(pin_mode(std::vector<SettingsLayer>{}), PinMode::ask);
+  EXPECT_EQ(pin_mode(std::vector{layer(own, "off")}), PinMode::off);
+  EXPECT_EQ(pin_mode(std::vector{layer(project, "off")}), PinMode::ask);
+  EXPECT_EQ(pin_mode(std::vector{layer(project, "record"), layer(own, "off")}), PinMode::record);
+  EXPECT_EQ(pin_mode(std::vector{layer(project_local, "off"), layer(own, "record")}), PinMode::record);
+  EXPECT_EQ(pin_mode(std::vector{layer(own, "off"), layer(enterprise, "ask")}), PinMode::ask);
+  const auto wrong = layer(own, "maybe");
+  EXPECT_EQ(wrong.pins, std::nullopt);
+  EXPECT_EQ(wrong.problems.size(), 1u);
+}
+
 TEST(SettingsFile, KeysOfAnOrganisationCountInItsFileAlone) {
   constexpr std::string_view text = R"({"allowManagedMcpServersOnly": true, "allowAllClaudeAiMcps": true,
     "strictPluginOnlyCustomization": ["hooks", "mcp"], "env": {"REGION": "eu"}})";

@@ -38,12 +38,13 @@ struct Row {
   std::string reason;
   std::optional<Error> error;
   bool tools_missing = false;  // it is connected, and its tools could not be listed
+  bool tools_changed = false;  // ... or some of them wait for approval
 };
 
 std::string state_word(const Row& row) { return row.reason.empty() ? std::string(to_string(row.state)) : row.reason; }
 
 Row row_of(const ServerConfig& server) {
-  Row row{&server, ServerState::disabled, std::string(to_string(server.standing)), std::nullopt, false};
+  Row row{&server, ServerState::disabled, std::string(to_string(server.standing)), std::nullopt};
   switch (server.standing) {
     case ServerStanding::active:
       row.state = ServerState::pending;
@@ -162,6 +163,7 @@ std::string health(const Row& row) {
   }
   switch (row.state) {
     case ServerState::connected:
+      if (row.tools_changed) return fmt::format("! Connected · {}", cause);
       if (!row.tools_missing) return "✔ Connected";
       return fmt::format("! Connected · tools fetch failed{}{}", cause.empty() ? "" : ": ", cause);
     case ServerState::needs_auth:
@@ -443,6 +445,7 @@ void look(Row& row, const std::vector<ServerStatus>& found) {
   row.state = status->state;
   row.reason = to_string(status->reason);
   row.tools_missing = status->reason == ServerReason::tools_fetch_failed;
+  row.tools_changed = status->reason == ServerReason::changed_tools;
   row.error = status->error;
   if (row.reason.empty() && row.error) row.reason = to_string(row.error->code());
 }

@@ -222,7 +222,8 @@ std::string server_text(const Declared& declared, const ServerExplanation& why, 
   if (answered.status) {
     const auto& status = *answered.status;
     out += line("State", status.state == ServerState::connected
-                             ? fmt::format("connected, {}", plural(status.tool_count, "tool"))
+                             ? fmt::format("connected, {}{}", plural(status.tool_count, "tool"),
+                                           status.error ? "; " + status.error->message() : std::string())
                              : fmt::format("{}{}", to_string(status.state),
                                            status.error && !failure ? ": " + status.error->message() : std::string()));
     if (status.error && !status.error->detail().empty()) out += indented(status.error->detail());

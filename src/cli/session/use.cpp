@@ -73,6 +73,8 @@ std::shared_ptr<const SessionUse> use_session(const Settings& settings, Io& io, 
                                               std::function<void(const std::string&)> say) {
   // These look at how servers start.
   if (settings.command == Command::doctor || settings.command == Command::why) return nullptr;
+  // These compare what the servers themselves say.
+  if (settings.command == Command::lock || settings.command == Command::verify) return nullptr;
   // These need the server itself; the session hears of it afterwards.
   if (settings.command == Command::login || settings.command == Command::logout || settings.command == Command::xaa) {
     return nullptr;

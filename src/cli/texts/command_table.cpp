@@ -13,6 +13,8 @@ constexpr std::string_view session_words[] = {"start", "stop", "status"};
 
 constexpr std::string_view secret_words[] = {"set", "list", "remove", "passphrase"};
 
+constexpr std::string_view pins_words[] = {"list", "show", "approve"};
+
 constexpr std::string_view auth_words[] = {"status"};
 constexpr std::string_view xaa_words[] = {"setup", "login", "show", "clear"};
 constexpr CommandWords no_words{};
@@ -177,6 +179,27 @@ constexpr CommandEntry commands[] = {
      "`patchbay approve`. Trust is stored in "
      "~/.config/patchbay/config.json.",
      CommandWords("DIR", "The directory; without it, the root of this project", 0, 1), in_mcp},
+    {Command::pins, CommandGroup::approval, "pins", "List, show and approve tools that have changed",
+     "  patchbay pins list               what is remembered of each server, and what waits\n"
+     "  patchbay pins show files         the changes, old and new\n"
+     "  patchbay pins show files/read_file\n"
+     "  patchbay pins approve files/read_file\n"
+     "  patchbay pins approve files      all of its changes\n"
+     "  patchbay pins list --json | jq '.servers[].waiting'\n\n"
+     "A tool is remembered as it is when it is first seen. When its texts, its required arguments or its promises "
+     "change, calls are refused until you agree. Starts no server.",
+     CommandWords("list|show|approve", "What to do, then servers (for show and approve, or tools: SERVER/TOOL)", 1, any,
+                  "list, show or approve", "list", pins_words)},
+    {Command::lock, CommandGroup::approval, "lock", "Write what the servers of .mcp.json are now to .mcp.lock",
+     "  patchbay lock                all servers of .mcp.json\n"
+     "  patchbay lock files          only this server; others stay as they were locked\n\n"
+     "Starts the servers. A tool that is not as .mcp.lock says is not called. The file approves nothing.",
+     CommandWords("SERVER", "Servers, to lock only these", 0, any)},
+    {Command::verify, CommandGroup::approval, "verify", "Check whether servers are as .mcp.lock says",
+     "  patchbay verify\n  patchbay verify files\n  patchbay verify --json | jq '.differences'\n\n"
+     "Starts the servers. The exit code is 2 if there is a difference or no lock file, and 3 if a server cannot be "
+     "reached.",
+     CommandWords("SERVER", "Servers, to check only these", 0, any)},
     {Command::search, CommandGroup::contents, "search", "Find tools by what they do",
      "  patchbay search create an issue\n  patchbay search screenshot --limit 10\n"
      "  patchbay search --cached read file      from an earlier run; starts no server\n"

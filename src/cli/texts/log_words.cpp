@@ -43,6 +43,8 @@ constexpr auto known_events = std::to_array<EventWords>({
     {"connectors", "the servers of your connectors could not be listed: {text}"},
     {"state_not_kept", "what was learned of servers cannot be kept for later runs: {text}; everything else works",
      false},
+    {"pins_not_kept", "what tools were at first sight cannot be kept for later runs: {text}; everything else works",
+     false},
     {"no_get_stream", ""},
     {"close_failed", ""},
     {"not_subscribed_again", ""},

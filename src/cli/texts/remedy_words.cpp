@@ -29,6 +29,12 @@ std::string remedy_words(const Remedy& remedy) {
       return "choose another mode with --permission-mode";
     case Remedy::Kind::sign_in:
       return fmt::format("to sign in: patchbay login{}", shell_operands({remedy.server}));
+    case Remedy::Kind::approve_changes:
+      return fmt::format("to look at the changes: patchbay pins show{0}; if you agree: patchbay pins approve{0}",
+                         shell_operands({remedy.server}));
+    case Remedy::Kind::renew_lock:
+      return fmt::format("to see the differences: patchbay verify{0}; if you agree: patchbay lock{0}",
+                         shell_operands({remedy.server}));
   }
   return {};
 }
@@ -65,6 +71,8 @@ std::string fix_words(const Fix& fix) {
       return "patchbay doctor --fix";
     case Fix::Kind::sign_in:
       return "patchbay login" + server;
+    case Fix::Kind::look_at_changes:
+      return remedy_words({Remedy::Kind::approve_changes, fix.server});
   }
   return {};
 }

@@ -128,7 +128,8 @@ void ServerRecorder::note(const ServerConfig& config, const ServerStatus& status
     kept.state = KeptState{status.state, std::string(to_string(status.reason)), std::move(error), second};
     if (status.server)
       kept.description = KeptDescription{*status.server, status.era ? std::string(to_string(*status.era)) : ""};
-    if (status.state == ServerState::connected && status.reason == ServerReason::none) {
+    const bool listed = status.reason == ServerReason::none || status.reason == ServerReason::changed_tools;
+    if (status.state == ServerState::connected && listed) {
       kept.tools = KeptList<std::shared_ptr<const Tool>>{second, tools};
     }
     work_.servers.insert_or_assign(key.hash, std::pair(key, std::move(kept)));

@@ -1,0 +1,165 @@
+// Tools that change while a host runs, in both eras, on a loop whose time is in the test's hand. N5
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <patchbay/host.h>
+
+#include "base/runtime.h"
+#include "host/make_host.h"
+#include "protocol/methods.h"
+#include "support/fails_with.h"
+#include "support/host_parts.h"
+#include "support/loop.h"
+#include "support/script_server.h"
+#include "support/temp_tree.h"
+
+namespace patchbay::test {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::string list_of(const std::vector<std::pair<std::string, std::string>>& tools) {
+  Json list = Json::array();
+  for (const auto& [name, description] : tools) {
+    list.push_back(Json{{"name", name}, {"description", description}, {"inputSchema", {{"type", "object"}}}});
+  }
+  return to_text(Json{{"resultType", "complete"}, {"tools", std::move(list)}});
+}
+
+class PinnedTools : public testing::TestWithParam<Era> {
+ protected:
+  PinnedTools() {
+    server =
+        GetParam() == Era::modern ? ScriptServer::modern(R"({"tools":{}})") : ScriptServer::legacy(R"({"tools":{}})");
+    server->on(std::string(method::call_tool),
+               R"({"content":[{"type":"text","text":"done"}],"resultType":"complete"})");
+    lists({{"a", "1"}});
+    auto entry = named("s");
+    entry.command = "/bin/sh";
+    config.servers.push_back(std::move(entry));
+    config.cwd = tree.path().string();
+  }
+
+  void lists(const std::vector<std::pair<std::string, std::string>>& tools) {
+    server->on(std::string(method::list_tools), list_of(tools));
+  }
+
+  Host make() {
+    HostOptions options;
+    options.config = config;
+    options.load.emplace();
+    options.load->cwd = config.cwd;
+    options.state_directory = (tree.path() / "state").string();
+    options.warm_start = false;
+    options.follow_changes = false;
+    if (GetParam() == Era::legacy) options.client.protocol = "legacy";
+    if (answer) {
+      options.approve_change = [this](ChangedToolQuestion question) -> Task<bool> {
+        asked.push_back(question.changes);
+        co_return *answer;
+      };
+    }
+    return make_host(std::move(options), Runtime{}, "", [this](const ServerConfig&) { return server->transport(); });
+  }
+
+  static std::vector<std::string> offered(const Host& host) {
+    std::vector<std::string> out;
+    for (const auto& one : host.catalog()->tools())
+      out.push_back(one.tool->name + ":" + one.tool->description.value_or(""));
+    return out;
+  }
+
+  TempTree tree;
+  LoadedConfig config;
+  std::unique_ptr<ScriptServer> server;
+  std::optional<bool> answer;
+  std::vector<std::vector<std::string>> asked;
+};
+INSTANTIATE_TEST_SUITE_P(Eras, PinnedTools, testing::Values(Era::modern, Era::legacy),
+                         [](const auto& era) { return std::string(to_string(era.param)); });
+
+TEST_P(PinnedTools, AChangedToolStaysListedAndIsNotSent) {
+  run_task([this]() -> Task<void> {
+    auto first = make();
+    EXPECT_EQ(text_of(co_await first.call("s/a")), "done");
+    co_await first.stop();
+    lists({{"a", "2"}, {"b", "1"}});
+    auto host = make();
+    co_await host.start();
+    EXPECT_THAT(offered(host), ElementsAre("a:1"));
+    EXPECT_EQ(host.status()[0].state, ServerState::connected);
+    EXPECT_EQ(host.status()[0].reason, ServerReason::changed_tools);
+    const auto calls = server->count(method::call_tool);
+    for (const auto* name : {"mcp__s__a", "s/b", "a"}) {
+      const auto called = co_await as_result(host.call(name));
+      EXPECT_THAT(called, FailsWith(Errc::denied, HasSubstr("changed, awaiting approval")));
+      if (called) continue;
+      EXPECT_EQ(called.error().carried_out(), CarriedOut::no);
+      EXPECT_EQ(called.error().remedy(), (Remedy{Remedy::Kind::approve_changes, "s", {}}));
+    }
+    EXPECT_EQ(server->count(method::call_tool), calls);
+    co_await host.stop();
+  });
+}
+
+TEST_P(PinnedTools, AYesIsKeptAndThePersonIsAskedOnce) {
+  run_task([this]() -> Task<void> {
+    auto first = make();
+    co_await first.start();
+    co_await first.stop();
+    lists({{"a", "2"}, {"b", "1"}});
+    answer = true;
+    auto host = make();
+    EXPECT_EQ(text_of(co_await host.call("s/a")), "done");
+    EXPECT_EQ(text_of(co_await host.call("s/a")), "done");
+    EXPECT_THAT(offered(host), ElementsAre("a:2"));
+    EXPECT_EQ(text_of(co_await host.call("s/b")), "done");
+    EXPECT_THAT(offered(host), ElementsAre("a:2", "b:1"));
+    EXPECT_EQ(host.status()[0].reason, ServerReason::none);
+    EXPECT_THAT(asked, ElementsAre(ElementsAre("its description is another one"), ElementsAre("it is new")));
+    co_await host.stop();
+    answer.reset();
+    auto later = make();
+    EXPECT_EQ(text_of(co_await later.call("s/a")), "done");
+    co_await later.stop();
+  });
+}
+
+TEST_P(PinnedTools, WhatAnotherProcessAgreedToCountsAtTheNextCall) {
+  run_task([this]() -> Task<void> {
+    auto first = make();
+    co_await first.start();
+    co_await first.stop();
+    lists({{"a", "2"}});
+    auto waiting = make();
+    EXPECT_THAT(co_await as_result(waiting.call("s/a")), FailsWith(Errc::denied, HasSubstr("awaiting")));
+    answer = true;
+    auto other = make();
+    EXPECT_EQ(text_of(co_await other.call("s/a")), "done");
+    co_await other.stop();
+    EXPECT_EQ(text_of(co_await waiting.call("s/a")), "done");
+    co_await waiting.stop();
+  });
+}
+
+TEST_P(PinnedTools, ANoIsForThisCall) {
+  run_task([this]() -> Task<void> {
+    auto first = make();
+    co_await first.start();
+    co_await first.stop();
+    lists({{"a", "2"}});
+    answer = false;
+    auto host = make();
+    for (int i = 0; i < 2; ++i) {
+      EXPECT_THAT(co_await as_result(host.call("s/a")), FailsWith(Errc::denied, HasSubstr("awaiting")));
+    }
+    EXPECT_EQ(asked.size(), 2u);
+    EXPECT_THAT(offered(host), ElementsAre("a:1"));
+    co_await host.stop();
+  });
+}
+
+}  // namespace
+}  // namespace patchbay::test
