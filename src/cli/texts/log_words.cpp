@@ -38,6 +38,8 @@ constexpr auto known_events = std::to_array<EventWords>({
     {"error_without_id",
      "the server sent an error that does not belong to a request; report it to the server's author"},
     {"stuck", "{text}"},
+    {"connectors_sign_in",
+     "the servers of your connectors are not listed: {text}; to sign in: patchbay login connectors"},
     {"connectors", "the servers of your connectors could not be listed: {text}"},
     {"state_not_kept", "what was learned of servers cannot be kept for later runs: {text}; everything else works",
      false},
