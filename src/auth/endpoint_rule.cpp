@@ -141,8 +141,19 @@ std::string_view where(AddressKind kind) {
   }
 }
 
-Result<void> judge(AddressKind kind, std::string_view shown, std::string_view what, const ServerNetwork& server) {
-  if (may_name(kind, server)) return {};
+// What a URL may say of this machine and of networks near it, when a name is all that puts its server on this machine.
+ServerNetwork as_written(const ServerNetwork& server) {
+  return server.by_name && server.kind == AddressKind::loopback ? ServerNetwork{} : server;
+}
+
+// And what a name may come to.
+bool may_come_to(AddressKind target, const ServerNetwork& server) {
+  if (server.by_name && server.kind == AddressKind::loopback && target == AddressKind::private_network) return false;
+  return may_name(target, server);
+}
+
+Result<void> judge(bool allowed, AddressKind kind, std::string_view shown, std::string_view what) {
+  if (allowed) return {};
   return fail(Errc::denied,
               kind == AddressKind::other_special
                   ? fmt::format("{} is {} ({}), and no server may name one", what, where(kind), shown)
@@ -189,7 +200,8 @@ Result<Url> check_endpoint(std::string_view url, std::string_view what, const Se
   auto parsed = checked(url, what);
   if (!parsed) return parsed;
   if (parsed->fragment) return refused(what, url, "contains a fragment (#)");
-  if (auto good = judge(host_kind(parsed->host), parsed->host, what, server); !good) {
+  const auto kind = host_kind(parsed->host);
+  if (auto good = judge(may_name(kind, as_written(server)), kind, parsed->host, what); !good) {
     return std::unexpected(std::move(good).error());
   }
   return parsed;
@@ -198,7 +210,7 @@ Result<Url> check_endpoint(std::string_view url, std::string_view what, const Se
 Result<void> check_address(std::string_view address, std::string_view what, const ServerNetwork& server) {
   const auto kind = address_kind(address);
   if (!kind) return fail(Errc::denied, fmt::format("{} is at an address that cannot be judged", what));
-  return judge(*kind, address, what, server);
+  return judge(may_come_to(*kind, server), *kind, address, what);
 }
 
 Result<Url> check_browser_url(std::string_view url) { return checked(url, "the address for the browser"); }

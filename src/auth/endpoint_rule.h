@@ -32,6 +32,9 @@ AddressKind host_kind(std::string_view host);
 // name other_special.
 struct ServerNetwork {
   AddressKind kind = AddressKind::common;
+  // A name came to it. Whoever owns the name can have it come to another address at any time, so what it says about a
+  // server on this machine is worth less: the server may be reached there, and by names alone.
+  bool by_name = false;
   bool operator==(const ServerNetwork&) const = default;
 };
 

@@ -146,6 +146,7 @@ Secret write_token_set(const TokenSet& tokens) {
   put(object, "issuer", tokens.issuer);
   put(object, "resource", tokens.resource);
   put(object, "clientId", tokens.client_id);
+  put(object, "clientSecret", tokens.client_secret);
   put(object, "tokenEndpoint", tokens.token_endpoint);
   put(object, "revocationEndpoint", tokens.revocation_endpoint);
   put(object, "authentication", method_name(tokens.authentication));
@@ -169,6 +170,7 @@ Result<TokenSet> read_token_set(const Secret& text) {
   reader.get("issuer", tokens.issuer);
   reader.get("resource", tokens.resource);
   reader.get("clientId", tokens.client_id);
+  reader.get("clientSecret", tokens.client_secret);
   reader.get("tokenEndpoint", tokens.token_endpoint);
   reader.get("revocationEndpoint", tokens.revocation_endpoint);
   reader.get("authentication", tokens.authentication);

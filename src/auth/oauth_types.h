@@ -67,6 +67,9 @@ struct TokenSet {
   std::string issuer;
   std::string resource;
   std::string client_id;
+  // Of the registration that it was given to, which may have been replaced by one for more scopes since. Empty: a
+  // public client, or one that is kept elsewhere.
+  Secret client_secret;
   std::string token_endpoint;       // where it was given; refreshed there and nowhere else
   std::string revocation_endpoint;  // empty: the issuer has none
   ClientAuthentication authentication = ClientAuthentication::none;  // at that endpoint

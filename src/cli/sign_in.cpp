@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -19,6 +21,7 @@
 #include "cli/browser.h"
 #include "cli/texts/present.h"
 #include "cli/texts/sign_in_words.h"
+#include "settings/connectors.h"
 #include "settings/settings_file.h"
 #include "text/shell_word.h"
 
@@ -138,6 +141,11 @@ Task<std::optional<std::string>> read_pasted_line() {
     if (state == Typed::end) co_return std::nullopt;
   }
   co_return line;
+}
+
+bool means_connectors(const LoadedConfig& config, const std::string& name) {
+  return name == connectors_name && config.connectors && signs_in_at_connectors(*config.connectors) &&
+         std::ranges::none_of(config.servers, [&](const ServerConfig& server) { return server.name == name; });
 }
 
 std::optional<IdentityProvider> identity_provider(const LoadedConfig& config) {

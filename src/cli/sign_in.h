@@ -26,6 +26,9 @@ SignInOptions sign_in_options(const LoadedConfig& config);
 void let_user_sign_in(SignInOptions& options, const Settings& settings, Io& io, Waiting& waiting,
                       std::shared_ptr<bool> shown);
 
+// Whether `login NAME` is about the directory of connectors and not about a server.
+bool means_connectors(const LoadedConfig& config, const std::string& name);
+
 // `login`, `logout` and `xaa login`; `auth` and the rest of `xaa` start nothing.
 Task<int> login(Context& context);
 Task<int> logout(Context& context);

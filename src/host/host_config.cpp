@@ -465,9 +465,11 @@ Task<void> Host::Impl::ask_for_connectors() {
   if (connectors_are_fresh(directory, loop_clock(co_await asio::this_coro::executor))) co_return;
   auto asked = co_await as_result(fetch_connectors(directory, context_, runtime_));
   if (asked) asked = co_await as_result(reload_quietly());
-  if (!asked && !stopped_ && asked.error().code() != Errc::cancelled) {
-    runtime_.log(LogLevel::warning, "connectors", "text", asked.error().message());
-  }
+  if (asked || stopped_ || asked.error().code() == Errc::cancelled) co_return;
+  const bool nobody_signed_in = asked.error().sign_in().has_value();
+  if (nobody_signed_in && signing_in_at_connectors_) co_return;
+  runtime_.log(LogLevel::warning, nobody_signed_in ? "connectors_sign_in" : "connectors", "text",
+               asked.error().message());
 }
 
 Task<void> Host::Impl::reload_quietly() { (void)co_await reload(); }

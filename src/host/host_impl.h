@@ -231,21 +231,13 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   std::string sign_in_meant(std::string_view tool);
   static Task<CallToolResult> sign_in_by_tool(std::shared_ptr<Impl> impl, std::string server);
   static Task<SignInResult> sign_in(std::shared_ptr<Impl> impl, std::string server);
-  // Set once, also for one that never began.
-  class Outcome {
-   public:
-    explicit Outcome(std::shared_ptr<Completion<Result<SignInResult>>> to) : to_(std::move(to)) {}
-    Outcome(Outcome&&) = default;
-    ~Outcome() {
-      if (to_) to_->set(fail(Errc::cancelled, "cancelled"));
-    }
-    void set(Result<SignInResult> result) { to_->set(std::move(result)); }
-
-   private:
-    std::shared_ptr<Completion<Result<SignInResult>>> to_;
-  };
-  static Task<void> sign_in_apart(std::shared_ptr<Impl> impl, std::string server, Outcome outcome);
   static Task<SignInResult> sign_in_now(std::shared_ptr<Impl> impl, std::string server);
+  static Task<SignOutResult> sign_out_now(std::shared_ptr<Impl> impl, std::string server);
+  static Task<void> sign_in_at_provider_now(std::shared_ptr<Impl> impl);
+  // The directory of connectors is called like a server, when no server has that name.
+  bool means_connectors(const std::string& name) const;
+  static Task<SignInResult> sign_in_at_connectors(std::shared_ptr<Impl> impl);
+  static Task<void> let_others_in(std::shared_ptr<Impl> impl, std::string server);
   // Whoever signs in for this server, after a try that shows what it wants; throws why there is nobody.
   Task<std::shared_ptr<ServerSignIn>> signing_in(std::shared_ptr<Connection> connection);
 
@@ -337,6 +329,7 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   Semaphore reloading_{1};
   std::string session_id_;
   std::shared_ptr<SignIns> sign_ins_;
+  bool signing_in_at_connectors_ = false;
   std::map<std::string, std::shared_ptr<const Tool>> sign_in_tools_;  // by server; those that are offered now
   std::shared_ptr<ServerRecorder> recorder_;                          // none: nothing is kept
   std::unique_ptr<HostPins> pins_;

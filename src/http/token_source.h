@@ -1,6 +1,7 @@
 // TokenSource: where the bearer token of a proxy comes from, for whoever sends requests with
-// it. Sign-in implements it on its store; transport/proxy calls it, on the loop thread, never
-// two renewals at once. Other processes may use the same store at the same time.
+// it, when it is not one of ours (those are renewed by auth/engine/sign_in): it is read where the
+// settings say. transport/proxy calls it, on the loop thread, never two renewals at once. Other
+// processes may use the same place at the same time.
 #pragma once
 
 #include <patchbay/error.h>

@@ -139,6 +139,19 @@ std::optional<ConnectorCache> read_connector_cache(std::string_view text, const 
   return cache;
 }
 
+bool signs_in_at_connectors(const ConnectorDirectory& directory) { return trim(directory.bearer).empty(); }
+
+std::string proxy_address(const ConnectorDirectory& directory) {
+  auto address = directory.proxy.substr(0, directory.proxy.find("{server_id}"));
+  while (address.ends_with('/')) address.pop_back();
+  return address;
+}
+
+bool is_behind_proxy(const ConnectorDirectory& directory, const ServerConfig& server) {
+  return server.origin.scope == ConfigScope::connector && !directory.proxy.empty() &&
+         server.extra["connectorId"].text().has_value();
+}
+
 ParsedServers connector_servers(const ConnectorDirectory& directory, const std::vector<Connector>& connectors) {
   ParsedServers out;
   std::set<std::string> names;

@@ -49,6 +49,16 @@ std::optional<ConnectorCache> read_connector_cache(std::string_view text, const 
 // Older than this, the directory is asked again.
 inline constexpr std::chrono::minutes connector_freshness{15};
 
+// How a sign-in at the directory or its proxy is called, which is no server.
+inline constexpr std::string_view connectors_name = "connectors";
+
+// Whether the user signs in there, and at the proxy, as at any server: no bearer is written down.
+bool signs_in_at_connectors(const ConnectorDirectory& directory);
+// The proxy without the place of a server in its address: what all servers behind it sign in at. Empty: none.
+std::string proxy_address(const ConnectorDirectory& directory);
+// Whether a server of the directory is reached through its proxy.
+bool is_behind_proxy(const ConnectorDirectory& directory, const ServerConfig& server);
+
 // "claude.ai <name>", each once.
 ParsedServers connector_servers(const ConnectorDirectory& directory, const std::vector<Connector>& connectors);
 

@@ -303,6 +303,9 @@ export class Issuer {
     tally.count(`token.${grant}`);
     const body = ctx.body ?? {};
     if (grant !== 'refresh_token' && body.access_token) this.takeFault(ctx, grant);
+    for (const secret of [body.access_token, body.refresh_token, body.id_token, params.code, params.code_verifier, params.client_secret]) {
+      this.world.plant(secret);
+    }
     const fault = faults[ctx.state.fault];
     const { AccessToken, ClientCredentials } = ctx.oidc.entities;
     // A refresh need not say which resource it is for.

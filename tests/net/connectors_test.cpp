@@ -15,11 +15,14 @@
 
 #include "base/as_result.h"
 #include "base/runtime.h"
+#include "base/scope.h"
 #include "base/waiting.h"
 #include "host/make_host.h"
+#include "http/client/http_client.h"
 #include "settings/sources.h"
 #include "support/loop.h"
 #include "support/scripted_server.h"
+#include "support/sign_in_server.h"
 #include "support/temp_tree.h"
 
 namespace patchbay::test {
@@ -182,6 +185,46 @@ TEST_F(ConnectorDirectoryTest, ItsServersShareOneSignInAtTheProxy) {
   });
   EXPECT_EQ(refused, 2);
   EXPECT_EQ(tree.read("count"), "2\n");
+}
+
+// T8: without a bearer the user signs in at the directory, as at any server, and what was listed counts at once.
+TEST_F(ConnectorDirectoryTest, WithoutABearerTheUserSignsInThere) {
+  SignInServer server;
+  tree.file("home/.config/patchbay/config.json",
+            R"({"mcpServers":{"mine":{"command":"/nonexistent/x"}},"connectors":{"url":")" + server.directory() +
+                R"(","proxy":")" + server.proxy() + R"("}})");
+  std::vector<std::string> logged;
+  Event event;
+  runtime.log = Log(LogLevel::warning, [&](const LogEvent& happened) {
+    logged.emplace_back(happened.event);
+    event.notify_all();
+  });
+  run_task([&]() -> Task<void> {
+    Scope scope(co_await asio::this_coro::executor);
+    options.sign_in.show = [&scope](SignInPage page) -> Task<void> {
+      scope.spawn([](std::string url) -> Task<void> {
+        HttpClientOptions http;
+        http.proxy = "";
+        HttpClient client(co_await asio::this_coro::executor, std::move(http));
+        HttpRequest request{.method = "GET", .url = std::move(url), .headers = {}, .body = {}};
+        auto exchange = co_await as_result(client.send(std::move(request)));
+        if (exchange) (void)co_await as_result(read_all(**exchange, 1u << 20));
+      }(page.url));
+      co_return;
+    };
+    auto host = make_host(options, runtime);
+    co_await host.start({"mine"});
+    while (std::ranges::find(logged, "connectors_sign_in") == logged.end()) co_await event.wait();
+    EXPECT_THAT(names(host), ElementsAre("mine"));
+    const auto signed_in = co_await host.sign_in("connectors");
+    EXPECT_EQ(signed_in.resource, server.directory());
+    EXPECT_THAT(names(host), ElementsAre("claude.ai One", "claude.ai Two", "mine"));
+    EXPECT_TRUE((co_await host.sign_out("connectors")).was_signed_in);
+    EXPECT_FALSE((co_await host.sign_out("connectors")).was_signed_in);
+    co_await host.stop_quickly();
+    co_await scope.join();
+  });
+  EXPECT_EQ(server.authorizations, 1);
 }
 
 // compat: C9.b

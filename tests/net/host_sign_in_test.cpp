@@ -9,6 +9,7 @@
 #include "base/scope.h"
 #include "base/waiting.h"
 #include "http/client/http_client.h"
+#include "settings/connectors.h"
 #include "support/fails_with.h"
 #include "support/loop.h"
 #include "support/sign_in_server.h"
@@ -131,6 +132,112 @@ TEST(HostSignIn, StoppingTheHost_EndsASignInThatNobodyFinishes) {
     co_await scope.join();
     EXPECT_TRUE(ended.has_value());
     if (ended) EXPECT_THAT(*ended, FailsWith(Errc::closed));
+  });
+}
+
+TEST(HostSignIn, StoppingTheHost_EndsASignInAtTheIdentityProvider) {
+  run_task([]() -> Task<void> {
+    SignInServer server;
+    Scope scope(co_await asio::this_coro::executor);
+    auto options = options_for(scope);
+    options.sign_in.identity_provider = IdentityProvider{.issuer = server.issuer(), .client_id = "us"};
+    Event shown;
+    options.sign_in.show = [&shown](SignInPage) -> Task<void> {
+      shown.notify_all();
+      co_return;
+    };
+    Host host(std::move(options));
+    std::optional<Result<void>> ended;
+    scope.spawn([](Host& of, std::optional<Result<void>>& into) -> Task<void> {
+      into.emplace(co_await as_result(of.sign_in_at_provider()));
+    }(host, ended));
+    co_await shown.wait();
+    co_await host.stop();
+    co_await scope.join();
+    EXPECT_TRUE(ended.has_value());
+    if (ended) EXPECT_THAT(*ended, FailsWith(Errc::closed));
+  });
+}
+
+// The token of another server of the resource may be worth nothing: that is found out, and the user is asked at once.
+TEST(HostSignIn, ASharedTokenThatWasRevoked_LeadsToTheBrowserInTheSameSignIn) {
+  run_task([]() -> Task<void> {
+    SignInServer server;
+    Scope scope(co_await asio::this_coro::executor);
+    Host host(options_for(scope));
+    host.add_server(entry_for(server));
+    auto other = entry_for(server);
+    other.name = "second";
+    other.url += "?second";
+    host.add_server(other);
+    (void)co_await host.sign_in("guarded");
+    EXPECT_EQ(server.authorizations, 1);
+    server.revoke();
+    (void)co_await host.sign_in("second");
+    EXPECT_EQ(server.authorizations, 2);
+    EXPECT_THAT(text_of(co_await host.call("second/hello")), HasSubstr("signed-in user"));
+    co_await host.stop();
+    co_await scope.join();
+  });
+}
+
+// A renewal that failed is no end: whoever signs in again gets in.
+TEST(HostSignIn, AfterARenewalThatFailed_TheUserCanSignInAgain) {
+  run_task([]() -> Task<void> {
+    SignInServer server;
+    Scope scope(co_await asio::this_coro::executor);
+    Host host(options_for(scope));
+    host.add_server(entry_for(server));
+    (void)co_await host.sign_in("guarded");
+    server.revoke();
+    EXPECT_THAT(co_await as_result(host.call("guarded/hello")), FailsWith(Errc::unauthorized));
+    EXPECT_EQ(server.refreshes, 1);
+    (void)co_await host.sign_in("guarded");
+    EXPECT_EQ(server.authorizations, 2);
+    EXPECT_THAT(text_of(co_await host.call("guarded/hello")), HasSubstr("signed-in user"));
+    co_await host.stop();
+    co_await scope.join();
+  });
+}
+
+// T8: one sign-in at the proxy for all servers behind it, renewed as any other.
+TEST(HostSignIn, ServersBehindAProxy_ShareOneSignInThatIsRenewedOnce) {
+  run_task([]() -> Task<void> {
+    SignInServer server;
+    Scope scope(co_await asio::this_coro::executor);
+    auto options = options_for(scope);
+    auto& directory = options.config->connectors.emplace();
+    directory.url = server.directory();
+    directory.proxy = server.proxy();
+    directory.cache_file = "/nonexistent/cache.json";
+    options.config->servers = connector_servers(directory, {{"one", "One", "https://one.example/mcp"},
+                                                            {"two", "Two", "https://two.example/mcp"}})
+                                  .servers;
+    Host host(std::move(options));
+    co_await host.start({"claude.ai One", "claude.ai Two"});
+    for (const auto& status : host.status()) EXPECT_EQ(status.state, ServerState::needs_auth) << status.name;
+    const auto signed_in = co_await host.sign_in("claude.ai One");
+    EXPECT_EQ(signed_in.resource, server.issuer() + "/proxy");
+    EXPECT_EQ(server.authorizations, 1);
+    for (const auto& status : host.status()) EXPECT_EQ(status.state, ServerState::connected) << status.name;
+    // Refused at the same time: one renewal, and both calls are answered.
+    server.expire();
+    std::vector<std::string> answers(2);
+    int at = 0;
+    for (const auto* name : {"claude.ai One", "claude.ai Two"}) {
+      scope.spawn([](Host& of, std::string called, std::string& into) -> Task<void> {
+        auto done = co_await as_result(of.call(called + "/hello"));
+        into = done ? text_of(*done) : done.error().message();
+      }(host, name, answers[at++]));
+    }
+    co_await scope.join();
+    EXPECT_THAT(answers, testing::Each(HasSubstr("signed-in user")));
+    EXPECT_EQ(server.refreshes, 1);
+    EXPECT_EQ(server.authorizations, 1);
+    // What is signed out is signed out for all of them.
+    EXPECT_TRUE((co_await host.sign_out("claude.ai Two")).was_signed_in);
+    EXPECT_THAT(co_await as_result(host.call("claude.ai One/hello")), FailsWith(Errc::unauthorized));
+    co_await host.stop();
   });
 }
 

@@ -160,6 +160,9 @@ INSTANTIATE_TEST_SUITE_P(
                {{"type", "http"},
                 {"url", "https://mcp.example.com/mcp"},
                 {"oauth", {{"clientId", "me"}, {"callbackPort", 8080}}}}},
+        Pasted{"SignInThroughTheOrganisation",
+               {"mcp", "add", "--transport", "http", "--xaa", "s", "https://mcp.example.com/mcp"},
+               {{"type", "http"}, {"url", "https://mcp.example.com/mcp"}, {"oauth", {{"xaa", true}}}}},
         Pasted{"Json",
                {"mcp", "add-json", "weather",
                 R"({"type":"http","url":"https://api.weather.com/mcp","headers":{"A":"b"}})"},
@@ -182,6 +185,23 @@ TEST(Declare, AVariableOfSignInIsNotWritten) {
       options);
   ASSERT_EQ(added.code, 0) << added.err;
   EXPECT_EQ(local_servers(house.own(), house)["s"]["oauth"], Json({{"clientId", "me"}}));
+}
+
+// compat: B5.11
+TEST(Declare, XaaNeedsAnIdentityProvider_AndIsNotForAProject) {
+  Household house;
+  const auto without = house.run({"add", "-t", "http", "--xaa", "s", "https://mcp.example.com/mcp"});
+  EXPECT_EQ(without.code, 0) << without.err;
+  EXPECT_THAT(without.err, HasSubstr("patchbay mcp xaa setup"));
+  const auto shared = house.run({"add", "-s", "project", "-t", "http", "--xaa", "p", "https://mcp.example.com/mcp"});
+  EXPECT_EQ(shared.code, 2);
+  EXPECT_THAT(shared.err, HasSubstr("--scope local or --scope user"));
+  EXPECT_FALSE(house.tree.has("project/.mcp.json"));
+  ASSERT_EQ(house.run({"mcp", "xaa", "setup", "--issuer", "https://login.example.com", "--client-id", "c"}).code, 0);
+  const auto with = house.run({"add", "-t", "http", "--xaa", "t", "https://mcp.example.com/mcp"});
+  EXPECT_EQ(with.code, 0);
+  EXPECT_THAT(with.err, Not(HasSubstr("setup")));
+  EXPECT_THAT(house.run({"add", "--xaa", "local", "--", "true"}).err, HasSubstr("apply only to URLs"));
 }
 
 // compat: B5.3, B6.12

@@ -12,6 +12,7 @@
 #include "http/form.h"
 #include "support/household.h"
 #include "support/places.h"
+#include "support/planted.h"
 #include "support/running_program.h"
 #include "support/sign_in_server.h"
 #include "support/terminal.h"
@@ -264,6 +265,7 @@ TEST_F(Login, TheIdentityProvider_IsSetShownAndCleared) {
   EXPECT_EQ(run({"mcp", "xaa", "setup", "--issuer", "http://login.example.com", "--client-id", "c"}).code, 2);
   EXPECT_EQ(run({"mcp", "xaa", "setup", "--issuer", "https://login.example.com"}).code, 2);
   more["MCP_XAA_IDP_CLIENT_SECRET"] = "planted-secret-77";
+  note_planted("planted-secret-77");
   const auto set = run({"mcp", "xaa", "setup", "--issuer", "https://login.example.com", "--client-id", "c",
                         "--client-secret", "--callback-port", "8123"});
   ASSERT_EQ(set.code, 0) << set.err;
@@ -277,6 +279,36 @@ TEST_F(Login, TheIdentityProvider_IsSetShownAndCleared) {
   EXPECT_EQ(run({"mcp", "xaa", "clear"}).code, 0);
   EXPECT_EQ(house.own()["settings"]["xaaIdp"], Json());
   EXPECT_EQ(json_of(run({"mcp", "xaa", "show", "--json"}))["issuer"], Json());
+}
+
+// T8: the directory of connectors and the proxy they are reached through are signed in to as servers are.
+TEST_F(Login, ConnectorsWithoutABearer_AreSignedInTo) {
+  const Json connectors{{"url", server.directory()}, {"proxy", server.proxy()}};
+  house.tree.file("home/.config/patchbay/config.json", to_text(Json{{"connectors", connectors}}));
+  EXPECT_THAT(run({"auth", "status"}).out,
+              HasSubstr("connectors: not signed in; to sign in: patchbay login connectors"));
+  const auto listed = run({"login", "connectors"});
+  ASSERT_EQ(listed.code, 0) << listed.err;
+  EXPECT_THAT(listed.out, AllOf(HasSubstr("Signed in to \"connectors\""), HasSubstr("2 servers")));
+  EXPECT_THAT(listed.err, Not(HasSubstr("are not listed")));
+  const auto refused = run({"call", "claude.ai One/hello"});
+  EXPECT_EQ(refused.code, 3);
+  EXPECT_THAT(refused.err, HasSubstr("patchbay login 'claude.ai One'"));
+  const auto signed_in = run({"login", "claude.ai One"});
+  ASSERT_EQ(signed_in.code, 0) << signed_in.err;
+  // One token for all that is behind the proxy.
+  for (const auto* name : {"claude.ai One/hello", "claude.ai Two/hello"}) {
+    EXPECT_THAT(run({"call", name}).out, HasSubstr("hello, signed-in user")) << name;
+  }
+  EXPECT_EQ(server.authorizations, 2);
+  server.expire();
+  EXPECT_EQ(run({"call", "claude.ai Two/hello"}).code, 0);
+  EXPECT_EQ(server.refreshes, 1);
+  EXPECT_THAT(run({"auth", "status"}).out,
+              AllOf(HasSubstr("claude.ai One: signed in at"), HasSubstr("claude.ai Two: signed in at"),
+                    HasSubstr("connectors: signed in at")));
+  EXPECT_EQ(run({"logout", "connectors"}).code, 0);
+  EXPECT_THAT(run({"auth", "status", "connectors"}).out, HasSubstr("not signed in"));
 }
 
 // A5: no page is opened for the server itself.

@@ -16,6 +16,7 @@
 #include <gtest/gtest.h>
 
 #include "support/places.h"
+#include "support/planted.h"
 
 extern char** environ;  // NOLINT
 
@@ -98,6 +99,7 @@ CommandResult run_program(const std::vector<std::string>& words, const CommandOp
   int status = 0;
   ::waitpid(child, &status, 0);
   result.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  keep_output(words, result.out + result.err);
   return result;
 }
 

@@ -72,7 +72,7 @@ void FakeIssuer::add_documents() {
   documents["https://mcp.example/.well-known/oauth-protected-resource/mcp"] =
       fmt::format(R"({{"resource":"{}","authorization_servers":["{}"]}})", resource, issuer);
   documents[issuer + "/.well-known/oauth-authorization-server"] = fmt::format(
-      R"({{"issuer":"{0}","authorization_endpoint":"{0}/authorize","token_endpoint":"{0}/token","registration_endpoint":"{0}/register","revocation_endpoint":"{0}/revoke","response_types_supported":["code"],"code_challenge_methods_supported":["S256"],"token_endpoint_auth_methods_supported":["none"],"authorization_response_iss_parameter_supported":true}})",
+      R"({{"issuer":"{0}","authorization_endpoint":"{0}/authorize","token_endpoint":"{0}/token","registration_endpoint":"{0}/register","revocation_endpoint":"{0}/revoke","response_types_supported":["code"],"code_challenge_methods_supported":["S256"],"token_endpoint_auth_methods_supported":["none","client_secret_basic"],"authorization_response_iss_parameter_supported":true}})",
       issuer);
 }
 
@@ -101,6 +101,12 @@ Task<HttpAnswer> FakeIssuer::answer(HttpRequest request) {
   if (request.url == issuer + "/register") {
     ++registrations;
     const auto wish = parse_json(request.body);
+    if (confidential) {
+      co_return json_answer(
+          201, fmt::format(R"({{"client_id":"client-{0}","client_secret":"client-secret-{0}",)"
+                           R"("token_endpoint_auth_method":"client_secret_basic","scope":{1},"redirect_uris":{2}}})",
+                           registrations, to_text((*wish)["scope"]), to_text((*wish)["redirect_uris"])));
+    }
     co_return json_answer(201, fmt::format(R"({{"client_id":"client-{}","redirect_uris":{}}})", registrations,
                                            to_text((*wish)["redirect_uris"])));
   }
@@ -112,8 +118,13 @@ Task<HttpAnswer> FakeIssuer::answer(HttpRequest request) {
   if (instead) {
     if (auto other = instead(form)) co_return std::move(*other);
   }
+  const auto who = std::string(request.headers.get("Authorization"));
+  if (confidential && !who.starts_with("Basic ")) co_return json_answer(401, R"({"error":"invalid_client"})");
   if (form["grant_type"] == "refresh_token") {
     ++refreshes;
+    const auto& owner = owners_[form["refresh_token"]];
+    if (confidential && owner != who) co_return json_answer(401, R"({"error":"invalid_client"})");
+    if (confidential) last_refresh = form["refresh_token"];
     if (form["refresh_token"] != last_refresh) co_return json_answer(400, R"({"error":"invalid_grant"})");
   }
   if (form["grant_type"] == "authorization_code" && form["code"] != "code-" + pkce_challenge(form["code_verifier"])) {
@@ -121,6 +132,7 @@ Task<HttpAnswer> FakeIssuer::answer(HttpRequest request) {
   }
   ++given;
   if (rotates || given == 1) last_refresh = fmt::format("refresh-{}", given);
+  owners_[last_refresh] = who;
   co_return json_answer(
       200, fmt::format(R"({{"access_token":"access-{}","token_type":"Bearer","expires_in":{},"refresh_token":"{}"}})",
                        given, lifetime.count(), last_refresh));

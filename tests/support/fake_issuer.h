@@ -36,6 +36,8 @@ struct FakeIssuer {
   std::string last_refresh = "refresh-1";
   std::chrono::seconds lifetime{3600};
   bool rotates = true;
+  bool confidential =
+      false;  // registrations have a secret and are for the scopes that they name; tokens know whose they are
   // Set: the answer to the next token requests instead of tokens.
   std::function<std::optional<HttpAnswer>(const std::map<std::string, std::string>& form)> instead;
   std::function<Task<void>()> before_token;  // waited for before a token request is answered
@@ -52,6 +54,7 @@ struct FakeIssuer {
   int windows = 0, most_windows = 0;
 
  private:
+  std::map<std::string, std::string> owners_;  // of refresh tokens
   Task<HttpAnswer> answer(HttpRequest request);
 };
 

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "support/places.h"
+#include "support/planted.h"
 
 namespace patchbay::test {
 namespace {
@@ -23,6 +24,8 @@ Household::Household() {
   tree.directory("home");
   tree.directory("project");
 }
+
+Household::~Household() { keep_tree(tree.path()); }
 
 CommandOptions Household::options(const std::string& below, const std::string& input) const {
   CommandOptions options;

@@ -15,6 +15,9 @@ namespace patchbay::test {
 class Household {
  public:
   Household();
+  ~Household();
+  Household(const Household&) = delete;
+  Household& operator=(const Household&) = delete;
 
   // The binary in the project, or in a directory below it.
   CommandResult run(std::vector<std::string> words, const std::string& below = {}, const std::string& input = {}) const;

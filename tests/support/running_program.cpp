@@ -16,6 +16,8 @@
 
 #include <patchbay/json.h>
 
+#include "support/planted.h"
+
 extern char** environ;  // NOLINT
 
 namespace patchbay::test {
@@ -89,6 +91,7 @@ RunningProgram::~RunningProgram() {
   }
   ::eventfd_write(stop_, 1);
   drainer_.join();
+  keep_output({name_}, text_);
   ::close(out_);
   ::close(stop_);
 }

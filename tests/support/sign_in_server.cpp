@@ -6,6 +6,7 @@
 
 #include "base/crypto.h"
 #include "http/form.h"
+#include "support/planted.h"
 
 namespace patchbay::test {
 namespace {
@@ -18,6 +19,14 @@ std::string member(std::string_view form, std::string_view name) {
   }
   return {};
 }
+
+// The protected part of this machine that a path is in, by its name; empty: none.
+std::string resource_of(const std::string& path) {
+  if (path == "/mcp" || path == "/directory") return path;
+  return path.starts_with("/proxy") ? "/proxy" : "";
+}
+
+constexpr std::string_view metadata_at = "/.well-known/oauth-protected-resource";
 
 void json_answer(ScriptConnection& connection, std::string_view status, const Json& body) {
   connection.answer(status, to_text(body), "Content-Type: application/json\r\n");
@@ -38,10 +47,21 @@ void SignInServer::answer(ScriptConnection& connection, const ScriptConnection::
   const auto line = request.line();
   const auto target = line.substr(line.find(' ') + 1, line.rfind(' ') - line.find(' ') - 1);
   const auto path = target.substr(0, target.find('?'));
-  if (path == "/mcp") return answer_mcp(connection, request);
-  if (path == "/.well-known/oauth-protected-resource/mcp") {
+  if (path == "/mcp" || path.starts_with("/proxy/")) {
+    if (lets_in(connection, request, path)) answer_mcp(connection, request);
+    return;
+  }
+  if (path == "/directory") {
+    if (!lets_in(connection, request, path)) return;
+    const Json one{{"id", "one"}, {"display_name", "One"}, {"url", "https://one.example/mcp"}};
+    const Json two{{"id", "two"}, {"display_name", "Two"}, {"url", "https://two.example/mcp"}};
+    return json_answer(connection, "200 OK", {{"data", Json::array({one, two})}});
+  }
+  if (path.starts_with(metadata_at)) {
+    const auto resource = resource_of(path.substr(metadata_at.size()));
+    if (resource.empty()) return connection.answer("404 Not Found", "");
     return json_answer(connection, "200 OK",
-                       {{"resource", url()},
+                       {{"resource", issuer() + resource},
                         {"authorization_servers", Json::array({issuer()})},
                         {"scopes_supported", Json::array({"read"})}});
   }
@@ -66,11 +86,21 @@ void SignInServer::answer(ScriptConnection& connection, const ScriptConnection::
   if (path == "/token") return answer_token(connection, request.body);
   if (path == "/revoke") {
     ++revocations;
-    const std::lock_guard lock(mutex_);
-    token_.clear();
+    revoke();
     return connection.answer(cannot_be_told ? "503 Service Unavailable" : "200 OK", "");
   }
   connection.answer("404 Not Found", "");
+}
+
+void SignInServer::revoke() {
+  const std::lock_guard lock(mutex_);
+  tokens_.clear();
+  resources_.clear();
+}
+
+void SignInServer::expire() {
+  const std::lock_guard lock(mutex_);
+  tokens_.clear();
 }
 
 void SignInServer::authorize(ScriptConnection& connection, const std::string& target) {
@@ -89,9 +119,12 @@ void SignInServer::authorize(ScriptConnection& connection, const std::string& ta
 
 void SignInServer::answer_token(ScriptConnection& connection, const std::string& body) {
   const auto grant = member(body, "grant_type");
+  note_planted(code);
+  note_planted(member(body, "code_verifier"));
   const bool by_code = grant == "authorization_code";
   if (grant == "urn:ietf:params:oauth:grant-type:token-exchange") {
     ++exchanges;
+    note_planted("planted-statement");
     return json_answer(connection, "200 OK",
                        {{"access_token", "planted-statement"},
                         {"issued_token_type", "urn:ietf:params:oauth:token-type:id-jag"},
@@ -104,6 +137,12 @@ void SignInServer::answer_token(ScriptConnection& connection, const std::string&
   if (by_code) ++codes;
   if (grant == "refresh_token") ++refreshes;
   const std::lock_guard lock(mutex_);
+  auto resource = member(body, "resource");
+  if (grant == "refresh_token") {
+    const auto known = resources_.find(member(body, "refresh_token"));
+    if (known == resources_.end()) return json_answer(connection, "400 Bad Request", {{"error", "invalid_grant"}});
+    resource = known->second;
+  }
   Json given{{"token_type", "Bearer"}, {"expires_in", 3600}};
   if (by_code && !nonce_.empty()) {
     const auto later = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now()) + 600;
@@ -112,24 +151,38 @@ void SignInServer::answer_token(ScriptConnection& connection, const std::string&
         base64url_encode("{\"alg\":\"none\"}") + "." + base64url_encode(to_text(claims)) + ".cGxhbnRlZA";
     given["access_token"] = "planted-access-of-the-provider";
   } else {
-    token_ = fmt::format("planted-access-{}", ++given_);
-    given["access_token"] = token_;
-    given["refresh_token"] = fmt::format("planted-refresh-{}", given_);
+    // A statement of an identity provider is for the one server.
+    if (resource.empty()) resource = url();
+    const auto token = tokens_[resource] = fmt::format("planted-access-{}", ++given_);
+    const auto refresh = fmt::format("planted-refresh-{}", given_);
+    resources_[refresh] = resource;
+    given["access_token"] = token;
+    given["refresh_token"] = refresh;
     given["scope"] = "read";
+  }
+  for (const auto* name : {"access_token", "refresh_token", "id_token"}) {
+    note_planted(std::as_const(given)[name].text().value_or(""));
   }
   json_answer(connection, "200 OK", given);
 }
 
-void SignInServer::answer_mcp(ScriptConnection& connection, const ScriptConnection::Request& request) {
+bool SignInServer::lets_in(ScriptConnection& connection, const ScriptConnection::Request& request,
+                           const std::string& path) {
+  const auto resource = resource_of(path);
   {
     const std::lock_guard lock(mutex_);
-    if (refuses_tokens || token_.empty() || request.field("Authorization") != "Bearer " + token_) {
-      return connection.answer("401 Unauthorized", "",
-                               fmt::format("WWW-Authenticate: Bearer resource_metadata=\"{}/.well-known/"
-                                           "oauth-protected-resource/mcp\"\r\n",
-                                           issuer()));
+    const auto token = tokens_.find(issuer() + resource);
+    if (!refuses_tokens && token != tokens_.end() && request.field("Authorization") == "Bearer " + token->second) {
+      return true;
     }
   }
+  connection.answer(
+      "401 Unauthorized", "",
+      fmt::format("WWW-Authenticate: Bearer resource_metadata=\"{}{}{}\"\r\n", issuer(), metadata_at, resource));
+  return false;
+}
+
+void SignInServer::answer_mcp(ScriptConnection& connection, const ScriptConnection::Request& request) {
   if (!request.line().starts_with("POST ")) return connection.answer("405 Method Not Allowed", "");
   const auto message = parse_json(request.body).value_or(Json::object());
   const auto& asked = std::as_const(message);

@@ -160,6 +160,23 @@ TEST(EndpointRule, AServerMayNameItsOwnKindOfNetwork) {
   }
 }
 
+// Whoever owns the name can have it come to another address at any time: it is no proof of being on this machine.
+TEST(EndpointRule, ANameThatComesToThisMachine_NamesNothingNearIt) {
+  const ServerNetwork by_name{loopback, true};
+  for (const auto& [host, kind] : addresses()) {
+    SCOPED_TRACE(host);
+    EXPECT_EQ(check_endpoint(in_url(host), "x", by_name).has_value(), kind == common && !host.contains('%'));
+    // Its own name comes to this machine, and so may others.
+    EXPECT_EQ(check_address(host, "x", by_name).has_value(), kind == common || kind == loopback);
+  }
+  EXPECT_FALSE(check_endpoint("http://localhost:8080/token", "x", by_name));
+  EXPECT_TRUE(check_endpoint("https://dev.example/token", "x", by_name));
+  // In a private network names are how machines are called.
+  EXPECT_TRUE(check_endpoint("https://10.0.0.5/token", "x", {private_network, true}));
+  EXPECT_TRUE(check_address("10.0.0.5", "x", {private_network, true}));
+  EXPECT_FALSE(check_address("127.0.0.1", "x", {private_network, true}));
+}
+
 TEST(EndpointRule, RefusalsSayWhy) {
   struct Case {
     std::string url;

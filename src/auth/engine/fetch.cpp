@@ -76,7 +76,7 @@ Task<ServerNetwork> network_of(Url server) {
     if (kind && *kind != now) co_return ServerNetwork{};
     kind = now;
   }
-  co_return ServerNetwork{*kind};
+  co_return ServerNetwork{*kind, true};
 }
 
 Task<HttpAnswer> fetch_document(AuthFetch fetch, std::string url, std::string what, ServerNetwork network,

@@ -153,11 +153,18 @@ Task<Secret> SignInDesk::current_identity(IdentityProvider provider, SignInWay w
   if (!has_expired(*kept, now())) co_return std::move(*kept);
   auto refresh = co_await store.secret(provider_refresh_name(provider.issuer));
   if (!refresh || refresh->empty()) throw nobody_signed_in(provider, "your sign-in has expired");
+  auto endpoint = co_await token_endpoint_of(provider, way);
+  co_return co_await shielded(renewed_identity(provider, way, std::move(*refresh), std::move(endpoint)));
+}
+
+Task<Secret> SignInDesk::renewed_identity(IdentityProvider provider, SignInWay way, Secret refresh,
+                                          std::string endpoint) {
+  auto& store = *options_.store;
   const auto client = co_await provider_client(provider);
   TokenRequest request;
-  request.endpoint = co_await token_endpoint_of(provider, way);
+  request.endpoint = std::move(endpoint);
   request.issuer = provider.issuer;
-  request.grant = RefreshGrant{std::move(*refresh)};
+  request.grant = RefreshGrant{std::move(refresh)};
   request.client = &client;
   request.authentication = client.authentication;
   auto answer = co_await ask_provider(std::move(request), way, now(), options_.runtime.random);

@@ -30,6 +30,13 @@ SignInNeed need_of(const SignInChallenge& challenge) {
           .proof = challenge.dpop};
 }
 
+// What a sign-in in another process would not find out by itself.
+bool is_worth_keeping(const SignInNeed& need) {
+  constexpr std::size_t longest = 8192;
+  const auto size = need.scope.size() + need.resource_metadata.size();
+  return (need.more_scope || size > 0) && size <= longest;
+}
+
 }  // namespace
 
 SignInDesk::SignInDesk(asio::any_io_executor executor, Options options)
@@ -50,7 +57,7 @@ std::chrono::sys_seconds SignInDesk::now() const {
 }
 
 Task<void> SignInDesk::close() {
-  // What a renewal brings replaces what was kept: it is never cut off in the middle.
+  scope_.cancel();
   co_await scope_.join();
 }
 
@@ -172,7 +179,7 @@ Task<bool> ServerSignIn::challenged(Self self, SentCredentials sent, HttpRequest
         if (holder) {
           co_await renewed(self, holder);
         } else {
-          (void)co_await sign_in_now(self, need_of(refused.challenge), {});
+          co_await first_token(self, sent, need_of(refused.challenge));
           co_return true;
         }
         break;
@@ -189,8 +196,8 @@ Task<bool> ServerSignIn::challenged(Self self, SentCredentials sent, HttpRequest
           break;
         }
         self->last_need_ = need_of(refused.challenge);
-        // Who signs in for it may be another process.
-        if (self->last_need_->more_scope) {
+        // Who signs in for it may be another process, which is not refused: a server may list its tools for everybody.
+        if (is_worth_keeping(*self->last_need_)) {
           (void)co_await as_result(self->desk_->options_.store->keep_need(self->url_, self->last_need_));
         }
         // Why it could not be renewed says more than that it was refused.
@@ -200,17 +207,26 @@ Task<bool> ServerSignIn::challenged(Self self, SentCredentials sent, HttpRequest
   }
 }
 
+Task<void> ServerSignIn::first_token(Self self, SentCredentials sent, SignInNeed need) {
+  const auto turn = co_await self->first_.acquire();
+  const auto holder = self->holder_;
+  if (holder && holder->tokens && replaces(holder->tokens->access, sent.token)) co_return;
+  (void)co_await sign_in_now(self, std::move(need), {});
+}
+
 Task<void> ServerSignIn::renewed(Self self, std::shared_ptr<Holder> holder) {
   if (!holder->renewing) {
-    holder->renewing = true;
     // It belongs to all who wait for it, and what it brings must be kept: whoever leaves does not end it.
-    self->desk_->scope_.spawn(renew(self, holder));
+    self->desk_->scope_.spawn(renew(self, SignInDesk::Renewal(holder)));
   }
   while (holder->renewing) co_await holder->renewed.wait();
 }
 
-Task<void> ServerSignIn::renew(Self self, std::shared_ptr<Holder> holder) {
+Task<void> ServerSignIn::renew(Self self, SignInDesk::Renewal renewal) {
+  const auto holder = renewal.holder;
   auto done = co_await as_result(renew_locked(self, holder));
+  // The host stops: nothing was tried.
+  if (!done && done.error().code() == Errc::cancelled) co_return;
   holder->failure.reset();
   if (!done) {
     holder->failed = self->desk_->now();
@@ -222,9 +238,6 @@ Task<void> ServerSignIn::renew(Self self, std::shared_ptr<Holder> holder) {
   }
   co_await self->note(done ? std::nullopt
                            : std::optional(SignInFailure{SignInStep::renewal, done.error().message(), holder->failed}));
-  holder->renewing = false;
-  ++holder->generation;
-  holder->renewed.notify_all();
 }
 
 Task<void> ServerSignIn::renew_locked(Self self, std::shared_ptr<Holder> holder) {
@@ -252,6 +265,11 @@ Task<void> ServerSignIn::renew_locked(Self self, std::shared_ptr<Holder> holder)
     holder->tokens = std::move(tokens);
     co_return;
   }
+  co_await shielded(refreshed(self, holder, current));
+}
+
+Task<void> ServerSignIn::refreshed(Self self, std::shared_ptr<Holder> holder, TokenSet current) {
+  auto& store = *self->desk_->options_.store;
   const auto client = co_await self->client_of(current);
   TokenRequest request;
   request.endpoint = current.token_endpoint;
@@ -264,9 +282,7 @@ Task<void> ServerSignIn::renew_locked(Self self, std::shared_ptr<Holder> holder)
   auto answer = co_await self->request_tokens(request, current.kind, current.dpop_key);
   if (auto* refusal = std::get_if<TokenRefusal>(&answer)) {
     holder->over = is_over(refusal->fault);
-    if (refusal->fault == TokenFault::invalid_client && client.source == OAuthClient::Source::registered) {
-      (void)co_await as_result(store.forget_client(current.issuer));
-    }
+    if (refusal->fault == TokenFault::invalid_client) co_await self->forget_registration(client);
     throw token_error(*refusal, current.issuer);
   }
   auto& given = std::get<GivenTokens>(answer);

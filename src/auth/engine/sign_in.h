@@ -90,6 +90,7 @@ struct SignInReport {
   std::string resource;
   std::optional<Scopes> granted;
   bool registered = false;
+  bool shared = false;                        // nobody was asked: the token of another server of the resource is used
   SignInStep step = SignInStep::preparation;  // where it is, or where it failed
 };
 
@@ -123,7 +124,8 @@ class SignInDesk : public std::enable_shared_from_this<SignInDesk> {
   // The kept identity token, renewed if it has expired. Errc::unauthorized when nobody is signed in there.
   Task<Secret> identity_token(IdentityProvider provider, SignInWay way);
 
-  // No more renewals are begun; those under way end, and what they bring is kept.
+  // No more renewals are begun, and those that wait for somebody end. One whose request is under way ends by itself,
+  // and what it brings is kept.
   Task<void> close();
 
  private:
@@ -138,6 +140,19 @@ class SignInDesk : public std::enable_shared_from_this<SignInDesk> {
     std::chrono::sys_seconds failed{};
     bool over = false;  // it cannot be renewed any more: somebody has to sign in
     Event renewed;
+  };
+  // A renewal from where it is begun to where everybody who waits for it goes on, also when it never runs.
+  class Renewal {
+   public:
+    explicit Renewal(std::shared_ptr<Holder> of) : holder(std::move(of)) { holder->renewing = true; }
+    Renewal(Renewal&&) = default;
+    ~Renewal() {
+      if (!holder) return;
+      holder->renewing = false;
+      ++holder->generation;
+      holder->renewed.notify_all();
+    }
+    std::shared_ptr<Holder> holder;
   };
   std::shared_ptr<Holder> holder(const std::string& issuer, const std::string& resource);
   std::chrono::sys_seconds now() const;
@@ -157,6 +172,8 @@ class SignInDesk : public std::enable_shared_from_this<SignInDesk> {
   static Task<void> identity_apart(std::shared_ptr<SignInDesk> self, IdentityProvider provider, SignInWay way,
                                    Unfinished done);
   Task<Secret> current_identity(IdentityProvider provider, SignInWay way);
+  // Trades the refresh token, which is worth nothing afterwards: never cut off in the middle.
+  Task<Secret> renewed_identity(IdentityProvider provider, SignInWay way, Secret refresh, std::string endpoint);
   // Who we are at the provider, with its secret.
   Task<OAuthClient> provider_client(IdentityProvider provider);
 
@@ -204,8 +221,12 @@ class ServerSignIn final : public HttpAuth, public std::enable_shared_from_this<
   Task<void> load();
   // Begins a renewal unless one is under way, and waits for its end.
   static Task<void> renewed(Self self, std::shared_ptr<Holder> holder);
-  static Task<void> renew(Self self, std::shared_ptr<Holder> holder);
+  static Task<void> renew(Self self, SignInDesk::Renewal renewal);
   static Task<void> renew_locked(Self self, std::shared_ptr<Holder> holder);
+  // Trades the refresh token of `current`, which may be worth nothing afterwards: never cut off in the middle.
+  static Task<void> refreshed(Self self, std::shared_ptr<Holder> holder, TokenSet current);
+  // The first token of a grant that needs no person, once for all requests that were refused for want of one.
+  static Task<void> first_token(Self self, SentCredentials sent, SignInNeed need);
 
   Task<SignInWay> way();
   Task<Discovered> discover_now(SignInNeed need);
@@ -215,6 +236,7 @@ class ServerSignIn final : public HttpAuth, public std::enable_shared_from_this<
   Task<OAuthClient> client_at(IssuerMetadata issuer, std::string redirect_uri, Scopes scopes, SignInReport& report);
   Task<OAuthClient> configured_client(IssuerMetadata issuer);
   Task<OAuthClient> client_of(const TokenSet& tokens);
+  Task<void> forget_registration(OAuthClient client);
   Task<Secret> identity_assertion(const Discovered& found, const Scopes& scopes);
   Task<TokenSet> tokens_by(TokenRequest request, const Discovered& found, bool proof, Scopes scopes);
   Task<void> adopt(TokenSet tokens);
@@ -237,6 +259,7 @@ class ServerSignIn final : public HttpAuth, public std::enable_shared_from_this<
   std::optional<SignInNeed> last_need_;
   bool loaded_ = false;
   Semaphore loading_{1};
+  Semaphore first_{1};
   std::shared_ptr<Holder> holder_;  // once an issuer is known
   std::vector<Scopes> steps_up_;    // scopes that were given after a server wanted more
   std::size_t steps_in_a_row_ = 0;  // without a request that succeeded

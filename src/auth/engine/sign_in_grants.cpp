@@ -33,7 +33,10 @@ TokenSet made_of(GivenTokens given, const TokenRequest& request, const Discovere
   TokenSet tokens;
   tokens.issuer = found.issuer.issuer;
   tokens.resource = found.resource;
-  tokens.client_id = request.client ? request.client->id : "";
+  if (request.client) {
+    tokens.client_id = request.client->id;
+    if (request.client->source == OAuthClient::Source::registered) tokens.client_secret = request.client->secret;
+  }
   tokens.token_endpoint = request.endpoint;
   tokens.revocation_endpoint = found.issuer.revocation_endpoint;
   tokens.kind = given.kind;
@@ -111,6 +114,7 @@ Task<void> ServerSignIn::sign_in_steps(Self self, SignInNeed need, OpenVisit ope
   if (self->settings_.grant == GrantKind::authorization_code) {
     if (auto shared = co_await in_step(report.step, SignInStep::storage, self->shared(found, need))) {
       report.granted = std::move(shared->granted);
+      report.shared = true;
       co_return;
     }
     tokens = co_await self->by_browser(std::move(found), std::move(need), std::move(open), report);
@@ -356,10 +360,23 @@ Task<OAuthClient> ServerSignIn::client_of(const TokenSet& tokens) {
   auto kept = co_await desk_->options_.store->client(tokens.issuer);
   if (kept && kept->id == tokens.client_id) co_return std::move(*kept);
   OAuthClient client;
-  client.source = OAuthClient::Source::document;
+  // A document about us, or a registration that another one has taken the place of.
+  client.source = tokens.client_secret.empty() ? OAuthClient::Source::document : OAuthClient::Source::registered;
   client.issuer = tokens.issuer;
   client.id = tokens.client_id;
+  client.secret = tokens.client_secret;
+  if (!client.secret.empty()) client.authentication = tokens.authentication;
   co_return client;
+}
+
+// The issuer does not know it any more. Another registration may have taken its place meanwhile, and stays.
+Task<void> ServerSignIn::forget_registration(OAuthClient client) {
+  if (client.source != OAuthClient::Source::registered) co_return;
+  auto& store = *desk_->options_.store;
+  const auto lock = co_await as_result(store.lock(client_name(client.issuer)));
+  if (!lock) co_return;
+  const auto kept = co_await as_result(store.client(client.issuer));
+  if (kept && *kept && (*kept)->id == client.id) (void)co_await as_result(store.forget_client(client.issuer));
 }
 
 Task<TokenAnswer> ServerSignIn::request_tokens(TokenRequest request, TokenKind kind, Secret dpop_key) {
@@ -394,9 +411,8 @@ Task<TokenSet> ServerSignIn::tokens_by(TokenRequest request, const Discovered& f
   if (kind == TokenKind::dpop) key = SigningKey::make_p256(desk_->options_.runtime.random).pem();
   auto answer = co_await request_tokens(request, kind, key);
   if (const auto* refusal = std::get_if<TokenRefusal>(&answer)) {
-    if (refusal->fault == TokenFault::invalid_client && request.client &&
-        request.client->source == OAuthClient::Source::registered) {
-      (void)co_await as_result(desk_->options_.store->forget_client(found.issuer.issuer));
+    if (refusal->fault == TokenFault::invalid_client && request.client) {
+      co_await forget_registration(*request.client);
     }
     throw token_error(*refusal, found.issuer.issuer);
   }
@@ -455,6 +471,7 @@ Task<std::optional<TokenSet>> ServerSignIn::shared(const Discovered& found, cons
   if (!holder_->tokens) hold(*holder_, *kept);
   loaded_ = true;
   last_need_.reset();
+  (void)co_await as_result(store.keep_need(url_, std::nullopt));
   co_return kept;
 }
 

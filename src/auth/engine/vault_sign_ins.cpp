@@ -54,11 +54,18 @@ struct NeedFormat : TimedRecord<KeptNeed> {
     const auto scope = entry["scope"].text();
     const auto metadata = entry["resourceMetadata"].text();
     if (!scope || !metadata) return std::nullopt;
-    return KeptNeed{{.resource_metadata = std::string(*metadata), .scope = std::string(*scope), .more_scope = true},
+    return KeptNeed{{.resource_metadata = std::string(*metadata),
+                     .scope = std::string(*scope),
+                     .more_scope = entry["more"] != Json(false),
+                     .proof = entry["proof"] == Json(true)},
                     time};
   }
   static Json write(const KeptNeed& kept, std::int64_t seconds) {
-    return Json{{"time", seconds}, {"scope", kept.need.scope}, {"resourceMetadata", kept.need.resource_metadata}};
+    return Json{{"time", seconds},
+                {"scope", kept.need.scope},
+                {"resourceMetadata", kept.need.resource_metadata},
+                {"more", kept.need.more_scope},
+                {"proof", kept.need.proof}};
   }
 };
 
@@ -210,7 +217,10 @@ class VaultSignIns final : public SignInStore {
     std::optional<KeptNeed> kept;
     if (need) kept = KeptNeed{std::move(*need), now_by_the_wall()};
     auto write = [file = need_file(state_directory_), key = server_mark(server_url), kept] {
-      if (!kept && !recall_record<NeedFormat>(file, key)) return Result<void>();
+      const auto before = recall_record<NeedFormat>(file, key);
+      // A refusal like the last one is not written down again.
+      const bool known = kept && before && before->need == kept->need && NeedFormat::is_fresh(*before, kept->time);
+      if (known || (!kept && !before)) return Result<void>();
       return remember_record<NeedFormat>(file, key, kept, now_by_the_wall());
     };
     (void)co_await offload(Pool::quick, std::move(write));

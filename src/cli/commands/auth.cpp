@@ -17,6 +17,7 @@
 #include "entries/expand.h"
 #include "host/sign_in/sign_ins.h"
 #include "http/url.h"
+#include "settings/connectors.h"
 
 namespace patchbay::cli {
 namespace {
@@ -69,13 +70,34 @@ SignInLine line_of(const ServerConfig& server, const std::vector<KeptSignIn>& ke
   return line;
 }
 
+// The directory of connectors itself, as if it were a server.
+ServerConfig directory_entry(const ConnectorDirectory& directory) {
+  ServerConfig entry;
+  entry.name = connectors_name;
+  entry.kind = ServerKind::http;
+  entry.url = directory.url.substr(0, directory.url.find('?'));
+  entry.origin.scope = ConfigScope::user;
+  return entry;
+}
+
+// Where its user signs in: at the proxy, for a server that is behind one.
+ServerConfig signed_in_at(const LoadedConfig& config, ServerConfig server) {
+  const auto& directory = config.connectors;
+  if (directory && signs_in_at_connectors(*directory) && is_behind_proxy(*directory, server)) {
+    server.url = proxy_address(*directory);
+  }
+  return server;
+}
+
 }  // namespace
 
 int auth(const Settings& settings, Io& io) {
   const auto declared = load_declared(settings);
   const auto& config = declared.config;
   const std::vector<std::string> names(settings.words.begin() + 1, settings.words.end());
-  for (const auto& name : names) (void)all_named(config, name);
+  for (const auto& name : names) {
+    if (!means_connectors(config, name)) (void)all_named(config, name);
+  }
   const auto vault = open_vault_quietly(config.config_dir);
   const auto kept = kept_sign_ins(*vault);
   if (!kept) throw kept.error();
@@ -83,7 +105,10 @@ int auth(const Settings& settings, Io& io) {
   const auto now = std::chrono::floor<std::chrono::seconds>(real_clock().wall());
   Json rows = Json::array();
   std::string text;
-  for (const auto& server : config.servers) {
+  std::vector<ServerConfig> places;
+  for (const auto& server : config.servers) places.push_back(signed_in_at(config, server));
+  if (means_connectors(config, std::string(connectors_name))) places.push_back(directory_entry(*config.connectors));
+  for (const auto& server : places) {
     const bool named = std::ranges::find(names, server.name) != names.end();
     if (names.empty() ? !is_by_http(server) : !named) continue;
     const auto line = line_of(server, *kept, variables);

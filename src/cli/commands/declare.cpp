@@ -7,6 +7,7 @@
 #include "base/strings.h"
 #include "cli/approval.h"
 #include "cli/declared.h"
+#include "cli/sign_in.h"
 #include "cli/texts/present.h"
 #include "cli/vault.h"
 #include "cli/words/new_entry.h"
@@ -89,6 +90,21 @@ void approve_own(const Settings& settings, NewEntry& entry) {
   entry.notes.push_back(
       fmt::format("\"{}\" was added, but it could not be approved: {}; to approve it: patchbay approve{}", entry.name,
                   remembered.error().message(), shell_operands({entry.name})));
+}
+
+// ---- the identity provider
+
+// Said now and not at the first sign-in: an entry of a project does not use it, and there has to be one.
+void check_identity_provider(const Settings& settings, const Declared& declared, NewEntry& entry, ConfigScope scope) {
+  if (!settings.xaa || !entry.server.oauth) return;
+  if (scope == ConfigScope::project) {
+    throw Error(Errc::invalid_argument,
+                "an entry of the project cannot use your identity provider (\"oauth.xaa\"); nothing was added. Add it "
+                "for yourself, with --scope local or --scope user");
+  }
+  if (identity_provider(declared.config)) return;
+  entry.notes.emplace_back(
+      "no identity provider is set; to set one: patchbay mcp xaa setup --issuer URL --client-id ID");
 }
 
 // ---- the secret of a client
@@ -181,6 +197,7 @@ int add(const Settings& settings, Io& io) {
   const auto secret = settings.client_secret ? client_secret_for(entry) : std::string();
   const auto scope = scope_called(settings.scope);
   note_neighbours(declared, entry, scope);
+  check_identity_provider(settings, declared, entry, scope);
   const auto change = change_scope(
       declared, scope, [&](const Json& root, const std::vector<KeyPath>& maps) -> Result<std::vector<ConfigEdit>> {
         if (!find_server(root, maps, entry.name).empty()) {

@@ -89,10 +89,14 @@ Task<Json> signed_in(Context& context, const std::string& name, const SignInResu
   const auto statuses = context.statuses();
   const auto status = std::ranges::find(statuses, name, &ServerStatus::name);
   const std::size_t tools = status == statuses.end() ? 0 : status->tool_count;
-  co_await tell_session(context, name);
+  const bool connectors = means_connectors(context.host.config(), name);
+  const auto listed = std::ranges::count_if(context.host.config().servers, [](const ServerConfig& server) {
+    return server.origin.scope == ConfigScope::connector;
+  });
+  if (!connectors) co_await tell_session(context, name);
   if (!context.settings.json) {
     auto text = fmt::format("Signed in to \"{}\" at {}: {}\n", safe_name(name, 80), visible_text(done.issuer),
-                            plural(tools, "tool"));
+                            connectors ? plural(static_cast<std::size_t>(listed), "server") : plural(tools, "tool"));
     if (const auto scopes = scopes_of(done); !scopes.empty()) text += fmt::format("  scopes: {}\n", scopes);
     if (!place.words.empty()) text += fmt::format("  the token is in {}\n", place.words);
     print_lines(context.io, text);
@@ -119,7 +123,9 @@ Task<Json> signed_in(Context& context, const std::string& name, const SignInResu
 Task<int> login(Context& context) {
   const auto names = context.settings.words;
   // A name that is wrong is said before anybody is sent to a browser.
-  for (const auto& name : names) (void)all_named(context.host.config(), name);
+  for (const auto& name : names) {
+    if (!means_connectors(context.host.config(), name)) (void)all_named(context.host.config(), name);
+  }
   const bool listed = context.settings.json && names.size() > 1;
   int code = 0;
   auto list = Json::array();
@@ -154,7 +160,7 @@ Task<int> login(Context& context) {
 
 Task<int> logout(Context& context) {
   const auto name = context.settings.words.front();
-  (void)all_named(context.host.config(), name);
+  if (!means_connectors(context.host.config(), name)) (void)all_named(context.host.config(), name);
   context.waiting.begin(fmt::format("signing out of {}", name));
   auto done = co_await as_result(context.host.sign_out(name));
   context.waiting.end();
@@ -162,7 +168,7 @@ Task<int> logout(Context& context) {
     if (done.error().code() == Errc::cancelled) throw std::move(done).error();
     co_return failed(context, done.error(), false);
   }
-  if (done->was_signed_in) co_await tell_session(context, name);
+  if (done->was_signed_in && !means_connectors(context.host.config(), name)) co_await tell_session(context, name);
   if (context.settings.json) {
     context.print_json({{"name", name},
                         {"wasSignedIn", done->was_signed_in},

@@ -40,6 +40,8 @@ constexpr auto known_events = std::to_array<EventWords>({
     {"stuck", "{text}"},
     {"hook_failed", "{hook} failed and is ignored: {reason}", false},
     {"hook_message", "{hook}: {text}", false},
+    {"connectors_sign_in",
+     "the servers of your connectors are not listed: {text}; to sign in: patchbay login connectors"},
     {"connectors", "the servers of your connectors could not be listed: {text}"},
     {"state_not_kept", "what was learned of servers cannot be kept for later runs: {text}; everything else works",
      false},

@@ -179,6 +179,8 @@ constexpr FlagEntry flags[] = {
      &Settings::client_secret},
     {"--callback-port", only(Command::add), FlagValue("PORT", "a port", "8080", {}, "NAME URL"),
      "Local port that the browser comes back to when you sign in (default: any free port)", keep_callback_port},
+    {"--xaa", only(Command::add), none,
+     "Sign in through the identity provider of your organisation, which `mcp xaa setup` names", &Settings::xaa},
     {"--no-browser", only(Command::login, Command::xaa), none,
      "Open no browser: print the page to open, and ask for the address that the browser ends at",
      &Settings::no_browser},

@@ -237,8 +237,8 @@ Result<NewEntry> entry_from_words(const Settings& settings) {
     entry["args"] = std::move(args);
     if (env->size() > 0) entry["env"] = std::move(*env);
     if (headers->size() > 0) notes.emplace_back("--header applies only to URLs and was left out");
-    if (!settings.client_id.empty() || settings.callback_port) {
-      notes.emplace_back("--client-id and --callback-port apply only to URLs and were left out");
+    if (!settings.client_id.empty() || settings.callback_port || settings.xaa) {
+      notes.emplace_back("--client-id, --callback-port and --xaa apply only to URLs and were left out");
     }
     return checked(name, std::move(entry), std::move(notes));
   }
@@ -264,6 +264,7 @@ Result<NewEntry> entry_from_words(const Settings& settings) {
   Json oauth = Json::object();
   if (!settings.client_id.empty()) oauth["clientId"] = settings.client_id;
   if (settings.callback_port) oauth["callbackPort"] = *settings.callback_port;
+  if (settings.xaa) oauth["xaa"] = true;
   if (oauth.size() > 0) entry["oauth"] = std::move(oauth);
   if (env->size() > 0) notes.emplace_back("--env applies only to commands and was left out");
   return checked(name, std::move(entry), std::move(notes));

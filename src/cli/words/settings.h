@@ -88,6 +88,7 @@ struct Settings {
   std::vector<std::string> headers;
   std::string client_id;
   bool client_secret = false;
+  bool xaa = false;         // of `add`: through the identity provider
   std::string issuer;       // of `xaa setup`
   bool no_browser = false;  // of `login`: addresses are copied
   std::optional<int> callback_port;

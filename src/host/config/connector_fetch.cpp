@@ -71,8 +71,25 @@ std::string page_url(const ConnectorDirectory& directory, const std::optional<st
   return url.text();
 }
 
+// Once more when the sign-in was renewed meanwhile.
+Task<std::unique_ptr<HttpExchange>> send_signed_in(HttpClient& client, HttpRequest request, HttpRequestLimits limits,
+                                                   std::shared_ptr<ServerSignIn> sign_in) {
+  constexpr int most_tries = 3;  // a token, a renewed one, and a number for its proof
+  for (int tries = 1;; ++tries) {
+    auto sending = request;
+    auto sent = co_await sign_in->authorize(sending);
+    auto exchange = co_await client.send(sending, limits);
+    const auto& head = exchange->head();
+    if ((head.status != 401 && head.status != 403) || tries == most_tries) {
+      sign_in->on_answer(sending, head);
+      co_return exchange;
+    }
+    if (!co_await sign_in->on_challenge(std::move(sent), sending, head)) co_return exchange;
+  }
+}
+
 Task<ConnectorPage> fetch_page(HttpClient& client, const ConnectorDirectory& directory, std::string bearer,
-                               std::optional<std::string> page) {
+                               std::shared_ptr<ServerSignIn> sign_in, std::optional<std::string> page) {
   HttpRequest request{.method = "GET", .url = page_url(directory, page), .headers = {}, .body = {}};
   request.headers.add("Accept", "application/json");
   if (!bearer.empty()) request.headers.add("Authorization", "Bearer " + bearer);
@@ -80,9 +97,20 @@ Task<ConnectorPage> fetch_page(HttpClient& client, const ConnectorDirectory& dir
   // The token is for this directory and for nobody it might point at.
   limits.redirects = 0;
   limits.body = page_limit;
-  auto exchange = co_await client.send(std::move(request), limits);
+  std::unique_ptr<HttpExchange> exchange;
+  if (sign_in) {
+    exchange = co_await send_signed_in(client, std::move(request), limits, sign_in);
+  } else {
+    exchange = co_await client.send(std::move(request), limits);
+  }
   const auto status = exchange->head().status;
   const auto shown = redacted_url(directory.url);
+  if ((status == 401 || status == 403) && sign_in) {
+    throw Error(Errc::unauthorized,
+                fmt::format("the connector directory {} needs you to sign in (HTTP status {})", shown, status))
+        .with_http_status(status)
+        .with_sign_in(sign_in->last_need().value_or(SignInNeed{}));
+  }
   if (status == 401 || status == 403) {
     throw Error(
         Errc::unauthorized,
@@ -110,11 +138,13 @@ Task<std::vector<Connector>> fetch_pages(ConnectorDirectory directory, std::shar
   HttpClientOptions options;
   options.log = runtime.log;
   options.environment = context->variables;
-  HttpClient client(co_await asio::this_coro::executor, std::move(options));
+  const auto executor = co_await asio::this_coro::executor;
+  auto sign_in = directory_sign_in(directory, context, runtime, executor);
+  HttpClient client(executor, std::move(options));
   std::vector<Connector> all;
   std::optional<std::string> page;
   for (std::size_t count = 0; count < most_pages; ++count) {
-    auto one = co_await fetch_page(client, directory, bearer, page);
+    auto one = co_await fetch_page(client, directory, bearer, sign_in, page);
     all.insert(all.end(), std::make_move_iterator(one.connectors.begin()),
                std::make_move_iterator(one.connectors.end()));
     if (!one.next || one.next == page) break;
@@ -137,6 +167,18 @@ void keep(const std::string& file, const std::string& text) {
 }
 
 }  // namespace
+
+std::shared_ptr<ServerSignIn> directory_sign_in(const ConnectorDirectory& directory,
+                                                const std::shared_ptr<const StartContext>& context,
+                                                const Runtime& runtime, asio::any_io_executor executor) {
+  if (!signs_in_at_connectors(directory) || !context->sign_ins) return nullptr;
+  HttpClientOptions options;
+  options.log = runtime.log;
+  options.environment = context->variables;
+  auto address = value_or_throw(parse_url(directory.url));
+  address.query.reset();
+  return context->sign_ins->for_address(std::move(executor), address, std::move(options), reading_for(context));
+}
 
 Task<void> fetch_connectors(ConnectorDirectory directory, std::shared_ptr<const StartContext> context,
                             Runtime runtime) {

@@ -13,6 +13,8 @@
 #include "entries/signature.h"
 #include "host/sign_in/pasted_visit.h"
 #include "host/start/stored_secrets.h"
+#include "settings/connectors.h"
+#include "text/clean_text.h"
 
 namespace patchbay {
 namespace {
@@ -40,11 +42,29 @@ Task<Secret> optional_secret(std::function<Task<Secret>(std::string)> secret, st
   co_return Secret();
 }
 
+std::optional<std::string> callback_host_of(const SignInOptions& options, const VariableLookup& variables) {
+  return options.callback_host ? options.callback_host : variables("MCP_OAUTH_CALLBACK_HOST");
+}
+
+// The code goes there. An entry was checked when it was read; a variable of the environment was not.
+OpenVisit visits_of_this_machine(OpenVisit open) {
+  return [open = std::move(open)](VisitWish wish) {
+    if (wish.host != "localhost" && wish.host != "127.0.0.1") {
+      throw Error(Errc::config,
+                  fmt::format("the browser has to come back to this machine: MCP_OAUTH_CALLBACK_HOST must be localhost "
+                              "or 127.0.0.1, not \"{}\"",
+                              clean_line(wish.host)));
+    }
+    return open(std::move(wish));
+  };
+}
+
 // What the program gives us.
 Task<Secret> secret_by(Task<std::string> text) { co_return Secret(co_await std::move(text)); }
 
 SignInSettings settings_of(const ServerConfig& written, const ServerConfig& expanded, const SignInOptions& options,
-                           const SignIns::Reading& reading) {
+                           const std::shared_ptr<SignIns::Reading>& current) {
+  const auto& reading = *current;
   const auto oauth = expanded.oauth.value_or(OAuthConfig{});
   SignInSettings settings;
   settings.server = written.name;
@@ -57,9 +77,7 @@ SignInSettings settings_of(const ServerConfig& written, const ServerConfig& expa
   settings.issuer_metadata = oauth.auth_server_metadata_url;
   settings.resource = oauth.resource;
   settings.dpop = oauth.dpop;
-  settings.callback_host = oauth.callback_host     ? oauth.callback_host
-                           : options.callback_host ? options.callback_host
-                                                   : reading.variables("MCP_OAUTH_CALLBACK_HOST");
+  settings.callback_host = oauth.callback_host ? oauth.callback_host : callback_host_of(options, reading.variables);
   settings.callback_port = oauth.callback_port     ? oauth.callback_port
                            : options.callback_port ? options.callback_port
                                                    : port_in(reading.variables("MCP_OAUTH_CALLBACK_PORT"));
@@ -73,20 +91,20 @@ SignInSettings settings_of(const ServerConfig& written, const ServerConfig& expa
     settings.client_secret = [get = options.client_secret, name = written.name] { return secret_by(get(name)); };
   } else if (settings.client_id && reading.secret && (settings.users_own || !oauth.auth_server_metadata_url)) {
     // A project that has the name and URL of a server of the user's must not choose who gets to see its secret.
-    settings.client_secret = [secret = reading.secret, name = client_secret_name(written)] {
-      return optional_secret(secret, name);
+    settings.client_secret = [current, name = client_secret_name(written)] {
+      return optional_secret(current->secret, name);
     };
   }
   if (oauth.private_key_file) {
-    settings.private_key = [read = reading.read_file, file = *oauth.private_key_file] { return read(file); };
+    settings.private_key = [current, file = *oauth.private_key_file] { return current->read_file(file); };
   }
-  settings.workload_token = [read = reading.read_file, file = oauth.token_file, name = written.name]() -> Task<Secret> {
+  settings.workload_token = [current, file = oauth.token_file, name = written.name]() -> Task<Secret> {
     if (!file) {
       throw Error(
           Errc::config,
           fmt::format("server \"{}\" signs in by workload identity, and its entry has no \"oauth.tokenFile\"", name));
     }
-    return read(*file);
+    return current->read_file(*file);
   };
   return settings;
 }
@@ -165,8 +183,12 @@ std::shared_ptr<ServerSignIn> SignIns::for_entry(asio::any_io_executor executor,
   auto identity = sha256_hex(
       fmt::format("{}\n{}\n{}\n{}", expanded.url, entry_hash(expanded), http.ca_file, http.client_certificate));
   auto& known = known_[written.name];
-  if (known.sign_in && known.identity == identity) return known.sign_in;
-  auto settings = settings_of(written, expanded, options_, reading);
+  if (known.sign_in && known.identity == identity) {
+    if (known.reading) *known.reading = std::move(reading);
+    return known.sign_in;
+  }
+  auto current = std::make_shared<Reading>(std::move(reading));
+  auto settings = settings_of(written, expanded, options_, current);
   http.entry_url.clear();
   http.shown.clear();
   if (settings.identity_provider) {
@@ -175,8 +197,33 @@ std::shared_ptr<ServerSignIn> SignIns::for_entry(asio::any_io_executor executor,
     };
   }
   auto way = [executor, server = settings.url, http] { return find_way(executor, server, http); };
-  known = {std::move(identity), desk(executor)->server(std::move(settings), std::move(way))};
+  known = {std::move(identity), desk(executor)->server(std::move(settings), std::move(way)), std::move(current)};
   return known.sign_in;
+}
+
+std::shared_ptr<ServerSignIn> SignIns::for_address(asio::any_io_executor executor, const Url& address,
+                                                   HttpClientOptions http, Reading reading) {
+  auto& known = addresses_[address.text()];
+  if (known.sign_in) {
+    *known.reading = std::move(reading);
+    return known.sign_in;
+  }
+  ServerConfig entry;
+  entry.name = connectors_name;
+  entry.kind = ServerKind::http;
+  entry.url = address.text();
+  entry.origin.scope = ConfigScope::user;
+  known.reading = std::make_shared<Reading>(std::move(reading));
+  auto settings = settings_of(entry, entry, options_, known.reading);
+  http.entry_url.clear();
+  http.shown.clear();
+  auto way = [executor, address, http] { return find_way(executor, address, http); };
+  known.sign_in = desk(executor)->server(std::move(settings), std::move(way));
+  return known.sign_in;
+}
+
+void SignIns::use_for(const std::string& server, std::shared_ptr<ServerSignIn> sign_in) {
+  known_[server] = {{}, std::move(sign_in), {}};
 }
 
 std::shared_ptr<ServerSignIn> SignIns::find(const std::string& server) const {
@@ -185,9 +232,9 @@ std::shared_ptr<ServerSignIn> SignIns::find(const std::string& server) const {
 }
 
 OpenVisit SignIns::visits() const {
-  if (options_.paste) return pasted_visits(options_.paste);
+  if (options_.paste) return visits_of_this_machine(pasted_visits(options_.paste));
   if (!options_.show) return {};
-  return [show = options_.show, wait = options_.wait, runtime = runtime_](VisitWish wish) {
+  return visits_of_this_machine([show = options_.show, wait = options_.wait, runtime = runtime_](VisitWish wish) {
     LoopbackOptions loopback;
     loopback.show = [show, server = wish.server](std::string url, std::string redirect_uri) {
       return show(SignInPage{server, std::move(url), std::move(redirect_uri)});
@@ -195,7 +242,7 @@ OpenVisit SignIns::visits() const {
     loopback.wait = wait;
     loopback.runtime = runtime;
     return loopback_visits(std::move(loopback))(std::move(wish));
-  };
+  });
 }
 
 Task<void> SignIns::sign_in_at_provider(asio::any_io_executor executor, HttpClientOptions http) {
@@ -203,7 +250,7 @@ Task<void> SignIns::sign_in_at_provider(asio::any_io_executor executor, HttpClie
     throw Error(Errc::config, "the settings name no identity provider (\"xaaIdp\")");
   }
   const auto provider = *options_.identity_provider;
-  const auto host = options_.callback_host ? options_.callback_host : http.environment("MCP_OAUTH_CALLBACK_HOST");
+  const auto host = callback_host_of(options_, http.environment);
   const auto port = provider.callback_port   ? provider.callback_port
                     : options_.callback_port ? options_.callback_port
                                              : port_in(http.environment("MCP_OAUTH_CALLBACK_PORT"));

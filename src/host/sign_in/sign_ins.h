@@ -1,7 +1,8 @@
 // The sign-ins of a host's servers. Makes one ServerSignIn for each entry that is reached by HTTP and has no
 // credentials of its own, and keeps it while the entry stays the same, so that a new connection goes on with the token
-// of the old one. Owned by the Host, used by host/start when a transport is made, and by Host::sign_in; loop thread
-// only.
+// of the old one. The directory of connectors and the proxy that they are reached through have one each, which belongs
+// to no server: all that are behind the proxy share it. Owned by the Host, used by host/start when a transport is made,
+// and by Host::sign_in; loop thread only.
 #pragma once
 
 #include <map>
@@ -42,6 +43,12 @@ class SignIns {
   // That of an earlier connection; null before there was one.
   std::shared_ptr<ServerSignIn> find(const std::string& server) const;
 
+  // For an address of connectors, which the user's own settings name and which is no server's.
+  std::shared_ptr<ServerSignIn> for_address(asio::any_io_executor executor, const Url& address, HttpClientOptions http,
+                                            Reading reading);
+  // The sign-in of `server` is that one from now on.
+  void use_for(const std::string& server, std::shared_ptr<ServerSignIn> sign_in);
+
   // Whether somebody is there to sign in.
   bool has_person() const noexcept { return options_.show || options_.paste; }
   OpenVisit visits() const;
@@ -57,12 +64,15 @@ class SignIns {
   struct Known {
     std::string identity;
     std::shared_ptr<ServerSignIn> sign_in;
+    // As it is now: the configuration may have been read again since the sign-in was made.
+    std::shared_ptr<Reading> reading;
   };
   SignInOptions options_;
   Runtime runtime_;
   std::shared_ptr<SignInStore> store_;
   std::shared_ptr<SignInDesk> desk_;
-  std::map<std::string, Known> known_;  // by the name of the server
+  std::map<std::string, Known> known_;      // by the name of the server
+  std::map<std::string, Known> addresses_;  // those of no server, by URL
 };
 
 }  // namespace patchbay

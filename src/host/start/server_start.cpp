@@ -157,28 +157,6 @@ std::shared_ptr<HelperHeaders> helper_for(const ServerConfig& written, const Sta
   return std::make_shared<HelperHeaders>(std::move(command), runtime);
 }
 
-// A connector behind the proxy of its directory, which holds the sign-in at the far side.
-std::shared_ptr<Transport> proxied(const ServerConfig& expanded, std::shared_ptr<const StartContext> context,
-                                   HttpTarget options, Runtime runtime) {
-  const auto id = std::as_const(expanded.extra)["connectorId"].text();
-  if (!id || expanded.origin.scope != ConfigScope::connector || !context->connectors ||
-      context->connectors->proxy.empty()) {
-    return nullptr;
-  }
-  ProxyOptions proxy;
-  proxy.base = context->connectors->proxy;
-  proxy.server_id = *id;
-  proxy.auth = context->connector_auth->lock();
-  if (!proxy.auth) {
-    proxy.auth = proxy_auth(value_or_throw(proxy_url(proxy.base, proxy.server_id)),
-                            connector_tokens(*context->connectors, context, std::move(runtime)),
-                            "renew the token that \"connectors.bearer\" in config.json names");
-    *context->connector_auth = proxy.auth;
-  }
-  proxy.http = std::move(options);
-  return proxy_transport(std::move(proxy));
-}
-
 Task<Secret> read_key_file(std::shared_ptr<const StartContext> context, std::string written) {
   auto path = path_of(written, *context);
   auto read = [path] { return read_config_text(path); };
@@ -195,6 +173,55 @@ Task<Secret> stored_secret_of(std::shared_ptr<const StartContext> context, std::
   co_return Secret(value_or_throw(std::move(value)));
 }
 
+// A connector behind the proxy of its directory, which holds the sign-in at the far side. At the proxy itself the user
+// signs in once for all of them, unless the settings say where a bearer is read.
+Task<std::shared_ptr<Transport>> proxied(ServerConfig expanded, std::shared_ptr<const StartContext> context,
+                                         HttpTarget options, Runtime runtime) {
+  if (!context->connectors || !is_behind_proxy(*context->connectors, expanded)) co_return nullptr;
+  ProxyOptions proxy;
+  proxy.base = context->connectors->proxy;
+  proxy.server_id = std::as_const(expanded.extra)["connectorId"].text().value_or("");
+  if (signs_in_at_connectors(*context->connectors) && context->sign_ins) {
+    const auto address = value_or_throw(parse_url(proxy_address(*context->connectors)));
+    auto sign_in = context->sign_ins->for_address(co_await asio::this_coro::executor, address,
+                                                  http_client_options(options, runtime), reading_for(context));
+    context->sign_ins->use_for(expanded.name, sign_in);
+    proxy.auth = std::move(sign_in);
+    proxy.http = std::move(options);
+    co_return proxy_transport(std::move(proxy));
+  }
+  proxy.auth = context->connector_auth->lock();
+  if (!proxy.auth) {
+    proxy.auth = proxy_auth(value_or_throw(proxy_url(proxy.base, proxy.server_id)),
+                            connector_tokens(*context->connectors, context, std::move(runtime)),
+                            "renew the token that \"connectors.bearer\" in config.json names");
+    *context->connector_auth = proxy.auth;
+  }
+  proxy.http = std::move(options);
+  co_return proxy_transport(std::move(proxy));
+}
+
+Task<std::shared_ptr<Transport>> remote_for(ServerConfig expanded, ServerConfig written,
+                                            std::shared_ptr<const StartContext> context, Runtime runtime) {
+  auto options = http_options(expanded);
+  options.shown = shown_target(written);
+  options.variables = context->variables;
+  for (auto* file : {&options.ca_file, &options.client_certificate, &options.client_key}) {
+    if (!file->empty()) *file = path_of(*file, *context);
+  }
+  if (auto transport = co_await proxied(expanded, context, options, runtime)) co_return transport;
+  std::shared_ptr<HttpAuth> auth = helper_for(written, *context, runtime);
+  if (!auth && context->sign_ins && may_sign_in(written)) {
+    auth = context->sign_ins->for_entry(co_await asio::this_coro::executor, written, expanded,
+                                        http_client_options(options, runtime), reading_for(context));
+  }
+  if (expanded.kind == ServerKind::sse) co_return sse_transport_with(std::move(options), auth);
+  if (expanded.kind == ServerKind::websocket) co_return ws_transport_with(std::move(options), auth);
+  co_return http_transport_with(std::move(options), auth);
+}
+
+}  // namespace
+
 SignIns::Reading reading_for(const std::shared_ptr<const StartContext>& context) {
   // What is shared refers back to the servers, so it does not keep the context alive.
   std::weak_ptr<const StartContext> weak = context;
@@ -207,27 +234,6 @@ SignIns::Reading reading_for(const std::shared_ptr<const StartContext>& context)
           .secret = [held](std::string name) { return stored_secret_of(held(), std::move(name)); },
           .variables = context->variables};
 }
-
-Task<std::shared_ptr<Transport>> remote_for(ServerConfig expanded, ServerConfig written,
-                                            std::shared_ptr<const StartContext> context, Runtime runtime) {
-  auto options = http_options(expanded);
-  options.shown = shown_target(written);
-  options.variables = context->variables;
-  for (auto* file : {&options.ca_file, &options.client_certificate, &options.client_key}) {
-    if (!file->empty()) *file = path_of(*file, *context);
-  }
-  if (auto transport = proxied(expanded, context, options, runtime)) co_return transport;
-  std::shared_ptr<HttpAuth> auth = helper_for(written, *context, runtime);
-  if (!auth && context->sign_ins && may_sign_in(written)) {
-    auth = context->sign_ins->for_entry(co_await asio::this_coro::executor, written, expanded,
-                                        http_client_options(options, runtime), reading_for(context));
-  }
-  if (expanded.kind == ServerKind::sse) co_return sse_transport_with(std::move(options), auth);
-  if (expanded.kind == ServerKind::websocket) co_return ws_transport_with(std::move(options), auth);
-  co_return http_transport_with(std::move(options), auth);
-}
-
-}  // namespace
 
 Task<SecretValues> fetch_secrets(ServerConfig server, std::shared_ptr<const StartContext> context, Runtime runtime) {
   SecretValues values;

@@ -50,6 +50,9 @@ struct StartContext {
   std::function<void(const ServerConfig& written, const ServerConfig& expanded)> check;
 };
 
+// How sign-ins read what an entry refers to. It does not keep the context alive.
+SignIns::Reading reading_for(const std::shared_ptr<const StartContext>& context);
+
 // What the secret references of an entry come to. Nothing is read or run when one of them is not allowed there.
 Task<SecretValues> fetch_secrets(ServerConfig server, std::shared_ptr<const StartContext> context, Runtime runtime);
 
