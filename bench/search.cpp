@@ -8,9 +8,9 @@
 
 #include <fmt/format.h>
 
+#include "catalog/fragment.h"
 #include "catalog/search/tool_query.h"
 #include "figures.h"
-#include "host/offered_tools.h"
 
 using namespace patchbay;
 
@@ -37,8 +37,8 @@ class Dice {
   std::uint64_t state_ = 20261118;
 };
 
-OfferedTools::Tools some_tools(Dice& dice, int server, std::size_t count) {
-  OfferedTools::Tools out;
+Fragment some_tools(Dice& dice, int server, std::size_t count) {
+  ServerTools out{fmt::format("server{}", server), {}, NamePrefix::server};
   for (std::size_t i = 0; i < count; ++i) {
     Tool tool;
     const auto* verb = dice.of(verbs);
@@ -54,9 +54,9 @@ OfferedTools::Tools some_tools(Dice& dice, int server, std::size_t count) {
                              {"properties", Json{{fmt::format("{}_id", thing), Json{{"type", "string"}}},
                                                  {fmt::format("option{}_{}", server, i % 7), Json{{"type", "string"}}},
                                                  {"limit", Json{{"type", "integer"}}}}}};
-    out.push_back(std::make_shared<const Tool>(std::move(tool)));
+    out.tools.push_back(std::make_shared<const Tool>(std::move(tool)));
   }
-  return out;
+  return name_alone(out);
 }
 
 }  // namespace
@@ -65,19 +65,16 @@ int main(int argc, char** argv) {
   const int servers = argc > 1 ? std::atoi(argv[1]) : 100;
   const std::size_t tools = argc > 2 ? std::strtoul(argv[2], nullptr, 10) : 100;
   Dice dice;
-  OfferedTools offered;
-  const Permissions rules;
-  for (int i = 0; i < servers; ++i) {
-    offered.set(fmt::format("server{}", i), NamePrefix::server, some_tools(dice, i, tools));
-  }
+  Catalog::Fragments fragments;
+  for (int i = 0; i < servers; ++i) fragments.push_back(some_tools(dice, i, tools));
+  auto catalog = std::make_shared<const Catalog>(settle_names(fragments));
   ToolIndexes indexes;
-  auto catalog = offered.shown(rules);
   double begin = bench::wall_us();
   (void)indexes.of(catalog);
   const double build_ms = (bench::wall_us() - begin) / 1000;
 
-  offered.set("server0", NamePrefix::server, some_tools(dice, 0, tools));
-  catalog = offered.shown(rules);
+  fragments.front() = some_tools(dice, 0, tools);
+  catalog = std::make_shared<const Catalog>(settle_names(fragments));
   begin = bench::wall_us();
   const auto& index = indexes.of(catalog);
   const double change_ms = (bench::wall_us() - begin) / 1000;

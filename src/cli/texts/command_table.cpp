@@ -228,7 +228,7 @@ constexpr CommandEntry commands[] = {
     {Command::skills, CommandGroup::contents, "skills",
      "List skills, or show one after checking its content against its hash",
      "  patchbay skills\n  patchbay skills docs pdf-processing\n  patchbay skills docs pdf-processing "
-     "references/forms.md\n  patchbay skills approve docs pdf-processing    a model may follow it as it is now\n"
+     "references/forms.md\n  patchbay skills approve docs pdf-processing    lets models follow it\n"
      "  patchbay skills reject docs pdf-processing",
      CommandWords("SERVER",
                   "A server, to list only its skills; then a skill, by name or URI; then one of its files. Before them "
