@@ -14,6 +14,7 @@
 
 #include <patchbay/config.h>
 
+#include "sandbox/setting.h"
 #include "settings/variables.h"
 
 namespace patchbay {
@@ -94,6 +95,8 @@ struct SettingsLayer {
   std::optional<BoolSetting> disable_connectors;
 
   std::optional<IdentityProviderSetting> identity_provider;  // none of a file inside the repository
+
+  std::optional<SandboxSetting> sandbox;  // sandbox.default: of local servers; files in a repository only take away
 
   std::vector<TextSetting> allow_rules;
   std::vector<TextSetting> ask_rules;
