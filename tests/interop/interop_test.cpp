@@ -414,16 +414,17 @@ TEST(ServerFilesystem, WorksInASandboxOfFiles) {
   NEEDS(landlock);
   TemporaryDirectory directory;
   const auto home = directory.path / "home";
-  const auto work = directory.path / "work";
+  const auto data = directory.path / "data";
+  const auto work = data / "work";
   fs::create_directories(home / ".ssh");
   fs::create_directories(work);
   std::ofstream(home / ".ssh/id") << "the private key";
-  std::ofstream(directory.path / "outside.txt") << "outside";
+  std::ofstream(data / "outside.txt") << "outside";
   const Json entry{
       {"command", environment("PATCHBAY_NODE")},
       {"args", Json::array({environment("PATCHBAY_NPM_DIR") +
                                 "/node_modules/@modelcontextprotocol/server-filesystem/dist/index.js",
-                            directory.path.string()})},
+                            data.string(), (home / ".ssh").string()})},
       {"sandbox", Json{{"mode", "required"}, {"preset", "files"}, {"write", Json::array({work.string()})}}}};
   const auto config = (directory.path / "servers.json").string();
   std::ofstream(config) << test::server_file({{"fs", entry}});
@@ -435,14 +436,13 @@ TEST(ServerFilesystem, WorksInASandboxOfFiles) {
   const auto file = (work / "note.txt").string();
   EXPECT_EQ(call({"fs/write_file", "path=" + file, "content=one"}).code, 0);
   EXPECT_THAT(call({"fs/read_text_file", "path=" + file}).out, HasSubstr("one"));
-  EXPECT_THAT(call({"fs/read_text_file", "path=" + (directory.path / "outside.txt").string()}).out,
-              HasSubstr("outside"));
+  EXPECT_THAT(call({"fs/read_text_file", "path=" + (data / "outside.txt").string()}).out, HasSubstr("outside"));
   // The server itself would allow these.
   const auto key = call({"fs/read_text_file", "path=" + (home / ".ssh/id").string()});
   EXPECT_NE(key.code, 0);
   EXPECT_THAT(key.out + key.err, HasSubstr("EACCES"));
-  EXPECT_NE(call({"fs/write_file", "path=" + (directory.path / "new.txt").string(), "content=x"}).code, 0);
-  EXPECT_FALSE(fs::exists(directory.path / "new.txt"));
+  EXPECT_NE(call({"fs/write_file", "path=" + (data / "new.txt").string(), "content=x"}).code, 0);
+  EXPECT_FALSE(fs::exists(data / "new.txt"));
 }
 
 TEST(ServerMemory, KeepsWhatItWasGiven) {

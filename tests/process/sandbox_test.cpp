@@ -18,7 +18,6 @@
 #include "base/as_result.h"
 #include "base/fd.h"
 #include "host/start/sandbox_start.h"
-#include "process/children.h"
 #include "process/confinement_file.h"
 #include "process/process.h"
 #include "process/sandbox_probe.h"
@@ -257,49 +256,11 @@ TEST_P(Sandbox, GivesNoPrivilegesBack) {
   EXPECT_THAT(attack.free("grep -E '^NoNewPrivs' /proc/self/status"), HasSubstr("\t0\n"));
 }
 
-TEST_P(Sandbox, HandsOnStatusAndDescriptorsAsWithoutOne) {
-  const Attack attack;
-  const SandboxLevels levels{.entry = read_sandbox(Json("auto")).value(), .entry_is_users = true, .command = "/bin/sh"};
-  const VariableLookup none = [](std::string_view) { return std::nullopt; };
-  const auto plan =
-      plan_sandbox("s", levels, sandbox_places(none, attack.house.project(), ""), none, "/bin/sh", machine).value();
-  run_task([&]() -> Task<void> {
-    EXPECT_EQ(co_await output_of({.command = "/bin/ls", .args = {"/proc/self/fd"}, .confinement = plan.confinement}),
-              "0\n1\n2\n3\n");
-    auto process = co_await Process::start(
-        {.command = "/bin/sh", .args = {"-c", "exit 7"}, .confinement = plan.confinement}, Runtime{});
-    EXPECT_TRUE(co_await process->ended_within(60s));
-    EXPECT_EQ(process->exit_status(), (ExitStatus{.code = 7}));
-    co_await process->shutdown({60s, 60s, 60s});
-    EXPECT_THAT(test::own_children(), IsEmpty());
-  });
-}
-
-TEST_P(Sandbox, LeavesNothingBehindThatIgnoresEverySignal) {
-  const Attack attack;
-  const SandboxLevels levels{.entry = read_sandbox(Json("auto")).value(), .entry_is_users = true, .command = "/bin/sh"};
-  const VariableLookup none = [](std::string_view) { return std::nullopt; };
-  const auto plan =
-      plan_sandbox("s", levels, sandbox_places(none, attack.house.project(), ""), none, "/bin/sh", machine).value();
-  const std::string mark = "PATCHBAY_SANDBOX_MARK_" + std::to_string(::getpid());
-  run_task([&]() -> Task<void> {
-    ProcessSpec spec{.command = "/bin/bash",
-                     .args = {"-c", "trap '' TERM INT HUP; (setsid sleep 100 &) ; echo up; while :; do sleep 1; done"}};
-    spec.env = {{mark, "1"}};
-    spec.confinement = plan.confinement;
-    auto process = co_await Process::start(std::move(spec), Runtime{});
-    std::array<char, 16> room;
-    EXPECT_EQ(co_await process->read_some(room), 3u);
-    EXPECT_THAT(test::marked(mark), Not(IsEmpty()));
-    co_await process->shutdown({1ms, 1ms, 1ms});
-    EXPECT_THAT(test::marked(mark), IsEmpty());
-  });
-}
-
 TEST_P(Sandbox, SeesNoProcessesButItsOwnBehindBubblewrap) {
   const Attack attack;
   const auto count = attack.confined("ls /proc | grep -c '^[0-9]'", R"("auto")", machine);
-  GetParam() ? EXPECT_LE(std::stoi(count), 8) : EXPECT_GT(std::stoi(count), 2);
+  // The test itself is one that is not the server's.
+  EXPECT_EQ(std::stoi(count) <= 8, GetParam());
 }
 
 INSTANTIATE_TEST_SUITE_P(Each, Sandbox, testing::Values(false, true),
@@ -353,7 +314,7 @@ TEST(SandboxMachine, RemembersWhetherBubblewrapWorks) {
   ASSERT_EQ(::stat(file.c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777, 0600u);
   // What is remembered is believed, for this start of the machine alone.
-  auto kept = parse_json(test::slurp(file)).value();
+  auto kept = parse_json(tree.read("state/bubblewrap-trial.json")).value();
   kept["works"] = false;
   std::ofstream(file) << to_text(kept);
   EXPECT_EQ(look_at_sandbox_machine({.state_directory = state}).bubblewrap, "");
@@ -440,19 +401,20 @@ class SandboxedServer : public testing::Test {
   void declare(const std::string& sandbox, const std::string& before = R"(cat "$HOME/.ssh/id_ed25519" > got 2> why;)",
                const std::string& file = "home/.config/patchbay/config.json") const {
     Json entry{{"command", "/bin/bash"},
-               {"args", Json::array({"-c", before + " exec " + test::built("mode-server") + " good"})}};
+               {"args", Json::array({"-c", before + " exec " + programs + "/mode-server good"})}};
     if (!sandbox.empty()) entry["sandbox"] = parse_json(sandbox).value();
     house.tree.file(file, server_file({{"fake", std::move(entry)}}));
     ::chmod((house.tree.path() / file).c_str(), 0666);
   }
   std::string got() const { return house.tree.has("project/got") ? house.tree.read("project/got") : "nothing"; }
-  test::CommandResult run_behind(std::vector<std::string> front, std::vector<std::string> words) const {
-    front.push_back(test::built("patchbay"));
+  test::CommandResult run_behind(std::vector<std::string> front, const std::vector<std::string>& words) const {
+    front.push_back(programs + "/patchbay");
     front.insert(front.end(), words.begin(), words.end());
     return test::run_program(front, house.options());
   }
 
   Household house;
+  std::string programs = test::built();
 };
 
 TEST_F(SandboxedServer, NothingIsDifferentWhereNobodyAsksForOne) {
@@ -499,6 +461,12 @@ TEST_F(SandboxedServer, ARepositoryCannotLoosenWhatSettingsAskFor) {
 TEST_F(SandboxedServer, HoldsForRootForAnOrdinaryUserAndInAUserNamespace) {
   NEEDS(landlock);
   NEEDS(root);
+  // The checkout may be where nobody else may look.
+  house.tree.directory("programs");
+  for (const auto* name : {"patchbay", "mode-server"}) {
+    fs::copy_file(test::built(name), house.tree.path() / "programs" / name);
+  }
+  programs = (house.tree.path() / "programs").string();
   declare(R"("auto")");
   const std::vector<std::vector<std::string>> fronts{
       {"/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"},
@@ -547,7 +515,8 @@ TEST_F(SandboxedServer, ARequiredSandboxThatIsNotToBeHadStartsNothing) {
 // docs/sandbox.md, with a server that is there.
 TEST_F(SandboxedServer, TheExampleOfThePageHoldsWhatItSays) {
   NEEDS(landlock);
-  const auto page = test::slurp(test::in_sources("docs/sandbox.md"));
+  std::ifstream file(test::in_sources("docs/sandbox.md"));
+  const std::string page{std::istreambuf_iterator<char>(file), {}};
   const std::string fence = "```json\n";
   const auto begin = page.find(fence) + fence.size();
   auto example = parse_json(page.substr(begin, page.find("```", begin) - begin)).value();

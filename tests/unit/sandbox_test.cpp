@@ -585,6 +585,7 @@ TEST(SandboxRefusalTest, FindsTheRuleThatWouldHelp) {
       {"PermissionError: [Errno 13] Permission denied: '/data/a b'", {Kind::write, "/data/a b"}},
       {"cat: /home/u/.ssh/id: Permission denied", {Kind::keys, "/home/u/.ssh/id"}},
       {"start\nmkdir: cannot create directory '/srv/x': Permission denied\n", {Kind::write, "/srv/x"}},
+      {"/bin/bash: line 1: /data/x: Permission denied", {Kind::write, "/data/x"}},
       {"Error: getaddrinfo EAI_AGAIN registry.npmjs.org", {Kind::network, ""}},
       {"OSError: socket: Permission denied", {Kind::network, ""}},
   };
