@@ -25,6 +25,7 @@ set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION utils)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SHLIBDEPS ON)
 # Loaded by name when HTTP is used, which dpkg-shlibdeps does not see.
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_DEPENDS libcurl4)
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_SUGGESTS bubblewrap)  # sandboxes: docs/sandbox.md
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_RECOMMENDS libsecret-1-0)  # the system keyring; docs/adr/0022
 set(CPACK_DEBIAN_RUNTIME_DESCRIPTION "connects agents and people to MCP servers
 Starts the servers that a configuration names, finds out which revision of

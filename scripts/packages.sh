@@ -26,6 +26,7 @@ packages_test=(
   libclang-rt-19-dev clang-format-19 libgtest-dev libgmock-dev g++
   util-linux iproute2 procps git ca-certificates python3 openssl nginx-light tinyproxy-bin
   chromium groff-base dpkg-dev file libsecret-1-0 gnome-keyring dbus-daemon dbus-bin
+  bubblewrap
 )
 # … and what single flags of ./test need on top.
 packages_tidy=(clang-tidy-19 clang-tools-19)

@@ -63,6 +63,10 @@ LoadRequest load_request(const Settings& settings) {
   request.mcp_configs = settings.mcp_config;
   request.mcp_servers = settings.mcp_servers;
   request.settings = settings.settings;
+  // One more settings text of this run, so that it is merged as all settings are.
+  if (!settings.sandbox.empty()) {
+    request.settings.push_back(to_text(Json{{"sandbox", Json{{"default", settings.sandbox}}}}));
+  }
   request.plugin_dirs = settings.plugin_dirs;
   request.strict = settings.strict;
   request.trust_project = settings.trust_project;

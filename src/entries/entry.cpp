@@ -12,6 +12,7 @@
 #include "http/url.h"
 #include "json/kind_text.h"
 #include "protocol/wire.h"
+#include "sandbox/setting.h"
 #include "text/clean_text.h"
 #include "text/ignorable.h"
 
@@ -44,9 +45,9 @@ constexpr auto internal_types = std::to_array<InternalType>({
 });
 
 constexpr auto known_keys = std::to_array<std::string_view>(
-    {"type",     "transport", "command",       "args",       "env",          "envFile",      "cwd",
-     "url",      "headers",   "headersHelper", "oauth",      "tls",          "timeout",      "request_timeout_ms",
-     "disabled", "required",  "protocol",      "alwaysLoad", "enabledTools", "disabledTools"});
+    {"type",     "transport", "command",       "args",       "env",          "envFile",       "cwd",
+     "url",      "headers",   "headersHelper", "oauth",      "tls",          "timeout",       "request_timeout_ms",
+     "disabled", "required",  "protocol",      "alwaysLoad", "enabledTools", "disabledTools", "sandbox"});
 // Of other programs, kept and not remarked on; the last two become permission rules (permission/entry_rules.h).
 constexpr auto foreign_keys = std::to_array<std::string_view>(
     {"bareElicitationCapability", "displayName", "discoveryCache", "tools", "toolPermissions"});
@@ -436,6 +437,7 @@ class EntryReader {
     std::size_t i = 0;
     for (const auto& [key, value] : entry_) {
       const auto& place = place_.children[i++];
+      if (key == "sandbox") read_sandbox_key({&value, &place});
       if (std::ranges::find(known_keys, key) != known_keys.end()) continue;
       server_.extra[key] = value;
       const bool rules = key == "tools" || key == "toolPermissions";
@@ -448,6 +450,13 @@ class EntryReader {
         }
       }
     }
+  }
+
+  // It stays in `extra` as written, and is part of what somebody agrees to.
+  void read_sandbox_key(const Member& at) {
+    server_.extra["sandbox"] = *at.value;
+    if (server_.kind != ServerKind::stdio) return not_used(at, "sandbox");
+    if (auto setting = read_sandbox(*at.value); !setting) error(at.place->value, std::move(setting).error());
   }
 
   static std::string unknown_key(std::string_view key, std::string_view shown,

@@ -21,6 +21,7 @@
 #include "host/start/stored_secrets.h"
 #include "permission/policy.h"
 #include "permission/rule_check.h"
+#include "process/sandbox_probe.h"
 #include "servers/settle.h"
 
 namespace patchbay {
@@ -120,6 +121,11 @@ std::shared_ptr<const StartContext> Host::Impl::start_context() const {
   }
   context->connectors = config.connectors;
   context->sign_ins = sign_ins_;
+  context->settings = config.settings;
+  context->own_config_dir = config.config_dir;
+  context->sandbox_machine = [state = options_.state_directory] {
+    return look_at_sandbox_machine({.state_directory = state});
+  };
   if (!config.config_dir.empty()) {
     context->secrets = [file = config.config_dir + "/secrets.json", vault = vault_](const std::string& name) {
       return stored_or_old_secret(vault.get(), file, name);

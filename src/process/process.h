@@ -32,6 +32,8 @@
 
 namespace patchbay {
 
+struct Confinement;  // sandbox/confinement.h
+
 struct ExitStatus {
   int code = 0;    // when signal is 0
   int signal = 0;  // that ended it
@@ -60,6 +62,8 @@ struct ProcessSpec {
   std::function<void(std::string_view)> on_stderr;
   // Called once, by shutdown(), behind the last of its stderr.
   std::function<void(const ProcessEnd&)> on_end;
+  // What the warden takes away from the command before it executes it; null: nothing.
+  std::shared_ptr<const Confinement> confinement;
 };
 
 // How long each step of shutdown() waits before the next.

@@ -18,19 +18,21 @@
 
 #include "base/as_result.h"
 #include "process/command_lookup.h"
+#include "process/confinement_file.h"
+#include "sandbox/confinement.h"
 
 extern char** environ;
 
 namespace patchbay {
 namespace {
 
-constexpr int first_free = PB_WARDEN_SOCKET + 1;
+constexpr int first_free = PB_WARDEN_ITSELF + 1;
 constexpr int large_pipe = 1 << 20;
 constexpr int most_large_pipes = 32;
 
 std::atomic<int> large_pipes{0};
 
-// Numbers 0 to 3 are where posix_spawn puts the child's own: a host that runs with some of
+// Numbers 0 to 5 are where posix_spawn puts the child's own: a host that runs with some of
 // those closed must not get its pipes there.
 Fd lifted(Fd fd) {
   if (!fd || fd.get() >= first_free) return fd;
@@ -92,7 +94,7 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
 
 // posix_spawn: no copy of the host's page tables, however large it is. Everything the host
 // changed about signals is undone in the child.
-int spawn_with(SpawnPlan& plan, const std::array<int, 4>& fds, pid_t& pid) {
+int spawn_with(SpawnPlan& plan, const std::vector<int>& fds, pid_t& pid) {
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   int failed = ::posix_spawn_file_actions_init(&actions);
@@ -162,6 +164,27 @@ void LargePipe::enlarge(int fd) {
   if (!held_) --large_pipes;
 }
 
+namespace {
+
+// The plan goes to the warden in a file of memory, so that it has no bound but the warden's. Behind bubblewrap a second
+// warden applies it: Landlock forbids the mounts that bubblewrap makes.
+void add_confinement(SpawnPlan& plan, const Confinement& wanted, const std::string& command) {
+  plan.confinement = lifted(value_or_throw(confinement_file(wanted, command)));
+  if (!plan.confinement) throw_errno(errno, "cannot make the sandbox of", command);
+  if (wanted.front.empty()) {
+    plan.argv.emplace_back(PB_WARDEN_CONFINES);
+    return;
+  }
+  plan.itself = lifted(Fd(::open(plan.image.path.c_str(), O_RDONLY | O_CLOEXEC)));
+  if (!plan.itself) throw_errno(errno, "cannot open the guard process of", command);
+  plan.argv.emplace_back(PB_WARDEN_BEHIND);
+  plan.argv.push_back(wanted.front.front());
+  plan.argv.insert(plan.argv.end(), wanted.front.begin(), wanted.front.end());
+  plan.argv.insert(plan.argv.end(), {fmt::format("/proc/self/fd/{}", +PB_WARDEN_ITSELF), PB_WARDEN_INSIDE});
+}
+
+}  // namespace
+
 SpawnPlan plan_spawn(const ProcessSpec& spec) {
   check(spec);
   auto environment = overlay_environment(environ, spec.env, spec.unset);
@@ -190,7 +213,13 @@ SpawnPlan plan_spawn(const ProcessSpec& spec) {
   plan.image = value_or_throw(find_warden());
   plan.cwd = spec.cwd;
   plan.environment = std::move(environment);
-  plan.argv = {"patchbay-warden", PB_WARDEN_VERSION, file, spec.command};
+  plan.argv = {"patchbay-warden"};
+  if (spec.confinement) {
+    add_confinement(plan, *spec.confinement, spec.command);
+  } else {
+    plan.argv.emplace_back(PB_WARDEN_VERSION);
+  }
+  plan.argv.insert(plan.argv.end(), {file, spec.command});
   plan.argv.insert(plan.argv.end(), spec.args.begin(), spec.args.end());
   plan.input = make_pipe(true, spec.command);
   plan.output = make_pipe(false, spec.command);
@@ -201,12 +230,17 @@ SpawnPlan plan_spawn(const ProcessSpec& spec) {
 
 pid_t spawn_warden(SpawnPlan& plan, const std::string& command) {
   pid_t pid = 0;
-  const int failed = spawn_with(
-      plan, {plan.input.theirs.get(), plan.output.theirs.get(), plan.errors.theirs.get(), plan.control.theirs.get()},
-      pid);
+  std::vector<int> fds{plan.input.theirs.get(), plan.output.theirs.get(), plan.errors.theirs.get(),
+                       plan.control.theirs.get()};
+  for (const auto* more : {&plan.confinement, &plan.itself}) {
+    if (*more) fds.push_back(more->get());
+  }
+  const int failed = spawn_with(plan, fds, pid);
   if (failed != 0) throw_errno(failed, fmt::format("the guard process {} cannot start", plan.image.path), command);
   for (auto* pair : {&plan.input, &plan.output, &plan.errors, &plan.control}) pair->theirs.reset();
   plan.image.memory.reset();
+  plan.confinement.reset();
+  plan.itself.reset();
   return pid;
 }
 
@@ -228,6 +262,13 @@ void throw_not_started(const pb_warden_record& said, const SpawnPlan& plan, cons
                                 plan.file));
       }
       throw_errno(said.value, "cannot execute", plan.file);
+    case PB_AT_PLAN:
+    case PB_AT_LIMITS:
+      throw_errno(said.value, "cannot set the limits of the sandbox for", command);
+    case PB_AT_LANDLOCK:
+      throw_errno(said.value, "cannot limit files by Landlock for", command);
+    case PB_AT_FILTER:
+      throw_errno(said.value, "cannot set the seccomp filter for", command);
     default:
       throw_errno(said.value, "cannot start", command);
   }

@@ -30,6 +30,9 @@ struct SpawnPlan {
   std::vector<std::string> argv;
   std::vector<std::string> environment;
   FdPair input, output, errors, control;
+  // Of a sandbox: what the warden does to the command, and the warden's own program where bubblewrap is in front.
+  Fd confinement;
+  Fd itself;
 };
 
 SpawnPlan plan_spawn(const ProcessSpec& spec);

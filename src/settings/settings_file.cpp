@@ -96,6 +96,8 @@ class SettingsReader {
         read_pins(at);
       } else if (key == "xaaIdp") {
         read_identity_provider(at);
+      } else if (key == "sandbox") {
+        read_sandbox_default(at);
       } else if (key == "env") {
         // What comes with a repository sets no variable of the person's.
         if (!is_inside_repository(layer_.source)) layer_.env = read_variables(at, report_);
@@ -206,6 +208,24 @@ class SettingsReader {
       return mistake(at.place->value, "\"pins\" must be \"off\", \"record\" or \"ask\"; it is ignored");
     }
     layer_.pins = mode;
+  }
+
+  // --- sandbox
+
+  // The other keys of this object are those of another program.
+  void read_sandbox_default(const Member& at) {
+    if (!at.value->is_object()) return;
+    const auto value = member_of(at, "default");
+    if (!value) return;
+    auto setting = read_sandbox(*value.value);
+    if (!setting) {
+      // What was meant is not known, so it is taken for the strictest.
+      report_.error(value.place->value,
+                    fmt::format("sandbox.default: {}; until this is fixed it counts as \"required\"", setting.error()));
+      setting.emplace();
+      setting->mode = SandboxMode::required;
+    }
+    layer_.sandbox = std::move(*setting);
   }
 
   // --- sign-in

@@ -15,6 +15,7 @@
 #include <patchbay/config.h>
 
 #include "pins/pin_mode.h"
+#include "sandbox/setting.h"
 #include "settings/hook_settings.h"
 #include "settings/variables.h"
 
@@ -98,6 +99,8 @@ struct SettingsLayer {
   std::optional<PinMode> pins;
 
   std::optional<IdentityProviderSetting> identity_provider;  // none of a file inside the repository
+
+  std::optional<SandboxSetting> sandbox;  // sandbox.default: of local servers; files in a repository only take away
 
   std::vector<TextSetting> allow_rules;
   std::vector<TextSetting> ask_rules;

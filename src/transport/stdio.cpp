@@ -106,10 +106,13 @@ class StdioTransport final : public Transport {
     spec.cwd = options_.cwd;
     spec.on_stderr = options_.on_stderr;
     spec.on_end = options_.on_end;
+    spec.confinement = options_.confinement;
     auto process = co_await Process::start(std::move(spec), copy);
     auto label = name_.empty() ? std::filesystem::path(options_.command).filename().string() : name_;
-    co_return std::make_unique<StdioChannel>(std::move(process), std::move(label), std::move(copy),
-                                             co_await asio::this_coro::executor);
+    auto channel = std::make_unique<StdioChannel>(std::move(process), std::move(label), std::move(copy),
+                                                  co_await asio::this_coro::executor);
+    channel->explain_refusal(options_.explain_refusal);
+    co_return channel;
   }
 
  private:
@@ -174,6 +177,7 @@ struct StdioChannel::State : std::enable_shared_from_this<State> {
 
   bool closing = false;
   bool closed = false;
+  std::function<std::string(std::string_view)> explain_refusal;
 
   void cut(const Unsent& request) {
     if (broken) return;  // nothing is left to be written
@@ -206,6 +210,7 @@ struct StdioChannel::State : std::enable_shared_from_this<State> {
   Error closed_error(std::string what) {
     // One that never said anything else is probably no server, or not started as one.
     if (const auto printed = heard ? std::string() : skipped(); !printed.empty()) what += "; it " + printed;
+    if (!heard && explain_refusal) what += "; " + explain_refusal(process->stderr_tail());
     auto error = Error(Errc::closed, fmt::format("server \"{}\" {}", label, what))
                      .with_detail(process->telling_stderr(detail_lines));
     return process->has_read_nothing() ? std::move(error).with_carried_out(CarriedOut::no) : error;
@@ -318,6 +323,10 @@ struct StdioChannel::State : std::enable_shared_from_this<State> {
 StdioChannel::StdioChannel(std::unique_ptr<Process> process, std::string label, Runtime runtime,
                            asio::any_io_executor executor)
     : state_(std::make_shared<State>(std::move(process), std::move(label), std::move(runtime), std::move(executor))) {}
+
+void StdioChannel::explain_refusal(std::function<std::string(std::string_view)> explain) {
+  state_->explain_refusal = std::move(explain);
+}
 
 StdioChannel::~StdioChannel() {
   state_->closing = true;

@@ -38,6 +38,9 @@ class StdioChannel final : public Channel {
   std::string diagnostics() const override;
   std::string skipped() const override;
 
+  // See StdioTarget.
+  void explain_refusal(std::function<std::string(std::string_view)> explain);
+
   // Lines skipped so far because they were no messages.
   std::uint64_t junk_lines() const noexcept;
 

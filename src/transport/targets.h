@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,6 +28,10 @@ struct StdioTarget : StdioOptions {
   std::function<void(std::string_view)> on_stderr;
   // Called once when the command has ended, behind the last of its stderr.
   std::function<void(const ProcessEnd&)> on_end;
+  // Its sandbox; null: none.
+  std::shared_ptr<const Confinement> confinement;
+  // What the sandbox may have to do with it that a server did not start, from its stderr; unset: nothing is said.
+  std::function<std::string(std::string_view stderr_text)> explain_refusal;
 };
 
 struct HttpTarget : HttpOptions {

@@ -1,7 +1,7 @@
 // Runs a command as an ordinary container would: with Docker's default capabilities and what
 // its default seccomp profile refuses, and without an init that takes care of orphans.
 //
-//   ordinary [--no-ipv6] COMMAND [ARGUMENT...]
+//   ordinary [--no-ipv6] [--no-landlock] COMMAND [ARGUMENT...]
 //
 // Refused are new namespaces (unshare, setns, clone), everything that mounts, the kernel's
 // keyring, and what only an administrator of the machine does; clone3 is unknown, so that
@@ -129,7 +129,10 @@ static void refuse(int number, int error) {
   answer(SECCOMP_RET_ERRNO | (unsigned)error);
 }
 
-static void build_filter(int no_ipv6) {
+// landlock_create_ruleset and its like, which older headers do not name.
+static const int landlock_calls[] = {444, 445, 446};
+
+static void build_filter(int no_ipv6, int no_landlock) {
   const unsigned namespaces =
       CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
   const size_t first = offsetof(struct seccomp_data, args[0]);  // its lower half: both processors are little endian
@@ -140,6 +143,7 @@ static void build_filter(int no_ipv6) {
   load(offsetof(struct seccomp_data, nr));
   for (size_t i = 0; i < sizeof refused / sizeof *refused; ++i) refuse(refused[i], EPERM);
   refuse(SYS_clone3, ENOSYS);
+  for (int i = 0; no_landlock && i < 3; ++i) refuse(landlock_calls[i], ENOSYS);
 
   unless_equal_skip(SYS_clone, 4);
   load(first);
@@ -199,9 +203,10 @@ static int drop_capabilities(void) {
 
 int main(int count, char** words) {
   const int no_ipv6 = count > 1 && strcmp(words[1], "--no-ipv6") == 0;
-  char** command = words + 1 + no_ipv6;
-  if (count < 2 + no_ipv6) {
-    fprintf(stderr, "usage: ordinary [--no-ipv6] COMMAND [ARGUMENT...]\n");
+  const int no_landlock = count > 1 + no_ipv6 && strcmp(words[1 + no_ipv6], "--no-landlock") == 0;
+  char** command = words + 1 + no_ipv6 + no_landlock;
+  if (count < 2 + no_ipv6 + no_landlock) {
+    fprintf(stderr, "usage: ordinary [--no-ipv6] [--no-landlock] COMMAND [ARGUMENT...]\n");
     return 125;
   }
   // Orphans come here and are not waited for: a container's first process seldom does.
@@ -215,7 +220,7 @@ int main(int count, char** words) {
     }
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   }
-  build_filter(no_ipv6);
+  build_filter(no_ipv6, no_landlock);
   const struct sock_fprog program = {filter_length, filter};
   // Who may not administer the machine has to promise to stay that way.
   if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0 &&

@@ -42,7 +42,7 @@ check_line() {
     case $word in
       --*)
         if takes_value "$word"; then skip=1; fi
-        grep -qE -- "(^|[ ,])${word%%=*}([ ,:=]|\$)" <<< "$help" || wrong "$2: there is no flag ${word%%=*}"
+        grep -qE -- "(^|[ ,])${word%%=*}([][ ,:=]|\$)" <<< "$help" || wrong "$2: there is no flag ${word%%=*}"
         continue
         ;;
     esac

@@ -13,6 +13,7 @@
 #include "base/as_result.h"
 #include "base/timeout.h"
 #include "base/waiting.h"
+#include "support/capability.h"
 #include "support/command.h"
 #include "support/fails_with.h"
 #include "support/loop.h"
@@ -406,6 +407,42 @@ TEST(ServerFilesystem, ReadsAndWritesWhatTheRootsAllow) {
     EXPECT_TRUE(outside.is_error);
     co_await session.close();
   });
+}
+
+// N5: in a sandbox without network, and with what packages bring along out of its reach but for reading.
+TEST(ServerFilesystem, WorksInASandboxOfFiles) {
+  NEEDS(landlock);
+  TemporaryDirectory directory;
+  const auto home = directory.path / "home";
+  const auto data = directory.path / "data";
+  const auto work = data / "work";
+  fs::create_directories(home / ".ssh");
+  fs::create_directories(work);
+  std::ofstream(home / ".ssh/id") << "the private key";
+  std::ofstream(data / "outside.txt") << "outside";
+  const Json entry{
+      {"command", environment("PATCHBAY_NODE")},
+      {"args", Json::array({environment("PATCHBAY_NPM_DIR") +
+                                "/node_modules/@modelcontextprotocol/server-filesystem/dist/index.js",
+                            data.string(), (home / ".ssh").string()})},
+      {"sandbox", Json{{"mode", "required"}, {"preset", "files"}, {"write", Json::array({work.string()})}}}};
+  const auto config = (directory.path / "servers.json").string();
+  std::ofstream(config) << test::server_file({{"fs", entry}});
+  const auto call = [&](const std::vector<std::string>& words) {
+    std::vector<std::string> line{test::built("patchbay"), "--strict-mcp-config", "--mcp-config", config, "call"};
+    line.insert(line.end(), words.begin(), words.end());
+    return test::run_program(line, {.cwd = work.string(), .env = {{"HOME", home.string()}}});
+  };
+  const auto file = (work / "note.txt").string();
+  EXPECT_EQ(call({"fs/write_file", "path=" + file, "content=one"}).code, 0);
+  EXPECT_THAT(call({"fs/read_text_file", "path=" + file}).out, HasSubstr("one"));
+  EXPECT_THAT(call({"fs/read_text_file", "path=" + (data / "outside.txt").string()}).out, HasSubstr("outside"));
+  // The server itself would allow these.
+  const auto key = call({"fs/read_text_file", "path=" + (home / ".ssh/id").string()});
+  EXPECT_NE(key.code, 0);
+  EXPECT_THAT(key.out + key.err, HasSubstr("EACCES"));
+  EXPECT_NE(call({"fs/write_file", "path=" + (data / "new.txt").string(), "content=x"}).code, 0);
+  EXPECT_FALSE(fs::exists(data / "new.txt"));
 }
 
 TEST(ServerMemory, KeepsWhatItWasGiven) {

@@ -20,6 +20,9 @@ inline constexpr std::string_view ipv6 = "ipv6";
 inline constexpr std::string_view root = "root";
 // The key service of the kernel (add_key, keyctl).
 inline constexpr std::string_view keys = "keys";
+// Landlock, for sandboxes; and bubblewrap that may make namespaces.
+inline constexpr std::string_view landlock = "landlock";
+inline constexpr std::string_view bubblewrap = "bubblewrap";
 
 }  // namespace patchbay::test
 

@@ -528,7 +528,11 @@ TEST(FlagTableTest, ExamplesAreUnderstood) {
       if (!flag.takes_value() || (!flag.owner.every_command() && !flag.owner.is(command.command))) continue;
       EXPECT_NE(flag.value.needs, "") << flag.names;
       auto with_flag = line;
-      with_flag.insert(with_flag.begin() + 1, {names_in(flag).front(), std::string(flag.value.example)});
+      if (flag.takes_next_word()) {
+        with_flag.insert(with_flag.begin() + 1, {names_in(flag).front(), std::string(flag.value.example)});
+      } else {
+        with_flag.insert(with_flag.begin() + 1, names_in(flag).front() + "=" + std::string(flag.value.example));
+      }
       EXPECT_TRUE(std::holds_alternative<Settings>(read_command_line(with_flag))) << testing::PrintToString(with_flag);
     }
   }

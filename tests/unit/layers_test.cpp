@@ -35,9 +35,9 @@ const std::map<std::string, std::set<std::string>, std::less<>>& allowed_layers(
     };
     const std::set<std::string> to_secrets{"base", "json", "text", "secrets"};
     const auto to_protocol = with(to_secrets, {"protocol"});
-    const auto to_net = with(to_protocol, {"rpc", "process", "http", "ws"});
+    const auto to_net = with(to_protocol, {"rpc", "process", "http", "ws", "sandbox"});
     const auto to_transport = with(to_net, {"transport", "auth"});
-    const auto to_entries = with(to_protocol, {"http", "entries"});
+    const auto to_entries = with(to_protocol, {"http", "entries", "sandbox"});
     const auto to_settings = with(to_entries, {"pins", "settings"});
     const auto to_permission = with(to_settings, {"catalog", "permission"});
     const auto to_hooks = with(to_permission, {"hooks"});
@@ -52,7 +52,8 @@ const std::map<std::string, std::set<std::string>, std::less<>>& allowed_layers(
         {"secrets", {"base", "json", "text"}},
         {"protocol", to_secrets},
         {"rpc", to_protocol},
-        {"process", to_protocol},
+        {"sandbox", {"base", "json", "text"}},
+        {"process", with(to_protocol, {"sandbox"})},
         {"http", to_protocol},
         {"ws", with(to_protocol, {"http"})},
         {"transport", to_net},
@@ -61,7 +62,7 @@ const std::map<std::string, std::set<std::string>, std::less<>>& allowed_layers(
         {"server", to_transport},
         {"builtin", with(to_transport, {"server"})},
         {"catalog", to_entries},
-        {"entries", with(to_protocol, {"http"})},
+        {"entries", with(to_protocol, {"http", "sandbox"})},
         {"pins", to_protocol},
         {"settings", with(to_entries, {"pins"})},
         {"permission", with(to_settings, {"catalog"})},
@@ -143,7 +144,7 @@ const std::vector<Wrapped> wrapped_libraries{
 // Folders of pure decisions: no Asio, not even through a header of ours.
 const std::set<std::string_view> pure_folders{"json",    "text",   "secrets",  "protocol",   "catalog",
                                               "entries", "pins",   "settings", "permission", "servers",
-                                              "store",   "import", "hooks"};
+                                              "store",   "import", "hooks",    "sandbox"};
 
 // Words that belong to one protocol era.
 const std::vector<std::string_view> era_words{"2024-11-05", "2025-03-26", "2025-06-18",   "2025-11-25",
@@ -274,7 +275,11 @@ const std::vector<std::string_view> timers{"steady_timer", "system_timer", "high
 // or a flag inside a string literal outside of it, if any. No file of the library may know our commands.
 std::optional<std::string> typed_words_in(std::string_view file, const std::string& code) {
   // Flags of other programs.
-  static const std::set<std::string, std::less<>> others{"\"--rm\""};  // docker run
+  static const std::set<std::string, std::less<>> others{"\"--rm\"",  // docker run
+                                                                      // bubblewrap
+                                                         "\"--bind\"", "\"--dev-bind\"", "\"--proc\"",
+                                                         "\"--unshare-pid\"", "\"--unshare-net\"",
+                                                         "\"--die-with-parent\"", "\"--version\""};
   static const std::regex literal(R"("(?:[^"\\\n]|\\.)*")");
   static const std::regex command(
       R"(\bpatchbay (?:add|approve|call|completion|disable|doctor|enable|get|import|lint|)"

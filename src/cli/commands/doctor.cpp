@@ -9,8 +9,10 @@
 
 #include "cli/context.h"
 #include "cli/declared.h"
+#include "cli/sandboxes.h"
 #include "cli/texts/present.h"
 #include "cli/texts/remedy_words.h"
+#include "cli/texts/sandbox_words.h"
 #include "cli/vault.h"
 #include "cli/words/permission_flags.h"
 #include "host/start/stored_secrets.h"
@@ -71,6 +73,24 @@ bool is_asked_for(const Settings& settings, const std::string& server) {
   return settings.words.empty() || server.empty() || std::ranges::find(settings.words, server) != settings.words.end();
 }
 
+// What holds of each sandbox that somebody asked for.
+std::vector<Finding> check_sandboxes(const LoadedConfig& config) {
+  std::vector<Finding> out;
+  Sandboxes sandboxes(config);
+  for (const auto& server : config.servers) {
+    if (server.standing != ServerStanding::active) continue;
+    const auto state = sandboxes.of(server);
+    if (state.mode == SandboxMode::off) continue;
+    const auto level = state.gaps.empty()                    ? FindingLevel::ok
+                       : state.mode == SandboxMode::required ? FindingLevel::problem
+                                                             : FindingLevel::note;
+    Finding finding{level, "server", server.name, "sandbox: " + sandbox_words(state), {}};
+    if (!state.gaps.empty()) finding.fix = Fix::changing(gap_text(state.gaps.front(), sandboxes.machine()));
+    out.push_back(std::move(finding));
+  }
+  return out;
+}
+
 // Everything that can be seen without starting a server.
 Checkup look(const Settings& settings) {
   auto declared = load_declared(settings);
@@ -92,6 +112,7 @@ Checkup look(const Settings& settings) {
   add(findings, check_files(look_after(declared.store)));
   add(findings, check_environment(machine, config.environment));
   add(findings, check_servers(config, machine));
+  add(findings, check_sandboxes(config));
   std::erase_if(findings, [&](const Finding& finding) {
     return finding.area == "server" && !is_asked_for(settings, finding.subject);
   });

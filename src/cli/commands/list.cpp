@@ -14,9 +14,11 @@
 #include "cli/commands/list_warnings.h"
 #include "cli/context.h"
 #include "cli/declared.h"
+#include "cli/sandboxes.h"
 #include "cli/session/control.h"
 #include "cli/texts/present.h"
 #include "cli/texts/remedy_words.h"
+#include "cli/texts/sandbox_words.h"
 #include "entries/consent_text.h"
 #include "entries/entry.h"
 #include "entries/expand.h"
@@ -39,12 +41,17 @@ struct Row {
   std::optional<Error> error;
   bool tools_missing = false;  // it is connected, and its tools could not be listed
   bool tools_changed = false;  // ... or some of them wait for approval
+  SandboxState sandbox = {};   // what would hold
 };
 
 std::string state_word(const Row& row) { return row.reason.empty() ? std::string(to_string(row.state)) : row.reason; }
 
-Row row_of(const ServerConfig& server) {
-  Row row{&server, ServerState::disabled, std::string(to_string(server.standing)), std::nullopt};
+Row row_of(const ServerConfig& server, Sandboxes& sandboxes) {
+  Row row{.server = &server,
+          .state = ServerState::disabled,
+          .reason = std::string(to_string(server.standing)),
+          .error = std::nullopt,
+          .sandbox = sandboxes.of(server)};
   switch (server.standing) {
     case ServerStanding::active:
       row.state = ServerState::pending;
@@ -88,6 +95,7 @@ int rank_of(ConfigScope scope) {
 // Those that count; of one scope also those that another scope hides.
 std::vector<Row> rows_of(const LoadedConfig& config, const Settings& settings) {
   std::vector<Row> rows;
+  Sandboxes sandboxes(config);
   // Names that were given are there, or it is an error.
   for (const auto& name : settings.words) (void)all_named(config, name);
   auto is_meant = [&](const ServerConfig& server) {
@@ -95,10 +103,10 @@ std::vector<Row> rows_of(const LoadedConfig& config, const Settings& settings) {
     return in_scope(settings, server) && (names.empty() || std::ranges::find(names, server.name) != names.end());
   };
   for (const auto& server : config.servers) {
-    if (is_meant(server)) rows.push_back(row_of(server));
+    if (is_meant(server)) rows.push_back(row_of(server, sandboxes));
   }
   for (const auto& server : config.shadowed) {
-    if (!settings.scope.empty() && is_meant(server)) rows.push_back(row_of(server));
+    if (!settings.scope.empty() && is_meant(server)) rows.push_back(row_of(server, sandboxes));
   }
   std::vector<Row> ordered;
   for (int rank = 0; rank <= last_rank; ++rank) {
@@ -111,19 +119,21 @@ std::vector<Row> rows_of(const LoadedConfig& config, const Settings& settings) {
 
 Json row_json(const LoadedConfig& config, const Row& row) {
   const bool broken = row.server->standing == ServerStanding::broken;
-  return {{"name", row.server->name},
-          {"scope", to_string(row.server->origin.scope)},
-          {"source", source_json(row.server->origin)},
-          {"transport", broken ? Json() : Json(to_string(row.server->kind))},
-          {"state", to_string(row.state)},
-          {"reason", row.reason},
-          {"standing", to_string(row.server->standing)},
-          {"detail", row.server->reason.empty() ? Json() : Json(reason_words(*row.server))},
-          {"error", row.error ? Json(row.error->message()) : Json()},
-          {"errorDetail", row.error ? detail_json(row.error->detail()) : Json()},
-          {"config", broken ? Json() : shown_entry(*row.server)},
-          {"shadows", shadows_json(*row.server)},
-          {"others", others_json(config, *row.server)}};
+  Json out{{"name", row.server->name},
+           {"scope", to_string(row.server->origin.scope)},
+           {"source", source_json(row.server->origin)},
+           {"transport", broken ? Json() : Json(to_string(row.server->kind))},
+           {"state", to_string(row.state)},
+           {"reason", row.reason},
+           {"standing", to_string(row.server->standing)},
+           {"detail", row.server->reason.empty() ? Json() : Json(reason_words(*row.server))},
+           {"error", row.error ? Json(row.error->message()) : Json()},
+           {"errorDetail", row.error ? detail_json(row.error->detail()) : Json()},
+           {"config", broken ? Json() : shown_entry(*row.server)},
+           {"shadows", shadows_json(*row.server)},
+           {"others", others_json(config, *row.server)}};
+  if (row.sandbox.mode != SandboxMode::off) out["sandbox"] = sandbox_json(row.sandbox);
+  return out;
 }
 
 Json list_json(const LoadedConfig& config, const std::vector<Row>& rows, const std::vector<ConfigProblem>& warnings) {
@@ -259,6 +269,9 @@ std::string table(const Declared& declared, const std::vector<Row>& rows, const 
     out += waits ? fmt::format("{}({})\n", before, place)
                  : fmt::format("{}{}{}({})\n", before, safe_line(target, apart ? room : most), apart ? "\n    " : "  ",
                                place);
+    if (row.sandbox.mode != SandboxMode::off && !waits) {
+      out += fmt::format("    sandbox: {}\n", sandbox_words(row.sandbox));
+    }
     out += below(declared, *row.server, out_columns(io));
   }
   return out;
@@ -324,6 +337,7 @@ std::string page(const Declared& declared, const Row& row, bool checked, std::si
   } else {
     out += title_line("URL", consent_target(server), columns);
   }
+  if (row.sandbox.mode != SandboxMode::off) out += fmt::format("  Sandbox: {}\n", sandbox_words(row.sandbox));
   const auto details = consent_text(server).details;
   if (!details.empty()) out += "  It also\n";
   for (const auto& detail : details) {
@@ -467,8 +481,9 @@ int list(const Settings& settings, Io& io) {
 
 int get(const Settings& settings, Io& io) {
   const auto declared = load_declared(settings);
-  return show_server(declared, row_of(entry_named(declared, settings.words.at(0), settings.scope)), settings, io,
-                     false);
+  Sandboxes sandboxes(declared.config);
+  return show_server(declared, row_of(entry_named(declared, settings.words.at(0), settings.scope), sandboxes), settings,
+                     io, false);
 }
 
 namespace {
@@ -535,7 +550,8 @@ Task<int> list_checked(Context& context) {
 
 Task<int> get_checked(Context& context) {
   const auto declared = load_declared(context.settings);
-  std::vector<Row> rows{row_of(entry_named(declared, context.settings.words.at(0), context.settings.scope))};
+  Sandboxes sandboxes(declared.config);
+  std::vector<Row> rows{row_of(entry_named(declared, context.settings.words.at(0), context.settings.scope), sandboxes)};
   if (const auto names = startable(rows); !names.empty()) {
     context.waiting.begin(fmt::format("checking {}", names.front()));
     co_await context.host.start(names);

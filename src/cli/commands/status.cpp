@@ -12,11 +12,13 @@
 #include "catalog/naming.h"
 #include "cli/commands/list_warnings.h"
 #include "cli/kept.h"
+#include "cli/sandboxes.h"
 #include "cli/session/control.h"
 #include "cli/session/use.h"
 #include "cli/texts/kept_words.h"
 #include "cli/texts/present.h"
 #include "cli/texts/remedy_words.h"
+#include "cli/texts/sandbox_words.h"
 #include "cli/texts/state_words.h"
 #include "entries/consent_text.h"
 #include "gateway/host_view.h"
@@ -35,6 +37,7 @@ constexpr std::chrono::milliseconds session_connects{60'000};
 struct Client : StateWords {
   const ServerConfig* entry = nullptr;
   std::optional<KeptDescription> about;
+  SandboxState sandbox;  // what would hold, or holds
 };
 
 struct State {
@@ -50,25 +53,27 @@ Json client_json(const Client& client) {
   const auto& server = *client.entry;
   const bool broken = server.standing == ServerStanding::broken;
   const auto* about = client.about ? &*client.about : nullptr;
-  return {{"name", server.name},
-          {"state", to_string(client.state)},
-          {"reason", client.reason},
-          {"age", client.age ? Json(client.age->count()) : Json()},
-          {"scope", to_string(server.origin.scope)},
-          {"source", source_json(server.origin)},
-          {"transport", broken ? Json() : Json(to_string(server.kind))},
-          {"config", broken ? Json() : shown_entry(server)},
-          {"era", about && !about->era.empty() ? Json(about->era) : Json()},
-          {"protocolVersion", about ? Json(about->server.protocol_version) : Json()},
-          {"serverInfo", about ? encode(about->server.info) : Json()},
-          {"capabilities", about ? encode(about->server.capabilities) : Json()},
-          {"toolCount", client.tool_count},
-          {"error", client.error.empty() ? Json() : Json(client.error)},
-          {"attempt", client.attempts > 0 ? Json(client.attempt) : Json()},
-          {"attempts", client.attempts > 0 ? Json(client.attempts) : Json()},
-          {"lastFailure", client.last_failure
-                              ? Json{{"error", client.last_failure->error}, {"age", client.last_failure->age.count()}}
-                              : Json()}};
+  Json out{{"name", server.name},
+           {"state", to_string(client.state)},
+           {"reason", client.reason},
+           {"age", client.age ? Json(client.age->count()) : Json()},
+           {"scope", to_string(server.origin.scope)},
+           {"source", source_json(server.origin)},
+           {"transport", broken ? Json() : Json(to_string(server.kind))},
+           {"config", broken ? Json() : shown_entry(server)},
+           {"era", about && !about->era.empty() ? Json(about->era) : Json()},
+           {"protocolVersion", about ? Json(about->server.protocol_version) : Json()},
+           {"serverInfo", about ? encode(about->server.info) : Json()},
+           {"capabilities", about ? encode(about->server.capabilities) : Json()},
+           {"toolCount", client.tool_count},
+           {"error", client.error.empty() ? Json() : Json(client.error)},
+           {"attempt", client.attempts > 0 ? Json(client.attempt) : Json()},
+           {"attempts", client.attempts > 0 ? Json(client.attempts) : Json()},
+           {"lastFailure", client.last_failure
+                               ? Json{{"error", client.last_failure->error}, {"age", client.last_failure->age.count()}}
+                               : Json()}};
+  if (client.sandbox.mode != SandboxMode::off) out["sandbox"] = sandbox_json(client.sandbox);
+  return out;
 }
 
 Json state_json(const State& state) {
@@ -109,6 +114,9 @@ int show(const State& state, const Settings& settings, Io& io, bool live) {
     for (const auto& client : state.clients) {
       print_lines(io, fmt::format("{:<{}}  {:<10}  {}\n", safe_name(client.entry->name, 60), width,
                                   scope_word(client.entry->origin.scope), state_line(client, io.color)));
+      if (client.sandbox.mode != SandboxMode::off) {
+        print_lines(io, fmt::format("    sandbox: {}\n", sandbox_words(client.sandbox)));
+      }
       const bool failed = client.state == ServerState::failed && client.entry->standing == ServerStanding::active;
       if (failed && has_log(*client.entry)) print_lines(io, fmt::format("    {}\n", log_words(client.entry->name)));
     }
@@ -193,6 +201,8 @@ State kept_state(const Settings& settings, const KeptView& view) {
       for (const auto& one : row.kept->templates->items) out.templates.push_back(with_server(name, encode(one)));
     }
   }
+  Sandboxes sandboxes(view.declared.config);
+  for (auto& client : out.clients) client.sandbox = sandboxes.of(*client.entry);
   const auto catalog = view.catalog();
   for (const auto& entry : catalog->tools()) {
     if (is_meant(settings, entry.server)) out.tools.push_back(tool_json(entry));
@@ -269,6 +279,7 @@ Task<int> status_checked(Context& context) {
   context.waiting.end();
   const auto statuses = context.statuses();
   bool failed = false;
+  Sandboxes sandboxes(config);
   for (const auto& server : config.servers) {
     if (!is_meant(settings, server.name)) continue;
     const auto status = std::ranges::find(statuses, server.name, &ServerStatus::name);
@@ -276,6 +287,7 @@ Task<int> status_checked(Context& context) {
     Client client;
     client.entry = &server;
     client.server = server.name;
+    client.sandbox = sandboxes.of(server);
     client.state = status->state;
     client.reason = to_string(status->reason);
     client.error = status->error           ? status->error->message()

@@ -48,6 +48,7 @@ std::string flags_against_session(const Settings& settings) {
   note(settings.builtin, "--builtin");
   note(settings.ide, "--ide");
   note(settings.allow_run, "--allow-run");
+  note(!settings.sandbox.empty(), "--sandbox");
   note(!settings.root.empty(), "--root");
   note(!settings.allowed_tools.empty(), "--allowedTools");
   note(!settings.disallowed_tools.empty(), "--disallowedTools");

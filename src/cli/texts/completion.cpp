@@ -115,7 +115,7 @@ std::string bash_completion() {
   for (const auto& flag : flag_table()) {
     const auto names = split(flag.names, ',');
     // Several commands have flags of the same name; they take the same values.
-    if (!flag.takes_value() || std::ranges::find(with_value, names.front()) != with_value.end()) continue;
+    if (!flag.takes_next_word() || std::ranges::find(with_value, names.front()) != with_value.end()) continue;
     with_value.insert(with_value.end(), names.begin(), names.end());
     std::string action;
     switch (kind_of(flag.value)) {
@@ -242,7 +242,12 @@ std::string zsh_completion() {
     for (const auto name : names) {
       const auto before = flag.repeatable() ? std::string("*") : fmt::format("({})", fmt::join(names, " "));
       const bool joined = flag.takes_value() && name.starts_with("--");
-      const auto spec = quoted(fmt::format("{}{}{}[{}]{}", before, name, joined ? "=" : "", escaped(flag.help), action),
+      const bool alone = !flag.value.alone.empty();
+      const auto spec = quoted(fmt::format("{}{}{}[{}]{}{}", before, name,
+                                           !joined ? ""
+                                           : alone ? "=-"
+                                                   : "=",
+                                           escaped(flag.help), alone ? ":" : "", action),
                                quote_inside);
       if (flag.owner.every_command()) {
         std::string unless;
@@ -338,7 +343,7 @@ std::string fish_completion() {
       case ValueKind::none:
         break;
       case ValueKind::choice:
-        out += fmt::format(" -x -a '{}'", fmt::join(flag.value.choices, " "));
+        out += fmt::format(" {}-a '{}'", flag.takes_next_word() ? "-x " : "", fmt::join(flag.value.choices, " "));
         break;
       case ValueKind::file:
         out += " -r -F";

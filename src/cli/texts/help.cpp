@@ -26,7 +26,11 @@ std::string row(std::string_view name, std::string_view text, std::size_t column
 
 std::string flag_row(const FlagEntry& flag, std::size_t columns) {
   auto name = fmt::format("{}", fmt::join(split(flag.names, ','), ", "));
-  if (flag.takes_value()) name += fmt::format(" {}", flag.value.name);
+  if (flag.takes_next_word()) {
+    name += fmt::format(" {}", flag.value.name);
+  } else if (flag.takes_value()) {
+    name += fmt::format("[={}]", flag.value.name);
+  }
   return row(name, flag_help(flag), columns);
 }
 

@@ -81,7 +81,11 @@ std::string verbatim(std::string_view text) {
 std::string flag_entry(const FlagEntry& flag) {
   std::string names;
   for (const auto name : split(flag.names, ',')) names += (names.empty() ? "\\fB" : ", \\fB") + roff(name) + "\\fR";
-  if (flag.takes_value()) names += " \\fI" + roff(flag.value.name) + "\\fR";
+  if (flag.takes_next_word()) {
+    names += " \\fI" + roff(flag.value.name) + "\\fR";
+  } else if (flag.takes_value()) {
+    names += "[=\\fI" + roff(flag.value.name) + "\\fR]";
+  }
   return ".TP\n" + names + "\n" + sentence(flag_help(flag));
 }
 

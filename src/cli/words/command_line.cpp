@@ -143,9 +143,10 @@ class Reader {
     const auto* flag = find_flag(typed.name, taken_by());
     const auto* other = flag ? flag : find_flag_anywhere(typed.name);
     if (!other) return found(UsageFault::Kind::unknown_flag, nullptr, typed);
-    if (other->takes_value() && !typed.joined && at_ + 1 < words_.size() && words_[at_ + 1] != "--") {
+    if (other->takes_next_word() && !typed.joined && at_ + 1 < words_.size() && words_[at_ + 1] != "--") {
       typed.value = words_[++at_];
     }
+    if (!other->value.alone.empty() && !typed.joined) typed.value = other->value.alone;
     if (!flag) {
       if (command_) return found(UsageFault::Kind::foreign_flag, other, typed);
       if (!early_) early_ = {flag_at_, other, std::move(typed)};

@@ -81,6 +81,7 @@ constexpr std::string_view scopes[] = {"local", "project", "user"};
 constexpr std::string_view transports[] = {"stdio", "sse", "http", "streamable-http"};
 constexpr std::string_view modes[] = {"default",     "acceptReads", "bypass",           "dontAsk",
                                       "acceptEdits", "auto",        "bypassPermissions"};
+constexpr std::string_view sandbox_modes[] = {"auto", "required"};
 constexpr std::string_view levels[] = {"trace", "debug", "info", "warning", "error", "off"};
 
 constexpr FlagValue none{};
@@ -115,6 +116,11 @@ constexpr FlagEntry flags[] = {
     {"--allow-run", FlagGroup::servers, none, "Let the built-in server run commands", &Settings::allow_run},
     {"--root", FlagGroup::servers, directory,
      "The only directory that the built-in server can access (default: the current directory)", &Settings::root},
+    {"--sandbox", FlagGroup::servers,
+     FlagValue{.name = "MODE", .needs = "a mode", .example = "auto", .choices = sandbox_modes, .alone = "auto"},
+     "Run local servers in a sandbox: as far as this machine can (auto), or not at all where it cannot (required). "
+     "Entries and settings can ask for more, never for less",
+     &Settings::sandbox},
     {"--no-session", FlagGroup::servers, none, "Do not use the session of this directory", &Settings::no_session},
 
     {"--allowedTools,--allowed-tools", FlagGroup::permissions, FlagValue("RULES", "a rule", "mcp__server__tool"),

@@ -40,6 +40,7 @@ struct FlagValue {
   std::string_view example;                        // one that is accepted
   std::span<const std::string_view> choices = {};  // when only these are accepted
   std::string_view behind_example = {};            // what follows it, when that is not what the command always needs
+  std::string_view alone = {};                     // what the flag means without a value; then one is given behind =
 };
 
 // Keeps the value, or returns what it should have been ("a port from 1 to 65535").
@@ -59,6 +60,8 @@ struct FlagEntry {
   MoreValues more = nullptr;
 
   [[nodiscard]] constexpr bool takes_value() const { return !value.name.empty(); }
+  // The next word is its value.
+  [[nodiscard]] constexpr bool takes_next_word() const { return takes_value() && value.alone.empty(); }
   [[nodiscard]] constexpr bool repeatable() const {
     return std::holds_alternative<std::vector<std::string> Settings::*>(target);
   }

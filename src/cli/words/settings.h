@@ -67,7 +67,8 @@ struct Settings {
   bool builtin = false;
   bool ide = false;
   bool allow_run = false;
-  std::string root;  // of the built-in server; empty: the current directory
+  std::string root;     // of the built-in server; empty: the current directory
+  std::string sandbox;  // "auto" or "required"; empty: as entries and settings say
 
   // Which calls.
   std::vector<std::string> allowed_tools;  // each one rule or several

@@ -10,6 +10,8 @@
 #include "host/config/connector_fetch.h"
 #include "host/start/helper_command.h"
 #include "host/start/helper_headers.h"
+#include "host/start/sandbox_start.h"
+#include "process/command_lookup.h"
 #include "settings/files.h"
 #include "transport/http.h"
 #include "transport/http_requester.h"
@@ -112,6 +114,35 @@ StartWatch watch_of(const ServerConfig& written, const StartContext& context, co
   return context.watch(written, std::move(hidden));
 }
 
+// Puts the sandbox that somebody asks for around a server that is about to be started.
+Task<StdioTarget> confined(StdioTarget options, ServerConfig expanded, ServerConfig written,
+                           std::shared_ptr<const StartContext> context) {
+  auto levels = sandbox_levels(written, layers_of(context->settings));
+  if (!wants_sandbox(levels)) co_return options;
+  levels.command = expanded.command;
+  const auto directory = (std::filesystem::path(context->run.cwd) / options.cwd).lexically_normal().string();
+  const VariableLookup variables = [context, written](std::string_view name) {
+    return variable_of(written, name, context->variables);
+  };
+  auto environment = options.env;
+  environment.insert(options.context_env.begin(), options.context_env.end());
+  auto plan = [=, command = options.command, config_dir = context->own_config_dir]() -> Result<SandboxStart> {
+    const auto path = variable(overlay_environment(environ, environment), "PATH", default_path);
+    const auto program = find_command(command, path, directory);
+    return plan_sandbox(written.name, levels, sandbox_places(variables, directory, config_dir), variables,
+                        program ? *program : std::string(),
+                        context->sandbox_machine ? context->sandbox_machine() : SandboxMachine());
+  };
+  auto start = value_or_throw(co_await offload(Pool::slow, std::move(plan)));
+  options.confinement = std::move(start.confinement);
+  options.explain_refusal = std::move(start.explain);
+  // An agent that signs for whoever asks is a key as well.
+  for (const auto* name : {"SSH_AUTH_SOCK", "GPG_AGENT_INFO"}) {
+    if (!options.env.contains(name)) options.unset_env.emplace_back(name);
+  }
+  co_return options;
+}
+
 Task<std::shared_ptr<Transport>> stdio_for(ServerConfig expanded, ServerConfig written, SecretValues secrets,
                                            std::shared_ptr<const StartContext> context) {
   auto options = stdio_options(expanded);
@@ -140,6 +171,7 @@ Task<std::shared_ptr<Transport>> stdio_for(ServerConfig expanded, ServerConfig w
   auto watch = watch_of(written, *context, secrets, env_file);
   options.on_stderr = std::move(watch.wrote);
   options.on_end = std::move(watch.ended);
+  options = co_await confined(std::move(options), std::move(expanded), written, context);
   co_return stdio_transport_with(std::move(options), written.name);
 }
 

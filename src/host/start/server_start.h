@@ -19,6 +19,7 @@
 #include "http/auth.h"
 #include "process/process.h"
 #include "rpc/transport.h"
+#include "sandbox/confinement.h"
 
 namespace patchbay {
 
@@ -46,6 +47,10 @@ struct StartContext {
   std::shared_ptr<SignIns> sign_ins;
   // Told of every start, with the secrets that the server gets. Unset: nobody is.
   std::function<StartWatch(const ServerConfig& written, TextSecrets secrets)> watch;
+  // What settings say about sandboxes, and what this machine can do for one; blocking, through offload().
+  SettingsLayers settings;
+  std::string own_config_dir;
+  std::function<SandboxMachine()> sandbox_machine;
   // Throws Errc::denied when an organisation keeps this server away.
   std::function<void(const ServerConfig& written, const ServerConfig& expanded)> check;
 };

@@ -6,11 +6,19 @@
 
 #include <stdint.h>
 
-// argv of the warden: its name, this, the file to execute, then the argv of the command.
-#define PB_WARDEN_VERSION "1"
+// argv of the warden: its name, one of these, the file to execute, then the argv of the command. A warden of another
+// version knows none of them, so it starts nothing that should have been confined.
+#define PB_WARDEN_VERSION "2"
+#define PB_WARDEN_CONFINES PB_WARDEN_VERSION " confines"  // applies a plan to the command
+#define PB_WARDEN_BEHIND PB_WARDEN_VERSION " behind"      // the command is bubblewrap, which executes the next one
+#define PB_WARDEN_INSIDE PB_WARDEN_VERSION " inside"      // guards nothing: applies the plan and becomes the command
 
-// The socket's place in the warden; 0, 1 and 2 are the command's.
-enum { PB_WARDEN_SOCKET = 3 };
+// Descriptors of the warden; 0, 1 and 2 are the command's. The last two are there only where the word above says so.
+enum {
+  PB_WARDEN_SOCKET = 3,
+  PB_WARDEN_PLAN = 4,    // a file: see pb_plan
+  PB_WARDEN_ITSELF = 5,  // the warden's program, for bubblewrap to execute
+};
 
 // Warden to library, one per packet.
 enum pb_warden_kind {
@@ -23,6 +31,11 @@ enum pb_warden_place {
   PB_AT_PROC = 2,     // no /proc, so descendants could not be found
   PB_AT_FORK = 3,
   PB_AT_EXEC = 4,
+  // Of a sandbox.
+  PB_AT_PLAN = 5,  // it cannot be read, or is not a plan
+  PB_AT_LIMITS = 6,
+  PB_AT_LANDLOCK = 7,
+  PB_AT_FILTER = 8,
 };
 struct pb_warden_record {
   int32_t kind;
@@ -35,5 +48,31 @@ struct pb_warden_record {
 #define PB_ORDER_INTERRUPT 'I'
 #define PB_ORDER_TERMINATE 'T'
 #define PB_ORDER_KILL 'K'
+
+// The plan of a sandbox: this, the steps of a seccomp filter (8 bytes each), then the paths, each behind a
+// pb_plan_path. Everything begins at a multiple of 8. The warden checks that it stays inside of what it read and
+// decides nothing else; sandbox/confinement.h makes it.
+#define PB_PLAN_MARK 0x324E4C50u  // "PLN2"
+enum {
+  PB_PLAN_MOST = 2 << 20,  // bytes
+  PB_PLAN_MOST_STEPS = 256,
+};
+struct pb_plan {
+  uint32_t mark;
+  uint32_t size;  // of the whole
+  uint32_t steps;
+  uint32_t paths;
+  uint64_t handled_files;  // 0: no Landlock
+  uint64_t scoped;
+  // 0: as it was.
+  uint64_t most_files;
+  uint64_t most_processes;
+  uint64_t most_memory;
+};
+struct pb_plan_path {
+  uint64_t access;
+  uint32_t size;  // of the path behind this, with its NUL and what fills it up to a multiple of 8
+  uint32_t unused;
+};
 
 #endif

@@ -6,7 +6,8 @@
 // only the host holds: the kernel closes that end when the host ends, however it ends.
 // Then, or when the host orders it, the warden ends every descendant, and itself when none
 // is left. It does nothing else: the server's stdin, stdout and stderr are the server's
-// alone, and messages never pass through here.
+// alone, and messages never pass through here. For a server in a sandbox it also applies a plan
+// to the command before it executes it (confine.h); it is never in the sandbox itself.
 //
 // Killing touches direct children only, over and over. A direct child's pid cannot be
 // reused before the warden itself reaps it, so no stranger is ever hit, and the children
@@ -23,6 +24,7 @@
 
 #include <time.h>
 
+#include "confine.h"
 #include "kernel.h"
 #include "protocol.h"
 
@@ -172,6 +174,8 @@ static void signal_tree(int number) {
 static char** words;      // the file to execute, then the argv of the command
 static char** variables;  // its environment
 static volatile int failed;
+static volatile int failed_at = PB_AT_EXEC;
+static int confines;  // the plan was read and is for the command
 
 static void become_command(void) {
   static const uint64_t none = 0;
@@ -182,6 +186,12 @@ static void become_command(void) {
   call(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
   if (call(SYS_getppid, 0, 0, 0, 0, 0) == self) {  // else killed before that line
     set_mask(&none);
+    int error = 0;
+    if (confines) failed_at = confine(&error);
+    if (error != 0) {
+      failed = error;
+      for (;;) call(SYS_exit_group, 127, 0, 0, 0, 0);
+    }
     failed = (int)-call(SYS_execve, (long)words[0], (long)(words + 1), (long)variables, 0, 0);
   }
   for (;;) call(SYS_exit_group, 127, 0, 0, 0, 0);
@@ -197,7 +207,7 @@ static int start(void) {
   }
   if (failed != 0) {
     call(SYS_wait4, pid, 0, 0, 0, 0);
-    report(PB_WARDEN_FAILED, PB_AT_EXEC, failed);
+    report(PB_WARDEN_FAILED, failed_at, failed);
     return -1;
   }
   command = (pid_t)pid;
@@ -224,24 +234,62 @@ static int reap(void) {
   return left;
 }
 
-static int is_our_version(const char* text) {
-  for (const char* ours = PB_WARDEN_VERSION;; ++ours, ++text) {
+static int is_same(const char* text, const char* ours) {
+  for (;; ++ours, ++text) {
     if (*ours != *text) return 0;
     if (*ours == '\0') return 1;
   }
 }
 
+static void say(const char* text) {
+  size_t length = 0;
+  while (text[length] != '\0') ++length;
+  call(SYS_write, STDERR_FILENO, (long)text, (long)length, 0, 0);
+}
+
+// Behind bubblewrap: the plan is applied where the command runs, and then this is the command. Whoever watches sees
+// stderr alone.
+static int become_confined(char** argv, char** environment) {
+  int error = 0;
+  int place = read_plan(PB_WARDEN_PLAN, &error) ? PB_AT_PLAN : 0;
+  close_from(PB_WARDEN_SOCKET);
+  if (place == 0) place = confine(&error);
+  if (error != 0) {
+    say(place == PB_AT_PLAN       ? "patchbay-warden: the plan of the sandbox cannot be read\n"
+        : place == PB_AT_LANDLOCK ? "patchbay-warden: Landlock cannot be used inside of bubblewrap\n"
+        : place == PB_AT_FILTER   ? "patchbay-warden: the seccomp filter cannot be used inside of bubblewrap\n"
+                                  : "patchbay-warden: the limits of the sandbox cannot be set\n");
+    return 127;
+  }
+  call(SYS_execve, (long)argv[0], (long)(argv + 1), (long)environment, 0, 0);
+  say("patchbay-warden: the command cannot be executed inside of the sandbox; add its files to \"sandbox.read\"\n");
+  return 127;
+}
+
 int warden(int argc, char** argv, char** environment) {
   static const uint64_t all = ~(uint64_t)0;
   static const uint64_t child = (uint64_t)1 << (SIGCHLD - 1);
-  close_from(PB_WARDEN_SOCKET + 1);
+  const char* version = argc < 4 ? "" : argv[1];
+  if (is_same(version, PB_WARDEN_INSIDE)) return become_confined(argv + 2, environment);
+  const int behind = is_same(version, PB_WARDEN_BEHIND);
+  const int reads_plan = is_same(version, PB_WARDEN_CONFINES);
+  close_from(behind ? PB_WARDEN_ITSELF + 1 : reads_plan ? PB_WARDEN_PLAN + 1 : PB_WARDEN_SOCKET + 1);
   call(SYS_prctl, PR_SET_NAME, (long)"patchbay-warden", 0, 0, 0);
   call(SYS_fcntl, PB_WARDEN_SOCKET, F_SETFD, FD_CLOEXEC, 0, 0);
   set_mask(&all);
   self = (pid_t)call(SYS_getpid, 0, 0, 0, 0, 0);
-  if (argc < 4 || !is_our_version(argv[1])) {
+  if (!behind && !reads_plan && !is_same(version, PB_WARDEN_VERSION)) {
     report(PB_WARDEN_FAILED, PB_AT_VERSION, 0);
     return 1;
+  }
+  if (reads_plan) {
+    int error = 0;
+    if (read_plan(PB_WARDEN_PLAN, &error)) {
+      report(PB_WARDEN_FAILED, PB_AT_PLAN, error);
+      return 1;
+    }
+    close_file(PB_WARDEN_PLAN);
+    confines = 1;
   }
   words = argv + 2;
   variables = environment;
@@ -267,6 +315,7 @@ int warden(int argc, char** argv, char** environment) {
 
   // From here on the command alone holds its pipes: their ends mean what they say.
   for (int fd = 0; fd < PB_WARDEN_SOCKET; ++fd) close_file(fd);
+  for (int fd = PB_WARDEN_PLAN; behind && fd <= PB_WARDEN_ITSELF; ++fd) close_file(fd);
   call(SYS_chdir, (long)"/", 0, 0, 0, 0);  // refused: staying only keeps a directory busy
 
   int orphaned = 0, killing = 0, pause = 5;

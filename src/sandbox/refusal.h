@@ -1,0 +1,28 @@
+// What a server that did not start was refused by its sandbox, as far as its stderr tells: the rule that would allow
+// it. What a server writes is a claim, so it is only ever a hint for a person. Pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "sandbox/confinement.h"
+
+namespace patchbay {
+
+struct SandboxRefusal {
+  enum class Kind : std::uint8_t { read, write, keys, network };
+  Kind kind = Kind::read;
+  std::string path;  // not for network
+  bool operator==(const SandboxRefusal&) const = default;
+};
+
+// `keys`: what nobody may read.
+std::optional<SandboxRefusal> refusal_in(std::string_view stderr_text, const SandboxPolicy& policy,
+                                         const SandboxState& state, const std::vector<std::string>& keys);
+
+// For the end of an error: "its sandbox refused …; to allow it, …".
+std::string refusal_text(const std::optional<SandboxRefusal>& refusal);
+
+}  // namespace patchbay
