@@ -41,7 +41,7 @@ const std::map<std::string, std::set<std::string>, std::less<>>& allowed_layers(
     const auto to_settings = with(to_entries, {"settings"});
     const auto to_permission = with(to_settings, {"catalog", "permission"});
     const auto declared = with(to_permission, {"servers", "store", "import"});
-    auto below_host = with(to_transport, {"client", "server", "builtin"});
+    auto below_host = with(to_transport, {"client", "server", "builtin", "recording"});
     below_host.insert(declared.begin(), declared.end());
     const auto to_host = with(below_host, {"host"});
     return std::map<std::string, std::set<std::string>, std::less<>>{
@@ -51,6 +51,7 @@ const std::map<std::string, std::set<std::string>, std::less<>>& allowed_layers(
         {"secrets", {"base", "json", "text"}},
         {"protocol", to_secrets},
         {"rpc", to_protocol},
+        {"recording", with(to_protocol, {"rpc"})},
         {"process", to_protocol},
         {"http", to_protocol},
         {"ws", with(to_protocol, {"http"})},
