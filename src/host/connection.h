@@ -24,6 +24,7 @@
 #include "host/relisting.h"
 #include "rpc/call_clock.h"
 #include "rpc/channel.h"
+#include "rpc/channel_tap.h"
 
 namespace patchbay {
 
@@ -49,6 +50,9 @@ class Connection {
     std::function<void(Connection&, ListKind)> on_list_change;
     // What an attempt came to, nothing being success, or why the connection was lost. An attempt waits for it.
     std::function<Task<void>(std::optional<Error>)> note;
+    // Sees every message of every channel to it; null: nobody does.
+    std::shared_ptr<ChannelTap> tap = {};
+    std::shared_ptr<const TraceContext> trace_context = {};  // of its requests
   };
 
   // What is known of a server that nobody has asked for yet.
@@ -201,6 +205,7 @@ class Connection {
   ClientOptions client_;
   Semaphore& slots_;
   Parts parts_;
+  ChannelTaps taps_;  // the one above, and --trace
 
   ConnectionRule rule_;
   ConnectionState state_;

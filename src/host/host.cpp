@@ -199,6 +199,7 @@ Task<void> Host::Impl::end_all(std::shared_ptr<Impl> self, CloseMode mode) {
   // What a renewal brings is kept, however it ends here.
   (void)co_await as_result(self->sign_ins_->close());
   // Behind the last words of every server.
+  if (self->flight_) (void)co_await as_result(self->flight_->finish());
   if (self->recorder_) (void)co_await as_result(self->recorder_->finish());
   // Whoever answers questions gets a moment to notice: what it uses may go with the host.
   if (self->questions_) {
@@ -261,7 +262,10 @@ struct HostMaker {
     impl->reach_ = std::move(reach);
     return Host(std::move(impl));
   }
+  static std::shared_ptr<FlightRecorder> flight_of(Host& host) { return host.impl_->flight_; }
 };
+
+std::shared_ptr<FlightRecorder> flight_recorder_of(Host& host) { return HostMaker::flight_of(host); }
 
 Host make_host(HostOptions options, const Runtime& runtime, std::string doing, Reach reach,
                std::shared_ptr<SecretVault> vault) {

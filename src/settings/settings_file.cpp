@@ -88,6 +88,8 @@ class SettingsReader {
         layer_.skip_permissions = not_in_repository(truth(at, key), at, key);
       } else if (key == "xaaIdp") {
         read_identity_provider(at);
+      } else if (key == "recorder") {
+        read_recorder(at);
       } else if (key == "env") {
         // What comes with a repository sets no variable of the person's.
         if (!is_inside_repository(layer_.source)) layer_.env = read_variables(at, report_);
@@ -137,6 +139,17 @@ class SettingsReader {
     if (const auto value = at.value->to_bool()) return BoolSetting{*value, place(at)};
     wrong_kind(at, key, "true or false");
     return std::nullopt;
+  }
+
+  // What comes with a repository does not decide what is seen of it.
+  void read_recorder(const Member& at) {
+    if (is_inside_repository(layer_.source)) {
+      report_.warning(at.place->key, "\"recorder\" is ignored in a file inside the repository");
+      return;
+    }
+    const auto word = at.value->text();
+    if (!word || (*word != "on" && *word != "off")) return wrong_kind(at, "recorder", "\"on\" or \"off\"");
+    layer_.recorder = BoolSetting{*word == "on", place(at)};
   }
 
   std::optional<BoolSetting> enterprise_only(std::optional<BoolSetting> setting, const Member& at,
@@ -559,6 +572,15 @@ const SettingsLayer* identity_provider_layer(std::span<const SettingsLayer> laye
     if (counts == nullptr || settings_rank(layer.source) < settings_rank(counts->source)) counts = &layer;
   }
   return counts;
+}
+
+bool recorder_is_off(std::span<const SettingsLayer> layers) noexcept {
+  const SettingsLayer* counts = nullptr;
+  for (const auto& layer : layers) {
+    if (!layer.recorder) continue;
+    if (counts == nullptr || settings_rank(layer.source) < settings_rank(counts->source)) counts = &layer;
+  }
+  return counts != nullptr && !counts->recorder->value;
 }
 
 const SettingsLayer* sideload_disabled(std::span<const SettingsLayer> layers) noexcept {
