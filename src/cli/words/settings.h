@@ -43,6 +43,8 @@ enum class Command {
   xaa,
   secret,
   session,
+  record,
+  replay,
   serve,
   completion,
   manual,
