@@ -32,6 +32,7 @@
 #include "cli/kept.h"
 #include "cli/logging.h"
 #include "cli/questions.h"
+#include "cli/recordings.h"
 #include "cli/session/background.h"
 #include "cli/session/control.h"
 #include "cli/session/use.h"
@@ -497,6 +498,8 @@ std::optional<int> run_declared(const Settings& settings, Io& io) {
       return settings.check ? std::nullopt : std::optional(status(settings, io));
     case Command::logs:
       return logs(settings, io);
+    case Command::record:
+      return record(settings, io);
     case Command::list:
       return check ? std::nullopt : std::optional(list(settings, io));
     case Command::get:
@@ -538,18 +541,18 @@ int run_settings(const Settings& settings, Io& io) {
   if (settings.command == Command::completion) return completion(settings, io);
   if (settings.command == Command::manual) return manual(io);
   if (settings.command == Command::session) return session(settings, io);
-  if (settings.command != Command::serve) check_flag_sources(settings);
+  if (settings.command != Command::serve && settings.command != Command::replay) check_flag_sources(settings);
   if (auto done = run_declared(settings, io)) {
     if (*done == 0 && changes_servers(settings.command)) tell_session_of_change();
     return *done;
   }
   Runtime runtime;
   runtime.limits = limits_from(process_environment());
-  if (settings.command == Command::serve) {
+  if (settings.command == Command::serve || settings.command == Command::replay) {
     const auto secrets = std::make_shared<const KnownSecrets>();
     runtime.log = make_log(settings, log_of(io), secrets);
     if (settings.trace) runtime.trace = make_trace(settings, log_of(io), secrets);
-    return serve(settings, io, runtime);
+    return settings.command == Command::serve ? serve(settings, io, runtime) : replay(settings, io, runtime);
   }
   return run_with_host(settings, io, runtime);
 }

@@ -166,6 +166,11 @@ Task<Json> HostView::answer(Self self, RequestId id, std::string method, Json pa
     co_await read_files_again(shared.host);
     co_return shared.status();
   }
+  if (method == session_method::recording) {
+    const auto server = params["server"].text();
+    if (!shared.recording) throw method_not_found(method);
+    co_return co_await shared.recording(std::string(server.value_or("")));
+  }
   if (method == session_method::stop) {
     shared.stop();
     co_return Json::object();

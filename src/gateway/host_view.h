@@ -33,18 +33,21 @@ namespace session_method {
 inline constexpr std::string_view status = "patchbay/status";
 inline constexpr std::string_view stop = "patchbay/stop";
 inline constexpr std::string_view reconnect = "patchbay/reconnect";  // params: {"server": NAME}
+// params: {"server": NAME}, answered with {"text": a recording}; without one, with {"servers": those that have frames}.
+inline constexpr std::string_view recording = "patchbay/recording";
 }  // namespace session_method
 
 struct SharedHost {
   SharedHost(Host& h, std::shared_ptr<CallerRoutes> r) : host(h), routes(std::move(r)) {}
   Host& host;
-  std::shared_ptr<CallerRoutes> routes;      // those that answer for the client of the Host
-  ServerHistory history;                     // fed by whoever owns the Host
-  std::string version;                       // of this program: another one is refused
-  std::function<Json()> status;              // what session_method::status answers
-  std::function<void()> stop;                // what session_method::stop does, after its answer
-  std::function<Error(const Error&)> shown;  // an error as it may leave this process
-  std::size_t in_use = 0;                    // connections that have begun to use a server
+  std::shared_ptr<CallerRoutes> routes;                     // those that answer for the client of the Host
+  ServerHistory history;                                    // fed by whoever owns the Host
+  std::string version;                                      // of this program: another one is refused
+  std::function<Json()> status;                             // what session_method::status answers
+  std::function<Task<Json>(std::string server)> recording;  // what session_method::recording answers
+  std::function<void()> stop;                               // what session_method::stop does, after its answer
+  std::function<Error(const Error&)> shown;                 // an error as it may leave this process
+  std::size_t in_use = 0;                                   // connections that have begun to use a server
   Event use_changed = {};
 };
 

@@ -89,11 +89,9 @@ Connection::Connection(asio::any_io_executor executor, const Runtime& runtime, C
       resources_(*this, ListKind::resources),
       templates_(*this, ListKind::resource_templates) {
   runtime_.log = runtime_.log.for_server(name());
-  if (runtime_.trace) {
-    runtime_.trace = [next = runtime_.trace, server = name()](std::string_view direction, std::string_view message) {
-      next(fmt::format("{} {}", server, direction), message);
-    };
-  }
+  if (parts_.tap) taps_.push_back(parts_.tap);
+  // Told of what passes by the channel, like everybody who sees it.
+  if (runtime_.trace) taps_.push_back(trace_tap(name(), std::exchange(runtime_.trace, {}), runtime_.log));
   if (!parts_.config.protocol.empty()) client_.protocol = parts_.config.protocol;
   if (const auto limit = parts_.config.request_timeout) runtime_.limits.request = runtime_.limits.list = *limit;
   rule_ = rule_of(parts_, runtime_.limits);
@@ -344,6 +342,7 @@ Task<std::optional<Error>> Connection::connect(CallContext context) {
   }
   tried_ = transport;
   const auto opened = ++opened_;
+  transport = tapped(std::move(transport), taps_, parts_.trace_context);
   session_ = co_await patchbay::connect(Client(client_for(opened)), std::move(transport), runtime,
                                         [this, opened](const Error* error) { request_ended(opened, error); });
   for_each_list([](auto& kept) { kept.heard = false; });

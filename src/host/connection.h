@@ -25,6 +25,7 @@
 #include "host/relisting.h"
 #include "rpc/call_clock.h"
 #include "rpc/channel.h"
+#include "rpc/channel_tap.h"
 
 namespace patchbay {
 
@@ -52,6 +53,9 @@ class Connection {
     std::function<Task<void>(std::optional<Error>)> note;
     // What is offered of the tools it lists (host/pins); unset: all of them.
     std::function<Task<PinnedTools>(ServerDescription, std::vector<std::shared_ptr<const Tool>>)> pin = {};
+    // Sees every message of every channel to it; null: nobody does.
+    std::shared_ptr<ChannelTap> tap = {};
+    std::shared_ptr<const TraceContext> trace_context = {};  // of its requests
   };
 
   // What is known of a server that nobody has asked for yet.
@@ -209,6 +213,7 @@ class Connection {
   ClientOptions client_;
   Semaphore& slots_;
   Parts parts_;
+  ChannelTaps taps_;  // the one above, and --trace
 
   ConnectionRule rule_;
   ConnectionState state_;

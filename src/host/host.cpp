@@ -202,6 +202,7 @@ Task<void> Host::Impl::end_all(std::shared_ptr<Impl> self, CloseMode mode) {
   // What a renewal brings is kept, however it ends here.
   (void)co_await as_result(self->sign_ins_->close());
   // Behind the last words of every server.
+  if (self->flight_) (void)co_await as_result(self->flight_->finish());
   if (self->recorder_) (void)co_await as_result(self->recorder_->finish());
   // Whoever answers questions gets a moment to notice: what it uses may go with the host.
   if (self->questions_) {
@@ -272,9 +273,12 @@ struct HostMaker {
     return Host(std::move(impl));
   }
   static void leave_hooks(Host& host, std::string server) { host.impl_->hooks_elsewhere_.insert(std::move(server)); }
+  static std::shared_ptr<FlightRecorder> flight_of(Host& host) { return host.impl_->flight_; }
 };
 
 void leave_hooks_to_server(Host& host, std::string server) { HostMaker::leave_hooks(host, std::move(server)); }
+
+std::shared_ptr<FlightRecorder> flight_recorder_of(Host& host) { return HostMaker::flight_of(host); }
 
 Host make_host(HostOptions options, const Runtime& runtime, std::string doing, Reach reach,
                std::shared_ptr<SecretVault> vault) {

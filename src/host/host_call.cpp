@@ -314,6 +314,7 @@ Error Host::Impl::with_failures(Error error) const {
 }
 
 Task<void> Host::Impl::note(ServerConfig config, std::optional<Error> error) const {
+  keep_recording(config, error);
   const auto& path = options_.failure_memory;
   if (path.empty() || (error && !is_failure_of_server(error->code()))) co_return;
   const auto key = failure_key(config);
@@ -333,9 +334,19 @@ bool Host::Impl::is_noted(const ServerConfig& config) const {
          config.origin.scope != ConfigScope::embedded && !reached_.contains(config.name);
 }
 
+void Host::Impl::keep_recording(const ServerConfig& config, const std::optional<Error>& error) const {
+  // Who wants a sign-in has not failed.
+  if (!flight_ || !error || !is_failure_of_server(error->code()) || error->code() == Errc::unauthorized) return;
+  if (config.origin.scope == ConfigScope::embedded || reached_.contains(config.name)) return;
+  flight_->failed(config, *error);
+}
+
 Task<void> Host::Impl::note_call(std::shared_ptr<Connection> connection, std::optional<Error> error) {
   const auto& config = connection->config();
-  if (!is_noted(config)) co_return;
+  if (!is_noted(config)) {
+    keep_recording(config, error);
+    co_return;
+  }
   if (error && !is_failure_of_server(error->code())) co_return;
   if (!error && failed_calls_.erase(config.name) == 0) co_return;
   if (error) failed_calls_.insert(config.name);

@@ -23,6 +23,7 @@
 #include "permission/rule_check.h"
 #include "process/sandbox_probe.h"
 #include "servers/settle.h"
+#include "settings/settings_file.h"
 
 namespace patchbay {
 
@@ -73,6 +74,9 @@ Host::Impl::Impl(HostOptions options, const Runtime& runtime, std::string doing,
   sign_ins_ = std::make_shared<SignIns>(options_.sign_in, runtime_);
   if (!options_.state_directory.empty()) {
     recorder_ = std::make_shared<ServerRecorder>(options_.state_directory, runtime_.log);
+    const auto& info = options_.client.info;
+    flight_ = std::make_shared<FlightRecorder>(options_.state_directory, fmt::format("{} {}", info.name, info.version),
+                                               [recorder = recorder_](const std::string& why) { recorder->warn(why); });
   }
   pins_ = std::make_unique<HostPins>(options_.state_directory, runtime_.log);
   apply_settings();
@@ -132,7 +136,9 @@ std::shared_ptr<const StartContext> Host::Impl::start_context() const {
     };
   }
   if (recorder_) {
-    context->watch = [weak = std::weak_ptr(recorder_)](const ServerConfig& server, TextSecrets secrets) {
+    context->watch = [weak = std::weak_ptr(recorder_), flight = std::weak_ptr(flight_)](const ServerConfig& server,
+                                                                                        TextSecrets secrets) {
+      if (const auto frames = flight.lock()) frames->starting(server.name, secrets);
       const auto recorder = weak.lock();
       return recorder ? recorder->starting(server, std::move(secrets)) : StartWatch{};
     };
@@ -170,6 +176,8 @@ void Host::Impl::apply_settings() {
   context_ = start_context();
   if (recorder_) recorder_->use(config, startup_variables());
   pins_->use(pin_mode(layers_of(config.settings)), key_context(config, startup_variables()));
+  if (flight_) flight_->use(!recorder_is_off(layers_of(config.settings)));
+  trace_context_ = TraceContext::from(context_->variables, runtime_.random);
   runtime_.limits = configured_limits();
   idle_limit_ = idle_limit_from(context_->variables);
   const bool legacy = context_->variables("MCP_PROTOCOL_NEGOTIATION") == "legacy" && given_protocol_ == "auto";
@@ -236,7 +244,7 @@ std::map<std::string, Connection::Parts> Host::Impl::new_servers() const {
       if (reach_) {
         parts.make_transport = [config, reach = reach_](const Runtime&) { return reached_by(reach, config); };
       }
-      if (!options_.failure_memory.empty()) {
+      if (!options_.failure_memory.empty() || flight_) {
         parts.note = [this, config](std::optional<Error> error) { return note(config, std::move(error)); };
       }
     }
@@ -323,6 +331,7 @@ void Host::Impl::make_connections() {
     scope_.emplace(executor_);
     questions_.emplace(executor_);
     if (recorder_) recorder_->begin(executor_);
+    if (flight_) flight_->begin(executor_);
     if (options_.follow_config && options_.load) scope_->spawn(follow_config());
     if (options_.config->connectors && options_.load) scope_->spawn(ask_for_connectors());
   }
@@ -347,6 +356,8 @@ void Host::Impl::make_connections() {
       events->tell(ListChange{connection.name(), kind});
     };
     parts.earlier_tools = earlier_tools(parts);
+    if (flight_) parts.tap = flight_->tap(name);
+    parts.trace_context = trace_context_;
     auto connection =
         std::make_shared<Connection>(executor_, runtime_, client_with_events(name), slots, std::move(parts));
     if (!connection->tools().empty()) {
@@ -413,6 +424,9 @@ Task<ConfigChange> Host::Impl::apply(LoadedConfig next) {
   }
   // Before anything is started: whoever hides secrets knows the entries by then.
   events_->tell(change);
+  for (const auto& name : diff.removed) {
+    if (flight_) flight_->forget(name);
+  }
   if (!starting.empty()) scope_->spawn(start_quietly(std::move(starting)));
   co_return change;
 }

@@ -25,6 +25,7 @@
 #include "host/background_calls.h"
 #include "host/connection.h"
 #include "host/events.h"
+#include "host/flight/flight_recorder.h"
 #include "host/hooks/hook_runner.h"
 #include "host/input_schemas.h"
 #include "host/kept/recall.h"
@@ -35,6 +36,7 @@
 #include "host/sign_in/sign_ins.h"
 #include "host/start/server_start.h"
 #include "permission/decide.h"
+#include "rpc/trace_context.h"
 #include "servers/load.h"
 
 namespace patchbay {
@@ -93,6 +95,8 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
 
   // Whether failures of this server are kept.
   bool is_noted(const ServerConfig& config) const;
+  // What led to a failure of this server is kept.
+  void keep_recording(const ServerConfig& config, const std::optional<Error>& error) const;
   // The last call on a server counts like its start.
   Task<void> note_call(std::shared_ptr<Connection> connection, std::optional<Error> error);
 
@@ -333,9 +337,11 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   std::map<std::string, std::shared_ptr<const Tool>> sign_in_tools_;  // by server; those that are offered now
   std::shared_ptr<ServerRecorder> recorder_;                          // none: nothing is kept
   std::unique_ptr<HostPins> pins_;
-  bool unprepared_ = true;  // servers may be without a connection
-  bool started_ = false;    // all of them, so new ones are started, too
+  std::shared_ptr<FlightRecorder> flight_;  // none: nothing is kept
+  bool unprepared_ = true;                  // servers may be without a connection
+  bool started_ = false;                    // all of them, so new ones are started, too
   std::shared_ptr<const StartContext> context_;
+  std::shared_ptr<const TraceContext> trace_context_;  // of requests to servers; null: they have none
   std::optional<std::chrono::milliseconds> idle_limit_;
   bool stopped_ = false;  // stop() was called
   bool ended_ = false;    // and has ended everything

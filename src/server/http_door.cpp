@@ -410,7 +410,7 @@ Task<void> HttpDoor::modern(ServerExchange& exchange, Message message, std::stri
   }
   // The schema stays where it is: nothing is awaited before the check is done.
   auto schema_of = [this](std::string_view tool) -> const Json* {
-    const auto entry = core_->tools.find(tool);
+    const auto entry = core_ ? core_->tools.find(tool) : nullptr;
     return entry ? &entry->item.input_schema : nullptr;
   };
   const Json& params = request->params.value();
@@ -426,6 +426,10 @@ Task<void> HttpDoor::modern(ServerExchange& exchange, Message message, std::stri
   auto executor = co_await asio::this_coro::executor;
   OneRequest one(*this, exchange, std::move(*request), accepted);
   if (exchange.gone()) co_return;
+  if (serve_) {
+    co_await serve_(std::make_unique<OneRequestChannel>(one), DoorChannel::one_request);
+    co_return;
+  }
   ClientConnection connection(core_, executor, std::make_unique<OneRequestChannel>(one), runtime_,
                               as_duration(options_.grace));
   connection.set_principal(std::move(principal));
@@ -539,7 +543,9 @@ std::shared_ptr<HttpSession> HttpDoor::open_session(ServerExchange& exchange, st
 
 Task<void> HttpDoor::run_session(std::shared_ptr<HttpSession> session) {
   auto executor = co_await asio::this_coro::executor;
-  {
+  if (serve_) {
+    (void)co_await as_result(serve_(session->make_channel(), DoorChannel::session));
+  } else {
     ClientConnection connection(core_, executor, session->make_channel(), runtime_, as_duration(options_.grace));
     connection.set_principal(session->principal());
     (void)co_await as_result(connection.run());

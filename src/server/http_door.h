@@ -4,6 +4,7 @@
 // loop thread only.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -21,10 +22,20 @@
 
 namespace patchbay {
 
+// What a channel of the door carries: the connection of a session, or one request, whose answer ends it.
+enum class DoorChannel { session, one_request };
+// Serves one channel, instead of a Server.
+using ServeDoorChannel = std::function<Task<void>(std::unique_ptr<Channel> channel, DoorChannel kind)>;
+
 class HttpDoor {
  public:
   HttpDoor(std::shared_ptr<ServerCore> core, asio::any_io_executor executor, ServerHttpOptions options,
            const Runtime& runtime);
+  // For whoever serves channels himself, such as one who answers from a recording. There is no Server.
+  HttpDoor(ServeDoorChannel serve, asio::any_io_executor executor, ServerHttpOptions options, const Runtime& runtime)
+      : HttpDoor(std::shared_ptr<ServerCore>(), std::move(executor), std::move(options), runtime) {
+    serve_ = std::move(serve);
+  }
   HttpDoor(const HttpDoor&) = delete;
   HttpDoor& operator=(const HttpDoor&) = delete;
   ~HttpDoor();
@@ -54,7 +65,8 @@ class HttpDoor {
   Task<void> run_session(std::shared_ptr<HttpSession> session);
   Task<void> tend();
 
-  std::shared_ptr<ServerCore> core_;
+  std::shared_ptr<ServerCore> core_;  // null: serve_ is set
+  ServeDoorChannel serve_;
   ServerHttpOptions options_;
   Runtime runtime_;
   const Clock& clock_;

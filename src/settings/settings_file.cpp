@@ -29,8 +29,8 @@ bool is_plain_name(std::string_view name) noexcept {
 constexpr auto guarding_keys = std::to_array<std::string_view>(
     {"permissions", "enableAllProjectMcpServers", "enabledMcpjsonServers", "disabledMcpjsonServers",
      "allowedMcpServers", "deniedMcpServers", "allowManagedMcpServersOnly", "allowAllClaudeAiMcps",
-     "strictPluginOnlyCustomization", "disableClaudeAiConnectors", "disableSideloadFlags",
-     "dangerouslySkipPermissions", "hooks", "disableAllHooks", "allowManagedHooksOnly"});
+     "strictPluginOnlyCustomization", "disableClaudeAiConnectors", "disableSideloadFlags", "dangerouslySkipPermissions",
+     "hooks", "disableAllHooks", "allowManagedHooksOnly"});
 constexpr auto permission_keys =
     std::to_array<std::string_view>({"allow", "ask", "deny", "defaultMode", "disableBypassPermissionsMode"});
 // Of other programs, which read the same object.
@@ -98,6 +98,8 @@ class SettingsReader {
         read_identity_provider(at);
       } else if (key == "sandbox") {
         read_sandbox_default(at);
+      } else if (key == "recorder") {
+        read_recorder(at);
       } else if (key == "env") {
         // What comes with a repository sets no variable of the person's.
         if (!is_inside_repository(layer_.source)) layer_.env = read_variables(at, report_);
@@ -147,6 +149,17 @@ class SettingsReader {
     if (const auto value = at.value->to_bool()) return BoolSetting{*value, place(at)};
     wrong_kind(at, key, "true or false");
     return std::nullopt;
+  }
+
+  // What comes with a repository does not decide what is seen of it.
+  void read_recorder(const Member& at) {
+    if (is_inside_repository(layer_.source)) {
+      report_.warning(at.place->key, "\"recorder\" is ignored in a file inside the repository");
+      return;
+    }
+    const auto word = at.value->text();
+    if (!word || (*word != "on" && *word != "off")) return wrong_kind(at, "recorder", "\"on\" or \"off\"");
+    layer_.recorder = BoolSetting{*word == "on", place(at)};
   }
 
   std::optional<BoolSetting> enterprise_only(std::optional<BoolSetting> setting, const Member& at,
@@ -596,6 +609,15 @@ const SettingsLayer* identity_provider_layer(std::span<const SettingsLayer> laye
     if (counts == nullptr || settings_rank(layer.source) < settings_rank(counts->source)) counts = &layer;
   }
   return counts;
+}
+
+bool recorder_is_off(std::span<const SettingsLayer> layers) noexcept {
+  const SettingsLayer* counts = nullptr;
+  for (const auto& layer : layers) {
+    if (!layer.recorder) continue;
+    if (counts == nullptr || settings_rank(layer.source) < settings_rank(counts->source)) counts = &layer;
+  }
+  return counts != nullptr && !counts->recorder->value;
 }
 
 const SettingsLayer* sideload_disabled(std::span<const SettingsLayer> layers) noexcept {

@@ -95,6 +95,7 @@ struct SettingsLayer {
   std::vector<VariableSetting> env;  // none of a file inside the repository
 
   std::optional<BoolSetting> disable_connectors;
+  std::optional<BoolSetting> recorder;  // "on", "off"; none of a file inside the repository
 
   std::optional<PinMode> pins;
 
@@ -137,6 +138,8 @@ const SettingsLayer* identity_provider_layer(std::span<const SettingsLayer> laye
 
 // disableSideloadFlags in enterprise settings: flags bring no servers and plugins.
 const SettingsLayer* sideload_disabled(std::span<const SettingsLayer> layers) noexcept;
+// "recorder": "off" in the layer that counts.
+bool recorder_is_off(std::span<const SettingsLayer> layers) noexcept;
 // disableClaudeAiConnectors in any layer.
 bool connectors_disabled(std::span<const SettingsLayer> layers) noexcept;
 // "pins": as the layer says that counts most, and ask where none says anything. A file inside the repository can only

@@ -42,7 +42,7 @@ const std::map<std::string, std::set<std::string>, std::less<>>& allowed_layers(
     const auto to_permission = with(to_settings, {"catalog", "permission"});
     const auto to_hooks = with(to_permission, {"hooks"});
     const auto declared = with(to_hooks, {"servers", "store", "import"});
-    auto below_host = with(to_transport, {"client", "server", "builtin"});
+    auto below_host = with(to_transport, {"client", "server", "builtin", "recording"});
     below_host.insert(declared.begin(), declared.end());
     const auto to_host = with(below_host, {"host"});
     return std::map<std::string, std::set<std::string>, std::less<>>{
@@ -53,6 +53,7 @@ const std::map<std::string, std::set<std::string>, std::less<>>& allowed_layers(
         {"protocol", to_secrets},
         {"rpc", to_protocol},
         {"sandbox", {"base", "json", "text"}},
+        {"recording", with(to_protocol, {"rpc"})},
         {"process", with(to_protocol, {"sandbox"})},
         {"http", to_protocol},
         {"ws", with(to_protocol, {"http"})},

@@ -297,5 +297,22 @@ TEST(SettingsFile, TheIdentityProviderIsReadOutsideOfRepositoriesAlone) {
   EXPECT_EQ(identity_provider_layer(std::vector{project}), nullptr);
 }
 
+// N8: what is recorded is the user's and the organisation's to say.
+TEST(SettingsFile, TheRecorderIsSwitchedOffOutsideOfRepositoriesAlone) {
+  const auto off = user(R"({"recorder": "off"})");
+  EXPECT_THAT(said(off), IsEmpty());
+  EXPECT_TRUE(recorder_is_off(std::vector{off}));
+  EXPECT_FALSE(recorder_is_off(std::vector{user("{}")}));
+  EXPECT_FALSE(recorder_is_off(std::vector{off, enterprise(R"({"recorder": "on"})")}));
+  const auto project =
+      checked_settings(R"({"recorder": "off"})", SettingsSource::project, "/repo/.claude/settings.json");
+  EXPECT_FALSE(recorder_is_off(std::vector{project}));
+  EXPECT_THAT(said(project), ElementsAre(HasSubstr("inside the repository")));
+  for (const auto* wrong : {R"({"recorder": false})", R"({"recorder": "of"})"}) {
+    EXPECT_FALSE(recorder_is_off(std::vector{user(wrong)}));
+    EXPECT_THAT(said(user(wrong)), ElementsAre(HasSubstr("\"recorder\" must be \"on\" or \"off\"")));
+  }
+}
+
 }  // namespace
 }  // namespace patchbay

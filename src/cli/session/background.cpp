@@ -27,6 +27,7 @@
 #include "cli/sign_in.h"
 #include "cli/texts/present.h"
 #include "entries/limits.h"
+#include "host/flight/flight_recorder.h"
 #include "host/make_host.h"
 #include "rpc/error_data.h"
 #include "settings/folders.h"
@@ -143,6 +144,15 @@ Task<void> watch_use(std::shared_ptr<SharedHost> shared, std::chrono::millisecon
   }
 }
 
+// The frames of one server, or which servers have some.
+Task<Json> recording_json(std::shared_ptr<FlightRecorder> flight, std::string server) {
+  if (!flight) throw Error(Errc::config, "this session records nothing: it has no state directory");
+  if (!server.empty()) co_return Json{{"text", co_await flight->recording_of(std::move(server))}};
+  Json names = Json::array();
+  for (const auto& name : flight->servers()) names.push_back(name);
+  co_return Json{{"servers", std::move(names)}};
+}
+
 std::chrono::milliseconds idle_time(const Settings& settings) {
   const double minutes = settings.idle_minutes.value_or(default_idle_minutes);
   if (minutes <= 0) return std::chrono::milliseconds::max();
@@ -249,6 +259,9 @@ int run_session(const Settings& settings) {
                   {"idleMinutes", settings.idle_minutes.value_or(default_idle_minutes)},
                   {"commands", held->in_use},
                   {"servers", std::move(servers)}};
+    };
+    shared->recording = [flight = flight_recorder_of(host)](std::string server) {
+      return recording_json(flight, std::move(server));
     };
     Event stop;
     bool stopping = false;

@@ -11,6 +11,8 @@ constexpr std::string_view shells[] = {"bash", "zsh", "fish", "servers", "tools"
 
 constexpr std::string_view session_words[] = {"start", "stop", "status"};
 
+constexpr std::string_view record_words[] = {"list", "show", "export"};
+
 constexpr std::string_view secret_words[] = {"set", "list", "remove", "passphrase"};
 
 constexpr std::string_view pins_words[] = {"list", "show", "approve"};
@@ -256,6 +258,23 @@ constexpr CommandEntry commands[] = {
      "server when a command first needs it, follows changes of the configuration and approves nothing.",
      CommandWords("start|stop|status", "What to do with the session of this directory", 1, 1, "start, stop or status",
                   "start", session_words)},
+    {Command::record, CommandGroup::other, "record", "Show or export what passed between Patchbay and a server",
+     "  patchbay record list\n  patchbay record show files\n  patchbay record export files -o frames.jsonl\n\n"
+     "The latest messages of each server are kept in memory: 256 of them, 1 MiB. When a server fails they are written "
+     "to ~/.local/state/patchbay/recordings, without secrets (7 days, 64 MiB for all servers). `record show` and "
+     "`record export` ask the session of this directory for what it has in memory; without a session, or for a server "
+     "that it has not used, they take the newest file. "
+     "`\"recorder\": \"off\"` in the settings switches it off.",
+     CommandWords("list|show|export", "What to do, then a server; for show also a file", 1, 2, "list, show or export",
+                  "list", record_words)},
+    {Command::replay, CommandGroup::other, "replay", "Serve a recording as the server that it was made of",
+     "  patchbay replay frames.jsonl\n"
+     "  patchbay --mcp-server 'again=patchbay replay frames.jsonl' tools\n"
+     "  patchbay replay frames.jsonl --http 127.0.0.1:8080\n\n"
+     "Each request gets the answer that was recorded for the same method and params, with what the server said before "
+     "and after it; a request that was not recorded gets an error that says what was. Where the server was silent, or "
+     "ended the connection, so does this. With --http only this machine can reach it.",
+     CommandWords("FILE", "A recording, from `patchbay record export` or from a failure", 1, 1, "a recording", "FILE")},
     {Command::serve, CommandGroup::other, "serve",
      "Run an MCP server with the built-in tools, on stdin and stdout or over HTTP",
      "  patchbay serve --root ~/project\n  patchbay serve --root . --allow-run\n"

@@ -47,6 +47,8 @@ enum class Command {
   lock,
   verify,
   session,
+  record,
+  replay,
   serve,
   completion,
   manual,

@@ -272,9 +272,11 @@ Task<void> ServerRecorder::write_all() {
   auto work = std::make_shared<Work>(std::exchange(work_, {}));
   auto run = [directory = directory_, work] { return write(directory, std::move(*work)); };
   const auto failure = co_await offload(Pool::slow, std::move(run));
-  if (!failure.empty() && !std::exchange(warned_, true)) {
-    log_(LogLevel::warning, "state_not_kept", "text", failure);
-  }
+  if (!failure.empty()) warn(failure);
+}
+
+void ServerRecorder::warn(const std::string& why) {
+  if (!std::exchange(warned_, true)) log_(LogLevel::warning, "state_not_kept", "text", why);
 }
 
 Task<void> ServerRecorder::written() {

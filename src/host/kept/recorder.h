@@ -53,6 +53,9 @@ class ServerRecorder : public std::enable_shared_from_this<ServerRecorder> {
   std::optional<Error> hold_back(const ServerConfig& config);
   bool holds_back(const std::string& name) const { return held_back_.contains(name); }
 
+  // Something else could not be kept in the state directory: said once, whatever it was.
+  void warn(const std::string& why);
+
   // Writes what is left, and takes nothing more.
   Task<void> finish();
 
