@@ -286,10 +286,8 @@ std::string package_of(const Implementation& info) {
 }
 
 std::string print_of(const Prompt& prompt) {
-  Json arguments = Json::array();
-  for (const auto& argument : prompt.arguments) arguments.push_back(encode(argument));
-  return sha256_hex(
-      to_text(Json::array({prompt.title.value_or(""), prompt.description.value_or(""), std::move(arguments)})));
+  const auto arguments = encode(prompt)["arguments"];
+  return sha256_hex(to_text(Json::array({prompt.title.value_or(""), prompt.description.value_or(""), arguments})));
 }
 
 std::vector<std::string> update_prompts(PinnedServer& pins, std::span<const Prompt> prompts) {

@@ -201,7 +201,8 @@ TEST(PinsGrade, ReasonsAreBoundedAndShowNamesAsTheyAre) {
   const auto odd = grade_change(
       tool(R"({"name":"t"})"),
       tool(R"({"name":"t","inputSchema":{"type":"object","properties":{"\u001b[2J":{}},"required":["\u001b[2J"]}})"));
-  EXPECT_THAT(odd.reasons, ElementsAre(HasSubstr(R"(\x1b[2J)"))) << "no escape sequence in what a person reads";
+  EXPECT_THAT(odd.reasons, ElementsAre("it has hidden characters", HasSubstr(R"(\x1b[2J)")))
+      << "no escape sequence in what a person reads";
 }
 
 // ---- the difference that is shown
@@ -376,7 +377,7 @@ TEST(PinsFile, WhatIsWrittenIsReadAndWhatIsNewerIsLeftAlone) {
 
 TEST(PinsFile, DefinitionsThatHaveNoRoomKeepTheirHashes) {
   SeenServer large{.name = "s", .tools = {}, .instructions = {}, .package = {}};
-  for (int i = 0; i < 40; ++i) {
+  for (int i = 0; i < 24; ++i) {
     large.tools.push_back(std::make_shared<const Tool>(
         Tool{.name = "t" + std::to_string(i), .description = std::string(i == 0 ? 100 : 400'000, 'x')}));
   }
@@ -384,7 +385,7 @@ TEST(PinsFile, DefinitionsThatHaveNoRoomKeepTheirHashes) {
   const auto text = write_pinned_server(pins);
   EXPECT_LE(text.size(), largest_pinned_server);
   const auto read = read_pinned_server(text).server.value();
-  EXPECT_THAT(read.tools, SizeIs(40));
+  EXPECT_THAT(read.tools, SizeIs(24));
   EXPECT_NE(read.tools.at("t0").definition, nullptr);
   EXPECT_EQ(read.tools.at("t1").definition, nullptr);
   EXPECT_THAT(judge(read, large, nullptr, PinMode::ask, at(2)).waiting, IsEmpty());
