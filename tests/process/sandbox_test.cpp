@@ -422,7 +422,7 @@ TEST_F(SandboxedServer, NothingIsDifferentWhereNobodyAsksForOne) {
   const auto result = house.run({"tools"});
   EXPECT_EQ(result.code, 0) << result.err;
   EXPECT_EQ(got(), "the private key");
-  EXPECT_THAT(house.run({"list"}).out, Not(HasSubstr("sandbox")));
+  EXPECT_THAT(house.run({"list"}).out, Not(HasSubstr("sandbox:")));
 }
 
 TEST_F(SandboxedServer, EntrySettingAndFlagEachPutAServerIntoOne) {
@@ -477,6 +477,8 @@ TEST_F(SandboxedServer, HoldsForRootForAnOrdinaryUserAndInAUserNamespace) {
     if (front.back() == "--user" && test::lacks(test::namespaces)) continue;
     fs::remove(house.tree.path() / "project/got");
     fs::remove(house.tree.path() / "project/why");
+    // What one user keeps is not for the next one.
+    fs::remove_all(house.tree.path() / "home/.local");
     const auto result = run_behind(front, {"tools"});
     EXPECT_EQ(result.code, 0) << result.err << testing::PrintToString(front);
     EXPECT_EQ(got(), "") << testing::PrintToString(front);

@@ -275,12 +275,10 @@ const std::vector<std::string_view> timers{"steady_timer", "system_timer", "high
 // The library says what would help as a value (Remedy, Fix); what to type is known to src/cli alone. A command of ours
 // or a flag inside a string literal outside of it, if any. No file of the library may know our commands.
 std::optional<std::string> typed_words_in(std::string_view file, const std::string& code) {
-  // Flags of other programs.
-  static const std::set<std::string, std::less<>> others{"\"--rm\"",  // docker run
-                                                                      // bubblewrap
-                                                         "\"--bind\"", "\"--dev-bind\"", "\"--proc\"",
-                                                         "\"--unshare-pid\"", "\"--unshare-net\"",
-                                                         "\"--die-with-parent\"", "\"--version\""};
+  // Flags of other programs: docker run, bubblewrap.
+  static const std::set<std::string, std::less<>> others{
+      R"("--rm")",          R"("--bind")",        R"("--dev-bind")",        R"("--proc")",
+      R"("--unshare-pid")", R"("--unshare-net")", R"("--die-with-parent")", R"("--version")"};
   static const std::regex literal(R"("(?:[^"\\\n]|\\.)*")");
   static const std::regex command(
       R"(\bpatchbay (?:add|approve|call|completion|disable|doctor|enable|get|import|lint|)"

@@ -118,8 +118,8 @@ constexpr FlagEntry flags[] = {
      "The only directory that the built-in server can access (default: the current directory)", &Settings::root},
     {"--sandbox", FlagGroup::servers,
      FlagValue{.name = "MODE", .needs = "a mode", .example = "auto", .choices = sandbox_modes, .alone = "auto"},
-     "Run local servers in a sandbox: as far as this machine can (auto), or not at all where it cannot (required). "
-     "Entries and settings can ask for more, never for less",
+     "Run local servers in a sandbox, as far as this machine can (auto, also without a value), or not at all where it "
+     "cannot (required); entries and settings can ask for more, never for less. Accepted words",
      &Settings::sandbox},
     {"--no-session", FlagGroup::servers, none, "Do not use the session of this directory", &Settings::no_session},
 
