@@ -1,5 +1,6 @@
 // What a Host consists of. host.cpp starts and stops servers, host_call.cpp makes calls, host_config.cpp makes servers
-// of the configuration and follows it when it changes. Included by these three alone; loop thread only.
+// of the configuration and follows it when it changes, host_results.cpp fits results. Included by these alone; loop
+// thread only.
 // Any wait may end after stop(): whoever goes on behind one looks at check_running() first.
 #pragma once
 
@@ -27,6 +28,7 @@
 #include "host/kept/recorder.h"
 #include "host/make_host.h"
 #include "host/offered_tools.h"
+#include "host/results/host_results.h"
 #include "host/sign_in/sign_ins.h"
 #include "host/start/server_start.h"
 #include "permission/decide.h"
@@ -160,6 +162,8 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   // The usual case: the tool is known, its server connected and nobody has to be asked. False: it may have to wait.
   bool prepare_now(std::string_view tool, const CallOptions& options, Prepared& call);
   Task<void> prepare_call(std::string tool, CallOptions options, std::shared_ptr<CallClock> time, Prepared& call);
+  // Puts kept results in the place of their handles, before anybody looks at the arguments.
+  Task<void> insert_results(Payload& arguments, std::string principal) const;
   // Before anybody judges the arguments.
   void coerce(const Target& target, const CallOptions& options, Prepared& call) const;
   // Returns when the call may be made.
@@ -280,6 +284,7 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   std::unordered_map<std::string, std::shared_ptr<const Target>, NameHash, std::equal_to<>> spelled_;
   InputSchemas inputs_;
   BackgroundCalls background_;
+  HostResults results_;
   Permissions permissions_;
   std::string directory_;  // paths in rules and arguments are relative to it
   asio::any_io_executor executor_;

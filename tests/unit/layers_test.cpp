@@ -41,7 +41,7 @@ const std::map<std::string, std::set<std::string>, std::less<>>& allowed_layers(
     const auto to_settings = with(to_entries, {"settings"});
     const auto to_permission = with(to_settings, {"catalog", "permission"});
     const auto declared = with(to_permission, {"servers", "store", "import"});
-    auto below_host = with(to_transport, {"client", "server", "builtin"});
+    auto below_host = with(to_transport, {"client", "server", "builtin", "results"});
     below_host.insert(declared.begin(), declared.end());
     const auto to_host = with(below_host, {"host"});
     return std::map<std::string, std::set<std::string>, std::less<>>{
@@ -60,6 +60,7 @@ const std::map<std::string, std::set<std::string>, std::less<>>& allowed_layers(
         {"server", to_transport},
         {"builtin", with(to_transport, {"server"})},
         {"catalog", to_entries},
+        {"results", to_protocol},
         {"entries", with(to_protocol, {"http"})},
         {"settings", to_entries},
         {"permission", with(to_settings, {"catalog"})},
@@ -111,6 +112,7 @@ const std::map<std::string, std::string, std::less<>> public_headers{
     {"failure.h", "host"},
     {"model_view.h", "catalog"},
     {"events.h", "host"},
+    {"results.h", "protocol"},
     {"sign_in.h", "base"},
 };
 
@@ -127,18 +129,19 @@ const std::vector<Wrapped> wrapped_libraries{
     {"Beast", {"boost/beast"}, {"src/http/server/http_server.cpp"}},
     {"OpenSSL", {"openssl/"}, {"src/base/crypto.cpp", "src/auth/jose.cpp"}},
     {"simdjson", {"simdjson"}, {"src/json/utf8.cpp"}},
-    {"RE2", {"re2/"}, {"src/builtin/grep.cpp"}},
+    {"RE2", {"re2/"}, {"src/builtin/grep.cpp", "src/results/read_part.cpp"}},
     {"PCRE2", {"pcre2"}, {"src/json/regex.cpp"}},
     {"libyaml", {"yaml.h"}, {"src/text/yaml.cpp"}},
     {"libsecret",
      {"libsecret/", "glib", "gio/"},
-     {}},  // loaded at run time: auth/store/keyring.cpp declares what it uses
+     {}},                       // loaded at run time: auth/store/keyring.cpp declares what it uses
+    {"libzstd", {"zstd"}, {}},  // loaded at run time: host/results/zstd.cpp declares what it uses
     {"spdlog", {"spdlog/"}, {"src/cli/logging.cpp"}},
 };
 
 // Folders of pure decisions: no Asio, not even through a header of ours.
 const std::set<std::string_view> pure_folders{"json",     "text",       "secrets", "protocol", "catalog", "entries",
-                                              "settings", "permission", "servers", "store",    "import"};
+                                              "settings", "permission", "servers", "store",    "import",  "results"};
 
 // Words that belong to one protocol era.
 const std::vector<std::string_view> era_words{"2024-11-05", "2025-03-26", "2025-06-18",   "2025-11-25",

@@ -42,6 +42,7 @@ enum class Command {
   auth,
   xaa,
   secret,
+  results,
   session,
   serve,
   completion,
@@ -110,7 +111,14 @@ struct Settings {
   bool warnings_fail = false;
   bool take_back = false;
 
-  std::optional<std::size_t> last_lines;  // of `logs`: no more than these
+  std::optional<std::size_t> last_lines;  // of `logs` and `results`: no more than these
+
+  // Of `call` and `results`: what a model reads of a result.
+  bool for_model = false;
+  std::string pointer;
+  std::string pattern;
+  bool count = false;
+  std::optional<std::size_t> skip_lines;
 
   // Of `session`, and whether others use it.
   std::optional<double> idle_minutes;  // 0: it never ends by itself
