@@ -215,7 +215,7 @@ constexpr CommandEntry commands[] = {
                   "set, list, remove or passphrase", "set NAME", secret_words)},
     {Command::results, CommandGroup::contents, "results",
      "List, read and remove results that were too large for a model",
-     "  patchbay call db/export --for-model             keeps a large result and prints its beginning\n"
+     "  patchbay call db/export --for-model   keeps a large result, prints its start\n"
      "  patchbay results list\n"
      "  patchbay results read k3v7q2xa --pointer /rows/0\n"
      "  patchbay results read k3v7q2xa --grep 'error|warn' --lines 20\n"
