@@ -26,7 +26,7 @@ set(CPACK_DEBIAN_RUNTIME_PACKAGE_SHLIBDEPS ON)
 # Loaded by name when HTTP is used, which dpkg-shlibdeps does not see.
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_DEPENDS libcurl4)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SUGGESTS bubblewrap)  # sandboxes: docs/sandbox.md
-set(CPACK_DEBIAN_RUNTIME_PACKAGE_RECOMMENDS libsecret-1-0)  # the system keyring; docs/adr/0022
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_RECOMMENDS "libsecret-1-0, libzstd1")  # the system keyring, docs/adr/0022; smaller results, docs/adr/0026
 set(CPACK_DEBIAN_RUNTIME_DESCRIPTION "connects agents and people to MCP servers
 Starts the servers that a configuration names, finds out which revision of
 the Model Context Protocol each speaks, lists their tools, resources and
@@ -58,7 +58,7 @@ if(PATCHBAY_DPKG_QUERY)
 endif()
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libboost${Boost_VERSION_MAJOR}.${Boost_VERSION_MINOR}-dev, ${fmt_package}, \
 ${simdjson_package}, ${re2_package}, libpcre2-dev (>= 10.40), libyaml-dev (>= 0.2.5), libssl-dev (>= 3.0)")
-set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_RECOMMENDS "libcurl4, libsecret-1-0")
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_RECOMMENDS "libcurl4, libsecret-1-0, libzstd1")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SUGGESTS "patchbay, clang-19, pkg-config, cmake")
 set(CPACK_DEBIAN_DEVELOPMENT_DESCRIPTION "connects programs to MCP servers (static library)
 Headers and static library of Patchbay: any number of servers of the Model

@@ -19,6 +19,7 @@
 #include <patchbay/events.h>
 #include <patchbay/host_types.h>
 #include <patchbay/permission.h>
+#include <patchbay/results.h>
 #include <patchbay/session.h>
 #include <patchbay/sign_in.h>
 #include <patchbay/status.h>
@@ -111,6 +112,8 @@ struct HostOptions {
   std::optional<std::chrono::milliseconds> tool_limit;
   std::optional<std::size_t> local_starts;   // servers started at once on this machine
   std::optional<std::size_t> remote_starts;  // and elsewhere
+  // Results that are too large for a model, kept in `state_directory` (docs/results.md).
+  ResultOptions results = {};
 };
 
 class Host {
@@ -159,6 +162,16 @@ class Host {
   Task<BackgroundCall> start_call(std::string tool, Payload arguments = {}, CallOptions options = {});
   // Those that are kept, in the order in which they were started.
   std::vector<BackgroundCall> background_calls() const;
+  // What a model is given of a result of this tool, within MAX_MCP_OUTPUT_TOKENS (25,000) or what the tool asks for
+  // ("anthropic/maxResultSizeChars"). One that is larger is kept, and the model gets its size, its shape, its beginning
+  // and a handle; cut off where it cannot be kept. A failure is given by failure_result(). `principal`: of the call.
+  Task<ModelResult> for_model(std::string tool, CallToolResult result, std::string principal = {});
+  // Reads on in one of them. Errc::invalid_argument when this conversation has none by that name, or the pointer or
+  // pattern is wrong.
+  Task<ResultPart> read_result(ResultQuery query, std::string principal = {});
+  // From now on results belong to this conversation (ResultOptions::conversation); those of another one can be named
+  // again when it is set again. Calls of a principal are a conversation of their own inside it.
+  void set_conversation(std::string conversation);
   // The entry such a name means, also when a rule keeps it out of the catalog.
   Task<CatalogEntry> find_tool(std::string tool);
   // What the rules say about such a call, with the rule and its place. Asks nobody.

@@ -18,6 +18,7 @@
 #include <patchbay/model_view.h>
 #include <patchbay/permission.h>
 #include <patchbay/questions.h>
+#include <patchbay/results.h>
 #include <patchbay/server.h>
 #include <patchbay/session.h>
 #include <patchbay/status.h>

@@ -57,6 +57,7 @@ std::string kept_tool_words(const Settings& settings);
 
 int status(const Settings& settings, Io& io);
 int logs(const Settings& settings, Io& io);
+int results(const Settings& settings, Io& io);
 Task<int> status_checked(Context& context);
 Task<int> reconnect(Context& context);
 

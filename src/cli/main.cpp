@@ -38,6 +38,7 @@
 #include "cli/session/use.h"
 #include "cli/sign_in.h"
 #include "cli/texts/help.h"
+#include "cli/texts/model_words.h"
 #include "cli/texts/present.h"
 #include "cli/texts/remedy_words.h"
 #include "cli/texts/usage_error.h"
@@ -227,6 +228,9 @@ HostOptions host_options(const Settings& settings, Io& io, Waiting& waiting, std
   }
   options.failure_memory = failure_file();
   options.state_directory = state_directory();
+  // Each command is a conversation of its own, unless a session makes it a part of a longer one (use_session).
+  options.results.conversation = command_conversation();
+  options.results.reading = reading_words();
   options.sign_in = sign_in_options(*options.config);
   options.warm_start = false;  // who asks for tools gets the servers' answer; --cached is another command
   if (settings.timeout_seconds) {
@@ -477,6 +481,8 @@ std::optional<int> run_declared(const Settings& settings, Io& io) {
       return secret(settings, io);
     case Command::pins:
       return pins(settings, io);
+    case Command::results:
+      return results(settings, io);
     case Command::auth:
       return auth(settings, io);
     case Command::xaa:

@@ -397,6 +397,8 @@ Task<CallToolResult> Host::Impl::call(std::shared_ptr<Impl> impl, std::string to
     Prepared call;
     call.arguments = std::move(arguments);
     if (options.call_id == 0) options.call_id = ++*impl->runtime_.calls;
+    if (impl->results_.may_be_named_in(call.arguments))
+      co_await impl->insert_results(call.arguments, options.principal);
     if (!impl->prepare_now(tool, options, call)) {
       auto signed_in = co_await prepare_or_sign_in(impl, tool, options, call);
       if (signed_in) co_return std::move(*signed_in);
@@ -458,6 +460,7 @@ Task<CatalogEntry> Host::find_tool(std::string tool) {
 Task<PermissionDecision> Host::decide(std::string tool, Payload arguments) {
   auto impl = impl_;
   auto entry = co_await impl->find_tool(std::move(tool));
+  if (impl->results_.may_be_named_in(arguments)) co_await impl->insert_results(arguments, {});
   const auto input = co_await impl->inputs_.prepare(entry->tool);
   impl->check_running();
   std::vector<CoercedArgument> coerced;

@@ -60,7 +60,8 @@ Host::Impl::Impl(HostOptions options, const Runtime& runtime, std::string doing,
       doing_(std::move(doing)),
       vault_(std::move(vault)),
       local_slots_(options_.local_starts.value_or(configured_limits().local_starts)),
-      remote_slots_(options_.remote_starts.value_or(configured_limits().remote_starts)) {
+      remote_slots_(options_.remote_starts.value_or(configured_limits().remote_starts)),
+      results_(options_.results, options_.state_directory) {
   runtime_.log = HostEvents::log_of(events_);
   if (!runtime_.calls) runtime_.calls = std::make_shared<std::uint64_t>(0);
   if (!options_.config) {
@@ -180,6 +181,7 @@ void Host::Impl::apply_settings() {
   trace_context_ = TraceContext::from(context_->variables, runtime_.random);
   runtime_.limits = configured_limits();
   idle_limit_ = idle_limit_from(context_->variables);
+  results_.use(context_->variables);
   const bool legacy = context_->variables("MCP_PROTOCOL_NEGOTIATION") == "legacy" && given_protocol_ == "auto";
   options_.client.protocol = legacy ? "legacy" : given_protocol_;
   const auto request = rule_request(config, options_.permission, options_.trust_project);

@@ -1,7 +1,7 @@
 // What a Host consists of. host.cpp starts and stops servers, host_call.cpp makes calls, host_config.cpp makes servers
 // of the configuration and follows it when it changes. Parts of their own: host_hooks.cpp, host_sign_in.cpp,
-// host_changed_tools.cpp. Loop thread only. Any wait may end after stop(): whoever goes on behind one looks at
-// check_running() first.
+// host_changed_tools.cpp, host_results.cpp. Loop thread only. Any wait may end after stop(): whoever goes on behind one
+// looks at check_running() first.
 #pragma once
 
 #include <map>
@@ -33,6 +33,7 @@
 #include "host/make_host.h"
 #include "host/offered_tools.h"
 #include "host/pins/host_pins.h"
+#include "host/results/host_results.h"
 #include "host/sign_in/sign_ins.h"
 #include "host/start/server_start.h"
 #include "permission/decide.h"
@@ -179,6 +180,8 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
                       std::shared_ptr<CallClock> time);
   // The same of a name that nobody has, because the tool is new.
   Task<bool> settle_new(std::string text, CallContext context, std::shared_ptr<CallClock> time);
+  // Puts kept results in the place of their handles, before anybody looks at the arguments.
+  Task<void> insert_results(Payload& arguments, std::string principal) const;
   // Before anybody judges the arguments.
   void coerce(const Target& target, const CallOptions& options, Prepared& call) const;
   // Returns when the call may be made.
@@ -317,6 +320,7 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   std::unordered_map<std::string, std::shared_ptr<const Target>, NameHash, std::equal_to<>> spelled_;
   InputSchemas inputs_;
   BackgroundCalls background_;
+  HostResults results_;
   Permissions permissions_;
   HookSet hooks_;
   std::shared_ptr<HookRunner> hook_runner_;

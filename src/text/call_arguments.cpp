@@ -265,7 +265,20 @@ struct Word {
   std::string value;
   enum class Form : std::uint8_t { text, json } form = Form::text;
   bool from_file = false;
+  bool handle = false;  // of a kept result
 };
+
+constexpr std::string_view handle_mark = "@result:";
+
+// What a file says is what it says.
+std::string without_handles(const std::string& text) {
+  std::string out;
+  std::size_t from = 0;
+  for (std::size_t at; (at = text.find(handle_mark, from)) != std::string::npos; from = at + handle_mark.size()) {
+    out.append(text, from, at - from).append(1, '\\').append(handle_mark);
+  }
+  return from == 0 ? text : out.append(text, from);
+}
 
 // Collects key by key.
 class Collector {
@@ -285,8 +298,10 @@ class Collector {
                                  shell_word(fmt::format("{}:={}", word->key, literal))));
       }
       if (!valid_utf8(*content)) return wrong(fmt::format("{}: the file {} is not UTF-8 text", word->key, word->value));
-      word->value = std::move(*content);
+      word->value = word->form == Word::Form::text ? without_handles(*content) : std::move(*content);
     }
+    // It becomes a value of whatever type, which is checked when it is known.
+    if (word->handle) return set(*word, *target, Json(word->value));
     return word->form == Word::Form::json ? set_json(*word, *target) : set_text(*word, *target);
   }
 
@@ -317,7 +332,8 @@ class Collector {
     if (text[equals - 1] == ':') word.form = Word::Form::json;
     word.key = text.substr(0, word.form == Word::Form::json ? equals - 1 : equals);
     word.value = text.substr(equals + 1);
-    if (word.value.starts_with('@')) {
+    word.handle = word.value.starts_with(handle_mark);
+    if (word.value.starts_with('@') && !word.handle) {
       word.from_file = true;
       word.value.erase(0, 1);
     }

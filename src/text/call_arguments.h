@@ -26,6 +26,7 @@ struct ArgumentSources {
 //  - a.b=value sets b inside a, unless the schema has a property called "a.b".
 //  - A key may be repeated only if its type is array: its values are collected.
 //  - A file's content stands for the value; key:=@file reads JSON from it. The file - is stdin, once.
+//  - @result:… is no file: the host puts the value of a kept result there. In the text of a file it stays what it is.
 Result<Json> call_arguments(std::span<const std::string> words, const Json& schema, const ArgumentSources& sources);
 
 // An argument that no property of the schema declares.

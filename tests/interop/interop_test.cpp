@@ -445,6 +445,40 @@ TEST(ServerFilesystem, WorksInASandboxOfFiles) {
   EXPECT_FALSE(fs::exists(data / "new.txt"));
 }
 
+// X2 N4: a large file is read by one server and written by another, and a model would see its beginning alone.
+TEST(ServerFilesystem, ALargeFileGoesFromServerToServerByItsHandle) {
+  run_task([]() -> Task<void> {
+    TemporaryDirectory directory;
+    HostOptions options;
+    options.config = LoadedConfig{};
+    options.state_directory = (directory.path / "state").string();
+    options.results.conversation = "interop";
+    Host host(options);
+    for (const auto* name : {"from", "to"}) {
+      const auto folder = directory.path / name;
+      fs::create_directories(folder);
+      ServerConfig config;
+      config.name = name;
+      host.add_server(config, npm_server("@modelcontextprotocol/server-filesystem/dist/index.js", {folder.string()}));
+    }
+    std::string content;
+    for (int i = 0; i < 100'000; ++i) content += fmt::format("line {} of a large file\n", i);
+    std::ofstream(directory.path / "from/large.txt") << content;
+    auto read = co_await host.call("from/read_text_file", Json{{"path", (directory.path / "from/large.txt").string()}});
+    const auto given = co_await host.for_model("from/read_text_file", std::move(read));
+    EXPECT_THAT(given.handle, testing::StartsWith("@result:"));
+    EXPECT_LT(given.tokens, 5000u);
+    // The server gives the text as structured content ("content") as well.
+    const auto copy = (directory.path / "to/copy.txt").string();
+    const auto written =
+        co_await host.call("to/write_file", Json{{"path", copy}, {"content", given.handle + "/raw#/content/0/text"}});
+    EXPECT_FALSE(written.is_error) << text_of(written);
+    std::ifstream in(copy);
+    EXPECT_TRUE(std::string(std::istreambuf_iterator<char>(in), {}) == content) << "every byte";
+    co_await host.stop();
+  });
+}
+
 TEST(ServerMemory, KeepsWhatItWasGiven) {
   run_task([]() -> Task<void> {
     TemporaryDirectory directory;

@@ -144,6 +144,10 @@ TEST(CallArguments, JsonAndFilesGiveValues) {
            {{"anything=@number"}, R"({"anything":"7\n"})"},
            {{"tags=@text"}, R"({"tags":["line\n"]})"},
            {{"s=@missing"}, R"(s: missing: there is no such file; if you mean the text itself, write 's:="@missing"')"},
+           {{"s=@result:abcdefgh#/a"}, R"({"s":"@result:abcdefgh#/a"})"},
+           {{"tags=@result:abcdefgh", "o=@result:abcdefgh", "i:=@result:abcdefgh"},
+            R"({"tags":"@result:abcdefgh","o":"@result:abcdefgh","i":"@result:abcdefgh"})"},
+           {{"s=@handles"}, R"({"s":"see \\@result:a and \\@result:"})"},
            {{"s=@binary"}, "s: the file binary is not UTF-8 text"},
            {{R"(s:="@text")"}, R"({"s":"@text"})"},
        }) {

@@ -42,7 +42,7 @@ const std::map<std::string, std::set<std::string>, std::less<>>& allowed_layers(
     const auto to_permission = with(to_settings, {"catalog", "permission"});
     const auto to_hooks = with(to_permission, {"hooks"});
     const auto declared = with(to_hooks, {"servers", "store", "import"});
-    auto below_host = with(to_transport, {"client", "server", "builtin", "recording"});
+    auto below_host = with(to_transport, {"client", "server", "builtin", "recording", "results"});
     below_host.insert(declared.begin(), declared.end());
     const auto to_host = with(below_host, {"host"});
     return std::map<std::string, std::set<std::string>, std::less<>>{
@@ -63,6 +63,7 @@ const std::map<std::string, std::set<std::string>, std::less<>>& allowed_layers(
         {"server", to_transport},
         {"builtin", with(to_transport, {"server"})},
         {"catalog", to_entries},
+        {"results", to_protocol},
         {"entries", with(to_protocol, {"http", "sandbox"})},
         {"pins", to_protocol},
         {"settings", with(to_entries, {"pins"})},
@@ -117,6 +118,7 @@ const std::map<std::string, std::string, std::less<>> public_headers{
     {"model_view.h", "catalog"},
     {"model_tools.h", "host"},
     {"events.h", "host"},
+    {"results.h", "protocol"},
     {"sign_in.h", "base"},
 };
 
@@ -133,19 +135,20 @@ const std::vector<Wrapped> wrapped_libraries{
     {"Beast", {"boost/beast"}, {"src/http/server/http_server.cpp"}},
     {"OpenSSL", {"openssl/"}, {"src/base/crypto.cpp", "src/auth/jose.cpp"}},
     {"simdjson", {"simdjson"}, {"src/json/utf8.cpp"}},
-    {"RE2", {"re2/"}, {"src/builtin/grep.cpp", "src/hooks/hook_matcher.cpp"}},
+    {"RE2", {"re2/"}, {"src/builtin/grep.cpp", "src/hooks/hook_matcher.cpp", "src/results/read_part.cpp"}},
     {"PCRE2", {"pcre2"}, {"src/json/regex.cpp"}},
     {"libyaml", {"yaml.h"}, {"src/text/yaml.cpp"}},
     {"libsecret",
      {"libsecret/", "glib", "gio/"},
-     {}},  // loaded at run time: auth/store/keyring.cpp declares what it uses
+     {}},                       // loaded at run time: auth/store/keyring.cpp declares what it uses
+    {"libzstd", {"zstd"}, {}},  // loaded at run time: host/results/zstd.cpp declares what it uses
     {"spdlog", {"spdlog/"}, {"src/cli/logging.cpp"}},
 };
 
 // Folders of pure decisions: no Asio, not even through a header of ours.
 const std::set<std::string_view> pure_folders{"json",    "text",   "secrets",  "protocol",   "catalog",
                                               "entries", "pins",   "settings", "permission", "servers",
-                                              "store",   "import", "hooks",    "sandbox"};
+                                              "store",   "import", "hooks",    "sandbox",    "results"};
 
 // Words that belong to one protocol era.
 const std::vector<std::string_view> era_words{"2024-11-05", "2025-03-26", "2025-06-18",   "2025-11-25",

@@ -1,16 +1,21 @@
 // `patchbay call TOOL ...`: one tool call. Its text goes to stdout as the server sent it,
-// cleaned when a terminal shows it; --json prints the whole result.
+// cleaned when a terminal shows it; --json prints the whole result, --for-model what a model gets of it.
 #include <algorithm>
 
 #include <fmt/format.h>
 
+#include <patchbay/failure.h>
+
 #include "base/as_result.h"
+#include "base/exit_code.h"
 #include "base/strings.h"
 #include "cli/context.h"
 #include "cli/output_file.h"
+#include "cli/texts/model_words.h"
 #include "cli/texts/present.h"
 #include "cli/texts/tool_text.h"
 #include "protocol/codec.h"
+#include "results/handle.h"
 #include "text/call_arguments.h"
 #include "text/clean_text.h"
 #include "text/shell_word.h"
@@ -22,6 +27,11 @@ namespace {
 // Wrong arguments end in the command that shows the right ones.
 Error with_remedy(const Error& error, const CatalogEntry& entry) {
   if (error.code() != Errc::invalid_argument) return error;
+  if (error.message().starts_with(handle_mark)) {
+    return error.with_message(error.message() +
+                              "; to list the results that are kept: patchbay results list. A result can be named by "
+                              "the commands of the session that it came from (patchbay session start)");
+  }
   return error.with_message(fmt::format("{}; run `patchbay tools{}` to see the arguments of the tool", error.message(),
                                         shell_operands({entry.server + "/" + entry.tool->name})));
 }
@@ -88,9 +98,31 @@ std::string text_parts(const CallToolResult& result) {
   return out;
 }
 
+// A failure as well: a model has to get something for every call.
+Task<int> show_to_model(Context& context, CatalogEntry entry, Result<CallToolResult> outcome) {
+  auto given = outcome ? std::move(*outcome) : failure_result(context.secrets->without(outcome.error()), entry.server);
+  const auto code = outcome ? (given.is_error ? 1 : 0) : exit_code(outcome.error());
+  const auto result = co_await context.host.for_model(entry.name, std::move(given));
+  context.waiting.end();
+  if (context.settings.json) {
+    context.print_json(model_json(result));
+    co_return code;
+  }
+  auto text = model_text(result);
+  if (!text.ends_with('\n')) text.push_back('\n');
+  context.io.out(text);
+  if (context.settings.quiet) co_return code;
+  for (const auto& note : result.notes) context.io.talk(fmt::format("patchbay: note: {}\n", message_line(note, 1000)));
+  co_return code;
+}
+
 Task<int> make_call(Context& context) {
   const auto& words = context.settings.words;
   const auto& file = context.settings.output;
+  if (!file.empty() && context.settings.for_model) {
+    throw Error(Errc::invalid_argument,
+                "--for-model prints what a model gets; --output writes what is not text: give one");
+  }
   if (!file.empty()) check_output(file);
   if (names_server(context, words.front()) && words.size() > 1 && !is_argument(words[1])) {
     throw server_for_tool(words.front(), words[1]);
@@ -115,6 +147,7 @@ Task<int> make_call(Context& context) {
   say_rule_problems(context);
 
   auto outcome = co_await as_result(context.host.call(entry.name, std::move(*arguments), context.call_options()));
+  if (context.settings.for_model) co_return co_await show_to_model(context, entry, std::move(outcome));
   if (!outcome) throw with_remedy(outcome.error(), entry);
   const auto& result = *outcome;
   context.waiting.end();

@@ -7,6 +7,8 @@
 
 #include <patchbay/version.h>
 
+#include "base/clock.h"
+#include "base/crypto.h"
 #include "base/strings.h"
 #include "cli/session/control.h"
 #include "cli/texts/present.h"
@@ -70,6 +72,12 @@ std::string restart_line(const ServerConfig& server, const Json& about) {
 
 }  // namespace
 
+std::string command_conversation() {
+  std::array<std::uint8_t, 16> random{};
+  system_random()(random);
+  return "command " + base64url_encode({reinterpret_cast<const char*>(random.data()), random.size()});
+}
+
 std::shared_ptr<const SessionUse> use_session(const Settings& settings, Io& io, Host& host,
                                               std::function<void(const std::string&)> say) {
   // These look at how servers start.
@@ -99,6 +107,8 @@ std::shared_ptr<const SessionUse> use_session(const Settings& settings, Io& io, 
     return nullptr;
   }
   require_same_version(*session);
+  // Another session in this directory is another conversation: its servers know nothing of this one.
+  host.set_conversation(fmt::format("session {} {} {}", session->pid, session->since, session->place.path()));
   auto use = std::make_shared<SessionUse>();
   use->place = session->place;
   use->line = session_line(*session);

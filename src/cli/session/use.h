@@ -29,6 +29,10 @@ struct SessionUse {
 // there are none.
 std::string flags_against_session(const Settings& settings);
 
+// Whose results a command names in arguments: its own, until use_session() has found a session and those of its
+// commands count.
+std::string command_conversation();
+
 // Null when no session runs, or when the command must not use it: then that is said. Throws when a session runs that
 // cannot be used. `say` is for what the session has to tell while servers are reached.
 std::shared_ptr<const SessionUse> use_session(const Settings& settings, Io& io, Host& host,

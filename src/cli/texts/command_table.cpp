@@ -17,6 +17,7 @@ constexpr std::string_view secret_words[] = {"set", "list", "remove", "passphras
 
 constexpr std::string_view pins_words[] = {"list", "show", "approve"};
 
+constexpr std::string_view result_words[] = {"list", "read", "remove"};
 constexpr std::string_view auth_words[] = {"status"};
 constexpr std::string_view xaa_words[] = {"setup", "login", "show", "clear"};
 constexpr CommandWords no_words{};
@@ -248,6 +249,18 @@ constexpr CommandEntry commands[] = {
      "holds a secret cannot be opened from here.",
      CommandWords("set|list|remove|passphrase", "What to do, then the name of the secret for set and remove", 1, 2,
                   "set, list, remove or passphrase", "set NAME", secret_words)},
+    {Command::results, CommandGroup::contents, "results",
+     "List, read and remove results that were too large for a model",
+     "  patchbay call db/export --for-model   keeps a large result, prints its start\n"
+     "  patchbay results list\n"
+     "  patchbay results read k3v7q2xa --pointer /rows/0\n"
+     "  patchbay results read k3v7q2xa --grep 'error|warn' --lines 20\n"
+     "  patchbay results remove k3v7q2xa\n\n"
+     "In a session (`patchbay session start`), a later call passes a result on by its ID: "
+     "`patchbay call sheet/import 'rows=@result:k3v7q2xa#/rows'`. Results are kept for 7 days in "
+     "~/.local/state/patchbay/results, where only you can read them.",
+     CommandWords("list|read|remove", "What to do, then the ID of the result for read, or IDs for remove", 1, any,
+                  "list, read or remove", "list", result_words)},
     {Command::session, CommandGroup::other, "session",
      "Keep the servers of this directory up between commands, or end or show that",
      "  patchbay session start\n  patchbay call browser/navigate url=https://example.com\n"

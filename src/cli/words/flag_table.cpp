@@ -68,6 +68,14 @@ std::string_view keep_limit(Settings& settings, std::string_view value) {
   return {};
 }
 
+std::string_view keep_skip_lines(Settings& settings, std::string_view value) {
+  std::size_t lines = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), lines);
+  if (error != std::errc() || end != value.data() + value.size()) return "a number of lines";
+  settings.skip_lines = lines;
+  return {};
+}
+
 std::string_view keep_idle(Settings& settings, std::string_view value) {
   const std::string text(value);
   char* end = nullptr;
@@ -205,6 +213,20 @@ constexpr FlagEntry flags[] = {
      &Settings::output},
     {"-o,--output", only(Command::record), FlagValue("FILE", "a file", "frames.jsonl", {}, "export"),
      "With export: write the recording to this file, which only you can read", &Settings::output},
+    {"--for-model", only(Command::call), none,
+     "Print what a model gets of the result: cleaned, within MAX_MCP_OUTPUT_TOKENS; a larger one is kept",
+     &Settings::for_model},
+    {"--pointer", only(Command::results), FlagValue("POINTER", "a JSON pointer", "/items/0", {}, "read ID"),
+     "With read: only the value there", &Settings::pointer},
+    {"--grep", only(Command::results), FlagValue("PATTERN", "a regular expression", "error", {}, "read ID"),
+     "With read: only the lines that match, with their numbers", &Settings::pattern},
+    {"--count", only(Command::results), none, "With read: print how much there is, or how many lines match",
+     &Settings::count},
+    {"--skip", only(Command::results), FlagValue("LINES", "a number of lines", "100", {}, "read ID"),
+     "With read: begin behind this many lines", keep_skip_lines},
+    {"-n,--lines", only(Command::results), FlagValue("LINES", "a number of lines", "20", {}, "read ID"),
+     "With read: at most this many lines", keep_last_lines},
+    {"--all", only(Command::results), none, "With remove: every kept result", &Settings::all},
     {"--check", only(Command::get, Command::list), none, "Start the servers and show whether they answer",
      &Settings::check},
     {"--check", only(Command::status), none, "Connect to the servers now", &Settings::check},

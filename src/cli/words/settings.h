@@ -46,6 +46,7 @@ enum class Command {
   pins,
   lock,
   verify,
+  results,
   session,
   record,
   replay,
@@ -118,8 +119,15 @@ struct Settings {
   bool warnings_fail = false;
   bool take_back = false;
 
-  std::optional<std::size_t> last_lines;  // of `logs`: no more than these
-  std::optional<std::size_t> limit;       // of `search`: no more tools
+  std::optional<std::size_t> last_lines;  // of `logs` and `results`: no more than these
+
+  // Of `call` and `results`: what a model reads of a result.
+  bool for_model = false;
+  std::string pointer;
+  std::string pattern;
+  bool count = false;
+  std::optional<std::size_t> skip_lines;
+  std::optional<std::size_t> limit;  // of `search`: no more tools
 
   // Of `session`, and whether others use it.
   std::optional<double> idle_minutes;  // 0: it never ends by itself
