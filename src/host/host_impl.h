@@ -19,6 +19,7 @@
 #include "base/scope.h"
 #include "base/semaphore.h"
 #include "base/waiting.h"
+#include "host/asking/questions.h"
 #include "host/background_calls.h"
 #include "host/connection.h"
 #include "host/events.h"
@@ -117,8 +118,10 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   static Task<void> put_question(std::shared_ptr<Impl> self, PermissionQuestion question,
                                  std::shared_ptr<Completion<Result<bool>>> answer);
 
-  // What servers say, told as events.
-  ClientOptions client_with_events() const;
+  // What servers say, told as events, and what they ask, put to whoever answers.
+  ClientOptions client_of_connection() const;
+  // Servers that are connected hear that the user's folders are others.
+  void tell_folders() const;
 
   void changed(Connection& connection);
 
@@ -261,7 +264,7 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   bool unread_ = false;                 // the configuration is in files nobody has read yet
   Semaphore local_slots_;
   Semaphore remote_slots_;
-  Semaphore asking_{1};
+  std::shared_ptr<Questions> asking_;  // of servers; all others wait in its queue
   std::map<std::string, InProcess> in_process_;
   std::map<std::string, Reached> reached_;
   std::vector<ServerConfig> added_;  // by the program, whatever files say
