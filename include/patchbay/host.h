@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include <patchbay/asking.h>
 #include <patchbay/background_call.h>
 #include <patchbay/catalog.h>
 #include <patchbay/client.h>
@@ -85,6 +86,8 @@ struct HostOptions {
   // With a state directory, which remembers tools: asks whether one that is not any more what it was may be called, now
   // and later. Unset: it may not (docs/pins.md).
   std::function<Task<bool>(ChangedToolQuestion)> approve_change;
+  // How questions of servers find somebody who answers, what they may have of the model, and the user's folders.
+  AskingOptions asking = {};
   // How the user signs in at servers that want it.
   SignInOptions sign_in = {};
   // Gets everything that happens (events.h). Called on the loop.
@@ -207,6 +210,9 @@ class Host {
   // The user signs in at SignInOptions::identity_provider, once for all servers that use it (cross-app access).
   // Errc::config when there is none.
   Task<void> sign_in_at_provider();
+
+  // Other folders than AskingOptions::folders; servers that are connected are told if they are others.
+  void set_folders(std::vector<std::string> folders);
 
   // Reads the configuration again, or takes this one, and applies what is different. Servers that
   // stay the same keep their connection; calls that run on one that changes finish on it.

@@ -21,17 +21,16 @@
 #include "base/loop_clock.h"
 #include "base/offload.h"
 #include "base/scope.h"
-#include "base/semaphore.h"
 #include "base/strings.h"
 #include "builtin/builtin_server.h"
 #include "catalog/naming.h"
+#include "cli/answering.h"
 #include "cli/approval.h"
 #include "cli/changed_tool.h"
 #include "cli/context.h"
 #include "cli/declared.h"
 #include "cli/kept.h"
 #include "cli/logging.h"
-#include "cli/questions.h"
 #include "cli/recordings.h"
 #include "cli/session/background.h"
 #include "cli/session/control.h"
@@ -200,16 +199,8 @@ void say_status(const ServerStatus& status, Io& io, Waiting& waiting, std::map<s
   }
 }
 
-// One question at a time: of two on one terminal, each would take the other's answer.
-template <class T>
-Task<T> in_turn(std::shared_ptr<Semaphore> turn, Task<T> question) {
-  const auto mine = co_await turn->acquire();
-  co_return co_await std::move(question);
-}
-
-Task<ElicitResult> ask_nobody() { co_return ElicitResult{.action = ElicitResult::Action::cancel}; }
-
-HostOptions host_options(const Settings& settings, Io& io, Waiting& waiting, std::map<std::string, Error>& told) {
+HostOptions host_options(const Settings& settings, Io& io, Waiting& waiting, std::map<std::string, Error>& told,
+                         Answering& answering) {
   HostOptions options;
   options.permission = permission_options(settings);
   options.load = load_request(settings);
@@ -238,27 +229,25 @@ HostOptions host_options(const Settings& settings, Io& io, Waiting& waiting, std
     options.connect_setting = "give --timeout more seconds";
   }
   const bool someone = io.in_is_terminal && io.talk_is_terminal && !settings.json;
-  const auto turn = std::make_shared<Semaphore>(1);
   if (someone && !tells_states(settings.command)) {
-    options.approve = [&, turn, declared = options.config->servers](const ApprovalQuestion& question) {
+    options.approve = [&, declared = options.config->servers](const ApprovalQuestion& question) {
       // As it is declared: it may be reached through a session.
       const auto entry = std::ranges::find(declared, question.server.name, &ServerConfig::name);
       const auto& server = entry == declared.end() ? question.server : *entry;
-      return in_turn(turn, ask_and_remember(settings, io, waiting, told, server));
+      return ask_and_remember(settings, io, waiting, told, server);
     };
   }
   if (someone && asks_one_thing(settings.command)) {
-    options.approve_change = [&, turn](ChangedToolQuestion question) {
-      return in_turn(turn, ask_about_change(io, waiting, std::move(question)));
+    options.approve_change = [&](ChangedToolQuestion question) {
+      return ask_about_change(io, waiting, std::move(question));
     };
   }
-  // Some servers have tools for those alone who can be asked. What a server lists must not depend on the command or on
-  // the terminal, so every command says that it can.
-  options.client.elicit = [&, turn, asks = someone && asks_one_thing(settings.command)](ElicitRequest question,
-                                                                                        CallContext context) {
-    return asks ? in_turn(turn, ask_user(io, waiting, std::move(question), std::move(context))) : ask_nobody();
-  };
-  options.client.elicit_by_url = true;
+  const auto who = !asks_one_thing(settings.command) ? WhoAnswers::nobody
+                   : someone                         ? WhoAnswers::person
+                                                     : WhoAnswers::given_alone;
+  let_answer(options, answering, who, settings, io, waiting);
+  options.asking.folders = {settings.root.empty() ? std::filesystem::current_path()
+                                                  : std::filesystem::absolute(settings.root).lexically_normal()};
   return options;
 }
 
@@ -316,14 +305,16 @@ int run_with_host(const Settings& settings, Io& io, const Runtime& given) {
   asio::io_context loop(1);
   Waiting waiting(io);
   std::map<std::string, Error> told;
-  auto options = host_options(settings, io, waiting, told);
+  Answering answering;
+  if (!settings.answers.empty()) answering.given = GivenAnswers::read(settings.answers);
+  auto options = host_options(settings, io, waiting, told, answering);
   if (const auto& refused = options.config->refused_flags) {
     return report(Error(Errc::config, *refused), settings.json, io);
   }
   // Whoever can be asked about one server can be asked about several.
   if (options.approve &&
       offer_approvals_of_claude(settings, *options.config, named_server(settings, *options.config), io)) {
-    options = host_options(settings, io, waiting, told);
+    options = host_options(settings, io, waiting, told, answering);
   }
   const bool listing = tells_states(settings.command);
   if (!listing) {
@@ -435,6 +426,9 @@ int run_with_host(const Settings& settings, Io& io, const Runtime& given) {
     return 128 + stopped_by;
   }
   if (*io.reader_left) return 0;
+  if (outcome) say_unused_answers(answering, settings, io);
+  // What was given was not the answer: whoever counts on it has to know.
+  if (outcome && *outcome == 0 && answering.fault) return exit_code(*answering.fault);
   if (outcome) return *outcome;
   const auto error = secrets->without(outcome.error());
   const bool said =

@@ -3,6 +3,7 @@
 #include <boost/asio/post.hpp>
 
 #include "base/as_result.h"
+#include "base/timeout.h"
 #include "protocol/codec.h"
 #include "protocol/methods.h"
 #include "protocol/schema_check.h"
@@ -111,6 +112,44 @@ CallContext Answers::context_of(const CallClock* clock) const {
 
 Task<InputResponse> Answers::ask(InputRequest request, CallContext context) {
   return handlers_.run(on_next_turn(ask_program(options_, runtime_, std::move(request), std::move(context))));
+}
+
+Task<void> Answers::until_left(Open& open) {
+  while (!open.left) co_await open.changed.wait();
+}
+
+Task<InputResponse> Answers::until_answered_or_left(std::shared_ptr<AllOpen> all, Task<InputResponse> answer,
+                                                    const CallClock* clock, bool elicits) {
+  Open open;
+  open.clock = clock;
+  all->insert(&open);
+  const struct Closed {
+    AllOpen& all;
+    Open* one;
+    ~Closed() { all.erase(one); }
+  } closed{*all, &open};
+  auto answered = co_await as_result(
+      unless(std::move(answer), until_left(open), [] { return std::string("the call was cancelled"); }));
+  if (!answered && open.left) {
+    if (elicits) co_return ElicitResult{.action = ElicitResult::Action::cancel};
+    throw Error(Errc::cancelled, "the call was cancelled");
+  }
+  co_return value_or_throw(std::move(answered));
+}
+
+Task<InputResponse> Answers::ask_for_call(InputRequest request, CallContext context, const CallClock* clock) {
+  const bool elicits = std::holds_alternative<ElicitRequest>(request);
+  auto answer = ask(std::move(request), std::move(context));
+  if (clock == nullptr || clock->tag == nullptr) return answer;
+  return until_answered_or_left(open_, std::move(answer), clock, elicits);
+}
+
+void Answers::call_left(const CallClock& clock) const {
+  for (auto* open : *open_) {
+    if (open->clock != &clock) continue;
+    open->left = true;
+    open->changed.notify_all();
+  }
 }
 
 }  // namespace patchbay

@@ -152,7 +152,7 @@ Task<Exchanged> exchange(SessionOwner& session, std::string_view method, Members
     if (!settings.clock) settings.clock = clock_for(session.clock(), settings);
     const auto& clock = settings.clock;
     std::optional<Tagged> tagged;
-    if (!clock->tag) tagged.emplace(clock, method);
+    if (!clock->tag) tagged.emplace(session, clock, method);
     if (renewal.running() || (renewal.needed() && !session.closing())) {
       co_await in_time(method, settings, renewal.renew(renewal.count()));
     }

@@ -236,6 +236,10 @@ void SessionOwner::on_notification(SessionCore& core, Notification notification)
     if (!id) return;
     task_signals_.raise(*id);
     announce({Change::Kind::task, std::string(*id)});
+  } else if (name == method::elicitation_complete) {
+    // Whoever visits the page says by themselves when they are done, so nobody waits for it.
+    const Json params = read_params();
+    if (const auto id = params["elicitationId"].text()) runtime_.log(LogLevel::info, "visit_completed", "id", *id);
   } else if (name == method::cancelled) {
     // One of the ways in which a server ends a subscription.
     const Json params = read_params();
@@ -289,14 +293,15 @@ Task<Payload> SessionOwner::on_request(std::shared_ptr<SessionCore> core, Reques
     if (!how) throw Error::rpc(rpc_code::invalid_params, how.error().message());
     if (*how) {
       auto stop = stop_clocks(*core, request, params);
-      auto answer = answers_.ask(std::move(wish), answers_.context_of(stop.clock()));
+      auto answer = answers_.ask_for_call(std::move(wish), answers_.context_of(stop.clock()), stop.clock());
       co_return received_.start(*wire, **how, std::move(answer), std::move(stop), executor());
     }
   }
   const auto* elicit = std::get_if<ElicitRequest>(&wish);
   const bool form = elicit && elicit->mode == ElicitRequest::Mode::form;
   const auto stop = stop_clocks(*core, request, params);
-  auto response = co_await as_result(answers_.ask(std::move(wish), answers_.context_of(stop.clock())));
+  auto response =
+      co_await as_result(answers_.ask_for_call(std::move(wish), answers_.context_of(stop.clock()), stop.clock()));
   if (!response) {
     // The question was a good one; what is wrong with the answer is not the server's fault.
     if (form && response.error().code() == Errc::invalid_argument) {

@@ -12,6 +12,7 @@
 
 #include "base/runtime.h"
 #include "base/timeout.h"
+#include "client/answers.h"
 #include "rpc/call_clock.h"
 #include "rpc/peer.h"
 
@@ -52,18 +53,26 @@ class Tagged {
     if (!settings.clock) settings.clock = clock_for(session.clock(), settings);
     clock_ = settings.clock;
     clock_->tag = &tag_;
+    answers_ = &session.answers();
   }
   // A request that nobody gave options.
-  Tagged(std::shared_ptr<CallClock> clock, std::string_view method)
+  template <class Session>
+  Tagged(Session& session, std::shared_ptr<CallClock> clock, std::string_view method)
       : tag_{.method = method, .tool = {}, .principal = {}}, clock_(std::move(clock)) {
     clock_->tag = &tag_;
+    answers_ = &session.answers();
   }
   Tagged(const Tagged&) = delete;
   Tagged& operator=(const Tagged&) = delete;
-  ~Tagged() { clock_->tag = nullptr; }
+  // What is still asked on behalf of the call is not asked any more.
+  ~Tagged() {
+    clock_->tag = nullptr;
+    answers_->call_left(*clock_);
+  }
 
  private:
   CallTag tag_;
+  const Answers* answers_ = nullptr;
   std::shared_ptr<CallClock> clock_;
 };
 

@@ -431,9 +431,17 @@ Task<ElicitResult> HostView::elicit(ElicitRequest question, RequestId about) {
   call.about = std::move(about);
   const auto peer = peer_;
   auto given = co_await as_result(peer->call(std::move(call)));
-  if (!given) co_return nobody;
+  // Cancelled for the server, and never without a word.
+  const auto cancelled = [&](const Error& why) {
+    runtime_.log.for_server(self->server_)(LogLevel::warning, "question_cancelled", "reason", why.message());
+    return nobody;
+  };
+  if (!given) {
+    if (given.error().code() == Errc::cancelled || given.error().code() == Errc::closed) co_return nobody;
+    co_return cancelled(given.error());
+  }
   auto answer = decode_answer(question, std::move(*given).take(), runtime_.limits.schema_steps);
-  if (!answer) co_return nobody;
+  if (!answer) co_return cancelled(answer.error());
   co_return std::get<ElicitResult>(std::move(*answer));
 }
 

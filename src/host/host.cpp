@@ -127,8 +127,14 @@ Task<void> Host::Impl::start(std::vector<std::shared_ptr<Connection>> wanted, st
 }
 
 Task<bool> Host::Impl::approve(ApprovalQuestion question) {
-  auto turn = co_await asking_.acquire();
+  auto turn = co_await asking_->queue().acquire();
   co_return co_await questions_->run(ask(options_.approve, std::move(question)));
+}
+
+void Host::Impl::tell_folders() const {
+  for (const auto& [name, connection] : connections_) {
+    if (const auto* session = connection->session()) Session(*session).roots_changed();
+  }
 }
 
 void Host::Impl::changed(Connection& connection) {
@@ -317,6 +323,10 @@ std::vector<std::shared_ptr<Connection>> Host::Impl::startable() const {
     if (!refused_whole(name)) all.push_back(connection);
   }
   return all;
+}
+
+void Host::set_folders(std::vector<std::string> folders) {
+  if (impl_->asking_->set_folders(std::move(folders))) impl_->tell_folders();
 }
 
 Task<void> Host::prepare() {

@@ -46,7 +46,7 @@ struct Withdraw {
 
 Task<void> Host::Impl::put_question(std::shared_ptr<Impl> self, PermissionQuestion question,
                                     std::shared_ptr<Completion<Result<bool>>> answer) {
-  auto turn = co_await self->asking_.acquire();
+  auto turn = co_await self->asking_->queue().acquire();
   answer->set(co_await as_result(self->questions_->run(ask(self->options_.permission.ask, std::move(question)))));
 }
 

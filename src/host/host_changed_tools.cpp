@@ -36,7 +36,7 @@ Task<void> Host::Impl::agree_on(std::string server, std::string tool, std::strin
     bool agreed = false;
     {
       const CallClock::Stop asking(time);
-      auto turn = co_await asking_.acquire();
+      auto turn = co_await asking_->queue().acquire();
       agreed = co_await questions_->run(ask(options_.approve_change, std::move(question)));
     }
     check_running();

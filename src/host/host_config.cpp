@@ -72,6 +72,7 @@ Host::Impl::Impl(HostOptions options, const Runtime& runtime, std::string doing,
     unread_ = true;
   }
   session_id_ = random_id(runtime_.random);
+  asking_ = std::make_shared<Questions>(options_.asking, options_.client, runtime_.log);
   sign_ins_ = std::make_shared<SignIns>(options_.sign_in, runtime_);
   if (!options_.state_directory.empty()) {
     recorder_ = std::make_shared<ServerRecorder>(options_.state_directory, runtime_.log);
@@ -190,6 +191,7 @@ void Host::Impl::apply_settings() {
   if (options_.hooks) hooks_ = HookSet(layers_of(config.settings), request.trusted);
   hook_runner_ = nullptr;  // what it was made of may be other now
   offered_.set_rules(permissions_);
+  if (asking_->use(layers_of(config.settings), config.cwd, config.home)) tell_folders();
   tell_rules_of_servers();
   for (const auto& problem : permissions_.problems()) {
     if (problem.severity == Severity::note) continue;
@@ -270,8 +272,9 @@ Task<void> Host::Impl::read_config() {
   remote_slots_.set_permits(options_.remote_starts.value_or(runtime_.limits.remote_starts));
 }
 
-ClientOptions Host::Impl::client_with_events(const std::string& server) {
+ClientOptions Host::Impl::client_of_connection(const std::string& server) {
   auto client = options_.client;
+  asking_->answer_for(client);
   put_hooks_around(client, server);
   if (!events_->wanted()) return client;
   client.on_log = [events = events_, next = client.on_log](const LogMessage& message, const CallContext& context) {
@@ -361,7 +364,7 @@ void Host::Impl::make_connections() {
     if (flight_) parts.tap = flight_->tap(name);
     parts.trace_context = trace_context_;
     auto connection =
-        std::make_shared<Connection>(executor_, runtime_, client_with_events(name), slots, std::move(parts));
+        std::make_shared<Connection>(executor_, runtime_, client_of_connection(name), slots, std::move(parts));
     if (!connection->tools().empty()) {
       before_.erase(name);
       catalog_untold_ |= offered_.set(name, connection->prefix(), connection->tools());

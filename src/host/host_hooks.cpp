@@ -19,7 +19,7 @@ namespace {
 
 // Questions of servers that hooks are asked about at the same time. A tool that is a hook may belong to a server that
 // asks again, without saying for which call.
-constexpr std::size_t most_questions = 16;
+constexpr std::size_t most_at_hooks = 16;
 constexpr std::size_t longest_shown = 300;
 
 // Sets the answer of hooks that were never asked, or not to their end.
@@ -313,8 +313,7 @@ Task<ElicitResult> Host::Impl::elicit_hooked(std::weak_ptr<Impl> self, Elicit pr
     after = impl->hooks_.about_server(HookEvent::elicitation_result, context.server);
     // Nobody is asked on behalf of a hook.
     if (impl->calls_of_hooks_.contains(context.call_id)) co_return ElicitResult{.action = Action::cancel};
-    if (!before.empty() && impl->questions_at_hooks_ >= most_questions)
-      co_return ElicitResult{.action = Action::cancel};
+    if (!before.empty() && impl->questions_at_hooks_ >= most_at_hooks) co_return ElicitResult{.action = Action::cancel};
   }
   ElicitResult answer{.action = Action::cancel};
   bool answered = false;

@@ -22,6 +22,7 @@
 #include "base/waiting.h"
 #include "hooks/hook_input.h"
 #include "hooks/hook_set.h"
+#include "host/asking/questions.h"
 #include "host/background_calls.h"
 #include "host/connection.h"
 #include "host/events.h"
@@ -127,8 +128,10 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   static Task<void> put_question(std::shared_ptr<Impl> self, PermissionQuestion question,
                                  std::shared_ptr<Completion<Result<bool>>> answer);
 
-  // What servers say, told as events.
-  ClientOptions client_with_events(const std::string& server);
+  // What servers say, told as events, and what they ask, put to whoever answers.
+  ClientOptions client_of_connection(const std::string& server);
+  // Servers that are connected hear that the user's folders are others.
+  void tell_folders() const;
 
   void changed(Connection& connection);
 
@@ -301,7 +304,7 @@ class Host::Impl : public std::enable_shared_from_this<Host::Impl> {
   bool unread_ = false;                 // the configuration is in files nobody has read yet
   Semaphore local_slots_;
   Semaphore remote_slots_;
-  Semaphore asking_{1};
+  std::shared_ptr<Questions> asking_;  // of servers; all others wait in its queue
   std::map<std::string, InProcess> in_process_;
   std::map<std::string, Reached> reached_;
   std::vector<ServerConfig> added_;  // by the program, whatever files say

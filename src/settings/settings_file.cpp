@@ -30,7 +30,7 @@ constexpr auto guarding_keys = std::to_array<std::string_view>(
     {"permissions", "enableAllProjectMcpServers", "enabledMcpjsonServers", "disabledMcpjsonServers",
      "allowedMcpServers", "deniedMcpServers", "allowManagedMcpServersOnly", "allowAllClaudeAiMcps",
      "strictPluginOnlyCustomization", "disableClaudeAiConnectors", "disableSideloadFlags", "dangerouslySkipPermissions",
-     "hooks", "disableAllHooks", "allowManagedHooksOnly"});
+     "hooks", "disableAllHooks", "allowManagedHooksOnly", "sampling"});
 constexpr auto permission_keys =
     std::to_array<std::string_view>({"allow", "ask", "deny", "defaultMode", "disableBypassPermissionsMode"});
 // Of other programs, which read the same object.
@@ -100,6 +100,8 @@ class SettingsReader {
         read_sandbox_default(at);
       } else if (key == "recorder") {
         read_recorder(at);
+      } else if (key == "sampling") {
+        read_sampling(at);
       } else if (key == "env") {
         // What comes with a repository sets no variable of the person's.
         if (!is_inside_repository(layer_.source)) layer_.env = read_variables(at, report_);
@@ -274,6 +276,46 @@ class SettingsReader {
     layer_.identity_provider = std::move(provider);
   }
 
+  // --- what servers may have of the model
+
+  void read_sampling(const Member& at) {
+    if (!at.value->is_object()) return wrong_kind(at, "sampling", "an object");
+    auto& out = layer_.sampling;
+    each(at, [&](const std::string& key, const Member& value) {
+      const auto whole = "sampling." + key;
+      if (key == "allow" || key == "deny") {
+        auto names = texts(value, whole);
+        if (key == "allow" && is_inside_repository(layer_.source)) {
+          report_.warning(value.place->key, "\"sampling.allow\" is ignored in a file inside the repository");
+          return;
+        }
+        auto& list = key == "allow" ? out.allow : out.deny;
+        for (auto& name : names) list.push_back(std::move(name.value));
+        // What is denied is not known: everything is.
+        if (key == "deny" && names.size() != value.value->size()) list.emplace_back("*");
+        if (key == "deny" && !value.value->is_array()) list.emplace_back("*");
+      } else if (key == "requestsPerCall") {
+        out.requests_per_call = count(value, whole);
+      } else if (key == "tokensPerCall") {
+        out.tokens_per_call = count(value, whole);
+      } else if (key == "requestsPerServer") {
+        out.requests_per_server = count(value, whole);
+      } else if (key == "tokensPerServer") {
+        out.tokens_per_server = count(value, whole);
+      } else {
+        unknown_key(value, key,
+                    "\"sampling\" has allow, deny, requestsPerCall, tokensPerCall, requestsPerServer and "
+                    "tokensPerServer");
+      }
+    });
+  }
+
+  std::optional<std::uint64_t> count(const Member& at, std::string_view key) {
+    const auto value = at.value->is_integer() ? at.value->to_uint() : std::nullopt;
+    if (!value) wrong_kind(at, key, "a whole number that is at least 0");
+    return value;
+  }
+
   // --- lists of servers
 
   void read_allowed(const Member& at) {
@@ -396,6 +438,9 @@ class SettingsReader {
         // "disable" is the only word it has; anything else but false is taken for it.
         const auto flag = value.value->to_bool();
         layer_.bypass_switched_off = BoolSetting{flag.value_or(true), place(value)};
+      } else if (key == "additionalDirectories") {
+        // What comes with a repository names no folders of the person's.
+        if (!is_inside_repository(layer_.source)) layer_.folders = texts(value, "permissions.additionalDirectories");
       } else if (std::ranges::find(foreign_permission_keys, key) == foreign_permission_keys.end()) {
         const auto meant = meant_key(key, permission_keys);
         if (!meant.empty()) {

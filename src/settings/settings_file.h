@@ -69,6 +69,18 @@ struct IdentityProviderSetting {
   bool operator==(const IdentityProviderSetting&) const = default;
 };
 
+// "sampling": which servers may have text from the user's model, and how much. Of a file inside the repository
+// only what denies and lowers counts.
+struct SamplingSettings {
+  std::vector<std::string> allow;
+  std::vector<std::string> deny;  // "*": all
+  std::optional<std::uint64_t> requests_per_call;
+  std::optional<std::uint64_t> tokens_per_call;
+  std::optional<std::uint64_t> requests_per_server;
+  std::optional<std::uint64_t> tokens_per_server;
+  bool operator==(const SamplingSettings&) const = default;
+};
+
 struct SettingsLayer {
   SettingsSource source = SettingsSource::user;
   std::string file;
@@ -111,6 +123,9 @@ struct SettingsLayer {
   std::optional<TextSetting> default_mode;         // permissions.defaultMode
   std::optional<BoolSetting> skip_permissions;     // dangerouslySkipPermissions
   std::optional<BoolSetting> bypass_switched_off;  // permissions.disableBypassPermissionsMode
+  std::vector<TextSetting> folders;                // permissions.additionalDirectories, absolute; none of a repository
+
+  SamplingSettings sampling;
 
   std::vector<HookSetting> hooks;
   std::optional<BoolSetting> hooks_off;           // disableAllHooks

@@ -336,6 +336,8 @@ TEST(SessionUse, AQuestionReachesTheTerminalOfTheCommandThatCalled) {
   terminal.type("3\n");
   ASSERT_TRUE(terminal.wait_for("mail (")) << terminal.seen();
   terminal.type("\n");
+  ASSERT_TRUE(terminal.wait_for("Send them?")) << terminal.seen();
+  terminal.type("y\n");
   EXPECT_EQ(terminal.wait_for_end(), 0) << terminal.seen();
   EXPECT_THAT(terminal.seen(), HasSubstr(R"(accept {"name":"Ada","size":3})"));
   // Where nobody can be asked it is cancelled.

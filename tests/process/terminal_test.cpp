@@ -405,8 +405,10 @@ TEST(OnATerminal, QuestionsOfTwoServersAreAskedOneAfterTheOther) {
     EXPECT_NE(first, terminal.seen().contains("The server \"two\" asks")) << terminal.seen();
     terminal.type("y\n");
     ASSERT_TRUE(terminal.wait_for("name (")) << terminal.seen();
-    terminal.forget();
     terminal.type(first ? "Una\n" : "Dua\n");
+    ASSERT_TRUE(terminal.wait_for("Send them?")) << terminal.seen();
+    terminal.forget();
+    terminal.type("y\n");
   }
   EXPECT_EQ(terminal.wait_for_end(), 0) << terminal.seen();
   EXPECT_THAT(terminal.seen(), HasSubstr("Dua Una"));
@@ -425,6 +427,8 @@ TEST(OnATerminal, AWordThatIsNoAnswerIsAskedAboutAgain) {
   terminal.type("y\n");
   ASSERT_TRUE(terminal.wait_for("name (")) << terminal.seen();
   terminal.type("Una\n");
+  ASSERT_TRUE(terminal.wait_for("Send them?")) << terminal.seen();
+  terminal.type("y\n");
   EXPECT_EQ(terminal.wait_for_end(), 0) << terminal.seen();
   EXPECT_THAT(terminal.seen(), HasSubstr("Una"));
   // Not for ever.

@@ -30,6 +30,16 @@ std::unique_ptr<ScriptServer> scripted(bool legacy) {
   auto server = legacy ? ScriptServer::legacy(capabilities) : ScriptServer::modern(capabilities);
   server->on(m(method::list_tools), R"({"tools":[{"name":"a"},{"name":"b"}],"resultType":"complete"})");
   server->on(m(method::call_tool), R"({"content":[],"resultType":"complete"})");
+  if (legacy) return server;
+  // The tool "b" asks first.
+  server->on(m(method::call_tool), [](Request request) -> Task<Payload> {
+    const auto& params = request.params.value();
+    const bool asks = params["name"] == Json("b") && params.find("inputResponses") == nullptr;
+    co_return *Payload::parse(
+        asks ? R"({"resultType":"input_required","inputRequests":{"q":{"method":"elicitation/create","params":{
+                   "message":"who?","requestedSchema":{"type":"object","properties":{}}}}}})"
+             : R"({"content":[],"resultType":"complete"})");
+  });
   return server;
 }
 
@@ -56,6 +66,10 @@ class HostWorld : public SteppedWorld {
     options.permission.ask = [](const PermissionQuestion&) -> Task<bool> {
       for (int i = 0; i < 3; ++i) co_await asio::post(asio::use_awaitable);
       co_return true;
+    };
+    options.asking.person = [](ElicitRequest, CallContext) -> Task<ElicitResult> {
+      for (int i = 0; i < 3; ++i) co_await asio::post(asio::use_awaitable);
+      co_return ElicitResult{.action = ElicitResult::Action::accept, .content = Json::object()};
     };
     options.on_event = [this](const HostEvent&) {
       (void)host_->catalog();
@@ -121,6 +135,16 @@ std::vector<Case> cases() {
           auto other = co_await host.start_call("new/b");
           (void)co_await as_result(other.result());
           (void)co_await call.result();
+        },
+        started);
+    // E1: one of the two questions waits for the other.
+    add(
+        "calls that ask at once",
+        [](Host& host) -> Task<void> {
+          auto first = co_await host.start_call("new/b");
+          auto second = co_await as_result(host.call("new/b"));
+          (void)co_await as_result(first.result());
+          (void)value_or_throw(std::move(second));
         },
         started);
     add("find_tool", [](Host& host) -> Task<void> { (void)co_await host.find_tool("new/b"); }, started);

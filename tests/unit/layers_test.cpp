@@ -93,6 +93,7 @@ const std::map<std::string, std::string, std::less<>> public_headers{
     {"json.h", "json"},
     {"types.h", "protocol"},
     {"questions.h", "protocol"},
+    {"asking.h", "host"},
     {"auth.h", "auth"},
     {"transport.h", "rpc"},
     {"client.h", "client"},

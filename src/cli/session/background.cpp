@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <cstring>
+#include <filesystem>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
@@ -85,6 +86,7 @@ HostOptions host_options(const Settings& settings) {
   options.failure_memory = failure_file();
   options.state_directory = state_directory();
   options.sign_in = sign_in_options(*options.config);
+  options.asking.folders = {std::filesystem::current_path()};
   return options;
 }
 

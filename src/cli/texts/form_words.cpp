@@ -1,100 +1,109 @@
 #include "cli/texts/form_words.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
-#include "base/limits.h"
 #include "base/strings.h"
-#include "protocol/schema_check.h"
+#include "cli/texts/present.h"
+#include "http/url.h"
+#include "secrets/names.h"
 #include "text/visible_text.h"
 
 namespace patchbay::cli {
 namespace {
 
-constexpr std::size_t most_fields = 50;  // of one form
-constexpr std::size_t most_choices = 50;
+constexpr std::size_t most_quoted = 8u << 10;
+constexpr std::size_t longest_name = 80;
+constexpr std::size_t longest_value = 400;
+constexpr std::size_t longest_line = 400;
 
-std::string text_in(const Json& object, std::string_view key) {
-  const auto text = object[key].text();
-  return text ? std::string(*text) : std::string();
+std::string name_of(const FormField& field) { return safe_name(field.shown(), longest_name); }
+
+std::string choice_line(std::size_t number, const FormChoice& choice) {
+  auto line = fmt::format("{:>3}  {}", number, visible_text(choice.shown()));
+  if (!choice.title.empty()) line += fmt::format("  ({})", visible_text(choice.value));
+  return line;
 }
 
-// The values that a schema allows, in whichever of the ways the protocol knows.
-std::vector<std::string> choices_of(const Json& schema) {
-  std::vector<std::string> out;
-  auto take = [&](const Json& value) {
-    if (const auto text = value.text(); text && out.size() < most_choices) out.emplace_back(*text);
-  };
-  for (const Json& value : schema["enum"].items()) take(value);
-  for (const auto* key : {"oneOf", "anyOf"}) {
-    for (const Json& value : schema[key].items()) take(value["const"]);
-  }
-  return out;
-}
+std::string shown_value(const Json& value) { return safe_line(visible_text(to_text(value)), longest_value); }
 
-Result<Json> number_typed(const FormField& field, std::string_view typed) {
-  auto value = parse_json(typed);
-  const bool whole = text_in(field.schema, "type") == "integer";
-  if (!value || !(whole ? value->is_integer() : value->is_number())) {
-    return fail(Errc::invalid_argument, whole ? "expected a whole number" : "expected a number");
-  }
-  return std::move(*value);
+bool has_punycode(std::string_view host) {
+  return std::ranges::any_of(split(host, '.'), [](std::string_view label) { return label.starts_with("xn--"); });
 }
 
 }  // namespace
 
-std::string FormField::hint() const {
-  const auto type = text_in(schema, "type");
-  const bool list = type == "array";
-  if (auto choices = choices_of(list ? schema["items"] : schema); !choices.empty()) {
-    for (auto& choice : choices) choice = visible_text(choice);
-    return fmt::format("{}: {}", list ? "any of, separated by commas" : "one of", join(choices, ", "));
+std::string quoted(std::string_view text, std::size_t columns) {
+  const auto shown = cut_utf8(text, most_quoted);
+  auto out = join(wrapped("  | " + visible_message(std::string(shown)), columns, "  | "), "\n") + "\n";
+  if (shown.size() < text.size()) out += fmt::format("  (of {} bytes, the first {})\n", text.size(), shown.size());
+  return out;
+}
+
+std::string field_about(const FormField& field, std::size_t columns) {
+  std::string out;
+  if (!field.description.empty()) out += quoted(field.description, columns);
+  for (std::size_t i = 0; i < field.choices.size(); ++i) {
+    out += join(wrapped(choice_line(i + 1, field.choices[i]), columns, "     | "), "\n") + "\n";
   }
-  if (type == "boolean") return "yes or no";
-  if (type == "integer") return "whole number";
-  if (type == "number") return "number";
-  const auto format = text_in(schema, "format");
-  return format.empty() ? "text" : fmt::format("text, {}", visible_text(format));
-}
-
-std::optional<Json> FormField::fallback() const {
-  const Json* value = schema.find("default");
-  return value ? std::optional(*value) : std::nullopt;
-}
-
-std::vector<FormField> form_fields(const Json& requested_schema) {
-  std::vector<FormField> fields;
-  for (const auto& [name, schema] : requested_schema["properties"].members()) {
-    if (fields.size() == most_fields) break;
-    bool required = false;
-    for (const Json& one : requested_schema["required"].items()) required |= one == Json(name);
-    fields.push_back({std::string(name), schema, required});
+  if (!field.pattern.empty()) {
+    out += join(wrapped("  it must match: " + visible_text(field.pattern), columns, "  | "), "\n") + "\n";
   }
-  return fields;
-}
-
-Result<Json> typed_value(const FormField& field, std::string_view typed) {
-  const auto type = text_in(field.schema, "type");
-  Json value(typed);
-  if (type == "boolean") {
-    const auto word = to_lower_ascii(typed);
-    const bool yes = word == "y" || word == "yes" || word == "true";
-    if (!yes && word != "n" && word != "no" && word != "false")
-      return fail(Errc::invalid_argument, "expected yes or no");
-    value = Json(yes);
-  } else if (type == "integer" || type == "number") {
-    auto number = number_typed(field, typed);
-    if (!number) return number;
-    value = std::move(*number);
-  } else if (type == "array") {
-    value = Json::array();
-    for (const auto& part : split(typed, ',')) value.push_back(Json(std::string(trim(part))));
+  if (is_secret_name(field.name) || is_secret_name(field.title)) {
+    out += "  Careful: this looks like a secret, and servers must not ask for secrets in a form.\n";
   }
-  const Json schema{{"type", "object"}, {"properties", Json{{field.name, field.schema}}}};
-  auto fits = check_form(schema, Json{{field.name, value}}, Limits{}.schema_steps);
-  if (!fits && fits.error().code() == Errc::invalid_argument) return std::unexpected(std::move(fits).error());
-  return value;
+  return out;
 }
 
-std::string FormField::word(std::string_view key) const { return text_in(schema, key); }
+std::string field_prompt(const FormField& field) {
+  const auto empty = field.fallback    ? fmt::format("; Enter: {}", shown_value(*field.fallback))
+                     : !field.required ? std::string("; Enter: leave it out")
+                                       : std::string();
+  const auto how = field.has_choices() ? "; type its number or its name" : "";
+  return fmt::format("{} ({}{}{}): ", name_of(field), safe_line(visible_message(expected_text(field)), longest_line),
+                     how, empty);
+}
+
+std::string fault_line(std::string_view reason) { return fmt::format("  {}\n", message_line(reason, longest_line)); }
+
+std::string review_text(const QuestionForm& form, const Json& content, std::size_t columns) {
+  std::string out;
+  for (std::size_t i = 0; i < form.fields.size(); ++i) {
+    const auto& field = form.fields[i];
+    const auto* value = content.find(field.name);
+    const auto line =
+        fmt::format("{:>3}  {}: {}", i + 1, name_of(field), value ? shown_value(*value) : std::string("left out"));
+    out += join(wrapped(line, columns, "     | "), "\n") + "\n";
+  }
+  return out;
+}
+
+std::string fields_line(const QuestionForm& form) {
+  std::vector<std::string> names;
+  for (const auto& field : form.fields) {
+    names.push_back(safe_name(field.name, longest_name) + (field.required ? " (required)" : ""));
+  }
+  return safe_line(join(names, ", "), longest_line);
+}
+
+Result<Visit> visit_of(const ElicitRequest& question) {
+  const auto given = question.url.value_or("");
+  const auto url = parse_url(given);
+  if (!url) return fail(Errc::invalid_argument, "the address cannot be read: " + url.error().message());
+  if (url->scheme != "https" && url->scheme != "http") {
+    return fail(Errc::invalid_argument, fmt::format("an address of the kind {} is not a web page", url->scheme));
+  }
+  if (!url->userinfo.empty()) {
+    return fail(Errc::invalid_argument, "the address has a user name before its host, which hides where it leads");
+  }
+  Visit out{.address = url->text(), .host = url->host, .warning = {}};
+  if (has_punycode(url->host)) {
+    out.warning = "Careful: the host is an international name (xn--); in a browser it may look like another one.";
+  } else if (url->scheme == "http" && !is_loopback_host(url->host)) {
+    out.warning = "Careful: what you do on that page is not encrypted on its way (http).";
+  }
+  return out;
+}
 
 }  // namespace patchbay::cli

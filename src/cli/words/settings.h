@@ -111,7 +111,8 @@ struct Settings {
   bool dry_run = false;
   bool yes = false;
 
-  std::string output;  // of `call` and `read`: the file for what is not text
+  std::string output;   // of `call` and `read`: the file for what is not text
+  std::string answers;  // to questions of the server; a file or JSON
 
   // What `doctor`, `lint` and `trust` are told.
   bool fix = false;
