@@ -96,8 +96,11 @@ Task<ElicitResult::Action> review(const QuestionForm& form, Json& content, std::
     bool ended = false;
     auto value = co_await ask_field(*change, desk, ended);
     if (ended) co_return Action::cancel;
-    content.erase(change->name);
-    if (value) content[change->name] = std::move(*value);
+    if (value) {
+      content[change->name] = std::move(*value);
+    } else {
+      content.erase(change->name);
+    }
   }
   co_return Action::cancel;
 }
