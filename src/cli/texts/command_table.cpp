@@ -237,18 +237,6 @@ constexpr CommandEntry commands[] = {
                   "A server, to list only its skills; then a skill, by name or URI; then one of its files. Before them "
                   "`approve` or `reject`, to answer whether a model may follow the skill",
                   0, 3)},
-    {Command::secret, CommandGroup::other, "secret", "Store, list and remove secrets that entries name",
-     "  patchbay secret set GITHUB_TOKEN    asks for the value\n"
-     "  pass show github | patchbay secret set GITHUB_TOKEN\n"
-     "  patchbay secret list\n  patchbay secret remove GITHUB_TOKEN\n"
-     "  patchbay secret passphrase          protects the encrypted file\n\n"
-     "An entry uses a stored secret as ${secret:GITHUB_TOKEN}. Secrets are kept in the system keyring if there is one, "
-     "and otherwise in an encrypted file in ~/.local/state/patchbay/secrets. The key of that file is in "
-     "~/.config/patchbay/secrets.key unless you choose a passphrase. The exit code is 3 if the keyring or the file "
-     "that "
-     "holds a secret cannot be opened from here.",
-     CommandWords("set|list|remove|passphrase", "What to do, then the name of the secret for set and remove", 1, 2,
-                  "set, list, remove or passphrase", "set NAME", secret_words)},
     {Command::results, CommandGroup::contents, "results",
      "List, read and remove results that were too large for a model",
      "  patchbay call db/export --for-model   keeps a large result, prints its start\n"
@@ -261,6 +249,18 @@ constexpr CommandEntry commands[] = {
      "~/.local/state/patchbay/results, where only you can read them.",
      CommandWords("list|read|remove", "What to do, then the ID of the result for read, or IDs for remove", 1, any,
                   "list, read or remove", "list", result_words)},
+    {Command::secret, CommandGroup::other, "secret", "Store, list and remove secrets that entries name",
+     "  patchbay secret set GITHUB_TOKEN    asks for the value\n"
+     "  pass show github | patchbay secret set GITHUB_TOKEN\n"
+     "  patchbay secret list\n  patchbay secret remove GITHUB_TOKEN\n"
+     "  patchbay secret passphrase          protects the encrypted file\n\n"
+     "An entry uses a stored secret as ${secret:GITHUB_TOKEN}. Secrets are kept in the system keyring if there is one, "
+     "and otherwise in an encrypted file in ~/.local/state/patchbay/secrets. The key of that file is in "
+     "~/.config/patchbay/secrets.key unless you choose a passphrase. The exit code is 3 if the keyring or the file "
+     "that "
+     "holds a secret cannot be opened from here.",
+     CommandWords("set|list|remove|passphrase", "What to do, then the name of the secret for set and remove", 1, 2,
+                  "set, list, remove or passphrase", "set NAME", secret_words)},
     {Command::session, CommandGroup::other, "session",
      "Keep the servers of this directory up between commands, or end or show that",
      "  patchbay session start\n  patchbay call browser/navigate url=https://example.com\n"
