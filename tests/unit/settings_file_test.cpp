@@ -184,7 +184,7 @@ TEST(SettingsFile, MisspeltKeysThatGuardSomethingAreNamed) {
   // Keys of Claude Code as its documents have them, and those of nobody.
   const auto theirs = user(R"({"$schema": "x", "apiKeyHelper": "x", "cleanupPeriodDays": 1, "companyAnnouncements": [],
     "env": {}, "attribution": {}, "includeCoAuthoredBy": true, "hooks": {}, "disableAllHooks": true,
-    "allowManagedHooksOnly": true, "allowManagedPermissionRulesOnly": true, "model": "m", "availableModels": [],
+    "allowManagedPermissionRulesOnly": true, "model": "m", "availableModels": [],
     "statusLine": {}, "outputStyle": "x", "forceLoginMethod": "x", "sandbox": {}, "enabledPlugins": {},
     "extraKnownMarketplaces": {}, "strictKnownMarketplaces": [], "blockedMarketplaces": [], "language": "x",
     "skipDangerousModePermissionPrompt": true, "channelsEnabled": true, "allowedChannelPlugins": [],
@@ -241,7 +241,7 @@ TEST(SettingsFile, TextsThatAreNotSettings) {
     EXPECT_EQ(layer.problems[0].severity, Severity::error);
     EXPECT_GE(layer.problems[0].line, 1u);
   }
-  EXPECT_THAT(said(user("{\"hooks\": 5, \"mcpServers\": [], \"model\": {}}")), IsEmpty());
+  EXPECT_THAT(said(user("{\"statusLine\": 5, \"mcpServers\": [], \"model\": {}}")), IsEmpty());
 }
 
 // compat: B1.6
