@@ -93,7 +93,7 @@ class Results : public ::testing::TestWithParam<Era> {
       rows.push_back(Json{{"id", i}, {"name", fmt::format("row {} äöü \u202e {}", i, std::string(60, 'x'))}});
     }
     Json value{{"rows", std::move(rows)}};
-    value["exact"] = Json::number("12345678901234567890123.5");
+    value["exact"] = Json::number("123456789012345678901234567890");
     return value;
   }
 
@@ -157,7 +157,7 @@ TEST_P(Results, FiveMegabytesGoFromServerToServerByTheirHandle) {
     EXPECT_TRUE(given_[0] == to_text(Json{{"rows", value["rows"]}})) << "every byte";
     EXPECT_EQ(given_[1], to_text(Json{{"text", fmt::format("row 7 is row 7 äöü \u202e {}.", std::string(60, 'x'))}}));
     EXPECT_EQ(given_[2], to_text(Json{{"text", given.handle}}));
-    EXPECT_EQ(given_[3], R"({"exact":12345678901234567890123.5})");
+    EXPECT_EQ(given_[3], R"({"exact":123456789012345678901234567890})");
   });
 }
 

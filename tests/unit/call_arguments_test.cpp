@@ -10,6 +10,7 @@ ArgumentSources sources() {
             if (path == "text") return "line\n";
             if (path == "number") return "7\n";
             if (path == "json") return "{\"a\": [1]}\n";
+            if (path == "handles") return "see @result:a and @result:";
             if (path == "binary") return "\xFF";
             return fail(Errc::invalid_argument, path + ": there is no such file");
           },

@@ -183,7 +183,7 @@ constexpr CommandEntry commands[] = {
      "~/.config/patchbay/config.json.",
      CommandWords("DIR", "The directory; without it, the root of this project", 0, 1), in_mcp},
     {Command::pins, CommandGroup::approval, "pins", "List, show and approve tools that have changed",
-     "  patchbay pins list               what is remembered of each server, and what waits\n"
+     "  patchbay pins list               what is known of each server, and what waits\n"
      "  patchbay pins show files         the changes, old and new\n"
      "  patchbay pins show files/read_file\n"
      "  patchbay pins approve files/read_file\n"

@@ -97,6 +97,9 @@ Result<Visit> visit_of(const ElicitRequest& question) {
   if (!url->userinfo.empty()) {
     return fail(Errc::invalid_argument, "the address has a user name before its host, which hides where it leads");
   }
+  if (std::ranges::any_of(url->host, [](unsigned char c) { return c >= 0x80; })) {
+    return fail(Errc::invalid_argument, "the address cannot be read: its host has characters that no host name has");
+  }
   Visit out{.address = url->text(), .host = url->host, .warning = {}};
   if (has_punycode(url->host)) {
     out.warning = "Careful: the host is an international name (xn--); in a browser it may look like another one.";
