@@ -149,7 +149,7 @@ TEST(Completion, EveryShellKnowsEveryCommandAndFlagOfTheHelp) {
   for (const auto& flag : flags_in_every_help()) {
     const bool is_long = flag.starts_with("--");
     EXPECT_TRUE(zsh.find(")" + flag + "[") != std::string::npos || zsh.find("*" + flag + "[") != std::string::npos ||
-                zsh.find(flag + "=[") != std::string::npos)
+                zsh.find(flag + "=[") != std::string::npos || zsh.find(flag + "=-[") != std::string::npos)
         << flag;
     EXPECT_THAT(fish + " ", HasSubstr((is_long ? " -l " + flag.substr(2) : " -s " + flag.substr(1)) + " "));
   }

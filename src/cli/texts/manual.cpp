@@ -129,6 +129,8 @@ constexpr struct {
     {"MCP_XAA_IDP_CLIENT_SECRET", "The client secret at the identity provider of mcp xaa."},
     {"BROWSER", "The programs that login opens pages with, separated by colons; %s stands for the address."},
     {"ENABLE_CLAUDEAI_MCP_SERVERS", "false: do not use the servers (connectors) of your claude.ai account."},
+    {"MAX_MCP_OUTPUT_TOKENS", "How much of a result a model gets (default 25000 tokens of four bytes)."},
+    {"ENABLE_MCP_LARGE_OUTPUT_FILES", "false: a result that is larger is cut instead of kept."},
     {"TRACEPARENT, TRACESTATE", "The W3C trace that requests to servers belong to, in their _meta."},
     {"MCP_TRACE_CONTEXT", "1: without TRACEPARENT, each request to a server begins a trace."},
     {"CLAUDE_CODE_MCP_ALLOWLIST_ENV", "1: servers inherit only a small, safe part of the environment."},
