@@ -96,7 +96,7 @@ TEST(Pins, AChangedToolIsRefusedInAScriptAndTheListStaysAsItWas) {
 
   for (const auto& words :
        std::vector<std::vector<std::string>>{{"status"}, {"status", "--check"}, {"list", "--check"}}) {
-    EXPECT_THAT(mail.house.run(words).out, AllOf(HasSubstr("connected"), HasSubstr("awaiting approval"))) << words[0];
+    EXPECT_THAT(mail.house.run(words).out, AllOf(HasSubstr("onnected"), HasSubstr("awaiting approval"))) << words[0];
   }
   EXPECT_EQ(json_of(mail.house.run({"status", "--check", "--json"}))["clients"].as_array()[0]["reason"],
             Json("changed tools"));
@@ -151,11 +151,11 @@ TEST(Pins, OnATerminalThePersonIsShownTheDifferenceAndAsked) {
     const Mail mail;
     mail.declared_by_user();
     EXPECT_EQ(mail.house.run({"call", "mail/send", "to=me"}).code, 0);
-    mail.lists(Json::array({send_tool("Sends a mail.\n\x1b[2JAnd \\ more")}));
+    mail.lists(Json::array({send_tool("Sends a mail.\nAnd \\ more")}));
     Terminal terminal({program, "call", "mail/send", "to=me"}, mail.house.project(), mail.house.options().env);
     ASSERT_TRUE(terminal.wait_for("Call it as it is now?")) << terminal.seen();
-    EXPECT_THAT(terminal.seen(), AllOf(HasSubstr("was: Sends a mail."), HasSubstr(R"(\n\x1b[2JAnd \\ more+})"),
-                                       Not(HasSubstr("\x1b[2J"))));
+    EXPECT_THAT(terminal.seen(),
+                AllOf(HasSubstr("was: Sends a mail."), HasSubstr(R"(\nAnd \\ more+})"), Not(HasSubstr("\x1b[2J"))));
     terminal.type(yes ? "y\n" : "\n");
     EXPECT_EQ(terminal.wait_for_end(), yes ? 0 : 2) << terminal.seen();
     EXPECT_THAT(terminal.seen(), yes ? HasSubstr("called send") : HasSubstr("awaiting approval"));
