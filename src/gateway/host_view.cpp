@@ -296,7 +296,12 @@ Task<std::vector<Tool>> HostView::as_agreed(Host& host, std::string server, std:
   std::vector<Tool> out;
   for (const auto& tool : listed) {
     const auto known = co_await as_result(host.find_tool(server + "/" + tool.name));
-    if (known) out.push_back(*known->tool);
+    if (known) {
+      out.push_back(*known->tool);
+    } else if (known.error().code() == Errc::denied) {
+      // It is new. Who calls it has to hear why it is not called, which a name that is not listed cannot say.
+      out.push_back(tool);
+    }
   }
   co_return out;
 }

@@ -29,6 +29,11 @@ TEST(SessionUse, AServerKeepsItsStateBetweenCommands) {
   house.start();
   ASSERT_EQ(house.run({"call", "fix/add_tool", "name=extra"}).code, 0);
   EXPECT_THAT(house.run({"tools", "fix"}).out, HasSubstr("mcp__fix__extra"));
+  // N5: it is new since the server was first seen.
+  const auto refused = house.run({"call", "fix/extra"});
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("changed, awaiting approval (it is new)"));
+  ASSERT_EQ(house.run({"pins", "approve", "fix"}).code, 0);
   const auto called = house.run({"call", "fix/extra"});
   EXPECT_EQ(called.code, 0) << called.err;
   EXPECT_THAT(house.run({"--no-session", "tools", "fix"}).out, Not(HasSubstr("mcp__fix__extra")));
