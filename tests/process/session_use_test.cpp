@@ -329,7 +329,7 @@ TEST(SessionUse, AQuestionReachesTheTerminalOfTheCommandThatCalled) {
   house.start();
   Terminal terminal({built("patchbay"), "call", "fix/ask_form"}, house.project(), house.options().env);
   ASSERT_TRUE(terminal.wait_for("who are you?")) << terminal.seen();
-  ASSERT_TRUE(terminal.wait_for("Answer?")) << terminal.seen();
+  ASSERT_TRUE(terminal.wait_for("Answer (3 fields)?")) << terminal.seen();
   // Meanwhile others are served.
   EXPECT_EQ(house.run({"call", "fix/hangs"}).code, 0);
   terminal.type("y\n");
@@ -362,6 +362,7 @@ TEST(SessionUse, AServerThatIsApprovedOnTheTerminalIsStartedInTheSession) {
   EXPECT_EQ(terminal.wait_for_end(), 0) << terminal.seen();
   EXPECT_THAT(terminal.seen(), HasSubstr("Approved \"fix\""));
   EXPECT_EQ(house.status()["servers"].as_array().front()["state"], Json("connected"));
+  ASSERT_EQ(house.run({"pins", "approve", "fix"}).code, 0) << "that tool is new";
   const auto called = house.run({"call", "fix/extra"});
   EXPECT_EQ(called.code, 0) << called.err;
 }
