@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <string_view>
@@ -64,15 +65,17 @@ class Tagged {
   }
   Tagged(const Tagged&) = delete;
   Tagged& operator=(const Tagged&) = delete;
-  // What is still asked on behalf of the call is not asked any more.
+  // What is still asked on behalf of a call that nobody waits for any more is not asked. A call that was answered may
+  // not have been the one that the question was about: an older server does not say, and may ask while it lists.
   ~Tagged() {
     clock_->tag = nullptr;
-    answers_->call_left(*clock_);
+    if (std::uncaught_exceptions() > unwinding_) answers_->call_left(*clock_);
   }
 
  private:
   CallTag tag_;
   const Answers* answers_ = nullptr;
+  int unwinding_ = std::uncaught_exceptions();
   std::shared_ptr<CallClock> clock_;
 };
 
