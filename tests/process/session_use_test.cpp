@@ -362,7 +362,8 @@ TEST(SessionUse, AServerThatIsApprovedOnTheTerminalIsStartedInTheSession) {
   EXPECT_EQ(terminal.wait_for_end(), 0) << terminal.seen();
   EXPECT_THAT(terminal.seen(), HasSubstr("Approved \"fix\""));
   EXPECT_EQ(house.status()["servers"].as_array().front()["state"], Json("connected"));
-  ASSERT_EQ(house.run({"pins", "approve", "fix"}).code, 0) << "that tool is new";
+  EXPECT_EQ(house.run({"call", "fix/extra"}).code, 2) << "that tool is new";
+  ASSERT_EQ(house.run({"pins", "approve", "fix"}).code, 0);
   const auto called = house.run({"call", "fix/extra"});
   EXPECT_EQ(called.code, 0) << called.err;
 }
