@@ -9,6 +9,8 @@
 #include <variant>
 #include <vector>
 
+#include <patchbay/compiler.h>
+
 namespace patchbay {
 
 struct ModelText {
