@@ -2,13 +2,11 @@
 #include <iostream>
 
 #include <patchbay/patchbay.h>
-
 namespace pb = patchbay;
 
 pb::Task<std::vector<pb::ResourceContents>> today(pb::RequestContext&, std::string uri) {
   co_return std::vector<pb::ResourceContents>(1, {.uri = std::move(uri), .text = "water the plants"});
 }
-
 pb::Task<void> demo() {
   auto notes = std::make_shared<pb::Server>("notes", "1.0");
   notes->add_resource({.uri = "note:today", .name = "today"}, today);
@@ -20,9 +18,7 @@ pb::Task<void> demo() {
   co_await host.start();
   co_await own.call("tool_search", pb::Json{{"query", "read a file"}, {"max_results", 1}});
   for (const auto& entry : own.loaded()->tools()) std::cout << entry.name << '\n';
-  for (const auto& one : co_await own.mentioned("What is on @notes:note:today?")) {
-    std::cout << pb::text_of(one.for_model.front()) << '\n';
-  }
+  std::cout << pb::text_of((co_await own.mentioned("Is @notes:note:today done?")).at(0).for_model.front()) << '\n';
   co_await host.stop();
 }
 
