@@ -121,6 +121,8 @@ const std::map<std::string, std::string, std::less<>> public_headers{
     {"events.h", "host"},
     {"results.h", "protocol"},
     {"sign_in.h", "base"},
+    {"model.h", "host"},
+    {"agent.h", "agent"},
 };
 
 struct Wrapped {

@@ -1,0 +1,202 @@
+// Agent: a conversation with a model that may use the tools of a Host and those of the program in the same way. It
+// keeps the conversation, asks the model, calls what the model wants, gives it the outcomes and goes on until it is
+// content. One Agent is one conversation; sub-agents are Agents that it makes itself and that share its Host. Loop
+// thread only; the Host outlives it. Call stop() before it is destroyed.
+//
+//   Agent agent(host, model, {});
+//   co_await agent.begin();
+//   auto answer = co_await agent.send({.text = "Which files are here?"});
+//   std::cout << answer.text << '\n';
+//
+// Who may call what is not decided here: Host::call is the door, and asks through PermissionOptions::ask, which the
+// program gives to the Host; CallContext::principal names the agent, call_id the call (AgentToolCall::call).
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include <patchbay/events.h>
+#include <patchbay/host.h>
+#include <patchbay/model.h>
+#include <patchbay/model_tools.h>
+#include <patchbay/results.h>
+
+namespace patchbay {
+
+// ---- what happens, for whoever shows it -------------------------------------------------------------------------
+
+// Every event belongs to the agent itself, or to a sub-agent (empty: the agent itself).
+struct AgentText {
+  std::string text;  // a piece, as it arrives; uncleaned
+};
+struct AgentThinking {
+  std::string text;
+};
+// The model has finished a message; it is in the transcript.
+struct AgentMessage {
+  std::shared_ptr<const ModelMessage> message;
+  ModelStop stop = ModelStop::end_turn;
+  ModelUsage usage;
+};
+struct AgentToolCall {
+  std::uint64_t call = 0;  // CallOptions::call_id; 0 for a call that never reaches the Host
+  ModelToolUse use;
+  std::string catalog_name;  // what Host::call is given; empty for a tool of the program
+  bool only_reads = false;
+};
+struct AgentToolProgress {
+  std::string id;  // of the ModelToolUse
+  Progress progress;
+};
+struct AgentToolResult {
+  std::string id;
+  std::string name;
+  ModelResult result;
+  std::chrono::milliseconds took{};
+  // How it came to nothing: a rule, a hook or the person refused; or it was interrupted.
+  enum class End : std::uint8_t { answered, failed, denied, deferred, interrupted } end = End::answered;
+  std::string reason;  // with denied: the rule, hook or mode that decided
+};
+struct AgentRetry {
+  ModelRetry retry;
+};
+// For the person, in one line: a tool that a provider refuses, a server that is late, a warning.
+struct AgentNotice {
+  std::string text;
+};
+struct AgentCompacted {
+  std::size_t tokens_before = 0;
+  std::size_t tokens_after = 0;
+};
+struct SubAgentBegun {
+  std::string name;
+  std::string task;
+};
+struct SubAgentEnded {
+  bool failed = false;
+};
+
+struct AgentEvent {
+  std::string sub_agent;  // its id; empty: the agent itself
+  std::variant<AgentText, AgentThinking, AgentMessage, AgentToolCall, AgentToolProgress, AgentToolResult, AgentRetry,
+               AgentNotice, AgentCompacted, SubAgentBegun, SubAgentEnded>
+      what;
+};
+
+// ---- options --------------------------------------------------------------------------------------------------------
+
+enum class AgentMode : std::uint8_t {
+  normal,
+  plan,  // only tools that say they only read are called
+};
+
+struct AgentOptions {
+  std::string directory = {};          // what it works in; empty: the current one
+  std::string instructions = {};       // the system text; empty: the usual one
+  std::string more_instructions = {};  // behind it
+  AgentMode mode = AgentMode::normal;
+  // Requests to the model for one send(); 0: as many as it takes.
+  std::size_t max_turns = 0;
+  std::optional<Json> answer_schema = {};
+  // Where conversations are kept (docs/agent.md); empty: nowhere. A conversation is locked by the process that has it.
+  std::string state_directory = {};
+  std::string resume = {};  // the id of one that is kept there
+  // Tools of the program itself beside files and commands of the built-in server, which the program adds to the Host.
+  bool sub_agents = true;
+  bool connect_tool = true;  // connect_mcp
+  ModelToolsOptions model_tools = {};
+  std::size_t tools_at_once = 8;  // read-only calls of one answer
+  std::function<void(const AgentEvent&)> on_event = {};
+};
+
+struct AgentInput {
+  std::string text = {};
+  std::vector<ModelImage> images = {};
+};
+
+struct AgentDenied {
+  ModelToolUse use;
+  std::string reason;
+};
+
+struct AgentAnswer {
+  enum class End : std::uint8_t {
+    answered,
+    refused,  // by the model or its provider
+    max_turns,
+    interrupted,
+    deferred,  // a hook wants a call to be made later: resume the conversation for it
+  };
+  End end = End::answered;
+  std::string text = {};                 // the last message
+  std::optional<Json> structured = {};   // with answer_schema
+  ModelUsage usage = {};                 // of all requests
+  std::size_t turns = 0;                 // requests to the model
+  std::vector<AgentDenied> denied = {};  // calls that were refused
+};
+
+// What fills the context, in tokens as about four bytes each.
+struct AgentContext {
+  std::size_t limit = 0;
+  std::size_t system = 0;
+  std::size_t messages = 0;
+  struct ServerTools {
+    std::string server;  // empty: the program's own
+    std::vector<std::pair<std::string, std::size_t>> tools;
+    std::size_t deferred = 0;  // how many more are found by searching
+  };
+  std::vector<ServerTools> tools;
+};
+
+class Agent {
+ public:
+  Agent(Host& host, std::shared_ptr<Model> model, AgentOptions options);
+  Agent(const Agent&) = delete;
+  Agent& operator=(const Agent&) = delete;
+  ~Agent();
+
+  // What the host tells its program has to come here as well (HostOptions::on_event).
+  void heard(const HostEvent& event);
+  // Takes up the conversation of AgentOptions::resume, if any, and repairs it. Starts no server: those are started when
+  // the first message is sent. Errc::invalid_argument: there is no such conversation; Errc::config: another process has
+  // it.
+  Task<void> begin();
+  Task<void> stop();
+
+  // What the person says, up to the model's last word. One at a time. Throws what Model::ask throws; the conversation
+  // is valid all the same and goes on with the next send().
+  Task<AgentAnswer> send(AgentInput input);
+  // Ends the call that runs, if any, with an outcome that says so, and the model goes on; with none running, or the
+  // second time, ends the turn.
+  void interrupt();
+  void interrupt_turn();
+  // A message for the model that the person did not type: from a channel, or from a tool that ended in the background.
+  // It is given with the next request. Whoever sleeps is woken.
+  void tell(std::string text);
+
+  const std::string& id() const noexcept;  // of the conversation
+  const std::vector<std::shared_ptr<const ModelMessage>>& messages() const noexcept;
+  const ModelUsage& usage() const noexcept;  // of the whole conversation
+  AgentContext context() const;
+  AgentMode mode() const noexcept;
+  void set_mode(AgentMode mode);
+  void set_model(std::shared_ptr<Model> model);
+  const Model& model() const noexcept;
+  ModelTools& model_tools() noexcept;
+  // Shortens the conversation now.
+  Task<void> compact();
+
+ private:
+  class Impl;
+  std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace patchbay
