@@ -76,9 +76,11 @@ const std::map<std::string, std::set<std::string>, std::less<>>& allowed_layers(
         {"inspect", to_host},
         {"blocking", to_host},
         {"agent", to_host},
+        {"terminal", {"base", "json", "text"}},
+        {"acp", with(to_host, {"agent"})},
         {"gateway", to_host},
         {"console", to_host},
-        {"cli", with(to_host, {"inspect", "blocking", "agent", "gateway", "console"})},
+        {"cli", with(to_host, {"inspect", "blocking", "terminal", "agent", "acp", "gateway", "console"})},
     };
   }();
   return table;
@@ -151,7 +153,7 @@ const std::vector<Wrapped> wrapped_libraries{
 // Folders of pure decisions: no Asio, not even through a header of ours.
 const std::set<std::string_view> pure_folders{"json",    "text",   "secrets",  "protocol",   "catalog",
                                               "entries", "pins",   "settings", "permission", "servers",
-                                              "store",   "import", "hooks",    "sandbox",    "results"};
+                                              "store",   "import", "hooks",    "sandbox",    "results",    "terminal"};
 
 // Words that belong to one protocol era.
 const std::vector<std::string_view> era_words{"2024-11-05", "2025-03-26", "2025-06-18",   "2025-11-25",
