@@ -77,6 +77,7 @@ const std::map<std::string, std::set<std::string>, std::less<>>& allowed_layers(
         {"blocking", to_host},
         {"agent", to_host},
         {"terminal", {"base", "json", "text"}},
+        {"images", {}},
         {"acp", with(to_host, {"agent"})},
         {"gateway", to_host},
         {"console", to_host},
@@ -146,6 +147,7 @@ const std::vector<Wrapped> wrapped_libraries{
     {"libsecret",
      {"libsecret/", "glib", "gio/"},
      {}},                       // loaded at run time: auth/store/keyring.cpp declares what it uses
+    {"libraries of images", {"png.h", "jpeglib.h", "webp/"}, {"src/images/images.c"}},
     {"libzstd", {"zstd"}, {}},  // loaded at run time: host/results/zstd.cpp declares what it uses
     {"spdlog", {"spdlog/"}, {"src/cli/logging.cpp"}},
 };
