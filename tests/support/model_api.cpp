@@ -20,7 +20,8 @@ std::string text_at(const Json& value, std::string_view key) {
 
 ModelApiRequest request_of(const ScriptConnection::Request& from) {
   ModelApiRequest request;
-  const auto words = split(from.line(), ' ');
+  const auto line = from.line();
+  const auto words = split(line, ' ');
   request.method = words.empty() ? "" : std::string(words[0]);
   request.path = words.size() < 2 ? "" : std::string(words[1]);
   auto lines = split(from.head, '\n');
