@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "agent/models/answer_parts.h"
-#include "agent/models/openai_chat_answer.h"
+#include "agent/models/openai_chat_reader.h"
 #include "agent/models/openai_error.h"
 
 namespace patchbay {
@@ -177,7 +177,7 @@ class OpenAiChat final : public Provider {
   }
 
   std::unique_ptr<AnswerReader> reader(const ModelRequest& request) const override {
-    return make_openai_chat_reader(info_, request);
+    return openai_chat_reader(info_, request);
   }
 
   ProviderFailure failure(int status, std::string_view body, const ModelRequest& request) const override {
@@ -190,8 +190,6 @@ class OpenAiChat final : public Provider {
 
 }  // namespace
 
-std::unique_ptr<Provider> make_openai_chat_provider(ModelInfo info) {
-  return std::make_unique<OpenAiChat>(std::move(info));
-}
+std::shared_ptr<Provider> openai_chat_provider(ModelInfo info) { return std::make_shared<OpenAiChat>(std::move(info)); }
 
 }  // namespace patchbay

@@ -10,7 +10,7 @@
 
 #include "agent/models/answer_parts.h"
 #include "agent/models/openai_error.h"
-#include "agent/models/openai_responses_answer.h"
+#include "agent/models/openai_responses_reader.h"
 
 namespace patchbay {
 namespace {
@@ -183,7 +183,7 @@ class OpenAiResponses final : public Provider {
   }
 
   std::unique_ptr<AnswerReader> reader(const ModelRequest& request) const override {
-    return make_openai_responses_reader(info_, request);
+    return openai_responses_reader(info_, request);
   }
 
   ProviderFailure failure(int status, std::string_view body, const ModelRequest& request) const override {
@@ -204,8 +204,8 @@ bool openai_model_thinks(std::string_view model) noexcept {
          !(model.starts_with("gpt-5") && model.contains("-chat"));
 }
 
-std::unique_ptr<Provider> make_openai_responses_provider(ModelInfo info) {
-  return std::make_unique<OpenAiResponses>(std::move(info));
+std::shared_ptr<Provider> openai_responses_provider(ModelInfo info) {
+  return std::make_shared<OpenAiResponses>(std::move(info));
 }
 
 }  // namespace patchbay

@@ -1,4 +1,4 @@
-#include "agent/models/openai_chat_answer.h"
+#include "agent/models/openai_chat_reader.h"
 
 #include <algorithm>
 #include <optional>
@@ -243,7 +243,7 @@ class ChatReader final : public AnswerReader {
 
 }  // namespace
 
-std::unique_ptr<AnswerReader> make_openai_chat_reader(const ModelInfo& info, const ModelRequest& request) {
+std::unique_ptr<AnswerReader> openai_chat_reader(const ModelInfo& info, const ModelRequest& request) {
   return std::make_unique<ChatReader>(info, request);
 }
 

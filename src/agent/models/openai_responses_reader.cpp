@@ -1,4 +1,4 @@
-#include "agent/models/openai_responses_answer.h"
+#include "agent/models/openai_responses_reader.h"
 
 #include <algorithm>
 #include <map>
@@ -268,7 +268,7 @@ class ResponsesReader final : public AnswerReader {
 
 }  // namespace
 
-std::unique_ptr<AnswerReader> make_openai_responses_reader(const ModelInfo& info, const ModelRequest& request) {
+std::unique_ptr<AnswerReader> openai_responses_reader(const ModelInfo& info, const ModelRequest& request) {
   return std::make_unique<ResponsesReader>(info, request);
 }
 
