@@ -7,11 +7,11 @@
 namespace patchbay {
 namespace {
 
-ModelRequest with_tools() {
-  auto pool = std::make_shared<ToolPool>();
-  pool->tools.push_back({.name = "first"});
-  pool->tools.push_back({.name = "second"});
-  return {.tools = pool};
+Json sent() {
+  return parse_json(R"({
+    "tools": [{"type": "function", "function": {"name": "first"}}, {"type": "function", "name": "second"}],
+    "input": [{}, {"type": "additional_tools", "tools": [{"type": "function", "name": "third"}]}]})")
+      .value();
 }
 
 struct Case {
@@ -56,6 +56,14 @@ TEST(OpenAiError, SaysWhatItMeans) {
        400,
        R"({"error": {"message": "Invalid", "type": "invalid_request_error", "param": "tools[0].name", "code": null}})",
        {.status = 400, .type = "invalid_request_error", .message = "Invalid", .tool = "first"}},
+      {"a tool that was announced in the middle of a conversation",
+       400,
+       R"({"error": {"message": "Invalid", "type": "x", "param": "input[1].tools[0].parameters"}})",
+       {.status = 400, .type = "x", .message = "Invalid", .tool = "third"}},
+      {"something that is no tool",
+       400,
+       R"({"error": {"message": "Invalid", "type": "x", "param": "input[1].type"}})",
+       {.status = 400, .type = "x", .message = "Invalid"}},
       {"a tool that was not sent",
        400,
        R"({"error": {"message": "Invalid", "type": "x", "param": "tools[2].name"}})",
@@ -86,7 +94,7 @@ TEST(OpenAiError, SaysWhatItMeans) {
       {"nothing", 500, "", {.status = 500}},
   };
   for (const auto& one : cases) {
-    EXPECT_EQ(openai_http_failure(one.status, one.body, with_tools()), one.failure) << one.why;
+    EXPECT_EQ(openai_http_failure(one.status, one.body, sent), one.failure) << one.why;
   }
 }
 
@@ -104,13 +112,13 @@ TEST(OpenAiError, InsideOfAStreamMeansAStatus) {
       {R"({})", 500},
   };
   for (const auto& [said, status] : cases) {
-    EXPECT_EQ(openai_failure(0, *parse_json(said), {}).status, status) << said;
+    EXPECT_EQ(openai_failure(*parse_json(said)).status, status) << said;
   }
-  EXPECT_TRUE(openai_failure(0, *parse_json(R"({"code": "context_length_exceeded"})"), {}).too_long);
+  EXPECT_TRUE(openai_failure(*parse_json(R"({"code": "context_length_exceeded"})")).too_long);
 }
 
 TEST(OpenAiError, KeepsNoMoreThanAFewWords) {
-  const auto failure = openai_http_failure(500, std::string(100'000, 'x'), {});
+  const auto failure = openai_http_failure(500, std::string(100'000, 'x'), sent);
   EXPECT_EQ(failure.message.size(), 2'000u);
 }
 

@@ -237,6 +237,16 @@ TEST(OpenAiResponsesReader, FailsWithWhatTheServerSaysInTheMiddle) {
   EXPECT_EQ(read({"{\"type\":"}).answer.error().status, 0);
 }
 
+TEST(OpenAiResponsesReader, ReadsAWholeResponseOfAServerThatDoesNotStream) {
+  const auto got = read({R"({"object": "response", "status": "completed", "model": "m", "output": [
+      {"type": "message", "content": [{"type": "output_text", "text": "So."}]}]})"});
+  ASSERT_TRUE(got.answer);
+  EXPECT_EQ(text_of(got.answer->message), "So.");
+  const auto failed = read({R"({"object": "response", "status": "failed", "error": {"code": "server_error"}})"});
+  ASSERT_FALSE(failed.answer);
+  EXPECT_EQ(failed.answer.error().status, 500);
+}
+
 TEST(OpenAiResponsesReader, IsNotContentWithAnAnswerThatWasCutOff) {
   const auto got = read({said("output_text.done", R"("output_index": 0, "text": "So.")"),
                          said("output_item.done", R"("output_index": 0, "item": {"type": "message", "content": []})")});

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "agent/models/answer_parts.h"
 #include "agent/models/anthropic_reader.h"
 #include "base/strings.h"
 
@@ -17,37 +18,13 @@ constexpr std::string_view api_version = "2023-06-01";
 constexpr std::size_t most_breakpoints = 4;
 // A breakpoint finds what was cached up to 20 blocks back.
 constexpr std::size_t blocks_between = 15;
-// What an image may measure; the second where a request has more than so many of them.
-constexpr std::uint32_t longest_side = 8'000;
-constexpr std::uint32_t longest_side_of_many = 2'000;
-constexpr std::size_t many_images = 20;
+// As long as names of tools may be. Ids have no limit that we know.
+constexpr std::size_t longest_name = 128;
+constexpr std::size_t longest_id = 256;
 
 Json breakpoint() { return Json{{"type", "ephemeral"}}; }
 
 Json text_block(std::string_view text) { return Json{{"type", "text"}, {"text", text}}; }
-
-// Ids of another provider may have characters that this one refuses.
-std::string plain_id(std::string id) {
-  const auto plain = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
-  };
-  std::ranges::replace_if(id, [&](char c) { return !plain(c); }, '_');
-  return id.empty() ? "_" : id;
-}
-
-std::size_t images_in(const ModelRequest& request) {
-  std::size_t images = 0;
-  for (const auto& message : request.messages) {
-    for (const auto& part : message->parts) {
-      if (std::holds_alternative<ModelImage>(part)) ++images;
-      const auto* const outcome = std::get_if<ModelToolOutcome>(&part);
-      if (!outcome) continue;
-      images += static_cast<std::size_t>(
-          std::ranges::count_if(outcome->blocks, [](const auto& b) { return std::holds_alternative<ModelImage>(b); }));
-    }
-  }
-  return images;
-}
 
 // Those that a request declares, in its order.
 std::vector<const ModelTool*> declared(const ModelInfo& info, const ModelRequest& request) {
@@ -67,8 +44,7 @@ std::vector<const ModelTool*> declared(const ModelInfo& info, const ModelRequest
 // The messages of one request.
 class Messages {
  public:
-  Messages(const ModelInfo& info, const ModelRequest& request)
-      : info_(info), longest_side_(images_in(request) > many_images ? longest_side_of_many : longest_side) {
+  Messages(const ModelInfo& info, const ModelRequest& request) : info_(info) {
     const auto tools = declared(info, request);
     const auto loaded = request.tools ? request.tools->tools.size() : 0;
     for (std::size_t at = loaded; at < tools.size(); ++at) deferred_.insert(tools[at]->name);
@@ -119,8 +95,10 @@ class Messages {
     } else if (const auto* image = std::get_if<ModelImage>(&part)) {
       content.push_back(image_block(*image));
     } else if (const auto* use = std::get_if<ModelToolUse>(&part)) {
-      content.push_back(
-          Json{{"type", "tool_use"}, {"id", plain_id(use->id)}, {"name", use->name}, {"input", use->input}});
+      content.push_back(Json{{"type", "tool_use"},
+                             {"id", plain_name(use->id, longest_id)},
+                             {"name", plain_name(use->name, longest_name)},
+                             {"input", use->input}});
     } else if (const auto* own = std::get_if<ProviderBlock>(&part)) {
       if (own->provider == info_.provider) content.push_back(own->value);
     }
@@ -132,13 +110,7 @@ class Messages {
   }
 
   Json image_block(const ModelImage& image) const {
-    if (!info_.takes_images) {
-      return text_block(fmt::format("(an image, {}, that this model cannot be shown)", image.mime_type));
-    }
-    if (image.width > longest_side_ || image.height > longest_side_) {
-      return text_block(fmt::format("(an image of {} × {} pixels that is too large to be shown: at most {} a side)",
-                                    image.width, image.height, longest_side_));
-    }
+    if (!info_.takes_images) return text_block(instead_of(image));
     return Json{{"type", "image"},
                 {"source", {{"type", "base64"}, {"media_type", image.mime_type}, {"data", image.data}}}};
   }
@@ -155,14 +127,13 @@ class Messages {
         if (const auto* image = std::get_if<ModelImage>(&block)) content.push_back(image_block(*image));
       }
     }
-    Json result{{"type", "tool_result"}, {"tool_use_id", plain_id(outcome.id)}};
+    Json result{{"type", "tool_result"}, {"tool_use_id", plain_name(outcome.id, longest_id)}};
     if (outcome.is_error) result["is_error"] = true;
     if (content.size() > 0) result["content"] = std::move(content);
     return result;
   }
 
   const ModelInfo& info_;
-  std::uint32_t longest_side_;
   std::set<std::string, std::less<>> deferred_;
   Json messages_ = Json::array();
 };
@@ -223,8 +194,8 @@ class Anthropic final : public Provider {
     }
   }
 
-  std::unique_ptr<AnswerReader> reader(const ModelRequest&) const override {
-    return anthropic_reader(options_.info.provider);
+  std::unique_ptr<AnswerReader> reader(const ModelRequest& request) const override {
+    return anthropic_reader(options_.info.provider, request);
   }
 
   ProviderFailure failure(int status, std::string_view body, const ModelRequest& request) const override {

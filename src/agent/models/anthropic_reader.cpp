@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "agent/models/answer_parts.h"
+
 namespace patchbay {
 namespace {
 
@@ -36,7 +38,7 @@ struct Block {
 
 class Reader final : public AnswerReader {
  public:
-  explicit Reader(std::string provider) : provider_(std::move(provider)) {}
+  Reader(std::string provider, const ModelRequest& request) : provider_(std::move(provider)), ids_(request) {}
 
   std::expected<void, ProviderFailure> take(std::string_view event, std::string_view data,
                                             const ModelEventSink& tell) override {
@@ -94,11 +96,15 @@ class Reader final : public AnswerReader {
   std::expected<void, ProviderFailure> begin(const Json& index, const Json& begun, const ModelEventSink& tell) {
     const auto at = index.to_uint();
     if (!at || !begun.is_object()) return std::unexpected(nonsense("a block has no index or no content"));
-    if (blocks_.size() >= most_anthropic_blocks) return std::unexpected(nonsense("the answer has too many blocks"));
+    if (blocks_.size() >= most_answer_items) return std::unexpected(nonsense("the answer has too many blocks"));
     auto [place, fresh] = blocks_.try_emplace(*at);
     if (!fresh) return std::unexpected(nonsense("two blocks have one index"));
     place->second.begun = begun;
-    if (begun["type"].text() == "tool_use") tell(ModelToolBegun{text_at(begun, "id"), text_at(begun, "name")});
+    if (begun["type"].text() == "tool_use") {
+      auto id = ids_.take(text_at(begun, "id"));
+      place->second.begun["id"] = id;
+      tell(ModelToolBegun{std::move(id), text_at(begun, "name")});
+    }
     if (auto text = text_at(begun, "text"); !text.empty()) tell(ModelTextDelta{std::move(text)});
     return {};
   }
@@ -150,15 +156,14 @@ class Reader final : public AnswerReader {
     ModelToolUse use{.id = text_at(block.begun, "id"), .name = text_at(block.begun, "name")};
     if (block.json.empty()) {
       if (block.begun["input"].is_object()) use.input = block.begun["input"];
-    } else if (auto input = parse_json(block.json); input && input->is_object()) {
-      use.input = std::move(*input);
     } else {
-      use.broken = block.json;
+      read_arguments(use, block.json);
     }
     return use;
   }
 
   std::string provider_;
+  CallIds ids_;
   ModelAnswer answer_;
   std::map<std::uint64_t, Block> blocks_;  // by index, which is their order
   bool stopped_ = false;
@@ -167,8 +172,8 @@ class Reader final : public AnswerReader {
 
 }  // namespace
 
-std::unique_ptr<AnswerReader> anthropic_reader(std::string provider) {
-  return std::make_unique<Reader>(std::move(provider));
+std::unique_ptr<AnswerReader> anthropic_reader(std::string provider, const ModelRequest& request) {
+  return std::make_unique<Reader>(std::move(provider), request);
 }
 
 int anthropic_status(std::string_view error_type) {

@@ -3,7 +3,6 @@
 // used by the provider alone.
 #pragma once
 
-#include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -12,11 +11,8 @@
 
 namespace patchbay {
 
-// Blocks of one answer; one with more is nonsense.
-inline constexpr std::size_t most_anthropic_blocks = 10'000;
-
-// `provider` is what ProviderBlocks are marked with.
-std::unique_ptr<AnswerReader> anthropic_reader(std::string provider);
+// `provider` is what ProviderBlocks are marked with. Keeps what it needs of both.
+std::unique_ptr<AnswerReader> anthropic_reader(std::string provider, const ModelRequest& request);
 
 // The status that stands for an error without one ("overloaded_error": 529); 500 for a word that is unknown.
 int anthropic_status(std::string_view error_type);

@@ -166,10 +166,7 @@ class OpenAiChat final : public Provider {
           Json{{"type", "json_schema"},
                {"json_schema", Json{{"name", "answer"}, {"schema", *request.answer_schema}, {"strict", false}}}};
     }
-    return {.path = "/chat/completions",
-            .headers = {{"Content-Type", "application/json"}, {"Accept", "text/event-stream"}},
-            .body = std::move(body),
-            .framing = AnswerFraming::events};
+    return {.path = "/chat/completions", .body = std::move(body), .framing = AnswerFraming::events};
   }
 
   void authorize(HttpHeaders& headers, const Secret& key) const override {
@@ -181,7 +178,7 @@ class OpenAiChat final : public Provider {
   }
 
   ProviderFailure failure(int status, std::string_view body, const ModelRequest& request) const override {
-    return openai_http_failure(status, body, request);
+    return openai_http_failure(status, body, [&] { return this->request(request).body; });
   }
 
  private:

@@ -172,10 +172,7 @@ class OpenAiResponses final : public Provider {
           {"format",
            Json{{"type", "json_schema"}, {"name", "answer"}, {"schema", *request.answer_schema}, {"strict", false}}}};
     }
-    return {.path = "/responses",
-            .headers = {{"Content-Type", "application/json"}, {"Accept", "text/event-stream"}},
-            .body = std::move(body),
-            .framing = AnswerFraming::events};
+    return {.path = "/responses", .body = std::move(body), .framing = AnswerFraming::events};
   }
 
   void authorize(HttpHeaders& headers, const Secret& key) const override {
@@ -187,7 +184,7 @@ class OpenAiResponses final : public Provider {
   }
 
   ProviderFailure failure(int status, std::string_view body, const ModelRequest& request) const override {
-    return openai_http_failure(status, body, request);
+    return openai_http_failure(status, body, [&] { return this->request(request).body; });
   }
 
  private:
