@@ -180,6 +180,12 @@ TEST(ModelChoice, KnowsWhatModelsCanRead) {
   EXPECT_TRUE(info("ollama:llava:7b").takes_images);
   EXPECT_EQ(info("ollama:what", {{"OLLAMA_CONTEXT_LENGTH", "65536"}}).context_tokens, 65'536u);
   EXPECT_EQ(info("ollama:what", {{"OLLAMA_CONTEXT_LENGTH", "many"}}).context_tokens, 32'768u);
+  // What stands between a model and us may know nothing of deferred tools.
+  const std::string gateway = "http://box";
+  EXPECT_TRUE(info("claude-opus-5", {{"ANTHROPIC_API_KEY", "a"}}).holds_deferred);
+  EXPECT_FALSE(info("claude-3-5-haiku", {{"ANTHROPIC_API_KEY", "a"}}).holds_deferred);
+  EXPECT_FALSE(info("claude-opus-5", {{"ANTHROPIC_BASE_URL", gateway}}).holds_deferred);
+  EXPECT_TRUE(info("claude-opus-5", {{"ANTHROPIC_BASE_URL", gateway}, {"ENABLE_TOOL_SEARCH", "true"}}).holds_deferred);
 }
 
 }  // namespace

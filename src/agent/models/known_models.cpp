@@ -111,6 +111,20 @@ constexpr std::array<ShortName, 3> short_names{{
     {"haiku", "claude-haiku-4-5"},
 }};
 
+constexpr std::array<std::string_view, 7> adaptive{"claude-opus-4-6", "claude-opus-4-7",   "claude-opus-4-8",
+                                                   "claude-opus-5",   "claude-sonnet-4-6", "claude-sonnet-5",
+                                                   "claude-fable-"};
+
+// Tools that are declared, or come up later, outside of what is cached.
+constexpr std::array<Guess, 6> holding_deferred{{
+    {"claude-opus-", ModelProvider::anthropic},
+    {"claude-sonnet-", ModelProvider::anthropic},
+    {"claude-haiku-", ModelProvider::anthropic},
+    {"claude-fable-", ModelProvider::anthropic},
+    {"gpt-5.6", ModelProvider::openai},
+    {"gpt-6", ModelProvider::openai},
+}};
+
 ModelApi api_of(ModelProvider provider) noexcept {
   switch (provider) {
     case ModelProvider::anthropic:
@@ -154,8 +168,14 @@ std::optional<ModelProvider> provider_of_model(std::string_view model) noexcept 
   return found == guesses.end() ? std::nullopt : found->provider;
 }
 
+bool shows_adaptive_thinking(std::string_view model) noexcept {
+  return std::ranges::any_of(adaptive, [&](std::string_view prefix) { return model.starts_with(prefix); });
+}
+
 ModelInfo known_model(ModelProvider provider, std::string_view model) {
   ModelInfo info{.provider = std::string(to_string(provider)), .model = std::string(model), .api = api_of(provider)};
+  info.holds_deferred = std::ranges::any_of(
+      holding_deferred, [&](const Guess& one) { return one.provider == provider && model.starts_with(one.prefix); });
   const auto maker = provider == ModelProvider::openai_chat ? ModelProvider::openai : provider;
   for (const auto& family : families) {
     if (family.provider != maker || !model.starts_with(family.prefix)) continue;

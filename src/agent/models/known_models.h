@@ -42,7 +42,11 @@ std::string_view whole_model_name(std::string_view said) noexcept;
 // Whose a model is, by the way it is called; nothing when more than one provider could have it.
 std::optional<ModelProvider> provider_of_model(std::string_view model) noexcept;
 
-// Its size and what it reads; what is not known is set so that a request is not refused.
+// Whether it decides by itself how much it thinks, and can show it: the others refuse to be asked for that.
+bool shows_adaptive_thinking(std::string_view model) noexcept;
+
+// Its size and what it reads; what is not known is set so that a request is not refused. ModelInfo::holds_deferred is
+// right at the provider's own address: what stands between may know nothing of that.
 ModelInfo known_model(ModelProvider provider, std::string_view model);
 
 }  // namespace patchbay

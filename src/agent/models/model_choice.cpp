@@ -163,6 +163,8 @@ class Chooser {
                          fmt::format("{} needs a key: there is no variable and no secret {}", choice.text(), names))});
     }
     choice.info = known_model(choice.provider, choice.name);
+    // What stands between may not pass deferred tools on, unless the person says that it does.
+    if (choice.own_base && variable("ENABLE_TOOL_SEARCH") != "true") choice.info.holds_deferred = false;
     // Most servers of somebody's own make a grammar of all tools.
     if (choice.provider == ModelProvider::openai_chat && choice.own_base) choice.info.api = ModelApi::local;
     if (choice.provider == ModelProvider::ollama) {
