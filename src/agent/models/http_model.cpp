@@ -226,7 +226,8 @@ class HttpModel final : public Model {
       const auto body = co_await explanation(*exchange);
       Failed failed{.attempt = {.status = head.status, .headers = head.headers, .attempt = attempt},
                     .failure = provider.failure(head.status, body, request)};
-      failed.failure.status = head.status;
+      // A provider may know what its status means: a key that is none is a bad request to some.
+      if (failed.failure.status == 0) failed.failure.status = head.status;
       co_return std::unexpected(std::move(failed));
     }
     const auto type = media_type(head.headers.get("Content-Type"));
